@@ -1,0 +1,81 @@
+# The commands of this project. Everything is installed into .venv; a stamp file there remembers
+# what was installed, so a second run starts at once.
+
+# The first Python on this machine that is new enough.
+PYTHON ?= $(shell for name in python3.11 python3 python; do \
+	$$name -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $$name && break; done)
+
+VENV := .venv
+BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
+PACKAGE := pyproject.toml setup.py $(wildcard retrograd/backend/kernels/*.c)
+
+# One thread for each process: two test processes on two cores, and figures that can be compared.
+export OMP_NUM_THREADS := 1
+export OPENBLAS_NUM_THREADS := 1
+export MKL_NUM_THREADS := 1
+
+PYTEST := $(BIN)/python -m pytest -q -n 2 --dist worksteal
+
+.PHONY: help demo test quick check format oracle bench clean
+
+help:
+	@echo "make demo     install, run examples/second_backward.py: a mistake, its report, a loop that works"
+	@echo "make test     all tests that need no PyTorch"
+	@echo "make quick    the same without the slow ones"
+	@echo "make check    ruff format --check, ruff check, mypy --strict"
+	@echo "make format   let ruff format the tree and fix what it can"
+	@echo "make oracle   install PyTorch 2.13 and run the tests that compare with it"
+	@echo "make bench    speed beside PyTorch 2.13 (ARGS='--quick --only mlp_adam')"
+	@echo "make clean    remove .venv, builds and caches"
+
+demo: $(VENV)/installed
+	$(BIN)/python examples/second_backward.py
+
+test: $(VENV)/installed-test
+	$(PYTEST) -m "not torch and not gpu" --durations 10
+
+quick: $(VENV)/installed-test
+	$(PYTEST) -m "not torch and not gpu and not slow"
+
+check: $(VENV)/installed-dev
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy --strict retrograd benchmarks
+
+format: $(VENV)/installed-dev
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+oracle: $(VENV)/installed-test $(VENV)/installed-oracle
+	$(PYTEST) -m torch
+
+bench: $(VENV)/installed $(VENV)/installed-oracle
+	$(BIN)/python -m benchmarks $(ARGS)
+
+clean:
+	rm -rf $(VENV) build *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	find retrograd -name '*.so' -delete
+
+$(VENV)/created:
+	@test -n "$(PYTHON)" || { echo "retrograd needs Python 3.11 or newer: none was found"; exit 1; }
+	$(PYTHON) -m venv $(VENV)
+	@touch $@
+
+SAY_KERNELS = @ls retrograd/backend/kernels/_tiny*.so >/dev/null 2>&1 || echo "retrograd: the compiled" \
+	"kernels were not built here (no C compiler?). Everything works without them, more slowly."
+
+$(VENV)/installed: $(VENV)/created $(PACKAGE)
+	$(PIP) --editable .
+	$(SAY_KERNELS)
+	@touch $@
+
+# The package with one of its extras: test, dev.
+$(VENV)/installed-%: $(VENV)/created $(PACKAGE)
+	$(PIP) --editable '.[$*]'
+	$(SAY_KERNELS)
+	@touch $@
+
+$(VENV)/installed-oracle: $(VENV)/created
+	$(PIP) torch==2.13.0
+	@touch $@

@@ -1,0 +1,1 @@
+"""Speed of retrograd beside PyTorch, measured in one run: `python -m benchmarks --help`."""

@@ -1,0 +1,145 @@
+"""`python -m benchmarks`: every workload on PyTorch and on retrograd, as ratios."""
+
+import argparse
+import contextlib
+import importlib.util
+import json
+import platform
+import sys
+from dataclasses import asdict
+from typing import Any
+
+from benchmarks.runner import Measurement, Worker, WorkerError, measure
+from benchmarks.workloads import WORKLOADS
+
+PINNED_TORCH = "2.13"
+
+
+def arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks",
+        description="Processor time of retrograd beside PyTorch, one thread each, in interleaved "
+        "rounds. ratio = PyTorch's time / retrograd's: above 1 retrograd is faster.",
+    )
+    parser.add_argument("--json", action="store_true", help="print JSON instead of a table")
+    parser.add_argument("--rounds", type=int, default=None, help="rounds per workload (21)")
+    parser.add_argument(
+        "--only",
+        action="append",
+        choices=list(WORKLOADS),
+        metavar="NAME",
+        help=", ".join(WORKLOADS),
+    )
+    parser.add_argument("--quick", action="store_true", help="fewer and shorter rounds: a glance")
+    parser.add_argument(
+        "--subject",
+        default="retrograd",
+        metavar="MODULE",
+        help="the module to compare; 'torch' compares PyTorch with itself, to try the method",
+    )
+    options = parser.parse_args()
+    if options.rounds is None:
+        options.rounds = 5 if options.quick else 21
+    if options.rounds < 1:
+        parser.error("--rounds must be at least 1")
+    return options
+
+
+def as_data(measurement: Measurement) -> dict[str, Any]:
+    return {
+        "workload": measurement.workload,
+        "title": WORKLOADS[measurement.workload].title,
+        "iterations": measurement.iterations,
+        "microseconds": {label: measurement.microseconds(label) for label in measurement.seconds},
+        "ratio": asdict(measurement.ratio("PyTorch", "subject")),
+        "control": asdict(measurement.ratio("PyTorch", "control")),
+        "seconds": measurement.seconds,
+    }
+
+
+def duration(microseconds: float) -> str:
+    if microseconds < 1000:
+        return f"{microseconds:.3g} us"
+    return f"{microseconds / 1000:.3g} ms"
+
+
+def row(measurement: Measurement) -> str:
+    ratio = measurement.ratio("PyTorch", "subject")
+    control = measurement.ratio("PyTorch", "control")
+    return (
+        f"{measurement.workload:<16}"
+        f"{duration(measurement.microseconds('PyTorch')):>10}"
+        f"{duration(measurement.microseconds('subject')):>10}"
+        f"{ratio.median:>7.2f}  {ratio.low:>5.2f}-{ratio.high:<5.2f}"
+        f"{control.median:>8.2f}  {control.low:.2f}-{control.high:.2f}"
+    )
+
+
+def run(options: argparse.Namespace) -> int:
+    target_seconds = 0.02 if options.quick else 0.075
+    with contextlib.ExitStack() as stack:
+        workers = [
+            stack.enter_context(Worker(label, module))
+            for label, module in [
+                ("PyTorch", "torch"),
+                ("subject", options.subject),
+                ("control", "torch"),
+            ]
+        ]
+        facts = {
+            "torch": workers[0].version,
+            "subject": f"{options.subject} {workers[1].version}",
+            "python": platform.python_version(),
+            "machine": platform.machine(),
+            "rounds": options.rounds,
+        }
+        if not workers[0].version.startswith(PINNED_TORCH):
+            print(f"note: figures are kept for PyTorch {PINNED_TORCH}", file=sys.stderr)
+        if not options.json:
+            print(
+                f"PyTorch {facts['torch']}, {facts['subject']}, Python {facts['python']}, "
+                f"{facts['machine']}\nprocessor time of one step, one thread, median of "
+                f"{options.rounds} interleaved rounds\nratio: PyTorch / {options.subject}, above 1 "
+                f"{options.subject} is faster; control: PyTorch / PyTorch\n\n"
+                f"{'workload':<16}{'PyTorch':>10}{options.subject[:9]:>10}{'ratio':>7}"
+                f"  {'quartiles':<11}{'control':>8}  quartiles"
+            )
+        results: list[dict[str, Any]] = []
+        failures: list[dict[str, str]] = []
+        for name in options.only or WORKLOADS:
+            try:
+                measurement = measure(name, workers, options.rounds, target_seconds)
+            except WorkerError as error:
+                failures.append({"workload": name, "error": str(error)})
+                print(f"{name:<16} not measured: {error}", file=sys.stderr)
+                if any(worker.process.poll() is not None for worker in workers):
+                    break
+                continue
+            results.append(as_data(measurement))
+            if not options.json:
+                print(row(measurement), flush=True)
+        if options.json:
+            print(json.dumps({**facts, "results": results, "failures": failures}, indent=2))
+        elif not options.only:
+            print("\n" + "\n".join(f"{w.name:<16}{w.title}" for w in WORKLOADS.values()))
+    return 1 if failures else 0
+
+
+def main() -> int:
+    options = arguments()
+    for module in ("torch", options.subject):
+        if importlib.util.find_spec(module) is None:
+            advice = "run `make bench`, or: pip install torch==2.13.0" if module == "torch" else ""
+            print(
+                f"the benchmarks need {module}, which is not installed. {advice}", file=sys.stderr
+            )
+            return 2
+    try:
+        return run(options)
+    except WorkerError as error:
+        print(f"the benchmarks cannot run: {error}", file=sys.stderr)
+        return 2
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,87 @@
+"""The process that runs workloads on one module: requests on stdin, replies on stdout.
+
+    python -m benchmarks.worker retrograd
+    {"do": "time", "workload": "add", "iterations": 1000}
+    {"seconds": 0.00091}
+
+One JSON object per line. The first reply, before any request, says which module was loaded.
+"""
+
+import gc
+import importlib
+import json
+import os
+import sys
+import time
+from typing import Any
+
+import numpy
+
+from benchmarks.workloads import WORKLOADS
+
+CHECKED_STEPS = 3
+"""How many steps run before values are compared: enough for an optimizer's state to matter."""
+
+CHECKED_ELEMENTS = 500
+"""Large tensors are compared at about this many evenly spaced places."""
+
+
+def numbers(tensor: Any) -> dict[str, Any] | None:
+    """Shape, dtype and a sample of the values, as plain data."""
+    if tensor is None:
+        return None
+    array = numpy.asarray(tensor.detach().numpy())
+    flat = array.reshape(-1)
+    sample = flat[:: max(1, flat.size // CHECKED_ELEMENTS)]
+    return {"shape": list(array.shape), "dtype": str(array.dtype), "values": sample.tolist()}
+
+
+def values_after_steps(torch: Any, name: str) -> list[dict[str, Any] | None]:
+    prepared = WORKLOADS[name].prepare(torch)
+    for _ in range(CHECKED_STEPS):
+        result = prepared.step()
+    tensors = [result, *prepared.leaves, *(leaf.grad for leaf in prepared.leaves)]
+    return [numbers(tensor) for tensor in tensors]
+
+
+def seconds_for(torch: Any, name: str, iterations: int) -> float:
+    """Processor time of `iterations` steps of a freshly prepared workload.
+
+    Preparing anew makes every round do the same work; the first steps, which fill caches and
+    create optimizer state, are not counted. The garbage collector stays on, as in a program.
+    """
+    step = WORKLOADS[name].prepare(torch).step
+    for _ in range(2 + iterations // 10):
+        step()
+    gc.collect()
+    started = time.process_time()
+    for _ in range(iterations):
+        step()
+    return time.process_time() - started
+
+
+def answer(torch: Any, request: dict[str, Any]) -> dict[str, Any]:
+    try:
+        if request["do"] == "values":
+            return {"values": values_after_steps(torch, request["workload"])}
+        return {"seconds": seconds_for(torch, request["workload"], request["iterations"])}
+    except Exception as error:
+        # The report of a retrograd error is in its notes; one line is enough for a table.
+        return {"error": f"{type(error).__name__}: {str(error).splitlines()[0]}"}
+
+
+def main() -> None:
+    # Replies keep the real stdout to themselves; what a library prints goes to stderr.
+    replies = os.fdopen(os.dup(1), "w", buffering=1)
+    os.dup2(2, 1)
+    module = importlib.import_module(sys.argv[1])
+    if hasattr(module, "set_num_threads"):
+        module.set_num_threads(1)
+    version = str(getattr(module, "__version__", "unknown"))
+    print(json.dumps({"module": module.__name__, "version": version}), file=replies)
+    for line in sys.stdin:
+        print(json.dumps(answer(module, json.loads(line))), file=replies)
+
+
+if __name__ == "__main__":
+    main()

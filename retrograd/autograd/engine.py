@@ -1,0 +1,476 @@
+"""The engine: walks a graph from its roots to its leaves, newest node first.
+
+First every edge is counted, so that a node runs once, after all its consumers. Ready nodes wait in a heap
+ordered by sequence number; accumulators, which have the highest, run as soon as they are complete.
+There is no recursion over the graph: a chain of a million nodes is an ordinary case.
+
+`_walk_raw` is the common case: first order, no `inputs=`. `_walk_general` does the rest: Tensors as
+gradients under ``create_graph``, and runs restricted to the paths that lead to given inputs.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Sequence
+from heapq import heappop, heappush
+from sys import getrefcount
+from typing import Any
+
+import numpy as np
+
+from retrograd import dtypes
+from retrograd.autograd import failures
+from retrograd.autograd.node import (
+    ACTIVE,
+    AccumulateGrad,
+    BackwardCall,
+    GraphRoot,
+    Node,
+    call_tensor_hooks,
+)
+from retrograd.autograd.state import STATE, set_grad_mode
+from retrograd.backend.kernels import add, iadd
+from retrograd.backend.quiet import quiet
+from retrograd.tensor import Array, Tensor, wrap
+
+ndarray = np.ndarray
+Edge = tuple[Node, int]
+
+# Nested backward calls (from hooks) beyond this depth continue on a fresh thread's stack.
+_DEEP = 40
+
+
+def run_backward(
+    roots: Sequence[Edge],
+    gradients: Sequence[Tensor],
+    call: BackwardCall,
+    inputs: Sequence[Edge | None] | None = None,
+) -> list[Tensor | None]:
+    """Run one backward call; returns what arrived at `inputs` when ``call.kind`` is "grad"."""
+    depth = STATE.depth + 1
+    if depth % _DEEP == 0:
+        return _run_in_thread(roots, gradients, call, inputs, depth)
+    before = (STATE.call, STATE.node, STATE.grad_enabled, STATE.cut)
+    STATE.call, STATE.depth = call, depth
+    call.roots = tuple(node.sequence for node, _ in roots)
+    call.root_nodes = tuple(node for node, _ in roots)
+    with ACTIVE.lock:
+        ACTIVE.calls += 1
+    try:
+        with quiet():
+            simple = inputs is None and not call.create_graph
+            found = (
+                _walk_raw(roots, gradients, call)
+                if simple
+                else _walk_general(roots, gradients, call, inputs)
+            )
+        callbacks = call.callbacks
+        while callbacks:
+            callbacks.pop(0)()
+        return found
+    finally:
+        with ACTIVE.lock:
+            ACTIVE.calls -= 1
+        call.root_nodes = ()
+        call.need = None
+        STATE.call, STATE.node, enabled, cut = before
+        STATE.depth = depth - 1
+        if STATE.grad_enabled != enabled or STATE.cut is not cut:
+            set_grad_mode(enabled, cut)
+
+
+def _run_in_thread(
+    roots: Sequence[Edge],
+    gradients: Sequence[Tensor],
+    call: BackwardCall,
+    inputs: Sequence[Edge | None] | None,
+    depth: int,
+) -> list[Tensor | None]:
+    outcome: list[Any] = []
+    enabled, cut = STATE.grad_enabled, STATE.cut
+
+    def work() -> None:
+        STATE.depth = depth
+        set_grad_mode(enabled, cut)
+        try:
+            outcome.append(run_backward(roots, gradients, call, inputs))
+        except BaseException as error:
+            outcome.append(error)
+        finally:
+            set_grad_mode(True)
+
+    thread = threading.Thread(target=work, name="retrograd-backward")
+    thread.start()
+    thread.join()
+    if isinstance(outcome[0], BaseException):
+        raise outcome[0]
+    found: list[Tensor | None] = outcome[0]
+    return found
+
+
+def _start(roots: Sequence[Edge], gradients: list[Any]) -> tuple[Node, Any]:
+    """The node to start from and its gradient (a list for a node with several outputs)."""
+    if len(roots) > 1:
+        edges = tuple(node for node, _ in roots)
+        root: Node = GraphRoot(edges, tuple(number for _, number in roots), tuple(gradients))
+        return root, ()
+    root, number = roots[0]
+    if isinstance(root.shape, list):
+        start: list[Any] = [None] * len(root.shape)
+        start[number] = gradients[0]
+        return root, start
+    return root, gradients[0]
+
+
+def _count(root: Node) -> dict[Node, int]:
+    """How many edges lead to each node reachable from `root`."""
+    counts: dict[Node, int] = {}
+    stack = [root]
+    pop, push, get = stack.pop, stack.append, counts.get
+    while stack:
+        for target in pop().edges:
+            if target is not None:
+                seen = get(target)
+                if seen is None:
+                    counts[target] = 1
+                    push(target)
+                else:
+                    counts[target] = seen + 1
+    return counts
+
+
+# ----------------------------------------------------------------------------- the common case
+
+
+def _walk_raw(
+    roots: Sequence[Edge], gradients: Sequence[Tensor], call: BackwardCall
+) -> list[Tensor | None]:
+    freeing = None if call.retain_graph else call
+    node, gradient = _start(roots, [g._array for g in gradients])
+    counts = _count(node)
+    call.nodes_run = len(counts) + 1
+    ready: list[tuple[int, Node]] = []
+    waiting: dict[Node, Any] = {}
+    while True:
+        if node.extra is None and not node.wants_tensors:
+            results = node.run_raw(gradient, None, freeing)
+        else:
+            results = _run_hooked(node, gradient, call, None, raw=True)
+        gradient = None
+        position = 0
+        numbers = node.edge_numbers
+        for target in node.edges:
+            if target is not None:
+                part = results[position]
+                if part is not None:
+                    if type(part) is not ndarray:
+                        part = np.asarray(part)
+                    if part.shape == target.shape:
+                        held = waiting.get(target)
+                        if held is None:
+                            waiting[target] = part
+                        elif (
+                            # alone: referenced by `waiting`, by `held` and by the call's argument
+                            getrefcount(held) <= 3
+                            and held.base is None
+                            and held.dtype is part.dtype
+                        ):
+                            iadd(held, part)
+                        else:
+                            waiting[target] = add(held, part)
+                        held = None
+                    else:
+                        number = 0 if numbers is None else numbers[position]
+                        _deliver(node, position, target, number, part, waiting)
+                    part = None
+                left = counts[target] - 1
+                if left:
+                    counts[target] = left
+                else:
+                    target._reached_code = node.code
+                    target._reached_lasti = node.lasti
+                    if ready:
+                        heappush(ready, (-target.sequence, target))
+                    else:
+                        ready.append((-target.sequence, target))
+            position += 1
+        if not ready:
+            return []
+        node = ready.pop()[1] if len(ready) == 1 else heappop(ready)[1]
+        results = None
+        gradient = waiting.pop(node, None)
+        if type(gradient) is ndarray:
+            if gradient.dtype is not node.dtype:
+                gradient = cast(gradient, node.dtype)
+        elif gradient is None and isinstance(node.shape, list):
+            gradient = [None] * len(node.shape)
+
+
+def cast(gradient: Array, dtype: Any) -> Array:
+    """A gradient in the type of the value it belongs to; a real value gets the real part."""
+    if gradient.dtype == dtype:
+        return gradient.view(dtype)
+    if gradient.dtype.kind == "c" and dtype not in dtypes.COMPLEX_TYPES:
+        gradient = gradient.real
+    return gradient.astype(dtype)
+
+
+def _deliver(
+    node: Node, position: int, target: Node, number: int, part: Array, waiting: dict[Node, Any]
+) -> None:
+    """Add a part that must be summed to the target's shape, or goes to one of several outputs."""
+    several = isinstance(target.shape, list)
+    shape = target.shape[number] if several else target.shape
+    if part.shape != shape:
+        part = fit_raw(node, position, part, shape)
+    if not several:
+        held = waiting.get(target)
+        waiting[target] = part if held is None else add(held, part)
+        return
+    dtype = target.dtype[number]
+    if part.dtype is not dtype:
+        part = cast(part, dtype)
+    buffer = waiting.get(target)
+    if buffer is None:
+        buffer = waiting[target] = [None] * len(target.shape)
+    buffer[number] = part if buffer[number] is None else add(buffer[number], part)
+
+
+def fit_raw(node: Node, position: int, part: Array, shape: tuple[int, ...]) -> Array:
+    """Sum over the dimensions that broadcasting added."""
+    lead = len(part.shape) - len(shape)
+    if not _expands(shape, part.shape):
+        raise failures.invalid_gradient(node.name(), position, part.shape, shape)
+    if lead:
+        part = np.add.reduce(part, axis=tuple(range(lead)), dtype=_sum_dtype(part))
+    if part.shape != shape:
+        axes = tuple(i for i, size in enumerate(shape) if size == 1 and part.shape[i] != 1)
+        part = np.add.reduce(part, axis=axes, keepdims=True, dtype=_sum_dtype(part))
+    return np.asarray(part)
+
+
+def _sum_dtype(array: Array) -> Any:
+    # half precision saturates when summed in its own type
+    return dtypes.F32 if array.dtype in dtypes.HALF_TYPES else None
+
+
+def _expands(shape: tuple[int, ...], larger: tuple[int, ...]) -> bool:
+    if len(shape) > len(larger):
+        return False
+    return all(
+        small in (size, 1) for small, size in zip(reversed(shape), reversed(larger), strict=False)
+    )
+
+
+# ---------------------------------------------------------------------------------- everything
+
+
+def _walk_general(
+    roots: Sequence[Edge],
+    gradients: Sequence[Tensor],
+    call: BackwardCall,
+    inputs: Sequence[Edge | None] | None,
+) -> list[Tensor | None]:
+    create = call.create_graph
+    start: list[Any] = list(gradients) if create else [g._array for g in gradients]
+    node, gradient = _start(roots, start)
+    counts = _count(node)
+    captured: list[Any] = [] if inputs is None else [None] * len(inputs)
+    captures: dict[Node, list[tuple[int, int]]] = {}
+    need: set[Node] | None = None
+    if inputs is not None:
+        targets = {edge[0] for edge in inputs if edge is not None}
+        running = call.kind == "backward"  # grad() only looks at its inputs, backward() fills them
+        need = _needed(node, targets, running)
+        if not running:
+            for index, edge in enumerate(inputs):
+                if edge is not None:
+                    captures.setdefault(edge[0], []).append((index, edge[1]))
+        call.need = need
+    live = None if need is None else need | set(captures)
+    ready: list[tuple[int, Node]] = []
+    waiting: dict[Node, Any] = {}
+    call.nodes_run = 0
+    while True:
+        set_grad_mode(create, STATE.cut)
+        runs = need is None or node in need or isinstance(node, GraphRoot)
+        wanted = captures.get(node)
+        results: Any = None
+        if not runs:
+            # captured only: after the tensor hooks, since the node itself will not run them
+            gradient = _hook_gradient(node, gradient, create)
+        if wanted is not None:
+            several = isinstance(node.shape, list)
+            for index, number in wanted:
+                captured[index] = gradient[number] if several else gradient
+        if runs:
+            call.nodes_run += 1
+            results = _run_general(node, gradient, call, live, create)
+            gradient = None
+        _pass_on(node, results, counts, waiting, ready, live, create)
+        results = None
+        if not ready:
+            break
+        node = heappop(ready)[1]
+        gradient = waiting.pop(node, None)
+        if gradient is None and isinstance(node.shape, list):
+            gradient = [None] * len(node.shape)
+        elif gradient is not None and not isinstance(node.shape, list):
+            gradient = _as_dtype(gradient, node.dtype, create)
+    if create:
+        return captured
+    return [None if part is None else wrap(np.asarray(part)) for part in captured]
+
+
+def _needed(root: Node, targets: set[Node], including: bool) -> set[Node]:
+    """The nodes on a path from the root to a target, found without recursion."""
+    needed: set[Node] = set(targets) if including else set()
+    seen = {root}
+    stack = [(root, iter(root.edges))]
+    while stack:
+        node, rest = stack[-1]
+        for target in rest:
+            if target is not None and target not in seen:
+                seen.add(target)
+                stack.append((target, iter(target.edges)))
+                break
+        else:
+            stack.pop()
+            if any(e is not None and (e in needed or e in targets) for e in node.edges):
+                needed.add(node)
+    return needed
+
+
+def _run_general(node: Node, gradient: Any, call: BackwardCall, live: Any, create: bool) -> Any:
+    freeing = None if call.retain_graph else call
+    if node.extra is None and not node.wants_tensors:
+        if create:
+            return node.run_recorded(gradient, live, freeing)
+        return node.run_raw(gradient, live, freeing)
+    return _run_hooked(node, gradient, call, live, raw=not create)
+
+
+def _pass_on(
+    node: Node,
+    results: Any,
+    counts: dict[Node, int],
+    waiting: dict[Node, Any],
+    ready: list[tuple[int, Node]],
+    live: set[Node] | None,
+    create: bool,
+) -> None:
+    numbers = node.edge_numbers
+    for position, target in enumerate(node.edges):
+        if target is None:
+            continue
+        part = None if results is None else results[position]
+        wanted = live is None or target in live
+        if part is not None and wanted:
+            number = 0 if numbers is None else numbers[position]
+            several = isinstance(target.shape, list)
+            shape = target.shape[number] if several else target.shape
+            dtype = target.dtype[number] if several else target.dtype
+            part = _fit(node, position, part, shape, create)
+            if several:
+                part = _as_dtype(part, dtype, create)
+                buffer = waiting.setdefault(target, [None] * len(target.shape))
+                held = buffer[number]
+                buffer[number] = part if held is None else held + part
+            else:
+                held = waiting.get(target)
+                waiting[target] = part if held is None else held + part
+        left = counts[target] - 1
+        counts[target] = left
+        if left == 0 and wanted:
+            target._reached_code, target._reached_lasti = node.code, node.lasti
+            heappush(ready, (-target.sequence, target))
+        elif left == 0:
+            # not on a path to an input: never runs, but its own consumers' counts are unaffected
+            waiting.pop(target, None)
+
+
+def _fit(node: Node, position: int, part: Any, shape: tuple[int, ...], create: bool) -> Any:
+    if not create:
+        if type(part) is not ndarray:
+            part = np.asarray(part)
+        return part if part.shape == shape else fit_raw(node, position, part, shape)
+    if part._array.shape == shape:
+        return part
+    if not _expands(shape, part._array.shape):
+        raise failures.invalid_gradient(node.name(), position, part._array.shape, shape)
+    return part.sum_to_size(shape)
+
+
+def _as_dtype(part: Any, dtype: Any, create: bool) -> Any:
+    if not create:
+        return part if part.dtype is dtype else cast(part, dtype)
+    if part._array.dtype is dtype:
+        return part
+    if part._array.dtype.kind == "c" and dtype not in dtypes.COMPLEX_TYPES:
+        part = part.real
+    return part.to(dtypes.from_numpy_dtype(dtype))
+
+
+# --------------------------------------------------------------------------------------- hooks
+
+
+def _boxed(gradient: Any, raw: bool) -> list[Any]:
+    """The gradients of a node's outputs as a list of Tensors."""
+    parts = gradient if isinstance(gradient, list) else [gradient]
+    if not raw:
+        return list(parts)
+    return [None if part is None else wrap(part) for part in parts]
+
+
+def _unboxed(node: Node, boxed: Sequence[Any], raw: bool) -> Any:
+    parts = [p._array if isinstance(p, Tensor) else p for p in boxed] if raw else list(boxed)
+    return parts if isinstance(node.shape, list) else parts[0]
+
+
+def _hook_gradient(node: Node, gradient: Any, create: bool) -> Any:
+    meta = node.variable._meta if isinstance(node, AccumulateGrad) else None
+    if node.extra is None and (meta is None or not meta.hooks):
+        return gradient
+    boxed = _boxed(gradient, not create)
+    call_tensor_hooks(node, boxed)
+    return _unboxed(node, boxed, not create)
+
+
+def _run_hooked(node: Node, gradient: Any, call: BackwardCall, need: Any, *, raw: bool) -> Any:
+    """Run a node that has hooks or wants Tensors; hooks see Tensors and PyTorch's order."""
+    set_grad_mode(call.create_graph, STATE.cut)
+    STATE.node = node
+    extra = node.extra
+    boxed = _boxed(gradient, raw)
+    gradient = None
+    if extra is not None:
+        if not isinstance(node, AccumulateGrad):
+            call_tensor_hooks(node, boxed)
+        for hook in list((extra.pre or {}).values()):
+            result = hook(tuple(boxed))
+            if result is not None:
+                boxed = [result] if isinstance(result, Tensor) else list(result)
+    post = None if extra is None else extra.post
+    seen = tuple(boxed) if post else ()
+    if node.wants_tensors or not raw:
+        sent = boxed if isinstance(node.shape, list) else boxed[0]
+        results = list(node.run_recorded(sent, need, None))
+    else:
+        sent = _unboxed(node, boxed, raw)
+        boxed = []
+        results = [None if r is None else np.asarray(r) for r in node.run_raw(sent, need, None)]
+    sent = None
+    if post:
+        tensors: tuple[Any, ...] = tuple(
+            wrap(r) if isinstance(r, ndarray) else r for r in results
+        )
+        for hook in list(post.values()):
+            result = hook(tensors, seen)
+            if result is not None:
+                tensors = (result,) if isinstance(result, Tensor) else tuple(result)
+        results = list(tensors)
+    if not call.retain_graph:
+        node.release(call)
+    if raw:
+        results = [r._array if isinstance(r, Tensor) else r for r in results]
+    return results

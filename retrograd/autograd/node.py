@@ -1,0 +1,532 @@
+"""Graph nodes: what an op leaves behind so that its gradient can be computed.
+
+A node points at the nodes of its inputs (`edges`), never at its outputs, so a graph has no
+reference cycle and goes when its last user goes. Op nodes are subclasses made by `ops.compile`,
+which also writes their `run_raw` (arrays in and out) and `run_recorded` (Tensors in and out).
+"""
+
+from __future__ import annotations
+
+import threading
+import weakref
+from sys import getrefcount
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from retrograd import dtypes
+from retrograd.autograd.hooks import HookTable, RemovableHandle, check_hook
+from retrograd.autograd.state import STATE, next_sequence, set_grad_mode
+from retrograd.backend.kernels import iadd
+from retrograd.size import CPU, Size
+from retrograd.tensor import Array, Tensor, cell_of, meta_of, wrap
+
+if TYPE_CHECKING:
+    from retrograd.ops.registry import Op
+
+
+class Freed:
+    """What stands in a node's save list where a value was, after a backward call released it."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return "<freed>"
+
+
+FREED = Freed()
+
+
+class BackwardCall:
+    """One run of the engine: `backward()` or `grad()`. Freed nodes point at the call that did it."""
+
+    __slots__ = (
+        "callbacks",
+        "code",
+        "create_graph",
+        "kind",
+        "lasti",
+        "need",
+        "nodes_run",
+        "number",
+        "ordinal",
+        "retain_graph",
+        "root_nodes",
+        "roots",
+    )
+
+    def __init__(
+        self, kind: str, retain_graph: bool, create_graph: bool, code: Any, lasti: int
+    ) -> None:
+        self.kind = kind  # "backward" or "grad"
+        self.retain_graph = retain_graph
+        self.create_graph = create_graph
+        self.code = code
+        self.lasti = lasti
+        self.number = next_sequence()
+        self.ordinal = _next_ordinal()
+        self.roots: tuple[int, ...] = ()  # sequence numbers: a call must not keep a graph alive
+        self.root_nodes: tuple[Node, ...] = ()  # only while the call runs
+        self.nodes_run = 0
+        self.need: Any = None
+        self.callbacks: list[Callable[[], None]] | None = None
+
+
+class _Ordinals:
+    lock = threading.Lock()
+    last = 0
+
+
+def _next_ordinal() -> int:
+    with _Ordinals.lock:
+        _Ordinals.last += 1
+        return _Ordinals.last
+
+
+class NodeExtra:
+    """The rarer facts of a node: hooks, user metadata, the node that a saved output belongs to."""
+
+    __slots__ = ("metadata", "output_node", "post", "pre", "retains", "tensor_pre")
+
+    def __init__(self) -> None:
+        self.tensor_pre: list[tuple[int, HookTable]] | None = None
+        self.retains: dict[int, Callable[[Any], None]] | None = None
+        self.pre: HookTable | None = None
+        self.post: HookTable | None = None
+        self.metadata: dict[Any, Any] | None = None
+        self.output_node: weakref.ref[Node] | None = None
+
+
+class Node:
+    """One step of the recorded computation; `tensor.grad_fn` is one.
+
+    `shape` and `dtype` describe the output whose gradient the node receives; for a node with
+    several outputs `shape` is a *list* of shapes and `dtype` a list of dtypes.
+    """
+
+    __slots__ = (
+        "__weakref__",
+        "_freed",
+        "_reached_code",
+        "_reached_lasti",
+        "code",
+        "dtype",
+        "edge_numbers",
+        "edges",
+        "extra",
+        "lasti",
+        "saved",
+        "sequence",
+        "shape",
+    )
+
+    op: Op | None = None
+    wants_tensors = False  # run with Tensors even in a first-order backward
+
+    edges: tuple[Node | None, ...]
+    edge_numbers: tuple[int, ...] | None  # None: every edge goes to output 0
+    saved: tuple[Any, ...]
+    sequence: int
+    code: Any
+    lasti: int
+    shape: Any
+    dtype: Any
+    extra: NodeExtra | None
+
+    def __init__(self) -> None:
+        self.edges = ()
+        self.edge_numbers = None
+        self.saved = ()
+        self.sequence = next_sequence()
+        self.code = None
+        self.lasti = 0
+        self.shape = ()
+        self.dtype = None
+        self.extra = None
+
+    # ------------------------------------------------------------------ what the engine calls
+
+    def run_raw(self, gradient: Any, need: Any, freeing: BackwardCall | None) -> Any:
+        """The gradients of the inputs, as arrays; `freeing` releases what was saved."""
+        raise NotImplementedError(type(self).__name__)
+
+    def run_recorded(self, gradient: Any, need: Any, freeing: BackwardCall | None) -> Any:
+        """The gradients of the inputs, as Tensors with a graph of their own."""
+        raise NotImplementedError(type(self).__name__)
+
+    def release(self, call: BackwardCall) -> None:
+        """Let go of the saved values; remember the call that did it."""
+        self._freed = call
+
+    # ------------------------------------------------------------------ facts for reports
+
+    @property
+    def freed(self) -> BackwardCall | None:
+        """The call that released this node's saved values, if one did."""
+        return getattr(self, "_freed", None)
+
+    @property
+    def reached_code(self) -> Any:
+        """Code of the node through which the freeing call came here."""
+        return getattr(self, "_reached_code", None)
+
+    @property
+    def reached_lasti(self) -> int:
+        """Instruction of the node through which the freeing call came here."""
+        return getattr(self, "_reached_lasti", 0)
+
+    # ------------------------------------------------------------------ PyTorch's interface
+
+    def name(self) -> str:
+        """The node's name, such as ``MulBackward0``."""
+        return type(self).__name__
+
+    @property
+    def next_functions(self) -> tuple[tuple[Node | None, int], ...]:
+        """The nodes of the inputs, each with the number of its output."""
+        numbers = self.edge_numbers or (0,) * len(self.edges)
+        return tuple(
+            (edge, number if edge is not None else 0)
+            for edge, number in zip(self.edges, numbers, strict=True)
+        )
+
+    @property
+    def metadata(self) -> dict[Any, Any]:
+        """A dictionary that lives as long as the node, for anything."""
+        extra = extra_of(self)
+        if extra.metadata is None:
+            extra.metadata = {}
+        return extra.metadata
+
+    @property
+    def requires_grad(self) -> bool:
+        """True: a node exists only where a gradient is wanted."""
+        return True
+
+    def _sequence_nr(self) -> int:
+        return self.sequence
+
+    def _set_sequence_nr(self, number: int) -> None:
+        self.sequence = number
+
+    @property
+    def _input_metadata(self) -> list[InputMetadata]:
+        if isinstance(self.shape, list):
+            return [InputMetadata(s, d) for s, d in zip(self.shape, self.dtype, strict=True)]
+        return [InputMetadata(self.shape, self.dtype)]
+
+    def register_hook(self, fn: Callable[..., Any]) -> RemovableHandle:
+        """Call ``fn(grad_inputs, grad_outputs)`` after this node ran; it may replace grad_inputs."""
+        extra = extra_of(self)
+        if extra.post is None:
+            extra.post = HookTable()
+        return extra.post.add(fn)
+
+    def register_prehook(self, fn: Callable[..., Any]) -> RemovableHandle:
+        """Call ``fn(grad_outputs)`` before this node runs; it may replace grad_outputs."""
+        extra = extra_of(self)
+        if extra.pre is None:
+            extra.pre = HookTable()
+        return extra.pre.add(fn)
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_saved_") and self.op is not None:
+            from retrograd.autograd.saved import saved_attribute
+
+            return saved_attribute(self, name[len("_saved_") :])
+        raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} object at {hex(id(self))}>"
+
+
+class InputMetadata:
+    """Shape, dtype and device of a gradient that a node receives."""
+
+    __slots__ = ("dtype", "shape")
+    device = CPU
+    is_nested_tensor = is_cpp_nested_tensor = False
+
+    def __init__(self, shape: tuple[int, ...], dtype: Any) -> None:
+        self.shape = Size(shape)
+        self.dtype = dtypes.from_numpy_dtype(dtype)
+
+
+def extra_of(node: Node) -> NodeExtra:
+    """The node's rarer facts, made now if it had none."""
+    extra = node.extra
+    if extra is None:
+        extra = node.extra = NodeExtra()
+    return extra
+
+
+def forward_name(node: Node) -> str:
+    """The op's forward name in PyTorch's messages: ``SumBackward1`` is ``Sum1``."""
+    name = node.name()
+    stem, found, number = name.rpartition("Backward")
+    if not found:
+        return name
+    return stem + ("" if number == "0" else number)
+
+
+# --------------------------------------------------------------------------------- leaves
+
+
+class AccumulateGrad(Node):
+    """The end of the graph: adds what arrives to the leaf's `.grad`."""
+
+    __slots__ = ("variable",)
+
+    # Accumulators run as soon as they are complete: newer than any op node. The counter in the
+    # low bits keeps heap entries apart.
+    FIRST_SEQUENCE = 1 << 62
+
+    def __init__(self, variable: Tensor) -> None:
+        super().__init__()
+        self.variable = variable
+        self.sequence += self.FIRST_SEQUENCE
+        self.shape = variable._array.shape
+        self.dtype = variable._array.dtype
+
+    def name(self) -> str:
+        return "torch::autograd::AccumulateGrad"
+
+    def _sequence_nr(self) -> int:
+        return (1 << 64) - 1
+
+    def run_raw(self, gradient: Any, need: Any, freeing: BackwardCall | None) -> tuple[()]:
+        variable = self.variable
+        if not variable._requires_grad:
+            return ()
+        meta = meta_of(variable)
+        if meta.hooks:
+            boxed = [None if gradient is None else wrap(gradient)]
+            gradient = None
+            with_grad_mode(False, lambda: call_tensor_hooks(self, boxed))
+            gradient = None if boxed[0] is None else boxed.pop()._array  # type: ignore[union-attr]
+        if gradient is not None:
+            if ACTIVE.calls > 1:
+                with ACTIVE.lock:
+                    self._accumulate(meta, gradient)
+            elif meta.grad is None:
+                # adopt the array if nobody else holds it; references: this frame's, the
+                # engine's, and getrefcount's own argument
+                alone = getrefcount(gradient) <= ALONE and gradient.base is None
+                if not alone or gradient.strides != variable._array.strides:
+                    gradient = copy_in_layout(gradient, variable._array)
+                meta.grad = wrap(gradient)
+            else:
+                add_into(meta.grad, gradient)
+        if meta.post_accumulate_hooks:
+            with_grad_mode(False, lambda: run_post_accumulate_hooks(variable))
+        return ()
+
+    def _accumulate(self, meta: Any, gradient: Array) -> None:
+        if meta.grad is None:
+            meta.grad = wrap(copy_in_layout(gradient, self.variable._array))
+        else:
+            add_into(meta.grad, gradient)
+
+    def run_recorded(self, gradient: Any, need: Any, freeing: BackwardCall | None) -> tuple[()]:
+        variable = self.variable
+        if not variable._requires_grad:
+            return ()
+        meta = meta_of(variable)
+        if meta.hooks:
+            boxed = [gradient]
+            call_tensor_hooks(self, boxed)
+            gradient = boxed[0]
+        if gradient is not None:
+            with ACTIVE.lock:
+                held = meta.grad
+                if held is not None:
+                    meta.grad = held + gradient
+                elif gradient.requires_grad:
+                    meta.grad = gradient.clone()
+                else:
+                    meta.grad = wrap(copy_in_layout(gradient._array, variable._array))
+        if meta.post_accumulate_hooks:
+            run_post_accumulate_hooks(variable)
+        return ()
+
+
+class _Active:
+    """How many backward calls run now: with one alone, accumulation needs no lock."""
+
+    def __init__(self) -> None:
+        self.calls = 0
+        self.lock = threading.RLock()
+
+
+ACTIVE = _Active()
+ALONE = 3
+
+
+def copy_in_layout(gradient: Array, like: Array) -> Array:
+    """A copy laid out in memory as the leaf is, if the leaf is dense; else row by row."""
+    if like.flags.c_contiguous or not (like.flags.f_contiguous or like.ndim > 2):
+        return np.array(gradient, order="C")
+    copy = np.empty_like(like, dtype=gradient.dtype)
+    copy[...] = gradient
+    return copy
+
+
+def add_into(held: Tensor, gradient: Array) -> None:
+    """Add an array into an existing `.grad`, in place: its identity is kept, its version grows."""
+    target = held._array
+    if target.dtype is gradient.dtype:
+        iadd(target, gradient)
+    else:
+        np.add(target, gradient, out=target, casting="unsafe")
+    cell = cell_of(held)
+    cell.version += 1
+    cell.writer, cell.code = "accumulation into .grad", None
+
+
+def run_post_accumulate_hooks(variable: Tensor) -> None:
+    """Hooks of `register_post_accumulate_grad_hook`, after the leaf's gradient was updated."""
+    for hook in list(meta_of(variable).post_accumulate_hooks.values()):
+        result = hook(variable)
+        if result is not None and not isinstance(result, Tensor):
+            raise TypeError(f"expected Variable, but hook returned '{type(result).__name__}'")
+
+
+def accumulator(tensor: Tensor) -> Node:
+    """The leaf's AccumulateGrad, made anew when no graph holds one."""
+    meta = tensor._meta
+    if meta is None:
+        meta = meta_of(tensor)
+    reference = meta.accumulator
+    if reference is not None:
+        node = reference()
+        if node is not None:
+            return node
+    made = AccumulateGrad(tensor)
+    meta.accumulator = weakref.ref(made)
+    return made
+
+
+# ----------------------------------------------------------------------- writes through views
+
+
+class CopySlices(Node):
+    """The history of a base one of whose views was written.
+
+    Holds the in-place op's own node and the way from the base to the written region. The first
+    edge is the base's history before the write, the others are the op's other inputs.
+    """
+
+    __slots__ = ("chain", "inner")
+
+    def __init__(self, inner: Node, chain: Any) -> None:
+        super().__init__()
+        self.inner: Node | None = inner
+        self.chain = chain
+
+    def name(self) -> str:
+        return "torch::autograd::CopySlices"
+
+    def _inner_or_raise(self) -> Node:
+        if self.inner is None:
+            from retrograd.autograd.saved import freed_failure
+
+            raise freed_failure(self)
+        return self.inner
+
+    def run_raw(self, gradient: Any, need: Any, freeing: BackwardCall | None) -> Any:
+        inner = self._inner_or_raise()
+        count = len(self.edges)
+        if gradient is None:
+            return (None,) * count
+        result = np.array(gradient)  # in the base's geometry, and ours to write
+        region = result
+        for step in self.chain:
+            region = step.raw(region)
+        if inner.wants_tensors:
+            found = inner.run_recorded(wrap(region.copy()), None, None)
+            parts = [None if part is None else part._array for part in found]
+        else:
+            parts = list(inner.run_raw(region.copy(), None, None))
+        if self.edges[0] is not None:
+            region[...] = 0 if parts[0] is None else parts[0]
+        if freeing is not None:
+            self.release(freeing)
+        return (result if self.edges[0] is not None else None, *parts[1:count])
+
+    def run_recorded(self, gradient: Any, need: Any, freeing: BackwardCall | None) -> Any:
+        inner = self._inner_or_raise()
+        count = len(self.edges)
+        if gradient is None:
+            return (None,) * count
+        result = gradient.clone()
+        region = result
+        for step in self.chain:
+            region = step.recorded(region)
+        parts = inner.run_recorded(region.clone(), None, None)
+        if self.edges[0] is not None:
+            if parts[0] is None:
+                region.zero_()
+            else:
+                region.copy_(parts[0])
+        if freeing is not None:
+            self.release(freeing)
+        return (result if self.edges[0] is not None else None, *parts[1:count])
+
+    def release(self, call: BackwardCall) -> None:
+        if self.inner is not None:
+            self.inner.release(call)
+        self.inner = None
+        self._freed = call
+
+
+class GraphRoot(Node):
+    """Deals out the starting gradients of a backward call with several roots."""
+
+    __slots__ = ("gradients",)
+
+    def __init__(self, edges: Any, numbers: tuple[int, ...], gradients: Any) -> None:
+        super().__init__()
+        self.edges = edges
+        self.edge_numbers = numbers if any(numbers) else None
+        self.gradients = gradients
+        self.sequence = (1 << 61) + self.sequence
+
+    def run_raw(self, gradient: Any, need: Any, freeing: BackwardCall | None) -> Any:
+        return self.gradients
+
+    run_recorded = run_raw
+
+
+# --------------------------------------------------------------------------------- hooks
+
+
+def call_tensor_hooks(node: Node, gradients: list[Any]) -> None:
+    """Run the tensor hooks and `retain_grad` of a node on Tensors, replacing entries in place."""
+    tables: list[tuple[int, HookTable]] | None
+    retains = None
+    if isinstance(node, AccumulateGrad):
+        meta = node.variable._meta
+        tables = [(0, meta.hooks)] if meta is not None and meta.hooks else None
+    else:
+        extra = node.extra
+        tables = None if extra is None else extra.tensor_pre
+        retains = None if extra is None else extra.retains
+    for number, table in tables or ():
+        for hook in list(table.values()):
+            result = hook(gradients[number])
+            if result is not None:
+                check_hook(gradients[number], result, hook)
+                gradients[number] = result
+    for number, keep in list((retains or {}).items()):
+        keep(gradients[number])
+
+
+def with_grad_mode(enabled: bool, function: Callable[[], Any]) -> Any:
+    """Run `function` under the given grad mode of this thread."""
+    before, cut = STATE.grad_enabled, STATE.cut
+    set_grad_mode(enabled, cut)
+    try:
+        return function()
+    finally:
+        set_grad_mode(before, cut)

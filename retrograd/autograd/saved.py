@@ -1,0 +1,119 @@
+"""Saved values: how a node's save list is read back, checked and shown.
+
+In a node's `saved` tuple an input takes two places (the Tensor or number, and the version seen when it
+was saved), an output three (array, version cell, version), everything else one. Inputs are kept as the
+Tensor itself, so its identity survives; outputs as array and cell, since a node that kept its
+output Tensor would keep itself alive.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from retrograd.autograd import failures
+from retrograd.autograd.node import FREED, Node, forward_name
+from retrograd.autograd.state import STATE
+from retrograd.tensor import Array, Tensor, VersionCell, wrap
+
+
+def freed_failure(node: Node) -> Exception:
+    """The error for reading a value that a backward call released; finds who led there."""
+    call = STATE.call
+    if call is None:
+        return failures.freed(node, None, None, ())
+    roots = call.root_nodes
+    return failures.freed(node, _consumer(node, roots), call, roots)
+
+
+def _consumer(node: Node, roots: tuple[Node, ...]) -> Node | None:
+    """The oldest node behind the roots that has an edge to `node`: the last one to run before it."""
+    found: Node | None = None
+    seen = set(roots)
+    stack = list(roots)
+    while stack:
+        current = stack.pop()
+        for target in current.edges:
+            if target is node and (found is None or current.sequence < found.sequence):
+                found = current
+            if target is not None and target not in seen:
+                seen.add(target)
+                stack.append(target)
+    return found
+
+
+def stale_value(node: Node, name: str, value: Any, cell: VersionCell | None, seen: int) -> None:
+    """Called when a saved value's version moved: raise, unless it was a false alarm."""
+    if cell is None:
+        return
+    if cell.version != seen:
+        raise failures.modified(node, name, value, producer_of(node, value), cell, seen)
+    if isinstance(value, Tensor) and value._grad_fn is None and cell.detached > node.sequence:
+        raise failures.detached_in_place(node)
+
+
+def producer_of(node: Node, value: Any) -> str:
+    """The ", which is output 0 of MulBackward0," part of the message; empty for leaves."""
+    if isinstance(value, Tensor):
+        maker, number = value._grad_fn, value._output_nr
+        if maker is None:
+            return ""
+    else:
+        maker, number = node, 0
+        extra = node.extra
+        if extra is not None and extra.output_node is not None:
+            maker = extra.output_node() or node
+    return f", which is output {number} of {forward_name(maker)},"
+
+
+def saved_output(node: Node, array: Array, cell: VersionCell, number: int) -> Tensor:
+    """A saved output as a Tensor again, with the node it came from as its history."""
+    tensor = wrap(array)
+    tensor._cell = cell
+    maker: Node | None = node
+    extra = node.extra
+    if extra is not None and extra.output_node is not None:
+        maker = extra.output_node()
+    if node.op is not None and number in node.op.nondifferentiable:
+        return tensor
+    if maker is not None:
+        tensor._grad_fn = maker
+        tensor._output_nr = number if maker is node else 0
+        tensor._requires_grad = True
+    return tensor
+
+
+def conjugate_all(values: Any) -> Any:
+    """Conjugates of complex entries (arrays or Tensors), None and real ones as they are."""
+    if isinstance(values, (tuple, list)):
+        return type(values)(conjugate_all(value) for value in values)
+    if isinstance(values, np.ndarray):
+        return values.conj() if values.dtype.kind == "c" else values
+    if isinstance(values, Tensor):
+        return values.conj() if values._array.dtype.kind == "c" else values
+    return values
+
+
+def saved_attribute(node: Node, name: str) -> Any:
+    """`node._saved_<name>` under PyTorch's names: `self` is the first input, `result` the output."""
+    op = node.op
+    assert op is not None
+    wanted = op.saved_names.get(name, name)
+    place = 0
+    for kind, saved_name in op.save_plan:
+        if saved_name == wanted:
+            value = node.saved[place]
+            if value is FREED:
+                raise failures.freed(node, None, None, ())
+            if kind == "output":
+                cell, seen = node.saved[place + 1], node.saved[place + 2]
+                stale_value(node, saved_name, value, cell, seen)
+                return saved_output(node, value, cell, int(saved_name[3:] or 0))
+            if kind == "input":
+                if isinstance(value, Tensor):
+                    stale_value(node, saved_name, value, value._cell, node.saved[place + 1])
+                return value
+            return value
+        place += {"output": 3, "input": 2}.get(kind, 1)
+    raise AttributeError(f"'{type(node).__name__}' object has no attribute '_saved_{name}'")

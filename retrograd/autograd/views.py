@@ -1,0 +1,429 @@
+"""Views and in-place writes: how a base and its views keep one history.
+
+A view remembers its root base and the chain of view ops that leads to it. A write through any of
+them bumps the shared version cell and gives the *base* a new history; every view notices at its next
+use that its `grad_fn` is older than the cell, and replays its chain from the base's new history.
+"""
+
+from __future__ import annotations
+
+import weakref
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from retrograd.autograd.node import (
+    AccumulateGrad,
+    CopySlices,
+    Node,
+    accumulator,
+    extra_of,
+    forward_name,
+)
+from retrograd.autograd.state import STATE, next_sequence
+from retrograd.autograd import failures
+from retrograd.lifecycle.site import user_site
+from retrograd.tensor import Array, Tensor, VersionCell, cell_of, meta_of, tensor_property
+
+if TYPE_CHECKING:
+    from retrograd.ops.registry import Op
+
+
+class ViewStep:
+    """One view op of a chain: how to take the region again, and how to take its gradient back."""
+
+    __slots__ = ("number", "op", "options")
+
+    def __init__(self, op: Op, options: tuple[Any, ...], number: int | None) -> None:
+        self.op = op
+        self.options = options
+        self.number = number  # which output, for ops with several
+
+    def raw(self, array: Array) -> Array:
+        """The region of an array."""
+        found = self.op.raw(array, *self.options)
+        result: Array = found if self.number is None else found[self.number]
+        if not result.flags.writeable and array.flags.writeable:
+            result = result.view()
+            result.flags.writeable = True
+        return result
+
+    def recorded(self, tensor: Tensor) -> Tensor:
+        """The region of a Tensor, recorded."""
+        found = self.op.function(tensor, *self.options)
+        result: Tensor = found if self.number is None else found[self.number]
+        return result
+
+    def raw_gradient(self, gradient: Array, source: Array) -> Array:
+        """The gradient of the source of this step, as an array."""
+        from retrograd.ops.registry import RAW
+
+        return self._gradient(RAW, gradient, source.shape, source.dtype, source)
+
+    def _gradient(self, m: Any, gradient: Any, shape: Any, dtype: Any, source: Array) -> Any:
+        op = self.op
+        sent: Any = gradient
+        if self.number is not None:
+            count = len(op.raw(source, *self.options))
+            sent = [None] * count
+            sent[self.number] = gradient
+        rule, names = op.rules[0]
+        known: dict[str, Any] = dict(zip(op.option_names, self.options, strict=True))
+        first = op.tensor_names[0]
+        known[f"{first}_shape"] = shape
+        known[f"{first}_dtype"] = dtype
+        known[f"{first}_strides"] = source.strides
+        return rule(m, sent, *[known[name] for name in names])
+
+
+class ViewInfo:
+    """What makes a tensor a view: its root base, the way there, and how it was created."""
+
+    __slots__ = ("at", "base", "chain", "creation")
+
+    def __init__(
+        self, base: Tensor, chain: tuple[ViewStep, ...], at: int, creation: str | None
+    ) -> None:
+        self.base = base
+        self.chain = chain
+        self.at = at  # the version that `grad_fn` is right for
+        self.creation = creation  # None, "multi", "no_grad", "inference" or "custom"
+
+
+def link_view(source: Tensor, view: Tensor, step: ViewStep) -> None:
+    """Make `view`, the result of one view op on `source`, a view of source's root base."""
+    cell = cell_of(source)
+    view._cell = cell
+    info = source._view
+    creation: str | None = None
+    if STATE.inference:
+        creation = "inference"
+    elif not STATE.grad_enabled:
+        creation = "no_grad"
+    elif step.number is not None:
+        creation = "multi"
+    if info is None:
+        base, chain = source, (step,)
+    else:
+        base, chain = info.base, (*info.chain, step)
+        if creation is None:
+            creation = info.creation
+    view._view = ViewInfo(base, chain, cell.version, creation)
+    if not view._requires_grad and base._requires_grad:
+        view._requires_grad = True  # a view always follows its base
+
+
+def refresh(tensor: Tensor) -> None:
+    """Bring a view's `_requires_grad` and `_grad_fn` up to date with writes to its storage."""
+    info = tensor._view
+    if info is None:
+        return
+    cell = tensor._cell
+    base = info.base
+    if cell is None or info.at == cell.version:
+        if base._requires_grad:
+            tensor._requires_grad = True
+        return
+    if tensor._grad_fn is None and not base._requires_grad:
+        return
+    if info.creation is not None:
+        raise forbidden_view_error(tensor, stale=True)
+    from retrograd.ops.replay import replay_node
+
+    node = replay_node(base, tensor, info.chain)
+    old, old_number = tensor._grad_fn, tensor._output_nr
+    tensor._grad_fn = node
+    tensor._output_nr = 0
+    tensor._requires_grad = True
+    info.at = cell.version
+    move_retained(tensor, old, old_number, node)
+
+
+def edge_of(tensor: Tensor) -> Node | None:
+    """The node that a consumer of `tensor` points at, or None where no gradient can flow."""
+    if tensor._view is not None:
+        refresh(tensor)
+    node = tensor._grad_fn
+    if node is not None or not tensor._requires_grad:
+        return node
+    if tensor._view is not None and tensor._view.base._requires_grad:
+        return None  # a view made under no_grad: requires grad through its base, but has no history
+    return accumulator(tensor)
+
+
+def move_retained(tensor: Tensor, old: Node | None, old_number: int, new: Node | None) -> None:
+    """After an in-place op: hooks stay with the old history, `retain_grad` follows the tensor."""
+    meta = tensor._meta
+    if meta is None:
+        return
+    meta.hooks = None if old is not None else meta.hooks
+    if meta.retains_grad and old is not None and old.extra is not None:
+        retains = old.extra.retains
+        keep = None if retains is None else retains.pop(meta.retains_number, None)
+        meta.retains_number = tensor._output_nr
+        if keep is not None and new is not None:
+            extra = extra_of(new)
+            if extra.retains is None:
+                extra.retains = {}
+            extra.retains[tensor._output_nr] = keep
+
+
+# ----------------------------------------------------------------------------- in-place writes
+
+
+def bump(tensor: Tensor, writer: str) -> None:
+    """Count a write to the tensor's storage and remember the line that did it."""
+    cell = tensor._cell
+    if cell is None:
+        cell = tensor._cell = VersionCell()
+    cell.version += 1
+    cell.writer = writer
+    cell.code, cell.lasti = user_site(2)
+
+
+def check_writable(tensor: Tensor, writer: str) -> None:
+    """Raise where PyTorch forbids an in-place op on this tensor, in PyTorch's order of checks."""
+    if tensor.is_inference() and not STATE.inference:
+        raise RuntimeError(
+            "Inplace update to inference tensor outside InferenceMode is not allowed.You can make "
+            "a clone to get a normal tensor before doing inplace update.See "
+            "https://github.com/pytorch/rfcs/pull/17 for more details."
+        )
+    info = tensor._view
+    if STATE.grad_enabled and (tensor._requires_grad or info is not None):
+        requires = tensor._requires_grad or (info is not None and info.base._requires_grad)
+        if requires:
+            if info is not None:
+                if info.creation is not None:
+                    raise forbidden_view_error(tensor, stale=False)
+                if info.base._grad_fn is None:
+                    raise failures.leaf_view_written(writer)
+            if tensor._grad_fn is None and info is None:
+                raise failures.leaf_written(writer)
+    if not tensor._array.flags.writeable or 0 in tensor._array.strides:
+        check_not_expanded(tensor)
+
+
+def check_operand_view(tensor: Tensor, writer: str) -> None:
+    """The same for a view that will require grad only because an operand does."""
+    info = tensor._view
+    if info is not None:
+        if info.creation is not None:
+            raise forbidden_view_error(tensor, stale=False)
+        if info.base._grad_fn is None and info.base._requires_grad:
+            raise failures.leaf_view_written(writer)
+
+
+def check_not_expanded(tensor: Tensor) -> None:
+    """A tensor whose elements share memory (expand) cannot be written element by element."""
+    array = tensor._array
+    overlaps = any(
+        stride == 0 and size > 1 for stride, size in zip(array.strides, array.shape, strict=True)
+    )
+    if overlaps:
+        raise RuntimeError(
+            "unsupported operation: more than one element of the written-to tensor refers to a "
+            "single memory location. Please clone() the tensor before performing the operation."
+        )
+    if not array.flags.writeable:
+        raise RuntimeError(
+            "cannot write into this tensor: it shares memory with a NumPy array that is not "
+            "writeable"
+        )
+
+
+def check_overlap(target: Tensor, operands: Any) -> None:
+    """Refuse an in-place op one of whose operands is another part of the written storage."""
+    cell = target._cell
+    if cell is None:
+        return
+    written = target._array
+    for operand in operands:
+        if operand is target or not isinstance(operand, Tensor) or operand._cell is not cell:
+            continue
+        read = operand._array
+        same = (
+            read.ctypes.data == written.ctypes.data
+            and read.strides == written.strides
+            and read.shape == written.shape
+        )
+        if same or not (is_dense(read) and is_dense(written)):
+            continue
+        if np.may_share_memory(read, written):
+            raise RuntimeError(
+                "unsupported operation: some elements of the input tensor and the written-to "
+                "tensor refer to a single memory location. Please clone() the tensor before "
+                "performing the operation."
+            )
+
+
+def is_dense(array: Array) -> bool:
+    """Whether the elements fill one block of memory without gaps or overlap, in any order."""
+    if array.flags.c_contiguous or array.flags.f_contiguous:
+        return True
+    expected = array.itemsize
+    for stride, size in sorted(zip(array.strides, array.shape, strict=True)):
+        if size == 1:
+            continue
+        if stride != expected:
+            return False
+        expected *= size
+    return True
+
+
+def rebase(tensor: Tensor, node: Node, saves_output: bool) -> None:
+    """Give a written tensor its new history; a view's base gets it through `CopySlices`."""
+    info = tensor._view
+    if info is None:
+        old, number = tensor._grad_fn, tensor._output_nr
+        tensor._grad_fn = node
+        tensor._output_nr = 0
+        tensor._requires_grad = True
+        tensor._cut = None
+        move_retained(tensor, old, number, node)
+        return
+    base = info.base
+    slices = CopySlices(node, info.chain)
+    slices.code, slices.lasti = node.code, node.lasti
+    slices.shape, slices.dtype = base._array.shape, base._array.dtype
+    before = edge_of(base) if base._requires_grad else None
+    slices.edges = (before, *node.edges[1:])
+    numbers = (base._output_nr, *(node.edge_numbers or (0,) * len(node.edges))[1:])
+    slices.edge_numbers = numbers if any(numbers) else None
+    old, number = base._grad_fn, base._output_nr
+    base._grad_fn = slices
+    base._output_nr = 0
+    base._requires_grad = True
+    base._cut = None
+    move_retained(base, old, number, slices)
+    info.at = -1
+    refresh(tensor)
+    if saves_output and tensor._grad_fn is not None:
+        extra_of(node).output_node = weakref.ref(tensor._grad_fn)
+
+
+def forbidden_view_error(tensor: Tensor, *, stale: bool) -> Exception:
+    """The error for writing (or using, after a write) a view that cannot follow its base."""
+    info = tensor._view
+    assert info is not None
+    creation = info.creation
+    node = tensor._grad_fn
+    mode = {"no_grad": "no_grad mode", "inference": "inference mode"}.get(creation or "")
+    if stale:
+        what = "its base or another view of its base has been modified inplace"
+    else:
+        what = "is being modified inplace"
+        what += {"no_grad": " with grad mode enabled", "inference": " in normal mode"}.get(
+            creation or "", ""
+        )
+    if node is None:
+        start = f"A view was created in {mode} and {what}. "
+    elif mode is not None:
+        start = (
+            f"Output {tensor._output_nr} of {forward_name(node)} is a view of a view which was "
+            f"created in {mode} and {what}. "
+        )
+    else:
+        start = f"Output {tensor._output_nr} of {forward_name(node)} is a view and {what}. "
+    return failures.forbidden_view(start + _FORBIDDEN[creation or ""], creation)
+
+
+_AMBIGUOUS = (
+    "Given that this use case is ambiguous and error-prone, it is forbidden. You can clarify your "
+    "code by moving both the view and the inplace either both inside the {0} block (if you don't "
+    "want the inplace to be tracked) or both outside (if you want the inplace to be tracked)."
+)
+_FORBIDDEN = {
+    "multi": (
+        "This view is the output of a function that returns multiple views. Such functions do not "
+        "allow the output views to be modified inplace. You should replace the inplace operation "
+        "by an out-of-place one."
+    ),
+    "no_grad": _AMBIGUOUS.format("no_grad"),
+    "inference": _AMBIGUOUS.format("inference_mode"),
+    "custom": (
+        "This view was created inside a custom Function (or because an input was returned as-is) "
+        "and the autograd logic to handle view+inplace would override the custom backward "
+        "associated with the custom Function, leading to incorrect gradients. This behavior is "
+        "forbidden. You can fix this by cloning the output of the custom Function."
+    ),
+}
+
+
+# --------------------------------------------------------------------------- public properties
+
+
+def _get_requires_grad(self: Tensor) -> bool:
+    """Whether gradients flow to this tensor."""
+    if self._requires_grad:
+        return True
+    return self._view is not None and self._view.base._requires_grad
+
+
+def _set_requires_grad(self: Tensor, value: bool) -> None:
+    if not isinstance(value, bool):
+        raise RuntimeError("requires_grad must be a bool")
+    if not value and self._grad_fn is not None:
+        raise failures.nonleaf_flag()
+    if value:
+        from retrograd.dtypes import DIFFERENTIABLE
+
+        if self._array.dtype not in DIFFERENTIABLE:
+            raise failures.nonfloat_flag(self.dtype)
+        if self.is_inference() and not STATE.inference:
+            raise RuntimeError(
+                "Setting requires_grad=True on inference tensor outside InferenceMode is not "
+                "allowed."
+            )
+    self._requires_grad = value
+    self._cut = None
+
+
+Tensor.requires_grad = property(_get_requires_grad, _set_requires_grad)  # type: ignore[assignment]
+
+
+@tensor_property
+def grad_fn(self: Tensor) -> Node | None:
+    """The node that made this tensor, or None for a leaf."""
+    if self._view is not None:
+        refresh(self)
+    return self._grad_fn
+
+
+@tensor_property
+def is_leaf(self: Tensor) -> bool:
+    """Whether this tensor is the start of a graph: made by the user, not by an op."""
+    if self._view is not None:
+        refresh(self)
+    return self._grad_fn is None
+
+
+def forget_history(tensor: Tensor) -> None:
+    """`detach_()`: turn a tensor into a leaf; values saved with its history become unusable."""
+    old, number = tensor._grad_fn, tensor._output_nr
+    if old is not None:
+        cell_of(tensor).detached = next_sequence()
+        meta = tensor._meta
+        if meta is not None:
+            meta.hooks = None
+            if meta.retains_grad and old.extra is not None and old.extra.retains:
+                old.extra.retains.pop(number, None)
+    tensor._grad_fn = None
+    tensor._output_nr = 0
+    tensor._requires_grad = False
+
+
+def set_hooks_on(tensor: Tensor) -> Any:
+    """The table of tensor hooks, linked to the node that will call it."""
+    from retrograd.autograd.hooks import HookTable
+
+    meta = meta_of(tensor)
+    if meta.hooks is None:
+        meta.hooks = HookTable()
+        node = tensor._grad_fn
+        if node is not None and not isinstance(node, AccumulateGrad):
+            extra = extra_of(node)
+            if extra.tensor_pre is None:
+                extra.tensor_pre = []
+            extra.tensor_pre.append((tensor._output_nr, meta.hooks))
+    return meta.hooks

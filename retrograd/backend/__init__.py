@@ -1,0 +1,1 @@
+"""The array library below the tensors: everything that knows how numbers are stored."""

@@ -1,0 +1,680 @@
+/* Elementwise arithmetic on small arrays, without the ufunc machinery.
+ *
+ * A NumPy ufunc call costs a few hundred nanoseconds before it touches the first element. The functions here
+ * stand in for the ufuncs an autograd engine calls most. Each one has a fast path for small plain arrays and
+ * hands every other call, arguments untouched, to the ufunc itself, so results and errors are NumPy's.
+ *
+ * What the fast path promises:
+ *   - the same bits as NumPy. Only operations that IEEE 754 rounds exactly are computed here; exp, log and the
+ *     like go to NumPy, whose vectorised versions cannot be reproduced. (Where both operands are nan, which of
+ *     the two survives is open, as it is in NumPy.)
+ *   - an array, always: where NumPy answers with a scalar, the caller gets a 0-d array.
+ *   - no warning on division by zero, overflow or nan. The processor's status flags are left as they fall:
+ *     NumPy clears them before it looks.
+ *
+ * The module keeps no state but references to NumPy functions, which are set once at import.
+ */
+#define PY_SSIZE_T_CLEAN
+#include <Python.h>
+
+#define NPY_NO_DEPRECATED_API NPY_2_0_API_VERSION
+#define NPY_TARGET_VERSION NPY_2_0_API_VERSION
+#include <numpy/arrayobject.h>
+
+#include "tiny_loops.h"
+
+#define LARGEST_NDIM 32
+
+/* From here on a sum lets other threads run. */
+#define LONG_SUM 65536
+
+#define ARRAY(object) ((PyArrayObject *)(object))
+
+static PyArray_Descr *descriptors[2]; /* by Kind */
+
+/* ---- operands --------------------------------------------------------------------------------------------- */
+
+static Kind
+descriptor_kind(PyArray_Descr *descriptor)
+{
+    if (descriptor == descriptors[FLOAT32]) {
+        return FLOAT32;
+    }
+    if (descriptor == descriptors[FLOAT64]) {
+        return FLOAT64;
+    }
+    /* A dtype that was pickled or copied is another object. One with metadata is NumPy's to propagate. */
+    if (!PyDataType_ISNOTSWAPPED(descriptor) || PyDataType_METADATA(descriptor) != NULL) {
+        return NOT_PLAIN;
+    }
+    return descriptor->type_num == NPY_FLOAT32   ? FLOAT32
+           : descriptor->type_num == NPY_FLOAT64 ? FLOAT64
+                                                 : NOT_PLAIN;
+}
+
+/* The kind of a small, contiguous (either order), aligned array that is no subclass; NOT_PLAIN for the rest. */
+static Kind
+plain_kind(PyObject *object, npy_intp largest_size)
+{
+    if (!PyArray_CheckExact(object)) {
+        return NOT_PLAIN;
+    }
+    PyArrayObject *array = ARRAY(object);
+    const int flags = PyArray_FLAGS(array);
+    if (!(flags & (NPY_ARRAY_C_CONTIGUOUS | NPY_ARRAY_F_CONTIGUOUS)) || !(flags & NPY_ARRAY_ALIGNED)
+        || PyArray_NDIM(array) > LARGEST_NDIM || PyArray_SIZE(array) > largest_size) {
+        return NOT_PLAIN;
+    }
+    return descriptor_kind(PyArray_DESCR(array));
+}
+
+typedef union {
+    npy_float32 float32;
+    npy_float64 float64;
+} Number;
+
+/* A Python float or int takes the array's dtype (NEP 50). Returns 0 if it is neither, or an int that a double
+ * cannot hold; bool and the NumPy scalars, which are subclasses or follow other rules, are neither. */
+static int
+weak_number(PyObject *object, Kind kind, Number *number)
+{
+    double value;
+    if (PyFloat_CheckExact(object)) {
+        value = PyFloat_AS_DOUBLE(object);
+    }
+    else if (PyLong_CheckExact(object)) {
+        int overflow;
+        const long long integer = PyLong_AsLongLongAndOverflow(object, &overflow);
+        if (overflow || integer > (1LL << 53) || integer < -(1LL << 53)) {
+            return 0;
+        }
+        value = (double)integer;
+    }
+    else {
+        return 0;
+    }
+    if (kind == FLOAT32) {
+        number->float32 = (npy_float32)value;
+    }
+    else {
+        number->float64 = value;
+    }
+    return 1;
+}
+
+static PyObject *
+new_array(int ndim, const npy_intp *shape, Kind kind, int fortran_order)
+{
+    Py_INCREF(descriptors[kind]); /* the call below takes this reference */
+    return PyArray_NewFromDescr(&PyArray_Type, descriptors[kind], ndim, shape, NULL, NULL,
+                                fortran_order ? NPY_ARRAY_F_CONTIGUOUS : 0, NULL);
+}
+
+static PyObject *
+new_like(PyArrayObject *array, Kind kind)
+{
+    return new_array(PyArray_NDIM(array), PyArray_DIMS(array), kind, !PyArray_IS_C_CONTIGUOUS(array));
+}
+
+static int
+same_layout(PyArrayObject *left, PyArrayObject *right)
+{
+    return (PyArray_FLAGS(left) & PyArray_FLAGS(right) & (NPY_ARRAY_C_CONTIGUOUS | NPY_ARRAY_F_CONTIGUOUS)) != 0;
+}
+
+/* ---- NumPy's own functions -------------------------------------------------------------------------------- */
+
+typedef enum {
+    UFUNC_ADD,
+    UFUNC_SUBTRACT,
+    UFUNC_MULTIPLY,
+    UFUNC_DIVIDE,
+    UFUNC_MAXIMUM,
+    UFUNC_MINIMUM,
+    UFUNC_NEGATIVE,
+    UFUNC_SQUARE,
+    UFUNC_SQRT,
+    UFUNC_EXP,
+    UFUNC_LOG,
+    UFUNC_TANH,
+    UFUNC_SIN,
+    UFUNC_COS,
+    UFUNC_MATMUL,
+    FUNCTION_FULL,
+    FUNCTION_COUNT
+} Function;
+
+static const char *const function_names[FUNCTION_COUNT] = {
+    "add",  "subtract", "multiply", "divide", "maximum", "minimum", "negative", "square",
+    "sqrt", "exp",      "log",      "tanh",   "sin",     "cos",     "matmul",   "full",
+};
+static PyObject *functions[FUNCTION_COUNT];
+static PyObject *add_reduce;
+static PyObject *axis_keyword; /* ("axis",) */
+
+/* Takes over the reference to `result`. */
+static PyObject *
+as_array(PyObject *result)
+{
+    if (result == NULL || !PyArray_IsScalar(result, Generic)) {
+        return result;
+    }
+    PyObject *array = PyArray_FromScalar(result, NULL);
+    Py_DECREF(result);
+    return array;
+}
+
+/* NumPy keeps its floating point error mode in a context variable. While it holds `quiet_mode`
+   no warning is raised: an overflow is an infinity. Both are NULL where NumPy has no such name. */
+static PyObject *error_mode_variable, *quiet_mode;
+
+static PyObject *
+call_quietly(PyObject *callable, PyObject *const *arguments, Py_ssize_t count, PyObject *keywords)
+{
+    if (quiet_mode == NULL) {
+        return PyObject_Vectorcall(callable, arguments, count, keywords);
+    }
+    PyObject *token = PyContextVar_Set(error_mode_variable, quiet_mode);
+    if (token == NULL) {
+        return NULL;
+    }
+    PyObject *result = PyObject_Vectorcall(callable, arguments, count, keywords);
+    PyObject *type, *value, *traceback;
+    PyErr_Fetch(&type, &value, &traceback);
+    int failed = PyContextVar_Reset(error_mode_variable, token);
+    Py_DECREF(token);
+    if (failed) {
+        Py_XDECREF(result);
+        Py_XDECREF(type);
+        Py_XDECREF(value);
+        Py_XDECREF(traceback);
+        return NULL;
+    }
+    PyErr_Restore(type, value, traceback);
+    return result;
+}
+
+/* Finds the two in NumPy; leaves them NULL, without an error, where they are not. */
+static void
+find_quiet_mode(void)
+{
+    PyObject *umath = PyImport_ImportModule("numpy._core.umath");
+    PyObject *make = umath ? PyObject_GetAttrString(umath, "_make_extobj") : NULL;
+    error_mode_variable = umath ? PyObject_GetAttrString(umath, "_extobj_contextvar") : NULL;
+    if (make != NULL && error_mode_variable != NULL) {
+        PyObject *none = PyTuple_New(0);
+        PyObject *all = Py_BuildValue("{s:s}", "all", "ignore");
+        if (none != NULL && all != NULL) {
+            quiet_mode = PyObject_Call(make, none, all);
+        }
+        Py_XDECREF(none);
+        Py_XDECREF(all);
+    }
+    Py_XDECREF(make);
+    Py_XDECREF(umath);
+    PyErr_Clear();
+}
+
+static PyObject *
+forward(Function function, PyObject *const *arguments, Py_ssize_t count, PyObject *keywords)
+{
+    return as_array(call_quietly(functions[function], arguments, count, keywords));
+}
+
+/* ---- binary operations ------------------------------------------------------------------------------------ */
+
+/* How a smaller operand lies against a larger one of shape outer x middle x inner: it has `middle` elements,
+ * each repeated `inner` times, the whole repeated `outer` times. */
+typedef struct {
+    npy_intp outer, middle, inner;
+} Spread;
+
+/* Finds the spread that makes `small` broadcast to the shape of `large`; 0 if there is none of that form. */
+static int
+find_spread(PyArrayObject *large, PyArrayObject *small, Spread *spread)
+{
+    const int missing = PyArray_NDIM(large) - PyArray_NDIM(small);
+    const npy_intp *large_shape = PyArray_DIMS(large), *small_shape = PyArray_DIMS(small);
+    int first = missing, last = PyArray_NDIM(large);
+    if (missing < 0) {
+        return 0;
+    }
+    while (first < last && small_shape[first - missing] == 1) {
+        first++;
+    }
+    while (last > first && small_shape[last - 1 - missing] == 1) {
+        last--;
+    }
+    *spread = (Spread){1, 1, 1};
+    for (int axis = 0; axis < first; axis++) {
+        spread->outer *= large_shape[axis];
+    }
+    for (int axis = first; axis < last; axis++) {
+        if (large_shape[axis] != small_shape[axis - missing]) {
+            return 0;
+        }
+        spread->middle *= large_shape[axis];
+    }
+    for (int axis = last; axis < PyArray_NDIM(large); axis++) {
+        spread->inner *= large_shape[axis];
+    }
+    return 1;
+}
+
+static PyObject *
+broadcast_binary(PyArrayObject *large, PyArrayObject *small, int swapped, Kind kind, BinaryLoop loop)
+{
+    Spread spread;
+    if (!find_spread(large, small, &spread)) {
+        Py_RETURN_NOTIMPLEMENTED;
+    }
+    /* A single number fits any layout; otherwise both must be stored row by row. */
+    const int is_number = spread.middle == 1;
+    if (!is_number && !(PyArray_IS_C_CONTIGUOUS(large) && PyArray_IS_C_CONTIGUOUS(small))) {
+        Py_RETURN_NOTIMPLEMENTED;
+    }
+    PyObject *result = new_like(large, kind);
+    if (result == NULL) {
+        return NULL;
+    }
+    if (is_number) {
+        spread = (Spread){1, 1, PyArray_SIZE(large)};
+    }
+    const npy_intp item = PyArray_ITEMSIZE(ARRAY(result));
+    const char *x = PyArray_DATA(large), *y = PyArray_DATA(small);
+    char *out = PyArray_DATA(ARRAY(result));
+    const int by_rows = spread.inner == 1 && !is_number;
+    const npy_intp run = by_rows ? spread.middle : spread.inner;
+    const npy_intp runs = by_rows ? spread.outer : spread.outer * spread.middle;
+    for (npy_intp i = 0; i < runs; i++) {
+        const char *part = by_rows ? y : y + (i % spread.middle) * item;
+        if (swapped) {
+            loop(part, by_rows, x, 1, out, run);
+        }
+        else {
+            loop(x, 1, part, by_rows, out, run);
+        }
+        x += run * item;
+        out += run * item;
+    }
+    return result;
+}
+
+/* The fast path of the binary operations. A new reference, NULL with an error, or NotImplemented to decline. */
+static PyObject *
+fast_binary(PyObject *left, PyObject *right, const BinaryOperation *operation)
+{
+    const Kind left_kind = plain_kind(left, operation->largest_size);
+    const Kind right_kind = plain_kind(right, operation->largest_size);
+    const BinaryLoop *loops = operation->loops;
+    Number number;
+    PyObject *result;
+    if (left_kind != NOT_PLAIN && left_kind == right_kind) {
+        PyArrayObject *x = ARRAY(left), *y = ARRAY(right);
+        if (PyArray_SAMESHAPE(x, y)) {
+            if (!same_layout(x, y)) {
+                Py_RETURN_NOTIMPLEMENTED;
+            }
+            result = new_like(x, left_kind);
+            if (result != NULL) {
+                loops[left_kind](PyArray_DATA(x), 1, PyArray_DATA(y), 1, PyArray_DATA(ARRAY(result)), PyArray_SIZE(x));
+            }
+            return result;
+        }
+        if (PyArray_SIZE(x) >= PyArray_SIZE(y) && PyArray_NDIM(x) >= PyArray_NDIM(y)) {
+            return broadcast_binary(x, y, 0, left_kind, loops[left_kind]);
+        }
+        return broadcast_binary(y, x, 1, left_kind, loops[left_kind]);
+    }
+    if (left_kind != NOT_PLAIN && weak_number(right, left_kind, &number)) {
+        result = new_like(ARRAY(left), left_kind);
+        if (result != NULL) {
+            loops[left_kind](PyArray_DATA(ARRAY(left)), 1, &number, 0, PyArray_DATA(ARRAY(result)),
+                             PyArray_SIZE(ARRAY(left)));
+        }
+        return result;
+    }
+    if (right_kind != NOT_PLAIN && weak_number(left, right_kind, &number)) {
+        result = new_like(ARRAY(right), right_kind);
+        if (result != NULL) {
+            loops[right_kind](&number, 0, PyArray_DATA(ARRAY(right)), 1, PyArray_DATA(ARRAY(result)),
+                              PyArray_SIZE(ARRAY(right)));
+        }
+        return result;
+    }
+    Py_RETURN_NOTIMPLEMENTED;
+}
+
+static PyObject *
+binary(Function function, const BinaryOperation *operation, PyObject *const *arguments, Py_ssize_t count,
+       PyObject *keywords)
+{
+    if (count == 2 && keywords == NULL) {
+        PyObject *result = fast_binary(arguments[0], arguments[1], operation);
+        if (result != Py_NotImplemented) {
+            return result;
+        }
+        Py_DECREF(result);
+    }
+    return forward(function, arguments, count, keywords);
+}
+
+static PyObject *
+unary(Function function, const UnaryOperation *operation, PyObject *const *arguments, Py_ssize_t count,
+      PyObject *keywords)
+{
+    if (count == 1 && keywords == NULL) {
+        const Kind kind = plain_kind(arguments[0], operation->largest_size);
+        if (kind != NOT_PLAIN) {
+            PyArrayObject *operand = ARRAY(arguments[0]);
+            PyObject *result = new_like(operand, kind);
+            if (result != NULL) {
+                operation->loops[kind](PyArray_DATA(operand), PyArray_DATA(ARRAY(result)), PyArray_SIZE(operand));
+            }
+            return result;
+        }
+    }
+    return forward(function, arguments, count, keywords);
+}
+
+#define METHOD(name, body)                                                                                 \
+    static PyObject *tiny_##name(PyObject *Py_UNUSED(module), PyObject *const *arguments, Py_ssize_t count, \
+                                 PyObject *keywords)                                                       \
+    {                                                                                                      \
+        return body;                                                                                       \
+    }
+#define BINARY_METHOD(name, function) METHOD(name, binary(function, &name##_operation, arguments, count, keywords))
+#define UNARY_METHOD(name, function) METHOD(name, unary(function, &name##_operation, arguments, count, keywords))
+#define FORWARD_METHOD(name, function) METHOD(name, forward(function, arguments, count, keywords))
+
+BINARY_METHOD(add, UFUNC_ADD)
+BINARY_METHOD(subtract, UFUNC_SUBTRACT)
+BINARY_METHOD(multiply, UFUNC_MULTIPLY)
+BINARY_METHOD(divide, UFUNC_DIVIDE)
+BINARY_METHOD(maximum, UFUNC_MAXIMUM)
+BINARY_METHOD(minimum, UFUNC_MINIMUM)
+UNARY_METHOD(negative, UFUNC_NEGATIVE)
+UNARY_METHOD(square, UFUNC_SQUARE)
+UNARY_METHOD(sqrt, UFUNC_SQRT)
+FORWARD_METHOD(exp, UFUNC_EXP)
+FORWARD_METHOD(log, UFUNC_LOG)
+FORWARD_METHOD(tanh, UFUNC_TANH)
+FORWARD_METHOD(sin, UFUNC_SIN)
+FORWARD_METHOD(cos, UFUNC_COS)
+
+/* ---- the other functions ---------------------------------------------------------------------------------- */
+
+static int
+wrong_count(const char *name, Py_ssize_t count, Py_ssize_t least, Py_ssize_t most)
+{
+    if (count >= least && count <= most) {
+        return 0;
+    }
+    PyErr_Format(PyExc_TypeError, "%s() takes %zd positional arguments but %zd were given", name,
+                 count < least ? least : most, count);
+    return 1;
+}
+
+/* Writing in order is safe where the operand is the target itself or lies wholly apart from it. */
+static int
+safe_to_write(PyArrayObject *target, PyArrayObject *operand)
+{
+    const char *x = PyArray_DATA(target), *y = PyArray_DATA(operand);
+    const npy_intp bytes = PyArray_NBYTES(target);
+    return PyArray_ISWRITEABLE(target) && (x == y || x + bytes <= y || y + bytes <= x);
+}
+
+#define ADD_INTO(type)                                                        \
+    do {                                                                      \
+        type *target_data = PyArray_DATA(ARRAY(target));                      \
+        const type *other_data = PyArray_DATA(ARRAY(other));                  \
+        const npy_intp size = PyArray_SIZE(ARRAY(target));                    \
+        for (npy_intp i = 0; i < size; i++) {                                 \
+            target_data[i] += other_data[i];                                  \
+        }                                                                     \
+    } while (0)
+
+static PyObject *
+tiny_iadd(PyObject *Py_UNUSED(module), PyObject *const *arguments, Py_ssize_t count)
+{
+    if (wrong_count("iadd", count, 2, 2)) {
+        return NULL;
+    }
+    PyObject *target = arguments[0], *other = arguments[1];
+    const Kind kind = plain_kind(target, LARGEST_SIZE);
+    if (kind != NOT_PLAIN && kind == plain_kind(other, LARGEST_SIZE) && PyArray_SAMESHAPE(ARRAY(target), ARRAY(other))
+        && same_layout(ARRAY(target), ARRAY(other)) && safe_to_write(ARRAY(target), ARRAY(other))) {
+        if (kind == FLOAT32) {
+            ADD_INTO(npy_float32);
+        }
+        else {
+            ADD_INTO(npy_float64);
+        }
+        Py_RETURN_NONE;
+    }
+    PyObject *const operands[3] = {target, other, target};
+    PyObject *result = call_quietly(functions[UFUNC_ADD], operands, 3, NULL);
+    if (result == NULL) {
+        return NULL;
+    }
+    Py_DECREF(result);
+    Py_RETURN_NONE;
+}
+
+static PyObject *
+tiny_sum_all(PyObject *Py_UNUSED(module), PyObject *const *arguments, Py_ssize_t count)
+{
+    if (wrong_count("sum_all", count, 1, 1)) {
+        return NULL;
+    }
+    const Kind kind = plain_kind(arguments[0], NPY_MAX_INTP);
+    if (kind == NOT_PLAIN) {
+        PyObject *const operands[2] = {arguments[0], Py_None};
+        return as_array(call_quietly(add_reduce, operands, 1, axis_keyword));
+    }
+    PyArrayObject *operand = ARRAY(arguments[0]);
+    PyObject *result = new_array(0, NULL, kind, 0);
+    if (result == NULL) {
+        return NULL;
+    }
+    const void *data = PyArray_DATA(operand);
+    void *total = PyArray_DATA(ARRAY(result));
+    const npy_intp size = PyArray_SIZE(operand);
+    PyThreadState *released = size >= LONG_SUM ? PyEval_SaveThread() : NULL;
+    /* NumPy starts from 0.0, so a sum of negative zeros is positive. */
+    if (kind == FLOAT32) {
+        *(npy_float32 *)total = 0.0f + pairwise_sum_float32(data, size);
+    }
+    else {
+        *(npy_float64 *)total = 0.0 + pairwise_sum_float64(data, size);
+    }
+    if (released != NULL) {
+        PyEval_RestoreThread(released);
+    }
+    return result;
+}
+
+/* Reads a tuple of Python ints whose product is small; 0 if it is anything else. */
+static int
+small_shape(PyObject *object, npy_intp *shape)
+{
+    if (!PyTuple_CheckExact(object) || PyTuple_GET_SIZE(object) > LARGEST_NDIM) {
+        return 0;
+    }
+    npy_intp size = 1;
+    for (Py_ssize_t axis = 0; axis < PyTuple_GET_SIZE(object); axis++) {
+        PyObject *length = PyTuple_GET_ITEM(object, axis);
+        int overflow;
+        if (!PyLong_CheckExact(length)) {
+            return 0;
+        }
+        const long value = PyLong_AsLongAndOverflow(length, &overflow);
+        if (overflow || value < 0 || value > LARGEST_SIZE) {
+            return 0;
+        }
+        shape[axis] = value;
+        size *= value; /* at most LARGEST_SIZE squared */
+        if (size > LARGEST_SIZE) {
+            return 0;
+        }
+    }
+    return 1;
+}
+
+static Kind
+requested_kind(PyObject *dtype)
+{
+    if (PyArray_DescrCheck(dtype)) {
+        return descriptor_kind((PyArray_Descr *)dtype);
+    }
+    return dtype == (PyObject *)&PyFloatArrType_Type    ? FLOAT32
+           : dtype == (PyObject *)&PyDoubleArrType_Type ? FLOAT64
+                                                        : NOT_PLAIN;
+}
+
+#define FILL(type, value)                                    \
+    do {                                                     \
+        type *data = PyArray_DATA(ARRAY(result));            \
+        const type fill_value = (value);                     \
+        const npy_intp size = PyArray_SIZE(ARRAY(result));   \
+        for (npy_intp i = 0; i < size; i++) {                \
+            data[i] = fill_value;                            \
+        }                                                    \
+    } while (0)
+
+static PyObject *
+tiny_filled(PyObject *Py_UNUSED(module), PyObject *const *arguments, Py_ssize_t count)
+{
+    if (wrong_count("filled", count, 2, 3)) {
+        return NULL;
+    }
+    PyObject *value = arguments[1];
+    npy_intp shape[LARGEST_NDIM];
+    Number number;
+    const Kind value_kind = PyArray_CheckExact(value) && PyArray_NDIM(ARRAY(value)) == 0 ? plain_kind(value, 1) : NOT_PLAIN;
+    const Kind kind = count == 3 && arguments[2] != Py_None ? requested_kind(arguments[2]) : value_kind;
+    if (kind == NOT_PLAIN || !small_shape(arguments[0], shape)) {
+        return PyObject_Vectorcall(functions[FUNCTION_FULL], arguments, count, NULL);
+    }
+    if (value_kind == kind) {
+        if (kind == FLOAT32) {
+            number.float32 = *(npy_float32 *)PyArray_DATA(ARRAY(value));
+        }
+        else {
+            number.float64 = *(npy_float64 *)PyArray_DATA(ARRAY(value));
+        }
+    }
+    else if (!weak_number(value, kind, &number)) {
+        return PyObject_Vectorcall(functions[FUNCTION_FULL], arguments, count, NULL);
+    }
+    PyObject *result = new_array((int)PyTuple_GET_SIZE(arguments[0]), shape, kind, 0);
+    if (result == NULL) {
+        return NULL;
+    }
+    if (kind == FLOAT32) {
+        FILL(npy_float32, number.float32);
+    }
+    else {
+        FILL(npy_float64, number.float64);
+    }
+    return result;
+}
+
+/* Contiguous float matrices of any size. Others are refused: for them np.dot copies and calls the BLAS where
+ * np.matmul runs a loop of its own, and the last bits differ. */
+static int
+is_blas_operand(PyObject *object, int least_ndim, int type_number)
+{
+    if (!PyArray_CheckExact(object)) {
+        return 0;
+    }
+    PyArrayObject *array = ARRAY(object);
+    return PyArray_TYPE(array) == type_number && PyArray_NDIM(array) >= least_ndim && PyArray_NDIM(array) <= 2
+           && PyArray_ISBEHAVED_RO(array)
+           && (PyArray_IS_C_CONTIGUOUS(array) || PyArray_IS_F_CONTIGUOUS(array))
+           && PyDataType_METADATA(PyArray_DESCR(array)) == NULL;
+}
+
+static PyObject *
+tiny_matmul2d(PyObject *Py_UNUSED(module), PyObject *const *arguments, Py_ssize_t count)
+{
+    if (wrong_count("matmul2d", count, 2, 2)) {
+        return NULL;
+    }
+    PyObject *left = arguments[0], *right = arguments[1];
+    if (PyArray_CheckExact(left)) {
+        const int type_number = PyArray_TYPE(ARRAY(left));
+        if ((type_number == NPY_FLOAT32 || type_number == NPY_FLOAT64) && is_blas_operand(left, 2, type_number)
+            && is_blas_operand(right, 1, type_number)
+            && PyArray_DIM(ARRAY(left), 1) == PyArray_DIM(ARRAY(right), 0)
+            && PyArray_DIM(ARRAY(left), 1) > 1 /* for products of one term the sign of a zero differs */) {
+            return PyArray_MatrixProduct2(left, right, NULL);
+        }
+    }
+    return forward(UFUNC_MATMUL, arguments, count, NULL);
+}
+
+/* ---- module ----------------------------------------------------------------------------------------------- */
+
+#define UFUNC_ENTRY(name) \
+    {#name, (PyCFunction)(void (*)(void))tiny_##name, METH_FASTCALL | METH_KEYWORDS, "np." #name ", always as an array."}
+#define PLAIN_ENTRY(name, text) {#name, (PyCFunction)(void (*)(void))tiny_##name, METH_FASTCALL, text}
+
+static PyMethodDef methods[] = {
+    UFUNC_ENTRY(add),
+    UFUNC_ENTRY(subtract),
+    UFUNC_ENTRY(multiply),
+    UFUNC_ENTRY(divide),
+    UFUNC_ENTRY(maximum),
+    UFUNC_ENTRY(minimum),
+    UFUNC_ENTRY(negative),
+    UFUNC_ENTRY(square),
+    UFUNC_ENTRY(sqrt),
+    UFUNC_ENTRY(exp),
+    UFUNC_ENTRY(log),
+    UFUNC_ENTRY(tanh),
+    UFUNC_ENTRY(sin),
+    UFUNC_ENTRY(cos),
+    PLAIN_ENTRY(iadd, "iadd(target, other): add `other` to `target` in place."),
+    PLAIN_ENTRY(sum_all, "sum_all(x): the sum of all elements, as a 0-d array."),
+    PLAIN_ENTRY(filled, "filled(shape, value, dtype=None): a new array that holds `value` everywhere."),
+    PLAIN_ENTRY(matmul2d, "matmul2d(a, b): np.matmul, called by a shorter way for matrices."),
+    {NULL, NULL, 0, NULL},
+};
+
+static struct PyModuleDef module_definition = {
+    PyModuleDef_HEAD_INIT,
+    .m_name = "_tiny",
+    .m_doc = "Elementwise arithmetic on small arrays; see retrograd.backend.kernels.",
+    .m_size = -1,
+    .m_methods = methods,
+};
+
+PyMODINIT_FUNC
+PyInit__tiny(void)
+{
+    if (PyArray_ImportNumPyAPI() < 0) {
+        return NULL;
+    }
+    descriptors[FLOAT32] = PyArray_DescrFromType(NPY_FLOAT32);
+    descriptors[FLOAT64] = PyArray_DescrFromType(NPY_FLOAT64);
+    PyObject *numpy = PyImport_ImportModule("numpy");
+    if (numpy == NULL) {
+        return NULL;
+    }
+    for (int index = 0; index < FUNCTION_COUNT; index++) {
+        functions[index] = PyObject_GetAttrString(numpy, function_names[index]);
+        if (functions[index] == NULL) {
+            Py_DECREF(numpy);
+            return NULL;
+        }
+    }
+    Py_DECREF(numpy);
+    add_reduce = PyObject_GetAttrString(functions[UFUNC_ADD], "reduce");
+    axis_keyword = Py_BuildValue("(s)", "axis");
+    if (add_reduce == NULL || axis_keyword == NULL) {
+        return NULL;
+    }
+    find_quiet_mode();
+    return PyModule_Create(&module_definition);
+}

@@ -1,0 +1,134 @@
+/* The arithmetic of tiny.c: loops over plain memory that know nothing of Python. */
+#ifndef RETROGRAD_TINY_LOOPS_H
+#define RETROGRAD_TINY_LOOPS_H
+
+#include <math.h>
+
+#include <numpy/npy_common.h>
+
+/* Above so many elements NumPy's wider vector instructions win back the cost of the call. */
+#define LARGEST_SIZE 4096
+#define LARGEST_DIVIDE 1024
+#define LARGEST_SQRT 128 /* one element at a time: the compiler must keep errno */
+
+typedef enum { NOT_PLAIN = -1, FLOAT32 = 0, FLOAT64 = 1 } Kind;
+
+/* Strides are 1, or 0 for an operand that is a single number. */
+typedef void (*BinaryLoop)(const void *left, int left_stride, const void *right, int right_stride,
+                           void *result, npy_intp count);
+typedef void (*UnaryLoop)(const void *operand, void *result, npy_intp count);
+
+typedef struct {
+    BinaryLoop loops[2]; /* by Kind */
+    npy_intp largest_size;
+} BinaryOperation;
+
+typedef struct {
+    UnaryLoop loops[2]; /* by Kind */
+    npy_intp largest_size;
+} UnaryOperation;
+
+#define BINARY_LOOP(name, type, expression)                                                              \
+    static void name(const void *left, int left_stride, const void *right, int right_stride,            \
+                     void *result, npy_intp count)                                                      \
+    {                                                                                                   \
+        const type *x = left, *y = right;                                                               \
+        type *__restrict out = result;                                                                  \
+        if (left_stride && right_stride) {                                                              \
+            for (npy_intp i = 0; i < count; i++) {                                                      \
+                const type a = x[i], b = y[i];                                                          \
+                out[i] = expression;                                                                    \
+            }                                                                                           \
+        }                                                                                               \
+        else if (left_stride) {                                                                         \
+            const type b = *y;                                                                          \
+            for (npy_intp i = 0; i < count; i++) {                                                      \
+                const type a = x[i];                                                                    \
+                out[i] = expression;                                                                    \
+            }                                                                                           \
+        }                                                                                               \
+        else {                                                                                          \
+            const type a = *x;                                                                          \
+            for (npy_intp i = 0; i < count; i++) {                                                      \
+                const type b = y[i];                                                                    \
+                out[i] = expression;                                                                    \
+            }                                                                                           \
+        }                                                                                               \
+    }
+
+#define UNARY_LOOP(name, type, expression)                                                               \
+    static void name(const void *operand, void *result, npy_intp count)                                 \
+    {                                                                                                   \
+        const type *x = operand;                                                                        \
+        type *__restrict out = result;                                                                  \
+        for (npy_intp i = 0; i < count; i++) {                                                          \
+            const type a = x[i];                                                                        \
+            out[i] = expression;                                                                        \
+        }                                                                                               \
+    }
+
+#define BINARY_OPERATION(name, largest_size, expression)   \
+    BINARY_LOOP(name##_float32, npy_float32, expression)   \
+    BINARY_LOOP(name##_float64, npy_float64, expression)   \
+    static const BinaryOperation name##_operation = {{name##_float32, name##_float64}, largest_size};
+
+#define UNARY_OPERATION(name, largest_size, float32_expression, float64_expression) \
+    UNARY_LOOP(name##_float32, npy_float32, float32_expression)   \
+    UNARY_LOOP(name##_float64, npy_float64, float64_expression)   \
+    static const UnaryOperation name##_operation = {{name##_float32, name##_float64}, largest_size};
+
+BINARY_OPERATION(add, LARGEST_SIZE, a + b)
+BINARY_OPERATION(subtract, LARGEST_SIZE, a - b)
+BINARY_OPERATION(multiply, LARGEST_SIZE, a * b)
+BINARY_OPERATION(divide, LARGEST_DIVIDE, a / b)
+UNARY_OPERATION(negative, LARGEST_SIZE, -a, -a)
+UNARY_OPERATION(square, LARGEST_SIZE, a * a, a * a)
+UNARY_OPERATION(sqrt, LARGEST_SQRT, sqrtf(a), sqrt(a))
+
+/* A nan on either side wins. Of 0.0 and -0.0, NumPy takes what the processor's instruction takes: the second
+ * operand on x86. Elsewhere the rule is another one, so there the ufunc does the work. */
+#if defined(__x86_64__) || defined(_M_X64)
+BINARY_OPERATION(maximum, LARGEST_SIZE, (a > b || a != a) ? a : b)
+BINARY_OPERATION(minimum, LARGEST_SIZE, (a < b || a != a) ? a : b)
+#else
+static const BinaryOperation maximum_operation = {{NULL, NULL}, -1}, minimum_operation = {{NULL, NULL}, -1};
+#endif
+
+/* NumPy's pairwise sum: eight running sums in blocks of up to 128, halves above that. The order of additions
+ * is the result's last bits, so it is followed step by step. */
+#define PAIRWISE_SUM(name, type)                                                                         \
+    static type name(const type *x, npy_intp count)                                                     \
+    {                                                                                                   \
+        if (count < 8) {                                                                                \
+            type total = (type)-0.0;                                                                    \
+            for (npy_intp i = 0; i < count; i++) {                                                      \
+                total += x[i];                                                                          \
+            }                                                                                           \
+            return total;                                                                               \
+        }                                                                                               \
+        if (count <= 128) {                                                                             \
+            type r[8];                                                                                  \
+            npy_intp i;                                                                                 \
+            for (int lane = 0; lane < 8; lane++) {                                                      \
+                r[lane] = x[lane];                                                                      \
+            }                                                                                           \
+            for (i = 8; i < count - count % 8; i += 8) {                                                \
+                for (int lane = 0; lane < 8; lane++) {                                                  \
+                    r[lane] += x[i + lane];                                                             \
+                }                                                                                       \
+            }                                                                                           \
+            type total = ((r[0] + r[1]) + (r[2] + r[3])) + ((r[4] + r[5]) + (r[6] + r[7]));             \
+            for (; i < count; i++) {                                                                    \
+                total += x[i];                                                                          \
+            }                                                                                           \
+            return total;                                                                               \
+        }                                                                                               \
+        npy_intp half = count / 2;                                                                      \
+        half -= half % 8;                                                                               \
+        return name(x, half) + name(x + half, count - half);                                            \
+    }
+
+PAIRWISE_SUM(pairwise_sum_float32, npy_float32)
+PAIRWISE_SUM(pairwise_sum_float64, npy_float64)
+
+#endif

@@ -1,0 +1,112 @@
+"""NumPy twins of the compiled kernels: the same results on machines without a compiler.
+
+They pass their arguments on to NumPy and turn a NumPy scalar, which is what NumPy returns where a
+result has no dimensions, into a 0-d array.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from retrograd.backend.quiet import quiet
+
+Array = npt.NDArray[Any]
+
+_add_reduce = np.add.reduce
+
+
+def _as_array(result: Any) -> Array:
+    array: Array = np.asarray(result) if isinstance(result, np.generic) else result
+    return array
+
+
+def add(*operands: Any, **options: Any) -> Array:
+    with quiet():
+        return _as_array(np.add(*operands, **options))
+
+
+def subtract(*operands: Any, **options: Any) -> Array:
+    with quiet():
+        return _as_array(np.subtract(*operands, **options))
+
+
+def multiply(*operands: Any, **options: Any) -> Array:
+    with quiet():
+        return _as_array(np.multiply(*operands, **options))
+
+
+def divide(*operands: Any, **options: Any) -> Array:
+    with quiet():
+        return _as_array(np.divide(*operands, **options))
+
+
+def maximum(*operands: Any, **options: Any) -> Array:
+    with quiet():
+        return _as_array(np.maximum(*operands, **options))
+
+
+def minimum(*operands: Any, **options: Any) -> Array:
+    with quiet():
+        return _as_array(np.minimum(*operands, **options))
+
+
+def negative(*operands: Any, **options: Any) -> Array:
+    with quiet():
+        return _as_array(np.negative(*operands, **options))
+
+
+def square(*operands: Any, **options: Any) -> Array:
+    with quiet():
+        return _as_array(np.square(*operands, **options))
+
+
+def sqrt(*operands: Any, **options: Any) -> Array:
+    with quiet():
+        return _as_array(np.sqrt(*operands, **options))
+
+
+def exp(*operands: Any, **options: Any) -> Array:
+    with quiet():
+        return _as_array(np.exp(*operands, **options))
+
+
+def log(*operands: Any, **options: Any) -> Array:
+    with quiet():
+        return _as_array(np.log(*operands, **options))
+
+
+def tanh(*operands: Any, **options: Any) -> Array:
+    with quiet():
+        return _as_array(np.tanh(*operands, **options))
+
+
+def sin(*operands: Any, **options: Any) -> Array:
+    with quiet():
+        return _as_array(np.sin(*operands, **options))
+
+
+def cos(*operands: Any, **options: Any) -> Array:
+    with quiet():
+        return _as_array(np.cos(*operands, **options))
+
+
+def iadd(target: Array, other: Any, /) -> None:
+    with quiet():
+        np.add(target, other, target)
+
+
+def sum_all(x: Any, /) -> Array:
+    with quiet():
+        return _as_array(_add_reduce(x, axis=None))
+
+
+def filled(shape: tuple[int, ...], value: Any, dtype: Any = None, /) -> Array:
+    return np.full(shape, value, dtype)
+
+
+def matmul2d(a: Any, b: Any, /) -> Array:
+    with quiet():
+        return _as_array(np.matmul(a, b))

@@ -1,0 +1,121 @@
+"""What the special-function kernels share: flat arrays, float64 evaluation, polynomials, regions.
+
+Kernels work on flat contiguous arrays, so masks and scratch buffers stay simple; the helpers here
+bring an array of any shape and memory layout into that form and back.
+"""
+
+from collections.abc import Callable, Sequence
+from functools import wraps
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from retrograd.backend.quiet import quiet
+
+Array = NDArray[np.floating[Any]]
+Kernel = Callable[[Array], Array]
+
+CHUNK = 32768  # elements: two scratch buffers of this length stay in a second-level cache
+PIECE = 8192  # elements, for kernels with many temporaries: 64 KiB each at most
+
+
+def apply_flat(kernel: Kernel, x: Array) -> Array:
+    """Run ``kernel`` on the elements of ``x`` as a flat array; the result has ``x``'s layout."""
+    if x.flags.c_contiguous:
+        return kernel(x.reshape(-1)).reshape(x.shape)
+    axes = sorted(range(x.ndim), key=lambda axis: -abs(x.strides[axis]))
+    moved = x.transpose(axes)
+    result = kernel(moved.reshape(-1)).reshape(moved.shape)
+    return result.transpose(sorted(range(x.ndim), key=axes.__getitem__))
+
+
+def in_chunks(kernel: Callable[[Array, Array], None], x: Array) -> Array:
+    """Run ``kernel(source, out)`` over cache-sized pieces of ``x``."""
+
+    def run(flat: Array) -> Array:
+        out = np.empty_like(flat)
+        if flat.size <= CHUNK:
+            kernel(flat, out)
+        else:
+            for start in range(0, flat.size, CHUNK):
+                stop = start + CHUNK
+                kernel(flat[start:stop], out[start:stop])
+        return out
+
+    return apply_flat(run, x)
+
+
+def elementwise(kernel: Kernel) -> Kernel:
+    """Turn a kernel on flat arrays into a function on any array, with NumPy warnings off."""
+
+    @wraps(kernel)
+    def function(x: Array) -> Array:
+        with quiet():
+            return apply_flat(lambda flat: _in_pieces(kernel, flat, dtype=x.dtype), x)
+
+    return function
+
+
+def elementwise_in_float64(kernel: Kernel) -> Kernel:
+    """Like ``elementwise``; the kernel sees float64, the result is rounded to ``x``'s dtype."""
+
+    def in_float64(flat: Array) -> Array:
+        return kernel(flat.astype(np.float64, copy=False))
+
+    return wraps(kernel)(elementwise(in_float64))
+
+
+def apply_pair(kernel: Callable[[Array, Array], Array], x: Array, y: Array) -> Array:
+    """Broadcast two arrays, run ``kernel`` on both as flat arrays, with NumPy warnings off."""
+    if x.shape != y.shape:
+        x, y = np.broadcast_arrays(x, y)
+    dtype = np.result_type(x, y)
+    with quiet():
+        return _in_pieces(kernel, x.reshape(-1), y.reshape(-1), dtype=dtype).reshape(x.shape)
+
+
+def _in_pieces(kernel: Callable[..., Array], *inputs: Array, dtype: np.dtype[Any]) -> Array:
+    """Run ``kernel`` piece by piece: its many temporaries then stay in the cache."""
+    size = inputs[0].size
+    if size <= PIECE:
+        return kernel(*inputs).astype(dtype, copy=False)
+    out = np.empty(size, dtype)
+    for start in range(0, size, PIECE):
+        stop = start + PIECE
+        out[start:stop] = kernel(*(values[start:stop] for values in inputs))
+    return out
+
+
+def fill_region(out: Array, region: Array, function: Callable[..., Array], *inputs: Array) -> None:
+    """Write ``function`` of the inputs into ``out`` where ``region`` holds; compute only there."""
+    index = np.flatnonzero(region)
+    if index.size == out.size:
+        out[...] = function(*inputs)
+    elif index.size:
+        out[index] = function(*(values[index] for values in inputs))
+
+
+def polynomial(x: Array, coefficients: Sequence[float]) -> Array:
+    """Evaluate a polynomial by Horner's rule, highest power first."""
+    total = x * coefficients[0]
+    total += coefficients[1]
+    for coefficient in coefficients[2:]:
+        total *= x
+        total += coefficient
+    return total
+
+
+def chebyshev_series(x: Array, coefficients: Sequence[float]) -> Array:
+    """Evaluate a Chebyshev series by Clenshaw's recurrence, highest order first, ``x`` in [-2, 2].
+
+    This is the convention of Cephes: the last coefficient counts half.
+    """
+    older = newer = np.zeros_like(x)
+    current = np.full_like(x, coefficients[0])
+    for coefficient in coefficients[1:]:
+        older, newer = newer, current
+        current = x * newer
+        current -= older
+        current += coefficient
+    return 0.5 * (current - older)

@@ -1,0 +1,1 @@
+"""The codes as data, one file for each family; `catalogue.py` puts them together."""

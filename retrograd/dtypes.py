@@ -1,0 +1,281 @@
+"""Data types: PyTorch's dtype objects over NumPy's, promotion, and the default dtype.
+
+>>> import retrograd as torch
+>>> torch.promote_types(torch.int64, torch.float16)
+torch.float16
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+
+
+class dtype:
+    """One data type, compared by identity: there is exactly one object per type."""
+
+    __slots__ = (
+        "abbreviation",
+        "category",
+        "is_complex",
+        "is_floating_point",
+        "is_signed",
+        "itemsize",
+        "name",
+        "numpy",
+        "type_name",
+    )
+
+    def __init__(self, name: str, numpy_type: Any, type_name: str, category: int) -> None:
+        self.name = name
+        self.numpy = np.dtype(numpy_type)
+        self.type_name = type_name  # as in "torch.FloatTensor"
+        self.category = category  # BOOL < INTEGER < FLOAT < COMPLEX decides promotion
+        self.itemsize = self.numpy.itemsize
+        self.is_floating_point = category == FLOAT
+        self.is_complex = category == COMPLEX
+        self.is_signed = name not in ("uint8", "bool")
+        self.abbreviation = _ABBREVIATIONS.get(name, name[0] + str(8 * self.itemsize))
+
+    def __repr__(self) -> str:
+        return f"torch.{self.name}"
+
+    def __reduce__(self) -> str:
+        return "bool_" if self.name == "bool" else self.name
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> dtype:
+        return self
+
+    def __copy__(self) -> dtype:
+        return self
+
+    def to_real(self) -> dtype:
+        """The type of the real part: float32 for complex64."""
+        return {"complex64": float32, "complex128": float64}.get(self.name, self)
+
+    def to_complex(self) -> dtype:
+        """The complex type of this precision: complex64 for float32."""
+        return {"float32": complex64, "float64": complex128}.get(self.name, self)
+
+
+BOOL, INTEGER, FLOAT, COMPLEX = range(4)
+_ABBREVIATIONS = {"bfloat16": "bf16", "bool": "b8"}
+
+float16 = half = dtype("float16", np.float16, "Half", FLOAT)
+bfloat16 = dtype("bfloat16", ml_dtypes.bfloat16, "BFloat16", FLOAT)
+float32 = dtype("float32", np.float32, "Float", FLOAT)
+float64 = double = dtype("float64", np.float64, "Double", FLOAT)
+complex64 = cfloat = dtype("complex64", np.complex64, "ComplexFloat", COMPLEX)
+complex128 = cdouble = dtype("complex128", np.complex128, "ComplexDouble", COMPLEX)
+int8 = dtype("int8", np.int8, "Char", INTEGER)
+int16 = short = dtype("int16", np.int16, "Short", INTEGER)
+int32 = dtype("int32", np.int32, "Int", INTEGER)
+int64 = long = dtype("int64", np.int64, "Long", INTEGER)
+uint8 = dtype("uint8", np.uint8, "Byte", INTEGER)
+bool_ = dtype("bool", np.bool_, "Bool", BOOL)
+
+ALL = (
+    *(float16, bfloat16, float32, float64, complex64, complex128),
+    *(int8, int16, int32, int64, uint8, bool_),
+)
+_BY_NUMPY: dict[Any, dtype] = {d.numpy: d for d in ALL}
+_BY_NAME = {d.name: d for d in ALL} | {
+    "half": float16, "float": float32, "double": float64, "cfloat": complex64, "cdouble": complex128,
+    "short": int16, "int": int32, "long": int64,
+}  # fmt: skip
+
+# Every array in the library has one of these NumPy dtype *objects*, so that `is` decides: NumPy
+# may hand out other instances of equal dtypes (byte order, pickles), `canonical` replaces them.
+F16, BF16, F32, F64 = float16.numpy, bfloat16.numpy, float32.numpy, float64.numpy
+C64, C128, I64, B8 = complex64.numpy, complex128.numpy, int64.numpy, bool_.numpy
+HALF_TYPES = frozenset((F16, BF16))
+COMPLEX_TYPES = frozenset((C64, C128))
+DIFFERENTIABLE = frozenset((F16, BF16, F32, F64, C64, C128))
+
+
+def from_numpy_dtype(numpy_type: Any) -> dtype:
+    """The dtype of a NumPy dtype; TypeError, in PyTorch's words, where there is none."""
+    found = _BY_NUMPY.get(numpy_type)
+    if found is None:
+        raise TypeError(
+            f"can't convert np.ndarray of type {getattr(numpy_type, 'type', numpy_type)!r:.60}. "
+            "The only supported types are: float64, float32, float16, complex64, complex128, "
+            "int64, int32, int16, int8, uint8, and bool."
+        )
+    return found
+
+
+def by_name(name: str) -> dtype | None:
+    """The dtype called `name` ("float32", "long", ...) or None."""
+    return _BY_NAME.get(name)
+
+
+class _Defaults:
+    float: dtype = float32
+
+
+_defaults = _Defaults()
+
+
+def get_default_dtype() -> dtype:
+    """The floating point type of new tensors made from Python numbers."""
+    return _defaults.float
+
+
+def set_default_dtype(d: dtype, /) -> None:
+    """Make `d` the floating point type of tensors made from Python numbers."""
+    if not isinstance(d, dtype):
+        raise TypeError(f"invalid dtype object: {d!r}")
+    if not d.is_floating_point:
+        raise TypeError(f"only floating-point types are supported as the default type, got {d!r}")
+    _defaults.float = d
+
+
+def default_complex() -> dtype:
+    """The complex type that goes with the default floating point type."""
+    return complex128 if _defaults.float is float64 else complex64
+
+
+# --------------------------------------------------------------------------------- promotion
+
+_INTEGER_LATTICE = {
+    ("uint8", "int8"): int16,
+    ("uint8", "int16"): int16,
+    ("uint8", "int32"): int32,
+    ("uint8", "int64"): int64,
+}
+
+
+def promote_types(a: dtype, b: dtype) -> dtype:
+    """The smallest type that both convert to, by PyTorch's table (bfloat16 with float16: float32)."""
+    if a is b:
+        return a
+    if a.category < b.category:
+        a, b = b, a
+    if a.category == COMPLEX:
+        if b.category < FLOAT:
+            return a
+        wide = a is complex128 or b is complex128 or b is float64
+        return complex128 if wide else complex64
+    if b.category < a.category:
+        return a
+    if a.category == FLOAT:
+        if {a, b} == {float16, bfloat16}:
+            return float32
+        return a if a.itemsize > b.itemsize else b
+    if b is uint8:
+        a, b = b, a
+    mixed = _INTEGER_LATTICE.get((a.name, b.name))
+    return mixed if mixed is not None else (a if a.itemsize >= b.itemsize else b)
+
+
+def number_dtype(value: Any) -> dtype:
+    """The type that a Python number counts as: weak, so only its category matters to tensors."""
+    if isinstance(value, (bool, np.bool_)):
+        return bool_
+    if isinstance(value, (int, np.integer)):
+        return int64
+    if isinstance(value, (float, np.floating)):
+        return _defaults.float
+    return default_complex()
+
+
+def result_dtype(operands: Any) -> dtype:
+    """PyTorch's promotion over arrays and numbers: dimensioned, then 0-d, then Python numbers.
+
+    A weaker class counts only if its category is higher; it then decides with its own type.
+    """
+    classes: list[dtype | None] = [None, None, None]
+    for operand in operands:
+        if isinstance(operand, np.ndarray):
+            rank = 0 if operand.ndim else 1
+            found = _BY_NUMPY[operand.dtype]
+        else:
+            rank, found = 2, number_dtype(operand)
+        held = classes[rank]
+        classes[rank] = found if held is None else promote_types(held, found)
+    result = classes[0]
+    for weaker in classes[1:]:
+        if weaker is None:
+            continue
+        if result is None:
+            result = weaker
+        elif weaker.category > result.category:
+            # a complex scalar takes the precision of the float it meets
+            complex_over_float = weaker.category == COMPLEX and result.category == FLOAT
+            result = result.to_complex() if complex_over_float else weaker
+            if complex_over_float and result.category != COMPLEX:
+                result = complex64  # half precision has no complex partner here
+    assert result is not None
+    return result
+
+
+def can_cast(source: dtype, target: dtype) -> bool:
+    """Whether PyTorch lets a result of type `source` be written into `target` (by category)."""
+    if target is bool_:
+        return source is bool_
+    return source.category <= target.category
+
+
+# ------------------------------------------------------------------------------ finfo, iinfo
+
+
+class finfo:
+    """Limits of a floating point type: ``finfo(torch.float32).eps``."""
+
+    def __init__(self, type: dtype | None = None) -> None:
+        found = _defaults.float if type is None else type
+        if not isinstance(found, dtype) or found.category < FLOAT:
+            raise TypeError(
+                "torch.finfo() requires a floating point input type. Use torch.iinfo to handle "
+                "'torch.finfo'"
+            )
+        real = found.to_real()
+        info: Any = ml_dtypes.finfo(real.numpy) if real is bfloat16 else np.finfo(real.numpy)
+        self.dtype = real.name
+        self.bits = int(info.bits)
+        self.eps = float(info.eps)
+        self.max = float(info.max)
+        self.min = float(info.min)
+        self.tiny = self.smallest_normal = float(info.smallest_normal)
+        self.resolution = 0.01 if real is bfloat16 else float(info.resolution)
+
+    def __repr__(self) -> str:
+        fields = ("resolution", "min", "max", "eps", "smallest_normal", "tiny")
+        values = ", ".join(f"{name}={getattr(self, name):g}" for name in fields)
+        return f"finfo({values}, dtype={self.dtype})"
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, finfo) and other.dtype == self.dtype
+
+    def __hash__(self) -> int:
+        return hash(self.dtype)
+
+
+class iinfo:
+    """Limits of an integer type: ``iinfo(torch.int8).max``."""
+
+    def __init__(self, type: dtype) -> None:
+        if not isinstance(type, dtype) or type.category > INTEGER:
+            raise TypeError(
+                "torch.iinfo() requires an integer input type. Use torch.finfo to handle "
+                "'torch.iinfo'"
+            )
+        if type is bool_:
+            raise TypeError("torch.bool is not supported by torch.iinfo")
+        info = np.iinfo(type.numpy)
+        self.dtype = type.name
+        self.bits = int(info.bits)
+        self.max = int(info.max)
+        self.min = int(info.min)
+
+    def __repr__(self) -> str:
+        return f"iinfo(min={self.min:g}, max={self.max:g}, dtype={self.dtype})"
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, iinfo) and other.dtype == self.dtype
+
+    def __hash__(self) -> int:
+        return hash(self.dtype)

@@ -1,0 +1,270 @@
+"""From recorded facts to a reason: why is a freed node on the way of this backward pass?
+
+Nodes and backward calls draw their numbers from one counter, so "made before that call" is a
+comparison. F is the freed node that stopped the pass, C the first consumer on the way to it that the
+freeing call did not walk, B the walked value that C takes:
+
+| evidence                                              | reason                |
+| ----------------------------------------------------- | --------------------- |
+| the root was already walked by the freeing call       | same-loss-twice       |
+| C is older than the freeing call                      | shared-trunk          |
+| C is newer, the line of B or F ran again since        | carried-state         |
+| C is newer, the line of C also led the first call to B | built-outside-loop   |
+| C is newer, another line led there                    | one-result-two-losses |
+
+A freeing call of `autograd.grad` is a reason of its own, freed-by-grad, unless state was carried.
+Where two rows hold at once, the loop around the call decides; without one the reason is None.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from types import CodeType
+from typing import Any, Protocol
+
+from .site import CallSite
+
+
+class NodeFacts(Protocol):
+    """What a graph node remembers about itself."""
+
+    @property
+    def edges(self) -> Sequence[Any]: ...
+    @property
+    def sequence(self) -> int: ...
+    @property
+    def code(self) -> CodeType | None: ...
+    @property
+    def lasti(self) -> int: ...
+    @property
+    def shape(self) -> Any: ...
+    @property
+    def dtype(self) -> Any: ...
+    @property
+    def freed(self) -> Any: ...
+    @property
+    def reached_code(self) -> CodeType | None: ...
+    @property
+    def reached_lasti(self) -> int: ...
+    def name(self) -> str: ...
+
+
+class CallFacts(Protocol):
+    """What a call of backward() or autograd.grad() remembers about itself."""
+
+    @property
+    def number(self) -> int: ...
+    @property
+    def ordinal(self) -> int: ...
+    @property
+    def kind(self) -> str: ...
+    @property
+    def retain_graph(self) -> Any: ...
+    @property
+    def create_graph(self) -> bool: ...
+    @property
+    def code(self) -> CodeType | None: ...
+    @property
+    def lasti(self) -> int: ...
+    @property
+    def roots(self) -> Sequence[int]: ...
+    @property
+    def nodes_run(self) -> int: ...
+
+
+class VersionFacts(Protocol):
+    """What a storage remembers about its last in-place write."""
+
+    @property
+    def version(self) -> int: ...
+    @property
+    def writer(self) -> str | None: ...
+    @property
+    def code(self) -> CodeType | None: ...
+    @property
+    def lasti(self) -> int: ...
+
+
+class CutFacts(Protocol):
+    """Where a tensor lost its history."""
+
+    @property
+    def kind(self) -> str: ...
+    @property
+    def operation(self) -> str: ...
+    @property
+    def code(self) -> CodeType | None: ...
+    @property
+    def lasti(self) -> int: ...
+
+
+@dataclass(frozen=True)
+class FreedEvidence:
+    """The reason with the nodes that show it: `carried` is B, `consumer` is C."""
+
+    reason: str | None
+    carried: NodeFacts
+    consumer: NodeFacts | None = None
+    root: NodeFacts | None = None
+    consumer_also_takes_fresh: bool = False
+    is_running_total: bool = False
+
+
+def site_of(thing: NodeFacts | CallFacts | VersionFacts | CutFacts) -> CallSite:
+    """Where a node was created, a call was made, a write happened."""
+    return CallSite(thing.code, thing.lasti)
+
+
+def reached_site(node: NodeFacts) -> CallSite:
+    """The site of the consumer through which the freeing call came to the node."""
+    return CallSite(node.reached_code, node.reached_lasti)
+
+
+def freed_evidence(
+    freed: NodeFacts, consumer: NodeFacts | None, call: CallFacts, roots: Sequence[NodeFacts]
+) -> FreedEvidence:
+    """Why `call`, which started at `roots`, came through `consumer` to the freed node."""
+    freeing: CallFacts | None = freed.freed
+    if freeing is None or freeing is call:
+        return FreedEvidence(None, freed, consumer)
+    graph = _Graph(freed, roots)
+    evidence = _same_root(graph, freeing, roots) or _boundary(graph, freeing, call, consumer)
+    if freeing.kind == "grad" and evidence.reason != "carried-state":
+        reason = "freed-by-grad"
+        return FreedEvidence(reason, evidence.carried, evidence.consumer, evidence.root)
+    return evidence
+
+
+class _Graph:
+    """Everything reachable from the failing roots, and what of it leads to the freed node."""
+
+    def __init__(self, freed: NodeFacts, roots: Sequence[NodeFacts]) -> None:
+        self.freed = freed
+        self.nodes: dict[int, NodeFacts] = {id(root): root for root in roots}
+        consumers: dict[int, list[NodeFacts]] = {}
+        waiting = list(self.nodes.values())
+        while waiting:
+            node = waiting.pop()
+            for child in node.edges:
+                if child is None:
+                    continue
+                consumers.setdefault(id(child), []).append(node)
+                if id(child) not in self.nodes:
+                    self.nodes[id(child)] = child
+                    waiting.append(child)
+        # Upwards from the freed node: itself and all nodes from which it can be reached.
+        self.above: dict[int, NodeFacts] = {id(freed): freed}
+        waiting = [freed]
+        while waiting:
+            for node in consumers.get(id(waiting.pop()), ()):
+                if id(node) not in self.above:
+                    self.above[id(node)] = node
+                    waiting.append(node)
+
+    def pairs(self) -> Iterable[tuple[NodeFacts, NodeFacts]]:
+        """(value, consumer) for every edge on a path from a root to the freed node."""
+        for consumer in self.above.values():
+            for value in consumer.edges:
+                if value is not None and id(value) in self.above:
+                    yield value, consumer
+
+    def ran_again(self, nodes: Iterable[NodeFacts], since: int) -> bool:
+        """Whether the line of one of the nodes made another node after the moment `since`."""
+        sites = {site for node in nodes if (site := site_of(node))}
+        if not sites:
+            return False
+        return any(n.sequence > since and site_of(n) in sites for n in self.nodes.values())
+
+    def takes_fresh(self, value: NodeFacts, consumer: NodeFacts, since: int) -> bool:
+        """Whether the line of `consumer` takes, in the same pass, also a value made since."""
+        where = [index for index, edge in enumerate(consumer.edges) if edge is value]
+        site = site_of(consumer)
+        for node in self.nodes.values():
+            if node is consumer or node.sequence <= since or not site == site_of(node):
+                continue
+            for index in where:
+                edge = node.edges[index] if index < len(node.edges) else None
+                if edge is not None and edge.sequence > since and site_of(edge) == site_of(value):
+                    return True
+        return False
+
+
+def _same_root(
+    graph: _Graph, freeing: CallFacts, roots: Sequence[NodeFacts]
+) -> FreedEvidence | None:
+    for root in roots:
+        walked = root.freed is freeing or root.sequence in freeing.roots
+        if walked and id(root) in graph.above:
+            return FreedEvidence("same-loss-twice", root, None, root)
+    return None
+
+
+def _boundary(
+    graph: _Graph, freeing: CallFacts, call: CallFacts, consumer: NodeFacts | None
+) -> FreedEvidence:
+    since = freeing.number
+    walked = [(b, c) for b, c in graph.pairs() if b.freed is freeing and c.freed is not freeing]
+    if not walked:
+        # The freed node cannot be reached from the given roots: say only what was told.
+        return FreedEvidence(None, graph.freed, consumer)
+    newer = [(b, c) for b, c in walked if c.sequence > since]
+    carried, user = _newest(newer or walked)
+    repeated = site_of(freeing) == site_of(call)
+    if newer:
+        return _across_calls(graph, since, carried, user, call, repeated)
+    # C was there before the freeing call: another branch of the same forward pass, or a state that
+    # was made after its last use, so that the freeing call never came to it.
+    aged = [(b, c) for b, c in graph.pairs() if b.sequence < since < c.sequence]
+    if aged and repeated:
+        state, state_user = _newest(aged)
+        if graph.ran_again((state,), since):
+            return _carried_state(graph, since, state, state_user, freeing)
+    return FreedEvidence("shared-trunk", carried, user)
+
+
+def _across_calls(
+    graph: _Graph,
+    since: int,
+    carried: NodeFacts,
+    user: NodeFacts,
+    call: CallFacts,
+    repeated: bool,
+) -> FreedEvidence:
+    ran_again = graph.ran_again((carried, graph.freed), since)
+    same_door = reached_site(carried) == site_of(user)
+    in_loop = _made_in_loop(carried, call) if repeated else None
+    if in_loop is False and (same_door or not ran_again):
+        return FreedEvidence("built-outside-loop", carried, user)
+    if ran_again and same_door and in_loop is None:
+        return FreedEvidence(None, carried, user)
+    if ran_again:
+        return _carried_state(graph, since, carried, user, graph.freed.freed)
+    if same_door:
+        return FreedEvidence("built-outside-loop", carried, user)
+    return FreedEvidence("one-result-two-losses", carried, user)
+
+
+def _carried_state(
+    graph: _Graph, since: int, carried: NodeFacts, user: NodeFacts, freeing: CallFacts
+) -> FreedEvidence:
+    return FreedEvidence(
+        "carried-state",
+        carried,
+        user,
+        consumer_also_takes_fresh=graph.takes_fresh(carried, user, since),
+        is_running_total=carried.sequence in freeing.roots,
+    )
+
+
+def _newest(pairs: Sequence[tuple[NodeFacts, NodeFacts]]) -> tuple[NodeFacts, NodeFacts]:
+    """The newest value, and the oldest of its consumers: the first use of the stale value."""
+    return max(pairs, key=lambda pair: (pair[0].sequence, -pair[1].sequence))
+
+
+def _made_in_loop(node: NodeFacts, call: CallFacts) -> bool | None:
+    """Whether the node's line lies in the loop around the call; None if that cannot be told."""
+    if node.code is None or node.code is not call.code:
+        return None
+    loop, line = site_of(call).loop(), site_of(node).line
+    return None if loop is None or line is None else line in loop

@@ -1,0 +1,546 @@
+"""Declarations become flat functions: the hot path of every op is generated once, at registration.
+
+An interpreted declaration costs about 5 microseconds a call, a generated one 1. As `dataclasses` does,
+this module writes source text and compiles it; the text is kept in `linecache`, so tracebacks show it,
+and ``op.source`` returns it.
+
+The generated function handles the common case in line: one dtype (float32 or float64), no rare
+mode, tensors or Python floats as operands. Everything else goes to `dispatch`, the general path.
+"""
+
+from __future__ import annotations
+
+import linecache
+import sys
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from retrograd import dtypes
+from retrograd.autograd import saved
+from retrograd.autograd.node import FREED, Freed, Node, accumulator
+from retrograd.autograd.state import HOT, STATE, next_sequence
+from retrograd.autograd.views import ViewStep, bump, edge_of, link_view, refresh
+from retrograd.backend import kernels
+from retrograd.backend.quiet import QUIET, enter_quiet, leave_quiet
+from retrograd.lifecycle import site
+from retrograd.ops.dispatch import dispatch, dispatch_inplace, dispatch_out
+from retrograd.ops.registry import RAW, RECORDED, Op
+from retrograd.tensor import Tensor, VersionCell, wrap
+
+# Ufuncs with a compiled twin for small arrays. They never warn and always return arrays.
+_KERNELS: dict[str, Any] = {
+    "add": kernels.add,
+    "subtract": kernels.subtract,
+    "multiply": kernels.multiply,
+    "divide": kernels.divide,
+    "negative": kernels.negative,
+    "maximum": kernels.maximum,
+    "minimum": kernels.minimum,
+}
+
+HOT.update(
+    Tensor=Tensor,
+    Parameter=Tensor,  # nn.parameter replaces it by its class
+    VersionCell=VersionCell,
+    new=object.__new__,
+    ndarray=np.ndarray,
+    asarray=np.asarray,
+    F32=dtypes.F32,
+    F64=dtypes.F64,
+    RAW=RAW,
+    RECORDED=RECORDED,
+    STATE=STATE,
+    FREED=FREED,
+    Freed=Freed,
+    QUIET=QUIET,
+    enter_quiet=enter_quiet,
+    leave_quiet=leave_quiet,
+    next_sequence=next_sequence,
+    accumulator=accumulator,
+    edge_of=edge_of,
+    refresh=refresh,
+    link_view=link_view,
+    ViewStep=ViewStep,
+    bump=bump,
+    dispatch=dispatch,
+    dispatch_inplace=dispatch_inplace,
+    dispatch_out=dispatch_out,
+    getframe=sys._getframe,
+    LIBRARY_FILES=site.LIBRARY_FILES,
+    stale=saved.stale_value,
+    freed_failure=saved.freed_failure,
+    saved_output=saved.saved_output,
+    conjugate_all=saved.conjugate_all,
+    may_share_memory=np.may_share_memory,
+    HALF_TYPES=dtypes.HALF_TYPES,
+    wrap=wrap,
+)
+
+NOTHING = object()
+HOT["NOTHING"] = NOTHING
+
+
+def compile_op(op: Op) -> None:
+    """Give an op its public function, its in-place twin and its node classes."""
+    key = op.name
+    HOT[f"OP_{key}"] = op
+    HOT[f"forward_{key}"] = _KERNELS.get(op.ufunc or "") or (
+        getattr(np, op.ufunc) if op.ufunc else op.raw
+    )
+    if op.ufunc is not None and not op.option_names:
+        op.raw = HOT[f"forward_{key}"]  # rules on arrays take the short way too
+    op.node_class, op.complex_class, op.half_class = _node_classes(op)
+    HOT[f"NODE_{key}"] = op.node_class
+    op.function = _function(op, op.name, _signature(op), _call_arguments(op), public=True)
+    op.function.__doc__ = op.doc
+    if op.inplace_name:
+        op.inplace_function = _inplace_function(op)
+        op.inplace_function.__doc__ = f"In-place version of `{op.name}`."
+
+
+def compile_operator(op: Op, name: str) -> Callable[..., Any]:
+    """A Python operator: positional only, options at their defaults, NotImplemented if foreign."""
+    return _function(op, name, ", ".join(op.tensor_names), None, public=False)
+
+
+# ------------------------------------------------------------------------------ source helpers
+
+
+def _build(name: str, lines: list[str], filename: str) -> Callable[..., Any]:
+    text = "\n".join(lines) + "\n"
+    filename = f"<retrograd {filename}>"
+    linecache.cache[filename] = (len(text), None, text.splitlines(True), filename)
+    site.mark_library_file(filename)
+    scope: dict[str, Any] = {}
+    exec(compile(text, filename, "exec"), HOT, scope)
+    function: Callable[..., Any] = scope[name]
+    return function
+
+
+def _signature(op: Op) -> str:
+    parts: list[str] = []
+    keyword_only = False
+    for index, p in enumerate(op.parameters):
+        if p.keyword_only and not keyword_only:
+            parts.append("*")
+            keyword_only = True
+        if p.default is p.default and not _is_empty(p.default):
+            HOT[f"default_{op.name}_{index}"] = p.default
+            parts.append(f"{p.name}=default_{op.name}_{index}")
+        else:
+            parts.append(p.name)
+    extras = []
+    names = {p.name for p in op.parameters}
+    if "dim" in names and "axis" not in names:
+        extras.append("axis=NOTHING")
+    if "keepdim" in names and "keepdims" not in names:
+        extras.append("keepdims=NOTHING")
+    if op.out:
+        extras.append("out=None")
+    if extras and not keyword_only:
+        parts.append("*")
+    return ", ".join(parts + extras)
+
+
+def _is_empty(default: Any) -> bool:
+    import inspect
+
+    return default is inspect.Parameter.empty
+
+
+def _call_arguments(op: Op) -> str:
+    return "".join(p.name + ", " for p in op.parameters)
+
+
+def _default_arguments(op: Op) -> str:
+    parts = []
+    for index, p in enumerate(op.parameters):
+        if p.kind == "option":
+            HOT[f"default_{op.name}_{index}"] = p.default
+            parts.append(f"default_{op.name}_{index}, ")
+        else:
+            parts.append(p.name + ", ")
+    return "".join(parts)
+
+
+# ------------------------------------------------------------------------- the forward function
+
+
+def _function(
+    op: Op, name: str, signature: str, arguments: str | None, *, public: bool
+) -> Callable[..., Any]:
+    """Source of the op's function, or of an operator if `arguments` is None."""
+    operator = arguments is None
+    if arguments is None:
+        arguments = _default_arguments(op)
+    lines = [f"def {name}({signature}):"]
+    put = lines.append
+    if public:
+        names = {p.name for p in op.parameters}
+        if "dim" in names and "axis" not in names:
+            put("    if axis is not NOTHING: dim = axis")
+        if "keepdim" in names and "keepdims" not in names:
+            put("    if keepdims is not NOTHING: keepdim = keepdims")
+        if op.out:
+            put(f"    if out is not None: return dispatch_out(OP_{op.name}, ({arguments}), out)")
+    general = f"return dispatch(OP_{op.name}, ({arguments})" + (", True)" if operator else ")")
+    first = op.tensor_names[0] if op.tensor_names else None
+    if first is None or not _has_fast_path(op):
+        put(f"    {general}")
+        return _finish(op, name, lines, operator)
+
+    defaults_only = op.ufunc is not None and bool(op.option_names) and not operator
+    if defaults_only:
+        # the ufunc is the kernel only when every option has its default
+        tests = []
+        for index, p in enumerate(op.parameters):
+            if p.kind == "option":
+                tests.append(f"{p.name} is not default_{op.name}_{index}")
+        put(f"    if {' or '.join(tests)}: {general}")
+    # ---- operands
+    put("    try:")
+    put(f"        _x0 = {first}._array")
+    put("    except AttributeError:")
+    put(f"        {general}")
+    put("    _dtype = _x0.dtype")
+    put(f"    if UNUSUAL or (_dtype is not F32 and _dtype is not F64): {general}")
+    put(f"    if {first}._view is not None: refresh({first})")
+    flags = {first: f"{first}._requires_grad"}
+    for index, (tensor, kind) in enumerate(zip(op.tensor_names, op.tensor_kinds, strict=True)):
+        if index == 0:
+            continue
+        put(f"    _kind = type({tensor})")
+        put("    if _kind is Tensor or _kind is Parameter:")
+        put(f"        _x{index} = {tensor}._array")
+        put(f"        if _x{index}.dtype is not _dtype: {general}")
+        put(f"        if {tensor}._view is not None: refresh({tensor})")
+        put(f"        _need{index} = {tensor}._requires_grad")
+        if kind in ("operand", "optional_operand"):
+            put("    elif _kind is float or _kind is int:")
+            put(f"        _x{index} = {tensor}; _need{index} = False")
+        if kind in ("optional", "optional_operand"):
+            put(f"    elif {tensor} is None:")
+            put(f"        _x{index} = None; _need{index} = False")
+        put(f"    else: {general}")
+        flags[tensor] = f"_need{index}"
+    # ---- forward
+    if op.ufunc is not None:
+        call = ", ".join(f"_x{i}" for i in range(len(op.tensor_names)))
+    else:
+        call = ", ".join(
+            (f"_x{op.tensor_names.index(p.name)}" if p.kind != "option" else p.name)
+            if not p.keyword_only
+            else f"{p.name}={p.name}"
+            for p in op.parameters
+        )
+        if operator:
+            for index, p in enumerate(op.parameters):
+                if p.kind == "option":
+                    put(f"    {p.name} = default_{op.name}_{index}")
+    if op.ufunc in _KERNELS:
+        put(f"    _r = forward_{op.name}({call})")
+    elif op.view is not None:
+        put(f"    _r = forward_{op.name}({call})")
+    else:
+        put("    _token = enter_quiet(QUIET)")
+        put(f"    try: _r = forward_{op.name}({call})")
+        put("    finally: leave_quiet(_token)")
+        put("    if type(_r) is not ndarray: _r = asarray(_r)")
+    if op.ufunc is None:
+        # a kernel that changes the dtype may need another kind of node
+        put(f"    if _r.dtype is not _dtype: {general}")
+    put("    _t = new(Tensor); _t._array = _r; _t._output_nr = 0; _t._view = None; _t._meta = None")
+    # ---- node
+    if op.edge_names:
+        wanted = " or ".join(flags[name] for name in op.edge_names)
+        put(f"    if ({wanted}) and (not NO_GRAD or STATE.grad_enabled):")
+        _node_lines(op, put, flags, operator)
+        put("        _t._grad_fn = _n; _t._requires_grad = True; _t._cut = None")
+        if not _saves_output(op):
+            put("        _t._cell = None")
+        put("    else:")
+        put("        _t._grad_fn = None; _t._requires_grad = False; _t._cell = None")
+        cuts = " or ".join(
+            f"{name}._cut"
+            for index, name in enumerate(op.tensor_names)
+            if op.tensor_kinds[index] == "array"
+        )
+        put(f"        _t._cut = STATE.cut if NO_GRAD and ({wanted}) else {cuts or 'None'}")
+    else:
+        put("    _t._grad_fn = None; _t._requires_grad = False; _t._cell = None; _t._cut = None")
+    if op.view is not None:
+        options = "".join(f"{n}, " for n in op.option_names)
+        step = f"ViewStep(OP_{op.name}, ({options}), None)"
+        if op.view == "maybe":
+            put(f"    if may_share_memory(_r, _x0): link_view({first}, _t, {step})")
+        else:
+            put(f"    link_view({first}, _t, {step})")
+    put("    return _t")
+    return _finish(op, name, lines, operator)
+
+
+def _finish(op: Op, name: str, lines: list[str], operator: bool) -> Callable[..., Any]:
+    label = f"operator {name} of {op.name}" if operator else f"op {op.name}"
+    function = _build(name, lines, label)
+    function.__module__ = "retrograd"
+    function.__qualname__ = name
+    if not operator:
+        op.source = "\n".join(lines)
+    return function
+
+
+def _has_fast_path(op: Op) -> bool:
+    simple = op.fast and op.outputs == 1 and "list" not in op.tensor_kinds and op.tensor_kinds[0] != "optional"
+    return simple and len(op.tensor_names) <= 5 and not op.nondifferentiable
+
+
+def _saves_output(op: Op) -> bool:
+    return any(kind == "output" for kind, _ in op.save_plan)
+
+
+def _node_lines(op: Op, put: Callable[[str], None], flags: dict[str, str], operator: bool) -> None:
+    put(f"        _n = new(NODE_{op.name}); _n.sequence = next_sequence(); _n.extra = None")
+    put("        _n.shape = _r.shape; _n.dtype = _dtype")
+    if site.sites_enabled:
+        put("        _f = getframe(1); _c = _f.f_code")
+        put("        while _c.co_filename in LIBRARY_FILES and _f.f_back is not None:")
+        put("            _f = _f.f_back; _c = _f.f_code")
+        put("        _n.code = _c; _n.lasti = _f.f_lasti")
+    else:
+        put("        _n.code = None; _n.lasti = 0")
+    for position, name in enumerate(op.edge_names):
+        put(f"        if {flags[name]}:")
+        put(f"            _e{position} = {name}._grad_fn")
+        put(f"            if _e{position} is None: _e{position} = edge_of({name})")
+        put(f"        else: _e{position} = None")
+    put("        _n.edges = (" + "".join(f"_e{i}, " for i in range(len(op.edge_names))) + ")")
+    numbers = [f"{n}._output_nr if {flags[n]} else 0" for n in op.edge_names]
+    if len(numbers) == 1:
+        put(f"        _n.edge_numbers = ({op.edge_names[0]}._output_nr,) if "
+            f"{op.edge_names[0]}._output_nr else None")  # fmt: skip
+    else:
+        other = " or ".join(f"({flags[n]} and {n}._output_nr)" for n in op.edge_names)
+        put(f"        _n.edge_numbers = ({', '.join(numbers)}) if {other} else None")
+    entries: list[str] = []
+    for kind, name in op.save_plan:
+        if kind == "output":
+            put("        _cell = _t._cell = new(VersionCell)")
+            put("        _cell.version = 0; _cell.detached = 0; _cell.writer = None; _cell.code = None")
+            entries.append("_r, _cell, 0")
+        elif kind == "input":
+            users = op.reads[name]
+            index = op.tensor_names.index(name)
+            always = len(users) == len(op.edge_names)
+            condition = " or ".join(f"_e{i} is not None" for i in users)
+            value = name if always else f"({name} if {condition} else None)"
+            put(f"        _s{index} = {value}")
+            if op.tensor_kinds[index] == "array" and always:
+                put(f"        _c = _s{index}._cell")
+                put(f"        _v{index} = 0 if _c is None else _c.version")
+            else:
+                put(f"        _v{index} = 0")
+                known = flags.get(name, "")
+                test = f"type(_s{index}) is not float and type(_s{index}) is not int and " \
+                    if op.tensor_kinds[index] in ("operand", "optional_operand") and known else ""  # fmt: skip
+                put(f"        if {test}_s{index} is not None:")
+                put(f"            _c = _s{index}._cell")
+                put(f"            if _c is not None: _v{index} = _c.version")
+            entries.append(f"_s{index}, _v{index}")
+        elif kind == "option":
+            entries.append(name)
+            if operator and op.ufunc is not None:
+                index = [p.name for p in op.parameters].index(name)
+                entries[-1] = f"default_{op.name}_{index}"
+        else:
+            stem = name.rpartition("_")[0]
+            if stem == "out":
+                entries.append(f"_r.{kind}")
+            else:
+                index = op.tensor_names.index(stem)
+                plain = f"_x{index}.{kind}"
+                if op.tensor_kinds[index] != "array":
+                    plain = f"(_x{index}.{kind} if type(_x{index}) is ndarray else None)"
+                entries.append(plain)
+    put("        _n.saved = (" + "".join(e + ", " for e in entries) + ")")
+
+
+# ------------------------------------------------------------------------------ in-place twins
+
+
+def _inplace_function(op: Op) -> Callable[..., Any]:
+    assert op.inplace_name is not None
+    name = op.inplace_name
+    signature = _signature(op)
+    for extra in (", out=None", ", axis=NOTHING", ", keepdims=NOTHING"):
+        signature = signature.replace(extra, "")
+    signature = signature.removesuffix(", *")
+    lines = [f"def {name}({signature}):"]
+    put = lines.append
+    general = f"return dispatch_inplace(OP_{op.name}, ({_call_arguments(op)}))"
+    if op.ufunc is not None and op.tensor_kinds == ["operand", "operand"]:
+        first, second = op.tensor_names
+        HOT[f"ufunc_{op.name}"] = getattr(np, op.ufunc)
+        tests = "".join(
+            f" and {p.name} is default_{op.name}_{index}"
+            for index, p in enumerate(op.parameters)
+            if p.kind == "option"
+        )
+        # writes without history: same dtype and shape, nothing that requires a gradient
+        put(f"    if not UNUSUAL and isinstance({first}, Tensor){tests}:")
+        put(f"        _kind = type({second}); _x0 = {first}._array; _dtype = _x0.dtype")
+        put("        if _dtype is F32 or _dtype is F64:")
+        put(f"            if _kind is float: _x1 = {second}; _wanted = False")
+        put("            elif _kind is Tensor or _kind is Parameter:")
+        put(f"                _x1 = {second}._array; _wanted = {second}._requires_grad")
+        put(f"                if _x1.dtype is not _dtype or _x1.shape != _x0.shape: {general}")
+        put(f"                if {second}._cell is not None and {second} is not {first}: {general}")
+        put(f"            else: {general}")
+        put(f"            if {first}._view is None and _x0.flags.writeable and (")
+        put("                NO_GRAD and not STATE.grad_enabled or not ("
+            f"{first}._requires_grad or _wanted)):")  # fmt: skip
+        put("                _token = enter_quiet(QUIET)")
+        put(f"                try: ufunc_{op.name}(_x0, _x1, _x0)")
+        put("                finally: leave_quiet(_token)")
+        put(f"                bump({first}, {name!r})")
+        put(f"                return {first}")
+    put(f"    {general}")
+    return _finish_inplace(name, lines)
+
+
+def _finish_inplace(name: str, lines: list[str]) -> Callable[..., Any]:
+    function = _build(name, lines, f"op {name}")
+    function.__module__ = "retrograd"
+    function.__qualname__ = name
+    return function
+
+
+# -------------------------------------------------------------------------------- node classes
+
+
+def _node_classes(op: Op) -> tuple[type[Node], type[Node], type[Node]]:
+    space: dict[str, Any] = {"__slots__": (), "op": op, "__module__": "retrograd.autograd"}
+    for position, (rule, _) in enumerate(op.rules):
+        HOT[f"rule_{op.name}_{position}"] = rule
+    if op.joint is not None:
+        HOT[f"rule_{op.name}"] = op.joint[0]
+    raw = _run_function(op, recorded=False, half=False)
+    recorded = _run_function(op, recorded=True, half=False)
+    half = _run_function(op, recorded=False, half=True)
+    base: type[Node] = type(
+        op.node_name,
+        (Node,),
+        {**space, "run_raw": raw, "run_recorded": recorded, "release": _release_function(op)},
+    )
+    halves: type[Node] = type(op.node_name, (base,), {**space, "run_raw": half})
+    if not op.holomorphic:
+        return base, base, halves
+
+    def run_complex(self: Any, gradient: Any, need: Any, freeing: Any) -> Any:
+        parts = raw(self, saved.conjugate_all(gradient), need, freeing)
+        return saved.conjugate_all(parts)
+
+    def run_complex_recorded(self: Any, gradient: Any, need: Any, freeing: Any) -> Any:
+        parts = recorded(self, saved.conjugate_all(gradient), need, freeing)
+        return saved.conjugate_all(parts)
+
+    conjugated: type[Node] = type(
+        op.node_name,
+        (base,),
+        {**space, "run_raw": run_complex, "run_recorded": run_complex_recorded},
+    )
+    return base, conjugated, halves
+
+
+def _run_function(op: Op, *, recorded: bool, half: bool) -> Callable[..., Any]:
+    """Source of a node's `run_raw` or `run_recorded`: unpack, check versions, apply the rules.
+
+    Names of the generated code begin with an underscore, since saved names are the user's.
+    """
+    count = len(op.edge_names)
+    name = "run_recorded" if recorded else "run_raw"
+    lines = [f"def {name}(_n, _g, _need, _freeing):"]
+    put = lines.append
+    if op.outputs == 1:
+        put("    if _g is None: return (None,) * len(_n.edges)")
+        if half:
+            put("    if _g.dtype in HALF_TYPES: _g = _g.astype(F32)")
+    elif half:
+        put("    _g = [p.astype(F32) if p is not None and p.dtype in HALF_TYPES else p for p in _g]")
+    put("    _s = _n.saved")
+    place = 0
+    released: list[str] = []
+    for kind, saved_name in op.save_plan:
+        if kind == "list":
+            raise TypeError(f"op {op.name}: lists of tensors cannot be saved")
+        put(f"    {saved_name} = _s[{place}]")
+        if kind == "output":
+            version = f"_s[{place + 1}], _s[{place + 2}]"
+            put(f"    if {saved_name} is FREED: raise freed_failure(_n)")
+            put(f"    if _s[{place + 1}].version != _s[{place + 2}]:")
+            put(f"        stale(_n, {saved_name!r}, {saved_name}, {version})")
+            if recorded:
+                number = saved_name[3:] or "0"
+                put(f"    {saved_name} = saved_output(_n, _s[{place}], _s[{place + 1}], {number})")
+            released += ["FREED", f"_s[{place + 1}]", f"_s[{place + 2}]"]
+            place += 3
+        elif kind == "input":
+            check = f"stale(_n, {saved_name!r}, {saved_name}, {saved_name}._cell, _s[{place + 1}])"
+            put(f"    _kind = type({saved_name})")
+            put("    if _kind is Tensor or _kind is Parameter:")
+            put(f"        _c = {saved_name}._cell")
+            put("        if _c is not None and "
+                f"(_c.version != _s[{place + 1}] or _c.detached > _n.sequence): {check}")  # fmt: skip
+            if not recorded:
+                put(f"        {saved_name} = {saved_name}._array")
+            put("    elif _kind is Freed: raise freed_failure(_n)")
+            put(f"    elif isinstance({saved_name}, Tensor):")
+            put(f"        {check}")
+            if not recorded:
+                put(f"        {saved_name} = {saved_name}._array")
+            released += [f"None if _s[{place}] is None else FREED", f"_s[{place + 1}]"]
+            place += 2
+        else:
+            released.append(f"_s[{place}]")
+            place += 1
+        if half and kind in ("input", "output"):
+            put(f"    if type({saved_name}) is ndarray and {saved_name}.dtype in HALF_TYPES:")
+            put(f"        {saved_name} = {saved_name}.astype(F32)")
+    face = "RECORDED" if recorded else "RAW"
+    if op.joint is not None:
+        extra = "".join(f", {x}" for x in op.joint[1])
+        put("    _needs = tuple([_e is not None and (_need is None or _e in _need) "
+            "for _e in _n.edges])")  # fmt: skip
+        put(f"    _result = rule_{op.name}({face}, _g, _needs{extra})")
+        put("    _result = tuple([_r if _k else None "
+            "for _r, _k in zip(_result, _needs, strict=True)])")  # fmt: skip
+    elif "list" in op.tensor_kinds:
+        extra = "".join(f", {x}" for x in op.rules[0][1])
+        put(f"    _result = tuple(rule_{op.name}_0({face}, _g{extra}))")
+    else:
+        parts = []
+        if count > 1:
+            put("    _e = _n.edges")
+        for position, (_, names) in enumerate(op.rules):
+            call = f"rule_{op.name}_{position}({face}, _g{''.join(f', {x}' for x in names)})"
+            if count > 1:
+                call += (
+                    f" if _e[{position}] is not None and "
+                    f"(_need is None or _e[{position}] in _need) else None"
+                )
+            parts.append(call)
+        put("    _result = (" + "".join(p + ", " for p in parts) + ")")
+    put("    if _freeing is not None:")
+    put("        _n._freed = _freeing")
+    if any(kind in ("input", "output") for kind, _ in op.save_plan):
+        put("        _n.saved = (" + "".join(r + ", " for r in released) + ")")
+    put("    return _result")
+    op.released = released
+    return _build(name, lines, f"{'half ' if half else ''}{name} of {op.name}")
+
+
+def _release_function(op: Op) -> Callable[..., Any]:
+    lines = ["def release(_n, _call):", "    _n._freed = _call", "    _s = _n.saved"]
+    lines.append("    _n.saved = (" + "".join(r + ", " for r in op.released) + ")")
+    return _build("release", lines, f"release of {op.name}")

@@ -1,0 +1,465 @@
+"""The general path of an op: every dtype, every mode, every kind of argument.
+
+The generated functions of `ops.compile` handle the common case and call here for the rest. This is
+the one place where promotion, half precision, complex numbers, inference mode, several outputs and
+lists of tensors are dealt with. Speed matters little here, clarity does.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from retrograd import dtypes
+from retrograd.autograd.node import Node
+from retrograd.autograd.state import STATE, Cut
+from retrograd.autograd.views import (
+    ViewStep,
+    bump,
+    check_not_expanded,
+    check_operand_view,
+    check_overlap,
+    check_writable,
+    edge_of,
+    link_view,
+    rebase,
+    refresh,
+)
+from retrograd.backend.quiet import quiet
+from retrograd.ops import errors
+from retrograd.lifecycle.site import user_site
+from retrograd.tensor import Array, Tensor, cell_of, meta_of, wrap
+
+if TYPE_CHECKING:
+    from retrograd.ops.registry import Op
+
+_NUMBERS = (bool, int, float, complex)
+
+
+def dispatch(op: Op, args: tuple[Any, ...], operator: bool = False) -> Any:
+    """Run an op on its full list of arguments; operators answer NotImplemented to strangers."""
+    operands = _operands(op, args, operator)
+    if operands is None:
+        return NotImplemented
+    tensors, arrays = operands
+    results, compute = _forward(op, args, tensors, arrays)
+    outputs = [wrap(result) for result in results]
+    _record(op, args, tensors, outputs, compute)
+    if op.view is not None:
+        _link(op, args, tensors[0], outputs)
+    if STATE.inference or (op.view is not None and tensors[0].is_inference()):
+        for output in outputs:
+            if output._view is None or output._view.base.is_inference():
+                meta_of(output).inference = True
+    return _package(op, outputs)
+
+
+def _package(op: Op, outputs: list[Tensor]) -> Any:
+    if op.outputs == 1:
+        return outputs[0]
+    return op.returns(*outputs) if op.returns is not None else tuple(outputs)
+
+
+# ----------------------------------------------------------------------------------- arguments
+
+
+def _operands(op: Op, args: tuple[Any, ...], operator: bool) -> Any:
+    """The tensor arguments (Tensor, number or None each; lists flattened) and their arrays."""
+    tensors: list[Any] = []
+    arrays: list[Any] = []
+    position = 0
+    for parameter, value in zip(op.parameters, args, strict=True):
+        if parameter.kind == "option":
+            continue
+        position += 1
+        if parameter.kind == "list":
+            items = _check_list(op, parameter.name, position, value)
+            tensors.extend(items)
+            arrays.append([item._array for item in items])
+            continue
+        if isinstance(value, Tensor):
+            if value._view is not None:
+                refresh(value)
+            array: Any = value._array
+        elif value is None and parameter.kind in ("optional", "optional_operand"):
+            array = None
+        elif isinstance(value, _NUMBERS) and "operand" in parameter.kind:
+            array = value
+        elif isinstance(value, np.generic) and "operand" in parameter.kind:
+            array = value = value.item()
+        elif isinstance(value, np.ndarray) and "operand" in parameter.kind:
+            value = wrap(np.asarray(value, dtypes.from_numpy_dtype(value.dtype).numpy))
+            array = value._array
+        elif operator:
+            return None
+        else:
+            raise errors.argument_type(op.name, parameter.name, position, "Tensor", value)
+        tensors.append(value)
+        arrays.append(array)
+    if op.tensor_names and not any(isinstance(t, Tensor) for t in tensors):
+        if operator:
+            return None
+        if tensors:
+            first = op.tensor_names[0]
+            raise errors.argument_type(op.name, first, 1, "Tensor", args[0])
+    return tensors, arrays
+
+
+def _check_list(op: Op, name: str, position: int, value: Any) -> list[Tensor]:
+    if isinstance(value, Tensor) or not isinstance(value, Sequence):
+        raise errors.argument_type(op.name, name, position, "tuple of Tensors", value)
+    for index, item in enumerate(value):
+        if not isinstance(item, Tensor):
+            raise TypeError(
+                f"expected Tensor as element {index} in argument {position - 1}, but got "
+                f"{type(item).__name__}"
+            )
+        if item._view is not None:
+            refresh(item)
+    return list(value)
+
+
+# ------------------------------------------------------------------------------------- forward
+
+
+def _forward(
+    op: Op, args: tuple[Any, ...], tensors: list[Any], arrays: list[Any]
+) -> tuple[list[Array], dtypes.dtype | None]:
+    """Run the kernel; the second result is the half type when float32 stood in for it."""
+    half: dtypes.dtype | None = None
+    if op.promote:
+        arrays = promote_arrays(op, arrays)
+    if op.half == "compute":
+        half = _half_of(arrays)
+        if half is not None:
+            arrays = [_widen(array) for array in arrays]
+    values = iter(arrays)
+    positional: list[Any] = []
+    keywords: dict[str, Any] = {}
+    for parameter, value in zip(op.parameters, args, strict=True):
+        found = value if parameter.kind == "option" else next(values)
+        if parameter.keyword_only:
+            keywords[parameter.name] = found
+        else:
+            positional.append(found)
+    with quiet():
+        result = op.kernel(np, *positional, **keywords)
+    results = [result] if op.outputs == 1 else list(result)
+    for index, array in enumerate(results):
+        if type(array) is not np.ndarray:
+            results[index] = array = np.asarray(array)
+        if half is not None and array.dtype is dtypes.F32:
+            results[index] = array.astype(half.numpy)
+    return results, half
+
+
+def promote_arrays(op: Op, arrays: list[Any]) -> list[Any]:
+    """Cast all operands to the type PyTorch's promotion gives them together."""
+    flat = [x for a in arrays for x in (a if isinstance(a, list) else [a]) if x is not None]
+    target = dtypes.result_dtype(flat)
+    if op.float_result and target.category < dtypes.FLOAT:
+        target = dtypes.get_default_dtype()
+    return [_cast(array, target) for array in arrays]
+
+
+def _cast(value: Any, target: dtypes.dtype) -> Any:
+    if value is None:
+        return None
+    if isinstance(value, list):
+        return [_cast(item, target) for item in value]
+    if isinstance(value, np.ndarray):
+        return value if value.dtype is target.numpy else value.astype(target.numpy)
+    # a number: with integers it wraps around as PyTorch's does, with floats it stays weak
+    if target.category <= dtypes.INTEGER:
+        return np.asarray(value).astype(target.numpy)
+    return np.asarray(value, np.float64 if target.category == dtypes.FLOAT else np.complex128)\
+        .astype(dtypes.F32 if target.numpy in dtypes.HALF_TYPES else target.numpy)  # fmt: skip
+
+
+def _half_of(arrays: list[Any]) -> dtypes.dtype | None:
+    for value in arrays:
+        for array in value if isinstance(value, list) else [value]:
+            if isinstance(array, np.ndarray) and array.dtype in dtypes.HALF_TYPES:
+                return dtypes.from_numpy_dtype(array.dtype)
+    return None
+
+
+def _widen(value: Any) -> Any:
+    if isinstance(value, list):
+        return [_widen(item) for item in value]
+    if isinstance(value, np.ndarray) and value.dtype in dtypes.HALF_TYPES:
+        return value.astype(np.float32)
+    return value
+
+
+# --------------------------------------------------------------------------------------- record
+
+
+def _record(
+    op: Op,
+    args: tuple[Any, ...],
+    tensors: list[Any],
+    outputs: list[Tensor],
+    half: dtypes.dtype | None,
+    overwritten: Tensor | None = None,
+) -> Node | None:
+    """Make the node, if a gradient is wanted, and link it to the outputs."""
+    by_name = _by_name(op, tensors)
+    inputs = [by_name[name] for name in op.edge_names]
+    if "list" in op.tensor_kinds:
+        inputs = [x for x in tensors if isinstance(x, Tensor)]
+    wanted = any(isinstance(x, Tensor) and x._requires_grad for x in inputs)
+    if not wanted or not STATE.grad_enabled:
+        _pass_on_cut(op, tensors, outputs, wanted)
+        return None
+    carriers = [
+        output
+        for number, output in enumerate(outputs)
+        if number not in op.nondifferentiable and output._array.dtype in dtypes.DIFFERENTIABLE
+    ]
+    if not carriers:
+        _pass_on_cut(op, tensors, outputs, False)
+        return None
+    node = make_node(op, args, tensors, outputs, half, overwritten)
+    if overwritten is None:
+        for number, output in enumerate(outputs):
+            if any(output is carrier for carrier in carriers):
+                output._grad_fn = node
+                output._output_nr = number
+                output._requires_grad = True
+    return node
+
+
+def _by_name(op: Op, tensors: list[Any]) -> dict[str, Any]:
+    """Tensor arguments by parameter name; a list parameter has the flattened rest."""
+    found: dict[str, Any] = {}
+    rest = iter(tensors)
+    for name, kind in zip(op.tensor_names, op.tensor_kinds, strict=True):
+        if kind == "list":
+            others = sum(1 for k in op.tensor_kinds if k != "list")
+            found[name] = [next(rest) for _ in range(len(tensors) - others)]
+        else:
+            found[name] = next(rest)
+    return found
+
+
+def make_node(
+    op: Op,
+    args: tuple[Any, ...],
+    tensors: list[Any],
+    outputs: list[Tensor],
+    half: dtypes.dtype | None,
+    overwritten: Tensor | None = None,
+) -> Node:
+    """A node with edges and save list, laid out as the generated code lays it out."""
+    arrays = [t._array for t in tensors if isinstance(t, Tensor)] + [o._array for o in outputs]
+    if half is not None:
+        node: Node = op.half_class()
+    elif any(array.dtype in dtypes.COMPLEX_TYPES for array in arrays):
+        node = op.complex_class()
+    else:
+        node = op.node_class()
+    node.code, node.lasti = user_site(2)
+    if op.outputs == 1:
+        node.shape, node.dtype = outputs[0]._array.shape, outputs[0]._array.dtype
+    else:
+        node.shape = [output._array.shape for output in outputs]
+        node.dtype = [output._array.dtype for output in outputs]
+    by_name = _by_name(op, tensors)
+    sources: list[Any] = [by_name[name] for name in op.edge_names]
+    if "list" in op.tensor_kinds:
+        sources = [x for x in tensors if isinstance(x, Tensor)]
+    edges = [
+        edge_of(x) if isinstance(x, Tensor) and x._requires_grad else None for x in sources
+    ]
+    numbers = [
+        0 if edge is None else x._output_nr for edge, x in zip(edges, sources, strict=True)
+    ]
+    node.edges = tuple(edges)
+    node.edge_numbers = tuple(numbers) if any(numbers) else None
+    options = {
+        p.name: value
+        for p, value in zip(op.parameters, args, strict=True)
+        if p.kind == "option"
+    }
+    saved: list[Any] = []
+    for kind, name in op.save_plan:
+        if kind == "output":
+            output = outputs[int(name[3:] or 0)]
+            if overwritten is not None:
+                saved += [None, None, 0]  # filled in after the write
+            else:
+                cell = cell_of(output)
+                saved += [output._array, cell, cell.version]
+        elif kind == "input":
+            value = by_name[name]
+            read = any(edges[i] is not None for i in op.reads[name])
+            if not read:
+                saved += [None, 0]
+            elif isinstance(value, Tensor):
+                if value.is_inference():
+                    raise errors.inference_saved()
+                if overwritten is value and name == op.tensor_names[0]:
+                    value = _copy_before_write(value)
+                saved += [value, 0 if value._cell is None else value._cell.version]
+            else:
+                saved += [value, 0]
+        elif kind == "option":
+            saved.append(options[name])
+        else:
+            saved.append(_array_fact(op, name, kind, by_name, outputs))
+    node.saved = tuple(saved)
+    return node
+
+
+def _array_fact(
+    op: Op, name: str, fact: str, by_name: dict[str, Any], outputs: list[Tensor]
+) -> Any:
+    stem = name.rpartition("_")[0]
+    value = outputs[0] if stem == "out" else by_name[stem]
+    if isinstance(value, list):
+        return tuple(getattr(item._array, fact) for item in value)
+    return getattr(value._array, fact) if isinstance(value, Tensor) else None
+
+
+def _copy_before_write(tensor: Tensor) -> Tensor:
+    """The overwritten value, when a rule reads it, with the history it had."""
+    copy = wrap(tensor._array.copy(order="K"))
+    copy._grad_fn = tensor._grad_fn
+    copy._output_nr = tensor._output_nr
+    copy._requires_grad = tensor._requires_grad
+    return copy
+
+
+def _pass_on_cut(op: Op, tensors: list[Any], outputs: list[Tensor], wanted: bool) -> None:
+    """Remember on results without history where a path that could have carried one was cut."""
+    cut: Cut | None = None
+    sources = [x for x in tensors if isinstance(x, Tensor)]
+    if wanted or (not STATE.grad_enabled and any(x._requires_grad for x in sources)):
+        cut = STATE.cut
+    elif any(x._requires_grad for x in sources):
+        cut = Cut.here("nondifferentiable", op.name)
+    else:
+        cut = next((x._cut for x in sources if x._cut is not None), None)
+    for output in outputs:
+        output._cut = cut
+
+
+def _link(op: Op, args: tuple[Any, ...], source: Tensor, outputs: list[Tensor]) -> None:
+    options = tuple(
+        value for p, value in zip(op.parameters, args, strict=True) if p.kind == "option"
+    )
+    for number, output in enumerate(outputs):
+        if op.view == "maybe" and not np.may_share_memory(output._array, source._array):
+            continue
+        link_view(source, output, ViewStep(op, options, None if op.outputs == 1 else number))
+
+
+# ------------------------------------------------------------------------------------- in place
+
+
+def dispatch_inplace(op: Op, args: tuple[Any, ...]) -> Any:
+    """An in-place op: the out-of-place twin, written back, with the history moved over."""
+    writer = op.inplace_name or op.name
+    operands = _operands(op, args, operator=writer.startswith("__"))
+    if operands is None:
+        return NotImplemented
+    tensors, arrays = operands
+    target = tensors[0]
+    if not isinstance(target, Tensor):
+        raise errors.argument_type(writer, op.tensor_names[0], 1, "Tensor", target)
+    others = [x for x in tensors[1:] if isinstance(x, Tensor)]
+    check_writable(target, writer)
+    check_overlap(target, others)
+    by_name = _by_name(op, tensors)
+    sources = [by_name[name] for name in op.edge_names]
+    track = STATE.grad_enabled and any(
+        isinstance(x, Tensor) and x._requires_grad for x in sources
+    )
+    if track and not target._requires_grad:
+        check_operand_view(target, writer)
+    results, half = _forward(op, args, tensors, arrays)
+    write_check(target, results[0])
+    node = None
+    if track and target._array.dtype in dtypes.DIFFERENTIABLE:
+        shadow = wrap(results[0])
+        node = make_node(op, args, tensors, [shadow], half, overwritten=target)
+        node.dtype = target._array.dtype
+    if STATE.inference and not target.is_inference():
+        pass  # a normal tensor stays normal when written in inference mode
+    np.copyto(target._array, results[0], casting="unsafe")
+    bump(target, writer)
+    if node is not None:
+        saves_output = any(kind == "output" for kind, _ in op.save_plan)
+        if saves_output:
+            node.saved = _fill_output(op, node.saved, target)
+        rebase(target, node, saves_output)
+    elif not target._requires_grad:
+        _pass_on_cut(op, tensors, [target], track)
+    return target
+
+
+def _fill_output(op: Op, saved: tuple[Any, ...], target: Tensor) -> tuple[Any, ...]:
+    filled = list(saved)
+    place = 0
+    for kind, _ in op.save_plan:
+        if kind == "output":
+            cell = cell_of(target)
+            filled[place : place + 3] = [target._array, cell, cell.version]
+        place += {"output": 3, "input": 2}.get(kind, 1)
+    return tuple(filled)
+
+
+def write_check(target: Tensor, result: Array) -> None:
+    """The result of an in-place op must fit the target's shape and dtype."""
+    result_type = dtypes.from_numpy_dtype(result.dtype)
+    if not dtypes.can_cast(result_type, target.dtype):
+        raise errors.cannot_cast_result(result_type, target.dtype)
+    if result.shape != target._array.shape:
+        raise errors.output_shape(target._array.shape, result.shape)
+
+
+def dispatch_out(op: Op, args: tuple[Any, ...], out: Any) -> Any:
+    """``out=``: compute, then write into the given tensor, which is resized if it must be."""
+    outs = list(out) if isinstance(out, (tuple, list)) else [out]
+    operands = _operands(op, args, False)
+    assert operands is not None
+    tensors, arrays = operands
+    for value in [*tensors, *outs]:
+        if isinstance(value, Tensor) and value._requires_grad and STATE.grad_enabled:
+            raise RuntimeError(
+                f"{op.name}(): functions with out=... arguments don't support automatic "
+                "differentiation, but one of the arguments requires grad."
+            )
+    results, _ = _forward(op, args, tensors, arrays)
+    for target, result in zip(outs, results, strict=True):
+        write_out(op.name, target, result)
+    return outs[0] if op.outputs == 1 else _package(op, outs)
+
+
+def write_out(name: str, target: Any, result: Array) -> None:
+    """Write a result into an ``out=`` tensor, in PyTorch's way: resize with a warning."""
+    if not isinstance(target, Tensor):
+        raise TypeError(f"{name}(): argument 'out' must be Tensor, not {type(target).__name__}")
+    result_type = dtypes.from_numpy_dtype(result.dtype)
+    if not dtypes.can_cast(result_type, target.dtype):
+        raise errors.cannot_cast_result(result_type, target.dtype)
+    if target._array.shape != result.shape:
+        if target._array.size:
+            warnings.warn(
+                "An output with one or more elements was resized since it had shape "
+                f"{list(target._array.shape)}, which does not match the required output shape "
+                f"{list(result.shape)}. This behavior is deprecated, and in a future PyTorch "
+                "release outputs will not be resized unless they have zero elements. You can "
+                "explicitly reuse an out tensor t by resizing it, inplace, to zero elements "
+                "with t.resize_(0).",
+                UserWarning,
+                stacklevel=4,
+            )
+        target._array = np.empty(result.shape, target._array.dtype)
+    check_not_expanded(target)
+    np.copyto(target._array, result, casting="unsafe")
+    bump(target, name)

@@ -1,0 +1,72 @@
+"""Errors that ops raise about their arguments: PyTorch's types and first lines."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from retrograd import dtypes
+
+
+def type_name(value: Any) -> str:
+    """The name of a value's type as PyTorch's messages print it."""
+    return type(value).__name__
+
+
+def argument_type(function: str, name: str, position: int, expected: str, value: Any) -> Exception:
+    """An argument of the wrong type."""
+    return TypeError(
+        f"{function}(): argument '{name}' (position {position}) must be {expected}, not "
+        f"{type_name(value)}"
+    )
+
+
+def cannot_cast_result(source: dtypes.dtype, target: dtypes.dtype) -> Exception:
+    """A result that cannot be written into a tensor of a lower category."""
+    return RuntimeError(
+        f"result type {source.type_name} can't be cast to the desired output type "
+        f"{target.type_name}"
+    )
+
+
+def output_shape(target: Sequence[int], result: Sequence[int]) -> Exception:
+    """An in-place result that is larger than its target."""
+    return RuntimeError(
+        f"output with shape {list(target)} doesn't match the broadcast shape {list(result)}"
+    )
+
+
+def inference_saved() -> Exception:
+    """An inference tensor in a computation that autograd records."""
+    return RuntimeError(
+        "Inference tensors cannot be saved for backward. Please do not use Tensors created in "
+        "inference mode in computation tracked by autograd. To work around this, you can make a "
+        "clone to get a normal tensor and use it in autograd, or use `torch.no_grad()` instead of "
+        "`torch.inference_mode()`."
+    )
+
+
+def dimension_range(dim: int, ndim: int) -> Exception:
+    """A dimension outside a tensor's."""
+    low, high = (-ndim, ndim - 1) if ndim else (-1, 0)
+    return IndexError(
+        f"Dimension out of range (expected to be in range of [{low}, {high}], but got {dim})"
+    )
+
+
+def broadcast(a: Sequence[int], b: Sequence[int]) -> Exception:
+    """Two shapes that do not broadcast: names the first pair of sizes that differ, from the end."""
+    for back in range(1, min(len(a), len(b)) + 1):
+        x, y = a[-back], b[-back]
+        if x != y and 1 not in (x, y):
+            where = max(len(a), len(b)) - back
+            return RuntimeError(
+                f"The size of tensor a ({x}) must match the size of tensor b ({y}) at "
+                f"non-singleton dimension {where}"
+            )
+    return RuntimeError(f"shapes {list(a)} and {list(b)} do not broadcast")
+
+
+def unsupported(what: str) -> Exception:
+    """Something PyTorch has and this library does not (yet): says so by name."""
+    return NotImplementedError(f"retrograd does not support {what}")

@@ -1,0 +1,50 @@
+"""Annotations of op kernels, and small helpers that kernels and rules share.
+
+`Array` is a tensor argument, `Operand` a tensor or a number, `Arrays` a sequence of tensors.
+A helper that takes `m` first works on both faces (arrays and Tensors).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from retrograd.ops import errors
+
+Array = np.ndarray[Any, Any]
+Operand = Any
+Arrays = Sequence[Array]
+
+
+def wrap_dim(dim: int, ndim: int) -> int:
+    """A dimension counted from the front; 0-d tensors accept 0 and -1, as PyTorch's do."""
+    limit = ndim or 1
+    if not -limit <= dim < limit:
+        raise errors.dimension_range(dim, ndim)
+    return dim + limit if dim < 0 else dim
+
+
+def wrap_dims(dim: Any, ndim: int) -> tuple[int, ...]:
+    """Dimensions as a tuple counted from the front; None and () mean all of them."""
+    if dim is None or (not isinstance(dim, int) and len(dim) == 0):
+        return tuple(range(ndim))
+    dims = (dim,) if isinstance(dim, int) else dim
+    found = tuple(wrap_dim(d, ndim) for d in dims)
+    if len(set(found)) != len(found):
+        twice = next(d for d in found if found.count(d) > 1)
+        raise RuntimeError(f"dim {twice} appears multiple times in the list of dims")
+    return found if ndim else ()
+
+
+def restore_dims(m: Any, g: Any, shape: tuple[int, ...], dim: Any, keepdim: bool) -> Any:
+    """Give a reduced gradient its reduced dimensions back, as size one."""
+    if keepdim or not shape:
+        return g
+    dims = wrap_dims(dim, len(shape))
+    if len(dims) == len(shape):
+        return g  # a 0-d gradient broadcasts to anything
+    for d in sorted(dims):
+        g = m.unsqueeze(g, d)
+    return g

@@ -1,0 +1,347 @@
+"""`@op`: one declaration per operation, and the two faces through which rules use them all.
+
+    @op(
+        input=lambda m, g, other: m.mul(g, other),  # d/d input reads `other`: so it is saved
+        other=lambda m, g, input: m.mul(g, input),
+        ufunc="multiply", promote=True, operators=("__mul__", "__rmul__"), inplace=True,
+        samples=samples.binary(),
+    )
+    def mul(xp, input: Operand, other: Operand) -> Array:
+        \"\"\"Elementwise product with broadcasting.\"\"\"
+        return xp.multiply(input, other)
+
+Parameters annotated `Array` are tensors, `Operand` tensors or numbers, `Array | None` optional
+tensors, `Arrays` a sequence of tensors; all others are options. The kernel sees arrays. A rule gets
+`m` (a face), `g` (the gradient of the output) and, by name, what it reads: an input, `out` (or
+`out0`, `out1` ... with several outputs), an option, or `<input>_shape` / `<input>_dtype`. These names
+are the save list. A rule may use operators, `m.<op>`, and plain Python on options.
+
+`RAW` maps every op name to its array function, `RECORDED` to its Tensor function. First-order
+gradients run the rules on RAW; with ``create_graph=True`` the same rules run on RECORDED.
+"""
+
+from __future__ import annotations
+
+import inspect
+import types
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from retrograd.autograd.node import Node
+
+RAW = types.SimpleNamespace()
+RECORDED = types.SimpleNamespace()
+OPS: dict[str, Op] = {}
+# namespace ("torch", "nn.functional", "linalg", ...) -> public name -> function
+PUBLIC: dict[str, dict[str, Callable[..., Any]]] = {}
+COMPOSITES: dict[str, Composite] = {}
+
+_KINDS = {
+    "Array": "array",
+    "Operand": "operand",
+    "Array | None": "optional",
+    "Operand | None": "optional_operand",
+    "Arrays": "list",
+}
+
+
+class Parameter:
+    """One parameter of an op: its name, kind ("array", ..., "option") and default."""
+
+    __slots__ = ("default", "keyword_only", "kind", "name")
+
+    def __init__(self, source: inspect.Parameter) -> None:
+        self.name = source.name
+        self.default = source.default
+        self.kind = _KINDS.get(str(source.annotation), "option")
+        self.keyword_only = source.kind is inspect.Parameter.KEYWORD_ONLY
+
+
+class Op:
+    """A declared operation. `function` is its public face, `raw` the same on arrays."""
+
+    function: Callable[..., Any]
+    inplace_function: Callable[..., Any] | None = None
+    node_class: type[Node]
+    complex_class: type[Node]
+    half_class: type[Node]
+    source: str  # of the generated function
+    released: list[str]  # what a freed node's save list holds instead
+
+    def __init__(
+        self,
+        kernel: Callable[..., Any],
+        *,
+        rules: dict[str, Callable[..., Any]],
+        node_name: str | None,
+        gradients: Callable[..., Any] | None,
+        differentiable: tuple[str, ...],
+        ufunc: str | None,
+        promote: bool,
+        float_result: bool,
+        half: str,
+        holomorphic: bool,
+        view: str | None,
+        outputs: int | str,
+        nondifferentiable: tuple[int, ...],
+        returns: Any,
+        inplace: bool | str,
+        out: bool,
+        samples: Any,
+        saved_names: dict[str, str],
+        fast: bool,
+    ) -> None:
+        self.name = kernel.__name__
+        self.kernel = kernel
+        self.ufunc = ufunc
+        self.promote = promote
+        self.float_result = float_result
+        self.half = half
+        self.holomorphic = holomorphic
+        self.view = view
+        self.outputs = outputs
+        self.nondifferentiable = nondifferentiable
+        self.returns = returns
+        self.out = out
+        self.samples = samples
+        self.fast = fast
+        self.doc = inspect.cleandoc(kernel.__doc__ or "")
+        self.node_name = node_name or _camel(self.name) + "Backward0"
+        self.inplace_name = (self.name + "_" if inplace is True else inplace) or None
+
+        signature = inspect.signature(kernel)
+        self.parameters = [Parameter(p) for p in list(signature.parameters.values())[1:]]
+        names = [p.name for p in self.parameters]
+        self.tensor_names = [p.name for p in self.parameters if p.kind != "option"]
+        self.option_names = [p.name for p in self.parameters if p.kind == "option"]
+        self.tensor_kinds = [p.kind for p in self.parameters if p.kind != "option"]
+
+        if gradients is not None:
+            self.joint: tuple[Callable[..., Any], list[str]] | None = (
+                gradients,
+                list(inspect.signature(gradients).parameters)[3:],
+            )
+            self.edge_names = list(differentiable)
+            self.rules: list[tuple[Callable[..., Any], list[str]]] = []
+            reads = [self.joint[1]] * len(self.edge_names)
+        else:
+            self.joint = None
+            self.edge_names = [n for n in names if n in rules]
+            unknown = set(rules) - set(names)
+            if unknown:
+                raise TypeError(f"op {self.name}: rules for unknown parameters {sorted(unknown)}")
+            self.rules = [
+                (rules[n], list(inspect.signature(rules[n]).parameters)[2:])
+                for n in self.edge_names
+            ]
+            reads = [names_read for _, names_read in self.rules]
+        # name -> positions of the edges whose rule reads it
+        self.reads: dict[str, list[int]] = {}
+        for position, names_read in enumerate(reads):
+            for name in names_read:
+                self.reads.setdefault(name, []).append(position)
+        self.save_plan = [(_save_kind(self, name), name) for name in self.reads]
+        self.saved_names = {"self": names[0], "result": "out"} | saved_names
+        self.namespace: str | None = None
+        self.methods: tuple[str, ...] = ()
+        self.raw = self._make_raw()
+
+    def _make_raw(self) -> Callable[..., Any]:
+        kernel = self.kernel
+
+        def raw(*args: Any, **options: Any) -> Any:
+            return kernel(np, *args, **options)
+
+        raw.__name__ = raw.__qualname__ = self.name
+        return raw
+
+    def __repr__(self) -> str:
+        return f"<op {self.name}>"
+
+
+def _save_kind(op: Op, name: str) -> str:
+    if name == "out" or (name.startswith("out") and name[3:].isdigit()):
+        return "output"
+    if name in op.tensor_names:
+        return "list" if op.tensor_kinds[op.tensor_names.index(name)] == "list" else "input"
+    if name in op.option_names:
+        return "option"
+    stem, _, fact = name.rpartition("_")
+    if fact in ("shape", "dtype", "strides") and (stem in op.tensor_names or stem == "out"):
+        return fact
+    raise TypeError(f"op {op.name}: a rule reads {name!r}, which is nothing it can save")
+
+
+def _camel(name: str) -> str:
+    return "".join(part[:1].upper() + part[1:] for part in name.strip("_").split("_"))
+
+
+def op(
+    *,
+    node_name: str | None = None,
+    gradients: Callable[..., Any] | None = None,
+    differentiable: tuple[str, ...] = (),
+    ufunc: str | None = None,
+    promote: bool = False,
+    float_result: bool = False,
+    half: str = "compute",
+    holomorphic: bool = True,
+    view: str | None = None,
+    outputs: int | str = 1,
+    nondifferentiable: tuple[int, ...] = (),
+    returns: Any = None,
+    inplace: bool | str = False,
+    out: bool = False,
+    methods: Sequence[str] | None = None,
+    operators: Sequence[str] = (),
+    inplace_operators: Sequence[str] = (),
+    namespace: str | None = "torch",
+    public: Sequence[str] | None = None,
+    samples: Any = None,
+    saved_names: dict[str, str] | None = None,
+    fast: bool = True,
+    **rules: Callable[..., Any],
+) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Declare an operation; see the module's text for the form.
+
+    node_name          the node's name; default `MulBackward0` for `mul`
+    gradients          one function ``(m, g, needs, ...)`` for all of `differentiable` at once
+    ufunc              name of the NumPy ufunc that is the kernel when options have their defaults
+    promote            operands are promoted to a common dtype by PyTorch's rules
+    float_result       integers become the default float dtype first
+    half               "compute": half precision computes in float32; "move": data is only moved
+    holomorphic        rules may ignore conjugation: complex gradients are conjugated around them
+    view               "always" or "maybe": the result shares the first input's memory
+    outputs            how many results, or "list"; `returns` wraps several
+    nondifferentiable  numbers of outputs that carry no gradient (indices)
+    inplace            True makes the twin `name_`; a string names it
+    out                accept ``out=``
+    methods            Tensor methods; default: the op's own name in namespace "torch", else none
+    operators          Python operators such as `__mul__` and, if commutative, `__rmul__`
+    namespace          where the public function appears: "torch", "nn.functional", None, ...
+    public             public names there; default the op's own name
+    samples            a function giving samples for the tests
+    saved_names        PyTorch's `_saved_*` names where they differ from the parameters'
+    fast               False: always take the general path (ops that change the dtype)
+    """
+
+    def declare(kernel: Callable[..., Any]) -> Callable[..., Any]:
+        from retrograd.ops.compile import compile_op
+
+        made = Op(
+            kernel,
+            rules=rules,
+            node_name=node_name,
+            gradients=gradients,
+            differentiable=differentiable,
+            ufunc=ufunc,
+            promote=promote,
+            float_result=float_result,
+            half=half,
+            holomorphic=holomorphic,
+            view=view,
+            outputs=outputs,
+            nondifferentiable=nondifferentiable,
+            returns=returns,
+            inplace=inplace,
+            out=out,
+            samples=samples,
+            saved_names=saved_names or {},
+            fast=fast,
+        )
+        if made.name in OPS:
+            raise TypeError(f"op {made.name} is declared twice")
+        compile_op(made)
+        OPS[made.name] = made
+        setattr(RAW, made.name, made.raw)
+        setattr(RECORDED, made.name, made.function)
+        private = made.name.startswith("_")
+        made.namespace = None if private else namespace
+        own = (made.name,) if made.namespace == "torch" else ()
+        made.methods = tuple(methods if methods is not None else own)
+        attach(
+            made.function,
+            methods=made.methods,
+            namespace=made.namespace,
+            public=public if public is not None else (made.name,),
+        )
+        _attach_operators(made, operators, inplace_operators)
+        return made.function
+
+    return declare
+
+
+def _attach_operators(made: Op, operators: Sequence[str], inplace: Sequence[str]) -> None:
+    from retrograd.ops.compile import compile_operator
+    from retrograd.tensor import Tensor
+
+    for name in operators:
+        setattr(Tensor, name, compile_operator(made, name))
+    if made.inplace_function is not None:
+        setattr(Tensor, made.inplace_function.__name__, made.inplace_function)
+        for name in inplace:
+            setattr(Tensor, name, made.inplace_function)
+
+
+def attach(
+    function: Callable[..., Any],
+    *,
+    methods: Sequence[str] = (),
+    namespace: str | None = "torch",
+    public: Sequence[str] = (),
+) -> None:
+    """Publish a function as Tensor methods and under public names of a namespace."""
+    from retrograd.tensor import Tensor
+
+    for name in methods:
+        setattr(Tensor, name, function)
+    if namespace is not None:
+        table = PUBLIC.setdefault(namespace, {})
+        for name in public:
+            table[name] = function
+
+
+class Composite:
+    """A public function made of ops: nothing of its own to differentiate, but samples to test."""
+
+    __slots__ = ("function", "methods", "name", "namespace", "samples")
+
+    def __init__(
+        self, function: Any, name: str, namespace: str | None, methods: Any, samples: Any
+    ) -> None:
+        self.function = function
+        self.name = name
+        self.namespace = namespace
+        self.methods = methods
+        self.samples = samples
+
+
+def composite(
+    *,
+    name: str | None = None,
+    methods: Sequence[str] | None = None,
+    namespace: str | None = "torch",
+    public: Sequence[str] | None = None,
+    operators: Sequence[str] = (),
+    samples: Any = None,
+) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Publish a plain function of Tensors: overloads, argument forms, compositions of ops.
+
+    `name` defaults to the function's own; `methods` to that name for namespace "torch" and to
+    nothing elsewhere. With ``namespace=None`` it is a method only.
+    """
+
+    def publish(function: Callable[..., Any]) -> Callable[..., Any]:
+        own_name = name or function.__name__
+        function.__name__ = own_name
+        own = (own_name,) if namespace == "torch" else ()
+        found = tuple(own if methods is None else methods)
+        names = tuple(public if public is not None else (own_name,))
+        attach(function, methods=(*found, *operators), namespace=namespace, public=names)
+        key = names[0] if names else own_name
+        COMPOSITES[f"{namespace}.{key}"] = Composite(function, key, namespace, found, samples)
+        return function
+
+    return publish

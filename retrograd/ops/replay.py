@@ -1,0 +1,59 @@
+"""The history of a view after its storage was written: the view ops again, from the base's history."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from retrograd.autograd.node import Node
+from retrograd.autograd.views import ViewStep, edge_of
+from retrograd.ops.registry import OPS, op
+from retrograd.tensor import Array, Tensor
+
+
+def _replayed(array: Array, chain: tuple[ViewStep, ...]) -> Array:
+    for step in chain:
+        array = step.raw(array)
+    return array
+
+
+@op(
+    node_name="AsStridedBackward0",
+    half="move",
+    input=lambda m, g, chain, input_shape, input_strides: m._replay_gradient(
+        g, chain, input_shape, input_strides
+    ),
+)
+def _replay(xp: Any, input: Array, chain: Any) -> Array:
+    """The region of a base that a chain of view ops leads to, copied."""
+    return _replayed(input, chain).copy()
+
+
+@op(half="move", input=lambda m, g, chain: m._replay(g, chain))
+def _replay_gradient(xp: Any, input: Array, chain: Any, shape: Any, strides: Any) -> Array:
+    """The gradient of a base from the gradient of the region: the rules of the chain, backwards."""
+    sources = [_with_geometry(xp, shape, strides, input.dtype)]
+    for step in chain[:-1]:
+        sources.append(step.raw(sources[-1]))
+    for step, source in zip(reversed(chain), reversed(sources), strict=True):
+        input = step.raw_gradient(input, source)
+    return xp.ascontiguousarray(input) if input.base is not None else input
+
+
+def _with_geometry(xp: Any, shape: Any, strides: Any, dtype: Any) -> Array:
+    """An array with the base's geometry; its elements are never read, so never written either."""
+    extent = 1 + sum((n - 1) * abs(s) for n, s in zip(shape, strides, strict=True) if n)
+    memory = xp.empty(-(-extent // dtype.itemsize), dtype)
+    return xp.lib.stride_tricks.as_strided(memory, shape, strides)  # type: ignore[no-any-return]
+
+
+def replay_node(base: Tensor, view: Tensor, chain: tuple[ViewStep, ...]) -> Node:
+    """A node that leads from the base's present history to a view of it."""
+    node = OPS["_replay"].node_class()
+    node.shape, node.dtype = view._array.shape, view._array.dtype
+    edge = edge_of(base) if base._requires_grad else None
+    node.edges = (edge,)
+    node.edge_numbers = (base._output_nr,) if edge is not None and base._output_nr else None
+    node.saved = (chain, base._array.shape, base._array.strides)
+    if edge is not None:
+        node.code, node.lasti = edge.code, edge.lasti
+    return node

@@ -1,0 +1,227 @@
+"""Continuous distributions: ``exponential_``, ``cauchy_``, ``log_normal_``, gamma and Dirichlet."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from retrograd.random.arguments import FLOATS, not_implemented, number, spelled
+from retrograd.random.arithmetic import CLibrary, cast, fma64, near_float32_tie
+from retrograd.random.generator import Array, Generator, chunks
+from retrograd.random.normal import map_serial_normals
+
+__all__ = ["cauchy", "dirichlet", "exponential", "log_normal", "standard_gamma"]
+
+_FLOAT64 = np.dtype(np.float64)
+_FEW = 256  # values: below, the C library's functions are called at once
+
+
+def _from_uniforms(
+    generator: Generator,
+    count: int,
+    formula: Callable[[Array, Any], Array],
+    dtype: np.dtype[Any],
+    addend: float = 0.0,
+) -> Array:
+    """``formula(u, library)`` of ``count`` float64 uniforms u, rounded to ``dtype``.
+
+    For a dtype of 32 bits or fewer NumPy's functions do, except where the last bits could matter.
+    """
+    out = np.empty(count, dtype)
+    exact = dtype == _FLOAT64 or count <= _FEW
+    with generator.lock:
+        for part in chunks(count):
+            uniforms = generator.float64s(part.stop - part.start)
+            values = formula(uniforms, CLibrary if exact else np)
+            if not exact:
+                doubtful = near_float32_tie(values, addend)
+                values[doubtful] = formula(uniforms[doubtful], CLibrary)
+            out[part] = cast(values, dtype)
+    return out
+
+
+def exponential(
+    generator: Generator, count: int, rate: float = 1.0, dtype: npt.DTypeLike = np.float32
+) -> Array:
+    """``count`` exponential numbers of the given rate (``lambd``).
+
+    >>> exponential(Generator().manual_seed(0), 2)
+    array([1.8434997, 0.3038159], dtype=float32)
+    """
+    kind = np.dtype(dtype)
+    if kind not in FLOATS:
+        raise RuntimeError(
+            "Exponential distribution is a continuous probability distribution. dtype must be a "
+            f"floating point but you specified {spelled(kind)}"
+        )
+    if not rate > 0:
+        raise RuntimeError(f"exponential_ expects lambda > 0.0, but found lambda={number(rate)}")
+    scale = -1.0 / rate
+    return _from_uniforms(generator, count, lambda u, library: scale * library.log1p(-u), kind)
+
+
+def cauchy(
+    generator: Generator,
+    count: int,
+    median: float = 0.0,
+    sigma: float = 1.0,
+    dtype: npt.DTypeLike = np.float32,
+) -> Array:
+    """``count`` Cauchy numbers.
+
+    >>> cauchy(Generator().manual_seed(0), 2)
+    array([ 1.4687765, -0.6245251], dtype=float32)
+    """
+    kind = np.dtype(dtype)
+    if not sigma > 0:
+        raise RuntimeError(f"cauchy_ expects sigma > 0.0, but found sigma={number(sigma)}")
+    if kind not in FLOATS:
+        raise RuntimeError(
+            "Cauchy distribution is a continuous probability distribution. dtype must be a floating "
+            f"point but you specified {spelled(kind, cpp=True)}"
+        )
+
+    def formula(u: Array, library: Any) -> Array:
+        return fma64(library.tan(math.pi * (u - 0.5)), sigma, median)
+
+    return _from_uniforms(generator, count, formula, kind, median)
+
+
+def log_normal(
+    generator: Generator,
+    count: int,
+    mean: float = 1.0,
+    std: float = 2.0,
+    dtype: npt.DTypeLike = np.float32,
+) -> Array:
+    """``count`` exponentials of normal numbers with ``mean`` and ``std``.
+
+    >>> log_normal(Generator().manual_seed(0), 2)
+    array([59.270298,  1.511712], dtype=float32)
+    """
+    kind = np.dtype(dtype)
+    if not std > 0:
+        raise RuntimeError(f"log_normal_ expects std > 0.0, but found std={number(std)}")
+    if kind not in FLOATS:
+        raise not_implemented("log_normal_cpu", kind)
+    # An error in the exponent grows with the exponent: beyond moderate ones only exact functions do.
+    moderate = abs(mean) <= 64 and std <= 16
+
+    def finish(z: Array, library: Any) -> Array:
+        with np.errstate(over="ignore"):
+            exponents = fma64(z, std, mean)
+            return np.asarray((library if moderate else CLibrary).exp(exponents))
+
+    return map_serial_normals(generator, count, finish, kind)
+
+
+# ---- gamma and Dirichlet: one value after the other
+
+
+def standard_gamma(generator: Generator, shape: Array) -> Array:
+    """A gamma number (of scale 1) for every shape parameter.
+
+    >>> standard_gamma(Generator().manual_seed(0), np.array([0.5, 20.0]))
+    array([ 0.5,  0.5])
+    """
+    if shape.dtype not in FLOATS or shape.dtype.itemsize < 4:
+        raise not_implemented("gamma_cpu", shape.dtype)
+    values = cast(np.array(_gammas(generator, shape)), shape.dtype)
+    # Written as in C: a NaN gives the smallest number too.
+    tiny = np.finfo(shape.dtype).tiny
+    return np.where(values > tiny, values, tiny).astype(shape.dtype).reshape(shape.shape)
+
+
+def dirichlet(generator: Generator, concentration: Array) -> Array:
+    """Rows of positive numbers that add up to 1, one for every row of ``concentration``.
+
+    >>> dirichlet(Generator().manual_seed(0), np.array([1.0, 2.0, 3.0])).sum()
+    1.0
+    """
+    dtype = concentration.dtype
+    if dtype not in FLOATS or dtype.itemsize < 4:
+        raise not_implemented("dirichlet", dtype)
+    gammas = standard_gamma(generator, concentration.astype(np.float64))
+    if concentration.ndim:
+        gammas /= _row_sums(gammas)[..., None]
+    else:
+        gammas /= gammas
+    values = gammas.astype(dtype)
+    one = dtype.type(1)
+    return np.clip(values, np.finfo(dtype).tiny, np.nextafter(one, dtype.type(0)))
+
+
+def _row_sums(rows: Array) -> Array:
+    """Sums over the last axis in PyTorch's order."""
+    return rows.sum(-1)
+
+
+_SQUEEZE = float(np.float32(0.0331))
+
+
+def _gammas(generator: Generator, shape: Array) -> list[float]:
+    with generator.lock:
+        uniform = generator.each_float64().__next__
+        return [
+            _gamma(generator, boost, d, c, uniform) if boost is not None else 0.0
+            for boost, d, c in _gamma_terms(shape)
+        ]
+
+
+def _gamma_terms(shape: Array) -> Iterator[tuple[float | None, float, float]]:
+    """For every shape the exponent that raises it above 1 (None for shape 0), and the method's d and c.
+
+    The exponent and d are computed in the dtype of the shapes, c in float64.
+    """
+    real = shape.dtype.type
+    flat = shape.ravel()
+    small = flat < 1
+    with np.errstate(all="ignore"):
+        boost = np.where(small, real(1) / flat, 0).tolist()
+        d = np.where(small, flat + real(1), flat) - real(np.float32(1) / np.float32(3))
+        d = d.astype(np.float64)
+        c = 1.0 / np.sqrt(9.0 * d)
+    exponents = (None if zero else b for zero, b in zip((flat == 0).tolist(), boost, strict=True))
+    return zip(exponents, d.tolist(), c.tolist(), strict=True)
+
+
+def _gamma(
+    generator: Generator, boost: float, d: float, c: float, uniform: Callable[[], float]
+) -> float:
+    """The method of Marsaglia and Tsang (2000)."""
+    scale = 1.0
+    if boost:
+        try:
+            scale = math.pow(1.0 - uniform(), boost)
+        except OverflowError:
+            scale = math.inf
+    while True:
+        x = _one_normal(generator, uniform)
+        y = 1.0 + c * x
+        while y <= 0:
+            x = _one_normal(generator, uniform)
+            y = 1.0 + c * x
+        v = y * y * y
+        u = 1.0 - uniform()
+        square = x * x
+        if u < 1.0 - _SQUEEZE * square * square:
+            return scale * d * v
+        if math.log(u) < 0.5 * square + d * (1.0 - v + (math.log(v) if v > 0 else math.nan)):
+            return scale * d * v
+
+
+def _one_normal(generator: Generator, uniform: Callable[[], float]) -> float:
+    """The next serial normal."""
+    cached = generator.cached_normal
+    if cached is not None:
+        generator.cached_normal = None
+        return cached
+    turn, tail = uniform(), uniform()
+    radius = math.sqrt(-2.0 * math.log1p(-tail))
+    angle = 2.0 * math.pi * turn
+    generator.cached_normal = radius * math.sin(angle)
+    return radius * math.cos(angle)

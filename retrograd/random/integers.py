@@ -1,0 +1,241 @@
+"""Whole numbers: ``randint``, ``random_`` and ``randperm``."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from retrograd.random.arguments import COMPLEX, SIGNIFICAND, largest, not_implemented, spelled
+from retrograd.random.arithmetic import HALVES, to_int64
+from retrograd.random.generator import Array, Generator
+
+__all__ = ["randint", "random_from", "random_full", "randperm"]
+
+_LOWEST = -(2**63)
+_FEW = 2000  # swaps: below, a Python loop is faster than resolving them together
+
+
+def _to_dtype(numbers: Array, dtype: np.dtype[Any]) -> Array:
+    if dtype in HALVES:
+        return numbers.astype(np.float32).astype(dtype)
+    return numbers.astype(dtype, copy=False)
+
+
+def _remainder(numbers: Array, span: int) -> Array:
+    """numbers % span."""
+    kind = numbers.dtype.type
+    if span & (span - 1) == 0:
+        return np.asarray(numbers & kind(span - 1))
+    quotient = numbers // kind(span)  # vectorised by NumPy, unlike its own remainder
+    quotient *= kind(span)
+    return np.subtract(numbers, quotient, out=quotient)
+
+
+def _draw(generator: Generator, count: int, low: int, span: int, dtype: np.dtype[Any]) -> Array:
+    """``count`` numbers in [low, low + span): one word each below a span of 2**28, two from there."""
+    if span < 2**28:
+        numbers = _remainder(generator.random32(count), span)
+    else:
+        numbers = _remainder(generator.random64(count), span) if span < 2**64 else generator.random64(count)
+    if low or numbers.dtype == np.uint64:
+        numbers = numbers.astype(np.uint64, copy=False)
+        numbers = (numbers + np.uint64(low % 2**64)).view(np.int64)
+    return _to_dtype(numbers, dtype)
+
+
+def randint(
+    generator: Generator, count: int, low: int, high: int, dtype: npt.DTypeLike = np.int64
+) -> Array:
+    """``count`` whole numbers in [low, high): ``randint(low, high)`` and ``random_(low, high)``.
+
+    >>> randint(Generator().manual_seed(0), 3, 0, 10)
+    array([4, 9, 3])
+    """
+    kind = np.dtype(dtype)
+    if low >= high:
+        raise RuntimeError(
+            f"random_ expects 'from' to be less than 'to', but got from={low} >= to={high}"
+        )
+    if kind in SIGNIFICAND:
+        low, high = _low_inside(low, kind), _high_inside(high, kind)
+        if low >= high:
+            raise RuntimeError(
+                "random_ expects 'from' casted to dtype to be less than 'to' casted to dtype, "
+                f"but got from={low} >= to={high}"
+            )
+    _check_bounds(low, high - 1, kind)
+    return _draw(generator, count, low, high - low, kind)
+
+
+def random_from(
+    generator: Generator, count: int, low: int, dtype: npt.DTypeLike = np.int64
+) -> Array:
+    """``random_(low, None)``: up to the largest whole number that the dtype counts to without gaps.
+
+    >>> random_from(Generator().manual_seed(0), 3, 100, np.int8)
+    array([112, 119, 101], dtype=int8)
+    """
+    kind = np.dtype(dtype)
+    if low == _LOWEST:
+        return _all_64_bits(generator, count, kind)
+    if kind in COMPLEX:
+        raise RuntimeError(
+            "random_from_to_impl handles only integral, floating-point and boolean types"
+        )
+    if kind in SIGNIFICAND:
+        last, low = 2 ** SIGNIFICAND[kind], _low_inside(low, kind)
+        if low >= last:
+            raise RuntimeError(
+                "random_ expects 'from' casted to dtype to be less than or equal to 'to_inc' casted "
+                f"to dtype, but got from={low} > to_inc={last}"
+            )
+    else:
+        last = _last(kind)
+    _check_bounds(low, last if last < 2**63 else -1, kind)
+    return _draw(generator, count, low, last - low + 1, kind)
+
+
+def random_full(
+    generator: Generator, count: int, dtype: npt.DTypeLike = np.float32
+) -> Array:
+    """``random_()``: from 0 to the largest whole number that the dtype counts to without gaps.
+
+    >>> random_full(Generator().manual_seed(0), 3, np.uint8)
+    array([ 44, 175, 133], dtype=uint8)
+    """
+    kind = np.dtype(dtype)
+    if kind in COMPLEX or kind.name in ("uint16", "uint32", "uint64"):
+        raise not_implemented("random_kernel_cpu", kind)
+    last = 2 ** SIGNIFICAND[kind] if kind in SIGNIFICAND else _last(kind)
+    if kind.name in ("int64", "float64"):
+        return _to_dtype(_remainder(generator.random64(count), last + 1).view(np.int64), kind)
+    return _to_dtype(_remainder(generator.random32(count), last + 1), kind)
+
+
+def _all_64_bits(generator: Generator, count: int, dtype: np.dtype[Any]) -> Array:
+    if dtype.name not in ("int64", "float64", "float32", "bfloat16"):
+        kernel = "random_full_64_bits_range_kernel_cpu"
+        if dtype.name in ("uint8", "int8", "int16", "int32"):
+            raise RuntimeError(f"{kernel} handles only int64, double, float and bfloat16")
+        raise not_implemented(kernel, dtype)
+    return _to_dtype(generator.random64(count).view(np.int64), dtype)
+
+
+# ---- bounds
+
+
+def _last(dtype: np.dtype[Any]) -> int:
+    return 1 if dtype == np.bool_ else int(np.iinfo(dtype).max)
+
+
+def _stored(value: int, dtype: np.dtype[Any]) -> int:
+    """What becomes of a whole number in a floating type."""
+    with np.errstate(over="ignore"):
+        return to_int64(float(_to_dtype(np.array([value]), dtype)[0]))
+
+
+def _spacing(value: int, dtype: np.dtype[Any]) -> int:
+    """The distance of neighbours in a floating type around a value beyond its gapless range."""
+    return 1 << max(0, abs(value).bit_length() - SIGNIFICAND[dtype])
+
+
+def _low_inside(low: int, dtype: np.dtype[Any]) -> int:
+    """A lower bound whose numbers, stored in the dtype, do not fall below ``low``."""
+    stored = _stored(low + 1, dtype)
+    return stored + _spacing(low + 1, dtype) if stored < low else low
+
+
+def _high_inside(high: int, dtype: np.dtype[Any]) -> int:
+    """An upper bound whose numbers, stored in the dtype, do not reach ``high``."""
+    stored = _stored(high - 1, dtype)
+    return stored - _spacing(high - 1, dtype) if stored >= high else high
+
+
+def _check_bounds(low: int, last: int, dtype: np.dtype[Any]) -> None:
+    if dtype in COMPLEX:
+        raise RuntimeError(
+            "check_random_bounds handles only integral, floating-point and boolean types"
+        )
+    least: float
+    most: float
+    if dtype in SIGNIFICAND:
+        most = largest(dtype)
+        least = -most
+    else:
+        least, most = (0, 1) if dtype == np.bool_ else (np.iinfo(dtype).min, np.iinfo(dtype).max)
+    bounds = (("from", low), ("to - 1", last))
+    for name, value in bounds:
+        if not least <= value <= most:
+            raise RuntimeError(f"{name} is out of bounds for {spelled(dtype, cpp=True)}")
+    if dtype not in SIGNIFICAND:
+        return
+    digits = SIGNIFICAND[dtype]
+    for name, value in bounds:
+        if abs(value) > 2**digits:
+            warnings.warn(
+                f"{name} is out of bounds [-(2^{digits}), 2^{digits}]. Due to precision limitations "
+                f"{spelled(dtype, cpp=True)} can support discrete uniform distribution only within this "
+                "range. This warning will become an error in version 1.7 release, please fix the code "
+                "in advance",
+                stacklevel=4,
+            )
+
+
+# ---- permutations
+
+
+def randperm(generator: Generator, count: int, dtype: npt.DTypeLike = np.int64) -> Array:
+    """The numbers 0 .. count - 1 in random order.
+
+    >>> randperm(Generator().manual_seed(0), 5)
+    array([4, 1, 2, 0, 3])
+    """
+    kind = np.dtype(dtype)
+    _check_permutation(count, kind)
+    if count >= (2**32 - 1) // 20:
+        return _large_permutation(generator, count, kind)
+    # Place i changes places with swap[i] >= i, for i = 0, 1, ...
+    left = np.arange(count, 1, -1, dtype=np.uint32)
+    swap = generator.random32(left.size) % left
+    swap += np.arange(left.size, dtype=np.uint32)
+    order = _swapped(swap, count) if count > _FEW else _swapped_one_by_one(swap, count)
+    return _to_dtype(order, kind)
+
+
+def _swapped_one_by_one(swap: Array, count: int) -> Array:
+    order = list(range(count))
+    for i, other in enumerate(swap.tolist()):
+        order[i], order[other] = order[other], order[i]
+    return np.array(order, np.int64)
+
+
+def _swapped(swap: Array, count: int) -> Array:
+    return _swapped_one_by_one(swap, count)
+
+
+def _large_permutation(generator: Generator, count: int, dtype: np.dtype[Any]) -> Array:
+    """From this size on another algorithm: value i goes to a place z <= i, and the old value of z to i."""
+    out = np.empty(count, dtype)
+    with generator.lock:
+        for start in range(0, count, 1 << 20):
+            sizes = np.arange(start + 1, min(count, start + (1 << 20)) + 1, dtype=np.uint64)
+            for i, z in enumerate((generator.random64(sizes.size) % sizes).tolist(), start):
+                out[i] = out[z]
+                out[z] = i
+    return out
+
+
+def _check_permutation(count: int, dtype: np.dtype[Any]) -> None:
+    if count < 0:
+        raise RuntimeError(f"Trying to create tensor with negative dimension {count}: [{count}]")
+    if dtype in COMPLEX or dtype.name in ("bool", "uint16", "uint32", "uint64"):
+        raise not_implemented("randperm", dtype)
+    if dtype.name in ("float16", "float32", "float64") and count > 2 ** SIGNIFICAND[dtype] + 1:
+        raise RuntimeError(
+            f"n cannot be greater than {2 ** SIGNIFICAND[dtype] + 1} for {spelled(dtype)} type."
+        )
+    if dtype.kind in "iu" and count - 1 > np.iinfo(dtype).max:
+        raise RuntimeError(f"value cannot be converted to type {dtype.name}_t without overflow")

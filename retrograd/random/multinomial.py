@@ -1,0 +1,91 @@
+"""Draws of indices with given weights: ``multinomial``."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from retrograd.random.arguments import FLOATS, spelled
+from retrograd.random.arithmetic import HALVES
+from retrograd.random.continuous import exponential
+from retrograd.random.generator import Array, Generator
+from retrograd.random.layout import fill_, new_like
+
+__all__ = ["multinomial"]
+
+
+def multinomial(
+    generator: Generator, weights: Array, count: int, replacement: bool = False
+) -> Array:
+    """``count`` indices from every row of ``weights`` (one or two axes), drawn in proportion to the weights.
+
+    >>> multinomial(Generator().manual_seed(0), np.array([0.0, 1.0, 3.0]), 2)
+    array([2, 1])
+    """
+    _check(weights, count, replacement)
+    if weights.size == 0 and weights.ndim == 2 and weights.shape[1]:
+        return np.empty((0, count), np.int64)
+    rows = weights.reshape(-1, weights.shape[-1]) if weights.ndim == 1 else weights
+    if replacement and count > 1:
+        indices = _with_replacement(generator, rows, count)
+    else:
+        indices = _without_replacement(generator, rows, count)
+    return indices if weights.ndim == 2 else indices[0]
+
+
+def _check(weights: Array, count: int, replacement: bool) -> None:
+    if weights.ndim not in (1, 2):
+        raise RuntimeError("prob_dist must be 1 or 2 dim")
+    if weights.dtype not in FLOATS:
+        raise RuntimeError(
+            "multinomial only supports floating-point dtypes for input, got: "
+            + spelled(weights.dtype)
+        )
+    if count <= 0:
+        raise RuntimeError("cannot sample n_sample <= 0 samples")
+    if not replacement and count > weights.shape[-1]:
+        raise RuntimeError("cannot sample n_sample > prob_dist.size(-1) samples without replacement")
+    if weights.shape[-1] > 2**24:
+        raise RuntimeError("number of categories cannot exceed 2^24")
+
+
+def _without_replacement(generator: Generator, rows: Array, count: int) -> Array:
+    """The largest of weight / exponential number: the exponential race."""
+    if not rows.size:
+        raise RuntimeError(
+            "aminmax(): cannot compute aminmax over an empty dimension as the operation has no identity."
+        )
+    if not (rows.max() < np.inf and rows.min() >= 0):
+        raise RuntimeError("probability tensor contains either `inf`, `nan` or element < 0")
+    if not rows.any(axis=1).all():
+        raise RuntimeError("invalid multinomial distribution (sum of probabilities <= 0)")
+    numbers = fill_(new_like(rows), exponential(generator, rows.size, 1.0, rows.dtype))
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        scores = rows / numbers
+    if count == 1:
+        return np.asarray(scores.argmax(axis=1)[:, None])
+    return np.argsort(-scores, axis=1, kind="stable")[:, :count]
+
+
+def _with_replacement(generator: Generator, rows: Array, count: int) -> Array:
+    """The first entry of the cumulative weights that reaches a uniform number, row by row."""
+    indices = np.empty((len(rows), count), np.int64)
+    real: Any = np.float32 if rows.dtype in HALVES else rows.dtype
+    with generator.lock, np.errstate(over="ignore", invalid="ignore"):
+        for row, result in zip(rows, indices, strict=True):
+            cumulative = np.cumsum(row, dtype=real)
+            _check_row(row, cumulative)
+            cumulative /= cumulative[-1]
+            cumulative[-1] = 1
+            result[...] = np.searchsorted(cumulative.astype(np.float64), generator.float64s(count))
+    return indices
+
+
+def _check_row(row: Array, cumulative: Array) -> None:
+    wrong = ~(row >= 0) | ~np.isfinite(row)
+    if wrong.any():
+        what = "= infinity or NaN" if row[wrong.argmax()] >= 0 else "< 0"
+        raise RuntimeError(f"invalid multinomial distribution (encountering probability entry {what})")
+    if not row.size or not cumulative[-1] > 0:
+        raise RuntimeError("invalid multinomial distribution (sum of probabilities <= 0)")

@@ -1,0 +1,82 @@
+"""Uniform numbers: ``rand`` and ``uniform_``."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import numpy.typing as npt
+
+from retrograd.random.arguments import COMPLEX, FLOATS, largest, not_implemented, number, spelled
+from retrograd.random.arithmetic import cast, fma32, fma64
+from retrograd.random.generator import Array, Generator, chunks
+
+__all__ = ["uniform"]
+
+_FLOAT32, _FLOAT64 = np.dtype(np.float32), np.dtype(np.float64)
+
+
+def uniform(
+    generator: Generator,
+    count: int,
+    low: float = 0.0,
+    high: float = 1.0,
+    dtype: npt.DTypeLike = np.float32,
+) -> Array:
+    """``count`` uniform numbers in [low, high).
+
+    >>> uniform(Generator().manual_seed(0), 2)
+    array([0.4962566, 0.7682218], dtype=float32)
+    """
+    kind = np.dtype(dtype)
+    if kind == _FLOAT32 and low == 0.0 and high == 1.0:
+        return generator.float32s(count)
+    if kind in COMPLEX:
+        return uniform(generator, 2 * count, low, high, COMPLEX[kind]).view(kind)
+    if kind not in FLOATS:
+        raise not_implemented("check_uniform_bounds", kind)
+    limit = largest(kind)
+    for name, value in (("from", low), ("to", high)):
+        if not -limit <= value <= limit:
+            raise RuntimeError(f"{name} is out of bounds for {spelled(kind, cpp=True)}")
+    if low > high:
+        raise RuntimeError(
+            "uniform_ expects to return a [from, to) range, "
+            f"but found from={number(low)} > to={number(high)}"
+        )
+    if high - low > limit:
+        raise RuntimeError(
+            f"uniform_ expects to-from <= std::numeric_limits<{spelled(kind)}>::max(), but found "
+            f"to={number(high)} and from={number(low)} which result in to-from to exceed the limit"
+        )
+    if kind == _FLOAT64:
+        values = generator.float64s(count)
+        if low != 0.0 or high != 1.0:
+            values = fma64(values, high - low, low)
+    else:
+        values = generator.float32s(count)
+        if low != 0.0 or high != 1.0:
+            values = _stretch32(values, np.float32(low), np.float32(high))
+        values = cast(values, kind)
+    # Rounding may reach the upper bound, which does not belong to the interval.
+    first, end = cast(np.array([low, high]), kind)
+    values[values == end] = first
+    return values
+
+
+def _stretch32(values: Array, low: np.float32, high: np.float32) -> Array:
+    """float32 fma(values, high - low, low) of multiples of 2**-24 in [0, 1)."""
+    span = np.float32(high - low)
+    if low == 0:
+        return values * span
+    lowest_bit = min(math.frexp(span)[1] - 48, math.frexp(low)[1] - 24)
+    highest_bit = max(math.frexp(low)[1], math.frexp(high)[1]) + 1
+    if highest_bit - lowest_bit > 53:
+        return fma32(values, float(span), float(low))
+    out = np.empty_like(values)
+    for part in chunks(values.size):  # the sums are exact in float64: one rounding is left
+        wide = values[part].astype(np.float64)
+        wide *= float(span)
+        wide += float(low)
+        out[part] = wide
+    return out

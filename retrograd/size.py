@@ -1,0 +1,148 @@
+"""Shapes, devices, layouts and memory formats: the small value types around a tensor."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, SupportsIndex, overload
+
+
+class Size(tuple[int, ...]):
+    """A shape: a tuple that prints as ``torch.Size([2, 3])`` and knows its `numel`."""
+
+    __slots__ = ()
+
+    def numel(self) -> int:
+        """The number of elements of a tensor of this shape."""
+        return math.prod(self)
+
+    def __repr__(self) -> str:
+        return f"torch.Size({list(self)})"
+
+    __str__ = __repr__
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return (Size, (tuple(self),))
+
+    @overload
+    def __getitem__(self, index: SupportsIndex) -> int: ...
+    @overload
+    def __getitem__(self, index: slice) -> Size: ...
+    def __getitem__(self, index: Any) -> Any:
+        found = tuple.__getitem__(self, index)
+        return Size(found) if isinstance(index, slice) else found
+
+    def __add__(self, other: Any) -> Any:
+        if not isinstance(other, tuple):
+            return NotImplemented
+        return Size(tuple.__add__(self, other))
+
+    def __radd__(self, other: Any) -> Any:
+        return Size(tuple.__add__(other, self)) if isinstance(other, tuple) else NotImplemented
+
+    def __mul__(self, times: SupportsIndex) -> Size:
+        return Size(tuple.__mul__(self, times))
+
+    __rmul__ = __mul__
+
+
+_DEVICE_TYPES = ("cpu", "cuda", "meta", "mps", "xpu")
+
+
+class device:
+    """Where a tensor lives. Only ``cpu`` holds data now; others can be named and compared.
+
+    >>> import retrograd as torch
+    >>> torch.device("cuda:1").index
+    1
+    """
+
+    __slots__ = ("index", "type")
+
+    def __init__(self, type: Any = "cpu", index: int | None = None) -> None:
+        if isinstance(type, device):
+            type, index = type.type, type.index
+        elif isinstance(type, int) and not isinstance(type, bool):
+            type, index = "cuda", type
+        elif not isinstance(type, str):
+            raise TypeError(f"device(): argument 'type' must be str, not {_type_name(type)}")
+        elif ":" in type:
+            if index is not None:
+                raise RuntimeError(
+                    "type (string) must not include an index because index was passed "
+                    f"explicitly: {type}"
+                )
+            type, _, number = type.partition(":")
+            if not number.isdigit():
+                raise RuntimeError(f"Invalid device string: '{type}:{number}'")
+            index = int(number)
+        if type not in _DEVICE_TYPES:
+            raise RuntimeError(
+                f"Expected one of {', '.join(_DEVICE_TYPES)} device type at start of device "
+                f"string: {type}"
+            )
+        self.type: str = type
+        self.index: int | None = index
+
+    def __repr__(self) -> str:
+        tail = "" if self.index is None else f", index={self.index}"
+        return f"device(type='{self.type}'{tail})"
+
+    def __str__(self) -> str:
+        return self.type if self.index is None else f"{self.type}:{self.index}"
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, device) and (self.type, self.index) == (other.type, other.index)
+
+    def __hash__(self) -> int:
+        return hash((self.type, self.index))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return (device, (self.type, self.index))
+
+
+CPU = device("cpu")
+
+
+def require_cpu(where: Any) -> None:
+    """Accept None and the CPU; any other device raises an error that says what to do."""
+    if where is None or where is CPU or where == "cpu":
+        return
+    wanted = where if isinstance(where, device) else device(where)
+    if wanted.type != "cpu":
+        raise RuntimeError(
+            f"device '{wanted}' is not available: this build of retrograd computes on the CPU only"
+        )
+
+
+class layout:
+    """How elements are laid out; only `strided` tensors exist."""
+
+    __slots__ = ("name",)
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def __repr__(self) -> str:
+        return f"torch.{self.name}"
+
+    def __reduce__(self) -> str:
+        return self.name
+
+
+class memory_format(layout):
+    """The order of dimensions in memory: `contiguous_format`, `preserve_format`, ..."""
+
+    __slots__ = ()
+
+
+strided = layout("strided")
+sparse_coo = layout("sparse_coo")
+sparse_csr = layout("sparse_csr")
+contiguous_format = memory_format("contiguous_format")
+preserve_format = memory_format("preserve_format")
+channels_last = memory_format("channels_last")
+channels_last_3d = memory_format("channels_last_3d")
+
+
+def _type_name(value: Any) -> str:
+    return type(value).__name__

@@ -1,0 +1,230 @@
+"""class Tensor: an array plus autograd facts.
+
+Only what every tensor *is* stands here: its array, its place in the graph, its flags. What a tensor
+can *do* is declared elsewhere and attached: ops by `ops.registry`, `backward` and friends by
+`autograd`, conversions by `conversion`. So this module imports none of them, and everything else
+may import it.
+"""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import numpy as np
+
+from retrograd import dtypes
+from retrograd.size import CPU, Size, device, layout, strided
+
+if TYPE_CHECKING:
+    from retrograd.autograd.node import Node
+    from retrograd.autograd.state import Cut
+    from retrograd.autograd.views import ViewInfo
+
+ndarray = np.ndarray
+Array = np.ndarray[Any, Any]
+
+
+class VersionCell:
+    """Counts the in-place writes to one storage; shared by all its views and by `detach()`.
+
+    Made lazily: a tensor without a cell is at version 0. The last write keeps its line.
+    """
+
+    __slots__ = ("code", "detached", "lasti", "version", "writer")
+
+    def __init__(self) -> None:
+        self.version = 0
+        self.detached = 0  # sequence number of the last detach_() of a tensor with history
+        self.writer: str | None = None
+        self.code: Any = None
+        self.lasti = 0
+
+
+class TensorMeta:
+    """The rarer facts of a tensor: gradient, accumulator, hooks. Made when first needed."""
+
+    __slots__ = (
+        "accumulator",
+        "grad",
+        "hooks",
+        "inference",
+        "post_accumulate_hooks",
+        "retains_grad",
+        "retains_number",
+    )
+
+    def __init__(self) -> None:
+        self.grad: Tensor | None = None
+        # weak: the graph keeps the accumulator alive, not the leaf (no reference cycle)
+        self.accumulator: weakref.ref[Node] | None = None
+        self.hooks: Any = None
+        self.post_accumulate_hooks: Any = None
+        self.retains_grad = False
+        self.retains_number = 0
+        self.inference = False
+
+
+class Tensor:
+    """A multi-dimensional array that remembers how it was computed.
+
+    >>> import retrograd as torch
+    >>> x = torch.tensor([1.0, 2.0], requires_grad=True)
+    >>> (x * x).sum().backward()
+    >>> x.grad
+    tensor([2., 4.])
+    """
+
+    __slots__ = (
+        "__dict__",
+        "__weakref__",
+        "_array",
+        "_cell",
+        "_cut",
+        "_grad_fn",
+        "_meta",
+        "_output_nr",
+        "_requires_grad",
+        "_view",
+    )
+
+    _array: Array
+    _requires_grad: bool  # own flag; for a view `refresh` keeps it equal to the public property
+    _grad_fn: Node | None  # for a view: right only after `refresh`
+    _output_nr: int
+    _cell: VersionCell | None
+    _view: ViewInfo | None
+    _cut: Cut | None
+    _meta: TensorMeta | None
+
+    # NumPy must let our reflected operators handle `ndarray * tensor`
+    __array_priority__ = 1000
+
+    # replaced below by the refreshing property of autograd.views
+    is_cuda = is_sparse = is_quantized = is_mkldnn = is_mps = is_xpu = is_meta = False
+    is_nested = is_sparse_csr = is_cpu_only = False
+    is_cpu = True
+    names: tuple[None, ...] = ()
+
+    if TYPE_CHECKING:
+        # methods that other modules attach
+        def __getattr__(self, name: str) -> Any: ...
+
+    # ------------------------------------------------------------------ facts of the array
+
+    @property
+    def shape(self) -> Size:
+        """The size of each dimension."""
+        return Size(self._array.shape)
+
+    @property
+    def dtype(self) -> dtypes.dtype:
+        """The type of the elements."""
+        return dtypes.from_numpy_dtype(self._array.dtype)
+
+    @property
+    def device(self) -> device:
+        """Where the elements live."""
+        return CPU
+
+    @property
+    def layout(self) -> layout:
+        """How the elements are laid out: always `strided`."""
+        return strided
+
+    @property
+    def ndim(self) -> int:
+        """The number of dimensions."""
+        return self._array.ndim
+
+    @property
+    def itemsize(self) -> int:
+        """Bytes of one element."""
+        return self._array.itemsize
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of all elements."""
+        return self._array.nbytes
+
+    # ------------------------------------------------------------------ facts of the graph
+
+    @property
+    def output_nr(self) -> int:
+        """Which output of `grad_fn` this tensor is."""
+        return self._output_nr
+
+    @property
+    def retains_grad(self) -> bool:
+        """Whether `retain_grad()` asked for this non-leaf's gradient."""
+        return self._meta is not None and self._meta.retains_grad
+
+    @property
+    def _version(self) -> int:
+        if self._meta is not None and self._meta.inference:
+            raise RuntimeError("Inference tensors do not track version counter.")
+        return 0 if self._cell is None else self._cell.version
+
+    @property
+    def _base(self) -> Tensor | None:
+        return None if self._view is None else self._view.base
+
+    def _is_view(self) -> bool:
+        return self._view is not None
+
+    def is_inference(self) -> bool:
+        """Whether this tensor was made in inference mode."""
+        return self._meta is not None and self._meta.inference
+
+    def __hash__(self) -> int:
+        return id(self)
+
+
+_new = object.__new__
+
+
+def wrap(array: Array) -> Tensor:
+    """A plain tensor around `array`: no history, no gradient wanted."""
+    tensor = _new(Tensor)
+    tensor._array = array
+    tensor._requires_grad = False
+    tensor._grad_fn = None
+    tensor._output_nr = 0
+    tensor._cell = None
+    tensor._view = None
+    tensor._cut = None
+    tensor._meta = None
+    return tensor
+
+
+def meta_of(tensor: Tensor) -> TensorMeta:
+    """The tensor's rarer facts, made now if it had none."""
+    meta = tensor._meta
+    if meta is None:
+        meta = tensor._meta = TensorMeta()
+    return meta
+
+
+def cell_of(tensor: Tensor) -> VersionCell:
+    """The version cell of the tensor's storage, made now if it had none."""
+    cell = tensor._cell
+    if cell is None:
+        cell = tensor._cell = VersionCell()
+    return cell
+
+
+_F = TypeVar("_F", bound=Callable[..., Any])
+
+
+def tensor_method(function: _F) -> _F:
+    """Attach a function to Tensor as the method of its own name."""
+    setattr(Tensor, function.__name__, function)
+    return function
+
+
+def tensor_property(function: Callable[[Any], Any]) -> property:
+    """Attach a function to Tensor as the read-only property of its own name."""
+    made = property(function)
+    setattr(Tensor, function.__name__, made)
+    return made

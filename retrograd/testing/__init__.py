@@ -1,0 +1,1 @@
+"""Tools for testing ops and models: samples, gradient checks, comparisons."""

@@ -1,0 +1,50 @@
+"""What every test run shares: one thread, hypothesis profiles, and PyTorch only on request."""
+
+import os
+
+# Before anything imports NumPy: the test processes share the cores, so each gets one thread.
+for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
+    os.environ.setdefault(variable, "1")
+
+import importlib.abc
+import importlib.machinery
+import re
+import sys
+from collections.abc import Sequence
+from types import ModuleType
+
+import hypothesis
+import pytest
+
+hypothesis.settings.register_profile("dev", deadline=None)
+hypothesis.settings.register_profile("ci", deadline=None, derandomize=True, print_blob=True)
+hypothesis.settings.load_profile("ci" if os.environ.get("CI") else "dev")
+
+
+class NoTorch(importlib.abc.MetaPathFinder):
+    """Makes `import torch` fail as it does where PyTorch is not installed."""
+
+    def find_spec(
+        self, name: str, path: Sequence[str] | None, target: ModuleType | None = None
+    ) -> importlib.machinery.ModuleSpec | None:
+        if name.partition(".")[0] == "torch":
+            raise ModuleNotFoundError('this run selects "not torch": PyTorch is hidden', name=name)
+        return None
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """With `-m "not torch"` the suite runs without PyTorch even where it is installed."""
+    if re.search(r"\bnot\s+torch\b", config.option.markexpr or ""):
+        sys.meta_path.insert(0, NoTorch())
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """A module that imports real PyTorch is marked `torch` as a whole.
+
+    Without the mark its tests would be skipped in one run and deselected in the other.
+    """
+    for item in items:
+        module = getattr(getattr(item, "module", None), "torch", None)
+        if isinstance(module, ModuleType) and module.__name__ == "torch":
+            item.add_marker(pytest.mark.torch)

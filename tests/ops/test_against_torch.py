@@ -1,0 +1,23 @@
+"""Every declared op over its samples, compared with real PyTorch."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.ops.compare import cases, compare
+
+torch = pytest.importorskip("torch")
+pytestmark = pytest.mark.torch
+
+CASES = [
+    pytest.param(name, sample, dtype, id=f"{name}-{sample}-{dtype}")
+    for name, sample in cases()
+    for dtype in sample.dtypes
+]
+
+
+@pytest.mark.parametrize(("name", "sample", "dtype"), CASES)
+def test_same_as_torch(name, sample, dtype):
+    compare(name, sample, torch, dtype)
+    if dtype == "float64":
+        compare(name, sample, torch, dtype, noncontiguous=True)

@@ -1,0 +1,42 @@
+"""The benchmark harness: its arithmetic, and that every workload runs on retrograd."""
+
+import math
+
+import pytest
+
+import retrograd
+from benchmarks.runner import Measurement, Ratio, difference, spread
+from benchmarks.worker import answer, values_after_steps
+from benchmarks.workloads import WORKLOADS
+
+
+def test_ratio_is_the_median_over_paired_rounds() -> None:
+    measurement = Measurement("add", 10, {"PyTorch": [2.0, 6.0, 3.0], "subject": [1.0, 2.0, 3.0]})
+    assert measurement.ratio("PyTorch", "subject") == Ratio(2.0, 1.5, 2.5)
+    assert measurement.microseconds("PyTorch") == pytest.approx(3.0 / 10 * 1e6)
+
+
+def test_spread_of_one_round() -> None:
+    assert spread([1.25]) == Ratio(1.25, 1.25, 1.25)
+
+
+def test_difference_names_the_first_tensor_that_differs() -> None:
+    expected = [{"shape": [2], "dtype": "float32", "values": [1.0, 2.0]}, None]
+    wrong_value = [{"shape": [2], "dtype": "float32", "values": [1.0, 2.1]}, None]
+    wrong_dtype = [{"shape": [2], "dtype": "float64", "values": [1.0, 2.0]}, None]
+    assert difference(expected, expected) is None
+    assert difference(expected, wrong_value) == "a value of tensor 0: 2.0 against 2.1"
+    assert difference(expected, wrong_dtype) == "dtype of tensor 0: float32 against float64"
+    assert difference(expected, [None, None]) == "tensor 0 is missing on one side"
+
+
+def test_a_workload_that_raises_is_reported_in_one_line() -> None:
+    reply = answer(object(), {"do": "time", "workload": "add", "iterations": 1})
+    assert reply == {"error": "AttributeError: 'object' object has no attribute 'tensor'"}
+
+
+@pytest.mark.parametrize("name", [name for name in WORKLOADS if name != "large"])
+def test_workload_runs_on_retrograd(name: str) -> None:
+    results = values_after_steps(retrograd, name)
+    for numbers in results:
+        assert numbers is None or all(math.isfinite(value) for value in numbers["values"])
