@@ -1,11 +1,73 @@
 """retrograd: PyTorch's autograd in Python, with a graph whose life is visible.
 
 >>> import retrograd as torch
+>>> x = torch.tensor([1.0, 2.0], requires_grad=True)
+>>> (x * x).sum().backward()
+>>> x.grad
+tensor([2., 4.])
+
+Names are PyTorch's. Some of them (`float`, `int`, `bool`, `sum`, `range` ...) are Python's too, so
+nothing is computed in this module: it only collects.
 """
+
+from typing import Any as _Any
 
 from retrograd import autograd as autograd
 from retrograd import ops as ops
+from retrograd import construction as _construction
+from retrograd import conversion as _conversion
+from retrograd import creation as _creation
+from retrograd import dtypes as _dtypes
+from retrograd import ranges as _ranges
+from retrograd import random as random
+from retrograd import representation as _representation
+from retrograd.random import inplace as _random_inplace
+from retrograd.random import sampling as _random_sampling
+from retrograd.random import Generator as Generator
+from retrograd.random import default_generator as default_generator
+from retrograd.random import get_rng_state as get_rng_state
+from retrograd.random import initial_seed as initial_seed
+from retrograd.random import manual_seed as manual_seed
+from retrograd.random import seed as seed
+from retrograd.random import set_rng_state as set_rng_state
+from retrograd import fft as fft
+from retrograd import linalg as linalg
+from retrograd import nn as nn
+from retrograd import special as special
+from retrograd.autograd.grad_mode import enable_grad as enable_grad
+from retrograd.autograd.grad_mode import inference_mode as inference_mode
+from retrograd.autograd.grad_mode import is_grad_enabled as is_grad_enabled
+from retrograd.autograd.grad_mode import is_inference_mode_enabled as is_inference_mode_enabled
+from retrograd.autograd.grad_mode import no_grad as no_grad
+from retrograd.autograd.grad_mode import set_grad_enabled as set_grad_enabled
+from retrograd.namespaces import missing as _missing
 from retrograd.ops.registry import PUBLIC as _PUBLIC
+from retrograd.printing import set_printoptions as set_printoptions
+from retrograd.size import Size as Size
+from retrograd.size import channels_last as channels_last
+from retrograd.size import channels_last_3d as channels_last_3d
+from retrograd.size import contiguous_format as contiguous_format
+from retrograd.size import device as device
+from retrograd.size import layout as layout
+from retrograd.size import memory_format as memory_format
+from retrograd.size import preserve_format as preserve_format
+from retrograd.size import sparse_coo as sparse_coo
+from retrograd.size import sparse_csr as sparse_csr
+from retrograd.size import strided as strided
 from retrograd.tensor import Tensor as Tensor
 
+__version__ = "0.1.0"
+
+from math import e as e
+from math import inf as inf
+from math import nan as nan
+from math import pi as pi
+
+newaxis = None
+
+globals().update(_dtypes.PUBLIC_NAMES)
 globals().update(_PUBLIC["torch"])
+
+
+def __getattr__(name: str) -> _Any:
+    raise _missing(__name__, name, globals())

@@ -90,6 +90,7 @@ _BY_NAME = {d.name: d for d in ALL} | {
 # may hand out other instances of equal dtypes (byte order, pickles), `canonical` replaces them.
 F16, BF16, F32, F64 = float16.numpy, bfloat16.numpy, float32.numpy, float64.numpy
 C64, C128, I64, B8 = complex64.numpy, complex128.numpy, int64.numpy, bool_.numpy
+U8 = uint8.numpy
 HALF_TYPES = frozenset((F16, BF16))
 COMPLEX_TYPES = frozenset((C64, C128))
 DIFFERENTIABLE = frozenset((F16, BF16, F32, F64, C64, C128))
@@ -110,6 +111,31 @@ def from_numpy_dtype(numpy_type: Any) -> dtype:
 def by_name(name: str) -> dtype | None:
     """The dtype called `name` ("float32", "long", ...) or None."""
     return _BY_NAME.get(name)
+
+
+_BY_TYPE_NAME = {f"torch.{d.type_name}Tensor": d for d in ALL}
+
+# Python's own types may stand for a dtype
+PYTHON_TYPES: dict[Any, dtype] = {
+    bool: bool_, int: int64, float: float64, complex: complex128
+}  # fmt: skip
+
+
+def by_type_name(name: str) -> dtype | None:
+    """The dtype of a legacy type name such as "torch.FloatTensor", or None."""
+    return _BY_TYPE_NAME.get(name)
+
+
+def as_dtype(value: Any, function: str, name: str = "dtype") -> dtype | None:
+    """A ``dtype=`` argument: None, a dtype, or one of Python's number types."""
+    if value is None or isinstance(value, dtype):
+        return value
+    found = PYTHON_TYPES.get(value) if isinstance(value, type) else None
+    if found is None:
+        raise TypeError(
+            f"{function}(): argument '{name}' must be torch.dtype, not {type(value).__name__}"
+        )
+    return found
 
 
 class _Defaults:
@@ -279,3 +305,17 @@ class iinfo:
 
     def __hash__(self) -> int:
         return hash(self.dtype)
+
+
+PUBLIC_NAMES: dict[str, Any] = {
+    **{d.name: d for d in ALL},
+    **_BY_NAME,
+    "dtype": dtype,
+    "finfo": finfo,
+    "iinfo": iinfo,
+    "get_default_dtype": get_default_dtype,
+    "set_default_dtype": set_default_dtype,
+    "promote_types": promote_types,
+    "can_cast": can_cast,
+}
+"""What the package publishes from here; `bool`, `int` and `float` are names of dtypes there."""

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Sequence
-from heapq import heappop, heappush
+from heapq import heappop, heappush, heappushpop
 from sys import getrefcount
 from typing import Any
 
@@ -22,11 +22,12 @@ from retrograd import dtypes
 from retrograd.autograd import failures
 from retrograd.autograd.node import (
     ACTIVE,
-    AccumulateGrad,
     BackwardCall,
     GraphRoot,
     Node,
     call_tensor_hooks,
+    dressed,
+    is_accumulator,
 )
 from retrograd.autograd.state import STATE, set_grad_mode
 from retrograd.backend.kernels import add, iadd
@@ -56,14 +57,17 @@ def run_backward(
     call.root_nodes = tuple(node for node, _ in roots)
     with ACTIVE.lock:
         ACTIVE.calls += 1
+        simple = ACTIVE.calls == 1 and inputs is None and not call.create_graph
     try:
         with quiet():
-            simple = inputs is None and not call.create_graph
-            found = (
-                _walk_raw(roots, gradients, call)
-                if simple
-                else _walk_general(roots, gradients, call, inputs)
-            )
+            if not simple:
+                found = _walk_general(roots, gradients, call, inputs)
+            else:
+                try:
+                    found = _walk_raw(roots, gradients, call)
+                except BaseException:
+                    _forget_buffers(roots)
+                    raise
         callbacks = call.callbacks
         while callbacks:
             callbacks.pop(0)()
@@ -145,65 +149,109 @@ def _count(root: Node) -> dict[Node, int]:
 def _walk_raw(
     roots: Sequence[Edge], gradients: Sequence[Tensor], call: BackwardCall
 ) -> list[Tensor | None]:
+    """First order, no `inputs=`, alone: counts and gradients wait in slots of the nodes.
+
+    The slots belong to the call whose number is in `visit`. That is safe because only one call at a
+    time walks this way: another thread's, or one started by a hook, sees that it is not alone and
+    takes `_walk_general`.
+    """
     freeing = None if call.retain_graph else call
     node, gradient = _start(roots, [g._array for g in gradients])
-    counts = _count(node)
-    call.nodes_run = len(counts) + 1
+    call.nodes_run = _visit(node, call.number)
     ready: list[tuple[int, Node]] = []
-    waiting: dict[Node, Any] = {}
     while True:
-        if node.extra is None and not node.wants_tensors:
-            results = node.run_raw(gradient, None, freeing)
+        if node.extra is None:
+            results = node.run(node, gradient, None, freeing)
         else:
             results = _run_hooked(node, gradient, call, None, raw=True)
-        gradient = None
-        position = 0
-        numbers = node.edge_numbers
-        for target in node.edges:
-            if target is not None:
-                part = results[position]
-                if part is not None:
-                    if type(part) is not ndarray:
-                        part = np.asarray(part)
-                    if part.shape == target.shape:
-                        held = waiting.get(target)
-                        if held is None:
-                            waiting[target] = part
-                        elif (
-                            # alone: referenced by `waiting`, by `held` and by the call's argument
-                            getrefcount(held) <= 3
-                            and held.base is None
-                            and held.dtype is part.dtype
-                        ):
-                            iadd(held, part)
-                        else:
-                            waiting[target] = add(held, part)
-                        held = None
+        gradient = following = None
+        for position, target in enumerate(node.edges):
+            if target is None:
+                continue
+            part = results[position]
+            if part is not None:
+                if type(part) is not ndarray:
+                    part = np.asarray(part)
+                if part.shape == target.shape:
+                    held = target.buffer
+                    if held is None:
+                        target.buffer = part
+                    elif target.owned and held.dtype is part.dtype:
+                        iadd(held, part)
                     else:
-                        number = 0 if numbers is None else numbers[position]
-                        _deliver(node, position, target, number, part, waiting)
-                    part = None
-                left = counts[target] - 1
-                if left:
-                    counts[target] = left
+                        _add_second(target, held, part)
                 else:
-                    target._reached_code = node.code
-                    target._reached_lasti = node.lasti
-                    if ready:
-                        heappush(ready, (-target.sequence, target))
-                    else:
-                        ready.append((-target.sequence, target))
-            position += 1
-        if not ready:
-            return []
-        node = ready.pop()[1] if len(ready) == 1 else heappop(ready)[1]
-        results = None
-        gradient = waiting.pop(node, None)
+                    _deliver(node, position, target, part)
+            left = target.pending - 1
+            if left:
+                target.pending = left
+                continue
+            target._reached_code = node.code
+            target._reached_lasti = node.lasti
+            if following is None:
+                following = target
+            else:
+                heappush(ready, (-target.sequence, target))
+        # references that would look like further owners of an array
+        results = part = held = None
+        if following is None:
+            if not ready:
+                return []
+            node = heappop(ready)[1]
+        elif ready and -ready[0][0] > following.sequence:
+            node = heappushpop(ready, (-following.sequence, following))[1]
+        else:
+            node = following
+        gradient = node.buffer
+        node.buffer = None
         if type(gradient) is ndarray:
             if gradient.dtype is not node.dtype:
                 gradient = cast(gradient, node.dtype)
         elif gradient is None and isinstance(node.shape, list):
             gradient = [None] * len(node.shape)
+
+
+def _visit(root: Node, number: int) -> int:
+    """Count the edges that lead to each node behind `root`; returns how many nodes there are."""
+    stack = [root]
+    pop, push = stack.pop, stack.append
+    count = 1
+    while stack:
+        for target in pop().edges:
+            if target is not None:
+                if target.visit == number:
+                    target.pending += 1
+                else:
+                    target.visit = number
+                    target.pending = 1
+                    target.buffer = None
+                    target.owned = False
+                    count += 1
+                    push(target)
+    return count
+
+
+def _forget_buffers(roots: Sequence[Edge]) -> None:
+    """After a failed walk: drop the gradients that were under way."""
+    stack = [node for node, _ in roots]
+    seen = set(stack)
+    while stack:
+        node = stack.pop()
+        node.buffer = None
+        for target in node.edges:
+            if target is not None and target not in seen:
+                seen.add(target)
+                stack.append(target)
+
+
+def _add_second(target: Node, held: Array, part: Array) -> None:
+    """Add to the first part: into it if it is the engine's alone, else into a new array."""
+    # alone: referenced by the node, by the caller's local, by ours and by getrefcount's argument
+    if getrefcount(held) <= 4 and held.base is None and held.dtype is part.dtype:
+        iadd(held, part)
+    else:
+        target.buffer = add(held, part)
+    target.owned = True
 
 
 def cast(gradient: Array, dtype: Any) -> Array:
@@ -215,25 +263,22 @@ def cast(gradient: Array, dtype: Any) -> Array:
     return gradient.astype(dtype)
 
 
-def _deliver(
-    node: Node, position: int, target: Node, number: int, part: Array, waiting: dict[Node, Any]
-) -> None:
+def _deliver(node: Node, position: int, target: Node, part: Array) -> None:
     """Add a part that must be summed to the target's shape, or goes to one of several outputs."""
-    several = isinstance(target.shape, list)
-    shape = target.shape[number] if several else target.shape
-    if part.shape != shape:
-        part = fit_raw(node, position, part, shape)
-    if not several:
-        held = waiting.get(target)
-        waiting[target] = part if held is None else add(held, part)
+    held = target.buffer
+    if not isinstance(target.shape, list):
+        part = fit_raw(node, position, part, target.shape)
+        target.buffer = part if held is None else add(held, part)
         return
+    number = 0 if node.edge_numbers is None else node.edge_numbers[position]
+    if part.shape != target.shape[number]:
+        part = fit_raw(node, position, part, target.shape[number])
     dtype = target.dtype[number]
     if part.dtype is not dtype:
         part = cast(part, dtype)
-    buffer = waiting.get(target)
-    if buffer is None:
-        buffer = waiting[target] = [None] * len(target.shape)
-    buffer[number] = part if buffer[number] is None else add(buffer[number], part)
+    if held is None:
+        held = target.buffer = [None] * len(target.shape)
+    held[number] = part if held[number] is None else add(held[number], part)
 
 
 def fit_raw(node: Node, position: int, part: Array, shape: tuple[int, ...]) -> Array:
@@ -343,10 +388,10 @@ def _needed(root: Node, targets: set[Node], including: bool) -> set[Node]:
 
 def _run_general(node: Node, gradient: Any, call: BackwardCall, live: Any, create: bool) -> Any:
     freeing = None if call.retain_graph else call
-    if node.extra is None and not node.wants_tensors:
+    if node.extra is None:
         if create:
-            return node.run_recorded(gradient, live, freeing)
-        return node.run_raw(gradient, live, freeing)
+            return dressed(node).run_recorded(gradient, live, freeing)
+        return node.run(node, gradient, live, freeing)
     return _run_hooked(node, gradient, call, live, raw=not create)
 
 
@@ -428,7 +473,7 @@ def _unboxed(node: Node, boxed: Sequence[Any], raw: bool) -> Any:
 
 
 def _hook_gradient(node: Node, gradient: Any, create: bool) -> Any:
-    meta = node.variable._meta if isinstance(node, AccumulateGrad) else None
+    meta = node.saved[0]._meta if is_accumulator(node) else None
     if node.extra is None and (meta is None or not meta.hooks):
         return gradient
     boxed = _boxed(gradient, not create)
@@ -437,14 +482,14 @@ def _hook_gradient(node: Node, gradient: Any, create: bool) -> Any:
 
 
 def _run_hooked(node: Node, gradient: Any, call: BackwardCall, need: Any, *, raw: bool) -> Any:
-    """Run a node that has hooks or wants Tensors; hooks see Tensors and PyTorch's order."""
+    """Run a node that has hooks; they see Tensors, in PyTorch's order."""
     set_grad_mode(call.create_graph, STATE.cut)
     STATE.node = node
     extra = node.extra
     boxed = _boxed(gradient, raw)
     gradient = None
     if extra is not None:
-        if not isinstance(node, AccumulateGrad):
+        if not is_accumulator(node):
             call_tensor_hooks(node, boxed)
         for hook in list((extra.pre or {}).values()):
             result = hook(tuple(boxed))
@@ -452,13 +497,13 @@ def _run_hooked(node: Node, gradient: Any, call: BackwardCall, need: Any, *, raw
                 boxed = [result] if isinstance(result, Tensor) else list(result)
     post = None if extra is None else extra.post
     seen = tuple(boxed) if post else ()
-    if node.wants_tensors or not raw:
+    if not raw:
         sent = boxed if isinstance(node.shape, list) else boxed[0]
-        results = list(node.run_recorded(sent, need, None))
+        results = list(dressed(node).run_recorded(sent, need, None))
     else:
         sent = _unboxed(node, boxed, raw)
         boxed = []
-        results = [None if r is None else np.asarray(r) for r in node.run_raw(sent, need, None)]
+        results = [None if r is None else np.asarray(r) for r in node.run(node, sent, need, None)]
     sent = None
     if post:
         tensors: tuple[Any, ...] = tuple(
@@ -470,7 +515,7 @@ def _run_hooked(node: Node, gradient: Any, call: BackwardCall, need: Any, *, raw
                 tensors = (result,) if isinstance(result, Tensor) else tuple(result)
         results = list(tensors)
     if not call.retain_graph:
-        node.release(call)
+        dressed(node).release(call)
     if raw:
         results = [r._array if isinstance(r, Tensor) else r for r in results]
     return results

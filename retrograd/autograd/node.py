@@ -103,6 +103,13 @@ class Node:
 
     `shape` and `dtype` describe the output whose gradient the node receives; for a node with
     several outputs `shape` is a *list* of shapes and `dtype` a list of dtypes.
+
+    Op nodes have `_saved_*` properties. There is no `__getattr__` here: a class that has one
+    reads every attribute the slow way.
+
+    The interpreter caches attribute places by type, so a walk over nodes of many types is slow.
+    Op nodes and accumulators are therefore born as plain `Node` and get their own class, such as
+    `MulBackward0`, when somebody looks at them: see `dressed`. Their behaviour is in `run`.
     """
 
     __slots__ = (
@@ -110,20 +117,26 @@ class Node:
         "_freed",
         "_reached_code",
         "_reached_lasti",
+        "buffer",
         "code",
         "dtype",
         "edge_numbers",
         "edges",
         "extra",
         "lasti",
+        "owned",
+        "pending",
+        "run",
         "saved",
         "sequence",
         "shape",
+        "visit",
     )
 
     op: Op | None = None
-    wants_tensors = False  # run with Tensors even in a first-order backward
+    display_name: str | None = None
 
+    run: Any  # run_raw of the node's own class; its attribute `form` is that class
     edges: tuple[Node | None, ...]
     edge_numbers: tuple[int, ...] | None  # None: every edge goes to output 0
     saved: tuple[Any, ...]
@@ -133,8 +146,15 @@ class Node:
     shape: Any
     dtype: Any
     extra: NodeExtra | None
+    # the engine's notes during a walk; see engine._walk_raw
+    visit: int  # number of the call that they belong to
+    pending: int  # edges that have not delivered yet
+    buffer: Any  # the gradient so far
+    owned: bool  # whether `buffer` is the engine's to write
 
     def __init__(self) -> None:
+        self.run = type(self).run_raw
+        self.visit = 0
         self.edges = ()
         self.edge_numbers = None
         self.saved = ()
@@ -180,14 +200,15 @@ class Node:
 
     def name(self) -> str:
         """The node's name, such as ``MulBackward0``."""
-        return type(self).__name__
+        kind = type(dressed(self))
+        return kind.display_name or kind.__name__
 
     @property
     def next_functions(self) -> tuple[tuple[Node | None, int], ...]:
         """The nodes of the inputs, each with the number of its output."""
         numbers = self.edge_numbers or (0,) * len(self.edges)
         return tuple(
-            (edge, number if edge is not None else 0)
+            (None, 0) if edge is None else (dressed(edge), number)
             for edge, number in zip(self.edges, numbers, strict=True)
         )
 
@@ -230,15 +251,22 @@ class Node:
             extra.pre = HookTable()
         return extra.pre.add(fn)
 
-    def __getattr__(self, name: str) -> Any:
-        if name.startswith("_saved_") and self.op is not None:
-            from retrograd.autograd.saved import saved_attribute
-
-            return saved_attribute(self, name[len("_saved_") :])
-        raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
-
     def __repr__(self) -> str:
-        return f"<{type(self).__name__} object at {hex(id(self))}>"
+        return f"<{type(dressed(self)).__name__} object at {hex(id(self))}>"
+
+
+def dressed(node: Node) -> Node:
+    """The node in its own class; done at the first look, see `Node`."""
+    if node.__class__ is Node:
+        node.__class__ = node.run.form
+    return node
+
+
+def plain_node(form: type[Node]) -> Node:
+    """A new node of class `form`, not dressed yet."""
+    node = Node()
+    node.run = form.run_raw
+    return node
 
 
 class InputMetadata:
@@ -251,6 +279,11 @@ class InputMetadata:
     def __init__(self, shape: tuple[int, ...], dtype: Any) -> None:
         self.shape = Size(shape)
         self.dtype = dtypes.from_numpy_dtype(dtype)
+
+
+def is_accumulator(node: Node) -> bool:
+    """Whether the node is a leaf's accumulator, dressed or not."""
+    return node.run is AccumulateGrad.run_raw
 
 
 def extra_of(node: Node) -> NodeExtra:
@@ -274,29 +307,26 @@ def forward_name(node: Node) -> str:
 
 
 class AccumulateGrad(Node):
-    """The end of the graph: adds what arrives to the leaf's `.grad`."""
+    """The end of the graph: adds what arrives to the leaf's `.grad`. Made by `accumulator`."""
 
-    __slots__ = ("variable",)
+    __slots__ = ()
+    display_name = "torch::autograd::AccumulateGrad"
 
     # Accumulators run as soon as they are complete: newer than any op node. The counter in the
     # low bits keeps heap entries apart.
     FIRST_SEQUENCE = 1 << 62
 
-    def __init__(self, variable: Tensor) -> None:
-        super().__init__()
-        self.variable = variable
-        self.sequence += self.FIRST_SEQUENCE
-        self.shape = variable._array.shape
-        self.dtype = variable._array.dtype
-
-    def name(self) -> str:
-        return "torch::autograd::AccumulateGrad"
+    @property
+    def variable(self) -> Tensor:
+        """The leaf."""
+        found: Tensor = self.saved[0]
+        return found
 
     def _sequence_nr(self) -> int:
         return (1 << 64) - 1
 
     def run_raw(self, gradient: Any, need: Any, freeing: BackwardCall | None) -> tuple[()]:
-        variable = self.variable
+        variable: Tensor = self.saved[0]
         if not variable._requires_grad:
             return ()
         meta = meta_of(variable)
@@ -308,7 +338,10 @@ class AccumulateGrad(Node):
         if gradient is not None:
             if ACTIVE.calls > 1:
                 with ACTIVE.lock:
-                    self._accumulate(meta, gradient)
+                    if meta.grad is None:
+                        meta.grad = wrap(copy_in_layout(gradient, variable._array))
+                    else:
+                        add_into(meta.grad, gradient)
             elif meta.grad is None:
                 # adopt the array if nobody else holds it; references: this frame's, the
                 # engine's, and getrefcount's own argument
@@ -321,12 +354,6 @@ class AccumulateGrad(Node):
         if meta.post_accumulate_hooks:
             with_grad_mode(False, lambda: run_post_accumulate_hooks(variable))
         return ()
-
-    def _accumulate(self, meta: Any, gradient: Array) -> None:
-        if meta.grad is None:
-            meta.grad = wrap(copy_in_layout(gradient, self.variable._array))
-        else:
-            add_into(meta.grad, gradient)
 
     def run_recorded(self, gradient: Any, need: Any, freeing: BackwardCall | None) -> tuple[()]:
         variable = self.variable
@@ -349,6 +376,9 @@ class AccumulateGrad(Node):
         if meta.post_accumulate_hooks:
             run_post_accumulate_hooks(variable)
         return ()
+
+
+AccumulateGrad.run_raw.form = AccumulateGrad  # type: ignore[attr-defined]
 
 
 class _Active:
@@ -402,7 +432,11 @@ def accumulator(tensor: Tensor) -> Node:
         node = reference()
         if node is not None:
             return node
-    made = AccumulateGrad(tensor)
+    made = plain_node(AccumulateGrad)
+    made.saved = (tensor,)
+    made.sequence += AccumulateGrad.FIRST_SEQUENCE
+    made.shape = tensor._array.shape
+    made.dtype = tensor._array.dtype
     meta.accumulator = weakref.ref(made)
     return made
 
@@ -418,14 +452,12 @@ class CopySlices(Node):
     """
 
     __slots__ = ("chain", "inner")
+    display_name = "torch::autograd::CopySlices"
 
     def __init__(self, inner: Node, chain: Any) -> None:
         super().__init__()
         self.inner: Node | None = inner
         self.chain = chain
-
-    def name(self) -> str:
-        return "torch::autograd::CopySlices"
 
     def _inner_or_raise(self) -> Node:
         if self.inner is None:
@@ -443,11 +475,7 @@ class CopySlices(Node):
         region = result
         for step in self.chain:
             region = step.raw(region)
-        if inner.wants_tensors:
-            found = inner.run_recorded(wrap(region.copy()), None, None)
-            parts = [None if part is None else part._array for part in found]
-        else:
-            parts = list(inner.run_raw(region.copy(), None, None))
+        parts = list(inner.run(inner, region.copy(), None, None))
         if self.edges[0] is not None:
             region[...] = 0 if parts[0] is None else parts[0]
         if freeing is not None:
@@ -463,7 +491,7 @@ class CopySlices(Node):
         region = result
         for step in self.chain:
             region = step.recorded(region)
-        parts = inner.run_recorded(region.clone(), None, None)
+        parts = dressed(inner).run_recorded(region.clone(), None, None)
         if self.edges[0] is not None:
             if parts[0] is None:
                 region.zero_()
@@ -475,7 +503,7 @@ class CopySlices(Node):
 
     def release(self, call: BackwardCall) -> None:
         if self.inner is not None:
-            self.inner.release(call)
+            dressed(self.inner).release(call)
         self.inner = None
         self._freed = call
 
@@ -505,8 +533,8 @@ def call_tensor_hooks(node: Node, gradients: list[Any]) -> None:
     """Run the tensor hooks and `retain_grad` of a node on Tensors, replacing entries in place."""
     tables: list[tuple[int, HookTable]] | None
     retains = None
-    if isinstance(node, AccumulateGrad):
-        meta = node.variable._meta
+    if is_accumulator(node):
+        meta = node.saved[0]._meta
         tables = [(0, meta.hooks)] if meta is not None and meta.hooks else None
     else:
         extra = node.extra

@@ -8,7 +8,8 @@ output Tensor would keep itself alive.
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -16,6 +17,9 @@ from retrograd.autograd import failures
 from retrograd.autograd.node import FREED, Node, forward_name
 from retrograd.autograd.state import STATE
 from retrograd.tensor import Array, Tensor, VersionCell, wrap
+
+if TYPE_CHECKING:
+    from retrograd.ops.registry import Op
 
 
 def freed_failure(node: Node) -> Exception:
@@ -95,25 +99,32 @@ def conjugate_all(values: Any) -> Any:
     return values
 
 
-def saved_attribute(node: Node, name: str) -> Any:
-    """`node._saved_<name>` under PyTorch's names: `self` is the first input, `result` the output."""
-    op = node.op
-    assert op is not None
-    wanted = op.saved_names.get(name, name)
+def saved_properties(op: Op) -> dict[str, property]:
+    """`_saved_<name>` of an op's nodes under PyTorch's names: `self` is the first input."""
+    places: dict[str, tuple[str, int]] = {}
     place = 0
-    for kind, saved_name in op.save_plan:
-        if saved_name == wanted:
-            value = node.saved[place]
-            if value is FREED:
-                raise failures.freed(node, None, None, ())
-            if kind == "output":
-                cell, seen = node.saved[place + 1], node.saved[place + 2]
-                stale_value(node, saved_name, value, cell, seen)
-                return saved_output(node, value, cell, int(saved_name[3:] or 0))
-            if kind == "input":
-                if isinstance(value, Tensor):
-                    stale_value(node, saved_name, value, value._cell, node.saved[place + 1])
-                return value
-            return value
+    for kind, name in op.save_plan:
+        places[name] = (kind, place)
         place += {"output": 3, "input": 2}.get(kind, 1)
-    raise AttributeError(f"'{type(node).__name__}' object has no attribute '_saved_{name}'")
+    public = {theirs: ours for theirs, ours in op.saved_names.items() if ours in places}
+    hidden = set(public.values())
+    names = {name: name for name in places if name not in hidden} | public
+    return {
+        f"_saved_{theirs}": property(_reader(ours, *places[ours])) for theirs, ours in names.items()
+    }
+
+
+def _reader(name: str, kind: str, place: int) -> Callable[[Node], Any]:
+    def read(node: Node) -> Any:
+        value = node.saved[place]
+        if value is FREED:
+            raise failures.freed(node, None, None, ())
+        if kind == "output":
+            cell, seen = node.saved[place + 1], node.saved[place + 2]
+            stale_value(node, name, value, cell, seen)
+            return saved_output(node, value, cell, int(name[3:] or 0))
+        if kind == "input" and isinstance(value, Tensor):
+            stale_value(node, name, value, value._cell, node.saved[place + 1])
+        return value
+
+    return read

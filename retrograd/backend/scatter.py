@@ -18,6 +18,9 @@ import numpy as np
 
 from .folding import Array, narrow, widen
 
+# Rows at least this wide are added one by one: the work in a row then outweighs the loop.
+_WIDE_ROW = 512
+
 # Positions made at a time when whole rows are added: bounds the memory they take.
 _BLOCK_ELEMENTS = 1 << 18
 
@@ -207,6 +210,11 @@ def _add_rows(flat: Array, rows: Array, values: Array) -> None:
     values = values.astype(flat.dtype, copy=False)
     if width == 1:
         np.add.at(flat, rows, values.reshape(-1))
+        return
+    if width >= _WIDE_ROW:
+        table = flat.reshape(-1, width)
+        for row, value in zip(rows.tolist(), values, strict=True):
+            table[row] += value
         return
     inside = np.arange(width)
     step = max(1, _BLOCK_ELEMENTS // max(1, width))

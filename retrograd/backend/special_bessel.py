@@ -5,6 +5,9 @@ Chebyshev series for the modified functions; for the others rational functions u
 first zeros as factors, and beyond that the asymptotic form by modulus and phase.
 """
 
+# NumPy's stubs give Any for array arithmetic.
+# mypy: disable-error-code="no-any-return"
+
 import math
 from collections.abc import Callable
 from typing import NamedTuple

@@ -5,11 +5,13 @@ around 2 and Stirling's series, for ``digamma`` the asymptotic series as arrange
 (S. L. Moshier), for ``zeta`` the Euler-Maclaurin sum.
 """
 
+# NumPy's stubs give Any for array arithmetic.
+# mypy: disable-error-code="no-any-return"
+
 import math
 
 import numpy as np
 
-from retrograd.backend.quiet import quiet
 from retrograd.backend.special_shared import (
     Array,
     apply_pair,
@@ -87,9 +89,9 @@ def lgamma(x: Array) -> Array:
     >>> lgamma(np.array([1.0, 5.0, -1.0]))
     array([0.        , 3.17805383,        inf])
     """
-    out = np.full_like(x, np.nan)
-    fill_region(out, x >= 0, _positive_lgamma, x)
-    fill_region(out, x < 0, _negative_lgamma, x)
+    negative = x < 0
+    out = _positive_lgamma(np.where(negative, 1 - x, x))
+    fill_region(out, negative, _reflected_lgamma, x, out)
     return out
 
 
@@ -97,7 +99,7 @@ gammaln = lgamma
 
 
 def _positive_lgamma(x: Array) -> Array:
-    out = np.empty_like(x)
+    out = np.full_like(x, np.nan)
     fill_region(out, x < 0.5, lambda x: (x + 1) * x * _fit(x + 2) - np.log(x * (x + 1)), x)
     fill_region(out, (x >= 0.5) & (x < 1.5), lambda x: x * (x - 1) * _fit(x + 1) - np.log(x), x)
     fill_region(out, (x >= 1.5) & (x < _STIRLING_FROM), _middle_lgamma, x)
@@ -130,10 +132,11 @@ def _stirling(x: Array) -> Array:
     return (x - 0.5) * (np.log(x) - 1) + (series + (_HALF_LOG_TWO_PI - 0.5))
 
 
-def _negative_lgamma(x: Array) -> Array:
-    # Reflection. The distance to the nearest integer is exact, and so keeps sin(pi x) accurate.
+def _reflected_lgamma(x: Array, beyond: Array) -> Array:
+    """lgamma(x) for x < 0 from lgamma(1 - x)."""
+    # The distance to the nearest integer is exact, and so keeps sin(pi x) accurate.
     distance = np.abs(x - np.rint(x))
-    out = -np.log(np.sin(math.pi * distance) / math.pi) - _positive_lgamma(1 - x)
+    out = -np.log(np.sin(math.pi * distance) / math.pi) - beyond
     out[np.isinf(x)] = np.inf
     return out
 
@@ -145,9 +148,9 @@ def digamma(x: Array) -> Array:
     >>> digamma(np.array([1.0, 0.0, -1.0]))
     array([-0.57721566,        -inf,         nan])
     """
-    out = np.full_like(x, np.nan)
-    fill_region(out, x > 0, _positive_digamma, x)
-    fill_region(out, x < 0, _negative_digamma, x)
+    negative = x < 0
+    out = _positive_digamma(np.where(negative, 1 - x, x))
+    fill_region(out, negative, lambda x, beyond: beyond - _pi_cotangent(x), x, out)
     zero = x == 0
     out[zero] = np.copysign(np.inf, -x[zero])
     return out
@@ -166,13 +169,13 @@ def _positive_digamma(x: Array) -> Array:
     return np.where(x == _DIGAMMA_FROM, shift + _DIGAMMA_AT_10, out)
 
 
-def _negative_digamma(x: Array) -> Array:
-    # Reflection, with the fraction only under the tangent: pi x itself would be rounded.
+def _pi_cotangent(x: Array) -> Array:
+    """pi / tan(pi x), nan at the integers."""
+    # The fraction only goes under the tangent: pi x itself would be rounded.
     fraction = np.modf(x)[0].astype(np.float64)
-    cotangent = (math.pi / np.tan(math.pi * fraction)).astype(x.dtype)
-    out = _positive_digamma(1 - x) - cotangent
+    out = math.pi / np.tan(math.pi * fraction)
     out[fraction == 0] = np.nan
-    return out
+    return out.astype(x.dtype)
 
 
 def polygamma(n: int, x: Array) -> Array:
@@ -187,11 +190,14 @@ def polygamma(n: int, x: Array) -> Array:
         return digamma(x)
     if n == 1:
         return _trigamma(x)
-    sign = 1 if n % 2 else -1
-    with quiet():
+
+    def kernel(x: Array) -> Array:
+        values = _zeta_kernel(np.full(x.shape, float(n + 1)), x).astype(x.dtype, copy=False)
+        # Rounded to x's precision before they meet, as in PyTorch: n! may be infinite there.
         factorial = x.dtype.type(math.factorial(n) if n <= 170 else math.inf)
-        values = zeta(np.array(n + 1, x.dtype), x)
-        return np.multiply(values, sign * factorial, values)
+        return values * (factorial if n % 2 else -factorial)
+
+    return elementwise(kernel)(x)
 
 
 @elementwise
@@ -224,19 +230,19 @@ def zeta(x: Array, q: Array) -> Array:
     >>> zeta(np.array([2.0]), np.array([1.0]))
     array([1.64493407])
     """
+    return apply_pair(_zeta_kernel, x, q)
 
-    def kernel(x: Array, q: Array) -> Array:
-        x = x.astype(np.float64, copy=False)
-        q = q.astype(np.float64, copy=False)
-        out = np.full_like(x, np.nan)
-        fill_region(out, (x > 1) & (q > 0), _hurwitz, x, q)
-        negative = (q < 0) & (q != np.floor(q)) & (x > 1) & (x == np.floor(x))
-        fill_region(out, negative, _negative_hurwitz, x, q)
-        out[(x > 1) & (q <= 0) & (q == np.floor(q))] = np.inf
-        out[x == 1] = np.inf
-        return out
 
-    return apply_pair(kernel, x, q)
+def _zeta_kernel(x: Array, q: Array) -> Array:
+    x = x.astype(np.float64, copy=False)
+    q = q.astype(np.float64, copy=False)
+    out = np.full_like(x, np.nan)
+    fill_region(out, (x > 1) & (q > 0), _hurwitz, x, q)
+    pole = (q <= 0) & (q == np.floor(q))
+    fill_region(out, (x > 1) & (x == np.floor(x)) & (q < 0) & ~pole, _negative_hurwitz, x, q)
+    out[~(x < 1) & pole] = np.inf
+    out[x == 1] = np.inf
+    return out
 
 
 def _hurwitz(s: Array, q: Array) -> Array:
@@ -266,4 +272,6 @@ def _negative_hurwitz(s: Array, q: Array) -> Array:
     above = q - np.floor(q)
     below = -q - np.floor(-q)
     negative_part = _hurwitz(s, below) - _hurwitz(s, 1 - q)
-    return _hurwitz(s, above) + np.where(s % 2 == 0, negative_part, -negative_part)
+    out = _hurwitz(s, above) + np.where(s % 2 == 1, -negative_part, negative_part)
+    out[s == np.inf] = np.inf  # there always is a base below one
+    return out

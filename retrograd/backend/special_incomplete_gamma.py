@@ -6,6 +6,9 @@ uniform asymptotic expansion), except that the expansion also covers every large
 Digital Library of Mathematical Functions, https://dlmf.nist.gov, chapter 8.
 """
 
+# NumPy's stubs give Any for array arithmetic.
+# mypy: disable-error-code="no-any-return"
+
 import functools
 import math
 from collections.abc import Callable

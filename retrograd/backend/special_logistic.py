@@ -51,7 +51,8 @@ def _log_sigmoid_chunk(x: Array, out: Array) -> None:
     np.negative(out, out)
     np.exp(out, out)
     np.log1p(out, out)
-    np.subtract(np.minimum(x, _ZEROS[x.dtype][: x.size]), out, out)
+    zeros = _ZEROS[x.dtype][: x.size].reshape(x.shape)
+    np.subtract(np.minimum(x, zeros), out, out)
 
 
 def softplus(x: Array, beta: float = 1.0, threshold: float = 20.0) -> Array:
@@ -64,7 +65,7 @@ def softplus(x: Array, beta: float = 1.0, threshold: float = 20.0) -> Array:
     def chunk(x: Array, out: Array) -> None:
         scaled = x if beta == 1.0 else np.multiply(x, beta)
         # False for nan too, which then takes the careful path and stays nan.
-        if np.maximum.reduce(scaled, initial=-np.inf) <= threshold:
+        if scaled.max(initial=-np.inf) <= threshold:
             np.exp(scaled, out)
         else:
             np.exp(np.minimum(scaled, threshold), out)
@@ -102,7 +103,7 @@ def entr(x: Array) -> Array:
     """Entropy term -x log(x): 0 at zero, -inf below.
 
     >>> entr(np.array([1.0, 0.0, -1.0]))
-    array([  -0.,    0., -inf])
+    array([ -0.,   0., -inf])
     """
     out = np.log(x)
     out *= -x
@@ -138,7 +139,7 @@ def xlogy(x: Array, y: Array) -> Array:
         out[(x == 0) & ~np.isnan(y)] = 0
         return out
 
-    return apply_pair(kernel, x, y)
+    return apply_pair(kernel, x, y, CHUNK)
 
 
 def xlog1py(x: Array, y: Array) -> Array:
@@ -154,7 +155,7 @@ def xlog1py(x: Array, y: Array) -> Array:
         out[(x == 0) & ~np.isnan(y)] = 0
         return out
 
-    return apply_pair(kernel, x, y)
+    return apply_pair(kernel, x, y, CHUNK)
 
 
 def logaddexp(x: Array, y: Array) -> Array:
@@ -171,7 +172,7 @@ def logaddexp(x: Array, y: Array) -> Array:
         out += np.maximum(x, y)
         return out
 
-    return apply_pair(kernel, x, y)
+    return apply_pair(kernel, x, y, CHUNK)
 
 
 def logaddexp2(x: Array, y: Array) -> Array:
@@ -189,7 +190,7 @@ def logaddexp2(x: Array, y: Array) -> Array:
         out += np.maximum(x, y)
         return out
 
-    return apply_pair(kernel, x, y)
+    return apply_pair(kernel, x, y, CHUNK)
 
 
 def _minus_distance(x: Array, y: Array) -> Array:

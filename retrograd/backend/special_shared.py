@@ -13,34 +13,42 @@ from numpy.typing import NDArray
 
 from retrograd.backend.quiet import quiet
 
-Array = NDArray[np.floating[Any]]
+Array = NDArray[Any]
 Kernel = Callable[[Array], Array]
 
 CHUNK = 32768  # elements: two scratch buffers of this length stay in a second-level cache
-PIECE = 8192  # elements, for kernels with many temporaries: 64 KiB each at most
+PIECE = 16384  # elements, for kernels with many temporaries
 
 
 def apply_flat(kernel: Kernel, x: Array) -> Array:
     """Run ``kernel`` on the elements of ``x`` as a flat array; the result has ``x``'s layout."""
     if x.flags.c_contiguous:
         return kernel(x.reshape(-1)).reshape(x.shape)
-    axes = sorted(range(x.ndim), key=lambda axis: -abs(x.strides[axis]))
+    axes = _memory_order(x)
     moved = x.transpose(axes)
-    result = kernel(moved.reshape(-1)).reshape(moved.shape)
-    return result.transpose(sorted(range(x.ndim), key=axes.__getitem__))
+    return kernel(moved.reshape(-1)).reshape(moved.shape).transpose(np.argsort(axes))
+
+
+def _memory_order(x: Array) -> list[int]:
+    """The axes of ``x`` from the slowest in memory to the fastest."""
+    return sorted(range(x.ndim), key=lambda axis: -abs(x.strides[axis]))
 
 
 def in_chunks(kernel: Callable[[Array, Array], None], x: Array) -> Array:
-    """Run ``kernel(source, out)`` over cache-sized pieces of ``x``."""
+    """Run ``kernel(source, out)`` over cache-sized pieces of ``x``.
+
+    A small ``x`` goes to the kernel as it is; the pieces of a large one are flat.
+    """
+    if x.size <= CHUNK:
+        out = np.empty_like(x)
+        kernel(x, out)
+        return out
 
     def run(flat: Array) -> Array:
         out = np.empty_like(flat)
-        if flat.size <= CHUNK:
-            kernel(flat, out)
-        else:
-            for start in range(0, flat.size, CHUNK):
-                stop = start + CHUNK
-                kernel(flat[start:stop], out[start:stop])
+        for start in range(0, flat.size, CHUNK):
+            stop = start + CHUNK
+            kernel(flat[start:stop], out[start:stop])
         return out
 
     return apply_flat(run, x)
@@ -66,23 +74,33 @@ def elementwise_in_float64(kernel: Kernel) -> Kernel:
     return wraps(kernel)(elementwise(in_float64))
 
 
-def apply_pair(kernel: Callable[[Array, Array], Array], x: Array, y: Array) -> Array:
+def apply_pair(
+    kernel: Callable[[Array, Array], Array], x: Array, y: Array, piece: int = PIECE
+) -> Array:
     """Broadcast two arrays, run ``kernel`` on both as flat arrays, with NumPy warnings off."""
     if x.shape != y.shape:
         x, y = np.broadcast_arrays(x, y)
+    axes = list(range(x.ndim))
+    if x.strides == y.strides and not x.flags.c_contiguous:
+        axes = _memory_order(x)
+        x, y = x.transpose(axes), y.transpose(axes)
     dtype = np.result_type(x, y)
     with quiet():
-        return _in_pieces(kernel, x.reshape(-1), y.reshape(-1), dtype=dtype).reshape(x.shape)
+        flat = _in_pieces(kernel, x.reshape(-1), y.reshape(-1), dtype=dtype, piece=piece)
+    shaped = flat.reshape(x.shape)
+    return shaped.transpose(np.argsort(axes)) if axes != sorted(axes) else shaped
 
 
-def _in_pieces(kernel: Callable[..., Array], *inputs: Array, dtype: np.dtype[Any]) -> Array:
-    """Run ``kernel`` piece by piece: its many temporaries then stay in the cache."""
+def _in_pieces(
+    kernel: Callable[..., Array], *inputs: Array, dtype: np.dtype[Any], piece: int = PIECE
+) -> Array:
+    """Run ``kernel`` piece by piece: its temporaries then stay in the cache."""
     size = inputs[0].size
-    if size <= PIECE:
+    if size <= piece:
         return kernel(*inputs).astype(dtype, copy=False)
     out = np.empty(size, dtype)
-    for start in range(0, size, PIECE):
-        stop = start + PIECE
+    for start in range(0, size, piece):
+        stop = start + piece
         out[start:stop] = kernel(*(values[start:stop] for values in inputs))
     return out
 

@@ -10,7 +10,7 @@ Entry('RG202', 'product-shapes')
 
 from __future__ import annotations
 
-from difflib import get_close_matches
+from difflib import SequenceMatcher, get_close_matches
 
 from .codes.dtype import DTYPE
 from .codes.entry import Entry, Form
@@ -45,7 +45,9 @@ def similar(code: str) -> list[str]:
     'RG101'
     """
     by_slug = {entry.slug: entry.code for entry in CATALOGUE.values()}
-    near = get_close_matches(code.upper(), CATALOGUE, n=4, cutoff=0.5)
+    ratios = {other: SequenceMatcher(None, code.upper(), other).ratio() for other in CATALOGUE}
+    near = sorted((other for other in CATALOGUE if ratios[other] > 0.6), key=lambda o: -ratios[o])
+    del near[4:]
     near += [by_slug[slug] for slug in get_close_matches(code.lower(), by_slug, n=3, cutoff=0.5)]
     near += [by_slug[slug] for slug in by_slug if len(code) > 2 and code.lower() in slug]
     return list(dict.fromkeys(near))

@@ -89,7 +89,7 @@ class RetrogradError(Exception):
         return "" if self.code is None else read_page(self.code)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        arguments = (self.public_name, raised_type(type(self)), str(self), self.report)
+        arguments = (self.public_name, raised_type(type(self)), self.args[0], self.report)
         return _rebuild, arguments, self.__dict__
 
 
@@ -165,7 +165,7 @@ class RetrogradWarning(UserWarning):
         return "" if self.code is None else read_page(self.code)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return RetrogradWarning, (str(self), self.report), self.__dict__
+        return _rebuild_warning, (str(self), self.report), self.__dict__
 
 
 RetrogradWarning.__name__ = RetrogradWarning.__qualname__ = "UserWarning"
@@ -282,6 +282,10 @@ def _rebuild(
     public_name: str, kind: type[Exception], message: str, report: Report | None
 ) -> RetrogradError:
     return _combine(_CLASSES.get(public_name, RetrogradError), kind)(message, report)
+
+
+def _rebuild_warning(message: str, report: Report | None) -> RetrogradWarning:
+    return RetrogradWarning(message, report)
 
 
 def _to_dict(error: Exception, report: Report | None) -> dict[str, Any]:

@@ -123,6 +123,27 @@ class Place:
             return dotted(self.ancestors[0].target)
         return None
 
+    def assigned_lines(self, name: str) -> tuple[int, ...]:
+        """Lines of the same function that assign to the variable, its parameters included."""
+        scope: ast.AST = self.ancestors[-1]
+        for node in self.ancestors:
+            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+                scope = node
+                break
+        lines: list[int] = []
+        waiting = list(ast.iter_child_nodes(scope))
+        while waiting:
+            node = waiting.pop()
+            if isinstance(node, _SCOPES):
+                continue
+            if isinstance(node, ast.arg) and node.arg == name:
+                lines.append(node.lineno)
+            elif isinstance(node, ast.Name | ast.Attribute) and dotted(node) == name:
+                if not isinstance(node.ctx, ast.Load):
+                    lines.append(node.lineno)
+            waiting.extend(ast.iter_child_nodes(node))
+        return tuple(sorted(lines))
+
     def belongs_to(self, name: str, first_line: int) -> bool:
         """Whether a code object of this name and first line would hold the position."""
         below: ast.AST = self.node
@@ -176,7 +197,9 @@ def find_place(file: str, position: tuple[int, int, int, int]) -> Place | None:
     best: tuple[ast.expr | ast.stmt, tuple[ast.AST, ...]] | None = None
     node: ast.AST | None = parsed.tree
     while node is not None:
-        if isinstance(node, ast.expr | ast.stmt) and _byte_end(node) == end:
+        # An expression statement has the position of its expression, which tells more.
+        is_wrapper = isinstance(node, ast.Expr)
+        if isinstance(node, ast.expr | ast.stmt) and not is_wrapper and _byte_end(node) == end:
             best = (node, tuple(reversed(path)))
             if _byte_start(node) == start:
                 break

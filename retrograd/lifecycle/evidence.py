@@ -1,8 +1,8 @@
 """From recorded facts to a reason: why is a freed node on the way of this backward pass?
 
 Nodes and backward calls draw their numbers from one counter, so "made before that call" is a
-comparison. F is the freed node that stopped the pass, C the first consumer on the way to it that the
-freeing call did not walk, B the walked value that C takes:
+comparison. F is the freed node that stopped the pass, C the first consumer on the way to it that
+the freeing call did not walk, B the walked value that C takes:
 
 | evidence                                              | reason                |
 | ----------------------------------------------------- | --------------------- |
@@ -18,6 +18,7 @@ Where two rows hold at once, the loop around the call decides; without one the r
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from types import CodeType
@@ -109,6 +110,7 @@ class FreedEvidence:
     root: NodeFacts | None = None
     consumer_also_takes_fresh: bool = False
     is_running_total: bool = False
+    detaching_starves: bool = False
 
 
 def site_of(thing: NodeFacts | CallFacts | VersionFacts | CutFacts) -> CallSite:
@@ -119,6 +121,37 @@ def site_of(thing: NodeFacts | CallFacts | VersionFacts | CutFacts) -> CallSite:
 def reached_site(node: NodeFacts) -> CallSite:
     """The site of the consumer through which the freeing call came to the node."""
     return CallSite(node.reached_code, node.reached_lasti)
+
+
+def result_name(node: NodeFacts | None) -> str | None:
+    """The variable that the node's result was assigned to."""
+    return None if node is None else site_of(node).result_name()
+
+
+def operand_name(value: NodeFacts, consumer: NodeFacts | None) -> str | None:
+    """The variable through which an older value came into the consumer's line.
+
+    A value that was made earlier can enter an expression only through a variable in it: the operand
+    at its place, the variable it was assigned to, or the only one there is.
+    """
+    made_as = result_name(value)
+    if consumer is None:
+        return made_as
+    place = site_of(consumer).place
+    if place is None:
+        return made_as
+    edges = list(consumer.edges)
+    node = place.node
+    if isinstance(node, ast.BinOp) and len(edges) == 2 and None not in edges:
+        index = [position for position, edge in enumerate(edges) if edge is value]
+        if len(index) == 1:
+            operand = place.source((node.left, node.right)[index[0]])
+            if operand in place.names():
+                return operand
+    names = place.names()
+    if made_as in names:
+        return made_as
+    return names[0] if len(names) == 1 else None
 
 
 def freed_evidence(
@@ -141,6 +174,7 @@ class _Graph:
 
     def __init__(self, freed: NodeFacts, roots: Sequence[NodeFacts]) -> None:
         self.freed = freed
+        self.roots = roots
         self.nodes: dict[int, NodeFacts] = {id(root): root for root in roots}
         consumers: dict[int, list[NodeFacts]] = {}
         waiting = list(self.nodes.values())
@@ -189,6 +223,25 @@ class _Graph:
                     return True
         return False
 
+    def starves_without(self, value: NodeFacts) -> bool:
+        """Whether detaching the value would leave no leaf that this pass could train."""
+        seen = {id(value)}
+        waiting = [node for node in self.roots if node is not value]
+        while waiting:
+            node = waiting.pop()
+            if is_leaf(node):
+                return False
+            for child in node.edges:
+                if child is not None and id(child) not in seen:
+                    seen.add(id(child))
+                    waiting.append(child)
+        return any(is_leaf(node) for node in self.nodes.values())
+
+
+def is_leaf(node: NodeFacts) -> bool:
+    """Whether the node is where a leaf collects its gradient."""
+    return node.name().endswith("AccumulateGrad")
+
 
 def _same_root(
     graph: _Graph, freeing: CallFacts, roots: Sequence[NodeFacts]
@@ -218,8 +271,9 @@ def _boundary(
     aged = [(b, c) for b, c in graph.pairs() if b.sequence < since < c.sequence]
     if aged and repeated:
         state, state_user = _newest(aged)
-        if graph.ran_again((state,), since):
-            return _carried_state(graph, since, state, state_user, freeing)
+        rolled_on = reached_site(carried) == site_of(state_user)
+        if rolled_on or graph.ran_again((state,), since):
+            return _carried_state(graph, since, carried, user, freeing)
     return FreedEvidence("shared-trunk", carried, user)
 
 
@@ -233,15 +287,16 @@ def _across_calls(
 ) -> FreedEvidence:
     ran_again = graph.ran_again((carried, graph.freed), since)
     same_door = reached_site(carried) == site_of(user)
-    in_loop = _made_in_loop(carried, call) if repeated else None
+    in_loop = _made_in_loop(carried, user, call) if repeated else None
+    starves = graph.starves_without(carried)
     if in_loop is False and (same_door or not ran_again):
-        return FreedEvidence("built-outside-loop", carried, user)
+        return FreedEvidence("built-outside-loop", carried, user, detaching_starves=starves)
     if ran_again and same_door and in_loop is None:
-        return FreedEvidence(None, carried, user)
+        return FreedEvidence(None, carried, user, detaching_starves=starves)
     if ran_again:
         return _carried_state(graph, since, carried, user, graph.freed.freed)
     if same_door:
-        return FreedEvidence("built-outside-loop", carried, user)
+        return FreedEvidence("built-outside-loop", carried, user, detaching_starves=starves)
     return FreedEvidence("one-result-two-losses", carried, user)
 
 
@@ -254,6 +309,7 @@ def _carried_state(
         user,
         consumer_also_takes_fresh=graph.takes_fresh(carried, user, since),
         is_running_total=carried.sequence in freeing.roots,
+        detaching_starves=graph.starves_without(carried),
     )
 
 
@@ -262,9 +318,17 @@ def _newest(pairs: Sequence[tuple[NodeFacts, NodeFacts]]) -> tuple[NodeFacts, No
     return max(pairs, key=lambda pair: (pair[0].sequence, -pair[1].sequence))
 
 
-def _made_in_loop(node: NodeFacts, call: CallFacts) -> bool | None:
-    """Whether the node's line lies in the loop around the call; None if that cannot be told."""
-    if node.code is None or node.code is not call.code:
+def _made_in_loop(value: NodeFacts, user: NodeFacts, call: CallFacts) -> bool | None:
+    """Whether the value was made in the loop around the call; None if that cannot be told."""
+    loop = site_of(call).loop()
+    if loop is None or call.code is None:
         return None
-    loop, line = site_of(call).loop(), site_of(node).line
-    return None if loop is None or line is None else line in loop
+    if value.code is call.code:
+        line = site_of(value).line
+        return None if line is None else line in loop
+    # Made by a function: then the variable that brought it here was assigned inside or outside.
+    name, place = operand_name(value, user), site_of(user).place
+    if name is None or place is None or user.code is not call.code:
+        return None
+    inside = {line in loop for line in place.assigned_lines(name)}
+    return inside.pop() if len(inside) == 1 else None

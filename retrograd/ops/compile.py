@@ -25,7 +25,7 @@ from retrograd.autograd.views import ViewStep, bump, edge_of, link_view, refresh
 from retrograd.backend import kernels
 from retrograd.backend.quiet import QUIET, enter_quiet, leave_quiet
 from retrograd.lifecycle import site
-from retrograd.ops.dispatch import dispatch, dispatch_inplace, dispatch_out
+from retrograd.ops.dispatch import broadcast_error, dispatch, dispatch_inplace, dispatch_out
 from retrograd.ops.registry import RAW, RECORDED, Op
 from retrograd.tensor import Tensor, VersionCell, wrap
 
@@ -41,6 +41,7 @@ _KERNELS: dict[str, Any] = {
 }
 
 HOT.update(
+    Node=Node,
     Tensor=Tensor,
     Parameter=Tensor,  # nn.parameter replaces it by its class
     VersionCell=VersionCell,
@@ -64,6 +65,7 @@ HOT.update(
     link_view=link_view,
     ViewStep=ViewStep,
     bump=bump,
+    broadcast_error=broadcast_error,
     dispatch=dispatch,
     dispatch_inplace=dispatch_inplace,
     dispatch_out=dispatch_out,
@@ -92,7 +94,7 @@ def compile_op(op: Op) -> None:
     if op.ufunc is not None and not op.option_names:
         op.raw = HOT[f"forward_{key}"]  # rules on arrays take the short way too
     op.node_class, op.complex_class, op.half_class = _node_classes(op)
-    HOT[f"NODE_{key}"] = op.node_class
+    HOT[f"run_{key}"] = op.node_class.run_raw
     op.function = _function(op, op.name, _signature(op), _call_arguments(op), public=True)
     op.function.__doc__ = op.doc
     if op.inplace_name:
@@ -239,13 +241,18 @@ def _function(
             for index, p in enumerate(op.parameters):
                 if p.kind == "option":
                     put(f"    {p.name} = default_{op.name}_{index}")
+    operands = "".join(f"_x{i}, " for i in range(len(op.tensor_names)))
+    explain = f"raise broadcast_error(({operands}), _error) from None"
     if op.ufunc in _KERNELS:
-        put(f"    _r = forward_{op.name}({call})")
+        put(f"    try: _r = forward_{op.name}({call})")
+        put(f"    except ValueError as _error: {explain}")
     elif op.view is not None:
         put(f"    _r = forward_{op.name}({call})")
     else:
         put("    _token = enter_quiet(QUIET)")
         put(f"    try: _r = forward_{op.name}({call})")
+        if op.promote and len(op.tensor_names) > 1:
+            put(f"    except ValueError as _error: {explain}")
         put("    finally: leave_quiet(_token)")
         put("    if type(_r) is not ndarray: _r = asarray(_r)")
     if op.ufunc is None:
@@ -301,7 +308,7 @@ def _saves_output(op: Op) -> bool:
 
 
 def _node_lines(op: Op, put: Callable[[str], None], flags: dict[str, str], operator: bool) -> None:
-    put(f"        _n = new(NODE_{op.name}); _n.sequence = next_sequence(); _n.extra = None")
+    put(f"        _n = new(Node); _n.run = run_{op.name}; _n.sequence = next_sequence(); _n.extra = None; _n.visit = 0")
     put("        _n.shape = _r.shape; _n.dtype = _dtype")
     if site.sites_enabled:
         put("        _f = getframe(1); _c = _f.f_code")
@@ -431,9 +438,17 @@ def _node_classes(op: Op) -> tuple[type[Node], type[Node], type[Node]]:
     base: type[Node] = type(
         op.node_name,
         (Node,),
-        {**space, "run_raw": raw, "run_recorded": recorded, "release": _release_function(op)},
+        {
+            **space,
+            **saved.saved_properties(op),
+            "run_raw": raw,
+            "run_recorded": recorded,
+            "release": _release_function(op),
+        },
     )
+    raw.form = base  # type: ignore[attr-defined]
     halves: type[Node] = type(op.node_name, (base,), {**space, "run_raw": half})
+    half.form = halves  # type: ignore[attr-defined]
     if not op.holomorphic:
         return base, base, halves
 
@@ -450,6 +465,7 @@ def _node_classes(op: Op) -> tuple[type[Node], type[Node], type[Node]]:
         (base,),
         {**space, "run_raw": run_complex, "run_recorded": run_complex_recorded},
     )
+    run_complex.form = conjugated  # type: ignore[attr-defined]
     return base, conjugated, halves
 
 

@@ -7,10 +7,12 @@ from typing import Any
 import numpy as np
 
 from retrograd import dtypes
-from retrograd.ops.kinds import Array, Operand
-from retrograd.ops.registry import composite, op
+from retrograd.memory import in_format
+from retrograd.ops import errors
+from retrograd.ops.kinds import Array
+from retrograd.ops.registry import OPS, RECORDED, composite, op
 from retrograd.size import memory_format, preserve_format
-from retrograd.tensor import Tensor
+from retrograd.tensor import Tensor, wrap
 from retrograd.testing.samples import Sample, T
 
 
@@ -20,21 +22,41 @@ def clone(xp: Any, input: Array) -> Array:
     return input.copy(order="K")
 
 
+@op(input=lambda m, g: g, half="move", node_name="CloneBackward0")
+def _clone_as(xp: Any, input: Array, order: memory_format) -> Array:
+    return in_format(input, order)
+
+
 @composite(name="clone", samples=lambda: [Sample(T(3, 4)), Sample(T())])
 def _clone(input: Tensor, *, memory_format: memory_format | None = None) -> Tensor:
-    """A copy of the elements that stays in the graph."""
-    from retrograd.ops.registry import RECORDED
+    """A copy of the elements that stays in the graph.
 
-    if memory_format in (None, preserve_format):
+    >>> import retrograd as torch
+    >>> x = torch.ones(2, requires_grad=True)
+    >>> x.clone()
+    tensor([1., 1.], grad_fn=<CloneBackward0>)
+    """
+    if memory_format is None or memory_format is preserve_format:
         result: Tensor = RECORDED.clone(input)
     else:
-        result = RECORDED._contiguous_copy(input)
+        result = RECORDED._clone_as(input, memory_format)
     return result
 
 
-@op(input=lambda m, g: g, half="move", node_name="CloneBackward0")
-def _contiguous_copy(xp: Any, input: Array) -> Array:
-    return xp.array(input, order="C")
+# --------------------------------------------------------------------------------------- dtypes
+
+
+def cast_array(array: Array, dtype: Any) -> Array:
+    """A fresh array in another dtype, by PyTorch's rules where C leaves the result open.
+
+    A real target takes the real part; uint8 the low bits of the whole number.
+    """
+    source = array.dtype.kind
+    if source == "c" and dtype.kind != "c" and dtype is not dtypes.B8:
+        array = array.real
+    if dtype is dtypes.U8 and source not in "biu":
+        array = array.astype(dtypes.I64)
+    return array.astype(dtype)
 
 
 @op(
@@ -44,26 +66,36 @@ def _contiguous_copy(xp: Any, input: Array) -> Array:
     node_name="ToCopyBackward0",
     fast=False,
 )
-def _to_dtype(xp: Any, input: Array, dtype: Any) -> Array:
-    """The elements in another dtype (a NumPy dtype); a real target takes the real part."""
-    if input.dtype.kind == "c" and dtype not in dtypes.COMPLEX_TYPES:
-        input = input.real
-    return input.astype(dtype)
+def _to_dtype(xp: Any, input: Array, dtype: Any, order: Any = None) -> Array:
+    """The elements in another dtype (a NumPy dtype) and, if asked, another memory format."""
+    result = cast_array(input, dtype)
+    return result if order is None else in_format(result, order)
+
+
+# -------------------------------------------------------------------------------------- writing
 
 
 @op(
     input=lambda m, g: m.zeros_like(g),
-    src=lambda m, g, src_shape: g,
+    src=lambda m, g: g,
     half="move",
-    inplace="copy_",
+    inplace="_copy_",
     node_name="CopyBackwards",
 )
-def _copy(xp: Any, input: Array, src: Operand) -> Array:
+def _copy(xp: Any, input: Array, src: Array) -> Array:
     """`src` in the shape and dtype of `input`."""
-    source = np.asarray(src)
-    if source.dtype.kind == "c" and input.dtype not in dtypes.COMPLEX_TYPES:
-        source = source.real
-    return xp.array(xp.broadcast_to(source.astype(input.dtype), input.shape))
+    return xp.array(xp.broadcast_to(cast_array(src, input.dtype), input.shape))
+
+
+@composite(name="copy_", namespace=None, methods=("copy_",))
+def _copy_(self: Tensor, other: Any, non_blocking: bool = False) -> Tensor:
+    """Write the elements of `other`, broadcast and converted, into this tensor."""
+    if isinstance(other, (bool, int, float, complex)):
+        other = wrap(np.asarray(other))
+    elif not isinstance(other, Tensor):
+        raise errors.argument_type("copy_", "other", 1, "Tensor", other)
+    result: Tensor = OPS["_copy"].inplace_function(self, other)  # type: ignore[misc]
+    return result
 
 
 @op(input=lambda m, g: m.zeros_like(g), half="move", inplace="zero_", node_name="ZeroBackward0")

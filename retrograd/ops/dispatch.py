@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from retrograd import dtypes
-from retrograd.autograd.node import Node
+from retrograd.autograd.node import Node, plain_node
 from retrograd.autograd.state import STATE, Cut
 from retrograd.autograd.views import (
     ViewStep,
@@ -130,12 +130,50 @@ def _forward(
 ) -> tuple[list[Array], dtypes.dtype | None]:
     """Run the kernel; the second result is the half type when float32 stood in for it."""
     half: dtypes.dtype | None = None
+    if op.check is not None:
+        positional, keywords = _arguments(op, args, arrays)
+        op.check(*positional, **keywords)
     if op.promote:
         arrays = promote_arrays(op, arrays)
     if op.half == "compute":
         half = _half_of(arrays)
         if half is not None:
             arrays = [_widen(array) for array in arrays]
+    positional, keywords = _arguments(op, args, arrays)
+    with quiet():
+        try:
+            result = op.kernel(np, *positional, **keywords)
+        except ValueError as error:
+            if not op.promote:
+                raise
+            raise broadcast_error(arrays, error) from None
+    results = [result] if op.outputs == 1 else list(result)
+    for index, array in enumerate(results):
+        if type(array) is not np.ndarray:
+            results[index] = array = np.asarray(array)
+        if half is not None and array.dtype is dtypes.F32:
+            results[index] = array.astype(half.numpy)
+    return results, half
+
+
+def broadcast_error(operands: Sequence[Any], error: ValueError) -> Exception:
+    """PyTorch's error for operands that do not broadcast; any other ValueError as it is."""
+    if "broadcast" not in str(error):
+        return error
+    shapes = [x.shape for x in operands if isinstance(x, np.ndarray)]
+    together: tuple[int, ...] = ()
+    for shape in shapes:
+        try:
+            together = np.broadcast_shapes(together, shape)
+        except ValueError:
+            return errors.broadcast(together, shape)
+    return error
+
+
+def _arguments(
+    op: Op, args: tuple[Any, ...], arrays: list[Any]
+) -> tuple[list[Any], dict[str, Any]]:
+    """The call's arguments with arrays in place of tensors, as the kernel takes them."""
     values = iter(arrays)
     positional: list[Any] = []
     keywords: dict[str, Any] = {}
@@ -145,15 +183,7 @@ def _forward(
             keywords[parameter.name] = found
         else:
             positional.append(found)
-    with quiet():
-        result = op.kernel(np, *positional, **keywords)
-    results = [result] if op.outputs == 1 else list(result)
-    for index, array in enumerate(results):
-        if type(array) is not np.ndarray:
-            results[index] = array = np.asarray(array)
-        if half is not None and array.dtype is dtypes.F32:
-            results[index] = array.astype(half.numpy)
-    return results, half
+    return positional, keywords
 
 
 def promote_arrays(op: Op, arrays: list[Any]) -> list[Any]:
@@ -257,11 +287,12 @@ def make_node(
     """A node with edges and save list, laid out as the generated code lays it out."""
     arrays = [t._array for t in tensors if isinstance(t, Tensor)] + [o._array for o in outputs]
     if half is not None:
-        node: Node = op.half_class()
+        form = op.half_class
     elif any(array.dtype in dtypes.COMPLEX_TYPES for array in arrays):
-        node = op.complex_class()
+        form = op.complex_class
     else:
-        node = op.node_class()
+        form = op.node_class
+    node = plain_node(form)
     node.code, node.lasti = user_site(2)
     if op.outputs == 1:
         node.shape, node.dtype = outputs[0]._array.shape, outputs[0]._array.dtype

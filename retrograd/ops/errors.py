@@ -70,3 +70,23 @@ def broadcast(a: Sequence[int], b: Sequence[int]) -> Exception:
 def unsupported(what: str) -> Exception:
     """Something PyTorch has and this library does not (yet): says so by name."""
     return NotImplementedError(f"retrograd does not support {what}")
+
+
+def not_implemented_for(kernel: str, numpy_type: Any) -> Exception:
+    """A dtype that PyTorch's kernel of this name does not take."""
+    found = dtypes.from_numpy_dtype(numpy_type)
+    return NotImplementedError(f"\"{kernel}\" not implemented for '{found.type_name}'")
+
+
+def no_derivative(name: str) -> Exception:
+    """A backward pass through an op that PyTorch cannot differentiate either."""
+    return RuntimeError(f"derivative for {name} is not implemented")
+
+
+def invalid_combination(function: str, values: Sequence[Any]) -> Exception:
+    """Arguments that fit none of a function's overloads."""
+    given = ", ".join(type_name(value) for value in values)
+    return TypeError(
+        f"{function}() received an invalid combination of arguments - got ({given}), but expected "
+        "one of:"
+    )

@@ -1,38 +1,152 @@
-"""Reductions: sum, mean, max, variance, norms and their relatives."""
+"""Reductions that combine every element: sum, mean, prod, logsumexp, all, any."""
 
 from __future__ import annotations
 
+import builtins
+import math
 from typing import Any
 
 import numpy as np
 
-from retrograd.ops.kinds import Array, restore_dims, wrap_dims
-from retrograd.ops.registry import composite, op
-from retrograd.testing import samples
+from retrograd import dtypes
+from retrograd.backend import kernels
+from retrograd.ops import errors
+from retrograd.ops.kinds import Array, restore_dims, wrap_dim, wrap_dims
+from retrograd.ops.registry import RAW, RECORDED, composite, op
 from retrograd.tensor import Tensor
+from retrograd.testing import samples
+from retrograd.testing.samples import COMPLEX, FLOATS, HALVES, Sample, T
+
+nan, inf = math.nan, math.inf
+
+# ------------------------------------------------------------------------------------- helpers
+
+
+def cast_summands(input: Array, dtype: Any) -> Array:
+    """Elements in the dtype that a sum or product of them has: integers add up in int64."""
+    if dtype is None:
+        integral = input.dtype.kind in "biu" and input.dtype is not dtypes.I64
+        return input.astype(np.int64) if integral else input
+    if input.dtype.kind == "c" and not dtype.is_complex:
+        input = input.real
+    cast = input.astype(dtype.numpy)
+    return cast.astype(np.float32) if dtype.numpy in dtypes.HALF_TYPES else cast
+
+
+def cast_total(total: Any, dtype: Any) -> Any:
+    """Half precision was added up in float32: round the result."""
+    return total.astype(dtype.numpy) if dtype is not None else total
+
+
+def check_keepdim(function: str, keepdim: Any) -> None:
+    """``x.sum(0, 1)`` is a mistake for ``x.sum((0, 1))``: keepdim must be a bool."""
+    if keepdim is not False and keepdim is not True and not isinstance(keepdim, np.bool_):
+        raise errors.argument_type(function, "keepdim", 2, "bool", keepdim)
+
+
+def count_along(shape: tuple[int, ...], dim: Any) -> int:
+    """How many elements a reduction over `dim` combines."""
+    return math.prod(shape[d] for d in wrap_dims(dim, len(shape))) if shape else 1
+
+
+def has_zeros(value: Any) -> bool:
+    """Whether an array or Tensor holds a zero: products then need another formula."""
+    array = value._array if isinstance(value, Tensor) else value
+    return not np.all(array)
+
+
+def spread(m: Any, g: Any, shape: tuple[int, ...]) -> Any:
+    """A 0-d gradient at every place: filled in at once on arrays, an expanded view on Tensors."""
+    return kernels.filled(shape, g, g.dtype) if m is RAW else m.expand(g, shape)
+
+
+# ----------------------------------------------------------------------------------------- sum
+
+
+@op(
+    input=lambda m, g, input_shape: spread(m, g, input_shape),
+    node_name="SumBackward0",
+)
+def _sum_all(xp: Any, input: Array, dtype: Any = None) -> Array:
+    return cast_total(kernels.sum_all(cast_summands(input, dtype)), dtype)
 
 
 @op(
     input=lambda m, g, input_shape, dim, keepdim: m.expand(
         restore_dims(m, g, input_shape, dim, keepdim), input_shape
     ),
+    node_name="SumBackward1",
     out=True,
-    samples=samples.reduction(),
+    namespace=None,
+    methods=(),
 )
 def sum(
     xp: Any, input: Array, dim: Any = None, keepdim: bool = False, *, dtype: Any = None
 ) -> Array:
-    """Sum of all elements, or along dimensions."""
+    """Sum along dimensions."""
     axes = wrap_dims(dim, input.ndim)
-    if dtype is not None:
-        input = input.astype(dtype.numpy)
-    elif input.dtype.kind in "biu":
-        input = input.astype(np.int64)
-    return xp.add.reduce(input, axis=axes, keepdims=keepdim)
+    total = xp.add.reduce(cast_summands(input, dtype), axis=axes, keepdims=keepdim)
+    return cast_total(total, dtype)
+
+
+def _sum_samples() -> list[Sample]:
+    more = [Sample(T(3, 4), dtypes=COMPLEX), Sample(T(3, 4), 0, True, dtypes=COMPLEX)]
+    more += [Sample(T(2, 0, 3)), Sample(T(2, 0, 3), 1), Sample(T(2, 0, 3), (0, 2))]
+    more += [Sample(T(3, 4), ()), Sample(T(3, 4), [0, 1], True), Sample(T(), 0), Sample(T(), -1)]
+    more += [Sample(T(3, 4), axis=1, keepdims=True), Sample(T(3, 4), None, True)]
+    more += [Sample(T(3, 4, dtype=name), grad=False) for name in ("bool", "uint8", "int32")]
+    more += [Sample(T(3, 4, dtype=name), 0, grad=False) for name in ("bool", "uint8", "int8")]
+    more += [Sample(T(3), dtype=f"dtype:{d}") for d in ("float64", "float16", "int32")]
+    more += [Sample(T(2, 3), 1, dtype=f"dtype:{d}") for d in ("float64", "bfloat16")]
+    more += [Sample(T(values=[1.0, nan, inf])), Sample(T(values=[[-inf, inf], [1, 2]]), 0)]
+    more += [Sample(T(3, 4), 2), Sample(T(3, 4), (0, 0)), Sample(T(3, 4), (0, -2))]
+    more += [Sample(T(), 1), Sample(T(3, 4), 0, 1), Sample(T(3, 4), "x"), Sample(T(3), 0.5)]
+    return more
+
+
+@composite(name="sum", samples=lambda: samples.reduction()() + _sum_samples())
+def _sum(
+    input: Tensor,
+    dim: Any = None,
+    keepdim: bool = False,
+    *,
+    dtype: Any = None,
+    out: Tensor | None = None,
+    axis: Any = None,
+    keepdims: bool = False,
+) -> Tensor:
+    """The sum of all elements, or along one or several dimensions.
+
+    >>> import retrograd as torch
+    >>> torch.tensor([[1.0, 2.0], [3.0, 4.0]]).sum(1)
+    tensor([3., 7.])
+    """
+    result: Tensor
+    if dim is None and axis is None and not keepdim and not keepdims and out is None:
+        result = RECORDED._sum_all(input, dtypes.as_dtype(dtype, "sum"))
+        return result
+    dim = checked_dims("sum", dim if axis is None else axis, keepdim)
+    dtype = dtypes.as_dtype(dtype, "sum")
+    if dtype is None and out is not None:
+        dtype = out.dtype
+    result = RECORDED.sum(input, dim, bool(keepdim or keepdims), dtype=dtype, out=out)
+    return result
+
+
+def checked_dims(function: str, dim: Any, keepdim: Any = False) -> Any:
+    """A ``dim=`` argument: None, an int or a tuple of ints; TypeError for anything else."""
+    check_keepdim(function, keepdim)
+    if dim is None or type(dim) is int:
+        return dim
+    try:
+        return tuple(d.__index__() for d in dim) if hasattr(dim, "__iter__") else dim.__index__()
+    except (AttributeError, TypeError):
+        raise errors.argument_type(function, "dim", 1, "tuple of ints", dim) from None
 
 
 @op(
     input=lambda m, g, input_shape: m.expand(g, input_shape),
+    node_name="SumBackward1",
     namespace=None,
     methods=(),
 )
@@ -45,15 +159,357 @@ def sum_to_size(xp: Any, input: Array, size: tuple[int, ...]) -> Array:
     return xp.add.reduce(input, axis=axes, keepdims=True) if axes else xp.array(input)
 
 
-@composite(name="sum_to_size", namespace=None, methods=("sum_to_size",))
+@composite(
+    name="sum_to_size",
+    namespace=None,
+    methods=("sum_to_size",),
+    samples=lambda: [
+        *(Sample(T(2, 3, 4), *size) for size in ((2, 1, 4), (1, 1), (4,), (2, 3, 4), ())),
+        *(Sample(T(2, 3), (1, 3)), Sample(T(2, 3), 5), Sample(T(3), 2, 3)),
+    ],
+)
 def _sum_to_size(self: Tensor, *size: Any) -> Tensor:
     """Sum the tensor down to `size`, the inverse of broadcasting."""
-    from retrograd.ops.registry import RECORDED
-
     wanted = tuple(size[0]) if len(size) == 1 and not isinstance(size[0], int) else size
-    if self._array.shape == wanted:
+    wanted = tuple(int(n) for n in wanted)
+    shape = self._array.shape
+    if shape == wanted:
         return self
-    result: Tensor = RECORDED.sum_to_size(self, tuple(int(n) for n in wanted))
+    pairs = zip(reversed(wanted), reversed(shape), strict=False)
+    if len(wanted) > len(shape) or builtins.any(n not in (1, have) for n, have in pairs):
+        raise RuntimeError(
+            f"size {{{list(wanted)}}} is not expandable to size {{{list(shape)}}}."
+        )
+    result: Tensor = RECORDED.sum_to_size(self, wanted)
     return result
 
 
+@op(
+    input=lambda m, g, input, dim, keepdim: m.mul(
+        m.expand(restore_dims(m, g, input.shape, dim, keepdim), input.shape),
+        m.logical_not(m.isnan(input)),
+    ),
+    out=True,
+    samples=lambda: [
+        *samples.reduction()(),
+        *(Sample(T(values=[[1.0, nan], [nan, nan]]), *dim) for dim in ((), (0,), (1, True))),
+        *(Sample(T(3, dtype=name), grad=False) for name in ("int64", "bool", "uint8")),
+        Sample(T(values=[1.0, nan]), dtype="dtype:float64"),
+        Sample(T(2, dtype="complex64"), grad=False),
+    ],
+    fast=False,
+)
+def nansum(
+    xp: Any, input: Array, dim: Any = None, keepdim: bool = False, *, dtype: Any = None
+) -> Array:
+    """Sum that counts nan as zero."""
+    if input.dtype.kind == "c":
+        raise RuntimeError("nansum on CPU does not support complex inputs")
+    axes = wrap_dims(dim, input.ndim)
+    if input.dtype.kind not in "biu":
+        input = xp.where(xp.isnan(input), input.dtype.type(0), input)
+    total = xp.add.reduce(cast_summands(input, dtype), axis=axes, keepdims=keepdim)
+    return cast_total(total, dtype)
+
+
+# ---------------------------------------------------------------------------------------- mean
+
+
+def _spread_mean(m: Any, g: Any, shape: tuple[int, ...], dim: Any, keepdim: bool) -> Any:
+    """The gradient of a mean: on arrays the small one is divided, then repeated."""
+    count = count_along(shape, dim)
+    restored = restore_dims(m, g, shape, dim, keepdim)
+    if m is RAW:
+        return m.expand(m.div(restored, count), shape)
+    return m.div(m.expand(restored, shape), count)
+
+
+def _check_mean(xp: Any, input: Array, *options: Any, dtype: Any = None) -> None:
+    found = dtypes.from_numpy_dtype(input.dtype) if dtype is None else dtype
+    if found.category < dtypes.FLOAT:
+        kind = "Input" if dtype is None else "Optional"
+        raise RuntimeError(
+            f"mean(): could not infer output dtype. {kind} dtype must be either a floating point "
+            f"or complex dtype. Got: {found.type_name}"
+        )
+
+
+@op(
+    input=lambda m, g, input_shape: (
+        spread(m, m.div(g, math.prod(input_shape)), input_shape)
+        if m is RAW
+        else m.div(m.expand(g, input_shape), math.prod(input_shape))
+    ),
+    node_name="MeanBackward0",
+)
+def _mean_all(xp: Any, input: Array, dtype: Any = None) -> Array:
+    _check_mean(xp, input, dtype=dtype)
+    total = kernels.sum_all(cast_summands(input, dtype))
+    return cast_total(xp.divide(total, input.size), dtype)
+
+
+@op(
+    input=lambda m, g, input_shape, dim, keepdim: _spread_mean(m, g, input_shape, dim, keepdim),
+    node_name="MeanBackward1",
+    out=True,
+    namespace=None,
+    methods=(),
+)
+def mean(
+    xp: Any, input: Array, dim: Any = None, keepdim: bool = False, *, dtype: Any = None
+) -> Array:
+    """Arithmetic mean along dimensions."""
+    _check_mean(xp, input, dtype=dtype)
+    axes = wrap_dims(dim, input.ndim)
+    total = xp.add.reduce(cast_summands(input, dtype), axis=axes, keepdims=keepdim)
+    return cast_total(xp.divide(total, count_along(input.shape, dim)), dtype)
+
+
+def _mean_samples() -> list[Sample]:
+    more = [Sample(T(3, 4), dtypes=COMPLEX), Sample(T(3, 4), 0, True, dtypes=COMPLEX)]
+    more += [Sample(T(2, 0, 3)), Sample(T(2, 0, 3), 1), Sample(T(2, 0, 3), (0, 2))]
+    more += [Sample(T(3, 4), ()), Sample(T(), 0), Sample(T(3, 4), axis=1, keepdims=True)]
+    more += [Sample(T(3, 4, dtype=name), grad=False) for name in ("bool", "uint8", "int64")]
+    more += [Sample(T(3, 4, dtype="int64"), 0, grad=False, dtype="dtype:float32")]
+    more += [Sample(T(3), dtype=f"dtype:{d}") for d in ("float64", "float16", "int32")]
+    more += [Sample(T(3, 4), 2), Sample(T(3, 4), (0, 0)), Sample(T(3), 0, 1), Sample(T(3), "x")]
+    return more
+
+
+@composite(name="mean", samples=lambda: samples.reduction()() + _mean_samples())
+def _mean(
+    input: Tensor,
+    dim: Any = None,
+    keepdim: bool = False,
+    *,
+    dtype: Any = None,
+    out: Tensor | None = None,
+    axis: Any = None,
+    keepdims: bool = False,
+) -> Tensor:
+    """The arithmetic mean of all elements, or along one or several dimensions.
+
+    >>> import retrograd as torch
+    >>> torch.tensor([[1.0, 2.0], [3.0, 4.0]]).mean(0)
+    tensor([2., 3.])
+    """
+    result: Tensor
+    if dim is None and axis is None and not keepdim and not keepdims and out is None:
+        result = RECORDED._mean_all(input, dtypes.as_dtype(dtype, "mean"))
+        return result
+    dim = checked_dims("mean", dim if axis is None else axis, keepdim)
+    dtype = dtypes.as_dtype(dtype, "mean")
+    result = RECORDED.mean(input, dim, bool(keepdim or keepdims), dtype=dtype, out=out)
+    return result
+
+
+@composite(
+    name="nanmean",
+    samples=lambda: [
+        *samples.reduction()(),
+        *(Sample(T(values=[[1.0, nan], [nan, nan]]), *dim) for dim in ((), (0,), (1, True))),
+        Sample(T(3, dtype="int64"), grad=False),
+    ],
+)
+def nanmean(
+    input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: Any = None
+) -> Tensor:
+    """The mean of the elements that are not nan."""
+    if input.dtype.category < dtypes.FLOAT:
+        raise RuntimeError(
+            "nanmean(): expected input to have floating point or complex dtype but got "
+            f"{input.dtype.type_name}"
+        )
+    count = RECORDED.sum(RECORDED.logical_not(RECORDED.isnan(input.detach())), dim, keepdim)
+    result: Tensor = RECORDED.div(RECORDED.nansum(input, dim, keepdim, dtype=dtype), count)
+    return result
+
+
+# ---------------------------------------------------------------------------------------- prod
+
+
+def product_of_others(m: Any, input: Any, dim: int) -> Any:
+    """At each place, the product of all other elements along `dim`, without a division."""
+    count = input.shape[dim]
+    ones = m.ones_like(m.narrow(input, dim, 0, 1))
+    if count == 1:
+        return ones
+    before = m.cat([ones, m.narrow(input, dim, 0, count - 1)], dim)
+    after = m.cat([ones, m.flip(m.narrow(input, dim, 1, count - 1), (dim,))], dim)
+    return m.mul(m.cumprod(before, dim), m.flip(m.cumprod(after, dim), (dim,)))
+
+
+def _product_gradient(m: Any, g: Any, input: Any, out: Any) -> Any:
+    if not input.shape:
+        return g
+    if not has_zeros(input):
+        return m.mul(g, m.div(out, input))
+    flat = m.reshape(input, (math.prod(input.shape),))
+    return m.mul(g, m.reshape(product_of_others(m, flat, 0), tuple(input.shape)))
+
+
+def _product_gradient_along(
+    m: Any, g: Any, input: Any, out: Any, dim: int, keepdim: bool
+) -> Any:
+    if not input.shape:
+        return g
+    g = restore_dims(m, g, input.shape, dim, keepdim)
+    if not has_zeros(input):
+        return m.mul(g, m.div(restore_dims(m, out, input.shape, dim, keepdim), input))
+    return m.mul(g, product_of_others(m, input, wrap_dim(dim, len(input.shape))))
+
+
+@op(
+    input=lambda m, g, input, out: _product_gradient(m, g, input, out),
+    node_name="ProdBackward0",
+)
+def _prod_all(xp: Any, input: Array, dtype: Any = None) -> Array:
+    total = xp.multiply.reduce(cast_summands(input, dtype), axis=None)
+    return cast_total(total, dtype)
+
+
+@op(
+    input=lambda m, g, input, out, dim, keepdim: _product_gradient_along(
+        m, g, input, out, dim, keepdim
+    ),
+    node_name="ProdBackward1",
+    out=True,
+    namespace=None,
+    methods=(),
+)
+def prod(
+    xp: Any, input: Array, dim: int = 0, keepdim: bool = False, *, dtype: Any = None
+) -> Array:
+    """Product along a dimension."""
+    axes = wrap_dims(dim, input.ndim)
+    total = xp.multiply.reduce(cast_summands(input, dtype), axis=axes, keepdims=keepdim)
+    return cast_total(total, dtype)
+
+
+def _prod_samples() -> list[Sample]:
+    zeros = [[1.0, 2.0, 3.0], [0.0, 4.0, 5.0], [0.0, -1.0, 0.0]]
+    more = [Sample(T(values=zeros), 1), Sample(T(values=zeros), 0, True)]
+    more += [Sample(T(values=[2.0, 0.0, 3.0])), Sample(T(values=[[2.0, 0.5], [0.0, 3.0]]))]
+    # PyTorch forgets the second derivative of a full product with two zeros
+    more += [Sample(T(values=[2.0, 0.0, 0.0, 3.0]), second=False), Sample(T(values=0.0))]
+    more += [Sample(T(values=[[0.0], [2.0]]), 1), Sample(T(values=[[0.0]]))]
+    more += [Sample(T(2, 3), dtypes=COMPLEX), Sample(T(2, 3), 1, dtypes=COMPLEX)]
+    more += [Sample(T(0)), Sample(T(2, 0), 1), Sample(T(0, 2), 1), Sample(T(), 0)]
+    more += [Sample(T(3, 4, dtype=name), grad=False) for name in ("bool", "uint8", "int32")]
+    more += [Sample(T(2, 3, dtype=name), 1, grad=False) for name in ("bool", "int8")]
+    more += [Sample(T(3), dtype="dtype:float64"), Sample(T(2, 3), 1, dtype="dtype:float64")]
+    more += [Sample(T(3, 4), 2), Sample(T(3, 4), (0, 1)), Sample(T(3, 4), axis=0, keepdims=True)]
+    return more
+
+
+@composite(name="prod", samples=lambda: samples.reduction(multiple=False)() + _prod_samples())
+def _prod(
+    input: Tensor,
+    dim: int | None = None,
+    keepdim: bool = False,
+    *,
+    dtype: Any = None,
+    out: Tensor | None = None,
+    axis: int | None = None,
+    keepdims: bool = False,
+) -> Tensor:
+    """The product of all elements, or along one dimension.
+
+    >>> import retrograd as torch
+    >>> torch.tensor([1.0, 2.0, 3.0]).prod()
+    tensor(6.)
+    """
+    result: Tensor
+    dim = dim if axis is None else axis
+    dtype = dtypes.as_dtype(dtype, "prod")
+    if dim is None:
+        result = RECORDED._prod_all(input, dtype)
+        return result
+    check_keepdim("prod", keepdim)
+    if not hasattr(dim, "__index__"):
+        raise errors.argument_type("prod", "dim", 1, "int", dim)
+    dim = dim.__index__()
+    result = RECORDED.prod(input, dim, bool(keepdim or keepdims), dtype=dtype, out=out)
+    return result
+
+
+# ----------------------------------------------------------------------------------- logsumexp
+
+
+def _logsumexp_samples() -> list[Sample]:
+    more = [Sample(T(3, 4), 0), Sample(T(3, 4), (0, 1)), Sample(T(2, 3, 4), (0, -1), True)]
+    more += [Sample(T(3, 4), -1, dtypes=(*FLOATS, *HALVES)), Sample(T(), 0)]
+    more += [Sample(T(3, 4), dim=1, keepdim=True), Sample(T(values=[1000.0, 1000.0, -1e30]), 0)]
+    more += [Sample(T(values=[[-inf, -inf], [-inf, 1.0]]), 1), Sample(T(values=[inf, 1.0]), 0)]
+    more += [Sample(T(values=[nan, 1.0]), 0), Sample(T(0, 3), 0), Sample(T(0, 3), 1)]
+    more += [Sample(T(3, dtype=name), 0, grad=False) for name in ("int64", "bool")]
+    more += [Sample(T(2, 3), 1, dtypes=COMPLEX), Sample(T(2, 3), 2), Sample(T(2, 3), (1, 1))]
+    return more
+
+
+@op(
+    input=lambda m, g, input, out, dim, keepdim: m.mul(
+        restore_dims(m, g, input.shape, dim, keepdim),
+        m.exp(m.sub(input, restore_dims(m, out, input.shape, dim, keepdim))),
+    ),
+    promote=True,
+    float_result=True,
+    out=True,
+    samples=_logsumexp_samples,
+)
+def logsumexp(xp: Any, input: Array, dim: Any, keepdim: bool = False) -> Array:
+    """``log(sum(exp(input)))`` along dimensions, without overflow."""
+    axes = wrap_dims(dim, input.ndim)
+    real = input.real if input.dtype.kind == "c" else input
+    peak = xp.maximum.reduce(real, axis=axes, keepdims=True, initial=-inf)
+    peak = xp.where(xp.isfinite(peak), peak, real.dtype.type(0))
+    total = xp.add.reduce(xp.exp(input - peak), axis=axes, keepdims=True)
+    result = xp.log(total) + peak
+    return result if keepdim else xp.squeeze(result, axes)
+
+
+# ------------------------------------------------------------------------------- all, any, count
+
+
+def _truth(name: str, xp: Any, input: Array, dim: Any, keepdim: bool) -> Array:
+    # unlike elsewhere, an empty tuple of dimensions reduces nothing
+    axes = wrap_dims(dim, input.ndim) if dim is None or dim != () else ()
+    reduce = getattr(xp, name).reduce
+    result: Array = reduce(input, axis=axes, keepdims=keepdim)
+    return result.astype(np.uint8) if input.dtype.kind == "u" else result
+
+
+def _truth_samples() -> list[Sample]:
+    forms: list[tuple[Any, ...]] = [(), (0,), (1, True), ((0, 1),), ((0, -1), True), (None,), ((),)]
+    found = [Sample(T(3, 4, dtype="bool"), *form, grad=False) for form in forms]
+    found += [Sample(T(2, 3, dtype="uint8", high=1), *form, grad=False) for form in forms]
+    found += [Sample(T(values=[0.0, nan, 1.0])), Sample(T(0, 3)), Sample(T(0, 3), 0), Sample(T())]
+    found += [Sample(T(3), dtypes=(*COMPLEX, *HALVES)), Sample(T(3), 1), Sample(T(2, 3), (0, 0))]
+    return found
+
+
+@op(fast=False, out=True, samples=_truth_samples)
+def all(xp: Any, input: Array, dim: Any = None, keepdim: bool = False) -> Array:
+    """Whether all elements are true (not zero)."""
+    return _truth("logical_and", xp, input, dim, keepdim)
+
+
+@op(fast=False, out=True, samples=_truth_samples)
+def any(xp: Any, input: Array, dim: Any = None, keepdim: bool = False) -> Array:
+    """Whether some element is true (not zero)."""
+    return _truth("logical_or", xp, input, dim, keepdim)
+
+
+@op(
+    fast=False,
+    samples=lambda: [
+        *(Sample(T(3, 4, dtype="int64"), *form, grad=False) for form in ((), (0,), ((0, 1),))),
+        *(Sample(T(values=[0.0, nan, 2.0])), Sample(T(2, 3), ()), Sample(T(0, 3), 0)),
+        *(Sample(T(2, dtype="bool"), dim=0), Sample(T()), Sample(T(2), 1)),
+        Sample(T(2), dtypes=(*COMPLEX, *HALVES)),
+    ],
+)
+def count_nonzero(xp: Any, input: Array, dim: Any = None) -> Array:
+    """How many elements are not zero."""
+    axes = wrap_dims(dim, input.ndim)
+    return xp.add.reduce(input != 0, axis=axes, dtype=np.int64)

@@ -92,6 +92,7 @@ class Op:
         samples: Any,
         saved_names: dict[str, str],
         fast: bool,
+        check: Callable[..., None] | None,
     ) -> None:
         self.name = kernel.__name__
         self.kernel = kernel
@@ -107,6 +108,7 @@ class Op:
         self.out = out
         self.samples = samples
         self.fast = fast
+        self.check = check
         self.doc = inspect.cleandoc(kernel.__doc__ or "")
         self.node_name = node_name or _camel(self.name) + "Backward0"
         self.inplace_name = (self.name + "_" if inplace is True else inplace) or None
@@ -202,6 +204,7 @@ def op(
     samples: Any = None,
     saved_names: dict[str, str] | None = None,
     fast: bool = True,
+    check: Callable[..., None] | None = None,
     **rules: Callable[..., Any],
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Declare an operation; see the module's text for the form.
@@ -225,6 +228,8 @@ def op(
     samples            a function giving samples for the tests
     saved_names        PyTorch's `_saved_*` names where they differ from the parameters'
     fast               False: always take the general path (ops that change the dtype)
+    check              called with the kernel's arguments before promotion; raises if they are bad
+                       (skipped by the fast path, where all dtypes are float32 or float64)
     """
 
     def declare(kernel: Callable[..., Any]) -> Callable[..., Any]:
@@ -250,6 +255,7 @@ def op(
             samples=samples,
             saved_names=saved_names or {},
             fast=fast,
+            check=check,
         )
         if made.name in OPS:
             raise TypeError(f"op {made.name} is declared twice")
@@ -301,6 +307,12 @@ def attach(
         table = PUBLIC.setdefault(namespace, {})
         for name in public:
             table[name] = function
+
+
+def table_entry(name: str, raw: Callable[..., Any], recorded: Callable[..., Any]) -> None:
+    """Let rules use a name that is no single op (overloads, compositions): its two faces."""
+    setattr(RAW, name, raw)
+    setattr(RECORDED, name, recorded)
 
 
 class Composite:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from retrograd.autograd.node import Node
+from retrograd.autograd.node import Node, plain_node
 from retrograd.autograd.views import ViewStep, edge_of
 from retrograd.ops.registry import OPS, op
 from retrograd.tensor import Array, Tensor
@@ -48,7 +48,7 @@ def _with_geometry(xp: Any, shape: Any, strides: Any, dtype: Any) -> Array:
 
 def replay_node(base: Tensor, view: Tensor, chain: tuple[ViewStep, ...]) -> Node:
     """A node that leads from the base's present history to a view of it."""
-    node = OPS["_replay"].node_class()
+    node = plain_node(OPS["_replay"].node_class)
     node.shape, node.dtype = view._array.shape, view._array.dtype
     edge = edge_of(base) if base._requires_grad else None
     node.edges = (edge,)

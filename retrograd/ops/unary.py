@@ -1,22 +1,179 @@
-"""Functions of one operand: exponentials, trigonometry, rounding, special functions."""
+"""Exponentials, logarithms and the sigmoid family: functions of one operand."""
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
+from retrograd.backend import special
 from retrograd.ops.kinds import Array
 from retrograd.ops.registry import op
 from retrograd.testing import samples
+from retrograd.testing.samples import COMPLEX, FLOATS, HALVES, Sample, T
+
+_EVERY = (*FLOATS, *HALVES, *COMPLEX)
+_NAN, _INF = float("nan"), float("inf")
+_POINTS = Sample(T(values=[0.0, -0.0, 1.0, -1.0, _INF, -_INF, _NAN]), second=False)
+
+# --------------------------------------------------------------------------------- exponentials
 
 
 @op(
-    input=lambda m, g, out: m.mul(g, 1 - m.mul(out, out)),
+    input=lambda m, g, out: m.mul(g, out),
+    ufunc="exp",
+    promote=True,
+    float_result=True,
+    inplace=True,
+    out=True,
+    samples=samples.unary(dtypes=_EVERY, extra=[_POINTS]),
+)
+def exp(xp: Any, input: Array) -> Array:
+    """e to the power of every element."""
+    return xp.exp(input)
+
+
+@op(
+    input=lambda m, g, out: m.mul(m.mul(g, out), math.log(2)),
+    promote=True,
+    float_result=True,
+    inplace=True,
+    out=True,
+    samples=samples.unary(dtypes=_EVERY, extra=[_POINTS]),
+)
+def exp2(xp: Any, input: Array) -> Array:
+    """2 to the power of every element."""
+    return xp.power(2, input) if input.dtype.kind == "c" else xp.exp2(input)
+
+
+@op(
+    input=lambda m, g, out: m.mul(g, m.add(out, 1)),
+    ufunc="expm1",
+    promote=True,
+    float_result=True,
+    inplace=True,
+    out=True,
+    samples=samples.unary(dtypes=_EVERY, extra=[_POINTS]),
+)
+def expm1(xp: Any, input: Array) -> Array:
+    """``exp(input) - 1``, exact also near zero."""
+    return xp.expm1(input)
+
+
+# ----------------------------------------------------------------------------------- logarithms
+
+_LOG_SAMPLES = samples.unary(0.2, 4, dtypes=_EVERY, extra=[_POINTS])
+
+
+@op(
+    input=lambda m, g, input: m.div(g, input),
+    ufunc="log",
+    promote=True,
+    float_result=True,
+    inplace=True,
+    out=True,
+    samples=_LOG_SAMPLES,
+)
+def log(xp: Any, input: Array) -> Array:
+    """Natural logarithm of every element."""
+    return xp.log(input)
+
+
+@op(
+    input=lambda m, g, input: m.div(g, m.mul(input, math.log(2))),
+    ufunc="log2",
+    promote=True,
+    float_result=True,
+    inplace=True,
+    out=True,
+    samples=_LOG_SAMPLES,
+)
+def log2(xp: Any, input: Array) -> Array:
+    """Logarithm to base 2 of every element."""
+    return xp.log2(input)
+
+
+@op(
+    input=lambda m, g, input: m.div(g, m.mul(input, math.log(10))),
+    ufunc="log10",
+    promote=True,
+    float_result=True,
+    inplace=True,
+    out=True,
+    samples=_LOG_SAMPLES,
+)
+def log10(xp: Any, input: Array) -> Array:
+    """Logarithm to base 10 of every element."""
+    return xp.log10(input)
+
+
+@op(
+    input=lambda m, g, input: m.div(g, m.add(input, 1)),
+    ufunc="log1p",
+    promote=True,
+    float_result=True,
+    node_name="Log1PBackward0",
+    inplace=True,
+    out=True,
+    samples=samples.unary(-0.7, 4, dtypes=_EVERY, extra=[_POINTS]),
+)
+def log1p(xp: Any, input: Array) -> Array:
+    """``log(1 + input)``, exact also near zero."""
+    return xp.log1p(input)
+
+
+# ------------------------------------------------------------------------------- sigmoid, tanh
+
+
+@op(
+    grad=lambda m, g, output: m.mul(m.mul(g, output), m.rsub(output, 1)),
+    output=lambda m, g, grad, output: m.mul(
+        m.mul(g, grad), m.rsub(m.mul(output, 2), 1)
+    ),
+    node_name="SigmoidBackwardBackward0",
+)
+def _sigmoid_gradient(xp: Any, grad: Array, output: Array) -> Array:
+    """``grad * output * (1 - output)``."""
+    result = xp.subtract(1, output)
+    return xp.multiply(xp.multiply(result, output), grad)
+
+
+@op(
+    input=lambda m, g, out: m._sigmoid_gradient(g, out),
+    promote=True,
+    float_result=True,
+    inplace=True,
+    out=True,
+    samples=samples.unary(
+        dtypes=_EVERY,
+        extra=[_POINTS, Sample(T(values=[-1000.0, 1000.0, -88.0, 20.0]), second=False)],
+    ),
+)
+def sigmoid(xp: Any, input: Array) -> Array:
+    """``1 / (1 + exp(-input))``, elementwise."""
+    if input.dtype.kind == "c":
+        return xp.reciprocal(xp.add(1, xp.exp(xp.negative(input))))
+    return special.expit(input)
+
+
+@op(
+    grad=lambda m, g, output: m._tanh_gradient(g, output),
+    output=lambda m, g, grad, output: m.mul(m.mul(m.mul(g, grad), output), -2),
+    node_name="TanhBackwardBackward0",
+)
+def _tanh_gradient(xp: Any, grad: Array, output: Array) -> Array:
+    """``grad * (1 - output * output)``."""
+    result = xp.subtract(1, xp.multiply(output, output))
+    return xp.multiply(result, grad)
+
+
+@op(
+    input=lambda m, g, out: m._tanh_gradient(g, out),
     ufunc="tanh",
     promote=True,
     float_result=True,
     inplace=True,
     out=True,
-    samples=samples.unary(),
+    samples=samples.unary(dtypes=_EVERY, extra=[_POINTS]),
 )
 def tanh(xp: Any, input: Array) -> Array:
     """Hyperbolic tangent of every element."""

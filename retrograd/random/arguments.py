@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-import ml_dtypes
 import numpy as np
 
 from retrograd.random.arithmetic import BFLOAT16
 
-__all__ = ["COMPLEX", "FLOATS", "SIGNIFICAND", "largest", "not_implemented", "number", "spelled"]
+__all__ = ["COMPLEX", "FLOATS", "LARGEST", "SIGNIFICAND", "not_implemented", "number", "spelled"]
 
 _float16, _float32, _float64 = (np.dtype(name) for name in ("float16", "float32", "float64"))
 
@@ -19,6 +18,12 @@ COMPLEX = {np.dtype(np.complex64): _float32, np.dtype(np.complex128): _float64}
 
 SIGNIFICAND = {_float16: 11, BFLOAT16: 8, _float32: 24, _float64: 53}
 """Bits in the significand: all whole numbers up to 2**bits are exact."""
+
+_EXPONENT = {_float16: 15, BFLOAT16: 127, _float32: 127, _float64: 1023}
+LARGEST = {
+    dtype: (2 - 2.0 ** (1 - bits)) * 2.0 ** _EXPONENT[dtype] for dtype, bits in SIGNIFICAND.items()
+}
+"""The largest finite number of every floating type."""
 
 # dtype: (PyTorch's name, the name of its C++ type as the messages spell it)
 _NAMES = {
@@ -61,8 +66,3 @@ def number(value: float) -> str:
 def not_implemented(kernel: str, dtype: np.dtype[Any]) -> NotImplementedError:
     """The error for a dtype that a sampler does not know."""
     return NotImplementedError(f"\"{kernel}\" not implemented for '{spelled(dtype)}'")
-
-
-def largest(dtype: np.dtype[Any]) -> float:
-    """The largest finite number of a floating type."""
-    return float(ml_dtypes.finfo(dtype).max)

@@ -1,15 +1,14 @@
-"""Floating-point arithmetic to the last bit: fused multiply-add, the C library's functions, casts.
+"""Floating-point arithmetic to the last bit: fused multiply-add, the C library's functions.
 
-PyTorch's kernels are compiled with fused multiply-adds and call the C library's ``log``, ``exp``, ...
-NumPy has neither: it rounds products on their own, and its vector functions may differ from the C
-library in the last bit. What follows gives the same bits with NumPy arrays.
+PyTorch's kernels are compiled with fused multiply-adds and call the C library's ``log``, ``exp``
+and so on. NumPy has neither: it rounds products on their own, and its vector functions may differ
+from the C library's in the last bit. What follows gives the same bits with NumPy arrays.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from fractions import Fraction
 from functools import cache
 from typing import Any
 
@@ -43,13 +42,18 @@ FUNCTIONS: dict[str, tuple[Callable[[float], float], Any]] = {
     "cos": (math.cos, np.cos),
 }
 _FEW = 1024  # up to so many values, asking whether NumPy may be trusted costs more than it saves
+_VERY_FEW = 32  # up to so many values, whole-number arithmetic is faster than the array formulas
 
 
 def cast(values: Array, dtype: np.dtype[Any]) -> Array:
-    """Round floating values to ``dtype``; the 16-bit types are reached through float32, as in PyTorch."""
+    """Round floating values to ``dtype``; the 16-bit types are reached through float32.
+
+    >>> cast(np.array([0.1]), BFLOAT16)
+    array([0.100098], dtype=bfloat16)
+    """
     if values.dtype == dtype:
         return values
-    with np.errstate(over="ignore"):
+    with np.errstate(over="ignore", under="ignore"):
         if dtype in HALVES:
             return values.astype(np.float32, copy=False).astype(dtype)
         return values.astype(dtype)
@@ -102,13 +106,13 @@ def fma32(values: Array, factor: float, addend: float) -> Array:
     with np.errstate(over="ignore"):
         factor, addend = float(np.float32(factor)), float(np.float32(addend))
     wide = values.astype(np.float64)
-    wide *= factor  # exact
-    if not (math.isfinite(factor) and math.isfinite(addend)):
-        return (wide + addend).astype(np.float32)
-    total, error = _two_sum(wide, np.full(wide.shape, addend))
-    if error.any():
-        total = _round_to_odd(total, error)
-    with np.errstate(over="ignore"):
+    with np.errstate(over="ignore", invalid="ignore"):
+        wide *= factor  # exact
+        if not (math.isfinite(factor) and math.isfinite(addend)):
+            return (wide + addend).astype(np.float32)
+        total, error = _two_sum(wide, np.full(wide.shape, addend))
+        if error.any():
+            total = _round_to_odd(total, error)
         return total.astype(np.float32)
 
 
@@ -119,9 +123,10 @@ def fma64(values: Array, factor: float, addend: float) -> Array:
     5.551115123125783e-17
     """
     if addend == 0 or not (math.isfinite(factor) and math.isfinite(addend)):
-        return values * factor + addend
-    if not (_moderate(factor) and _moderate(addend)):
-        # The error terms below would leave the range of float64: exact fractions instead.
+        with np.errstate(over="ignore", invalid="ignore"):
+            return values * factor + addend
+    if values.size <= _VERY_FEW or not (_moderate(factor) and _moderate(addend)):
+        # Beyond moderate numbers the error terms below would leave the range of float64.
         exact = [_exact_fma(value, factor, addend) for value in values.ravel().tolist()]
         return np.array(exact, np.float64).reshape(values.shape)
     out = np.empty(values.shape, np.float64)
@@ -141,8 +146,12 @@ def _moderate(number: float) -> bool:
 def _exact_fma(value: float, factor: float, addend: float) -> float:
     if not math.isfinite(value):
         return value * factor + addend
+    a, a_scale = value.as_integer_ratio()
+    b, b_scale = factor.as_integer_ratio()
+    c, c_scale = addend.as_integer_ratio()
+    scale = a_scale * b_scale
     try:
-        return float(Fraction(value) * Fraction(factor) + Fraction(addend))
+        return (a * b * c_scale + c * scale) / (scale * c_scale)
     except OverflowError:
         return math.copysign(math.inf, value * factor + addend)
 
@@ -151,10 +160,10 @@ def _exact_fma(value: float, factor: float, addend: float) -> float:
 
 
 class CLibrary:
-    """``log``, ``log1p``, ``exp``, ``tan``, ``sin``, ``cos`` of float64 arrays, as the C library computes them.
+    """``log``, ``exp`` and so on of float64 arrays, as the C library computes them.
 
-    Python's ``math`` calls the C library; NumPy may bring its own code. The attribute names are NumPy's,
-    so that a formula written for either takes the module or this class.
+    Python's ``math`` calls the C library; NumPy may bring its own code. The names are NumPy's, so
+    that one formula takes either ``numpy`` or this class.
 
     >>> float(CLibrary.log1p(np.array([-0.5]))[0]) == math.log1p(-0.5)
     True
@@ -208,7 +217,7 @@ def _infinite_allowed(one_by_one: Callable[[float], float], vector: Any, number:
 
 @cache
 def _vector_is_exact(name: str) -> bool:
-    """Whether NumPy's function is the C library's on this machine: asked once, on values all over its domain.
+    """Whether NumPy's function is the C library's on this machine, judged by values all over.
 
     Where NumPy has code of its own, at least some 0.3 % of the last bits differ.
     """
@@ -222,9 +231,13 @@ def _vector_is_exact(name: str) -> bool:
 def near_float32_tie(values: Array, addend: float = 0.0) -> Array:
     """Where a float64 result, if its last bits were wrong, could round to another float32.
 
-    The vector functions are off by a few units in the last place. Rounded to float32 that shows only close
-    to a tie, where the 29 bits that go away are nearly half; and where the ties lie elsewhere (subnormal
-    results) or a sum with ``addend`` cancelled, so that the error is large beside the result.
+    The vector functions are off by a few units in the last place. In float32 that shows only close
+    to a tie, where the 29 bits that go away are nearly one half. Taken along are subnormal results,
+    whose ties lie elsewhere, and results much smaller than the ``addend`` of a last sum: there the
+    error is large beside what is left.
+
+    >>> near_float32_tie(np.array([1.0, 1.0 + 2.0**-24]))
+    array([False,  True])
     """
     low_bits = (values.view(np.int64) - (2**28 - 2**14)) & (2**29 - 1)
     return (low_bits <= 2**15) | (np.abs(values) < max(2.0**-120, abs(addend) / 64))
@@ -241,7 +254,7 @@ _LGAMMA_SERIES = (
 
 
 def lgamma(x: float) -> float:
-    """log(gamma(x)) for whole x >= 1, as the C library computes it (Python has its own, other last bits).
+    """log(gamma(x)) of a whole x >= 1 as the GNU C library computes it; Python has its own.
 
     >>> lgamma(1.0), lgamma(5.0) == math.log(24.0)
     (0.0, True)

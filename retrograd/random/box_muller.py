@@ -1,10 +1,13 @@
-"""Normals in groups of 16: PyTorch's Box-Muller transform of a group of 16 uniforms u[0:16].
+"""Normals in groups of 16: PyTorch's Box-Muller transform of 16 uniforms u.
 
-    radius = sqrt(-2 log(1 - u[0:8])),  angle = 2 pi u[8:16]  ->  radius * cos(angle), radius * sin(angle)
+    radius = sqrt(-2 log(1 - u[0:8]))
+    angle = 2 pi u[8:16]
+    normals = radius cos(angle), radius sin(angle)
 
-The float32 logarithm, sine and cosine are Cephes' polynomials, evaluated with fused multiply-adds. A
-float32 fused multiply-add is computed as float64 multiply, add, round: rounding twice could in principle
-go wrong, but a uniform has 24 bits, and the results agree for all 2**24 radii and angles.
+The float32 logarithm, sine and cosine are the polynomials of the Cephes library, evaluated with
+fused multiply-adds. A float32 fused multiply-add is computed as float64 multiply, add, round:
+rounding twice could in principle go wrong, but a uniform has 24 bits, and the results agree for
+all 2**24 radii and all 2**24 angles.
 """
 
 from __future__ import annotations
@@ -18,7 +21,7 @@ from retrograd.random.generator import Array
 
 __all__ = ["box_muller32", "box_muller64"]
 
-_GROUPS = 512  # per piece: its work arrays stay in the cache
+_GROUPS = 768  # per piece: its work arrays stay in the cache
 
 
 # Constants are arrays without dimensions: the cheapest operands NumPy takes.
@@ -104,7 +107,7 @@ def _radius(u: Array) -> Array:
 
 def _sin_and_cos(angle: Array) -> tuple[Array, Array]:
     """Sine and cosine of float32 angles in [0, 2 pi]."""
-    # The nearest even multiple of pi/4 is taken off in three parts; the first two products are exact.
+    # The nearest even multiple of pi/4 is taken off in three parts; two of the products are exact.
     octant = (angle * _EIGHTHS).astype(np.int32)
     octant += _1
     octant &= _EVEN

@@ -53,13 +53,15 @@ def exponential(
     array([1.8434997, 0.3038159], dtype=float32)
     """
     kind = np.dtype(dtype)
+    if not rate > 0:
+        raise RuntimeError(f"exponential_ expects lambda > 0.0, but found lambda={number(rate)}")
+    if count == 0:
+        return np.empty(0, kind)
     if kind not in FLOATS:
         raise RuntimeError(
             "Exponential distribution is a continuous probability distribution. dtype must be a "
             f"floating point but you specified {spelled(kind)}"
         )
-    if not rate > 0:
-        raise RuntimeError(f"exponential_ expects lambda > 0.0, but found lambda={number(rate)}")
     scale = -1.0 / rate
     return _from_uniforms(generator, count, lambda u, library: scale * library.log1p(-u), kind)
 
@@ -74,15 +76,15 @@ def cauchy(
     """``count`` Cauchy numbers.
 
     >>> cauchy(Generator().manual_seed(0), 2)
-    array([ 1.4687765, -0.6245251], dtype=float32)
+    array([10.59773  ,  0.7647673], dtype=float32)
     """
     kind = np.dtype(dtype)
     if not sigma > 0:
         raise RuntimeError(f"cauchy_ expects sigma > 0.0, but found sigma={number(sigma)}")
     if kind not in FLOATS:
         raise RuntimeError(
-            "Cauchy distribution is a continuous probability distribution. dtype must be a floating "
-            f"point but you specified {spelled(kind, cpp=True)}"
+            "Cauchy distribution is a continuous probability distribution. dtype must be a "
+            f"floating point but you specified {spelled(kind, cpp=True)}"
         )
 
     def formula(u: Array, library: Any) -> Array:
@@ -106,9 +108,11 @@ def log_normal(
     kind = np.dtype(dtype)
     if not std > 0:
         raise RuntimeError(f"log_normal_ expects std > 0.0, but found std={number(std)}")
+    if count == 0:
+        return np.empty(0, kind)
     if kind not in FLOATS:
         raise not_implemented("log_normal_cpu", kind)
-    # An error in the exponent grows with the exponent: beyond moderate ones only exact functions do.
+    # The error of an exponent grows with it: beyond moderate ones only the exact functions do.
     moderate = abs(mean) <= 64 and std <= 16
 
     def finish(z: Array, library: Any) -> Array:
@@ -152,12 +156,48 @@ def dirichlet(generator: Generator, concentration: Array) -> Array:
         gammas /= gammas
     values = gammas.astype(dtype)
     one = dtype.type(1)
-    return np.clip(values, np.finfo(dtype).tiny, np.nextafter(one, dtype.type(0)))
+    return np.asarray(np.clip(values, np.finfo(dtype).tiny, np.nextafter(one, dtype.type(0))))
 
 
 def _row_sums(rows: Array) -> Array:
-    """Sums over the last axis in PyTorch's order."""
-    return rows.sum(-1)
+    """float64 sums over the last axis, added up in PyTorch's order.
+
+    Four vectors of four numbers are summed side by side. To the first sum come the vectors that are
+    left, then the other sums; and to the sum of the numbers that fill no vector, its four lanes.
+    """
+    width = rows.shape[-1] // 4 * 4
+    vectors = rows[..., :width].reshape(*rows.shape[:-1], width // 4, 4)
+    whole = vectors.shape[-2] // 4 * 4
+    sums = [_cascade(vectors[..., k:whole:4, :]) for k in range(4)]
+    lanes = sums[0]
+    for i in range(whole, vectors.shape[-2]):
+        lanes = lanes + vectors[..., i, :]
+    for other in sums[1:]:
+        lanes = lanes + other
+    total = np.zeros(rows.shape[:-1])
+    for i in range(width, rows.shape[-1]):
+        total = total + rows[..., i]
+    for lane in range(4):
+        total = total + lanes[..., lane]
+    return total
+
+
+def _cascade(terms: Array) -> Array:
+    """Sums over the last axis but one: of runs of 16 or more, of runs of runs, four levels up."""
+    count = terms.shape[-2]
+    power = max(4, (max(count, 1) - 1).bit_length() // 4)
+    run = 1 << power
+    levels = [np.zeros(terms.shape[:-2] + terms.shape[-1:]) for _ in range(4)]
+    for i in range(count):
+        levels[0] = levels[0] + terms[..., i, :]
+        done = i + 1
+        level = 1
+        while level < 4 and done % run == 0:
+            levels[level] = levels[level] + levels[level - 1]
+            levels[level - 1] = np.zeros_like(levels[0])
+            done //= run
+            level += 1
+    return ((levels[0] + levels[1]) + levels[2]) + levels[3]
 
 
 _SQUEEZE = float(np.float32(0.0331))
@@ -173,7 +213,7 @@ def _gammas(generator: Generator, shape: Array) -> list[float]:
 
 
 def _gamma_terms(shape: Array) -> Iterator[tuple[float | None, float, float]]:
-    """For every shape the exponent that raises it above 1 (None for shape 0), and the method's d and c.
+    """For every shape the exponent that lifts it above 1 (None for shape 0), and d and c.
 
     The exponent and d are computed in the dtype of the shapes, c in float64.
     """

@@ -1,9 +1,9 @@
-"""The random number generator: a Mersenne twister (MT19937) whose position is visible word by word.
+"""The random number generator: a Mersenne twister (MT19937), visible word by word.
 
-NumPy's own MT19937 does the arithmetic. It is advanced in whole blocks of 624 words; the words of the
-current block lie in an array here, and ``_next`` counts how many of them are used. Small draws are
-therefore slices, samplers that need an unknown number of words look ahead for free, and the state that
-PyTorch stores (the block and the position in it) can be read off at any moment.
+NumPy's own MT19937 does the arithmetic. It is advanced in whole blocks of 624 words; the words of
+the current block lie in an array here, and ``_next`` counts how many of them are used. So a small
+draw is a slice, a sampler that needs an unknown number of words looks ahead for free, and the state
+that PyTorch stores (the block and the position in it) can be read off at any moment.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Iterator
-from typing import Any, TypeAlias
+from typing import Any, Self, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -33,8 +33,7 @@ _LOOK_AHEAD = 64  # uniforms converted at a time for the one-by-one samplers
 # The bytes of a saved state, as PyTorch lays them out; the gaps are padding and stay zero.
 _STATE = np.dtype(
     {
-        "names": ["seed", "left", "seeded", "next", "words", "normal", "has_normal"]
-        + ["float_normal", "has_float_normal"],
+        "names": ["seed", "left", "seeded", "next", "words", "normal", "has_normal", "f", "has_f"],
         "formats": ["<u8", "<i4", "<i4", "<u8", ("<u8", _BLOCK), "<f8", "<i4", "<f4", "u1"],
         "offsets": [0, 8, 12, 16, 24, 5024, 5040, 5048, 5052],
         "itemsize": STATE_SIZE,
@@ -54,9 +53,9 @@ def chunks(count: int) -> Iterator[slice]:
 class Generator:
     """A source of random numbers on the CPU, the same stream as ``torch.Generator``.
 
-    ``lock`` is held by every sampler for the whole of a call, so each call gets a contiguous piece of the
-    stream however many threads share the generator. ``cached_normal`` is the second half of a pair of
-    normals that were drawn one by one; it belongs to the state.
+    Every sampler holds ``lock`` for the whole of a call, so that each call gets a contiguous piece
+    of the stream however many threads share the generator. ``cached_normal`` is the second half of
+    a pair of normals that were made one by one; it belongs to the state.
 
     >>> Generator().manual_seed(0).random32(2)
     array([2357136044, 2546248239], dtype=uint32)
@@ -66,24 +65,31 @@ class Generator:
         kind = str(device if device is not None else "cpu").partition(":")[0]
         if kind != "cpu":
             raise RuntimeError(f"Generator supports only the cpu device, but got {device}")
-        self.device = "cpu"
         self.lock = threading.RLock()
         self._bits = np.random.MT19937(0)
         self._stream = np.random.RandomState(self._bits)  # another door to the same stream
         self._start(DEFAULT_SEED)
+
+    @property
+    def device(self) -> Any:
+        """Where the numbers are made: always the CPU."""
+        return "cpu"
 
     def _start(self, seed: int) -> None:
         self._seed = seed
         self._stream.seed(seed & 0xFFFFFFFF)
         self._words: Array = np.empty(0, np.uint32)
         self._next = self._stop = 0  # the words [_next, _stop) of the block are still unused
+        self.ahead: Any = (
+            None  # what a sampler has computed from words of the block that are still unused
+        )
         self.cached_normal: float | None = None
         self._float_normal: float | None = None  # kept for the state only: nothing reads it
 
     # ---- seeds
 
-    def manual_seed(self, seed: int) -> Generator:
-        """Start the stream of ``seed`` (any integer from -2**63 to 2**64 - 1) and return the generator.
+    def manual_seed(self, seed: int) -> Self:
+        """Start the stream of ``seed``, from -2**63 to 2**64 - 1, and return the generator.
 
         >>> Generator().manual_seed(-1).initial_seed() == 2**64 - 1
         True
@@ -129,10 +135,10 @@ class Generator:
             if self.cached_normal is not None:
                 record["normal"], record["has_normal"] = self.cached_normal, 1
             if self._float_normal is not None:
-                record["float_normal"], record["has_float_normal"] = self._float_normal, 1
+                record["f"], record["has_f"] = self._float_normal, 1
         return state
 
-    def set_state_array(self, state: Array) -> Generator:
+    def set_state_array(self, state: Array) -> Self:
         """Continue from 5056 saved bytes, and return the generator."""
         if state.dtype != np.uint8:
             raise TypeError("RNG state must be a torch.ByteTensor")
@@ -150,26 +156,23 @@ class Generator:
         key = record["words"].astype(np.uint32)
         with self.lock:
             self._seed = int(record["seed"])
-            # From position 0 NumPy hands out the block's own words, and stops where the next block begins.
+            # From position 0 NumPy hands out the words of this very block, and stands at its end.
             self._bits.state = {"bit_generator": "MT19937", "state": {"key": key, "pos": 0}}
             self._refill()
             self._next, self._stop = position, position + unused
             self.cached_normal = float(record["normal"]) if record["has_normal"] else None
-            self._float_normal = (
-                float(record["float_normal"]) if record["has_float_normal"] else None
-            )
+            self._float_normal = float(record["f"]) if record["has_f"] else None
         return self
 
-    def clone_state(self) -> Generator:
+    def clone_state(self) -> Self:
         """A new generator that continues this one's stream on its own."""
-        return type(self)(self.device).set_state_array(self.get_state_array())
+        return type(self)().set_state_array(self.get_state_array())
 
-    def __getstate__(self) -> dict[str, Any]:
-        return {"device": self.device, "state": self.get_state_array()}
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (), self.get_state_array()
 
-    def __setstate__(self, saved: dict[str, Any]) -> None:
-        Generator.__init__(self, saved["device"])
-        self.set_state_array(saved["state"])
+    def __setstate__(self, state: Array) -> None:
+        self.set_state_array(state)
 
     # ---- raw draws
 
@@ -178,8 +181,16 @@ class Generator:
         words.flags.writeable = False
         self._words, self._next, self._stop = words, 0, _BLOCK
 
+    def upcoming(self) -> tuple[Array, int, int]:
+        """The current block of words, and the range of those still unused (hold ``lock``)."""
+        return self._words, self._next, self._stop
+
+    def skip(self, count: int) -> None:
+        """Use up ``count`` words of the current block."""
+        self._next += count
+
     def random32(self, count: int) -> Array:
-        """``count`` words of 32 random bits (read only: it may be a view of the generator's own block)."""
+        """``count`` words of 32 random bits; read only, as they may be the generator's own."""
         with self.lock:
             start = self._next
             end = start + count
@@ -194,7 +205,11 @@ class Generator:
         out[:done] = self._words[self._next : self._stop]
         whole = (count - done) // _BLOCK * _BLOCK
         if whole:
-            out[done : done + whole] = self._stream.randint(0, 2**32, whole, np.uint32)
+            # Two ways to the same words: one is cheap to call, the other is cheap per word.
+            if whole <= 4 * _BLOCK:
+                out[done : done + whole] = self._bits.random_raw(whole)
+            else:
+                out[done : done + whole] = self._stream.randint(0, 2**32, whole, np.uint32)
             done += whole
         self._next = self._stop = _BLOCK
         if done < count:
@@ -204,7 +219,7 @@ class Generator:
         return out
 
     def random64(self, count: int) -> Array:
-        """``count`` numbers of 64 random bits, two words each: first the high half, then the low one."""
+        """``count`` numbers of 64 random bits, two words each, the high half first."""
         words = self.random32(2 * count)
         high = words[0::2].astype(np.uint64)
         high <<= 32
@@ -237,7 +252,7 @@ class Generator:
         A number is used up when it is handed out, never earlier. Hold ``lock`` while iterating.
 
         >>> numbers = Generator().manual_seed(0).each_float64()
-        >>> next(numbers) == Generator().manual_seed(0).float64s(1)[0]
+        >>> [next(numbers)] == Generator().manual_seed(0).float64s(1).tolist()
         True
         """
         while True:

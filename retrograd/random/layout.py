@@ -1,7 +1,7 @@
 """Where the values of a stream go in an array of any strides.
 
-PyTorch fills memory, not indices: the axis with the smallest stride runs fastest, so a transposed array
-receives its values in the order in which they lie in memory.
+PyTorch fills memory, not indices: the axis with the smallest stride runs fastest, so a transposed
+array receives its values in the order in which they lie in memory.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ def fill_order(array: Array) -> tuple[int, ...]:
     order = list(range(array.ndim))[::-1]  # fastest first
 
     def compare(a: int, b: int) -> int:
-        """Positive if axis a, now the faster one, should be slower than b; 0 if the strides do not tell."""
+        """Positive if axis a, now the faster one, should be slower than b; 0 if undecided."""
         if strides[a] == 0 or strides[b] == 0:
             return 0
         if strides[a] != strides[b]:
@@ -50,12 +50,17 @@ def fill_(target: Array, values: Array) -> Array:
     array([[0., 2.],
            [1., 3.]])
     """
-    if 0 in target.strides and any(
-        stride == 0 and size > 1 for stride, size in zip(target.strides, target.shape, strict=True)
+    if (
+        0 in target.strides
+        and target.size
+        and any(
+            stride == 0 and size > 1
+            for stride, size in zip(target.strides, target.shape, strict=True)
+        )
     ):
         raise RuntimeError(
-            "unsupported operation: more than one element of the written-to tensor refers to a single "
-            "memory location. Please clone() the tensor before performing the operation."
+            "unsupported operation: more than one element of the written-to tensor refers to a "
+            "single memory location. Please clone() the tensor before performing the operation."
         )
     view = target if target.flags.c_contiguous else target.transpose(fill_order(target))
     view[...] = values.reshape(view.shape)
@@ -74,7 +79,7 @@ def in_fill_order(values: Array, target: Array) -> Array:
 
 
 def new_like(array: Array) -> Array:
-    """An uninitialised array of the same shape and dtype, its axes in the same order in memory, without gaps.
+    """An uninitialised array of this shape, dtype and order of axes in memory, without gaps.
 
     >>> new_like(np.empty((2, 6))[:, ::2].T).strides
     (8, 24)

@@ -11,6 +11,7 @@ from retrograd.random.arithmetic import HALVES
 from retrograd.random.continuous import exponential
 from retrograd.random.generator import Array, Generator
 from retrograd.random.layout import fill_, new_like
+from retrograd.random.selection import largest_first
 
 __all__ = ["multinomial"]
 
@@ -18,7 +19,7 @@ __all__ = ["multinomial"]
 def multinomial(
     generator: Generator, weights: Array, count: int, replacement: bool = False
 ) -> Array:
-    """``count`` indices from every row of ``weights`` (one or two axes), drawn in proportion to the weights.
+    """``count`` indices for every row of ``weights`` (one or two axes), in proportion to these.
 
     >>> multinomial(Generator().manual_seed(0), np.array([0.0, 1.0, 3.0]), 2)
     array([2, 1])
@@ -26,7 +27,7 @@ def multinomial(
     _check(weights, count, replacement)
     if weights.size == 0 and weights.ndim == 2 and weights.shape[1]:
         return np.empty((0, count), np.int64)
-    rows = weights.reshape(-1, weights.shape[-1]) if weights.ndim == 1 else weights
+    rows = weights if weights.ndim == 2 else weights[None]
     if replacement and count > 1:
         indices = _with_replacement(generator, rows, count)
     else:
@@ -45,7 +46,9 @@ def _check(weights: Array, count: int, replacement: bool) -> None:
     if count <= 0:
         raise RuntimeError("cannot sample n_sample <= 0 samples")
     if not replacement and count > weights.shape[-1]:
-        raise RuntimeError("cannot sample n_sample > prob_dist.size(-1) samples without replacement")
+        raise RuntimeError(
+            "cannot sample n_sample > prob_dist.size(-1) samples without replacement"
+        )
     if weights.shape[-1] > 2**24:
         raise RuntimeError("number of categories cannot exceed 2^24")
 
@@ -54,7 +57,8 @@ def _without_replacement(generator: Generator, rows: Array, count: int) -> Array
     """The largest of weight / exponential number: the exponential race."""
     if not rows.size:
         raise RuntimeError(
-            "aminmax(): cannot compute aminmax over an empty dimension as the operation has no identity."
+            "aminmax(): cannot compute aminmax over an empty dimension "
+            "as the operation has no identity."
         )
     if not (rows.max() < np.inf and rows.min() >= 0):
         raise RuntimeError("probability tensor contains either `inf`, `nan` or element < 0")
@@ -65,7 +69,7 @@ def _without_replacement(generator: Generator, rows: Array, count: int) -> Array
         scores = rows / numbers
     if count == 1:
         return np.asarray(scores.argmax(axis=1)[:, None])
-    return np.argsort(-scores, axis=1, kind="stable")[:, :count]
+    return np.stack([largest_first(row, count) for row in scores])
 
 
 def _with_replacement(generator: Generator, rows: Array, count: int) -> Array:
@@ -86,6 +90,8 @@ def _check_row(row: Array, cumulative: Array) -> None:
     wrong = ~(row >= 0) | ~np.isfinite(row)
     if wrong.any():
         what = "= infinity or NaN" if row[wrong.argmax()] >= 0 else "< 0"
-        raise RuntimeError(f"invalid multinomial distribution (encountering probability entry {what})")
+        raise RuntimeError(
+            f"invalid multinomial distribution (encountering probability entry {what})"
+        )
     if not row.size or not cumulative[-1] > 0:
         raise RuntimeError("invalid multinomial distribution (sum of probabilities <= 0)")

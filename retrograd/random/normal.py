@@ -31,7 +31,8 @@ __all__ = ["map_serial_normals", "normal", "normal_", "normal_from_arrays", "ser
 
 _FLOAT64 = np.dtype(np.float64)
 _FEW = 64  # pairs: below, a Python loop is faster than arrays
-_MANY = 1024  # from here on, NumPy's vector functions pay for the checks they need
+_FEW_GROUPS = 128  # numbers
+_MANY = 128  # from here on, NumPy's vector functions pay for the checks they need
 
 
 def normal(
@@ -45,11 +46,13 @@ def normal(
     """``count`` normal numbers, for a target that is contiguous or not.
 
     >>> normal(Generator().manual_seed(0), 2)
-    array([ 1.5409961 , -0.29342893], dtype=float32)
+    array([ 1.5409961, -0.2934289], dtype=float32)
     """
     kind = np.dtype(dtype)
     if not std >= 0:
         raise RuntimeError(f"normal expects std >= 0.0, but found std {number(std)}")
+    if count == 0:
+        return np.empty(0, kind)
     if kind in COMPLEX:
         parts = normal(generator, 2 * count, mean, std / math.sqrt(2), COMPLEX[kind], contiguous)
         return parts.view(kind)
@@ -64,7 +67,7 @@ def normal_(generator: Generator, target: Array, mean: float = 0.0, std: float =
     """Fill ``target`` with normal numbers, and return it.
 
     >>> normal_(Generator().manual_seed(0), np.empty((1, 2)))
-    array([[ 1.54099607, -0.29342893]])
+    array([[ 1.54099611, -0.29342891]])
     """
     contiguous = target.flags.c_contiguous
     return fill_(target, normal(generator, target.size, mean, std, target.dtype, contiguous))
@@ -80,14 +83,40 @@ def _in_groups(
     whole = count - rest
     with generator.lock:
         if rest == 0:
-            values = transform(draw(count))
+            values = _few_groups(generator, count) if count <= _FEW_GROUPS and not wide else None
+            if values is None:
+                values = transform(draw(count))
         else:
-            # The last 16 values are made anew from 16 fresh uniforms. float32 and float64 draw the uniforms
-            # of the incomplete group nevertheless, the 16-bit types do not.
+            # The last 16 values are made anew from 16 fresh uniforms. float32 and float64 draw the
+            # uniforms of the incomplete group all the same, the 16-bit types do not.
             uniforms = draw(whole if dtype in HALVES else count)[:whole]
             groups = transform(np.concatenate([uniforms, draw(16)]))
             values = np.concatenate([groups[: count - 16], groups[whole:]])
     return cast(_scale(values, mean, std), dtype)
+
+
+def _few_groups(generator: Generator, count: int) -> Array | None:
+    """A few groups of float32 normals, if such calls follow each other; else None.
+
+    To transform 16 numbers takes almost as long as to transform a few hundred. So a second call
+    right after a first makes normals of all that is left of the generator's block of words, and the
+    calls to come take theirs from there.
+    """
+    words, start, stop = generator.upcoming()
+    ahead = generator.ahead
+    generator.ahead = None
+    if count > stop - start:
+        return None
+    if ahead is None or ahead[0] is not words or ahead[1] != start:
+        generator.ahead = (words, start + count, None)  # where the next call is expected
+        return None
+    values: Array | None = ahead[2]
+    if values is None:
+        values = box_muller32(generator.float32s((stop - start) // 16 * 16))
+        generator.skip(-values.size)
+    generator.skip(count)
+    generator.ahead = (words, start + count, values[count:])
+    return values[:count].copy()
 
 
 def _scale(values: Array, mean: float, std: float) -> Array:
@@ -153,7 +182,7 @@ def map_serial_normals(
             else:
                 made = _pairs(uniforms, np)
                 values = finish(made, np)
-                doubtful = near_float32_tie(values, addend).any(axis=1)
+                doubtful = np.asarray(near_float32_tie(values, addend).any(axis=1))
                 doubtful[-1] = True  # one of these may go to the generator, with all its bits
                 made[doubtful] = _pairs(uniforms[doubtful], CLibrary)
                 values[doubtful] = finish(made[doubtful], CLibrary)
@@ -186,7 +215,7 @@ def normal_from_arrays(generator: Generator, mean: Array | float, std: Array | f
     """Normal numbers with a mean and a standard deviation each; one of the two may be a number.
 
     >>> normal_from_arrays(Generator().manual_seed(0), np.array([10.0, 20.0]), np.array([1.0, 0.0]))
-    array([11.54099607, 20.        ])
+    array([11.54099611, 20.        ])
     """
     if not isinstance(std, np.ndarray):
         assert isinstance(mean, np.ndarray)
@@ -212,6 +241,6 @@ def _common_shape(a: tuple[int, ...], b: tuple[int, ...]) -> tuple[int, ...]:
         sizes = zip(reversed(a), reversed(b), strict=False)
         axis = next(i for i, (m, n) in enumerate(sizes) if m != n and 1 not in (m, n))
         raise RuntimeError(
-            f"The size of tensor a ({a[-1 - axis]}) must match the size of tensor b ({b[-1 - axis]}) "
-            f"at non-singleton dimension {max(len(a), len(b)) - 1 - axis}"
+            f"The size of tensor a ({a[-1 - axis]}) must match the size of tensor b "
+            f"({b[-1 - axis]}) at non-singleton dimension {max(len(a), len(b)) - 1 - axis}"
         ) from None

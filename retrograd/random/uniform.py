@@ -7,8 +7,8 @@ import math
 import numpy as np
 import numpy.typing as npt
 
-from retrograd.random.arguments import COMPLEX, FLOATS, largest, not_implemented, number, spelled
-from retrograd.random.arithmetic import cast, fma32, fma64
+from retrograd.random.arguments import COMPLEX, FLOATS, LARGEST, not_implemented, number, spelled
+from retrograd.random.arithmetic import HALVES, cast, fma32, fma64
 from retrograd.random.generator import Array, Generator, chunks
 
 __all__ = ["uniform"]
@@ -32,10 +32,12 @@ def uniform(
     if kind == _FLOAT32 and low == 0.0 and high == 1.0:
         return generator.float32s(count)
     if kind in COMPLEX:
+        if count == 0:
+            return np.empty(0, kind)
         return uniform(generator, 2 * count, low, high, COMPLEX[kind]).view(kind)
     if kind not in FLOATS:
         raise not_implemented("check_uniform_bounds", kind)
-    limit = largest(kind)
+    limit = LARGEST[kind]
     for name, value in (("from", low), ("to", high)):
         if not -limit <= value <= limit:
             raise RuntimeError(f"{name} is out of bounds for {spelled(kind, cpp=True)}")
@@ -59,13 +61,17 @@ def uniform(
             values = _stretch32(values, np.float32(low), np.float32(high))
         values = cast(values, kind)
     # Rounding may reach the upper bound, which does not belong to the interval.
-    first, end = cast(np.array([low, high]), kind)
-    values[values == end] = first
+    first, end = (low, high) if kind == _FLOAT64 else (np.float32(low), np.float32(high))
+    if kind in HALVES:
+        first, end = cast(np.array([first, end]), kind)
+    reached = values == end
+    if np.count_nonzero(reached):
+        values[reached] = first
     return values
 
 
 def _stretch32(values: Array, low: np.float32, high: np.float32) -> Array:
-    """float32 fma(values, high - low, low) of multiples of 2**-24 in [0, 1)."""
+    """float32 fma(values, high - low, low); the values are multiples of 2**-24, overwritten."""
     span = np.float32(high - low)
     if low == 0:
         return values * span
@@ -73,10 +79,9 @@ def _stretch32(values: Array, low: np.float32, high: np.float32) -> Array:
     highest_bit = max(math.frexp(low)[1], math.frexp(high)[1]) + 1
     if highest_bit - lowest_bit > 53:
         return fma32(values, float(span), float(low))
-    out = np.empty_like(values)
     for part in chunks(values.size):  # the sums are exact in float64: one rounding is left
         wide = values[part].astype(np.float64)
         wide *= float(span)
         wide += float(low)
-        out[part] = wide
-    return out
+        values[part] = wide
+    return values

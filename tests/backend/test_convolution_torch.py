@@ -80,7 +80,9 @@ def test_transposed_convolution(dimensions):
         )
 
 
-@pytest.mark.parametrize("shape", [(4, 3, 28, 28, 8, 5), (4, 32, 8, 8, 64, 3), (2, 16, 40, 40, 16, 3)])
+@pytest.mark.parametrize(
+    "shape", [(4, 3, 28, 28, 8, 5), (4, 32, 8, 8, 64, 3), (2, 16, 40, 40, 16, 3)]
+)
 def test_single_precision_at_real_sizes(shape):
     samples, channels, height, width, out, kernel = shape
     input = draw((samples, channels, height, width), torch.float32).requires_grad_()

@@ -51,6 +51,7 @@ LIFECYCLE: tuple[Entry, ...] = (
             "data",
             "inference",
             "nondifferentiable",
+            "missing-create-graph",
             "left-the-library",
             "never-connected",
         ),

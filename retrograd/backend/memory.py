@@ -1,0 +1,29 @@
+"""Keep large freed blocks in the process instead of returning them to the system.
+
+glibc gives blocks above a threshold back at every `free`; the next large array then pays a page fault for
+every 4 kB. That is more than half of the time of elementwise work on large arrays. Two `mallopt` settings
+keep such blocks for reuse. The price: the process stays at its peak size. ``RETROGRAD_KEEP_MEMORY=0``
+leaves the allocator alone.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import sys
+
+_TRIM_THRESHOLD = -1
+_MMAP_THRESHOLD = -3
+
+
+def keep_freed_memory() -> bool:
+    """Ask glibc to keep freed blocks; False where it is another allocator, or switched off."""
+    if os.environ.get("RETROGRAD_KEEP_MEMORY") == "0" or not sys.platform.startswith("linux"):
+        return False
+    try:
+        mallopt = ctypes.CDLL(None).mallopt
+    except (OSError, AttributeError):  # a C library without it
+        return False
+    mallopt.argtypes = (ctypes.c_int, ctypes.c_int)
+    mallopt.restype = ctypes.c_int
+    return bool(mallopt(_MMAP_THRESHOLD, 1 << 30)) and bool(mallopt(_TRIM_THRESHOLD, 2**31 - 1))

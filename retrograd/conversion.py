@@ -1,0 +1,303 @@
+"""Out of a tensor: other dtypes, Python numbers and lists, NumPy arrays.
+
+>>> import retrograd as torch
+>>> torch.tensor([1.5, 2.5]).to(torch.int64).tolist()
+[1, 2]
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from retrograd import dtypes
+from retrograd.autograd.state import STATE
+from retrograd.dtypes import dtype
+from retrograd.memory import matches_format
+from retrograd.ops.registry import RECORDED
+from retrograd.size import device as device_class
+from retrograd.size import memory_format, preserve_format, require_cpu
+from retrograd.tensor import Array, Tensor, tensor_method
+
+# --------------------------------------------------------------------------------- dtype, device
+
+
+@tensor_method
+def to(
+    self: Tensor,
+    *args: Any,
+    device: Any = None,
+    dtype: Any = None,
+    non_blocking: bool = False,
+    copy: bool = False,
+    memory_format: memory_format | None = None,
+) -> Tensor:
+    """The tensor with another dtype (or on another device); itself where nothing changes.
+
+    The first argument may be a dtype, a device or a tensor to be like.
+
+    >>> import retrograd as torch
+    >>> torch.ones(2).to(torch.float64).dtype
+    torch.float64
+    """
+    rest = list(args)
+    if rest:
+        first = rest.pop(0)
+        if isinstance(first, Tensor):
+            dtype = first.dtype
+        elif isinstance(first, dtypes.dtype) or first in dtypes.PYTHON_TYPES:
+            dtype = first
+        elif first is None or isinstance(first, (str, int, device_class)):
+            device = first
+            if rest and (rest[0] is None or isinstance(rest[0], (dtypes.dtype, type))):
+                dtype = rest.pop(0)
+        else:
+            raise TypeError(
+                "to() received an invalid combination of arguments - got "
+                f"({', '.join(type(a).__name__ for a in args)}), but expected one of:\n"
+                " * (torch.device device = None, torch.dtype dtype = None, ...)\n"
+                " * (torch.dtype dtype, ...)\n"
+                " * (Tensor tensor, ...)"
+            )
+        if rest:
+            rest.pop(0)  # non_blocking: copies are never asynchronous here
+        if rest:
+            copy = rest.pop(0)
+    require_cpu(device)
+    return _convert(self, dtypes.as_dtype(dtype, "to"), copy, memory_format)
+
+
+def _convert(
+    tensor: Tensor, wanted: dtype | None, copy: bool, order: memory_format | None
+) -> Tensor:
+    """Another dtype, another memory order, or a copy; the tensor itself if none of them."""
+    array = tensor._array
+    target = array.dtype if wanted is None else wanted.numpy
+    reordered = order is not None and order is not preserve_format
+    if not copy and array.dtype is target and (not reordered or matches_format(array, order)):
+        return tensor
+    if array.dtype.kind == "c" and target not in dtypes.COMPLEX_TYPES and target is not dtypes.B8:
+        warnings.warn(
+            "Casting complex values to real discards the imaginary part", UserWarning, stacklevel=3
+        )
+    result: Tensor = RECORDED._to_dtype(tensor, target, order if reordered else None)
+    return result
+
+
+def _named_cast(name: str, target: dtype) -> Callable[..., Tensor]:
+    def cast(self: Tensor, memory_format: memory_format | None = None) -> Tensor:
+        return _convert(self, target, False, memory_format)
+
+    cast.__name__ = cast.__qualname__ = name
+    cast.__doc__ = f"The tensor as {target!r}; itself if it is that already."
+    return cast
+
+
+for _name, _target in {
+    "float": dtypes.float32,
+    "double": dtypes.float64,
+    "half": dtypes.float16,
+    "bfloat16": dtypes.bfloat16,
+    "cfloat": dtypes.complex64,
+    "cdouble": dtypes.complex128,
+    "char": dtypes.int8,
+    "short": dtypes.int16,
+    "int": dtypes.int32,
+    "long": dtypes.int64,
+    "byte": dtypes.uint8,
+    "bool": dtypes.bool_,
+}.items():
+    setattr(Tensor, _name, _named_cast(_name, _target))
+
+
+@tensor_method
+def type(
+    self: Tensor, dtype: Any = None, non_blocking: bool = False, **options: Any
+) -> str | Tensor:
+    """The name of the tensor's type, or the tensor as another type.
+
+    >>> import retrograd as torch
+    >>> torch.ones(2).type(), torch.ones(2).type("torch.LongTensor")
+    ('torch.FloatTensor', tensor([1, 1]))
+    """
+    if dtype is None:
+        return f"torch.{self.dtype.type_name}Tensor"
+    if isinstance(dtype, str):
+        found = dtypes.by_type_name(dtype)
+        if found is None:
+            raise ValueError(f"invalid type: '{dtype}'")
+        dtype = found
+    return _convert(self, dtypes.as_dtype(getattr(dtype, "dtype", dtype), "type"), False, None)
+
+
+@tensor_method
+def type_as(self: Tensor, other: Tensor) -> Tensor:
+    """The tensor in the dtype of `other`."""
+    return _convert(self, other.dtype, False, None)
+
+
+@tensor_method
+def cpu(self: Tensor, memory_format: memory_format | None = None) -> Tensor:
+    """The tensor on the CPU, where it is already."""
+    return _convert(self, None, False, memory_format)
+
+
+@tensor_method
+def cuda(self: Tensor, device: Any = None, non_blocking: bool = False, **options: Any) -> Tensor:
+    """Raise: there is no CUDA device to move to."""
+    require_cpu("cuda" if device is None else device)
+    raise AssertionError("Torch not compiled with CUDA enabled")
+
+
+@tensor_method
+def get_device(self: Tensor) -> int:
+    """The device's number, -1 for the CPU."""
+    return -1
+
+
+# -------------------------------------------------------------------------------- Python numbers
+
+
+@tensor_method
+def item(self: Tensor) -> Any:
+    """The only element, as a Python number.
+
+    >>> import retrograd as torch
+    >>> torch.tensor([2.5]).item()
+    2.5
+    """
+    array = self._array
+    if array.size != 1:
+        raise RuntimeError(
+            f"a Tensor with {array.size} elements cannot be converted to Scalar"
+        )
+    if array.dtype is dtypes.BF16:
+        return float(array.reshape(())[()])
+    return array.item()
+
+
+@tensor_method
+def tolist(self: Tensor) -> Any:
+    """The elements as nested lists of Python numbers (a number for a 0-d tensor)."""
+    array = self._array
+    return (array.astype(np.float32) if array.dtype is dtypes.BF16 else array).tolist()
+
+
+def _number(tensor: Tensor) -> Any:
+    if tensor._array.size != 1:
+        raise ValueError("only one element tensors can be converted to Python scalars")
+    return tensor.item()
+
+
+_warned_scalar = False
+
+
+@tensor_method
+def __float__(self: Tensor) -> float:
+    global _warned_scalar
+    value = _number(self)
+    if self.requires_grad and not _warned_scalar:
+        # said once in a program, as PyTorch does
+        _warned_scalar = True
+        warnings.warn(
+            "Converting a tensor with requires_grad=True to a scalar may lead to unexpected "
+            "behavior.\nConsider using tensor.detach() first.",
+            UserWarning,
+            stacklevel=2,
+        )
+    return float(_real(value, "double"))
+
+
+@tensor_method
+def __int__(self: Tensor) -> int:
+    return int(_real(_number(self), "int64_t"))
+
+
+def _real(value: Any, target: str) -> Any:
+    if not isinstance(value, complex):
+        return value
+    if value.imag:
+        raise RuntimeError(f"value cannot be converted to type {target} without overflow")
+    return value.real
+
+
+@tensor_method
+def __complex__(self: Tensor) -> complex:
+    return complex(_number(self))
+
+
+@tensor_method
+def __bool__(self: Tensor) -> bool:
+    array = self._array
+    if array.size != 1:
+        amount = "more than one value" if array.size else "no values"
+        raise RuntimeError(f"Boolean value of Tensor with {amount} is ambiguous")
+    return bool(array.item()) if array.dtype is not dtypes.BF16 else bool(array.any())
+
+
+@tensor_method
+def __index__(self: Tensor) -> int:
+    array = self._array
+    if array.size != 1 or array.dtype.kind not in "biu":
+        raise TypeError("only integer tensors of a single element can be converted to an index")
+    return int(array.item())
+
+
+# ----------------------------------------------------------------------------------------- NumPy
+
+
+@tensor_method
+def numpy(self: Tensor, *, force: bool = False) -> Array:
+    """The elements as a NumPy array that shares the tensor's memory.
+
+    With ``force=True`` also for a tensor that requires grad.
+
+    >>> import retrograd as torch
+    >>> torch.zeros(2).numpy()
+    array([0., 0.], dtype=float32)
+    """
+    if self.requires_grad and STATE.grad_enabled and not force:
+        raise RuntimeError(
+            "Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead."
+        )
+    if self._array.dtype is dtypes.BF16:
+        raise TypeError("Got unsupported ScalarType BFloat16")
+    return self._array.view()
+
+
+@tensor_method
+def __array__(self: Tensor, dtype: Any = None, copy: bool | None = None) -> Array:
+    array = self.numpy()
+    if dtype is not None and array.dtype != dtype:
+        if copy is False:
+            raise ValueError("Unable to avoid copy while creating an array as requested.")
+        return array.astype(dtype)
+    result: Array = array.copy() if copy else array
+    return result
+
+
+@tensor_method
+def __array_wrap__(
+    self: Tensor, array: Array, context: Any = None, return_scalar: bool = False
+) -> Tensor:
+    """The result of a NumPy function of a tensor, as a tensor again."""
+    from retrograd.construction import from_numpy
+
+    if array.dtype == bool:
+        array = array.astype(np.uint8)
+    return from_numpy(np.asarray(array))
+
+
+@tensor_method
+def resolve_conj(self: Tensor) -> Tensor:
+    """The tensor itself: conjugation is never lazy here."""
+    return self
+
+
+@tensor_method
+def resolve_neg(self: Tensor) -> Tensor:
+    """The tensor itself: negation is never lazy here."""
+    return self

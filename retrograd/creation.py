@@ -1,0 +1,356 @@
+"""Tensors from nothing but a size: zeros, ones, ranges, the identity, and relatives of a tensor.
+
+>>> import retrograd as torch
+>>> torch.zeros(2, 3)
+tensor([[0., 0., 0.],
+        [0., 0., 0.]])
+
+Every function takes ``dtype`` and ``requires_grad``; ``device``, ``layout`` and ``pin_memory`` are
+accepted with the only values there are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from retrograd import dtypes
+from retrograd.arguments import as_integer, as_number, check_place, size_argument
+from retrograd.autograd.views import bump, is_dense
+from retrograd.construction import fresh
+from retrograd.memory import format_order
+from retrograd.ops.registry import attach
+from retrograd.size import contiguous_format, memory_format, preserve_format, strided
+from retrograd.tensor import Array, Tensor, tensor_method
+
+
+def publish(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Make a creating function public under its own name."""
+    attach(function, public=(function.__name__,))
+    return function
+
+
+def deliver(name: str, array: Array, out: Tensor | None, dtype: Any, requires_grad: bool) -> Tensor:
+    """The new array as a tensor, or written into `out`."""
+    if out is None:
+        return fresh(array, requires_grad)
+    if not isinstance(out, Tensor):
+        raise TypeError(f"{name}(): argument 'out' must be Tensor, not {type(out).__name__}")
+    if dtype is not None and out._array.dtype is not array.dtype:
+        raise RuntimeError(
+            f"dtype {dtypes.from_numpy_dtype(array.dtype).type_name} does not match dtype of out "
+            f"parameter ({out.dtype.type_name})"
+        )
+    if out._array.shape != array.shape:
+        out.resize_(array.shape)
+    np.copyto(out._array, array, casting="unsafe")
+    bump(out, name)
+    return out
+
+
+def empty_array(shape: tuple[int, ...], dtype: Any, order: memory_format | None = None) -> Array:
+    """Uninitialised memory in a memory format."""
+    if order is None or order is contiguous_format:
+        return np.empty(shape, dtype)
+    axes = format_order(order, len(shape))
+    return np.empty([shape[axis] for axis in axes], dtype).transpose(np.argsort(axes))
+
+
+def array_like(array: Array, dtype: Any, order: memory_format | None = None) -> Array:
+    """Uninitialised memory in the shape of `array` and, if it is dense, in its memory order."""
+    if order is None or order is preserve_format:
+        if is_dense(array):
+            return np.empty_like(array, dtype, order="K", subok=False)
+        axes = sorted(range(array.ndim), key=lambda i: -array.strides[i])
+        if 0 in array.strides:
+            return np.empty(array.shape, dtype)
+        return np.empty([array.shape[i] for i in axes], dtype).transpose(np.argsort(axes))
+    return empty_array(array.shape, dtype, order)
+
+
+# ------------------------------------------------------------------------------- by size alone
+
+
+def _filled(name: str, value: int | None) -> Callable[..., Tensor]:
+    def create(
+        *size: Any,
+        out: Tensor | None = None,
+        dtype: Any = None,
+        layout: Any = strided,
+        device: Any = None,
+        pin_memory: bool = False,
+        requires_grad: bool = False,
+        memory_format: memory_format | None = None,
+        **named: Any,
+    ) -> Tensor:
+        shape = size_argument(name, size, named)
+        check_place(name, layout, device, pin_memory)
+        kind = dtypes.as_dtype(dtype, name)
+        if kind is None:
+            kind = dtypes.get_default_dtype() if out is None else out.dtype
+        array = empty_array(shape, kind.numpy, memory_format)
+        if value is not None:
+            array.fill(value)
+        return deliver(name, array, out, dtype, requires_grad)
+
+    create.__name__ = create.__qualname__ = name
+    return publish(create)
+
+
+zeros = _filled("zeros", 0)
+zeros.__doc__ = """A tensor of zeros.
+
+>>> import retrograd as torch
+>>> torch.zeros(2)
+tensor([0., 0.])
+"""
+ones = _filled("ones", 1)
+ones.__doc__ = "A tensor of ones."
+empty = _filled("empty", None)
+empty.__doc__ = "A tensor whose elements are whatever the memory held."
+
+
+@publish
+def full(
+    size: Any,
+    fill_value: Any,
+    *,
+    out: Tensor | None = None,
+    dtype: Any = None,
+    layout: Any = strided,
+    device: Any = None,
+    pin_memory: bool = False,
+    requires_grad: bool = False,
+) -> Tensor:
+    """A tensor with one value everywhere; its dtype is that of the value.
+
+    >>> import retrograd as torch
+    >>> torch.full((2,), 7)
+    tensor([7, 7])
+    """
+    shape = size_argument("full", (size,), {}, single=False)
+    check_place("full", layout, device, pin_memory)
+    kind = dtypes.as_dtype(dtype, "full")
+    value = as_number("full", "fill_value", 2, fill_value)
+    if kind is None:
+        kind = dtypes.number_dtype(value) if out is None else out.dtype
+    array = np.full(shape, as_element(value, kind), kind.numpy)
+    return deliver("full", array, out, dtype, requires_grad)
+
+
+_C_NAMES = {"Byte": "uint8_t", "Char": "int8_t", "Short": "int16_t", "Int": "int", "Long": "int64_t"}
+_C_NAMES |= {"Float": "float", "Double": "double", "Half": "at::Half", "BFloat16": "at::BFloat16"}
+
+
+def as_element(value: Any, kind: dtypes.dtype) -> Any:
+    """A number as an element of a dtype; raises where it does not fit, as PyTorch does."""
+    if isinstance(value, complex) and kind.category < dtypes.COMPLEX:
+        if value.imag:
+            raise _overflow(kind)
+        value = value.real
+    if kind.category == dtypes.INTEGER:
+        limits = np.iinfo(kind.numpy)
+        low = -limits.max if kind is dtypes.uint8 else limits.min
+        if not low <= value <= limits.max:
+            raise _overflow(kind)
+        return np.asarray(int(value), np.int64).astype(kind.numpy)
+    if kind.category == dtypes.FLOAT and kind is not dtypes.float64:
+        limit = dtypes.finfo(kind).max
+        if abs(value) > limit and abs(value) != float("inf"):
+            raise _overflow(kind)
+    return value
+
+
+def _overflow(kind: dtypes.dtype) -> RuntimeError:
+    name = _C_NAMES.get(kind.type_name, kind.name)
+    return RuntimeError(f"value cannot be converted to type {name} without overflow")
+
+
+@publish
+def empty_strided(
+    size: Any,
+    stride: Any,
+    *,
+    dtype: Any = None,
+    layout: Any = strided,
+    device: Any = None,
+    requires_grad: bool = False,
+    pin_memory: bool = False,
+) -> Tensor:
+    """Uninitialised memory with given strides (in elements)."""
+    shape = size_argument("empty_strided", (size,), {}, single=False)
+    steps = size_argument("empty_strided", (stride,), {}, single=False)
+    check_place("empty_strided", layout, device, pin_memory)
+    if len(shape) != len(steps):
+        raise RuntimeError(
+            f"mismatch in length of strides and shape, sizes: {list(shape)}, strides: {list(steps)}"
+        )
+    kind = dtypes.as_dtype(dtype, "empty_strided") or dtypes.get_default_dtype()
+    return fresh(strided_array(shape, steps, kind.numpy), requires_grad)
+
+
+def strided_array(shape: tuple[int, ...], steps: tuple[int, ...], dtype: Any) -> Array:
+    """Uninitialised memory with strides in elements."""
+    extent = 1 + sum((n - 1) * s for n, s in zip(shape, steps, strict=True)) if 0 not in shape else 0
+    memory = np.empty(extent, dtype)
+    return np.ndarray(shape, dtype, memory.data, 0, [s * dtype.itemsize for s in steps])
+
+
+@publish
+def scalar_tensor(
+    s: Any,
+    *,
+    dtype: Any = None,
+    layout: Any = strided,
+    device: Any = None,
+    pin_memory: bool = False,
+    requires_grad: bool = False,
+) -> Tensor:
+    """A 0-d tensor of the default dtype."""
+    check_place("scalar_tensor", layout, device, pin_memory)
+    kind = dtypes.as_dtype(dtype, "scalar_tensor") or dtypes.get_default_dtype()
+    value = as_element(as_number("scalar_tensor", "s", 1, s), kind)
+    return fresh(np.full((), value, kind.numpy), requires_grad)
+
+
+@publish
+def eye(
+    n: int,
+    m: int | None = None,
+    *,
+    out: Tensor | None = None,
+    dtype: Any = None,
+    layout: Any = strided,
+    device: Any = None,
+    pin_memory: bool = False,
+    requires_grad: bool = False,
+) -> Tensor:
+    """Ones on the diagonal of an n by m matrix, zeros elsewhere.
+
+    >>> import retrograd as torch
+    >>> torch.eye(2)
+    tensor([[1., 0.],
+            [0., 1.]])
+    """
+    rows = as_integer("eye", "n", 1, n)
+    columns = rows if m is None else as_integer("eye", "m", 2, m)
+    for name, value in (("n", rows), ("m", columns)):
+        if value < 0:
+            raise RuntimeError(f"{name} must be greater or equal to 0, got {value}")
+    check_place("eye", layout, device, pin_memory)
+    kind = dtypes.as_dtype(dtype, "eye")
+    if kind is None:
+        kind = dtypes.get_default_dtype() if out is None else out.dtype
+    return deliver("eye", np.eye(rows, columns, dtype=kind.numpy), out, dtype, requires_grad)
+
+
+# ------------------------------------------------------------------------------ like a tensor
+
+
+def _like(name: str, value: int | None) -> Callable[..., Tensor]:
+    def create(
+        input: Tensor,
+        *,
+        dtype: Any = None,
+        layout: Any = None,
+        device: Any = None,
+        pin_memory: bool = False,
+        requires_grad: bool = False,
+        memory_format: memory_format | None = None,
+    ) -> Tensor:
+        array = _like_array(name, input, dtype, layout, device, pin_memory, memory_format)
+        if value is not None:
+            array.fill(value)
+        return fresh(array, requires_grad)
+
+    create.__name__ = create.__qualname__ = name
+    return publish(create)
+
+
+def _like_array(
+    name: str, input: Any, dtype: Any, layout: Any, device: Any, pin_memory: Any, order: Any
+) -> Array:
+    if not isinstance(input, Tensor):
+        raise TypeError(
+            f"{name}(): argument 'input' (position 1) must be Tensor, not {type(input).__name__}"
+        )
+    check_place(name, layout, device, pin_memory)
+    kind = dtypes.as_dtype(dtype, name)
+    return array_like(input._array, input._array.dtype if kind is None else kind.numpy, order)
+
+
+zeros_like = _like("zeros_like", 0)
+zeros_like.__doc__ = "Zeros in the shape, dtype and memory order of a tensor."
+ones_like = _like("ones_like", 1)
+ones_like.__doc__ = "Ones in the shape, dtype and memory order of a tensor."
+empty_like = _like("empty_like", None)
+empty_like.__doc__ = "Uninitialised memory in the shape, dtype and memory order of a tensor."
+
+
+@publish
+def full_like(
+    input: Tensor,
+    fill_value: Any,
+    *,
+    dtype: Any = None,
+    layout: Any = None,
+    device: Any = None,
+    pin_memory: bool = False,
+    requires_grad: bool = False,
+    memory_format: memory_format | None = None,
+) -> Tensor:
+    """One value in the shape, dtype and memory order of a tensor."""
+    array = _like_array("full_like", input, dtype, layout, device, pin_memory, memory_format)
+    value = as_number("full_like", "fill_value", 2, fill_value)
+    array.fill(as_element(value, dtypes.from_numpy_dtype(array.dtype)))
+    return fresh(array, requires_grad)
+
+
+def _new(name: str, base: Callable[..., Tensor]) -> None:
+    def create(
+        self: Tensor,
+        *size: Any,
+        dtype: Any = None,
+        layout: Any = strided,
+        device: Any = None,
+        pin_memory: bool = False,
+        requires_grad: bool = False,
+        **named: Any,
+    ) -> Tensor:
+        shape = size_argument(name, size, named)
+        return base(
+            shape,
+            dtype=self.dtype if dtype is None else dtype,
+            layout=layout,
+            device=device,
+            pin_memory=pin_memory,
+            requires_grad=requires_grad,
+        )
+
+    create.__name__ = create.__qualname__ = name
+    create.__doc__ = f"`{base.__name__}` with this tensor's dtype unless another is given."
+    tensor_method(create)
+
+
+_new("new_zeros", zeros)
+_new("new_ones", ones)
+_new("new_empty", empty)
+
+
+@tensor_method
+def new_full(self: Tensor, size: Any, fill_value: Any, *, dtype: Any = None, **options: Any) -> Tensor:
+    """`full` with this tensor's dtype unless another is given."""
+    made: Tensor = full(size, fill_value, dtype=self.dtype if dtype is None else dtype, **options)
+    return made
+
+
+@tensor_method
+def new_empty_strided(
+    self: Tensor, size: Any, stride: Any, *, dtype: Any = None, **options: Any
+) -> Tensor:
+    """`empty_strided` with this tensor's dtype unless another is given."""
+    kind = self.dtype if dtype is None else dtype
+    made: Tensor = empty_strided(size, stride, dtype=kind, **options)
+    return made

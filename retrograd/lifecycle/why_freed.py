@@ -1,0 +1,412 @@
+"""RG101, told: from the evidence about a freed node to spans, a cause and advice."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from ..diagnostics.errors import RetrogradError, make_error
+from ..diagnostics.report import Edit, Help, Report, Span
+from .evidence import (
+    CallFacts,
+    FreedEvidence,
+    NodeFacts,
+    freed_evidence,
+    operand_name,
+    reached_site,
+    result_name,
+    site_of,
+)
+from .site import CallSite, user_site
+from .wording import (
+    Story,
+    add_argument,
+    append_to_name,
+    call_name,
+    describe_node,
+    line_after,
+    line_reference,
+    operation,
+    quoted,
+    receiver,
+    sentence,
+)
+
+TWICE = (
+    "Trying to backward through the graph a second time (or directly access saved tensors after "
+    "they have already been freed). Saved intermediate values of the graph are freed when you call "
+    ".backward() or autograd.grad(). Specify retain_graph=True if you need to backward through the "
+    "graph a second time or if you need to access saved tensors after calling backward."
+)
+
+RETAIN_NOTE = (
+    "retain_graph=True keeps every earlier step in memory, and stops with RG102 once an optimizer "
+    "changes a weight that those steps used"
+)
+
+
+def freed_error(
+    node: NodeFacts,
+    consumer: NodeFacts | None,
+    call: CallFacts | None,
+    roots: Sequence[NodeFacts],
+) -> RetrogradError:
+    """The error for `node`, whose saved values were freed before `call` came to it.
+
+    `consumer` is the node that led there (None if `node` is a root), `call` is None when a saved
+    value was read directly instead of by a backward pass.
+    """
+    report: Report | None = None
+    try:
+        if call is None or node.freed is None:
+            report = _read_after_free(node)
+        else:
+            evidence = freed_evidence(node, consumer, call, roots)
+            report = _TELLERS[evidence.reason](_Case(evidence, node, node.freed, call, roots))
+    except Exception:
+        report = None  # the error itself matters more than its explanation
+    return make_error(TWICE, code="RG101", report=report)
+
+
+class _Case:
+    """The facts of one failure, with the words that several reasons share."""
+
+    def __init__(
+        self,
+        evidence: FreedEvidence,
+        freed: NodeFacts,
+        freeing: CallFacts,
+        call: CallFacts,
+        roots: Sequence[NodeFacts],
+    ) -> None:
+        self.reason = evidence.reason
+        self.evidence = evidence
+        self.freed = freed
+        self.freeing = freeing
+        self.call = call
+        self.roots = roots
+        self.carried = evidence.carried
+        self.consumer = evidence.consumer
+        self.call_site = site_of(call)
+        self.freeing_site = site_of(freeing)
+        self.consumer_site = CallSite(None, 0) if self.consumer is None else site_of(self.consumer)
+        self.made_as = result_name(self.carried)
+        self.used_as = operand_name(self.carried, self.consumer)
+        self.name = self.made_as or self.used_as
+        self.subject = quoted(self.name, f"the result of `{operation(self.carried)}`")
+        self.first, self.second = call_name(freeing), call_name(call)
+        # The same three at the start of a sentence.
+        self.Subject, self.First, self.Second = map(
+            sentence, (self.subject, self.first, self.second)
+        )
+        loop = self.call_site.loop() if self.freeing_site == self.call_site else None
+        self.loop_line = None if loop is None else loop.header
+
+    def created(self, story: Story, label: str = "created here") -> None:
+        """The line that made the value."""
+        story.add(site_of(self.carried), f"{label}: {describe_node(self.carried)}")
+
+    def released(self, story: Story) -> None:
+        """The call that freed the graph."""
+        label = f"freed here: {self.first}, retain_graph=False; it walked {self.freeing.nodes_run}"
+        story.add(self.freeing_site, f"{label} node{'' if self.freeing.nodes_run == 1 else 's'}")
+
+    def used_again(self, story: Story, label: str = "used again here") -> None:
+        """The line that leads the failing call to the value."""
+        if self.consumer is None:
+            story.add(self.call_site, f"{self.second} needs it again here", primary=True)
+            return
+        where = line_reference(self.call_site, self.consumer_site)
+        what = f"{operation(self.consumer)}, node {self.consumer.sequence}"
+        reached = f"reached by {self.second}" + (f" ({where})" if where else "")
+        story.add(self.consumer_site, f"{label}: {what}, {reached}", primary=True)
+
+    def spans(self) -> tuple[Span, ...]:
+        """Created, freed, used again."""
+        story = Story()
+        self.created(story)
+        self.released(story)
+        self.used_again(story)
+        return story.finish()
+
+    def retain(self, text: str) -> Help:
+        """Advice to keep the graph at the first call."""
+        return Help(text, add_argument(self.freeing_site, "retain_graph=True"), "retain-graph")
+
+    def detach_where_used(self) -> Edit | None:
+        """The edit that detaches the value on the consuming line.
+
+        Within a function that was only handed the value, detaching would also cut all its other
+        uses, and where it is the only way to a leaf, nothing would be trained: then there is none.
+        """
+        if self.evidence.detaching_starves:
+            return None
+        is_variable = self.used_as is not None and self.used_as == self.made_as
+        if not is_variable and (self.consumer is None or self.consumer.code is not self.call.code):
+            return None
+        return append_to_name(self.consumer_site, self.used_as, ".detach()")
+
+    def report(
+        self, title: str, why: str, helps: Sequence[Help], notes: Sequence[str] = (), **more: object
+    ) -> Report:
+        """The finished report."""
+        spans = more.get("spans") or self.spans()
+        assert isinstance(spans, tuple)
+        return Report("RG101", title, spans, why, tuple(helps), tuple(notes), self.reason)
+
+    def still_leads(self) -> str:
+        """The usual title."""
+        return f"{self.subject} still leads into a graph that was already freed"
+
+
+def _carried_state(case: _Case) -> Report:
+    if case.evidence.is_running_total:
+        return _running_total(case)
+    steps = "from one pass of the loop into the next" if case.loop_line else "from an earlier step"
+    if case.loop_line is None:
+        steps += " into this one"
+    why = (
+        f"{case.Subject} was carried {steps}. {case.Second} follows it back into the "
+        f"earlier {'pass' if case.loop_line else 'step'}, and the values saved there were released "
+        f"when {case.first} finished."
+    )
+    helps = [_detach_carried(case)]
+    helps.append(
+        Help(
+            "if they should flow through all steps, add up the losses and call backward() once, "
+            f"after {'the loop' if case.loop_line else 'the last step'}",
+            kind="combine-losses",
+        )
+    )
+    return case.report(case.still_leads(), why, helps, (RETAIN_NOTE,))
+
+
+def _detach_carried(case: _Case) -> Help:
+    text = "if gradients should stop at the step boundary, detach the carried value"
+    if not case.evidence.consumer_also_takes_fresh:
+        return Help(text, case.detach_where_used(), "detach")
+    # The consuming line also links the steps within one pass: detaching there would cut those too.
+    edit: Edit | None = None
+    if case.made_as is not None and case.carried.code is case.call.code:
+        edit = line_after(case.call_site, f"{case.made_as} = {case.made_as}.detach()")
+    return Help(f"{text} once per pass, after backward()", edit, "detach")
+
+
+def _running_total(case: _Case) -> Report:
+    why = (
+        f"{case.Subject} contains the losses of earlier steps, on which {case.first} was already "
+        f"called. {case.Second} would walk those steps again, and their saved values are "
+        "released."
+    )
+    loss = receiver(case.call_site)
+    helps = [
+        Help(
+            "call backward() on this step's loss only, and add it to the total by .item()",
+            kind="item-for-logging",
+        ),
+        Help(
+            "to train on the total, call backward() on it once, after the last step; or start a "
+            "new total after each call",
+            kind="reset-state",
+        ),
+    ]
+    title = f"{quoted(loss, case.subject)} still contains losses whose graph was already freed"
+    return case.report(title, why, helps, (RETAIN_NOTE,))
+
+
+def _built_outside(case: _Case) -> Report:
+    where = "before the loop" if case.loop_line else "once"
+    why = (
+        f"{case.Subject} was computed {where}, and each backward pass goes through its graph. "
+        f"{case.First} released what was saved there; {case.second} needs it again."
+    )
+    made = site_of(case.carried).line if case.carried.code is case.call.code else None
+    if case.loop_line and made is not None:
+        recompute = (
+            f"if what made {case.subject} is trained, compute it in every pass: move line {made} "
+            f"into the loop that starts at line {case.loop_line}"
+        )
+    else:
+        recompute = (
+            f"if what made {case.subject} is trained, compute it again before each backward pass"
+        )
+    constant = "if it should be a constant here, detach it"
+    helps = [Help(recompute, kind="recompute-forward")]
+    if not case.evidence.detaching_starves:
+        helps.append(Help(constant, case.detach_where_used(), "detach"))
+    return case.report(case.still_leads(), why, helps, (RETAIN_NOTE,))
+
+
+def _one_result(case: _Case) -> Report:
+    story = Story()
+    case.created(story)
+    first_use = reached_site(case.carried)
+    if first_use != case.consumer_site:
+        story.add(first_use, f"used first here, reached by {case.first}")
+    case.released(story)
+    case.used_again(story)
+    why = (
+        f"{case.Subject} is used by two losses. {case.First} went through it for the "
+        f"first one and released what was saved behind it; {case.second} comes to it again for the "
+        "second."
+    )
+    name = _name_at(first_use, case)
+    edit = append_to_name(first_use, name, ".detach()")
+    value = quoted(name or case.name, "it")
+    helps = [
+        Help(
+            f"if the first loss should not train what made {value} (a GAN's discriminator step), "
+            "detach it there",
+            edit,
+            "detach",
+        ),
+        case.retain("if both losses should train it, keep the graph at the first call"),
+        Help(
+            "or compute it again for the second loss, after the weights have changed",
+            kind="recompute-forward",
+        ),
+    ]
+    note = (
+        "retain_graph=True stops with RG102 if an optimizer changes, between the two calls, a "
+        "weight that the second one needs"
+    )
+    return case.report(case.still_leads(), why, helps, (note,), spans=story.finish())
+
+
+def _name_at(site: CallSite, case: _Case) -> str | None:
+    """The variable that held the value at its first use."""
+    names = site.names() or ()
+    for name in (case.made_as, case.used_as):
+        if name in names:
+            return name
+    return names[0] if len(names) == 1 else None
+
+
+def _shared_trunk(case: _Case) -> Report:
+    first, second = receiver(case.freeing_site), receiver(case.call_site)
+    losses = "two losses"
+    total = "on their sum"
+    if first and second and first != second:
+        losses = f"`{first}` and `{second}`"
+        total = f"on the sum: ({first} + {second}).backward()"
+    why = (
+        f"{sentence(losses)} were computed from one {case.subject}, before either backward pass. "
+        f"{case.First} released what was saved behind it; {case.second} needs it too."
+    )
+    title = f"{case.subject} is shared by {losses}, and the first backward freed its graph"
+    helps = [
+        Help(f"call backward() once, {total}", kind="combine-losses"),
+        case.retain("or keep the graph at the first call"),
+    ]
+    note = (
+        "with retain_graph=True, an optimizer step between the two calls raises RG102 if it "
+        "changes a weight that the second one needs"
+    )
+    return case.report(title, why, helps, (note,))
+
+
+def _same_loss(case: _Case) -> Report:
+    root = case.evidence.root
+    name = result_name(root) or receiver(case.call_site)
+    loss = quoted(name, "this result")
+    story = Story()
+    case.created(story)
+    case.released(story)
+    story.add(case.call_site, f"asked for again here: {case.second}", primary=True)
+    why = (
+        f"A graph is walked once: {case.first} released the values it used. {loss} was not "
+        f"computed again before {case.second}."
+    )
+    helps = [_rerun_forward(case), case.retain(f"to walk it twice, keep it at {case.first}")]
+    if case.freeing_site != case.call_site:
+        helps.append(Help(f"or drop {case.second}, if one is enough", kind="remove-extra-backward"))
+    title = f"{loss} was already walked backward, and its graph freed"
+    return case.report(title, why, helps, spans=story.finish())
+
+
+def _rerun_forward(case: _Case) -> Help:
+    made = site_of(case.carried).line
+    loop = case.call_site.loop() if case.loop_line else None
+    if loop is not None and made is not None and case.carried.code is case.call.code:
+        if made not in loop:
+            return Help(
+                "run the forward pass in every pass of the loop: move it below line "
+                f"{case.loop_line}",
+                kind="recompute-forward",
+            )
+    return Help("run the forward pass again before each backward()", kind="recompute-forward")
+
+
+def _freed_by_grad(case: _Case) -> Report:
+    story = Story()
+    case.created(story)
+    label = f"freed here: autograd.grad ({case.first}), retain_graph=False"
+    story.add(case.freeing_site, label)
+    if case.consumer is None:
+        story.add(case.call_site, f"needed again here: {case.second}", primary=True)
+    else:
+        case.used_again(story)
+    why = (
+        "autograd.grad() frees the graph it walks, as backward() does, unless it is told to keep "
+        f"it. {case.Second} needs the same graph again."
+    )
+    helps = [
+        case.retain("keep the graph at the first call"),
+        Help(
+            "if the gradient is itself part of a loss (a gradient penalty), create its graph, "
+            "which keeps this one too",
+            add_argument(case.freeing_site, "create_graph=True"),
+            "create-graph",
+        ),
+    ]
+    behind = quoted(case.name, "this result")
+    title = f"autograd.grad() already freed the graph behind {behind}"
+    return case.report(title, why, helps, spans=story.finish())
+
+
+def _undecided(case: _Case) -> Report:
+    why = (
+        f"{case.Second} comes to values that {case.first} used and released. The records "
+        "do not tell whether the value was carried over from an earlier step or computed once and "
+        "used twice."
+    )
+    if case.freeing is case.call:
+        why = f"{case.Second} comes twice to a value that it has itself released."
+    helps = [
+        Help(
+            "if it belongs to an earlier step, detach it where it enters this one",
+            case.detach_where_used(),
+            "detach",
+        ),
+        Help("if it is still trained, compute it again in every step", kind="recompute-forward"),
+        Help("if two losses need it, call backward() once, on their sum", kind="combine-losses"),
+    ]
+    return case.report(case.still_leads(), why, helps)
+
+
+def _read_after_free(node: NodeFacts) -> Report:
+    story = Story()
+    story.add(site_of(node), f"created here: {describe_node(node)}")
+    helps: list[Help] = []
+    freeing: CallFacts | None = node.freed
+    why = "The values were released when a backward pass had used them."
+    if freeing is not None:
+        label = f"freed here: {call_name(freeing)}, retain_graph=False"
+        story.add(site_of(freeing), label)
+        why = f"The values were released when {call_name(freeing)} had used them."
+        edit = add_argument(site_of(freeing), "retain_graph=True")
+        helps.append(Help("to keep them, retain the graph at that call", edit, "retain-graph"))
+    helps.append(Help("or read them before the backward pass"))
+    story.add(CallSite(*user_site()), "read here", primary=True)
+    title = f"a value that `{operation(node)}` saved was read after it was freed"
+    return Report("RG101", title, story.finish(), why, tuple(helps), reason="read-after-free")
+
+
+_TELLERS: dict[str | None, Callable[[_Case], Report]] = {
+    "carried-state": _carried_state,
+    "built-outside-loop": _built_outside,
+    "one-result-two-losses": _one_result,
+    "shared-trunk": _shared_trunk,
+    "same-loss-twice": _same_loss,
+    "freed-by-grad": _freed_by_grad,
+    None: _undecided,
+}

@@ -1,0 +1,219 @@
+"""Words for facts: names of variables and operations, labels, and edits of single lines.
+
+A name is given only when the source leaves no doubt; otherwise the text says less.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+
+from ..diagnostics.render import display_path
+from ..diagnostics.report import Edit, Span
+from .evidence import CallFacts, NodeFacts
+from .site import CallSite
+
+
+def operation(node: NodeFacts) -> str:
+    """The operation that made a node: `MulBackward0` -> `mul`, `MyFnBackward` -> `MyFn`."""
+    name = node.name().rsplit(":", 1)[-1]
+    if name == "CopySlices":
+        return "a write through a view"
+    custom = name.removesuffix("Backward")
+    if custom != name:
+        return custom
+    forward = re.sub(r"Backward\d+$", "", name)
+    # A capital starts a word where it follows a small letter or begins one: LogSoftmax, NLLLoss.
+    return re.sub(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", "_", forward).lower()
+
+
+def describe_node(node: NodeFacts) -> str:
+    """`tanh, node 3, [2, 4] float32`."""
+    text = f"{operation(node)}, node {node.sequence}"
+    if isinstance(node.shape, tuple) and node.dtype is not None:
+        text += f", {list(node.shape)} {node.dtype}"
+    return text
+
+
+def call_name(call: CallFacts) -> str:
+    """`backward #2` or `grad #2`: all calls of a process are counted together."""
+    return f"{'grad' if call.kind == 'grad' else 'backward'} #{call.ordinal}"
+
+
+def sentence(text: str) -> str:
+    """The text with a capital first letter."""
+    return text[:1].upper() + text[1:]
+
+
+def quoted(name: str | None, otherwise: str) -> str:
+    """The name as code, or a description where it is not known."""
+    return otherwise if name is None else f"`{name}`"
+
+
+def receiver(site: CallSite) -> str | None:
+    """`loss` for a site `loss.backward()`."""
+    place = site.place
+    if place is None or not isinstance(place.node, ast.Call):
+        return None
+    function = place.node.func
+    if isinstance(function, ast.Attribute) and function.attr == "backward":
+        return place.source(function.value)
+    return None
+
+
+def written(site: CallSite) -> str | None:
+    """What an in-place operation writes: `w` for `w.add_(1)`, `w[0]` for `w[0] += 1`."""
+    place = site.place
+    if place is None:
+        return None
+    node, statement = place.node, place.statement
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+        return place.source(node.func.value)
+    if isinstance(statement, ast.AugAssign):
+        return place.source(statement.target)
+    if isinstance(statement, ast.Assign) and node in statement.targets:
+        return place.source(node)
+    return None
+
+
+def line_reference(site: CallSite, near: CallSite | None = None) -> str:
+    """`line 13`, with the file unless it is that of `near`; empty if unknown."""
+    if site.line is None or site.file is None:
+        return ""
+    if near is not None and near.file == site.file:
+        return f"line {site.line}"
+    return f"{display_path(site.file)}:{site.line}"
+
+
+class Story:
+    """Collects spans in the order of events; places that are not known are left out."""
+
+    def __init__(self) -> None:
+        self.spans: list[Span] = []
+
+    def add(self, site: CallSite, label: str, *, primary: bool = False) -> None:
+        """The next event."""
+        if site.location is not None:
+            order = len(self.spans) + 1
+            self.spans.append(Span(site.location, label, primary, order))
+
+    def finish(self) -> tuple[Span, ...]:
+        """The spans; a story of one event needs no numbers."""
+        if len(self.spans) == 1:
+            only = self.spans[0]
+            return (Span(only.location, only.label, True),)
+        return tuple(self.spans)
+
+
+# --- edits ----------------------------------------------------------------------------------------
+
+
+def append_to_name(site: CallSite, name: str | None, suffix: str) -> Edit | None:
+    """The line with `suffix` after each use of the variable in the site: `h` -> `h.detach()`."""
+    place = site.place
+    if place is None or name is None or site.source is None or site.line is None:
+        return None
+    found = place.occurrences(name)
+    if not found or any(line != site.line or end != site.line for line, _, end, _ in found):
+        return None
+    pieces = {(column, column): suffix for _, _, _, column in found}
+    return Edit.replacing(str(site.file), site.line, site.source, pieces)
+
+
+def add_argument(site: CallSite, argument: str) -> Edit | None:
+    """The line with one more argument in the call: `f(x)` -> `f(x, argument)`."""
+    place = site.place
+    if place is None or not isinstance(place.node, ast.Call):
+        return None
+    call = place.node
+    name = argument.split("=")[0]
+    if any(keyword.arg == name for keyword in call.keywords):
+        return None
+    line, column = place.position(call)[2:]
+    source = place.lines[line - 1]
+    before = source[: column - 1].rstrip()
+    if not source[:column].endswith(")") or not before or before.endswith(","):
+        return None
+    text = argument if before.endswith("(") else f", {argument}"
+    return Edit.replacing(str(site.file), line, source, {(column - 1, column - 1): text})
+
+
+def append_to_receiver(site: CallSite, suffix: str) -> Edit | None:
+    """The line with `suffix` after what backward() is called on: `y.backward()`."""
+    place = site.place
+    if place is None or receiver(site) is None or not isinstance(place.node, ast.Call):
+        return None
+    function = place.node.func
+    assert isinstance(function, ast.Attribute)
+    line, column = place.position(function.value)[2:]
+    source = place.lines[line - 1]
+    return Edit.replacing(str(site.file), line, source, {(column, column): suffix})
+
+
+def remove_suffix(site: CallSite, suffix: str) -> Edit | None:
+    """The line without `suffix` at the end of the site's text."""
+    if site.text is None or site.source is None or site.line is None or site.end_column is None:
+        return None
+    if not site.text.endswith(suffix):
+        return None
+    start = site.end_column - len(suffix)
+    pieces = {(start, site.end_column): ""}
+    return Edit.replacing(str(site.file), site.line, site.source, pieces)
+
+
+def line_after(site: CallSite, text: str) -> Edit | None:
+    """A new line after the statement at the site, indented like it."""
+    place = site.place
+    if place is None or site.source is None or place.statement is None:
+        return None
+    line, _, end_line, _ = place.position(place.statement)
+    first = place.lines[line - 1]
+    indent = first[: len(first) - len(first.lstrip())]
+    return Edit(str(site.file), end_line + 1, None, indent + text)
+
+
+def out_of_place(site: CallSite) -> Edit | None:
+    """`h.add_(1)` -> `h = h.add(1)` and `h += 1` -> `h = h + 1`, where that is the whole line."""
+    place = site.place
+    statement = None if place is None else place.statement
+    if place is None or statement is None or site.source is None or site.line is None:
+        return None
+    line, start, end_line, end = place.position(statement)
+    if line != end_line:
+        return None
+    text = _out_of_place(place.source, statement)
+    if text is None:
+        return None
+    return Edit.replacing(str(site.file), line, place.lines[line - 1], {(start, end): text})
+
+
+_OPERATORS: dict[type[ast.operator], str] = {
+    ast.Add: "+",
+    ast.Sub: "-",
+    ast.Mult: "*",
+    ast.Div: "/",
+    ast.Pow: "**",
+}
+
+
+def _out_of_place(source: object, statement: ast.stmt) -> str | None:
+    assert callable(source)
+    if isinstance(statement, ast.AugAssign) and isinstance(statement.target, ast.Name):
+        sign = _OPERATORS.get(type(statement.op))
+        value = source(statement.value)
+        if isinstance(statement.value, ast.BinOp | ast.IfExp | ast.BoolOp | ast.Compare):
+            value = f"({value})"
+        name = statement.target.id
+        return None if sign is None or value is None else f"{name} = {name} {sign} {value}"
+    if not isinstance(statement, ast.Expr) or not isinstance(statement.value, ast.Call):
+        return None
+    function = statement.value.func
+    if not isinstance(function, ast.Attribute) or not isinstance(function.value, ast.Name):
+        return None
+    name, method = function.value.id, function.attr
+    text = source(statement.value)
+    if not method.endswith("_") or method.endswith("__") or text is None:
+        return None
+    if method in ("zero_", "fill_", "copy_", "normal_", "uniform_", "random_", "data_"):
+        return None  # no twin that returns a new tensor
+    return f"{name} = {name}.{method[:-1]}{text[len(f'{name}.{method}') :]}"

@@ -1,0 +1,3 @@
+"""Building blocks of neural networks."""
+
+from retrograd.nn import functional as functional

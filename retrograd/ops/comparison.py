@@ -1,0 +1,419 @@
+"""Comparisons and logic: eq to ge, logical_and to logical_not, the tests for nan and infinity."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from retrograd import dtypes
+from retrograd.ops import errors
+from retrograd.ops.kinds import Array, Operand
+from retrograd.ops.registry import RECORDED, composite, op
+from retrograd.tensor import Tensor
+from retrograd.testing import samples
+from retrograd.testing.samples import COMPLEX, FLOATS, HALVES, Sample, T
+
+_NAN, _INF = float("nan"), float("inf")
+
+
+def _ordered(name: str) -> Any:
+    """A check that refuses complex numbers, which have no order."""
+
+    def check(input: Any, other: Any) -> None:
+        found = dtypes.result_dtype([input, other])
+        if found.is_complex:
+            raise errors.not_implemented_for(name + "_cpu", found.numpy)
+
+    return check
+
+
+def _comparison_samples() -> list[Sample]:
+    return samples.binary(
+        dtypes=(*FLOATS, *HALVES),
+        numbers=(1, 0.5, True),
+        extra=[
+            Sample(T(values=[1, 2, _NAN, _INF]), T(values=[1.0, 3, _NAN, _INF])),
+            Sample(T(values=[1, 0], dtype="int64"), 0.5, grad=False),
+            Sample(T(values=[44, 1], dtype="uint8"), 300, grad=False),
+            Sample(T(3), T(3), dtypes=COMPLEX),
+            Sample(T(3), 1 + 1j),
+            Sample(2, T(3), error=(TypeError, "")),
+            Sample(T(3), T(4), error=(RuntimeError, "The size of tensor a")),
+        ],
+    )()
+
+
+@op(
+    ufunc="equal",
+    promote=True,
+    operators=("__eq__",),
+    out=True,
+    samples=_comparison_samples,
+)
+def eq(xp: Any, input: Array, other: Operand) -> Array:
+    """``input == other``, elementwise."""
+    return xp.equal(input, other)
+
+
+@op(
+    ufunc="not_equal",
+    promote=True,
+    operators=("__ne__",),
+    out=True,
+    public=("ne", "not_equal"),
+    methods=("ne", "not_equal"),
+    samples=_comparison_samples,
+)
+def ne(xp: Any, input: Array, other: Operand) -> Array:
+    """``input != other``, elementwise."""
+    return xp.not_equal(input, other)
+
+
+@op(
+    ufunc="less",
+    promote=True,
+    check=_ordered("lt"),
+    operators=("__lt__",),
+    out=True,
+    public=("lt", "less"),
+    methods=("lt", "less"),
+    samples=_comparison_samples,
+)
+def lt(xp: Any, input: Array, other: Operand) -> Array:
+    """``input < other``, elementwise."""
+    return xp.less(input, other)
+
+
+@op(
+    ufunc="less_equal",
+    promote=True,
+    check=_ordered("le"),
+    operators=("__le__",),
+    out=True,
+    public=("le", "less_equal"),
+    methods=("le", "less_equal"),
+    samples=_comparison_samples,
+)
+def le(xp: Any, input: Array, other: Operand) -> Array:
+    """``input <= other``, elementwise."""
+    return xp.less_equal(input, other)
+
+
+@op(
+    ufunc="greater",
+    promote=True,
+    check=_ordered("gt"),
+    operators=("__gt__",),
+    out=True,
+    public=("gt", "greater"),
+    methods=("gt", "greater"),
+    samples=_comparison_samples,
+)
+def gt(xp: Any, input: Array, other: Operand) -> Array:
+    """``input > other``, elementwise."""
+    return xp.greater(input, other)
+
+
+@op(
+    ufunc="greater_equal",
+    promote=True,
+    check=_ordered("ge"),
+    operators=("__ge__",),
+    out=True,
+    public=("ge", "greater_equal"),
+    methods=("ge", "greater_equal"),
+    samples=_comparison_samples,
+)
+def ge(xp: Any, input: Array, other: Operand) -> Array:
+    """``input >= other``, elementwise."""
+    return xp.greater_equal(input, other)
+
+
+# ---------------------------------------------------------------------------------------- logic
+
+
+def _logic_samples() -> list[Sample]:
+    return samples.binary(
+        dtypes=(*FLOATS, *HALVES, *COMPLEX),
+        numbers=(),
+        extra=[
+            Sample(T(values=[0, 1, _NAN, 0]), T(values=[0.0, 0, 1, 2])),
+            Sample(T(3, dtype="bool"), T(3, dtype="bool"), grad=False),
+            Sample(T(3), 1, error=(TypeError, "")),
+        ],
+    )()
+
+
+@op(ufunc="logical_and", out=True, samples=_logic_samples)
+def logical_and(xp: Any, input: Array, other: Array) -> Array:
+    """Whether both elements are nonzero."""
+    return xp.logical_and(input, other)
+
+
+@op(ufunc="logical_or", out=True, samples=_logic_samples)
+def logical_or(xp: Any, input: Array, other: Array) -> Array:
+    """Whether one of the elements is nonzero."""
+    return xp.logical_or(input, other)
+
+
+@op(ufunc="logical_xor", out=True, samples=_logic_samples)
+def logical_xor(xp: Any, input: Array, other: Array) -> Array:
+    """Whether exactly one of the elements is nonzero."""
+    return xp.logical_xor(input, other)
+
+
+_PREDICATE_SAMPLES = samples.unary(
+    dtypes=(*FLOATS, *HALVES, *COMPLEX),
+    extra=[
+        Sample(T(values=[0, -0.0, 1, _NAN, _INF, -_INF]), dtypes=(*FLOATS, *HALVES)),
+        Sample(T(values=[0j, complex(_NAN, 1), complex(1, _INF), complex(1, 0)]), dtypes=COMPLEX),
+    ],
+)
+
+
+@op(ufunc="logical_not", out=True, samples=_PREDICATE_SAMPLES)
+def logical_not(xp: Any, input: Array) -> Array:
+    """Whether the element is zero."""
+    return xp.logical_not(input)
+
+
+def _in_place_predicates() -> None:
+    """``eq_`` and the others: the result overwrites the tensor, so nothing of it is left."""
+    names = ("eq", "ne", "lt", "le", "gt", "ge", "logical_and", "logical_or", "logical_xor")
+    aliases = {
+        "ne": ("not_equal",), "lt": ("less",), "le": ("less_equal",), "gt": ("greater",),
+        "ge": ("greater_equal",),
+    }  # fmt: skip
+
+    def publish(name: str) -> None:
+        compare = getattr(RECORDED, name)
+
+        def in_place(self: Tensor, other: Any) -> Tensor:
+            result: Tensor = self.copy_(compare(self, other))
+            return result
+
+        in_place.__doc__ = f"In-place version of `{name}`."
+        methods = tuple(alias + "_" for alias in (name, *aliases.get(name, ())))
+        composite(name=name + "_", namespace=None, methods=methods)(in_place)
+
+    for name in names:
+        publish(name)
+
+
+_in_place_predicates()
+
+
+@composite(name="logical_not_", namespace=None, methods=("logical_not_",))
+def _logical_not_in_place(self: Tensor) -> Tensor:
+    """In-place version of `logical_not`."""
+    result: Tensor = self.copy_(RECORDED.logical_not(self))
+    return result
+
+
+# ----------------------------------------------------------------------------- kinds of numbers
+
+
+@op(ufunc="isnan", samples=_PREDICATE_SAMPLES)
+def isnan(xp: Any, input: Array) -> Array:
+    """Whether the element is nan."""
+    return xp.isnan(input)
+
+
+@op(ufunc="isinf", samples=_PREDICATE_SAMPLES)
+def isinf(xp: Any, input: Array) -> Array:
+    """Whether the element is infinite."""
+    return xp.isinf(input)
+
+
+@op(ufunc="isfinite", samples=_PREDICATE_SAMPLES)
+def isfinite(xp: Any, input: Array) -> Array:
+    """Whether the element is neither infinite nor nan."""
+    return xp.isfinite(input)
+
+
+def _real_only(name: str) -> Any:
+    def check(input: Any) -> None:
+        if input.dtype.kind == "c":
+            raise RuntimeError(f"{name} does not support complex inputs.")
+
+    return check
+
+
+@op(fast=False, check=_real_only("isposinf"), out=True, samples=_PREDICATE_SAMPLES)
+def isposinf(xp: Any, input: Array) -> Array:
+    """Whether the element is positive infinity."""
+    return xp.equal(input, _INF)
+
+
+@op(fast=False, check=_real_only("isneginf"), out=True, samples=_PREDICATE_SAMPLES)
+def isneginf(xp: Any, input: Array) -> Array:
+    """Whether the element is negative infinity."""
+    return xp.equal(input, -_INF)
+
+
+@op(fast=False, samples=_PREDICATE_SAMPLES)
+def isreal(xp: Any, input: Array) -> Array:
+    """Whether the element has no imaginary part."""
+    return xp.equal(xp.imag(input), 0)
+
+
+# ---------------------------------------------------------------------------------- closeness
+
+
+def _check_close(input: Any, other: Any, *, rtol: float, atol: float, equal_nan: bool) -> None:
+    if input.dtype is not other.dtype:
+        raise RuntimeError(
+            f"{dtypes.from_numpy_dtype(input.dtype).type_name} did not match "
+            f"{dtypes.from_numpy_dtype(other.dtype).type_name}"
+        )
+    if rtol < 0:
+        raise RuntimeError(f"rtol must be greater than or equal to zero, but got {rtol:g}")
+    if atol < 0:
+        raise RuntimeError(f"atol must be greater than or equal to zero, but got {atol:g}")
+
+
+def _close_samples() -> list[Sample]:
+    near = [1.0, 2.0, _NAN, _INF, -_INF, 100.0, 0.0]
+    far = [1.0 + 1e-6, 2.1, _NAN, _INF, _INF, 100.01, 1e-9]
+    return [
+        Sample(T(values=near), T(values=far)),
+        Sample(T(values=near), T(values=far), equal_nan=True),
+        Sample(T(values=near), T(values=far), 1e-3, 0.2),
+        Sample(T(values=near), T(values=near), atol=0, rtol=0),
+        Sample(T(3, 4), T(4), dtypes=(*FLOATS, *HALVES)),
+        Sample(T(3), T(3), dtypes=COMPLEX),
+        Sample(T(3, dtype="int64"), T(3, dtype="int64"), grad=False),
+        Sample(T(3, dtype="int64"), T(3, dtype="int64"), rtol=1, atol=1, grad=False),
+        Sample(T(3, dtype="bool"), T(3, dtype="bool"), grad=False),
+        Sample(T(3, dtype="float32"), T(3, dtype="float64"), grad=False),
+        Sample(T(3), T(3), rtol=-1, error=(RuntimeError, "rtol must be")),
+        Sample(T(3), 1.0, error=(TypeError, "")),
+    ]
+
+
+@op(fast=False, check=_check_close, namespace=None, methods=())
+def isclose(
+    xp: Any,
+    input: Array,
+    other: Array,
+    *,
+    rtol: float = 1e-5,
+    atol: float = 1e-8,
+    equal_nan: bool = False,
+) -> Array:
+    """Whether ``|input - other| <= atol + rtol * |other|``, elementwise."""
+    close = xp.equal(input, other)
+    if equal_nan:
+        close = xp.logical_or(close, xp.logical_and(xp.isnan(input), xp.isnan(other)))
+    if rtol == 0 and atol == 0:
+        return close
+    if input.dtype.kind in "biu":
+        input, other = input.astype(np.float64), other.astype(np.float64)
+    allowed = xp.absolute(other) * rtol + atol
+    distance = xp.absolute(input - other)
+    return xp.logical_or(close, xp.logical_and(xp.isfinite(distance), distance <= allowed))
+
+
+@composite(name="isclose", samples=_close_samples)
+def _isclose(
+    input: Tensor, other: Tensor, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False
+) -> Tensor:
+    """Whether ``|input - other| <= atol + rtol * |other|``, elementwise."""
+    result: Tensor = RECORDED.isclose(input, other, rtol=rtol, atol=atol, equal_nan=equal_nan)
+    return result
+
+
+@composite(samples=_close_samples)
+def allclose(
+    input: Tensor, other: Tensor, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False
+) -> bool:
+    """Whether all elements are close, see `isclose`.
+
+    >>> torch.allclose(torch.tensor([1.0]), torch.tensor([1.0 + 1e-7]))
+    True
+    """
+    return bool(_isclose(input, other, rtol, atol, equal_nan)._array.all())
+
+
+def _equal_samples() -> list[Sample]:
+    ones = T(values=[1.0, 2.0])
+    return [
+        Sample(ones, ones),
+        Sample(ones, T(values=[1.0, 3.0])),
+        Sample(ones, T(values=[[1.0, 2.0]])),
+        Sample(T(values=[_NAN]), T(values=[_NAN])),
+        Sample(T(0, 2), T(0, 2)),
+        Sample(T(values=[1, 2], dtype="int64"), T(values=[1.0, 2.0]), grad=False),
+        Sample(T(values=[1, 2], dtype="float32"), T(values=[1.0, 2.0], dtype="float64"), grad=False),
+    ]
+
+
+@composite(samples=_equal_samples)
+def equal(input: Tensor, other: Tensor) -> bool:
+    """Whether two tensors have the same shape and elements."""
+    if not isinstance(other, Tensor):
+        raise errors.argument_type("equal", "other", 2, "Tensor", other)
+    return bool(np.array_equal(input._array, other._array))
+
+
+def _isin_samples() -> list[Sample]:
+    some = T(values=[[1, 2], [3, 5]], dtype="int64")
+    return [
+        Sample(some, T(values=[2, 3, 9], dtype="int64"), grad=False),
+        Sample(some, T(values=[2, 3, 9], dtype="int64"), invert=True, grad=False),
+        Sample(some, T(values=[2, 3], dtype="int64"), assume_unique=True, grad=False),
+        Sample(some, 3, grad=False),
+        Sample(3, some, grad=False),
+        Sample(T(values=[1.0, 2.5, _NAN]), T(values=[2.5, _NAN]), grad=False),
+        Sample(T(0), T(3), grad=False),
+        Sample(T(3), T(0), grad=False),
+    ]
+
+
+@composite(methods=(), samples=_isin_samples)
+def isin(
+    elements: Any, test_elements: Any, *, assume_unique: bool = False, invert: bool = False
+) -> Tensor:
+    """Whether each of `elements` is one of `test_elements`; one of them may be a number."""
+    if not isinstance(elements, Tensor) and not isinstance(test_elements, Tensor):
+        raise errors.invalid_combination("isin", (elements, test_elements))
+    result: Tensor = RECORDED._isin(elements, test_elements, assume_unique, invert)
+    return result
+
+
+@op(fast=False, promote=True)
+def _isin(
+    xp: Any, elements: Operand, test_elements: Operand, assume_unique: bool, invert: bool
+) -> Array:
+    return xp.isin(elements, test_elements, invert=invert)
+
+
+# ------------------------------------------------------------------------------ facts of a tensor
+
+
+@composite(methods=("is_nonzero", "__bool__"))
+def is_nonzero(input: Tensor) -> bool:
+    """Whether the one element of the tensor is nonzero."""
+    if input._array.size != 1:
+        kind = "no values" if input._array.size == 0 else "more than one value"
+        raise RuntimeError(f"Boolean value of Tensor with {kind} is ambiguous")
+    return bool(input._array.any())
+
+
+@composite()
+def is_same_size(input: Tensor, other: Tensor) -> bool:
+    """Whether two tensors have the same shape."""
+    return input._array.shape == other._array.shape
+
+
+@composite()
+def is_floating_point(input: Tensor) -> bool:
+    """Whether the tensor's dtype is a (real) floating point type."""
+    return input.dtype.is_floating_point
+
+
+@composite()
+def is_complex(input: Tensor) -> bool:
+    """Whether the tensor's dtype is complex."""
+    return input.dtype.is_complex

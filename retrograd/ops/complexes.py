@@ -1,0 +1,317 @@
+"""Complex numbers: parts, conjugates, angles, and the views between complex and real."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.lib.stride_tricks import as_strided
+
+from retrograd import dtypes
+from retrograd.ops import errors
+from retrograd.ops.kinds import Array
+from retrograd.ops.registry import RECORDED, composite, op, table_entry
+from retrograd.tensor import Tensor
+from retrograd.testing import samples
+from retrograd.testing.samples import COMPLEX, FLOATS, HALVES, Sample, T
+
+_EVERY = (*FLOATS, *HALVES, *COMPLEX)
+
+# ------------------------------------------------------------------------------------ conjugates
+# PyTorch's conj() marks a view; here it computes. On real tensors both return the tensor itself.
+
+
+@op(
+    input=lambda m, g: m.conj(g),
+    holomorphic=False,
+    ufunc="conjugate",
+    half="move",
+    node_name="ConjBackward0",
+)
+def _conj(xp: Any, input: Array) -> Array:
+    return xp.conjugate(input)
+
+
+@op(
+    input=lambda m, g: m.conj(g),
+    holomorphic=False,
+    ufunc="conjugate",
+    half="move",
+    node_name="ConjPhysicalBackward0",
+    inplace="conj_physical_",
+)
+def _conj_physical(xp: Any, input: Array) -> Array:
+    return xp.conjugate(input)
+
+
+_CONJ_SAMPLES = samples.unary(dtypes=_EVERY)
+
+
+@composite(samples=_CONJ_SAMPLES)
+def conj(input: Tensor) -> Tensor:
+    """The complex conjugate; a real tensor as it is."""
+    if input._array.dtype.kind != "c":
+        return input
+    result: Tensor = RECORDED._conj(input)
+    return result
+
+
+def _raw_conj(value: Any) -> Any:
+    if isinstance(value, (np.ndarray, np.generic)):
+        return value.conj() if value.dtype.kind == "c" else value
+    return value.conjugate() if isinstance(value, complex) else value
+
+
+table_entry("conj", _raw_conj, conj)
+
+
+@composite(samples=_CONJ_SAMPLES)
+def conj_physical(input: Tensor, *, out: Any = None) -> Any:
+    """The complex conjugate; a real tensor as it is."""
+    if out is not None:
+        return out.copy_(conj(input))
+    return input if input._array.dtype.kind != "c" else RECORDED._conj_physical(input)
+
+
+@composite(samples=_CONJ_SAMPLES)
+def resolve_conj(input: Tensor) -> Tensor:
+    """The tensor itself: conjugates are always computed."""
+    return input
+
+
+@composite(samples=_CONJ_SAMPLES)
+def resolve_neg(input: Tensor) -> Tensor:
+    """The tensor itself: negatives are always computed."""
+    return input
+
+
+@composite()
+def is_conj(input: Tensor) -> bool:
+    """False: conjugates are always computed."""
+    return False
+
+
+@composite()
+def is_neg(input: Tensor) -> bool:
+    """False: negatives are always computed."""
+    return False
+
+
+# ----------------------------------------------------------------------------------------- views
+
+
+def _check_as_real(input: Any) -> None:
+    if input.dtype.kind != "c":
+        raise RuntimeError("view_as_real is only supported for complex tensors")
+
+
+@op(
+    input=lambda m, g: m._make_complex(m.select(g, -1, 0), m.select(g, -1, 1)),
+    holomorphic=False,
+    view="always",
+    half="move",
+    fast=False,
+    check=_check_as_real,
+    samples=lambda: [Sample(T(*s), dtypes=COMPLEX) for s in ((), (3,), (2, 3), (0, 2))]
+    + [Sample(T(3))],
+)
+def view_as_real(xp: Any, input: Array) -> Array:
+    """A real view with a last dimension of size two: real and imaginary part."""
+    real = input.real
+    return as_strided(real, (*real.shape, 2), (*real.strides, real.itemsize))
+
+
+def _check_as_complex(input: Any) -> None:
+    if input.dtype not in (dtypes.F32, dtypes.F64):
+        if input.dtype is dtypes.F16:
+            raise errors.unsupported("complex numbers of half precision (view_as_complex)")
+        raise RuntimeError(
+            "view_as_complex is only supported for half, float and double tensors, but got a "
+            f"tensor of scalar type: {dtypes.from_numpy_dtype(input.dtype).type_name}"
+        )
+    if input.ndim == 0:
+        raise RuntimeError("Input tensor must have one or more dimensions")
+    if input.shape[-1] != 2:
+        raise RuntimeError("Tensor must have a last dimension of size 2")
+    if input.size and input.strides[-1] != input.itemsize:
+        raise RuntimeError("Tensor must have a last dimension with stride 1")
+    if any(stride % (2 * input.itemsize) for stride in input.strides[:-1]):
+        raise RuntimeError("Tensor must have a stride divisible by 2 for all but last dimension")
+
+
+@op(
+    input=lambda m, g: m.view_as_real(g),
+    holomorphic=False,
+    view="always",
+    half="move",
+    fast=False,
+    check=_check_as_complex,
+    samples=lambda: [
+        *(Sample(T(*s)) for s in ((2,), (3, 2), (4, 3, 2), (0, 2))),
+        Sample(T(3)),
+        Sample(T()),
+        Sample(T(2, dtype="int64")),
+    ],
+)
+def view_as_complex(xp: Any, input: Array) -> Array:
+    """A complex view of a real tensor whose last dimension holds real and imaginary parts."""
+    return input.view(dtypes.from_numpy_dtype(input.dtype).to_complex().numpy)[..., 0]
+
+
+# ----------------------------------------------------------------------------------------- parts
+
+
+@composite(methods=(), samples=lambda: [Sample(T(2, 3), dtypes=_EVERY)])
+def real(input: Tensor) -> Tensor:
+    """The real part, a view; a real tensor as it is."""
+    if input._array.dtype.kind != "c":
+        return input
+    result: Tensor = RECORDED.select(RECORDED.view_as_real(input), -1, 0)
+    return result
+
+
+@composite(methods=(), samples=lambda: [Sample(T(2, 3), dtypes=(*FLOATS, *COMPLEX))])
+def imag(input: Tensor) -> Tensor:
+    """The imaginary part, a view; an error for real tensors."""
+    if input._array.dtype.kind != "c":
+        raise RuntimeError("imag is not implemented for tensors with non-complex dtypes.")
+    result: Tensor = RECORDED.select(RECORDED.view_as_real(input), -1, 1)
+    return result
+
+
+def _set_real(self: Tensor, value: Any) -> None:
+    real(self).copy_(value)
+
+
+def _set_imag(self: Tensor, value: Any) -> None:
+    imag(self).copy_(value)
+
+
+setattr(Tensor, "real", property(real, _set_real))  # noqa: B010 (slots are declared elsewhere)
+setattr(Tensor, "imag", property(imag, _set_imag))  # noqa: B010
+table_entry("real", np.real, real)
+table_entry("imag", np.imag, imag)
+
+
+# ---------------------------------------------------------------------------------- construction
+
+
+def _check_parts(real: Any, imag: Any) -> None:
+    first, second = (dtypes.from_numpy_dtype(part.dtype) for part in (real, imag))
+    if first not in (dtypes.float32, dtypes.float64) or second not in (
+        dtypes.float32,
+        dtypes.float64,
+    ):
+        if dtypes.float16 in (first, second) and first is second:
+            raise errors.unsupported("complex numbers of half precision")
+        raise RuntimeError(
+            "Expected both inputs to be Half, Float or Double tensors but got "
+            f"{first.type_name} and {second.type_name}"
+        )
+    if first is not second:
+        raise RuntimeError(
+            f"Expected object of scalar type {first.type_name} but got scalar type "
+            f"{second.type_name} for second argument"
+        )
+
+
+def _pair(xp: Any, real: Any, imag: Any) -> Array:
+    real, imag = xp.broadcast_arrays(real, imag)
+    wanted = xp.complex64 if real.dtype == xp.float32 else xp.complex128
+    result = xp.empty(real.shape, wanted)
+    result.real = real
+    result.imag = imag
+    return result
+
+
+@op(
+    real=lambda m, g: m.real(g),
+    imag=lambda m, g: m.imag(g),
+    holomorphic=False,
+    half="move",
+    fast=False,
+    check=_check_parts,
+    out=True,
+    node_name="ComplexBackward0",
+)
+def _make_complex(xp: Any, real: Array, imag: Array) -> Array:
+    """Complex numbers from real and imaginary parts."""
+    return _pair(xp, real, imag)
+
+
+_PART_SAMPLES = [
+    Sample(T(3, 4), T(3, 4)),
+    Sample(T(3, 4), T(4)),
+    Sample(T(), T(2)),
+    Sample(T(3, dtype="float32"), T(3, dtype="float64"), grad=False),
+    Sample(T(3, dtype="int64"), T(3, dtype="int64"), grad=False),
+]
+
+
+@composite(name="complex", methods=(), samples=lambda: _PART_SAMPLES)
+def _complex(real: Tensor, imag: Tensor, *, out: Any = None) -> Any:
+    """Complex numbers from real and imaginary parts.
+
+    >>> torch.complex(torch.tensor([1.0]), torch.tensor([2.0]))
+    tensor([1.+2.j])
+    """
+    if out is not None:
+        return RECORDED._make_complex(real, imag, out=out)
+    return RECORDED._make_complex(real, imag)
+
+
+def _polar_abs_rule(m: Any, g: Any, angle: Any) -> Any:
+    return m.add(m.mul(m.real(g), m.cos(angle)), m.mul(m.imag(g), m.sin(angle)))
+
+
+def _polar_angle_rule(m: Any, g: Any, abs: Any, angle: Any) -> Any:
+    turned = m.sub(m.mul(m.imag(g), m.cos(angle)), m.mul(m.real(g), m.sin(angle)))
+    return m.mul(turned, abs)
+
+
+@op(
+    abs=_polar_abs_rule,
+    angle=_polar_angle_rule,
+    holomorphic=False,
+    fast=False,
+    check=lambda abs, angle: _check_parts(abs, angle),
+    methods=(),
+    out=True,
+    samples=lambda: _PART_SAMPLES,
+)
+def polar(xp: Any, abs: Array, angle: Array) -> Array:
+    """Complex numbers from absolute values and angles."""
+    return _pair(xp, xp.multiply(abs, xp.cos(angle)), xp.multiply(abs, xp.sin(angle)))
+
+
+# ----------------------------------------------------------------------------------------- angle
+
+
+def _angle_rule(m: Any, g: Any, input: Any, input_dtype: Any) -> Any:
+    if input_dtype.kind != "c":
+        return m.zeros_like(g)
+    turned = m.mul(m.div(m.mul(g, input), m.pow(m.abs(input), 2)), 1j)
+    return m.where(m.eq(input, 0), 0, turned)
+
+
+@op(
+    input=_angle_rule,
+    holomorphic=False,
+    promote=True,
+    float_result=True,
+    out=True,
+    samples=samples.unary(
+        dtypes=_EVERY,
+        extra=[
+            Sample(T(values=[0.0, -0.0, -1.0, float("nan"), float("-inf")])),
+            Sample(T(values=[0j, 1j, -1 + 0j]), dtypes=COMPLEX, second=False),
+        ],
+    ),
+)
+def angle(xp: Any, input: Array) -> Array:
+    """The angle of a complex number in radians; of a real one 0 or pi."""
+    if input.dtype.kind == "c":
+        return xp.angle(input)
+    result = xp.where(input < 0, np.pi, 0.0).astype(input.dtype)
+    result[xp.isnan(input)] = np.nan
+    return result

@@ -1,0 +1,337 @@
+"""Choosing between operands: where, maximum, minimum, fmax, fmin, clamp."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+
+from retrograd import dtypes
+from retrograd.ops import errors
+from retrograd.ops.kinds import Array, Operand
+from retrograd.ops.registry import OPS, RECORDED, composite, op
+from retrograd.tensor import Tensor
+from retrograd.testing import samples
+from retrograd.testing.samples import COMPLEX, FLOATS, HALVES, Sample, T
+
+_NAN = float("nan")
+
+# ---------------------------------------------------------------------------------------- where
+
+
+def _check_where(condition: Any, input: Any, other: Any) -> None:
+    if condition.dtype is dtypes.uint8.numpy:
+        warnings.warn(
+            "where received a uint8 condition tensor. This behavior is deprecated and will be "
+            "removed in a future version of PyTorch. Use a boolean condition instead.",
+            UserWarning,
+            stacklevel=2,
+        )
+    elif condition.dtype is not dtypes.B8:
+        raise RuntimeError(
+            "where expected condition to be a boolean tensor, but got a tensor with dtype "
+            f"{dtypes.from_numpy_dtype(condition.dtype).type_name}"
+        )
+
+
+def _same_dtype(values: list[Any]) -> list[Any]:
+    """The values as arrays of the dtype PyTorch promotes them to."""
+    values = [np.asarray(v) if isinstance(v, np.generic) else v for v in values]
+    target = dtypes.result_dtype(values).numpy
+    return [np.asarray(value, target) for value in values]
+
+
+@op(
+    input=lambda m, g, condition: m.where(condition, g, 0),
+    other=lambda m, g, condition: m.where(condition, 0, g),
+    half="move",
+    fast=False,
+    check=_check_where,
+    namespace=None,
+    methods=(),
+    out=True,
+)
+def where(xp: Any, condition: Array, input: Operand, other: Operand) -> Array:
+    """Elements of `input` where `condition` is true, of `other` elsewhere."""
+    if getattr(input, "dtype", None) is not getattr(other, "dtype", 0):
+        input, other = _same_dtype([input, other])
+    return xp.where(condition, input, other)
+
+
+def _where_samples() -> list[Sample]:
+    def mask(*shape: int) -> T:
+        return T(*shape, dtype="bool")
+
+    every = (*FLOATS, *HALVES, *COMPLEX)
+    found = [
+        Sample(mask(3, 4), T(3, 4), T(3, 4), dtypes=every),
+        Sample(mask(3, 1), T(4), T(), dtypes=every),
+        Sample(mask(), T(2, 3), T(3)),
+        Sample(mask(0, 3), T(3), T(1)),
+        Sample(mask(4), T(4), 0.5, dtypes=every),
+        Sample(mask(4), 2, T(4), dtypes=every),
+        Sample(mask(4), 1.0, 2),
+        Sample(mask(4), 1, 2),
+        Sample(mask(4), True, False),
+        Sample(mask(4), 1j, 2.0),
+        Sample(T(4, dtype="uint8", low=0, high=1), T(4), T(4)),
+        Sample(T(4, dtype="int64"), T(4), T(4), error=(RuntimeError, "where expected")),
+        Sample(mask(3), T(3), T(4), error=(RuntimeError, "The size of tensor a")),
+    ]
+    kinds = ("float32", "float64", "int64", "uint8", "bool", "float16", "complex64")
+    for first in kinds:
+        found += [Sample(mask(3), T(3, dtype=first), T(3, dtype=k), grad=False) for k in kinds]
+        found += [Sample(mask(3), T(3, dtype=first), T(dtype=k), grad=False) for k in kinds]
+        found += [Sample(mask(3), T(3, dtype=first), n, grad=False) for n in (1, 1.5, True)]
+    return found
+
+
+@composite(name="where", methods=(), samples=_where_samples)
+def _where(condition: Tensor, input: Any = None, other: Any = None, *, out: Any = None) -> Any:
+    """Elements of `input` where `condition` is true, of `other` elsewhere.
+
+    With the condition alone: the indices of its true elements, one tensor per dimension.
+
+    >>> torch.where(torch.tensor([True, False]), torch.tensor([1.0, 2.0]), 0.0)
+    tensor([1., 0.])
+    """
+    if input is None and other is None:
+        return condition.nonzero(as_tuple=True)
+    if input is None or other is None:
+        given = (condition, input) if other is None else (condition, other)
+        raise errors.invalid_combination("where", given)
+    if out is not None:
+        return RECORDED.where(condition, input, other, out=out)
+    return RECORDED.where(condition, input, other)
+
+
+@composite(name="where", namespace=None, methods=("where",))
+def _where_method(self: Tensor, condition: Tensor, other: Any) -> Tensor:
+    """Elements of this tensor where `condition` is true, of `other` elsewhere."""
+    result: Tensor = RECORDED.where(condition, self, other)
+    return result
+
+
+# --------------------------------------------------------------------------- maximum and minimum
+
+
+def _no_complex(name: str) -> Any:
+    def check(input: Any, other: Any) -> None:
+        if input.dtype.kind == "c" or other.dtype.kind == "c":
+            raise RuntimeError(f"{name} not implemented for complex tensors.")
+
+    return check
+
+
+_MIXED_PAIRS = samples.binary(
+    numbers=(),
+    extra=[
+        Sample(T(values=[1, 2, 3, _NAN, 1, _NAN]), T(values=[2, 2, 1, 1, _NAN, _NAN])),
+        Sample(T(3), 2, error=(TypeError, "")),
+        Sample(T(3), T(3), dtypes=COMPLEX),
+    ],
+)
+
+
+@op(
+    input=lambda m, g, input, other: m.where(
+        m.lt(input, other), 0, m.where(m.eq(input, other), m.div(g, 2), g)
+    ),
+    other=lambda m, g, input, other: m.where(
+        m.gt(input, other), 0, m.where(m.eq(input, other), m.div(g, 2), g)
+    ),
+    ufunc="maximum",
+    promote=True,
+    check=_no_complex("maximum"),
+    out=True,
+    samples=_MIXED_PAIRS,
+)
+def maximum(xp: Any, input: Array, other: Array) -> Array:
+    """The larger of two elements; nan if one of them is. Equal elements share the gradient."""
+    return xp.maximum(input, other)
+
+
+@op(
+    input=lambda m, g, input, other: m.where(
+        m.gt(input, other), 0, m.where(m.eq(input, other), m.div(g, 2), g)
+    ),
+    other=lambda m, g, input, other: m.where(
+        m.lt(input, other), 0, m.where(m.eq(input, other), m.div(g, 2), g)
+    ),
+    ufunc="minimum",
+    promote=True,
+    check=_no_complex("minimum"),
+    out=True,
+    samples=_MIXED_PAIRS,
+)
+def minimum(xp: Any, input: Array, other: Array) -> Array:
+    """The smaller of two elements; nan if one of them is. Equal elements share the gradient."""
+    return xp.minimum(input, other)
+
+
+def _first_is_larger(m: Any, input: Any, other: Any) -> Any:
+    return m.logical_or(m.ge(input, other), m.isnan(other))
+
+
+def _first_is_smaller(m: Any, input: Any, other: Any) -> Any:
+    return m.logical_or(m.le(input, other), m.isnan(other))
+
+
+@op(
+    input=lambda m, g, input, other: m.where(_first_is_larger(m, input, other), g, 0),
+    other=lambda m, g, input, other: m.where(_first_is_larger(m, input, other), 0, g),
+    ufunc="fmax",
+    promote=True,
+    check=_no_complex("fmax"),
+    out=True,
+    samples=_MIXED_PAIRS,
+)
+def fmax(xp: Any, input: Array, other: Array) -> Array:
+    """The larger of two elements, ignoring nan where the other is a number."""
+    return xp.fmax(input, other)
+
+
+@op(
+    input=lambda m, g, input, other: m.where(_first_is_smaller(m, input, other), g, 0),
+    other=lambda m, g, input, other: m.where(_first_is_smaller(m, input, other), 0, g),
+    ufunc="fmin",
+    promote=True,
+    check=_no_complex("fmin"),
+    out=True,
+    samples=_MIXED_PAIRS,
+)
+def fmin(xp: Any, input: Array, other: Array) -> Array:
+    """The smaller of two elements, ignoring nan where the other is a number."""
+    return xp.fmin(input, other)
+
+
+# ---------------------------------------------------------------------------------------- clamp
+
+
+def _check_clamp(input: Any, min: Any = None, max: Any = None) -> None:
+    if min is None and max is None:
+        raise RuntimeError("torch.clamp: At least one of 'min' or 'max' must not be None")
+    if dtypes.result_dtype([x for x in (input, min, max) if x is not None]).is_complex:
+        raise NotImplementedError("clamp is not supported for complex types")
+
+
+def _clamp(xp: Any, input: Any, low: Any, high: Any) -> Any:
+    if low is not None:
+        input = xp.maximum(input, low)
+    if high is not None:
+        input = xp.minimum(input, high)
+    return input
+
+
+def _inside(m: Any, input: Any, low: Any, high: Any) -> Any:
+    if high is None:
+        return m.ge(input, low)
+    if low is None:
+        return m.le(input, high)
+    return m.logical_and(m.ge(input, low), m.le(input, high))
+
+
+def _low_rule(m: Any, g: Any, input: Any, min: Any, max: Any) -> Any:
+    below = m.lt(input, min)
+    if max is not None:
+        below = m.logical_and(below, m.lt(min, max))
+    return m.where(below, g, 0)
+
+
+def _high_rule(m: Any, g: Any, input: Any, min: Any, max: Any) -> Any:
+    above = m.gt(input, max)
+    if min is not None:
+        above = m.logical_or(above, m.lt(max, min))
+    return m.where(above, g, 0)
+
+
+@op(
+    input=lambda m, g, input, min, max: m.where(_inside(m, input, min, max), g, 0),
+    promote=True,
+    check=_check_clamp,
+    node_name="ClampBackward1",
+    inplace="clamp_",
+    out=True,
+    namespace=None,
+    methods=(),
+)
+def clamp(
+    xp: Any, input: Array, min: Operand | None = None, max: Operand | None = None
+) -> Array:
+    """Elements limited to [min, max], which are numbers."""
+    return _clamp(xp, input, min, max)
+
+
+@op(
+    input=lambda m, g, input, min, max: m.where(_inside(m, input, min, max), g, 0),
+    min=_low_rule,
+    max=_high_rule,
+    promote=True,
+    check=_check_clamp,
+    node_name="ClampBackward0",
+    inplace="clamp_",
+    out=True,
+)
+def _clamp_tensors(
+    xp: Any, input: Array, min: Array | None = None, max: Array | None = None
+) -> Array:
+    """Elements limited to [min, max], which are tensors."""
+    return _clamp(xp, input, min, max)
+
+
+def _clamp_op(min: Any, max: Any) -> Any:
+    if isinstance(min, Tensor) or isinstance(max, Tensor):
+        for limit in (min, max):
+            if limit is not None and not isinstance(limit, Tensor):
+                raise errors.invalid_combination("clamp", (min, max))
+        return OPS["_clamp_tensors"]
+    return OPS["clamp"]
+
+
+def _clamp_samples() -> list[Sample]:
+    every = (*FLOATS, *HALVES)
+    points = T(values=[-1, 0, 0.5, 1, 2, _NAN])
+    low, high = T(values=[0.0, 0, 1, 1, 1, 0]), T(values=[1.0, 1, 0, 1, 1, 1])
+    found = [
+        Sample(T(3, 4), -0.5, 1, dtypes=every),
+        Sample(T(3, 4), min=0, dtypes=every),
+        Sample(T(3, 4), max=0.5, dtypes=every),
+        Sample(T(), 0.0, 1.0),
+        Sample(T(0, 2), 0.0, 1.0),
+        Sample(points, 0, 1),
+        Sample(points, 1, 0),
+        Sample(points, low, high),
+        Sample(points, low),
+        Sample(points, max=high),
+        Sample(T(3, 4), T(4, high=0), T(3, 1, low=0.1), dtypes=every),
+        Sample(T(4), T(3, 1, high=0), T(3, 1, low=0.1)),
+        Sample(T(3), T(), None),
+        Sample(T(3), error=(RuntimeError, "torch.clamp: At least one")),
+        Sample(T(3), T(3), 1, error=(TypeError, "clamp() received")),
+        Sample(T(3), 0, 1, dtypes=COMPLEX),
+    ]
+    for kind in ("int64", "uint8", "bool", "float16", "int8"):
+        found += [Sample(T(4, dtype=kind), *c, grad=False) for c in ((0, 1), (0.5, 1.5), (None, 1))]
+        found += [Sample(T(4, dtype=kind), T(4, dtype=k), grad=False) for k in ("int64", "float32")]
+    return found
+
+
+@composite(
+    name="clamp", public=("clamp", "clip"), methods=("clamp", "clip"), samples=_clamp_samples
+)
+def _clamp_function(input: Tensor, min: Any = None, max: Any = None, *, out: Any = None) -> Any:
+    """Elements limited to [min, max]: numbers or tensors, one of which may be left out.
+
+    >>> torch.tensor([-1.0, 0.5, 2.0]).clamp(0, 1)
+    tensor([0.0000, 0.5000, 1.0000])
+    """
+    chosen = _clamp_op(min, max).function
+    return chosen(input, min, max) if out is None else chosen(input, min, max, out=out)
+
+
+@composite(name="clamp_", namespace=None, methods=("clamp_", "clip_"))
+def _clamp_in_place(self: Tensor, min: Any = None, max: Any = None) -> Tensor:
+    """In-place version of `clamp`."""
+    result: Tensor = _clamp_op(min, max).inplace_function(self, min, max)
+    return result

@@ -1,0 +1,246 @@
+"""Signs and neighbours: abs, sign, sgn, signbit, copysign, heaviside, nextafter, ldexp."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from retrograd import dtypes
+from retrograd.ops import errors
+from retrograd.ops.kinds import Array, Operand
+from retrograd.ops.registry import OPS, composite, op
+from retrograd.tensor import Tensor
+from retrograd.testing import samples
+from retrograd.testing.samples import COMPLEX, FLOATS, HALVES, Sample, T
+
+_EVERY = (*FLOATS, *HALVES, *COMPLEX)
+_NAN, _INF = float("nan"), float("inf")
+_POINTS = Sample(T(values=[_NAN, 0.0, -0.0, _INF, -_INF, 1.0]), second=False)
+
+
+def _check_abs(input: Any) -> None:
+    if input.dtype is dtypes.B8:
+        raise errors.not_implemented_for("abs_cpu", dtypes.B8)
+
+
+@op(
+    input=lambda m, g, input: m.mul(g, m.sgn(input)),
+    holomorphic=False,
+    ufunc="absolute",
+    check=_check_abs,
+    operators=("__abs__",),
+    inplace=True,
+    out=True,
+    public=("abs", "absolute"),
+    methods=("abs", "absolute"),
+    samples=samples.unary(
+        dtypes=_EVERY, extra=[_POINTS, Sample(T(values=[0j, 1 + 1j]), dtypes=COMPLEX)]
+    ),
+)
+def abs(xp: Any, input: Array) -> Array:
+    """The absolute value of every element, real also for complex numbers."""
+    return xp.absolute(input)
+
+
+def _sign(xp: Any, input: Any) -> Any:
+    """-1, 0 or 1 in the input's dtype; 0 for nan, as in PyTorch."""
+    if input.dtype.kind == "b":
+        return xp.array(input)
+    if input.dtype.kind in "iu":
+        return xp.sign(input)
+    return xp.subtract(input > 0, input < 0, dtype=input.dtype)
+
+
+def _check_sign(input: Any) -> None:
+    if input.dtype.kind == "c":
+        raise NotImplementedError(
+            "Unlike NumPy, torch.sign is not intended to support complex numbers. Please use "
+            "torch.sgn instead."
+        )
+
+
+@op(
+    input=lambda m, g: m.zeros_like(g),
+    check=_check_sign,
+    inplace=True,
+    out=True,
+    samples=samples.unary(dtypes=_EVERY, extra=[_POINTS]),
+)
+def sign(xp: Any, input: Array) -> Array:
+    """-1, 0 or 1, the sign of every element."""
+    return _sign(xp, input)
+
+
+def _sgn_rule(m: Any, g: Any, input: Any, input_dtype: Any, out: Any) -> Any:
+    if input_dtype.kind != "c":
+        return m.zeros_like(g)
+    length = m.abs(input)
+    along = m.real(m.div(g, out))  # turning changes sgn, growing does not
+    return m.where(m.eq(length, 0), 0, m.sub(m.div(g, length), m.div(m.mul(along, out), length)))
+
+
+@op(
+    input=_sgn_rule,
+    holomorphic=False,
+    inplace=True,
+    out=True,
+    samples=samples.unary(
+        dtypes=_EVERY, extra=[_POINTS, Sample(T(values=[0j, 1 + 1j]), dtypes=COMPLEX, second=False)]
+    ),
+)
+def sgn(xp: Any, input: Array) -> Array:
+    """The sign of a real number, ``z / |z|`` of a complex one."""
+    if input.dtype.kind != "c":
+        return _sign(xp, input)
+    length = xp.absolute(input)
+    return xp.where(length == 0, 0, xp.divide(input, length)).astype(input.dtype, copy=False)
+
+
+def _check_signbit(input: Any) -> None:
+    if input.dtype.kind == "c":
+        raise NotImplementedError("signbit is not implemented for complex tensors.")
+
+
+@op(
+    fast=False,
+    check=_check_signbit,
+    out=True,
+    samples=samples.unary(dtypes=_EVERY, extra=[_POINTS]),
+)
+def signbit(xp: Any, input: Array) -> Array:
+    """Whether the sign bit is set: true for negative numbers and for -0.0."""
+    return xp.less(input, 0) if input.dtype.kind in "biu" else xp.signbit(input)
+
+
+# ------------------------------------------------------------------------------------- copysign
+
+
+def _copysign_rule(m: Any, g: Any, input: Any, out: Any) -> Any:
+    return m.mul(g, m.where(m.eq(input, 0), 0, m.div(out, input)))
+
+
+def _check_copysign(input: Any, other: Any) -> None:
+    found = dtypes.result_dtype([input, other])
+    if found.is_complex:
+        raise errors.not_implemented_for("copysign_cpu", found.numpy)
+
+
+@op(
+    input=_copysign_rule,
+    other=lambda m, g: m.zeros_like(g),
+    ufunc="copysign",
+    promote=True,
+    float_result=True,
+    check=_check_copysign,
+    node_name="CopysignBackward0",
+    inplace="copysign_",
+    out=True,
+)
+def _copysign_tensor(xp: Any, input: Array, other: Array) -> Array:
+    return xp.copysign(input, other)
+
+
+@op(
+    input=_copysign_rule,
+    ufunc="copysign",
+    promote=True,
+    float_result=True,
+    check=_check_copysign,
+    node_name="CopysignBackward1",
+    inplace="copysign_",
+    out=True,
+)
+def _copysign_number(xp: Any, input: Array, other: Operand) -> Array:
+    return xp.copysign(input, other)
+
+
+def _copysign_op(other: Any) -> Any:
+    return OPS["_copysign_tensor" if isinstance(other, Tensor) else "_copysign_number"]
+
+
+@composite(
+    samples=samples.binary(
+        dtypes=_EVERY,
+        numbers=(2, -2.5, -0.0),
+        extra=[Sample(T(values=[0.0, -1, 2, -0.0, _NAN]), T(values=[1.0, 1, -1, -1, -1]))],
+    )
+)
+def copysign(input: Tensor, other: Any, *, out: Any = None) -> Any:
+    """The size of `input` with the sign of `other`."""
+    chosen = _copysign_op(other).function
+    return chosen(input, other) if out is None else chosen(input, other, out=out)
+
+
+@composite(name="copysign_", namespace=None, methods=("copysign_",))
+def _copysign_in_place(self: Tensor, other: Any) -> Tensor:
+    """In-place version of `copysign`."""
+    result: Tensor = _copysign_op(other).inplace_function(self, other)
+    return result
+
+
+# ------------------------------------------------------------------------ heaviside, nextafter
+
+
+def _not_differentiable(name: str) -> Any:
+    def rule(m: Any, g: Any) -> Any:
+        raise errors.no_derivative(name)
+
+    return rule
+
+
+def _check_heaviside(input: Any, values: Any) -> None:
+    if input.dtype.kind == "c" or values.dtype.kind == "c":
+        raise RuntimeError("heaviside is not yet implemented for complex tensors.")
+    if input.dtype is not values.dtype:
+        raise RuntimeError("heaviside is not yet implemented for tensors with different dtypes.")
+
+
+@op(
+    input=_not_differentiable("aten::heaviside"),
+    values=_not_differentiable("aten::heaviside"),
+    node_name="NotImplemented",
+    check=_check_heaviside,
+    fast=False,
+    inplace=True,
+    out=True,
+    samples=lambda: [
+        Sample(T(values=[-1.0, 0.0, 2.0, _NAN, -0.0]), T(5), grad=False, dtypes=_EVERY),
+        Sample(T(3, 4), T(4), grad=False),
+        Sample(T(4, dtype="int64"), T(4, dtype="int64"), grad=False),
+        Sample(T(4, dtype="bool"), T(4, dtype="bool"), grad=False),
+        Sample(T(4), T(4, dtype="int64"), grad=False),
+    ],
+)
+def heaviside(xp: Any, input: Array, values: Array) -> Array:
+    """0 for negative elements, 1 for positive ones, `values` for zeros."""
+    step = xp.where(input == 0, values, (input > 0).astype(input.dtype))
+    return step.astype(input.dtype, copy=False)
+
+
+def _check_nextafter(input: Any, other: Any) -> None:
+    found = dtypes.result_dtype([input, other])
+    if not found.is_floating_point:
+        raise errors.not_implemented_for("nextafter_cpu", found.numpy)
+
+
+@op(
+    input=_not_differentiable("nextafter"),
+    other=_not_differentiable("nextafter"),
+    ufunc="nextafter",
+    promote=True,
+    half="move",
+    check=_check_nextafter,
+    inplace=True,
+    out=True,
+    samples=lambda: [
+        Sample(T(3, 4), T(4), grad=False),
+        Sample(T(values=[0.0, 1.0, 1.0, _NAN]), T(values=[1.0, _INF, 1.0, 1.0]), grad=False),
+        Sample(T(4, dtype="int64"), T(4, dtype="int64"), grad=False),
+        Sample(T(4, dtype="float32"), T(4, dtype="float64"), grad=False),
+        Sample(T(4), T(4), grad=False, dtypes=("bfloat16", "float16")),
+    ],
+)
+def nextafter(xp: Any, input: Array, other: Array) -> Array:
+    """The next representable number after `input` in the direction of `other`."""
+    return xp.nextafter(input, other)

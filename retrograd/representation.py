@@ -1,0 +1,49 @@
+"""How a tensor shows itself: `repr`, `str` and formatted."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from retrograd import dtypes, printing
+from retrograd.tensor import Tensor, tensor_method
+
+
+def text_of(tensor: Tensor, prefix: str = "tensor(") -> str:
+    """The text of a tensor, with its dtype, `grad_fn` or `requires_grad` where they matter."""
+    name: str | None = None
+    requires_grad = False
+    if tensor.requires_grad:
+        try:
+            node = tensor.grad_fn
+            name = None if node is None else type(node).__name__
+            requires_grad = node is None
+        except RuntimeError:
+            # a view that may not be used any more, because its base was written
+            name = "Invalid"
+    return printing.format_tensor(
+        tensor._array,
+        dtype_name=tensor.dtype.name,
+        default_float=dtypes.get_default_dtype().name,
+        default_complex=dtypes.default_complex().name,
+        requires_grad=requires_grad,
+        grad_fn_name=name,
+        prefix=prefix,
+    )
+
+
+@tensor_method
+def __repr__(self: Tensor, *, tensor_contents: Any = None) -> str:
+    kind = type(self)
+    return text_of(self, "tensor(" if kind is Tensor else f"{kind.__name__}(")
+
+
+@tensor_method
+def __str__(self: Tensor) -> str:
+    return repr(self)
+
+
+@tensor_method
+def __format__(self: Tensor, spec: str) -> str:
+    if self._array.ndim == 0 and spec:
+        return printing.format_scalar_spec(self._array, spec)
+    return object.__format__(self, spec)

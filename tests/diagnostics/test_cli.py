@@ -1,0 +1,67 @@
+"""`retrograd explain`: pages, the list, JSON, and near matches for unknown codes."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+from retrograd.cli import main
+from retrograd.diagnostics.catalogue import CATALOGUE
+from retrograd.diagnostics.pages import read_page
+
+Captured = pytest.CaptureFixture[str]
+
+
+def test_page(capsys: Captured) -> None:
+    assert main(["explain", "rg101"]) == 0
+    assert capsys.readouterr().out == read_page("RG101")
+    assert main(["explain", "graph-freed"]) == 0
+    assert capsys.readouterr().out == read_page("RG101")
+
+
+def test_narrow_terminal(capsys: Captured, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "50")
+    for arguments in (["explain", "RG103"], ["explain"]):
+        assert main(arguments) == 0
+        text = capsys.readouterr().out.split("```")
+        assert max(len(line) for line in "".join(text[::2]).splitlines()) <= 50
+
+
+def test_list(capsys: Captured) -> None:
+    assert main(["explain"]) == 0
+    text = capsys.readouterr().out
+    assert text.startswith("lifecycle\n  RG101  ")
+    assert all(code in text for code in CATALOGUE)
+
+
+def test_json(capsys: Captured) -> None:
+    assert main(["explain", "--json"]) == 0
+    assert [entry["code"] for entry in json.loads(capsys.readouterr().out)] == list(CATALOGUE)
+    assert main(["explain", "RG201", "--json"]) == 0
+    data = json.loads(capsys.readouterr().out)
+    assert data["slug"] == "shapes-do-not-broadcast"
+    assert "import retrograd as torch" in data["examples"]["fails"]
+
+
+def test_unknown_code(capsys: Captured) -> None:
+    assert main(["explain", "RG1O1"]) == 2
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert "there is no code RG1O1" in captured.err
+    assert "RG101" in captured.err
+    assert main(["explain", "??"]) == 2
+    assert "lists all codes" in capsys.readouterr().err
+
+
+def test_no_command(capsys: Captured) -> None:
+    assert main([]) == 2
+    assert "explain" in capsys.readouterr().out
+
+
+def test_as_a_module() -> None:
+    command = [sys.executable, "-m", "retrograd", "explain", "RG104"]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert done.stdout == read_page("RG104")

@@ -1,0 +1,70 @@
+"""Every code has a page with the same headings; its examples fail and work as they say."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import pytest
+
+from retrograd.diagnostics.catalogue import CATALOGUE, find
+from retrograd.diagnostics.pages import HEADINGS, parse_page
+
+
+def run(source: str, code: str) -> list[Any]:
+    """Run an example; the warnings and the error it ended with."""
+    happened: list[Any] = []
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        try:
+            exec(compile(source, f"{code}.py", "exec"), {"__name__": code})
+        except Exception as error:
+            happened.append(error)
+    return [warning.message for warning in caught] + happened
+
+
+@pytest.mark.parametrize("code", CATALOGUE)
+def test_headings(code: str) -> None:
+    page = parse_page(code)
+    entry = CATALOGUE[code]
+    assert page.title.splitlines()[0] == f"# {code}: {entry.slug}"
+    assert tuple(page.sections) == HEADINGS
+    assert all(page.sections.values())
+    assert page.fails and page.works and page.fails != page.works
+    for reason in entry.reasons if code in ("RG101", "RG102", "RG103", "RG106") else ():
+        assert f"`{reason}`" in page.sections["Why"]
+
+
+@pytest.mark.parametrize("code", CATALOGUE)
+def test_lines_fit_a_narrow_terminal(code: str) -> None:
+    page = parse_page(code)
+    assert all(len(line) <= 88 for text in page.sections.values() for line in text.splitlines())
+
+
+@pytest.mark.usefixtures("engine")
+@pytest.mark.parametrize("code", CATALOGUE)
+def test_failing_example_fails_with_its_code(code: str) -> None:
+    happened = run(parse_page(code).fails, code)
+    assert [getattr(item, "code", item) for item in happened] == [code]
+
+
+@pytest.mark.usefixtures("engine")
+@pytest.mark.parametrize("code", CATALOGUE)
+def test_working_example_works(code: str) -> None:
+    assert run(parse_page(code).works, code) == []
+
+
+# `torch.compile` is what RG901 says is missing here.
+PYTORCH_CODES = [code for code in CATALOGUE if code != "RG901"]
+
+
+@pytest.mark.torch
+@pytest.mark.parametrize("code", PYTORCH_CODES)
+def test_pytorch_fails_with_the_same_message(code: str) -> None:
+    """The catalogue recognises what PyTorch itself says to the failing example."""
+    pytest.importorskip("torch")
+    happened = run(parse_page(code).fails.replace("retrograd", "torch"), code)
+    found = find(str(happened[-1]))
+    assert found is not None and found[0].code == code
+    happened = run(parse_page(code).works.replace("retrograd", "torch"), code)
+    assert not [item for item in happened if isinstance(item, Exception) and find(str(item))]
