@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from retrograd import dtypes
 from retrograd.ops import errors
 from retrograd.size import require_cpu, strided
 from retrograd.tensor import Tensor
@@ -117,3 +118,37 @@ def as_real(value: Any) -> float | int:
 def is_finite(value: float | int) -> bool:
     """Whether a real number is neither infinite nor NaN."""
     return isinstance(value, int) or math.isfinite(value)
+
+
+_C_NAMES = {"Byte": "uint8_t", "Char": "int8_t", "Short": "int16_t", "Int": "int", "Long": "int64_t"}
+_C_NAMES |= {"Float": "float", "Double": "double", "Half": "at::Half", "BFloat16": "at::BFloat16"}
+
+
+def as_element(value: Any, kind: dtypes.dtype) -> Any:
+    """A number as an element of a dtype; raises where it does not fit, as PyTorch does."""
+    if isinstance(value, complex) and kind.category < dtypes.COMPLEX:
+        if value.imag:
+            raise _overflow(kind)
+        value = value.real
+    if kind.category == dtypes.INTEGER:
+        limits = np.iinfo(kind.numpy)
+        low = -limits.max if kind is dtypes.uint8 else limits.min
+        if not low <= value <= limits.max:
+            raise _overflow(kind)
+        return np.asarray(int(value), np.int64).astype(kind.numpy)
+    if kind.category == dtypes.FLOAT and kind is not dtypes.float64:
+        if abs(value) > _LARGEST[kind] and abs(value) != math.inf:
+            raise _overflow(kind)
+    return value
+
+
+_LARGEST = {
+    dtypes.float16: 65504.0,
+    dtypes.bfloat16: float.fromhex("0x1.fep127"),
+    dtypes.float32: float.fromhex("0x1.fffffep127"),
+}
+
+
+def _overflow(kind: dtypes.dtype) -> RuntimeError:
+    name = _C_NAMES.get(kind.type_name, kind.name)
+    return RuntimeError(f"value cannot be converted to type {name} without overflow")

@@ -22,7 +22,7 @@ from retrograd.dtypes import dtype
 from retrograd.ops.copying import cast_array
 from retrograd.ops.registry import composite
 from retrograd.size import require_cpu
-from retrograd.tensor import Array, Tensor, meta_of, wrap
+from retrograd.tensor import Array, Tensor, meta_of, tensor_method, wrap
 
 
 def fresh(array: Array, requires_grad: bool = False) -> Tensor:
@@ -36,6 +36,17 @@ def fresh(array: Array, requires_grad: bool = False) -> Tensor:
                 "Only Tensors of floating point and complex dtype can require gradients"
             )
         made._requires_grad = True
+    return made
+
+
+def as_class(tensor: Tensor, kind: type[Tensor]) -> Tensor:
+    """The same tensor as an instance of a Tensor class, made without that class's constructor."""
+    if kind is type(tensor):
+        return tensor
+    made = object.__new__(kind)
+    for name in Tensor.__slots__:
+        if not name.startswith("__"):
+            setattr(made, name, getattr(tensor, name))
     return made
 
 
@@ -257,3 +268,181 @@ def from_numpy(ndarray: Array) -> Tensor:
             stacklevel=2,
         )
     return fresh(array)
+
+
+def _warn_unwritable_buffer() -> None:
+    warnings.warn(
+        "The given buffer is not writable, and PyTorch does not support non-writable tensors. This "
+        "means you can write to the underlying (supposedly non-writable) buffer using the tensor. "
+        "You may want to copy the buffer to protect its data or make it writable before "
+        "converting it to a tensor. This type of warning will be suppressed for the rest of this "
+        "program.",
+        UserWarning,
+        stacklevel=3,
+    )
+
+
+@composite(methods=())
+def as_tensor(data: Any, dtype: Any = None, device: Any = None) -> Tensor:
+    """`data` as a tensor, without a copy where that is possible.
+
+    >>> import numpy, retrograd as torch
+    >>> array = numpy.zeros(2)
+    >>> torch.as_tensor(array)[0] = 5
+    >>> array
+    array([5., 0.])
+    """
+    wanted = dtypes.as_dtype(dtype, "as_tensor")
+    require_cpu(device)
+    if isinstance(data, Tensor):
+        kept: Tensor = data if wanted is None else data.to(wanted)
+        return kept
+    if isinstance(data, (np.ndarray, np.generic)):
+        array = shared_array(np.asarray(data))
+        if wanted is not None and array.dtype is not wanted.numpy:
+            array = cast_array(array, wanted.numpy)
+        return fresh(array)
+    return fresh(array_from(data, wanted))
+
+
+_warned_asarray = False
+
+
+@composite(methods=())
+def asarray(
+    obj: Any,
+    *,
+    dtype: Any = None,
+    device: Any = None,
+    copy: bool | None = None,
+    requires_grad: bool | None = None,
+) -> Tensor:
+    """`obj` as a tensor: shared memory if possible, a copy if asked (or allowed, and needed)."""
+    global _warned_asarray
+    wanted = dtypes.as_dtype(dtype, "asarray")
+    require_cpu(device)
+    if isinstance(obj, Tensor):
+        if requires_grad is None and obj.requires_grad and not _warned_asarray:
+            _warned_asarray = True
+            warnings.warn(
+                "torch.asarray: unspecified requires_grad now defaults to obj.requires_grad "
+                "instead of False. Pass requires_grad=False explicitly to get the old behavior "
+                "and silence this warning.",
+                UserWarning,
+                stacklevel=2,
+            )
+        if wanted is not None and wanted is not obj.dtype:
+            _refuse_alias(copy, obj.dtype, wanted)
+        found: Tensor = obj if wanted is None else obj.to(wanted)
+        if copy and found is obj:
+            found = obj.clone()
+        if requires_grad is False and found.requires_grad:
+            return found.detach()
+        if requires_grad and not found.requires_grad:
+            found = found.detach() if found is obj else found
+            found.requires_grad_(True)
+        return found
+    if isinstance(obj, (np.ndarray, np.generic)):
+        array = shared_array(np.asarray(obj))
+        known = dtypes.from_numpy_dtype(array.dtype)
+        if wanted is not None and wanted is not known:
+            _refuse_alias(copy, known, wanted)
+            array = cast_array(array, wanted.numpy)
+        elif copy:
+            array = array.copy()
+        return fresh(array, bool(requires_grad))
+    if hasattr(obj, "__dlpack__"):
+        from retrograd.dlpack import from_dlpack
+
+        return asarray(
+            from_dlpack(obj), dtype=dtype, copy=copy, requires_grad=bool(requires_grad)
+        )
+    if isinstance(obj, (bytes, bytearray, memoryview)):
+        kind = dtypes.get_default_dtype() if wanted is None else wanted
+        array = _buffer_array(obj, kind, -1, 0)
+        return fresh(array.copy() if copy else array, bool(requires_grad))
+    if copy is False:
+        raise ValueError("can't alias arbitrary sequence into a tensor.")
+    return fresh(array_from(obj, wanted), bool(requires_grad))
+
+
+def _refuse_alias(copy: bool | None, source: dtype, target: dtype) -> None:
+    if copy is False:
+        raise ValueError(
+            f"can't alias tensor with dtype '{source.type_name}' into dtype '{target.type_name}'."
+        )
+
+
+@composite(methods=())
+def frombuffer(
+    buffer: Any, *, dtype: Any, count: int = -1, offset: int = 0, requires_grad: bool = False
+) -> Tensor:
+    """A 1-d tensor over the memory of a buffer (bytearray, mmap, array.array ...).
+
+    >>> import retrograd as torch
+    >>> torch.frombuffer(bytearray(b"abc"), dtype=torch.uint8)
+    tensor([97, 98, 99], dtype=torch.uint8)
+    """
+    kind = dtypes.as_dtype(dtype, "frombuffer")
+    if kind is None:
+        raise TypeError("frombuffer(): argument 'dtype' must be torch.dtype, not NoneType")
+    return fresh(_buffer_array(buffer, kind, count, offset), requires_grad)
+
+
+_warned_buffer = False
+
+
+def _buffer_array(buffer: Any, kind: dtype, count: int, offset: int) -> Array:
+    global _warned_buffer
+    try:
+        memory = memoryview(buffer)
+    except TypeError:
+        raise ValueError("object does not implement Python buffer protocol.") from None
+    length, size = memory.nbytes, kind.itemsize
+    if length == 0 or count == 0:
+        raise ValueError(f"both buffer length ({length}) and count ({count}) must not be 0")
+    if not 0 <= offset < length:
+        raise ValueError(
+            f"offset ({offset} bytes) must be non-negative and no greater than buffer length "
+            f"({length} bytes) minus 1"
+        )
+    if count < 0 and (length - offset) % size:
+        raise ValueError(
+            f"buffer length ({length - offset} bytes) after offset ({offset} bytes) must be a "
+            f"multiple of element size ({size})"
+        )
+    if count > 0 and offset + count * size > length:
+        raise ValueError(
+            f"requested buffer length ({count} * {size} bytes) after offset ({offset} bytes) must "
+            f"not be greater than actual buffer length ({length} bytes)"
+        )
+    if memory.readonly and not _warned_buffer:
+        _warned_buffer = True
+        _warn_unwritable_buffer()
+    return np.frombuffer(memory.cast("B"), kind.numpy, count, offset)
+
+
+def _new_tensor(
+    self: Tensor, data: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False
+) -> Tensor:
+    """A new tensor with a copy of `data`, in this tensor's dtype unless another is given."""
+    wanted = self.dtype if dtype is None else dtypes.as_dtype(dtype, "new_tensor")
+    assert wanted is not None
+    require_cpu(device)
+    if isinstance(data, Tensor):
+        warnings.warn(
+            "To copy construct from a tensor, it is recommended to use "
+            "sourceTensor.detach().clone() or "
+            "sourceTensor.detach().clone().requires_grad_(True), rather than "
+            "tensor.new_tensor(sourceTensor).",
+            UserWarning,
+            stacklevel=2,
+        )
+        data = data._array
+    if isinstance(data, (np.ndarray, np.generic)):
+        return fresh(cast_array(shared_array(np.asarray(data)), wanted.numpy), requires_grad)
+    return fresh(array_from(data, wanted), requires_grad)
+
+
+_new_tensor.__name__ = "new_tensor"
+tensor_method(_new_tensor)

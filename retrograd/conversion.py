@@ -17,6 +17,7 @@ from retrograd import dtypes
 from retrograd.autograd.state import STATE
 from retrograd.dtypes import dtype
 from retrograd.memory import matches_format
+from retrograd.ops.copying import warn_complex_cast
 from retrograd.ops.registry import RECORDED
 from retrograd.size import device as device_class
 from retrograd.size import memory_format, preserve_format, require_cpu
@@ -79,10 +80,8 @@ def _convert(
     reordered = order is not None and order is not preserve_format
     if not copy and array.dtype is target and (not reordered or matches_format(array, order)):
         return tensor
-    if array.dtype.kind == "c" and target not in dtypes.COMPLEX_TYPES and target is not dtypes.B8:
-        warnings.warn(
-            "Casting complex values to real discards the imaginary part", UserWarning, stacklevel=3
-        )
+    if array.dtype.kind == "c" and target.kind not in "cb":
+        warn_complex_cast(3)
     result: Tensor = RECORDED._to_dtype(tensor, target, order if reordered else None)
     return result
 

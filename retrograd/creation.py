@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from retrograd import dtypes
-from retrograd.arguments import as_integer, as_number, check_place, size_argument
+from retrograd.arguments import as_element, as_integer, as_number, check_place, size_argument
 from retrograd.autograd.views import bump, is_dense
 from retrograd.construction import fresh
 from retrograd.memory import format_order
@@ -138,34 +138,6 @@ def full(
         kind = dtypes.number_dtype(value) if out is None else out.dtype
     array = np.full(shape, as_element(value, kind), kind.numpy)
     return deliver("full", array, out, dtype, requires_grad)
-
-
-_C_NAMES = {"Byte": "uint8_t", "Char": "int8_t", "Short": "int16_t", "Int": "int", "Long": "int64_t"}
-_C_NAMES |= {"Float": "float", "Double": "double", "Half": "at::Half", "BFloat16": "at::BFloat16"}
-
-
-def as_element(value: Any, kind: dtypes.dtype) -> Any:
-    """A number as an element of a dtype; raises where it does not fit, as PyTorch does."""
-    if isinstance(value, complex) and kind.category < dtypes.COMPLEX:
-        if value.imag:
-            raise _overflow(kind)
-        value = value.real
-    if kind.category == dtypes.INTEGER:
-        limits = np.iinfo(kind.numpy)
-        low = -limits.max if kind is dtypes.uint8 else limits.min
-        if not low <= value <= limits.max:
-            raise _overflow(kind)
-        return np.asarray(int(value), np.int64).astype(kind.numpy)
-    if kind.category == dtypes.FLOAT and kind is not dtypes.float64:
-        limit = dtypes.finfo(kind).max
-        if abs(value) > limit and abs(value) != float("inf"):
-            raise _overflow(kind)
-    return value
-
-
-def _overflow(kind: dtypes.dtype) -> RuntimeError:
-    name = _C_NAMES.get(kind.type_name, kind.name)
-    return RuntimeError(f"value cannot be converted to type {name} without overflow")
 
 
 @publish

@@ -6,9 +6,14 @@ NumPy counts strides in bytes, PyTorch in elements; here they meet.
 from __future__ import annotations
 
 import math
+import warnings
+from typing import Any
 
 import numpy as np
 
+from retrograd import dtypes
+from retrograd.arguments import size_argument
+from retrograd.autograd.views import bump, check_writable
 from retrograd.ops import errors
 from retrograd.size import (
     Size,
@@ -165,3 +170,221 @@ def storage_offset(self: Tensor) -> int:
     """How many elements of the storage lie before the first one."""
     array = self._array if self._view is None else self._view.base._array
     return (address_of(self._array) - address_of(owner_of(array))) // self._array.itemsize
+
+
+class UntypedStorage:
+    """The bytes behind a tensor and its views."""
+
+    def __init__(self, array: Array) -> None:
+        self._owner = array
+
+    def nbytes(self) -> int:
+        """How many bytes there are."""
+        return self._owner.nbytes
+
+    def size(self) -> int:
+        """How many bytes there are."""
+        return self._owner.nbytes
+
+    def data_ptr(self) -> int:
+        """The address of the first byte."""
+        return address_of(self._owner) if self._owner.size else 0
+
+    def element_size(self) -> int:
+        """Bytes of one element of a storage: one."""
+        return 1
+
+    def tolist(self) -> list[int]:
+        """All bytes as numbers."""
+        return list(self._owner.tobytes("A"))
+
+    def __len__(self) -> int:
+        return self._owner.nbytes
+
+    def __getitem__(self, index: int) -> int:
+        return self._owner.tobytes("A")[index]
+
+    def __repr__(self) -> str:
+        values = "".join(f" {byte}\n" for byte in self.tolist())
+        return f"{values}[torch.storage.UntypedStorage(device=cpu) of size {len(self)}]"
+
+
+class TypedStorage:
+    """The elements behind a tensor and its views, in memory order."""
+
+    def __init__(self, array: Array) -> None:
+        self._owner = array
+
+    @property
+    def dtype(self) -> dtypes.dtype:
+        """The type of the elements."""
+        return dtypes.from_numpy_dtype(self._owner.dtype)
+
+    def size(self) -> int:
+        """How many elements there are."""
+        return self._owner.size
+
+    def nbytes(self) -> int:
+        """How many bytes there are."""
+        return self._owner.nbytes
+
+    def data_ptr(self) -> int:
+        """The address of the first element."""
+        return address_of(self._owner) if self._owner.size else 0
+
+    def element_size(self) -> int:
+        """Bytes of one element."""
+        return self._owner.itemsize
+
+    def untyped(self) -> UntypedStorage:
+        """The same memory as bytes."""
+        return UntypedStorage(self._owner)
+
+    def tolist(self) -> list[Any]:
+        """All elements as numbers."""
+        flat = self._owner.reshape(-1, order="A")
+        found: list[Any] = (flat.astype(float) if flat.dtype is dtypes.BF16 else flat).tolist()
+        return found
+
+    def __len__(self) -> int:
+        return self._owner.size
+
+    def __getitem__(self, index: int) -> Any:
+        return self.tolist()[index]
+
+    def __repr__(self) -> str:
+        values = "".join(f" {value}\n" for value in self.tolist())
+        kind = f"dtype={self.dtype!r}, device=cpu"
+        return f"{values}[torch.storage.TypedStorage({kind}) of size {len(self)}]"
+
+
+def _storage_owner(tensor: Tensor) -> Array:
+    return owner_of(tensor._array if tensor._view is None else tensor._view.base._array)
+
+
+@tensor_method
+def untyped_storage(self: Tensor) -> UntypedStorage:
+    """The bytes behind this tensor: shared by all its views."""
+    return UntypedStorage(_storage_owner(self))
+
+
+@tensor_method
+def storage(self: Tensor) -> TypedStorage:
+    """The elements behind this tensor: shared by all its views (deprecated in PyTorch)."""
+    warnings.warn(
+        "TypedStorage is deprecated. It will be removed in the future and UntypedStorage will be "
+        "the only storage class. This should only matter to you if you are using storages "
+        "directly.  To access UntypedStorage directly, use tensor.untyped_storage() instead of "
+        "tensor.storage()",
+        UserWarning,
+        stacklevel=2,
+    )
+    return TypedStorage(_storage_owner(self))
+
+
+# ------------------------------------------------------------------------------ other memory
+
+
+@tensor_method
+def resize_(self: Tensor, *size: Any, memory_format: memory_format | None = None) -> Tensor:
+    """Give this tensor another size over the same memory, or new memory if that is too small."""
+    if self.requires_grad:
+        raise RuntimeError("cannot resize variables that require grad")
+    shape = size_argument("resize_", size, {})
+    array, count = self._array, math.prod(shape)
+    owner = _storage_owner(self)
+    offset = (address_of(array) - address_of(owner)) // array.itemsize if array.size else 0
+    if array.shape != shape:
+        memory = owner.reshape(-1, order="A")
+        if not np.shares_memory(memory, owner) or memory.size - offset < count:
+            grown = np.empty(offset + count, array.dtype)
+            grown[: memory.size] = memory[: grown.size]
+            memory = grown
+        self._array = memory[offset : offset + count].reshape(shape)
+    if memory_format is not None and memory_format is not preserve_format:
+        self._array = _reordered(self._array, memory_format)
+    bump(self, "resize_")
+    return self
+
+
+def _reordered(array: Array, order: memory_format) -> Array:
+    """The same memory read in the order of a memory format."""
+    axes = format_order(order, array.ndim)
+    flat = array.reshape(-1).reshape([array.shape[axis] for axis in axes])
+    return flat.transpose(np.argsort(axes))
+
+
+@tensor_method
+def resize_as_(
+    self: Tensor, the_template: Tensor, memory_format: memory_format | None = None
+) -> Tensor:
+    """`resize_` to the size of another tensor."""
+    resized: Tensor = self.resize_(the_template.shape, memory_format=memory_format)
+    return resized
+
+
+@tensor_method
+def set_(
+    self: Tensor, source: Tensor | None = None, storage_offset: int = 0, size: Any = None,
+    stride: Any = None,
+) -> Tensor:  # fmt: skip
+    """Make this tensor use the memory (and the size) of another one."""
+    check_writable(self, "set_")
+    if source is None:
+        array = np.empty(0, self._array.dtype)
+    elif not isinstance(source, Tensor):
+        raise errors.unsupported("set_() from a storage")
+    elif source._array.dtype is not self._array.dtype:
+        raise RuntimeError(
+            f"Could not set tensor of type {source.dtype.name} to a tensor of type "
+            f"{self.dtype.name}"
+        )
+    else:
+        array = source._array
+        if size is not None:
+            steps = strides_of(np.empty(size, np.int8)) if stride is None else stride
+            memory = _storage_owner(source).reshape(-1, order="A")
+            bytes_apart = [step * array.itemsize for step in steps]
+            start = storage_offset * array.itemsize
+            array = np.ndarray(tuple(size), array.dtype, memory.data, start, bytes_apart)
+    self._array = array
+    bump(self, "set_")
+    return self
+
+
+@tensor_method
+def is_set_to(self: Tensor, tensor: Tensor) -> bool:
+    """Whether both tensors are the same region of the same memory."""
+    a, b = self._array, tensor._array
+    same = address_of(a) == address_of(b) and a.shape == b.shape and a.strides == b.strides
+    return same and a.dtype is b.dtype
+
+
+@tensor_method
+def is_same_size(self: Tensor, other: Tensor) -> bool:
+    """Whether both tensors have the same shape."""
+    return self._array.shape == other._array.shape
+
+
+@tensor_method
+def is_shared(self: Tensor) -> bool:
+    """Whether the memory is shared between processes: never."""
+    return False
+
+
+@tensor_method
+def share_memory_(self: Tensor) -> Tensor:
+    """Raise: memory that processes share is not supported."""
+    raise errors.unsupported("share_memory_(): tensors cannot be shared between processes")
+
+
+@tensor_method
+def is_pinned(self: Tensor, device: Any = None) -> bool:
+    """Whether the memory is pinned for an accelerator: never."""
+    return False
+
+
+@tensor_method
+def pin_memory(self: Tensor, device: Any = None) -> Tensor:
+    """Raise: pinned memory is for accelerators."""
+    raise RuntimeError("Cannot access accelerator device when none is available.")

@@ -16,6 +16,7 @@ from retrograd.autograd.hooks import HookTable, RemovableHandle
 from retrograd.autograd.node import BackwardCall, extra_of
 from retrograd.autograd.state import STATE, Cut
 from retrograd.autograd.views import edge_of, forget_history, refresh, set_hooks_on
+from retrograd.backend.kernels import filled
 from retrograd.lifecycle.site import user_site
 from retrograd.tensor import Tensor, cell_of, meta_of, tensor_method, wrap
 
@@ -62,11 +63,7 @@ def backward(
     if targets is not None:
         wanted = []
         for target in targets:
-            if not target.requires_grad:
-                raise RuntimeError(
-                    "One of the differentiated Tensors does not require grad"
-                )
-            if target.grad_fn is not None:
+            if target.grad_fn is not None or not target.requires_grad:
                 target.retain_grad()
             node = edge_of(target)
             wanted.append(None if node is None else (node, target._output_nr))
@@ -129,7 +126,7 @@ def grad(
         if result is not None:
             continue
         if not allow_unused:
-            raise failures.unused_input(index)
+            raise failures.unused_input(index, call)
         if materialize_grads:
             like = targets[index]._array
             zeros = wrap(np.zeros(like.shape, like.dtype))
@@ -210,7 +207,7 @@ def _start_gradients(
                     raise failures.not_scalar(root)
                 if array.dtype in dtypes.COMPLEX_TYPES:
                     raise failures.complex_root(root)
-            gradient = wrap(np.ones(array.shape, array.dtype))
+            gradient = wrap(filled(array.shape, 1, array.dtype))
         elif not isinstance(gradient, Tensor):
             raise TypeError(
                 f"gradients can be either Tensors or None, but got {type(gradient).__name__}"
@@ -250,6 +247,8 @@ def _root_edges(roots: tuple[Tensor, ...]) -> list[Edge]:
 @tensor_method
 def requires_grad_(self: Tensor, requires_grad: bool = True) -> Tensor:
     """Set `requires_grad` in place and return the tensor."""
+    if requires_grad and self._array.dtype not in dtypes.DIFFERENTIABLE:
+        raise failures.nonfloat_flag(method=True)
     self.requires_grad = requires_grad
     return self
 

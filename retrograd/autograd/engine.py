@@ -186,8 +186,9 @@ def _walk_raw(
             if left:
                 target.pending = left
                 continue
-            target._reached_code = node.code
-            target._reached_lasti = node.lasti
+            if target.freed is None:
+                target._reached_code = node.code
+                target._reached_lasti = node.lasti
             if following is None:
                 following = target
             else:
@@ -427,7 +428,8 @@ def _pass_on(
         left = counts[target] - 1
         counts[target] = left
         if left == 0 and wanted:
-            target._reached_code, target._reached_lasti = node.code, node.lasti
+            if target.freed is None:
+                target._reached_code, target._reached_lasti = node.code, node.lasti
             heappush(ready, (-target.sequence, target))
         elif left == 0:
             # not on a path to an input: never runs, but its own consumers' counts are unaffected

@@ -114,7 +114,6 @@ class Node:
 
     __slots__ = (
         "__weakref__",
-        "_freed",
         "_reached_code",
         "_reached_lasti",
         "buffer",
@@ -123,6 +122,7 @@ class Node:
         "edge_numbers",
         "edges",
         "extra",
+        "freed",
         "lasti",
         "owned",
         "pending",
@@ -146,24 +146,13 @@ class Node:
     shape: Any
     dtype: Any
     extra: NodeExtra | None
+    freed: BackwardCall | None  # the first call that released the saved values
     # the engine's notes during a walk; see engine._walk_raw
     visit: int  # number of the call that they belong to
     pending: int  # edges that have not delivered yet
     buffer: Any  # the gradient so far
     owned: bool  # whether `buffer` is the engine's to write
 
-    def __init__(self) -> None:
-        self.run = type(self).run_raw
-        self.visit = 0
-        self.edges = ()
-        self.edge_numbers = None
-        self.saved = ()
-        self.sequence = next_sequence()
-        self.code = None
-        self.lasti = 0
-        self.shape = ()
-        self.dtype = None
-        self.extra = None
 
     # ------------------------------------------------------------------ what the engine calls
 
@@ -176,15 +165,11 @@ class Node:
         raise NotImplementedError(type(self).__name__)
 
     def release(self, call: BackwardCall) -> None:
-        """Let go of the saved values; remember the call that did it."""
-        self._freed = call
+        """Let go of the saved values; remember the first call that did it."""
+        if self.freed is None:
+            self.freed = call
 
     # ------------------------------------------------------------------ facts for reports
-
-    @property
-    def freed(self) -> BackwardCall | None:
-        """The call that released this node's saved values, if one did."""
-        return getattr(self, "_freed", None)
 
     @property
     def reached_code(self) -> Any:
@@ -265,8 +250,24 @@ def dressed(node: Node) -> Node:
 def plain_node(form: type[Node]) -> Node:
     """A new node of class `form`, not dressed yet."""
     node = Node()
-    node.run = form.run_raw
+    fill_node(node, form)
     return node
+
+
+def fill_node(node: Node, form: type[Node]) -> None:
+    """Give a blank node its fields. `Node` has no `__init__`: calling the class is then cheaper."""
+    node.run = form.run_raw
+    node.visit = 0
+    node.edges = ()
+    node.edge_numbers = None
+    node.saved = ()
+    node.sequence = next_sequence()
+    node.code = None
+    node.lasti = 0
+    node.shape = ()
+    node.dtype = None
+    node.extra = None
+    node.freed = None
 
 
 class InputMetadata:
@@ -455,7 +456,7 @@ class CopySlices(Node):
     display_name = "torch::autograd::CopySlices"
 
     def __init__(self, inner: Node, chain: Any) -> None:
-        super().__init__()
+        fill_node(self, CopySlices)
         self.inner: Node | None = inner
         self.chain = chain
 
@@ -505,7 +506,7 @@ class CopySlices(Node):
         if self.inner is not None:
             dressed(self.inner).release(call)
         self.inner = None
-        self._freed = call
+        Node.release(self, call)
 
 
 class GraphRoot(Node):
@@ -514,7 +515,7 @@ class GraphRoot(Node):
     __slots__ = ("gradients",)
 
     def __init__(self, edges: Any, numbers: tuple[int, ...], gradients: Any) -> None:
-        super().__init__()
+        fill_node(self, GraphRoot)
         self.edges = edges
         self.edge_numbers = numbers if any(numbers) else None
         self.gradients = gradients

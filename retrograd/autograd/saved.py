@@ -92,7 +92,7 @@ def conjugate_all(values: Any) -> Any:
     """Conjugates of complex entries (arrays or Tensors), None and real ones as they are."""
     if isinstance(values, (tuple, list)):
         return type(values)(conjugate_all(value) for value in values)
-    if isinstance(values, np.ndarray):
+    if isinstance(values, (np.ndarray, np.generic)):
         return values.conj() if values.dtype.kind == "c" else values
     if isinstance(values, Tensor):
         return values.conj() if values._array.dtype.kind == "c" else values

@@ -325,7 +325,7 @@ def forbidden_view_error(tensor: Tensor, *, stale: bool) -> Exception:
         )
     else:
         start = f"Output {tensor._output_nr} of {forward_name(node)} is a view and {what}. "
-    return failures.forbidden_view(start + _FORBIDDEN[creation or ""], creation)
+    return failures.forbidden_view(start + _FORBIDDEN[creation or ""])
 
 
 _AMBIGUOUS = (
@@ -369,7 +369,7 @@ def _set_requires_grad(self: Tensor, value: bool) -> None:
         from retrograd.dtypes import DIFFERENTIABLE
 
         if self._array.dtype not in DIFFERENTIABLE:
-            raise failures.nonfloat_flag(self.dtype)
+            raise failures.nonfloat_flag(method=False)
         if self.is_inference() and not STATE.inference:
             raise RuntimeError(
                 "Setting requires_grad=True on inference tensor outside InferenceMode is not "

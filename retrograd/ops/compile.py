@@ -25,7 +25,7 @@ from retrograd.autograd.views import ViewStep, bump, edge_of, link_view, refresh
 from retrograd.backend import kernels
 from retrograd.backend.quiet import QUIET, enter_quiet, leave_quiet
 from retrograd.lifecycle import site
-from retrograd.ops.dispatch import broadcast_error, dispatch, dispatch_inplace, dispatch_out
+from retrograd.ops.dispatch import dispatch, dispatch_inplace, dispatch_out, failure
 from retrograd.ops.registry import RAW, RECORDED, Op
 from retrograd.tensor import Tensor, VersionCell, wrap
 
@@ -50,6 +50,8 @@ HOT.update(
     asarray=np.asarray,
     F32=dtypes.F32,
     F64=dtypes.F64,
+    I64=dtypes.I64,
+    B8=dtypes.B8,
     RAW=RAW,
     RECORDED=RECORDED,
     STATE=STATE,
@@ -65,8 +67,8 @@ HOT.update(
     link_view=link_view,
     ViewStep=ViewStep,
     bump=bump,
-    broadcast_error=broadcast_error,
     dispatch=dispatch,
+    failure=failure,
     dispatch_inplace=dispatch_inplace,
     dispatch_out=dispatch_out,
     getframe=sys._getframe,
@@ -216,15 +218,23 @@ def _function(
         put(f"    _kind = type({tensor})")
         put("    if _kind is Tensor or _kind is Parameter:")
         put(f"        _x{index} = {tensor}._array")
-        put(f"        if _x{index}.dtype is not _dtype: {general}")
+        if op.promote or tensor in op.edge_names:
+            put(f"        if _x{index}.dtype is not _dtype: {general}")
+        else:
+            # an index or a mask: not differentiable, so its dtype does not choose the node
+            put(f"        if _x{index}.dtype not in (_dtype, I64, B8): {general}")
         put(f"        if {tensor}._view is not None: refresh({tensor})")
         put(f"        _need{index} = {tensor}._requires_grad")
+        read = tensor in op.reads
+        if read:
+            put(f"        _c{index} = {tensor}._cell")
+        nothing = f"_need{index} = False" + (f"; _c{index} = None" if read else "")
         if kind in ("operand", "optional_operand"):
             put("    elif _kind is float or _kind is int:")
-            put(f"        _x{index} = {tensor}; _need{index} = False")
+            put(f"        _x{index} = {tensor}; {nothing}")
         if kind in ("optional", "optional_operand"):
             put(f"    elif {tensor} is None:")
-            put(f"        _x{index} = None; _need{index} = False")
+            put(f"        _x{index} = None; {nothing}")
         put(f"    else: {general}")
         flags[tensor] = f"_need{index}"
     # ---- forward
@@ -242,17 +252,14 @@ def _function(
                 if p.kind == "option":
                     put(f"    {p.name} = default_{op.name}_{index}")
     operands = "".join(f"_x{i}, " for i in range(len(op.tensor_names)))
-    explain = f"raise broadcast_error(({operands}), _error) from None"
-    if op.ufunc in _KERNELS:
+    explain = f"    except Exception as _error: raise failure(({operands}), _error) from None"
+    if op.ufunc in _KERNELS or op.view is not None:
         put(f"    try: _r = forward_{op.name}({call})")
-        put(f"    except ValueError as _error: {explain}")
-    elif op.view is not None:
-        put(f"    _r = forward_{op.name}({call})")
+        put(explain)
     else:
         put("    _token = enter_quiet(QUIET)")
         put(f"    try: _r = forward_{op.name}({call})")
-        if op.promote and len(op.tensor_names) > 1:
-            put(f"    except ValueError as _error: {explain}")
+        put(explain)
         put("    finally: leave_quiet(_token)")
         put("    if type(_r) is not ndarray: _r = asarray(_r)")
     if op.ufunc is None:
@@ -308,7 +315,8 @@ def _saves_output(op: Op) -> bool:
 
 
 def _node_lines(op: Op, put: Callable[[str], None], flags: dict[str, str], operator: bool) -> None:
-    put(f"        _n = new(Node); _n.run = run_{op.name}; _n.sequence = next_sequence(); _n.extra = None; _n.visit = 0")
+    put(f"        _n = Node(); _n.run = run_{op.name}; _n.sequence = next_sequence()")
+    put("        _n.extra = None; _n.freed = None; _n.visit = 0")
     put("        _n.shape = _r.shape; _n.dtype = _dtype")
     if site.sites_enabled:
         put("        _f = getframe(1); _c = _f.f_code")
@@ -320,7 +328,9 @@ def _node_lines(op: Op, put: Callable[[str], None], flags: dict[str, str], opera
     for position, name in enumerate(op.edge_names):
         put(f"        if {flags[name]}:")
         put(f"            _e{position} = {name}._grad_fn")
-        put(f"            if _e{position} is None: _e{position} = edge_of({name})")
+        put(f"            if _e{position} is None:")
+        put(f"                _e{position} = "
+            f"accumulator({name}) if {name}._view is None else edge_of({name})")  # fmt: skip
         put(f"        else: _e{position} = None")
     put("        _n.edges = (" + "".join(f"_e{i}, " for i in range(len(op.edge_names))) + ")")
     numbers = [f"{n}._output_nr if {flags[n]} else 0" for n in op.edge_names]
@@ -342,19 +352,10 @@ def _node_lines(op: Op, put: Callable[[str], None], flags: dict[str, str], opera
             always = len(users) == len(op.edge_names)
             condition = " or ".join(f"_e{i} is not None" for i in users)
             value = name if always else f"({name} if {condition} else None)"
-            put(f"        _s{index} = {value}")
-            if op.tensor_kinds[index] == "array" and always:
-                put(f"        _c = _s{index}._cell")
-                put(f"        _v{index} = 0 if _c is None else _c.version")
-            else:
-                put(f"        _v{index} = 0")
-                known = flags.get(name, "")
-                test = f"type(_s{index}) is not float and type(_s{index}) is not int and " \
-                    if op.tensor_kinds[index] in ("operand", "optional_operand") and known else ""  # fmt: skip
-                put(f"        if {test}_s{index} is not None:")
-                put(f"            _c = _s{index}._cell")
-                put(f"            if _c is not None: _v{index} = _c.version")
-            entries.append(f"_s{index}, _v{index}")
+            if index == 0:
+                put(f"        _c0 = {name}._cell")
+            version = f"0 if _c{index} is None else _c{index}.version"
+            entries.append(f"{value}, {version}")
         elif kind == "option":
             entries.append(name)
             if operator and op.ufunc is not None:
@@ -548,7 +549,7 @@ def _run_function(op: Op, *, recorded: bool, half: bool) -> Callable[..., Any]:
             parts.append(call)
         put("    _result = (" + "".join(p + ", " for p in parts) + ")")
     put("    if _freeing is not None:")
-    put("        _n._freed = _freeing")
+    put("        if _n.freed is None: _n.freed = _freeing")
     if any(kind in ("input", "output") for kind, _ in op.save_plan):
         put("        _n.saved = (" + "".join(r + ", " for r in released) + ")")
     put("    return _result")
@@ -557,6 +558,6 @@ def _run_function(op: Op, *, recorded: bool, half: bool) -> Callable[..., Any]:
 
 
 def _release_function(op: Op) -> Callable[..., Any]:
-    lines = ["def release(_n, _call):", "    _n._freed = _call", "    _s = _n.saved"]
+    lines = ["def release(_n, _call):", "    if _n.freed is None: _n.freed = _call", "    _s = _n.saved"]
     lines.append("    _n.saved = (" + "".join(r + ", " for r in op.released) + ")")
     return _build("release", lines, f"release of {op.name}")

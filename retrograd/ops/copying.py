@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import numpy as np
 
 from retrograd import dtypes
+from retrograd.arguments import as_element
+from retrograd.autograd.state import STATE
+from retrograd.autograd.views import bump, check_overlap, check_writable, refresh
+from retrograd.backend.quiet import quiet
 from retrograd.memory import in_format
 from retrograd.ops import errors
 from retrograd.ops.kinds import Array
@@ -43,6 +48,12 @@ def _clone(input: Tensor, *, memory_format: memory_format | None = None) -> Tens
     return result
 
 
+@op(input=lambda m, g: g, view="always", half="move", node_name="AliasBackward0")
+def _alias(xp: Any, input: Array) -> Array:
+    """The same elements as another tensor."""
+    return input.view()
+
+
 # --------------------------------------------------------------------------------------- dtypes
 
 
@@ -75,11 +86,21 @@ def _to_dtype(xp: Any, input: Array, dtype: Any, order: Any = None) -> Array:
 # -------------------------------------------------------------------------------------- writing
 
 
+def _is_recorded(target: Tensor, *others: Any) -> bool:
+    """Whether a write must leave a node; brings views up to date on the way."""
+    for tensor in (target, *others):
+        if tensor._view is not None:
+            refresh(tensor)
+    return STATE.grad_enabled and (
+        target._requires_grad or any(other._requires_grad for other in others)
+    )
+
+
 @op(
     input=lambda m, g: m.zeros_like(g),
     src=lambda m, g: g,
     half="move",
-    inplace="_copy_",
+    inplace="copy_",
     node_name="CopyBackwards",
 )
 def _copy(xp: Any, input: Array, src: Array) -> Array:
@@ -87,21 +108,191 @@ def _copy(xp: Any, input: Array, src: Array) -> Array:
     return xp.array(xp.broadcast_to(cast_array(src, input.dtype), input.shape))
 
 
+_copy_recorded = OPS["_copy"].inplace_function
+
+
 @composite(name="copy_", namespace=None, methods=("copy_",))
 def _copy_(self: Tensor, other: Any, non_blocking: bool = False) -> Tensor:
-    """Write the elements of `other`, broadcast and converted, into this tensor."""
+    """Write the elements of `other`, broadcast and converted, into this tensor.
+
+    >>> import retrograd as torch
+    >>> torch.zeros(2, dtype=torch.int64).copy_(torch.tensor([1.5, 2.5]))
+    tensor([1, 2])
+    """
     if isinstance(other, (bool, int, float, complex)):
         other = wrap(np.asarray(other))
     elif not isinstance(other, Tensor):
         raise errors.argument_type("copy_", "other", 1, "Tensor", other)
-    result: Tensor = OPS["_copy"].inplace_function(self, other)  # type: ignore[misc]
-    return result
+    target, source = self._array, other._array
+    if source.shape != target.shape:
+        _check_expands(source.shape, target.shape)
+    if source.dtype.kind == "c" and target.dtype.kind not in "cb":
+        warn_complex_cast(3)
+    if _is_recorded(self, other):
+        assert _copy_recorded is not None
+        result: Tensor = _copy_recorded(self, other)
+        return result
+    check_writable(self, "copy_")
+    check_overlap(self, (other,))
+    if source.dtype is target.dtype:
+        np.copyto(target, source)
+    else:
+        with quiet():
+            np.copyto(target, cast_array(source, target.dtype))
+    bump(self, "copy_")
+    self._cut = STATE.cut if other._requires_grad else other._cut
+    return self
+
+
+def warn_complex_cast(level: int) -> None:
+    """Say that imaginary parts are lost."""
+    warnings.warn(
+        "Casting complex values to real discards the imaginary part",
+        UserWarning,
+        stacklevel=level + 1,
+    )
+
+
+def _check_expands(source: tuple[int, ...], target: tuple[int, ...]) -> None:
+    """A written value may be broadcast to its target, but not enlarge it."""
+    try:
+        together = np.broadcast_shapes(target, source)
+    except ValueError:
+        raise errors.broadcast(target, source) from None
+    if together != target:
+        raise errors.output_shape(target, together)
 
 
 @op(input=lambda m, g: m.zeros_like(g), half="move", inplace="zero_", node_name="ZeroBackward0")
 def _zero(xp: Any, input: Array) -> Array:
     """Zeros in the shape of `input`."""
     return xp.zeros_like(input)
+
+
+_zero_recorded = OPS["_zero"].inplace_function
+
+
+@composite(name="zero_", methods=("zero_",), samples=lambda: [Sample(T(2, 3), grad=False)])
+def _zero_(input: Tensor) -> Tensor:
+    """Write zeros into this tensor."""
+    if _is_recorded(input):
+        assert _zero_recorded is not None
+        result: Tensor = _zero_recorded(input)
+        return result
+    _fill_directly(input, 0, "zero_")
+    return input
+
+
+def _fill_directly(target: Tensor, value: Any, writer: str) -> None:
+    array = target._array
+    if 0 in array.strides:
+        # elements that share memory may all be set to one value
+        array = array[tuple(slice(0, 1) if step == 0 else slice(None) for step in array.strides)]
+        if not array.flags.writeable:
+            array = array.view()
+            array.flags.writeable = True  # raises if the memory itself may not be written
+    else:
+        check_writable(target, writer)
+    array[...] = value
+    bump(target, writer)
+
+
+def _constant(xp: Any, input: Array, value: Any) -> Array:
+    result = xp.empty_like(input)
+    result[...] = value
+    return result  # type: ignore[no-any-return]
+
+
+@op(input=lambda m, g: m.zeros_like(g), half="move", node_name="FillBackward0")
+def _fill_number(xp: Any, input: Array, value: Any) -> Array:
+    return _constant(xp, input, value)
+
+
+@op(
+    input=lambda m, g: m.zeros_like(g),
+    value=lambda m, g: m.sum(g),
+    half="move",
+    node_name="FillBackward1",
+)
+def _fill_tensor(xp: Any, input: Array, value: Array) -> Array:
+    return _constant(xp, input, cast_array(value, input.dtype))
+
+
+@op(
+    input=lambda m, g: m.zeros_like(g), half="move", inplace="fill_", node_name="FillBackward2"
+)
+def _fill_number_in_place(xp: Any, input: Array, value: Any) -> Array:
+    return _constant(xp, input, value)
+
+
+@op(
+    input=lambda m, g: m.zeros_like(g),
+    value=lambda m, g: m.sum(g),
+    half="move",
+    inplace="fill_",
+    node_name="FillBackward3",
+)
+def _fill_tensor_in_place(xp: Any, input: Array, value: Array) -> Array:
+    return _constant(xp, input, cast_array(value, input.dtype))
+
+
+def _fill_value(function: str, input: Tensor, value: Any) -> Any:
+    """A tensor, or a number that fits the dtype of `input`."""
+    if isinstance(value, Tensor):
+        if value._array.ndim:
+            raise RuntimeError(
+                f"{function} only supports 0-dimension value tensor but got tensor with "
+                f"{value._array.ndim} dimensions."
+            )
+        return value
+    if isinstance(value, np.generic):
+        value = value.item()
+    if not isinstance(value, (bool, int, float, complex)):
+        raise TypeError(
+            f"{function}() received an invalid combination of arguments - got "
+            f"({type(value).__name__}), but expected one of:\n * (Tensor value)\n * (Number value)"
+        )
+    return as_element(value, input.dtype)
+
+
+@composite(methods=(), samples=lambda: [Sample(T(2, 3), 2.5), Sample(T(3), T())])
+def fill(input: Tensor, value: Any) -> Tensor:
+    """A tensor like `input` with one value everywhere."""
+    number = _fill_value("fill", input, value)
+    operation = RECORDED._fill_tensor if isinstance(number, Tensor) else RECORDED._fill_number
+    result: Tensor = operation(input, number)
+    return result
+
+
+_fill_recorded = OPS["_fill_number_in_place"].inplace_function
+_fill_recorded_tensor = OPS["_fill_tensor_in_place"].inplace_function
+
+
+@composite(methods=("fill_",))
+def fill_(input: Tensor, value: Any) -> Tensor:
+    """Write one value into every element.
+
+    >>> import retrograd as torch
+    >>> torch.zeros(2).fill_(3)
+    tensor([3., 3.])
+    """
+    number = _fill_value("fill_", input, value)
+    if isinstance(number, Tensor):
+        if _is_recorded(input, number):
+            assert _fill_recorded_tensor is not None
+            result: Tensor = _fill_recorded_tensor(input, number)
+            return result
+        with quiet():
+            number = cast_array(number._array, input._array.dtype)
+    elif _is_recorded(input):
+        assert _fill_recorded is not None
+        result = _fill_recorded(input, number)
+        return result
+    _fill_directly(input, number, "fill_")
+    return input
+
+
+# --------------------------------------------------------------------------------------- likes
 
 
 @op(half="move", namespace=None, methods=())

@@ -143,10 +143,8 @@ def _forward(
     with quiet():
         try:
             result = op.kernel(np, *positional, **keywords)
-        except ValueError as error:
-            if not op.promote:
-                raise
-            raise broadcast_error(arrays, error) from None
+        except Exception as error:
+            raise failure(arrays, error) from None
     results = [result] if op.outputs == 1 else list(result)
     for index, array in enumerate(results):
         if type(array) is not np.ndarray:
@@ -156,39 +154,25 @@ def _forward(
     return results, half
 
 
-def broadcast_error(operands: Sequence[Any], error: ValueError) -> Exception:
-    """PyTorch's error for operands that do not broadcast; any other ValueError as it is."""
-    if "broadcast" not in str(error):
-        return error
-    shapes = [x.shape for x in operands if isinstance(x, np.ndarray)]
+def failure(operands: Sequence[Any], error: Exception) -> Exception:
+    """What to raise for an exception of a kernel: PyTorch's error where shapes do not broadcast."""
+    if not isinstance(error, ValueError) or "broadcast" not in str(error):
+        return errors.explained(error)
     together: tuple[int, ...] = ()
-    for shape in shapes:
-        try:
-            together = np.broadcast_shapes(together, shape)
-        except ValueError:
-            return errors.broadcast(together, shape)
+    for operand in operands:
+        if isinstance(operand, np.ndarray):
+            try:
+                together = np.broadcast_shapes(together, operand.shape)
+            except ValueError:
+                return errors.broadcast(together, operand.shape)
     return error
-
-
-def _arguments(
-    op: Op, args: tuple[Any, ...], arrays: list[Any]
-) -> tuple[list[Any], dict[str, Any]]:
-    """The call's arguments with arrays in place of tensors, as the kernel takes them."""
-    values = iter(arrays)
-    positional: list[Any] = []
-    keywords: dict[str, Any] = {}
-    for parameter, value in zip(op.parameters, args, strict=True):
-        found = value if parameter.kind == "option" else next(values)
-        if parameter.keyword_only:
-            keywords[parameter.name] = found
-        else:
-            positional.append(found)
-    return positional, keywords
 
 
 def promote_arrays(op: Op, arrays: list[Any]) -> list[Any]:
     """Cast all operands to the type PyTorch's promotion gives them together."""
     flat = [x for a in arrays for x in (a if isinstance(a, list) else [a]) if x is not None]
+    if not flat:
+        return arrays  # an empty list of tensors: the kernel says what is wrong
     target = dtypes.result_dtype(flat)
     if op.float_result and target.category < dtypes.FLOAT:
         target = dtypes.get_default_dtype()

@@ -8,6 +8,13 @@ from typing import Any
 from retrograd import dtypes
 
 
+def explained(error: Exception) -> Exception:
+    """The error with its code and report, where the catalogue knows its message."""
+    from retrograd.lifecycle import why
+
+    return why.adopt(error)
+
+
 def type_name(value: Any) -> str:
     """The name of a value's type as PyTorch's messages print it."""
     return type(value).__name__
@@ -15,42 +22,52 @@ def type_name(value: Any) -> str:
 
 def argument_type(function: str, name: str, position: int, expected: str, value: Any) -> Exception:
     """An argument of the wrong type."""
-    return TypeError(
-        f"{function}(): argument '{name}' (position {position}) must be {expected}, not "
-        f"{type_name(value)}"
+    return explained(
+        TypeError(
+            f"{function}(): argument '{name}' (position {position}) must be {expected}, not "
+            f"{type_name(value)}"
+        )
     )
 
 
 def cannot_cast_result(source: dtypes.dtype, target: dtypes.dtype) -> Exception:
     """A result that cannot be written into a tensor of a lower category."""
-    return RuntimeError(
-        f"result type {source.type_name} can't be cast to the desired output type "
-        f"{target.type_name}"
+    return explained(
+        RuntimeError(
+            f"result type {source.type_name} can't be cast to the desired output type "
+            f"{target.type_name}"
+        )
     )
 
 
 def output_shape(target: Sequence[int], result: Sequence[int]) -> Exception:
     """An in-place result that is larger than its target."""
-    return RuntimeError(
-        f"output with shape {list(target)} doesn't match the broadcast shape {list(result)}"
+    return explained(
+        RuntimeError(
+            f"output with shape {list(target)} doesn't match the broadcast shape {list(result)}"
+        )
     )
 
 
 def inference_saved() -> Exception:
     """An inference tensor in a computation that autograd records."""
-    return RuntimeError(
-        "Inference tensors cannot be saved for backward. Please do not use Tensors created in "
-        "inference mode in computation tracked by autograd. To work around this, you can make a "
-        "clone to get a normal tensor and use it in autograd, or use `torch.no_grad()` instead of "
-        "`torch.inference_mode()`."
+    return explained(
+        RuntimeError(
+            "Inference tensors cannot be saved for backward. Please do not use Tensors created in "
+            "inference mode in computation tracked by autograd. To work around this, you can make a "
+            "clone to get a normal tensor and use it in autograd, or use `torch.no_grad()` instead of "
+            "`torch.inference_mode()`."
+        )
     )
 
 
 def dimension_range(dim: int, ndim: int) -> Exception:
     """A dimension outside a tensor's."""
     low, high = (-ndim, ndim - 1) if ndim else (-1, 0)
-    return IndexError(
-        f"Dimension out of range (expected to be in range of [{low}, {high}], but got {dim})"
+    return explained(
+        IndexError(
+            f"Dimension out of range (expected to be in range of [{low}, {high}], but got {dim})"
+        )
     )
 
 
@@ -60,22 +77,24 @@ def broadcast(a: Sequence[int], b: Sequence[int]) -> Exception:
         x, y = a[-back], b[-back]
         if x != y and 1 not in (x, y):
             where = max(len(a), len(b)) - back
-            return RuntimeError(
-                f"The size of tensor a ({x}) must match the size of tensor b ({y}) at "
-                f"non-singleton dimension {where}"
+            return explained(
+                RuntimeError(
+                    f"The size of tensor a ({x}) must match the size of tensor b ({y}) at "
+                    f"non-singleton dimension {where}"
+                )
             )
     return RuntimeError(f"shapes {list(a)} and {list(b)} do not broadcast")
 
 
 def unsupported(what: str) -> Exception:
     """Something PyTorch has and this library does not (yet): says so by name."""
-    return NotImplementedError(f"retrograd does not support {what}")
+    return explained(NotImplementedError(f"retrograd does not support {what}"))
 
 
 def not_implemented_for(kernel: str, numpy_type: Any) -> Exception:
     """A dtype that PyTorch's kernel of this name does not take."""
     found = dtypes.from_numpy_dtype(numpy_type)
-    return NotImplementedError(f"\"{kernel}\" not implemented for '{found.type_name}'")
+    return explained(NotImplementedError(f"\"{kernel}\" not implemented for '{found.type_name}'"))
 
 
 def no_derivative(name: str) -> Exception:
@@ -86,7 +105,9 @@ def no_derivative(name: str) -> Exception:
 def invalid_combination(function: str, values: Sequence[Any]) -> Exception:
     """Arguments that fit none of a function's overloads."""
     given = ", ".join(type_name(value) for value in values)
-    return TypeError(
-        f"{function}() received an invalid combination of arguments - got ({given}), but expected "
-        "one of:"
+    return explained(
+        TypeError(
+            f"{function}() received an invalid combination of arguments - got ({given}), but "
+            "expected one of:"
+        )
     )

@@ -31,14 +31,14 @@ def _power(xp: Any, base: Any, exponent: Any) -> Any:
 
 def _power_of_number(xp: Any, base: Any, exponent: Any) -> Any:
     """``base ** exponent`` for one number (possibly as a 0-d array), with PyTorch's short cuts."""
+    number = exponent if type(exponent) in (int, float) else complex(exponent)
+    if number == 2:
+        return xp.multiply(base, base)
+    if number == 1:
+        return xp.array(base)
+    if number == 0:
+        return xp.ones_like(base)
     if base.dtype.kind in "fc":
-        number = exponent if type(exponent) in (int, float) else complex(exponent)
-        if number == 2:
-            return xp.multiply(base, base)
-        if number == 1:
-            return xp.array(base)
-        if number == 0:
-            return xp.ones_like(base)
         if number == 0.5:
             return xp.sqrt(base)
         if number == -1:
@@ -58,7 +58,6 @@ def _check_pow(input: Any, exponent: Any) -> None:
 def _check_pow_number(input: Any, exponent: Any) -> None:
     if input.dtype.kind in "biu" and isinstance(exponent, int) and exponent < 0:
         raise RuntimeError("Integers to negative integer powers are not allowed.")
-    _check_pow(input, exponent)
 
 
 def _number_rule(m: Any, g: Any, input: Any, exponent: Any) -> Any:
@@ -72,18 +71,22 @@ def _base_rule(m: Any, g: Any, input: Any, exponent: Any) -> Any:
     return m.where(m.eq(exponent, 0), 0, gradient)
 
 
-def _exponent_rule(m: Any, g: Any, input: Any, exponent: Any, out: Any) -> Any:
-    gradient = m.mul(g, m.mul(out, m.log(input)))
+def _exponent_rule(m: Any, g: Any, input: Any, exponent: Any, out: Any, out_dtype: Any) -> Any:
     # 0 ** positive is constant 0 near the exponent, although log(0) is infinite
     flat = m.logical_and(m.eq(input, 0), m.ge(m.real(exponent), 0))
-    return m.where(flat, 0, gradient)
+    if out_dtype.kind == "c":
+        input = m._to_dtype(input, out_dtype)  # negative numbers have a logarithm there
+    return m.mul(g, m.where(flat, 0, m.mul(out, m.log(input))))
 
 
-def _number_base_rule(m: Any, g: Any, input: Any, exponent: Any, out: Any) -> Any:
+def _number_base_rule(
+    m: Any, g: Any, input: Any, exponent: Any, out: Any, out_dtype: Any
+) -> Any:
+    logarithm = np.log(complex(input) if out_dtype.kind == "c" else float(input)).item()
+    gradient = m.mul(out, logarithm)
     if input == 0:
-        return m.where(m.ge(m.real(exponent), 0), 0, m.mul(g, m.mul(out, -float("inf"))))
-    logarithm = np.log(complex(input)) if isinstance(input, complex) else np.log(float(input))
-    return m.mul(g, m.mul(out, logarithm.item()))
+        gradient = m.where(m.ge(m.real(exponent), 0), 0, gradient)
+    return m.mul(g, gradient)
 
 
 @op(

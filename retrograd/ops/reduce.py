@@ -215,7 +215,7 @@ def nansum(
 # ---------------------------------------------------------------------------------------- mean
 
 
-def _spread_mean(m: Any, g: Any, shape: tuple[int, ...], dim: Any, keepdim: bool) -> Any:
+def spread_mean(m: Any, g: Any, shape: tuple[int, ...], dim: Any, keepdim: bool) -> Any:
     """The gradient of a mean: on arrays the small one is divided, then repeated."""
     count = count_along(shape, dim)
     restored = restore_dims(m, g, shape, dim, keepdim)
@@ -249,7 +249,7 @@ def _mean_all(xp: Any, input: Array, dtype: Any = None) -> Array:
 
 
 @op(
-    input=lambda m, g, input_shape, dim, keepdim: _spread_mean(m, g, input_shape, dim, keepdim),
+    input=lambda m, g, input_shape, dim, keepdim: spread_mean(m, g, input_shape, dim, keepdim),
     node_name="MeanBackward1",
     out=True,
     namespace=None,

@@ -9,6 +9,7 @@ import numpy as np
 
 from retrograd import dtypes
 from retrograd.ops import errors
+from retrograd.ops.dispatch import failure
 from retrograd.ops.kinds import Array, Operand
 from retrograd.ops.registry import OPS, RECORDED, composite, op
 from retrograd.tensor import Tensor
@@ -21,14 +22,7 @@ _NAN = float("nan")
 
 
 def _check_where(condition: Any, input: Any, other: Any) -> None:
-    if condition.dtype is dtypes.uint8.numpy:
-        warnings.warn(
-            "where received a uint8 condition tensor. This behavior is deprecated and will be "
-            "removed in a future version of PyTorch. Use a boolean condition instead.",
-            UserWarning,
-            stacklevel=2,
-        )
-    elif condition.dtype is not dtypes.B8:
+    if condition.dtype not in (dtypes.B8, dtypes.uint8.numpy):
         raise RuntimeError(
             "where expected condition to be a boolean tensor, but got a tensor with dtype "
             f"{dtypes.from_numpy_dtype(condition.dtype).type_name}"
@@ -56,7 +50,10 @@ def where(xp: Any, condition: Array, input: Operand, other: Operand) -> Array:
     """Elements of `input` where `condition` is true, of `other` elsewhere."""
     if getattr(input, "dtype", None) is not getattr(other, "dtype", 0):
         input, other = _same_dtype([input, other])
-    return xp.where(condition, input, other)
+    try:
+        return xp.where(condition, input, other)
+    except ValueError as error:
+        raise failure([condition, input, other], error) from None
 
 
 def _where_samples() -> list[Sample]:
@@ -79,10 +76,11 @@ def _where_samples() -> list[Sample]:
         Sample(T(4, dtype="int64"), T(4), T(4), error=(RuntimeError, "where expected")),
         Sample(mask(3), T(3), T(4), error=(RuntimeError, "The size of tensor a")),
     ]
-    kinds = ("float32", "float64", "int64", "uint8", "bool", "float16", "complex64")
+    kinds = ("float32", "float64", "int64", "uint8", "bool", "float16", "complex128")
     for first in kinds:
         found += [Sample(mask(3), T(3, dtype=first), T(3, dtype=k), grad=False) for k in kinds]
-        found += [Sample(mask(3), T(3, dtype=first), T(dtype=k), grad=False) for k in kinds]
+        scalars = [k for k in kinds if (first, k) != ("float16", "complex128")]
+        found += [Sample(mask(3), T(3, dtype=first), T(dtype=k), grad=False) for k in scalars]
         found += [Sample(mask(3), T(3, dtype=first), n, grad=False) for n in (1, 1.5, True)]
     return found
 
@@ -101,6 +99,13 @@ def _where(condition: Tensor, input: Any = None, other: Any = None, *, out: Any 
     if input is None or other is None:
         given = (condition, input) if other is None else (condition, other)
         raise errors.invalid_combination("where", given)
+    if isinstance(condition, Tensor) and condition.dtype is dtypes.uint8:
+        warnings.warn(
+            "where received a uint8 condition tensor. This behavior is deprecated and will be "
+            "removed in a future version of PyTorch. Use a boolean condition instead.",
+            UserWarning,
+            stacklevel=2,
+        )
     if out is not None:
         return RECORDED.where(condition, input, other, out=out)
     return RECORDED.where(condition, input, other)
@@ -210,8 +215,6 @@ def fmin(xp: Any, input: Array, other: Array) -> Array:
 
 
 def _check_clamp(input: Any, min: Any = None, max: Any = None) -> None:
-    if min is None and max is None:
-        raise RuntimeError("torch.clamp: At least one of 'min' or 'max' must not be None")
     if dtypes.result_dtype([x for x in (input, min, max) if x is not None]).is_complex:
         raise NotImplementedError("clamp is not supported for complex types")
 
@@ -281,6 +284,8 @@ def _clamp_tensors(
 
 
 def _clamp_op(min: Any, max: Any) -> Any:
+    if min is None and max is None:
+        raise RuntimeError("torch.clamp: At least one of 'min' or 'max' must not be None")
     if isinstance(min, Tensor) or isinstance(max, Tensor):
         for limit in (min, max):
             if limit is not None and not isinstance(limit, Tensor):

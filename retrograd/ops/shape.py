@@ -1,47 +1,422 @@
-"""Views: the same elements in another shape or order."""
+"""Views of all elements in another shape: view, reshape, squeeze and relatives.
+
+A view op gives an array that shares the input's memory. Its rule reads only shapes and options,
+never elements: it runs again after a write to the memory.
+"""
 
 from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
+from retrograd import dtypes
 from retrograd.ops.kinds import Array, wrap_dim
-from retrograd.ops.registry import composite, op
-from retrograd.tensor import Tensor
-from retrograd.testing.samples import Sample, T
+from retrograd.ops.registry import RECORDED, composite, op
+from retrograd.ops.sizes import (
+    Shape,
+    as_integer,
+    as_integers,
+    as_size,
+    complete_size,
+    publish_rule_name,
+    require_tensor,
+    strided,
+    view_strides,
+)
+from retrograd.tensor import Tensor, cell_of, wrap
+from retrograd.testing.samples import COMPLEX, FLOATS, HALVES, Sample, T
+
+_MOVED = (*FLOATS, *HALVES, *COMPLEX)  # dtypes to try where data only moves
+
+
+# ------------------------------------------------------------------------------ view, reshape
 
 
 @op(
-    input=lambda m, g, input_shape: m.sum_to_size(g, input_shape),
+    input=lambda m, g, input_shape: m.reshape(g, input_shape),
     view="always",
     half="move",
+    holomorphic=False,
     namespace=None,
     methods=(),
 )
-def expand(xp: Any, input: Array, size: tuple[int, ...]) -> Array:
-    """A view with size-one dimensions repeated; `size` is complete (no -1)."""
-    return xp.broadcast_to(input, size)
+def view(xp: Any, input: Array, size: Shape) -> Array:
+    """The elements in another shape (complete: no -1), without a copy."""
+    if input.flags.c_contiguous:
+        return input.reshape(size)
+    strides = view_strides(input.shape, input.strides, size, input.itemsize)
+    if strides is None:
+        raise RuntimeError(
+            "view size is not compatible with input tensor's size and stride (at least one "
+            "dimension spans across two contiguous subspaces). Use .reshape(...) instead."
+        )
+    return strided(xp, input, size, strides)
 
 
 @op(
-    input=lambda m, g, dim0, dim1: m.transpose(g, dim0, dim1),
+    input=lambda m, g, input_shape: m.reshape(g, input_shape),
+    half="move",
+    holomorphic=False,
+    node_name="UnsafeViewBackward0",
+)
+def _unsafe_view(xp: Any, input: Array, size: Shape) -> Array:
+    """A fresh array in another shape: it has no other user, so it need not be a view."""
+    return input.reshape(size)
+
+
+@op(input=lambda m, g: g, half="move", holomorphic=False, node_name="CloneBackward0")
+def _contiguous_copy(xp: Any, input: Array) -> Array:
+    return xp.array(input, order="C")  # type: ignore[no-any-return]
+
+
+@op(
+    input=lambda m, g: g,
     view="always",
     half="move",
-    samples=lambda: [Sample(T(3, 4), 0, 1), Sample(T(2, 3, 4), -1, 0)],
+    holomorphic=False,
+    namespace=None,
+    methods=(),
 )
-def transpose(xp: Any, input: Array, dim0: int, dim1: int) -> Array:
-    """A view with two dimensions swapped."""
-    if input.ndim == 0:
-        wrap_dim(dim0, 0), wrap_dim(dim1, 0)
-        return input.view()
-    return xp.swapaxes(input, wrap_dim(dim0, input.ndim), wrap_dim(dim1, input.ndim))
+def alias(xp: Any, input: Array) -> Array:
+    """A view of all elements as they are."""
+    return input.view()
 
 
-@composite(name="expand", namespace=None, methods=("expand",))
-def _expand(self: Tensor, *size: Any) -> Tensor:
-    """A view with size-one dimensions repeated to `size`; -1 keeps a dimension."""
-    from retrograd.ops.registry import RECORDED
+def _raw_reshape(input: Array, shape: Shape) -> Array:
+    return input.reshape(shape)
 
-    result: Tensor = RECORDED.expand(self, tuple(size))
+
+def _reshape(input: Tensor, shape: Shape) -> Tensor:
+    """A view where the strides allow it, else a view of a copy; `shape` is complete."""
+    array = input._array
+    if array.flags.c_contiguous or (
+        view_strides(array.shape, array.strides, shape, array.itemsize) is not None
+    ):
+        return RECORDED.view(input, shape)  # type: ignore[no-any-return]
+    return RECORDED._unsafe_view(RECORDED._contiguous_copy(input), shape)  # type: ignore[no-any-return]
+
+
+publish_rule_name("reshape", _raw_reshape, _reshape)
+
+
+@composite(
+    name="view",
+    namespace=None,
+    methods=("view",),
+    samples=lambda: [
+        *(Sample(T(3, 4), *size, dtypes=_MOVED) for size in ((12,), (2, 6), (-1,), (2, -1))),
+        Sample(T(3, 4), (2, 6)),
+        Sample(T(3, 4), [2, 3, 2]),
+        Sample(T(3, 4), 3, 1, 4, 1),
+        Sample(T(), 1, 1),
+        Sample(T(1), ()),
+        Sample(T(0, 3), 3, 0),
+        Sample(T(0, 3), -1),
+        Sample(T(3, 4), -1, -1),
+        Sample(T(3, 4), -2, 6),
+        Sample(T(3, 4), 5, -1),
+        Sample(T(3, 4), 2, 2),
+        Sample(T(0), 0, -1),
+        Sample(T(3, 4), 2.0),
+        Sample(T(3, 4), "dtype:int16", grad=False),
+        Sample(T(4, dtype="int32"), "dtype:float32", grad=False),
+        Sample(T(4, 2, dtype="int32"), "dtype:int64", grad=False),
+        Sample(T(4, 3, dtype="int32"), "dtype:int64", grad=False),
+        Sample(T(dtype="int32"), "dtype:int64", grad=False),
+    ],
+)
+def _view(self: Tensor, *shape: Any, size: Any = None, dtype: Any = None) -> Tensor:
+    """The same elements in another shape, or the same bytes as another dtype.
+
+    >>> import retrograd as torch
+    >>> torch.arange(6).view(2, -1).shape
+    torch.Size([2, 3])
+    """
+    if dtype is None and len(shape) == 1 and isinstance(shape[0], dtypes.dtype):
+        dtype = shape[0]
+    if dtype is not None:
+        return _view_dtype(self, dtype)
+    if size is not None:
+        shape = (size,)
+    wanted = as_size("view", "size", shape)
+    return RECORDED.view(self, complete_size(wanted, self._array.size))  # type: ignore[no-any-return]
+
+
+def _view_dtype(self: Tensor, dtype: dtypes.dtype) -> Tensor:
+    """The same bytes as another dtype: shares memory and version, but has no history."""
+    array = self._array
+    old, new = array.itemsize, dtype.numpy.itemsize
+    if old != new:
+        names = f"{self.dtype.type_name} as {dtype.type_name} (different element sizes)"
+        if array.ndim == 0:
+            raise RuntimeError(f"self.dim() cannot be 0 to view {names}")
+        if new > old and array.shape[-1] % (new // old):
+            raise RuntimeError(
+                f"self.size(-1) must be divisible by {new // old} to view {names}, but got "
+                f"{array.shape[-1]}"
+            )
+        if array.strides[-1] != old:
+            raise RuntimeError(
+                f"self.stride(-1) must be 1 to view {names}, but got {array.strides[-1] // old}"
+            )
+        if new > old and any(stride % new for stride in array.strides[:-1]):
+            raise RuntimeError(f"self.stride() must be divisible by {new // old} to view {names}")
+    result = wrap(array.view(dtype.numpy))
+    result._cell = cell_of(self)
     return result
 
 
+@composite(
+    name="reshape",
+    methods=(),
+    samples=lambda: [
+        *(Sample(T(3, 4), size, dtypes=_MOVED) for size in ((12,), (2, 6), (-1,), (2, -1))),
+        Sample(T(), (1, 1)),
+        Sample(T(1), ()),
+        Sample(T(0, 3), (3, 0)),
+        Sample(T(3, 4), (2, 2)),
+        Sample(T(3, 4), 12),
+        Sample(T(2, 3, dtype="int64"), (3, 2), grad=False),
+    ],
+)
+def _reshape_function(input: Tensor, shape: Any) -> Tensor:
+    """The same elements in another shape; a view where possible.
+
+    >>> import retrograd as torch
+    >>> torch.reshape(torch.arange(6), (2, 3)).shape
+    torch.Size([2, 3])
+    """
+    require_tensor("reshape", input)
+    wanted = as_integers("reshape", "shape", 2, shape)
+    return _reshape(input, complete_size(wanted, input._array.size))
+
+
+@composite(
+    name="reshape",
+    namespace=None,
+    methods=("reshape",),
+    samples=lambda: [Sample(T(3, 4), 2, 6), Sample(T(3, 4), (2, -1)), Sample(T(3, 4))],
+)
+def _reshape_method(self: Tensor, *shape: Any, **named: Any) -> Tensor:
+    """The same elements in another shape; a view where possible."""
+    if named:
+        shape = (named.pop("shape"), *named)
+    wanted = as_size("reshape", "shape", shape)
+    return _reshape(self, complete_size(wanted, self._array.size))
+
+
+@composite(namespace=None, methods=("view_as",), samples=lambda: [Sample(T(3, 4), T(2, 6))])
+def view_as(self: Tensor, other: Tensor) -> Tensor:
+    """A view in the shape of `other`."""
+    require_tensor("view_as", other, "other")
+    return _view(self, *other._array.shape) if other._array.ndim else _view(self, ())
+
+
+@composite(namespace=None, methods=("reshape_as",), samples=lambda: [Sample(T(3, 4), T(2, 6))])
+def reshape_as(self: Tensor, other: Tensor) -> Tensor:
+    """The elements in the shape of `other`."""
+    require_tensor("reshape_as", other, "other")
+    return _reshape_method(self, other._array.shape)
+
+
+@composite(
+    samples=lambda: [
+        Sample(T(2, 3, 4)),
+        Sample(T(2, 3, 4), 1),
+        Sample(T(2, 3, 4), -2, -1),
+        Sample(T(2, 3, 4), start_dim=0, end_dim=1),
+        Sample(T()),
+        Sample(T(2, 3), 1, 0),
+        Sample(T(2, 3), 5),
+    ]
+)
+def flatten(input: Tensor, start_dim: int = 0, end_dim: int = -1) -> Tensor:
+    """One dimension in place of several; the tensor itself if there is nothing to flatten.
+
+    >>> import retrograd as torch
+    >>> torch.zeros(2, 3, 4).flatten(1).shape
+    torch.Size([2, 12])
+    """
+    require_tensor("flatten", input)
+    shape = input._array.shape
+    first, last = wrap_dim(start_dim, len(shape)), wrap_dim(end_dim, len(shape))
+    if first > last:
+        raise RuntimeError("flatten() has invalid args: start_dim cannot come after end_dim")
+    if not shape:
+        return _reshape(input, (1,))
+    if first == last:
+        return input
+    joined = int(np.prod(shape[first : last + 1], dtype=np.int64))
+    return _reshape(input, (*shape[:first], joined, *shape[last + 1 :]))
+
+
+@composite(
+    samples=lambda: [
+        Sample(T(3, 4), 1, (2, 2)),
+        Sample(T(3, 4), -1, (2, -1)),
+        Sample(T(3, 4), 1, (3, -1)),
+        Sample(T(3, 4), 1, ()),
+        Sample(T(3, 4), 5, (1,)),
+    ]
+)
+def unflatten(input: Tensor, dim: int, sizes: Any) -> Tensor:
+    """Several dimensions in place of one."""
+    shape = input._array.shape
+    place = wrap_dim(dim, len(shape))
+    wanted = as_integers("unflatten", "sizes", 3, sizes)
+    if not wanted:
+        raise RuntimeError("unflatten: sizes must be non-empty")
+    try:
+        complete = complete_size(wanted, shape[place])
+    except RuntimeError as error:
+        if wanted.count(-1) > 1:
+            raise RuntimeError(f"unflatten got an unexpected error:\n{error}") from None
+        raise RuntimeError(
+            f"unflatten: Provided sizes {list(wanted)} don't multiply up to the size of dim "
+            f"{place} ({shape[place]}) in the input tensor"
+        ) from None
+    return RECORDED.view(input, (*shape[:place], *complete, *shape[place + 1 :]))  # type: ignore[no-any-return]
+
+
+@composite(samples=lambda: [Sample(T(2, 3)), Sample(T())])
+def ravel(input: Tensor) -> Tensor:
+    """All elements in one dimension, contiguous in memory."""
+    require_tensor("ravel", input)
+    dense = input if input._array.flags.c_contiguous else RECORDED._contiguous_copy(input)
+    return RECORDED.view(dense, (input._array.size,))  # type: ignore[no-any-return]
+
+
+# ------------------------------------------------------------------- dimensions of size one
+
+
+def _without(array: Array, dims: Any) -> Array:
+    """A view without the given dimensions of size one."""
+    key: list[Any] = [
+        0 if place in dims and size == 1 else slice(None) for place, size in enumerate(array.shape)
+    ]
+    return array[(*key, ...)]  # type: ignore[no-any-return]
+
+
+def _with_ones(m: Any, g: Any, shape: Shape, dims: Any) -> Any:
+    """The gradient with squeezed dimensions put back."""
+    for dim in sorted(dims):
+        if shape[dim] == 1:
+            g = m.unsqueeze(g, dim)
+    return g
+
+
+@op(
+    input=lambda m, g, input_shape: _with_ones(m, g, input_shape, range(len(input_shape))),
+    view="always",
+    half="move",
+    holomorphic=False,
+    node_name="SqueezeBackward0",
+)
+def _squeeze_all(xp: Any, input: Array) -> Array:
+    return _without(input, range(input.ndim))
+
+
+@op(
+    input=lambda m, g, dim, input_shape: _with_ones(
+        m, g, input_shape, (wrap_dim(dim, len(input_shape)),) if input_shape else ()
+    ),
+    view="always",
+    half="move",
+    holomorphic=False,
+    node_name="SqueezeBackward1",
+)
+def _squeeze_dim(xp: Any, input: Array, dim: int) -> Array:
+    return _without(input, (wrap_dim(dim, input.ndim),))
+
+
+@op(
+    input=lambda m, g, dims, input_shape: _with_ones(
+        m, g, input_shape, _squeezed_dims(dims, len(input_shape))
+    ),
+    view="always",
+    half="move",
+    holomorphic=False,
+    node_name="SqueezeBackward2",
+)
+def _squeeze_dims(xp: Any, input: Array, dims: Shape) -> Array:
+    return _without(input, _squeezed_dims(dims, input.ndim))
+
+
+def _squeezed_dims(dims: Shape, ndim: int) -> Shape:
+    found = tuple(wrap_dim(dim, ndim) for dim in dims)
+    for dim in found:
+        if found.count(dim) > 1:
+            raise RuntimeError(f"dim {dim} appears multiple times in the list of dims")
+    return found if ndim else ()
+
+
+def _raw_squeeze(input: Array, dim: Any = None) -> Array:
+    if dim is None:
+        return _without(input, range(input.ndim))
+    dims = (dim,) if isinstance(dim, int) else dim
+    return _without(input, _squeezed_dims(dims, input.ndim))
+
+
+@composite(
+    samples=lambda: [
+        Sample(T(1, 3, 1), dtypes=_MOVED),
+        Sample(T(1, 3, 1), 0),
+        Sample(T(1, 3, 1), 1),
+        Sample(T(1, 3, 1), -1),
+        Sample(T(1, 3, 1), (0, 2)),
+        Sample(T(1, 3, 1), (0, 1)),
+        Sample(T(1, 3, 1), ()),
+        Sample(T(1, 1)),
+        Sample(T()),
+        Sample(T(), 0),
+        Sample(T(3), dim=0),
+        Sample(T(1, 3), 2),
+        Sample(T(1, 3), (0, 0)),
+    ]
+)
+def squeeze(input: Tensor, dim: Any = None, **named: Any) -> Tensor:
+    """A view without dimensions of size one: all of them, or those in `dim`.
+
+    >>> import retrograd as torch
+    >>> torch.zeros(1, 3, 1).squeeze().shape
+    torch.Size([3])
+    """
+    require_tensor("squeeze", input)
+    dim = named.get("axis", dim)
+    result: Tensor
+    if dim is None:
+        result = RECORDED._squeeze_all(input)
+    elif isinstance(dim, (tuple, list)):
+        result = RECORDED._squeeze_dims(input, as_integers("squeeze", "dim", 2, dim))
+    else:
+        result = RECORDED._squeeze_dim(input, as_integer(dim, "squeeze", "dim", 2))
+    return result
+
+
+publish_rule_name("squeeze", _raw_squeeze, squeeze)
+
+
+@op(
+    input=lambda m, g, dim: m.squeeze(g, dim),
+    view="always",
+    half="move",
+    holomorphic=False,
+    samples=lambda: [
+        *(Sample(T(3, 4), dim, dtypes=_MOVED) for dim in (0, 1, 2, -1, -3)),
+        Sample(T(), 0),
+        Sample(T(0, 3), dim=-1),
+        Sample(T(3, 4), 3),
+        Sample(T(3, 4), -4),
+    ],
+)
+def unsqueeze(xp: Any, input: Array, dim: int) -> Array:
+    """A view with a dimension of size one put in at `dim`."""
+    shape = input.shape
+    place = wrap_dim(dim, len(shape) + 1)
+    wanted = (*shape[:place], 1, *shape[place:])
+    if input.flags.c_contiguous:
+        return input.reshape(wanted)
+    strides = input.strides
+    step = input.itemsize if place == len(shape) else shape[place] * strides[place]
+    return strided(xp, input, wanted, (*strides[:place], step, *strides[place:]))

@@ -50,7 +50,7 @@ def exponential(
     """``count`` exponential numbers of the given rate (``lambd``).
 
     >>> exponential(Generator().manual_seed(0), 2)
-    array([1.8434997, 0.3038159], dtype=float32)
+    array([3.5083263, 1.2303847], dtype=float32)
     """
     kind = np.dtype(dtype)
     if not rate > 0:
@@ -103,7 +103,7 @@ def log_normal(
     """``count`` exponentials of normal numbers with ``mean`` and ``std``.
 
     >>> log_normal(Generator().manual_seed(0), 2)
-    array([59.270298,  1.511712], dtype=float32)
+    array([59.263416,  1.51156 ], dtype=float32)
     """
     kind = np.dtype(dtype)
     if not std > 0:
@@ -129,8 +129,8 @@ def log_normal(
 def standard_gamma(generator: Generator, shape: Array) -> Array:
     """A gamma number (of scale 1) for every shape parameter.
 
-    >>> standard_gamma(Generator().manual_seed(0), np.array([0.5, 20.0]))
-    array([ 0.5,  0.5])
+    >>> standard_gamma(Generator().manual_seed(0), np.array([2.0, 20.0]))
+    array([ 4.55262281, 18.39388327])
     """
     if shape.dtype not in FLOATS or shape.dtype.itemsize < 4:
         raise not_implemented("gamma_cpu", shape.dtype)
@@ -143,7 +143,7 @@ def standard_gamma(generator: Generator, shape: Array) -> Array:
 def dirichlet(generator: Generator, concentration: Array) -> Array:
     """Rows of positive numbers that add up to 1, one for every row of ``concentration``.
 
-    >>> dirichlet(Generator().manual_seed(0), np.array([1.0, 2.0, 3.0])).sum()
+    >>> float(dirichlet(Generator().manual_seed(0), np.array([1.0, 2.0, 3.0])).sum())
     1.0
     """
     dtype = concentration.dtype

@@ -80,9 +80,7 @@ class Generator:
         self._stream.seed(seed & 0xFFFFFFFF)
         self._words: Array = np.empty(0, np.uint32)
         self._next = self._stop = 0  # the words [_next, _stop) of the block are still unused
-        self.ahead: Any = (
-            None  # what a sampler has computed from words of the block that are still unused
-        )
+        self.ahead: Any = None  # what was made in advance from unused words, see normal.py
         self.cached_normal: float | None = None
         self._float_normal: float | None = None  # kept for the state only: nothing reads it
 

@@ -31,8 +31,9 @@ __all__ = ["map_serial_normals", "normal", "normal_", "normal_from_arrays", "ser
 
 _FLOAT64 = np.dtype(np.float64)
 _FEW = 64  # pairs: below, a Python loop is faster than arrays
-_FEW_GROUPS = 128  # numbers
-_MANY = 128  # from here on, NumPy's vector functions pay for the checks they need
+_FEW_GROUPS = 128  # numbers: up to here, calls that follow each other are made in advance
+_MANY = 128  # pairs: above, NumPy's vector functions are faster in spite of the checks they need
+_HUGE = 1e30  # parameters: above, float32 may overflow
 
 
 def normal(
@@ -121,7 +122,7 @@ def _few_groups(generator: Generator, count: int) -> Array | None:
 
 def _scale(values: Array, mean: float, std: float) -> Array:
     """fma(values, std, mean) in the dtype of values, which may be overwritten."""
-    if mean != 0 and std != 1:
+    if (mean != 0 and std != 1) or max(std, abs(mean)) > _HUGE:
         return (fma64 if values.dtype == _FLOAT64 else fma32)(values, std, mean)
     if std != 1:
         values *= std
@@ -227,8 +228,10 @@ def normal_from_arrays(generator: Generator, mean: Array | float, std: Array | f
         raise RuntimeError("normal expects all elements of std >= 0.0")
     dtype = mean.dtype if isinstance(mean, np.ndarray) else std.dtype
     shape = _common_shape(np.shape(mean), std.shape)
-    if std.dtype not in FLOATS or std.ndim < len(shape) == 0:
-        std = std.astype(dtype)
+    if std.dtype not in FLOATS:
+        std = std.astype(COMPLEX.get(dtype, dtype))
+    elif std.ndim == 0 and shape and dtype.name not in ("float64", "complex128"):
+        std = std.astype(np.float32)  # a number does not widen the arithmetic of an array
     values = normal(generator, math.prod(shape), 0.0, 1.0, dtype).reshape(shape)
     # Product and sum are rounded to the dtype of the result, each on its own.
     return np.asarray(cast(values * std, dtype) + np.asarray(mean, dtype))

@@ -88,8 +88,7 @@ def to_array(tensor: Any) -> Any:
     name = str(tensor.dtype).removeprefix("torch.")
     if name == "bfloat16":
         tensor = tensor.to(getattr(tensor, "float")().dtype)
-    return np.array(tensor.resolve_conj().numpy() if hasattr(tensor, "resolve_conj") else
-                    tensor.numpy())  # fmt: skip
+    return np.array(tensor.numpy(force=True))  # force: PyTorch's lazy zeros and conjugates
 
 
 def assert_same(ours: Any, theirs: Any, tolerance: float, what: str) -> None:

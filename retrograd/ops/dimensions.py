@@ -1,0 +1,230 @@
+"""Views with the dimensions in another order: transpose, permute and their short forms."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from retrograd.ops.kinds import Array, wrap_dim
+from retrograd.ops.registry import RECORDED, composite, op
+from retrograd.ops.sizes import Shape, as_integers, as_size, require_tensor
+from retrograd.tensor import Tensor
+from retrograd.testing.samples import COMPLEX, FLOATS, HALVES, Sample, T
+
+_MOVED = (*FLOATS, *HALVES, *COMPLEX)  # dtypes to try where data only moves
+
+
+@op(
+    input=lambda m, g, dim0, dim1: m.transpose(g, dim0, dim1),
+    view="always",
+    half="move",
+    holomorphic=False,
+    samples=lambda: [
+        Sample(T(3, 4), 0, 1, dtypes=_MOVED),
+        Sample(T(2, 3, 4), -1, 0),
+        Sample(T(), 0, -1),
+        Sample(T(3, 4), 0, 2),
+    ],
+)
+def transpose(xp: Any, input: Array, dim0: int, dim1: int) -> Array:
+    """A view with two dimensions swapped."""
+    first, second = wrap_dim(dim0, input.ndim), wrap_dim(dim1, input.ndim)
+    if first == second:
+        return input.view()
+    return input.swapaxes(first, second)
+
+
+def _swap(name: str, first: str, second: str) -> None:
+    """`swapaxes` and `swapdims`: `transpose` with other parameter names."""
+
+    def swap(input: Tensor, *dims: int, **named: int) -> Tensor:
+        values = [*dims, *(named[key] for key in (first, second)[len(dims) :] if key in named)]
+        if len(values) < 2:
+            missing = (first, second)[len(values)]
+            raise TypeError(f'{name}() missing 1 required positional arguments: "{missing}"')
+        return RECORDED.transpose(input, *values)  # type: ignore[no-any-return]
+
+    swap.__doc__ = "A view with two dimensions swapped."
+    composite(name=name, samples=lambda: [Sample(T(2, 3, 4), 0, -1)])(swap)
+
+
+_swap("swapaxes", "axis0", "axis1")
+_swap("swapdims", "dim0", "dim1")
+
+
+@op(
+    input=lambda m, g: m.t(g),
+    view="always",
+    half="move",
+    holomorphic=False,
+    samples=lambda: [Sample(T(3, 4)), Sample(T(3)), Sample(T()), Sample(T(2, 2, 2))],
+    node_name="TBackward0",
+)
+def t(xp: Any, input: Array) -> Array:
+    """The transpose of a matrix, as a view; vectors and scalars stay as they are."""
+    if input.ndim > 2:
+        raise RuntimeError(f"t() expects a tensor with <= 2 dimensions, but self is {input.ndim}D")
+    return input.T
+
+
+def _inverse(dims: Shape) -> Shape:
+    found = [0] * len(dims)
+    for place, dim in enumerate(dims):
+        found[dim] = place
+    return tuple(found)
+
+
+@op(
+    input=lambda m, g, dims: m.permute(g, _inverse(dims)),
+    view="always",
+    half="move",
+    holomorphic=False,
+    namespace=None,
+    methods=(),
+)
+def permute(xp: Any, input: Array, dims: Shape) -> Array:
+    """A view with the dimensions in another order (dims: none negative)."""
+    return input.transpose(dims)
+
+
+def _permute(input: Tensor, dims: Shape) -> Tensor:
+    ndim = input._array.ndim
+    if len(dims) != ndim:
+        raise RuntimeError(
+            "permute(sparse_coo): number of dimensions in the tensor input does not match the "
+            f"length of the desired ordering of dimensions i.e. input.dim() = {ndim} is not equal "
+            f"to len(dims) = {len(dims)}"
+        )
+    found = tuple([wrap_dim(dim, ndim) for dim in dims])
+    if len(set(found)) != ndim:
+        raise RuntimeError("permute(): duplicate dims are not allowed.")
+    return RECORDED.permute(input, found)  # type: ignore[no-any-return]
+
+
+@composite(
+    name="permute",
+    methods=(),
+    samples=lambda: [
+        Sample(T(2, 3, 4), (2, 0, 1), dtypes=_MOVED),
+        Sample(T(2, 3, 4), (-1, 0, 1)),
+        Sample(T(), ()),
+        Sample(T(2, 3), (0,)),
+        Sample(T(2, 3), (0, 0)),
+        Sample(T(2, 3), (0, 5)),
+    ],
+)
+def _permute_function(input: Tensor, dims: Any) -> Tensor:
+    """A view with the dimensions in another order.
+
+    >>> import retrograd as torch
+    >>> torch.permute(torch.zeros(2, 3, 4), (2, 0, 1)).shape
+    torch.Size([4, 2, 3])
+    """
+    require_tensor("permute", input)
+    return _permute(input, as_integers("permute", "dims", 2, dims))
+
+
+@composite(
+    name="permute",
+    namespace=None,
+    methods=("permute",),
+    samples=lambda: [Sample(T(2, 3, 4), 2, 0, 1), Sample(T(2, 3, 4), (1, 0, 2))],
+)
+def _permute_method(self: Tensor, *dims: Any, **named: Any) -> Tensor:
+    """A view with the dimensions in another order."""
+    return _permute(self, as_size("permute", "dims", (named["dims"],) if named else dims))
+
+
+@composite(
+    public=("movedim", "moveaxis"),
+    methods=("movedim", "moveaxis"),
+    samples=lambda: [
+        Sample(T(2, 3, 4), 0, 2),
+        Sample(T(2, 3, 4), (0, 2), (1, 0)),
+        Sample(T(2, 3, 4), -1, 0),
+        Sample(T(), 0, 0),
+        Sample(T(2, 3), (0, 1), (1,)),
+        Sample(T(2, 3), (0, 0), (0, 1)),
+        Sample(T(2, 3), (0, 1), (1, 1)),
+        Sample(T(2, 3), 0, 5),
+        Sample(T(2, 3), 0, (1,)),
+    ],
+)
+def movedim(input: Tensor, source: Any, destination: Any) -> Tensor:
+    """A view with dimensions moved from `source` to `destination`; the others keep their order."""
+    require_tensor("movedim", input)
+    if isinstance(source, int) != isinstance(destination, int):
+        raise TypeError(
+            "movedim() received an invalid combination of arguments - got (Tensor, "
+            f"{type(source).__name__}, {type(destination).__name__})"
+        )
+    origin = (source,) if isinstance(source, int) else tuple(source)
+    target = (destination,) if isinstance(destination, int) else tuple(destination)
+    if len(origin) != len(target):
+        raise RuntimeError(
+            f"movedim: Invalid source or destination dims: source ({list(origin)} dims) should "
+            f"contain the same number of dims as destination ({list(target)} dims)"
+        )
+    ndim = input._array.ndim
+    origin = tuple(wrap_dim(dim, ndim) for dim in origin)
+    target = tuple(wrap_dim(dim, ndim) for dim in target)
+    for name, dims, given in (("source", origin, source), ("destination", target, destination)):
+        if len(set(dims)) != len(dims):
+            raise RuntimeError(f"movedim: repeated dim in `{name}` ({list(given)})")
+    if ndim == 0:
+        return RECORDED.alias(input)  # type: ignore[no-any-return]
+    order = [-1] * ndim
+    for start, end in zip(origin, target, strict=True):
+        order[end] = start
+    rest = iter(dim for dim in range(ndim) if dim not in origin)
+    return RECORDED.permute(input, tuple(next(rest) if dim < 0 else dim for dim in order))  # type: ignore[no-any-return]
+
+
+def _matrix_transpose(tensor: Tensor, name: str, conjugate: bool) -> Tensor:
+    ndim = tensor._array.ndim
+    if ndim == 1:
+        raise RuntimeError(
+            f"tensor.{name} is only supported on matrices or batches of matrices. Got 1-D tensor."
+        )
+    if ndim == 0:
+        return tensor
+    result: Tensor = RECORDED.transpose(tensor, -2, -1)
+    if conjugate and result._array.dtype.kind == "c":
+        result = RECORDED.conj(result)
+    return result
+
+
+def _T(self: Tensor) -> Tensor:
+    """The tensor with its dimensions in reverse order."""
+    return RECORDED.permute(self, tuple(range(self._array.ndim))[::-1])  # type: ignore[no-any-return]
+
+
+def _mT(self: Tensor) -> Tensor:
+    """The tensor with its last two dimensions swapped."""
+    return _matrix_transpose(self, "mT", False)
+
+
+def _mH(self: Tensor) -> Tensor:
+    """The conjugate of the tensor with its last two dimensions swapped."""
+    return _matrix_transpose(self, "mH", True)
+
+
+def _H(self: Tensor) -> Tensor:
+    """The conjugate transpose of a matrix."""
+    ndim = self._array.ndim
+    if ndim not in (0, 2):
+        more = " For batches of matrices, consider using tensor.mH" if ndim > 2 else ""
+        raise RuntimeError(
+            f"tensor.H is only supported on matrices (2-D tensors). Got {ndim}-D tensor.{more}"
+        )
+    return _matrix_transpose(self, "H", True)
+
+
+for _name, _getter in (("T", _T), ("mT", _mT), ("mH", _mH), ("H", _H)):
+    setattr(Tensor, _name, property(_getter))
+
+
+@composite(samples=lambda: [Sample(T(2, 3, 4)), Sample(T(3)), Sample(T())])
+def adjoint(input: Tensor) -> Tensor:
+    """The conjugate of the tensor with its last two dimensions swapped."""
+    require_tensor("adjoint", input)
+    return _matrix_transpose(input, "adjoint()", True)

@@ -1,0 +1,215 @@
+"""Rounding: floor, ceil, round, trunc, frac, and nan_to_num."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from retrograd import dtypes
+from retrograd.ops import errors
+from retrograd.ops.kinds import Array
+from retrograd.ops.registry import OPS, composite, op
+from retrograd.tensor import Tensor
+from retrograd.testing import samples
+from retrograd.testing.samples import COMPLEX, FLOATS, HALVES, Sample, T
+
+_EVERY = (*FLOATS, *HALVES, *COMPLEX)
+_NAN, _INF = float("nan"), float("inf")
+_HALFWAY = [0.0, -0.0, 0.5, 1.5, 2.5, -0.5, -1.5, 2.4999, _INF, -_INF, _NAN]
+_SAMPLES = samples.unary(dtypes=_EVERY, extra=[Sample(T(values=_HALFWAY))])
+
+
+def _check_rounding(name: str) -> Any:
+    def check(input: Any) -> None:
+        if input.dtype.kind == "c":
+            if name == "round":
+                raise errors.not_implemented_for("round_vml_cpu", input.dtype)
+            raise NotImplementedError(f"{name} is not supported for complex inputs")
+        if input.dtype.kind == "b":
+            raise errors.not_implemented_for(f"{name}_vml_cpu", input.dtype)
+
+    return check
+
+
+def _kept_or(xp: Any, function: Any, input: Any) -> Any:
+    """Integers are round already."""
+    return xp.array(input) if input.dtype.kind in "iu" else function(input)
+
+
+@op(
+    input=lambda m, g: m.zeros_like(g),
+    check=_check_rounding("floor"),
+    inplace=True,
+    out=True,
+    samples=_SAMPLES,
+)
+def floor(xp: Any, input: Array) -> Array:
+    """The largest integer not above every element."""
+    return _kept_or(xp, xp.floor, input)
+
+
+@op(
+    input=lambda m, g: m.zeros_like(g),
+    check=_check_rounding("ceil"),
+    inplace=True,
+    out=True,
+    samples=_SAMPLES,
+)
+def ceil(xp: Any, input: Array) -> Array:
+    """The smallest integer not below every element."""
+    return _kept_or(xp, xp.ceil, input)
+
+
+@op(
+    input=lambda m, g: m.zeros_like(g),
+    check=_check_rounding("trunc"),
+    inplace=True,
+    out=True,
+    public=("trunc", "fix"),
+    methods=("trunc", "fix"),
+    samples=_SAMPLES,
+)
+def trunc(xp: Any, input: Array) -> Array:
+    """Every element without its fraction."""
+    return _kept_or(xp, xp.trunc, input)
+
+
+def _check_frac(input: Any) -> None:
+    if input.dtype not in dtypes.DIFFERENTIABLE or input.dtype.kind == "c":
+        raise errors.not_implemented_for("frac_cpu", input.dtype)
+
+
+@op(
+    input=lambda m, g: g,
+    check=_check_frac,
+    inplace=True,
+    out=True,
+    samples=_SAMPLES,
+)
+def frac(xp: Any, input: Array) -> Array:
+    """The fraction of every element, with its sign."""
+    return xp.subtract(input, xp.trunc(input))
+
+
+# ----------------------------------------------------------------------------------------- round
+
+
+@op(
+    input=lambda m, g: m.zeros_like(g),
+    check=_check_rounding("round"),
+    node_name="RoundBackward0",
+    inplace="round_",
+    out=True,
+    namespace=None,
+    methods=(),
+)
+def round(xp: Any, input: Array) -> Array:
+    """The nearest integer, the even one of two equally near."""
+    return _kept_or(xp, xp.rint, input)
+
+
+def _check_decimals(input: Any, decimals: int) -> None:
+    if input.dtype not in dtypes.DIFFERENTIABLE or input.dtype.kind == "c":
+        kernel = "round_vml_cpu" if decimals == 0 else "round_cpu"
+        raise errors.not_implemented_for(kernel, input.dtype)
+
+
+@op(
+    input=lambda m, g: m.zeros_like(g),
+    check=_check_decimals,
+    node_name="RoundBackward1",
+    inplace="round_",
+    out=True,
+)
+def _round_decimals(xp: Any, input: Array, decimals: int) -> Array:
+    if decimals == 0:
+        return xp.rint(input)
+    power = input.dtype.type(10.0 ** abs(decimals))
+    if decimals > 0:
+        return xp.rint(input * power) / power
+    return xp.rint(input / power) * power
+
+
+def _round_samples() -> list[Sample]:
+    found = _SAMPLES()
+    for decimals in (0, 1, 3, -1):
+        found += [
+            Sample(T(3, 4, low=-50, high=50), decimals=decimals, dtypes=(*FLOATS, *COMPLEX)),
+            Sample(T(4, dtype="int64"), decimals=decimals, grad=False),
+            Sample(T(4, dtype="bool"), decimals=decimals, grad=False),
+        ]
+    return found
+
+
+@composite(name="round", samples=_round_samples)
+def _round(input: Tensor, *, decimals: int | None = None, out: Any = None) -> Any:
+    """Every element rounded to integers, or to `decimals` places; halves go to even.
+
+    >>> torch.round(torch.tensor([0.5, 1.5, 2.5]))
+    tensor([0., 2., 2.])
+    """
+    more = {} if out is None else {"out": out}
+    if decimals is None:
+        return OPS["round"].function(input, **more)
+    return OPS["_round_decimals"].function(input, decimals, **more)
+
+
+@composite(name="round_", namespace=None, methods=("round_",))
+def _round_in_place(self: Tensor, *, decimals: int | None = None) -> Any:
+    """In-place version of `round`."""
+    if decimals is None:
+        plain: Any = OPS["round"].inplace_function
+        return plain(self)
+    places: Any = OPS["_round_decimals"].inplace_function
+    return places(self, decimals)
+
+
+# ------------------------------------------------------------------------------------ nan_to_num
+
+
+def _replaced(xp: Any, input: Any, nan: float, posinf: float, neginf: float) -> Any:
+    result = xp.array(input)
+    result[xp.isnan(input)] = nan
+    result[input == _INF] = posinf
+    result[input == -_INF] = neginf
+    return result
+
+
+@op(
+    input=lambda m, g, input: m.mul(g, m.isfinite(input)),
+    half="move",
+    inplace=True,
+    out=True,
+    samples=lambda: [
+        *samples.unary(dtypes=_EVERY)(),
+        *(
+            Sample(T(values=[0.5, _NAN, _INF, -_INF]), *args, dtypes=(*FLOATS, *HALVES))
+            for args in ((), (1.5,), (0.0, 7.0), (0.0, 7.0, -8.0))
+        ),
+        Sample(T(values=[_NAN, _INF, -_INF]), posinf=3.0),
+        Sample(T(values=[complex(_NAN, 1), complex(_INF, -_INF), 1j]), dtypes=COMPLEX, grad=False),
+    ],
+)
+def nan_to_num(
+    xp: Any,
+    input: Array,
+    nan: float | None = 0.0,
+    posinf: float | None = None,
+    neginf: float | None = None,
+) -> Array:
+    """Replaces nan by `nan` and infinities by the given or the largest finite numbers."""
+    if input.dtype.kind in "biu":
+        return xp.array(input)
+    limits = dtypes.finfo(dtypes.from_numpy_dtype(input.dtype))
+    replacements = (
+        0.0 if nan is None else nan,
+        limits.max if posinf is None else posinf,
+        limits.min if neginf is None else neginf,
+    )
+    if input.dtype.kind != "c":
+        return np.asarray(_replaced(xp, input, *replacements))
+    result = xp.empty_like(input)
+    result.real = _replaced(xp, input.real, *replacements)
+    result.imag = _replaced(xp, input.imag, *replacements)
+    return np.asarray(result)

@@ -1,0 +1,192 @@
+"""Sizes given by the user, and the geometry of views: shapes, strides, storage.
+
+A size may be given as ``x.view(2, 3)``, ``x.view((2, 3))`` or ``x.view(torch.Size([2, 3]))``; its
+numbers may be ints, NumPy integers or tensors of one integer.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from retrograd.ops.kinds import Array
+from retrograd.ops.registry import RAW, RECORDED
+from retrograd.tensor import Tensor
+
+Shape = tuple[int, ...]
+
+
+def publish_rule_name(name: str, raw: Callable[..., Any], recorded: Callable[..., Any]) -> None:
+    """Let rules say ``m.<name>`` for what is not one op: `reshape` is a view or a copy."""
+    setattr(RAW, name, raw)
+    setattr(RECORDED, name, recorded)
+
+
+# ----------------------------------------------------------------------------------- arguments
+
+
+def as_integer(value: Any, function: str, name: str, position: int) -> int:
+    """An integer argument: int, NumPy integer or a tensor with one integer."""
+    kind = type(value)
+    if kind is int:
+        return value  # type: ignore[no-any-return]
+    if isinstance(value, Tensor):
+        if value._array.size == 1 and value._array.dtype.kind in "iu":
+            return int(value._array.item())
+    elif kind is not bool and isinstance(value, (int, np.integer)):
+        return int(value)
+    raise TypeError(
+        f"{function}(): argument '{name}' (position {position}) must be int, not {kind.__name__}"
+    )
+
+
+def as_size(function: str, name: str, given: tuple[Any, ...]) -> Shape:
+    """The sizes of ``f(2, 3)`` or ``f((2, 3))``: the collected positional arguments."""
+    if len(given) == 1 and isinstance(given[0], (tuple, list)):
+        return as_integers(function, name, 1, given[0])
+    if not given:
+        raise TypeError(f'{function}() missing 1 required positional arguments: "{name}"')
+    if not _is_integer(given[0]):
+        raise TypeError(
+            f"{function}(): argument '{name}' (position 1) must be tuple of ints, not "
+            f"{type(given[0]).__name__}"
+        )
+    return as_integers(function, name, 1, given)
+
+
+def as_integers(function: str, name: str, position: int, given: Any) -> Shape:
+    """A sequence of integers as a tuple of ints."""
+    if not isinstance(given, (tuple, list)):
+        raise TypeError(
+            f"{function}(): argument '{name}' (position {position}) must be tuple of ints, not "
+            f"{type(given).__name__}"
+        )
+    found: list[int] = []
+    for place, value in enumerate(given):
+        if type(value) is int:
+            found.append(value)
+        elif _is_integer(value):
+            found.append(int(value if not isinstance(value, Tensor) else value._array.item()))
+        else:
+            raise TypeError(
+                f"{function}(): argument '{name}' (position {position}) must be tuple of ints, "
+                f"but found element of type {type(value).__name__} at pos {place}"
+            )
+    return tuple(found)
+
+
+def _is_integer(value: Any) -> bool:
+    if isinstance(value, Tensor):
+        return value._array.size == 1 and value._array.dtype.kind in "iu"
+    return isinstance(value, (int, np.integer)) and not isinstance(value, bool)
+
+
+def require_tensor(function: str, value: Any, name: str = "input", position: int = 1) -> None:
+    """Refuse what is not a tensor in PyTorch's words."""
+    if not isinstance(value, Tensor):
+        raise TypeError(
+            f"{function}(): argument '{name}' (position {position}) must be Tensor, not "
+            f"{type(value).__name__}"
+        )
+
+
+def complete_size(shape: Shape, count: int) -> Shape:
+    """`shape` with -1 replaced by what `count` elements leave for it."""
+    unknown = -1
+    product = 1
+    for place, size in enumerate(shape):
+        if size >= 0:
+            product *= size
+        elif size == -1:
+            if unknown >= 0:
+                raise RuntimeError("only one dimension can be inferred")
+            unknown = place
+        else:
+            raise RuntimeError(
+                f"invalid shape dimension {size} at index {place} of shape {list(shape)}"
+            )
+    if unknown < 0:
+        if product == count:
+            return shape
+    elif product > 0:
+        if count % product == 0:
+            return (*shape[:unknown], count // product, *shape[unknown + 1 :])
+    elif count == 0:
+        raise RuntimeError(
+            f"cannot reshape tensor of 0 elements into shape {list(shape)} because the "
+            "unspecified dimension size -1 can be any value and is ambiguous"
+        )
+    raise RuntimeError(f"shape '{list(shape)}' is invalid for input of size {count}")
+
+
+# ------------------------------------------------------------------------------------ geometry
+
+
+def view_strides(shape: Shape, strides: Shape, wanted: Shape, itemsize: int) -> Shape | None:
+    """Strides that show the same elements in another shape, or None where a copy is needed.
+
+    Old dimensions are taken from the last to the first and joined into blocks that are evenly
+    spaced in memory; each block must be made of whole new dimensions.
+    """
+    if math.prod(shape) == 0:
+        return strides if shape == wanted else contiguous_strides(wanted, itemsize)
+    found = [0] * len(wanted)
+    new = len(wanted) - 1
+    spacing = strides[-1] if strides else itemsize
+    block = made = 1
+    for old in range(len(shape) - 1, -1, -1):
+        block *= shape[old]
+        joins = old > 0 and (shape[old - 1] == 1 or strides[old - 1] == block * spacing)
+        if joins:
+            continue
+        while new >= 0 and (made < block or wanted[new] == 1):
+            found[new] = made * spacing
+            made *= wanted[new]
+            new -= 1
+        if made != block:
+            return None
+        if old > 0:
+            spacing = strides[old - 1]
+            block = made = 1
+    while new >= 0 and wanted[new] == 1:  # only a 0-d input leaves any
+        found[new] = itemsize
+        new -= 1
+    return tuple(found)
+
+
+def contiguous_strides(shape: Shape, itemsize: int) -> Shape:
+    """Strides of a dense array in row-major order."""
+    found: list[int] = []
+    step = itemsize
+    for size in reversed(shape):
+        found.append(step)
+        step *= max(size, 1)
+    return tuple(reversed(found))
+
+
+def strided(xp: Any, array: Array, shape: Shape, strides: Shape) -> Array:
+    """The memory from the array's first element on, seen with another shape and strides (bytes)."""
+    if array.flags.forc:
+        # ten times faster than as_strided, and it checks the bounds
+        return xp.ndarray(shape, array.dtype, array, 0, strides)  # type: ignore[no-any-return]
+    return xp.lib.stride_tricks.as_strided(array, shape, strides)  # type: ignore[no-any-return]
+
+
+def storage_of(array: Array) -> Array:
+    """The array that owns the memory which `array` shows."""
+    while True:
+        owner = array.base
+        if owner is not None and not isinstance(owner, np.ndarray):
+            owner = getattr(owner, "base", None)  # as_strided puts an object in between
+        if not isinstance(owner, np.ndarray):
+            return array
+        array = owner
+
+
+def element_strides(array: Array) -> Shape:
+    """Strides counted in elements, as PyTorch counts them."""
+    itemsize = array.itemsize
+    return tuple(stride // itemsize for stride in array.strides)

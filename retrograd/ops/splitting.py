@@ -1,0 +1,371 @@
+"""A tensor cut into views along one dimension: unbind, split, chunk and relatives.
+
+`unbind`, `split` and `split_with_sizes` have one node for all pieces, so the pieces cannot be
+written in place. `tensor_split` and its relatives are made of slices.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from retrograd.ops.kinds import Array, wrap_dim
+from retrograd.ops.registry import RECORDED, composite, op
+from retrograd.ops.sizes import Shape, as_integer, as_integers, require_tensor
+from retrograd.tensor import Tensor, tensor_method
+from retrograd.testing.samples import COMPLEX, FLOATS, HALVES, Sample, T
+
+_MOVED = (*FLOATS, *HALVES, *COMPLEX)  # dtypes to try where data only moves
+
+
+# ------------------------------------------------------------------------------------- unbind
+
+
+def _unbind_gradient(m: Any, parts: list[Any], dim: int) -> Any:
+    given = next(part for part in parts if part is not None)
+    return m.stack([m.zeros_like(given) if part is None else part for part in parts], dim)
+
+
+@op(
+    input=lambda m, g, dim: _unbind_gradient(m, g, dim),
+    view="always",
+    outputs="list",
+    half="move",
+    holomorphic=False,
+    samples=lambda: [
+        Sample(T(3, 4), dtypes=_MOVED),
+        Sample(T(2, 3, 4), 1),
+        Sample(T(2, 3), dim=-1),
+        Sample(T(3)),
+        Sample(T(0, 3)),
+        Sample(T()),
+        Sample(T(3), 2),
+    ],
+)
+def unbind(xp: Any, input: Array, dim: int = 0) -> list[Array]:
+    """Views of every index of a dimension, without that dimension."""
+    if not input.ndim:
+        raise IndexError("Dimension specified as 0 but tensor has no dimensions")
+    place = wrap_dim(dim, input.ndim)
+    around = (slice(None),) * place
+    return [input[(*around, index, ...)] for index in range(input.shape[place])]
+
+
+@tensor_method
+def __iter__(self: Tensor) -> Iterator[Tensor]:
+    if not self._array.ndim:
+        raise TypeError("iteration over a 0-d tensor")
+    return iter(RECORDED.unbind(self, 0))
+
+
+@tensor_method
+def __len__(self: Tensor) -> int:
+    if not self._array.ndim:
+        raise TypeError("len() of a 0-d tensor")
+    return self._array.shape[0]
+
+
+# -------------------------------------------------------------------------------------- split
+
+
+def _split_sizes(size: int, split_size: int) -> Shape:
+    """The sizes of pieces of `split_size` each, the last one smaller; always at least one piece."""
+    whole = [split_size] * (size // split_size if split_size else 0)
+    rest = size - sum(whole)
+    return tuple([*whole, rest] if rest or not whole else whole)
+
+
+def _pieces(array: Array, sizes: Shape, place: int) -> list[Array]:
+    around = (slice(None),) * place
+    found: list[Array] = []
+    start = 0
+    for size in sizes:
+        found.append(array[(*around, slice(start, start + size))])
+        start += size
+    return found
+
+
+def _split_gradient(m: Any, parts: list[Any], shape: Shape, sizes: Shape, place: int) -> Any:
+    given = next(part for part in parts if part is not None)
+    filled: list[Any] = []
+    for part, size in zip(parts, sizes, strict=True):
+        if part is None:
+            part = m._zeros(given, (*shape[:place], size, *shape[place + 1 :]))
+        filled.append(part)
+    return m.cat(filled, place)
+
+
+@op(
+    input=lambda m, g, input_shape, split_size, dim: _split_gradient(
+        m, g, input_shape, _split_sizes(input_shape[dim], split_size), dim
+    ),
+    view="always",
+    outputs="list",
+    half="move",
+    holomorphic=False,
+    node_name="SplitBackward0",
+)
+def _split(xp: Any, input: Array, split_size: int, dim: int) -> list[Array]:
+    return _pieces(input, _split_sizes(input.shape[dim], split_size), dim)
+
+
+@op(
+    input=lambda m, g, input_shape, split_sizes, dim: _split_gradient(
+        m, g, input_shape, split_sizes, dim
+    ),
+    view="always",
+    outputs="list",
+    half="move",
+    holomorphic=False,
+    node_name="SplitWithSizesBackward0",
+)
+def _split_with_sizes(xp: Any, input: Array, split_sizes: Shape, dim: int) -> list[Array]:
+    return _pieces(input, split_sizes, dim)
+
+
+def _split_evenly(input: Tensor, split_size: int, dim: int) -> tuple[Tensor, ...]:
+    shape = input._array.shape
+    if not shape:
+        raise RuntimeError("split expects at least a 1-dimensional tensor")
+    if split_size < 0:
+        raise RuntimeError(
+            f"split expects split_size be non-negative, but got split_size={split_size}"
+        )
+    place = wrap_dim(dim, len(shape))
+    if split_size == 0 and shape[place]:
+        raise RuntimeError(
+            "split_size can only be 0 if dimension size is 0, but got dimension size of "
+            f"{shape[place]}"
+        )
+    return RECORDED._split(input, split_size, place)  # type: ignore[no-any-return]
+
+
+@composite(
+    samples=lambda: [
+        Sample(T(4, 3), [1, 3], dtypes=_MOVED),
+        Sample(T(4, 3), (1, 0, 2), 1),
+        Sample(T(4, 3), [2, 1], dim=-1),
+        Sample(T(0, 2), []),
+        Sample(T(4, 3), [1, 1]),
+        Sample(T(4, 3), [-1, 5]),
+        Sample(T(), [1]),
+        Sample(T(3), [3], 2),
+    ]
+)
+def split_with_sizes(input: Tensor, split_sizes: Any, dim: int = 0) -> tuple[Tensor, ...]:
+    """Views of pieces of the given sizes along a dimension."""
+    require_tensor("split_with_sizes", input)
+    sizes = as_integers("split_with_sizes", "split_sizes", 2, split_sizes)
+    shape = input._array.shape
+    if not shape:
+        raise RuntimeError("split expects at least a 1-dimensional tensor")
+    place = wrap_dim(dim, len(shape))
+    if any(size < 0 for size in sizes):
+        raise RuntimeError(
+            "split_with_sizes expects split_sizes have only non-negative entries, but got "
+            f"split_sizes={list(sizes)}"
+        )
+    if sum(sizes) != shape[place]:
+        raise RuntimeError(
+            f"split_with_sizes expects split_sizes to sum exactly to {shape[place]} (input "
+            f"tensor's size at dimension {dim}), but got split_sizes={list(sizes)}"
+        )
+    return RECORDED._split_with_sizes(input, sizes, place)  # type: ignore[no-any-return]
+
+
+@composite(
+    samples=lambda: [
+        Sample(T(5, 3), 2, dtypes=_MOVED),
+        Sample(T(5, 3), 7),
+        Sample(T(5, 3), 1, 1),
+        Sample(T(5, 3), [2, 3], dim=0),
+        Sample(T(5, 3), (1, 2), -1),
+        Sample(T(0, 3), 0),
+        Sample(T(5, 3), 0),
+        Sample(T(5, 3), -1),
+        Sample(T(5, 3), 2, 2),
+        Sample(T(5, 3), [2, 2]),
+        Sample(T(), 1),
+        Sample(T(5), 2.0),
+    ]
+)
+def split(tensor: Tensor, split_size_or_sections: Any, dim: int = 0) -> tuple[Tensor, ...]:
+    """Views of pieces along a dimension: of one size, or of a list of sizes.
+
+    >>> import retrograd as torch
+    >>> torch.arange(5).split(2)
+    (tensor([0, 1]), tensor([2, 3]), tensor([4]))
+    """
+    require_tensor("split", tensor, "tensor")
+    if isinstance(split_size_or_sections, (tuple, list)):
+        return split_with_sizes(tensor, split_size_or_sections, dim)  # type: ignore[no-any-return]
+    size = as_integer(split_size_or_sections, "split_with_sizes", "split_sizes", 2)
+    return _split_evenly(tensor, size, dim)
+
+
+def _split_method(self: Tensor, split_size: Any, dim: int = 0) -> tuple[Tensor, ...]:
+    """Views of pieces along a dimension: of one size, or of a list of sizes."""
+    return split(self, split_size, dim)  # type: ignore[no-any-return]
+
+
+Tensor.split = _split_method  # type: ignore[method-assign]  # the method names its argument so
+
+
+@composite(
+    samples=lambda: [
+        Sample(T(5, 3), 2, dtypes=_MOVED),
+        Sample(T(5, 3), 7),
+        Sample(T(5, 3), 4),
+        Sample(T(5, 3), 2, dim=-1),
+        Sample(T(0, 3), 2),
+        Sample(T(5, 3), 0),
+        Sample(T(), 1),
+        Sample(T(5), 2.0),
+    ]
+)
+def chunk(input: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
+    """Views of at most `chunks` pieces of equal size; the last may be smaller.
+
+    >>> import retrograd as torch
+    >>> torch.arange(5).chunk(2)
+    (tensor([0, 1, 2]), tensor([3, 4]))
+    """
+    require_tensor("chunk", input)
+    count = as_integer(chunks, "chunk", "chunks", 2)
+    shape = input._array.shape
+    if not shape:
+        raise RuntimeError("chunk expects at least a 1-dimensional tensor")
+    if count <= 0:
+        raise RuntimeError(f"chunk expects `chunks` to be greater than 0, got: {count}")
+    size = shape[wrap_dim(dim, len(shape))]
+    if size == 0:
+        return split_with_sizes(input, [0] * count, dim)  # type: ignore[no-any-return]
+    return _split_evenly(input, -(-size // count), dim)
+
+
+# ------------------------------------------------------------------------------- tensor_split
+
+
+def _bounds(size: int, sections: int) -> list[tuple[int, int]]:
+    """Start and stop of `sections` pieces whose sizes differ by one at most."""
+    small, larger = divmod(size, sections)
+    found: list[tuple[int, int]] = []
+    start = 0
+    for number in range(sections):
+        stop = start + small + (number < larger)
+        found.append((start, stop))
+        start = stop
+    return found
+
+
+def _cut(input: Tensor, sections: Any, dim: int) -> tuple[Tensor, ...]:
+    """Slices at the given indices, or `sections` slices of about one size."""
+    size = input._array.shape[dim]
+    if isinstance(sections, int):
+        bounds = _bounds(size, sections)
+    else:
+        stops = [*sections, size]
+        bounds = list(zip([0, *sections], stops, strict=True))
+    return tuple(RECORDED.slice(input, dim, start, stop, 1) for start, stop in bounds)
+
+
+def _sections(name: str, given: Any) -> Any:
+    """A number of sections or a tuple of indices; both may be tensors."""
+    if isinstance(given, Tensor):
+        kind, ndim = given.dtype, given._array.ndim
+        if kind.name != "int64":
+            raise RuntimeError(
+                f"{name} expected tensor_indices_or_sections to have dtype of long, but got "
+                f"{kind.type_name}"
+            )
+        if ndim > 1:
+            raise RuntimeError(
+                f"{name} expected tensor_indices_or_sections to be a zero-dimensional or "
+                f"one-dimensional tensor, but got a tensor with {ndim} dims"
+            )
+        return int(given._array) if not ndim else tuple(given._array.tolist())
+    if isinstance(given, (tuple, list)):
+        return as_integers(name, "indices", 2, given)
+    return as_integer(given, name, "sections", 2)
+
+
+@composite(
+    samples=lambda: [
+        Sample(T(7, 3), 3, dtypes=_MOVED),
+        Sample(T(7, 3), (1, 3)),
+        Sample(T(7, 3), [5, 2, 9], 0),
+        Sample(T(7, 3), (-3, -1)),
+        Sample(T(7, 3), 2, dim=-1),
+        Sample(T(3), 5),
+        Sample(T(7), T(values=[1, 3], dtype="int64")),
+        Sample(T(7), T(values=2, dtype="int64")),
+        Sample(T(7), T(values=[1.0])),
+        Sample(T(7), 0),
+        Sample(T(7), 2, 5),
+        Sample(T(), 1),
+        Sample(T(7), 2.0),
+    ]
+)
+def tensor_split(
+    input: Tensor, indices_or_sections: Any = None, dim: int = 0, **named: Any
+) -> tuple[Tensor, ...]:
+    """Views of pieces: a number of them of about one size, or cut at the given indices.
+
+    >>> import retrograd as torch
+    >>> torch.arange(5).tensor_split(3)
+    (tensor([0, 1]), tensor([2, 3]), tensor([4]))
+    """
+    require_tensor("tensor_split", input)
+    for name in ("sections", "indices", "tensor_indices_or_sections"):
+        indices_or_sections = named.get(name, indices_or_sections)
+    sections = _sections("tensor_split", indices_or_sections)
+    shape = input._array.shape
+    if not shape:
+        raise RuntimeError(
+            "tensor_split expected at least a 1-dimensional tensor, but got a tensor with 0 dims"
+        )
+    place = wrap_dim(dim, len(shape))
+    if isinstance(sections, int) and sections <= 0:
+        raise RuntimeError(f"number of sections must be larger than 0, got {sections}")
+    return _cut(input, sections, place)
+
+
+def _direction(name: str, least: int, dim_of: Callable[[int], int], sample: T) -> None:
+    """`hsplit`, `vsplit`, `dsplit`: a fixed dimension that must divide evenly."""
+
+    def divide(input: Tensor, indices_or_sections: Any = None, **named: Any) -> tuple[Tensor, ...]:
+        require_tensor(name, input)
+        for key in ("sections", "indices"):
+            indices_or_sections = named.get(key, indices_or_sections)
+        shape = input._array.shape
+        if len(shape) < least:
+            raise RuntimeError(
+                f"torch.{name} requires a tensor with at least {least} dimension, but got a tensor "
+                f"with {len(shape)} dimensions!"
+            )
+        sections = _sections(name, indices_or_sections)
+        dim = dim_of(len(shape))
+        if isinstance(sections, int) and (sections == 0 or shape[dim] % sections):
+            raise RuntimeError(
+                f"torch.{name} attempted to split along dimension {dim}, but the size of the "
+                f"dimension {shape[dim]} is not divisible by the split_size {sections}!"
+            )
+        return tensor_split(input, sections, dim)  # type: ignore[no-any-return]
+
+    divide.__doc__ = "Views of equal pieces along one dimension, or cut at the given indices."
+    composite(
+        name=name,
+        samples=lambda: [
+            Sample(sample, 2),
+            Sample(sample, (1, 3)),
+            Sample(sample, 3),
+            Sample(sample, 0),
+            Sample(T(4), 2),
+            Sample(T(), 1),
+        ],
+    )(divide)
+
+
+_direction("hsplit", 1, lambda ndim: 0 if ndim == 1 else 1, T(3, 4))
+_direction("vsplit", 2, lambda ndim: 0, T(4, 3))
+_direction("dsplit", 3, lambda ndim: 2, T(2, 3, 4))

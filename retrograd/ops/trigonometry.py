@@ -1,0 +1,300 @@
+"""Trigonometry and hyperbolic functions, with atan2 and hypot."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from retrograd import dtypes
+from retrograd.ops import errors
+from retrograd.ops.kinds import Array
+from retrograd.ops.registry import op
+from retrograd.testing import samples
+from retrograd.testing.samples import COMPLEX, FLOATS, HALVES, Sample, T
+
+_EVERY = (*FLOATS, *HALVES, *COMPLEX)
+_NAN, _INF = float("nan"), float("inf")
+_POINTS = Sample(T(values=[0.0, -0.0, 1.0, -1.0, _INF, -_INF, _NAN]), second=False)
+_ANYWHERE = samples.unary(dtypes=_EVERY, extra=[_POINTS])
+_INSIDE = samples.unary(-0.9, 0.9, dtypes=_EVERY, extra=[_POINTS])
+
+# ---------------------------------------------------------------------------------- sin, cos, tan
+
+
+@op(
+    input=lambda m, g, input: m.mul(g, m.cos(input)),
+    ufunc="sin",
+    promote=True,
+    float_result=True,
+    inplace=True,
+    out=True,
+    samples=_ANYWHERE,
+)
+def sin(xp: Any, input: Array) -> Array:
+    """Sine of every element."""
+    return xp.sin(input)
+
+
+@op(
+    input=lambda m, g, input: m.mul(g, m.neg(m.sin(input))),
+    ufunc="cos",
+    promote=True,
+    float_result=True,
+    inplace=True,
+    out=True,
+    samples=_ANYWHERE,
+)
+def cos(xp: Any, input: Array) -> Array:
+    """Cosine of every element."""
+    return xp.cos(input)
+
+
+@op(
+    input=lambda m, g, out: m.mul(g, m.add(m.pow(out, 2), 1)),
+    ufunc="tan",
+    promote=True,
+    float_result=True,
+    inplace=True,
+    out=True,
+    samples=samples.unary(-1.3, 1.3, dtypes=_EVERY, extra=[_POINTS]),
+)
+def tan(xp: Any, input: Array) -> Array:
+    """Tangent of every element."""
+    return xp.tan(input)
+
+
+@op(
+    input=lambda m, g, input: m.mul(g, m.rsqrt(m.rsub(m.mul(input, input), 1))),
+    ufunc="arcsin",
+    promote=True,
+    float_result=True,
+    inplace=True,
+    out=True,
+    public=("asin", "arcsin"),
+    methods=("asin", "arcsin"),
+    samples=_INSIDE,
+)
+def asin(xp: Any, input: Array) -> Array:
+    """Inverse sine of every element; nan outside [-1, 1]."""
+    return xp.arcsin(input)
+
+
+@op(
+    input=lambda m, g, input: m.mul(g, m.neg(m.rsqrt(m.rsub(m.mul(input, input), 1)))),
+    ufunc="arccos",
+    promote=True,
+    float_result=True,
+    inplace=True,
+    out=True,
+    public=("acos", "arccos"),
+    methods=("acos", "arccos"),
+    samples=_INSIDE,
+)
+def acos(xp: Any, input: Array) -> Array:
+    """Inverse cosine of every element; nan outside [-1, 1]."""
+    return xp.arccos(input)
+
+
+@op(
+    input=lambda m, g, input: m.div(g, m.add(m.mul(input, input), 1)),
+    ufunc="arctan",
+    promote=True,
+    float_result=True,
+    inplace=True,
+    out=True,
+    public=("atan", "arctan"),
+    methods=("atan", "arctan"),
+    samples=_ANYWHERE,
+)
+def atan(xp: Any, input: Array) -> Array:
+    """Inverse tangent of every element."""
+    return xp.arctan(input)
+
+
+# --------------------------------------------------------------------------- sinh, cosh, inverses
+
+
+@op(
+    input=lambda m, g, input: m.mul(g, m.cosh(input)),
+    ufunc="sinh",
+    promote=True,
+    float_result=True,
+    inplace=True,
+    out=True,
+    samples=_ANYWHERE,
+)
+def sinh(xp: Any, input: Array) -> Array:
+    """Hyperbolic sine of every element."""
+    return xp.sinh(input)
+
+
+@op(
+    input=lambda m, g, input: m.mul(g, m.sinh(input)),
+    ufunc="cosh",
+    promote=True,
+    float_result=True,
+    inplace=True,
+    out=True,
+    samples=_ANYWHERE,
+)
+def cosh(xp: Any, input: Array) -> Array:
+    """Hyperbolic cosine of every element."""
+    return xp.cosh(input)
+
+
+@op(
+    input=lambda m, g, input: m.mul(g, m.rsqrt(m.add(m.pow(input, 2), 1))),
+    ufunc="arcsinh",
+    promote=True,
+    float_result=True,
+    inplace=True,
+    out=True,
+    public=("asinh", "arcsinh"),
+    methods=("asinh", "arcsinh"),
+    samples=_ANYWHERE,
+)
+def asinh(xp: Any, input: Array) -> Array:
+    """Inverse hyperbolic sine of every element."""
+    return xp.arcsinh(input)
+
+
+@op(
+    input=lambda m, g, input: m.mul(g, m.rsqrt(m.sub(m.pow(input, 2), 1))),
+    ufunc="arccosh",
+    promote=True,
+    float_result=True,
+    inplace=True,
+    out=True,
+    public=("acosh", "arccosh"),
+    methods=("acosh", "arccosh"),
+    samples=samples.unary(1.1, 4, dtypes=_EVERY, extra=[_POINTS]),
+)
+def acosh(xp: Any, input: Array) -> Array:
+    """Inverse hyperbolic cosine of every element; nan below 1."""
+    return xp.arccosh(input)
+
+
+@op(
+    input=lambda m, g, input: m.div(g, m.rsub(m.pow(input, 2), 1)),
+    ufunc="arctanh",
+    promote=True,
+    float_result=True,
+    inplace=True,
+    out=True,
+    public=("atanh", "arctanh"),
+    methods=("atanh", "arctanh"),
+    samples=_INSIDE,
+)
+def atanh(xp: Any, input: Array) -> Array:
+    """Inverse hyperbolic tangent of every element; nan outside [-1, 1]."""
+    return xp.arctanh(input)
+
+
+# -------------------------------------------------------------------------------- two arguments
+
+
+def _check_atan2(input: Any, other: Any) -> None:
+    found = dtypes.result_dtype([input, other])
+    if found.is_complex:
+        raise errors.not_implemented_for("atan2_cpu", found.numpy)
+
+
+def _atan2_share(m: Any, input: Any, other: Any) -> Any:
+    """1 / (input^2 + other^2), and 0 at the origin, where no direction is right."""
+    square = m.add(m.mul(input, input), m.mul(other, other))
+    return m.where(m.eq(square, 0), 0, m.reciprocal(square))
+
+
+@op(
+    input=lambda m, g, input, other: m.mul(m.mul(g, other), _atan2_share(m, input, other)),
+    other=lambda m, g, input, other: m.mul(m.mul(g, m.neg(input)), _atan2_share(m, input, other)),
+    ufunc="arctan2",
+    promote=True,
+    float_result=True,
+    check=_check_atan2,
+    inplace=True,
+    out=True,
+    public=("atan2", "arctan2"),
+    methods=("atan2", "arctan2"),
+    samples=samples.binary(
+        numbers=(),
+        extra=[
+            Sample(T(values=[0.0, 1, -0.0, 0]), T(values=[0.0, 0, -1, -1])),
+            Sample(T(values=[_INF, -_INF, 1, _NAN]), T(values=[_INF, 1, -_INF, 1]), second=False),
+            Sample(T(3), 2, error=(TypeError, "")),
+            Sample(T(3), T(3), dtypes=COMPLEX),
+        ],
+    ),
+)
+def atan2(xp: Any, input: Array, other: Array) -> Array:
+    """The angle of the point (other, input), in (-pi, pi]."""
+    return xp.arctan2(input, other)
+
+
+def _check_hypot(input: Any, other: Any) -> None:
+    found = dtypes.result_dtype([input, other])
+    if not found.is_floating_point:
+        raise errors.not_implemented_for("hypot_cpu", found.numpy)
+
+
+@op(
+    input=lambda m, g, input, out: m.mul(g, m.div(input, out)),
+    other=lambda m, g, other, out: m.mul(g, m.div(other, out)),
+    ufunc="hypot",
+    promote=True,
+    check=_check_hypot,
+    inplace=True,
+    out=True,
+    samples=samples.binary(
+        numbers=(),
+        extra=[
+            Sample(T(values=[0.0, 1, _INF, 3]), T(values=[0.0, 0, _NAN, 4]), second=False),
+            Sample(T(3), 2, error=(TypeError, "")),
+            Sample(T(3), T(3), dtypes=COMPLEX),
+        ],
+    ),
+)
+def hypot(xp: Any, input: Array, other: Array) -> Array:
+    """``sqrt(input**2 + other**2)`` without overflow in between."""
+    return xp.hypot(input, other)
+
+
+# ---------------------------------------------------------------------------------------- degrees
+
+
+def _check_degrees(name: str) -> Any:
+    def check(input: Any) -> None:
+        if input.dtype.kind == "c":
+            raise RuntimeError(f"{name} is not supported for complex tensors.")
+
+    return check
+
+
+@op(
+    input=lambda m, g: m.mul(g, math.pi / 180),
+    promote=True,
+    float_result=True,
+    check=_check_degrees("deg2rad"),
+    node_name="Deg2RadBackward0",
+    inplace=True,
+    out=True,
+    samples=samples.unary(-360, 360, dtypes=_EVERY),
+)
+def deg2rad(xp: Any, input: Array) -> Array:
+    """Degrees as radians."""
+    return xp.multiply(input, math.pi / 180)
+
+
+@op(
+    input=lambda m, g: m.mul(g, 180 / math.pi),
+    promote=True,
+    float_result=True,
+    check=_check_degrees("rad2deg"),
+    node_name="Rad2DegBackward0",
+    inplace=True,
+    out=True,
+    samples=samples.unary(dtypes=_EVERY),
+)
+def rad2deg(xp: Any, input: Array) -> Array:
+    """Radians as degrees."""
+    return xp.multiply(input, 180 / math.pi)
