@@ -10,29 +10,32 @@ Names are PyTorch's. Some of them (`float`, `int`, `bool`, `sum`, `range` ...) a
 nothing is computed in this module: it only collects.
 """
 
+from math import e as e
+from math import inf as inf
+from math import nan as nan
+from math import pi as pi
 from typing import Any as _Any
 
+from retrograd import accelerator as accelerator
 from retrograd import autograd as autograd
-from retrograd import ops as ops
-from retrograd import construction as _construction
+from retrograd import backends as backends
 from retrograd import conversion as _conversion
 from retrograd import creation as _creation
+from retrograd import cuda as cuda
+from retrograd import dlpack as _dlpack
 from retrograd import dtypes as _dtypes
-from retrograd import ranges as _ranges
-from retrograd import random as random
-from retrograd import representation as _representation
-from retrograd.random import inplace as _random_inplace
-from retrograd.random import sampling as _random_sampling
-from retrograd.random import Generator as Generator
-from retrograd.random import default_generator as default_generator
-from retrograd.random import get_rng_state as get_rng_state
-from retrograd.random import initial_seed as initial_seed
-from retrograd.random import manual_seed as manual_seed
-from retrograd.random import seed as seed
-from retrograd.random import set_rng_state as set_rng_state
 from retrograd import fft as fft
+from retrograd import legacy as _legacy
 from retrograd import linalg as linalg
 from retrograd import nn as nn
+from retrograd import ops as ops
+from retrograd import optim as optim
+from retrograd import queries as _queries
+from retrograd import random as random
+from retrograd import ranges as _ranges
+from retrograd import representation as _representation
+from retrograd import serialization as serialization
+from retrograd import settings as _settings
 from retrograd import special as special
 from retrograd.autograd.grad_mode import enable_grad as enable_grad
 from retrograd.autograd.grad_mode import inference_mode as inference_mode
@@ -40,9 +43,23 @@ from retrograd.autograd.grad_mode import is_grad_enabled as is_grad_enabled
 from retrograd.autograd.grad_mode import is_inference_mode_enabled as is_inference_mode_enabled
 from retrograd.autograd.grad_mode import no_grad as no_grad
 from retrograd.autograd.grad_mode import set_grad_enabled as set_grad_enabled
+from retrograd.legacy import set_default_tensor_type as set_default_tensor_type
+from retrograd.memory import TypedStorage as TypedStorage
+from retrograd.memory import UntypedStorage as UntypedStorage
 from retrograd.namespaces import missing as _missing
+from retrograd.notices import is_warn_always_enabled as is_warn_always_enabled
+from retrograd.notices import set_warn_always as set_warn_always
 from retrograd.ops.registry import PUBLIC as _PUBLIC
 from retrograd.printing import set_printoptions as set_printoptions
+from retrograd.random import Generator as Generator
+from retrograd.random import default_generator as default_generator
+from retrograd.random import get_rng_state as get_rng_state
+from retrograd.random import initial_seed as initial_seed
+from retrograd.random import inplace as _inplace
+from retrograd.random import manual_seed as manual_seed
+from retrograd.random import sampling as _sampling
+from retrograd.random import seed as seed
+from retrograd.random import set_rng_state as set_rng_state
 from retrograd.size import Size as Size
 from retrograd.size import channels_last as channels_last
 from retrograd.size import channels_last_3d as channels_last_3d
@@ -58,14 +75,16 @@ from retrograd.tensor import Tensor as Tensor
 
 __version__ = "0.1.0"
 
-from math import e as e
-from math import inf as inf
-from math import nan as nan
-from math import pi as pi
-
 newaxis = None
 
+# imported for what they attach to Tensor and publish below
+_LOADED = (
+    *(_conversion, _creation, _dlpack, _inplace, _queries, _ranges, _representation, _sampling),
+    _settings,
+)
+
 globals().update(_dtypes.PUBLIC_NAMES)
+globals().update(_legacy.TYPED_TENSORS)
 globals().update(_PUBLIC["torch"])
 
 

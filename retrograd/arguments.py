@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 
 from retrograd import dtypes
-from retrograd.ops import errors
 from retrograd.size import require_cpu, strided
 from retrograd.tensor import Tensor
 
@@ -25,7 +24,7 @@ def refuse_pinned(pin_memory: Any) -> None:
 def check_place(function: str, layout: Any, device: Any, pin_memory: Any) -> None:
     """``layout=``, ``device=`` and ``pin_memory=``: only the strided CPU kind exists."""
     if layout is not None and layout is not strided:
-        raise errors.unsupported(f"layout {layout!r} in {function}()")
+        raise NotImplementedError(f"retrograd does not support layout {layout!r} in {function}()")
     require_cpu(device)
     refuse_pinned(pin_memory)
 
@@ -50,9 +49,7 @@ def size_argument(
     first = size[0]
     if isinstance(first, (tuple, list)):
         if len(size) > 1:
-            raise TypeError(
-                f"{function}() takes 1 positional argument but {len(size)} were given"
-            )
+            raise TypeError(f"{function}() takes 1 positional argument but {len(size)} were given")
         size = tuple(first)
     elif not single or not _is_integer(first):
         raise TypeError(
@@ -120,7 +117,13 @@ def is_finite(value: float | int) -> bool:
     return isinstance(value, int) or math.isfinite(value)
 
 
-_C_NAMES = {"Byte": "uint8_t", "Char": "int8_t", "Short": "int16_t", "Int": "int", "Long": "int64_t"}
+_C_NAMES = {
+    "Byte": "uint8_t",
+    "Char": "int8_t",
+    "Short": "int16_t",
+    "Int": "int",
+    "Long": "int64_t",
+}
 _C_NAMES |= {"Float": "float", "Double": "double", "Half": "at::Half", "BFloat16": "at::BFloat16"}
 
 

@@ -19,6 +19,7 @@ from retrograd import dtypes
 from retrograd.arguments import refuse_pinned
 from retrograd.autograd.state import STATE
 from retrograd.dtypes import dtype
+from retrograd.notices import warn_once
 from retrograd.ops.copying import cast_array
 from retrograd.ops.registry import composite
 from retrograd.size import require_cpu
@@ -240,9 +241,6 @@ def shared_array(array: Array) -> Array:
     return array.view(known, np.ndarray) if array.dtype is not known else array.view(np.ndarray)
 
 
-_warned_unwritable = False
-
-
 @composite(methods=())
 def from_numpy(ndarray: Array) -> Tensor:
     """A tensor that shares the memory of a NumPy array.
@@ -251,34 +249,29 @@ def from_numpy(ndarray: Array) -> Tensor:
     >>> torch.from_numpy(numpy.arange(3))
     tensor([0, 1, 2])
     """
-    global _warned_unwritable
     if not isinstance(ndarray, np.ndarray):
         kind = type(ndarray)
         name = f"numpy.{kind.__name__}" if isinstance(ndarray, np.generic) else kind.__name__
         raise TypeError(f"expected np.ndarray (got {name})")
     array = shared_array(ndarray)
-    if not array.flags.writeable and not _warned_unwritable:
-        _warned_unwritable = True  # said once in a program
-        warnings.warn(
+    if not array.flags.writeable:
+        warn_once(
             "The given NumPy array is not writable, and PyTorch does not support non-writable "
             "tensors. This means writing to this tensor will result in undefined behavior. You may "
             "want to copy the array to protect its data or make it writable before converting it "
-            "to a tensor. This type of warning will be suppressed for the rest of this program.",
-            UserWarning,
-            stacklevel=2,
+            "to a tensor. This type of warning will be suppressed for the rest of this program."
         )
     return fresh(array)
 
 
 def _warn_unwritable_buffer() -> None:
-    warnings.warn(
+    warn_once(
         "The given buffer is not writable, and PyTorch does not support non-writable tensors. This "
         "means you can write to the underlying (supposedly non-writable) buffer using the tensor. "
         "You may want to copy the buffer to protect its data or make it writable before "
         "converting it to a tensor. This type of warning will be suppressed for the rest of this "
         "program.",
-        UserWarning,
-        stacklevel=3,
+        stacklevel=4,
     )
 
 
@@ -305,9 +298,6 @@ def as_tensor(data: Any, dtype: Any = None, device: Any = None) -> Tensor:
     return fresh(array_from(data, wanted))
 
 
-_warned_asarray = False
-
-
 @composite(methods=())
 def asarray(
     obj: Any,
@@ -318,18 +308,14 @@ def asarray(
     requires_grad: bool | None = None,
 ) -> Tensor:
     """`obj` as a tensor: shared memory if possible, a copy if asked (or allowed, and needed)."""
-    global _warned_asarray
     wanted = dtypes.as_dtype(dtype, "asarray")
     require_cpu(device)
     if isinstance(obj, Tensor):
-        if requires_grad is None and obj.requires_grad and not _warned_asarray:
-            _warned_asarray = True
-            warnings.warn(
+        if requires_grad is None and obj.requires_grad:
+            warn_once(
                 "torch.asarray: unspecified requires_grad now defaults to obj.requires_grad "
                 "instead of False. Pass requires_grad=False explicitly to get the old behavior "
-                "and silence this warning.",
-                UserWarning,
-                stacklevel=2,
+                "and silence this warning."
             )
         if wanted is not None and wanted is not obj.dtype:
             _refuse_alias(copy, obj.dtype, wanted)
@@ -337,7 +323,8 @@ def asarray(
         if copy and found is obj:
             found = obj.clone()
         if requires_grad is False and found.requires_grad:
-            return found.detach()
+            detached: Tensor = found.detach()
+            return detached
         if requires_grad and not found.requires_grad:
             found = found.detach() if found is obj else found
             found.requires_grad_(True)
@@ -354,9 +341,9 @@ def asarray(
     if hasattr(obj, "__dlpack__"):
         from retrograd.dlpack import from_dlpack
 
-        return asarray(
-            from_dlpack(obj), dtype=dtype, copy=copy, requires_grad=bool(requires_grad)
-        )
+        shared = from_dlpack(obj)
+        made: Tensor = asarray(shared, dtype=dtype, copy=copy, requires_grad=bool(requires_grad))
+        return made
     if isinstance(obj, (bytes, bytearray, memoryview)):
         kind = dtypes.get_default_dtype() if wanted is None else wanted
         array = _buffer_array(obj, kind, -1, 0)
@@ -389,11 +376,7 @@ def frombuffer(
     return fresh(_buffer_array(buffer, kind, count, offset), requires_grad)
 
 
-_warned_buffer = False
-
-
 def _buffer_array(buffer: Any, kind: dtype, count: int, offset: int) -> Array:
-    global _warned_buffer
     try:
         memory = memoryview(buffer)
     except TypeError:
@@ -416,8 +399,7 @@ def _buffer_array(buffer: Any, kind: dtype, count: int, offset: int) -> Array:
             f"requested buffer length ({count} * {size} bytes) after offset ({offset} bytes) must "
             f"not be greater than actual buffer length ({length} bytes)"
         )
-    if memory.readonly and not _warned_buffer:
-        _warned_buffer = True
+    if memory.readonly:
         _warn_unwritable_buffer()
     return np.frombuffer(memory.cast("B"), kind.numpy, count, offset)
 

@@ -7,7 +7,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -17,6 +16,7 @@ from retrograd import dtypes
 from retrograd.autograd.state import STATE
 from retrograd.dtypes import dtype
 from retrograd.memory import matches_format
+from retrograd.notices import warn_once
 from retrograd.ops.copying import warn_complex_cast
 from retrograd.ops.registry import RECORDED
 from retrograd.size import device as device_class
@@ -112,8 +112,7 @@ for _name, _target in {
     setattr(Tensor, _name, _named_cast(_name, _target))
 
 
-@tensor_method
-def type(
+def _type(
     self: Tensor, dtype: Any = None, non_blocking: bool = False, **options: Any
 ) -> str | Tensor:
     """The name of the tensor's type, or the tensor as another type.
@@ -130,6 +129,10 @@ def type(
             raise ValueError(f"invalid type: '{dtype}'")
         dtype = found
     return _convert(self, dtypes.as_dtype(getattr(dtype, "dtype", dtype), "type"), False, None)
+
+
+_type.__name__ = "type"
+tensor_method(_type)
 
 
 @tensor_method
@@ -170,9 +173,7 @@ def item(self: Tensor) -> Any:
     """
     array = self._array
     if array.size != 1:
-        raise RuntimeError(
-            f"a Tensor with {array.size} elements cannot be converted to Scalar"
-        )
+        raise RuntimeError(f"a Tensor with {array.size} elements cannot be converted to Scalar")
     if array.dtype is dtypes.BF16:
         return float(array.reshape(())[()])
     return array.item()
@@ -191,21 +192,13 @@ def _number(tensor: Tensor) -> Any:
     return tensor.item()
 
 
-_warned_scalar = False
-
-
 @tensor_method
 def __float__(self: Tensor) -> float:
-    global _warned_scalar
     value = _number(self)
-    if self.requires_grad and not _warned_scalar:
-        # said once in a program, as PyTorch does
-        _warned_scalar = True
-        warnings.warn(
+    if self.requires_grad:
+        warn_once(
             "Converting a tensor with requires_grad=True to a scalar may lead to unexpected "
-            "behavior.\nConsider using tensor.detach() first.",
-            UserWarning,
-            stacklevel=2,
+            "behavior.\nConsider using tensor.detach() first."
         )
     return float(_real(value, "double"))
 
@@ -273,7 +266,8 @@ def __array__(self: Tensor, dtype: Any = None, copy: bool | None = None) -> Arra
     if dtype is not None and array.dtype != dtype:
         if copy is False:
             raise ValueError("Unable to avoid copy while creating an array as requested.")
-        return array.astype(dtype)
+        converted: Array = array.astype(dtype)
+        return converted
     result: Array = array.copy() if copy else array
     return result
 
@@ -287,16 +281,5 @@ def __array_wrap__(
 
     if array.dtype == bool:
         array = array.astype(np.uint8)
-    return from_numpy(np.asarray(array))
-
-
-@tensor_method
-def resolve_conj(self: Tensor) -> Tensor:
-    """The tensor itself: conjugation is never lazy here."""
-    return self
-
-
-@tensor_method
-def resolve_neg(self: Tensor) -> Tensor:
-    """The tensor itself: negation is never lazy here."""
-    return self
+    wrapped: Tensor = from_numpy(np.asarray(array))
+    return wrapped

@@ -165,7 +165,9 @@ def empty_strided(
 
 def strided_array(shape: tuple[int, ...], steps: tuple[int, ...], dtype: Any) -> Array:
     """Uninitialised memory with strides in elements."""
-    extent = 1 + sum((n - 1) * s for n, s in zip(shape, steps, strict=True)) if 0 not in shape else 0
+    extent = (
+        1 + sum((n - 1) * s for n, s in zip(shape, steps, strict=True)) if 0 not in shape else 0
+    )
     memory = np.empty(extent, dtype)
     return np.ndarray(shape, dtype, memory.data, 0, [s * dtype.itemsize for s in steps])
 
@@ -312,7 +314,9 @@ _new("new_empty", empty)
 
 
 @tensor_method
-def new_full(self: Tensor, size: Any, fill_value: Any, *, dtype: Any = None, **options: Any) -> Tensor:
+def new_full(
+    self: Tensor, size: Any, fill_value: Any, *, dtype: Any = None, **options: Any
+) -> Tensor:
     """`full` with this tensor's dtype unless another is given."""
     made: Tensor = full(size, fill_value, dtype=self.dtype if dtype is None else dtype, **options)
     return made

@@ -82,8 +82,8 @@ ALL = (
 )
 _BY_NUMPY: dict[Any, dtype] = {d.numpy: d for d in ALL}
 _BY_NAME = {d.name: d for d in ALL} | {
-    "half": float16, "float": float32, "double": float64, "cfloat": complex64, "cdouble": complex128,
-    "short": int16, "int": int32, "long": int64,
+    "half": float16, "float": float32, "double": float64, "cfloat": complex64,
+    "cdouble": complex128, "short": int16, "int": int32, "long": int64,
 }  # fmt: skip
 
 # Every array in the library has one of these NumPy dtype *objects*, so that `is` decides: NumPy
@@ -175,7 +175,7 @@ _INTEGER_LATTICE = {
 
 
 def promote_types(a: dtype, b: dtype) -> dtype:
-    """The smallest type that both convert to, by PyTorch's table (bfloat16 with float16: float32)."""
+    """The smallest type that both convert to, by PyTorch's table (the two halves: float32)."""
     if a is b:
         return a
     if a.category < b.category:
@@ -259,7 +259,8 @@ class finfo:
                 "'torch.finfo'"
             )
         real = found.to_real()
-        info: Any = ml_dtypes.finfo(real.numpy) if real is bfloat16 else np.finfo(real.numpy)
+        limits: Any = ml_dtypes.finfo if real is bfloat16 else np.finfo
+        info = limits(real.numpy)
         self.dtype = real.name
         self.bits = int(info.bits)
         self.eps = float(info.eps)

@@ -5,7 +5,6 @@ They call uninitialised memory with sizes, and copy data given as a sequence.
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 from typing import Any
 
@@ -14,6 +13,7 @@ import numpy as np
 from retrograd import dtypes
 from retrograd.arguments import size_argument
 from retrograd.construction import array_from, as_class, fresh
+from retrograd.notices import warn_once
 from retrograd.ops.copying import cast_array
 from retrograd.ops.registry import RECORDED
 from retrograd.size import Size, require_cpu
@@ -27,9 +27,11 @@ def _legacy_array(args: tuple[Any, ...], kind: dtypes.dtype) -> Array:
     first = args[0]
     if len(args) == 1:
         if isinstance(first, Size):
-            return np.empty(first, kind.numpy)
+            empty: Array = np.empty(first, kind.numpy)
+            return empty
         if isinstance(first, np.ndarray) and first.ndim:
-            return cast_array(first, kind.numpy)
+            copied: Array = cast_array(first, kind.numpy)
+            return copied
         if isinstance(first, str):
             raise TypeError(f"new(): invalid data type '{type(first).__name__}'")
         if isinstance(first, Sequence):
@@ -99,15 +101,15 @@ TYPED_TENSORS = {
 
 def set_default_tensor_type(t: Any) -> None:
     """Deprecated: make the dtype of a legacy type the default floating dtype."""
-    warnings.warn(
+    warn_once(
         "torch.set_default_tensor_type() is deprecated as of PyTorch 2.1, please use "
-        "torch.set_default_dtype() and torch.set_default_device() as alternatives.",
-        UserWarning,
-        stacklevel=2,
+        "torch.set_default_dtype() and torch.set_default_device() as alternatives."
     )
     kind = dtypes.by_type_name(t) if isinstance(t, str) else getattr(t, "dtype", None)
     if not isinstance(kind, dtypes.dtype):
-        raise TypeError("invalid type object: only floating-point types are supported as the default type")
+        raise TypeError(
+            "invalid type object: only floating-point types are supported as the default type"
+        )
     dtypes.set_default_dtype(kind)
 
 
@@ -115,7 +117,9 @@ class _VariableMeta(type):
     def __instancecheck__(cls, instance: object) -> bool:
         return isinstance(instance, Tensor)
 
-    def __call__(cls, data: Any = None, requires_grad: bool = False, volatile: Any = None) -> Tensor:
+    def __call__(
+        cls, data: Any = None, requires_grad: bool = False, volatile: Any = None
+    ) -> Tensor:
         if data is None:
             return fresh(np.empty(0, dtypes.get_default_dtype().numpy), requires_grad)
         if not isinstance(data, Tensor):

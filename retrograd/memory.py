@@ -6,7 +6,6 @@ NumPy counts strides in bytes, PyTorch in elements; here they meet.
 from __future__ import annotations
 
 import math
-import warnings
 from typing import Any
 
 import numpy as np
@@ -14,7 +13,7 @@ import numpy as np
 from retrograd import dtypes
 from retrograd.arguments import size_argument
 from retrograd.autograd.views import bump, check_writable
-from retrograd.ops import errors
+from retrograd.notices import warn_once
 from retrograd.size import (
     Size,
     channels_last,
@@ -51,7 +50,10 @@ def _existing_dim(dim: int, ndim: int) -> int:
     if ndim == 0:
         raise IndexError(f"Dimension specified as {dim} but tensor has no dimensions")
     if not -ndim <= dim < ndim:
-        raise errors.dimension_range(dim, ndim)
+        raise IndexError(
+            f"Dimension out of range (expected to be in range of [{-ndim}, {ndim - 1}], but got "
+            f"{dim})"
+        )
     return dim
 
 
@@ -140,7 +142,8 @@ def contiguous(self: Tensor, memory_format: memory_format = contiguous_format) -
     """The tensor itself if its elements lie in order, else a copy in which they do."""
     if matches_format(self._array, memory_format):
         return self
-    return self.clone(memory_format=memory_format)
+    copy: Tensor = self.clone(memory_format=memory_format)
+    return copy
 
 
 # -------------------------------------------------------------------------------------- storage
@@ -271,13 +274,11 @@ def untyped_storage(self: Tensor) -> UntypedStorage:
 @tensor_method
 def storage(self: Tensor) -> TypedStorage:
     """The elements behind this tensor: shared by all its views (deprecated in PyTorch)."""
-    warnings.warn(
+    warn_once(
         "TypedStorage is deprecated. It will be removed in the future and UntypedStorage will be "
         "the only storage class. This should only matter to you if you are using storages "
         "directly.  To access UntypedStorage directly, use tensor.untyped_storage() instead of "
-        "tensor.storage()",
-        UserWarning,
-        stacklevel=2,
+        "tensor.storage()"
     )
     return TypedStorage(_storage_owner(self))
 
@@ -333,7 +334,7 @@ def set_(
     if source is None:
         array = np.empty(0, self._array.dtype)
     elif not isinstance(source, Tensor):
-        raise errors.unsupported("set_() from a storage")
+        raise NotImplementedError("retrograd does not support set_() from a storage")
     elif source._array.dtype is not self._array.dtype:
         raise RuntimeError(
             f"Could not set tensor of type {source.dtype.name} to a tensor of type "
@@ -356,14 +357,14 @@ def set_(
 def is_set_to(self: Tensor, tensor: Tensor) -> bool:
     """Whether both tensors are the same region of the same memory."""
     a, b = self._array, tensor._array
-    same = address_of(a) == address_of(b) and a.shape == b.shape and a.strides == b.strides
+    same: bool = address_of(a) == address_of(b) and a.shape == b.shape and a.strides == b.strides
     return same and a.dtype is b.dtype
 
 
 @tensor_method
 def is_same_size(self: Tensor, other: Tensor) -> bool:
     """Whether both tensors have the same shape."""
-    return self._array.shape == other._array.shape
+    return bool(self._array.shape == other._array.shape)
 
 
 @tensor_method
@@ -375,7 +376,9 @@ def is_shared(self: Tensor) -> bool:
 @tensor_method
 def share_memory_(self: Tensor) -> Tensor:
     """Raise: memory that processes share is not supported."""
-    raise errors.unsupported("share_memory_(): tensors cannot be shared between processes")
+    raise NotImplementedError(
+        "retrograd does not support share_memory_(): tensors are not shared between processes"
+    )
 
 
 @tensor_method

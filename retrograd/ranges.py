@@ -11,6 +11,7 @@ import numpy as np
 from retrograd import dtypes
 from retrograd.arguments import as_integer, as_number, as_real, check_place, is_finite
 from retrograd.creation import deliver, publish
+from retrograd.ops.registry import attach
 from retrograd.size import strided
 from retrograd.tensor import Array, Tensor
 
@@ -83,16 +84,18 @@ def _arange(start: Any, end: Any, step: Any, kind: dtypes.dtype) -> Array:
         if step == 0:
             raise ValueError("step must be nonzero")
         count = -(-(end - start) // step)
-        return np.arange(count, dtype=np.int64) * step + start
+        whole: Array = np.arange(count, dtype=np.int64) * step + start
+        return whole
     count = math.ceil((float(end) - float(start)) / float(step))
     if kind.category == dtypes.INTEGER:
         start, step = int(start), int(step)
-        return (np.arange(count, dtype=np.int64) * step + start).astype(kind.numpy)
-    return (np.arange(count, dtype=np.float64) * float(step) + float(start)).astype(kind.numpy)
+        numbers: Array = np.arange(count, dtype=np.int64) * step + start
+    else:
+        numbers = np.arange(count, dtype=np.float64) * float(step) + float(start)
+    return numbers.astype(kind.numpy)
 
 
-@publish
-def range(
+def _range(
     start: Any,
     end: Any = None,
     step: Any = 1,
@@ -123,6 +126,9 @@ def range(
     return deliver("range", array, out, dtype, requires_grad)
 
 
+attach(_range, public=("range",))
+
+
 def _spaced_type(dtype: Any, name: str, *bounds: Any) -> dtypes.dtype:
     kind = dtypes.as_dtype(dtype, name)
     if kind is None:
@@ -146,26 +152,22 @@ def _spaced(start: Any, end: Any, steps: int, kind: dtypes.dtype) -> Array:
     """Both halves are measured from their own end, so that the last number is `end` itself."""
     if steps < 0:
         raise RuntimeError("number of steps must be non-negative")
-    if steps == 0:
-        return np.empty(0, kind.numpy)
-    if steps == 1:
-        return np.array([start]).astype(kind.numpy)
+    if steps < 2:
+        return np.full(steps, start).astype(kind.numpy)
+    place = np.arange(steps)
     if kind.category == dtypes.INTEGER:
-        low, high = int(start), int(end)
-        width: Any = np.float32((high - low) / (steps - 1))
-        index = np.arange(steps, dtype=np.float32)
-        up = low + (width * index).astype(np.int64) if False else np.trunc(low + width * index)
-        down = np.trunc(high - width * (steps - 1 - index))
-        return np.where(index < steps // 2, up, down).astype(kind.numpy)
-    real = kind.to_real().numpy if kind.category == dtypes.COMPLEX else kind.numpy
-    compute = np.dtype(np.float32) if real in dtypes.HALF_TYPES else real
-    element = kind.numpy.type if kind.category == dtypes.COMPLEX else compute.type
-    low, high = element(start), element(end)
-    width = (high - low) / element(steps - 1)
-    index = np.arange(steps).astype(compute)
-    up = low + width * index
-    down = high - width * (compute.type(steps - 1) - index)
-    return np.where(np.arange(steps) < steps // 2, up, down).astype(kind.numpy)
+        start, end = int(start), int(end)
+        compute: Any = np.float32
+    elif kind.category == dtypes.COMPLEX:
+        compute = kind.numpy.type
+    else:
+        compute = np.float32 if kind.numpy in dtypes.HALF_TYPES else kind.numpy.type
+    first, last = compute(start), compute(end)
+    width = (last - first) / compute(steps - 1)
+    up = first + width * place.astype(compute)
+    down = last - width * (steps - 1 - place).astype(compute)
+    numbers: Array = np.where(place < steps // 2, up, down)
+    return numbers.astype(kind.numpy)
 
 
 @publish
@@ -191,7 +193,9 @@ def linspace(
     last = _bound("linspace", "end", 2, end)
     count = as_integer("linspace", "steps", 3, steps)
     check_place("linspace", layout, device, pin_memory)
-    kind = _spaced_type(dtype if dtype is not None or out is None else out.dtype, "linspace", first, last)
+    kind = _spaced_type(
+        dtype if dtype is not None or out is None else out.dtype, "linspace", first, last
+    )
     with np.errstate(all="ignore"):
         array = _spaced(first, last, count, kind)
     return deliver("linspace", array, out, dtype, requires_grad)
@@ -216,7 +220,9 @@ def logspace(
     last = _bound("logspace", "end", 2, end)
     count = as_integer("logspace", "steps", 3, steps)
     check_place("logspace", layout, device, pin_memory)
-    kind = _spaced_type(dtype if dtype is not None or out is None else out.dtype, "logspace", first, last)
+    kind = _spaced_type(
+        dtype if dtype is not None or out is None else out.dtype, "logspace", first, last
+    )
     real = dtypes.float64 if kind.category == dtypes.INTEGER else kind
     with np.errstate(all="ignore"):
         powers = np.power(

@@ -147,6 +147,8 @@ class Node:
     dtype: Any
     extra: NodeExtra | None
     freed: BackwardCall | None  # the first call that released the saved values
+    _reached_code: Any  # where the node that led that call here was made; unset before
+    _reached_lasti: int
     # the engine's notes during a walk; see engine._walk_raw
     visit: int  # number of the call that they belong to
     pending: int  # edges that have not delivered yet
@@ -327,16 +329,15 @@ class AccumulateGrad(Node):
         return (1 << 64) - 1
 
     def run_raw(self, gradient: Any, need: Any, freeing: BackwardCall | None) -> tuple[()]:
+        # hooks run even if the leaf stopped requiring a gradient since
         variable: Tensor = self.saved[0]
-        if not variable._requires_grad:
-            return ()
         meta = meta_of(variable)
         if meta.hooks:
             boxed = [None if gradient is None else wrap(gradient)]
             gradient = None
             with_grad_mode(False, lambda: call_tensor_hooks(self, boxed))
             gradient = None if boxed[0] is None else boxed.pop()._array  # type: ignore[union-attr]
-        if gradient is not None:
+        if gradient is not None and variable._requires_grad:
             if ACTIVE.calls > 1:
                 with ACTIVE.lock:
                     if meta.grad is None:
@@ -358,14 +359,12 @@ class AccumulateGrad(Node):
 
     def run_recorded(self, gradient: Any, need: Any, freeing: BackwardCall | None) -> tuple[()]:
         variable = self.variable
-        if not variable._requires_grad:
-            return ()
         meta = meta_of(variable)
         if meta.hooks:
             boxed = [gradient]
             call_tensor_hooks(self, boxed)
             gradient = boxed[0]
-        if gradient is not None:
+        if gradient is not None and variable._requires_grad:
             with ACTIVE.lock:
                 held = meta.grad
                 if held is not None:
@@ -401,6 +400,18 @@ def copy_in_layout(gradient: Array, like: Array) -> Array:
     copy = np.empty_like(like, dtype=gradient.dtype)
     copy[...] = gradient
     return copy
+
+
+def copy_with_strides(source: Array, strides: tuple[int, ...]) -> Array:
+    """A copy laid out with the given strides, gaps included; one with overlaps is laid out plainly."""
+    copy = np.array(source)
+    if copy.strides == strides or 0 in strides or not copy.size:
+        return copy
+    unit = copy.itemsize
+    extent = 1 + sum((n - 1) * s for n, s in zip(copy.shape, strides, strict=True)) // unit
+    laid = np.lib.stride_tricks.as_strided(np.empty(extent, copy.dtype), copy.shape, strides)
+    laid[...] = copy
+    return laid
 
 
 def add_into(held: Tensor, gradient: Array) -> None:
@@ -452,13 +463,14 @@ class CopySlices(Node):
     edge is the base's history before the write, the others are the op's other inputs.
     """
 
-    __slots__ = ("chain", "inner")
+    __slots__ = ("chain", "inner", "strides")
     display_name = "torch::autograd::CopySlices"
 
-    def __init__(self, inner: Node, chain: Any) -> None:
+    def __init__(self, inner: Node, chain: Any, strides: tuple[int, ...]) -> None:
         fill_node(self, CopySlices)
         self.inner: Node | None = inner
         self.chain = chain
+        self.strides = strides  # of the base: whether a `view` fits depends on them
 
     def _inner_or_raise(self) -> Node:
         if self.inner is None:
@@ -472,7 +484,7 @@ class CopySlices(Node):
         count = len(self.edges)
         if gradient is None:
             return (None,) * count
-        result = np.array(gradient)  # in the base's geometry, and ours to write
+        result = copy_with_strides(gradient, self.strides)  # ours to write
         region = result
         for step in self.chain:
             region = step.raw(region)
@@ -488,7 +500,9 @@ class CopySlices(Node):
         count = len(self.edges)
         if gradient is None:
             return (None,) * count
-        result = gradient.clone()
+        from retrograd.ops.registry import RECORDED
+
+        result = RECORDED._clone_with_strides(gradient, self.strides)
         region = result
         for step in self.chain:
             region = step.recorded(region)

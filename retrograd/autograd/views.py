@@ -58,9 +58,6 @@ class ViewStep:
         """The gradient of the source of this step, as an array."""
         from retrograd.ops.registry import RAW
 
-        return self._gradient(RAW, gradient, source.shape, source.dtype, source)
-
-    def _gradient(self, m: Any, gradient: Any, shape: Any, dtype: Any, source: Array) -> Any:
         op = self.op
         sent: Any = gradient
         if self.number is not None:
@@ -70,16 +67,17 @@ class ViewStep:
         rule, names = op.rules[0]
         known: dict[str, Any] = dict(zip(op.option_names, self.options, strict=True))
         first = op.tensor_names[0]
-        known[f"{first}_shape"] = shape
-        known[f"{first}_dtype"] = dtype
+        known[f"{first}_shape"] = source.shape
+        known[f"{first}_dtype"] = source.dtype
         known[f"{first}_strides"] = source.strides
-        return rule(m, sent, *[known[name] for name in names])
+        result: Array = rule(RAW, sent, *[known[name] for name in names])
+        return result
 
 
 class ViewInfo:
     """What makes a tensor a view: its root base, the way there, and how it was created."""
 
-    __slots__ = ("at", "base", "chain", "creation")
+    __slots__ = ("at", "base", "chain", "creation", "own")
 
     def __init__(
         self, base: Tensor, chain: tuple[ViewStep, ...], at: int, creation: str | None
@@ -88,6 +86,7 @@ class ViewInfo:
         self.chain = chain
         self.at = at  # the version that `grad_fn` is right for
         self.creation = creation  # None, "multi", "no_grad", "inference" or "custom"
+        self.own = False  # requires_grad was set on the view itself
 
 
 def link_view(source: Tensor, view: Tensor, step: ViewStep) -> None:
@@ -102,15 +101,15 @@ def link_view(source: Tensor, view: Tensor, step: ViewStep) -> None:
         creation = "no_grad"
     elif step.number is not None:
         creation = "multi"
-    if info is None:
-        base, chain = source, (step,)
-    else:
+    base = source
+    chain: tuple[ViewStep, ...] = (step,)
+    if info is not None:
         base, chain = info.base, (*info.chain, step)
         if creation is None:
             creation = info.creation
     view._view = ViewInfo(base, chain, cell.version, creation)
     if not view._requires_grad and base._requires_grad:
-        view._requires_grad = True  # a view always follows its base
+        view._requires_grad = True  # without history a view follows its base; `refresh` keeps at it
 
 
 def refresh(tensor: Tensor) -> None:
@@ -120,11 +119,13 @@ def refresh(tensor: Tensor) -> None:
         return
     cell = tensor._cell
     base = info.base
+    if base._meta is not None and base._meta.relaid > info.at:
+        _lead_back(tensor, info)
+    if tensor._grad_fn is None:
+        tensor._requires_grad = info.own or base._requires_grad
+        if not base._requires_grad:
+            return
     if cell is None or info.at == cell.version:
-        if base._requires_grad:
-            tensor._requires_grad = True
-        return
-    if tensor._grad_fn is None and not base._requires_grad:
         return
     if info.creation is not None:
         raise forbidden_view_error(tensor, stale=True)
@@ -139,6 +140,17 @@ def refresh(tensor: Tensor) -> None:
     move_retained(tensor, old, old_number, node)
 
 
+def _lead_back(tensor: Tensor, info: ViewInfo) -> None:
+    """A new chain for a view whose base changed its own geometry (`t_`): by place in memory."""
+    from retrograd.ops.registry import OPS
+
+    array, base = tensor._array, info.base._array
+    unit = array.itemsize
+    strides = tuple(stride // unit for stride in array.strides)
+    shift = (array.ctypes.data - base.ctypes.data) // unit
+    info.chain = (ViewStep(OPS["as_strided"], (array.shape, strides, shift), None),)
+
+
 def edge_of(tensor: Tensor) -> Node | None:
     """The node that a consumer of `tensor` points at, or None where no gradient can flow."""
     if tensor._view is not None:
@@ -146,7 +158,7 @@ def edge_of(tensor: Tensor) -> Node | None:
     node = tensor._grad_fn
     if node is not None or not tensor._requires_grad:
         return node
-    if tensor._view is not None and tensor._view.base._requires_grad:
+    if tensor._view is not None and not tensor._view.own:
         return None  # a view made under no_grad: requires grad through its base, but has no history
     return accumulator(tensor)
 
@@ -183,6 +195,13 @@ def bump(tensor: Tensor, writer: str) -> None:
 
 def check_writable(tensor: Tensor, writer: str) -> None:
     """Raise where PyTorch forbids an in-place op on this tensor, in PyTorch's order of checks."""
+    check_history(tensor, writer)
+    if not tensor._array.flags.writeable or 0 in tensor._array.strides:
+        check_not_expanded(tensor)
+
+
+def check_history(tensor: Tensor, writer: str) -> None:
+    """Raise where the history of a tensor forbids in-place ops, even those that write nothing."""
     if tensor.is_inference() and not STATE.inference:
         raise RuntimeError(
             "Inplace update to inference tensor outside InferenceMode is not allowed.You can make "
@@ -200,8 +219,6 @@ def check_writable(tensor: Tensor, writer: str) -> None:
                     raise failures.leaf_view_written(writer)
             if tensor._grad_fn is None and info is None:
                 raise failures.leaf_written(writer)
-    if not tensor._array.flags.writeable or 0 in tensor._array.strides:
-        check_not_expanded(tensor)
 
 
 def check_operand_view(tensor: Tensor, writer: str) -> None:
@@ -283,7 +300,7 @@ def rebase(tensor: Tensor, node: Node, saves_output: bool) -> None:
         move_retained(tensor, old, number, node)
         return
     base = info.base
-    slices = CopySlices(node, info.chain)
+    slices = CopySlices(node, info.chain, base._array.strides)
     slices.code, slices.lasti = node.code, node.lasti
     slices.shape, slices.dtype = base._array.shape, base._array.dtype
     before = edge_of(base) if base._requires_grad else None
@@ -355,9 +372,10 @@ _FORBIDDEN = {
 
 def _get_requires_grad(self: Tensor) -> bool:
     """Whether gradients flow to this tensor."""
-    if self._requires_grad:
-        return True
-    return self._view is not None and self._view.base._requires_grad
+    info = self._view
+    if info is None or self._grad_fn is not None:
+        return self._requires_grad
+    return info.own or info.base._requires_grad
 
 
 def _set_requires_grad(self: Tensor, value: bool) -> None:
@@ -376,6 +394,8 @@ def _set_requires_grad(self: Tensor, value: bool) -> None:
                 "allowed."
             )
     self._requires_grad = value
+    if self._view is not None:
+        self._view.own = value
     self._cut = None
 
 

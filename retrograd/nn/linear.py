@@ -5,10 +5,10 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from retrograd.nn import init
+from retrograd.creation import empty
+from retrograd.nn import functional, init
 from retrograd.nn.module import Module
 from retrograd.nn.parameter import Parameter
-from retrograd.ops.registry import PUBLIC
 from retrograd.tensor import Tensor
 
 
@@ -34,7 +34,6 @@ class Linear(Module):
         super().__init__()
         self.in_features = in_features
         self.out_features = out_features
-        empty = PUBLIC["torch"]["empty"]
         self.weight = Parameter(empty((out_features, in_features), device=device, dtype=dtype))
         if bias:
             self.bias = Parameter(empty(out_features, device=device, dtype=dtype))
@@ -50,7 +49,7 @@ class Linear(Module):
             init.uniform_(self.bias, -bound, bound)
 
     def forward(self, input: Tensor) -> Tensor:
-        result: Tensor = PUBLIC["nn.functional"]["linear"](input, self.weight, self.bias)
+        result: Tensor = functional.linear(input, self.weight, self.bias)
         return result
 
     def extra_repr(self) -> str:

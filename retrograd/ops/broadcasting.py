@@ -117,7 +117,7 @@ def _expand(self: Tensor, *size: Any, implicit: bool = False, **named: Any) -> T
 def expand_as(self: Tensor, other: Tensor) -> Tensor:
     """A view expanded to the shape of `other`."""
     require_tensor("expand_as", other, "other")
-    return _expand(self, other._array.shape)
+    return _expand(self, other._array.shape)  # type: ignore[no-any-return]
 
 
 @composite(
@@ -128,7 +128,7 @@ def expand_as(self: Tensor, other: Tensor) -> Tensor:
 def broadcast_to(input: Tensor, size: Any) -> Tensor:
     """A view expanded to `size`."""
     require_tensor("broadcast_to", input)
-    return _expand(input, as_integers("broadcast_to", "size", 2, size))
+    return _expand(input, as_integers("broadcast_to", "size", 2, size))  # type: ignore[no-any-return]
 
 
 @composite(
@@ -139,7 +139,7 @@ def broadcast_to(input: Tensor, size: Any) -> Tensor:
 )
 def _broadcast_to_method(self: Tensor, *size: Any) -> Tensor:
     """A view expanded to `size`."""
-    return _expand(self, *size)
+    return _expand(self, *size)  # type: ignore[no-any-return]
 
 
 # ----------------------------------------------------------------------- shapes come together
@@ -246,13 +246,13 @@ def _at_least(name: str, lift: Any) -> None:
 
 
 def _lift_1d(tensor: Tensor) -> Tensor:
-    return RECORDED.reshape(tensor, (1,)) if tensor._array.ndim == 0 else tensor  # type: ignore[no-any-return]
+    return RECORDED.reshape(tensor, (1,)) if tensor._array.ndim == 0 else tensor
 
 
 def _lift_2d(tensor: Tensor) -> Tensor:
     if tensor._array.ndim == 0:
         return RECORDED.reshape(tensor, (1, 1))  # type: ignore[no-any-return]
-    return RECORDED.unsqueeze(tensor, 0) if tensor._array.ndim == 1 else tensor  # type: ignore[no-any-return]
+    return RECORDED.unsqueeze(tensor, 0) if tensor._array.ndim == 1 else tensor
 
 
 def _lift_3d(tensor: Tensor) -> Tensor:
@@ -261,7 +261,7 @@ def _lift_3d(tensor: Tensor) -> Tensor:
         return RECORDED.reshape(tensor, (1, 1, 1))  # type: ignore[no-any-return]
     if ndim == 1:
         return RECORDED.unsqueeze(RECORDED.unsqueeze(tensor, 0), -1)  # type: ignore[no-any-return]
-    return RECORDED.unsqueeze(tensor, -1) if ndim == 2 else tensor  # type: ignore[no-any-return]
+    return RECORDED.unsqueeze(tensor, -1) if ndim == 2 else tensor
 
 
 _at_least("atleast_1d", _lift_1d)

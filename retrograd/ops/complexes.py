@@ -260,18 +260,9 @@ def _complex(real: Tensor, imag: Tensor, *, out: Any = None) -> Any:
     return RECORDED._make_complex(real, imag)
 
 
-def _polar_abs_rule(m: Any, g: Any, angle: Any) -> Any:
-    return m.add(m.mul(m.real(g), m.cos(angle)), m.mul(m.imag(g), m.sin(angle)))
-
-
-def _polar_angle_rule(m: Any, g: Any, abs: Any, angle: Any) -> Any:
-    turned = m.sub(m.mul(m.imag(g), m.cos(angle)), m.mul(m.real(g), m.sin(angle)))
-    return m.mul(turned, abs)
-
-
 @op(
-    abs=_polar_abs_rule,
-    angle=_polar_angle_rule,
+    abs=lambda m, g, out: m.real(m.mul(m.conj(g), m.sgn(out))),
+    angle=lambda m, g, out: m.real(m.mul(m.conj(g), m.mul(out, 1j))),
     holomorphic=False,
     fast=False,
     check=lambda abs, angle: _check_parts(abs, angle),

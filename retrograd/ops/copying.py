@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 import numpy as np
@@ -13,6 +12,7 @@ from retrograd.autograd.state import STATE
 from retrograd.autograd.views import bump, check_overlap, check_writable, refresh
 from retrograd.backend.quiet import quiet
 from retrograd.memory import in_format
+from retrograd.notices import warn_once
 from retrograd.ops import errors
 from retrograd.ops.kinds import Array
 from retrograd.ops.registry import OPS, RECORDED, composite, op
@@ -123,6 +123,8 @@ def _copy_(self: Tensor, other: Any, non_blocking: bool = False) -> Tensor:
         other = wrap(np.asarray(other))
     elif not isinstance(other, Tensor):
         raise errors.argument_type("copy_", "other", 1, "Tensor", other)
+    check_writable(self, "copy_")
+    check_overlap(self, (other,))
     target, source = self._array, other._array
     if source.shape != target.shape:
         _check_expands(source.shape, target.shape)
@@ -132,8 +134,6 @@ def _copy_(self: Tensor, other: Any, non_blocking: bool = False) -> Tensor:
         assert _copy_recorded is not None
         result: Tensor = _copy_recorded(self, other)
         return result
-    check_writable(self, "copy_")
-    check_overlap(self, (other,))
     if source.dtype is target.dtype:
         np.copyto(target, source)
     else:
@@ -146,11 +146,7 @@ def _copy_(self: Tensor, other: Any, non_blocking: bool = False) -> Tensor:
 
 def warn_complex_cast(level: int) -> None:
     """Say that imaginary parts are lost."""
-    warnings.warn(
-        "Casting complex values to real discards the imaginary part",
-        UserWarning,
-        stacklevel=level + 1,
-    )
+    warn_once("Casting complex values to real discards the imaginary part", level + 1)
 
 
 def _check_expands(source: tuple[int, ...], target: tuple[int, ...]) -> None:
@@ -198,9 +194,9 @@ def _fill_directly(target: Tensor, value: Any, writer: str) -> None:
 
 
 def _constant(xp: Any, input: Array, value: Any) -> Array:
-    result = xp.empty_like(input)
+    result: Array = xp.empty_like(input)
     result[...] = value
-    return result  # type: ignore[no-any-return]
+    return result
 
 
 @op(input=lambda m, g: m.zeros_like(g), half="move", node_name="FillBackward0")
@@ -218,9 +214,7 @@ def _fill_tensor(xp: Any, input: Array, value: Array) -> Array:
     return _constant(xp, input, cast_array(value, input.dtype))
 
 
-@op(
-    input=lambda m, g: m.zeros_like(g), half="move", inplace="fill_", node_name="FillBackward2"
-)
+@op(input=lambda m, g: m.zeros_like(g), half="move", inplace="fill_", node_name="FillBackward2")
 def _fill_number_in_place(xp: Any, input: Array, value: Any) -> Array:
     return _constant(xp, input, value)
 

@@ -168,6 +168,22 @@ def failure(operands: Sequence[Any], error: Exception) -> Exception:
     return error
 
 
+def _arguments(
+    op: Op, args: tuple[Any, ...], arrays: list[Any]
+) -> tuple[list[Any], dict[str, Any]]:
+    """The call's arguments with arrays in place of tensors, as the kernel takes them."""
+    values = iter(arrays)
+    positional: list[Any] = []
+    keywords: dict[str, Any] = {}
+    for parameter, value in zip(op.parameters, args, strict=True):
+        found = value if parameter.kind == "option" else next(values)
+        if parameter.keyword_only:
+            keywords[parameter.name] = found
+        else:
+            positional.append(found)
+    return positional, keywords
+
+
 def promote_arrays(op: Op, arrays: list[Any]) -> list[Any]:
     """Cast all operands to the type PyTorch's promotion gives them together."""
     flat = [x for a in arrays for x in (a if isinstance(a, list) else [a]) if x is not None]

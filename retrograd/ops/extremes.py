@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from retrograd import dtypes, return_types
+from retrograd import return_types
 from retrograd.ops import errors
 from retrograd.ops.kinds import Array, restore_dims, wrap_dim, wrap_dims
 from retrograd.ops.reduce import check_keepdim
@@ -41,8 +41,7 @@ def check_dims_not_empty(function: str, shape: tuple[int, ...], axes: tuple[int,
 def refuse_complex(kernel: str, input: Array) -> None:
     """Complex numbers have no order; PyTorch names the kernel that is missing."""
     if input.dtype.kind == "c":
-        name = dtypes.from_numpy_dtype(input.dtype).type_name
-        raise NotImplementedError(f"\"{kernel}\" not implemented for '{name}'")
+        raise errors.not_implemented_for(kernel, input.dtype)
 
 
 def is_nan(value: Any) -> bool:

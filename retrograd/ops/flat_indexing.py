@@ -58,7 +58,7 @@ def take(xp: Any, input: Array, index: Array) -> Array:
     if not input.size and index.size:
         raise IndexError("take(): tried to take from an empty tensor")
     _check_flat(index, input.size)
-    return xp.asarray(input.reshape(-1)[index])  # type: ignore[no-any-return]
+    return xp.asarray(input.reshape(-1)[index])
 
 
 @op(g=lambda m, g, index: m.take(g, index), node_name="PutBackward0")
@@ -150,6 +150,7 @@ def unravel_index(indices: Tensor, shape: Any) -> tuple[Tensor, ...]:
             raise TypeError(f"expected 'shape' sequence to only contain ints, but got {type(size)}")
     if any(size < 0 for size in sizes):
         raise ValueError(f"'shape' cannot have negative values, but got {sizes}")
+    array = array.astype(np.int64)
     found: list[Tensor] = []
     for size in reversed(sizes):
         found.append(wrap(np.asarray(array % size)))

@@ -183,7 +183,7 @@ def gather(xp: Any, input: Array, dim: int, index: Array, *, sparse_grad: bool =
     dim = wrap_dim(dim, input.ndim)
     check_index_type("gather", index)
     if not index.size:
-        return xp.empty(index.shape, input.dtype)  # type: ignore[no-any-return]
+        return xp.empty(index.shape, input.dtype)
     _check_gather(input, dim, index)
     found: Array = _lined(input)[_places(dim, _lined(index))]
     return found.reshape(index.shape)
@@ -197,11 +197,11 @@ def _gather_gradient(xp: Any, g: Array, shape: tuple[int, ...], dim: int, index:
     """Zeros with the gradient added where `gather` read."""
     result = xp.zeros(shape, g.dtype)
     if not g.size:
-        return result  # type: ignore[no-any-return]
+        return result
     dim = wrap_dim(dim, len(shape))
     if index.ndim and index.shape[dim] == 1:
         result[_places(dim, index)] = g  # no place is named twice
-        return result  # type: ignore[no-any-return]
+        return result
     lined = kernels.scatter_reduce(_lined(result), dim, _lined(index), _lined(g), "sum")
     return lined.reshape(shape)
 

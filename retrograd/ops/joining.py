@@ -85,7 +85,7 @@ def cat(xp: Any, tensors: Arrays, dim: int = 0) -> Array:
         if not _is_skipped(array.shape):
             kept.append(array)
     if not kept:
-        return xp.zeros((0,), tensors[0].dtype)  # type: ignore[no-any-return]
+        return xp.zeros((0,), tensors[0].dtype)
     place = wrap_dim(dim, kept[0].ndim)
     try:
         result: Array = xp.concatenate(kept, axis=place)
@@ -376,7 +376,7 @@ def repeat(xp: Any, input: Array, repeats: Shape) -> Array:
     wanted = tuple(size * count for size, count in zip(shape, repeats, strict=True))
     pairs = tuple(n for pair in zip(repeats, shape, strict=True) for n in pair)
     parts = tuple(n for size in shape for n in (1, size))
-    return xp.array(xp.broadcast_to(input.reshape(parts), pairs), order="C").reshape(wanted)  # type: ignore[no-any-return]
+    return xp.array(xp.broadcast_to(input.reshape(parts), pairs), order="C").reshape(wanted)
 
 
 def _repeated(input: Tensor, repeats: Shape) -> Tensor:
@@ -435,7 +435,7 @@ def _repeat(self: Tensor, *repeats: Any, **named: Any) -> Tensor:
 def _tile_function(input: Tensor, dims: Any) -> Tensor:
     """Copies of the tensor; `dims` is counted from the last dimension."""
     require_tensor("tile", input)
-    return _tile(input, dims)
+    return _tile(input, dims)  # type: ignore[no-any-return]
 
 
 @composite(

@@ -9,13 +9,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
-
 from retrograd.ops import errors
 
-Array = np.ndarray[Any, Any]
+# Kernels work on the arrays of any backend, so these carry no type beyond their name.
+Array = Any
 Operand = Any
-Arrays = Sequence[Array]
+Arrays = Sequence[Any]
 
 
 def wrap_dim(dim: int, ndim: int) -> int:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 import numpy as np
 
 from retrograd import dtypes
+from retrograd.arguments import as_element
 from retrograd.autograd.state import STATE
 from retrograd.autograd.views import bump, check_not_expanded
 from retrograd.ops import errors
@@ -31,7 +31,6 @@ _C_NAMES = {
     "uint8": "unsigned char",
     "bool": "bool",
 }
-_FIXED_NAMES = {"int8": "int8_t", "int16": "int16_t", "int64": "int64_t", "uint8": "uint8_t"}
 
 
 # --------------------------------------------------------------------- what the topic shares
@@ -48,51 +47,12 @@ def fill_value(value: Any, numpy_type: Any) -> Any:
             return numpy_type.type(value)
     if isinstance(value, np.generic):
         value = value.item()
-    if isinstance(value, int) and not -(2**63) <= value < 2**64:
-        raise OverflowError("int too big to convert")
-    target = dtypes.from_numpy_dtype(numpy_type)
-    if target is dtypes.bool_:
-        return numpy_type.type(bool(value))
-    if isinstance(value, complex) and target.category != dtypes.COMPLEX:
-        if value.imag:
-            raise _overflow(target)
-        value = value.real
-    if target.category == dtypes.INTEGER:
-        return _whole_value(value, target)
-    if _largest(value) > dtypes.finfo(target).max:
-        raise _overflow(target)
-    return numpy_type.type(value)
+    element = as_element(value, dtypes.from_numpy_dtype(numpy_type))
+    return np.asarray(element).astype(numpy_type)[()]
 
 
-def _largest(value: Any) -> float:
-    """The magnitude that must fit: infinities and nan always do."""
-    parts = (value.real, value.imag) if isinstance(value, complex) else (value,)
-    return max((float(abs(part)) for part in parts if math.isfinite(part)), default=0.0)
-
-
-def _whole_value(value: Any, target: dtypes.dtype) -> Any:
-    if isinstance(value, float) and not math.isfinite(value):
-        raise _overflow(target)
-    limits = np.iinfo(target.numpy)
-    # unsigned types take the negatives of their range too when given as whole numbers
-    wraps = target is dtypes.uint8 and not isinstance(value, float)
-    if not (-int(limits.max) if wraps else int(limits.min)) <= value <= int(limits.max):
-        raise _overflow(target)
-    whole = int(value)
-    return target.numpy.type(whole + 256 if wraps and whole < 0 else whole)
-
-
-def _overflow(target: dtypes.dtype) -> Exception:
-    name = _FIXED_NAMES.get(target.name) or _C_NAMES[target.name]
-    return RuntimeError(f"value cannot be converted to type {name} without overflow")
-
-
-def can_write_directly(target: Tensor, *sources: Any) -> bool:
-    """Whether an in-place op needs no history: then it may write into the array itself.
-
-    The general path computes a new array and copies it over; a write of a few places into a
-    large tensor should cost those places only.
-    """
+def is_unrecorded(target: Tensor, *sources: Any) -> bool:
+    """Whether a write into `target` leaves no history behind, in any mode or storage."""
     if STATE.inference or (target._meta is not None and target._meta.inference):
         return False
     if target._requires_grad or (target._view is not None and target._view.base._requires_grad):
@@ -106,6 +66,17 @@ def can_write_directly(target: Tensor, *sources: Any) -> bool:
                 return False
             if source._view is not None and source._view.base._requires_grad:
                 return False
+    return True
+
+
+def can_write_directly(target: Tensor, *sources: Any) -> bool:
+    """Whether an in-place op may write into the array itself, since it needs no history.
+
+    The general path computes a new array and copies it over; a write of a few places into a
+    large tensor should cost those places only.
+    """
+    if not is_unrecorded(target, *sources):
+        return False
     array = target._array
     if not array.flags.writeable or 0 in array.strides:
         check_not_expanded(target)
@@ -142,7 +113,7 @@ def masked_fill(xp: Any, input: Array, mask: Array, value: Any) -> Array:
     """`input` with `value`, a number, where `mask` is true."""
     _check_mask("masked_fill_", mask)
     _broadcast(mask, input.shape)
-    return xp.where(mask, fill_value(value, input.dtype), input)  # type: ignore[no-any-return]
+    return xp.where(mask, fill_value(value, input.dtype), input)
 
 
 @op(
@@ -161,7 +132,7 @@ def _masked_fill_tensor(xp: Any, input: Array, mask: Array, value: Array) -> Arr
         )
     _check_mask("masked_fill_", mask)
     _broadcast(mask, input.shape)
-    return xp.where(mask, _cast_scalar(value, input.dtype), input)  # type: ignore[no-any-return]
+    return xp.where(mask, _cast_scalar(value, input.dtype), input)
 
 
 def _cast_scalar(value: Array, numpy_type: Any) -> Array:
@@ -261,7 +232,7 @@ def masked_select(xp: Any, input: Array, mask: Array) -> Array:
     if mask.dtype is not dtypes.B8:
         raise RuntimeError("masked_select: expected BoolTensor for mask")
     shape = _broadcast(mask, input.shape)
-    return xp.broadcast_to(input, shape)[xp.broadcast_to(mask, shape)]  # type: ignore[no-any-return]
+    return xp.broadcast_to(input, shape)[xp.broadcast_to(mask, shape)]
 
 
 @op(
@@ -275,7 +246,7 @@ def _masked_put(xp: Any, values: Array, mask: Array, shape: tuple[int, ...]) -> 
     result = xp.zeros(common, values.dtype)
     places = xp.broadcast_to(mask, common)
     result[places] = values.reshape(-1)[: np.count_nonzero(places)]
-    return result  # type: ignore[no-any-return]
+    return result
 
 
 @op(
@@ -288,7 +259,7 @@ def _masked_take(xp: Any, input: Array, mask: Array, shape: tuple[int, ...]) -> 
     result = xp.zeros(shape, input.dtype)
     found = input[xp.broadcast_to(mask, input.shape)]
     result.reshape(-1)[: found.size] = found
-    return result  # type: ignore[no-any-return]
+    return result
 
 
 @op(
@@ -330,7 +301,7 @@ def masked_scatter(xp: Any, input: Array, mask: Array, source: Array) -> Array:
         raise RuntimeError("Number of elements of source < number of ones in mask")
     result = xp.array(xp.broadcast_to(input, shape))
     result[places] = source.reshape(-1)[:count]
-    return result  # type: ignore[no-any-return]
+    return result
 
 
 # -------------------------------------------------------------------------------------- nonzero
@@ -340,13 +311,15 @@ def masked_scatter(xp: Any, input: Array, mask: Array, source: Array) -> Array:
 def nonzero(xp: Any, input: Array) -> Array:
     """The index of every element that is not zero: one row each."""
     if input.ndim == 0:
-        return xp.zeros((int(bool(input)), 0), np.int64)  # type: ignore[no-any-return]
-    return xp.stack(xp.nonzero(input), axis=1)  # type: ignore[no-any-return]
+        return xp.zeros((int(bool(input)), 0), np.int64)
+    return xp.stack(xp.nonzero(input), axis=1)
 
 
 def _nonzero_samples() -> list[Sample]:
     shapes = ((4,), (3, 4), (2, 3, 2), (), (0,), (2, 0))
-    found = [Sample(T(*shape, dtype="bool"), as_tuple=way) for shape in shapes for way in (0, 1)]
+    found = [
+        Sample(T(*shape, dtype="bool"), as_tuple=way) for shape in shapes for way in (False, True)
+    ]
     for kind in ("int64", "float32", "float64", "complex64", "uint8", "float16", "bfloat16"):
         found.append(Sample(T(3, 4, dtype=kind, low=-1, high=1), grad=False))
     return [*found, Sample(T(values=[0.0, float("nan"), -0.0, float("inf")], grad=False))]

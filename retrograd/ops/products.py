@@ -292,8 +292,19 @@ def _number(value: Any, array: Array) -> Any:
     return int(value) if kind in "iu" else value
 
 
+_SMALL = 2048
+
+
 def _combine(input: Array, product: Array, beta: Any, alpha: Any) -> Array:
     """``beta * input + alpha * product``, in the memory of `product`; a factor 0 hides nan."""
+    if beta == 1 and alpha == 1 and product.size < _SMALL:
+        try:
+            result = kernels.add(product, input)  # where both are small, faster than in place
+        except ValueError:
+            raise _expand_error(input, product.shape) from None
+        if result.shape == product.shape:
+            return result
+        raise _expand_error(input, product.shape)
     if alpha != 1:
         if alpha == 0:
             product[...] = 0

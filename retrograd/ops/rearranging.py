@@ -31,7 +31,7 @@ _MOVED = (*FLOATS, *HALVES, *COMPLEX)  # dtypes to try where data only moves
 def flip(xp: Any, input: Array, dims: Shape) -> Array:
     """The order of elements reversed along dimensions."""
     axes = wrap_dims(dims, input.ndim) if len(dims) else ()
-    return xp.flip(input, axes).copy(order="K")  # type: ignore[no-any-return]
+    return xp.flip(input, axes).copy(order="K")
 
 
 @composite(
@@ -109,7 +109,7 @@ def rot90(xp: Any, input: Array, k: int = 1, dims: Any = (0, 1)) -> Array:
         raise RuntimeError(
             f"expected rotation dims to be different, but got dim0 = {dims[0]} and dim1 = {dims[1]}"
         )
-    return xp.array(xp.rot90(input, k, (first, second)), order="C")  # type: ignore[no-any-return]
+    return xp.array(xp.rot90(input, k, (first, second)), order="C")
 
 
 @op(
@@ -122,8 +122,8 @@ def rot90(xp: Any, input: Array, k: int = 1, dims: Any = (0, 1)) -> Array:
 def roll(xp: Any, input: Array, shifts: Shape, dims: Shape) -> Array:
     """Elements moved around in a circle along dimensions; () is all of them as one."""
     if not dims:
-        return xp.array(xp.roll(input, shifts[0]), order="C")  # type: ignore[no-any-return]
-    return xp.array(xp.roll(input, shifts, dims), order="C")  # type: ignore[no-any-return]
+        return xp.array(xp.roll(input, shifts[0]), order="C")
+    return xp.array(xp.roll(input, shifts, dims), order="C")
 
 
 @composite(
@@ -182,7 +182,7 @@ def _triangle(xp: Any, array: Array, name: str, keep_lower: bool, diagonal: int)
         kept = xp.tri(rows, columns, diagonal, dtype=bool)
     else:
         kept = ~xp.tri(rows, columns, diagonal - 1, dtype=bool)
-    return xp.where(kept, array, xp.zeros((), array.dtype))  # type: ignore[no-any-return]
+    return xp.where(kept, array, xp.zeros((), array.dtype))
 
 
 def _triangle_samples() -> list[Sample]:
@@ -364,4 +364,4 @@ def trace(xp: Any, input: Array) -> Array:
     if input.dtype.kind == "b":
         raise NotImplementedError("\"trace\" not implemented for 'Bool'")
     kind = np.int64 if input.dtype.kind in "iu" else input.dtype
-    return xp.add.reduce(input.diagonal(), dtype=kind)  # type: ignore[no-any-return]
+    return xp.add.reduce(input.diagonal(), dtype=kind)

@@ -1,8 +1,8 @@
 """Views of some elements: select, slice, diagonal, sliding windows.
 
-Each view has a gradient op that puts a gradient back into zeros of the input's shape, and whose own
-rule is the view again: so derivatives of every order follow. The `*_scatter` ops write such a region
-into a copy.
+Each view has a gradient op that puts a gradient back into zeros of the input's shape, and whose
+own rule is the view again: so derivatives of every order follow. The `*_scatter` ops write such a
+region into a copy.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _range = slice  # the builtin: this module has an op of that name
 @op(half="move")
 def _zeros(xp: Any, input: Array, shape: Shape) -> Array:
     """Zeros of a shape in the dtype of `input`."""
-    return xp.zeros(shape, input.dtype)  # type: ignore[no-any-return]
+    return xp.zeros(shape, input.dtype)
 
 
 # ------------------------------------------------------------------------------------- select
@@ -49,8 +49,8 @@ def select(xp: Any, input: Array, dim: int, index: int) -> Array:
             f"{place}"
         )
     if place == 0:
-        return input[index, ...]  # type: ignore[no-any-return]
-    return input[(*(_ALL,) * place, index, ...)]  # type: ignore[no-any-return]
+        return input[index, ...]
+    return input[(*(_ALL,) * place, index, ...)]
 
 
 @op(
@@ -104,8 +104,8 @@ def slice(xp: Any, input: Array, dim: int, start: int | None, stop: int | None, 
     if step <= 0:
         raise RuntimeError("slice step must be positive")
     if place == 0:
-        return input[start:stop:step]  # type: ignore[no-any-return]
-    return input[(*(_ALL,) * place, _range(start, stop, step))]  # type: ignore[no-any-return]
+        return input[start:stop:step]
+    return input[(*(_ALL,) * place, _range(start, stop, step))]
 
 
 @op(
@@ -287,7 +287,7 @@ def _unfold_gradient(
     """Each element gets the sum over the windows that show it."""
     result: Array = xp.zeros(shape, gradient.dtype)
     if not shape:
-        return xp.add.reduce(gradient, axis=None, keepdims=False)  # type: ignore[no-any-return]
+        return xp.add.reduce(gradient, axis=None, keepdims=False)
     place = wrap_dim(dimension, len(shape))
     windows = gradient.shape[place]
     for offset in range(size):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from retrograd.autograd.node import Node, plain_node
+from retrograd.autograd.node import Node, copy_with_strides, plain_node
 from retrograd.autograd.views import ViewStep, edge_of
 from retrograd.ops.registry import OPS, op
 from retrograd.tensor import Array, Tensor
@@ -19,16 +19,17 @@ def _replayed(array: Array, chain: tuple[ViewStep, ...]) -> Array:
 @op(
     node_name="AsStridedBackward0",
     half="move",
-    input=lambda m, g, chain, input_shape, input_strides: m._replay_gradient(
-        g, chain, input_shape, input_strides
+    input=lambda m, g, chain, input_shape, strides: m._replay_gradient(
+        g, chain, input_shape, strides
     ),
+    holomorphic=False,
 )
-def _replay(xp: Any, input: Array, chain: Any) -> Array:
-    """The region of a base that a chain of view ops leads to, copied."""
-    return _replayed(input, chain).copy()
+def _replay(xp: Any, input: Array, chain: Any, strides: Any) -> Array:
+    """The region of a base that a chain of view ops leads to, copied; `strides` are the base's."""
+    return _replayed(copy_with_strides(input, strides), chain).copy()
 
 
-@op(half="move", input=lambda m, g, chain: m._replay(g, chain))
+@op(half="move", input=lambda m, g, chain, strides: m._replay(g, chain, strides), holomorphic=False)
 def _replay_gradient(xp: Any, input: Array, chain: Any, shape: Any, strides: Any) -> Array:
     """The gradient of a base from the gradient of the region: the rules of the chain, backwards."""
     sources = [_with_geometry(xp, shape, strides, input.dtype)]
@@ -44,6 +45,11 @@ def _with_geometry(xp: Any, shape: Any, strides: Any, dtype: Any) -> Array:
     extent = 1 + sum((n - 1) * abs(s) for n, s in zip(shape, strides, strict=True) if n)
     memory = xp.empty(-(-extent // dtype.itemsize), dtype)
     return xp.lib.stride_tricks.as_strided(memory, shape, strides)  # type: ignore[no-any-return]
+
+
+@op(half="move", input=lambda m, g: g, holomorphic=False, node_name="CloneBackward0")
+def _clone_with_strides(xp: Any, input: Array, strides: Any) -> Array:
+    return copy_with_strides(input, strides)
 
 
 def replay_node(base: Tensor, view: Tensor, chain: tuple[ViewStep, ...]) -> Node:

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from retrograd import dtypes
+from retrograd.autograd.state import STATE
 from retrograd.ops import errors
 from retrograd.ops.kinds import Array
 from retrograd.ops.registry import OPS, composite, op
@@ -181,15 +182,8 @@ def _replaced(xp: Any, input: Any, nan: float, posinf: float, neginf: float) -> 
     half="move",
     inplace=True,
     out=True,
-    samples=lambda: [
-        *samples.unary(dtypes=_EVERY)(),
-        *(
-            Sample(T(values=[0.5, _NAN, _INF, -_INF]), *args, dtypes=(*FLOATS, *HALVES))
-            for args in ((), (1.5,), (0.0, 7.0), (0.0, 7.0, -8.0))
-        ),
-        Sample(T(values=[_NAN, _INF, -_INF]), posinf=3.0),
-        Sample(T(values=[complex(_NAN, 1), complex(_INF, -_INF), 1j]), dtypes=COMPLEX, grad=False),
-    ],
+    namespace=None,
+    methods=(),
 )
 def nan_to_num(
     xp: Any,
@@ -213,3 +207,37 @@ def nan_to_num(
     result.real = _replaced(xp, input.real, *replacements)
     result.imag = _replaced(xp, input.imag, *replacements)
     return np.asarray(result)
+
+
+def _nan_to_num_samples() -> list[Sample]:
+    return [
+        *samples.unary(dtypes=_EVERY)(),
+        *(
+            Sample(T(values=[0.5, _NAN, _INF, -_INF]), *args, dtypes=(*FLOATS, *HALVES))
+            for args in ((), (1.5,), (0.0, 7.0), (0.0, 7.0, -8.0))
+        ),
+        Sample(T(values=[_NAN, _INF, -_INF]), posinf=3.0),
+        Sample(T(values=[complex(_NAN, 1), complex(_INF, -_INF), 1j]), dtypes=COMPLEX, grad=False),
+    ]
+
+
+@composite(name="nan_to_num", samples=_nan_to_num_samples)
+def _nan_to_num(
+    input: Tensor,
+    nan: float | None = None,
+    posinf: float | None = None,
+    neginf: float | None = None,
+    *,
+    out: Any = None,
+) -> Any:
+    """Replaces nan by `nan` (0) and infinities by the given or the largest finite numbers.
+
+    >>> torch.nan_to_num(torch.tensor([1.0, float("nan")]))
+    tensor([1., 0.])
+    """
+    if input._array.dtype.kind == "c" and input.requires_grad and STATE.grad_enabled:
+        raise RuntimeError(
+            "nan_to_num does not support automatic differentiation for outputs with complex dtype."
+        )
+    more = {} if out is None else {"out": out}
+    return OPS["nan_to_num"].function(input, nan, posinf, neginf, **more)

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from retrograd import dtypes, return_types
+from retrograd.ops import errors
 from retrograd.ops.kinds import Array, wrap_dim
 from retrograd.ops.reduce import cast_summands, cast_total, has_zeros
 from retrograd.ops.registry import RECORDED, composite, op
@@ -23,7 +24,8 @@ def _along(*extra: Sample, distinct: bool = False) -> Any:
     def make() -> list[Sample]:
         found = [Sample(T(3, 4, distinct=distinct), dim) for dim in (0, 1, -1, -2)]
         found += [Sample(T(5), 0, dtypes=(*FLOATS, *HALVES)), Sample(T(), 0), Sample(T(), -1)]
-        found += [Sample(T(2, 3, 2), dim=1), Sample(T(0, 3), 0), Sample(T(2, 0), 1)]
+        found += [Sample(T(2, 3, 2), dim=1), Sample(T(0, 3), 0, second=False)]
+        found += [Sample(T(2, 0), 1, second=False)]
         found += [Sample(T(3, 1), 1), Sample(T(3), 1), Sample(T(3), -2)]
         return found + list(extra)
 
@@ -84,7 +86,7 @@ def _cumprod_gradient(m: Any, g: Any, input: Any, out: Any, dim: int) -> Any:
     With P the product of what comes before a place and S = g + (next factor) * (next S), the sum
     over later outputs of g times their other factors there, the gradient is P * S.
     """
-    if not input.ndim:
+    if not input.ndim or input.shape[dim] <= 1:
         return g
     if not has_zeros(input):
         return m.div(reversed_cumsum(m, m.mul(out, g), dim), input)
@@ -100,26 +102,26 @@ def _cumprod_gradient(m: Any, g: Any, input: Any, out: Any, dim: int) -> Any:
     return m.mul(before, m.stack(sums[::-1], dim))
 
 
-def _check_floating(xp: Any, input: Array, dim: int) -> None:
-    if dtypes.from_numpy_dtype(input.dtype).category < dtypes.FLOAT:
-        name = dtypes.from_numpy_dtype(input.dtype).type_name
-        raise NotImplementedError(f"\"logcumsumexp_out_cpu\" not implemented for '{name}'")
-
-
-def _logcumsumexp_gradient(m: Any, g: Any, input: Any, out: Any, dim: int) -> Any:
+def _logcumsumexp_gradient(
+    m: Any, g: Any, input: Any, out: Any, dim: int, input_dtype: Any
+) -> Any:
     """exp(input) times the sum of later g * exp(-out), in logarithms; g by parts of each sign."""
     if not input.ndim:
         return g
+    lowest = float(np.finfo(np.float64 if input_dtype is dtypes.F64 else np.float32).min)
+    magnitude = m.log(m.abs(g))
     parts = []
-    for part in (m.maximum(g, 0.0), m.maximum(m.neg(g), 0.0)):
-        logarithm = m.sub(m.log(part), out)
+    for mask in (m.gt(g, 0), m.lt(g, 0)):
+        logarithm = m.sub(m.where(mask, magnitude, lowest), out)
         later = m.flip(m.logcumsumexp(m.flip(logarithm, (dim,)), dim), (dim,))
         parts.append(m.exp(m.add(later, input)))
     return m.sub(*parts)
 
 
 @op(
-    input=lambda m, g, input, out, dim: _logcumsumexp_gradient(m, g, input, out, dim),
+    input=lambda m, g, input, out, dim, input_dtype: _logcumsumexp_gradient(
+        m, g, input, out, dim, input_dtype
+    ),
     out=True,
     samples=_along(
         Sample(T(values=[-inf, -inf, 1.0, 2.0]), 0, second=False),
@@ -130,9 +132,10 @@ def _logcumsumexp_gradient(m: Any, g: Any, input: Any, out: Any, dim: int) -> An
 def logcumsumexp(xp: Any, input: Array, dim: int) -> Array:
     """Logarithm of the running sum of exponentials, without overflow."""
     axis = wrap_dim(dim, input.ndim)
-    _check_floating(xp, input, dim)
+    if input.dtype.kind in "biu":
+        raise errors.not_implemented_for("logcumsumexp_out_cpu", input.dtype)
     if input.dtype.kind == "c":
-        raise NotImplementedError("retrograd does not support logcumsumexp of complex tensors")
+        raise errors.unsupported("logcumsumexp of complex tensors")
     return xp.logaddexp.accumulate(input, axis=axis) if input.ndim else input.copy()
 
 
@@ -158,10 +161,7 @@ def _collect(xp: Any, input: Array, index: Array, dim: int) -> Array:
 def _running(xp: Any, input: Array, dim: int, largest: bool) -> tuple[Array, Array]:
     axis = wrap_dim(dim, input.ndim)
     if input.dtype.kind == "c":
-        name = dtypes.from_numpy_dtype(input.dtype).type_name
-        raise NotImplementedError(
-            f"\"{'cummax' if largest else 'cummin'}_cpu\" not implemented for '{name}'"
-        )
+        raise errors.not_implemented_for(f"cum{'max' if largest else 'min'}_cpu", input.dtype)
     if not input.ndim:
         return input.copy(), xp.zeros((), np.int64)
     values = (xp.maximum if largest else xp.minimum).accumulate(input, axis=axis)

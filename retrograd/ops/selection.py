@@ -340,3 +340,99 @@ def _clamp_in_place(self: Tensor, min: Any = None, max: Any = None) -> Tensor:
     """In-place version of `clamp`."""
     result: Tensor = _clamp_op(min, max).inplace_function(self, min, max)
     return result
+
+
+# --------------------------------------------------------------------------- clamp_min, clamp_max
+
+
+@op(
+    input=lambda m, g, input, min: m.where(m.ge(input, min), g, 0),
+    promote=True,
+    check=lambda input, min: _check_clamp(input, min),
+    node_name="ClampMinBackward0",
+    inplace="clamp_min_",
+    out=True,
+)
+def _clamp_min_number(xp: Any, input: Array, min: Operand) -> Array:
+    return xp.maximum(input, min)
+
+
+@op(
+    input=lambda m, g, input, min: m.where(m.ge(input, min), g, 0),
+    min=lambda m, g, input, min: m.where(m.lt(input, min), g, 0),
+    promote=True,
+    check=lambda input, min: _check_clamp(input, min),
+    node_name="ClampMinBackward1",
+    inplace="clamp_min_",
+    out=True,
+)
+def _clamp_min_tensor(xp: Any, input: Array, min: Array) -> Array:
+    return xp.maximum(input, min)
+
+
+@op(
+    input=lambda m, g, input, max: m.where(m.le(input, max), g, 0),
+    promote=True,
+    check=lambda input, max: _check_clamp(input, max),
+    node_name="ClampMaxBackward0",
+    inplace="clamp_max_",
+    out=True,
+)
+def _clamp_max_number(xp: Any, input: Array, max: Operand) -> Array:
+    return xp.minimum(input, max)
+
+
+@op(
+    input=lambda m, g, input, max: m.where(m.le(input, max), g, 0),
+    max=lambda m, g, input, max: m.where(m.gt(input, max), g, 0),
+    promote=True,
+    check=lambda input, max: _check_clamp(input, max),
+    node_name="ClampMaxBackward1",
+    inplace="clamp_max_",
+    out=True,
+)
+def _clamp_max_tensor(xp: Any, input: Array, max: Array) -> Array:
+    return xp.minimum(input, max)
+
+
+def _one_sided(side: str, limit: Any) -> Any:
+    return OPS[f"_clamp_{side}_" + ("tensor" if isinstance(limit, Tensor) else "number")]
+
+
+def _one_sided_samples() -> list[Sample]:
+    every = (*FLOATS, *HALVES)
+    points = T(values=[-1, 0, 0.5, 1, 2, _NAN])
+    return [
+        *(Sample(points, limit, dtypes=every) for limit in (0, 0.5, -3)),
+        Sample(points, T(values=[0.0, 0, 1, 1, 1, 0])),
+        Sample(T(3, 1), T(4)),
+        Sample(T(4, dtype="int64"), 0.5, grad=False),
+        Sample(T(4, dtype="int64"), T(4, dtype="float32"), grad=False),
+        Sample(T(4), 0, dtypes=COMPLEX),
+    ]
+
+
+@composite(samples=_one_sided_samples)
+def clamp_min(input: Tensor, min: Any, *, out: Any = None) -> Any:
+    """Elements not below `min`, a number or a tensor."""
+    chosen = _one_sided("min", min).function
+    return chosen(input, min) if out is None else chosen(input, min, out=out)
+
+
+@composite(samples=_one_sided_samples)
+def clamp_max(input: Tensor, max: Any, *, out: Any = None) -> Any:
+    """Elements not above `max`, a number or a tensor."""
+    chosen = _one_sided("max", max).function
+    return chosen(input, max) if out is None else chosen(input, max, out=out)
+
+
+@composite(namespace=None, methods=("clamp_min_",))
+def clamp_min_(self: Tensor, min: Any) -> Any:
+    """In-place version of `clamp_min`."""
+    return _one_sided("min", min).inplace_function(self, min)
+
+
+@composite(namespace=None, methods=("clamp_max_",))
+def clamp_max_(self: Tensor, max: Any) -> Any:
+    """In-place version of `clamp_max`."""
+    return _one_sided("max", max).inplace_function(self, max)

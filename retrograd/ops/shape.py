@@ -67,7 +67,7 @@ def _unsafe_view(xp: Any, input: Array, size: Shape) -> Array:
 
 @op(input=lambda m, g: g, half="move", holomorphic=False, node_name="CloneBackward0")
 def _contiguous_copy(xp: Any, input: Array) -> Array:
-    return xp.array(input, order="C")  # type: ignore[no-any-return]
+    return xp.array(input, order="C")
 
 
 @op(
@@ -210,14 +210,14 @@ def _reshape_method(self: Tensor, *shape: Any, **named: Any) -> Tensor:
 def view_as(self: Tensor, other: Tensor) -> Tensor:
     """A view in the shape of `other`."""
     require_tensor("view_as", other, "other")
-    return _view(self, *other._array.shape) if other._array.ndim else _view(self, ())
+    return _view(self, *other._array.shape) if other._array.ndim else _view(self, ())  # type: ignore[no-any-return]
 
 
 @composite(namespace=None, methods=("reshape_as",), samples=lambda: [Sample(T(3, 4), T(2, 6))])
 def reshape_as(self: Tensor, other: Tensor) -> Tensor:
     """The elements in the shape of `other`."""
     require_tensor("reshape_as", other, "other")
-    return _reshape_method(self, other._array.shape)
+    return _reshape_method(self, other._array.shape)  # type: ignore[no-any-return]
 
 
 @composite(
@@ -295,7 +295,7 @@ def _without(array: Array, dims: Any) -> Array:
     key: list[Any] = [
         0 if place in dims and size == 1 else slice(None) for place, size in enumerate(array.shape)
     ]
-    return array[(*key, ...)]  # type: ignore[no-any-return]
+    return array[(*key, ...)]
 
 
 def _with_ones(m: Any, g: Any, shape: Shape, dims: Any) -> Any:

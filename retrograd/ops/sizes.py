@@ -171,8 +171,8 @@ def strided(xp: Any, array: Array, shape: Shape, strides: Shape) -> Array:
     """The memory from the array's first element on, seen with another shape and strides (bytes)."""
     if array.flags.forc:
         # ten times faster than as_strided, and it checks the bounds
-        return xp.ndarray(shape, array.dtype, array, 0, strides)  # type: ignore[no-any-return]
-    return xp.lib.stride_tricks.as_strided(array, shape, strides)  # type: ignore[no-any-return]
+        return xp.ndarray(shape, array.dtype, array, 0, strides)
+    return xp.lib.stride_tricks.as_strided(array, shape, strides)
 
 
 def storage_of(array: Array) -> Array:
@@ -184,9 +184,3 @@ def storage_of(array: Array) -> Array:
         if not isinstance(owner, np.ndarray):
             return array
         array = owner
-
-
-def element_strides(array: Array) -> Shape:
-    """Strides counted in elements, as PyTorch counts them."""
-    itemsize = array.itemsize
-    return tuple(stride // itemsize for stride in array.strides)

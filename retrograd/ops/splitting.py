@@ -62,7 +62,8 @@ def __iter__(self: Tensor) -> Iterator[Tensor]:
 def __len__(self: Tensor) -> int:
     if not self._array.ndim:
         raise TypeError("len() of a 0-d tensor")
-    return self._array.shape[0]
+    size: int = self._array.shape[0]
+    return size
 
 
 # -------------------------------------------------------------------------------------- split
@@ -174,6 +175,7 @@ def split_with_sizes(input: Tensor, split_sizes: Any, dim: int = 0) -> tuple[Ten
 
 
 @composite(
+    methods=(),
     samples=lambda: [
         Sample(T(5, 3), 2, dtypes=_MOVED),
         Sample(T(5, 3), 7),
@@ -187,7 +189,7 @@ def split_with_sizes(input: Tensor, split_sizes: Any, dim: int = 0) -> tuple[Ten
         Sample(T(5, 3), [2, 2]),
         Sample(T(), 1),
         Sample(T(5), 2.0),
-    ]
+    ],
 )
 def split(tensor: Tensor, split_size_or_sections: Any, dim: int = 0) -> tuple[Tensor, ...]:
     """Views of pieces along a dimension: of one size, or of a list of sizes.
@@ -203,12 +205,15 @@ def split(tensor: Tensor, split_size_or_sections: Any, dim: int = 0) -> tuple[Te
     return _split_evenly(tensor, size, dim)
 
 
+@composite(
+    name="split",
+    namespace=None,
+    methods=("split",),
+    samples=lambda: [Sample(T(5, 3), 2), Sample(T(5, 3), [1, 2], 1), Sample(T(5), split_size=2)],
+)
 def _split_method(self: Tensor, split_size: Any, dim: int = 0) -> tuple[Tensor, ...]:
     """Views of pieces along a dimension: of one size, or of a list of sizes."""
     return split(self, split_size, dim)  # type: ignore[no-any-return]
-
-
-Tensor.split = _split_method  # type: ignore[method-assign]  # the method names its argument so
 
 
 @composite(

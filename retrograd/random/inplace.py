@@ -1,7 +1,7 @@
 """Methods that overwrite a tensor with random numbers: `uniform_`, `normal_`, `bernoulli_` ...
 
-A write counts as any other: it bumps the version, and inside a graph it leaves a node whose gradient
-is zero. Memory is filled in PyTorch's order, whatever the strides.
+A write counts as any other: it bumps the version, and inside a graph it leaves a node whose
+gradient is zero. Memory is filled in PyTorch's order, whatever the strides.
 """
 
 from __future__ import annotations

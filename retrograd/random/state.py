@@ -26,7 +26,7 @@ class Generator(streams.Generator):
         self._device = CPU
 
     @property
-    def device(self) -> device:  # type: ignore[override]
+    def device(self) -> device:
         """Where the numbers are made: always the CPU."""
         return CPU
 

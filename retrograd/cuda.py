@@ -1,0 +1,72 @@
+"""CUDA, as seen from a program that runs on the CPU: absent, and saying so."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from retrograd.namespaces import missing
+
+
+def is_available() -> bool:
+    """Whether a CUDA device can be used: no."""
+    return False
+
+
+def is_initialized() -> bool:
+    """Whether CUDA was started: no."""
+    return False
+
+
+def device_count() -> int:
+    """The number of CUDA devices: 0."""
+    return 0
+
+
+def is_bf16_supported(including_emulation: bool = True) -> bool:
+    """Whether a CUDA device computes in bfloat16: no."""
+    return False
+
+
+def manual_seed(seed: int) -> None:
+    """Seed the CUDA generator; without a device there is nothing to do."""
+
+
+def manual_seed_all(seed: int) -> None:
+    """Seed the CUDA generators of all devices; without one there is nothing to do."""
+
+
+def empty_cache() -> None:
+    """Give cached device memory back; without a device there is none."""
+
+
+def _absent(name: str) -> Any:
+    def refuse(*args: Any, **options: Any) -> Any:
+        raise AssertionError("Torch not compiled with CUDA enabled")
+
+    refuse.__name__ = refuse.__qualname__ = name
+    refuse.__doc__ = "Raise: there is no CUDA device."
+    return refuse
+
+
+for _name in (
+    "current_device",
+    "set_device",
+    "synchronize",
+    "get_device_name",
+    "get_device_properties",
+    "get_device_capability",
+    "memory_allocated",
+    "max_memory_allocated",
+    "memory_reserved",
+    "current_stream",
+    "Stream",
+    "Event",
+):
+    globals()[_name] = _absent(_name)
+
+
+def __getattr__(name: str) -> Any:
+    if name.endswith("Tensor"):
+        # programs choose `cuda.FloatTensor if cuda.is_available() else FloatTensor`
+        return _absent(name)
+    raise missing(__name__, name, globals())

@@ -1,0 +1,118 @@
+"""What the neural-network ops share: exact masking, dtype checks and the ``reduction=`` argument."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from retrograd import dtypes
+from retrograd.ops import errors
+from retrograd.ops.kinds import Array
+from retrograd.ops.registry import attach
+
+# ------------------------------------------------------------------------------------ masking
+
+_INTEGERS: dict[Any, Any] = {dtypes.F32: np.dtype(np.int32), dtypes.F64: np.dtype(np.int64)}
+_ZEROS: dict[Any, Any] = {kind: np.zeros((), kind) for kind in _INTEGERS}
+_FEW = 1024  # elements: below, `np.where` is faster than the bit mask
+
+
+def keep_where(xp: Any, values: Any, mask: Any) -> Array:
+    """`values` where `mask` is true, else zero.
+
+    A product with the mask would turn ``inf * 0`` into nan, and `np.where` is slow on large arrays:
+    those keep or lose all bits of an element at once.
+
+    >>> keep_where(np, np.array([1.0, np.inf]), np.array([True, False]))
+    array([1., 0.])
+    """
+    kind = values.dtype
+    if values.size < _FEW or kind not in _INTEGERS:
+        return xp.where(mask, values, _ZEROS.get(kind, 0))  # type: ignore[no-any-return]
+    bits = xp.negative(mask.view(np.int8))  # all ones where true
+    kept: Array = xp.bitwise_and(values.view(_INTEGERS[kind]), bits)
+    return kept.view(kind)
+
+
+# -------------------------------------------------------------------------------------- dtypes
+
+
+def floating_only(kernel: str, *, complex_too: bool = False) -> Callable[..., None]:
+    """A ``check=`` for ops whose PyTorch kernel, of this name, takes floating point numbers only."""
+    allowed = "fc" if complex_too else "f"
+
+    def check(input: Any, *others: Any, **options: Any) -> None:
+        kind = input.dtype
+        if kind.kind not in allowed and kind is not dtypes.BF16:
+            raise errors.not_implemented_for(kernel, kind)
+
+    return check
+
+
+# ----------------------------------------------------------------------------------- reduction
+
+NONE, MEAN, SUM = range(3)
+_REDUCTIONS = {"mean": MEAN, "sum": SUM, "none": NONE}
+
+
+def reduction_code(reduction: str) -> int:
+    """The number that PyTorch gives a reduction; ValueError for an unknown one.
+
+    >>> reduction_code("sum")
+    2
+    """
+    code = _REDUCTIONS.get(reduction)
+    if code is not None:
+        return code
+    if reduction == "elementwise_mean":
+        warnings.warn(
+            "reduction='elementwise_mean' is deprecated. Please use reduction='mean' instead.",
+            UserWarning,
+            stacklevel=3,
+        )
+        return MEAN
+    raise ValueError(f"{reduction} is not a valid value for reduction")
+
+
+def legacy_reduction(size_average: Any, reduce: Any, reduction: str) -> str:
+    """The reduction that the old arguments `size_average` and `reduce` stand for, with a warning.
+
+    >>> legacy_reduction(None, None, "sum")
+    'sum'
+    """
+    if size_average is None and reduce is None:
+        return reduction
+    if reduce is False:
+        meant = "none"
+    else:
+        meant = "mean" if size_average is None or size_average else "sum"
+    warnings.warn(
+        f"size_average and reduce args will be deprecated, please use reduction='{meant}' instead.",
+        UserWarning,
+        stacklevel=3,
+    )
+    return meant
+
+
+attach(legacy_reduction, namespace="nn.functional", public=("legacy_reduction",))
+
+
+def reduced(xp: Any, losses: Array, reduction: int) -> Any:
+    """Losses of the elements put together: all of them, their mean or their sum."""
+    if reduction == NONE:
+        return losses
+    from retrograd.backend.kernels import sum_all
+
+    total = sum_all(losses)
+    return total if reduction == SUM else xp.divide(total, losses.size)
+
+
+def apply_reduction(loss: Any, reduction: str) -> Any:
+    """The same on a Tensor, recorded."""
+    code = reduction_code(reduction)
+    if code == MEAN:
+        return loss.mean()
+    return loss.sum() if code == SUM else loss

@@ -1,0 +1,222 @@
+"""softmax, log_softmax and what is made of them."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+from retrograd import dtypes
+from retrograd.ops import errors
+from retrograd.ops.kinds import Array, wrap_dim
+from retrograd.ops.registry import RECORDED, composite, op
+from retrograd.tensor import Tensor
+from retrograd.testing.samples import FLOATS, HALVES, Sample, T
+
+# ------------------------------------------------------------------------------------- softmax
+
+
+def _check(name: str) -> Any:
+    def check(input: Array, dim: int) -> None:
+        axis = wrap_dim(dim, input.ndim)
+        if input.dtype.kind != "f" and input.dtype is not dtypes.BF16:
+            last = axis == max(input.ndim - 1, 0)
+            kernel = f"{name}_lastdim_kernel_impl" if last else f"{name}_kernel_impl"
+            raise errors.not_implemented_for(kernel, input.dtype)
+
+    return check
+
+
+def _shifted(xp: Any, input: Array, dim: int) -> Array:
+    """The input minus its maximum along `dim`, so that exponentials stay finite."""
+    return xp.subtract(input, xp.maximum.reduce(input, axis=dim, keepdims=True))  # type: ignore[no-any-return]
+
+
+@op(
+    grad=lambda m, g, output, dim: m._softmax_gradient(g, output, dim),
+    output=lambda m, g, grad, output, dim: m.sub(
+        m.sub(m.mul(g, grad), m.mul(m.sum(m.mul(g, output), dim, True), grad)),
+        m.mul(g, m.sum(m.mul(grad, output), dim, True)),
+    ),
+    node_name="SoftmaxBackwardDataBackward0",
+    saved_names={"grad_output": "grad"},
+)
+def _softmax_gradient(xp: Any, grad: Array, output: Array, dim: int) -> Array:
+    """``output * (grad - sum(grad * output))`` along `dim`."""
+    result = xp.multiply(grad, output)
+    if not output.ndim:
+        return result - output * result
+    total = xp.add.reduce(result, axis=dim, keepdims=True)
+    return xp.subtract(result, xp.multiply(output, total), result)  # type: ignore[no-any-return]
+
+
+@op(
+    input=lambda m, g, out, dim: m._softmax_gradient(g, out, dim),
+    namespace=None,
+    methods=(),
+    check=_check("softmax"),
+)
+def softmax(xp: Any, input: Array, dim: int) -> Array:
+    """``exp(input)``, divided by its sum along `dim`."""
+    wrap_dim(dim, input.ndim)
+    if not input.ndim:
+        return xp.exp(input - input)  # type: ignore[no-any-return]
+    if not input.size:
+        return xp.empty_like(input)  # type: ignore[no-any-return]
+    result = _shifted(xp, input, dim)
+    xp.exp(result, result)
+    return xp.divide(result, xp.add.reduce(result, axis=dim, keepdims=True), result)  # type: ignore[no-any-return]
+
+
+@op(
+    grad=lambda m, g, output, dim: m.sub(g, m.sum(m.mul(g, m.exp(output)), dim, True)),
+    output=lambda m, g, grad, output, dim: m.mul(
+        m.mul(m.neg(m.sum(grad, dim, True)), m.exp(output)), g
+    ),
+    node_name="LogSoftmaxBackwardDataBackward0",
+    saved_names={"grad_output": "grad"},
+)
+def _log_softmax_gradient(xp: Any, grad: Array, output: Array, dim: int) -> Array:
+    """``grad - exp(output) * sum(grad)`` along `dim`."""
+    result = xp.exp(output)
+    if not output.ndim:
+        return grad - result * grad
+    xp.multiply(result, xp.add.reduce(grad, axis=dim, keepdims=True), result)
+    return xp.subtract(grad, result, result)  # type: ignore[no-any-return]
+
+
+@op(
+    input=lambda m, g, out, dim: m._log_softmax_gradient(g, out, dim),
+    namespace=None,
+    methods=(),
+    check=_check("log_softmax"),
+)
+def log_softmax(xp: Any, input: Array, dim: int) -> Array:
+    """The logarithm of the softmax along `dim`, computed without losing small probabilities."""
+    wrap_dim(dim, input.ndim)
+    if not input.ndim:
+        return input - input
+    if not input.size:
+        return xp.empty_like(input)  # type: ignore[no-any-return]
+    result = _shifted(xp, input, dim)
+    total = xp.add.reduce(xp.exp(result), axis=dim, keepdims=True)
+    return xp.subtract(result, xp.log(total, total), result)  # type: ignore[no-any-return]
+
+
+# ------------------------------------------------------------------------------ public functions
+
+
+def _samples() -> list[Sample]:
+    nan, inf = float("nan"), float("inf")
+    every = (*FLOATS, *HALVES)
+    found = [Sample(T(3, 4), dim, dtypes=every) for dim in (0, 1, -1)]
+    found += [Sample(T(*shape), 0) for shape in ((), (5,), (2, 3, 4), (0, 3), (3, 0))]
+    found += [Sample(T(2, 3, 4), dim) for dim in (1, 2, -3)]
+    found += [Sample(T(), -1), Sample(T(3, 0), 1), Sample(T(3, 4), 2), Sample(T(), 1)]
+    found += [
+        Sample(T(values=[[1000.0, 1001.0, -1e4], [0, -inf, 1.0]]), 1),
+        Sample(T(values=[[inf, 1.0], [-inf, -inf], [nan, 0.0]]), 1, second=False),
+    ]
+    found += [Sample(T(3, 4), 1, dtype=f"dtype:{name}") for name in ("float64", "float16")]
+    found += [Sample(T(3, dtype="int64"), 0, dtype="dtype:float32", grad=False)]
+    found += [
+        Sample(T(3, dtype=name), 0, grad=False) for name in ("int64", "bool", "complex64", "uint8")
+    ]
+    return found
+
+
+def _functional_samples() -> list[Sample]:
+    implicit = [Sample(T(*shape)) for shape in ((), (3,), (2, 3), (2, 3, 4), (2, 1, 2, 2))]
+    return [*implicit, *_samples(), Sample(T(2, 3), dim=1)]
+
+
+def _checked_dim(name: str, dim: Any, input: Any) -> int:
+    if type(dim) is int:
+        return dim
+    if not isinstance(input, Tensor):
+        raise errors.argument_type(name, "input", 1, "Tensor", input)
+    if not hasattr(dim, "__index__"):
+        raise errors.argument_type(name, "dim", 2, "int", dim)
+    return int(dim.__index__())
+
+
+def _implicit_dim(name: str, input: Tensor, stacklevel: int) -> int:
+    """The dimension that old code left out: the last of one or three, else the second."""
+    warnings.warn(
+        f"Implicit dimension choice for {name} has been deprecated. Change the call to include "
+        "dim=X as an argument.",
+        UserWarning,
+        stacklevel=stacklevel,
+    )
+    return 0 if input.ndim in (0, 1, 3) else 1
+
+
+def _cast_first(name: str, input: Tensor, dtype: Any) -> Tensor:
+    kind = dtypes.as_dtype(dtype, name)
+    return input if kind is None or kind is input.dtype else input.to(kind)
+
+
+@composite(name="softmax", samples=_samples)
+def _softmax(input: Tensor, dim: int, dtype: Any = None) -> Tensor:
+    """``exp(input) / sum(exp(input))`` along `dim`.
+
+    >>> torch.softmax(torch.tensor([0.0, 0.0]), 0)
+    tensor([0.5000, 0.5000])
+    """
+    if dtype is not None:
+        input = _cast_first("softmax", input, dtype)
+    result: Tensor = RECORDED.softmax(input, _checked_dim("softmax", dim, input))
+    return result
+
+
+@composite(name="log_softmax", samples=_samples)
+def _log_softmax(input: Tensor, dim: int, dtype: Any = None) -> Tensor:
+    """``log(softmax(input))`` along `dim`, in one step.
+
+    >>> torch.log_softmax(torch.tensor([0.0, 0.0]), 0)
+    tensor([-0.6931, -0.6931])
+    """
+    if dtype is not None:
+        input = _cast_first("log_softmax", input, dtype)
+    result: Tensor = RECORDED.log_softmax(input, _checked_dim("log_softmax", dim, input))
+    return result
+
+
+@composite(name="softmax", namespace="nn.functional", samples=_functional_samples)
+def _functional_softmax(
+    input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: Any = None
+) -> Tensor:
+    """``exp(input) / sum(exp(input))`` along `dim`.
+
+    >>> torch.nn.functional.softmax(torch.tensor([0.0, 0.0]), dim=0)
+    tensor([0.5000, 0.5000])
+    """
+    if dim is None:
+        dim = _implicit_dim("softmax", input, _stacklevel)
+    if dtype is not None:
+        input = _cast_first("softmax", input, dtype)
+    result: Tensor = RECORDED.softmax(input, _checked_dim("softmax", dim, input))
+    return result
+
+
+@composite(name="log_softmax", namespace="nn.functional", samples=_functional_samples)
+def _functional_log_softmax(
+    input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: Any = None
+) -> Tensor:
+    """``log(softmax(input))`` along `dim`, in one step."""
+    if dim is None:
+        dim = _implicit_dim("log_softmax", input, _stacklevel)
+    if dtype is not None:
+        input = _cast_first("log_softmax", input, dtype)
+    result: Tensor = RECORDED.log_softmax(input, _checked_dim("log_softmax", dim, input))
+    return result
+
+
+@composite(namespace="nn.functional", samples=_functional_samples)
+def softmin(
+    input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: Any = None
+) -> Tensor:
+    """The softmax of the negated input."""
+    if dim is None:
+        dim = _implicit_dim("softmin", input, _stacklevel)
+    result: Tensor = _functional_softmax(-input, dim, dtype=dtype)
+    return result

@@ -1,0 +1,112 @@
+"""Switches of the whole program that programs for PyTorch set: threads, determinism, devices."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from typing import Any
+
+from retrograd.ops.registry import attach
+from retrograd.size import CPU, device, require_cpu
+
+
+class _Settings:
+    threads = 0
+    interop_threads = 1
+    deterministic = False
+    warn_only = False
+    matmul_precision = "highest"
+
+
+_settings = _Settings()
+
+
+def _publish(function: Callable[..., Any]) -> Callable[..., Any]:
+    attach(function, public=(function.__name__,))
+    return function
+
+
+@_publish
+def get_num_threads() -> int:
+    """How many threads `set_num_threads` asked for; before that, the number of cores."""
+    return _settings.threads or os.cpu_count() or 1
+
+
+@_publish
+def set_num_threads(num: int) -> None:
+    """Note a number of threads. NumPy reads its own from OMP_NUM_THREADS when it is loaded."""
+    if not isinstance(num, int):
+        raise TypeError(f"set_num_threads expects an int, but got {type(num).__name__}")
+    if num <= 0:
+        raise RuntimeError("set_num_threads expects a positive integer")
+    _settings.threads = num
+
+
+@_publish
+def get_num_interop_threads() -> int:
+    """How many threads run independent operations: one, unless another number was set."""
+    return _settings.interop_threads
+
+
+@_publish
+def set_num_interop_threads(num: int) -> None:
+    """Note a number of threads for independent operations; they run one after the other."""
+    if num <= 0:
+        raise RuntimeError("set_num_interop_threads expects a positive integer")
+    _settings.interop_threads = num
+
+
+@_publish
+def use_deterministic_algorithms(mode: bool, *, warn_only: bool = False) -> None:
+    """Ask for the same result on every run, which is the case already."""
+    _settings.deterministic, _settings.warn_only = bool(mode), bool(warn_only)
+
+
+@_publish
+def are_deterministic_algorithms_enabled() -> bool:
+    """What `use_deterministic_algorithms` was last told."""
+    return _settings.deterministic
+
+
+@_publish
+def is_deterministic_algorithms_warn_only_enabled() -> bool:
+    """What `use_deterministic_algorithms` was last told about `warn_only`."""
+    return _settings.warn_only
+
+
+@_publish
+def set_float32_matmul_precision(precision: str) -> None:
+    """Note a precision of float32 products; they are always computed in full precision."""
+    if precision not in ("highest", "high", "medium"):
+        raise RuntimeError(f"Unknown float32_matmul_precision: {precision}")
+    _settings.matmul_precision = precision
+
+
+@_publish
+def get_float32_matmul_precision() -> str:
+    """What `set_float32_matmul_precision` was last told."""
+    return _settings.matmul_precision
+
+
+@_publish
+def set_default_device(device: Any) -> None:
+    """Choose where new tensors go: None or the CPU, as there is no other place."""
+    require_cpu(device)
+
+
+@_publish
+def get_default_device() -> device:
+    """Where new tensors go."""
+    return CPU
+
+
+@_publish
+def compile(model: Any = None, **options: Any) -> Any:
+    """The model or function itself: compilation changes speed only, and here it changes nothing.
+
+    >>> import retrograd as torch
+    >>> @torch.compile
+    ... def double(x):
+    ...     return x * 2
+    """
+    return (lambda found: found) if model is None else model

@@ -1,0 +1,125 @@
+"""Every declared op over its samples, without PyTorch: derivatives, faces, twins, memory."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import retrograd
+from retrograd.ops.registry import COMPOSITES, OPS
+from retrograd.testing.gradcheck import gradcheck, gradgradcheck
+from tests.ops.compare import build, cases, flatten, function_of, gradients, is_tensor, to_array
+
+pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")
+
+CASES = [(name, sample) for name, sample in cases() if sample.error is None]
+DIFFERENTIABLE = [
+    pytest.param(name, sample, id=f"{name}-{sample}") for name, sample in CASES if sample.grad
+]
+ALL = [pytest.param(name, sample, id=f"{name}-{sample}") for name, sample in CASES]
+
+
+def call(name, sample, dtype="float64", noncontiguous=False, grad=True):
+    """(function of the tensors in the sample, those tensors), or None if the call raises."""
+    args, kwargs, leaves = build(sample, retrograd, dtype, noncontiguous, grad)
+    function = function_of(name, retrograd)
+    try:
+        function(*args, **kwargs)
+    except Exception:
+        return None  # bad arguments: compared with PyTorch elsewhere
+    return (lambda *_: function(*args, **kwargs)), leaves
+
+
+@pytest.mark.parametrize(("name", "sample"), DIFFERENTIABLE)
+def test_gradient_against_finite_differences(name, sample):
+    found = call(name, sample)
+    if found is None:
+        return
+    function, leaves = found
+    gradcheck(function, leaves)
+    if sample.second:
+        gradgradcheck(function, leaves)
+
+
+@pytest.mark.parametrize(("name", "sample"), DIFFERENTIABLE)
+def test_raw_and_recorded_rules_agree(name, sample):
+    found = call(name, sample)
+    if found is None:
+        return
+    function, leaves = found
+    raw = gradients(flatten(function()), leaves, retrograd, False)
+    recorded = gradients(flatten(function()), leaves, retrograd, True)
+    for a, b in zip(raw, recorded, strict=True):
+        assert (a is None) == (b is None)
+        if a is not None:
+            np.testing.assert_allclose(to_array(a), to_array(b), rtol=1e-12, atol=1e-12)
+            assert a.dtype is b.dtype
+
+
+@pytest.mark.parametrize(("name", "sample"), ALL)
+def test_layout_and_memory(name, sample):
+    """Strided inputs give the same values; results own their memory unless declared a view."""
+    found = call(name, sample, grad=False)
+    if found is None:
+        return
+    results = flatten(found[0]())
+    strided = call(name, sample, noncontiguous=True, grad=False)
+    for a, b in zip(results, flatten(strided[0]()), strict=True):
+        if is_tensor(a):
+            np.testing.assert_allclose(to_array(a), to_array(b), rtol=1e-12, atol=1e-12)
+    op = OPS.get(name)
+    if op is not None and op.view is None:
+        args, kwargs, _ = build(sample, retrograd, "float64", False, False)
+        for result in flatten(function_of(name, retrograd)(*args, **kwargs)):
+            for value in flatten([*args, *kwargs.values()]):
+                if is_tensor(result) and is_tensor(value) and result is not value:
+                    assert not np.may_share_memory(result._array, value._array)
+            if is_tensor(result):
+                assert result._array.flags.writeable
+                assert all(stride >= 0 for stride in result._array.strides)
+
+
+INPLACE = [
+    pytest.param(name, sample, id=f"{name}-{sample}")
+    for name, sample in CASES
+    if name in OPS and OPS[name].inplace_name and sample.inplace
+]
+
+
+@pytest.mark.parametrize(("name", "sample"), INPLACE)
+def test_in_place_twin(name, sample):
+    """`x.op_()` writes what `op(x)` returns, and has the same gradients."""
+    op = OPS[name]
+    found = call(name, sample)
+    if found is None:
+        return
+    function, leaves = found
+    expected = function()
+    if expected.shape != leaves[0].shape if leaves else True:
+        return
+    expected_gradients = gradients([expected], leaves, retrograd, False)
+    args, kwargs, leaves = build(sample, retrograd, "float64", False, True)
+    target = args[0].clone()
+    if not is_tensor(target) or expected.dtype is not target.dtype:
+        return
+    result = getattr(target, op.inplace_name)(*args[1:], **kwargs)
+    assert result is target
+    assert target._version == 1
+    np.testing.assert_array_equal(to_array(target), to_array(expected))
+    for a, b in zip(
+        gradients([target], leaves, retrograd, False), expected_gradients, strict=True
+    ):
+        assert (a is None) == (b is None)
+        if a is not None:
+            np.testing.assert_allclose(to_array(a), to_array(b), rtol=1e-12, atol=1e-12)
+
+
+def test_every_op_has_samples_or_is_private():
+    """A public op without samples is an op without tests."""
+    missing = [
+        name
+        for name, op in OPS.items()
+        if op.samples is None and (op.namespace is not None or op.methods)
+    ]
+    missing += [name for name, c in COMPOSITES.items() if c.samples is None and c.namespace]
+    assert missing == []
