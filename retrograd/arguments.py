@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from retrograd import dtypes
+from retrograd.autograd.state import STATE
 from retrograd.size import require_cpu, strided
 from retrograd.tensor import Tensor
 
@@ -155,3 +156,25 @@ _LARGEST = {
 def _overflow(kind: dtypes.dtype) -> RuntimeError:
     name = _C_NAMES.get(kind.type_name, kind.name)
     return RuntimeError(f"value cannot be converted to type {name} without overflow")
+
+
+def invalid_combination(
+    function: str, args: tuple[Any, ...], forms: str, **named: Any
+) -> TypeError:
+    """Arguments that fit none of the forms of a function; `forms` has one form a line."""
+    got = [type(a).__name__ for a in args]
+    got += [f"{name}={type(value).__name__}" for name, value in named.items()]
+    lines = "".join(f"\n * ({form})" for form in forms.splitlines())
+    return TypeError(
+        f"{function}() received an invalid combination of arguments - got ({', '.join(got)}), but "
+        f"expected one of:{lines}"
+    )
+
+
+def refuse_out(function: str, *tensors: Any) -> None:
+    """``out=`` cannot be recorded: raise if a gradient is wanted."""
+    if STATE.grad_enabled and any(isinstance(t, Tensor) and t.requires_grad for t in tensors):
+        raise RuntimeError(
+            f"{function}(): functions with out=... arguments don't support automatic "
+            "differentiation, but one of the arguments requires grad."
+        )

@@ -8,7 +8,6 @@ tensor([[1, 2],
 
 from __future__ import annotations
 
-import math
 import warnings
 from collections.abc import Sequence
 from typing import Any
@@ -19,7 +18,7 @@ from retrograd import dtypes
 from retrograd.arguments import refuse_pinned
 from retrograd.autograd.state import STATE
 from retrograd.dtypes import dtype
-from retrograd.notices import warn_once
+from retrograd.notices import explained, warn_once
 from retrograd.ops.copying import cast_array
 from retrograd.ops.registry import composite
 from retrograd.size import require_cpu
@@ -33,8 +32,10 @@ def fresh(array: Array, requires_grad: bool = False) -> Tensor:
         meta_of(made).inference = True
     if requires_grad:
         if array.dtype not in dtypes.DIFFERENTIABLE:
-            raise RuntimeError(
-                "Only Tensors of floating point and complex dtype can require gradients"
+            raise explained(
+                RuntimeError(
+                    "Only Tensors of floating point and complex dtype can require gradients"
+                )
             )
         made._requires_grad = True
     return made
@@ -54,6 +55,9 @@ def as_class(tensor: Tensor, kind: type[Tensor]) -> Tensor:
 # --------------------------------------------------------------------------- data to an array
 
 
+_PLAIN = frozenset((bool, int, float))
+
+
 def _shape_of(data: Any) -> tuple[int, ...]:
     """The shape of nested sequences, judged by their first elements, as PyTorch does."""
     shape: list[int] = []
@@ -70,7 +74,8 @@ def _shape_of(data: Any) -> tuple[int, ...]:
 
 
 def _is_sequence(data: Any) -> bool:
-    if isinstance(data, (Tensor, np.ndarray)):
+    """Tensors in a list count as numbers, arrays as sequences."""
+    if isinstance(data, np.ndarray):
         return data.ndim > 0
     return isinstance(data, Sequence | bytearray) and not isinstance(data, (str, bytes))
 
@@ -87,6 +92,11 @@ def _infer(data: Any) -> dtype:
         raise TypeError(f"new(): invalid data type '{type(data).__name__}'")
     if _is_sequence(data):
         found: dtype | None = None
+        if isinstance(data, (list, tuple)):
+            kinds = set(map(type, data))
+            if kinds and kinds <= _PLAIN:
+                # the usual case, without a look at every number
+                return dtypes.number_dtype(next(k for k in (float, int, bool) if k in kinds)())
         for item in data:
             kind = _infer(item)
             found = kind if found is None else dtypes.promote_types(found, kind)
@@ -100,6 +110,12 @@ def _infer(data: Any) -> dtype:
 
 def _flatten(data: Any, shape: tuple[int, ...], depth: int, into: list[Any]) -> None:
     """Append the numbers of nested sequences, checking that they are not ragged."""
+    if depth and isinstance(data, np.ndarray) and data.ndim:
+        warn_once(
+            "Creating a tensor from a list of numpy.ndarrays is extremely slow. Please consider "
+            "converting the list to a single numpy.ndarray with numpy.array() before converting to "
+            "a tensor."
+        )
     if depth == len(shape):
         into.append(data)
         return
@@ -117,41 +133,38 @@ def _flatten(data: Any, shape: tuple[int, ...], depth: int, into: list[Any]) -> 
 
 
 def _number(value: Any, target: dtype) -> Any:
-    """One element as a Python number that fits `target`; errors as PyTorch's conversion raises."""
-    if isinstance(value, (Tensor, np.ndarray)):
-        if value.ndim and math.prod(value.shape) != 1:
-            raise ValueError("only one element tensors can be converted to Python scalars")
-        value = value.item()
-    elif isinstance(value, np.generic):
-        value = value.item()
+    """One element as a Python number of the target's kind, or the error of PyTorch's conversion."""
     category = target.category
+    if isinstance(value, Tensor):
+        if category == dtypes.INTEGER:
+            return value.__index__()
+        return (complex if category == dtypes.COMPLEX else float)(value)
+    if isinstance(value, (np.ndarray, np.generic)):
+        value = value.item()
     if category == dtypes.COMPLEX:
         return complex(value)
+    if category == dtypes.BOOL:
+        return bool(value)
     if category == dtypes.FLOAT:
         if isinstance(value, complex):
             raise TypeError("must be real number, not complex")
         return float(value)
-    if category == dtypes.BOOL:
-        return bool(value)
-    if isinstance(value, (list, tuple)):
+    if not isinstance(value, (bool, int, float)):
         raise TypeError(f"'{type(value).__name__}' object cannot be interpreted as an integer")
-    return int(value)
+    return value
 
 
 def array_from(data: Any, wanted: dtype | None) -> Array:
     """A fresh array of nested numbers, in `wanted` or the inferred dtype."""
-    target = _infer(data) if wanted is None else wanted
     if isinstance(data, (bool, int, float, complex)):
-        return _from_numbers([data], (), target)
-    shape = _shape_of(data)
+        return _from_numbers([data], (), wanted or dtypes.number_dtype(data))
     if isinstance(data, (str, bytes)):
         raise TypeError(f"new(): invalid data type '{type(data).__name__}'")
+    shape = _shape_of(data)
+    target = _infer(data) if wanted is None else wanted
     numbers: list[Any] = []
     _flatten(data, shape, 0, numbers)
     return _from_numbers(numbers, shape, target)
-
-
-_PLAIN = frozenset((bool, int, float))
 
 
 def _from_numbers(numbers: list[Any], shape: tuple[int, ...], target: dtype) -> Array:
@@ -159,24 +172,34 @@ def _from_numbers(numbers: list[Any], shape: tuple[int, ...], target: dtype) -> 
     if not kinds <= _PLAIN:
         numbers = [_number(value, target) for value in numbers]
     if target.category == dtypes.INTEGER:
-        try:
-            wide = np.array([int(n) for n in numbers], np.int64)
-        except OverflowError:
-            raise ValueError("Overflow when unpacking long long") from None
-        if target is not dtypes.int64 and wide.size:
-            limits = np.iinfo(target.numpy)
-            low = -limits.max - 1 if target is dtypes.uint8 else limits.min
-            if wide.max() > limits.max or wide.min() < low:
-                raise RuntimeError(
-                    f"value cannot be converted to type {target.name} without overflow"
-                )
-        return wide.astype(target.numpy).reshape(shape)
+        return _whole_numbers(numbers, target).reshape(shape)
     if target.category == dtypes.BOOL:
         return np.array([bool(n) for n in numbers], bool).reshape(shape)
+    wide = np.complex128 if target.category == dtypes.COMPLEX else np.float64
     with np.errstate(over="ignore"):
-        if target.category == dtypes.COMPLEX:
-            return np.array(numbers, np.complex128).astype(target.numpy).reshape(shape)
-        return np.array(numbers, np.float64).astype(target.numpy).reshape(shape)
+        return np.array(numbers, wide).astype(target.numpy).reshape(shape)
+
+
+def _whole_numbers(numbers: list[Any], target: dtype) -> Array:
+    """Integers, floats cut to whole numbers; what the dtype cannot hold raises."""
+    limits = np.iinfo(target.numpy)
+    low = -limits.max if target is dtypes.uint8 else limits.min
+    if any(isinstance(n, float) for n in numbers):
+        for n in numbers:
+            if not low <= n <= limits.max:  # NaN too
+                raise _too_large(target)
+        numbers = [int(n) for n in numbers]
+    try:
+        wide = np.array(numbers, np.int64)
+    except OverflowError:
+        raise ValueError("Overflow when unpacking long long") from None
+    if wide.size and (wide.max() > limits.max or wide.min() < low):
+        raise _too_large(target)
+    return wide.astype(target.numpy)
+
+
+def _too_large(target: dtype) -> Exception:
+    return RuntimeError(f"value cannot be converted to type {target.name} without overflow")
 
 
 # --------------------------------------------------------------------------- public functions
@@ -218,6 +241,14 @@ def tensor(
     return fresh(array, requires_grad)
 
 
+class _Memory:
+    """Shares an array's memory without being an array: where a tensor's storage begins."""
+
+    def __init__(self, array: Array) -> None:
+        self.array = array  # keeps the memory alive
+        self.__array_interface__ = array.__array_interface__
+
+
 def shared_array(array: Array) -> Array:
     """The array as tensors need it: a known dtype object, no negative strides."""
     known = dtypes.from_numpy_dtype(array.dtype.newbyteorder("=")).numpy
@@ -238,7 +269,21 @@ def shared_array(array: Array) -> Array:
                 "negative strides are not currently supported. (You can probably work around "
                 "this by making a copy of your array  with array.copy().) "
             )
+    if isinstance(array.base, np.ndarray) and known is not dtypes.BF16:
+        # a part of a larger array is a storage of its own
+        array = np.asarray(_Memory(array))
     return array.view(known, np.ndarray) if array.dtype is not known else array.view(np.ndarray)
+
+
+def _warn_if_read_only(array: Array) -> None:
+    if not array.flags.writeable:
+        warn_once(
+            "The given NumPy array is not writable, and PyTorch does not support non-writable "
+            "tensors. This means writing to this tensor will result in undefined behavior. You may "
+            "want to copy the array to protect its data or make it writable before converting it "
+            "to a tensor. This type of warning will be suppressed for the rest of this program.",
+            stacklevel=3,
+        )
 
 
 @composite(methods=())
@@ -254,13 +299,7 @@ def from_numpy(ndarray: Array) -> Tensor:
         name = f"numpy.{kind.__name__}" if isinstance(ndarray, np.generic) else kind.__name__
         raise TypeError(f"expected np.ndarray (got {name})")
     array = shared_array(ndarray)
-    if not array.flags.writeable:
-        warn_once(
-            "The given NumPy array is not writable, and PyTorch does not support non-writable "
-            "tensors. This means writing to this tensor will result in undefined behavior. You may "
-            "want to copy the array to protect its data or make it writable before converting it "
-            "to a tensor. This type of warning will be suppressed for the rest of this program."
-        )
+    _warn_if_read_only(array)
     return fresh(array)
 
 
@@ -292,6 +331,7 @@ def as_tensor(data: Any, dtype: Any = None, device: Any = None) -> Tensor:
         return kept
     if isinstance(data, (np.ndarray, np.generic)):
         array = shared_array(np.asarray(data))
+        _warn_if_read_only(array)
         if wanted is not None and array.dtype is not wanted.numpy:
             array = cast_array(array, wanted.numpy)
         return fresh(array)
@@ -332,6 +372,7 @@ def asarray(
     if isinstance(obj, (np.ndarray, np.generic)):
         array = shared_array(np.asarray(obj))
         known = dtypes.from_numpy_dtype(array.dtype)
+        _warn_if_read_only(array)
         if wanted is not None and wanted is not known:
             _refuse_alias(copy, known, wanted)
             array = cast_array(array, wanted.numpy)

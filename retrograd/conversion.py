@@ -13,10 +13,11 @@ from typing import Any
 import numpy as np
 
 from retrograd import dtypes
+from retrograd.arguments import invalid_combination
 from retrograd.autograd.state import STATE
 from retrograd.dtypes import dtype
 from retrograd.memory import matches_format
-from retrograd.notices import warn_once
+from retrograd.notices import explained, warn_once
 from retrograd.ops.copying import warn_complex_cast
 from retrograd.ops.registry import RECORDED
 from retrograd.size import device as device_class
@@ -56,12 +57,11 @@ def to(
             if rest and (rest[0] is None or isinstance(rest[0], (dtypes.dtype, type))):
                 dtype = rest.pop(0)
         else:
-            raise TypeError(
-                "to() received an invalid combination of arguments - got "
-                f"({', '.join(type(a).__name__ for a in args)}), but expected one of:\n"
-                " * (torch.device device = None, torch.dtype dtype = None, ...)\n"
-                " * (torch.dtype dtype, ...)\n"
-                " * (Tensor tensor, ...)"
+            raise invalid_combination(
+                "to",
+                args,
+                "torch.device device = None, torch.dtype dtype = None, ...\n"
+                "torch.dtype dtype, ...\nTensor tensor, ...",
             )
         if rest:
             rest.pop(0)  # non_blocking: copies are never asynchronous here
@@ -149,9 +149,9 @@ def cpu(self: Tensor, memory_format: memory_format | None = None) -> Tensor:
 
 @tensor_method
 def cuda(self: Tensor, device: Any = None, non_blocking: bool = False, **options: Any) -> Tensor:
-    """Raise: there is no CUDA device to move to."""
+    """Raise: there is no CUDA device to move to (a device that is the CPU is accepted)."""
     require_cpu("cuda" if device is None else device)
-    raise AssertionError("Torch not compiled with CUDA enabled")
+    return self
 
 
 @tensor_method
@@ -173,7 +173,9 @@ def item(self: Tensor) -> Any:
     """
     array = self._array
     if array.size != 1:
-        raise RuntimeError(f"a Tensor with {array.size} elements cannot be converted to Scalar")
+        raise explained(
+            RuntimeError(f"a Tensor with {array.size} elements cannot be converted to Scalar")
+        )
     if array.dtype is dtypes.BF16:
         return float(array.reshape(())[()])
     return array.item()
@@ -188,18 +190,23 @@ def tolist(self: Tensor) -> Any:
 
 def _number(tensor: Tensor) -> Any:
     if tensor._array.size != 1:
-        raise ValueError("only one element tensors can be converted to Python scalars")
+        raise explained(ValueError("only one element tensors can be converted to Python scalars"))
     return tensor.item()
+
+
+def _warn_of_history(tensor: Tensor) -> None:
+    if tensor.requires_grad:
+        warn_once(
+            "Converting a tensor with requires_grad=True to a scalar may lead to unexpected "
+            "behavior.\nConsider using tensor.detach() first.",
+            stacklevel=3,
+        )
 
 
 @tensor_method
 def __float__(self: Tensor) -> float:
     value = _number(self)
-    if self.requires_grad:
-        warn_once(
-            "Converting a tensor with requires_grad=True to a scalar may lead to unexpected "
-            "behavior.\nConsider using tensor.detach() first."
-        )
+    _warn_of_history(self)
     return float(_real(value, "double"))
 
 
@@ -218,7 +225,9 @@ def _real(value: Any, target: str) -> Any:
 
 @tensor_method
 def __complex__(self: Tensor) -> complex:
-    return complex(_number(self))
+    value = _number(self)
+    _warn_of_history(self)
+    return complex(value)
 
 
 @tensor_method
@@ -226,7 +235,7 @@ def __bool__(self: Tensor) -> bool:
     array = self._array
     if array.size != 1:
         amount = "more than one value" if array.size else "no values"
-        raise RuntimeError(f"Boolean value of Tensor with {amount} is ambiguous")
+        raise explained(RuntimeError(f"Boolean value of Tensor with {amount} is ambiguous"))
     return bool(array.item()) if array.dtype is not dtypes.BF16 else bool(array.any())
 
 
@@ -234,7 +243,9 @@ def __bool__(self: Tensor) -> bool:
 def __index__(self: Tensor) -> int:
     array = self._array
     if array.size != 1 or array.dtype.kind not in "biu":
-        raise TypeError("only integer tensors of a single element can be converted to an index")
+        raise explained(
+            TypeError("only integer tensors of a single element can be converted to an index")
+        )
     return int(array.item())
 
 
@@ -252,8 +263,11 @@ def numpy(self: Tensor, *, force: bool = False) -> Array:
     array([0., 0.], dtype=float32)
     """
     if self.requires_grad and STATE.grad_enabled and not force:
-        raise RuntimeError(
-            "Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead."
+        raise explained(
+            RuntimeError(
+                "Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() "
+                "instead."
+            )
         )
     if self._array.dtype is dtypes.BF16:
         raise TypeError("Got unsupported ScalarType BFloat16")

@@ -18,11 +18,11 @@ import numpy as np
 
 from retrograd import dtypes
 from retrograd.arguments import as_element, as_integer, as_number, check_place, size_argument
-from retrograd.autograd.views import bump, is_dense
+from retrograd.autograd.views import bump
 from retrograd.construction import fresh
-from retrograd.memory import format_order
+from retrograd.memory import array_like, empty_array
 from retrograd.ops.registry import attach
-from retrograd.size import contiguous_format, memory_format, preserve_format, strided
+from retrograd.size import memory_format, strided
 from retrograd.tensor import Array, Tensor, tensor_method
 
 
@@ -48,26 +48,6 @@ def deliver(name: str, array: Array, out: Tensor | None, dtype: Any, requires_gr
     np.copyto(out._array, array, casting="unsafe")
     bump(out, name)
     return out
-
-
-def empty_array(shape: tuple[int, ...], dtype: Any, order: memory_format | None = None) -> Array:
-    """Uninitialised memory in a memory format."""
-    if order is None or order is contiguous_format:
-        return np.empty(shape, dtype)
-    axes = format_order(order, len(shape))
-    return np.empty([shape[axis] for axis in axes], dtype).transpose(np.argsort(axes))
-
-
-def array_like(array: Array, dtype: Any, order: memory_format | None = None) -> Array:
-    """Uninitialised memory in the shape of `array` and, if it is dense, in its memory order."""
-    if order is None or order is preserve_format:
-        if is_dense(array):
-            return np.empty_like(array, dtype, order="K", subok=False)
-        axes = sorted(range(array.ndim), key=lambda i: -array.strides[i])
-        if 0 in array.strides:
-            return np.empty(array.shape, dtype)
-        return np.empty([array.shape[i] for i in axes], dtype).transpose(np.argsort(axes))
-    return empty_array(array.shape, dtype, order)
 
 
 # ------------------------------------------------------------------------------- by size alone
@@ -157,7 +137,8 @@ def empty_strided(
     check_place("empty_strided", layout, device, pin_memory)
     if len(shape) != len(steps):
         raise RuntimeError(
-            f"mismatch in length of strides and shape, sizes: {list(shape)}, strides: {list(steps)}"
+            f"dimensionality of sizes ({len(shape)}) must match dimensionality of strides "
+            f"({len(steps)})"
         )
     kind = dtypes.as_dtype(dtype, "empty_strided") or dtypes.get_default_dtype()
     return fresh(strided_array(shape, steps, kind.numpy), requires_grad)

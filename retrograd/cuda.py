@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from retrograd.namespaces import missing
+from retrograd.notices import explained
 
 
 def is_available() -> bool:
@@ -41,7 +42,7 @@ def empty_cache() -> None:
 
 def _absent(name: str) -> Any:
     def refuse(*args: Any, **options: Any) -> Any:
-        raise AssertionError("Torch not compiled with CUDA enabled")
+        raise explained(AssertionError("Torch not compiled with CUDA enabled"))
 
     refuse.__name__ = refuse.__qualname__ = name
     refuse.__doc__ = "Raise: there is no CUDA device."

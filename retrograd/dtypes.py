@@ -101,11 +101,16 @@ def from_numpy_dtype(numpy_type: Any) -> dtype:
     found = _BY_NUMPY.get(numpy_type)
     if found is None:
         raise TypeError(
-            f"can't convert np.ndarray of type {getattr(numpy_type, 'type', numpy_type)!r:.60}. "
+            f"can't convert np.ndarray of type {_numpy_name(numpy_type)}. "
             "The only supported types are: float64, float32, float16, complex64, complex128, "
             "int64, int32, int16, int8, uint8, and bool."
         )
     return found
+
+
+def _numpy_name(numpy_type: Any) -> str:
+    kind = getattr(numpy_type, "type", None)
+    return f"numpy.{kind.__name__}" if kind is not None else repr(numpy_type)
 
 
 def by_name(name: str) -> dtype | None:
@@ -153,9 +158,11 @@ def get_default_dtype() -> dtype:
 def set_default_dtype(d: dtype, /) -> None:
     """Make `d` the floating point type of tensors made from Python numbers."""
     if not isinstance(d, dtype):
-        raise TypeError(f"invalid dtype object: {d!r}")
+        raise TypeError(
+            "invalid dtype object: only floating-point types are supported as the default type"
+        )
     if not d.is_floating_point:
-        raise TypeError(f"only floating-point types are supported as the default type, got {d!r}")
+        raise TypeError("only floating-point types are supported as the default type")
     _defaults.float = d
 
 
@@ -248,12 +255,21 @@ def can_cast(source: dtype, target: dtype) -> bool:
 # ------------------------------------------------------------------------------ finfo, iinfo
 
 
+def _limits_type(function: str, value: Any) -> dtype:
+    if not isinstance(value, dtype):
+        raise TypeError(
+            f"{function}(): argument 'type' (position 1) must be torch.dtype, not "
+            f"{type(value).__name__}"
+        )
+    return value
+
+
 class finfo:
     """Limits of a floating point type: ``finfo(torch.float32).eps``."""
 
     def __init__(self, type: dtype | None = None) -> None:
-        found = _defaults.float if type is None else type
-        if not isinstance(found, dtype) or found.category < FLOAT:
+        found = _limits_type("finfo", _defaults.float if type is None else type)
+        if found.category < FLOAT:
             raise TypeError(
                 "torch.finfo() requires a floating point input type. Use torch.iinfo to handle "
                 "'torch.finfo'"
@@ -267,7 +283,7 @@ class finfo:
         self.max = float(info.max)
         self.min = float(info.min)
         self.tiny = self.smallest_normal = float(info.smallest_normal)
-        self.resolution = 0.01 if real is bfloat16 else float(info.resolution)
+        self.resolution = 0.01 if real is bfloat16 else float(f"1e-{info.precision}")
 
     def __repr__(self) -> str:
         fields = ("resolution", "min", "max", "eps", "smallest_normal", "tiny")
@@ -285,7 +301,7 @@ class iinfo:
     """Limits of an integer type: ``iinfo(torch.int8).max``."""
 
     def __init__(self, type: dtype) -> None:
-        if not isinstance(type, dtype) or type.category > INTEGER:
+        if _limits_type("iinfo", type).category > INTEGER:
             raise TypeError(
                 "torch.iinfo() requires an integer input type. Use torch.finfo to handle "
                 "'torch.iinfo'"

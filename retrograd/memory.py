@@ -12,7 +12,7 @@ import numpy as np
 
 from retrograd import dtypes
 from retrograd.arguments import size_argument
-from retrograd.autograd.views import bump, check_writable
+from retrograd.autograd.views import bump, check_writable, is_dense
 from retrograd.notices import warn_once
 from retrograd.size import (
     Size,
@@ -129,6 +129,26 @@ def in_format(array: Array, order: memory_format) -> Array:
     axes = format_order(order, array.ndim)
     copy = np.array(array.transpose(axes), order="C")
     return copy.transpose(np.argsort(axes))
+
+
+def empty_array(shape: tuple[int, ...], dtype: Any, order: memory_format | None = None) -> Array:
+    """Uninitialised memory in a memory format."""
+    if order is None or order is contiguous_format:
+        return np.empty(shape, dtype)
+    axes = format_order(order, len(shape))
+    return np.empty([shape[axis] for axis in axes], dtype).transpose(np.argsort(axes))
+
+
+def array_like(array: Array, dtype: Any, order: memory_format | None = None) -> Array:
+    """Uninitialised memory in the shape of `array` and, if it is dense, in its memory order."""
+    if order is None or order is preserve_format:
+        if is_dense(array):
+            return np.empty_like(array, dtype, order="K", subok=False)
+        axes = sorted(range(array.ndim), key=lambda i: -array.strides[i])
+        if 0 in array.strides:
+            return np.empty(array.shape, dtype)
+        return np.empty([array.shape[i] for i in axes], dtype).transpose(np.argsort(axes))
+    return empty_array(array.shape, dtype, order)
 
 
 @tensor_method

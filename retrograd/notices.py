@@ -1,8 +1,15 @@
-"""Warnings that are said once in a program, as PyTorch says them."""
+"""Warnings that are said once in a program, and errors with their explanation."""
 
 from __future__ import annotations
 
 import warnings
+
+
+def explained(error: Exception) -> Exception:
+    """The error with its code and report, where the catalogue knows its message."""
+    from retrograd.lifecycle import why
+
+    return why.adopt(error)
 
 
 class _Notices:

@@ -9,9 +9,17 @@ from typing import Any
 import numpy as np
 
 from retrograd import dtypes
-from retrograd.arguments import as_integer, as_number, as_real, check_place, is_finite
+from retrograd.arguments import (
+    as_integer,
+    as_number,
+    as_real,
+    check_place,
+    invalid_combination,
+    is_finite,
+)
 from retrograd.creation import deliver, publish
 from retrograd.ops.registry import attach
+from retrograd.random.arithmetic import fma32, fma64
 from retrograd.size import strided
 from retrograd.tensor import Array, Tensor
 
@@ -26,7 +34,8 @@ def _range_bounds(function: str, args: tuple[Any, ...], named: dict[str, Any]) -
     if named:
         raise TypeError(f"{function}() got an unexpected keyword argument '{next(iter(named))}'")
     if "end" not in given or len(args) > 3:
-        raise TypeError(f"{function}() received an invalid combination of arguments")
+        forms = "Number end\nNumber start, Number end\nNumber start, Number end, Number step"
+        raise invalid_combination(function, args, forms)
     bounds = [given.get("start", 0), given["end"], given.get("step", 1)]
     found = []
     for position, name in enumerate(("start", "end", "step")):
@@ -155,17 +164,25 @@ def _spaced(start: Any, end: Any, steps: int, kind: dtypes.dtype) -> Array:
     if steps < 2:
         return np.full(steps, start).astype(kind.numpy)
     place = np.arange(steps)
-    if kind.category == dtypes.INTEGER:
-        start, end = int(start), int(end)
-        compute: Any = np.float32
-    elif kind.category == dtypes.COMPLEX:
-        compute = kind.numpy.type
+    back = steps - 1 - place
+    if kind.category == dtypes.COMPLEX or kind.numpy in dtypes.HALF_TYPES:
+        # every operation is rounded
+        element = kind.numpy.type
+        first, last = element(start), element(end)
+        width = (last - first) / element(steps - 1)
+        up, down = first + width * place.astype(element), last - width * back.astype(element)
+    elif kind is dtypes.float32:
+        # product and sum are rounded together
+        first, last = np.float32(start), np.float32(end)
+        width = (last - first) / np.float32(steps - 1)
+        up = fma32(place.astype(np.float32), float(width), float(first))
+        down = fma32(back.astype(np.float32), -float(width), float(last))
     else:
-        compute = np.float32 if kind.numpy in dtypes.HALF_TYPES else kind.numpy.type
-    first, last = compute(start), compute(end)
-    width = (last - first) / compute(steps - 1)
-    up = first + width * place.astype(compute)
-    down = last - width * (steps - 1 - place).astype(compute)
+        if kind.category == dtypes.INTEGER:
+            start, end = int(start), int(end)
+        step = (float(end) - float(start)) / (steps - 1)
+        up = fma64(place.astype(np.float64), step, float(start))
+        down = fma64(back.astype(np.float64), -step, float(end))
     numbers: Array = np.where(place < steps // 2, up, down)
     return numbers.astype(kind.numpy)
 

@@ -12,6 +12,7 @@ import numpy as np
 
 from retrograd.construction import as_class, shared_array
 from retrograd.memory import address_of, owner_of
+from retrograd.notices import explained
 from retrograd.tensor import Array, Tensor, meta_of, tensor_method, wrap
 
 
@@ -37,11 +38,13 @@ def __copy__(self: Tensor) -> Tensor:
 def __deepcopy__(self: Tensor, memo: dict[int, Any]) -> Tensor:
     """A leaf with memory of its own; tensors that share memory share it in the copy too."""
     if self.grad_fn is not None:
-        raise RuntimeError(
-            "Only Tensors created explicitly by the user (graph leaves) support the deepcopy "
-            "protocol at the moment.  If you were attempting to deepcopy a module, this may be "
-            "because of a torch.nn.utils.weight_norm usage, see "
-            "https://github.com/pytorch/pytorch/pull/103001"
+        raise explained(
+            RuntimeError(
+                "Only Tensors created explicitly by the user (graph leaves) support the deepcopy "
+                "protocol at the moment.  If you were attempting to deepcopy a module, this may be "
+                "because of a torch.nn.utils.weight_norm usage, see "
+                "https://github.com/pytorch/pytorch/pull/103001"
+            )
         )
     done: Tensor | None = memo.get(id(self))
     if done is not None:
@@ -49,10 +52,8 @@ def __deepcopy__(self: Tensor, memo: dict[int, Any]) -> Tensor:
     made = _as(type(self), _deep_copy(self, memo), self.requires_grad)
     memo[id(self)] = made
     meta = self._meta
-    if meta is not None:
-        if meta.grad is not None:
-            meta_of(made).grad = copy.deepcopy(meta.grad, memo)
-        meta_of(made).inference = meta.inference
+    if meta is not None and meta.grad is not None:
+        meta_of(made).grad = copy.deepcopy(meta.grad, memo)
     made.__dict__.update(copy.deepcopy(self.__dict__, memo))
     return made
 

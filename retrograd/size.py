@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from typing import Any, SupportsIndex, overload
 
+from retrograd.notices import explained
+
 
 class Size(tuple[int, ...]):
     """A shape: a tuple that prints as ``torch.Size([2, 3])`` and knows its `numel`."""
@@ -45,7 +47,10 @@ class Size(tuple[int, ...]):
     __rmul__ = __mul__
 
 
-_DEVICE_TYPES = ("cpu", "cuda", "meta", "mps", "xpu")
+_DEVICE_TYPES = (
+    *("cpu", "cuda", "ipu", "xpu", "mkldnn", "opengl", "opencl", "ideep", "hip", "ve", "fpga"),
+    *("maia", "xla", "lazy", "vulkan", "mps", "meta", "hpu", "mtia", "privateuseone"),
+)
 
 
 class device:
@@ -65,20 +70,23 @@ class device:
             type, index = "cuda", type
         elif not isinstance(type, str):
             raise TypeError(f"device(): argument 'type' must be str, not {_type_name(type)}")
-        elif ":" in type:
-            if index is not None:
+        else:
+            whole = type
+            type, _, number = type.partition(":")
+            if not type.replace("_", "").isalpha() or (":" in whole and not number.isdigit()):
+                raise RuntimeError(f"Invalid device string: '{whole}'")
+            if number and index is not None:
                 raise RuntimeError(
                     "type (string) must not include an index because index was passed "
-                    f"explicitly: {type}"
+                    f"explicitly: {whole}"
                 )
-            type, _, number = type.partition(":")
-            if not number.isdigit():
-                raise RuntimeError(f"Invalid device string: '{type}:{number}'")
-            index = int(number)
+            index = int(number) if number else index
         if type not in _DEVICE_TYPES:
-            raise RuntimeError(
-                f"Expected one of {', '.join(_DEVICE_TYPES)} device type at start of device "
-                f"string: {type}"
+            raise explained(
+                RuntimeError(
+                    f"Expected one of {', '.join(_DEVICE_TYPES)} device type at start of device "
+                    f"string: {type}"
+                )
             )
         self.type: str = type
         self.index: int | None = index
@@ -99,6 +107,14 @@ class device:
     def __reduce__(self) -> tuple[Any, ...]:
         return (device, (self.type, self.index))
 
+    def __enter__(self) -> device:
+        """As a context the device is where new tensors go: only the CPU can be."""
+        require_cpu(self)
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        return None
+
 
 CPU = device("cpu")
 
@@ -108,6 +124,8 @@ def require_cpu(where: Any) -> None:
     if where is None or where is CPU or where == "cpu":
         return
     wanted = where if isinstance(where, device) else device(where)
+    if wanted.type == "cuda":
+        raise explained(AssertionError("Torch not compiled with CUDA enabled"))
     if wanted.type != "cpu":
         raise RuntimeError(
             f"device '{wanted}' is not available: this build of retrograd computes on the CPU only"

@@ -234,7 +234,7 @@ def check_operand_view(tensor: Tensor, writer: str) -> None:
 def check_not_expanded(tensor: Tensor) -> None:
     """A tensor whose elements share memory (expand) cannot be written element by element."""
     array = tensor._array
-    overlaps = any(
+    overlaps = array.size > 0 and any(
         stride == 0 and size > 1 for stride, size in zip(array.strides, array.shape, strict=True)
     )
     if overlaps:
@@ -325,14 +325,15 @@ def forbidden_view_error(tensor: Tensor, *, stale: bool) -> Exception:
     assert info is not None
     creation = info.creation
     node = tensor._grad_fn
-    mode = {"no_grad": "no_grad mode", "inference": "inference mode"}.get(creation or "")
+    what = "is being modified inplace"
     if stale:
         what = "its base or another view of its base has been modified inplace"
-    else:
-        what = "is being modified inplace"
-        what += {"no_grad": " with grad mode enabled", "inference": " in normal mode"}.get(
-            creation or "", ""
-        )
+    mode = None
+    if creation == "inference":
+        mode, what = "inference mode", what + " in normal mode"
+    elif creation == "no_grad" or node is None:
+        # PyTorch says so of every view without history, of unbind's too
+        mode, what = "no_grad mode", what + " with grad mode enabled"
     if node is None:
         start = f"A view was created in {mode} and {what}. "
     elif mode is not None:

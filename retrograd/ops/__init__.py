@@ -20,6 +20,7 @@ from retrograd.ops import matmul as matmul
 from retrograd.ops import einsum as einsum
 from retrograd.ops import tensor_products as tensor_products
 from retrograd.ops import products as products
+from retrograd.ops import polynomials as polynomials
 from retrograd.ops import power as power
 from retrograd.ops import reduce as reduce
 from retrograd.ops import replay as replay
@@ -27,6 +28,8 @@ from retrograd.ops import rounding as rounding
 from retrograd.ops import scan as scan
 from retrograd.ops import softmax as softmax
 from retrograd.ops import sorting as sorting
+from retrograd.ops import order_statistics as order_statistics
+from retrograd.ops import counting as counting
 from retrograd.ops import selection as selection
 from retrograd.ops import broadcasting as broadcasting
 from retrograd.ops import joining as joining
@@ -38,9 +41,16 @@ from retrograd.ops import striding as striding
 from retrograd.ops import shape as shape
 from retrograd.ops import signs as signs
 from retrograd.ops import special as special
+from retrograd.ops import special_bessel as special_bessel
 from retrograd.ops import special_gamma as special_gamma
 from retrograd.ops import statistics as statistics
 from retrograd.ops import ternary as ternary
 from retrograd.ops import trigonometry as trigonometry
 from retrograd.ops import unary as unary
 from retrograd.ops import view_inplace as view_inplace
+from retrograd.ops import loss as loss
+from retrograd.ops import classification as classification
+from retrograd.ops import dropout as dropout
+
+# last: it renames what the others declare
+from retrograd.ops import second_names as second_names  # isort: skip

@@ -6,13 +6,12 @@ from typing import Any
 
 from retrograd import dtypes
 from retrograd.backend import kernels
-from retrograd.ops import errors
 from retrograd.ops.kinds import Array
 from retrograd.ops.neural import keep_where
 from retrograd.ops.registry import OPS, RECORDED, attach, composite, op
 from retrograd.tensor import Tensor
 from retrograd.testing import samples
-from retrograd.testing.samples import FLOATS, HALVES, Sample, T
+from retrograd.testing.samples import Sample, T
 
 _NAN, _INF = float("nan"), float("inf")
 _POINTS = Sample(T(values=[0.0, -0.0, 1.0, -1.0, _INF, -_INF, _NAN]), second=False)

@@ -208,30 +208,53 @@ def _put_into(
     target: Array, dims: Dims, arrays: Sequence[Array], values: Array, accumulate: bool
 ) -> None:
     """Write (or add) values into the named places of an array, in place."""
+    parts = numpy_index(target.shape, dims, arrays)
     if values.dtype is not target.dtype:
         if not _fills_mask(dims, arrays[0], values, accumulate):
-            ours, theirs = (dtypes.from_numpy_dtype(a.dtype).type_name for a in (target, values))
-            raise RuntimeError(
-                "Index put requires the source and destination dtypes match, got "
-                f"{ours} for the destination and {theirs} for the source."
-            )
+            raise _type_error(target, dims, arrays, values)
         values = cast_array(values, target.dtype)
-    parts = numpy_index(target.shape, dims, arrays)
     try:
-        if values.ndim > target.ndim:
-            raise ValueError("more dimensions than the result can have")
+        if values.ndim > _result_rank(target.ndim, arrays):
+            raise ValueError("more dimensions than the result has")
         if accumulate:
             kernels.add_at(target, _plain(parts), values)
         else:
             target[parts] = values
     except IndexError:
         _refused(target.shape, dims, arrays)
+    except (ValueError, TypeError):
+        raise _value_error(result_shape(target.shape, dims, arrays), values) from None
+
+
+def _result_rank(rank: int, arrays: Sequence[Array]) -> int:
+    common = 0
+    for array in arrays:
+        is_mask = array.dtype is dtypes.B8
+        rank -= array.ndim if is_mask else 1
+        common = max(common, 1 if is_mask else array.ndim)
+    return rank + common
+
+
+def _value_error(wanted: tuple[int, ...], values: Array) -> Exception:
+    return RuntimeError(
+        f"shape mismatch: value tensor of shape {list(values.shape)} cannot be broadcast to "
+        f"indexing result of shape {list(wanted)}"
+    )
+
+
+def _type_error(target: Array, dims: Dims, arrays: Sequence[Array], values: Array) -> Exception:
+    """Values of another dtype; shapes that do not fit are reported first."""
+    wanted = result_shape(target.shape, dims, arrays)
+    try:
+        if np.broadcast_shapes(wanted, values.shape) != wanted:
+            return _value_error(wanted, values)
     except ValueError:
-        wanted = result_shape(target.shape, dims, arrays)
-        raise RuntimeError(
-            f"shape mismatch: value tensor of shape {list(values.shape)} cannot be broadcast to "
-            f"indexing result of shape {list(wanted)}"
-        ) from None
+        return _value_error(wanted, values)
+    ours, theirs = (dtypes.from_numpy_dtype(a.dtype).type_name for a in (target, values))
+    return RuntimeError(
+        "Index put requires the source and destination dtypes match, got "
+        f"{ours} for the destination and {theirs} for the source."
+    )
 
 
 def _plain(parts: tuple[Any, ...]) -> tuple[Any, ...]:
@@ -247,12 +270,13 @@ def _plain(parts: tuple[Any, ...]) -> tuple[Any, ...]:
 
 
 def _check_put(
-    input: Array, values: Array, dims: Dims, accumulate: bool, first: Array, *_: Any
+    input: Array, values: Array, dims: Dims, accumulate: bool, first: Array, *others: Any
 ) -> None:
     """Before half precision is widened: the dtypes must agree."""
-    same = input.dtype is values.dtype or _fills_mask(dims, first, values, accumulate)
-    if not same:
-        _put_into(input, dims, (first,), values, accumulate)
+    if input.dtype is not values.dtype and not _fills_mask(dims, first, values, accumulate):
+        arrays = _arrays(dims, first, *others)
+        numpy_index(input.shape, dims, arrays)
+        raise _type_error(input, dims, arrays, values)
 
 
 @op(
@@ -311,18 +335,17 @@ def _index_zero(
 # ----------------------------------------------------------------------------- calls and names
 
 
-def packed(found: list[tuple[int, Tensor]]) -> tuple[Dims, list[Tensor]]:
+def packed(shape: tuple[int, ...], found: list[tuple[int, Tensor]]) -> tuple[Dims, list[Tensor]]:
     """Index tensors as the ops take them: their dimensions, and at most four of them."""
     tensors = [_usable(tensor) for _, tensor in found]
     dims = tuple([dim for dim, _ in found])
     if len(found) <= _PLACES:
         return dims, tensors
-    pairs = _integers(dims, [tensor._array for tensor in tensors])
-    try:
-        together = np.broadcast_arrays(*[array for _, array in pairs])
-    except ValueError:
-        result_shape((0,) * (dims[-1] + 1), dims, [tensor._array for tensor in tensors])
-        raise
+    arrays = [tensor._array for tensor in tensors]
+    numpy_index(shape, dims, arrays)
+    result_shape(shape, dims, arrays)
+    pairs = _integers(dims, arrays)
+    together = np.broadcast_arrays(*[array for _, array in pairs])
     return tuple(dim for dim, _ in pairs), [wrap(np.stack(together).astype(np.int64))]
 
 
@@ -405,7 +428,7 @@ def _index_put(input: Tensor, indices: Any, values: Tensor, accumulate: bool = F
     """
     if not isinstance(values, Tensor):
         raise errors.argument_type("index_put", "values", 3, "Tensor", values)
-    dims, tensors = packed(_listed("index_put", indices))
+    dims, tensors = packed(input._array.shape, _listed("index_put", indices))
     result: Tensor = RECORDED.index_put(input, values, dims, accumulate, *tensors)
     return result
 
@@ -422,7 +445,7 @@ def put_(
     target: Tensor, found: list[tuple[int, Tensor]], values: Tensor, accumulate: bool
 ) -> Tensor:
     """`index_put_` with index tensors and the dimensions they start at."""
-    dims, tensors = packed(found)
+    dims, tensors = packed(target._array.shape, found)
     half = target._array.dtype in dtypes.HALF_TYPES and accumulate
     if not half and can_write_directly(target, values, *tensors):
         arrays = [tensor._array for tensor in tensors]

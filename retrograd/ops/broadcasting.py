@@ -47,13 +47,14 @@ def expand(xp: Any, input: Array, size: Shape) -> Array:
     return result
 
 
-def expanded_size(shape: Shape, size: Shape, name: str) -> Shape:
+def expanded_size(tensor: Tensor, size: Shape) -> Shape:
     """`size` with -1 replaced by the tensor's own sizes, checked against them."""
+    shape = tensor._array.shape
     lead = len(size) - len(shape)
     if lead < 0:
         raise RuntimeError(
-            f"expand({name}{{{list(shape)}}}, size={list(size)}): the number of sizes provided "
-            f"({len(size)}) must be greater or equal to the number of dimensions in the tensor "
+            f"expand(torch.{tensor.dtype.type_name}Tensor{{{list(shape)}}}, size={list(size)}): the "
+            f"number of sizes provided ({len(size)}) must be greater or equal to the number of dimensions in the tensor "
             f"({len(shape)})"
         )
     found = list(size)
@@ -76,10 +77,6 @@ def expanded_size(shape: Shape, size: Shape, name: str) -> Shape:
                 f"{list(shape)}"
             )
     return tuple(found)
-
-
-def _type_text(tensor: Tensor) -> str:
-    return f"torch.{tensor.dtype.type_name}Tensor"
 
 
 @composite(
@@ -109,8 +106,7 @@ def _expand(self: Tensor, *size: Any, implicit: bool = False, **named: Any) -> T
     torch.Size([3, 4])
     """
     wanted = as_size("expand", "size", (named["size"],) if named else size)
-    complete = expanded_size(self._array.shape, wanted, _type_text(self))
-    return RECORDED.expand(self, complete)  # type: ignore[no-any-return]
+    return RECORDED.expand(self, expanded_size(self, wanted))  # type: ignore[no-any-return]
 
 
 @composite(namespace=None, methods=("expand_as",), samples=lambda: [Sample(T(3, 1), T(2, 3, 4))])
@@ -229,8 +225,8 @@ def _at_least(name: str, lift: Any) -> None:
         if len(tensors) == 1 and isinstance(tensors[0], Tensor):
             return lift(tensors[0])
         items = tuple(tensors[0]) if len(tensors) == 1 and _is_list(tensors[0]) else tensors
-        for place, item in enumerate(items):
-            require_tensor(name, item, "tensors", place + 1)
+        if not all(isinstance(item, Tensor) for item in items):
+            raise errors.invalid_combination(name, tensors)
         return tuple(lift(item) for item in items)
 
     atleast.__doc__ = f"The tensors, given dimensions of size one until they have {name[8]}."

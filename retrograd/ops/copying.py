@@ -11,7 +11,7 @@ from retrograd.arguments import as_element
 from retrograd.autograd.state import STATE
 from retrograd.autograd.views import bump, check_overlap, check_writable, refresh
 from retrograd.backend.quiet import quiet
-from retrograd.memory import in_format
+from retrograd.memory import array_like, in_format
 from retrograd.notices import warn_once
 from retrograd.ops import errors
 from retrograd.ops.kinds import Array
@@ -24,7 +24,11 @@ from retrograd.testing.samples import Sample, T
 @op(input=lambda m, g: g, half="move", namespace=None, methods=(), node_name="CloneBackward0")
 def clone(xp: Any, input: Array) -> Array:
     """A copy in the same memory order."""
-    return input.copy(order="K")
+    if input.flags.c_contiguous:
+        return input.copy()
+    result = array_like(input, input.dtype)
+    xp.copyto(result, input)
+    return result
 
 
 @op(input=lambda m, g: g, half="move", node_name="CloneBackward0")

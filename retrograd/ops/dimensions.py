@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from retrograd.ops import errors
 from retrograd.ops.kinds import Array, wrap_dim
 from retrograd.ops.registry import RECORDED, composite, op
 from retrograd.ops.sizes import Shape, as_integers, as_size, require_tensor
@@ -153,10 +154,7 @@ def movedim(input: Tensor, source: Any, destination: Any) -> Tensor:
     """A view with dimensions moved from `source` to `destination`; the others keep their order."""
     require_tensor("movedim", input)
     if isinstance(source, int) != isinstance(destination, int):
-        raise TypeError(
-            "movedim() received an invalid combination of arguments - got (Tensor, "
-            f"{type(source).__name__}, {type(destination).__name__})"
-        )
+        raise errors.invalid_combination("movedim", (source, destination))
     origin = (source,) if isinstance(source, int) else tuple(source)
     target = (destination,) if isinstance(destination, int) else tuple(destination)
     if len(origin) != len(target):

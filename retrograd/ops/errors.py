@@ -17,7 +17,8 @@ def explained(error: Exception) -> Exception:
 
 def type_name(value: Any) -> str:
     """The name of a value's type as PyTorch's messages print it."""
-    return type(value).__name__
+    name = type(value).__name__
+    return f"numpy.{name}" if type(value).__module__ == "numpy" else name
 
 
 def argument_type(function: str, name: str, position: int, expected: str, value: Any) -> Exception:

@@ -35,7 +35,7 @@ def check_dims_not_empty(function: str, shape: tuple[int, ...], axes: tuple[int,
     """Reductions without identity need elements along the dimensions they reduce."""
     for axis in axes:
         if shape and not shape[axis]:
-            raise IndexError(f"{function}(): Expected reduction dim {axis} to have non-zero size.")
+            raise IndexError(f"{function}: Expected reduction dim {axis} to have non-zero size.")
 
 
 def refuse_complex(kernel: str, input: Array) -> None:
@@ -155,7 +155,7 @@ def max(xp: Any, input: Array, dim: int, keepdim: bool = False) -> tuple[Array, 
     """Largest values along a dimension, and where they are."""
     refuse_complex("max", input)
     dim = wrap_dim(dim, input.ndim)
-    check_dims_not_empty("max", input.shape, (dim,))
+    check_dims_not_empty("max()", input.shape, (dim,))
     index = xp.argmax(input, axis=dim, keepdims=True) if input.ndim else None
     return pick(xp, input, index, dim, keepdim)
 
@@ -176,14 +176,12 @@ def min(xp: Any, input: Array, dim: int, keepdim: bool = False) -> tuple[Array, 
     """Smallest values along a dimension, and where they are."""
     refuse_complex("min", input)
     dim = wrap_dim(dim, input.ndim)
-    check_dims_not_empty("min", input.shape, (dim,))
+    check_dims_not_empty("min()", input.shape, (dim,))
     index = xp.argmin(input, axis=dim, keepdims=True) if input.ndim else None
     return pick(xp, input, index, dim, keepdim)
 
 
-def _overload(
-    name: str, input: Tensor, args: tuple[Any, ...], keywords: dict[str, Any]
-) -> Any:
+def _overload(name: str, input: Tensor, args: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
     """The three forms that max and min share: everything, along a dimension, with another."""
     out = keywords.pop("out", None)
     for alias, own in (("axis", "dim"), ("keepdims", "keepdim")):
@@ -205,7 +203,7 @@ def _overload(
         binary = RECORDED.maximum if name == "max" else RECORDED.minimum
         return binary(input, given["other"], **({} if out is None else {"out": out}))
     if "dim" in given:
-        check_keepdim(name, given.get("keepdim", False))
+        check_keepdim(name, dim, given.get("keepdim", False))
         reduce = getattr(RECORDED, name)
         return reduce(input, dim.__index__(), bool(given.get("keepdim", False)), out=out)
     if out is not None:
@@ -305,7 +303,7 @@ def _reduce_extreme(name: str, ufunc: Any, input: Array, dim: Any, keepdim: bool
     refuse_complex(f"{name[1:]}_values_cpu", input)
     if dim is None or dim == ():
         check_not_empty(name, input)
-    check_dims_not_empty(name, input.shape, axes)
+    check_dims_not_empty(f"{name}()", input.shape, axes)
     result: Array = ufunc.reduce(input, axis=axes, keepdims=keepdim)
     return result
 
@@ -355,9 +353,7 @@ def aminmax(
 # ------------------------------------------------------------------------------- argmax, argmin
 
 
-def _index_of_extreme(
-    name: str, xp: Any, input: Array, dim: int | None, keepdim: bool
-) -> Array:
+def _index_of_extreme(name: str, xp: Any, input: Array, dim: int | None, keepdim: bool) -> Array:
     if input.dtype.kind in "bc":
         kind = "bool" if input.dtype.kind == "b" else "complex"
         raise RuntimeError(f"{name}(): does not support {kind} input")
@@ -369,7 +365,7 @@ def _index_of_extreme(
         )
     if dim is not None:
         dim = wrap_dim(dim, input.ndim)
-        check_dims_not_empty(name, input.shape, (dim,))
+        check_dims_not_empty(f"{name}()", input.shape, (dim,))
     axis = dim if input.ndim else None
     found = getattr(xp, name)(input, axis=axis, keepdims=keepdim)
     return xp.asarray(found, np.int64)

@@ -16,7 +16,7 @@ import numpy as np
 
 from retrograd import dtypes
 from retrograd.arguments import as_element
-from retrograd.autograd.views import bump
+from retrograd.autograd.views import bump, check_not_expanded
 from retrograd.backend.quiet import quiet
 from retrograd.ops.advanced_indexing import index as _index
 from retrograd.ops.advanced_indexing import packed, put_
@@ -71,7 +71,7 @@ def _getitem(self: Tensor, index: Any) -> Tensor:
     for name, options in steps:
         result = _VIEWS[name](result, *options)
     if found:
-        dims, tensors = packed(found)
+        dims, tensors = packed(result._array.shape, found)
         return _index(result, dims, *tensors)  # type: ignore[no-any-return]
     return RECORDED.alias(self) if result is self else result
 
@@ -103,6 +103,8 @@ def _parse(shape: tuple[int, ...], index: Any) -> tuple[list[Step], Found]:
     dim = 0
     for position, item in enumerate(entries):
         kind = type(item)
+        if dim > len(sizes) and item is not Ellipsis:
+            raise IndexError("an index can only have a single ellipsis ('...')")
         if kind is slice:
             size = sizes[dim]
             if not _takes_all(item, size):
@@ -112,7 +114,7 @@ def _parse(shape: tuple[int, ...], index: Any) -> tuple[list[Step], Found]:
             dim += 1
         elif kind is int or (isinstance(item, Tensor) and _is_number(item)):
             number = item if kind is int else int(item._array)
-            if not -sizes[dim] <= number < sizes[dim]:
+            if dim >= len(sizes) or not -sizes[dim] <= number < sizes[dim]:
                 raise _select_error(tuple(sizes), dim, number, position)
             del sizes[dim]
             steps.append(("select", (dim, number)))
@@ -176,7 +178,7 @@ def _select_error(shape: tuple[int, ...], dim: int, number: int, position: int) 
             "invalid index of a 0-dim tensor. Use `tensor.item()` in Python or "
             "`tensor.item<T>()` in C++ to convert a 0-dim tensor to a number"
         )
-    size = shape[dim] if shape else 0
+    size = shape[dim] if dim < len(shape) else 0
     return IndexError(f"index {number} is out of bounds for dimension {position} with size {size}")
 
 
@@ -264,10 +266,14 @@ def _setitem(self: Tensor, index: Any, value: Any) -> None:
     elif target._array.shape == value._array.shape:
         target.copy_(value)
     elif value._array.ndim == 0:
+        if 0 in target._array.strides:
+            check_not_expanded(target)
         target.fill_(value)
     else:
         source = _without_leading_ones(value, always=True)
-        target.copy_(source.expand(target._array.shape))
+        if source._array.shape != target._array.shape:
+            source = source.expand(target._array.shape)
+        target.copy_(source)
 
 
 def _as_value(target: Tensor, value: Any) -> Tensor:
@@ -277,10 +283,12 @@ def _as_value(target: Tensor, value: Any) -> Tensor:
     if not isinstance(value, (bool, int, float, complex)):
         raise TypeError(f"can't assign a {_type_name(value)} to a {target.type()}")
     kind = target._array.dtype
+    if kind is dtypes.B8:
+        return wrap(np.asarray(bool(value)))
+    # half precision takes what is too large as infinite
+    checked = dtypes.float64 if kind in dtypes.HALF_TYPES else target.dtype
     with quiet():
-        if kind in dtypes.HALF_TYPES and not isinstance(value, complex):
-            return wrap(np.asarray(value, np.float32).astype(kind))  # too large: infinite
-        return wrap(np.asarray(as_element(value, target.dtype)).astype(kind))
+        return wrap(np.asarray(as_element(value, checked)).astype(kind))
 
 
 def _without_leading_ones(value: Tensor, *, always: bool) -> Tensor:
@@ -304,11 +312,12 @@ def _write(self: Tensor, steps: list[Step], values: Array) -> None:
         elif name == "slice":
             part = slice(*options[1:])
         region = region[(*(slice(None),) * dim, part, ...)]
+    written = values
     if values.dtype is not region.dtype:
         with quiet():
-            values = cast_array(values, region.dtype)
+            written = cast_array(values, region.dtype)
     try:
-        region[...] = values
+        region[...] = written
     except ValueError:
         _without_leading_ones(wrap(values), always=False).expand(region.shape)  # raises
         raise

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from types import NoneType
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,7 @@ from retrograd.ops import errors
 from retrograd.ops.broadcasting import meshgrid
 from retrograd.ops.kinds import Array, Arrays, wrap_dim
 from retrograd.ops.registry import RECORDED, composite, op
-from retrograd.ops.sizes import Shape, as_integer, as_size, require_tensor
+from retrograd.ops.sizes import Shape, as_size, require_tensor
 from retrograd.tensor import Tensor, wrap
 from retrograd.testing.samples import COMPLEX, FLOATS, HALVES, Sample, T
 
@@ -483,6 +484,8 @@ def repeat_interleave(
     tensor([1, 1, 2, 2])
     """
     require_tensor("repeat_interleave", input)
+    if not isinstance(repeats, (int, Tensor, NoneType)) or isinstance(repeats, bool):
+        raise errors.invalid_combination("repeat_interleave", (repeats,))
     if repeats is None:
         return wrap(_repeated_positions(input, output_size))
     if isinstance(repeats, Tensor) and repeats._array.ndim > 1:
@@ -491,7 +494,7 @@ def repeat_interleave(
         input, dim = RECORDED.reshape(input, (input._array.size,)), 0
     place = wrap_dim(dim, input._array.ndim)
     if not isinstance(repeats, Tensor):
-        return _repeat_evenly(input, as_integer(repeats, "repeat_interleave", "repeats", 2), place)
+        return _repeat_evenly(input, repeats, place)
     size = input._array.shape[place]
     if repeats._array.size == 1:
         repeats = RECORDED.expand(RECORDED.reshape(repeats, (1,)), (size,))

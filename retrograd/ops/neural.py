@@ -1,4 +1,4 @@
-"""What the neural-network ops share: exact masking, dtype checks and the ``reduction=`` argument."""
+"""What the neural-network ops share: exact masking, dtype checks and ``reduction=``."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from retrograd import dtypes
+from retrograd.backend import kernels
 from retrograd.ops import errors
 from retrograd.ops.kinds import Array
 from retrograd.ops.registry import attach
@@ -37,11 +38,19 @@ def keep_where(xp: Any, values: Any, mask: Any) -> Array:
     return kept.view(kind)
 
 
-# -------------------------------------------------------------------------------------- dtypes
+# ---------------------------------------------------------------------------- shapes and dtypes
+
+
+def common_shape(a: tuple[int, ...], b: tuple[int, ...]) -> tuple[int, ...]:
+    """The shape that two shapes broadcast to; PyTorch's error where they do not."""
+    try:
+        return np.broadcast_shapes(a, b)
+    except ValueError:
+        raise errors.broadcast(a, b) from None
 
 
 def floating_only(kernel: str, *, complex_too: bool = False) -> Callable[..., None]:
-    """A ``check=`` for ops whose PyTorch kernel, of this name, takes floating point numbers only."""
+    """A ``check=`` for ops whose PyTorch kernel, of this name, takes floats only."""
     allowed = "fc" if complex_too else "f"
 
     def check(input: Any, *others: Any, **options: Any) -> None:
@@ -104,9 +113,7 @@ def reduced(xp: Any, losses: Array, reduction: int) -> Any:
     """Losses of the elements put together: all of them, their mean or their sum."""
     if reduction == NONE:
         return losses
-    from retrograd.backend.kernels import sum_all
-
-    total = sum_all(losses)
+    total = kernels.sum_all(losses)
     return total if reduction == SUM else xp.divide(total, losses.size)
 
 

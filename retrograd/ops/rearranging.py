@@ -182,7 +182,9 @@ def _triangle(xp: Any, array: Array, name: str, keep_lower: bool, diagonal: int)
         kept = xp.tri(rows, columns, diagonal, dtype=bool)
     else:
         kept = ~xp.tri(rows, columns, diagonal - 1, dtype=bool)
-    return xp.where(kept, array, xp.zeros((), array.dtype))
+    result = xp.zeros(array.shape, array.dtype)
+    xp.copyto(result, array, where=kept)
+    return result
 
 
 def _triangle_samples() -> list[Sample]:

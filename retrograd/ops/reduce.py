@@ -38,10 +38,12 @@ def cast_total(total: Any, dtype: Any) -> Any:
     return total.astype(dtype.numpy) if dtype is not None else total
 
 
-def check_keepdim(function: str, keepdim: Any) -> None:
+def check_keepdim(function: str, dim: Any, keepdim: Any) -> None:
     """``x.sum(0, 1)`` is a mistake for ``x.sum((0, 1))``: keepdim must be a bool."""
     if keepdim is not False and keepdim is not True and not isinstance(keepdim, np.bool_):
-        raise errors.argument_type(function, "keepdim", 2, "bool", keepdim)
+        if function == "sum":
+            raise errors.argument_type(function, "keepdim", 2, "bool", keepdim)
+        raise errors.invalid_combination(function, [dim, keepdim])
 
 
 def count_along(shape: tuple[int, ...], dim: Any) -> int:
@@ -136,13 +138,13 @@ def _sum(
 
 def checked_dims(function: str, dim: Any, keepdim: Any = False) -> Any:
     """A ``dim=`` argument: None, an int or a tuple of ints; TypeError for anything else."""
-    check_keepdim(function, keepdim)
+    check_keepdim(function, dim, keepdim)
     if dim is None or type(dim) is int:
         return dim
     try:
         return tuple(d.__index__() for d in dim) if hasattr(dim, "__iter__") else dim.__index__()
     except (AttributeError, TypeError):
-        raise errors.argument_type(function, "dim", 1, "tuple of ints", dim) from None
+        raise errors.invalid_combination(function, [dim]) from None
 
 
 @op(
@@ -178,9 +180,7 @@ def _sum_to_size(self: Tensor, *size: Any) -> Tensor:
         return self
     pairs = zip(reversed(wanted), reversed(shape), strict=False)
     if len(wanted) > len(shape) or builtins.any(n not in (1, have) for n, have in pairs):
-        raise RuntimeError(
-            f"size {{{list(wanted)}}} is not expandable to size {{{list(shape)}}}."
-        )
+        raise RuntimeError(f"size {{{list(wanted)}}} is not expandable to size {{{list(shape)}}}.")
     result: Tensor = RECORDED.sum_to_size(self, wanted)
     return result
 
@@ -312,9 +312,7 @@ def _mean(
         Sample(T(3, dtype="int64"), grad=False),
     ],
 )
-def nanmean(
-    input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: Any = None
-) -> Tensor:
+def nanmean(input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Tensor:
     """The mean of the elements that are not nan."""
     if input.dtype.category < dtypes.FLOAT:
         raise RuntimeError(
@@ -349,9 +347,7 @@ def _product_gradient(m: Any, g: Any, input: Any, out: Any) -> Any:
     return m.mul(g, m.reshape(product_of_others(m, flat, 0), tuple(input.shape)))
 
 
-def _product_gradient_along(
-    m: Any, g: Any, input: Any, out: Any, dim: int, keepdim: bool
-) -> Any:
+def _product_gradient_along(m: Any, g: Any, input: Any, out: Any, dim: int, keepdim: bool) -> Any:
     if not input.shape:
         return g
     g = restore_dims(m, g, input.shape, dim, keepdim)
@@ -378,9 +374,7 @@ def _prod_all(xp: Any, input: Array, dtype: Any = None) -> Array:
     namespace=None,
     methods=(),
 )
-def prod(
-    xp: Any, input: Array, dim: int = 0, keepdim: bool = False, *, dtype: Any = None
-) -> Array:
+def prod(xp: Any, input: Array, dim: int = 0, keepdim: bool = False, *, dtype: Any = None) -> Array:
     """Product along a dimension."""
     axes = wrap_dims(dim, input.ndim)
     total = xp.multiply.reduce(cast_summands(input, dtype), axis=axes, keepdims=keepdim)
@@ -426,9 +420,9 @@ def _prod(
     if dim is None:
         result = RECORDED._prod_all(input, dtype)
         return result
-    check_keepdim("prod", keepdim)
+    check_keepdim("prod", dim, keepdim)
     if not hasattr(dim, "__index__"):
-        raise errors.argument_type("prod", "dim", 1, "int", dim)
+        raise errors.invalid_combination("prod", [dim])
     dim = dim.__index__()
     result = RECORDED.prod(input, dim, bool(keepdim or keepdims), dtype=dtype, out=out)
     return result

@@ -343,7 +343,7 @@ def composite(
 
     def publish(function: Callable[..., Any]) -> Callable[..., Any]:
         own_name = name or function.__name__
-        function.__name__ = own_name
+        function.__name__ = function.__qualname__ = own_name
         own = (own_name,) if namespace == "torch" else ()
         found = tuple(own if methods is None else methods)
         names = tuple(public if public is not None else (own_name,))

@@ -76,8 +76,8 @@ def _accumulate(ufunc: Any, input: Array, dim: int, dtype: Any) -> Array:
     axis = wrap_dim(dim, input.ndim)
     summands = cast_summands(input, dtype)
     if not summands.ndim:
-        return cast_total(summands.copy(), dtype)  # type: ignore[no-any-return]
-    return cast_total(ufunc.accumulate(summands, axis=axis), dtype)  # type: ignore[no-any-return]
+        return cast_total(summands.copy(), dtype)
+    return cast_total(ufunc.accumulate(summands, axis=axis), dtype)
 
 
 def _cumprod_gradient(m: Any, g: Any, input: Any, out: Any, dim: int) -> Any:
@@ -102,9 +102,7 @@ def _cumprod_gradient(m: Any, g: Any, input: Any, out: Any, dim: int) -> Any:
     return m.mul(before, m.stack(sums[::-1], dim))
 
 
-def _logcumsumexp_gradient(
-    m: Any, g: Any, input: Any, out: Any, dim: int, input_dtype: Any
-) -> Any:
+def _logcumsumexp_gradient(m: Any, g: Any, input: Any, out: Any, dim: int, input_dtype: Any) -> Any:
     """exp(input) times the sum of later g * exp(-out), in logarithms; g by parts of each sign."""
     if not input.ndim:
         return g
@@ -246,21 +244,16 @@ def diff(
     ends = [end for end in (prepend, append) if end is not None]
     for end in ends:
         if end.ndim != input.ndim:
-            raise RuntimeError(
-                "diff expects prepend or append to be the same dimension as input"
-            )
+            raise RuntimeError("diff expects prepend or append to be the same dimension as input")
     if ends and n:
         parts = [part for part in (prepend, input, append) if part is not None]
         input = RECORDED.cat(parts, dim)
     size = input.shape[dim]
-    if n == 0:
-        return RECORDED.clone(input)  # type: ignore[no-any-return]
-    if n >= size:
-        return RECORDED.clone(RECORDED.narrow(input, dim, 0, 0))  # type: ignore[no-any-return]
+    if n == 0 or n >= size:
+        kept: Tensor = RECORDED.clone(input if n == 0 else RECORDED.narrow(input, dim, 0, 0))
+        return kept
     for _ in range(n):
-        size = input.shape[dim]
-        later = RECORDED.slice(input, dim, 1, size, 1)
-        earlier = RECORDED.slice(input, dim, 0, size - 1, 1)
+        earlier, later = _neighbours(input, dim)
         if input.dtype is dtypes.bool_:
             input = RECORDED.logical_xor(later, earlier)
         else:
@@ -273,17 +266,15 @@ def _neighbours(y: Tensor, dim: int) -> tuple[Tensor, Tensor]:
     return RECORDED.slice(y, dim, 0, size - 1, 1), RECORDED.slice(y, dim, 1, size, 1)
 
 
-def _spacing(y: Tensor, x: Tensor, dim: int) -> Tensor:
+def _spacing(name: str, y: Tensor, x: Tensor, dim: int) -> Tensor:
     """Distances of the sample points, in a shape that broadcasts along `dim` of y."""
     if x.ndim == 1:
         if x.shape[0] != y.shape[dim]:
-            raise RuntimeError(
-                "trapezoid: There must be one `x` value for each sample point, got "
-                f"{x.shape[0]} `x` values and {y.shape[dim]} sample points"
-            )
+            raise RuntimeError(f"{name}: There must be one `x` value for each sample point")
         x = RECORDED.reshape(x, (x.shape[0], *(1,) * (y.ndim - 1 - dim)))
     left, right = _neighbours(x, dim - y.ndim + x.ndim)
-    return RECORDED.sub(right, left)  # type: ignore[no-any-return]
+    result: Tensor = RECORDED.sub(right, left)
+    return result
 
 
 def _trapezoid_samples() -> list[Sample]:
@@ -295,21 +286,23 @@ def _trapezoid_samples() -> list[Sample]:
 
 
 @composite(name="trapezoid", methods=(), public=("trapezoid", "trapz"), samples=_trapezoid_samples)
-def trapezoid(
-    y: Tensor, x: Tensor | None = None, *, dx: float = 1, dim: int = -1
-) -> Tensor:
+def trapezoid(y: Tensor, x: Tensor | None = None, *, dx: float = 1, dim: int = -1) -> Tensor:
     """Integral along a dimension by the trapezoidal rule, at points `x` or `dx` apart."""
     dim = wrap_dim(dim, y.ndim)
     size = y.shape[dim]
+    result: Tensor
     if size == 0:
-        return y.new_zeros([n for d, n in enumerate(y.shape) if d != dim])  # type: ignore[no-any-return]
+        result = y.new_zeros([n for d, n in enumerate(y.shape) if d != dim])
+        return result
     left, right = _neighbours(y, dim)
     if x is not None:
-        both = RECORDED.mul(RECORDED.add(left, right), _spacing(y, x, dim))
-        return RECORDED.div(RECORDED.sum(both, dim, False), 2.0)  # type: ignore[no-any-return]
+        both = RECORDED.mul(RECORDED.add(left, right), _spacing("trapezoid", y, x, dim))
+        result = RECORDED.div(RECORDED.sum(both, dim, False), 2.0)
+        return result
     ends = RECORDED.add(RECORDED.select(y, dim, 0), RECORDED.select(y, dim, size - 1))
     inner = RECORDED.sub(RECORDED.sum(y, dim, False), RECORDED.mul(ends, 0.5))
-    return RECORDED.mul(inner, dx)  # type: ignore[no-any-return]
+    result = RECORDED.mul(inner, dx)
+    return result
 
 
 @composite(name="cumulative_trapezoid", methods=(), samples=_trapezoid_samples)
@@ -321,6 +314,8 @@ def cumulative_trapezoid(
     left, right = _neighbours(y, dim)
     both = RECORDED.add(left, right)
     if x is not None:
-        product = RECORDED.mul(both, _spacing(y, x, dim))
-        return RECORDED.div(RECORDED.cumsum(product, dim), 2.0)  # type: ignore[no-any-return]
-    return RECORDED.cumsum(RECORDED.mul(both, dx / 2.0), dim)  # type: ignore[no-any-return]
+        product = RECORDED.mul(both, _spacing("cumulative_trapezoid", y, x, dim))
+        result: Tensor = RECORDED.div(RECORDED.cumsum(product, dim), 2.0)
+    else:
+        result = RECORDED.cumsum(RECORDED.mul(both, dx / 2.0), dim)
+    return result

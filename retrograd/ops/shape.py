@@ -6,11 +6,11 @@ never elements: it runs again after a write to the memory.
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
-import numpy as np
-
 from retrograd import dtypes
+from retrograd.ops import errors
 from retrograd.ops.kinds import Array, wrap_dim
 from retrograd.ops.registry import RECORDED, composite, op
 from retrograd.ops.sizes import (
@@ -139,7 +139,10 @@ def _view(self: Tensor, *shape: Any, size: Any = None, dtype: Any = None) -> Ten
         return _view_dtype(self, dtype)
     if size is not None:
         shape = (size,)
-    wanted = as_size("view", "size", shape)
+    try:
+        wanted = as_size("view", "size", shape)
+    except TypeError:
+        raise errors.invalid_combination("view", shape) from None
     return RECORDED.view(self, complete_size(wanted, self._array.size))  # type: ignore[no-any-return]
 
 
@@ -247,7 +250,7 @@ def flatten(input: Tensor, start_dim: int = 0, end_dim: int = -1) -> Tensor:
         return _reshape(input, (1,))
     if first == last:
         return input
-    joined = int(np.prod(shape[first : last + 1], dtype=np.int64))
+    joined = math.prod(shape[first : last + 1])
     return _reshape(input, (*shape[:first], joined, *shape[last + 1 :]))
 
 
@@ -327,7 +330,10 @@ def _squeeze_all(xp: Any, input: Array) -> Array:
     node_name="SqueezeBackward1",
 )
 def _squeeze_dim(xp: Any, input: Array, dim: int) -> Array:
-    return _without(input, (wrap_dim(dim, input.ndim),))
+    place = wrap_dim(dim, input.ndim)
+    if input.ndim and input.shape[place] == 1:
+        return input[(*(slice(None),) * place, 0, ...)]
+    return input.view()
 
 
 @op(

@@ -45,6 +45,12 @@ def as_integer(value: Any, function: str, name: str, position: int) -> int:
 
 def as_size(function: str, name: str, given: tuple[Any, ...]) -> Shape:
     """The sizes of ``f(2, 3)`` or ``f((2, 3))``: the collected positional arguments."""
+    if given and type(given[0]) is int:
+        for value in given:
+            if type(value) is not int:
+                break
+        else:
+            return given
     if len(given) == 1 and isinstance(given[0], (tuple, list)):
         return as_integers(function, name, 1, given[0])
     if not given:
@@ -95,6 +101,8 @@ def require_tensor(function: str, value: Any, name: str = "input", position: int
 
 def complete_size(shape: Shape, count: int) -> Shape:
     """`shape` with -1 replaced by what `count` elements leave for it."""
+    if math.prod(shape) == count and (not shape or min(shape) >= 0):
+        return shape
     unknown = -1
     product = 1
     for place, size in enumerate(shape):

@@ -28,7 +28,7 @@ def order_along(xp: Any, input: Array, axis: int, descending: bool) -> Array:
 
 def _refuse_complex(input: Array) -> None:
     if input.dtype.kind == "c":
-        raise RuntimeError("Sort currently does not support complex dtypes on CPU")
+        raise RuntimeError(" Sort does not support complex dtypes on CPU")
 
 
 def _sorted(xp: Any, input: Array, dim: int, descending: bool) -> tuple[Array, Array]:
@@ -133,10 +133,9 @@ def argsort(
 )
 def msort(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """Values in order along the first dimension."""
-    if out is not None:
-        indices = input.new_empty(0, dtype=dtypes.int64)
-        return RECORDED.sort(input, 0, out=(out, indices))[0]  # type: ignore[no-any-return]
-    return RECORDED.sort(input, 0)[0]  # type: ignore[no-any-return]
+    target = None if out is None else (out, input.new_empty(0, dtype=dtypes.int64))
+    result: Tensor = RECORDED.sort(input, 0, out=target)[0]
+    return result
 
 
 # ---------------------------------------------------------------------------------------- topk
@@ -147,7 +146,13 @@ def _topk_samples() -> list[Sample]:
     found += [Sample(T(3, 4, distinct=True), 2, dim) for dim in (0, 1, -1)]
     found += [Sample(T(3, 4, distinct=True), 2, 1, False), Sample(T(3, 4, distinct=True), k=4)]
     found += [Sample(T(values=[1.0, nan, 3.0, -inf, inf]), 3, largest=big) for big in (True, False)]
-    found += [Sample(T(), 1), Sample(T(), 0, 0), Sample(T(3), 4), Sample(T(3), -1), Sample(T(3), 1, 1)]
+    found += [
+        Sample(T(), 1),
+        Sample(T(), 0, 0),
+        Sample(T(3), 4),
+        Sample(T(3), -1),
+        Sample(T(3), 1, 1),
+    ]
     found += [Sample(T(values=[3, 1, 2], dtype="int64"), 2, grad=False), Sample(T(0, 3), 2)]
     return found
 

@@ -140,7 +140,13 @@ def ndtri(xp: Any, input: Array) -> Array:
     node_name="SpecialLogNdtrBackward0",
     namespace="special",
     out=True,
-    samples=samples.unary(dtypes=(*FLOATS, *COMPLEX), extra=[_POINTS]),
+    samples=samples.unary(
+        dtypes=(*FLOATS, *COMPLEX),
+        extra=[
+            Sample(T(values=[0.0, _INF, _NAN, 9.0, -9.0, -30.0]), second=False),
+            Sample(T(values=[-_INF]), grad=False),
+        ],
+    ),
 )
 def log_ndtr(xp: Any, input: Array) -> Array:
     """The logarithm of `ndtr`, exact far into the lower tail."""
@@ -152,9 +158,10 @@ def log_ndtr(xp: Any, input: Array) -> Array:
 
 def _logit_rule(m: Any, g: Any, input: Any, eps: float | None) -> Any:
     slope = m.div(g, m.mul(input, m.rsub(input, 1)))
-    low = 0.0 if eps is None or eps < 0 else eps
-    inside = m.logical_and(m.ge(input, low), m.le(input, 1 - low))
-    return m.where(inside, slope, _NAN if eps is None or eps < 0 else 0)
+    limited = eps is not None and eps >= 0
+    low = eps if limited else 0.0
+    outside = m.logical_or(m.lt(input, low), m.gt(input, 1 - low))
+    return m.where(outside, 0 if limited else _NAN, slope)
 
 
 @op(
@@ -204,7 +211,9 @@ def _sinc_rule(m: Any, g: Any, input: Any) -> Any:
     float_result=True,
     inplace=True,
     out=True,
-    samples=samples.unary(dtypes=_EVERY, extra=[_POINTS]),
+    samples=samples.unary(
+        dtypes=(*FLOATS, *COMPLEX), extra=[_POINTS, Sample(T(5), grad=False, dtypes=HALVES)]
+    ),
 )
 def sinc(xp: Any, input: Array) -> Array:
     """``sin(pi x) / (pi x)``, and 1 at zero."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from retrograd.ops import errors
 from retrograd.ops.kinds import Array, wrap_dim
 from retrograd.ops.registry import RECORDED, composite, op
 from retrograd.ops.sizes import Shape, as_integer, as_integers, require_tensor
@@ -201,7 +202,11 @@ def split(tensor: Tensor, split_size_or_sections: Any, dim: int = 0) -> tuple[Te
     require_tensor("split", tensor, "tensor")
     if isinstance(split_size_or_sections, (tuple, list)):
         return split_with_sizes(tensor, split_size_or_sections, dim)  # type: ignore[no-any-return]
-    size = as_integer(split_size_or_sections, "split_with_sizes", "split_sizes", 2)
+    try:
+        size = as_integer(split_size_or_sections, "split", "split_size", 2)
+    except TypeError:
+        size = -1
+        as_integers("split_with_sizes", "split_sizes", 2, split_size_or_sections)
     return _split_evenly(tensor, size, dim)
 
 
@@ -291,7 +296,10 @@ def _sections(name: str, given: Any) -> Any:
         return int(given._array) if not ndim else tuple(given._array.tolist())
     if isinstance(given, (tuple, list)):
         return as_integers(name, "indices", 2, given)
-    return as_integer(given, name, "sections", 2)
+    try:
+        return as_integer(given, name, "sections", 2)
+    except TypeError:
+        raise errors.invalid_combination(name, (given,)) from None
 
 
 @composite(

@@ -92,9 +92,7 @@ def std(xp: Any, input: Array, dim: Any, correction: float, keepdim: bool) -> Ar
     return xp.sqrt(_variance(xp, input, dim, correction, keepdim)[0])
 
 
-def _with_mean_gradient(
-    m: Any, g: Any, input: Any, spread: Any, dim: Any, keepdim: bool
-) -> Any:
+def _with_mean_gradient(m: Any, g: Any, input: Any, spread: Any, dim: Any, keepdim: bool) -> Any:
     """The gradient of (spread, mean): either part may be missing."""
     parts = [] if g[0] is None else [spread(g[0])]
     if g[1] is not None:
@@ -173,7 +171,8 @@ def _spread_function(
     if not isinstance(input, Tensor):
         raise errors.argument_type(name, "input", 1, "Tensor", input)
     if input.dtype.category < dtypes.FLOAT:
-        raise RuntimeError("std and var only support floating point and complex dtypes")
+        subject = name if name.endswith("_mean") else "std and var"
+        raise RuntimeError(f"{subject} only support floating point and complex dtypes")
     shape = input._array.shape
     axes = wrap_dims(dim, len(shape))
     kept = math.prod(n for d, n in enumerate(shape) if d not in axes)
@@ -230,7 +229,9 @@ def _var(
     tensor(0.6667)
     """
     dim = dim if axis is None else axis
-    result: Tensor = _spread_function("var", input, dim, unbiased, keepdim or keepdims, correction, out)
+    result: Tensor = _spread_function(
+        "var", input, dim, unbiased, keepdim or keepdims, correction, out
+    )
     return result
 
 
@@ -253,7 +254,9 @@ def _std(
     tensor(1.)
     """
     dim = dim if axis is None else axis
-    result: Tensor = _spread_function("std", input, dim, unbiased, keepdim or keepdims, correction, out)
+    result: Tensor = _spread_function(
+        "std", input, dim, unbiased, keepdim or keepdims, correction, out
+    )
     return result
 
 
@@ -382,7 +385,8 @@ def cov(
     centred = RECORDED.sub(table, RECORDED.unsqueeze(mean, 1))
     other = centred if weights is None else RECORDED.mul(centred, weights)
     product = RECORDED.mm(centred, other.t().conj())
-    return RECORDED.div(product, freedom).squeeze()  # type: ignore[no-any-return]
+    result: Tensor = RECORDED.div(product, freedom).squeeze()
+    return result
 
 
 @composite(
@@ -399,13 +403,17 @@ def corrcoef(input: Tensor) -> Tensor:
             "corrcoef(): expected input to have two or fewer dimensions but got an input with "
             f"{input.ndim} dimensions"
         )
-    matrix = cov(input)
+    matrix: Any = cov(input)
+    result: Tensor
     if not matrix.ndim:
-        return matrix / matrix  # type: ignore[no-any-return, operator]
+        result = matrix / matrix
+        return result
     diagonal = matrix.diag()
     deviation = (diagonal.real if diagonal.is_complex() else diagonal).sqrt()
-    matrix = matrix / deviation.view(-1, 1) / deviation.view(1, -1)  # type: ignore[operator]
+    matrix = matrix / deviation.view(-1, 1) / deviation.view(1, -1)
     if matrix.is_complex():
         real, imaginary = (part.clamp(-1, 1) for part in (matrix.real, matrix.imag))
-        return RECORDED._make_complex(real, imaginary)  # type: ignore[no-any-return]
-    return matrix.clamp(-1, 1)  # type: ignore[no-any-return]
+        result = RECORDED._make_complex(real, imaginary)
+    else:
+        result = matrix.clamp(-1, 1)
+    return result

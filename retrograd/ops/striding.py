@@ -223,9 +223,8 @@ def _as_strided(input: Tensor, size: Any, stride: Any, storage_offset: int | Non
             [3, 4]])
     """
     require_tensor("as_strided", input)
-    return RECORDED.as_strided(
-        input, *region_arguments("as_strided", input, size, stride, storage_offset)
-    )  # type: ignore[no-any-return]
+    region = region_arguments("as_strided", input, size, stride, storage_offset)
+    return RECORDED.as_strided(input, *region)  # type: ignore[no-any-return]
 
 
 @composite(

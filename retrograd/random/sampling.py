@@ -9,9 +9,16 @@ from typing import Any
 import numpy as np
 
 from retrograd import dtypes
-from retrograd.arguments import as_integer, check_place, size_argument
+from retrograd.arguments import (
+    as_integer,
+    check_place,
+    invalid_combination,
+    refuse_out,
+    size_argument,
+)
 from retrograd.construction import fresh
-from retrograd.creation import array_like, deliver, publish
+from retrograd.creation import deliver, publish
+from retrograd.memory import array_like
 from retrograd.ops.kinds import Array
 from retrograd.ops.registry import RECORDED, composite, op
 from retrograd.random import discrete, integers, permutation
@@ -101,10 +108,9 @@ def _interval(
 ) -> list[Any]:
     """The forms (high, last) and (low, high, last) of an interval, by position or by name."""
     given = list(args)
+    all_named = dict(named)
     ending = named.pop(last, None) if last else None
-    if last and ending is None:
-        if not given:
-            raise TypeError(f"{function}() received an invalid combination of arguments")
+    if last and ending is None and given:
         ending = given.pop()
     high = named.pop("high", None)
     low = named.pop("low", None)
@@ -113,7 +119,9 @@ def _interval(
     if low is None and given:
         low = given.pop()
     if named or given or high is None:
-        raise TypeError(f"{function}() received an invalid combination of arguments")
+        tail = f", {last}" if last else ""
+        forms = f"int high{tail}\nint low, int high{tail}"
+        raise invalid_combination(function, args, forms, **all_named)
     low = 0 if low is None else as_integer(function, "low", 1, low)
     return [low, as_integer(function, "high", 2, high), ending]
 
@@ -230,6 +238,8 @@ def bernoulli(
     if p is not None:
         made: Tensor = RECORDED.clone(input).detach().bernoulli_(p, generator=source)
         return made
+    if out is not None:
+        refuse_out("bernoulli", input, out)
     made = RECORDED._bernoulli(input, source, out=out)
     return made
 
@@ -267,7 +277,7 @@ def multinomial(
     count = as_integer("multinomial", "num_samples", 2, num_samples)
     source = generator_or_default(generator, "multinomial")
     array = multinomial_array(source, input._array, count, replacement)
-    return deliver("multinomial", array, out, None, False)
+    return deliver("multinomial", np.array(array, order="C"), out, None, False)
 
 
 @op(
@@ -317,6 +327,8 @@ def normal(
     tensor([ 1.5410, -0.2934])
     """
     source = generator_or_default(generator, "normal")
+    if out is not None:
+        refuse_out("normal", mean, std, out)
     if isinstance(mean, Tensor):
         if isinstance(std, Tensor):
             result: Tensor = RECORDED._normal_both(mean, std, source, out=out)
@@ -327,7 +339,8 @@ def normal(
         result = RECORDED._normal_of_width(std, float(mean), source, out=out)
         return result
     if size is None:
-        raise TypeError("normal() received an invalid combination of arguments")
+        forms = "Tensor mean, Tensor std\nTensor mean, float std\nfloat mean, Tensor std\n"
+        raise invalid_combination("normal", (mean, std), forms + "float mean, float std, size")
     shape = size_argument("normal", (size,), {}, single=False)
     check_place("normal", layout, device, pin_memory)
     kind = dtypes.as_dtype(dtype, "normal")

@@ -6,7 +6,7 @@ import ml_dtypes
 import numpy as np
 import pytest
 
-from retrograd.backend import resampling
+from retrograd.backend import grid_sampling, resampling
 
 rng = np.random.default_rng(0)
 pytestmark = pytest.mark.filterwarnings("ignore::RuntimeWarning")  # ops switch them off
@@ -49,7 +49,7 @@ def test_an_infinity_stays_in_its_neighbourhood():
     image = np.zeros((1, 1, 4, 4))
     image[0, 0, 0, 0] = np.inf
     grid = np.full((1, 1, 1, 2), -3.0)
-    assert resampling.grid_sample(image, grid, "bilinear", "zeros", False).item() == 0
+    assert grid_sampling.grid_sample(image, grid, "bilinear", "zeros", False).item() == 0
 
 
 @pytest.mark.parametrize("dtype", [np.float16, ml_dtypes.bfloat16, np.float32])
@@ -70,11 +70,11 @@ def test_types_layouts_and_empty_batches(dtype):
         for count in (2, 0):
             options = (mode, "border", False)
             x, points = np.asfortranarray(input[:count]), np.asfortranarray(grid[:count])
-            result = resampling.grid_sample(x, points, *options)
+            result = grid_sampling.grid_sample(x, points, *options)
             assert result.dtype == dtype and result.shape == (count, 3, 3, 3)
-            back = resampling.grid_sample_input_gradient(result, points, x.shape, *options)
+            back = grid_sampling.grid_sample_input_gradient(result, points, x.shape, *options)
             assert back.dtype == dtype and back.shape == x.shape
-            slope = resampling.grid_sample_grid_gradient(result, x, points, *options)
+            slope = grid_sampling.grid_sample_grid_gradient(result, x, points, *options)
             assert slope.dtype == dtype and slope.shape == points.shape
 
 
@@ -95,17 +95,17 @@ def test_grid_sample_gradients(size, align, padding, mode):
     options = (mode, padding, align)
     input = rng.standard_normal((2, 3, *size))
     grid = rng.uniform(-1.7, 1.7, (2, *[3] * len(size), len(size)))
-    output = resampling.grid_sample(input, grid, *options)
+    output = grid_sampling.grid_sample(input, grid, *options)
     grad = rng.standard_normal(output.shape)
-    back = resampling.grid_sample_input_gradient(grad, grid, input.shape, *options)
+    back = grid_sampling.grid_sample_input_gradient(grad, grid, input.shape, *options)
     np.testing.assert_allclose(np.vdot(output, grad), np.vdot(input, back), rtol=1e-9)
-    slope = resampling.grid_sample_grid_gradient(grad, input, grid, *options)
+    slope = grid_sampling.grid_sample_grid_gradient(grad, input, grid, *options)
     step = 1e-7
     for axis in range(len(size)):
         move = np.zeros(len(size))
         move[axis] = step
-        after = resampling.grid_sample(input, grid + move, *options)
-        before = resampling.grid_sample(input, grid - move, *options)
+        after = grid_sampling.grid_sample(input, grid + move, *options)
+        before = grid_sampling.grid_sample(input, grid - move, *options)
         numeric = ((after - before) * grad).sum(1) / (2 * step)
         np.testing.assert_allclose(slope[..., axis], numeric, rtol=1e-5, atol=1e-5)
 
@@ -113,17 +113,17 @@ def test_grid_sample_gradients(size, align, padding, mode):
 def test_the_identity_map_samples_the_image():
     image = rng.standard_normal((1, 2, 5, 6))
     for align in (False, True):
-        base = resampling.affine_base_grid((5, 6), align, np.float64)
+        base = grid_sampling.affine_base_grid((5, 6), align, np.float64)
         grid = (base @ np.array([[1.0, 0, 0], [0, 1, 0]]).T)[None]
-        result = resampling.grid_sample(image, grid, "bilinear", "zeros", align)
+        result = grid_sampling.grid_sample(image, grid, "bilinear", "zeros", align)
         np.testing.assert_allclose(result, image, rtol=1e-9, atol=1e-9)
 
 
 def test_unknown_modes_are_named():
     image, grid = np.zeros((1, 1, 2, 2)), np.zeros((1, 1, 1, 2))
     with pytest.raises(ValueError, match="lanczos"):
-        resampling.grid_sample(image, grid, "lanczos", "zeros", False)
+        grid_sampling.grid_sample(image, grid, "lanczos", "zeros", False)
     with pytest.raises(ValueError, match="mirror"):
-        resampling.grid_sample(image, grid, "bilinear", "mirror", False)
+        grid_sampling.grid_sample(image, grid, "bilinear", "mirror", False)
     with pytest.raises(ValueError, match="lanczos"):
         resampling.interpolate(image, (3, 3), "lanczos")

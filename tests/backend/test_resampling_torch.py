@@ -7,7 +7,7 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from retrograd.backend import resampling
+from retrograd.backend import grid_sampling, resampling
 
 pytestmark = pytest.mark.torch
 functional = torch.nn.functional
@@ -130,12 +130,12 @@ def test_grid_sample(size, align, padding, mode):
     output = functional.grid_sample(input, grid, mode, padding, align)
     options = (mode, padding, align)
     x, points = input.detach().numpy(), grid.detach().numpy()
-    same(resampling.grid_sample(x, points, *options), output, 1e-9)
+    same(grid_sampling.grid_sample(x, points, *options), output, 1e-9)
     grad = draw(output.shape)
     back, slope = torch.autograd.grad(output, (input, grid), grad)
     g = grad.numpy()
-    same(resampling.grid_sample_input_gradient(g, points, x.shape, *options), back, 1e-9)
-    same(resampling.grid_sample_grid_gradient(g, x, points, *options), slope, 1e-8)
+    same(grid_sampling.grid_sample_input_gradient(g, points, x.shape, *options), back, 1e-9)
+    same(grid_sampling.grid_sample_grid_gradient(g, x, points, *options), slope, 1e-8)
 
 
 @pytest.mark.parametrize("padding", ["zeros", "border", "reflection"])
@@ -152,13 +152,13 @@ def test_grid_sample_at_corners_edges_and_nan(dimensions, align, padding):
         grid = points.reshape(1, -1, *[1] * (dimensions - 1), dimensions)
         output = functional.grid_sample(input, grid, *options)
         with np.errstate(all="ignore"):
-            same(resampling.grid_sample(x, grid.numpy(), *options), output, 1e-9)
+            same(grid_sampling.grid_sample(x, grid.numpy(), *options), output, 1e-9)
         # PyTorch's own backward writes outside its memory at a nan: finite points only.
         grid = grid[:, ~grid.isnan().flatten(2).any(-1)[0]].requires_grad_()
         output = functional.grid_sample(input, grid, *options)
         grad = draw(output.shape)
         (slope,) = torch.autograd.grad(output, grid, grad)
-        actual = resampling.grid_sample_grid_gradient(
+        actual = grid_sampling.grid_sample_grid_gradient(
             grad.numpy(), x, grid.detach().numpy(), *options
         )
         same(actual, slope, 1e-9)
@@ -172,7 +172,7 @@ def test_affine_grid(size, dtype):
         if align and 1 in size:
             continue  # PyTorch warns that this is not meant
         expected = functional.affine_grid(theta, [2, 1, *size], align)
-        base = resampling.affine_base_grid(size, align, theta.numpy().dtype)
+        base = grid_sampling.affine_base_grid(size, align, theta.numpy().dtype)
         flat = base.reshape(-1, len(size) + 1)
         actual = (flat @ theta.numpy().swapaxes(1, 2)).reshape(expected.shape)
         same(actual, expected, 1e-5 if dtype is torch.float32 else 1e-12)

@@ -8,25 +8,50 @@ import pytest
 import retrograd
 from retrograd.ops.registry import COMPOSITES, OPS
 from retrograd.testing.gradcheck import gradcheck, gradgradcheck
+from retrograd.testing.samples import T
 from tests.ops.compare import build, cases, flatten, function_of, gradients, is_tensor, to_array
 
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")
 
 CASES = [(name, sample) for name, sample in cases() if sample.error is None]
+
+
+def smooth(sample):
+    """Explicit values are special points (ties, zeros, nan): compared with PyTorch, not here."""
+    values = [*sample.args, *sample.kwargs.values()]
+    tensors = [x for v in values for x in (v if isinstance(v, (list, tuple)) else [v])]
+    return sample.grad and not any(
+        isinstance(x, T) and x.values is not None and x.grad for x in tensors
+    )
+
+
 DIFFERENTIABLE = [
-    pytest.param(name, sample, id=f"{name}-{sample}") for name, sample in CASES if sample.grad
+    pytest.param(name, sample, id=f"{name}-{sample}") for name, sample in CASES if smooth(sample)
 ]
 ALL = [pytest.param(name, sample, id=f"{name}-{sample}") for name, sample in CASES]
 
 
-def call(name, sample, dtype="float64", noncontiguous=False, grad=True):
+# their result depends on the strides of the input by design
+LAYOUT = {
+    *("torch.as_strided", "torch.as_strided_", "torch.as_strided_scatter", "as_strided"),
+    *("None.view", "view_as_complex", "None.as_strided_"),
+}
+
+
+def precise(sample):
+    """The double precision dtype in which a sample can be built."""
+    return "float64" if "float64" in sample.dtypes else sample.dtypes[-1]
+
+
+def call(name, sample, noncontiguous=False, grad=True):
     """(function of the tensors in the sample, those tensors), or None if the call raises."""
-    args, kwargs, leaves = build(sample, retrograd, dtype, noncontiguous, grad)
+    args, kwargs, leaves = build(sample, retrograd, precise(sample), noncontiguous, grad)
     function = function_of(name, retrograd)
     try:
         function(*args, **kwargs)
     except Exception:
         return None  # bad arguments: compared with PyTorch elsewhere
+    args, kwargs, leaves = build(sample, retrograd, precise(sample), noncontiguous, grad)
     return (lambda *_: function(*args, **kwargs)), leaves
 
 
@@ -36,6 +61,10 @@ def test_gradient_against_finite_differences(name, sample):
     if found is None:
         return
     function, leaves = found
+    coarse = (retrograd.float16, retrograd.bfloat16, retrograd.float32, retrograd.complex64)
+    results = [r for r in flatten(function()) if is_tensor(r)]
+    if not leaves or any(r.dtype in coarse or not np.isfinite(to_array(r)).all() for r in results):
+        return  # nothing to differentiate, too coarse for differences, or not finite
     gradcheck(function, leaves)
     if sample.second:
         gradgradcheck(function, leaves)
@@ -47,12 +76,16 @@ def test_raw_and_recorded_rules_agree(name, sample):
     if found is None:
         return
     function, leaves = found
+    if not leaves:
+        return
     raw = gradients(flatten(function()), leaves, retrograd, False)
     recorded = gradients(flatten(function()), leaves, retrograd, True)
     for a, b in zip(raw, recorded, strict=True):
         assert (a is None) == (b is None)
         if a is not None:
-            np.testing.assert_allclose(to_array(a), to_array(b), rtol=1e-12, atol=1e-12)
+            # half precision: on arrays a rule runs in float32 and rounds once
+            loose = 1e-12 if precise(sample) in ("float64", "complex128") else 2e-2
+            np.testing.assert_allclose(to_array(a), to_array(b), rtol=loose, atol=loose)
             assert a.dtype is b.dtype
 
 
@@ -60,16 +93,17 @@ def test_raw_and_recorded_rules_agree(name, sample):
 def test_layout_and_memory(name, sample):
     """Strided inputs give the same values; results own their memory unless declared a view."""
     found = call(name, sample, grad=False)
-    if found is None:
+    if found is None or name in LAYOUT:
         return
     results = flatten(found[0]())
     strided = call(name, sample, noncontiguous=True, grad=False)
+    assert strided is not None
     for a, b in zip(results, flatten(strided[0]()), strict=True):
         if is_tensor(a):
             np.testing.assert_allclose(to_array(a), to_array(b), rtol=1e-12, atol=1e-12)
     op = OPS.get(name)
     if op is not None and op.view is None:
-        args, kwargs, _ = build(sample, retrograd, "float64", False, False)
+        args, kwargs, _ = build(sample, retrograd, precise(sample), False, False)
         for result in flatten(function_of(name, retrograd)(*args, **kwargs)):
             for value in flatten([*args, *kwargs.values()]):
                 if is_tensor(result) and is_tensor(value) and result is not value:
@@ -95,20 +129,22 @@ def test_in_place_twin(name, sample):
         return
     function, leaves = found
     expected = function()
-    if expected.shape != leaves[0].shape if leaves else True:
+    args, kwargs, again = build(sample, retrograd, precise(sample), False, True)
+    target = args[0]
+    if not is_tensor(target) or expected.dtype is not target.dtype or not leaves:
+        return
+    if expected.shape != target.shape:
         return
     expected_gradients = gradients([expected], leaves, retrograd, False)
-    args, kwargs, leaves = build(sample, retrograd, "float64", False, True)
-    target = args[0].clone()
-    if not is_tensor(target) or expected.dtype is not target.dtype:
-        return
+    target, leaves = target.clone(), again
     result = getattr(target, op.inplace_name)(*args[1:], **kwargs)
     assert result is target
     assert target._version == 1
     np.testing.assert_array_equal(to_array(target), to_array(expected))
-    for a, b in zip(
-        gradients([target], leaves, retrograd, False), expected_gradients, strict=True
-    ):
+    if not expected.requires_grad:
+        return
+    found_gradients = gradients([target], leaves, retrograd, False)
+    for a, b in zip(found_gradients, expected_gradients, strict=True):
         assert (a is None) == (b is None)
         if a is not None:
             np.testing.assert_allclose(to_array(a), to_array(b), rtol=1e-12, atol=1e-12)

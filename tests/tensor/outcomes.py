@@ -67,11 +67,12 @@ def outcome(library: Any, setup: str, expression: str) -> dict[str, Any]:
                 found = {"error": [kind.__name__, first_line(str(error))]}
     finally:
         library.set_default_dtype(default)
-    said = [
-        [w.category.__name__, first_line(str(w.message))]
-        for w in caught
-        if "__array_wrap__" not in str(w.message)
-    ]
+    said: list[list[str]] = []
+    for warning in caught:
+        entry = [warning.category.__name__, first_line(str(warning.message))]
+        # NumPy complains about PyTorch's `__array_wrap__`
+        if entry not in said and "__array_wrap__" not in entry[1]:
+            said.append(entry)
     if said:
         found["warnings"] = said
     return found

@@ -1,0 +1,233 @@
+"""Dropout: elements, or whole channels, set to zero at random.
+
+Random numbers come from the default generator, drawn as PyTorch draws them: with the same seed the
+same elements are dropped.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+
+import numpy as np
+
+from retrograd import dtypes
+from retrograd.ops import errors
+from retrograd.ops.kinds import Array
+from retrograd.ops.registry import OPS, RECORDED, attach, composite
+from retrograd.tensor import Tensor, wrap
+from retrograd.testing.samples import Sample, T
+
+_add_ = OPS["add"].inplace_function
+_mul_ = OPS["mul"].inplace_function
+assert _add_ is not None and _mul_ is not None
+
+
+def _check_probability(p: float, kind: type[Exception]) -> None:
+    if p < 0.0 or p > 1.0:
+        raise kind(f"dropout probability has to be between 0 and 1, but got {p}")
+
+
+def _ones_and_zeros(array: Array, keep: float) -> Array:
+    """An array like `array`, laid out as it is: one with probability `keep`, else zero."""
+    from retrograd.random import default_generator
+    from retrograd.random.discrete import bernoulli
+    from retrograd.random.layout import fill_, new_like
+
+    return fill_(new_like(array), bernoulli(default_generator, array.size, keep, array.dtype))
+
+
+def _check_type(array: Array) -> None:
+    if array.dtype.kind in "biu":
+        target = dtypes.from_numpy_dtype(array.dtype)
+        raise errors.cannot_cast_result(dtypes.get_default_dtype(), target)
+
+
+def _multiply(input: Tensor, noise: Array, inplace: bool) -> Tensor:
+    result: Tensor = (_mul_ if inplace else RECORDED.mul)(input, wrap(noise))
+    return result
+
+
+def _feature_shape(array: Array) -> Array:
+    """An array of one element per channel: shape (batch, channels, 1, ...)."""
+    if array.ndim < 2:
+        raise RuntimeError("Feature dropout requires at least 2 dimensions in the input")
+    return np.empty((*array.shape[:2], *(1,) * (array.ndim - 2)), array.dtype)
+
+
+def _drop(input: Tensor, p: float, train: bool, inplace: bool, features: bool = False) -> Tensor:
+    """Zeros with probability `p`; what is kept grows by ``1 / (1 - p)``."""
+    array = input._array
+    if p == 0 or not train or not array.size:
+        return input
+    if p == 1:
+        return _multiply(input, np.zeros((), array.dtype), inplace)
+    noise = _ones_and_zeros(_feature_shape(array) if features else array, 1 - p)
+    _check_type(array)
+    return _multiply(input, np.divide(noise, 1 - p, out=noise), inplace)
+
+
+_ALPHA = 1.7580993408473766  # -scale * alpha of selu
+
+
+def _drop_alpha(
+    input: Tensor, p: float, train: bool, inplace: bool, features: bool = False
+) -> Tensor:
+    """Dropout to the negative saturation value of selu: mean and variance stay as they are."""
+    array = input._array
+    if p == 0 or not train or not array.size:
+        return input
+    if p == 1:
+        return _multiply(input, np.zeros((), array.dtype), inplace)
+    noise = _ones_and_zeros(_feature_shape(array) if features else array, 1 - p)
+    _check_type(array)
+    scale = float(1.0 / np.sqrt((_ALPHA * _ALPHA * p + 1) * (1 - p)))
+    shift = noise - 1
+    shift *= _ALPHA * scale
+    shift += _ALPHA * scale * p
+    noise *= scale
+    if inplace:
+        changed: Tensor = _add_(_mul_(input, wrap(noise)), wrap(shift))  # type: ignore[misc]
+        return changed
+    result: Tensor = RECORDED.add(RECORDED.mul(input, wrap(noise)), wrap(shift))
+    return result
+
+
+# --------------------------------------------------------------------- torch.dropout and friends
+
+
+def _publish(name: str, drop: Callable[..., Tensor], features: bool) -> None:
+    """``torch.<name>(input, p, train)`` and its in-place twin."""
+
+    def fresh(input: Tensor, p: float, train: bool) -> Tensor:
+        _check_probability(p, RuntimeError)
+        return drop(input, p, train, False, features)
+
+    def inplace(input: Tensor, p: float, train: bool) -> Tensor:
+        _check_probability(p, RuntimeError)
+        return drop(input, p, train, True, features)
+
+    for function, public in ((fresh, name), (inplace, f"{name}_")):
+        function.__name__ = function.__qualname__ = public
+        function.__doc__ = f"The function behind ``nn.functional``'s {name.replace('_', ' ')}."
+        attach(function, public=(public,))
+
+
+_publish("dropout", _drop, False)
+_publish("feature_dropout", _drop, True)
+_publish("alpha_dropout", _drop_alpha, False)
+_publish("feature_alpha_dropout", _drop_alpha, True)
+
+# -------------------------------------------------------------------------------- nn.functional
+
+
+@composite(
+    namespace="nn.functional",
+    samples=lambda: [
+        Sample(T(3, 4), 0.0),
+        Sample(T(3, 4), 1.0),
+        Sample(T(3, 4), training=False),
+        Sample(T(0, 3)),
+        Sample(T(3), 1.5),
+        Sample(T(3), -0.5),
+        *(Sample(T(3, dtype=name), grad=False) for name in ("int64", "bool", "complex64")),
+    ],
+)
+def dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
+    """Elements set to zero with probability `p`, the others divided by ``1 - p``.
+
+    >>> torch.nn.functional.dropout(torch.ones(3), 0.5, training=False)
+    tensor([1., 1., 1.])
+    """
+    _check_probability(p, ValueError)
+    return _drop(input, p, training, inplace)
+
+
+@composite(namespace="nn.functional", samples=lambda: [Sample(T(3, 4), 1.0, True), Sample(T(3))])
+def alpha_dropout(
+    input: Tensor, p: float = 0.5, training: bool = False, inplace: bool = False
+) -> Tensor:
+    """Dropout that keeps the mean and variance of what selu makes."""
+    _check_probability(p, ValueError)
+    return _drop_alpha(input, p, training, inplace)
+
+
+@composite(namespace="nn.functional", samples=lambda: [Sample(T(3, 4), 1.0, True), Sample(T(3))])
+def feature_alpha_dropout(
+    input: Tensor, p: float = 0.5, training: bool = False, inplace: bool = False
+) -> Tensor:
+    """Alpha dropout of whole channels."""
+    _check_probability(p, ValueError)
+    return _drop_alpha(input, p, training, inplace, True)
+
+
+def _drop_channels(input: Tensor, p: float, training: bool, inplace: bool, batched: bool) -> Tensor:
+    if batched:
+        return _drop(input, p, training, inplace, True)
+    single = input.unsqueeze(0)
+    result: Tensor = _drop(single, p, training, inplace, True).squeeze(0)
+    return result
+
+
+@composite(namespace="nn.functional", samples=lambda: [Sample(T(2, 3, 4), 0.0), Sample(T(2))])
+def dropout1d(
+    input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False
+) -> Tensor:
+    """Whole channels of a (N, C, L) or (C, L) input set to zero."""
+    _check_probability(p, ValueError)
+    rank = input.ndim
+    if rank not in (2, 3):
+        raise RuntimeError(
+            f"dropout1d: Expected 2D or 3D input, but received a {rank}D input. Note that "
+            "dropout1d exists to provide channel-wise dropout on inputs with 1 spatial dimension, "
+            "a channel dimension, and an optional batch dimension (i.e. 2D or 3D inputs)."
+        )
+    return _drop_channels(input, p, training, inplace, rank == 3)
+
+
+def _warn_rank(name: str, rank: int, spatial: int) -> None:
+    warnings.warn(
+        f"{name}: Received a {rank}-D input to {name}, which is deprecated and will result in an "
+        "error in a future release. To retain the behavior and silence this warning, please use "
+        f"dropout instead. Note that {name} exists to provide channel-wise dropout on inputs with "
+        f"{spatial} spatial dimensions, a channel dimension, and an optional batch dimension (i.e. "
+        f"{spatial + 1}D or {spatial + 2}D inputs).",
+        UserWarning,
+        stacklevel=3,
+    )
+
+
+@composite(namespace="nn.functional", samples=lambda: [Sample(T(2, 3, 4, 5), 0.0), Sample(T(2))])
+def dropout2d(
+    input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False
+) -> Tensor:
+    """Whole channels of a (N, C, H, W) input set to zero."""
+    _check_probability(p, ValueError)
+    rank = input.ndim
+    if rank not in (3, 4):
+        _warn_rank("dropout2d", rank, 2)
+    if rank == 3:
+        warnings.warn(
+            "dropout2d: Received a 3D input to dropout2d and assuming that channel-wise 1D dropout "
+            "behavior is desired - input is interpreted as shape (N, C, L), where C is the channel "
+            "dim. This behavior will change in a future release to interpret the input as one "
+            "without a batch dimension, i.e. shape (C, H, W). To maintain the 1D channel-wise "
+            "dropout behavior, please switch to using dropout1d instead.",
+            UserWarning,
+            stacklevel=2,
+        )
+    return _drop(input, p, training, inplace, True)
+
+
+@composite(
+    namespace="nn.functional", samples=lambda: [Sample(T(2, 3, 4, 5, 1), 0.0), Sample(T(2), 1.0)]
+)
+def dropout3d(
+    input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False
+) -> Tensor:
+    """Whole channels of a (N, C, D, H, W) or (C, D, H, W) input set to zero."""
+    _check_probability(p, ValueError)
+    rank = input.ndim
+    if rank not in (4, 5):
+        _warn_rank("dropout3d", rank, 3)
+    return _drop_channels(input, p, training, inplace, rank == 5)
