@@ -39,6 +39,12 @@ def size_argument(
     keyword: str = "size",
 ) -> tuple[int, ...]:
     """The sizes of ``f(2, 3)``, ``f((2, 3))`` or ``f(size=(2, 3))`` as a tuple of ints."""
+    if single and size and not named:
+        for n in size:
+            if type(n) is not int or n < 0:
+                break
+        else:
+            return size  # the usual case
     if named:
         sizes = named.pop(keyword, None)
         if named:

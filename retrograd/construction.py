@@ -16,7 +16,8 @@ import numpy as np
 
 from retrograd import dtypes
 from retrograd.arguments import refuse_pinned
-from retrograd.autograd.state import STATE
+from retrograd.autograd.state import HOT, STATE
+from retrograd.backend.quiet import quiet
 from retrograd.dtypes import dtype
 from retrograd.notices import explained, warn_once
 from retrograd.ops.copying import cast_array
@@ -28,7 +29,7 @@ from retrograd.tensor import Array, Tensor, meta_of, tensor_method, wrap
 def fresh(array: Array, requires_grad: bool = False) -> Tensor:
     """A new leaf around `array`, which nobody else holds."""
     made = wrap(array)
-    if STATE.inference:
+    if HOT["UNUSUAL"] and STATE.inference:
         meta_of(made).inference = True
     if requires_grad:
         if array.dtype not in dtypes.DIFFERENTIABLE:
@@ -75,6 +76,8 @@ def _shape_of(data: Any) -> tuple[int, ...]:
 
 def _is_sequence(data: Any) -> bool:
     """Tensors in a list count as numbers, arrays as sequences."""
+    if isinstance(data, (list, tuple)):
+        return True
     if isinstance(data, np.ndarray):
         return data.ndim > 0
     return isinstance(data, Sequence | bytearray) and not isinstance(data, (str, bytes))
@@ -160,6 +163,8 @@ def array_from(data: Any, wanted: dtype | None) -> Array:
         return _from_numbers([data], (), wanted or dtypes.number_dtype(data))
     if isinstance(data, (str, bytes)):
         raise TypeError(f"new(): invalid data type '{type(data).__name__}'")
+    if isinstance(data, (list, tuple)) and data and set(map(type, data)) <= _PLAIN:
+        return _from_numbers(data, (len(data),), wanted or _infer(data))
     shape = _shape_of(data)
     target = _infer(data) if wanted is None else wanted
     numbers: list[Any] = []
@@ -167,7 +172,7 @@ def array_from(data: Any, wanted: dtype | None) -> Array:
     return _from_numbers(numbers, shape, target)
 
 
-def _from_numbers(numbers: list[Any], shape: tuple[int, ...], target: dtype) -> Array:
+def _from_numbers(numbers: Sequence[Any], shape: tuple[int, ...], target: dtype) -> Array:
     kinds = set(map(type, numbers))
     if not kinds <= _PLAIN:
         numbers = [_number(value, target) for value in numbers]
@@ -176,15 +181,15 @@ def _from_numbers(numbers: list[Any], shape: tuple[int, ...], target: dtype) -> 
     if target.category == dtypes.BOOL:
         return np.array([bool(n) for n in numbers], bool).reshape(shape)
     wide = np.complex128 if target.category == dtypes.COMPLEX else np.float64
-    with np.errstate(over="ignore"):
+    with quiet():
         return np.array(numbers, wide).astype(target.numpy).reshape(shape)
 
 
-def _whole_numbers(numbers: list[Any], target: dtype) -> Array:
+def _whole_numbers(numbers: Sequence[Any], target: dtype) -> Array:
     """Integers, floats cut to whole numbers; what the dtype cannot hold raises."""
     limits = np.iinfo(target.numpy)
     low = -limits.max if target is dtypes.uint8 else limits.min
-    if any(isinstance(n, float) for n in numbers):
+    if float in set(map(type, numbers)):
         for n in numbers:
             if not low <= n <= limits.max:  # NaN too
                 raise _too_large(target)
@@ -251,13 +256,14 @@ class _Memory:
 
 def shared_array(array: Array) -> Array:
     """The array as tensors need it: a known dtype object, no negative strides."""
-    known = dtypes.from_numpy_dtype(array.dtype.newbyteorder("=")).numpy
-    if not array.dtype.isnative:
+    kind = array.dtype
+    known = dtypes.from_numpy_dtype(kind if kind.isnative else kind.newbyteorder("=")).numpy
+    if not kind.isnative:
         raise ValueError(
             "given numpy array has byte order different from the native byte order. Conversion "
             "between byte orders is currently not supported."
         )
-    for stride in array.strides:
+    for stride in () if array.flags.c_contiguous else array.strides:
         if stride % array.itemsize:
             raise ValueError(
                 "given numpy array strides not a multiple of the element byte size. Copy the "
@@ -272,7 +278,7 @@ def shared_array(array: Array) -> Array:
     if isinstance(array.base, np.ndarray) and known is not dtypes.BF16:
         # a part of a larger array is a storage of its own
         array = np.asarray(_Memory(array))
-    return array.view(known, np.ndarray) if array.dtype is not known else array.view(np.ndarray)
+    return array.view(known, np.ndarray) if kind is not known else array.view(np.ndarray)
 
 
 def _warn_if_read_only(array: Array) -> None:

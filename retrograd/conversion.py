@@ -14,15 +14,15 @@ import numpy as np
 
 from retrograd import dtypes
 from retrograd.arguments import invalid_combination
-from retrograd.autograd.state import STATE
+from retrograd.autograd.state import HOT, STATE
 from retrograd.dtypes import dtype
 from retrograd.memory import matches_format
 from retrograd.notices import explained, warn_once
-from retrograd.ops.copying import warn_complex_cast
+from retrograd.ops.copying import cast_array, warn_complex_cast
 from retrograd.ops.registry import RECORDED
 from retrograd.size import device as device_class
 from retrograd.size import memory_format, preserve_format, require_cpu
-from retrograd.tensor import Array, Tensor, tensor_method
+from retrograd.tensor import Array, Tensor, tensor_method, wrap
 
 # --------------------------------------------------------------------------------- dtype, device
 
@@ -82,6 +82,10 @@ def _convert(
         return tensor
     if array.dtype.kind == "c" and target.kind not in "cb":
         warn_complex_cast(3)
+    if order is None and not HOT["UNUSUAL"] and not (STATE.grad_enabled and tensor.requires_grad):
+        plain = wrap(cast_array(array, target))
+        plain._cut = STATE.cut if tensor._requires_grad else tensor._cut
+        return plain
     result: Tensor = RECORDED._to_dtype(tensor, target, order if reordered else None)
     return result
 

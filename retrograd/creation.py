@@ -70,9 +70,12 @@ def _filled(name: str, value: int | None) -> Callable[..., Tensor]:
         kind = dtypes.as_dtype(dtype, name)
         if kind is None:
             kind = dtypes.get_default_dtype() if out is None else out.dtype
-        array = empty_array(shape, kind.numpy, memory_format)
-        if value is not None:
-            array.fill(value)
+        if value == 0 and memory_format is None:
+            array = np.zeros(shape, kind.numpy)
+        else:
+            array = empty_array(shape, kind.numpy, memory_format)
+            if value is not None:
+                array.fill(value)
         return deliver(name, array, out, dtype, requires_grad)
 
     create.__name__ = create.__qualname__ = name

@@ -15,7 +15,7 @@ from retrograd.autograd.engine import Edge, run_backward
 from retrograd.autograd.hooks import HookTable, RemovableHandle
 from retrograd.autograd.node import BackwardCall, extra_of
 from retrograd.autograd.state import STATE, Cut
-from retrograd.autograd.views import edge_of, forget_history, refresh, set_hooks_on
+from retrograd.autograd.views import edge_of, forget_history, refresh
 from retrograd.backend.kernels import filled
 from retrograd.lifecycle.site import user_site
 from retrograd.tensor import Tensor, cell_of, meta_of, tensor_method, wrap
@@ -312,9 +312,10 @@ def retain_grad(self: Tensor) -> None:
     """Ask for the gradient of a non-leaf: it appears in `.grad` after backward."""
     if not self.requires_grad:
         raise RuntimeError("can't retain_grad on Tensor that has requires_grad=False")
-    node = self.grad_fn
-    if node is None or self.retains_grad:
+    if self.is_leaf or self.retains_grad:
         return
+    node = self.grad_fn
+    assert node is not None
     reference = weakref.ref(self)  # weak: the node must not keep its output alive
 
     def keep(gradient: Tensor | None) -> None:
@@ -344,9 +345,16 @@ def register_hook(self: Tensor, hook: Callable[[Tensor], Any]) -> RemovableHandl
     """Call ``hook(grad)`` when this tensor's gradient is ready; it may return another one."""
     if not self.requires_grad:
         raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
-    if self._view is not None:
-        refresh(self)
-    table: HookTable = set_hooks_on(self)
+    meta = meta_of(self)
+    if meta.hooks is None:
+        meta.hooks = HookTable()
+        node = self.grad_fn
+        if node is not None:  # a leaf's hooks are found through its accumulator
+            extra = extra_of(node)
+            if extra.tensor_pre is None:
+                extra.tensor_pre = []
+            extra.tensor_pre.append((self._output_nr, meta.hooks))
+    table: HookTable = meta.hooks
     return table.add(hook)
 
 

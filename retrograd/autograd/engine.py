@@ -10,6 +10,7 @@ gradients under ``create_graph``, and runs restricted to the paths that lead to 
 
 from __future__ import annotations
 
+import itertools
 import threading
 from collections.abc import Sequence
 from heapq import heappop, heappush, heappushpop
@@ -36,6 +37,8 @@ from retrograd.tensor import Array, Tensor, wrap
 
 ndarray = np.ndarray
 Edge = tuple[Node, int]
+
+_ticks = itertools.count()
 
 # Nested backward calls (from hooks) beyond this depth continue on a fresh thread's stack.
 _DEEP = 40
@@ -158,7 +161,8 @@ def _walk_raw(
     freeing = None if call.retain_graph else call
     node, gradient = _start(roots, [g._array for g in gradients])
     call.nodes_run = _visit(node, call.number)
-    ready: list[tuple[int, Node]] = []
+    ready: list[tuple[int, int, Node]] = []  # the middle number keeps ties in order
+    pushed = 0
     while True:
         if node.extra is None:
             results = node.run(node, gradient, None, freeing)
@@ -192,15 +196,17 @@ def _walk_raw(
             if following is None:
                 following = target
             else:
-                heappush(ready, (-target.sequence, target))
+                pushed += 1
+                heappush(ready, (-target.sequence, pushed, target))
         # references that would look like further owners of an array
         results = part = held = None
         if following is None:
             if not ready:
                 return []
-            node = heappop(ready)[1]
+            node = heappop(ready)[2]
         elif ready and -ready[0][0] > following.sequence:
-            node = heappushpop(ready, (-following.sequence, following))[1]
+            pushed += 1
+            node = heappushpop(ready, (-following.sequence, pushed, following))[2]
         else:
             node = following
         gradient = node.buffer
@@ -334,7 +340,7 @@ def _walk_general(
                     captures.setdefault(edge[0], []).append((index, edge[1]))
         call.need = need
     live = None if need is None else need | set(captures)
-    ready: list[tuple[int, Node]] = []
+    ready: list[tuple[int, int, Node]] = []
     waiting: dict[Node, Any] = {}
     call.nodes_run = 0
     while True:
@@ -357,7 +363,7 @@ def _walk_general(
         results = None
         if not ready:
             break
-        node = heappop(ready)[1]
+        node = heappop(ready)[2]
         gradient = waiting.pop(node, None)
         if gradient is None and isinstance(node.shape, list):
             gradient = [None] * len(node.shape)
@@ -401,7 +407,7 @@ def _pass_on(
     results: Any,
     counts: dict[Node, int],
     waiting: dict[Node, Any],
-    ready: list[tuple[int, Node]],
+    ready: list[tuple[int, int, Node]],
     live: set[Node] | None,
     create: bool,
 ) -> None:
@@ -430,7 +436,7 @@ def _pass_on(
         if left == 0 and wanted:
             if target.freed is None:
                 target._reached_code, target._reached_lasti = node.code, node.lasti
-            heappush(ready, (-target.sequence, target))
+            heappush(ready, (-target.sequence, next(_ticks), target))
         elif left == 0:
             # not on a path to an input: never runs, but its own consumers' counts are unaffected
             waiting.pop(target, None)

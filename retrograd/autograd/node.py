@@ -315,9 +315,8 @@ class AccumulateGrad(Node):
     __slots__ = ()
     display_name = "torch::autograd::AccumulateGrad"
 
-    # Accumulators run as soon as they are complete: newer than any op node. The counter in the
-    # low bits keeps heap entries apart.
-    FIRST_SEQUENCE = 1 << 62
+    # Accumulators run as soon as they are complete: newer than any op node.
+    SEQUENCE = 1 << 62
 
     @property
     def variable(self) -> Tensor:
@@ -446,7 +445,7 @@ def accumulator(tensor: Tensor) -> Node:
             return node
     made = plain_node(AccumulateGrad)
     made.saved = (tensor,)
-    made.sequence += AccumulateGrad.FIRST_SEQUENCE
+    made.sequence = AccumulateGrad.SEQUENCE
     made.shape = tensor._array.shape
     made.dtype = tensor._array.dtype
     meta.accumulator = weakref.ref(made)

@@ -113,19 +113,30 @@ def link_view(source: Tensor, view: Tensor, step: ViewStep) -> None:
 
 
 def refresh(tensor: Tensor) -> None:
-    """Bring a view's `_requires_grad` and `_grad_fn` up to date with writes to its storage."""
+    """Before an op uses a view: bring its flag and, if it will be recorded, its history up to date.
+
+    The test at the start is the usual case: nothing was written since the last look.
+    """
     info = tensor._view
-    if info is None:
-        return
     cell = tensor._cell
+    if info is None or cell is None:
+        return
+    if tensor._grad_fn is None:
+        tensor._requires_grad = info.own or info.base._requires_grad
+    if info.at != cell.version and STATE.grad_enabled:
+        renew(tensor)
+
+
+def renew(tensor: Tensor) -> None:
+    """Bring a view's history up to date with writes to its storage, whatever the grad mode."""
+    info = tensor._view
+    cell = tensor._cell
+    if info is None or cell is None or info.at == cell.version:
+        return
     base = info.base
     if base._meta is not None and base._meta.relaid > info.at:
         _lead_back(tensor, info)
-    if tensor._grad_fn is None:
-        tensor._requires_grad = info.own or base._requires_grad
-        if not base._requires_grad:
-            return
-    if cell is None or info.at == cell.version:
+    if tensor._grad_fn is None and not base._requires_grad:
         return
     if info.creation is not None:
         raise forbidden_view_error(tensor, stale=True)
@@ -314,7 +325,7 @@ def rebase(tensor: Tensor, node: Node, saves_output: bool) -> None:
     base._cut = None
     move_retained(base, old, number, slices)
     info.at = -1
-    refresh(tensor)
+    renew(tensor)
     if saves_output and tensor._grad_fn is not None:
         extra_of(node).output_node = weakref.ref(tensor._grad_fn)
 
@@ -407,7 +418,7 @@ Tensor.requires_grad = property(_get_requires_grad, _set_requires_grad)  # type:
 def grad_fn(self: Tensor) -> Node | None:
     """The node that made this tensor, or None for a leaf."""
     if self._view is not None:
-        refresh(self)
+        renew(self)
     node = self._grad_fn
     return None if node is None else dressed(node)
 
@@ -415,8 +426,6 @@ def grad_fn(self: Tensor) -> Node | None:
 @tensor_property
 def is_leaf(self: Tensor) -> bool:
     """Whether this tensor is the start of a graph: made by the user, not by an op."""
-    if self._view is not None:
-        refresh(self)
     return self._grad_fn is None
 
 
@@ -433,19 +442,3 @@ def forget_history(tensor: Tensor) -> None:
     tensor._grad_fn = None
     tensor._output_nr = 0
     tensor._requires_grad = False
-
-
-def set_hooks_on(tensor: Tensor) -> Any:
-    """The table of tensor hooks, linked to the node that will call it."""
-    from retrograd.autograd.hooks import HookTable
-
-    meta = meta_of(tensor)
-    if meta.hooks is None:
-        meta.hooks = HookTable()
-        node = tensor._grad_fn
-        if node is not None:
-            extra = extra_of(node)
-            if extra.tensor_pre is None:
-                extra.tensor_pre = []
-            extra.tensor_pre.append((tensor._output_nr, meta.hooks))
-    return meta.hooks

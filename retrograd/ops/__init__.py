@@ -18,6 +18,10 @@ from retrograd.ops import masking as masking
 from retrograd.ops import norms as norms
 from retrograd.ops import matmul as matmul
 from retrograd.ops import einsum as einsum
+from retrograd.ops import linalg_cholesky as linalg_cholesky
+from retrograd.ops import linalg_lu as linalg_lu
+from retrograd.ops import linalg_qr as linalg_qr
+from retrograd.ops import linalg_solve as linalg_solve
 from retrograd.ops import tensor_products as tensor_products
 from retrograd.ops import products as products
 from retrograd.ops import polynomials as polynomials
@@ -54,3 +58,4 @@ from retrograd.ops import dropout as dropout
 
 # last: it renames what the others declare
 from retrograd.ops import second_names as second_names  # isort: skip
+from retrograd.ops import smooth_activation as smooth_activation

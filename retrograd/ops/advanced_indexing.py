@@ -423,6 +423,7 @@ def _put_samples() -> list[Sample]:
 def _index_put(input: Tensor, indices: Any, values: Tensor, accumulate: bool = False) -> Tensor:
     """A copy of `input` with `values` in the places that the index tensors name together.
 
+    >>> import retrograd as torch
     >>> torch.zeros(3).index_put((torch.tensor([0, 2]),), torch.tensor(1.0))
     tensor([1., 0., 1.])
     """

@@ -6,7 +6,7 @@ from typing import Any
 
 from retrograd import dtypes
 from retrograd.ops.kinds import Array, Operand
-from retrograd.ops.registry import RECORDED, attach, composite, op
+from retrograd.ops.registry import RECORDED, composite, op
 from retrograd.tensor import Tensor
 from retrograd.testing import samples
 from retrograd.testing.samples import COMPLEX, FLOATS, HALVES, Sample, T
@@ -120,6 +120,7 @@ def sub(xp: Any, input: Operand, other: Operand, *, alpha: Any = 1) -> Array:
     namespace=None,
     methods=(),
     operators=("__rsub__",),
+    label="rsub",
 )
 def _rsub_number(xp: Any, input: Array, other: Operand, *, alpha: Any = 1) -> Array:
     """``other - alpha * input`` with a number `other`."""
@@ -190,9 +191,9 @@ def mul(xp: Any, input: Operand, other: Operand) -> Array:
     ufunc="divide",
     promote=True,
     float_result=True,
-    operators=("__truediv__",),
+    operators=("__truediv__", "__div__"),
     inplace="div_",
-    inplace_operators=("__itruediv__",),
+    inplace_operators=("__itruediv__", "__idiv__"),
     out=True,
     namespace=None,
     methods=(),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from retrograd.notices import warn_once
 from retrograd.ops import errors
 from retrograd.ops.kinds import Array
 from retrograd.ops.registry import RECORDED, composite, op
@@ -52,9 +53,10 @@ def expanded_size(tensor: Tensor, size: Shape) -> Shape:
     shape = tensor._array.shape
     lead = len(size) - len(shape)
     if lead < 0:
+        name = f"torch.{tensor.dtype.type_name}Tensor"
         raise RuntimeError(
-            f"expand(torch.{tensor.dtype.type_name}Tensor{{{list(shape)}}}, size={list(size)}): the "
-            f"number of sizes provided ({len(size)}) must be greater or equal to the number of dimensions in the tensor "
+            f"expand({name}{{{list(shape)}}}, size={list(size)}): the number of sizes provided "
+            f"({len(size)}) must be greater or equal to the number of dimensions in the tensor "
             f"({len(shape)})"
         )
     found = list(size)
@@ -295,7 +297,13 @@ def meshgrid(*tensors: Any, indexing: str | None = None) -> tuple[Tensor, ...]:
         require_tensor("meshgrid", item, "tensors")
         if item._array.dtype != items[0]._array.dtype:
             raise RuntimeError("meshgrid expects all tensors to have the same dtype")
-    if indexing not in (None, "ij", "xy"):
+    if indexing is None:
+        warn_once(
+            "torch.meshgrid: in an upcoming release, it will be required to pass the indexing "
+            "argument.",
+            3,
+        )
+    elif indexing not in ("ij", "xy"):
         raise RuntimeError(
             f'torch.meshgrid: indexing must be one of "xy" or "ij", but received: {indexing}'
         )

@@ -255,7 +255,7 @@ def _class_samples() -> list[Sample]:
             Sample(T(2, 4, 0), T(2, 0, dtype="int64"), reduction=way),
         ]
     found += [
-        Sample(T(4), T(values=[2], dtype="int64")),
+        Sample(T(4), T(values=[2], dtype="int64"), grad=False),
         Sample(T(4), T(values=[2, 1], dtype="int64")),
         Sample(T(3, 4), T(values=[1, 2, 3], dtype="uint8")),
         Sample(T(3, 4), some, size_average=False),

@@ -345,7 +345,9 @@ def _equal_samples() -> list[Sample]:
         Sample(T(values=[_NAN]), T(values=[_NAN])),
         Sample(T(0, 2), T(0, 2)),
         Sample(T(values=[1, 2], dtype="int64"), T(values=[1.0, 2.0]), grad=False),
-        Sample(T(values=[1, 2], dtype="float32"), T(values=[1.0, 2.0], dtype="float64"), grad=False),
+        Sample(
+            T(values=[1, 2], dtype="float32"), T(values=[1.0, 2.0], dtype="float64"), grad=False
+        ),
     ]
 
 
@@ -392,7 +394,7 @@ def _isin(
 # ------------------------------------------------------------------------------ facts of a tensor
 
 
-@composite(methods=("is_nonzero", "__bool__"))
+@composite(methods=("is_nonzero", "__bool__", "__nonzero__"))
 def is_nonzero(input: Tensor) -> bool:
     """Whether the one element of the tensor is nonzero."""
     if input._array.size != 1:
@@ -404,7 +406,7 @@ def is_nonzero(input: Tensor) -> bool:
 @composite()
 def is_same_size(input: Tensor, other: Tensor) -> bool:
     """Whether two tensors have the same shape."""
-    return input._array.shape == other._array.shape
+    return bool(input._array.shape == other._array.shape)
 
 
 @composite()

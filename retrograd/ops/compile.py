@@ -387,7 +387,7 @@ def _inplace_function(op: Op) -> Callable[..., Any]:
     lines = [f"def {name}({signature}):"]
     put = lines.append
     general = f"return dispatch_inplace(OP_{op.name}, ({_call_arguments(op)}))"
-    if op.ufunc is not None and op.tensor_kinds == ["operand", "operand"]:
+    if op.fast and op.ufunc is not None and op.tensor_kinds == ["operand", "operand"]:
         first, second = op.tensor_names
         HOT[f"ufunc_{op.name}"] = getattr(np, op.ufunc)
         tests = "".join(

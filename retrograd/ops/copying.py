@@ -69,9 +69,14 @@ def cast_array(array: Array, dtype: Any) -> Array:
     source = array.dtype.kind
     if source == "c" and dtype.kind != "c" and dtype is not dtypes.B8:
         array = array.real
-    if dtype is dtypes.U8 and source not in "biu":
-        array = array.astype(dtypes.I64)
-    return array.astype(dtype)
+    with quiet():
+        if dtype is dtypes.U8 and source not in "biu":
+            array = array.astype(dtypes.I64)
+        if array.flags.c_contiguous:
+            return array.astype(dtype)
+        result = array_like(array, dtype)
+        np.copyto(result, array, casting="unsafe")
+        return result
 
 
 @op(
@@ -90,14 +95,16 @@ def _to_dtype(xp: Any, input: Array, dtype: Any, order: Any = None) -> Array:
 # -------------------------------------------------------------------------------------- writing
 
 
-def _is_recorded(target: Tensor, *others: Any) -> bool:
+def _is_recorded(target: Tensor, other: Tensor | None = None) -> bool:
     """Whether a write must leave a node; brings views up to date on the way."""
-    for tensor in (target, *others):
-        if tensor._view is not None:
-            refresh(tensor)
-    return STATE.grad_enabled and (
-        target._requires_grad or any(other._requires_grad for other in others)
-    )
+    if target._view is not None:
+        refresh(target)
+    wanted = target._requires_grad
+    if other is not None:
+        if other._view is not None:
+            refresh(other)
+        wanted = wanted or other._requires_grad
+    return wanted and STATE.grad_enabled
 
 
 @op(
@@ -141,8 +148,7 @@ def _copy_(self: Tensor, other: Any, non_blocking: bool = False) -> Tensor:
     if source.dtype is target.dtype:
         np.copyto(target, source)
     else:
-        with quiet():
-            np.copyto(target, cast_array(source, target.dtype))
+        np.copyto(target, cast_array(source, target.dtype))
     bump(self, "copy_")
     self._cut = STATE.cut if other._requires_grad else other._cut
     return self
@@ -280,8 +286,7 @@ def fill_(input: Tensor, value: Any) -> Tensor:
             assert _fill_recorded_tensor is not None
             result: Tensor = _fill_recorded_tensor(input, number)
             return result
-        with quiet():
-            number = cast_array(number._array, input._array.dtype)
+        number = cast_array(number._array, input._array.dtype)
     elif _is_recorded(input):
         assert _fill_recorded is not None
         result = _fill_recorded(input, number)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from retrograd.notices import warn_once
 from retrograd.ops import errors
 from retrograd.ops.kinds import Array, wrap_dim
 from retrograd.ops.registry import RECORDED, composite, op
@@ -178,22 +179,41 @@ def movedim(input: Tensor, source: Any, destination: Any) -> Tensor:
 
 
 def _matrix_transpose(tensor: Tensor, name: str, conjugate: bool) -> Tensor:
+    """The last two dimensions swapped; `name` is how messages call the function."""
     ndim = tensor._array.ndim
     if ndim == 1:
         raise RuntimeError(
             f"tensor.{name} is only supported on matrices or batches of matrices. Got 1-D tensor."
         )
-    if ndim == 0:
-        return tensor
-    result: Tensor = RECORDED.transpose(tensor, -2, -1)
+    result: Tensor = tensor
+    if ndim:
+        result = RECORDED.transpose(tensor, -2, -1)
+    else:
+        called = name if name == "adjoint()" else f"Tensor.{name}"
+        hint = "Consider using x.conj()." if conjugate else _IDENTITY
+        warn_once(f"{called} is deprecated on 0-D tensors. {hint}", 4)
     if conjugate and result._array.dtype.kind == "c":
         result = RECORDED.conj(result)
     return result
 
 
+_IDENTITY = "This function is the identity in these cases."
+
+
 def _T(self: Tensor) -> Tensor:
     """The tensor with its dimensions in reverse order."""
-    return RECORDED.permute(self, tuple(range(self._array.ndim))[::-1])  # type: ignore[no-any-return]
+    ndim = self._array.ndim
+    if ndim != 2:
+        warn_once(
+            "The use of `x.T` on tensors of dimension other than 2 to reverse their shape is "
+            "deprecated and it will throw an error in a future release. Consider `x.mT` to "
+            "transpose batches of matrices or `x.permute(*torch.arange(x.ndim - 1, -1, -1))` to "
+            "reverse the dimensions of a tensor."
+            if ndim
+            else f"Tensor.T is deprecated on 0-D tensors. {_IDENTITY}",
+            3,
+        )
+    return RECORDED.permute(self, tuple(range(ndim))[::-1])  # type: ignore[no-any-return]
 
 
 def _mT(self: Tensor) -> Tensor:

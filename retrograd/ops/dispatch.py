@@ -96,7 +96,7 @@ def _operands(op: Op, args: tuple[Any, ...], operator: bool) -> Any:
         elif operator:
             return None
         else:
-            raise errors.argument_type(op.name, parameter.name, position, "Tensor", value)
+            raise errors.argument_type(op.label, parameter.name, position, "Tensor", value)
         tensors.append(value)
         arrays.append(array)
     if op.tensor_names and not any(isinstance(t, Tensor) for t in tensors):
@@ -104,13 +104,13 @@ def _operands(op: Op, args: tuple[Any, ...], operator: bool) -> Any:
             return None
         if tensors:
             first = op.tensor_names[0]
-            raise errors.argument_type(op.name, first, 1, "Tensor", args[0])
+            raise errors.argument_type(op.label, first, 1, "Tensor", args[0])
     return tensors, arrays
 
 
 def _check_list(op: Op, name: str, position: int, value: Any) -> list[Tensor]:
     if isinstance(value, Tensor) or not isinstance(value, Sequence):
-        raise errors.argument_type(op.name, name, position, "tuple of Tensors", value)
+        raise errors.argument_type(op.label, name, position, "tuple of Tensors", value)
     for index, item in enumerate(value):
         if not isinstance(item, Tensor):
             raise TypeError(
@@ -372,7 +372,7 @@ def _pass_on_cut(op: Op, tensors: list[Any], outputs: list[Tensor], wanted: bool
     if wanted or (not STATE.grad_enabled and any(x._requires_grad for x in sources)):
         cut = STATE.cut
     elif any(x._requires_grad for x in sources):
-        cut = Cut.here("nondifferentiable", op.name)
+        cut = Cut.here("nondifferentiable", op.label)
     else:
         cut = next((x._cut for x in sources if x._cut is not None), None)
     for output in outputs:
@@ -462,12 +462,12 @@ def dispatch_out(op: Op, args: tuple[Any, ...], out: Any) -> Any:
     for value in [*tensors, *outs]:
         if isinstance(value, Tensor) and value._requires_grad and STATE.grad_enabled:
             raise RuntimeError(
-                f"{op.name}(): functions with out=... arguments don't support automatic "
+                f"{op.label}(): functions with out=... arguments don't support automatic "
                 "differentiation, but one of the arguments requires grad."
             )
     results, _ = _forward(op, args, tensors, arrays)
     for target, result in zip(outs, results, strict=True):
-        write_out(op.name, target, result)
+        write_out(op.label, target, result)
     return outs[0] if op.outputs == 1 else _package(op, outs)
 
 

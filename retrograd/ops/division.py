@@ -66,6 +66,7 @@ def _check_mode(input: Any, other: Any, rounding_mode: str) -> None:
     node_name="DivBackward2",
     inplace="div_",
     out=True,
+    label="div",
 )
 def _div_rounded(xp: Any, input: Operand, other: Operand, rounding_mode: str) -> Array:
     """The quotient rounded down ("floor") or towards zero ("trunc")."""
@@ -226,6 +227,7 @@ def _remainder_scalar_rule(m: Any, g: Any) -> Any:
     node_name="RemainderBackward0",
     inplace="remainder_",
     out=True,
+    label="remainder",
 )
 def _remainder_number(xp: Any, input: Array, other: Operand) -> Array:
     result: Array = _remainder(xp, input, other)
@@ -255,6 +257,7 @@ def remainder(xp: Any, input: Array, other: Array) -> Array:
     check=_check_real_number("remainder_cpu"),
     node_name="NotImplemented",
     fast=False,
+    label="remainder",
 )
 def _remainder_of_number(xp: Any, input: Operand, other: Array) -> Array:
     result: Array = _remainder(xp, input, other)
@@ -314,6 +317,7 @@ def _reflected_remainder(self: Tensor, other: Any) -> Any:
     node_name="FmodBackward0",
     inplace="fmod_",
     out=True,
+    label="fmod",
 )
 def _fmod_number(xp: Any, input: Array, other: Operand) -> Array:
     result: Array = _fmod(xp, input, other)
@@ -375,7 +379,9 @@ def _integer_samples() -> list[Sample]:
     ]
     found += [
         Sample(T(values=[0, 4, -6], dtype="int64"), T(values=[0, 0, 4], dtype="int64"), grad=False),
-        Sample(T(3, 1, low=1, high=9, dtype="int64"), T(4, low=1, high=9, dtype="int64"), grad=False),
+        Sample(
+            T(3, 1, low=1, high=9, dtype="int64"), T(4, low=1, high=9, dtype="int64"), grad=False
+        ),
         Sample(T(3, dtype="int64"), 4, grad=False),
     ]
     return found

@@ -156,8 +156,9 @@ def max(xp: Any, input: Array, dim: int, keepdim: bool = False) -> tuple[Array, 
     refuse_complex("max", input)
     dim = wrap_dim(dim, input.ndim)
     check_dims_not_empty("max()", input.shape, (dim,))
-    index = xp.argmax(input, axis=dim, keepdims=True) if input.ndim else None
-    return pick(xp, input, index, dim, keepdim)
+    axis = dim if input.ndim else None
+    values = xp.maximum.reduce(input, axis=axis, keepdims=keepdim)
+    return values, xp.argmax(input, axis=axis, keepdims=keepdim)
 
 
 @op(
@@ -177,8 +178,9 @@ def min(xp: Any, input: Array, dim: int, keepdim: bool = False) -> tuple[Array, 
     refuse_complex("min", input)
     dim = wrap_dim(dim, input.ndim)
     check_dims_not_empty("min()", input.shape, (dim,))
-    index = xp.argmin(input, axis=dim, keepdims=True) if input.ndim else None
-    return pick(xp, input, index, dim, keepdim)
+    axis = dim if input.ndim else None
+    values = xp.minimum.reduce(input, axis=axis, keepdims=keepdim)
+    return values, xp.argmin(input, axis=axis, keepdims=keepdim)
 
 
 def _overload(name: str, input: Tensor, args: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
@@ -236,8 +238,11 @@ def _max(input: Tensor, *args: Any, **keywords: Any) -> Any:
     >>> torch.tensor([1.0, 3.0, 2.0]).max()
     tensor(3.)
     """
-    if not args and not keywords:
-        return RECORDED._max_all(input)
+    if not keywords:  # the common forms, by the short way
+        if not args:
+            return RECORDED._max_all(input)
+        if len(args) == 1 and type(args[0]) is int:
+            return RECORDED.max(input, args[0])
     return _overload("max", input, args, keywords)
 
 
@@ -251,8 +256,11 @@ def _min(input: Tensor, *args: Any, **keywords: Any) -> Any:
     >>> torch.tensor([2.0, 1.0, 3.0]).min()
     tensor(1.)
     """
-    if not args and not keywords:
-        return RECORDED._min_all(input)
+    if not keywords:  # the common forms, by the short way
+        if not args:
+            return RECORDED._min_all(input)
+        if len(args) == 1 and type(args[0]) is int:
+            return RECORDED.min(input, args[0])
     return _overload("min", input, args, keywords)
 
 

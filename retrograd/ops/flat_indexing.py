@@ -32,6 +32,7 @@ def _check_flat(index: Array, count: int) -> None:
     # PyTorch keeps the input too, though only its shape is read
     input=lambda m, g, input, index: m._take_gradient(g, tuple(input.shape), index),
     half="move",
+    holomorphic=False,
     out=True,
     samples=lambda: [
         Sample(
@@ -51,6 +52,7 @@ def _check_flat(index: Array, count: int) -> None:
 def take(xp: Any, input: Array, index: Array) -> Array:
     """The elements of the flattened tensor that `index` names, in the index's shape.
 
+    >>> import retrograd as torch
     >>> torch.take(torch.tensor([[1, 2], [3, 4]]), torch.tensor([0, -1]))
     tensor([1, 4])
     """
@@ -61,7 +63,7 @@ def take(xp: Any, input: Array, index: Array) -> Array:
     return xp.asarray(input.reshape(-1)[index])
 
 
-@op(g=lambda m, g, index: m.take(g, index), node_name="PutBackward0")
+@op(g=lambda m, g, index: m.take(g, index), holomorphic=False, node_name="PutBackward0")
 def _take_gradient(xp: Any, g: Array, shape: tuple[int, ...], index: Array) -> Array:
     """Zeros with the gradient added where `take` read."""
     result = xp.zeros(shape, g.dtype)
@@ -74,6 +76,7 @@ def _take_gradient(xp: Any, g: Array, shape: tuple[int, ...], index: Array) -> A
     ),
     source=lambda m, g, index, source: m.reshape(m.take(g, index), tuple(source.shape)),
     half="move",
+    holomorphic=False,
     inplace=True,
     samples=lambda: [
         Sample(T(3, 4), T(values=[0, 11, -2], dtype="int64"), T(3), dtypes=(*FLOATS, *COMPLEX)),
@@ -91,6 +94,7 @@ def _take_gradient(xp: Any, g: Array, shape: tuple[int, ...], index: Array) -> A
 def put(xp: Any, input: Array, index: Array, source: Array, accumulate: bool = False) -> Array:
     """A copy of `input` with the elements of `source` in places of the flattened tensor.
 
+    >>> import retrograd as torch
     >>> torch.zeros(2, 2).put(torch.tensor([1]), torch.tensor([5.0]))
     tensor([[0., 5.],
             [0., 0.]])
@@ -136,6 +140,7 @@ def put(xp: Any, input: Array, index: Array, source: Array, accumulate: bool = F
 def unravel_index(indices: Tensor, shape: Any) -> tuple[Tensor, ...]:
     """Positions in a flattened tensor of `shape` as one tensor of coordinates per dimension.
 
+    >>> import retrograd as torch
     >>> torch.unravel_index(torch.tensor(4), (2, 3))
     (tensor(1), tensor(1))
     """

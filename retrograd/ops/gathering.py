@@ -6,6 +6,7 @@ has a derivative with respect to it.
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -65,29 +66,34 @@ def _rank(array: Array) -> int:
 def _check_gather(input: Array, dim: int, index: Array) -> None:
     if _rank(index) != _rank(input):
         raise RuntimeError("Index tensor must have the same number of dimensions as input tensor")
-    for d in range(_rank(input)):
-        if d != dim and _size(index.shape, d) > _size(input.shape, d):
-            raise RuntimeError(
-                f"Size does not match at dimension {d} expected index {list(index.shape)} to be "
-                f"no larger than self {list(input.shape)} apart from dimension {dim}"
-            )
+    larger = _larger(index.shape, input.shape, dim)
+    if larger is not None:
+        raise RuntimeError(
+            f"Size does not match at dimension {larger} expected index {list(index.shape)} to be "
+            f"no larger than self {list(input.shape)} apart from dimension {dim}"
+        )
     check_bounds(index, _size(input.shape, dim), dim)
+
+
+def _larger(shape: tuple[int, ...], limit: tuple[int, ...], dim: int | None) -> int | None:
+    """The first dimension, other than `dim`, in which a shape goes beyond the limit."""
+    for d in range(len(shape) or 1):
+        if d != dim and _size(shape, d) > _size(limit, d):
+            return d
+    return None
 
 
 def _check_scatter(input: Array, dim: int, index: Array, src: Array | None) -> None:
     """The shapes of a scatter; the order of the checks decides which error is seen."""
     if _rank(input) != _rank(index):
         raise RuntimeError("Index tensor must have the same number of dimensions as self tensor")
-    dims = range(_rank(input))
-    wrong = any(
-        _size(index.shape, d) > _size(input.shape, d) for d in dims if d != dim
-    )  # fmt: skip
+    wrong = _larger(index.shape, input.shape, dim) is not None
     start = (
         f"Expected index {list(index.shape)} to be no larger than self {list(input.shape)} apart "
         f"from dimension {dim}"
     )
     if src is not None:
-        wrong = wrong or any(_size(index.shape, d) > _size(src.shape, d) for d in dims)
+        wrong = wrong or _larger(index.shape, src.shape, None) is not None
         if _rank(src) != _rank(index):
             raise RuntimeError("Index tensor must have the same number of dimensions as src tensor")
         start += f" and to be no larger size than src {list(src.shape)}"
@@ -108,12 +114,21 @@ def _places(dim: int, index: Array) -> tuple[Array, ...]:
     """An index that reads or writes, through NumPy, the places named along `dim`."""
     if index.ndim == 1:
         return (index,)
-    shape = index.shape
     last = index.ndim - 1
-    return tuple(
-        index if d == dim else np.arange(n).reshape(n, *(1,) * (last - d))
-        for d, n in enumerate(shape)
-    )
+    return tuple([index if d == dim else _counting(n, last - d) for d, n in enumerate(index.shape)])
+
+
+def _counting(size: int, after: int) -> Array:
+    """0, 1, 2 ... along a dimension with `after` more behind it."""
+    return _short_counting(size, after) if size <= _SHORT else _new_counting(size, after)
+
+
+def _new_counting(size: int, after: int) -> Array:
+    return np.arange(size).reshape(size, *(1,) * after)
+
+
+_SHORT = 4096
+_short_counting = lru_cache(maxsize=256)(_new_counting)  # shared, so never written
 
 
 def _lined(array: Array) -> Array:
@@ -168,12 +183,14 @@ def _gather_samples() -> list[Sample]:
     # PyTorch keeps the input too, though only its shape is read
     input=lambda m, g, input, dim, index: m._gather_gradient(g, tuple(input.shape), dim, index),
     half="move",
+    holomorphic=False,
     out=True,
     samples=_gather_samples,
 )
 def gather(xp: Any, input: Array, dim: int, index: Array, *, sparse_grad: bool = False) -> Array:
     """The elements that `index` names along `dim`.
 
+    >>> import retrograd as torch
     >>> torch.gather(torch.tensor([[1, 2], [3, 4]]), 1, torch.tensor([[1], [0]]))
     tensor([[2],
             [3]])
@@ -191,6 +208,7 @@ def gather(xp: Any, input: Array, dim: int, index: Array, *, sparse_grad: bool =
 
 @op(
     g=lambda m, g, dim, index: m.gather(g, dim, index),
+    holomorphic=False,
     node_name="ScatterAddBackward0",
 )
 def _gather_gradient(xp: Any, g: Array, shape: tuple[int, ...], dim: int, index: Array) -> Array:
@@ -213,6 +231,7 @@ def _gather_gradient(xp: Any, g: Array, shape: tuple[int, ...], dim: int, index:
     input=lambda m, g, dim, index: m._scatter_value(g, dim, index, 0),
     src=lambda m, g, dim, index: m.gather(g, dim, index),
     half="move",
+    holomorphic=False,
     inplace="scatter_",
     out=True,
     check=check_source_type,
@@ -237,6 +256,7 @@ def _scatter_into(target: Array, dim: int, index: Array, src: Array) -> None:
 @op(
     input=lambda m, g, dim, index: m._scatter_value(g, dim, index, 0),
     half="move",
+    holomorphic=False,
     inplace="scatter_",
     out=True,
     node_name="ScatterBackward1",
@@ -259,6 +279,7 @@ def _scatter_value_into(target: Array, dim: int, index: Array, value: Any) -> No
 @op(
     input=lambda m, g: g,
     src=lambda m, g, dim, index: m.gather(g, dim, index),
+    holomorphic=False,
     inplace="scatter_add_",
     out=True,
     check=check_source_type,
@@ -267,6 +288,7 @@ def _scatter_value_into(target: Array, dim: int, index: Array, value: Any) -> No
 def scatter_add(xp: Any, input: Array, dim: int, index: Array, src: Array) -> Array:
     """A copy of `input` with `src` added in the places that `index` names along `dim`.
 
+    >>> import retrograd as torch
     >>> torch.zeros(3).scatter_add(0, torch.tensor([0, 2, 0]), torch.tensor([1.0, 2.0, 3.0]))
     tensor([4., 0., 2.])
     """
@@ -373,6 +395,7 @@ def _scatter(
 ) -> Tensor:
     """A copy of `input` with `src`, a tensor or number, where `index` names places along `dim`.
 
+    >>> import retrograd as torch
     >>> torch.zeros(3).scatter(0, torch.tensor([2, 0]), torch.tensor([5.0, 6.0]))
     tensor([6., 0., 5.])
     """
@@ -447,6 +470,7 @@ def take_along_dim(
 ) -> Tensor:
     """The elements that `indices` names along `dim`; the other dimensions broadcast.
 
+    >>> import retrograd as torch
     >>> torch.take_along_dim(torch.tensor([[1, 2], [3, 4]]), torch.tensor([[0]]), 1)
     tensor([[1],
             [3]])

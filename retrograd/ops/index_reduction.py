@@ -74,7 +74,7 @@ def _no_second_order(m: Any, g: Any) -> Any:
     )
 
 
-@op(input=_no_second_order, half="move", node_name="DelayedError")
+@op(input=_no_second_order, half="move", holomorphic=False, node_name="DelayedError")
 def _refuse_second_order(xp: Any, input: Array) -> Array:
     """The same values; differentiating them raises."""
     return input.copy()
@@ -172,6 +172,7 @@ def scatter_reduce(
     `reduce` is "sum", "prod", "mean", "amax" or "amin"; without `include_self` the values that
     stood there before do not take part.
 
+    >>> import retrograd as torch
     >>> torch.ones(2).scatter_reduce(0, torch.tensor([0, 0]), torch.tensor([2.0, 5.0]), "prod")
     tensor([10.,  1.])
     """
@@ -270,6 +271,7 @@ def index_reduce(
 
     `reduce` is "prod", "mean", "amax" or "amin".
 
+    >>> import retrograd as torch
     >>> torch.ones(2, 1).index_reduce(0, torch.tensor([1]), torch.tensor([[3.0]]), "prod")
     tensor([[1.],
             [3.]])

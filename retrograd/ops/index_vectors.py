@@ -93,6 +93,7 @@ def _vector(*values: int, dtype: str = "int64") -> T:
         g, input_shape, dim, index
     ),
     half="move",
+    holomorphic=False,
     out=True,
     samples=lambda: [
         Sample(T(3, 4), 0, _vector(2, 0, 2), dtypes=(*FLOATS, *HALVES, *COMPLEX)),
@@ -116,6 +117,7 @@ def _vector(*values: int, dtype: str = "int64") -> T:
 def index_select(xp: Any, input: Array, dim: int, index: Array) -> Array:
     """The slices along `dim` that a vector of indices names.
 
+    >>> import retrograd as torch
     >>> torch.index_select(torch.tensor([[1, 2], [3, 4]]), 0, torch.tensor([1]))
     tensor([[3, 4]])
     """
@@ -145,6 +147,7 @@ def index_select(xp: Any, input: Array, dim: int, index: Array) -> Array:
 
 @op(
     g=lambda m, g, dim, index: m.index_select(g, dim, index),
+    holomorphic=False,
     node_name="IndexAddBackward0",
 )
 def _index_select_gradient(
@@ -216,6 +219,7 @@ def index_add(
 ) -> Array:
     """A copy of `input` with `alpha` times slices of `source` added to slices along `dim`.
 
+    >>> import retrograd as torch
     >>> torch.zeros(2).index_add(0, torch.tensor([1, 1]), torch.tensor([2.0, 3.0]))
     tensor([0., 5.])
     """
@@ -260,6 +264,7 @@ def _index_add_(self: Tensor, dim: int, index: Tensor, source: Tensor, *, alpha:
     input=lambda m, g, dim, index: m.index_fill(g, dim, index, 0),
     source=lambda m, g, dim, index, source: _source_gradient(m, g, dim, index, source),
     half="move",
+    holomorphic=False,
     inplace=True,
     out=True,
     samples=lambda: [*_source_samples(), Sample(T(3), 0, _vector(1, dtype="int32"), T(1))],
@@ -267,6 +272,7 @@ def _index_add_(self: Tensor, dim: int, index: Tensor, source: Tensor, *, alpha:
 def index_copy(xp: Any, input: Array, dim: int, index: Array, source: Array) -> Array:
     """A copy of `input` with slices along `dim` replaced by those of `source`.
 
+    >>> import retrograd as torch
     >>> torch.zeros(3).index_copy(0, torch.tensor([1]), torch.tensor([2.0]))
     tensor([0., 2., 0.])
     """
@@ -363,6 +369,7 @@ def _number(value: Any, target: Array) -> Any:
 @op(
     input=lambda m, g, dim, index: m.index_fill(g, dim, index, 0),
     half="move",
+    holomorphic=False,
     inplace=True,
     namespace=None,
     methods=(),
@@ -381,6 +388,7 @@ def index_fill(xp: Any, input: Array, dim: int, index: Array, value: Any) -> Arr
         m.index_select(g, dim, m._distinct(index, g.shape[dim] if g.shape else 1))
     ),
     half="move",
+    holomorphic=False,
     inplace="_index_fill_tensor_",
     node_name="IndexFillBackward1",
 )
@@ -436,6 +444,7 @@ def _fill_samples() -> list[Sample]:
 def _index_fill(input: Tensor, dim: int, index: Tensor, value: Any) -> Tensor:
     """A copy of `input` with `value` in the slices along `dim` that `index` names.
 
+    >>> import retrograd as torch
     >>> torch.zeros(3).index_fill(0, torch.tensor([0, 2]), 1.0)
     tensor([1., 0., 1.])
     """

@@ -36,6 +36,7 @@ _BOOLEANS = (wrap(np.empty(0, np.int64)), wrap(np.zeros(1, np.int64)))  # x[Fals
 _INT64_LIMIT = 2**63
 
 _FIRST = (0,)
+_ALL = slice(None)
 _VIEWS = {"select": _select, "slice": _slice, "unsqueeze": _unsqueeze}
 
 
@@ -46,6 +47,7 @@ _VIEWS = {"select": _select, "slice": _slice, "unsqueeze": _unsqueeze}
 def _getitem(self: Tensor, index: Any) -> Tensor:
     """`x[index]`: a view for numbers, slices, None and Ellipsis; a copy for tensors and lists.
 
+    >>> import retrograd as torch
     >>> x = torch.tensor([[1, 2], [3, 4]])
     >>> x[0], x[:, 1], x[x > 2]
     (tensor([1, 2]), tensor([2, 4]), tensor([3, 4]))
@@ -66,6 +68,17 @@ def _getitem(self: Tensor, index: Any) -> Tensor:
             return _index(self, _FIRST, index)  # type: ignore[no-any-return]
         if array.dtype is dtypes.B8 and 0 < array.ndim <= rank:
             return _index(self, _FIRST, index)  # type: ignore[no-any-return]
+    elif index is None:
+        return _unsqueeze(self, 0)  # type: ignore[no-any-return]
+    elif kind is tuple and len(index) == 2:
+        # a column, or one element of a matrix
+        rows, column = index
+        shape = self._array.shape
+        if type(column) is int and len(shape) > 1 and -shape[1] <= column < shape[1]:
+            if type(rows) is slice and rows == _ALL:
+                return _select(self, 1, column)  # type: ignore[no-any-return]
+            if type(rows) is int and -shape[0] <= rows < shape[0]:
+                return _select(_select(self, 0, rows), 0, column)  # type: ignore[no-any-return]
     steps, found = _parse(self._array.shape, index)
     result = self
     for name, options in steps:
@@ -238,11 +251,14 @@ def _type_name(value: Any) -> str:
 def _setitem(self: Tensor, index: Any, value: Any) -> None:
     """`x[index] = value`, with a number or a tensor that broadcasts to what the index names.
 
+    >>> import retrograd as torch
     >>> x = torch.zeros(3)
     >>> x[1:] = 5
     >>> x
     tensor([0., 5., 5.])
     """
+    if _is_plain(index) and _write_plain(self, index, value):
+        return
     if not isinstance(value, Tensor):
         value = _as_value(self, value)
     if index is False:
@@ -274,6 +290,46 @@ def _setitem(self: Tensor, index: Any, value: Any) -> None:
         if source._array.shape != target._array.shape:
             source = source.expand(target._array.shape)
         target.copy_(source)
+
+
+def _is_plain(index: Any) -> bool:
+    """Whether NumPy reads the index as PyTorch does: numbers, slices forwards, or one tensor."""
+    kind = type(index)
+    if kind is int:
+        return True
+    if kind is slice:
+        return index.step is None or (type(index.step) is int and index.step > 0)
+    if kind is tuple:
+        return all(type(item) is int or (type(item) is slice and _is_plain(item)) for item in index)
+    if kind is Tensor:
+        array = index._array
+        return array.ndim > 0 and (array.dtype is dtypes.I64 or array.dtype is dtypes.B8)
+    return False
+
+
+def _write_plain(self: Tensor, index: Any, value: Any) -> bool:
+    """The short way for the most frequent writes; False, with nothing written, if there is none.
+
+    An index or a value that NumPy refuses goes the long way too, which finds PyTorch's error.
+    """
+    array = self._array
+    kind = type(value)
+    if kind is float or kind is int:
+        if not (array.dtype is dtypes.F32 or array.dtype is dtypes.F64) or not -3e38 < value < 3e38:
+            return False
+        written = value
+    elif kind is Tensor and value._array.dtype is array.dtype:
+        written = value._array
+    else:
+        return False
+    if not is_unrecorded(self, value, index):
+        return False
+    try:
+        array[index._array if type(index) is Tensor else index] = written
+    except (IndexError, ValueError, TypeError):
+        return False
+    bump(self, "__setitem__")
+    return True
 
 
 def _as_value(target: Tensor, value: Any) -> Tensor:

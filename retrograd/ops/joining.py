@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from types import NoneType
 from typing import Any
 
@@ -336,11 +335,11 @@ def combinations(input: Tensor, r: int = 2, with_replacement: bool = False) -> T
         raise RuntimeError(f"Expect a non-negative number, but got {r}")
     if r == 0:
         return wrap(np.empty((0,), input._array.dtype))
-    choose = itertools.combinations_with_replacement if with_replacement else itertools.combinations
-    rows = list(choose(range(input._array.size), r))
-    index = np.array(rows, np.int64).reshape(len(rows), r)
-    columns = [RECORDED.index_select(input, 0, wrap(index[:, k].copy())) for k in range(r)]
-    return RECORDED.stack(columns, 1)  # type: ignore[no-any-return]
+    grids = meshgrid(*[input] * r, indexing="ij")
+    places = np.indices(grids[0]._array.shape)
+    follows = places[:-1] <= places[1:] if with_replacement else places[:-1] < places[1:]
+    mask = wrap(np.asarray(follows.all(axis=0)))
+    return RECORDED.stack([RECORDED.masked_select(grid, mask) for grid in grids], 1)  # type: ignore[no-any-return]
 
 
 # --------------------------------------------------------------------------------- repetition

@@ -27,6 +27,9 @@ def wrap_dim(dim: int, ndim: int) -> int:
 
 def wrap_dims(dim: Any, ndim: int) -> tuple[int, ...]:
     """Dimensions as a tuple counted from the front; None and () mean all of them."""
+    if type(dim) is int:  # the common case, kept short
+        only = wrap_dim(dim, ndim)
+        return (only,) if ndim else ()
     if dim is None or (not isinstance(dim, int) and len(dim) == 0):
         return tuple(range(ndim))
     dims = (dim,) if isinstance(dim, int) else dim

@@ -88,15 +88,19 @@ def _pair_samples() -> list[Sample]:
 # --------------------------------------------------------------------------------- mse_loss
 
 
+def _mean_factor(input: Any, reduction: int) -> float:
+    return 2 / max(count_of(input), 1) if reduction == MEAN else 2
+
+
 def _square_error_of_gradient(m: Any, g: Any, input: Any, target: Any, reduction: int) -> Any:
     slopes = m.mul(g, m.sub(input, target))
     if reduction == NONE:
         return m.mul(slopes, 2)
-    return m.mul(m.sum(slopes), 2 / count_of(input) if reduction == MEAN else 2)
+    return m.mul(m.sum(slopes), _mean_factor(input, reduction))
 
 
 def _square_error_curvature(m: Any, g: Any, grad: Any, input: Any, reduction: int) -> Any:
-    return m.mul(m.mul(g, grad), 2 / count_of(input) if reduction == MEAN else 2)
+    return m.mul(m.mul(g, grad), _mean_factor(input, reduction))
 
 
 @op(

@@ -105,6 +105,7 @@ def _broadcast(mask: Array, shape: tuple[int, ...]) -> tuple[int, ...]:
 @op(
     input=lambda m, g, mask: m.masked_fill(g, mask, 0),
     half="move",
+    holomorphic=False,
     inplace=True,
     namespace=None,
     methods=(),
@@ -120,6 +121,7 @@ def masked_fill(xp: Any, input: Array, mask: Array, value: Any) -> Array:
     input=lambda m, g, mask: m.masked_fill(g, mask, 0),
     value=lambda m, g, mask: m.sum(m.masked_select(g, mask)),
     half="move",
+    holomorphic=False,
     inplace="_masked_fill_tensor_",
     node_name="MaskedFillBackward1",
 )
@@ -177,6 +179,7 @@ def _fill_samples() -> list[Sample]:
 def _masked_fill(input: Tensor, mask: Tensor, value: Any) -> Tensor:
     """A copy of `input` with `value` where `mask` is true.
 
+    >>> import retrograd as torch
     >>> torch.tensor([1.0, 2.0]).masked_fill(torch.tensor([True, False]), 0)
     tensor([0., 2.])
     """
@@ -191,18 +194,28 @@ def _masked_fill(input: Tensor, mask: Tensor, value: Any) -> Tensor:
 def _masked_fill_(self: Tensor, mask: Tensor, value: Any) -> Tensor:
     """Write `value` where `mask` is true."""
     is_tensor = isinstance(value, Tensor)
-    if isinstance(mask, Tensor) and not is_tensor and can_write_directly(self, mask):
-        array = self._array
-        _check_mask("masked_fill_", mask._array)
-        shape = _broadcast(mask._array, array.shape)
-        if shape != array.shape:
-            raise errors.output_shape(array.shape, shape)
-        np.copyto(array, fill_value(value, array.dtype), where=mask._array)
-        bump(self, "masked_fill_")
-        return self
+    if isinstance(mask, Tensor):
+        array, where = self._array, mask._array
+        if where.shape != array.shape:
+            _check_covers(where, array.shape)
+        if not is_tensor and can_write_directly(self, mask):
+            _check_mask("masked_fill_", where)
+            np.copyto(array, fill_value(value, array.dtype), where=where)
+            bump(self, "masked_fill_")
+            return self
     name = "_masked_fill_tensor" if is_tensor else "masked_fill"
     result: Tensor = OPS[name].inplace_function(self, mask, value)  # type: ignore[misc]
     return result
+
+
+def _check_covers(mask: Array, shape: tuple[int, ...]) -> None:
+    """In place a mask may be broadcast, but the written tensor may not."""
+    try:
+        together = np.broadcast_shapes(shape, mask.shape)
+    except ValueError:
+        raise errors.broadcast(shape, mask.shape) from None
+    if together != shape:
+        raise errors.output_shape(shape, together)
 
 
 # ------------------------------------------------------------- masked_select, masked_scatter
@@ -212,6 +225,7 @@ def _masked_fill_(self: Tensor, mask: Tensor, value: Any) -> Tensor:
     # PyTorch keeps the input too, though only its shape is read
     input=lambda m, g, input, mask: m._masked_put(g, mask, tuple(input.shape)),
     half="move",
+    holomorphic=False,
     out=True,
     samples=lambda: [
         Sample(T(3, 4), T(3, 4, dtype="bool"), dtypes=(*FLOATS, *HALVES, *COMPLEX)),
@@ -238,6 +252,7 @@ def masked_select(xp: Any, input: Array, mask: Array) -> Array:
 @op(
     values=lambda m, g, mask, values_shape: m._masked_take(g, mask, values_shape),
     half="move",
+    holomorphic=False,
     node_name="MaskedScatterBackward0",
 )
 def _masked_put(xp: Any, values: Array, mask: Array, shape: tuple[int, ...]) -> Array:
@@ -252,6 +267,7 @@ def _masked_put(xp: Any, values: Array, mask: Array, shape: tuple[int, ...]) -> 
 @op(
     input=lambda m, g, mask, input_shape: m._masked_put(g, mask, input_shape),
     half="move",
+    holomorphic=False,
     node_name="MaskedScatterBackwardBackward0",
 )
 def _masked_take(xp: Any, input: Array, mask: Array, shape: tuple[int, ...]) -> Array:
@@ -266,6 +282,7 @@ def _masked_take(xp: Any, input: Array, mask: Array, shape: tuple[int, ...]) -> 
     input=lambda m, g, mask: m.masked_fill(g, mask, 0),
     source=lambda m, g, mask, source_shape: m._masked_take(g, mask, source_shape),
     half="move",
+    holomorphic=False,
     inplace=True,
     samples=lambda: [
         Sample(T(3, 4), T(3, 4, dtype="bool"), T(12), dtypes=(*FLOATS, *HALVES, *COMPLEX)),
@@ -312,7 +329,7 @@ def nonzero(xp: Any, input: Array) -> Array:
     """The index of every element that is not zero: one row each."""
     if input.ndim == 0:
         return xp.zeros((int(bool(input)), 0), np.int64)
-    return xp.stack(xp.nonzero(input), axis=1)
+    return xp.array(xp.nonzero(input)).T.copy()
 
 
 def _nonzero_samples() -> list[Sample]:
@@ -329,6 +346,7 @@ def _nonzero_samples() -> list[Sample]:
 def _nonzero(input: Tensor, *, out: Tensor | None = None, as_tuple: bool = False) -> Any:
     """Indices of the elements that are not zero: a row each, or with `as_tuple` a tensor per dim.
 
+    >>> import retrograd as torch
     >>> torch.tensor([0, 5, 6]).nonzero()
     tensor([[1],
             [2]])
@@ -345,6 +363,7 @@ def _nonzero(input: Tensor, *, out: Tensor | None = None, as_tuple: bool = False
 def argwhere(input: Tensor) -> Tensor:
     """The index of every element that is not zero, one row each.
 
+    >>> import retrograd as torch
     >>> torch.argwhere(torch.tensor([0, 5]))
     tensor([[1]])
     """

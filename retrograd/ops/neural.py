@@ -12,7 +12,8 @@ from retrograd import dtypes
 from retrograd.backend import kernels
 from retrograd.ops import errors
 from retrograd.ops.kinds import Array
-from retrograd.ops.registry import attach
+from retrograd.ops.registry import OPS, attach
+from retrograd.tensor import Tensor
 
 # ------------------------------------------------------------------------------------ masking
 
@@ -49,16 +50,35 @@ def common_shape(a: tuple[int, ...], b: tuple[int, ...]) -> tuple[int, ...]:
         raise errors.broadcast(a, b) from None
 
 
+def is_floating(array: Array) -> bool:
+    """Whether an array holds real floating point numbers (bfloat16 is no kind of its own)."""
+    return array.dtype.kind == "f" or array.dtype is dtypes.BF16
+
+
 def floating_only(kernel: str, *, complex_too: bool = False) -> Callable[..., None]:
     """A ``check=`` for ops whose PyTorch kernel, of this name, takes floats only."""
-    allowed = "fc" if complex_too else "f"
 
     def check(input: Any, *others: Any, **options: Any) -> None:
-        kind = input.dtype
-        if kind.kind not in allowed and kind is not dtypes.BF16:
-            raise errors.not_implemented_for(kernel, kind)
+        if not is_floating(input) and not (complex_too and input.dtype.kind == "c"):
+            raise errors.not_implemented_for(kernel, input.dtype)
 
     return check
+
+
+# ------------------------------------------------------------------------------- in-place twins
+
+
+def inplace_twin(
+    name: str, *, method: bool = False, namespaces: tuple[str, ...] = ()
+) -> Callable[..., Any]:
+    """The in-place function of an op, published where PyTorch has it."""
+    function = OPS[name].inplace_function
+    assert function is not None
+    if not method:
+        delattr(Tensor, function.__name__)
+    for namespace in namespaces:
+        attach(function, namespace=namespace, public=(function.__name__,))
+    return function
 
 
 # ----------------------------------------------------------------------------------- reduction

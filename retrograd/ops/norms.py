@@ -128,7 +128,6 @@ def _check_identity(p: float, shape: tuple[int, ...], dim: Any, axes: tuple[int,
     out=True,
     namespace=None,
     methods=(),
-    fast=False,
 )
 def linalg_vector_norm(
     xp: Any,

@@ -1,7 +1,7 @@
 """Orthogonal polynomials of `torch.special`: Chebyshev, Hermite, Laguerre, Legendre.
 
-All follow from one recurrence, ``p[k + 1] = step(k, x, p[k], p[k - 1])``. As in PyTorch they have no
-gradient.
+All follow from one recurrence, ``p[k + 1] = step(k, x, p[k], p[k - 1])``. As in PyTorch they have
+no gradient.
 """
 
 from __future__ import annotations
@@ -137,7 +137,5 @@ _declare(
     _hermite_of_statistics,
     "Probabilist's Hermite polynomial of degree n.",
 )
-_declare(
-    "laguerre_polynomial_l", lambda x: 1 - x, _laguerre, "Laguerre polynomial of degree `n`."
-)
+_declare("laguerre_polynomial_l", lambda x: 1 - x, _laguerre, "Laguerre polynomial of degree `n`.")
 _declare("legendre_polynomial_p", lambda x: x, _legendre, "Legendre polynomial of degree `n`.")

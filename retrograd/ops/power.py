@@ -79,9 +79,7 @@ def _exponent_rule(m: Any, g: Any, input: Any, exponent: Any, out: Any, out_dtyp
     return m.mul(g, m.where(flat, 0, m.mul(out, m.log(input))))
 
 
-def _number_base_rule(
-    m: Any, g: Any, input: Any, exponent: Any, out: Any, out_dtype: Any
-) -> Any:
+def _number_base_rule(m: Any, g: Any, input: Any, exponent: Any, out: Any, out_dtype: Any) -> Any:
     logarithm = np.log(complex(input) if out_dtype.kind == "c" else float(input)).item()
     gradient = m.mul(out, logarithm)
     if input == 0:
@@ -96,6 +94,7 @@ def _number_base_rule(
     node_name="PowBackward0",
     inplace="pow_",
     out=True,
+    label="pow",
 )
 def _pow_number(xp: Any, input: Array, exponent: Operand) -> Array:
     """``input ** exponent`` for a number."""
@@ -110,6 +109,7 @@ def _pow_number(xp: Any, input: Array, exponent: Operand) -> Array:
     node_name="PowBackward1",
     inplace="pow_",
     out=True,
+    label="pow",
 )
 def _pow_tensor(xp: Any, input: Array, exponent: Array) -> Array:
     """``input ** exponent`` for two tensors."""
@@ -123,13 +123,16 @@ def _pow_tensor(xp: Any, input: Array, exponent: Array) -> Array:
     node_name="PowBackward2",
     out=True,
     fast=False,
+    label="pow",
 )
 def _pow_base(xp: Any, input: Operand, exponent: Array) -> Array:
     """``input ** exponent`` for a number `input`."""
     return _power(xp, input, exponent)
 
 
-_TENSOR, _NUMBER, _BASE = (OPS[name].function for name in ("_pow_tensor", "_pow_number", "_pow_base"))
+_TENSOR, _NUMBER, _BASE = (
+    OPS[name].function for name in ("_pow_tensor", "_pow_number", "_pow_base")
+)
 _SPECIAL = [0.0, 0.0, 0.0, -1.0, float("nan"), 2.0, 0.0, float("inf")]
 _EXPONENTS = [0.0, 1.0, -1.0, 0.5, 2.0, float("nan"), 2.0, 0.0]
 
@@ -165,7 +168,7 @@ def _pow_samples() -> list[Sample]:
     return found
 
 
-@composite(name="pow", operators=("__pow__",), samples=_pow_samples)
+@composite(name="pow", samples=_pow_samples)
 def _pow(input: Any, exponent: Any, *, out: Any = None) -> Any:
     """``input ** exponent``, where one of the two may be a number.
 
@@ -177,6 +180,16 @@ def _pow(input: Any, exponent: Any, *, out: Any = None) -> Any:
     else:
         chosen = _NUMBER
     return chosen(input, exponent) if out is None else chosen(input, exponent, out=out)
+
+
+@composite(namespace=None, methods=(), operators=("__pow__",))
+def _pow_operator(self: Tensor, exponent: Any) -> Any:
+    """``self ** exponent``."""
+    if isinstance(exponent, Tensor):
+        return _TENSOR(self, exponent)
+    if isinstance(exponent, (int, float, complex, np.generic)):
+        return _NUMBER(self, exponent)
+    return NotImplemented
 
 
 @composite(name="pow_", namespace=None, methods=("pow_", "__ipow__"))
@@ -191,7 +204,9 @@ def _pow_in_place(self: Tensor, exponent: Any) -> Tensor:
 @composite(namespace=None, methods=(), operators=("__rpow__",))
 def _reflected_pow(self: Tensor, other: Any) -> Any:
     """``other ** self`` for a number."""
-    return _BASE(other, self)
+    if isinstance(other, (int, float, complex, np.generic)):
+        return _BASE(other, self)
+    return NotImplemented
 
 
 def _raw_pow(base: Any, exponent: Any) -> Any:
@@ -213,7 +228,7 @@ def square(input: Tensor, *, out: Any = None) -> Any:
 
 
 @composite(name="square_", namespace=None, methods=("square_",))
-def _square_in_place(self: Tensor) -> Tensor:
+def _square_in_place(self: Tensor) -> Any:
     """In-place version of `square`."""
     return _pow_in_place(self, 2)
 
@@ -247,7 +262,7 @@ def float_power(input: Any, exponent: Any, *, out: Any = None) -> Any:
 
 
 @composite(name="float_power_", namespace=None, methods=("float_power_",))
-def _float_power_in_place(self: Tensor, exponent: Any) -> Tensor:
+def _float_power_in_place(self: Tensor, exponent: Any) -> Any:
     """In-place version of `float_power`: the tensor must already be of that dtype."""
     complex_exponent = (
         exponent.dtype.is_complex if isinstance(exponent, Tensor) else isinstance(exponent, complex)

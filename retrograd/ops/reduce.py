@@ -25,8 +25,7 @@ nan, inf = math.nan, math.inf
 def cast_summands(input: Array, dtype: Any) -> Array:
     """Elements in the dtype that a sum or product of them has: integers add up in int64."""
     if dtype is None:
-        integral = input.dtype.kind in "biu" and input.dtype is not dtypes.I64
-        return input.astype(np.int64) if integral else input
+        return input.astype(np.int64) if input.dtype.kind in "biu" else input
     if input.dtype.kind == "c" and not dtype.is_complex:
         input = input.real
     cast = input.astype(dtype.numpy)
@@ -36,6 +35,42 @@ def cast_summands(input: Array, dtype: Any) -> Array:
 def cast_total(total: Any, dtype: Any) -> Any:
     """Half precision was added up in float32: round the result."""
     return total.astype(dtype.numpy) if dtype is not None else total
+
+
+# rows that one product adds up; the sums of these blocks are then added in turn
+_BLOCK = 512
+
+
+def add_along(xp: Any, input: Array, axes: tuple[int, ...], keepdims: bool) -> Array:
+    """The sum along axes.
+
+    Along the last axis NumPy adds pairwise, along others row by row, where rounding errors grow
+    with the length. So many rows are added by matrix products with ones, in blocks: the error
+    stays small, and it is several times as fast.
+    """
+    total: Array
+    if input.size < 2 * _BLOCK or not axes:
+        total = xp.add.reduce(input, axis=axes, keepdims=keepdims)
+        return total
+    first, last = min(axes), max(axes) + 1
+    rows = math.prod(input.shape[first:last])
+    if (
+        rows < 2 * _BLOCK
+        or last == input.ndim
+        or last - first != len(axes)
+        or input.dtype.kind != "f"
+        or not input.flags.c_contiguous
+    ):
+        total = xp.add.reduce(input, axis=axes, keepdims=keepdims)
+        return total
+    lead, rest = input.shape[:first], input.shape[last:]
+    table = input.reshape(math.prod(lead), rows, math.prod(rest))
+    whole = rows - rows % _BLOCK
+    blocks = table[:, :whole].reshape(table.shape[0], -1, _BLOCK, table.shape[2])
+    total = xp.add.reduce((xp.ones((1, _BLOCK), input.dtype) @ blocks)[:, :, 0], axis=1)
+    if whole != rows:
+        total += xp.add.reduce(table[:, whole:], axis=1)
+    return total.reshape(*lead, *((1,) * len(axes) if keepdims else ()), *rest)
 
 
 def check_keepdim(function: str, dim: Any, keepdim: Any) -> None:
@@ -87,8 +122,7 @@ def sum(
 ) -> Array:
     """Sum along dimensions."""
     axes = wrap_dims(dim, input.ndim)
-    total = xp.add.reduce(cast_summands(input, dtype), axis=axes, keepdims=keepdim)
-    return cast_total(total, dtype)
+    return cast_total(add_along(xp, cast_summands(input, dtype), axes, keepdim), dtype)
 
 
 def _sum_samples() -> list[Sample]:
@@ -96,6 +130,7 @@ def _sum_samples() -> list[Sample]:
     more += [Sample(T(2, 0, 3)), Sample(T(2, 0, 3), 1), Sample(T(2, 0, 3), (0, 2))]
     more += [Sample(T(3, 4), ()), Sample(T(3, 4), [0, 1], True), Sample(T(), 0), Sample(T(), -1)]
     more += [Sample(T(3, 4), axis=1, keepdims=True), Sample(T(3, 4), None, True)]
+    more += [Sample(T(1500, 2), 0), Sample(T(2, 1030, 3), 1, True), Sample(T(40, 30, 2), (1, 0))]
     more += [Sample(T(3, 4, dtype=name), grad=False) for name in ("bool", "uint8", "int32")]
     more += [Sample(T(3, 4, dtype=name), 0, grad=False) for name in ("bool", "uint8", "int8")]
     more += [Sample(T(3), dtype=f"dtype:{d}") for d in ("float64", "float16")]
@@ -125,7 +160,15 @@ def _sum(
     tensor([3., 7.])
     """
     result: Tensor
-    if dim is None and axis is None and not keepdim and not keepdims and out is None:
+    if axis is None and not keepdims and dtype is None and out is None:
+        # the common forms, by the short way
+        if dim is None and keepdim is False:
+            result = RECORDED._sum_all(input)
+            return result
+        if type(dim) is int and type(keepdim) is bool:
+            result = RECORDED.sum(input, dim, keepdim)
+            return result
+    elif dim is None and axis is None and not keepdim and not keepdims and out is None:
         result = RECORDED._sum_all(input, dtypes.as_dtype(dtype, "sum"))
         return result
     dim = checked_dims("sum", dim if axis is None else axis, keepdim)
@@ -156,10 +199,11 @@ def checked_dims(function: str, dim: Any, keepdim: Any = False) -> Any:
 def sum_to_size(xp: Any, input: Array, size: tuple[int, ...]) -> Array:
     """Sum over the dimensions that broadcasting `size` to the input's shape would add."""
     lead = input.ndim - len(size)
-    if lead:
-        input = xp.add.reduce(input, axis=tuple(range(lead)))
-    axes = tuple(i for i, n in enumerate(size) if n == 1 and input.shape[i] != 1)
-    return xp.add.reduce(input, axis=axes, keepdims=True) if axes else xp.array(input)
+    total = add_along(xp, input, tuple(range(lead)), False) if lead else input
+    axes = tuple(i for i, n in enumerate(size) if n == 1 and total.shape[i] != 1)
+    if axes:
+        return add_along(xp, total, axes, True)
+    return total if lead else xp.array(input)
 
 
 @composite(
@@ -198,7 +242,6 @@ def _sum_to_size(self: Tensor, *size: Any) -> Tensor:
         Sample(T(values=[1.0, nan]), dtype="dtype:float64"),
         Sample(T(2, dtype="complex64"), grad=False),
     ],
-    fast=False,
 )
 def nansum(
     xp: Any, input: Array, dim: Any = None, keepdim: bool = False, *, dtype: Any = None
@@ -225,7 +268,9 @@ def spread_mean(m: Any, g: Any, shape: tuple[int, ...], dim: Any, keepdim: bool)
     return m.div(m.expand(restored, shape), count)
 
 
-def _check_mean(xp: Any, input: Array, *options: Any, dtype: Any = None) -> None:
+def _check_mean(input: Array, dtype: Any) -> None:
+    if dtype is None and input.dtype.kind in "fc":
+        return
     found = dtypes.from_numpy_dtype(input.dtype) if dtype is None else dtype
     if found.category < dtypes.FLOAT:
         kind = "Input" if dtype is None else "Optional"
@@ -244,9 +289,9 @@ def _check_mean(xp: Any, input: Array, *options: Any, dtype: Any = None) -> None
     node_name="MeanBackward0",
 )
 def _mean_all(xp: Any, input: Array, dtype: Any = None) -> Array:
-    _check_mean(xp, input, dtype=dtype)
+    _check_mean(input, dtype)
     total = kernels.sum_all(cast_summands(input, dtype))
-    return cast_total(xp.divide(total, input.size), dtype)
+    return cast_total(kernels.divide(total, input.size), dtype)
 
 
 @op(
@@ -260,9 +305,9 @@ def mean(
     xp: Any, input: Array, dim: Any = None, keepdim: bool = False, *, dtype: Any = None
 ) -> Array:
     """Arithmetic mean along dimensions."""
-    _check_mean(xp, input, dtype=dtype)
+    _check_mean(input, dtype)
     axes = wrap_dims(dim, input.ndim)
-    total = xp.add.reduce(cast_summands(input, dtype), axis=axes, keepdims=keepdim)
+    total = add_along(xp, cast_summands(input, dtype), axes, keepdim)
     return cast_total(xp.divide(total, count_along(input.shape, dim)), dtype)
 
 
@@ -295,7 +340,14 @@ def _mean(
     tensor([2., 3.])
     """
     result: Tensor
-    if dim is None and axis is None and not keepdim and not keepdims and out is None:
+    if axis is None and not keepdims and dtype is None and out is None:
+        if dim is None and keepdim is False:
+            result = RECORDED._mean_all(input)
+            return result
+        if type(dim) is int and type(keepdim) is bool:
+            result = RECORDED.mean(input, dim, keepdim)
+            return result
+    elif dim is None and axis is None and not keepdim and not keepdims and out is None:
         result = RECORDED._mean_all(input, dtypes.as_dtype(dtype, "mean"))
         return result
     dim = checked_dims("mean", dim if axis is None else axis, keepdim)

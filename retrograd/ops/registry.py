@@ -94,6 +94,7 @@ class Op:
         saved_names: dict[str, str],
         fast: bool,
         check: Callable[..., None] | None,
+        label: str | None,
     ) -> None:
         self.name = kernel.__name__
         self.kernel = kernel
@@ -110,6 +111,7 @@ class Op:
         self.samples = samples
         self.fast = fast
         self.check = check
+        self.label = label or self.name.strip("_")
         self.doc = inspect.cleandoc(kernel.__doc__ or "")
         self.node_name = node_name or _camel(self.name) + "Backward0"
         self.inplace_name = (self.name + "_" if inplace is True else inplace) or None
@@ -146,7 +148,8 @@ class Op:
             for name in names_read:
                 self.reads.setdefault(name, []).append(position)
         self.save_plan = [(_save_kind(self, name), name) for name in self.reads]
-        self.saved_names = {"self": names[0], "result": "out"} | saved_names
+        sizes = {"self_sym_sizes": f"{names[0]}_shape"}
+        self.saved_names = {"self": names[0], "result": "out"} | sizes | saved_names
         self.namespace: str | None = None
         self.methods: tuple[str, ...] = ()
         self.raw = self._make_raw()
@@ -201,6 +204,7 @@ def op(
     saved_names: dict[str, str] | None = None,
     fast: bool = True,
     check: Callable[..., None] | None = None,
+    label: str | None = None,
     **rules: Callable[..., Any],
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Declare an operation; see the module's text for the form.
@@ -226,6 +230,7 @@ def op(
     fast               False: always take the general path (ops that change the dtype)
     check              called with the kernel's arguments before promotion; raises if they are bad
                        (skipped by the fast path, where all dtypes are float32 or float64)
+    label              the name in messages; default the op's own (private overloads differ)
     """
 
     def declare(kernel: Callable[..., Any]) -> Callable[..., Any]:
@@ -252,6 +257,7 @@ def op(
             saved_names=saved_names or {},
             fast=fast,
             check=check,
+            label=label,
         )
         if made.name in OPS:
             raise TypeError(f"op {made.name} is declared twice")

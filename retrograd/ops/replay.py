@@ -1,4 +1,4 @@
-"""The history of a view after its storage was written: the view ops again, from the base's history."""
+"""The history of a view after its storage was written: the view ops again, from the base's."""
 
 from __future__ import annotations
 

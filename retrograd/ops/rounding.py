@@ -122,6 +122,7 @@ def _check_decimals(input: Any, decimals: int) -> None:
     node_name="RoundBackward1",
     inplace="round_",
     out=True,
+    label="round",
 )
 def _round_decimals(xp: Any, input: Array, decimals: int) -> Array:
     if decimals == 0:
@@ -154,6 +155,14 @@ def _round(input: Tensor, *, decimals: int | None = None, out: Any = None) -> An
     if decimals is None:
         return OPS["round"].function(input, **more)
     return OPS["_round_decimals"].function(input, decimals, **more)
+
+
+@composite(
+    name="round", namespace="special", samples=lambda: [Sample(T(4)), Sample(T(4), decimals=1)]
+)
+def _round_special(input: Tensor, *, decimals: int = 0, out: Any = None) -> Any:
+    """Every element rounded to `decimals` places; halves go to even."""
+    return _round(input, decimals=decimals, out=out)
 
 
 @composite(name="round_", namespace=None, methods=("round_",))

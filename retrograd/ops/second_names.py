@@ -15,7 +15,7 @@ _FUNCTIONS = {"mul": "multiply", "sub": "subtract"}
 
 # methods only; the functions' second names stand with their declarations
 _METHODS = {
-    "mul_": "multiply_", "sub_": "subtract_", "neg_": "negative_", "abs_": "absolute_",
+    "mul_": "multiply_", "sub_": "subtract_", "neg_": "negative_",
     "asin_": "arcsin_", "acos_": "arccos_", "atan_": "arctan_", "asinh_": "arcsinh_",
     "acosh_": "arccosh_", "atanh_": "arctanh_", "atan2_": "arctan2_", "trunc_": "fix_",
 }  # fmt: skip
@@ -25,7 +25,8 @@ _SPECIAL = {
     "sigmoid": "expit", "logit": "logit", "erf": "erf", "erfc": "erfc", "erfinv": "erfinv",
     "exp2": "exp2", "expm1": "expm1", "log1p": "log1p", "lgamma": "gammaln", "digamma": "psi",
     "polygamma": "polygamma", "mvlgamma": "multigammaln", "igamma": "gammainc",
-    "igammac": "gammaincc", "i0": "i0", "sinc": "sinc", "round": "round", "xlogy": "xlogy",
+    "igammac": "gammaincc", "i0": "i0", "sinc": "sinc", "softmax": "softmax",
+    "log_softmax": "log_softmax", "logsumexp": "logsumexp", "xlogy": "xlogy",
 }  # fmt: skip
 
 # in-place methods that PyTorch also offers as functions

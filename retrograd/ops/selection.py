@@ -85,6 +85,17 @@ def _where_samples() -> list[Sample]:
     return found
 
 
+def _check_where_out(input: Any, other: Any, out: Any) -> None:
+    for position, (name, value) in enumerate((("input", input), ("other", other)), 2):
+        if not isinstance(value, Tensor):
+            raise errors.argument_type("where", name, position, "Tensor", value)
+    found = dtypes.result_dtype([input._array, other._array])
+    if out.dtype is not found:
+        raise RuntimeError(
+            f"Expected out type to be {found.type_name} but got {out.dtype.type_name}"
+        )
+
+
 @composite(name="where", methods=(), samples=_where_samples)
 def _where(condition: Tensor, input: Any = None, other: Any = None, *, out: Any = None) -> Any:
     """Elements of `input` where `condition` is true, of `other` elsewhere.
@@ -107,6 +118,7 @@ def _where(condition: Tensor, input: Any = None, other: Any = None, *, out: Any 
             stacklevel=2,
         )
     if out is not None:
+        _check_where_out(input, other, out)
         return RECORDED.where(condition, input, other, out=out)
     return RECORDED.where(condition, input, other)
 
@@ -129,6 +141,11 @@ def _no_complex(name: str) -> Any:
     return check
 
 
+def _shared(m: Any, g: Any, input: Any, other: Any, lost: Any) -> Any:
+    """The gradient of the operand that was chosen, half of it where both are equal."""
+    return m.masked_fill(m.where(m.eq(input, other), m.div(g, 2), g), lost, 0)
+
+
 _MIXED_PAIRS = samples.binary(
     numbers=(),
     extra=[
@@ -140,12 +157,8 @@ _MIXED_PAIRS = samples.binary(
 
 
 @op(
-    input=lambda m, g, input, other: m.where(
-        m.lt(input, other), 0, m.where(m.eq(input, other), m.div(g, 2), g)
-    ),
-    other=lambda m, g, input, other: m.where(
-        m.gt(input, other), 0, m.where(m.eq(input, other), m.div(g, 2), g)
-    ),
+    input=lambda m, g, input, other: _shared(m, g, input, other, m.lt(input, other)),
+    other=lambda m, g, input, other: _shared(m, g, input, other, m.gt(input, other)),
     ufunc="maximum",
     promote=True,
     check=_no_complex("maximum"),
@@ -158,12 +171,8 @@ def maximum(xp: Any, input: Array, other: Array) -> Array:
 
 
 @op(
-    input=lambda m, g, input, other: m.where(
-        m.gt(input, other), 0, m.where(m.eq(input, other), m.div(g, 2), g)
-    ),
-    other=lambda m, g, input, other: m.where(
-        m.lt(input, other), 0, m.where(m.eq(input, other), m.div(g, 2), g)
-    ),
+    input=lambda m, g, input, other: _shared(m, g, input, other, m.gt(input, other)),
+    other=lambda m, g, input, other: _shared(m, g, input, other, m.lt(input, other)),
     ufunc="minimum",
     promote=True,
     check=_no_complex("minimum"),
@@ -185,7 +194,7 @@ def _first_is_smaller(m: Any, input: Any, other: Any) -> Any:
 
 @op(
     input=lambda m, g, input, other: m.where(_first_is_larger(m, input, other), g, 0),
-    other=lambda m, g, input, other: m.where(_first_is_larger(m, input, other), 0, g),
+    other=lambda m, g, input, other: m.masked_fill(g, _first_is_larger(m, input, other), 0),
     ufunc="fmax",
     promote=True,
     check=_no_complex("fmax"),
@@ -199,7 +208,7 @@ def fmax(xp: Any, input: Array, other: Array) -> Array:
 
 @op(
     input=lambda m, g, input, other: m.where(_first_is_smaller(m, input, other), g, 0),
-    other=lambda m, g, input, other: m.where(_first_is_smaller(m, input, other), 0, g),
+    other=lambda m, g, input, other: m.masked_fill(g, _first_is_smaller(m, input, other), 0),
     ufunc="fmin",
     promote=True,
     check=_no_complex("fmin"),
@@ -259,9 +268,7 @@ def _high_rule(m: Any, g: Any, input: Any, min: Any, max: Any) -> Any:
     namespace=None,
     methods=(),
 )
-def clamp(
-    xp: Any, input: Array, min: Operand | None = None, max: Operand | None = None
-) -> Array:
+def clamp(xp: Any, input: Array, min: Operand | None = None, max: Operand | None = None) -> Array:
     """Elements limited to [min, max], which are numbers."""
     return _clamp(xp, input, min, max)
 
@@ -275,6 +282,7 @@ def clamp(
     node_name="ClampBackward0",
     inplace="clamp_",
     out=True,
+    label="clamp",
 )
 def _clamp_tensors(
     xp: Any, input: Array, min: Array | None = None, max: Array | None = None
@@ -352,6 +360,7 @@ def _clamp_in_place(self: Tensor, min: Any = None, max: Any = None) -> Tensor:
     node_name="ClampMinBackward0",
     inplace="clamp_min_",
     out=True,
+    label="clamp_min",
 )
 def _clamp_min_number(xp: Any, input: Array, min: Operand) -> Array:
     return xp.maximum(input, min)
@@ -365,6 +374,7 @@ def _clamp_min_number(xp: Any, input: Array, min: Operand) -> Array:
     node_name="ClampMinBackward1",
     inplace="clamp_min_",
     out=True,
+    label="clamp_min",
 )
 def _clamp_min_tensor(xp: Any, input: Array, min: Array) -> Array:
     return xp.maximum(input, min)
@@ -377,6 +387,7 @@ def _clamp_min_tensor(xp: Any, input: Array, min: Array) -> Array:
     node_name="ClampMaxBackward0",
     inplace="clamp_max_",
     out=True,
+    label="clamp_max",
 )
 def _clamp_max_number(xp: Any, input: Array, max: Operand) -> Array:
     return xp.minimum(input, max)
@@ -390,6 +401,7 @@ def _clamp_max_number(xp: Any, input: Array, max: Operand) -> Array:
     node_name="ClampMaxBackward1",
     inplace="clamp_max_",
     out=True,
+    label="clamp_max",
 )
 def _clamp_max_tensor(xp: Any, input: Array, max: Array) -> Array:
     return xp.minimum(input, max)

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 from retrograd import dtypes
 from retrograd.ops import errors
 from retrograd.ops.kinds import Array, Operand
@@ -41,6 +39,15 @@ def _check_abs(input: Any) -> None:
 def abs(xp: Any, input: Array) -> Array:
     """The absolute value of every element, real also for complex numbers."""
     return xp.absolute(input)
+
+
+@composite(namespace=None, methods=("abs_", "absolute_"))
+def abs_(self: Tensor) -> Any:
+    """In-place version of `abs`; complex numbers have no room for a real result."""
+    if self._array.dtype.kind == "c":
+        raise RuntimeError("In-place abs is not supported for complex tensors.")
+    in_place: Any = OPS["abs"].inplace_function
+    return in_place(self)
 
 
 def _sign(xp: Any, input: Any) -> Any:
@@ -136,6 +143,7 @@ def _check_copysign(input: Any, other: Any) -> None:
     node_name="CopysignBackward0",
     inplace="copysign_",
     out=True,
+    label="copysign",
 )
 def _copysign_tensor(xp: Any, input: Array, other: Array) -> Array:
     return xp.copysign(input, other)
@@ -150,6 +158,7 @@ def _copysign_tensor(xp: Any, input: Array, other: Array) -> Array:
     node_name="CopysignBackward1",
     inplace="copysign_",
     out=True,
+    label="copysign",
 )
 def _copysign_number(xp: Any, input: Array, other: Operand) -> Array:
     return xp.copysign(input, other)

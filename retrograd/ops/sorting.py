@@ -154,6 +154,12 @@ def _topk_samples() -> list[Sample]:
         Sample(T(3), 1, 1),
     ]
     found += [Sample(T(values=[3, 1, 2], dtype="int64"), 2, grad=False), Sample(T(0, 3), 2)]
+    # small k among many: the way that sorts only a part
+    found += [Sample(T(20, distinct=True), 3, 0, big) for big in (True, False)]
+    found += [
+        Sample(T(3, 20, 2, distinct=True), 4, 1),
+        Sample(T(20, 2, distinct=True), 2, 0, False),
+    ]
     return found
 
 

@@ -10,6 +10,7 @@ import numpy as np
 from retrograd import dtypes
 from retrograd.backend import special
 from retrograd.ops import errors
+from retrograd.ops.dispatch import write_out
 from retrograd.ops.kinds import Array, Operand
 from retrograd.ops.registry import OPS, composite, op
 from retrograd.tensor import Tensor
@@ -90,9 +91,7 @@ def erfinv(xp: Any, input: Array) -> Array:
 
 
 @op(
-    input=lambda m, g, input, out: m.mul(
-        m.sub(m.mul(m.mul(input, 2), out), 2 / _SQRT_PI), g
-    ),
+    input=lambda m, g, input, out: m.mul(m.sub(m.mul(m.mul(input, 2), out), 2 / _SQRT_PI), g),
     promote=True,
     float_result=True,
     check=check_real("erfcx_cpu"),
@@ -110,13 +109,14 @@ def erfcx(xp: Any, input: Array) -> Array:
 def ndtr(input: Tensor, *, out: Any = None) -> Any:
     """The standard normal distribution function."""
     result = (OPS["erf"].function(input * math.sqrt(0.5)) + 1) * 0.5
-    return result if out is None else out.copy_(result)
+    if out is not None:
+        write_out("special_ndtr", out, result._array)
+        return out
+    return result
 
 
 @op(
-    input=lambda m, g, out: m.mul(
-        m.mul(g, math.sqrt(2 * math.pi)), m.exp(m.div(m.pow(out, 2), 2))
-    ),
+    input=lambda m, g, out: m.mul(m.mul(g, math.sqrt(2 * math.pi)), m.exp(m.div(m.pow(out, 2), 2))),
     promote=True,
     float_result=True,
     check=check_real("ndtri_cpu"),
@@ -158,10 +158,9 @@ def log_ndtr(xp: Any, input: Array) -> Array:
 
 def _logit_rule(m: Any, g: Any, input: Any, eps: float | None) -> Any:
     slope = m.div(g, m.mul(input, m.rsub(input, 1)))
-    limited = eps is not None and eps >= 0
-    low = eps if limited else 0.0
+    low, beyond = (0.0, _NAN) if eps is None or eps < 0 else (eps, 0.0)
     outside = m.logical_or(m.lt(input, low), m.gt(input, 1 - low))
-    return m.where(outside, 0 if limited else _NAN, slope)
+    return m.where(outside, beyond, slope)
 
 
 @op(
@@ -285,12 +284,12 @@ def logaddexp2(xp: Any, input: Array, other: Array) -> Array:
 
 def _xlogy_input_rule(m: Any, g: Any, input: Any, other: Any) -> Any:
     flat = m.logical_and(m.eq(input, 0), m.le(other, 0))
-    return m.where(flat, 0, m.xlogy(g, other))
+    return m.masked_fill(m.xlogy(g, other), flat, 0)
 
 
 def _xlog1py_input_rule(m: Any, g: Any, input: Any, other: Any) -> Any:
     flat = m.logical_and(m.eq(input, 0), m.le(other, -1))
-    return m.where(flat, 0, m.xlog1py(g, other))
+    return m.masked_fill(m.xlog1py(g, other), flat, 0)
 
 
 @op(
@@ -317,14 +316,17 @@ def xlogy(xp: Any, input: Operand, other: Operand) -> Array:
     check=check_real("xlogy_cpu"),
     node_name="XlogyBackward1",
     fast=False,
+    out=True,
+    label="xlogy",
 )
 def _xlogy_number_input(xp: Any, input: Operand, other: Array) -> Array:
     return special.xlogy(np.asarray(input), np.asarray(other))
 
 
 def _xlogy_number_rule(m: Any, g: Any, input: Any, other: Any) -> Any:
-    share = m.mul(g, math.log(other)) if other > 0 else m.xlogy(g, float(other))
-    return share if other > 0 else m.where(m.eq(input, 0), 0, share)
+    if other > 0:
+        return m.mul(g, math.log(other))
+    return m.masked_fill(m.xlogy(g, float(other)), m.eq(input, 0), 0)
 
 
 @op(
@@ -335,6 +337,8 @@ def _xlogy_number_rule(m: Any, g: Any, input: Any, other: Any) -> Any:
     node_name="XlogyBackward2",
     inplace="xlogy_",
     fast=False,
+    out=True,
+    label="xlogy",
 )
 def _xlogy_number_other(xp: Any, input: Array, other: Operand) -> Array:
     return special.xlogy(np.asarray(input), np.asarray(other))
@@ -402,6 +406,8 @@ def xlog1py(xp: Any, input: Operand, other: Operand) -> Array:
     check=check_real("xlog1py_cpu"),
     node_name="SpecialXlog1PyBackward1",
     fast=False,
+    out=True,
+    label="special_xlog1py",
 )
 def _xlog1py_number_input(xp: Any, input: Operand, other: Array) -> Array:
     return special.xlog1py(np.asarray(input), np.asarray(other))
@@ -410,7 +416,7 @@ def _xlog1py_number_input(xp: Any, input: Operand, other: Array) -> Array:
 def _xlog1py_number_rule(m: Any, g: Any, input: Any, other: Any) -> Any:
     if other > -1:
         return m.mul(g, math.log1p(other))
-    return m.where(m.eq(input, 0), 0, m.xlog1py(g, float(other)))
+    return m.masked_fill(m.xlog1py(g, float(other)), m.eq(input, 0), 0)
 
 
 @op(
@@ -420,6 +426,8 @@ def _xlog1py_number_rule(m: Any, g: Any, input: Any, other: Any) -> Any:
     check=check_real("xlog1py_cpu"),
     node_name="SpecialXlog1PyBackward2",
     fast=False,
+    out=True,
+    label="special_xlog1py",
 )
 def _xlog1py_number_other(xp: Any, input: Array, other: Operand) -> Array:
     return special.xlog1py(np.asarray(input), np.asarray(other))

@@ -70,7 +70,9 @@ def _modified_k(order: int, scaled: bool, input: Array) -> Array:
 def _spherical_j0(input: Array) -> Array:
     small = np.abs(input) < 0.5
     square = input * input
-    series = 1 - square / 6 * (1 - square / 20 * (1 - square / 42 * (1 - square / 72 * (1 - square / 110))))
+    series = 1 - square / 6 * (
+        1 - square / 20 * (1 - square / 42 * (1 - square / 72 * (1 - square / 110)))
+    )
     direct = np.sin(input) / np.where(input == 0, 1, input)
     direct = np.where(np.isinf(input), 0, direct)
     return np.where(small, series, direct).astype(input.dtype)

@@ -231,6 +231,8 @@ def zeta(xp: Any, input: Operand, other: Operand) -> Array:
     check=check_real("zeta_cpu"),
     node_name="SpecialZetaBackward1",
     fast=False,
+    out=True,
+    label="special_zeta",
 )
 def _zeta_number_input(xp: Any, input: Operand, other: Array) -> Array:
     return special.zeta(np.asarray(input), np.asarray(other))
@@ -243,6 +245,8 @@ def _zeta_number_input(xp: Any, input: Operand, other: Array) -> Array:
     check=check_real("zeta_cpu"),
     node_name="SpecialZetaBackward2",
     fast=False,
+    out=True,
+    label="special_zeta",
 )
 def _zeta_number_other(xp: Any, input: Array, other: Operand) -> Array:
     return special.zeta(np.asarray(input), np.asarray(other))

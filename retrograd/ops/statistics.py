@@ -9,7 +9,7 @@ from typing import Any
 from retrograd import dtypes
 from retrograd.ops import errors
 from retrograd.ops.kinds import Array, restore_dims, wrap_dims
-from retrograd.ops.reduce import checked_dims, count_along, spread_mean
+from retrograd.ops.reduce import add_along, checked_dims, count_along, spread_mean
 from retrograd.ops.registry import RECORDED, composite, op
 from retrograd.tensor import Tensor
 from retrograd.testing import samples
@@ -51,13 +51,13 @@ def _variance(
     """Variance and mean, in two passes: the mean first, then the squared distances from it."""
     axes = wrap_dims(dim, input.ndim)
     count = count_along(input.shape, dim)
-    mean = xp.divide(xp.add.reduce(input, axis=axes, keepdims=True), count)
+    mean = xp.divide(add_along(xp, input, axes, True), count)
     centred = xp.subtract(input, mean)
     if centred.dtype.kind == "c":
         squares = xp.square(centred.real) + xp.square(centred.imag)
     else:
         squares = xp.square(centred)
-    total = xp.add.reduce(squares, axis=axes, keepdims=keepdim)
+    total = add_along(xp, squares, axes, keepdim)
     # below zero degrees of freedom: a division by zero, as at zero
     freedom = count - correction
     variance = xp.divide(total, freedom if freedom > 0 else 0.0)

@@ -1,4 +1,4 @@
-"""Small fused formulas: addcmul, addcdiv, lerp, ldexp."""
+"""Small fused formulas: addcmul, addcdiv, lerp, ldexp and its inverse frexp."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from retrograd import dtypes
+from retrograd import dtypes, return_types
 from retrograd.ops import errors
 from retrograd.ops.kinds import Array, Operand
 from retrograd.ops.registry import OPS, composite, op
@@ -149,6 +149,7 @@ def _check_lerp(input: Any, end: Any, weight: Any) -> None:
     node_name="LerpBackward0",
     inplace="lerp_",
     out=True,
+    label="lerp",
 )
 def _lerp_number(xp: Any, input: Array, end: Array, weight: Operand) -> Array:
     if abs(weight) < 0.5:
@@ -240,3 +241,29 @@ def _check_ldexp(input: Any, other: Any) -> None:
 def ldexp(xp: Any, input: Array, other: Array) -> Array:
     """``input * 2**other``."""
     return xp.multiply(input, xp.exp2(other) if other.dtype.kind != "c" else xp.power(2, other))
+
+
+def _check_frexp(input: Any) -> None:
+    if not dtypes.from_numpy_dtype(input.dtype).is_floating_point:
+        raise RuntimeError("torch.frexp() only supports floating-point dtypes")
+
+
+@op(
+    input=lambda m, g, out1: m.div(g[0], m.exp2(out1)),
+    outputs=2,
+    nondifferentiable=(1,),
+    returns=return_types.frexp,
+    check=_check_frexp,
+    out=True,
+    samples=lambda: [
+        Sample(T(3, 4), dtypes=(*FLOATS, *HALVES)),
+        Sample(T(values=[1.5, -3.0, 0.0, 8.0, float("inf")])),
+        Sample(T()),
+        Sample(T(3, dtype="int64"), grad=False),
+        Sample(T(3), dtypes=COMPLEX),
+    ],
+)
+def frexp(xp: Any, input: Array) -> tuple[Array, Array]:
+    """Mantissa in [0.5, 1) and exponent with ``input == mantissa * 2**exponent``."""
+    mantissa, exponent = xp.frexp(input)
+    return mantissa, exponent

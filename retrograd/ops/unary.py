@@ -126,9 +126,7 @@ def log1p(xp: Any, input: Array) -> Array:
 
 @op(
     grad=lambda m, g, output: m.mul(m.mul(g, output), m.rsub(output, 1)),
-    output=lambda m, g, grad, output: m.mul(
-        m.mul(g, grad), m.rsub(m.mul(output, 2), 1)
-    ),
+    output=lambda m, g, grad, output: m.mul(m.mul(g, grad), m.rsub(m.mul(output, 2), 1)),
     node_name="SigmoidBackwardBackward0",
 )
 def _sigmoid_gradient(xp: Any, grad: Array, output: Array) -> Array:

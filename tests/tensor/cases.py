@@ -1,8 +1,8 @@
 """Expressions about tensors as objects: how they are made, converted, stored, copied, drawn.
 
-Each file in `expressions` is a group: a setup, a line of dashes, then one expression a line. `torch` is
-PyTorch or retrograd. What PyTorch 2.13 does with them is stored in `recorded.json`, which
-``python -m tests.tensor.record`` writes.
+Each file in `expressions` is a group: a setup, a line of dashes, then one expression a line.
+`torch` is PyTorch or retrograd. What PyTorch 2.13 does with them is stored in `recorded.json`,
+which ``python -m tests.tensor.record`` writes.
 """
 
 from __future__ import annotations
