@@ -30,6 +30,7 @@ from retrograd import linalg as linalg
 from retrograd import nn as nn
 from retrograd import ops as ops
 from retrograd import optim as optim
+from retrograd import pickling as _pickling
 from retrograd import queries as _queries
 from retrograd import random as random
 from retrograd import ranges as _ranges
@@ -50,6 +51,8 @@ from retrograd.namespaces import missing as _missing
 from retrograd.notices import is_warn_always_enabled as is_warn_always_enabled
 from retrograd.notices import set_warn_always as set_warn_always
 from retrograd.ops.registry import PUBLIC as _PUBLIC
+from retrograd.printing import get_printoptions as get_printoptions
+from retrograd.printing import printoptions as printoptions
 from retrograd.printing import set_printoptions as set_printoptions
 from retrograd.random import Generator as Generator
 from retrograd.random import default_generator as default_generator
@@ -60,6 +63,8 @@ from retrograd.random import manual_seed as manual_seed
 from retrograd.random import sampling as _sampling
 from retrograd.random import seed as seed
 from retrograd.random import set_rng_state as set_rng_state
+from retrograd.serialization import load as load
+from retrograd.serialization import save as save
 from retrograd.size import Size as Size
 from retrograd.size import channels_last as channels_last
 from retrograd.size import channels_last_3d as channels_last_3d
@@ -79,8 +84,8 @@ newaxis = None
 
 # imported for what they attach to Tensor and publish below
 _LOADED = (
-    *(_conversion, _creation, _dlpack, _inplace, _queries, _ranges, _representation, _sampling),
-    _settings,
+    *(_conversion, _creation, _dlpack, _inplace, _pickling, _queries, _ranges),
+    *(_representation, _sampling, _settings),
 )
 
 globals().update(_dtypes.PUBLIC_NAMES)

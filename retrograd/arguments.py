@@ -9,6 +9,7 @@ import numpy as np
 
 from retrograd import dtypes
 from retrograd.autograd.state import STATE
+from retrograd.notices import explained
 from retrograd.size import require_cpu, strided
 from retrograd.tensor import Tensor
 
@@ -25,7 +26,9 @@ def refuse_pinned(pin_memory: Any) -> None:
 def check_place(function: str, layout: Any, device: Any, pin_memory: Any) -> None:
     """``layout=``, ``device=`` and ``pin_memory=``: only the strided CPU kind exists."""
     if layout is not None and layout is not strided:
-        raise NotImplementedError(f"retrograd does not support layout {layout!r} in {function}()")
+        raise explained(
+            NotImplementedError(f"retrograd does not support layout {layout!r} in {function}()")
+        )
     require_cpu(device)
     refuse_pinned(pin_memory)
 
@@ -180,7 +183,9 @@ def invalid_combination(
 def refuse_out(function: str, *tensors: Any) -> None:
     """``out=`` cannot be recorded: raise if a gradient is wanted."""
     if STATE.grad_enabled and any(isinstance(t, Tensor) and t.requires_grad for t in tensors):
-        raise RuntimeError(
-            f"{function}(): functions with out=... arguments don't support automatic "
-            "differentiation, but one of the arguments requires grad."
+        raise explained(
+            RuntimeError(
+                f"{function}(): functions with out=... arguments don't support automatic "
+                "differentiation, but one of the arguments requires grad."
+            )
         )

@@ -20,7 +20,7 @@ from retrograd import dtypes
 from retrograd.arguments import as_element, as_integer, as_number, check_place, size_argument
 from retrograd.autograd.views import bump
 from retrograd.construction import fresh
-from retrograd.memory import array_like, empty_array
+from retrograd.memory import array_like, empty_array, region
 from retrograd.ops.registry import attach
 from retrograd.size import memory_format, strided
 from retrograd.tensor import Array, Tensor, tensor_method
@@ -152,8 +152,7 @@ def strided_array(shape: tuple[int, ...], steps: tuple[int, ...], dtype: Any) ->
     extent = (
         1 + sum((n - 1) * s for n, s in zip(shape, steps, strict=True)) if 0 not in shape else 0
     )
-    memory = np.empty(extent, dtype)
-    return np.ndarray(shape, dtype, memory.data, 0, [s * dtype.itemsize for s in steps])
+    return region(np.empty(extent, dtype), shape, 0, steps)
 
 
 @publish

@@ -6,6 +6,7 @@ NumPy counts strides in bytes, PyTorch in elements; here they meet.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,7 @@ import numpy as np
 from retrograd import dtypes
 from retrograd.arguments import size_argument
 from retrograd.autograd.views import bump, check_writable, is_dense
-from retrograd.notices import warn_once
+from retrograd.notices import explained, warn_once
 from retrograd.size import (
     Size,
     channels_last,
@@ -50,9 +51,11 @@ def _existing_dim(dim: int, ndim: int) -> int:
     if ndim == 0:
         raise IndexError(f"Dimension specified as {dim} but tensor has no dimensions")
     if not -ndim <= dim < ndim:
-        raise IndexError(
-            f"Dimension out of range (expected to be in range of [{-ndim}, {ndim - 1}], but got "
-            f"{dim})"
+        raise explained(
+            IndexError(
+                f"Dimension out of range (expected to be in range of [{-ndim}, {ndim - 1}], but "
+                f"got {dim})"
+            )
         )
     return dim
 
@@ -180,6 +183,14 @@ def owner_of(array: Array) -> Array:
     while isinstance(array.base, np.ndarray):
         array = array.base
     return array
+
+
+def region(flat: Array, shape: Sequence[int], offset: int, strides: Sequence[int]) -> Array:
+    """A part of a flat array, by offset and strides in elements; raises if it lies outside."""
+    unit = flat.itemsize
+    steps = [stride * unit for stride in strides]
+    # as bytes, because not every dtype is known to the buffer protocol
+    return np.ndarray(tuple(shape), flat.dtype, flat.view(np.uint8), offset * unit, steps)
 
 
 @tensor_method
@@ -354,7 +365,7 @@ def set_(
     if source is None:
         array = np.empty(0, self._array.dtype)
     elif not isinstance(source, Tensor):
-        raise NotImplementedError("retrograd does not support set_() from a storage")
+        raise explained(NotImplementedError("retrograd does not support set_() from a storage"))
     elif source._array.dtype is not self._array.dtype:
         raise RuntimeError(
             f"Could not set tensor of type {source.dtype.name} to a tensor of type "
@@ -365,9 +376,7 @@ def set_(
         if size is not None:
             steps = strides_of(np.empty(size, np.int8)) if stride is None else stride
             memory = _storage_owner(source).reshape(-1, order="A")
-            bytes_apart = [step * array.itemsize for step in steps]
-            start = storage_offset * array.itemsize
-            array = np.ndarray(tuple(size), array.dtype, memory.data, start, bytes_apart)
+            array = region(memory, size, storage_offset, steps)
     self._array = array
     bump(self, "set_")
     return self
@@ -396,8 +405,10 @@ def is_shared(self: Tensor) -> bool:
 @tensor_method
 def share_memory_(self: Tensor) -> Tensor:
     """Raise: memory that processes share is not supported."""
-    raise NotImplementedError(
-        "retrograd does not support share_memory_(): tensors are not shared between processes"
+    raise explained(
+        NotImplementedError(
+            "retrograd does not support share_memory_(): tensors are not shared between processes"
+        )
     )
 
 

@@ -18,6 +18,7 @@ from retrograd.arguments import (
     is_finite,
 )
 from retrograd.creation import deliver, publish
+from retrograd.notices import explained
 from retrograd.ops.registry import attach
 from retrograd.random.arithmetic import fma32, fma64
 from retrograd.size import strided
@@ -72,7 +73,9 @@ def arange(
         else:
             kind = dtypes.int64
     if kind.category in (dtypes.BOOL, dtypes.COMPLEX):
-        raise NotImplementedError(f"\"arange_cpu\" not implemented for '{kind.type_name}'")
+        raise explained(
+            NotImplementedError(f"\"arange_cpu\" not implemented for '{kind.type_name}'")
+        )
     array = _arange(start, end, step, kind)
     return deliver("arange", array, out, dtype, requires_grad)
 
@@ -144,7 +147,7 @@ def _spaced_type(dtype: Any, name: str, *bounds: Any) -> dtypes.dtype:
         is_complex = any(isinstance(n, complex) for n in bounds)
         kind = dtypes.default_complex() if is_complex else dtypes.get_default_dtype()
     if kind is dtypes.bool_:
-        raise NotImplementedError(f"\"{name}_cpu\" not implemented for 'Bool'")
+        raise explained(NotImplementedError(f"\"{name}_cpu\" not implemented for 'Bool'"))
     return kind
 
 

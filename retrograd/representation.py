@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from retrograd import dtypes, printing
+from retrograd.autograd.state import HOT
 from retrograd.tensor import Tensor, tensor_method
 
 
@@ -34,7 +35,8 @@ def text_of(tensor: Tensor, prefix: str = "tensor(") -> str:
 @tensor_method
 def __repr__(self: Tensor, *, tensor_contents: Any = None) -> str:
     kind = type(self)
-    return text_of(self, "tensor(" if kind is Tensor else f"{kind.__name__}(")
+    plain = kind is Tensor or kind is HOT["Parameter"]
+    return text_of(self, "tensor(" if plain else f"{kind.__name__}(")
 
 
 @tensor_method

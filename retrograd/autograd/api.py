@@ -18,6 +18,7 @@ from retrograd.autograd.state import STATE, Cut
 from retrograd.autograd.views import edge_of, forget_history, refresh
 from retrograd.backend.kernels import filled
 from retrograd.lifecycle.site import user_site
+from retrograd.notices import explained
 from retrograd.tensor import Tensor, cell_of, meta_of, tensor_method, wrap
 
 TensorOrTensors = Tensor | Sequence[Tensor]
@@ -52,7 +53,7 @@ def backward(
         )
         grad_tensors = grad_variables
     if inputs is not None and not isinstance(inputs, Tensor) and len(inputs) == 0:
-        raise RuntimeError("`inputs` argument to `backward()` cannot be empty.")
+        raise explained(RuntimeError("`inputs` argument to `backward()` cannot be empty."))
     roots = _as_tuple(tensors)
     targets = None if inputs is None else _as_tuple(inputs)
     gradients = _start_gradients(roots, _as_gradients(grad_tensors, len(roots)), False)
@@ -106,7 +107,7 @@ def grad(
     names = list(inputs) if isinstance(inputs, dict) else None
     targets = _as_tuple(list(inputs.values()) if isinstance(inputs, dict) else inputs)
     if not targets:
-        raise RuntimeError("`inputs` argument to `grad()` cannot be empty.")
+        raise explained(RuntimeError("`inputs` argument to `grad()` cannot be empty."))
     roots = _as_tuple(outputs)
     given = _as_gradients(grad_outputs, len(roots))
     if is_grads_batched:
@@ -116,7 +117,7 @@ def grad(
     wanted: list[Edge | None] = []
     for target in targets:
         if not target.requires_grad:
-            raise RuntimeError("One of the differentiated Tensors does not require grad")
+            raise explained(RuntimeError("One of the differentiated Tensors does not require grad"))
         node = edge_of(target)
         wanted.append(None if node is None else (node, target._output_nr))
     retain = create_graph if retain_graph is None else bool(retain_graph)
@@ -293,13 +294,13 @@ def detach(self: Tensor) -> Tensor:
 def detach_(self: Tensor) -> Tensor:
     """Drop this tensor's own history: it becomes a leaf that requires no gradient."""
     if self._view is not None:
-        raise RuntimeError(
+        raise explained(RuntimeError(
             "Can't detach views in-place. Use detach() instead. If you are using "
             "DistributedDataParallel (DDP) for training, and gradient_as_bucket_view is set as "
             "True, gradients are views of DDP buckets, and hence detach_() cannot be called on "
             "these gradients. To fix this error, please refer to the Optimizer.zero_grad() "
             "function in torch/optim/optimizer.py as the solution."
-        )
+        ))
     had_grad = self.requires_grad
     forget_history(self)
     if had_grad:
@@ -311,7 +312,7 @@ def detach_(self: Tensor) -> Tensor:
 def retain_grad(self: Tensor) -> None:
     """Ask for the gradient of a non-leaf: it appears in `.grad` after backward."""
     if not self.requires_grad:
-        raise RuntimeError("can't retain_grad on Tensor that has requires_grad=False")
+        raise explained(RuntimeError("can't retain_grad on Tensor that has requires_grad=False"))
     if self.is_leaf or self.retains_grad:
         return
     node = self.grad_fn
@@ -344,7 +345,9 @@ def retain_grad(self: Tensor) -> None:
 def register_hook(self: Tensor, hook: Callable[[Tensor], Any]) -> RemovableHandle:
     """Call ``hook(grad)`` when this tensor's gradient is ready; it may return another one."""
     if not self.requires_grad:
-        raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
+        raise explained(
+            RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
+        )
     meta = meta_of(self)
     if meta.hooks is None:
         meta.hooks = HookTable()
@@ -364,7 +367,9 @@ def register_post_accumulate_grad_hook(
 ) -> RemovableHandle:
     """Call ``hook(tensor)`` after a leaf's `.grad` was updated."""
     if not self.requires_grad:
-        raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
+        raise explained(
+            RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
+        )
     if self.grad_fn is not None:
         raise RuntimeError(
             "post accumulate grad hooks cannot be registered on non-leaf tensors"
@@ -394,12 +399,12 @@ def _set_grad(self: Tensor, gradient: Tensor | None) -> None:
             self._meta.grad = None
         return
     if not isinstance(gradient, Tensor):
-        raise TypeError(
+        raise explained(TypeError(
             "assigned grad expected to be a Tensor or None but got grad of type "
             f'"{type(gradient).__name__}"'
-        )
+        ))
     if gradient is self:
-        raise RuntimeError("can't assign Variable as its own grad")
+        raise explained(RuntimeError("can't assign Variable as its own grad"))
     if gradient._array.dtype is not self._array.dtype:
         raise failures.assigned_dtype(gradient, self)
     if gradient._array.shape != self._array.shape:

@@ -31,8 +31,8 @@ from retrograd.autograd.node import (
     is_accumulator,
 )
 from retrograd.autograd.state import STATE, set_grad_mode
-from retrograd.backend.kernels import add, iadd
-from retrograd.backend.quiet import quiet
+from retrograd.backend.kernels import add, iadd, sum_to
+from retrograd.backend.quiet import QUIET, enter_quiet, leave_quiet
 from retrograd.tensor import Array, Tensor, wrap
 
 ndarray = np.ndarray
@@ -51,38 +51,36 @@ def run_backward(
     inputs: Sequence[Edge | None] | None = None,
 ) -> list[Tensor | None]:
     """Run one backward call; returns what arrived at `inputs` when ``call.kind`` is "grad"."""
-    depth = STATE.depth + 1
+    state = STATE
+    depth = state.depth + 1
     if depth % _DEEP == 0:
         return _run_in_thread(roots, gradients, call, inputs, depth)
-    before = (STATE.call, STATE.node, STATE.grad_enabled, STATE.cut)
-    STATE.call, STATE.depth = call, depth
-    call.roots = tuple(node.sequence for node, _ in roots)
-    call.root_nodes = tuple(node for node, _ in roots)
-    with ACTIVE.lock:
-        ACTIVE.calls += 1
-        simple = ACTIVE.calls == 1 and inputs is None and not call.create_graph
+    outer, enabled, cut = state.call, state.grad_enabled, state.cut
+    state.call, state.depth = call, depth
+    call.root_nodes = tuple([node for node, _ in roots])
+    call.roots = tuple([node.sequence for node in call.root_nodes])
+    simple = ACTIVE.enter() and inputs is None and not call.create_graph
+    token = enter_quiet(QUIET)
     try:
-        with quiet():
-            if not simple:
-                found = _walk_general(roots, gradients, call, inputs)
-            else:
-                try:
-                    found = _walk_raw(roots, gradients, call)
-                except BaseException:
-                    _forget_buffers(roots)
-                    raise
-        callbacks = call.callbacks
-        while callbacks:
-            callbacks.pop(0)()
+        if simple:
+            found = _walk_raw(roots, gradients, call)
+        else:
+            found = _walk_general(roots, gradients, call, inputs)
+        if call.callbacks is not None:
+            while call.callbacks:
+                call.callbacks.pop(0)()
         return found
+    except BaseException:
+        if simple:
+            _forget_buffers(roots)
+        raise
     finally:
-        with ACTIVE.lock:
-            ACTIVE.calls -= 1
+        leave_quiet(token)
+        ACTIVE.leave()
         call.root_nodes = ()
         call.need = None
-        STATE.call, STATE.node, enabled, cut = before
-        STATE.depth = depth - 1
-        if STATE.grad_enabled != enabled or STATE.cut is not cut:
+        state.call, state.depth = outer, depth - 1
+        if state.grad_enabled != enabled or state.cut is not cut:
             set_grad_mode(enabled, cut)
 
 
@@ -290,15 +288,17 @@ def _deliver(node: Node, position: int, target: Node, part: Array) -> None:
 
 def fit_raw(node: Node, position: int, part: Array, shape: tuple[int, ...]) -> Array:
     """Sum over the dimensions that broadcasting added."""
-    lead = len(part.shape) - len(shape)
+    small = sum_to(part, shape)
+    if small is not None:
+        return small
     if not _expands(shape, part.shape):
         raise failures.invalid_gradient(node.name(), position, part.shape, shape)
-    if lead:
-        part = np.add.reduce(part, axis=tuple(range(lead)), dtype=_sum_dtype(part))
-    if part.shape != shape:
-        axes = tuple(i for i, size in enumerate(shape) if size == 1 and part.shape[i] != 1)
-        part = np.add.reduce(part, axis=axes, keepdims=True, dtype=_sum_dtype(part))
-    return np.asarray(part)
+    lead = len(part.shape) - len(shape)
+    axes = tuple(range(lead)) + tuple(
+        i + lead for i, size in enumerate(shape) if size == 1 and part.shape[i + lead] != 1
+    )
+    total = np.add.reduce(part, axis=axes, dtype=_sum_dtype(part))
+    return np.asarray(total).reshape(shape)
 
 
 def _sum_dtype(array: Array) -> Any:
@@ -492,7 +492,6 @@ def _hook_gradient(node: Node, gradient: Any, create: bool) -> Any:
 def _run_hooked(node: Node, gradient: Any, call: BackwardCall, need: Any, *, raw: bool) -> Any:
     """Run a node that has hooks; they see Tensors, in PyTorch's order."""
     set_grad_mode(call.create_graph, STATE.cut)
-    STATE.node = node
     extra = node.extra
     boxed = _boxed(gradient, raw)
     gradient = None
@@ -513,6 +512,8 @@ def _run_hooked(node: Node, gradient: Any, call: BackwardCall, need: Any, *, raw
         boxed = []
         results = [None if r is None else np.asarray(r) for r in node.run(node, sent, need, None)]
     sent = None
+    # a rule of one input runs even where its edge leads nowhere; hooks must not see that
+    results = [r if edge is not None else None for r, edge in zip(results, node.edges, strict=False)]
     if post:
         tensors: tuple[Any, ...] = tuple(
             wrap(r) if isinstance(r, ndarray) else r for r in results

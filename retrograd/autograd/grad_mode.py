@@ -10,6 +10,7 @@ from collections.abc import Callable
 from typing import Any, TypeVar
 
 from retrograd.autograd.state import STATE, Cut, set_grad_mode, set_inference
+from retrograd.lifecycle.site import user_site
 
 _F = TypeVar("_F", bound=Callable[..., Any])
 
@@ -62,7 +63,7 @@ class no_grad(_Mode):
 
     def __enter__(self) -> None:
         self._before = (STATE.grad_enabled, STATE.cut)
-        set_grad_mode(False, Cut.here("no_grad", "no_grad"))
+        set_grad_mode(False, Cut("no_grad", "no_grad", *user_site(2)))
 
     def __exit__(self, *exception: object) -> None:
         set_grad_mode(*self._before)

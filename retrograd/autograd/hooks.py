@@ -7,6 +7,7 @@ import weakref
 from collections.abc import Callable
 from typing import Any
 
+from retrograd.notices import explained
 from retrograd.tensor import Tensor
 
 
@@ -47,14 +48,16 @@ class RemovableHandle:
 def check_hook(before: Tensor | None, after: Any, hook: Callable[..., Any]) -> None:
     """A hook may replace a gradient only by a Tensor of the same size and dtype."""
     if not isinstance(after, Tensor):
-        raise TypeError(f"expected Variable, but hook returned '{type(after).__name__}'")
+        raise explained(TypeError(f"expected Variable, but hook returned '{type(after).__name__}'"))
     if before is None:
         return
     name = getattr(hook, "__name__", type(hook).__name__)
     if after._array.shape != before._array.shape:
-        raise RuntimeError(f"hook '{name}' has changed the size of value")
+        raise explained(RuntimeError(f"hook '{name}' has changed the size of value"))
     if after.dtype is not before.dtype:
-        raise RuntimeError(
-            f"hook '{name}' has changed the type of value (was torch.{before.dtype.type_name}"
-            f"Tensor got torch.{after.dtype.type_name}Tensor)"
+        raise explained(
+            RuntimeError(
+                f"hook '{name}' has changed the type of value (was torch.{before.dtype.type_name}"
+                f"Tensor got torch.{after.dtype.type_name}Tensor)"
+            )
         )

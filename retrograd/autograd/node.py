@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import threading
 import weakref
-from sys import getrefcount
 from collections.abc import Callable
+from sys import getrefcount
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -19,6 +19,7 @@ from retrograd import dtypes
 from retrograd.autograd.hooks import HookTable, RemovableHandle, check_hook
 from retrograd.autograd.state import STATE, next_sequence, set_grad_mode
 from retrograd.backend.kernels import iadd
+from retrograd.notices import explained
 from retrograd.size import CPU, Size
 from retrograd.tensor import Array, Tensor, cell_of, meta_of, wrap
 
@@ -378,14 +379,32 @@ class AccumulateGrad(Node):
 
 
 AccumulateGrad.run_raw.form = AccumulateGrad  # type: ignore[attr-defined]
+_accumulate = AccumulateGrad.run_raw
+_ACCUMULATOR_SEQUENCE = AccumulateGrad.SEQUENCE
 
 
 class _Active:
-    """How many backward calls run now: with one alone, accumulation needs no lock."""
+    """How many backward calls run now: one alone may use the nodes' own slots, without locks."""
 
     def __init__(self) -> None:
         self.calls = 0
-        self.lock = threading.RLock()
+        self.lock = threading.RLock()  # for `.grad`; re-entrant, since ops run while it is held
+        counting = threading.Lock()
+        self._acquire, self._release = counting.acquire, counting.release
+
+    def enter(self) -> bool:
+        """Count a call that starts; True if it is alone."""
+        self._acquire()
+        self.calls += 1
+        alone = self.calls == 1
+        self._release()
+        return alone
+
+    def leave(self) -> None:
+        """Count a call that ended."""
+        self._acquire()
+        self.calls -= 1
+        self._release()
 
 
 ACTIVE = _Active()
@@ -430,7 +449,9 @@ def run_post_accumulate_hooks(variable: Tensor) -> None:
     for hook in list(meta_of(variable).post_accumulate_hooks.values()):
         result = hook(variable)
         if result is not None and not isinstance(result, Tensor):
-            raise TypeError(f"expected Variable, but hook returned '{type(result).__name__}'")
+            raise explained(
+                TypeError(f"expected Variable, but hook returned '{type(result).__name__}'")
+            )
 
 
 def accumulator(tensor: Tensor) -> Node:
@@ -443,11 +464,16 @@ def accumulator(tensor: Tensor) -> Node:
         node = reference()
         if node is not None:
             return node
-    made = plain_node(AccumulateGrad)
+    # written out: a leaf whose graphs are short-lived gets a new one for every op
+    made = Node()
+    made.run = _accumulate
     made.saved = (tensor,)
-    made.sequence = AccumulateGrad.SEQUENCE
+    made.sequence = _ACCUMULATOR_SEQUENCE
     made.shape = tensor._array.shape
     made.dtype = tensor._array.dtype
+    made.edges = ()
+    made.edge_numbers = made.code = made.extra = made.freed = None
+    made.visit = made.lasti = 0
     meta.accumulator = weakref.ref(made)
     return made
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from retrograd.autograd import failures
 from retrograd.autograd.node import (
     CopySlices,
     Node,
@@ -21,8 +22,8 @@ from retrograd.autograd.node import (
     forward_name,
 )
 from retrograd.autograd.state import STATE, next_sequence
-from retrograd.autograd import failures
 from retrograd.lifecycle.site import user_site
+from retrograd.notices import explained
 from retrograd.tensor import Array, Tensor, VersionCell, cell_of, meta_of, tensor_property
 
 if TYPE_CHECKING:
@@ -201,7 +202,7 @@ def bump(tensor: Tensor, writer: str) -> None:
         cell = tensor._cell = VersionCell()
     cell.version += 1
     cell.writer = writer
-    cell.code, cell.lasti = user_site(2)
+    cell.code, cell.lasti = user_site(3)  # past this function and the op that called it
 
 
 def check_writable(tensor: Tensor, writer: str) -> None:
@@ -214,22 +215,22 @@ def check_writable(tensor: Tensor, writer: str) -> None:
 def check_history(tensor: Tensor, writer: str) -> None:
     """Raise where the history of a tensor forbids in-place ops, even those that write nothing."""
     if tensor.is_inference() and not STATE.inference:
-        raise RuntimeError(
-            "Inplace update to inference tensor outside InferenceMode is not allowed.You can make "
-            "a clone to get a normal tensor before doing inplace update.See "
-            "https://github.com/pytorch/rfcs/pull/17 for more details."
+        raise explained(
+            RuntimeError(
+                "Inplace update to inference tensor outside InferenceMode is not allowed.You can "
+                "make a clone to get a normal tensor before doing inplace update.See "
+                "https://github.com/pytorch/rfcs/pull/17 for more details."
+            )
         )
     info = tensor._view
-    if STATE.grad_enabled and (tensor._requires_grad or info is not None):
-        requires = tensor._requires_grad or (info is not None and info.base._requires_grad)
-        if requires:
-            if info is not None:
-                if info.creation is not None:
-                    raise forbidden_view_error(tensor, stale=False)
-                if info.base._grad_fn is None:
-                    raise failures.leaf_view_written(writer)
-            if tensor._grad_fn is None and info is None:
-                raise failures.leaf_written(writer)
+    if STATE.grad_enabled and tensor.requires_grad:
+        if info is not None:
+            if info.creation is not None:
+                raise forbidden_view_error(tensor, stale=False)
+            if info.base._grad_fn is None:
+                raise failures.leaf_view_written(writer)
+        elif tensor._grad_fn is None:
+            raise failures.leaf_written(writer)
 
 
 def check_operand_view(tensor: Tensor, writer: str) -> None:
@@ -249,9 +250,11 @@ def check_not_expanded(tensor: Tensor) -> None:
         stride == 0 and size > 1 for stride, size in zip(array.strides, array.shape, strict=True)
     )
     if overlaps:
-        raise RuntimeError(
-            "unsupported operation: more than one element of the written-to tensor refers to a "
-            "single memory location. Please clone() the tensor before performing the operation."
+        raise explained(
+            RuntimeError(
+                "unsupported operation: more than one element of the written-to tensor refers to a "
+                "single memory location. Please clone() the tensor before performing the operation."
+            )
         )
     if not array.flags.writeable:
         raise RuntimeError(
@@ -278,10 +281,12 @@ def check_overlap(target: Tensor, operands: Any) -> None:
         if same or not (is_dense(read) and is_dense(written)):
             continue
         if np.may_share_memory(read, written):
-            raise RuntimeError(
-                "unsupported operation: some elements of the input tensor and the written-to "
-                "tensor refer to a single memory location. Please clone() the tensor before "
-                "performing the operation."
+            raise explained(
+                RuntimeError(
+                    "unsupported operation: some elements of the input tensor and the written-to "
+                    "tensor refer to a single memory location. Please clone() the tensor before "
+                    "performing the operation."
+                )
             )
 
 
@@ -401,9 +406,11 @@ def _set_requires_grad(self: Tensor, value: bool) -> None:
         if self._array.dtype not in DIFFERENTIABLE:
             raise failures.nonfloat_flag(method=False)
         if self.is_inference() and not STATE.inference:
-            raise RuntimeError(
-                "Setting requires_grad=True on inference tensor outside InferenceMode is not "
-                "allowed."
+            raise explained(
+                RuntimeError(
+                    "Setting requires_grad=True on inference tensor outside InferenceMode is not "
+                    "allowed."
+                )
             )
     self._requires_grad = value
     if self._view is not None:

@@ -21,7 +21,11 @@ from retrograd.ops import einsum as einsum
 from retrograd.ops import linalg_cholesky as linalg_cholesky
 from retrograd.ops import linalg_lu as linalg_lu
 from retrograd.ops import linalg_qr as linalg_qr
+from retrograd.ops import linalg_functions as linalg_functions
+from retrograd.ops import linalg_norm as linalg_norm
+from retrograd.ops import linalg_pinv as linalg_pinv
 from retrograd.ops import linalg_solve as linalg_solve
+from retrograd.ops import linalg_spectral as linalg_spectral
 from retrograd.ops import tensor_products as tensor_products
 from retrograd.ops import products as products
 from retrograd.ops import polynomials as polynomials
@@ -59,3 +63,12 @@ from retrograd.ops import dropout as dropout
 # last: it renames what the others declare
 from retrograd.ops import second_names as second_names  # isort: skip
 from retrograd.ops import smooth_activation as smooth_activation
+from retrograd.ops import normalization as normalization
+from retrograd.ops import batch_normalization as batch_normalization
+from retrograd.ops import convolution as convolution
+from retrograd.ops import padding as padding
+from retrograd.ops import pooling as pooling
+from retrograd.ops import adaptive_pooling as adaptive_pooling
+from retrograd.ops import resampling as resampling
+from retrograd.ops import grid_sampling as grid_sampling
+from retrograd.ops import folding as folding

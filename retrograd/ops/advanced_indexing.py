@@ -59,7 +59,9 @@ def numpy_index(shape: tuple[int, ...], dims: Dims, arrays: Sequence[Array]) -> 
             reached = dim + 1
         parts.append(array)
     if reached > len(shape):
-        raise IndexError(f"too many indices for tensor of dimension {len(shape)} (got {reached})")
+        raise errors.explained(
+            IndexError(f"too many indices for tensor of dimension {len(shape)} (got {reached})")
+        )
     return tuple(parts)
 
 
@@ -67,8 +69,10 @@ def _mask_error(shape: tuple[int, ...], dim: int, mask: tuple[int, ...]) -> Exce
     for offset, size in enumerate(mask):
         place = dim + offset
         if place >= len(shape):
-            return IndexError(
-                f"too many indices for tensor of dimension {len(shape)} (got {dim + len(mask)})"
+            return errors.explained(
+                IndexError(
+                    f"too many indices for tensor of dimension {len(shape)} (got {dim + len(mask)})"
+                )
             )
         if size != shape[place]:
             break
@@ -120,9 +124,11 @@ def _refused(shape: tuple[int, ...], dims: Dims, arrays: Sequence[Array]) -> tup
         for number, (dim, array) in enumerate(found):
             outside = array[(array >= shape[dim]) | (array < -shape[dim])]
             if outside.size:
-                raise IndexError(
-                    f"index {outside.flat[0]} is out of bounds for dimension {number} with size "
-                    f"{shape[dim]}"
+                raise errors.explained(
+                    IndexError(
+                        f"index {outside.flat[0]} is out of bounds for dimension {number} with "
+                        f"size {shape[dim]}"
+                    )
                 )
     return wanted
 
@@ -362,7 +368,9 @@ def _usable(tensor: Tensor) -> Tensor:
             stacklevel=5,
         )
         return wrap(tensor._array != 0)
-    raise IndexError("tensors used as indices must be long, int, byte or bool tensors")
+    raise errors.explained(
+        IndexError("tensors used as indices must be long, int, byte or bool tensors")
+    )
 
 
 def _listed(name: str, indices: Any) -> list[tuple[int, Tensor]]:

@@ -174,7 +174,7 @@ def _rsub(input: Tensor, other: Any, *, alpha: Any = 1) -> Tensor:
         *samples.binary(dtypes=_ALL)(),
         Sample(T(3), 1j),
         Sample(T(3), T(3, dtype="complex128", grad=True)),
-        Sample(T(3, dtype="complex64", grad=True), T(3)),
+        Sample(T(3, dtype="complex128", grad=True), T(3)),
         Sample(T(values=[100, -100], dtype="int8"), 3, grad=False),
         Sample(2, T(3)),
         Sample(T(2, 3), T(2, 4), error=(RuntimeError, "The size of tensor a (3)")),

@@ -54,10 +54,12 @@ def expanded_size(tensor: Tensor, size: Shape) -> Shape:
     lead = len(size) - len(shape)
     if lead < 0:
         name = f"torch.{tensor.dtype.type_name}Tensor"
-        raise RuntimeError(
-            f"expand({name}{{{list(shape)}}}, size={list(size)}): the number of sizes provided "
-            f"({len(size)}) must be greater or equal to the number of dimensions in the tensor "
-            f"({len(shape)})"
+        raise errors.explained(
+            RuntimeError(
+                f"expand({name}{{{list(shape)}}}, size={list(size)}): the number of sizes provided "
+                f"({len(size)}) must be greater or equal to the number of dimensions in the tensor "
+                f"({len(shape)})"
+            )
         )
     found = list(size)
     for place in range(len(size) - 1, -1, -1):
@@ -73,10 +75,12 @@ def expanded_size(tensor: Tensor, size: Shape) -> Shape:
         if wanted == -1:
             found[place] = own
         elif wanted != own and (own != 1 or wanted < 0):
-            raise RuntimeError(
-                f"The expanded size of the tensor ({wanted}) must match the existing size ({own}) "
-                f"at non-singleton dimension {place}.  Target sizes: {list(size)}.  Tensor sizes: "
-                f"{list(shape)}"
+            raise errors.explained(
+                RuntimeError(
+                    f"The expanded size of the tensor ({wanted}) must match the existing size "
+                    f"({own}) at non-singleton dimension {place}.  Target sizes: {list(size)}.  "
+                    f"Tensor sizes: {list(shape)}"
+                )
             )
     return tuple(found)
 

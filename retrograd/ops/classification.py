@@ -202,7 +202,7 @@ def _check_shapes(input: Array, target: Array) -> None:
         if target.ndim > 1:
             raise RuntimeError("0D or 1D target tensor expected, multi-target not supported")
         if input.ndim == 1 and target.size != 1:
-            raise RuntimeError(
+            raise ValueError(
                 f"For 1D input, 1D target must have size 1, but got target size: {target.size}"
             )
         return

@@ -394,7 +394,13 @@ def _isin(
 # ------------------------------------------------------------------------------ facts of a tensor
 
 
-@composite(methods=("is_nonzero", "__bool__", "__nonzero__"))
+@composite(
+    methods=("is_nonzero", "__nonzero__"),
+    samples=lambda: (
+        [Sample(T(values=v)) for v in (0.0, 2.0, [[0.0]], [1.0, 2.0], [])]
+        + [Sample(T(values=[False], dtype="bool"), grad=False), Sample(T(1), dtypes=COMPLEX)]
+    ),
+)
 def is_nonzero(input: Tensor) -> bool:
     """Whether the one element of the tensor is nonzero."""
     if input._array.size != 1:
@@ -403,19 +409,7 @@ def is_nonzero(input: Tensor) -> bool:
     return bool(input._array.any())
 
 
-@composite()
+@composite(samples=lambda: [Sample(T(2, 3), T(2, 3)), Sample(T(2, 3), T(3, 2)), Sample(T(), T(1))])
 def is_same_size(input: Tensor, other: Tensor) -> bool:
     """Whether two tensors have the same shape."""
     return bool(input._array.shape == other._array.shape)
-
-
-@composite()
-def is_floating_point(input: Tensor) -> bool:
-    """Whether the tensor's dtype is a (real) floating point type."""
-    return input.dtype.is_floating_point
-
-
-@composite()
-def is_complex(input: Tensor) -> bool:
-    """Whether the tensor's dtype is complex."""
-    return input.dtype.is_complex

@@ -73,30 +73,6 @@ def conj_physical(input: Tensor, *, out: Any = None) -> Any:
     return input if input._array.dtype.kind != "c" else RECORDED._conj_physical(input)
 
 
-@composite(samples=_CONJ_SAMPLES)
-def resolve_conj(input: Tensor) -> Tensor:
-    """The tensor itself: conjugates are always computed."""
-    return input
-
-
-@composite(samples=_CONJ_SAMPLES)
-def resolve_neg(input: Tensor) -> Tensor:
-    """The tensor itself: negatives are always computed."""
-    return input
-
-
-@composite()
-def is_conj(input: Tensor) -> bool:
-    """False: conjugates are always computed."""
-    return False
-
-
-@composite()
-def is_neg(input: Tensor) -> bool:
-    """False: negatives are always computed."""
-    return False
-
-
 # ----------------------------------------------------------------------------------------- views
 
 
@@ -242,9 +218,9 @@ def _make_complex(xp: Any, real: Array, imag: Array) -> Array:
 
 
 _PART_SAMPLES = [
-    Sample(T(3, 4), T(3, 4)),
-    Sample(T(3, 4), T(4)),
-    Sample(T(), T(2)),
+    Sample(T(3, 4, low=0.2), T(3, 4)),
+    Sample(T(3, 4, low=0.2), T(4)),
+    Sample(T(low=0.2), T(2)),
     Sample(T(3, dtype="float32"), T(3, dtype="float64"), grad=False),
     Sample(T(3, dtype="int64"), T(3, dtype="int64"), grad=False),
 ]

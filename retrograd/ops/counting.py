@@ -65,6 +65,7 @@ def _unique_rows(xp: Any, input: Array, dim: int, ordered: bool) -> tuple[Array,
 @op(
     input=lambda m, g: _no_derivative("_unique2"),
     node_name="Unique2Backward0",
+    label="unique",
     outputs=3,
     nondifferentiable=(1, 2),
 )
@@ -75,6 +76,7 @@ def _unique2(xp: Any, input: Array) -> tuple[Array, Array, Array]:
 @op(
     input=lambda m, g: _no_derivative("unique_dim"),
     node_name="UniqueDimBackward0",
+    label="unique",
     outputs=3,
     nondifferentiable=(1, 2),
 )
@@ -85,6 +87,7 @@ def _unique_dim(xp: Any, input: Array, dim: int) -> tuple[Array, Array, Array]:
 @op(
     input=lambda m, g: _no_derivative("unique_consecutive"),
     node_name="UniqueConsecutiveBackward0",
+    label="unique_consecutive",
     outputs=3,
     nondifferentiable=(1, 2),
 )
@@ -155,7 +158,7 @@ def unique_consecutive(
 # ----------------------------------------------------------------------- places among boundaries
 
 
-@op(fast=False, promote=True)
+@op(fast=False, promote=True, label="searchsorted")
 def _searchsorted(xp: Any, boundaries: Array, values: Array, right: bool, integer: Any) -> Array:
     side = "right" if right else "left"
     if boundaries.ndim == 1:
@@ -352,7 +355,13 @@ def histc(xp: Any, input: Array, bins: int = 100, min: float = 0, max: float = 0
     return xp.bincount(xp.minimum(places, bins - 1), minlength=bins).astype(input.dtype)
 
 
-@op(fast=False, outputs=2, returns=return_types.histogram, nondifferentiable=(0, 1))
+@op(
+    fast=False,
+    outputs=2,
+    returns=return_types.histogram,
+    nondifferentiable=(0, 1),
+    label="histogram",
+)
 def _histogram(
     xp: Any, input: Array, edges: Array, weight: Array | None, density: bool
 ) -> tuple[Array, Array]:

@@ -29,8 +29,8 @@ from retrograd.autograd.views import (
     refresh,
 )
 from retrograd.backend.quiet import quiet
-from retrograd.ops import errors
 from retrograd.lifecycle.site import user_site
+from retrograd.ops import errors
 from retrograd.tensor import Array, Tensor, cell_of, meta_of, wrap
 
 if TYPE_CHECKING:
@@ -70,11 +70,9 @@ def _operands(op: Op, args: tuple[Any, ...], operator: bool) -> Any:
     """The tensor arguments (Tensor, number or None each; lists flattened) and their arrays."""
     tensors: list[Any] = []
     arrays: list[Any] = []
-    position = 0
-    for parameter, value in zip(op.parameters, args, strict=True):
+    for position, (parameter, value) in enumerate(zip(op.parameters, args, strict=True), 1):
         if parameter.kind == "option":
             continue
-        position += 1
         if parameter.kind == "list":
             items = _check_list(op, parameter.name, position, value)
             tensors.extend(items)
@@ -461,10 +459,10 @@ def dispatch_out(op: Op, args: tuple[Any, ...], out: Any) -> Any:
     tensors, arrays = operands
     for value in [*tensors, *outs]:
         if isinstance(value, Tensor) and value._requires_grad and STATE.grad_enabled:
-            raise RuntimeError(
+            raise errors.explained(RuntimeError(
                 f"{op.label}(): functions with out=... arguments don't support automatic "
                 "differentiation, but one of the arguments requires grad."
-            )
+            ))
     results, _ = _forward(op, args, tensors, arrays)
     for target, result in zip(outs, results, strict=True):
         write_out(op.label, target, result)

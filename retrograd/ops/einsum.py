@@ -246,9 +246,11 @@ def _contract(a: _Operand, b: _Operand, needed: set[Label]) -> _Operand:
     if not over:
         return _multiplied(a, b)
     if a.tensor._array.dtype is not b.tensor._array.dtype:
-        raise RuntimeError(
-            f"expected scalar type {type_name(a.tensor._array)} but found "
-            f"{type_name(b.tensor._array)}"
+        raise errors.explained(
+            RuntimeError(
+                f"expected scalar type {type_name(a.tensor._array)} but found "
+                f"{type_name(b.tensor._array)}"
+            )
         )
     batch = [x for x in shared if x in needed]
     left = [x for x in a.labels if x not in shared]

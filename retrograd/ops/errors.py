@@ -6,13 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from retrograd import dtypes
-
-
-def explained(error: Exception) -> Exception:
-    """The error with its code and report, where the catalogue knows its message."""
-    from retrograd.lifecycle import why
-
-    return why.adopt(error)
+from retrograd.notices import explained as explained
 
 
 def type_name(value: Any) -> str:

@@ -50,7 +50,7 @@ def is_nan(value: Any) -> bool:
     return bool(array != array)
 
 
-@op(node_name="CountBackward0", fast=False)
+@op(fast=False)
 def _count_true(xp: Any, mask: Array, like: Array, dim: Any) -> Array:
     """How many places of a mask are true along `dim` (kept), as a number of `like`'s dtype."""
     axes = wrap_dims(dim, mask.ndim)
@@ -122,6 +122,7 @@ def pick(xp: Any, input: Array, index: Array, dim: int, keepdim: bool) -> tuple[
 @op(
     input=lambda m, g, input, out: share_with_equals(m, g, input, out),
     node_name="MaxBackward1",
+    label="max",
 )
 def _max_all(xp: Any, input: Array) -> Array:
     refuse_complex("max_all", input)
@@ -132,6 +133,7 @@ def _max_all(xp: Any, input: Array) -> Array:
 @op(
     input=lambda m, g, input, out: share_with_equals(m, g, input, out),
     node_name="MinBackward1",
+    label="min",
 )
 def _min_all(xp: Any, input: Array) -> Array:
     refuse_complex("min_all", input)

@@ -47,7 +47,9 @@ def check_bounds(index: Array, size: int, dim: int) -> None:
     """gather and scatter raise RuntimeError where plain indexing raises IndexError."""
     outside = first_outside(index, size)
     if outside is not None:
-        raise RuntimeError(f"index {outside} is out of bounds for dimension {dim} with size {size}")
+        raise errors.explained(
+            RuntimeError(f"index {outside} is out of bounds for dimension {dim} with size {size}")
+        )
 
 
 def _size(shape: tuple[int, ...], dim: int) -> int:

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from retrograd.backend import scatter as kernels
+from retrograd.notices import explained
 from retrograd.ops.gathering import check_source_type, first_outside, reduce_along
 from retrograd.ops.index_vectors import check_source, vector_shape
 from retrograd.ops.kinds import Array, wrap_dim
@@ -283,7 +284,7 @@ def index_reduce(
     lined = input if input.ndim else input.reshape(1)
     outside = first_outside(index, lined.shape[dim])
     if outside is not None:
-        raise IndexError("index out of range in self")
+        raise explained(IndexError("index out of range in self"))
     sent = source if source.ndim else source.reshape(1)
     spread = np.broadcast_to(vector_shape(index, lined.ndim, dim), sent.shape)
     result = kernels.scatter_reduce(lined, dim, spread, sent, reduce, include_self)

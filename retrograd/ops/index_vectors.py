@@ -9,6 +9,7 @@ import numpy as np
 from retrograd import dtypes
 from retrograd.autograd.views import bump
 from retrograd.backend import scatter as kernels
+from retrograd.notices import explained
 from retrograd.ops.gathering import first_outside, in_place
 from retrograd.ops.kinds import Array, wrap_dim
 from retrograd.ops.masking import can_write_directly, fill_value
@@ -48,8 +49,8 @@ def check_source(
             f"{_name(index)} and size: {list(index.shape)}"
         )
     if index.dtype is not dtypes.I64 and index.dtype != np.int32:
-        raise RuntimeError(
-            f"{name}(): Expected dtype int32/int64 for index but got: {_name(index)}"
+        raise explained(
+            RuntimeError(f"{name}(): Expected dtype int32/int64 for index but got: {_name(index)}")
         )
     if input.dtype is not source.dtype:
         raise RuntimeError(
@@ -78,7 +79,9 @@ def check_source(
 def _check_vector_bounds(index: Array, size: int, dim: int) -> None:
     outside = first_outside(index, size)
     if outside is not None:
-        raise RuntimeError(f"index {outside} is out of bounds for dimension {dim} with size {size}")
+        raise explained(
+            RuntimeError(f"index {outside} is out of bounds for dimension {dim} with size {size}")
+        )
 
 
 # ------------------------------------------------------------------------------- index_select
@@ -137,7 +140,7 @@ def index_select(xp: Any, input: Array, dim: int, index: Array) -> Array:
             raise RuntimeError(
                 f"INDICES element is out of DATA bounds, id={outside} axis_dim={size}"
             )
-        raise IndexError("index out of range in self")
+        raise explained(IndexError("index out of range in self"))
     if not input.ndim:
         return input.copy()
     if input.flags.c_contiguous:
@@ -354,7 +357,9 @@ def _fill_into(target: Array, dim: int, index: Array, value: Any) -> None:
     size = target.shape[dim] if target.ndim else 1
     if index.size and (index.max() >= size or index.min() < -size):
         outside = int(index[(index >= size) | (index < -size)].flat[0])
-        raise IndexError(f"index {outside} is out of bounds for dimension {dim} with size {size}")
+        raise explained(
+            IndexError(f"index {outside} is out of bounds for dimension {dim} with size {size}")
+        )
     _lined(target)[along(dim, index)] = value
 
 

@@ -18,6 +18,7 @@ from retrograd import dtypes
 from retrograd.arguments import as_element
 from retrograd.autograd.views import bump, check_not_expanded
 from retrograd.backend.quiet import quiet
+from retrograd.notices import explained
 from retrograd.ops.advanced_indexing import index as _index
 from retrograd.ops.advanced_indexing import packed, put_
 from retrograd.ops.copying import cast_array
@@ -109,7 +110,7 @@ def _parse(shape: tuple[int, ...], index: Any) -> tuple[list[Step], Found]:
             taken += _dimensions_taken(item)
         entries.append(item)
     if taken > len(shape):
-        raise IndexError(f"too many indices for tensor of dimension {len(shape)}")
+        raise explained(IndexError(f"too many indices for tensor of dimension {len(shape)}"))
     steps: list[Step] = []
     found: Found = []
     sizes = list(shape)
@@ -187,12 +188,16 @@ def _select_error(shape: tuple[int, ...], dim: int, number: int, position: int) 
     if not -_INT64_LIMIT <= number < _INT64_LIMIT:
         return ValueError("Overflow when unpacking long long")
     if not shape and number == 0:
-        return IndexError(
-            "invalid index of a 0-dim tensor. Use `tensor.item()` in Python or "
-            "`tensor.item<T>()` in C++ to convert a 0-dim tensor to a number"
+        return explained(
+            IndexError(
+                "invalid index of a 0-dim tensor. Use `tensor.item()` in Python or "
+                "`tensor.item<T>()` in C++ to convert a 0-dim tensor to a number"
+            )
         )
     size = shape[dim] if dim < len(shape) else 0
-    return IndexError(f"index {number} is out of bounds for dimension {position} with size {size}")
+    return explained(
+        IndexError(f"index {number} is out of bounds for dimension {position} with size {size}")
+    )
 
 
 def _as_items(index: Any) -> Sequence[Any]:

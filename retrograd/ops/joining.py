@@ -75,7 +75,7 @@ def _cat_parts(m: Any, g: Any, dim: int, shapes: tuple[Shape, ...]) -> list[Any]
 def cat(xp: Any, tensors: Arrays, dim: int = 0) -> Array:
     """The tensors one after the other along a dimension."""
     if not tensors:
-        raise ValueError("torch.cat(): expected a non-empty list of Tensors")
+        raise errors.explained(ValueError("torch.cat(): expected a non-empty list of Tensors"))
     kept: list[Array] = []
     for number, array in enumerate(tensors):
         if array.ndim == 0:
@@ -99,14 +99,19 @@ def _cat_error(tensors: Arrays, first: Array, place: int) -> Exception:
         if _is_skipped(array.shape):
             continue
         if array.ndim != first.ndim:
-            return RuntimeError(
-                f"Tensors must have same number of dimensions: got {first.ndim} and {array.ndim}"
+            return errors.explained(
+                RuntimeError(
+                    f"Tensors must have same number of dimensions: got {first.ndim} and "
+                    f"{array.ndim}"
+                )
             )
         for dim, (wanted, size) in enumerate(zip(first.shape, array.shape, strict=True)):
             if dim != place and wanted != size:
-                return RuntimeError(
-                    f"Sizes of tensors must match except in dimension {place}. Expected size "
-                    f"{wanted} but got size {size} for tensor number {number} in the list."
+                return errors.explained(
+                    RuntimeError(
+                        f"Sizes of tensors must match except in dimension {place}. Expected size "
+                        f"{wanted} but got size {size} for tensor number {number} in the list."
+                    )
                 )
     raise AssertionError("cat failed on tensors that fit")
 
@@ -135,14 +140,16 @@ def _cat_error(tensors: Arrays, first: Array, place: int) -> Exception:
 def stack(xp: Any, tensors: Arrays, dim: int = 0) -> Array:
     """The tensors, all of one shape, side by side along a new dimension."""
     if not tensors:
-        raise RuntimeError("stack expects a non-empty TensorList")
+        raise errors.explained(RuntimeError("stack expects a non-empty TensorList"))
     shape = tensors[0].shape
     place = wrap_dim(dim, len(shape) + 1)
     for number, array in enumerate(tensors):
         if array.shape != shape:
-            raise RuntimeError(
-                f"stack expects each tensor to be equal size, but got {list(shape)} at entry 0 and "
-                f"{list(array.shape)} at entry {number}"
+            raise errors.explained(
+                RuntimeError(
+                    f"stack expects each tensor to be equal size, but got {list(shape)} at entry 0 "
+                    f"and {list(array.shape)} at entry {number}"
+                )
             )
     result: Array = xp.empty((*shape[:place], len(tensors), *shape[place:]), tensors[0].dtype)
     around = (slice(None),) * place
@@ -520,8 +527,10 @@ def _repeat_evenly(input: Tensor, count: int, place: int) -> Tensor:
 def _repeated_positions(repeats: Tensor, output_size: int | None) -> Array:
     counts = repeats._array
     if counts.dtype not in (np.dtype(np.int64), np.dtype(np.int32)):
-        raise NotImplementedError(
-            f"\"repeat_interleave_cpu\" not implemented for '{repeats.dtype.type_name}'"
+        raise errors.explained(
+            NotImplementedError(
+                f"\"repeat_interleave_cpu\" not implemented for '{repeats.dtype.type_name}'"
+            )
         )
     if counts.ndim != 1:
         raise RuntimeError("repeat_interleave only accept 1D vector as repeat")

@@ -36,7 +36,9 @@ def wrap_dims(dim: Any, ndim: int) -> tuple[int, ...]:
     found = tuple(wrap_dim(d, ndim) for d in dims)
     if len(set(found)) != len(found):
         twice = next(d for d in found if found.count(d) > 1)
-        raise RuntimeError(f"dim {twice} appears multiple times in the list of dims")
+        raise errors.explained(
+            RuntimeError(f"dim {twice} appears multiple times in the list of dims")
+        )
     return found if ndim else ()
 
 

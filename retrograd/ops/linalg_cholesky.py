@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from retrograd import return_types
+from retrograd.notices import explained
 from retrograd.ops.kinds import Array
 from retrograd.ops.linalg_shared import (
     I32,
@@ -92,10 +93,10 @@ def _raise_indefinite(name: str, info: Array) -> None:
     failure = first_failure(info)
     if failure is not None:
         where, order = failure
-        raise LinAlgError(
+        raise explained(LinAlgError(
             f"{name}: {where}The factorization could not be completed because the input is not "
             f"positive-definite (the leading minor of order {order} is not positive-definite)."
-        )
+        ))
 
 
 def _cholesky_samples() -> list[Sample]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -130,10 +131,10 @@ def raise_singular(name: str, info: Array) -> None:
     failure = first_failure(info)
     if failure is not None:
         where, element = failure
-        raise LinAlgError(
+        raise errors.explained(LinAlgError(
             f"{name}: {where}The diagonal element {element} is zero, the inversion could not be "
             "completed because the input matrix is singular."
-        )
+        ))
 
 
 # ------------------------------------------------------------------------------------- kernels
@@ -142,7 +143,7 @@ def raise_singular(name: str, info: Array) -> None:
 def lu_decompose(xp: Any, matrix: Array) -> tuple[Array, Array]:
     """LU with partial pivoting of a batch: L and U in one array, and LAPACK's pivots (from 1)."""
     *lead, rows, columns = matrix.shape
-    work = xp.array(matrix, order="C").reshape((-1, rows, columns))
+    work = xp.array(matrix, order="C").reshape((prod(lead), rows, columns))
     steps = min(rows, columns)
     pivots = xp.empty((work.shape[0], steps), I32)
     batch = xp.arange(work.shape[0])

@@ -416,10 +416,10 @@ def solve(A: Tensor, B: Tensor, *, left: bool = True, out: Tensor | None = None)
     result, info = RECORDED.linalg_solve_ex(A, B, left)
     failure = first_failure(info._array)
     if failure is not None:
-        raise LinAlgError(
+        raise errors.explained(LinAlgError(
             f"torch.linalg.solve: {failure[0]}The solver failed because the input matrix is "
             "singular."
-        )
+        ))
     return finish("linalg_solve", result, out)
 
 
@@ -430,10 +430,10 @@ def solve_ex(A: Tensor, B: Tensor, *, left: bool = True, check_errors: bool = Fa
     result = RECORDED.linalg_solve_ex(A, B, left)
     failure = first_failure(result[1]._array)
     if check_errors and failure is not None:
-        raise LinAlgError(
+        raise errors.explained(LinAlgError(
             f"torch.linalg.solve_ex: {failure[0]}The solver failed because the input matrix is "
             "singular."
-        )
+        ))
     return result
 
 

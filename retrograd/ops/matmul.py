@@ -23,10 +23,10 @@ def finish(name: str, result: Tensor, out: Tensor | None) -> Tensor:
     if out is None:
         return result
     if result._requires_grad or (out._requires_grad and STATE.grad_enabled):
-        raise RuntimeError(
+        raise errors.explained(RuntimeError(
             f"{name}(): functions with out=... arguments don't support automatic differentiation, "
             "but one of the arguments requires grad."
-        )
+        ))
     write_out(name, out, result._array)
     return out
 

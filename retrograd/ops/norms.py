@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from retrograd import dtypes
+from retrograd.notices import explained
 from retrograd.ops.kinds import Array, restore_dims, wrap_dim, wrap_dims
 from retrograd.ops.reduce import checked_dims
 from retrograd.ops.registry import PUBLIC, RECORDED, composite, op
@@ -264,6 +265,7 @@ _BLOCK = 1 << 22
         m.sum(_pairwise_gradient(m, g, x1, x2, p, out), -3, False)
     ),
     node_name="CdistBackward0",
+    label="cdist",
 )
 def _cdist(xp: Any, x1: Array, x2: Array, p: float) -> Array:
     batch = xp.broadcast_shapes(x1.shape[:-2], x2.shape[:-2])
@@ -300,6 +302,7 @@ def _euclidean_gradients(m: Any, g: Any, needs: Any, x1: Any, x2: Any, out: Any)
     gradients=_euclidean_gradients,
     differentiable=("x1", "x2"),
     node_name="EuclideanDistBackward0",
+    label="cdist",
 )
 def _euclidean_dist(xp: Any, x1: Array, x2: Array) -> Array:
     """All Euclidean distances by one matrix product: |a|² - 2 ab + |b|²."""
@@ -369,8 +372,10 @@ def cdist(
     if p < 0:
         raise RuntimeError("cdist only supports non-negative p values")
     if x1.dtype is not x2.dtype:
-        raise RuntimeError(
-            f"expected scalar type {x1.dtype.type_name} but found {x2.dtype.type_name}"
+        raise explained(
+            RuntimeError(
+                f"expected scalar type {x1.dtype.type_name} but found {x2.dtype.type_name}"
+            )
         )
     if compute_mode not in _EUCLIDEAN:
         raise ValueError(f"{compute_mode} is not a valid value for compute_mode")

@@ -80,6 +80,7 @@ def _median_along(name: str, xp: Any, input: Array, dim: int, keepdim: bool) -> 
 @op(
     input=lambda m, g, input, out: share_with_equals(m, g, input, out),
     node_name="MedianBackward0",
+    label="median",
 )
 def _median_all(xp: Any, input: Array) -> Array:
     return _median_of_all("median", xp, input)
@@ -88,6 +89,7 @@ def _median_all(xp: Any, input: Array) -> Array:
 @op(
     input=lambda m, g, input, out: share_with_equals(m, g, input, out),
     node_name="NanmedianBackward0",
+    label="nanmedian",
 )
 def _nanmedian_all(xp: Any, input: Array) -> Array:
     return _median_of_all("nanmedian", xp, input)

@@ -57,7 +57,7 @@ def _check_pow(input: Any, exponent: Any) -> None:
 
 def _check_pow_number(input: Any, exponent: Any) -> None:
     if input.dtype.kind in "biu" and isinstance(exponent, int) and exponent < 0:
-        raise RuntimeError("Integers to negative integer powers are not allowed.")
+        raise errors.explained(RuntimeError("Integers to negative integer powers are not allowed."))
 
 
 def _number_rule(m: Any, g: Any, input: Any, exponent: Any) -> Any:

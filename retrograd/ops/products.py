@@ -80,18 +80,18 @@ def _scaled(m: Any, value: Any, factor: Any) -> Any:
 
 def _shapes_error(a: Array, b: Array) -> Exception:
     sizes = (*a.shape, *b.shape)
-    return RuntimeError(
+    return errors.explained(RuntimeError(
         "mat1 and mat2 shapes cannot be multiplied "
         f"({sizes[0]}x{sizes[1]} and {sizes[2]}x{sizes[3]})"
-    )
+    ))
 
 
 def _check_mm(input: Array, mat2: Array) -> None:
     if input.ndim == 2 and mat2.ndim == 2 and input.dtype is not mat2.dtype:
-        raise RuntimeError(
+        raise errors.explained(RuntimeError(
             "expected m1 and m2 to have the same dtype, but got: "
             f"{c_name(input)} != {c_name(mat2)}"
-        )
+        ))
     _no_bool("addmm_impl_cpu_", input)
 
 
@@ -135,9 +135,9 @@ def mm(xp: Any, input: Array, mat2: Array) -> Array:
 def _check_batches(input: Array, mat2: Array) -> None:
     _no_bool("bmm", input)
     if input.dtype is not mat2.dtype:
-        raise RuntimeError(
+        raise errors.explained(RuntimeError(
             f"expected scalar type {type_name(input)} but found {type_name(mat2)}"
-        )
+        ))
 
 
 def _batched(xp: Any, batch1: Array, batch2: Array) -> Array:
@@ -147,10 +147,10 @@ def _batched(xp: Any, batch1: Array, batch2: Array) -> Array:
             raise RuntimeError(f"batch{number} must be a 3D tensor")
     count, _, inner = batch1.shape
     if batch2.shape[:2] != (count, inner):
-        raise RuntimeError(
+        raise errors.explained(RuntimeError(
             "Expected size for first two dimensions of batch2 tensor to be: "
             f"[{count}, {inner}] but got: [{batch2.shape[0]}, {batch2.shape[1]}]."
-        )
+        ))
     found: Array = xp.matmul(batch1, batch2)
     return found
 
@@ -193,10 +193,10 @@ def _matrix_times_vector(xp: Any, matrix: Array, vector: Array, length: int | No
         )
     rows, columns = matrix.shape
     if columns != vector.shape[0] or (length is not None and length not in (1, rows)):
-        raise RuntimeError(
+        raise errors.explained(RuntimeError(
             f"size mismatch, got input ({rows if length is None else length}), "
             f"mat ({rows}x{columns}), vec ({vector.shape[0]})"
-        )
+        ))
     found: Array = xp.dot(matrix, vector)
     return found
 
@@ -223,10 +223,10 @@ def mv(xp: Any, input: Array, vec: Array) -> Array:
 
 def _check_dot(input: Array, tensor: Array) -> None:
     if input.dtype is not tensor.dtype:
-        raise RuntimeError(
+        raise errors.explained(RuntimeError(
             "dot : expected both vectors to have same dtype, but found "
             f"{type_name(input)} and {type_name(tensor)}"
-        )
+        ))
     _no_bool("dot", input)
 
 
@@ -234,10 +234,10 @@ def _check_vectors(a: Array, b: Array) -> None:
     if a.ndim != 1 or b.ndim != 1:
         raise RuntimeError(f"1D tensors expected, but got {a.ndim}D and {b.ndim}D tensors")
     if a.shape != b.shape:
-        raise RuntimeError(
+        raise errors.explained(RuntimeError(
             f"inconsistent tensor size, expected tensor [{a.size}] and src [{b.size}] to have the "
             f"same number of elements, but got {a.size} and {b.size} elements respectively"
-        )
+        ))
 
 
 def _dot_samples() -> list[Sample]:
@@ -324,18 +324,18 @@ def _combine(input: Array, product: Array, beta: Any, alpha: Any) -> Array:
 def _expand_error(array: Array, target: tuple[int, ...]) -> Exception:
     shape = array.shape
     if len(shape) > len(target):
-        return RuntimeError(
+        return errors.explained(RuntimeError(
             f"expand(torch.{type_name(array)}Tensor{{{list(shape)}}}, size={list(target)}): the "
             f"number of sizes provided ({len(target)}) must be greater or equal to the number of "
             f"dimensions in the tensor ({len(shape)})"
-        )
+        ))
     lead = len(target) - len(shape)
     where = next(i for i, n in enumerate(shape) if n not in (1, target[lead + i]))
-    return RuntimeError(
+    return errors.explained(RuntimeError(
         f"The expanded size of the tensor ({target[lead + where]}) must match the existing size "
         f"({shape[where]}) at non-singleton dimension {lead + where}.  Target sizes: "
         f"{list(target)}.  Tensor sizes: {list(shape)}"
-    )
+    ))
 
 
 def _check_addmm(input: Array, mat1: Array, mat2: Array, *, beta: Any, alpha: Any) -> None:
@@ -345,10 +345,10 @@ def _check_addmm(input: Array, mat1: Array, mat2: Array, *, beta: Any, alpha: An
             f"{type_name(mat2)}"
         )
     if mat1.dtype is not mat2.dtype:
-        raise RuntimeError(
+        raise errors.explained(RuntimeError(
             f"mat1 and mat2 must have the same dtype, but got {type_name(mat1)} and "
             f"{type_name(mat2)}"
-        )
+        ))
     _no_bool("addmm_impl_cpu_", mat1)
 
 
@@ -441,10 +441,10 @@ def _check_addbmm(
 ) -> None:
     _no_bool("addmm_impl_cpu_", batch1)
     if batch1.dtype is not batch2.dtype:
-        raise RuntimeError(
+        raise errors.explained(RuntimeError(
             f"mat1 and mat2 must have the same dtype, but got {type_name(batch1)} and "
             f"{type_name(batch2)}"
-        )
+        ))
     if input.dtype is not batch2.dtype:
         raise RuntimeError(
             f"self and mat2 must have the same dtype, but got {type_name(input)} and "
@@ -498,9 +498,9 @@ def _check_baddbmm(
             f"{c_name(batch1)}, batch2: {c_name(batch2)}"
         )
     if batch1.dtype is not batch2.dtype:
-        raise RuntimeError(
+        raise errors.explained(RuntimeError(
             f"expected scalar type {type_name(batch1)} but found {type_name(batch2)}"
-        )
+        ))
     _no_bool("baddbmm", batch1)
 
 

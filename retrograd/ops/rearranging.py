@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from retrograd import dtypes
+from retrograd.notices import explained
 from retrograd.ops.kinds import Array, wrap_dim, wrap_dims
 from retrograd.ops.regions import diagonal_dims
 from retrograd.ops.registry import RAW, RECORDED, composite, op
@@ -245,7 +246,9 @@ def _triangle_indices(name: str, keep_lower: bool) -> None:
                 raise RuntimeError(f"{label} must be non-negative, got{value}")
         kind = dtypes.int64 if dtype is None else dtype
         if kind.category != dtypes.INTEGER:
-            raise NotImplementedError(f"\"{name}\" not implemented for '{kind.type_name}'")
+            raise explained(
+                NotImplementedError(f"\"{name}\" not implemented for '{kind.type_name}'")
+            )
         if keep_lower:
             kept = np.tri(row, col, offset, dtype=bool)
         else:
@@ -364,6 +367,6 @@ def trace(xp: Any, input: Array) -> Array:
     if input.ndim != 2:
         raise RuntimeError(f"trace: expected a matrix, but got tensor with dim {input.ndim}")
     if input.dtype.kind == "b":
-        raise NotImplementedError("\"trace\" not implemented for 'Bool'")
+        raise explained(NotImplementedError("\"trace\" not implemented for 'Bool'"))
     kind = np.int64 if input.dtype.kind in "iu" else input.dtype
     return xp.add.reduce(input.diagonal(), dtype=kind)

@@ -103,6 +103,7 @@ def spread(m: Any, g: Any, shape: tuple[int, ...]) -> Any:
 @op(
     input=lambda m, g, input_shape: spread(m, g, input_shape),
     node_name="SumBackward0",
+    label="sum",
 )
 def _sum_all(xp: Any, input: Array, dtype: Any = None) -> Array:
     return cast_total(kernels.sum_all(cast_summands(input, dtype)), dtype)
@@ -185,9 +186,13 @@ def checked_dims(function: str, dim: Any, keepdim: Any = False) -> Any:
     if dim is None or type(dim) is int:
         return dim
     try:
-        return tuple(d.__index__() for d in dim) if hasattr(dim, "__iter__") else dim.__index__()
+        if isinstance(dim, (tuple, list)):
+            return tuple(d.__index__() for d in dim)
+        if not isinstance(dim, bool):
+            return dim.__index__()
     except (AttributeError, TypeError):
-        raise errors.invalid_combination(function, [dim]) from None
+        pass
+    raise errors.invalid_combination(function, [dim])
 
 
 @op(
@@ -274,9 +279,11 @@ def _check_mean(input: Array, dtype: Any) -> None:
     found = dtypes.from_numpy_dtype(input.dtype) if dtype is None else dtype
     if found.category < dtypes.FLOAT:
         kind = "Input" if dtype is None else "Optional"
-        raise RuntimeError(
-            f"mean(): could not infer output dtype. {kind} dtype must be either a floating point "
-            f"or complex dtype. Got: {found.type_name}"
+        raise errors.explained(
+            RuntimeError(
+                f"mean(): could not infer output dtype. {kind} dtype must be either a floating "
+                f"point or complex dtype. Got: {found.type_name}"
+            )
         )
 
 
@@ -287,6 +294,7 @@ def _check_mean(input: Array, dtype: Any) -> None:
         else m.div(m.expand(g, input_shape), math.prod(input_shape))
     ),
     node_name="MeanBackward0",
+    label="mean",
 )
 def _mean_all(xp: Any, input: Array, dtype: Any = None) -> Array:
     _check_mean(input, dtype)
@@ -411,6 +419,7 @@ def _product_gradient_along(m: Any, g: Any, input: Any, out: Any, dim: int, keep
 @op(
     input=lambda m, g, input, out: _product_gradient(m, g, input, out),
     node_name="ProdBackward0",
+    label="prod",
 )
 def _prod_all(xp: Any, input: Array, dtype: Any = None) -> Array:
     total = xp.multiply.reduce(cast_summands(input, dtype), axis=None)

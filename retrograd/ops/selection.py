@@ -9,9 +9,8 @@ import numpy as np
 
 from retrograd import dtypes
 from retrograd.ops import errors
-from retrograd.ops.dispatch import failure
 from retrograd.ops.kinds import Array, Operand
-from retrograd.ops.registry import OPS, RECORDED, composite, op
+from retrograd.ops.registry import OPS, composite, op, table_entry
 from retrograd.tensor import Tensor
 from retrograd.testing import samples
 from retrograd.testing.samples import COMPLEX, FLOATS, HALVES, Sample, T
@@ -21,7 +20,7 @@ _NAN = float("nan")
 # ---------------------------------------------------------------------------------------- where
 
 
-def _check_where(condition: Any, input: Any, other: Any) -> None:
+def _check_condition(condition: Any) -> None:
     if condition.dtype not in (dtypes.B8, dtypes.uint8.numpy):
         raise RuntimeError(
             "where expected condition to be a boolean tensor, but got a tensor with dtype "
@@ -36,24 +35,33 @@ def _same_dtype(values: list[Any]) -> list[Any]:
     return [np.asarray(value, target) for value in values]
 
 
+# The condition comes last here: the first operand decides whether the short path is taken.
 @op(
     input=lambda m, g, condition: m.where(condition, g, 0),
     other=lambda m, g, condition: m.where(condition, 0, g),
     half="move",
-    fast=False,
-    check=_check_where,
-    namespace=None,
-    methods=(),
+    node_name="WhereBackward0",
+    label="where",
     out=True,
 )
-def where(xp: Any, condition: Array, input: Operand, other: Operand) -> Array:
-    """Elements of `input` where `condition` is true, of `other` elsewhere."""
+def _choose(xp: Any, input: Operand, other: Operand, condition: Array) -> Array:
+    _check_condition(condition)
     if getattr(input, "dtype", None) is not getattr(other, "dtype", 0):
         input, other = _same_dtype([input, other])
-    try:
-        return xp.where(condition, input, other)
-    except ValueError as error:
-        raise failure([condition, input, other], error) from None
+    return xp.where(condition, input, other)
+
+
+def _raw_where(condition: Any, input: Any, other: Any) -> Any:
+    if getattr(input, "dtype", None) is not getattr(other, "dtype", 0):
+        input, other = _same_dtype([input, other])
+    return np.where(condition, input, other)
+
+
+def _recorded_where(condition: Any, input: Any, other: Any) -> Any:
+    return OPS["_choose"].function(input, other, condition)
+
+
+table_entry("where", _raw_where, _recorded_where)
 
 
 def _where_samples() -> list[Sample]:
@@ -119,14 +127,14 @@ def _where(condition: Tensor, input: Any = None, other: Any = None, *, out: Any 
         )
     if out is not None:
         _check_where_out(input, other, out)
-        return RECORDED.where(condition, input, other, out=out)
-    return RECORDED.where(condition, input, other)
+        return OPS["_choose"].function(input, other, condition, out=out)
+    return OPS["_choose"].function(input, other, condition)
 
 
 @composite(name="where", namespace=None, methods=("where",))
 def _where_method(self: Tensor, condition: Tensor, other: Any) -> Tensor:
     """Elements of this tensor where `condition` is true, of `other` elsewhere."""
-    result: Tensor = RECORDED.where(condition, self, other)
+    result: Tensor = OPS["_choose"].function(self, other, condition)
     return result
 
 

@@ -47,9 +47,11 @@ def view(xp: Any, input: Array, size: Shape) -> Array:
         return input.reshape(size)
     strides = view_strides(input.shape, input.strides, size, input.itemsize)
     if strides is None:
-        raise RuntimeError(
-            "view size is not compatible with input tensor's size and stride (at least one "
-            "dimension spans across two contiguous subspaces). Use .reshape(...) instead."
+        raise errors.explained(
+            RuntimeError(
+                "view size is not compatible with input tensor's size and stride (at least one "
+                "dimension spans across two contiguous subspaces). Use .reshape(...) instead."
+            )
         )
     return strided(xp, input, size, strides)
 
@@ -275,9 +277,11 @@ def unflatten(input: Tensor, dim: int, sizes: Any) -> Tensor:
     except RuntimeError as error:
         if wanted.count(-1) > 1:
             raise RuntimeError(f"unflatten got an unexpected error:\n{error}") from None
-        raise RuntimeError(
-            f"unflatten: Provided sizes {list(wanted)} don't multiply up to the size of dim "
-            f"{place} ({shape[place]}) in the input tensor"
+        raise errors.explained(
+            RuntimeError(
+                f"unflatten: Provided sizes {list(wanted)} don't multiply up to the size of dim "
+                f"{place} ({shape[place]}) in the input tensor"
+            )
         ) from None
     return RECORDED.view(input, (*shape[:place], *complete, *shape[place + 1 :]))  # type: ignore[no-any-return]
 
@@ -353,7 +357,9 @@ def _squeezed_dims(dims: Shape, ndim: int) -> Shape:
     found = tuple(wrap_dim(dim, ndim) for dim in dims)
     for dim in found:
         if found.count(dim) > 1:
-            raise RuntimeError(f"dim {dim} appears multiple times in the list of dims")
+            raise errors.explained(
+                RuntimeError(f"dim {dim} appears multiple times in the list of dims")
+            )
     return found if ndim else ()
 
 

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from retrograd.notices import explained
 from retrograd.ops.kinds import Array
 from retrograd.ops.registry import RAW, RECORDED
 from retrograd.tensor import Tensor
@@ -127,7 +128,7 @@ def complete_size(shape: Shape, count: int) -> Shape:
             f"cannot reshape tensor of 0 elements into shape {list(shape)} because the "
             "unspecified dimension size -1 can be any value and is ambiguous"
         )
-    raise RuntimeError(f"shape '{list(shape)}' is invalid for input of size {count}")
+    raise explained(RuntimeError(f"shape '{list(shape)}' is invalid for input of size {count}"))
 
 
 # ------------------------------------------------------------------------------------ geometry

@@ -80,6 +80,7 @@ def sort(xp: Any, input: Array, dim: int = -1, descending: bool = False) -> tupl
     returns=return_types.sort,
     out=True,
     node_name="SortBackward1",
+    label="sort",
     saved_names={"indices": "out1"},
 )
 def _stable_sort(

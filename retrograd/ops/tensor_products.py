@@ -172,7 +172,9 @@ def _distinct(dims: Sequence[int], ndim: int) -> tuple[int, ...]:
     found = tuple(wrap_dim(d, ndim) for d in dims)
     for dim in found:
         if found.count(dim) > 1:
-            raise RuntimeError(f"dim {dim} appears multiple times in the list of dims")
+            raise errors.explained(
+                RuntimeError(f"dim {dim} appears multiple times in the list of dims")
+            )
     return found
 
 
@@ -252,9 +254,9 @@ def _check_cross(input: Array, other: Array, *, dim: int) -> None:
     if input.dtype is dtypes.B8:
         raise errors.not_implemented_for("cross", input.dtype)
     if input.dtype is not other.dtype:
-        raise RuntimeError(
+        raise errors.explained(RuntimeError(
             f"expected scalar type {type_name(input)} but found {type_name(other)}"
-        )
+        ))
 
 
 @op(

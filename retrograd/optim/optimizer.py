@@ -8,6 +8,7 @@ from typing import Any
 
 from retrograd.autograd.grad_mode import enable_grad, no_grad
 from retrograd.lifecycle.site import user_site
+from retrograd.notices import explained
 from retrograd.tensor import Tensor, VersionCell
 
 
@@ -30,7 +31,7 @@ class Optimizer:
         self.param_groups: list[dict[str, Any]] = []
         groups = list(params)
         if not groups:
-            raise ValueError("optimizer got an empty parameter list")
+            raise explained(ValueError("optimizer got an empty parameter list"))
         if not isinstance(groups[0], dict):
             groups = [{"params": groups}]
         for group in groups:
@@ -58,7 +59,7 @@ class Optimizer:
                     f"{type(parameter).__name__}"
                 )
             if not (parameter.is_leaf or parameter.retains_grad):
-                raise ValueError("can't optimize a non-leaf Tensor")
+                raise explained(ValueError("can't optimize a non-leaf Tensor"))
         for name, default in self.defaults.items():
             group.setdefault(name, default)
         held = {id(p) for g in self.param_groups for p in g["params"]}

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from retrograd.notices import explained
 from retrograd.random.arithmetic import BFLOAT16
 
 __all__ = ["COMPLEX", "FLOATS", "LARGEST", "SIGNIFICAND", "not_implemented", "number", "spelled"]
@@ -65,4 +66,4 @@ def number(value: float) -> str:
 
 def not_implemented(kernel: str, dtype: np.dtype[Any]) -> NotImplementedError:
     """The error for a dtype that a sampler does not know."""
-    return NotImplementedError(f"\"{kernel}\" not implemented for '{spelled(dtype)}'")
+    return explained(NotImplementedError(f"\"{kernel}\" not implemented for '{spelled(dtype)}'"))

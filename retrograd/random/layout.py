@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from retrograd.notices import explained
 from retrograd.random.generator import Array
 
 __all__ = ["fill_", "fill_order", "in_fill_order", "new_like"]
@@ -58,9 +59,11 @@ def fill_(target: Array, values: Array) -> Array:
             for stride, size in zip(target.strides, target.shape, strict=True)
         )
     ):
-        raise RuntimeError(
-            "unsupported operation: more than one element of the written-to tensor refers to a "
-            "single memory location. Please clone() the tensor before performing the operation."
+        raise explained(
+            RuntimeError(
+                "unsupported operation: more than one element of the written-to tensor refers to a "
+                "single memory location. Please clone() the tensor before performing the operation."
+            )
         )
     view = target if target.flags.c_contiguous else target.transpose(fill_order(target))
     view[...] = values.reshape(view.shape)

@@ -201,7 +201,7 @@ def randperm(
 
     >>> import retrograd as torch
     >>> torch.randperm(5, generator=torch.Generator().manual_seed(0))
-    tensor([4, 1, 2, 0, 3])
+    tensor([4, 0, 1, 3, 2])
     """
     count = as_integer("randperm", "n", 1, n)
     check_place("randperm", layout, device, pin_memory)

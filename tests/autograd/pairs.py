@@ -98,8 +98,6 @@ def facts(tensor: Any) -> dict[str, Any]:
         gradient = tensor.grad
         return {
             "shape": tuple(tensor.shape),
-            # of other results the memory order is not promised: NumPy chooses it
-            "stride": tuple(tensor.stride()) if tensor._is_view() else None,
             "requires_grad": tensor.requires_grad,
             "is_leaf": tensor.is_leaf,
             "version": tensor._version,

@@ -116,7 +116,7 @@ def test_layout_and_memory(name, sample):
 INPLACE = [
     pytest.param(name, sample, id=f"{name}-{sample}")
     for name, sample in CASES
-    if name in OPS and OPS[name].inplace_name and sample.inplace
+    if name in OPS and OPS[name].inplace_name and sample.inplace and sample.grad
 ]
 
 

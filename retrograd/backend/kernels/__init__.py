@@ -10,6 +10,8 @@ errors.
   `exp`, `log`, `tanh`, `sin`, `cos`: NumPy's functions of these names.
 - `iadd(target, other)`: `target += other`, for adding up gradients.
 - `sum_all(x)`: the sum of all elements, compiled for contiguous arrays of any size.
+- `sum_to(x, shape)`: a small array summed over what broadcasting adds to `shape`; None, meaning
+  that NumPy should do it, for anything but leading or trailing dimensions.
 - `filled(shape, value, dtype=None)`: a new array of one value, as the gradient of a sum is.
 - `matmul2d(a, b)`: `np.matmul`, called by a shorter way (that of `np.dot`) for matrices.
 
@@ -58,6 +60,7 @@ try:
         square,
         subtract,
         sum_all,
+        sum_to,
         tanh,
     )
 except (ImportError, RuntimeError) as error:  # RuntimeError: built for a newer NumPy than this one
@@ -79,6 +82,7 @@ except (ImportError, RuntimeError) as error:  # RuntimeError: built for a newer 
         square,
         subtract,
         sum_all,
+        sum_to,
         tanh,
     )
 
@@ -118,5 +122,6 @@ __all__ = [
     "status",
     "subtract",
     "sum_all",
+    "sum_to",
     "tanh",
 ]

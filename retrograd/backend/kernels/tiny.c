@@ -494,6 +494,72 @@ tiny_sum_all(PyObject *Py_UNUSED(module), PyObject *const *arguments, Py_ssize_t
     return result;
 }
 
+/* sum_to(part, shape): the sum over the dimensions that broadcasting `shape` to the part's shape adds, or None
+ * where it is not a small array summed over leading or over trailing dimensions. */
+static PyObject *
+tiny_sum_to(PyObject *Py_UNUSED(module), PyObject *const *arguments, Py_ssize_t count)
+{
+    if (wrong_count("sum_to", count, 2, 2)) {
+        return NULL;
+    }
+    const Kind kind = plain_kind(arguments[0], LARGEST_SIZE);
+    if (kind == NOT_PLAIN || !PyArray_IS_C_CONTIGUOUS(ARRAY(arguments[0])) || !PyTuple_CheckExact(arguments[1])) {
+        Py_RETURN_NONE;
+    }
+    PyArrayObject *part = ARRAY(arguments[0]);
+    const int ndim = PyArray_NDIM(part);
+    const int lead = ndim - (int)PyTuple_GET_SIZE(arguments[1]);
+    if (lead < 0) {
+        Py_RETURN_NONE;
+    }
+    npy_intp shape[LARGEST_NDIM + 1];
+    npy_intp sizes[2] = {1, 1}; /* of the first run of dimensions that are treated alike, and of the second */
+    int run = -1, first_is_summed = 0, current = 0;
+    for (int i = 0; i < ndim; i++) {
+        const npy_intp size = PyArray_DIM(part, i);
+        int summed = 1;
+        if (i >= lead) {
+            PyObject *item = PyTuple_GET_ITEM(arguments[1], i - lead);
+            const npy_intp wanted = PyLong_CheckExact(item) ? PyLong_AsSsize_t(item) : -1;
+            if (wanted != size && wanted != 1) {
+                PyErr_Clear();
+                Py_RETURN_NONE;
+            }
+            shape[i - lead] = wanted;
+            summed = wanted != size;
+        }
+        if (size == 1) {
+            continue;
+        }
+        if (run < 0) {
+            first_is_summed = summed;
+        }
+        if (run < 0 || summed != current) {
+            if (++run > 1) {
+                Py_RETURN_NONE;
+            }
+            current = summed;
+        }
+        sizes[run] *= size;
+    }
+    PyObject *result = new_array(ndim - lead, shape, kind, 0);
+    if (result == NULL) {
+        return NULL;
+    }
+    const int everything = first_is_summed && run < 1;
+    const int by_rows = first_is_summed && !everything;
+    const npy_intp rows = everything ? 1 : sizes[0], columns = everything ? sizes[0] : sizes[1];
+    const void *data = PyArray_DATA(part);
+    void *total = PyArray_DATA(ARRAY(result));
+    if (kind == FLOAT32) {
+        (by_rows ? sum_rows_float32 : sum_columns_float32)(data, rows, columns, total);
+    }
+    else {
+        (by_rows ? sum_rows_float64 : sum_columns_float64)(data, rows, columns, total);
+    }
+    return result;
+}
+
 /* Reads a tuple of Python ints whose product is small; 0 if it is anything else. */
 static int
 small_shape(PyObject *object, npy_intp *shape)
@@ -637,6 +703,7 @@ static PyMethodDef methods[] = {
     UFUNC_ENTRY(cos),
     PLAIN_ENTRY(iadd, "iadd(target, other): add `other` to `target` in place."),
     PLAIN_ENTRY(sum_all, "sum_all(x): the sum of all elements, as a 0-d array."),
+    PLAIN_ENTRY(sum_to, "sum_to(x, shape): the sum over what broadcasting adds to shape, or None."),
     PLAIN_ENTRY(filled, "filled(shape, value, dtype=None): a new array that holds `value` everywhere."),
     PLAIN_ENTRY(matmul2d, "matmul2d(a, b): np.matmul, called by a shorter way for matrices."),
     {NULL, NULL, 0, NULL},

@@ -131,4 +131,28 @@ static const BinaryOperation maximum_operation = {{NULL, NULL}, -1}, minimum_ope
 PAIRWISE_SUM(pairwise_sum_float32, npy_float32)
 PAIRWISE_SUM(pairwise_sum_float64, npy_float64)
 
+/* Sums over the first (`rows` of them) or the last dimensions of a C-contiguous array, in NumPy's order: rows
+ * are added one after the other to zeros, the elements of one row pairwise. */
+#define PARTIAL_SUMS(rows_name, columns_name, pairwise, type)                                             \
+    static void rows_name(const type *x, npy_intp rows, npy_intp columns, type *total)                  \
+    {                                                                                                   \
+        for (npy_intp j = 0; j < columns; j++) {                                                        \
+            total[j] = 0;                                                                               \
+        }                                                                                               \
+        for (npy_intp i = 0; i < rows; i++, x += columns) {                                             \
+            for (npy_intp j = 0; j < columns; j++) {                                                    \
+                total[j] += x[j];                                                                       \
+            }                                                                                           \
+        }                                                                                               \
+    }                                                                                                   \
+    static void columns_name(const type *x, npy_intp rows, npy_intp columns, type *total)               \
+    {                                                                                                   \
+        for (npy_intp i = 0; i < rows; i++, x += columns) {                                             \
+            total[i] = 0 + pairwise(x, columns);                                                        \
+        }                                                                                               \
+    }
+
+PARTIAL_SUMS(sum_rows_float32, sum_columns_float32, pairwise_sum_float32, npy_float32)
+PARTIAL_SUMS(sum_rows_float64, sum_columns_float64, pairwise_sum_float64, npy_float64)
+
 #endif

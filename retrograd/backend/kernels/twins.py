@@ -103,6 +103,10 @@ def sum_all(x: Any, /) -> Array:
         return _as_array(_add_reduce(x, axis=None))
 
 
+def sum_to(x: Any, shape: tuple[int, ...], /) -> Array | None:
+    return None  # NumPy's own reduction gives the same sums
+
+
 def filled(shape: tuple[int, ...], value: Any, dtype: Any = None, /) -> Array:
     return np.full(shape, value, dtype)
 
