@@ -125,8 +125,10 @@ def _flatten(data: Any, shape: tuple[int, ...], depth: int, into: list[Any]) -> 
     if not _is_sequence(data):
         raise TypeError("not a sequence")
     if len(data) != shape[depth]:
-        raise ValueError(
-            f"expected sequence of length {shape[depth]} at dim {depth} (got {len(data)})"
+        raise explained(
+            ValueError(
+                f"expected sequence of length {shape[depth]} at dim {depth} (got {len(data)})"
+            )
         )
     if depth == len(shape) - 1 and isinstance(data, (list, tuple)):
         into.extend(data)
@@ -243,7 +245,11 @@ def tensor(
         array = cast_array(source, source.dtype if wanted is None else wanted.numpy)
     else:
         array = array_from(data, wanted)
-    return fresh(array, requires_grad)
+    made = fresh(array, requires_grad)
+    sources = data if isinstance(data, (list, tuple)) else (data,)
+    if any(isinstance(source, Tensor) and source.requires_grad for source in sources):
+        made._cut = Cut.here("copy", "tensor()")
+    return made
 
 
 class _Memory:

@@ -40,6 +40,18 @@ def empty_cache() -> None:
     """Give cached device memory back; without a device there is none."""
 
 
+class _AbsentType:
+    """The place of `cuda.FloatTensor` and its relatives: can be named, not called."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def __call__(self, *args: Any) -> Any:
+        raise explained(
+            TypeError(f"type {self.name} not available. Torch not compiled with CUDA enabled.")
+        )
+
+
 def _absent(name: str) -> Any:
     def refuse(*args: Any, **options: Any) -> Any:
         raise explained(AssertionError("Torch not compiled with CUDA enabled"))
@@ -69,5 +81,5 @@ for _name in (
 def __getattr__(name: str) -> Any:
     if name.endswith("Tensor"):
         # programs choose `cuda.FloatTensor if cuda.is_available() else FloatTensor`
-        return _absent(name)
+        return _AbsentType(f"torch.cuda.{name}")
     raise missing(__name__, name, globals())

@@ -46,6 +46,7 @@ def __str__(self: Tensor) -> str:
 
 @tensor_method
 def __format__(self: Tensor, spec: str) -> str:
-    if self._array.ndim == 0 and spec:
-        return printing.format_scalar_spec(self._array, spec)
-    return object.__format__(self, spec)
+    if not spec and (self._array.ndim or type(self) is not Tensor):
+        return str(self)
+    # a single element formats as the number it is
+    return printing.format_scalar_spec(self._array, spec, class_name=type(self).__name__)

@@ -21,6 +21,7 @@ import numpy as np
 
 from retrograd import dtypes
 from retrograd.autograd import failures
+from retrograd.autograd.hooks import check_node_hook
 from retrograd.autograd.node import (
     ACTIVE,
     BackwardCall,
@@ -499,9 +500,11 @@ def _run_hooked(node: Node, gradient: Any, call: BackwardCall, need: Any, *, raw
         if not is_accumulator(node):
             call_tensor_hooks(node, boxed)
         for hook in list((extra.pre or {}).values()):
-            result = hook(tuple(boxed))
+            given = tuple(boxed)
+            result = hook(given)
             if result is not None:
-                boxed = [result] if isinstance(result, Tensor) else list(result)
+                boxed = list(check_node_hook(given, result, hook))
+            given = ()
     post = None if extra is None else extra.post
     seen = tuple(boxed) if post else ()
     if not raw:
@@ -512,8 +515,11 @@ def _run_hooked(node: Node, gradient: Any, call: BackwardCall, need: Any, *, raw
         boxed = []
         results = [None if r is None else np.asarray(r) for r in node.run(node, sent, need, None)]
     sent = None
-    # a rule of one input runs even where its edge leads nowhere; hooks must not see that
-    results = [r if edge is not None else None for r, edge in zip(results, node.edges, strict=False)]
+    # a rule of one input runs even where nobody waits for its result; hooks must not see that
+    results = [
+        r if edge is not None and (need is None or edge in need) else None
+        for r, edge in zip(results, node.edges, strict=False)
+    ]
     if post:
         tensors: tuple[Any, ...] = tuple(
             wrap(r) if isinstance(r, ndarray) else r for r in results
@@ -521,7 +527,7 @@ def _run_hooked(node: Node, gradient: Any, call: BackwardCall, need: Any, *, raw
         for hook in list(post.values()):
             result = hook(tensors, seen)
             if result is not None:
-                tensors = (result,) if isinstance(result, Tensor) else tuple(result)
+                tensors = check_node_hook(tensors, result, hook)
         results = list(tensors)
     if not call.retain_graph:
         dressed(node).release(call)

@@ -50,7 +50,7 @@ def check_hook(before: Tensor | None, after: Any, hook: Callable[..., Any]) -> N
     if not isinstance(after, Tensor):
         raise explained(TypeError(f"expected Variable, but hook returned '{type(after).__name__}'"))
     if before is None:
-        return
+        raise explained(RuntimeError("can't replace a None gradient with a non-None value"))
     name = getattr(hook, "__name__", type(hook).__name__)
     if after._array.shape != before._array.shape:
         raise explained(RuntimeError(f"hook '{name}' has changed the size of value"))
@@ -61,3 +61,23 @@ def check_hook(before: Tensor | None, after: Any, hook: Callable[..., Any]) -> N
                 f"Tensor got torch.{after.dtype.type_name}Tensor)"
             )
         )
+
+
+def check_node_hook(
+    before: tuple[Tensor | None, ...], after: Any, hook: Callable[..., Any]
+) -> tuple[Any, ...]:
+    """What a hook on a node returned: a tuple like the one it may replace."""
+    if not isinstance(after, tuple):
+        raise explained(TypeError(f"expected tuple, but hook returned '{type(after).__name__}'"))
+    if len(after) != len(before):
+        name = getattr(hook, "__name__", type(hook).__name__)
+        raise explained(
+            RuntimeError(
+                f"hook '{name}' has returned an incorrect number of values (got {len(after)}, but "
+                f"expected {len(before)})"
+            )
+        )
+    for old, new in zip(before, after, strict=True):
+        if new is not None:
+            check_hook(old, new, hook)
+    return after

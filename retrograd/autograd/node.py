@@ -246,7 +246,8 @@ class Node:
 def dressed(node: Node) -> Node:
     """The node in its own class; done at the first look, see `Node`."""
     if node.__class__ is Node:
-        node.__class__ = node.run.form
+        run = node.run
+        node.__class__ = run.op.node_class if run.form is None else run.form
     return node
 
 

@@ -253,7 +253,7 @@ def describe(
         (*hints(entry.code, known), *helps),
         notes,
         None if form is None else form.reason,
-        entry.level,
+        entry.level if form is None or form.level is None else form.level,
         known,
     )
 

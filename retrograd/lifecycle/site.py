@@ -61,6 +61,11 @@ def mark_library_file(name: str) -> None:
     _USER_FILES.discard(name)
 
 
+def is_library(name: str) -> bool:
+    """Whether code of this file name belongs to the library; generated code has a prefix."""
+    return name in LIBRARY_FILES or name.startswith("<retrograd")
+
+
 def _user_site(depth: int = 1) -> tuple[CodeType | None, int]:
     """`(code, lasti)` of the innermost frame outside the library, seen from `depth` frames up.
 

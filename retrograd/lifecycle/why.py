@@ -14,6 +14,7 @@ from ..diagnostics.catalogue import CATALOGUE, find
 from ..diagnostics.errors import RetrogradError, RetrogradWarning, make_error, make_warning
 from ..diagnostics.report import Help, Report, Span
 from .evidence import CallFacts, CutFacts, NodeFacts, VersionFacts, site_of
+from .operands import failed_call
 from .site import CallSite, user_site
 from .why_freed import freed_error
 from .wording import (
@@ -73,10 +74,29 @@ def adopt(error: Exception) -> Exception:
     >>> adopt(RuntimeError("mat1 and mat2 shapes cannot be multiplied (2x3 and 4x5)")).code
     'RG202'
     """
-    if isinstance(error, RetrogradError) or find(str(error)) is None:
+    if isinstance(error, RetrogradError):
         return error
-    twin = coded_error(str(error), type(error))
+    found = find(str(error))
+    if found is None:
+        return error
+    try:
+        twin = _with_operands(error, found[0].code)
+    except Exception:
+        twin = make_error(str(error), type(error))
     return twin.with_traceback(error.__traceback__)
+
+
+def _with_operands(error: Exception, code: str) -> RetrogradError:
+    """The twin whose report shows the user's line and, for shapes and dtypes, its operands."""
+    call = failed_call()
+    label = ""
+    facts: dict[str, Any] = {}
+    if code.startswith(("RG2", "RG3")):
+        label = call.label(with_dtype=code.startswith("RG3"))
+        facts = {"operands": [vars(operand) for operand in call.operands], "layer": call.layer}
+    where = call.site.location
+    spans = () if where is None else (Span(where, label, True),)
+    return make_error(str(error), type(error), spans=spans, **facts)
 
 
 # --- RG102, RG110: saved values -------------------------------------------------------------------
@@ -134,9 +154,10 @@ def _modified(
     writes = cell.version - expected
     story = Story()
     what = "its result" if saved_name in ("out", "result") else f"its operand `{saved_name}`"
-    story.add(saved_site, f"saved here: {describe_node(node)}, keeps {what}")
+    kept = f"keeps {what} at version {expected}"
+    story.add(saved_site, f"saved here: {describe_node(node)}, {kept}")
     last = "" if writes == 1 else f", the last of {writes} writes"
-    story.add(write_site, f"changed here: {writer}{last}", primary=True)
+    story.add(write_site, f"changed here: {writer}{last}, now version {cell.version}", primary=True)
     needed = "the backward pass" if call is None else call_name(call)
     if call is not None:
         story.add(site_of(call), f"needed here: {needed}")
@@ -234,9 +255,9 @@ _CUTS: dict[str, tuple[str, str, str, str]] = {
     ),
     "no_grad": (
         "no-grad",
-        "not recorded: {operation} ran while gradients were off (no_grad)",
-        "Under torch.no_grad() nothing is recorded, so no path leads back to the inputs.",
-        "move this line out of the no_grad() block, or record it under torch.enable_grad()",
+        "recording is off from here on: {operation}",
+        "What is computed while gradients are off is a constant for autograd.",
+        "compute what should be trained outside of it, or inside under torch.enable_grad()",
     ),
     "data": (
         "data",
@@ -246,9 +267,9 @@ _CUTS: dict[str, tuple[str, str, str, str]] = {
     ),
     "inference": (
         "inference",
-        "not recorded: {operation} ran in inference mode",
-        "Under torch.inference_mode() nothing is recorded, so no path leads back to the inputs.",
-        "leave inference mode for this line",
+        "recording is off from here on: {operation}",
+        "What is computed in inference mode is a constant for autograd, for good.",
+        "compute what should be trained outside of inference mode",
     ),
     "nondifferentiable": (
         "nondifferentiable",

@@ -21,6 +21,8 @@ from retrograd.ops import einsum as einsum
 from retrograd.ops import linalg_cholesky as linalg_cholesky
 from retrograd.ops import linalg_lu as linalg_lu
 from retrograd.ops import linalg_qr as linalg_qr
+from retrograd.ops import fft as fft
+from retrograd.ops import fft_many as fft_many
 from retrograd.ops import linalg_functions as linalg_functions
 from retrograd.ops import linalg_norm as linalg_norm
 from retrograd.ops import linalg_pinv as linalg_pinv
@@ -72,3 +74,6 @@ from retrograd.ops import adaptive_pooling as adaptive_pooling
 from retrograd.ops import resampling as resampling
 from retrograd.ops import grid_sampling as grid_sampling
 from retrograd.ops import folding as folding
+from retrograd.ops import binary_loss as binary_loss
+from retrograd.ops import distance as distance
+from retrograd.ops import margin_loss as margin_loss

@@ -34,16 +34,19 @@ def _declare(dimensions: int) -> None:
     kernel_suffix = "" if dimensions == 2 else "_cpu"
 
     def max_forward(xp: Any, input: Array, output_size: Sizes) -> tuple[Array, Array]:
+        if 0 in output_size:
+            shape = (*input.shape[:-dimensions], *output_size)
+            return xp.empty(shape, input.dtype), xp.empty(shape, xp.int64)
         return kernels.adaptive_max_pool(input, output_size)
 
-    def max_backward(xp: Any, gradient: Array, indices: Array, spatial: Shape) -> Array:
-        return kernels.scatter_to_indices(gradient, indices, spatial)
+    def max_backward(xp: Any, gradient: Array, input: Array, indices: Array) -> Array:
+        return kernels.scatter_to_indices(gradient, indices, input.shape[-dimensions:])
 
     def avg_forward(xp: Any, input: Array, output_size: Sizes) -> Array:
         return kernels.adaptive_avg_pool(input, output_size)
 
-    def avg_backward(xp: Any, gradient: Array, spatial: Shape) -> Array:
-        return kernels.adaptive_avg_pool_gradient(gradient, spatial)
+    def avg_backward(xp: Any, gradient: Array, input: Array) -> Array:
+        return kernels.adaptive_avg_pool_gradient(gradient, input.shape[-dimensions:])
 
     def unpool(xp: Any, input: Array, indices: Array, output_size: Sizes) -> Array:
         return kernels.max_unpool(input, indices, output_size)
@@ -52,9 +55,7 @@ def _declare(dimensions: int) -> None:
     avg_forward.__name__, avg_backward.__name__ = average, avg_gradient
     unpool.__name__ = f"max_unpool{dimensions}d"
     op(
-        input=lambda m, g, out1, input_shape: getattr(m, max_gradient)(
-            g[0], out1, input_shape[-dimensions:]
-        ),
+        input=lambda m, g, input, out1: getattr(m, max_gradient)(g[0], input, out1),
         node_name=f"AdaptiveMaxPool{dimensions}DBackward0",
         outputs=2,
         nondifferentiable=(1,),
@@ -67,10 +68,11 @@ def _declare(dimensions: int) -> None:
     )(max_forward)
     op(
         gradient=lambda m, g, indices: m._gather_spatial(g, indices, dimensions),
+        input=lambda m, g, input_shape: m._zeros(g, input_shape),
         node_name=f"AdaptiveMaxPool{dimensions}DBackwardBackward0",
     )(max_backward)
     op(
-        input=lambda m, g, input_shape: getattr(m, avg_gradient)(g, input_shape[-dimensions:]),
+        input=lambda m, g, input: getattr(m, avg_gradient)(g, input),
         node_name=f"AdaptiveAvgPool{dimensions}DBackward0",
         namespace=None,
         methods=(),
@@ -80,6 +82,7 @@ def _declare(dimensions: int) -> None:
     )(avg_forward)
     op(
         gradient=lambda m, g, gradient_shape: getattr(m, average)(g, gradient_shape[-dimensions:]),
+        input=lambda m, g, input_shape: m._zeros(g, input_shape),
         node_name=f"AdaptiveAvgPool{dimensions}DBackwardBackward0",
     )(avg_backward)
     op(
@@ -170,15 +173,17 @@ def _adaptive_samples(*spatial: int, indices: bool) -> list[Sample]:
         Sample(image, 2, dtypes=_ALL),
         *(Sample(image, 3), Sample(image, 1), Sample(image, spatial[0] + 2)),
         *(Sample(T(2, *spatial, distinct=indices), 2), Sample(T(0, 2, *spatial), 2)),
-        *(Sample(T(0, 2, *spatial), 1), Sample(image, 0), Sample(image, (3,) + (2,) * (n - 1))),
+        *(Sample(T(0, 2, *spatial), 1), Sample(image, (3,) + (2,) * (n - 1))),
+        *(Sample(image, 0, grad=False), Sample(T(2, 0, *spatial), 2, grad=False)),
         *(Sample(image, (None,) * n), Sample(image, (2,) * (n + 1)), Sample(image, -1)),
         *(Sample(image, 2.5), Sample(image, None), Sample(T(*spatial), 2)),
         *(Sample(T(1, 1, 1, *spatial), 2), Sample(T(2, 2, *spatial[:-1], 0), 2)),
-        *(Sample(T(2, 0, *spatial), 2), Sample(3, 2) if n == 1 else Sample(image, 2)),
         Sample(T(1, 1, *spatial, dtype="int64"), 2, grad=False),
         Sample(T(1, 1, *spatial, dtype="int64"), 1, grad=False),
     ]
-    if n > 1:
+    if n == 1:
+        found += [Sample(3, 2)]
+    else:
         found += [Sample(image, (None,) + (2,) * (n - 1))]
     if indices:
         found += [Sample(image, 2, return_indices=True), Sample(image, 3, True)]
@@ -396,7 +401,7 @@ def _unpool_samples(dimensions: int) -> list[Sample]:
         Sample(line, indices, window, output_size=[1, 1, *shape, 7]),
         Sample(line, indices, window, (*shape, 3)),
         Sample(T(0, 1, *shape, 3), T(0, 1, *shape, 3, dtype="int64"), window),
-        *(Sample(line, indices, window, output_size=(*shape, 9)), Sample(line, 3, window)),
+        Sample(line, indices, window, output_size=(*shape, 9)),
         *(
             Sample(line, indices, window, output_size=(1, 1, 1, 1, 1, 1)),
             Sample(line, line, window),

@@ -76,9 +76,11 @@ def _mask_error(shape: tuple[int, ...], dim: int, mask: tuple[int, ...]) -> Exce
             )
         if size != shape[place]:
             break
-    return IndexError(
-        f"The shape of the mask {list(mask)} at index {offset} does not match the shape of the "
-        f"indexed tensor {list(shape)} at index {place}"
+    return errors.explained(
+        IndexError(
+            f"The shape of the mask {list(mask)} at index {offset} does not match the shape of the "
+            f"indexed tensor {list(shape)} at index {place}"
+        )
     )
 
 
@@ -101,8 +103,11 @@ def result_shape(shape: tuple[int, ...], dims: Dims, arrays: Sequence[Array]) ->
         common = np.broadcast_shapes(*[array.shape for _, array in found])
     except ValueError:
         shapes = ", ".join(str(list(array.shape)) for _, array in found)
-        raise IndexError(
-            f"shape mismatch: indexing tensors could not be broadcast together with shapes {shapes}"
+        raise errors.explained(
+            IndexError(
+                "shape mismatch: indexing tensors could not be broadcast together with shapes "
+                f"{shapes}"
+            )
         ) from None
     rest = [size for dim, size in enumerate(shape) if dim not in indexed]
     adjacent = indexed[-1] - indexed[0] == len(indexed) - 1
@@ -242,9 +247,11 @@ def _result_rank(rank: int, arrays: Sequence[Array]) -> int:
 
 
 def _value_error(wanted: tuple[int, ...], values: Array) -> Exception:
-    return RuntimeError(
-        f"shape mismatch: value tensor of shape {list(values.shape)} cannot be broadcast to "
-        f"indexing result of shape {list(wanted)}"
+    return errors.explained(
+        RuntimeError(
+            f"shape mismatch: value tensor of shape {list(values.shape)} cannot be broadcast to "
+            f"indexing result of shape {list(wanted)}"
+        )
     )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from retrograd import dtypes
+from retrograd.notices import explained
 from retrograd.ops.kinds import Array, Operand
 from retrograd.ops.registry import RECORDED, composite, op
 from retrograd.tensor import Tensor
@@ -36,14 +37,18 @@ def _check_alpha(input: Any, other: Any, *, alpha: Any) -> None:
 
 def _check_sub(input: Any, other: Any, *, alpha: Any) -> None:
     if _is_bool(input) and _is_bool(other):
-        raise RuntimeError(
-            "Subtraction, the `-` operator, with two bool tensors is not supported. Use the `^` or "
-            "`logical_xor()` operator instead."
+        raise explained(
+            RuntimeError(
+                "Subtraction, the `-` operator, with two bool tensors is not supported. Use the `^` "
+                "or `logical_xor()` operator instead."
+            )
         )
     if _is_bool(input) or _is_bool(other):
-        raise RuntimeError(
-            "Subtraction, the `-` operator, with a bool tensor is not supported. If you are trying "
-            "to invert a mask, use the `~` or `logical_not()` operator instead."
+        raise explained(
+            RuntimeError(
+                "Subtraction, the `-` operator, with a bool tensor is not supported. If you are "
+                "trying to invert a mask, use the `~` or `logical_not()` operator instead."
+            )
         )
     _check_alpha(input, other, alpha=alpha)
 
@@ -205,9 +210,11 @@ def div(xp: Any, input: Operand, other: Operand) -> Array:
 
 def _check_neg(input: Any) -> None:
     if _is_bool(input):
-        raise RuntimeError(
-            "Negation, the `-` operator, on a bool tensor is not supported. If you are trying to "
-            "invert a mask, use the `~` or `logical_not()` operator instead."
+        raise explained(
+            RuntimeError(
+                "Negation, the `-` operator, on a bool tensor is not supported. If you are trying "
+                "to invert a mask, use the `~` or `logical_not()` operator instead."
+            )
         )
 
 

@@ -9,6 +9,7 @@ import numpy as np
 
 from retrograd import dtypes
 from retrograd.backend.quiet import quiet
+from retrograd.notices import explained
 from retrograd.ops.kinds import Array, wrap_dim
 from retrograd.ops.neural import floating_only
 from retrograd.ops.normalization import (
@@ -131,7 +132,9 @@ def batch_norm_of(
             if not training and name.startswith("running"):
                 raise RuntimeError(f"{name} must be defined in evaluation mode")
         elif value._array.size != channels:
-            raise RuntimeError(f"{name} should contain {channels} elements not {value._array.size}")
+            raise explained(
+                RuntimeError(f"{name} should contain {channels} elements not {value._array.size}")
+            )
     result: Tensor
     if not array.size:
         result = _empty_batch(input, weight, bias)
@@ -309,8 +312,10 @@ def instance_norm(
 ) -> Tensor:
     """Mean zero and variance one for each channel of each sample."""
     if use_input_stats and math.prod(input._array.shape[2:]) == 1:
-        raise ValueError(
-            f"Expected more than 1 spatial element when training, got input size {input.shape}"
+        raise explained(
+            ValueError(
+                f"Expected more than 1 spatial element when training, got input size {input.shape}"
+            )
         )
     return instance_norm_of(
         input, weight, bias, running_mean, running_var, use_input_stats, momentum, eps

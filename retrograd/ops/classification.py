@@ -15,6 +15,7 @@ from retrograd.ops.neural import (
     NONE,
     SUM,
     legacy_reduction,
+    no_gradient,
     reduction_code,
 )
 from retrograd.ops.registry import RECORDED, composite, op
@@ -222,6 +223,8 @@ def _check_shapes(input: Array, target: Array) -> None:
 def _nll(input: Any, target: Any, weight: Any, code: int, ignore_index: int) -> Any:
     _check_shapes(input._array, target._array)
     _check_types(input._array, target._array, None if weight is None else weight._array)
+    if weight is not None:
+        no_gradient("nll_loss_forward", weight=weight)
     name = RECORDED._nll_loss if input._array.ndim <= 2 else RECORDED._nll_loss2d
     return name(input, target, weight, code, ignore_index)
 
@@ -268,6 +271,7 @@ def _class_samples() -> list[Sample]:
         Sample(T(3, 4), T(3, dtype="float64")),
         Sample(T(3, 4), some, T(3, grad=False)),
         Sample(T(3, 4), some, T(4, dtype="int64")),
+        Sample(T(3, 4), some, T(4)),
         Sample(T(), T(values=0, dtype="int64")),
         Sample(T(2, 4, 5), T(2, 4, dtype="int64", low=0)),
         Sample(T(2, 4, 5), T(3, 5, dtype="int64", low=0)),

@@ -1,8 +1,9 @@
 """Declarations become flat functions: the hot path of every op is generated once, at registration.
 
 An interpreted declaration costs about 5 microseconds a call, a generated one 1. As `dataclasses` does,
-this module writes source text and compiles it; the text is kept in `linecache`, so tracebacks show it,
-and ``op.source`` returns it.
+this module writes source text; `ops.lazy` compiles it at the first call and keeps the text for
+tracebacks (``source_of(torch.mul)`` from there returns it). `ops.node_forms` does the same for the
+nodes' side.
 
 The generated function handles the common case in line: one dtype (float32 or float64), no rare
 mode, tensors or Python floats as operands. Everything else goes to `dispatch`, the general path.
@@ -10,7 +11,6 @@ mode, tensors or Python floats as operands. Everything else goes to `dispatch`, 
 
 from __future__ import annotations
 
-import linecache
 import sys
 from collections.abc import Callable
 from typing import Any
@@ -20,12 +20,14 @@ import numpy as np
 from retrograd import dtypes
 from retrograd.autograd import saved
 from retrograd.autograd.node import FREED, Freed, Node, accumulator
-from retrograd.autograd.state import HOT, STATE, next_sequence
+from retrograd.autograd.state import HOT, STATE, Cut, next_sequence
 from retrograd.autograd.views import ViewStep, bump, edge_of, link_view, refresh
 from retrograd.backend import kernels
 from retrograd.backend.quiet import QUIET, enter_quiet, leave_quiet
 from retrograd.lifecycle import site
 from retrograd.ops.dispatch import dispatch, dispatch_inplace, dispatch_out, failure
+from retrograd.ops.lazy import build
+from retrograd.ops.node_forms import prepare_nodes
 from retrograd.ops.registry import RAW, RECORDED, Op
 from retrograd.tensor import Tensor, VersionCell, wrap
 
@@ -68,6 +70,7 @@ HOT.update(
     ViewStep=ViewStep,
     bump=bump,
     dispatch=dispatch,
+    Cut=Cut,
     failure=failure,
     dispatch_inplace=dispatch_inplace,
     dispatch_out=dispatch_out,
@@ -95,32 +98,31 @@ def compile_op(op: Op) -> None:
     )
     if op.ufunc is not None and not op.option_names:
         op.raw = HOT[f"forward_{key}"]  # rules on arrays take the short way too
-    op.node_class, op.complex_class, op.half_class = _node_classes(op)
-    HOT[f"run_{key}"] = op.node_class.run_raw
-    op.function = _function(op, op.name, _signature(op), _call_arguments(op), public=True)
+    prepare_nodes(op)
+    op.function = build(
+        op.name,
+        lambda: _function(op, op.name, _signature(op), _call_arguments(op), public=True),
+        f"op {op.name}",
+    )
     op.function.__doc__ = op.doc
+    op.function.__signature__ = op.signature  # type: ignore[attr-defined]
     if op.inplace_name:
-        op.inplace_function = _inplace_function(op)
+        name = op.inplace_name
+        op.inplace_function = build(name, lambda: _inplace_function(op), f"op {name}")
         op.inplace_function.__doc__ = f"In-place version of `{op.name}`."
 
 
 def compile_operator(op: Op, name: str) -> Callable[..., Any]:
     """A Python operator: positional only, options at their defaults, NotImplemented if foreign."""
-    return _function(op, name, ", ".join(op.tensor_names), None, public=False)
+    operator: Callable[..., Any] = build(
+        name,
+        lambda: _function(op, name, ", ".join(op.tensor_names), None, public=False),
+        f"operator {name} of {op.name}",
+    )
+    return operator
 
 
 # ------------------------------------------------------------------------------ source helpers
-
-
-def _build(name: str, lines: list[str], filename: str) -> Callable[..., Any]:
-    text = "\n".join(lines) + "\n"
-    filename = f"<retrograd {filename}>"
-    linecache.cache[filename] = (len(text), None, text.splitlines(True), filename)
-    site.mark_library_file(filename)
-    scope: dict[str, Any] = {}
-    exec(compile(text, filename, "exec"), HOT, scope)
-    function: Callable[..., Any] = scope[name]
-    return function
 
 
 def _signature(op: Op) -> str:
@@ -174,7 +176,7 @@ def _default_arguments(op: Op) -> str:
 
 def _function(
     op: Op, name: str, signature: str, arguments: str | None, *, public: bool
-) -> Callable[..., Any]:
+) -> list[str]:
     """Source of the op's function, or of an operator if `arguments` is None."""
     operator = arguments is None
     if arguments is None:
@@ -193,7 +195,7 @@ def _function(
     first = op.tensor_names[0] if op.tensor_names else None
     if first is None or not _has_fast_path(op):
         put(f"    {general}")
-        return _finish(op, name, lines, operator)
+        return lines
 
     defaults_only = op.ufunc is not None and bool(op.option_names) and not operator
     if defaults_only:
@@ -276,14 +278,14 @@ def _function(
             put("        _t._cell = None")
         put("    else:")
         put("        _t._grad_fn = None; _t._requires_grad = False; _t._cell = None")
-        cuts = " or ".join(
-            f"{name}._cut"
-            for index, name in enumerate(op.tensor_names)
-            if op.tensor_kinds[index] == "array"
-        )
-        put(f"        _t._cut = STATE.cut if NO_GRAD and ({wanted}) else {cuts or 'None'}")
+        put(f"        _t._cut = STATE.cut if NO_GRAD and ({wanted}) else {_earlier_cut(op)}")
     else:
-        put("    _t._grad_fn = None; _t._requires_grad = False; _t._cell = None; _t._cut = None")
+        put("    _t._grad_fn = None; _t._requires_grad = False; _t._cell = None")
+        put(f"    if not ({' or '.join(flags.values())}): _t._cut = {_earlier_cut(op)}")
+        put("    elif NO_GRAD and not STATE.grad_enabled: _t._cut = STATE.cut")
+        put("    else:")
+        _site_lines(put)
+        put(f"        _t._cut = Cut('nondifferentiable', {op.label!r}, _c, _i)")
     if op.view is not None:
         options = "".join(f"{n}, " for n in op.option_names)
         step = f"ViewStep(OP_{op.name}, ({options}), None)"
@@ -292,17 +294,18 @@ def _function(
         else:
             put(f"    link_view({first}, _t, {step})")
     put("    return _t")
-    return _finish(op, name, lines, operator)
+    return lines
 
 
-def _finish(op: Op, name: str, lines: list[str], operator: bool) -> Callable[..., Any]:
-    label = f"operator {name} of {op.name}" if operator else f"op {op.name}"
-    function = _build(name, lines, label)
-    function.__module__ = "retrograd"
-    function.__qualname__ = name
-    if not operator:
-        op.source = "\n".join(lines)
-    return function
+def _earlier_cut(op: Op) -> str:
+    """The first cut behind the operands, for a result that has no history itself."""
+    parts = []
+    for index, (name, kind) in enumerate(zip(op.tensor_names, op.tensor_kinds, strict=True)):
+        if index == 0 or kind == "array":
+            parts.append(f"{name}._cut")
+        else:  # a number or None is its own array
+            parts.append(f"(None if _x{index} is {name} else {name}._cut)")
+    return " or ".join(parts)
 
 
 def _has_fast_path(op: Op) -> bool:
@@ -314,17 +317,23 @@ def _saves_output(op: Op) -> bool:
     return any(kind == "output" for kind, _ in op.save_plan)
 
 
+def _site_lines(put: Callable[[str], None]) -> None:
+    """The user's line as `_c` and `_i`: `user_site` written out, which saves two calls."""
+    if not site.sites_enabled:
+        put("        _c = None; _i = 0")
+        return
+    put("        _f = getframe(1); _c = _f.f_code")
+    put("        while _c.co_filename in LIBRARY_FILES and _f.f_back is not None:")
+    put("            _f = _f.f_back; _c = _f.f_code")
+    put("        _i = _f.f_lasti")
+
+
 def _node_lines(op: Op, put: Callable[[str], None], flags: dict[str, str], operator: bool) -> None:
     put(f"        _n = Node(); _n.run = run_{op.name}; _n.sequence = next_sequence()")
     put("        _n.extra = None; _n.freed = None; _n.visit = 0")
     put("        _n.shape = _r.shape; _n.dtype = _dtype")
-    if site.sites_enabled:
-        put("        _f = getframe(1); _c = _f.f_code")
-        put("        while _c.co_filename in LIBRARY_FILES and _f.f_back is not None:")
-        put("            _f = _f.f_back; _c = _f.f_code")
-        put("        _n.code = _c; _n.lasti = _f.f_lasti")
-    else:
-        put("        _n.code = None; _n.lasti = 0")
+    _site_lines(put)
+    put("        _n.code = _c; _n.lasti = _i")
     for position, name in enumerate(op.edge_names):
         put(f"        if {flags[name]}:")
         put(f"            _e{position} = {name}._grad_fn")
@@ -377,7 +386,7 @@ def _node_lines(op: Op, put: Callable[[str], None], flags: dict[str, str], opera
 # ------------------------------------------------------------------------------ in-place twins
 
 
-def _inplace_function(op: Op) -> Callable[..., Any]:
+def _inplace_function(op: Op) -> list[str]:
     assert op.inplace_name is not None
     name = op.inplace_name
     signature = _signature(op)
@@ -414,150 +423,4 @@ def _inplace_function(op: Op) -> Callable[..., Any]:
         put(f"                bump({first}, {name!r})")
         put(f"                return {first}")
     put(f"    {general}")
-    return _finish_inplace(name, lines)
-
-
-def _finish_inplace(name: str, lines: list[str]) -> Callable[..., Any]:
-    function = _build(name, lines, f"op {name}")
-    function.__module__ = "retrograd"
-    function.__qualname__ = name
-    return function
-
-
-# -------------------------------------------------------------------------------- node classes
-
-
-def _node_classes(op: Op) -> tuple[type[Node], type[Node], type[Node]]:
-    space: dict[str, Any] = {"__slots__": (), "op": op, "__module__": "retrograd.autograd"}
-    for position, (rule, _) in enumerate(op.rules):
-        HOT[f"rule_{op.name}_{position}"] = rule
-    if op.joint is not None:
-        HOT[f"rule_{op.name}"] = op.joint[0]
-    raw = _run_function(op, recorded=False, half=False)
-    recorded = _run_function(op, recorded=True, half=False)
-    half = _run_function(op, recorded=False, half=True)
-    base: type[Node] = type(
-        op.node_name,
-        (Node,),
-        {
-            **space,
-            **saved.saved_properties(op),
-            "run_raw": raw,
-            "run_recorded": recorded,
-            "release": _release_function(op),
-        },
-    )
-    raw.form = base  # type: ignore[attr-defined]
-    halves: type[Node] = type(op.node_name, (base,), {**space, "run_raw": half})
-    half.form = halves  # type: ignore[attr-defined]
-    if not op.holomorphic:
-        return base, base, halves
-
-    def run_complex(self: Any, gradient: Any, need: Any, freeing: Any) -> Any:
-        parts = raw(self, saved.conjugate_all(gradient), need, freeing)
-        return saved.conjugate_all(parts)
-
-    def run_complex_recorded(self: Any, gradient: Any, need: Any, freeing: Any) -> Any:
-        parts = recorded(self, saved.conjugate_all(gradient), need, freeing)
-        return saved.conjugate_all(parts)
-
-    conjugated: type[Node] = type(
-        op.node_name,
-        (base,),
-        {**space, "run_raw": run_complex, "run_recorded": run_complex_recorded},
-    )
-    run_complex.form = conjugated  # type: ignore[attr-defined]
-    return base, conjugated, halves
-
-
-def _run_function(op: Op, *, recorded: bool, half: bool) -> Callable[..., Any]:
-    """Source of a node's `run_raw` or `run_recorded`: unpack, check versions, apply the rules.
-
-    Names of the generated code begin with an underscore, since saved names are the user's.
-    """
-    count = len(op.edge_names)
-    name = "run_recorded" if recorded else "run_raw"
-    lines = [f"def {name}(_n, _g, _need, _freeing):"]
-    put = lines.append
-    if op.outputs == 1:
-        put("    if _g is None: return (None,) * len(_n.edges)")
-        if half:
-            put("    if _g.dtype in HALF_TYPES: _g = _g.astype(F32)")
-    elif half:
-        put("    _g = [p.astype(F32) if p is not None and p.dtype in HALF_TYPES else p for p in _g]")
-    put("    _s = _n.saved")
-    place = 0
-    released: list[str] = []
-    for kind, saved_name in op.save_plan:
-        if kind == "list":
-            raise TypeError(f"op {op.name}: lists of tensors cannot be saved")
-        put(f"    {saved_name} = _s[{place}]")
-        if kind == "output":
-            version = f"_s[{place + 1}], _s[{place + 2}]"
-            put(f"    if {saved_name} is FREED: raise freed_failure(_n)")
-            put(f"    if _s[{place + 1}].version != _s[{place + 2}]:")
-            put(f"        stale(_n, {saved_name!r}, {saved_name}, {version})")
-            if recorded:
-                number = saved_name[3:] or "0"
-                put(f"    {saved_name} = saved_output(_n, _s[{place}], _s[{place + 1}], {number})")
-            released += ["FREED", f"_s[{place + 1}]", f"_s[{place + 2}]"]
-            place += 3
-        elif kind == "input":
-            check = f"stale(_n, {saved_name!r}, {saved_name}, {saved_name}._cell, _s[{place + 1}])"
-            put(f"    _kind = type({saved_name})")
-            put("    if _kind is Tensor or _kind is Parameter:")
-            put(f"        _c = {saved_name}._cell")
-            put("        if _c is not None and "
-                f"(_c.version != _s[{place + 1}] or _c.detached > _n.sequence): {check}")  # fmt: skip
-            if not recorded:
-                put(f"        {saved_name} = {saved_name}._array")
-            put("    elif _kind is Freed: raise freed_failure(_n)")
-            put(f"    elif isinstance({saved_name}, Tensor):")
-            put(f"        {check}")
-            if not recorded:
-                put(f"        {saved_name} = {saved_name}._array")
-            released += [f"None if _s[{place}] is None else FREED", f"_s[{place + 1}]"]
-            place += 2
-        else:
-            released.append(f"_s[{place}]")
-            place += 1
-        if half and kind in ("input", "output"):
-            put(f"    if type({saved_name}) is ndarray and {saved_name}.dtype in HALF_TYPES:")
-            put(f"        {saved_name} = {saved_name}.astype(F32)")
-    face = "RECORDED" if recorded else "RAW"
-    if op.joint is not None:
-        extra = "".join(f", {x}" for x in op.joint[1])
-        put("    _needs = tuple([_e is not None and (_need is None or _e in _need) "
-            "for _e in _n.edges])")  # fmt: skip
-        put(f"    _result = rule_{op.name}({face}, _g, _needs{extra})")
-        put("    _result = tuple([_r if _k else None "
-            "for _r, _k in zip(_result, _needs, strict=True)])")  # fmt: skip
-    elif "list" in op.tensor_kinds:
-        extra = "".join(f", {x}" for x in op.rules[0][1])
-        put(f"    _result = tuple(rule_{op.name}_0({face}, _g{extra}))")
-    else:
-        parts = []
-        if count > 1:
-            put("    _e = _n.edges")
-        for position, (_, names) in enumerate(op.rules):
-            call = f"rule_{op.name}_{position}({face}, _g{''.join(f', {x}' for x in names)})"
-            if count > 1:
-                call += (
-                    f" if _e[{position}] is not None and "
-                    f"(_need is None or _e[{position}] in _need) else None"
-                )
-            parts.append(call)
-        put("    _result = (" + "".join(p + ", " for p in parts) + ")")
-    put("    if _freeing is not None:")
-    put("        if _n.freed is None: _n.freed = _freeing")
-    if any(kind in ("input", "output") for kind, _ in op.save_plan):
-        put("        _n.saved = (" + "".join(r + ", " for r in released) + ")")
-    put("    return _result")
-    op.released = released
-    return _build(name, lines, f"{'half ' if half else ''}{name} of {op.name}")
-
-
-def _release_function(op: Op) -> Callable[..., Any]:
-    lines = ["def release(_n, _call):", "    if _n.freed is None: _n.freed = _call", "    _s = _n.saved"]
-    lines.append("    _n.saved = (" + "".join(r + ", " for r in op.released) + ")")
-    return _build("release", lines, f"release of {op.name}")
+    return lines

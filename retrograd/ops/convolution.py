@@ -1,8 +1,8 @@
 """Convolution and transposed convolution in one to three dimensions.
 
-Three bilinear ops are enough for derivatives of every order: `convolution` itself, its adjoint with
-respect to the input, which is also the transposed convolution, and its adjoint with respect to the
-weight.
+Three bilinear functions are enough for derivatives of every order: convolution itself, its adjoint
+with respect to the input, which is also the transposed convolution, and its adjoint with respect to
+the weight.
 """
 
 from __future__ import annotations
@@ -33,18 +33,6 @@ _ALL = (*FLOATS, *HALVES)
 # --------------------------------------------------------------------------------------- rules
 
 
-def _correlate(m: Any, input: Any, weight: Any, windows: Shape, options: tuple[Any, ...]) -> Any:
-    """The convolution at the first `windows` positions: output padding may leave more room."""
-    stride, padding, dilation, groups = options
-    result = m.convolution(
-        input, weight, None, stride, padding, dilation, False, (0,) * len(stride), groups
-    )
-    for dim, size in enumerate(windows, start=2):
-        if result.shape[dim] != size:
-            result = m.narrow(result, dim, 0, size)
-    return result
-
-
 def _input_rule(
     m: Any,
     g: Any,
@@ -57,7 +45,7 @@ def _input_rule(
     groups: int,
 ) -> Any:
     if transposed:
-        return _correlate(m, g, weight, input_shape[2:], (stride, padding, dilation, groups))
+        return m._convolution_at(g, weight, input_shape[2:], stride, padding, dilation, groups)
     return m._convolution_input_gradient(g, weight, input_shape, stride, padding, dilation, groups)
 
 
@@ -131,8 +119,8 @@ def convolution(
 
 
 @op(
-    gradient=lambda m, g, weight, gradient_shape, stride, padding, dilation, groups: _correlate(
-        m, g, weight, gradient_shape[2:], (stride, padding, dilation, groups)
+    gradient=lambda m, g, weight, gradient_shape, stride, padding, dilation, groups: (
+        m._convolution_at(g, weight, gradient_shape[2:], stride, padding, dilation, groups)
     ),
     weight=lambda m, g, gradient, weight_shape, stride, padding, dilation, groups: (
         m._convolution_weight_gradient(gradient, g, weight_shape, stride, padding, dilation, groups)
@@ -156,8 +144,8 @@ def _convolution_input_gradient(
 
 
 @op(
-    gradient=lambda m, g, input, gradient_shape, stride, padding, dilation, groups: _correlate(
-        m, input, g, gradient_shape[2:], (stride, padding, dilation, groups)
+    gradient=lambda m, g, input, gradient_shape, stride, padding, dilation, groups: (
+        m._convolution_at(input, g, gradient_shape[2:], stride, padding, dilation, groups)
     ),
     input=lambda m, g, gradient, input_shape, stride, padding, dilation, groups: (
         m._convolution_input_gradient(gradient, g, input_shape, stride, padding, dilation, groups)
@@ -180,6 +168,33 @@ def _convolution_weight_gradient(
     )
 
 
+@op(
+    input=lambda m, g, weight, input_shape, stride, padding, dilation, groups: (
+        m._convolution_input_gradient(g, weight, input_shape, stride, padding, dilation, groups)
+    ),
+    weight=lambda m, g, input, weight_shape, stride, padding, dilation, groups: (
+        m._convolution_weight_gradient(g, input, weight_shape, stride, padding, dilation, groups)
+    ),
+    node_name="ConvolutionBackwardBackward0",
+    saved_names={"grad_output": "input"},
+)
+def _convolution_at(
+    xp: Any,
+    input: Array,
+    weight: Array,
+    windows: Shape,
+    stride: Sizes,
+    padding: Sizes,
+    dilation: Sizes,
+    groups: int,
+) -> Array:
+    """The convolution at the first `windows` positions: output padding may have left more room."""
+    result: Array = kernels.convolution(input, weight, stride, padding, dilation, groups)
+    if result.shape[2:] != windows:
+        result = xp.ascontiguousarray(result[(..., *(slice(count) for count in windows))])
+    return result
+
+
 # ---------------------------------------------------------------------------- public functions
 
 
@@ -200,6 +215,21 @@ def _check_tensors(function: str, input: Any, weight: Any, bias: Any) -> None:
     given = [input, weight] if bias is None else [input, weight, bias]
     if not all(isinstance(value, Tensor) for value in given):
         raise errors.invalid_combination(function, given)
+
+
+def _option(function: str, dimensions: int, name: str, position: int, value: Any) -> Sizes:
+    """A number stands for all dimensions of the function; a sequence is taken as it is."""
+    if type(value) is int:
+        return (value,) * dimensions
+    try:
+        return window_option(function, name, position, value)
+    except TypeError:
+        if "transpose" in function:
+            raise
+        raise TypeError(
+            f"{function}() received an invalid combination of arguments - got (Tensor, Tensor, "
+            f"{name}={type(value).__name__}), but expected one of:"
+        ) from None
 
 
 def _same_padding(
@@ -239,8 +269,8 @@ def _convolve(
 ) -> Tensor:
     _check_tensors(function, input, weight, bias)
     values, batched = _batched(function, input, dimensions)
-    stride = window_option(function, "stride", 4, stride)
-    dilation = window_option(function, "dilation", 6, dilation)
+    stride = _option(function, dimensions, "stride", 4, stride)
+    dilation = _option(function, dimensions, "dilation", 6, dilation)
     groups = as_integer(groups, function, "groups", 7)
     shape = weight._array.shape
     if len(shape) < 3:
@@ -248,11 +278,11 @@ def _convolve(
     if padding == "same":
         values, padding = _same_padding(values, weight, stride, dilation)
     elif padding == "valid":
-        padding = (0,)
+        padding = (0,) * dimensions
     elif isinstance(padding, str):
         raise RuntimeError(f"Invalid padding string: '{padding}'")
     else:
-        padding = window_option(function, "padding", 5, padding)
+        padding = _option(function, dimensions, "padding", 5, padding)
     stride = expanded("stride", stride, len(shape) - 2)
     padding = expanded("padding", padding, len(shape) - 2)
     dilation = expanded("dilation", dilation, len(shape) - 2)
@@ -287,7 +317,7 @@ def _convolve_transposed(
     given = {"stride": (4, stride), "padding": (5, padding)}
     given |= {"output_padding": (6, output_padding), "dilation": (8, dilation)}
     stride, padding, output_padding, dilation = (
-        expanded(name, window_option(function, name, position, value), len(shape) - 2)
+        expanded(name, _option(function, dimensions, name, position, value), len(shape) - 2)
         for name, (position, value) in given.items()
     )
     groups = as_integer(groups, function, "groups", 7)

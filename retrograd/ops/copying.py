@@ -9,7 +9,12 @@ import numpy as np
 from retrograd import dtypes
 from retrograd.arguments import as_element
 from retrograd.autograd.state import STATE
-from retrograd.autograd.views import bump, check_overlap, check_writable, refresh
+from retrograd.autograd.views import (
+    bump,
+    check_operand_view,
+    check_overlap,
+    check_writable,
+)
 from retrograd.backend.quiet import quiet
 from retrograd.memory import array_like, in_format
 from retrograd.notices import warn_once
@@ -96,15 +101,10 @@ def _to_dtype(xp: Any, input: Array, dtype: Any, order: Any = None) -> Array:
 
 
 def _is_recorded(target: Tensor, other: Tensor | None = None) -> bool:
-    """Whether a write must leave a node; brings views up to date on the way."""
-    if target._view is not None:
-        refresh(target)
-    wanted = target._requires_grad
-    if other is not None:
-        if other._view is not None:
-            refresh(other)
-        wanted = wanted or other._requires_grad
-    return wanted and STATE.grad_enabled
+    """Whether a write must leave a node."""
+    if not STATE.grad_enabled:
+        return False
+    return target.requires_grad or (other is not None and other.requires_grad)
 
 
 @op(
@@ -135,13 +135,16 @@ def _copy_(self: Tensor, other: Any, non_blocking: bool = False) -> Tensor:
     elif not isinstance(other, Tensor):
         raise errors.argument_type("copy_", "other", 1, "Tensor", other)
     check_writable(self, "copy_")
+    recorded = _is_recorded(self, other)
+    if recorded and not self.requires_grad:
+        check_operand_view(self, "copy_")
     check_overlap(self, (other,))
     target, source = self._array, other._array
     if source.shape != target.shape:
         _check_expands(source.shape, target.shape)
     if source.dtype.kind == "c" and target.dtype.kind not in "cb":
         warn_complex_cast(3)
-    if _is_recorded(self, other):
+    if recorded:
         assert _copy_recorded is not None
         result: Tensor = _copy_recorded(self, other)
         return result

@@ -258,6 +258,8 @@ def _record(
                 output._grad_fn = node
                 output._output_nr = number
                 output._requires_grad = True
+            else:
+                output._cut = cut_by(op)
     return node
 
 
@@ -363,6 +365,11 @@ def _copy_before_write(tensor: Tensor) -> Tensor:
     return copy
 
 
+def cut_by(op: Op) -> Cut | None:
+    """The cut that an op without a derivative makes on the user's line."""
+    return Cut.here("nondifferentiable", op.label) if STATE.grad_enabled else STATE.cut
+
+
 def _pass_on_cut(op: Op, tensors: list[Any], outputs: list[Tensor], wanted: bool) -> None:
     """Remember on results without history where a path that could have carried one was cut."""
     cut: Cut | None = None
@@ -370,7 +377,7 @@ def _pass_on_cut(op: Op, tensors: list[Any], outputs: list[Tensor], wanted: bool
     if wanted or (not STATE.grad_enabled and any(x._requires_grad for x in sources)):
         cut = STATE.cut
     elif any(x._requires_grad for x in sources):
-        cut = Cut.here("nondifferentiable", op.label)
+        cut = cut_by(op)
     else:
         cut = next((x._cut for x in sources if x._cut is not None), None)
     for output in outputs:
@@ -393,16 +400,12 @@ def _link(op: Op, args: tuple[Any, ...], source: Tensor, outputs: list[Tensor]) 
 def dispatch_inplace(op: Op, args: tuple[Any, ...]) -> Any:
     """An in-place op: the out-of-place twin, written back, with the history moved over."""
     writer = op.inplace_name or op.name
-    operands = _operands(op, args, operator=writer.startswith("__"))
-    if operands is None:
-        return NotImplemented
-    tensors, arrays = operands
-    target = tensors[0]
+    target = args[0]
     if not isinstance(target, Tensor):
         raise errors.argument_type(writer, op.tensor_names[0], 1, "Tensor", target)
-    others = [x for x in tensors[1:] if isinstance(x, Tensor)]
     check_writable(target, writer)
-    check_overlap(target, others)
+    tensors, arrays = _operands(op, args, False)
+    check_overlap(target, [x for x in tensors[1:] if isinstance(x, Tensor)])
     by_name = _by_name(op, tensors)
     sources = [by_name[name] for name in op.edge_names]
     track = STATE.grad_enabled and any(
@@ -417,8 +420,6 @@ def dispatch_inplace(op: Op, args: tuple[Any, ...]) -> Any:
         shadow = wrap(results[0])
         node = make_node(op, args, tensors, [shadow], half, overwritten=target)
         node.dtype = target._array.dtype
-    if STATE.inference and not target.is_inference():
-        pass  # a normal tensor stays normal when written in inference mode
     np.copyto(target._array, results[0], casting="unsafe")
     bump(target, writer)
     if node is not None:

@@ -226,9 +226,11 @@ def _check_sizes(operands: Sequence[_Operand]) -> None:
             known = seen.get(label, 1)
             if size not in (1, known) and known != 1:
                 name = label if isinstance(label, str) else _ELLIPSIS
-                raise RuntimeError(
-                    f"einsum(): subscript {name} has size {size} for operand {place} which does "
-                    f"not broadcast with previously seen size {known}"
+                raise errors.explained(
+                    RuntimeError(
+                        f"einsum(): subscript {name} has size {size} for operand {place} which "
+                        f"does not broadcast with previously seen size {known}"
+                    )
                 )
             seen[label] = size if known == 1 else known
 
@@ -257,7 +259,8 @@ def _contract(a: _Operand, b: _Operand, needed: set[Label]) -> _Operand:
     right = [x for x in b.labels if x not in shared]
     rows, inner, columns = a.sizes(left), prod(a.sizes(over)), b.sizes(right)
     lead = a.sizes(batch)
-    first, second = (prod(rows), inner), (inner, prod(columns))
+    first: tuple[int, ...] = (prod(rows), inner)
+    second: tuple[int, ...] = (inner, prod(columns))
     product = RECORDED.mm
     if batch:
         first, second = (prod(lead), *first), (prod(lead), *second)
@@ -300,7 +303,7 @@ def _einsum(equation: str, *tensors: Tensor) -> Tensor:
 
 
 def _raw_einsum(equation: str, *arrays: Array) -> Array:
-    return np.einsum(equation, *arrays, optimize=True)  # type: ignore[no-any-return]
+    return np.einsum(equation, *arrays, optimize=True)
 
 
 table_entry("einsum", _raw_einsum, _einsum)

@@ -106,3 +106,14 @@ def invalid_combination(function: str, values: Sequence[Any]) -> Exception:
             "expected one of:"
         )
     )
+
+
+def target_size_warning(input: Any, target: Any) -> Warning:
+    """A loss whose target will be broadcast, which is rarely meant."""
+    from retrograd.lifecycle import why
+
+    return why.coded_warning(
+        f"Using a target size ({target}) that is different to the input size ({input}). This will "
+        "likely lead to incorrect results due to broadcasting. Please ensure they have the same "
+        "size."
+    )

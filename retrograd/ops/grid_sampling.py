@@ -11,12 +11,14 @@ import warnings
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+
 from retrograd import dtypes
 from retrograd.backend import grid_sampling as kernels
 from retrograd.ops import errors
 from retrograd.ops.kinds import Array
 from retrograd.ops.registry import RECORDED, composite, op
-from retrograd.ops.sizes import Shape, as_integers
+from retrograd.ops.sizes import Shape
 from retrograd.ops.windows import Sizes, refuse_types, require_tensors
 from retrograd.tensor import Tensor
 from retrograd.testing.samples import FLOATS, HALVES, Sample, T
@@ -130,11 +132,10 @@ def _slope_gradients(
 
 
 def _declare(dimensions: int) -> None:
-    """`grid_sampler_<n>d` and its gradient along the grid."""
+    """`grid_sampler_<n>d`, and its gradients with respect to the input and along the grid."""
     name = f"grid_sampler_{dimensions}d"
-    slope_name = f"_{name}_grid_gradient"
+    adjoint_name, slope_name = f"_{name}_input_gradient", f"_{name}_grid_gradient"
     node = f"GridSampler{dimensions}D"
-    orders = (0,) * dimensions
 
     def forward(
         xp: Any,
@@ -145,6 +146,19 @@ def _declare(dimensions: int) -> None:
         align_corners: bool,
     ) -> Array:
         return kernels.grid_sample(input, grid, mode, padding_mode, align_corners)
+
+    def adjoint(
+        xp: Any,
+        gradient: Array,
+        grid: Array,
+        input_shape: Shape,
+        mode: str,
+        padding_mode: str,
+        align_corners: bool,
+    ) -> Array:
+        return kernels.grid_sample_input_gradient(
+            gradient, grid, input_shape, mode, padding_mode, align_corners
+        )
 
     def slope(
         xp: Any,
@@ -163,15 +177,15 @@ def _declare(dimensions: int) -> None:
         refuse_types(f"{name}_cpu_kernel_impl", input, lambda kind: kind.is_floating_point)
         if input.dtype != grid.dtype:
             names = [dtypes.from_numpy_dtype(array.dtype).type_name for array in (input, grid)]
-            raise RuntimeError(f"expected scalar type {names[0]} but found {names[1]}")
-
-    forward.__name__, slope.__name__ = name, slope_name
-    op(
-        input=lambda m, g, grid, input_shape, mode, padding_mode, align_corners: (
-            m._grid_derivative_adjoint(
-                g, grid, input_shape, orders, mode, padding_mode, align_corners
+            raise errors.explained(
+                RuntimeError(f"expected scalar type {names[0]} but found {names[1]}")
             )
-        ),
+
+    forward.__name__, adjoint.__name__, slope.__name__ = name, adjoint_name, slope_name
+    op(
+        input=lambda m, g, grid, input_shape, mode, padding_mode, align_corners: getattr(
+            m, adjoint_name
+        )(g, grid, input_shape, mode, padding_mode, align_corners),
         grid=lambda m, g, input, grid, mode, padding_mode, align_corners: getattr(m, slope_name)(
             g, input, grid, mode, padding_mode, align_corners
         ),
@@ -180,6 +194,16 @@ def _declare(dimensions: int) -> None:
         methods=(),
         check=check,
     )(forward)
+    op(
+        gradient=lambda m, g, grid, mode, padding_mode, align_corners: getattr(m, name)(
+            g, grid, mode, padding_mode, align_corners
+        ),
+        grid=lambda m, g, gradient, grid, mode, padding_mode, align_corners: getattr(m, slope_name)(
+            gradient, g, grid, mode, padding_mode, align_corners
+        ),
+        node_name=f"{node}BackwardBackward0",
+        saved_names={"grad_output": "gradient"},
+    )(adjoint)
     op(
         gradients=_slope_gradients,
         differentiable=("gradient", "input", "grid"),
@@ -317,13 +341,15 @@ def grid_sampler(
 def affine_grid_generator(xp: Any, theta: Array, size: Sizes, align_corners: bool) -> Array:
     """The points that affine maps `theta` read an image of `size` at."""
     if theta.shape[0] != size[0]:
-        raise RuntimeError(
-            "Expected size for first two dimensions of batch2 tensor to be: "
-            f"[{size[0]}, {theta.shape[2]}] but got: [{theta.shape[0]}, {theta.shape[2]}]."
+        raise errors.explained(
+            RuntimeError(
+                "Expected size for first two dimensions of batch2 tensor to be: "
+                f"[{size[0]}, {theta.shape[2]}] but got: [{theta.shape[0]}, {theta.shape[2]}]."
+            )
         )
     base = kernels.affine_base_grid(size[2:], align_corners, theta.dtype)
     points = base.reshape(-1, base.shape[-1]) @ theta.swapaxes(1, 2)
-    return points.reshape(size[0], *size[2:], len(size) - 2)  # type: ignore[no-any-return]
+    return points.reshape(size[0], *size[2:], len(size) - 2)
 
 
 @op(
@@ -334,7 +360,7 @@ def _affine_grid_gradient(xp: Any, gradient: Array, size: Sizes, align_corners: 
     base = kernels.affine_base_grid(size[2:], align_corners, gradient.dtype)
     points = base.reshape(-1, base.shape[-1])
     flat = gradient.reshape(size[0], -1, len(size) - 2)
-    return flat.swapaxes(1, 2) @ points  # type: ignore[no-any-return]
+    return flat.swapaxes(1, 2) @ points
 
 
 @composite(
@@ -384,5 +410,11 @@ def affine_grid(theta: Tensor, size: Sequence[int], align_corners: bool | None =
         )
     elif min(size) <= 0:
         raise ValueError(f"Expected non-zero, positive output size. Got {size}")
-    sizes = as_integers("affine_grid_generator", "size", 2, list(size))
+    for place, value in enumerate(size, start=1):
+        if not isinstance(value, (int, np.integer)):
+            raise TypeError(
+                "affine_grid_generator(): argument 'size' failed to unpack the object at pos "
+                f'{place} with error "type must be tuple of ints,but got {type(value).__name__}"'
+            )
+    sizes = tuple(int(value) for value in size)
     return RECORDED.affine_grid_generator(theta, sizes, bool(align_corners))  # type: ignore[no-any-return]

@@ -79,8 +79,10 @@ def cat(xp: Any, tensors: Arrays, dim: int = 0) -> Array:
     kept: list[Array] = []
     for number, array in enumerate(tensors):
         if array.ndim == 0:
-            raise RuntimeError(
-                f"zero-dimensional tensor (at position {number}) cannot be concatenated"
+            raise errors.explained(
+                RuntimeError(
+                    f"zero-dimensional tensor (at position {number}) cannot be concatenated"
+                )
             )
         if not _is_skipped(array.shape):
             kept.append(array)

@@ -81,9 +81,7 @@ def linalg_cholesky_ex(xp: Any, input: Array, upper: bool = False) -> tuple[Arra
     try:
         lower = xp.linalg.cholesky(source)
     except np.linalg.LinAlgError:
-        (lower,) = one_by_one(
-            xp, lambda a: (xp.linalg.cholesky(a),), source, source.shape[-2:]
-        )
+        (lower,) = one_by_one(xp, lambda a: (xp.linalg.cholesky(a),), source, source.shape[-2:])
         for place in np.ndindex(*info.shape):
             info[place] = _bad_minor(xp, source[place])
     return xp.array(lower.swapaxes(-1, -2).conj()) if upper else lower, info
@@ -93,10 +91,12 @@ def _raise_indefinite(name: str, info: Array) -> None:
     failure = first_failure(info)
     if failure is not None:
         where, order = failure
-        raise explained(LinAlgError(
-            f"{name}: {where}The factorization could not be completed because the input is not "
-            f"positive-definite (the leading minor of order {order} is not positive-definite)."
-        ))
+        raise explained(
+            LinAlgError(
+                f"{name}: {where}The factorization could not be completed because the input is not "
+                f"positive-definite (the leading minor of order {order} is not positive-definite)."
+            )
+        )
 
 
 def _cholesky_samples() -> list[Sample]:
@@ -119,6 +119,7 @@ def _cholesky_samples() -> list[Sample]:
 def cholesky(A: Tensor, *, upper: bool = False, out: Tensor | None = None) -> Tensor:
     """The lower triangular L with ``L @ L.mH = A``, or the upper one with ``U.mH @ U = A``.
 
+    >>> import retrograd as torch
     >>> torch.linalg.cholesky(torch.tensor([[4.0, 2.0], [2.0, 2.0]]))
     tensor([[2., 0.],
             [1., 1.]])
@@ -129,20 +130,29 @@ def cholesky(A: Tensor, *, upper: bool = False, out: Tensor | None = None) -> Te
     return finish("linalg_cholesky", result, out)
 
 
+@op(
+    input=lambda m, g, out, upper: _cholesky_ex_gradient(m, (g, None), out, upper),
+    holomorphic=False,
+    node_name="CholeskyBackward0",
+)
+def _cholesky_factor(xp: Any, input: Array, upper: bool) -> Array:
+    """The Cholesky factor, or an error where there is none."""
+    found, info = OPS["linalg_cholesky_ex"].kernel(xp, input, upper)
+    _raise_indefinite("cholesky", info)
+    result: Array = found
+    return result
+
+
 @composite(name="cholesky", samples=_cholesky_samples)
 def _cholesky(input: Tensor, upper: bool = False, *, out: Tensor | None = None) -> Tensor:
     """The Cholesky factor of a positive-definite matrix; `linalg.cholesky`."""
     array = require("cholesky", "input", 1, input)
-    check_square("linalg.cholesky", array)
+    check_square("cholesky", array)
     check_kernel("cholesky_cpu", array)
-    result, info = RECORDED.linalg_cholesky_ex(input, bool(upper))
-    _raise_indefinite("linalg.cholesky", info._array)
-    return finish("cholesky", result, out)
+    return finish("cholesky", RECORDED._cholesky_factor(input, bool(upper)), out)
 
 
-@composite(
-    namespace="linalg", samples=lambda: [Sample(T(values=_POSITIVE)), Sample(T(0, 0))]
-)
+@composite(namespace="linalg", samples=lambda: [Sample(T(values=_POSITIVE)), Sample(T(0, 0))])
 def cholesky_ex(A: Tensor, *, upper: bool = False, check_errors: bool = False) -> Any:
     """The Cholesky factor and the order of a minor that is not positive-definite (0 if none)."""
     matrices("linalg_cholesky_ex", "linalg.cholesky", A, kernel="cholesky_cpu")

@@ -34,14 +34,14 @@ _FIELDS = (*FLOATS, *COMPLEX)
 def _power(A: Tensor, n: int) -> Tensor:
     if n == 0:
         identity = np.broadcast_to(np.eye(A._array.shape[-1]), A._array.shape)
-        return A.clone().copy_(wrap(identity.astype(A._array.dtype)))  # type: ignore[attr-defined, no-any-return]
+        return A.clone().copy_(wrap(identity.astype(A._array.dtype)))  # type: ignore[no-any-return]
     if n < 0:
         check_field("linalg.inv", A._array)
         A, info = RECORDED.linalg_inv_ex(A)
         raise_singular("linalg.inv", info._array)
         n = -n
     if n == 1:
-        return A.clone()  # type: ignore[attr-defined, no-any-return]
+        return A.clone()  # type: ignore[no-any-return]
     multiply = RECORDED.matmul
     if n == 2:
         result: Tensor = multiply(A, A)
@@ -91,6 +91,7 @@ def _linalg_matrix_power(A: Tensor, n: int, *, out: Tensor | None = None) -> Ten
 def matrix_power(input: Tensor, n: int, *, out: Tensor | None = None) -> Tensor:
     """The matrix multiplied with itself n times; a negative n takes the inverse.
 
+    >>> import retrograd as torch
     >>> torch.matrix_power(torch.tensor([[1.0, 1.0], [0.0, 1.0]]), 3)
     tensor([[1., 3.],
             [0., 1.]])
@@ -229,8 +230,10 @@ def tensorsolve(A: Tensor, B: Tensor, dims: Any = None, *, out: Tensor | None = 
     matrix = RECORDED.reshape(A, (b.size, b.size))
     solution, info = RECORDED.linalg_solve_ex(matrix, RECORDED.reshape(B, (b.size,)), True)
     if first_failure(info._array) is not None:
-        raise LinAlgError(
-            "torch.linalg.solve: The solver failed because the input matrix is singular."
+        raise errors.explained(
+            LinAlgError(
+                "torch.linalg.solve: The solver failed because the input matrix is singular."
+            )
         )
     return finish("linalg_tensorsolve", RECORDED.reshape(solution, shape), out)
 
@@ -242,7 +245,7 @@ def _powers(x: Tensor, count: int) -> Tensor:
     """Columns ``x**0, x**1 ...`` along a new last dimension."""
     array = x._array
     if array.dtype is dtypes.B8:
-        x, array = x.to(dtypes.int64), array.astype(np.int64)  # type: ignore[attr-defined]
+        x, array = x.to(dtypes.int64), array.astype(np.int64)
     ones = wrap(np.ones((*array.shape, 1), array.dtype))
     if count == 1:
         return ones
@@ -296,6 +299,7 @@ def _linalg_vander(x: Tensor, *, N: int | None = None) -> Tensor:
 def vander(x: Tensor, N: int | None = None, increasing: bool = False) -> Tensor:
     """The matrix of powers of `x`, falling unless `increasing`.
 
+    >>> import retrograd as torch
     >>> torch.vander(torch.tensor([1, 2, 3]))
     tensor([[1, 1, 1],
             [4, 2, 1],

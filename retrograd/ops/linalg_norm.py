@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 
 from retrograd import dtypes
-from retrograd.ops import errors
 from retrograd.ops.kinds import wrap_dim
 from retrograd.ops.linalg_shared import check_field, check_matrix, check_square, require
 from retrograd.ops.linalg_spectral import singular_values
@@ -67,7 +66,7 @@ def _converted(name: str, A: Tensor, dtype: Any) -> Tensor:
             f"{name}: the dtype of the input ({own.type_name}) should be convertible without "
             f"narrowing to the specified dtype ({wanted.type_name})"
         )
-    return A.to(wanted)  # type: ignore[attr-defined, no-any-return]
+    return A.to(wanted)  # type: ignore[no-any-return]
 
 
 def _spectral_norm(A: Tensor, ord: Any, dims: tuple[int, int], keepdim: bool) -> Tensor:
@@ -102,7 +101,10 @@ def _matrix_norm(A: Tensor, ord: Any, dim: Any, keepdim: bool, dtype: Any) -> Te
         )
     if isinstance(dim, int) or len(dim) != 2:
         if isinstance(dim, int):
-            raise errors.invalid_combination("linalg_matrix_norm", [A, dim])
+            raise TypeError(
+                "linalg_matrix_norm() received an invalid combination of arguments - got (Tensor, "
+                "dim=int), but expected one of:"
+            )
         raise RuntimeError(f"{name}: dim must be a 2-tuple. Got {_listed(dim)}")
     dims = (wrap_dim(dim[0], array.ndim), wrap_dim(dim[1], array.ndim))
     if dims[0] == dims[1]:
@@ -163,6 +165,7 @@ def matrix_norm(
 ) -> Tensor:
     """A norm of matrices: "fro", "nuc", or 1, 2, infinity and their negatives.
 
+    >>> import retrograd as torch
     >>> torch.linalg.matrix_norm(torch.tensor([[3.0, 0.0], [0.0, 4.0]]))
     tensor(5.)
     """
@@ -281,5 +284,5 @@ def _cond(A: Tensor, p: Any) -> Tensor:
     ],
 )
 def cond(A: Tensor, p: Any = None, *, out: Tensor | None = None) -> Tensor:
-    """How much a solution with this matrix can magnify an error: a norm times the inverse's norm."""
+    """How much solving with this matrix can magnify an error: norm times norm of the inverse."""
     return finish("linalg_cond", _cond(A, p), out)

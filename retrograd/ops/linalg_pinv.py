@@ -8,7 +8,7 @@ import numpy as np
 
 from retrograd import dtypes, return_types
 from retrograd.ops.kinds import Array
-from retrograd.ops.linalg_shared import I32, check_matrix, mH, require
+from retrograd.ops.linalg_shared import check_matrix, mH, require
 from retrograd.ops.linalg_spectral import singular_values, symmetric_eigenvalues
 from retrograd.ops.matmul import finish
 from retrograd.ops.products import type_name
@@ -174,9 +174,7 @@ def matrix_rank(
 # --------------------------------------------------------------------------------------- lstsq
 
 
-def _lstsq_gradient(
-    m: Any, g: Any, needs: Any, input: Any, other: Any, out0: Any
-) -> Any:
+def _lstsq_gradient(m: Any, g: Any, needs: Any, input: Any, other: Any, out0: Any) -> Any:
     for_solution, for_residuals = g[0], g[1]
     for_input = for_other = None
     if for_solution is not None:
@@ -199,7 +197,7 @@ def _lstsq_gradient(
 def _precision(array: Any) -> float:
     name = str(array.dtype).removeprefix("torch.")
     real = {"complex64": "float32", "complex128": "float64"}.get(name, name)
-    return float(np.finfo(real).eps) * max(array.shape[-2:])
+    return float(np.finfo(real).eps) * int(max(array.shape[-2:]))
 
 
 @op(

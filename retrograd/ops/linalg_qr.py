@@ -187,7 +187,7 @@ def _householder_product(A: Tensor, tau: Tensor) -> Tensor:
             f"{name}: input.shape[-1] must be greater than or equal to tau.shape[-1]"
         )
     check_kernel("orgqr_cpu", a)
-    *lead, rows, columns = a.shape
+    rows, columns = a.shape[-2:]
     below = RECORDED.tril(A, -1)
     ones = np.broadcast_to(np.eye(rows, columns, dtype=a.dtype), a.shape)
     reflections = RECORDED.add(below, wrap(np.array(ones)))

@@ -80,9 +80,7 @@ def check_kernel(kernel: str, array: Array) -> None:
 def check_matrix(name: str, array: Array, argument: str = "A") -> None:
     """At least two dimensions."""
     if array.ndim < 2:
-        raise RuntimeError(
-            f"{name}: The input tensor {argument} must have at least 2 dimensions."
-        )
+        raise RuntimeError(f"{name}: The input tensor {argument} must have at least 2 dimensions.")
 
 
 def check_square(name: str, array: Array) -> None:
@@ -131,10 +129,12 @@ def raise_singular(name: str, info: Array) -> None:
     failure = first_failure(info)
     if failure is not None:
         where, element = failure
-        raise errors.explained(LinAlgError(
-            f"{name}: {where}The diagonal element {element} is zero, the inversion could not be "
-            "completed because the input matrix is singular."
-        ))
+        raise errors.explained(
+            LinAlgError(
+                f"{name}: {where}The diagonal element {element} is zero, the inversion could not "
+                "be completed because the input matrix is singular."
+            )
+        )
 
 
 # ------------------------------------------------------------------------------------- kernels
@@ -186,7 +186,7 @@ def one_by_one(xp: Any, function: Any, matrix: Array, *shapes: tuple[int, ...]) 
 
 
 def substitute(xp: Any, a: Array, b: Array, upper: bool, unit: bool) -> Array:
-    """Solve ``a @ x = b`` for triangular `a`; halves large matrices, so that products do the work."""
+    """Solve ``a @ x = b`` for triangular `a`; large ones in halves, as products of matrices."""
     size = a.shape[-1]
     if size > 32:
         middle = size // 2

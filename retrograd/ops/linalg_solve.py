@@ -28,7 +28,6 @@ from retrograd.ops.linalg_shared import (
     one_by_one,
     raise_singular,
     require,
-    row,
     substitute,
 )
 from retrograd.ops.matmul import finish
@@ -65,9 +64,9 @@ def _square_samples(*others: Sample) -> list[Sample]:
 
 
 @op(
-    input=lambda m, g, out0: None
-    if g[0] is None
-    else m.neg(m.matmul(mH(m, out0), m.matmul(g[0], mH(m, out0)))),
+    input=lambda m, g, out0: (
+        None if g[0] is None else m.neg(m.matmul(mH(m, out0), m.matmul(g[0], mH(m, out0))))
+    ),
     outputs=2,
     nondifferentiable=(1,),
     holomorphic=False,
@@ -96,6 +95,7 @@ def linalg_inv_ex(xp: Any, input: Array) -> tuple[Array, Array]:
 def inv(A: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The inverse of a square matrix, or of each in a batch.
 
+    >>> import retrograd as torch
     >>> torch.linalg.inv(torch.tensor([[2.0, 0.0], [0.0, 4.0]]))
     tensor([[0.5000, 0.0000],
             [0.0000, 0.2500]])
@@ -148,9 +148,7 @@ def _cofactors(xp: Any, input: Array) -> Array:
     try:
         inverse = xp.linalg.inv(input)
     except np.linalg.LinAlgError:
-        (found,) = one_by_one(
-            xp, lambda a: (_one_cofactors(xp, a),), input, input.shape[-2:]
-        )
+        (found,) = one_by_one(xp, lambda a: (_one_cofactors(xp, a),), input, input.shape[-2:])
         return found
     return determinant[..., None, None] * inverse.swapaxes(-1, -2)
 
@@ -191,9 +189,11 @@ def det(A: Tensor, *, out: Tensor | None = None) -> Tensor:
 def _det(input: Tensor) -> Tensor:
     """The determinant of a square matrix, or of each in a batch.
 
+    >>> import retrograd as torch
     >>> torch.det(torch.tensor([[1.0, 2.0], [3.0, 4.0]]))
     tensor(-2.)
     """
+    require("det", "input", 1, input)
     return det(input)  # type: ignore[no-any-return]
 
 
@@ -300,9 +300,7 @@ def _solve_gradient(
     namespace=None,
     methods=(),
 )
-def linalg_solve_ex(
-    xp: Any, A: Array, B: Array, left: bool = True
-) -> tuple[Array, Array]:
+def linalg_solve_ex(xp: Any, A: Array, B: Array, left: bool = True) -> tuple[Array, Array]:
     """Solutions of ``A @ X = B`` (or ``X @ A = B``), nan where `info` is not zero."""
     vector = is_vector(A.shape, B.shape)
     if vector:
@@ -349,7 +347,7 @@ def _check_fit(name: str, a: Array, b: Sequence[int], left: bool) -> None:
             f"{name}: Incompatible shapes of A and B for the equation "
             f"{'AX = B' if left else 'XA = B'} ({a.shape[-2]}x{a.shape[-1]} and {rows}x{columns})"
         )
-    batch_shape(a.shape[:-2], b[:-2])
+    batch_shape(b[:-2], a.shape[:-2])
 
 
 def _check_solve(name: str, A: Any, B: Any, left: bool) -> None:
@@ -409,6 +407,7 @@ def _solve_samples() -> list[Sample]:
 def solve(A: Tensor, B: Tensor, *, left: bool = True, out: Tensor | None = None) -> Tensor:
     """The solution X of ``A @ X = B``, or of ``X @ A = B`` if not `left`.
 
+    >>> import retrograd as torch
     >>> torch.linalg.solve(torch.tensor([[2.0, 0.0], [0.0, 4.0]]), torch.tensor([2.0, 2.0]))
     tensor([1.0000, 0.5000])
     """
@@ -416,10 +415,12 @@ def solve(A: Tensor, B: Tensor, *, left: bool = True, out: Tensor | None = None)
     result, info = RECORDED.linalg_solve_ex(A, B, left)
     failure = first_failure(info._array)
     if failure is not None:
-        raise errors.explained(LinAlgError(
-            f"torch.linalg.solve: {failure[0]}The solver failed because the input matrix is "
-            "singular."
-        ))
+        raise errors.explained(
+            LinAlgError(
+                f"torch.linalg.solve: {failure[0]}The solver failed because the input matrix is "
+                "singular."
+            )
+        )
     return finish("linalg_solve", result, out)
 
 
@@ -430,10 +431,12 @@ def solve_ex(A: Tensor, B: Tensor, *, left: bool = True, check_errors: bool = Fa
     result = RECORDED.linalg_solve_ex(A, B, left)
     failure = first_failure(result[1]._array)
     if check_errors and failure is not None:
-        raise errors.explained(LinAlgError(
-            f"torch.linalg.solve_ex: {failure[0]}The solver failed because the input matrix is "
-            "singular."
-        ))
+        raise errors.explained(
+            LinAlgError(
+                f"torch.linalg.solve_ex: {failure[0]}The solver failed because the input matrix is "
+                "singular."
+            )
+        )
     return result
 
 
@@ -473,9 +476,7 @@ def linalg_solve_triangular(
     """Solutions of systems whose matrix is triangular; its other half is not read."""
     if left:
         return substitute(xp, A, B, upper, unitriangular)
-    flipped = substitute(
-        xp, A.swapaxes(-1, -2), B.swapaxes(-1, -2), not upper, unitriangular
-    )
+    flipped = substitute(xp, A.swapaxes(-1, -2), B.swapaxes(-1, -2), not upper, unitriangular)
     return flipped.swapaxes(-1, -2)
 
 
@@ -548,6 +549,4 @@ def triangular_solve(
         matrix, input, upper != transpose, True, unitriangular
     )
     lead = solution._array.shape[:-2]
-    return return_types.triangular_solve(
-        solution, A.expand(*lead, *A._array.shape[-2:]).clone()
-    )
+    return return_types.triangular_solve(solution, A.expand(*lead, *A._array.shape[-2:]).clone())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -11,9 +12,7 @@ from retrograd.autograd.state import STATE
 from retrograd.ops.kinds import Array
 from retrograd.ops.linalg_shared import (
     LinAlgError,
-    check_field,
     check_kernel,
-    check_matrix,
     check_square,
     column,
     matrices,
@@ -73,16 +72,16 @@ def _svd_gradient(
     if for_vh is not None:
         turn_v = m.matmul(vh, mH(m, for_vh))
         turn_v = turn_v - mH(m, turn_v)
-    if turn_u is not None and turn_v is not None and _is_complex(u):
-        _check_phase(m, turn_u, turn_v)
+    if _is_complex(u):
+        turned = [turn for turn in (turn_u, turn_v) if turn is not None]
+        _check_phase(m, turned)
     return _svd_outer(m, (for_u, for_s, for_vh), (turn_u, turn_v), (u, s, vh), rows, columns)
 
 
-def _check_phase(m: Any, turn_u: Any, turn_v: Any) -> None:
+def _check_phase(m: Any, turned: Sequence[Any]) -> None:
     """A loss may not depend on the phase of complex singular vectors: it is arbitrary."""
-    both = m.diagonal(turn_u + turn_v, 0, -2, -1)
-    values = np.asarray(both._array if isinstance(both, Tensor) else both).imag
-    if not np.allclose(values, 0, rtol=1e-2, atol=1e-2):
+    both = sum(_plain(m.diagonal(turn, 0, -2, -1)).imag for turn in turned)
+    if not np.allclose(both, 0, rtol=1e-2, atol=1e-2):
         raise RuntimeError(
             "svd_backward: The singular vectors in the complex case are specified up to "
             "multiplication by e^{i phi}. The specified loss function depends on this phase term, "
@@ -90,9 +89,12 @@ def _check_phase(m: Any, turn_u: Any, turn_v: Any) -> None:
         )
 
 
-def _svd_outer(
-    m: Any, gradients: Any, turns: Any, factors: Any, rows: int, columns: int
-) -> Any:
+def _plain(x: Any) -> Array:
+    """The array of a value on either face."""
+    return x._array if isinstance(x, Tensor) else np.asarray(x)
+
+
+def _svd_outer(m: Any, gradients: Any, turns: Any, factors: Any, rows: int, columns: int) -> Any:
     for_u, for_s, for_vh = gradients
     turn_u, turn_v = turns
     u, s, vh = factors
@@ -135,9 +137,7 @@ def _svd_failure() -> Exception:
     namespace=None,
     methods=(),
 )
-def linalg_svd(
-    xp: Any, input: Array, full_matrices: bool = True
-) -> tuple[Array, Array, Array]:
+def linalg_svd(xp: Any, input: Array, full_matrices: bool = True) -> tuple[Array, Array, Array]:
     """``U @ diag(S) @ Vh`` with orthonormal U and Vh and falling singular values S."""
     if not xp.isfinite(input).all():
         raise _svd_failure()
@@ -192,6 +192,7 @@ def svd(
 ) -> Any:
     """The singular value decomposition ``A = U @ diag(S) @ Vh``.
 
+    >>> import retrograd as torch
     >>> torch.linalg.svd(torch.tensor([[0.0, 2.0], [1.0, 0.0]])).S
     tensor([2., 1.])
     """
@@ -220,10 +221,8 @@ def svdvals(A: Tensor, *, driver: str | None = None, out: Tensor | None = None) 
 
 
 @composite(name="svd", samples=lambda: [Sample(T(3, 2), compute_uv=False, second=False)])
-def _svd(
-    input: Tensor, some: bool = True, compute_uv: bool = True, *, out: Any = None
-) -> Any:
-    """The decomposition ``U @ diag(S) @ V.mH``; note that V is not transposed as `linalg.svd` has it."""
+def _svd(input: Tensor, some: bool = True, compute_uv: bool = True, *, out: Any = None) -> Any:
+    """The decomposition ``U @ diag(S) @ V.mH``: V itself, where `linalg.svd` gives ``V.mH``."""
     matrices("svd", "linalg.svd", input, square=False, kernel="linalg_svd_cpu")
     if compute_uv:
         u, s, vh = RECORDED.linalg_svd(input, not some)
@@ -264,8 +263,7 @@ def _with_diagonal(m: Any, matrix: Any, values: Any) -> Any:
 
 
 def _check_eigen_phase(m: Any, name: str, diagonal: Any) -> None:
-    values = np.asarray(diagonal._array if isinstance(diagonal, Tensor) else diagonal).imag
-    if not np.allclose(values, 0, rtol=1e-2, atol=1e-2):
+    if not np.allclose(_plain(diagonal).imag, 0, rtol=1e-2, atol=1e-2):
         raise RuntimeError(
             f"{name}: The eigenvectors in the complex case are specified up to multiplication by "
             "e^{i phi}. The specified loss function depends on this quantity, so it is ill-defined."
@@ -396,13 +394,13 @@ def linalg_eig(xp: Any, input: Array) -> tuple[Array, Array]:
 
 def _check_eig(name: str, A: Any) -> None:
     array = require(name.replace(".", "_"), "input", 1, A)
-    check_square("linalg.eig", array)
+    check_square(name, array)
     if array.dtype not in dtypes.DIFFERENTIABLE:
         kind = dtypes.from_numpy_dtype(array.dtype).type_name
         raise RuntimeError(f"Unknown Complex ScalarType for {kind}")
     check_kernel("linalg_eig_out_cpu", array)
     if not np.isfinite(array).all():
-        raise RuntimeError(f"torch.{name}: input tensor should not contain infs or NaNs.")
+        raise RuntimeError("torch.linalg.eig: input tensor should not contain infs or NaNs.")
 
 
 @composite(
@@ -428,5 +426,5 @@ def eig(A: Tensor, *, out: Any = None) -> Any:
 )
 def eigvals(A: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The eigenvalues of a square matrix, always complex."""
-    _check_eig("linalg.eig", A)
+    _check_eig("linalg.eigvals", A)
     return finish("linalg_eigvals", RECORDED.linalg_eig(A)[0], out)

@@ -11,7 +11,7 @@ from retrograd.autograd.state import STATE
 from retrograd.ops import errors
 from retrograd.ops.dispatch import write_out
 from retrograd.ops.kinds import Array
-from retrograd.ops.registry import RECORDED, composite, op, table_entry
+from retrograd.ops.registry import RECORDED, attach, composite, op, table_entry
 from retrograd.tensor import Tensor
 from retrograd.testing.samples import COMPLEX, FLOATS, HALVES, Sample, T
 
@@ -23,10 +23,12 @@ def finish(name: str, result: Tensor, out: Tensor | None) -> Tensor:
     if out is None:
         return result
     if result._requires_grad or (out._requires_grad and STATE.grad_enabled):
-        raise errors.explained(RuntimeError(
-            f"{name}(): functions with out=... arguments don't support automatic differentiation, "
-            "but one of the arguments requires grad."
-        ))
+        raise errors.explained(
+            RuntimeError(
+                f"{name}(): functions with out=... arguments don't support automatic "
+                "differentiation, but one of the arguments requires grad."
+            )
+        )
     write_out(name, out, result._array)
     return out
 
@@ -105,8 +107,7 @@ def _folds(tensor1: Tensor, tensor2: Tensor) -> bool:
     if large.size == 0:
         return True
     return all(
-        large.strides[i] == large.strides[i + 1] * large.shape[i + 1]
-        for i in range(large.ndim - 2)
+        large.strides[i] == large.strides[i + 1] * large.shape[i + 1] for i in range(large.ndim - 2)
     )
 
 
@@ -169,11 +170,11 @@ def _matmul(input: Tensor, other: Tensor, name: str = "matmul") -> Tensor:
     elif first == 1 and second == 2:
         result = RECORDED._only_row(RECORDED.mm(RECORDED.unsqueeze(input, 0), other))
     else:
-        if first == second == 3:  # a batch of one is no batch
+        if first == second == 3:  # a batch of one: its gradient should not grow into a larger one
             one, two = input._array.shape[0], other._array.shape[0]
-            if two == 1 and one != 1:
+            if two == 1 and one != 1 and other._requires_grad:
                 other = RECORDED.squeeze(other, 0)
-            elif one == 1 and two != 1:
+            elif one == 1 and two != 1 and input._requires_grad:
                 input = RECORDED.squeeze(input, 0)
         result = (_folded if _folds(input, other) else _batched)(input, other)
     return result
@@ -183,6 +184,7 @@ def _matmul(input: Tensor, other: Tensor, name: str = "matmul") -> Tensor:
 def matmul(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
     """Product of matrices, vectors, or batches of them with broadcasting.
 
+    >>> import retrograd as torch
     >>> torch.matmul(torch.ones(5, 2, 3), torch.ones(3)).shape
     torch.Size([5, 2])
     """
@@ -200,8 +202,8 @@ def _matmul_reflected(self: Tensor, other: Any) -> Any:
     return _matmul(other, self) if isinstance(other, Tensor) else NotImplemented
 
 
-setattr(Tensor, "__matmul__", _matmul_operator)
-setattr(Tensor, "__rmatmul__", _matmul_reflected)
+attach(_matmul_operator, methods=("__matmul__",), namespace=None)
+attach(_matmul_reflected, methods=("__rmatmul__",), namespace=None)
 table_entry("matmul", np.matmul, _matmul)
 
 
@@ -239,8 +241,8 @@ def _linear_samples() -> list[Sample]:
 def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
     """``input @ weight.T + bias`` along the last dimension.
 
-    >>> import retrograd.nn.functional as F
-    >>> F.linear(torch.ones(1, 2), torch.ones(3, 2), torch.zeros(3))
+    >>> import retrograd as torch
+    >>> torch.nn.functional.linear(torch.ones(1, 2), torch.ones(3, 2), torch.zeros(3))
     tensor([[2., 2., 2.]])
     """
     try:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from retrograd import dtypes
+from retrograd.autograd.state import STATE
 from retrograd.backend import kernels
 from retrograd.ops import errors
 from retrograd.ops.kinds import Array
@@ -63,6 +64,16 @@ def floating_only(kernel: str, *, complex_too: bool = False) -> Callable[..., No
             raise errors.not_implemented_for(kernel, input.dtype)
 
     return check
+
+
+def no_gradient(function: str, **tensors: Any) -> None:
+    """Refuse tensors that require a gradient where PyTorch has no derivative either."""
+    for name, tensor in tensors.items():
+        if tensor is not None and tensor.requires_grad and STATE.grad_enabled:
+            raise RuntimeError(
+                f"The function '{function}' is not differentiable with respect to argument "
+                f"'{name}'. This input cannot have requires_grad True."
+            )
 
 
 # ------------------------------------------------------------------------------- in-place twins

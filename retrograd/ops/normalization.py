@@ -290,9 +290,11 @@ def check_normalized_shape(
                 f"{list(value._array.shape)} and normalized_shape = {list(wanted)}"
             )
     if input[-len(wanted) :] != wanted:
-        raise RuntimeError(
-            f"Given normalized_shape={list(wanted)}, expected input with shape [{star}"
-            f"{', '.join(map(str, wanted))}], but got input of size{list(input)}"
+        raise errors.explained(
+            RuntimeError(
+                f"Given normalized_shape={list(wanted)}, expected input with shape [{star}"
+                f"{', '.join(map(str, wanted))}], but got input of size{list(input)}"
+            )
         )
 
 
@@ -390,8 +392,10 @@ def check_batch(size: Any) -> None:
     for n in size[2:]:
         count *= n
     if count == 1:
-        raise ValueError(
-            f"Expected more than 1 value per channel when training, got input size {size}"
+        raise errors.explained(
+            ValueError(
+                f"Expected more than 1 value per channel when training, got input size {size}"
+            )
         )
 
 

@@ -42,10 +42,12 @@ def _sides(pad: Sizes) -> list[tuple[int, int]]:
         Sample(T(2, 3), (-1, 1), 7),
         Sample(T(2, 3), ()),
         Sample(T(), ()),
-        Sample(T(2, 3), (1,)),
+        *(Sample(T(2, 3), (1,)), Sample(T(3), (1, 1, 1, 1))),
         Sample(T(2, 3), (-2, -2)),
         Sample(T(2, 3, dtype="int64"), (1, 1), 2.7, grad=False),
-        Sample(T(2, 3, dtype="uint8"), (1, 1), 300, grad=False),
+        *(Sample(T(2, 3, dtype="uint8"), (1, 1), n, grad=False) for n in (300, -1, -256)),
+        *(Sample(T(3, dtype="int64"), (1, 1), n, grad=False) for n in (float("nan"), 1e30)),
+        *(Sample(T(3), (1, 1), n, dtypes=HALVES) for n in (1e6, 1e300, float("inf"))),
         Sample(T(2, 3, dtype="bool"), (1, 1), 2.5, grad=False),
     ],
 )
@@ -57,11 +59,11 @@ def constant_pad_nd(xp: Any, input: Array, pad: Sizes, value: Any = 0) -> Array:
     tensor([5., 1., 1., 5., 5.])
     """
     if len(pad) % 2:
-        raise RuntimeError("Padding length must be divisible by 2")
+        raise RuntimeError(f"Length of pad must be even but instead it equals {len(pad)}")
     if len(pad) > 2 * input.ndim:
         raise RuntimeError(
-            "Padding length should be less than or equal to two times the input dimension but got "
-            f"padding length {len(pad)} and input of dimension {input.ndim}"
+            "Length of pad should be no more than twice the number of dimensions of the input. Pad "
+            f"length is {len(pad)}while the input has {input.ndim}dimensions."
         )
     shape = list(input.shape)
     source: list[slice] = [slice(None)] * input.ndim
@@ -74,11 +76,37 @@ def constant_pad_nd(xp: Any, input: Array, pad: Sizes, value: Any = 0) -> Array:
         target[dim] = slice(max(before, 0), shape[dim] - max(after, 0))
         if shape[dim] < 0 or size + min(before, 0) + min(after, 0) < 0:
             raise RuntimeError("narrow(): length must be non-negative.")
-    if input.dtype.kind in "iu":
-        value = np.asarray(value).astype(np.int64).astype(input.dtype)  # fractions are dropped
-    result: Array = xp.full(shape, value, input.dtype) if value else xp.zeros(shape, input.dtype)
+    if max(pad, default=0) <= 0:
+        return xp.array(input[tuple(source)], order="C")  # type: ignore[no-any-return]
+    filling = _filling(value, input.dtype)
+    result: Array = xp.full(shape, filling, input.dtype) if value else xp.zeros(shape, input.dtype)
     result[tuple(target)] = input[tuple(source)]
     return result
+
+
+_C_NAMES = {
+    "float16": "c10::Half", "bfloat16": "c10::BFloat16", "float32": "float", "int32": "int",
+    "complex64": "c10::complex<float>",
+}  # fmt: skip
+
+
+def _filling(value: Any, dtype: Any) -> Any:
+    """The value in a dtype: whole numbers drop the fraction; what does not fit is refused."""
+    if dtype.kind == "b" or not value:
+        return value
+    if dtype.kind in "iu":
+        limits = np.iinfo(dtype)
+        # a negative value may wrap around once in an unsigned dtype
+        low = -limits.max if dtype.kind == "u" else limits.min
+        fits = low <= value <= limits.max  # a nan compares false
+        filling = np.asarray(int(value)).astype(dtype) if fits else None
+    else:
+        filling = np.asarray(value).astype(dtype)
+        fits = bool(np.isfinite(filling)) or not np.isfinite(value)
+    if not fits:
+        kind = _C_NAMES.get(dtype.name, f"{dtype.name}_t")
+        raise RuntimeError(f"value cannot be converted to type {kind} without overflow")
+    return filling
 
 
 # ------------------------------------------------------------------- reflect, replicate, circular
@@ -161,44 +189,59 @@ def _declare(mode: str, dimensions: int) -> None:
     name = f"{mode}_pad{dimensions}d"
     gradient_name = f"_{name}_gradient"
     node = f"{mode.capitalize()}Pad{dimensions}D"
-    if mode == "circular":  # PyTorch copies slice by slice
-        node_names = ("CopySlices", "SliceBackwardBackward0")
-    else:
-        node_names = (f"{node}Backward0", f"{node}BackwardBackward0")
 
     def check(input: Array, padding: Sizes) -> None:
-        if mode != "circular":
-            refuse_types(name, input, lambda kind: is_real_number(kind) or kind.is_complex)
+        refuse_types(name, input, lambda kind: is_real_number(kind) or kind.is_complex)
 
     def forward(xp: Any, input: Array, padding: Sizes) -> Array:
         return _pad(xp, input, padding, mode)
 
-    def backward(xp: Any, gradient: Array, spatial: Shape, padding: Sizes) -> Array:
-        return _unpad(xp, gradient, spatial, padding, mode)
+    def backward(xp: Any, gradient: Array, input: Array, padding: Sizes) -> Array:
+        return _unpad(xp, gradient, input.shape[-dimensions:], padding, mode)
 
     forward.__name__ = name
     backward.__name__ = gradient_name
     op(
-        input=lambda m, g, input_shape, padding: getattr(m, gradient_name)(
-            g, input_shape[-dimensions:], padding
-        ),
+        input=lambda m, g, input, padding: getattr(m, gradient_name)(g, input, padding),
         half="move",
         holomorphic=False,
-        node_name=node_names[0],
+        node_name=f"{node}Backward0",
         namespace=None,
         methods=(),
         check=check,
     )(forward)
     op(
         gradient=lambda m, g, padding: getattr(m, name)(g, padding),
+        input=lambda m, g, input_shape: m._zeros(g, input_shape),
         holomorphic=False,
-        node_name=node_names[1],
+        node_name=f"{node}BackwardBackward0",
     )(backward)
 
 
-for _mode in ("reflection", "replication", "circular"):
+for _mode in ("reflection", "replication"):
     for _dimensions in (1, 2, 3):
         _declare(_mode, _dimensions)
+
+
+@op(
+    input=lambda m, g, input_shape, padding: m._circular_pad_gradient(
+        g, input_shape[len(input_shape) - len(padding) // 2 :], padding
+    ),
+    half="move",
+    holomorphic=False,
+    node_name="CopySlices",  # PyTorch copies slice by slice
+)
+def _circular_pad(xp: Any, input: Array, padding: Sizes) -> Array:
+    return _pad(xp, input, padding, "circular")
+
+
+@op(
+    gradient=lambda m, g, padding: m._circular_pad(g, padding),
+    holomorphic=False,
+    node_name="SliceBackwardBackward0",
+)
+def _circular_pad_gradient(xp: Any, gradient: Array, spatial: Shape, padding: Sizes) -> Array:
+    return _unpad(xp, gradient, spatial, padding, "circular")
 
 
 def _check_borders(input: Tensor, pad: Sizes, mode: str) -> int:
@@ -289,6 +332,13 @@ def pad(
     """
     require_tensor("pad", input)
     sizes = as_integers("pad", "pad", 2, pad)
+    if len(sizes) % 2:
+        raise RuntimeError("Padding length must be divisible by 2")
+    if len(sizes) > 2 * input._array.ndim:
+        raise RuntimeError(
+            "Padding length should be less than or equal to two times the input dimension but got "
+            f"padding length {len(sizes)} and input of dimension {input._array.ndim}"
+        )
     if isinstance(value, Tensor):
         value = value.item()
     if isinstance(value, complex):
@@ -300,5 +350,7 @@ def pad(
     if mode not in _MODES:
         raise NotImplementedError(f"Unrecognised padding mode {mode}")
     dimensions = _check_borders(input, sizes, _MODES[mode])
+    if mode == "circular":
+        return RECORDED._circular_pad(input, sizes)  # type: ignore[no-any-return]
     function = getattr(RECORDED, f"{_MODES[mode]}_pad{dimensions}d")
     return function(input, sizes)  # type: ignore[no-any-return]

@@ -1,6 +1,8 @@
 """Pooling with fixed windows: largest value, average, power average.
 
-PyTorch pools sequences as images of height one; so do the functions for one dimension here.
+PyTorch pools sequences as images of height one; so do the functions for one dimension here. As in
+PyTorch a pooling keeps its input for the backward pass, though only the shape is needed: it decides
+which graphs can be walked twice.
 """
 
 from __future__ import annotations
@@ -53,15 +55,13 @@ def _declare_max_pool(dimensions: int) -> None:
     ) -> tuple[Array, Array]:
         return kernels.max_pool(input, kernel_size, stride, padding, dilation, ceil_mode)
 
-    def backward(xp: Any, gradient: Array, indices: Array, spatial: Shape) -> Array:
-        return kernels.scatter_to_indices(gradient, indices, spatial)
+    def backward(xp: Any, gradient: Array, input: Array, indices: Array) -> Array:
+        return kernels.scatter_to_indices(gradient, indices, input.shape[-dimensions:])
 
     forward.__name__ = f"{name}_with_indices"
     backward.__name__ = gradient_name
     op(
-        input=lambda m, g, out1, input_shape: getattr(m, gradient_name)(
-            g[0], out1, input_shape[-dimensions:]
-        ),
+        input=lambda m, g, input, out1: getattr(m, gradient_name)(g[0], input, out1),
         node_name=f"{node}Backward0",
         outputs=2,
         nondifferentiable=(1,),
@@ -72,6 +72,7 @@ def _declare_max_pool(dimensions: int) -> None:
     )(forward)
     op(
         gradient=lambda m, g, indices: m._gather_spatial(g, indices, dimensions),
+        input=lambda m, g, input_shape: m._zeros(g, input_shape),
         node_name=f"{node}BackwardBackward0",
     )(backward)
 
@@ -106,7 +107,7 @@ def _declare_avg_pool(dimensions: int) -> None:
     def backward(
         xp: Any,
         gradient: Array,
-        spatial: Shape,
+        input: Array,
         kernel_size: Sizes,
         stride: Sizes,
         padding: Sizes,
@@ -114,17 +115,18 @@ def _declare_avg_pool(dimensions: int) -> None:
         count_include_pad: bool,
         divisor_override: int | None,
     ) -> Array:
+        spatial = input.shape[-dimensions:]
         return kernels.avg_pool_gradient(
             gradient, spatial, kernel_size, stride, padding, count_include_pad, divisor_override
         )
 
     def input_rule(
-        m: Any, g: Any, input_shape: Shape, kernel_size: Sizes, stride: Sizes, padding: Sizes,
+        m: Any, g: Any, input: Any, kernel_size: Sizes, stride: Sizes, padding: Sizes,
         ceil_mode: bool, count_include_pad: bool, divisor_override: int | None,
     ) -> Any:  # fmt: skip
         return getattr(m, gradient_name)(
             g,
-            input_shape[-dimensions:],
+            input,
             kernel_size,
             stride,
             padding,
@@ -150,7 +152,11 @@ def _declare_avg_pool(dimensions: int) -> None:
         methods=(),
         check=check,
     )(forward)
-    op(gradient=gradient_rule, node_name=f"{node}BackwardBackward0")(backward)
+    op(
+        gradient=gradient_rule,
+        input=lambda m, g, input_shape: m._zeros(g, input_shape),
+        node_name=f"{node}BackwardBackward0",
+    )(backward)
 
 
 for _dimensions in (2, 3):
@@ -159,8 +165,8 @@ for _dimensions in (2, 3):
 
 
 @op(
-    input=lambda m, g, indices, input_shape, dimensions: _scatter_rule(
-        m, g, indices, input_shape, dimensions
+    input=lambda m, g, indices, input_shape, dimensions: m._scatter_spatial(
+        g, indices, input_shape[-dimensions:]
     ),
     node_name="GatherBackward0",
 )
@@ -169,8 +175,13 @@ def _gather_spatial(xp: Any, input: Array, indices: Array, dimensions: int) -> A
     return kernels.gather_at_indices(input, indices, dimensions)
 
 
-def _scatter_rule(m: Any, g: Any, indices: Any, input_shape: Shape, dimensions: int) -> Any:
-    return getattr(m, f"_max_pool{dimensions}d_gradient")(g, indices, input_shape[-dimensions:])
+@op(
+    gradient=lambda m, g, indices, spatial: m._gather_spatial(g, indices, len(spatial)),
+    node_name="ScatterAddBackward0",
+)
+def _scatter_spatial(xp: Any, gradient: Array, indices: Array, spatial: Shape) -> Array:
+    """The adjoint of `_gather_spatial`."""
+    return kernels.scatter_to_indices(gradient, indices, spatial)
 
 
 # ------------------------------------------------------------------------------------- maximum

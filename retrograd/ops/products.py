@@ -8,8 +8,10 @@ from typing import Any
 from retrograd import dtypes
 from retrograd.backend import kernels
 from retrograd.ops import errors
+from retrograd.ops.broadcasting import expanded_size
 from retrograd.ops.kinds import Array
 from retrograd.ops.registry import op
+from retrograd.tensor import wrap
 from retrograd.testing.samples import COMPLEX, FLOATS, HALVES, Sample, T
 
 _ALL = (*FLOATS, *HALVES, *COMPLEX)
@@ -80,18 +82,22 @@ def _scaled(m: Any, value: Any, factor: Any) -> Any:
 
 def _shapes_error(a: Array, b: Array) -> Exception:
     sizes = (*a.shape, *b.shape)
-    return errors.explained(RuntimeError(
-        "mat1 and mat2 shapes cannot be multiplied "
-        f"({sizes[0]}x{sizes[1]} and {sizes[2]}x{sizes[3]})"
-    ))
+    return errors.explained(
+        RuntimeError(
+            "mat1 and mat2 shapes cannot be multiplied "
+            f"({sizes[0]}x{sizes[1]} and {sizes[2]}x{sizes[3]})"
+        )
+    )
 
 
 def _check_mm(input: Array, mat2: Array) -> None:
     if input.ndim == 2 and mat2.ndim == 2 and input.dtype is not mat2.dtype:
-        raise errors.explained(RuntimeError(
-            "expected m1 and m2 to have the same dtype, but got: "
-            f"{c_name(input)} != {c_name(mat2)}"
-        ))
+        raise errors.explained(
+            RuntimeError(
+                "expected m1 and m2 to have the same dtype, but got: "
+                f"{c_name(input)} != {c_name(mat2)}"
+            )
+        )
     _no_bool("addmm_impl_cpu_", input)
 
 
@@ -120,6 +126,7 @@ def _check_mm(input: Array, mat2: Array) -> None:
 def mm(xp: Any, input: Array, mat2: Array) -> Array:
     """Product of two matrices.
 
+    >>> import retrograd as torch
     >>> torch.mm(torch.eye(2), torch.tensor([[1.0], [2.0]]))
     tensor([[1.],
             [2.]])
@@ -135,9 +142,9 @@ def mm(xp: Any, input: Array, mat2: Array) -> Array:
 def _check_batches(input: Array, mat2: Array) -> None:
     _no_bool("bmm", input)
     if input.dtype is not mat2.dtype:
-        raise errors.explained(RuntimeError(
-            f"expected scalar type {type_name(input)} but found {type_name(mat2)}"
-        ))
+        raise errors.explained(
+            RuntimeError(f"expected scalar type {type_name(input)} but found {type_name(mat2)}")
+        )
 
 
 def _batched(xp: Any, batch1: Array, batch2: Array) -> Array:
@@ -147,10 +154,12 @@ def _batched(xp: Any, batch1: Array, batch2: Array) -> Array:
             raise RuntimeError(f"batch{number} must be a 3D tensor")
     count, _, inner = batch1.shape
     if batch2.shape[:2] != (count, inner):
-        raise errors.explained(RuntimeError(
-            "Expected size for first two dimensions of batch2 tensor to be: "
-            f"[{count}, {inner}] but got: [{batch2.shape[0]}, {batch2.shape[1]}]."
-        ))
+        raise errors.explained(
+            RuntimeError(
+                "Expected size for first two dimensions of batch2 tensor to be: "
+                f"[{count}, {inner}] but got: [{batch2.shape[0]}, {batch2.shape[1]}]."
+            )
+        )
     found: Array = xp.matmul(batch1, batch2)
     return found
 
@@ -193,10 +202,12 @@ def _matrix_times_vector(xp: Any, matrix: Array, vector: Array, length: int | No
         )
     rows, columns = matrix.shape
     if columns != vector.shape[0] or (length is not None and length not in (1, rows)):
-        raise errors.explained(RuntimeError(
-            f"size mismatch, got input ({rows if length is None else length}), "
-            f"mat ({rows}x{columns}), vec ({vector.shape[0]})"
-        ))
+        raise errors.explained(
+            RuntimeError(
+                f"size mismatch, got input ({rows if length is None else length}), "
+                f"mat ({rows}x{columns}), vec ({vector.shape[0]})"
+            )
+        )
     found: Array = xp.dot(matrix, vector)
     return found
 
@@ -223,10 +234,12 @@ def mv(xp: Any, input: Array, vec: Array) -> Array:
 
 def _check_dot(input: Array, tensor: Array) -> None:
     if input.dtype is not tensor.dtype:
-        raise errors.explained(RuntimeError(
-            "dot : expected both vectors to have same dtype, but found "
-            f"{type_name(input)} and {type_name(tensor)}"
-        ))
+        raise errors.explained(
+            RuntimeError(
+                "dot : expected both vectors to have same dtype, but found "
+                f"{type_name(input)} and {type_name(tensor)}"
+            )
+        )
     _no_bool("dot", input)
 
 
@@ -234,10 +247,12 @@ def _check_vectors(a: Array, b: Array) -> None:
     if a.ndim != 1 or b.ndim != 1:
         raise RuntimeError(f"1D tensors expected, but got {a.ndim}D and {b.ndim}D tensors")
     if a.shape != b.shape:
-        raise errors.explained(RuntimeError(
-            f"inconsistent tensor size, expected tensor [{a.size}] and src [{b.size}] to have the "
-            f"same number of elements, but got {a.size} and {b.size} elements respectively"
-        ))
+        raise errors.explained(
+            RuntimeError(
+                f"inconsistent tensor size, expected tensor [{a.size}] and src [{b.size}] to have "
+                f"the same number of elements, but got {a.size} and {b.size} elements respectively"
+            )
+        )
 
 
 def _dot_samples() -> list[Sample]:
@@ -286,9 +301,7 @@ def _number(value: Any, array: Array) -> Any:
     """A factor in the kind of an array: integers cut it off, real floats refuse complex ones."""
     kind = array.dtype.kind
     if isinstance(value, complex) and kind != "c":
-        raise RuntimeError(
-            f"value cannot be converted to type {c_name(array)} without overflow"
-        )
+        raise RuntimeError(f"value cannot be converted to type {c_name(array)} without overflow")
     return int(value) if kind in "iu" else value
 
 
@@ -322,33 +335,28 @@ def _combine(input: Array, product: Array, beta: Any, alpha: Any) -> Array:
 
 
 def _expand_error(array: Array, target: tuple[int, ...]) -> Exception:
-    shape = array.shape
-    if len(shape) > len(target):
-        return errors.explained(RuntimeError(
-            f"expand(torch.{type_name(array)}Tensor{{{list(shape)}}}, size={list(target)}): the "
-            f"number of sizes provided ({len(target)}) must be greater or equal to the number of "
-            f"dimensions in the tensor ({len(shape)})"
-        ))
-    lead = len(target) - len(shape)
-    where = next(i for i, n in enumerate(shape) if n not in (1, target[lead + i]))
-    return errors.explained(RuntimeError(
-        f"The expanded size of the tensor ({target[lead + where]}) must match the existing size "
-        f"({shape[where]}) at non-singleton dimension {lead + where}.  Target sizes: "
-        f"{list(target)}.  Tensor sizes: {list(shape)}"
-    ))
+    try:
+        expanded_size(wrap(array), target)
+    except RuntimeError as error:
+        return error
+    raise AssertionError(f"{array.shape} expands to {target}")
 
 
 def _check_addmm(input: Array, mat1: Array, mat2: Array, *, beta: Any, alpha: Any) -> None:
     if input.dtype is not mat2.dtype:
-        raise RuntimeError(
-            f"self and mat2 must have the same dtype, but got {type_name(input)} and "
-            f"{type_name(mat2)}"
+        raise errors.explained(
+            RuntimeError(
+                f"self and mat2 must have the same dtype, but got {type_name(input)} and "
+                f"{type_name(mat2)}"
+            )
         )
     if mat1.dtype is not mat2.dtype:
-        raise errors.explained(RuntimeError(
-            f"mat1 and mat2 must have the same dtype, but got {type_name(mat1)} and "
-            f"{type_name(mat2)}"
-        ))
+        raise errors.explained(
+            RuntimeError(
+                f"mat1 and mat2 must have the same dtype, but got {type_name(mat1)} and "
+                f"{type_name(mat2)}"
+            )
+        )
     _no_bool("addmm_impl_cpu_", mat1)
 
 
@@ -425,9 +433,7 @@ def _check_addmv(input: Array, mat: Array, vec: Array, *, beta: Any, alpha: Any)
         Sample(T(2, dtype="int64"), T(2, 3), T(3), error=(RuntimeError, "addmv input tens")),
     ],
 )
-def addmv(
-    xp: Any, input: Array, mat: Array, vec: Array, *, beta: Any = 1, alpha: Any = 1
-) -> Array:
+def addmv(xp: Any, input: Array, mat: Array, vec: Array, *, beta: Any = 1, alpha: Any = 1) -> Array:
     """``beta * input + alpha * (mat @ vec)``."""
     if input.ndim > 1:
         raise RuntimeError(
@@ -436,19 +442,21 @@ def addmv(
     return _combine(input, _matrix_times_vector(xp, mat, vec, input.size), beta, alpha)
 
 
-def _check_addbmm(
-    input: Array, batch1: Array, batch2: Array, *, beta: Any, alpha: Any
-) -> None:
+def _check_addbmm(input: Array, batch1: Array, batch2: Array, *, beta: Any, alpha: Any) -> None:
     _no_bool("addmm_impl_cpu_", batch1)
     if batch1.dtype is not batch2.dtype:
-        raise errors.explained(RuntimeError(
-            f"mat1 and mat2 must have the same dtype, but got {type_name(batch1)} and "
-            f"{type_name(batch2)}"
-        ))
+        raise errors.explained(
+            RuntimeError(
+                f"mat1 and mat2 must have the same dtype, but got {type_name(batch1)} and "
+                f"{type_name(batch2)}"
+            )
+        )
     if input.dtype is not batch2.dtype:
-        raise RuntimeError(
-            f"self and mat2 must have the same dtype, but got {type_name(input)} and "
-            f"{type_name(batch2)}"
+        raise errors.explained(
+            RuntimeError(
+                f"self and mat2 must have the same dtype, but got {type_name(input)} and "
+                f"{type_name(batch2)}"
+            )
         )
 
 
@@ -489,29 +497,23 @@ def addbmm(
     return _combine(input, product, beta, alpha)
 
 
-def _check_baddbmm(
-    input: Array, batch1: Array, batch2: Array, *, beta: Any, alpha: Any
-) -> None:
+def _check_baddbmm(input: Array, batch1: Array, batch2: Array, *, beta: Any, alpha: Any) -> None:
     if batch1.dtype is batch2.dtype and input.dtype is not batch1.dtype:
         raise RuntimeError(
             f"Input dtypes must be the same, got: input {c_name(input)}, batch1: "
             f"{c_name(batch1)}, batch2: {c_name(batch2)}"
         )
     if batch1.dtype is not batch2.dtype:
-        raise errors.explained(RuntimeError(
-            f"expected scalar type {type_name(batch1)} but found {type_name(batch2)}"
-        ))
+        raise errors.explained(
+            RuntimeError(f"expected scalar type {type_name(batch1)} but found {type_name(batch2)}")
+        )
     _no_bool("baddbmm", batch1)
 
 
 @op(
     input=lambda m, g, beta: _scaled(m, g, beta),
-    batch1=lambda m, g, batch2, alpha: _scaled(
-        m, m.bmm(g, m.transpose(batch2, 1, 2)), alpha
-    ),
-    batch2=lambda m, g, batch1, alpha: _scaled(
-        m, m.bmm(m.transpose(batch1, 1, 2), g), alpha
-    ),
+    batch1=lambda m, g, batch2, alpha: _scaled(m, m.bmm(g, m.transpose(batch2, 1, 2)), alpha),
+    batch2=lambda m, g, batch1, alpha: _scaled(m, m.bmm(m.transpose(batch1, 1, 2), g), alpha),
     check=_check_baddbmm,
     inplace=True,
     out=True,

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from retrograd.notices import explained
 from retrograd.ops.kinds import Array, wrap_dim
 from retrograd.ops.registry import RAW, RECORDED, composite, op
 from retrograd.ops.sizes import Shape, as_integer, publish_rule_name, require_tensor, strided
@@ -44,9 +45,11 @@ def select(xp: Any, input: Array, dim: int, index: int) -> Array:
         raise IndexError("select() cannot be applied to a 0-dim tensor.")
     place = dim if 0 <= dim < len(shape) else wrap_dim(dim, len(shape))
     if not -shape[place] <= index < shape[place]:
-        raise IndexError(
-            f"select(): index {index} out of range for tensor of size {list(shape)} at dimension "
-            f"{place}"
+        raise explained(
+            IndexError(
+                f"select(): index {index} out of range for tensor of size {list(shape)} at "
+                f"dimension {place}"
+            )
         )
     if place == 0:
         return input[index, ...]
@@ -171,7 +174,9 @@ def narrow(input: Tensor, dim: int, start: Any, length: Any) -> Tensor:
     if first < 0:
         first += size
     if first + count > size:
-        raise RuntimeError(f"start ({first}) + length ({count}) exceeds dimension size ({size}).")
+        raise explained(
+            RuntimeError(f"start ({first}) + length ({count}) exceeds dimension size ({size}).")
+        )
     return RECORDED.slice(input, place, first, first + count, 1)  # type: ignore[no-any-return]
 
 

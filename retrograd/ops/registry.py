@@ -65,11 +65,7 @@ class Op:
 
     function: Callable[..., Any]
     inplace_function: Callable[..., Any] | None = None
-    node_class: type[Node]
-    complex_class: type[Node]
-    half_class: type[Node]
-    source: str  # of the generated function
-    released: list[str]  # what a freed node's save list holds instead
+    run: Any  # what its plain nodes do on arrays
 
     def __init__(
         self,
@@ -116,8 +112,9 @@ class Op:
         self.node_name = node_name or _camel(self.name) + "Backward0"
         self.inplace_name = (self.name + "_" if inplace is True else inplace) or None
 
-        signature = inspect.signature(kernel)
-        self.parameters = [Parameter(p) for p in list(signature.parameters.values())[1:]]
+        public = _parameters(kernel)[1:]
+        self.signature = inspect.Signature(public, __validate_parameters__=False)
+        self.parameters = [Parameter(p) for p in public]
         names = [p.name for p in self.parameters]
         self.tensor_names = [p.name for p in self.parameters if p.kind != "option"]
         self.option_names = [p.name for p in self.parameters if p.kind == "option"]
@@ -126,7 +123,7 @@ class Op:
         if gradients is not None:
             self.joint: tuple[Callable[..., Any], list[str]] | None = (
                 gradients,
-                list(inspect.signature(gradients).parameters)[3:],
+                _names(gradients)[3:],
             )
             self.edge_names = list(differentiable)
             self.rules: list[tuple[Callable[..., Any], list[str]]] = []
@@ -138,7 +135,7 @@ class Op:
             if unknown:
                 raise TypeError(f"op {self.name}: rules for unknown parameters {sorted(unknown)}")
             self.rules = [
-                (rules[n], list(inspect.signature(rules[n]).parameters)[2:])
+                (rules[n], _names(rules[n])[2:])
                 for n in self.edge_names
             ]
             reads = [names_read for _, names_read in self.rules]
@@ -154,6 +151,27 @@ class Op:
         self.methods: tuple[str, ...] = ()
         self.raw = self._make_raw()
 
+    @functools.cached_property
+    def node_class(self) -> type[Node]:
+        """The class of its ordinary nodes, made when first asked for."""
+        from retrograd.ops.node_forms import plain_form
+
+        return plain_form(self)
+
+    @functools.cached_property
+    def half_class(self) -> type[Node]:
+        """The class of its nodes in half precision."""
+        from retrograd.ops.node_forms import half_form
+
+        return half_form(self)
+
+    @functools.cached_property
+    def complex_class(self) -> type[Node]:
+        """The class of its nodes with complex values."""
+        from retrograd.ops.node_forms import complex_form
+
+        return complex_form(self)
+
     def _make_raw(self) -> Callable[..., Any]:
         # a partial object adds less to a call than a function in Python would
         return functools.partial(self.kernel, np)
@@ -162,11 +180,40 @@ class Op:
         return f"<op {self.name}>"
 
 
+def _names(function: Any) -> list[str]:
+    """The parameter names of a plain function, much faster than `inspect` finds them."""
+    if not isinstance(function, types.FunctionType):
+        return list(inspect.signature(function).parameters)
+    code = function.__code__
+    return list(code.co_varnames[: code.co_argcount + code.co_kwonlyargcount])
+
+
+def _parameters(kernel: Any) -> list[inspect.Parameter]:
+    """The parameters of a kernel, as `inspect.signature` would give them."""
+    code = kernel.__code__
+    defaults = kernel.__defaults__ or ()
+    first_default = code.co_argcount - len(defaults)
+    found = []
+    for index, name in enumerate(_names(kernel)):
+        if index < code.co_argcount:
+            kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
+            has = index >= first_default
+            default = defaults[index - first_default] if has else inspect.Parameter.empty
+        else:
+            kind = inspect.Parameter.KEYWORD_ONLY
+            default = (kernel.__kwdefaults__ or {}).get(name, inspect.Parameter.empty)
+        annotation = kernel.__annotations__.get(name, inspect.Parameter.empty)
+        found.append(inspect.Parameter(name, kind, default=default, annotation=annotation))
+    return found
+
+
 def _save_kind(op: Op, name: str) -> str:
     if name == "out" or (name.startswith("out") and name[3:].isdigit()):
         return "output"
     if name in op.tensor_names:
-        return "list" if op.tensor_kinds[op.tensor_names.index(name)] == "list" else "input"
+        if op.tensor_kinds[op.tensor_names.index(name)] == "list":
+            raise TypeError(f"op {op.name}: lists of tensors cannot be saved")
+        return "input"
     if name in op.option_names:
         return "option"
     stem, _, fact = name.rpartition("_")

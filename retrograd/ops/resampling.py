@@ -52,6 +52,8 @@ def _declare(mode: str, dimensions: int, antialias: bool = False) -> None:
     along, node, kernel_name = _ALONG[mode]
     if antialias:
         node, kernel_name = node + "Aa", "compute_index_ranges_weights"
+    elif dimensions == 2 and mode.startswith("nearest"):
+        kernel_name = "upsample_nearest2d_channels_last"
     node = "Upsample" + node.format(dimensions)
     name = _op_name(mode, dimensions, antialias)
     gradient_name = f"_{name}_gradient"

@@ -111,7 +111,7 @@ def complete_size(shape: Shape, count: int) -> Shape:
             product *= size
         elif size == -1:
             if unknown >= 0:
-                raise RuntimeError("only one dimension can be inferred")
+                raise explained(RuntimeError("only one dimension can be inferred"))
             unknown = place
         else:
             raise RuntimeError(

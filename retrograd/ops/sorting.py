@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from retrograd import dtypes, return_types
+from retrograd.notices import explained
 from retrograd.ops.extremes import scatter_selected
 from retrograd.ops.kinds import Array, wrap_dim
 from retrograd.ops.registry import RECORDED, composite, op
@@ -182,7 +183,7 @@ def topk(
     axis = wrap_dim(dim, input.ndim)
     size = input.shape[axis] if input.ndim else 1
     if not 0 <= k <= size:
-        raise RuntimeError("selected index k out of range")
+        raise explained(RuntimeError("selected index k out of range"))
     if input.dtype.kind == "c":
         raise RuntimeError("topk does not support complex dtypes on CPU")
     if not input.ndim:

@@ -168,9 +168,11 @@ def split_with_sizes(input: Tensor, split_sizes: Any, dim: int = 0) -> tuple[Ten
             f"split_sizes={list(sizes)}"
         )
     if sum(sizes) != shape[place]:
-        raise RuntimeError(
-            f"split_with_sizes expects split_sizes to sum exactly to {shape[place]} (input "
-            f"tensor's size at dimension {dim}), but got split_sizes={list(sizes)}"
+        raise errors.explained(
+            RuntimeError(
+                f"split_with_sizes expects split_sizes to sum exactly to {shape[place]} (input "
+                f"tensor's size at dimension {dim}), but got split_sizes={list(sizes)}"
+            )
         )
     return RECORDED._split_with_sizes(input, sizes, place)  # type: ignore[no-any-return]
 

@@ -61,6 +61,7 @@ table_entry("outer", np.outer, _outer)
 def outer(input: Tensor, vec2: Tensor, *, out: Tensor | None = None) -> Tensor:
     """All products of an element of one vector and an element of another.
 
+    >>> import retrograd as torch
     >>> torch.outer(torch.tensor([1, 2]), torch.tensor([3, 4]))
     tensor([[3, 4],
             [6, 8]])
@@ -90,9 +91,11 @@ def inner(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
     if a.ndim == 0 or b.ndim == 0:
         return finish("inner", RECORDED.mul(input, other), out)
     if a.shape[-1] != b.shape[-1]:
-        raise RuntimeError(
-            "inner() the last dimension must match on both input tensors but got shapes "
-            f"{list(a.shape)} and {list(b.shape)}"
+        raise errors.explained(
+            RuntimeError(
+                "inner() the last dimension must match on both input tensors but got shapes "
+                f"{list(a.shape)} and {list(b.shape)}"
+            )
         )
     return finish("inner", _tensordot(input, other, (-1,), (-1,)), out)
 
@@ -159,7 +162,9 @@ def _tensordot(a: Tensor, b: Tensor, dims_a: Sequence[int], dims_b: Sequence[int
     a = RECORDED.permute(a, left + over_a)
     b = RECORDED.permute(b, over_b + right)
     if not left and not right:
-        product = RECORDED.dot(RECORDED.reshape(a, (count,)), RECORDED.reshape(b, (count,)))
+        if len(over_a) != 1:
+            a, b = RECORDED.reshape(a, (count,)), RECORDED.reshape(b, (count,))
+        product = RECORDED.dot(a, b)
     else:
         product = RECORDED.mm(
             RECORDED.reshape(a, (prod(shape_a), count)), RECORDED.reshape(b, (count, prod(shape_b)))
@@ -203,6 +208,7 @@ def tensordot(a: Tensor, b: Tensor, dims: Any = 2, out: Tensor | None = None) ->
     """Sums of products over pairs of dimensions: the last `dims` of `a` with the first of `b`,
     or those that two lists name.
 
+    >>> import retrograd as torch
     >>> torch.tensordot(torch.ones(2, 3), torch.ones(3, 4), dims=1).shape
     torch.Size([2, 4])
     """
@@ -254,9 +260,9 @@ def _check_cross(input: Array, other: Array, *, dim: int) -> None:
     if input.dtype is dtypes.B8:
         raise errors.not_implemented_for("cross", input.dtype)
     if input.dtype is not other.dtype:
-        raise errors.explained(RuntimeError(
-            f"expected scalar type {type_name(input)} but found {type_name(other)}"
-        ))
+        raise errors.explained(
+            RuntimeError(f"expected scalar type {type_name(input)} but found {type_name(other)}")
+        )
 
 
 @op(
@@ -327,6 +333,7 @@ def cross(
 ) -> Tensor:
     """Cross products along `dim`, by default the first dimension of size three.
 
+    >>> import retrograd as torch
     >>> torch.cross(torch.tensor([1, 0, 0]), torch.tensor([0, 1, 0]), dim=0)
     tensor([0, 0, 1])
     """
@@ -458,7 +465,7 @@ def chain_matmul(*matrices: Tensor, out: Tensor | None = None) -> Tensor:
         stacklevel=2,
     )
     if len(matrices) == 1:
-        return matrices[0].clone()
+        return matrices[0].clone()  # type: ignore[no-any-return]
     return finish("chain_matmul", _multi_dot(matrices), out)
 
 
@@ -475,9 +482,7 @@ def chain_matmul(*matrices: Tensor, out: Tensor | None = None) -> Tensor:
         Sample(T(2, 3), T(3, 4), T(5, 3, 4), error=(RuntimeError, "bilinear(): input batch")),
     ],
 )
-def bilinear(
-    input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None = None
-) -> Tensor:
+def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
     """``input1 @ weight[k] @ input2`` for every k, plus a bias, along the last dimension."""
     _check_tensors("bilinear", input1=input1, input2=input2, weight=weight)
     one, two, sizes = input1._array.shape, input2._array.shape, weight._array.shape
@@ -502,4 +507,4 @@ def bilinear(
     matrix = RECORDED.reshape(RECORDED.permute(weight, (1, 0, 2)), (inner1, outputs * inner2))
     half = RECORDED.reshape(RECORDED.mm(left, matrix), (count, outputs, inner2))
     result: Tensor = RECORDED.reshape(RECORDED.bmm(half, right), (*one[:-1], outputs))
-    return result if bias is None else RECORDED.add(result, bias)  # type: ignore[no-any-return]
+    return result if bias is None else RECORDED.add(result, bias)

@@ -18,7 +18,7 @@ DTYPE: tuple[Entry, ...] = (
                 ("convert one of them: other.to(self.dtype)",),
             ),
             Form(
-                r"mat1 and mat2 must have the same dtype, but got (?P<a>\w+) and (?P<b>\w+)",
+                r"(mat1|self) and mat2 must have the same dtype, but got (?P<a>\w+) and (?P<b>\w+)",
                 "the input is {a} and the weight is {b}",
                 "Layers do not convert their input. NumPy arrays are float64 unless told "
                 "otherwise, parameters are float32.",
@@ -117,7 +117,18 @@ DTYPE: tuple[Entry, ...] = (
                 "The result would be a fraction.",
                 ("convert the base first: tensor.float()",),
             ),
+            Form(
+                r"(Subtraction|Negation), the `-` operator, (with two|with a|on a) bool tensors? is",
+                "- does not exist for booleans",
+                None,
+                (
+                    "to invert a mask, use ~mask; to compare two, use a ^ b",
+                    "to count with them, convert first: mask.float() or mask.long()",
+                ),
+                "boolean",
+            ),
         ),
+        ("boolean",),
     ),
     Entry(
         "RG305",

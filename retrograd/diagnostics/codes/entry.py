@@ -11,7 +11,7 @@ FAMILIES = {
     "RG1": "lifecycle",
     "RG2": "shape",
     "RG3": "dtype and device",
-    "RG4": "custom Function",
+    "RG4": "hooks and custom Functions",
     "RG5": "numerics",
     "RG9": "unsupported",
 }
@@ -29,6 +29,7 @@ class Form:
     why: str | None = None
     helps: tuple[str, ...] = ()
     reason: str | None = None
+    level: str | None = None  # where it differs from the entry's
 
     @cached_property
     def _compiled(self) -> re.Pattern[str]:

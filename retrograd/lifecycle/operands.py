@@ -1,0 +1,157 @@
+"""What a failing operation was called with: the tensors of the call, by shape and dtype.
+
+The arguments are read from the frame of the library function that the user called, after the error
+happened, so they cost nothing before. Data is never looked at.
+"""
+
+from __future__ import annotations
+
+import ast
+import dis
+import inspect
+from collections.abc import Iterator
+from dataclasses import dataclass
+from sys import _getframe
+from types import FrameType, ModuleType
+from typing import Any
+
+from ..diagnostics.source import dotted
+from .site import CallSite, is_library
+
+_LONGEST = 24
+_MOST_OPERANDS = 4
+
+
+@dataclass(frozen=True)
+class Operand:
+    """One tensor of a call; `name` is how the user's line writes it, if that is short and sure."""
+
+    parameter: str
+    name: str | None
+    shape: tuple[int, ...]
+    dtype: str
+
+    def describe(self, with_dtype: bool) -> str:
+        """`` `x` is [3, 5]``, or with the parameter's name where the line does not have one."""
+        who = self.parameter if self.name is None else f"`{self.name}`"
+        return f"{who} is {list(self.shape)}" + (f" {self.dtype}" if with_dtype else "")
+
+
+@dataclass(frozen=True)
+class FailedCall:
+    """The user's line, the tensors of the operation, and the layer that it ran in."""
+
+    site: CallSite
+    operands: tuple[Operand, ...]
+    layer: str | None
+
+    def label(self, with_dtype: bool) -> str:
+        """The operands in one phrase; empty without any."""
+        text = ", ".join(operand.describe(with_dtype) for operand in self.operands)
+        return f"in {self.layer}: {text}" if text and self.layer else text
+
+
+def failed_call() -> FailedCall:
+    """The call of the library that is failing now."""
+    frames, user = _library_frames()
+    site = CallSite(None, 0) if user is None else CallSite(user.f_code, user.f_lasti)
+    layer: str | None = None
+    for frame in reversed(frames):  # from the user's side
+        owner = frame.f_locals.get("self")
+        if hasattr(owner, "_parameters") and hasattr(owner, "_modules"):
+            text = repr(owner)
+            layer = text if len(text) <= 80 and "\n" not in text else type(owner).__name__
+            continue
+        found = list(_tensors(frame))
+        if found:
+            named = {}
+            if user is not None and frame is frames[-1]:
+                named = _written_operands(site, frame, user)
+            operands = tuple(
+                Operand(parameter, named.get(parameter), tensor.shape, str(tensor.dtype)[6:])
+                for parameter, tensor in found[:_MOST_OPERANDS]
+            )
+            return FailedCall(site, operands, layer)
+    return FailedCall(site, (), layer)
+
+
+def _library_frames() -> tuple[list[FrameType], FrameType | None]:
+    """The library's frames on top of the user's innermost one, innermost first."""
+    frames: list[FrameType] = []
+    frame: FrameType | None = _getframe(2)
+    while frame is not None and is_library(frame.f_code.co_filename):
+        frames.append(frame)
+        frame = frame.f_back
+    return frames, frame
+
+
+def _tensors(frame: FrameType) -> Iterator[tuple[str, Any]]:
+    """Parameters of the frame's function that hold Tensors and still have their first value."""
+    from retrograd.tensor import Tensor
+
+    code = frame.f_code
+    if code.co_name.startswith("<"):
+        return
+    count = code.co_argcount + code.co_kwonlyargcount
+    names = code.co_varnames[: count + bool(code.co_flags & inspect.CO_VARARGS)]
+    rebound = {
+        step.argval for step in dis.get_instructions(code) if step.opname.startswith("STORE_FAST")
+    }
+    for name in names:
+        value = frame.f_locals.get(name)
+        if name in rebound:
+            continue
+        if isinstance(value, Tensor):
+            yield name, value
+        elif isinstance(value, tuple | list):
+            for index, item in enumerate(value[:_MOST_OPERANDS]):
+                if isinstance(item, Tensor):
+                    yield f"{name}[{index}]", item
+
+
+def _written_operands(site: CallSite, frame: FrameType, user: FrameType) -> dict[str, str]:
+    """How the user's line writes the parameters of the function that it calls."""
+    place = site.place
+    if place is None:
+        return {}
+    code = frame.f_code
+    node = place.node
+    given: list[ast.expr] = []
+    keywords: dict[str, ast.expr] = {}
+    if isinstance(node, ast.BinOp):
+        reflected = code.co_name.startswith("__r") and code.co_name != "__rshift__"
+        given = [node.right, node.left] if reflected else [node.left, node.right]
+    elif isinstance(node, ast.AugAssign):
+        given = [node.target, node.value]
+    elif isinstance(node, ast.Subscript):
+        given = [node.value]
+    elif isinstance(node, ast.Call):
+        if isinstance(node.func, ast.Attribute) and not _is_namespace(node.func.value, user):
+            given.append(node.func.value)
+        for argument in node.args:
+            if isinstance(argument, ast.Starred):
+                return {}
+            given.append(argument)
+        keywords = {item.arg: item.value for item in node.keywords if item.arg is not None}
+    count = code.co_argcount
+    written = dict(zip(code.co_varnames[:count], given, strict=False)) | keywords
+    if code.co_flags & inspect.CO_VARARGS:
+        collected = code.co_varnames[count + code.co_kwonlyargcount]
+        written |= {f"{collected}[{place}]": item for place, item in enumerate(given[count:])}
+    for parameter, expression in list(written.items()):
+        if isinstance(expression, ast.Tuple | ast.List):
+            if not any(isinstance(item, ast.Starred) for item in expression.elts):
+                items = enumerate(expression.elts)
+                written |= {f"{parameter}[{index}]": item for index, item in items}
+    texts = {parameter: place.source(expression) for parameter, expression in written.items()}
+    return {parameter: text for parameter, text in texts.items() if text and len(text) <= _LONGEST}
+
+
+def _is_namespace(owner: ast.expr, user: FrameType) -> bool:
+    """Whether `owner.f(x)` calls a function of a module or a class, not a method of a value."""
+    parts = (dotted(owner) or "").split(".")
+    found = user.f_locals.get(parts[0], user.f_globals.get(parts[0]))
+    for part in parts[1:]:
+        # Looking into a module runs no code of the user's; looking into an object may.
+        found = vars(found).get(part) if isinstance(found, ModuleType) else None
+    return isinstance(found, ModuleType | type)
