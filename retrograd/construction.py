@@ -16,21 +16,21 @@ import numpy as np
 
 from retrograd import dtypes
 from retrograd.arguments import refuse_pinned
-from retrograd.autograd.state import HOT, STATE
+from retrograd.autograd.state import HOT, STATE, Cut
 from retrograd.backend.quiet import quiet
 from retrograd.dtypes import dtype
 from retrograd.notices import explained, warn_once
 from retrograd.ops.copying import cast_array
 from retrograd.ops.registry import composite
 from retrograd.size import require_cpu
-from retrograd.tensor import Array, Tensor, meta_of, tensor_method, wrap
+from retrograd.tensor import Array, Tensor, mark_inference, tensor_method, wrap
 
 
 def fresh(array: Array, requires_grad: bool = False) -> Tensor:
     """A new leaf around `array`, which nobody else holds."""
     made = wrap(array)
     if HOT["UNUSUAL"] and STATE.inference:
-        meta_of(made).inference = True
+        mark_inference(made)
     if requires_grad:
         if array.dtype not in dtypes.DIFFERENTIABLE:
             raise explained(
@@ -246,9 +246,9 @@ def tensor(
     else:
         array = array_from(data, wanted)
     made = fresh(array, requires_grad)
-    sources = data if isinstance(data, (list, tuple)) else (data,)
-    if any(isinstance(source, Tensor) and source.requires_grad for source in sources):
-        made._cut = Cut.here("copy", "tensor()")
+    first = data[0] if isinstance(data, (list, tuple)) and data else data
+    if isinstance(first, Tensor) and first.requires_grad:
+        made._cut = Cut.here("copy", "torch.tensor()")
     return made
 
 

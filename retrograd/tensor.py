@@ -42,6 +42,32 @@ class VersionCell:
         self.lasti = 0
 
 
+class InferenceCell(VersionCell):
+    """Stands where a version would be, on all tensors made in inference mode: they have none.
+
+    Saving a tensor for backward reads its version, so saving one of these raises.
+    """
+
+    __slots__ = ()
+
+    @property
+    def version(self) -> int:  # type: ignore[override]
+        from retrograd.autograd.state import STATE
+
+        if not STATE.grad_enabled:
+            return 0
+        from retrograd.ops.errors import inference_saved
+
+        raise inference_saved()
+
+    @version.setter
+    def version(self, number: int) -> None:
+        """Writes are not counted."""
+
+
+INFERENCE_CELL = InferenceCell()
+
+
 class TensorMeta:
     """The rarer facts of a tensor: gradient, accumulator, hooks. Made when first needed."""
 
@@ -252,6 +278,12 @@ def cell_of(tensor: Tensor) -> VersionCell:
     if cell is None:
         cell = tensor._cell = VersionCell()
     return cell
+
+
+def mark_inference(tensor: Tensor) -> None:
+    """Make it a tensor of inference mode, which can never join a graph."""
+    meta_of(tensor).inference = True
+    tensor._cell = INFERENCE_CELL
 
 
 _F = TypeVar("_F", bound=Callable[..., Any])

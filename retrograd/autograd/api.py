@@ -123,8 +123,10 @@ def grad(
     retain = create_graph if retain_graph is None else bool(retain_graph)
     call = BackwardCall("grad", retain, bool(create_graph), *user_site(2))
     found: list[Any] = run_backward(edges, gradients, call, wanted)
+    cut = None if create_graph else Cut("grad", "autograd.grad", call.code, call.lasti)
     for index, result in enumerate(found):
         if result is not None:
+            result._cut = cut
             continue
         if not allow_unused:
             raise failures.unused_input(index, call)

@@ -24,7 +24,15 @@ from retrograd.autograd.node import (
 from retrograd.autograd.state import STATE, next_sequence
 from retrograd.lifecycle.site import user_site
 from retrograd.notices import explained
-from retrograd.tensor import Array, Tensor, VersionCell, cell_of, meta_of, tensor_property
+from retrograd.tensor import (
+    INFERENCE_CELL,
+    Array,
+    Tensor,
+    VersionCell,
+    cell_of,
+    mark_inference,
+    tensor_property,
+)
 
 if TYPE_CHECKING:
     from retrograd.ops.registry import Op
@@ -93,6 +101,9 @@ class ViewInfo:
 def link_view(source: Tensor, view: Tensor, step: ViewStep) -> None:
     """Make `view`, the result of one view op on `source`, a view of source's root base."""
     cell = cell_of(source)
+    if cell is INFERENCE_CELL:
+        mark_inference(view)  # no history to follow
+        return
     view._cell = cell
     info = source._view
     creation: str | None = None

@@ -118,6 +118,16 @@ def site_of(thing: NodeFacts | CallFacts | VersionFacts | CutFacts) -> CallSite:
     return CallSite(thing.code, thing.lasti)
 
 
+def version_seen(node: NodeFacts, cell: VersionFacts) -> int:
+    """The version of a storage that the node saved a value at; -1 if it saved nothing of it."""
+    saved = tuple(getattr(node, "saved", ()))
+    for value, version in zip(saved, saved[1:], strict=False):
+        # A saved input is followed by its version, a saved output by its cell and version.
+        if value is cell or (isinstance(version, int) and getattr(value, "_cell", None) is cell):
+            return int(version)
+    return -1
+
+
 def reached_site(node: NodeFacts) -> CallSite:
     """The site of the consumer through which the freeing call came to the node."""
     return CallSite(node.reached_code, node.reached_lasti)
@@ -273,6 +283,9 @@ def _boundary(
         state, state_user = _newest(aged)
         rolled_on = reached_site(carried) == site_of(state_user)
         if rolled_on or graph.ran_again((state,), since):
+            if site_of(carried) == site_of(user):
+                # Both within one call of a layer: the step from pass to pass tells more.
+                carried, user = state, state_user
             return _carried_state(graph, since, carried, user, freeing)
     return FreedEvidence("shared-trunk", carried, user)
 

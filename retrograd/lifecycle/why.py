@@ -13,7 +13,7 @@ from typing import Any
 from ..diagnostics.catalogue import CATALOGUE, find
 from ..diagnostics.errors import RetrogradError, RetrogradWarning, make_error, make_warning
 from ..diagnostics.report import Help, Report, Span
-from .evidence import CallFacts, CutFacts, NodeFacts, VersionFacts, site_of
+from .evidence import CallFacts, CutFacts, NodeFacts, VersionFacts, site_of, version_seen
 from .operands import failed_call
 from .site import CallSite, user_site
 from .why_freed import freed_error
@@ -28,6 +28,7 @@ from .wording import (
     quoted,
     receiver,
     remove_suffix,
+    saved_operand,
     written,
 )
 
@@ -153,7 +154,7 @@ def _modified(
     saved_site, write_site = site_of(node), site_of(cell)
     writes = cell.version - expected
     story = Story()
-    what = "its result" if saved_name in ("out", "result") else f"its operand `{saved_name}`"
+    what = saved_operand(node, saved_name)
     kept = f"keeps {what} at version {expected}"
     story.add(saved_site, f"saved here: {describe_node(node)}, {kept}")
     last = "" if writes == 1 else f", the last of {writes} writes"
@@ -161,7 +162,7 @@ def _modified(
     needed = "the backward pass" if call is None else call_name(call)
     if call is not None:
         story.add(site_of(call), f"needed here: {needed}")
-    earlier = call is not None and _ran_again(node, roots)
+    earlier = call is not None and _ran_again(node, expected, cell, roots)
     helps: list[Help] = []
     notes: list[str] = []
     if earlier:
@@ -191,27 +192,37 @@ def _modified(
             f"(version {expected}); {writer} overwrote it (version {cell.version})."
         )
         if is_computed:
+            edit = out_of_place(write_site)
             text = "write out of place, so that the saved value stays as it was"
-            helps.append(Help(text, out_of_place(write_site), "clone-before-inplace"))
+            if edit is None and writer in ("index_put_", "copy_", "masked_fill_", "fill_"):
+                text = "make a new tensor instead, for example with torch.where() or masked_fill()"
+            helps.append(Help(text, edit, "clone-before-inplace"))
         else:
             text = "change it after the backward pass that needs the old value"
             helps.append(Help(text, kind="reorder-step"))
-        helps.append(
-            Help(f"or give `{operation(node)}` a copy: .clone()", kind="clone-before-inplace")
-        )
+        copy = f"or give `{operation(node)}` a copy: .clone()"
+        if what == "its result":
+            copy = "or write to a copy of it: .clone()"
+        helps.append(Help(copy, kind="clone-before-inplace"))
     title = f"a value that `{operation(node)}` saved for backward was changed by {writer}"
     return Report("RG102", title, story.finish(), why, tuple(helps), tuple(notes), reason)
 
 
-def _ran_again(node: NodeFacts, roots: Sequence[NodeFacts]) -> bool:
-    """Whether the graph holds a newer node made by the same line: `node` is of an earlier pass."""
+def _ran_again(
+    node: NodeFacts, expected: int, cell: VersionFacts, roots: Sequence[NodeFacts]
+) -> bool:
+    """Whether the graph holds a later pass of the node's line, which saw the changed value.
+
+    One line makes many nodes (a call of a network), so a newer node alone is no proof.
+    """
     site = site_of(node)
     seen = {id(root) for root in roots}
     waiting = list(roots)
     while waiting:
         current = waiting.pop()
         if current.sequence > node.sequence and site_of(current) == site:
-            return True
+            if version_seen(current, cell) > expected:
+                return True
         for child in current.edges:
             if child is not None and id(child) not in seen:
                 seen.add(id(child))
@@ -255,7 +266,7 @@ _CUTS: dict[str, tuple[str, str, str, str]] = {
     ),
     "no_grad": (
         "no-grad",
-        "recording is off from here on: {operation}",
+        "recording is off from here on ({operation})",
         "What is computed while gradients are off is a constant for autograd.",
         "compute what should be trained outside of it, or inside under torch.enable_grad()",
     ),
@@ -267,7 +278,7 @@ _CUTS: dict[str, tuple[str, str, str, str]] = {
     ),
     "inference": (
         "inference",
-        "recording is off from here on: {operation}",
+        "recording is off from here on ({operation})",
         "What is computed in inference mode is a constant for autograd, for good.",
         "compute what should be trained outside of inference mode",
     ),

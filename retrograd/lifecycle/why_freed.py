@@ -23,6 +23,7 @@ from .wording import (
     append_to_name,
     call_name,
     describe_node,
+    expression,
     line_after,
     line_reference,
     operation,
@@ -92,7 +93,7 @@ class _Case:
         self.made_as = result_name(self.carried)
         self.used_as = operand_name(self.carried, self.consumer)
         self.name = self.made_as or self.used_as
-        self.subject = quoted(self.name, f"the result of `{operation(self.carried)}`")
+        self.subject = quoted(self.name, f"the result of `{expression(self.carried)}`")
         self.first, self.second = call_name(freeing), call_name(call)
         # The same three at the start of a sentence.
         self.Subject, self.First, self.Second = map(

@@ -10,7 +10,7 @@ import re
 
 from ..diagnostics.render import display_path
 from ..diagnostics.report import Edit, Span
-from .evidence import CallFacts, NodeFacts
+from .evidence import CallFacts, NodeFacts, site_of
 from .site import CallSite
 
 
@@ -25,6 +25,12 @@ def operation(node: NodeFacts) -> str:
     forward = re.sub(r"Backward\d+$", "", name)
     # A capital starts a word where it follows a small letter or begins one: LogSoftmax, NLLLoss.
     return re.sub(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", "_", forward).lower()
+
+
+def expression(node: NodeFacts) -> str:
+    """The text that made a node, `self.rnn(x, h)`, or its operation where that is long."""
+    text = site_of(node).text
+    return text if text is not None and len(text) <= 48 else operation(node)
 
 
 def describe_node(node: NodeFacts) -> str:
@@ -74,6 +80,23 @@ def written(site: CallSite) -> str | None:
     if isinstance(statement, ast.Assign) and node in statement.targets:
         return place.source(node)
     return None
+
+
+def saved_operand(node: NodeFacts, saved_name: str) -> str:
+    """What a node keeps: `` `W` `` where the line leaves no doubt, else by the name of its role."""
+    if saved_name in ("out", "result"):
+        return "its result"
+    place = site_of(node).place
+    expression = None if place is None else place.node
+    node.name()  # a node gets its own class, which knows its operation, when it is looked at
+    roles = getattr(getattr(node, "op", None), "tensor_names", ())
+    if place is not None and isinstance(expression, ast.BinOp) and saved_name in roles[:2]:
+        # With a number on one side the roles may be swapped: `2 - h` is an operation on `h`.
+        both = isinstance(expression.op, ast.MatMult) or None not in tuple(node.edges)
+        operand = place.source((expression.left, expression.right)[roles.index(saved_name)])
+        if both and len(roles) == 2 and operand in place.names():
+            return f"`{operand}`"
+    return f"its operand `{saved_name}`"
 
 
 def line_reference(site: CallSite, near: CallSite | None = None) -> str:

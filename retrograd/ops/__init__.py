@@ -29,6 +29,7 @@ from retrograd.ops import linalg_pinv as linalg_pinv
 from retrograd.ops import linalg_solve as linalg_solve
 from retrograd.ops import linalg_spectral as linalg_spectral
 from retrograd.ops import tensor_products as tensor_products
+from retrograd.ops import product_sums as product_sums
 from retrograd.ops import products as products
 from retrograd.ops import polynomials as polynomials
 from retrograd.ops import power as power
@@ -77,3 +78,5 @@ from retrograd.ops import folding as folding
 from retrograd.ops import binary_loss as binary_loss
 from retrograd.ops import distance as distance
 from retrograd.ops import margin_loss as margin_loss
+from retrograd.ops import embedding as embedding
+from retrograd.ops import attention as attention

@@ -7,7 +7,7 @@ from typing import Any
 from retrograd.backend import pooling as kernels
 from retrograd.ops.kinds import Array
 from retrograd.ops.pooling_checks import check_line_dimensions, one_number
-from retrograd.ops.registry import RECORDED, composite, op
+from retrograd.ops.registry import RECORDED, attach, composite, op
 from retrograd.ops.sizes import Shape, as_integers, require_tensor
 from retrograd.ops.windows import (
     Sizes,
@@ -279,6 +279,7 @@ def adaptive_max_pool3d(input: Tensor, output_size: Any, return_indices: bool = 
 
 
 also_in_torch(adaptive_avg_pool1d)
+attach(adaptive_max_pool1d_with_indices, namespace="torch", public=("adaptive_max_pool1d",))
 
 
 # ----------------------------------------------------------------------------------- unpooling

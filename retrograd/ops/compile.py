@@ -29,7 +29,7 @@ from retrograd.ops.dispatch import dispatch, dispatch_inplace, dispatch_out, fai
 from retrograd.ops.lazy import build
 from retrograd.ops.node_forms import prepare_nodes
 from retrograd.ops.registry import RAW, RECORDED, Op
-from retrograd.tensor import Tensor, VersionCell, wrap
+from retrograd.tensor import INFERENCE_CELL, Tensor, VersionCell, wrap
 
 # Ufuncs with a compiled twin for small arrays. They never warn and always return arrays.
 _KERNELS: dict[str, Any] = {
@@ -47,6 +47,7 @@ HOT.update(
     Tensor=Tensor,
     Parameter=Tensor,  # nn.parameter replaces it by its class
     VersionCell=VersionCell,
+    INFERENCE_CELL=INFERENCE_CELL,
     new=object.__new__,
     ndarray=np.ndarray,
     asarray=np.asarray,
@@ -364,6 +365,10 @@ def _node_lines(op: Op, put: Callable[[str], None], flags: dict[str, str], opera
             if index == 0:
                 put(f"        _c0 = {name}._cell")
             version = f"0 if _c{index} is None else _c{index}.version"
+            others = [i for i, edge in enumerate(op.edge_names) if edge != name]
+            if not set(others) <= set(users):
+                # not saved for sure: reading the version of an inference tensor would raise
+                version = f"0 if _c{index} is None or not ({condition}) else _c{index}.version"
             entries.append(f"{value}, {version}")
         elif kind == "option":
             entries.append(name)
@@ -416,7 +421,7 @@ def _inplace_function(op: Op) -> list[str]:
         put(f"            else: {general}")
         put(f"            if {first}._view is None and _x0.flags.writeable and (")
         put("                NO_GRAD and not STATE.grad_enabled or not ("
-            f"{first}._requires_grad or _wanted)):")  # fmt: skip
+            f"{first}._requires_grad or _wanted)) and {first}._cell is not INFERENCE_CELL:")  # fmt: skip
         put("                _token = enter_quiet(QUIET)")
         put(f"                try: ufunc_{op.name}(_x0, _x1, _x0)")
         put("                finally: leave_quiet(_token)")

@@ -81,8 +81,9 @@ def _bias_rule(m: Any, g: Any, stride: Sizes) -> Any:
         _weight_rule(m, g, input, weight_shape, stride, padding, dilation, transposed, groups)
     ),
     bias=lambda m, g, stride: _bias_rule(m, g, stride),
-    saved_names={"self": "input"},
+    saved_names={"input": "input", "self": ""},  # PyTorch's own name here is `input`
     check=check_types,
+    namespace=None,
     methods=(),
 )
 def convolution(
@@ -97,13 +98,7 @@ def convolution(
     output_padding: Sizes,
     groups: int,
 ) -> Array:
-    """Convolution or transposed convolution of a batch; every option has one entry per dimension.
-
-    >>> import retrograd as torch
-    >>> image, kernel = torch.arange(4.0).view(1, 1, 4), torch.ones(1, 1, 2)
-    >>> torch.convolution(image, kernel, None, (1,), (0,), (1,), False, (0,), 1)
-    tensor([[[1., 3., 5.]]])
-    """
+    """Convolution or transposed convolution of a batch; options have one entry per dimension."""
     if transposed:
         shape = kernels.transposed_output_shape(
             input.shape, weight.shape, stride, padding, output_padding, dilation, groups

@@ -154,9 +154,11 @@ def check_transposed(
         shape, weight, stride, padding, output_padding, dilation, groups
     )
     if min(result[2:]) < 1:
+        height = (1,) if len(shape) == 3 else ()  # PyTorch sees a sequence as a flat image
         raise RuntimeError(
-            f"Given input size per channel: ({sizes_text(shape[2:], ' x ')}). Calculated output "
-            f"size per channel: ({sizes_text(result[2:], ' x ')}). Output size is too small"
+            f"Given input size per channel: ({sizes_text((*height, *shape[2:]), ' x ')}). "
+            f"Calculated output size per channel: ({sizes_text((*height, *result[2:]), ' x ')}). "
+            "Output size is too small"
         )
 
 

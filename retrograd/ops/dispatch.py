@@ -31,7 +31,7 @@ from retrograd.autograd.views import (
 from retrograd.backend.quiet import quiet
 from retrograd.lifecycle.site import user_site
 from retrograd.ops import errors
-from retrograd.tensor import Array, Tensor, cell_of, meta_of, wrap
+from retrograd.tensor import Array, Tensor, cell_of, mark_inference, wrap
 
 if TYPE_CHECKING:
     from retrograd.ops.registry import Op
@@ -53,7 +53,7 @@ def dispatch(op: Op, args: tuple[Any, ...], operator: bool = False) -> Any:
     if STATE.inference or (op.view is not None and tensors[0].is_inference()):
         for output in outputs:
             if output._view is None or output._view.base.is_inference():
-                meta_of(output).inference = True
+                mark_inference(output)
     return _package(op, outputs)
 
 

@@ -156,7 +156,7 @@ def _pdist(xp: Any, input: Array, p: float) -> Array:
             Sample(T(values=[[1.0, 2.0]] * 3), p, second=False)
             for p in (2.0, 1.0, 1.5, 3.0, float("inf"))
         ),
-        *(Sample(T(*shape), second=False) for shape in ((1, 3), (0, 3), (3, 0))),
+        *(Sample(T(*shape), grad=False) for shape in ((1, 3), (0, 3), (3, 0))),  # PyTorch crashes
         Sample(T(3, 4), -1.0),
         Sample(T(3)),
         Sample(T(3, 4, dtype="float16"), grad=False),

@@ -93,6 +93,12 @@ def _drop_alpha(
     return result
 
 
+def dropout_of(input: Tensor, p: float) -> Tensor:
+    """Dropout in training, for other functions of the library."""
+    _check_probability(p, RuntimeError)
+    return _drop(input, p, True, False)
+
+
 # --------------------------------------------------------------------- torch.dropout and friends
 
 

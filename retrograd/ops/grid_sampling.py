@@ -190,6 +190,7 @@ def _declare(dimensions: int) -> None:
             g, input, grid, mode, padding_mode, align_corners
         ),
         node_name=f"{node}Backward0",
+        saved_names={"input": "input", "self": ""},  # PyTorch's own name here is `input`
         namespace=None,
         methods=(),
         check=check,

@@ -346,14 +346,14 @@ def _huber_loss_gradient(
     target=lambda m, g, input, target, reduction, delta: m._huber_loss_gradient(
         g, target, input, reduction, delta
     ),
-    promote=True,
     check=floating_only("huber_cpu"),
     namespace=None,
     methods=(),
 )
 def huber_loss(xp: Any, input: Array, target: Array, reduction: int, delta: float) -> Array:
     """Half the squared differences where small, multiples of the absolute ones where large."""
-    size = xp.abs(kernels.subtract(input, target))
+    # the result has the input's dtype, whatever the target's
+    size = xp.abs(kernels.subtract(input, target.astype(input.dtype, copy=False)))
     losses = xp.where(size < delta, size * size * 0.5, (size - 0.5 * delta) * delta)
     return reduced(xp, losses, reduction)  # type: ignore[no-any-return]
 

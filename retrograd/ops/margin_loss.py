@@ -407,7 +407,7 @@ def _multi_margin_loss(
     reduce: bool | None = None,
     reduction: str = "mean",
 ) -> Tensor:
-    """How far the scores of wrong classes come near that of the right one, averaged over classes."""
+    """How far the scores of wrong classes come near that of the right one, on average."""
     if size_average is not None or reduce is not None:
         reduction = legacy_reduction(size_average, reduce, reduction)
     code = reduction_code(reduction)

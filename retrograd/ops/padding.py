@@ -77,7 +77,7 @@ def constant_pad_nd(xp: Any, input: Array, pad: Sizes, value: Any = 0) -> Array:
         if shape[dim] < 0 or size + min(before, 0) + min(after, 0) < 0:
             raise RuntimeError("narrow(): length must be non-negative.")
     if max(pad, default=0) <= 0:
-        return xp.array(input[tuple(source)], order="C")  # type: ignore[no-any-return]
+        return xp.array(input[tuple(source)], order="C")
     filling = _filling(value, input.dtype)
     result: Array = xp.full(shape, filling, input.dtype) if value else xp.zeros(shape, input.dtype)
     result[tuple(target)] = input[tuple(source)]
@@ -262,7 +262,7 @@ def _check_borders(input: Tensor, pad: Sizes, mode: str) -> int:
             f"Expected {dimensions + 1}D or {dimensions + 2}D (batch mode) tensor with possibly 0 "
             f"batch size and other non-zero dimensions for input, but got: {list(shape)}"
         )
-    for place, (before, after) in enumerate(_sides(pad)):
+    for place, (before, after) in reversed(list(enumerate(_sides(pad)))):
         dim = first + place
         if mode == "circular":
             if max(before, after) > shape[dim]:

@@ -61,7 +61,23 @@ def pooling_options(
             f"Given input size: ({sizes_text((channels, *spatial))}). Calculated output size: "
             f"({sizes_text((channels, *result))}). Output size is too small"
         )
+    for count, numbers in zip(
+        result, zip(spatial, kernel, steps, pads, gaps, strict=True), strict=True
+    ):
+        _check_reach(function, count, *numbers)
     return kernel, steps, pads, gaps
+
+
+def _check_reach(
+    function: str, count: int, size: int, kernel: int, stride: int, padding: int, dilation: int
+) -> None:
+    """Refuse windows with no element of the input, which have no maximum: dilation makes them."""
+    if dilation == 1:
+        return
+    for start in range(-padding, count * stride - padding, stride):
+        first = start if start >= 0 else start % dilation  # of its places from zero on
+        if first >= size or first > start + dilation * (kernel - 1):
+            raise errors.unsupported(f"windows of {function} that lie in the padding entirely")
 
 
 def _option(function: str, dimensions: int, name: str, position: int, value: Any) -> Sizes:
@@ -199,4 +215,5 @@ def check_max_pool1d(
     count = pooled_size(shape[-1], size, step, pad, gap, ceil_mode)
     if count < 1:
         raise RuntimeError(f"max_pool1d() Invalid computed output size: {count}")
+    _check_reach("max_pool1d", count, shape[-1], size, step, pad, gap)
     return size, step, pad, gap

@@ -221,3 +221,23 @@ def softmin(
         dim = _implicit_dim("softmin", input, _stacklevel)
     result: Tensor = _functional_softmax(-input, dim, dtype=dtype)
     return result
+
+
+@composite(
+    namespace="nn.functional",
+    samples=lambda: [Sample(T(3), dim=1), Sample(T(3, dtype="int64"), grad=False)],
+)
+def gumbel_softmax(
+    logits: Tensor, tau: float = 1, hard: bool = False, eps: float = 1e-10, dim: int = -1
+) -> Tensor:
+    """A softmax of the logits with Gumbel noise: nearly a random choice, yet differentiable.
+
+    With `hard` the result is a choice, and the gradient is that of the softmax.
+    """
+    noise = -RECORDED.zeros_like(logits.detach()).exponential_().log()
+    soft = _functional_softmax((logits + noise) / tau, dim)
+    if not hard:
+        return soft  # type: ignore[no-any-return]
+    index = soft.max(dim, keepdim=True)[1]
+    chosen = RECORDED.zeros_like(logits.detach()).scatter_(dim, index, 1.0)
+    return chosen - soft.detach() + soft  # type: ignore[no-any-return]

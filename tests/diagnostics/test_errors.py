@@ -91,7 +91,7 @@ def test_report_can_be_left_off(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_report_as_json(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("RETROGRAD_REPORT", "json")
-    error = why.coded_error(BROADCAST, label="here", operands=((3,), object))
+    error = why.coded_error(BROADCAST, label="here", place=((3,), object))
     (note,) = error.__notes__
     data = json.loads(note)
     assert data == error.to_dict()
@@ -189,12 +189,12 @@ def test_other_messages_of_the_catalogue() -> None:
         "Dimension out of range (expected to be in range of [-1, 0], but got 2)",
         "stack expects each tensor to be equal size, but got [2] at entry 0 and [3] at entry 1",
         "result type Float can't be cast to the desired output type Long",
-        "Function MyBackward returned an invalid gradient at index 0 - got [2] but expected shape "
-        "compatible with [3]",
-        "function MyBackward returned an incorrect number of gradients (expected 2, got 1)",
+        "hook 'clip' has returned an incorrect number of values (got 2, but expected 1)",
+        "Expected input batch_size (3) to match target batch_size (2).",
+        "shape mismatch: value tensor of shape [2] cannot be broadcast to indexing result of shape "
+        "[3]",
         "mul(): functions with out=... arguments don't support automatic differentiation, but one "
         "of the arguments requires grad.",
-        "Function 'DivBackward0' returned nan values in its 0th output.",
         "retrograd does not support torch.compile",
     ):
         error = make_error(message)

@@ -41,14 +41,12 @@ def test_lines_fit_a_narrow_terminal(code: str) -> None:
     assert all(len(line) <= 88 for text in page.sections.values() for line in text.splitlines())
 
 
-@pytest.mark.usefixtures("engine")
 @pytest.mark.parametrize("code", CATALOGUE)
 def test_failing_example_fails_with_its_code(code: str) -> None:
     happened = run(parse_page(code).fails, code)
     assert [getattr(item, "code", item) for item in happened] == [code]
 
 
-@pytest.mark.usefixtures("engine")
 @pytest.mark.parametrize("code", CATALOGUE)
 def test_working_example_works(code: str) -> None:
     assert run(parse_page(code).works, code) == []

@@ -150,11 +150,11 @@ def in_place_errors() -> list[Any]:
     ]
 
 
-def raised(call: Callable[[], Any]) -> tuple[type[BaseException], str] | None:
+def raised(call: Callable[[], Any]) -> tuple[str, str] | None:
     try:
         call()
     except Exception as error:
-        return type(error), str(error).splitlines()[0]
+        return type(error).__name__, str(error).splitlines()[0]
     return None
 
 

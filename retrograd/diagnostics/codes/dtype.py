@@ -118,7 +118,7 @@ DTYPE: tuple[Entry, ...] = (
                 ("convert the base first: tensor.float()",),
             ),
             Form(
-                r"(Subtraction|Negation), the `-` operator, (with two|with a|on a) bool tensors? is",
+                r"(Subtraction|Negation), the `-` operator, (with two|with a|on a) bool tensor",
                 "- does not exist for booleans",
                 None,
                 (

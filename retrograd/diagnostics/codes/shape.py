@@ -466,8 +466,8 @@ SHAPE: tuple[Entry, ...] = (
                 "channels",
             ),
             Form(
-                r"Expected more than 1 (value per channel|spatial element) when training, got input "
-                r"size (?P<input>.*)",
+                r"Expected more than 1 (value per channel|spatial element) when training, got "
+                r"input size (?P<input>.*)",
                 "a normalization has only one value for each channel, in an input of shape {input}",
                 "The variance of one value is zero, so its result would not depend on the input.",
                 (
