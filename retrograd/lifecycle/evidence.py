@@ -159,9 +159,27 @@ def operand_name(value: NodeFacts, consumer: NodeFacts | None) -> str | None:
             if operand in place.names():
                 return operand
     names = place.names()
-    if made_as in names:
+    if made_as in names and _still_holds(value, consumer, made_as):
         return made_as
-    return names[0] if len(names) == 1 else None
+    only = names[0] if len(names) == 1 else None
+    return None if only is None or takes_list(consumer) else only
+
+
+def _still_holds(value: NodeFacts, consumer: NodeFacts, name: str) -> bool:
+    """Whether the variable that got the value has it where the consumer reads the variable."""
+    made, used = site_of(value), site_of(consumer)
+    if made.code is not used.code or made.line is None or used.line is None or made.place is None:
+        return False
+    if used.line <= made.line:
+        return True  # read before this pass assigns it anew
+    assigned_once = len(made.place.assigned_lines(name)) == 1
+    return assigned_once and made.loop() is None and made.function == "<module>"
+
+
+def takes_list(node: NodeFacts) -> bool:
+    """Whether the node's operation takes a list of tensors, as cat() does."""
+    node.name()  # a node gets its own class, which knows its operation, when it is looked at
+    return "list" in getattr(getattr(node, "op", None), "tensor_kinds", ())
 
 
 def freed_evidence(

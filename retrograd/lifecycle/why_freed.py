@@ -260,6 +260,11 @@ def _one_result(case: _Case) -> Report:
             edit,
             "detach",
         ),
+        Help(
+            "if the second one should not (a critic's value in the actor's loss), detach it there",
+            case.detach_where_used(),
+            "detach",
+        ),
         case.retain("if both losses should train it, keep the graph at the first call"),
         Help(
             "or compute it again for the second loss, after the weights have changed",

@@ -452,6 +452,8 @@ def _random_slopes(array: Array, lower: float, upper: float) -> Array:
     noise = np.ones(array.shape, array.dtype)
     leaking = array <= 0
     uniform = default_generator.float64s(int(np.count_nonzero(leaking)))
+    if array.dtype is not dtypes.F64:
+        lower, upper = float(np.float32(lower)), float(np.float32(upper))
     noise[leaking] = uniform * (upper - lower) + lower
     return noise
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -26,8 +27,8 @@ _UNSIGNED: dict[Any, Any] = {8: np.dtype(np.uint64), 1: np.dtype(np.uint8)}
 
 # ------------------------------------------------------------------------------------- nll_loss
 #
-# The kernels see scores of shape (batch, classes, *places) and classes of shape (batch, *places),
-# or a single sample of shape (classes,) with a 0-d (or one-element) class.
+# The kernels see scores of shape (batch, classes, ...) and classes of shape (batch, ...), or a
+# single sample of shape (classes,) with a 0-d (or one-element) class.
 
 
 def _check_types(input: Array, target: Array, weight: Array | None) -> None:
@@ -225,8 +226,16 @@ def _nll(input: Any, target: Any, weight: Any, code: int, ignore_index: int) -> 
     _check_types(input._array, target._array, None if weight is None else weight._array)
     if weight is not None:
         no_gradient("nll_loss_forward", weight=weight)
-    name = RECORDED._nll_loss if input._array.ndim <= 2 else RECORDED._nll_loss2d
-    return name(input, target, weight, code, ignore_index)
+    shape = input._array.shape
+    if len(shape) <= 2:
+        return RECORDED._nll_loss(input, target, weight, code, ignore_index)
+    if len(shape) == 4:
+        return RECORDED._nll_loss2d(input, target, weight, code, ignore_index)
+    places = math.prod(shape[2:])
+    scores = input.contiguous().view((*shape[:2], 1, places))
+    classes = target.contiguous().view((shape[0], 1, places))
+    result = RECORDED._nll_loss2d(scores, classes, weight, code, ignore_index)
+    return result.view(target._array.shape) if code == NONE else result
 
 
 def _class_samples() -> list[Sample]:

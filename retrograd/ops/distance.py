@@ -91,6 +91,18 @@ def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8) -
 attach(cosine_similarity, namespace="nn.functional", public=("cosine_similarity",))
 
 
+def _last_norm_gradient(m: Any, g: Any, input: Any, p: float, out: Any, keepdim: bool) -> Any:
+    if not keepdim:
+        g, out = m.unsqueeze(g, -1), m.unsqueeze(out, -1)
+    return norm_gradient(m, g, input, p, out, -1)
+
+
+@op(input=_last_norm_gradient, node_name="NormBackward1")
+def _norm_of_last(xp: Any, input: Array, p: float, keepdim: bool) -> Array:
+    """The `p`-norm along the last dimension."""
+    return vector_norm_of(xp, input, p, (input.ndim - 1,), keepdim)
+
+
 @composite(
     methods=(),
     samples=lambda: [
@@ -111,8 +123,8 @@ def pairwise_distance(
     >>> torch.pairwise_distance(torch.tensor([3.0, 0.0]), torch.tensor([0.0, 4.0]), eps=0.0)
     tensor(5.)
     """
-    difference: Any = x1 - x2 + eps
-    return difference.norm(p, difference._array.ndim - 1, keepdim)  # type: ignore[no-any-return]
+    result: Tensor = RECORDED._norm_of_last(x1 - x2 + eps, float(p), keepdim)
+    return result
 
 
 attach(pairwise_distance, namespace="nn.functional", public=("pairwise_distance",))

@@ -219,7 +219,7 @@ def _gather_gradient(xp: Any, g: Array, shape: tuple[int, ...], dim: int, index:
     if not g.size:
         return result
     dim = wrap_dim(dim, len(shape))
-    if index.ndim and index.shape[dim] == 1:
+    if shape and index.ndim and index.shape[dim] == 1:
         result[_places(dim, index)] = g  # no place is named twice
         return result
     lined = kernels.scatter_reduce(_lined(result), dim, _lined(index), _lined(g), "sum")

@@ -190,9 +190,9 @@ def cholesky_solve(xp: Any, input: Array, L: Array, upper: bool = False) -> Arra
 @composite(
     name="cholesky_solve",
     samples=lambda: [
-        Sample(T(3, 2), T(3, 3, low=0.5), dtypes=_FIELDS),
-        Sample(T(3, 2), T(3, 3, low=0.5), upper=True),
-        Sample(T(2, 3, 2), T(3, 3, low=0.5)),
+        Sample(T(3, 2), T(3, 3, low=0.5), dtypes=_FIELDS, numeric=False),
+        Sample(T(3, 2), T(3, 3, low=0.5), upper=True, numeric=False),
+        Sample(T(2, 3, 2), T(3, 3, low=0.5), numeric=False),
         Sample(T(0, 2), T(0, 0)),
         Sample(T(3, 2), T(3, 3), dtypes=HALVES),
         Sample(T(3), T(3, 3), error=(RuntimeError, "b should have at least 2 dimensions")),
@@ -236,8 +236,8 @@ def cholesky_inverse(xp: Any, L: Array, upper: bool = False) -> Array:
     name="cholesky_inverse",
     samples=lambda: [
         Sample(T(values=_POSITIVE), dtypes=_FIELDS),
-        Sample(T(3, 3, low=0.5), upper=True),
-        Sample(T(2, 3, 3, low=0.5)),
+        Sample(T(3, 3, low=0.5), upper=True, numeric=False),
+        Sample(T(2, 3, 3, low=0.5), numeric=False),
         Sample(T(0, 0)),
         Sample(T(3, 3), dtypes=HALVES),
         Sample(T(3), error=(RuntimeError, "cholesky_inverse: The input tensor A must have")),

@@ -45,7 +45,10 @@ def _same_shape(input: Any, target: Any) -> tuple[Any, Any]:
         return input, target
     warn_about_sizes(input, target, 5)
     common = common_shape(shape, other)
-    return input.expand(common), target.expand(common)
+    return (
+        input if shape == common else input.expand(common),
+        target if other == common else target.expand(common),
+    )
 
 
 def count_of(value: Any) -> int:

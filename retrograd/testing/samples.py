@@ -86,6 +86,9 @@ class Sample:
     second    False: no second-order comparison
     dtypes    the dtypes to try (default float32 and float64)
     error     (exception type, start of the message): the call must raise it, on PyTorch too
+    inplace   False: not for the in-place twin
+    numeric   False: PyTorch's gradient is a convention, not the slope (padding rows, the unused
+              half of symmetric matrices): not compared with finite differences
     """
 
     def __init__(
@@ -96,6 +99,7 @@ class Sample:
         dtypes: Sequence[str] = FLOATS,
         error: tuple[type[BaseException], str] | None = None,
         inplace: bool = True,
+        numeric: bool = True,
         **kwargs: Any,
     ) -> None:
         self.args = args
@@ -105,6 +109,7 @@ class Sample:
         self.dtypes = tuple(dtypes)
         self.error = error
         self.inplace = inplace
+        self.numeric = numeric
 
     def __repr__(self) -> str:
         parts = [repr(a) for a in self.args] + [f"{k}={v!r}" for k, v in self.kwargs.items()]

@@ -57,7 +57,7 @@ def call(name, sample, noncontiguous=False, grad=True):
 
 @pytest.mark.parametrize(("name", "sample"), DIFFERENTIABLE)
 def test_gradient_against_finite_differences(name, sample):
-    found = call(name, sample)
+    found = call(name, sample) if sample.numeric else None
     if found is None:
         return
     function, leaves = found
@@ -157,5 +157,10 @@ def test_every_op_has_samples_or_is_private():
         for name, op in OPS.items()
         if op.samples is None and (op.namespace is not None or op.methods)
     ]
-    missing += [name for name, c in COMPOSITES.items() if c.samples is None and c.namespace]
+    # what is not in `ops` (creation, queries, random numbers) is compared in tests/tensor
+    missing += [
+        name
+        for name, c in COMPOSITES.items()
+        if c.samples is None and c.namespace and c.function.__module__.startswith("retrograd.ops")
+    ]
     assert missing == []

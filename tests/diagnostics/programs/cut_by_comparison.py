@@ -1,0 +1,12 @@
+"""RG103 nondifferentiable: accuracy as a loss.
+
+advice: keep-graph
+"""
+
+import retrograd as torch
+from retrograd import nn
+
+model = nn.Linear(3, 1)
+accuracy = (model(torch.ones(4, 3)) > 0).float().mean()  # 1
+loss = 1 - accuracy
+loss.backward()  # 2

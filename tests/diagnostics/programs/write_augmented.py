@@ -1,0 +1,11 @@
+"""RG102 in-place-write: += on a result that sigmoid() keeps.
+
+advice: clone-before-inplace + runs, clone-before-inplace
+"""
+
+import retrograd as torch
+
+weight = torch.ones(3, requires_grad=True)
+hidden = torch.sigmoid(weight * 2)  # 1
+hidden += 1  # 2
+hidden.sum().backward()  # 3
