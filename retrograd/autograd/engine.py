@@ -32,7 +32,7 @@ from retrograd.autograd.node import (
     is_accumulator,
 )
 from retrograd.autograd.state import STATE, set_grad_mode
-from retrograd.backend.kernels import add, iadd, sum_to
+from retrograd.backend.kernels import add, add_matching, iadd, sum_to
 from retrograd.backend.quiet import QUIET, enter_quiet, leave_quiet
 from retrograd.tensor import Array, Tensor, wrap
 
@@ -173,17 +173,10 @@ def _walk_raw(
                 continue
             part = results[position]
             if part is not None:
-                if type(part) is not ndarray:
-                    part = np.asarray(part)
-                if part.shape == target.shape:
-                    held = target.buffer
-                    if held is None:
-                        target.buffer = part
-                    elif target.owned and held.dtype is part.dtype:
-                        iadd(held, part)
-                    else:
-                        _add_second(target, held, part)
-                else:
+                held = target.buffer
+                if held is None and type(part) is ndarray and part.shape == target.shape:
+                    target.buffer = part
+                elif held is None or not target.owned or not add_matching(held, part):
                     _deliver(node, position, target, part)
             left = target.pending - 1
             if left:
@@ -250,16 +243,6 @@ def _forget_buffers(roots: Sequence[Edge]) -> None:
                 stack.append(target)
 
 
-def _add_second(target: Node, held: Array, part: Array) -> None:
-    """Add to the first part: into it if it is the engine's alone, else into a new array."""
-    # alone: referenced by the node, by the caller's local, by ours and by getrefcount's argument
-    if getrefcount(held) <= 4 and held.base is None and held.dtype is part.dtype:
-        iadd(held, part)
-    else:
-        target.buffer = add(held, part)
-    target.owned = True
-
-
 def cast(gradient: Array, dtype: Any) -> Array:
     """A gradient in the type of the value it belongs to; a real value gets the real part."""
     if gradient.dtype == dtype:
@@ -269,19 +252,35 @@ def cast(gradient: Array, dtype: Any) -> Array:
     return gradient.astype(dtype)
 
 
-def _deliver(node: Node, position: int, target: Node, part: Array) -> None:
-    """Add a part that must be summed to the target's shape, or goes to one of several outputs."""
+def _deliver(node: Node, position: int, target: Node, part: Any) -> None:
+    """Add a part to what waits at a target, summed to its shape, for one of its outputs."""
+    if type(part) is not ndarray:
+        part = np.asarray(part)
     held = target.buffer
-    if not isinstance(target.shape, list):
-        part = fit_raw(node, position, part, target.shape)
-        target.buffer = part if held is None else add(held, part)
+    if isinstance(target.shape, list):
+        _deliver_to_output(node, position, target, part)
         return
+    if part.shape != target.shape:
+        part = fit_raw(node, position, part, target.shape)
+    if held is None:
+        target.buffer = part
+    # alone: referenced by the node, by the walk's local, by ours and by getrefcount's argument
+    elif getrefcount(held) <= 4 and held.base is None and held.dtype is part.dtype:
+        iadd(held, part)
+        target.owned = True
+    else:
+        target.buffer = add(held, part)
+        target.owned = True
+
+
+def _deliver_to_output(node: Node, position: int, target: Node, part: Array) -> None:
     number = 0 if node.edge_numbers is None else node.edge_numbers[position]
     if part.shape != target.shape[number]:
         part = fit_raw(node, position, part, target.shape[number])
     dtype = target.dtype[number]
     if part.dtype is not dtype:
         part = cast(part, dtype)
+    held = target.buffer
     if held is None:
         held = target.buffer = [None] * len(target.shape)
     held[number] = part if held[number] is None else add(held[number], part)

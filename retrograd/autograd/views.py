@@ -83,44 +83,72 @@ class ViewStep:
         return result
 
 
+# One view op in a linked list: op, options, which of several outputs, and the op before it.
+Link = tuple["Op", tuple[Any, ...], int | None, Any]
+
+
 class ViewInfo:
-    """What makes a tensor a view: its root base, the way there, and how it was created."""
+    """What makes a tensor a view: its root base, the way there, and how it was created.
 
-    __slots__ = ("at", "base", "chain", "creation", "own")
+    Views are made far more often than written, so the way is kept as links that cost little to
+    make; `chain` turns them into steps. There is no `__init__`: calling the class is then cheaper.
+    """
 
-    def __init__(
-        self, base: Tensor, chain: tuple[ViewStep, ...], at: int, creation: str | None
-    ) -> None:
-        self.base = base
-        self.chain = chain
-        self.at = at  # the version that `grad_fn` is right for
-        self.creation = creation  # None, "multi", "no_grad", "inference" or "custom"
-        self.own = False  # requires_grad was set on the view itself
+    __slots__ = ("at", "base", "creation", "last", "own")
+
+    base: Tensor
+    last: Link  # the view op that made it, which knows the one before
+    at: int  # the version that `grad_fn` is right for
+    creation: str | None  # None, "multi", "no_grad", "inference" or "custom"
+    own: bool  # requires_grad was set on the view itself
+
+    @property
+    def chain(self) -> tuple[ViewStep, ...]:
+        """The view ops that lead from the base to the view."""
+        found: list[ViewStep] = []
+        link: Any = self.last
+        while link is not None:
+            op, options, number, link = link
+            found.append(ViewStep(op, options, number))
+        return tuple(reversed(found))
+
+    @chain.setter
+    def chain(self, steps: tuple[ViewStep, ...]) -> None:
+        link: Any = None
+        for step in steps:
+            link = (step.op, step.options, step.number, link)
+        self.last = link
 
 
-def link_view(source: Tensor, view: Tensor, step: ViewStep) -> None:
-    """Make `view`, the result of one view op on `source`, a view of source's root base."""
+def link_view(
+    source: Tensor, view: Tensor, op: Op, options: tuple[Any, ...], number: int | None = None
+) -> None:
+    """Make `view`, the result of one view op on `source`, a view of source's root base.
+
+    The generated functions of view ops do the same in line; see `ops.compile_parts`.
+    """
     cell = cell_of(source)
     if cell is INFERENCE_CELL:
         mark_inference(view)  # no history to follow
         return
     view._cell = cell
-    info = source._view
+    before = source._view
     creation: str | None = None
     if STATE.inference:
         creation = "inference"
     elif not STATE.grad_enabled:
         creation = "no_grad"
-    elif step.number is not None:
+    elif number is not None:
         creation = "multi"
-    base = source
-    chain: tuple[ViewStep, ...] = (step,)
-    if info is not None:
-        base, chain = info.base, (*info.chain, step)
-        if creation is None:
-            creation = info.creation
-    view._view = ViewInfo(base, chain, cell.version, creation)
-    if not view._requires_grad and base._requires_grad:
+    elif before is not None:
+        creation = before.creation
+    info = view._view = ViewInfo()
+    info.base = source if before is None else before.base
+    info.last = (op, options, number, None if before is None else before.last)
+    info.at = cell.version
+    info.creation = creation
+    info.own = False
+    if not view._requires_grad and info.base._requires_grad:
         view._requires_grad = True  # without history a view follows its base; `refresh` keeps at it
 
 

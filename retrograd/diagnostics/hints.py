@@ -36,6 +36,8 @@ def _broadcast(facts: Mapping[str, Any]) -> list[str]:
                     found.append(f"{name} fits as {longer}: add a dimension, .unsqueeze({place})")
         elif len(shape) == len(target) == 2 and shape[0] != shape[1] and _fits(shape[::-1], target):
             found.append(f"{name} fits transposed, as {shape[::-1]}: use .T")
+    if len(found) == 2 and all(".T" in text for text in found):
+        return ["they fit if one of the two is transposed: use .T"]
     return found if len(found) == 1 else []
 
 

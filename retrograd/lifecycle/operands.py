@@ -19,6 +19,8 @@ from ..diagnostics.source import dotted
 from .site import CallSite, is_library
 
 _LONGEST = 24
+# Frames that only hand their arguments on: an operation that is called for the first time.
+_PASSING_ON = frozenset(("waiting", "first_call"))
 _MOST_OPERANDS = 4
 
 
@@ -80,7 +82,8 @@ def _library_frames() -> tuple[list[FrameType], FrameType | None]:
     frames: list[FrameType] = []
     frame: FrameType | None = _getframe(2)
     while frame is not None and is_library(frame.f_code.co_filename):
-        frames.append(frame)
+        if frame.f_code.co_name not in _PASSING_ON:
+            frames.append(frame)
         frame = frame.f_back
     return frames, frame
 
@@ -119,8 +122,13 @@ def _written_operands(site: CallSite, frame: FrameType, user: FrameType) -> dict
     given: list[ast.expr] = []
     keywords: dict[str, ast.expr] = {}
     if isinstance(node, ast.BinOp):
+        both = [parameter for parameter, _ in _tensors(frame)] == list(code.co_varnames[:2])
+        if not code.co_name.startswith("__") and not both:
+            return {}  # with a number on one side, the sides may be swapped
         reflected = code.co_name.startswith("__r") and code.co_name != "__rshift__"
         given = [node.right, node.left] if reflected else [node.left, node.right]
+    elif isinstance(node, ast.UnaryOp):
+        given = [node.operand]
     elif isinstance(node, ast.AugAssign):
         given = [node.target, node.value]
     elif isinstance(node, ast.Subscript):

@@ -80,3 +80,4 @@ from retrograd.ops import distance as distance
 from retrograd.ops import margin_loss as margin_loss
 from retrograd.ops import embedding as embedding
 from retrograd.ops import attention as attention
+from retrograd.ops import leaky_activation as leaky_activation

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from retrograd import dtypes
+from retrograd.notices import explained
 from retrograd.ops.dropout import dropout_of
 from retrograd.ops.kinds import Array, wrap_dim
 from retrograd.ops.neural import common_shape
@@ -125,7 +126,9 @@ def _check(query: Any, key: Any, value: Any, attn_mask: Any, is_causal: bool) ->
             )
         wrap_dim(-2, attn_mask.ndim)
     if not query.dtype.is_floating_point:
-        raise RuntimeError(f"expected scalar type Float but found {query.dtype.type_name}")
+        raise explained(
+            RuntimeError(f"expected scalar type Float but found {query.dtype.type_name}")
+        )
 
 
 _C_NAMES = {"float32": "float", "float64": "double", "int64": "long int", "int32": "int"}
@@ -399,7 +402,15 @@ def _fused_heads(
     return result.reshape((*query._array.shape[:2], value._array.shape[-1]))
 
 
-@composite(namespace="nn.functional")
+def _head_samples() -> list[Sample]:
+    weights = (T(12, 4), T(12), None, None, False, 0.0, T(4, 4), T(4))
+    return [
+        Sample(T(3, 2, 4), T(5, 2, 4), T(5, 2, 4), 4, 2, *weights),
+        Sample(T(3, 4), T(5, 4), T(5, 4), 4, 2, *weights, need_weights=False, second=False),
+    ]
+
+
+@composite(namespace="nn.functional", samples=_head_samples)
 def multi_head_attention_forward(
     query: Tensor,
     key: Tensor,

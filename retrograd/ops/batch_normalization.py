@@ -223,7 +223,11 @@ def batch_norm(
     return batch_norm_of(input, running_mean, running_var, weight, bias, training, momentum, eps)
 
 
-@composite(name="batch_norm", methods=())
+@composite(
+    name="batch_norm",
+    methods=(),
+    samples=lambda: [Sample(T(3, 4), T(4), T(4), None, None, True, 0.1, 1e-5, False)],
+)
 def _torch_batch_norm(
     input: Tensor,
     weight: Tensor | None,
@@ -322,7 +326,11 @@ def instance_norm(
     )
 
 
-@composite(name="instance_norm", methods=())
+@composite(
+    name="instance_norm",
+    methods=(),
+    samples=lambda: [Sample(T(2, 3, 4), T(3), T(3), None, None, True, 0.1, 1e-5, False)],
+)
 def _torch_instance_norm(
     input: Tensor,
     weight: Tensor | None,
@@ -381,7 +389,7 @@ def rms_norm(
     return result.to(input.dtype)  # type: ignore[no-any-return]
 
 
-@composite(name="rms_norm", methods=())
+@composite(name="rms_norm", methods=(), samples=lambda: [Sample(T(3, 4), (4,), T(4))])
 def _torch_rms_norm(
     input: Tensor, normalized_shape: Any, weight: Tensor | None = None, eps: float | None = None
 ) -> Tensor:

@@ -173,7 +173,7 @@ def _binary_cross_entropy(
     for value in (target, weight):
         if value is not None and value._array.dtype is not input._array.dtype:
             found, wanted = value.dtype.type_name, input.dtype.type_name
-            raise RuntimeError(f"Found dtype {found} but expected {wanted}")
+            raise errors.explained(RuntimeError(f"Found dtype {found} but expected {wanted}"))
     result: Tensor = RECORDED.binary_cross_entropy(input, target, weight, code)
     return result
 
@@ -314,7 +314,11 @@ def _binary_cross_entropy_with_logits(
     return _with_logits(input, target, weight, pos_weight, code)  # type: ignore[no-any-return]
 
 
-@composite(name="binary_cross_entropy_with_logits", methods=())
+@composite(
+    name="binary_cross_entropy_with_logits",
+    methods=(),
+    samples=lambda: [Sample(T(3), T(3), reduction=code) for code in (0, 1, 2)],
+)
 def _torch_binary_cross_entropy_with_logits(
     input: Tensor,
     target: Tensor,
@@ -394,7 +398,11 @@ def kl_div(
     return total / input._array.shape[0] if input._array.ndim else total  # type: ignore[no-any-return]
 
 
-@composite(name="kl_div", methods=())
+@composite(
+    name="kl_div",
+    methods=(),
+    samples=lambda: [Sample(T(3), T(3, low=0.1), code) for code in (0, 1, 2)],
+)
 def _torch_kl_div(
     input: Tensor, target: Tensor, reduction: int = 1, *, log_target: bool = False
 ) -> Tensor:
@@ -428,9 +436,11 @@ def _soft_margin_loss_slope(xp: Any, input: Array, target: Array) -> Array:
 
 def _check_margin(input: Array, target: Array, reduction: int) -> None:
     if input.dtype is dtypes.B8 and target.dtype is dtypes.B8:
-        raise RuntimeError(
-            "Negation, the `-` operator, on a bool tensor is not supported. If you are trying to "
-            "invert a mask, use the `~` or `logical_not()` operator instead."
+        raise errors.explained(
+            RuntimeError(
+                "Negation, the `-` operator, on a bool tensor is not supported. If you are trying "
+                "to invert a mask, use the `~` or `logical_not()` operator instead."
+            )
         )
     if input.dtype.kind in "biu":
         target_kind = dtypes.from_numpy_dtype(input.dtype)

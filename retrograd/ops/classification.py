@@ -35,7 +35,9 @@ def _check_types(input: Array, target: Array, weight: Array | None) -> None:
     """Dtypes and the shape of the weights, in PyTorch's words."""
     if target.dtype is not dtypes.I64 and target.dtype is not dtypes.U8:
         found = dtypes.from_numpy_dtype(target.dtype).type_name
-        raise RuntimeError(f"expected target dtype to be Long or Byte, but got {found}")
+        raise errors.explained(
+            RuntimeError(f"expected target dtype to be Long or Byte, but got {found}")
+        )
     if input.dtype.kind != "f" and input.dtype is not dtypes.BF16:
         raise errors.not_implemented_for("nll_loss_out_frame", input.dtype)
     classes = input.shape[0 if input.ndim == 1 else 1]
@@ -47,7 +49,7 @@ def _check_types(input: Array, target: Array, weight: Array | None) -> None:
             )
         if weight.dtype is not input.dtype:
             wanted, found = (dtypes.from_numpy_dtype(a.dtype).type_name for a in (input, weight))
-            raise RuntimeError(f"expected scalar type {wanted} but found {found}")
+            raise errors.explained(RuntimeError(f"expected scalar type {wanted} but found {found}"))
 
 
 def _chosen(target: Array, classes: int, ignore_index: int) -> tuple[Array, Array | None]:
@@ -59,7 +61,7 @@ def _chosen(target: Array, classes: int, ignore_index: int) -> tuple[Array, Arra
     safe = np.where(counts, target, 0)
     outside = (safe < 0) | (safe >= classes)
     if outside.any():
-        raise IndexError(f"Target {int(safe[outside].flat[0])} is out of bounds.")
+        raise errors.explained(IndexError(f"Target {int(safe[outside].flat[0])} is out of bounds."))
     return safe, None if counts.all() else counts
 
 
@@ -195,14 +197,17 @@ def _check_shapes(input: Array, target: Array) -> None:
         raise ValueError(f"Expected 1 or more dimensions (got {input.ndim})")
     shape, other = input.shape, target.shape
     if input.ndim != 1 and shape[0] != (other[0] if other else 1):
-        raise ValueError(
-            f"Expected input batch_size ({shape[0]}) to match target batch_size ({other[0]})."
-            if other
-            else f"Expected input batch_size ({shape[0]}) to match target batch_size (1)."
+        samples = other[0] if other else 1
+        raise errors.explained(
+            ValueError(
+                f"Expected input batch_size ({shape[0]}) to match target batch_size ({samples})."
+            )
         )
     if input.ndim <= 2:
         if target.ndim > 1:
-            raise RuntimeError("0D or 1D target tensor expected, multi-target not supported")
+            raise errors.explained(
+                RuntimeError("0D or 1D target tensor expected, multi-target not supported")
+            )
         if input.ndim == 1 and target.size != 1:
             raise ValueError(
                 f"For 1D input, 1D target must have size 1, but got target size: {target.size}"
@@ -218,7 +223,9 @@ def _check_shapes(input: Array, target: Array) -> None:
         if other != wanted:
             raise RuntimeError(f"size mismatch (got input: {list(shape)} , target: {list(other)}")
     elif other != wanted:
-        raise RuntimeError(f"Expected target size {list(wanted)}, got {list(other)}")
+        raise errors.explained(
+            RuntimeError(f"Expected target size {list(wanted)}, got {list(other)}")
+        )
 
 
 def _nll(input: Any, target: Any, weight: Any, code: int, ignore_index: int) -> Any:

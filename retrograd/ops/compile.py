@@ -289,7 +289,7 @@ def _function(
         put(f"        _t._cut = Cut('nondifferentiable', {op.label!r}, _c, _i)")
     if op.view is not None:
         options = "".join(f"{n}, " for n in op.option_names)
-        step = f"ViewStep(OP_{op.name}, ({options}), None)"
+        step = f"OP_{op.name}, ({options})"
         if op.view == "maybe":
             put(f"    if may_share_memory(_r, _x0): link_view({first}, _t, {step})")
         else:

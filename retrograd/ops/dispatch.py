@@ -17,7 +17,6 @@ from retrograd import dtypes
 from retrograd.autograd.node import Node, plain_node
 from retrograd.autograd.state import STATE, Cut
 from retrograd.autograd.views import (
-    ViewStep,
     bump,
     check_not_expanded,
     check_operand_view,
@@ -391,7 +390,7 @@ def _link(op: Op, args: tuple[Any, ...], source: Tensor, outputs: list[Tensor]) 
     for number, output in enumerate(outputs):
         if op.view == "maybe" and not np.may_share_memory(output._array, source._array):
             continue
-        link_view(source, output, ViewStep(op, options, None if op.outputs == 1 else number))
+        link_view(source, output, op, options, None if op.outputs == 1 else number)
 
 
 # ------------------------------------------------------------------------------------- in place

@@ -55,7 +55,7 @@ def normalize(
         Sample(T(3, 4), T(3, 4), dtypes=_EVERY),
         Sample(T(3, 4), T(4)),
         *(Sample(T(2, 3, 4), T(2, 3, 4), dim) for dim in (0, 2, -1)),
-        Sample(T(3, 4), T(3, 4), 1, 5.0),
+        Sample(T(3, 4), T(3, 4), 1, 5.0, numeric=False),
         Sample(T(values=[[0.0, 0.0], [1.0, 2.0]]), T(2, 2), second=False),
         Sample(T(3), T(3), dim=0),
         Sample(T(3), T(3, dtype="float64", grad=True), dim=0),

@@ -26,9 +26,12 @@ _INDEX_TYPES = (np.dtype(np.int64), np.dtype(np.int32))
 def _check_indices(name: str, indices: Array) -> None:
     if indices.dtype not in _INDEX_TYPES:
         kind = dtypes.from_numpy_dtype(indices.dtype).type_name
-        raise RuntimeError(
-            "Expected tensor for argument #1 'indices' to have one of the following scalar types: "
-            f"Long, Int; but got torch.{kind}Tensor instead (while checking arguments for {name})"
+        raise errors.explained(
+            RuntimeError(
+                "Expected tensor for argument #1 'indices' to have one of the following scalar "
+                f"types: Long, Int; but got torch.{kind}Tensor instead (while checking arguments "
+                f"for {name})"
+            )
         )
 
 
@@ -88,7 +91,7 @@ def embedding(
 ) -> Array:
     """The rows of `weight` that `indices` names."""
     if first_outside(indices, weight.shape[0]) is not None:
-        raise IndexError("index out of range in self")
+        raise errors.explained(IndexError("index out of range in self"))
     return xp.take(weight, indices, axis=0, mode="clip")  # type: ignore[no-any-return]
 
 
@@ -109,7 +112,7 @@ def _renormalize(weight: Tensor, indices: Tensor, max_norm: float, norm_type: fl
     check_writable(weight, "embedding_renorm_")
     rows = np.unique(indices._array)
     if first_outside(rows, array.shape[0]) is not None:
-        raise IndexError("index out of range in self")
+        raise errors.explained(IndexError("index out of range in self"))
     values = array[rows]
     wide = values.astype(np.float32) if array.dtype in dtypes.HALF_TYPES else values
     with quiet():
@@ -136,10 +139,10 @@ def _embedding_samples() -> list[Sample]:
         Sample(T(values=[1, 3], dtype="int32"), T(4, 3)),
         Sample(T(values=2, dtype="int64"), T(4, 3)),
         Sample(T(0, 2, dtype="int64"), T(4, 3)),
-        Sample(some, T(4, 3), padding_idx=1),
-        Sample(some, T(4, 3), -1),
-        Sample(some, T(4, 3), scale_grad_by_freq=True, second=False),
-        Sample(some, T(4, 3), 1, scale_grad_by_freq=True, second=False),
+        Sample(some, T(4, 3), padding_idx=1, numeric=False),
+        Sample(some, T(4, 3), -1, numeric=False),
+        Sample(some, T(4, 3), scale_grad_by_freq=True, second=False, numeric=False),
+        Sample(some, T(4, 3), 1, scale_grad_by_freq=True, second=False, numeric=False),
         Sample(some, T(4, 3, grad=False), max_norm=1.0),
         Sample(some, T(4, 3, grad=False), None, 1.0, 1.0),
         Sample(some, T(4, 3, dtype="int64"), grad=False),

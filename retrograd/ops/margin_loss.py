@@ -34,14 +34,18 @@ def _apply_code(losses: Any, code: int) -> Any:
     return losses if code == NONE else losses.mean() if code == MEAN else losses.sum()
 
 
-def _publish(name: str, compute: Callable[..., Any]) -> None:
+def _publish(name: str, compute: Callable[..., Any], *shapes: tuple[int, ...]) -> None:
     """``torch.<name>``: the same computation, with a number for the reduction."""
+
+    def samples() -> list[Sample]:
+        target = T(3, grad=False)
+        return [Sample(*(T(*s) for s in shapes), target, reduction=code) for code in (0, 1, 2)]
 
     def function(*args: Any, **named: Any) -> Any:
         return compute(*args, **named)
 
     function.__doc__ = compute.__doc__
-    composite(name=name, methods=())(function)
+    composite(name=name, methods=(), samples=samples)(function)
 
 
 # ---------------------------------------------------------------------------- pairs of numbers
@@ -52,7 +56,7 @@ def _ranking(input1: Any, input2: Any, target: Any, margin: float = 0.0, reducti
     return _apply_code((-target * (input1 - input2) + margin).clamp_min(0), reduction)
 
 
-_publish("margin_ranking_loss", _ranking)
+_publish("margin_ranking_loss", _ranking, (3,), (3,))
 
 
 @composite(
@@ -100,7 +104,7 @@ def _hinge(input: Any, target: Any, margin: float = 1.0, reduction: int = 1) -> 
     return _apply_code(far + near, reduction)
 
 
-_publish("hinge_embedding_loss", _hinge)
+_publish("hinge_embedding_loss", _hinge, (3,))
 
 
 @composite(
@@ -135,7 +139,9 @@ def _cosine(input1: Any, input2: Any, target: Any, margin: float = 0.0, reductio
     """``1 - cos`` where the target is 1, ``max(0, cos - margin)`` where it is -1."""
     rank = target.ndim
     if rank > 1:
-        raise RuntimeError("0D or 1D target tensor expected, multi-target not supported")
+        raise errors.explained(
+            RuntimeError("0D or 1D target tensor expected, multi-target not supported")
+        )
     if not input1.ndim == input2.ndim == rank + 1:
         sizes = f"{list(input1._array.shape)} and {list(input2._array.shape)}"
         raise RuntimeError(
@@ -152,7 +158,7 @@ def _cosine(input1: Any, input2: Any, target: Any, margin: float = 0.0, reductio
     return _apply_code(losses, reduction)
 
 
-_publish("cosine_embedding_loss", _cosine)
+_publish("cosine_embedding_loss", _cosine, (3, 4), (3, 4))
 
 
 @composite(
@@ -259,7 +265,11 @@ def triplet_margin_loss(
     return apply_reduction(losses, reduction)  # type: ignore[no-any-return]
 
 
-@composite(name="triplet_margin_loss", methods=())
+@composite(
+    name="triplet_margin_loss",
+    methods=(),
+    samples=lambda: [Sample(T(3, 4), T(3, 4), T(3, 4), reduction=code) for code in (0, 1, 2)],
+)
 def _torch_triplet_margin_loss(
     anchor: Tensor,
     positive: Tensor,
@@ -314,7 +324,7 @@ def _margins(m: Any, g: Any, input: Any, target: Any, weight: Any, reduction: in
     scores = m.reshape(input, matrix)
     classes = m.reshape(target, (matrix[0], 1))
     beyond = m.add(m.sub(scores, m.gather(scores, 1, classes)), margin)
-    slopes = m.gt(beyond, 0) * (beyond * 2 if p == 2 else 1.0)
+    slopes = m.gt(beyond, 0) * (beyond * 2 if p == 2 else m.ones_like(beyond))
     if weight is not None:
         chosen = m.index_select(weight, 0, m.reshape(target, (matrix[0],)))
         slopes = slopes * m.reshape(chosen, (matrix[0], 1))
@@ -366,7 +376,9 @@ def _check_scores(name: str, kernel: str, input: Any, target: Any) -> None:
     if array.dtype not in (dtypes.F32, dtypes.F64):
         raise errors.not_implemented_for(kernel, array.dtype)
     if target._array.dtype is not dtypes.I64:
-        raise RuntimeError(f"expected scalar type Long but found {target.dtype.type_name}")
+        raise errors.explained(
+            RuntimeError(f"expected scalar type Long but found {target.dtype.type_name}")
+        )
     if not array.size:
         raise errors.unsupported(f"{name} of an empty batch")
 

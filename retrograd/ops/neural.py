@@ -40,6 +40,29 @@ def keep_where(xp: Any, values: Any, mask: Any) -> Array:
     return kept.view(kind)
 
 
+_CHUNK = 32768
+_ROW_OF_ZEROS: dict[Any, Any] = {kind: np.zeros(_CHUNK, kind) for kind in _INTEGERS}
+
+
+def not_below_zero(xp: Any, values: Array) -> Array:
+    """``max(values, 0)``: on large arrays NumPy compares with zeros faster than with a zero.
+
+    >>> not_below_zero(np, np.array([-1.0, 2.0]))
+    array([0., 2.])
+    """
+    zeros = _ROW_OF_ZEROS.get(values.dtype)
+    if values.size < _FEW or zeros is None or not values.flags.c_contiguous:
+        return kernels.maximum(values, 0)
+    if values.size <= _CHUNK:
+        return xp.maximum(values, zeros[: values.size].reshape(values.shape))  # type: ignore[no-any-return]
+    result = xp.empty_like(values)
+    source, target = values.reshape(-1), result.reshape(-1)
+    for start in range(0, source.size, _CHUNK):
+        part = source[start : start + _CHUNK]
+        xp.maximum(part, zeros[: part.size], target[start : start + _CHUNK])
+    return result  # type: ignore[no-any-return]
+
+
 # ---------------------------------------------------------------------------- shapes and dtypes
 
 

@@ -22,6 +22,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from retrograd import dtypes
+from retrograd.backend import kernels
 from retrograd.ops import errors
 from retrograd.ops.kinds import Array
 from retrograd.ops.neural import floating_only
@@ -77,23 +78,21 @@ def _centred(
     """The input minus its mean, and one over its deviation; both and the variance are noted."""
     grouped = input.reshape(layout.grouped)
     count = _count(layout)
-    mean = _totals(xp, grouped)
-    mean /= count
-    centred = xp.subtract(grouped, mean)
-    variance = _products(xp, centred, centred)
-    variance /= count
-    inverse = xp.divide(1, xp.sqrt(xp.add(variance, eps)))
+    mean = kernels.divide(_totals(xp, grouped), count)
+    centred = kernels.subtract(grouped, mean)
+    variance = kernels.divide(_products(xp, centred, centred), count)
+    inverse = kernels.divide(1.0, kernels.sqrt(kernels.add(variance, eps)))
     kept += (mean, inverse, variance)
     return centred, inverse
 
 
 def scaled(xp: Any, values: Array, layout: Layout, weight: Any, bias: Any, shape: Shape) -> Array:
-    """Standardised values (which are overwritten) times weight plus bias, in the input's shape."""
+    """Standardised values times weight plus bias, in the input's shape."""
     result = values.reshape(layout.scaled)
     if weight is not None:
-        result = xp.multiply(result, weight.reshape(layout.weight), result)
+        result = kernels.multiply(result, weight.reshape(layout.weight))
     if bias is not None:
-        result = xp.add(result, bias.reshape(layout.weight), result)
+        result = kernels.add(result, bias.reshape(layout.weight))
     return result.reshape(shape)
 
 
@@ -149,15 +148,10 @@ def _gradient_kernel(
     """J of the module's text; `standard` is the standardised input, in three dimensions."""
     count = _count(layout)
     values = grad.reshape(layout.grouped)
-    along = _products(xp, values, standard)
-    along /= count
-    mean = _totals(xp, values)
-    mean /= count
-    result = xp.multiply(standard, along)
-    xp.subtract(values, result, result)
-    result -= mean
-    result *= inverse
-    return result  # type: ignore[no-any-return]
+    along = kernels.divide(_products(xp, values, standard), count)
+    mean = kernels.divide(_totals(xp, values), count)
+    result = kernels.subtract(values, kernels.multiply(standard, along))
+    return kernels.multiply(kernels.subtract(result, mean), inverse)
 
 
 def _curvature(m: Any, g: Any, grad: Any, input: Any, layout: Layout, kept: list[Array]) -> Any:
@@ -209,8 +203,8 @@ def all_gradients(
     slopes = times_weight(m, g, weight, layout) if needs[0] else g
     if m is RAW:
         mean, inverse = kept[:2]
-        standard = np.subtract(input.reshape(layout.grouped), mean)
-        standard *= inverse
+        standard = kernels.subtract(input.reshape(layout.grouped), mean)
+        standard = kernels.multiply(standard, inverse)
         if needs[0]:
             of_input = _gradient_kernel(np, slopes, standard, inverse, layout).reshape(input.shape)
         standard = standard.reshape(input.shape)
@@ -232,8 +226,7 @@ def normalized(
     xp: Any, input: Array, weight: Any, bias: Any, layout: Layout, eps: float, kept: list[Array]
 ) -> Array:
     centred, inverse = _centred(xp, input, layout, eps, kept)
-    centred *= inverse
-    return scaled(xp, centred, layout, weight, bias, input.shape)
+    return scaled(xp, kernels.multiply(centred, inverse), layout, weight, bias, input.shape)
 
 
 @op(

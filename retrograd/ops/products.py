@@ -204,7 +204,9 @@ def _check_mv(input: Array, vec: Array) -> None:
     refuse_bool("addmv_impl_cpu", input)
     if input.dtype is not vec.dtype:
         kinds = f"{type_name(vec)}, {type_name(input)}, and {type_name(vec)}"
-        raise RuntimeError(f"addmv input tensors must have the same dtype, but got {kinds}")
+        raise errors.explained(
+            RuntimeError(f"addmv input tensors must have the same dtype, but got {kinds}")
+        )
 
 
 def matrix_times_vector(xp: Any, matrix: Array, vector: Array, length: int | None = None) -> Array:

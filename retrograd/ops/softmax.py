@@ -6,6 +6,7 @@ import warnings
 from typing import Any
 
 from retrograd import dtypes
+from retrograd.backend import kernels
 from retrograd.ops import errors
 from retrograd.ops.kinds import Array, wrap_dim
 from retrograd.ops.registry import RECORDED, composite, op
@@ -28,7 +29,7 @@ def _check(name: str) -> Any:
 
 def _shifted(xp: Any, input: Array, dim: int) -> Array:
     """The input minus its maximum along `dim`, so that exponentials stay finite."""
-    return xp.subtract(input, xp.maximum.reduce(input, axis=dim, keepdims=True))  # type: ignore[no-any-return]
+    return kernels.subtract(input, xp.maximum.reduce(input, axis=dim, keepdims=True))
 
 
 @op(
@@ -42,11 +43,11 @@ def _shifted(xp: Any, input: Array, dim: int) -> Array:
 )
 def _softmax_gradient(xp: Any, grad: Array, output: Array, dim: int) -> Array:
     """``output * (grad - sum(grad * output))`` along `dim`."""
-    result = xp.multiply(grad, output)
+    result = kernels.multiply(grad, output)
     if not output.ndim:
-        return result - output * result
+        return result - output * result  # type: ignore[no-any-return]
     total = xp.add.reduce(result, axis=dim, keepdims=True)
-    return xp.subtract(result, xp.multiply(output, total), result)  # type: ignore[no-any-return]
+    return kernels.subtract(result, kernels.multiply(output, total))
 
 
 @op(
@@ -64,7 +65,7 @@ def softmax(xp: Any, input: Array, dim: int) -> Array:
         return xp.empty_like(input)  # type: ignore[no-any-return]
     result = _shifted(xp, input, dim)
     xp.exp(result, result)
-    return xp.divide(result, xp.add.reduce(result, axis=dim, keepdims=True), result)  # type: ignore[no-any-return]
+    return kernels.divide(result, xp.add.reduce(result, axis=dim, keepdims=True))
 
 
 @op(
@@ -80,8 +81,8 @@ def _log_softmax_gradient(xp: Any, grad: Array, output: Array, dim: int) -> Arra
     result = xp.exp(output)
     if not output.ndim:
         return grad - result * grad
-    xp.multiply(result, xp.add.reduce(grad, axis=dim, keepdims=True), result)
-    return xp.subtract(grad, result, result)  # type: ignore[no-any-return]
+    total = xp.add.reduce(grad, axis=dim, keepdims=True)
+    return kernels.subtract(grad, kernels.multiply(result, total))
 
 
 @op(
@@ -99,7 +100,7 @@ def log_softmax(xp: Any, input: Array, dim: int) -> Array:
         return xp.empty_like(input)  # type: ignore[no-any-return]
     result = _shifted(xp, input, dim)
     total = xp.add.reduce(xp.exp(result), axis=dim, keepdims=True)
-    return xp.subtract(result, xp.log(total, total), result)  # type: ignore[no-any-return]
+    return kernels.subtract(result, xp.log(total, total))
 
 
 # ------------------------------------------------------------------------------ public functions

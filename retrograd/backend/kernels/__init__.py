@@ -9,6 +9,8 @@ errors.
 - `add`, `subtract`, `multiply`, `divide`, `maximum`, `minimum`, `negative`, `square`, `sqrt`,
   `exp`, `log`, `tanh`, `sin`, `cos`: NumPy's functions of these names.
 - `iadd(target, other)`: `target += other`, for adding up gradients.
+- `add_matching(target, other)`: the same for arrays that are alike in shape, dtype and layout; says
+  whether it was done.
 - `sum_all(x)`: the sum of all elements, compiled for contiguous arrays of any size.
 - `sum_to(x, shape)`: a small array summed over what broadcasting adds to `shape`; None, meaning
   that NumPy should do it, for anything but leading or trailing dimensions.
@@ -44,6 +46,7 @@ try:
         raise ImportError("switched off by RETROGRAD_KERNELS=0")
     from ._tiny import (
         add,
+        add_matching,
         cos,
         divide,
         exp,
@@ -66,6 +69,7 @@ try:
 except (ImportError, RuntimeError) as error:  # RuntimeError: built for a newer NumPy than this one
     from .twins import (
         add,
+        add_matching,
         cos,
         divide,
         exp,
@@ -105,6 +109,7 @@ def status() -> str:
 __all__ = [
     "AVAILABLE",
     "add",
+    "add_matching",
     "cos",
     "divide",
     "exp",

@@ -434,31 +434,50 @@ safe_to_write(PyArrayObject *target, PyArrayObject *operand)
         }                                                                     \
     } while (0)
 
+/* target += other where both are small, plain and alike; 0 if they are not, and nothing was done. */
+static int
+added_in_place(PyObject *target, PyObject *other)
+{
+    const Kind kind = plain_kind(target, LARGEST_SIZE);
+    if (kind == NOT_PLAIN || kind != plain_kind(other, LARGEST_SIZE) || !PyArray_SAMESHAPE(ARRAY(target), ARRAY(other))
+        || !same_layout(ARRAY(target), ARRAY(other)) || !safe_to_write(ARRAY(target), ARRAY(other))) {
+        return 0;
+    }
+    if (kind == FLOAT32) {
+        ADD_INTO(npy_float32);
+    }
+    else {
+        ADD_INTO(npy_float64);
+    }
+    return 1;
+}
+
 static PyObject *
 tiny_iadd(PyObject *Py_UNUSED(module), PyObject *const *arguments, Py_ssize_t count)
 {
     if (wrong_count("iadd", count, 2, 2)) {
         return NULL;
     }
-    PyObject *target = arguments[0], *other = arguments[1];
-    const Kind kind = plain_kind(target, LARGEST_SIZE);
-    if (kind != NOT_PLAIN && kind == plain_kind(other, LARGEST_SIZE) && PyArray_SAMESHAPE(ARRAY(target), ARRAY(other))
-        && same_layout(ARRAY(target), ARRAY(other)) && safe_to_write(ARRAY(target), ARRAY(other))) {
-        if (kind == FLOAT32) {
-            ADD_INTO(npy_float32);
-        }
-        else {
-            ADD_INTO(npy_float64);
-        }
+    if (added_in_place(arguments[0], arguments[1])) {
         Py_RETURN_NONE;
     }
-    PyObject *const operands[3] = {target, other, target};
+    PyObject *const operands[3] = {arguments[0], arguments[1], arguments[0]};
     PyObject *result = call_quietly(functions[UFUNC_ADD], operands, 3, NULL);
     if (result == NULL) {
         return NULL;
     }
     Py_DECREF(result);
     Py_RETURN_NONE;
+}
+
+/* add_matching(target, other): target += other if shapes, dtypes and layouts agree; whether it was done. */
+static PyObject *
+tiny_add_matching(PyObject *Py_UNUSED(module), PyObject *const *arguments, Py_ssize_t count)
+{
+    if (wrong_count("add_matching", count, 2, 2)) {
+        return NULL;
+    }
+    return PyBool_FromLong(added_in_place(arguments[0], arguments[1]));
 }
 
 static PyObject *
@@ -702,6 +721,7 @@ static PyMethodDef methods[] = {
     UFUNC_ENTRY(sin),
     UFUNC_ENTRY(cos),
     PLAIN_ENTRY(iadd, "iadd(target, other): add `other` to `target` in place."),
+    PLAIN_ENTRY(add_matching, "add_matching(target, other): target += other if they are alike; whether it was done."),
     PLAIN_ENTRY(sum_all, "sum_all(x): the sum of all elements, as a 0-d array."),
     PLAIN_ENTRY(sum_to, "sum_to(x, shape): the sum over what broadcasting adds to shape, or None."),
     PLAIN_ENTRY(filled, "filled(shape, value, dtype=None): a new array that holds `value` everywhere."),

@@ -98,6 +98,13 @@ def iadd(target: Array, other: Any, /) -> None:
         np.add(target, other, target)
 
 
+def add_matching(target: Array, other: Any, /) -> bool:
+    if type(other) is not np.ndarray or target.shape != other.shape or target.dtype != other.dtype:
+        return False
+    iadd(target, other)
+    return True
+
+
 def sum_all(x: Any, /) -> Array:
     with quiet():
         return _as_array(_add_reduce(x, axis=None))

@@ -25,6 +25,13 @@ DTYPE: tuple[Entry, ...] = (
                 ("convert the input with .float(), or the module with .double()",),
             ),
             Form(
+                r"addmv input tensors must have the same dtype, but got \w+, (?P<a>\w+), and "
+                r"(?P<b>\w+)",
+                "a product of a {a} matrix and a {b} vector",
+                "Products do not convert their operands, unlike arithmetic with + and *.",
+                ("convert one of them: other.to(self.dtype)",),
+            ),
+            Form(
                 r"expected scalar type (?P<a>\w+) but found (?P<b>\w+)",
                 "{a} was expected, but the tensor is {b}",
                 None,
