@@ -13,7 +13,8 @@ the freeing call did not walk, B the walked value that C takes:
 | C is newer, another line led there                    | one-result-two-losses |
 
 A freeing call of `autograd.grad` is a reason of its own, freed-by-grad, unless state was carried.
-Where two rows hold at once, the loop around the call decides; without one the reason is None.
+Where two rows hold at once, the loop around the call decides; without one the reason is None. It is
+None too where lines would have to decide and none were recorded.
 """
 
 from __future__ import annotations
@@ -297,6 +298,8 @@ def _boundary(
     # C was there before the freeing call: another branch of the same forward pass, or a state that
     # was made after its last use, so that the freeing call never came to it.
     aged = [(b, c) for b, c in graph.pairs() if b.sequence < since < c.sequence]
+    if aged and not site_of(call):
+        return FreedEvidence(None, carried, user)
     if aged and repeated:
         state, state_user = _newest(aged)
         rolled_on = reached_site(carried) == site_of(state_user)
@@ -320,6 +323,8 @@ def _across_calls(
     same_door = reached_site(carried) == site_of(user)
     in_loop = _made_in_loop(carried, user, call) if repeated else None
     starves = graph.starves_without(carried)
+    if not site_of(carried) or not site_of(user):
+        return FreedEvidence(None, carried, user, detaching_starves=starves)
     if in_loop is False and (same_door or not ran_again):
         return FreedEvidence("built-outside-loop", carried, user, detaching_starves=starves)
     if ran_again and same_door and in_loop is None:

@@ -62,9 +62,6 @@ from retrograd.ops import view_inplace as view_inplace
 from retrograd.ops import loss as loss
 from retrograd.ops import classification as classification
 from retrograd.ops import dropout as dropout
-
-# last: it renames what the others declare
-from retrograd.ops import second_names as second_names  # isort: skip
 from retrograd.ops import smooth_activation as smooth_activation
 from retrograd.ops import normalization as normalization
 from retrograd.ops import batch_normalization as batch_normalization
@@ -81,3 +78,6 @@ from retrograd.ops import margin_loss as margin_loss
 from retrograd.ops import embedding as embedding
 from retrograd.ops import attention as attention
 from retrograd.ops import leaky_activation as leaky_activation
+
+# last: it renames what the others declare
+from retrograd.ops import second_names as second_names  # isort: skip

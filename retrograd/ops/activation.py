@@ -116,7 +116,7 @@ def _as_element(value: Any, kind: Any) -> Any:
 
 def _threshold_kernel(xp: Any, input: Array, threshold: Any, value: Any) -> Array:
     low, other = (_as_element(x, input.dtype) for x in (threshold, value))
-    return xp.where(input <= low, xp.asarray(other, input.dtype), input)  # type: ignore[no-any-return]
+    return xp.where(input <= low, xp.asarray(other, input.dtype), input)
 
 
 def _check_threshold(input: Array, threshold: Any, value: Any) -> None:
@@ -296,7 +296,7 @@ def softshrink(xp: Any, input: Array, lambd: Any = 0.5) -> Array:
         raise RuntimeError(
             f"lambda must be in range [0, {largest:g}] for input dtype {kind}, but found {lambd:g}"
         )
-    return xp.subtract(input, kernels.minimum(kernels.maximum(input, -lambd), lambd))  # type: ignore[no-any-return]
+    return xp.subtract(input, kernels.minimum(kernels.maximum(input, -lambd), lambd))
 
 
 # --------------------------------------------------------------------- hardswish, hardsigmoid
@@ -326,7 +326,7 @@ def _hardswish_gradient(xp: Any, grad: Array, input: Array) -> Array:
 def hardswish(xp: Any, input: Array) -> Array:
     """``input * relu6(input + 3) / 6``."""
     ramp = kernels.minimum(kernels.maximum(xp.add(input, 3), 0), 6)
-    return xp.divide(xp.multiply(input, ramp), 6)  # type: ignore[no-any-return]
+    return xp.divide(xp.multiply(input, ramp), 6)
 
 
 _hardswish_write = inplace_twin("hardswish")
@@ -366,7 +366,7 @@ def _hardsigmoid_gradient(xp: Any, grad: Array, input: Array) -> Array:
 )
 def hardsigmoid(xp: Any, input: Array) -> Array:
     """``relu6(input + 3) / 6``."""
-    return xp.divide(kernels.minimum(kernels.maximum(xp.add(input, 3), 0), 6), 6)  # type: ignore[no-any-return]
+    return xp.divide(kernels.minimum(kernels.maximum(xp.add(input, 3), 0), 6), 6)
 
 
 _hardsigmoid_write = inplace_twin("hardsigmoid")

@@ -82,7 +82,7 @@ def _attention(
     scores = xp.matmul(xp.multiply(query, scale), xp.swapaxes(key, -2, -1))
     if attn_mask is not None:
         scores += attn_mask
-    return xp.matmul(_softmax_rows(xp, scores), value)  # type: ignore[no-any-return]
+    return xp.matmul(_softmax_rows(xp, scores), value)
 
 
 def _is_fusible(query: Any, key: Any, value: Any, attn_mask: Any, dropout_p: float) -> bool:
@@ -93,7 +93,7 @@ def _is_fusible(query: Any, key: Any, value: Any, attn_mask: Any, dropout_p: flo
     if any(len(shape) != 4 or 0 in shape for shape in shapes):
         return False
     q, k, v = shapes
-    return q[:2] == k[:2] == v[:2] and k[2] == v[2] and q[3] == k[3] == v[3]
+    return bool(q[:2] == k[:2] == v[:2] and k[2] == v[2] and q[3] == k[3] == v[3])
 
 
 # ------------------------------------------------------------------------------ public function
@@ -161,7 +161,7 @@ def _repeat_heads(query: Any, key: Any, value: Any) -> tuple[Any, Any]:
     repeated = (
         x.repeat_interleave(heads // n, -3) for x, n in zip((key, value), ours, strict=True)
     )
-    return tuple(repeated)  # type: ignore[return-value]
+    return tuple(repeated)
 
 
 def _attention_samples() -> list[Sample]:
@@ -275,7 +275,7 @@ def _check_shapes(
             raise AssertionError(
                 f"Expected `attn_mask` shape to be {wanted} but got {attn_mask.shape}"
             )
-    return rank == 3
+    return bool(rank == 3)
 
 
 def _additive(mask: Any, name: str, kind: Any, other: Any = None) -> Any:

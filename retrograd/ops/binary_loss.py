@@ -78,7 +78,7 @@ def _binary_cross_entropy_gradient(
     slopes = xp.divide(xp.multiply(xp.subtract(input, target), grad), spread)
     if weight is not None:
         slopes = xp.multiply(slopes, weight)
-    return xp.divide(slopes, max(slopes.size, 1)) if reduction == MEAN else slopes  # type: ignore[no-any-return]
+    return xp.divide(slopes, max(slopes.size, 1)) if reduction == MEAN else slopes
 
 
 @op(
@@ -104,7 +104,7 @@ def binary_cross_entropy(
     losses = xp.subtract(xp.multiply(xp.subtract(target, 1), false), xp.multiply(target, true))
     if weight is not None:
         losses = xp.multiply(losses, weight)
-    return reduced(xp, losses, reduction)  # type: ignore[no-any-return]
+    return reduced(xp, losses, reduction)
 
 
 def _probability_samples() -> list[Sample]:
@@ -239,7 +239,7 @@ def binary_cross_entropy_with_logits(
     losses = xp.subtract(losses, likelihood).astype(losses.dtype, copy=False)
     if weight is not None:
         losses = xp.multiply(losses, weight).astype(losses.dtype, copy=False)
-    return reduced(xp, losses, reduction)  # type: ignore[no-any-return]
+    return reduced(xp, losses, reduction)
 
 
 def _logit_samples() -> list[Sample]:
@@ -459,7 +459,7 @@ def _check_margin(input: Array, target: Array, reduction: int) -> None:
 def soft_margin_loss(xp: Any, input: Array, target: Array, reduction: int) -> Array:
     """``log(1 + exp(-target * input))``."""
     losses = xp.log1p(xp.exp(xp.negative(xp.multiply(target, input))))
-    return reduced(xp, losses, reduction)  # type: ignore[no-any-return]
+    return reduced(xp, losses, reduction)
 
 
 @composite(

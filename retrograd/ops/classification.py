@@ -109,9 +109,9 @@ def _nll_forward(
             losses = xp.where(counts, losses, input.dtype.type(0))  # an ignored score may be inf
     losses = xp.asarray(losses)
     if reduction == NONE:
-        return losses  # type: ignore[no-any-return]
+        return losses
     total = kernels.sum_all(losses)
-    return total if reduction == SUM else xp.divide(total, _total(weights, target))  # type: ignore[no-any-return]
+    return total if reduction == SUM else xp.divide(total, _total(weights, target))
 
 
 def _nll_backward(
@@ -139,7 +139,7 @@ def _nll_backward(
         if counts is not None:
             slopes = xp.where(counts, slopes, grad.dtype.type(0))
     result[places] = slopes
-    return result  # type: ignore[no-any-return]
+    return result
 
 
 def _declare(name: str, node_name: str) -> None:

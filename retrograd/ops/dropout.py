@@ -44,7 +44,8 @@ def _check_type(array: Array) -> None:
 
 
 def _multiply(input: Tensor, noise: Array, inplace: bool) -> Tensor:
-    result: Tensor = (_mul_ if inplace else RECORDED.mul)(input, wrap(noise))
+    multiply: Any = _mul_ if inplace else RECORDED.mul
+    result: Tensor = multiply(input, wrap(noise))
     return result
 
 

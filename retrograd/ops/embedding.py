@@ -75,7 +75,7 @@ def _embedding_rows(
         kept = flat if padding_idx < 0 else flat[flat != padding_idx]
         counts = np.bincount(kept, minlength=len(weight))[indices]
         rows /= np.maximum(counts, 1)[..., None].astype(rows.dtype)
-    return rows  # type: ignore[no-any-return]
+    return rows
 
 
 @op(
@@ -92,7 +92,7 @@ def embedding(
     """The rows of `weight` that `indices` names."""
     if first_outside(indices, weight.shape[0]) is not None:
         raise errors.explained(IndexError("index out of range in self"))
-    return xp.take(weight, indices, axis=0, mode="clip")  # type: ignore[no-any-return]
+    return xp.take(weight, indices, axis=0, mode="clip")
 
 
 def _look_up(
@@ -276,7 +276,7 @@ def _largest(
             result[bag] = xp.take_along_axis(rows[members], best[None], axis=0)[0]
             winners[bag] = indices[members][best]
     kept.append(winners)
-    return result  # type: ignore[no-any-return]
+    return result
 
 
 def _bag_numbers(indices: Array, offsets: Array, last_included: bool) -> tuple[Array, int]:

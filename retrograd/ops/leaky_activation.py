@@ -29,14 +29,14 @@ _EVERY = (*FLOATS, *HALVES)
 )
 def _leaky_relu_gradient(xp: Any, grad: Array, input: Array, negative_slope: Any) -> Array:
     """`grad` where `input` is positive, else `grad` times the slope."""
-    return xp.where(input > 0, grad, xp.multiply(grad, negative_slope))  # type: ignore[no-any-return]
+    return xp.where(input > 0, grad, xp.multiply(grad, negative_slope))
 
 
 def _leaky_kernel(xp: Any, input: Array, negative_slope: Any) -> Array:
     scaled = xp.multiply(input, negative_slope)
     if 0 < negative_slope <= 1:
         return kernels.maximum(input, scaled)
-    return xp.where(input > 0, input, scaled)  # type: ignore[no-any-return]
+    return xp.where(input > 0, input, scaled)
 
 
 @op(
@@ -115,7 +115,7 @@ def _keep_not_positive(xp: Any, grad: Array, input: Array) -> Array:
     saved_names={"grad_output": "grad", "self": "input"},
 )
 def _prelu_gradient(xp: Any, grad: Array, input: Array, weight: Array) -> Array:
-    return xp.where(input > 0, grad, xp.multiply(grad, weight))  # type: ignore[no-any-return]
+    return xp.where(input > 0, grad, xp.multiply(grad, weight))
 
 
 @op(
@@ -124,7 +124,7 @@ def _prelu_gradient(xp: Any, grad: Array, input: Array, weight: Array) -> Array:
     node_name="PreluKernelBackward0",
 )
 def _prelu_kernel(xp: Any, input: Array, weight: Array) -> Array:
-    return xp.where(input > 0, input, xp.multiply(input, weight))  # type: ignore[no-any-return]
+    return xp.where(input > 0, input, xp.multiply(input, weight))
 
 
 def _prelu_samples() -> list[Sample]:
@@ -185,7 +185,7 @@ attach(prelu, namespace="nn.functional", public=("prelu",))
 
 def _rrelu_kernel(xp: Any, input: Array, noise: Array | None, lower: float, upper: float) -> Array:
     if noise is not None:
-        return xp.multiply(input, noise)  # type: ignore[no-any-return]
+        return xp.multiply(input, noise)
     return _leaky_kernel(xp, input, (lower + upper) / 2)
 
 

@@ -122,7 +122,7 @@ def _mse_loss_gradient(xp: Any, grad: Array, input: Array, target: Array, reduct
     """``2 * grad * (input - target)``, divided by the number of elements for a mean."""
     result = kernels.subtract(input, target)
     if reduction == NONE:
-        return xp.multiply(xp.multiply(result, grad), 2)  # type: ignore[no-any-return]
+        return xp.multiply(xp.multiply(result, grad), 2)
     factor = 2 * float(grad)
     if reduction == MEAN and input.size:
         factor /= input.size
@@ -140,7 +140,7 @@ def _mse_loss_gradient(xp: Any, grad: Array, input: Array, target: Array, reduct
 def mse_loss(xp: Any, input: Array, target: Array, reduction: int) -> Array:
     """The squared differences, or their mean or sum."""
     difference = kernels.subtract(input, target)
-    return reduced(xp, kernels.multiply(difference, difference), reduction)  # type: ignore[no-any-return]
+    return reduced(xp, kernels.multiply(difference, difference), reduction)
 
 
 @composite(
@@ -285,7 +285,7 @@ def smooth_l1_loss(xp: Any, input: Array, target: Array, reduction: int, beta: f
     """Squared differences where small, absolute ones where large."""
     size = xp.abs(kernels.subtract(input, target))
     losses = xp.where(size < beta, size * size * (0.5 / beta), size - 0.5 * beta)
-    return reduced(xp, losses, reduction)  # type: ignore[no-any-return]
+    return reduced(xp, losses, reduction)
 
 
 @composite(
@@ -358,7 +358,7 @@ def huber_loss(xp: Any, input: Array, target: Array, reduction: int, delta: floa
     # the result has the input's dtype, whatever the target's
     size = xp.abs(kernels.subtract(input, target.astype(input.dtype, copy=False)))
     losses = xp.where(size < delta, size * size * 0.5, (size - 0.5 * delta) * delta)
-    return reduced(xp, losses, reduction)  # type: ignore[no-any-return]
+    return reduced(xp, losses, reduction)
 
 
 @composite(

@@ -362,8 +362,8 @@ def multi_margin_loss(
     if weight is not None:
         losses = losses * weight[classes]
     if reduction == NONE:
-        return losses.reshape(target.shape)  # type: ignore[no-any-return]
-    return reduced(xp, losses, reduction)  # type: ignore[no-any-return]
+        return losses.reshape(target.shape)
+    return reduced(xp, losses, reduction)
 
 
 def _check_scores(name: str, kernel: str, input: Any, target: Any) -> None:
@@ -479,7 +479,7 @@ def _multilabel_margin_slopes(xp: Any, input: Array, target: Array) -> Array:
     slopes = xp.add.reduce(active, axis=1)
     rows = np.broadcast_to(np.arange(len(labels))[:, None], labels.shape)
     np.subtract.at(slopes, (rows[counts], labels[counts]), xp.add.reduce(active, axis=2)[counts])
-    return (slopes / scores.shape[1]).reshape(input.shape)  # type: ignore[no-any-return]
+    return (slopes / scores.shape[1]).reshape(input.shape)
 
 
 def _label_rule(m: Any, g: Any, input: Any, target: Any, reduction: int) -> Any:
@@ -498,8 +498,8 @@ def multilabel_margin_loss(xp: Any, input: Array, target: Array, reduction: int)
     gaps, _ = _gaps(xp, scores, _rows(target))
     losses = xp.add.reduce(gaps, axis=(1, 2)) / scores.shape[1]
     if reduction == NONE:
-        return losses if input.ndim == 2 else losses.reshape(())  # type: ignore[no-any-return]
-    return reduced(xp, losses, reduction)  # type: ignore[no-any-return]
+        return losses if input.ndim == 2 else losses.reshape(())
+    return reduced(xp, losses, reduction)
 
 
 def _label_samples() -> list[Sample]:

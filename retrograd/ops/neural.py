@@ -34,7 +34,7 @@ def keep_where(xp: Any, values: Any, mask: Any) -> Array:
     """
     kind = values.dtype
     if values.size < _FEW or kind not in _INTEGERS:
-        return xp.where(mask, values, _ZEROS.get(kind, 0))  # type: ignore[no-any-return]
+        return xp.where(mask, values, _ZEROS.get(kind, 0))
     bits = xp.negative(mask.view(np.int8))  # all ones where true
     kept: Array = xp.bitwise_and(values.view(_INTEGERS[kind]), bits)
     return kept.view(kind)
@@ -54,13 +54,13 @@ def not_below_zero(xp: Any, values: Array) -> Array:
     if values.size < _FEW or zeros is None or not values.flags.c_contiguous:
         return kernels.maximum(values, 0)
     if values.size <= _CHUNK:
-        return xp.maximum(values, zeros[: values.size].reshape(values.shape))  # type: ignore[no-any-return]
+        return xp.maximum(values, zeros[: values.size].reshape(values.shape))
     result = xp.empty_like(values)
     source, target = values.reshape(-1), result.reshape(-1)
     for start in range(0, source.size, _CHUNK):
         part = source[start : start + _CHUNK]
         xp.maximum(part, zeros[: part.size], target[start : start + _CHUNK])
-    return result  # type: ignore[no-any-return]
+    return result
 
 
 # ---------------------------------------------------------------------------- shapes and dtypes

@@ -54,18 +54,18 @@ def _totals(xp: Any, values: Array) -> Array:
     """Sums over the first and last of three dimensions, which stay as size one."""
     first, _, last = values.shape
     if last == 1:
-        return xp.add.reduce(values, axis=0, keepdims=True)  # type: ignore[no-any-return]
+        return xp.add.reduce(values, axis=0, keepdims=True)
     total = xp.add.reduce(values, axis=2, keepdims=True)
-    return total if first == 1 else xp.add.reduce(total, axis=0, keepdims=True)  # type: ignore[no-any-return]
+    return total if first == 1 else xp.add.reduce(total, axis=0, keepdims=True)
 
 
 def _products(xp: Any, a: Array, b: Array) -> Array:
     """Sums of the products of two arrays, as `_totals` takes them."""
     first, _, last = a.shape
     if last == 1:
-        return xp.add.reduce(xp.multiply(a, b), axis=0, keepdims=True)  # type: ignore[no-any-return]
+        return xp.add.reduce(xp.multiply(a, b), axis=0, keepdims=True)
     total = xp.vecdot(a, b)[..., None]
-    return total if first == 1 else xp.add.reduce(total, axis=0, keepdims=True)  # type: ignore[no-any-return]
+    return total if first == 1 else xp.add.reduce(total, axis=0, keepdims=True)
 
 
 def _count(layout: Layout) -> int:
@@ -126,7 +126,7 @@ def _standardize(xp: Any, input: Array, layout: Layout, kept: list[Array]) -> Ar
     """The input minus mean, over standard deviation: both known already, both functions of it."""
     mean, inverse = kept[:2]
     result = xp.subtract(input.reshape(layout.grouped), mean)
-    return xp.multiply(result, inverse, result).reshape(input.shape)  # type: ignore[no-any-return]
+    return xp.multiply(result, inverse, result).reshape(input.shape)
 
 
 def _inverse_rule(m: Any, g: Any, input: Any, layout: Layout, kept: list[Array]) -> Any:

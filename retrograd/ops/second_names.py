@@ -48,3 +48,5 @@ for _name, _second in _SPECIAL.items():
 attach(_TORCH["digamma"], namespace="special", public=("digamma",))
 for _name in _IN_PLACE:
     attach(getattr(Tensor, _name), public=(_name,))
+for _name in ("detach", "detach_", "resize_as_"):
+    attach(getattr(Tensor, _name), public=(_name,))

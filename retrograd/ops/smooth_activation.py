@@ -76,7 +76,7 @@ def _gelu_gradient(xp: Any, grad: Array, input: Array, approximate: str) -> Arra
         inner = xp.tanh(input * (square * _KAPPA + 1) * _BETA)
         slope = (square * (3 * _KAPPA) + 1) * _BETA
         result = (1 - inner * inner) * slope * input * 0.5 + (inner + 1) * 0.5
-    return xp.multiply(result, grad)  # type: ignore[no-any-return]
+    return xp.multiply(result, grad)
 
 
 @op(
@@ -106,7 +106,7 @@ def gelu(xp: Any, input: Array, *, approximate: str = "none") -> Array:
     result += 1
     result *= input
     result *= 0.5
-    return result  # type: ignore[no-any-return]
+    return result
 
 
 # --------------------------------------------------------------------------------- silu, mish
@@ -127,8 +127,8 @@ def _silu_rule(m: Any, g: Any, input: Any) -> Any:
 def silu(xp: Any, input: Array) -> Array:
     """``input * sigmoid(input)``."""
     if input.dtype.kind == "c":
-        return input / (1 + xp.exp(-input))  # type: ignore[no-any-return]
-    return xp.multiply(input, special.expit(input))  # type: ignore[no-any-return]
+        return input / (1 + xp.exp(-input))
+    return xp.multiply(input, special.expit(input))
 
 
 _silu_write = inplace_twin("silu")
@@ -169,7 +169,7 @@ def mish(xp: Any, input: Array) -> Array:
     """``input * tanh(softplus(input))``."""
     result = special.softplus(input)
     xp.tanh(result, result)
-    return xp.multiply(result, input, result)  # type: ignore[no-any-return]
+    return xp.multiply(result, input, result)
 
 
 _mish_write = inplace_twin("mish")
@@ -206,7 +206,7 @@ def _softplus_curvature(
 def _softplus_gradient(xp: Any, grad: Array, input: Array, beta: float, threshold: float) -> Array:
     scaled = xp.multiply(input, beta)
     result = xp.multiply(special.expit(scaled), grad)
-    return xp.where(scaled > threshold, grad, result)  # type: ignore[no-any-return]
+    return xp.where(scaled > threshold, grad, result)
 
 
 @op(
@@ -240,7 +240,7 @@ def _logsigmoid_curvature(m: Any, g: Any, grad: Any, input: Any) -> Any:
     saved_names={"grad_output": "grad", "self": "input"},
 )
 def _logsigmoid_gradient(xp: Any, grad: Array, input: Array) -> Array:
-    return xp.multiply(special.expit(xp.negative(input)), grad)  # type: ignore[no-any-return]
+    return xp.multiply(special.expit(xp.negative(input)), grad)
 
 
 @op(
@@ -297,12 +297,12 @@ def _elu_gradient(
         slope = (value + alpha * scale) * input_scale
     else:
         slope = xp.exp(value * input_scale) * (input_scale * alpha * scale)
-    return xp.multiply(xp.where(value <= 0, slope, value.dtype.type(scale)), grad)  # type: ignore[no-any-return]
+    return xp.multiply(xp.where(value <= 0, slope, value.dtype.type(scale)), grad)
 
 
 def _elu_kernel(xp: Any, input: Array, alpha: float, scale: float, input_scale: float) -> Array:
     below = xp.expm1(input * input_scale) * (alpha * scale)
-    return xp.where(input <= 0, below, input if scale == 1 else input * scale)  # type: ignore[no-any-return]
+    return xp.where(input <= 0, below, input if scale == 1 else input * scale)
 
 
 def _elu_rule(m: Any, g: Any, input: Any, alpha: float, scale: float, input_scale: float) -> Any:
@@ -466,7 +466,7 @@ def _glu_rule(m: Any, g: Any, input: Any, dim: int) -> Any:
 def glu(xp: Any, input: Array, dim: int) -> Array:
     """The first half along `dim` times the sigmoid of the second."""
     first, second = xp.split(input, 2, axis=dim)
-    return xp.multiply(first, special.expit(second))  # type: ignore[no-any-return]
+    return xp.multiply(first, special.expit(second))
 
 
 @composite(

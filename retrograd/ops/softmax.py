@@ -45,7 +45,7 @@ def _softmax_gradient(xp: Any, grad: Array, output: Array, dim: int) -> Array:
     """``output * (grad - sum(grad * output))`` along `dim`."""
     result = kernels.multiply(grad, output)
     if not output.ndim:
-        return result - output * result  # type: ignore[no-any-return]
+        return result - output * result
     total = xp.add.reduce(result, axis=dim, keepdims=True)
     return kernels.subtract(result, kernels.multiply(output, total))
 
@@ -60,9 +60,9 @@ def softmax(xp: Any, input: Array, dim: int) -> Array:
     """``exp(input)``, divided by its sum along `dim`."""
     wrap_dim(dim, input.ndim)
     if not input.ndim:
-        return xp.exp(input - input)  # type: ignore[no-any-return]
+        return xp.exp(input - input)
     if not input.size:
-        return xp.empty_like(input)  # type: ignore[no-any-return]
+        return xp.empty_like(input)
     result = _shifted(xp, input, dim)
     xp.exp(result, result)
     return kernels.divide(result, xp.add.reduce(result, axis=dim, keepdims=True))
@@ -97,7 +97,7 @@ def log_softmax(xp: Any, input: Array, dim: int) -> Array:
     if not input.ndim:
         return input - input
     if not input.size:
-        return xp.empty_like(input)  # type: ignore[no-any-return]
+        return xp.empty_like(input)
     result = _shifted(xp, input, dim)
     total = xp.add.reduce(xp.exp(result), axis=dim, keepdims=True)
     return kernels.subtract(result, xp.log(total, total))

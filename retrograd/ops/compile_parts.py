@@ -1,0 +1,289 @@
+"""Pieces of source text that the generated functions of ops are put together from.
+
+Names of the generated code begin with an underscore, since an op's parameters are the user's:
+`_x0`, `_x1` ... are the operands' arrays, `_dtype` their dtype, `_r` the result, `_t` its Tensor,
+`_n` the node; with several results `_r0`, `_t0` and so on.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+
+from retrograd.autograd.state import HOT
+from retrograd.lifecycle import site
+from retrograd.ops.registry import Op
+
+Put = Callable[[str], None]
+
+# ---------------------------------------------------------------------- parameters and arguments
+
+
+def signature(op: Op) -> str:
+    """The op's parameters, with defaults and the aliases that PyTorch gives some of them."""
+    parts: list[str] = []
+    keyword_only = False
+    for index, p in enumerate(op.parameters):
+        if p.keyword_only and not keyword_only:
+            parts.append("*")
+            keyword_only = True
+        if p.default is inspect.Parameter.empty:
+            parts.append(p.name)
+        else:
+            HOT[f"default_{op.name}_{index}"] = p.default
+            parts.append(f"{p.name}=default_{op.name}_{index}")
+    extras = []
+    names = {p.name for p in op.parameters}
+    if "dim" in names and "axis" not in names:
+        extras.append("axis=NOTHING")
+    if "keepdim" in names and "keepdims" not in names:
+        extras.append("keepdims=NOTHING")
+    if op.out:
+        extras.append("out=None")
+    if extras and not keyword_only:
+        parts.append("*")
+    return ", ".join(parts + extras)
+
+
+def call_arguments(op: Op) -> str:
+    """All parameters, to be passed on."""
+    return "".join(p.name + ", " for p in op.parameters)
+
+
+def default_arguments(op: Op) -> str:
+    """The same with options at their defaults."""
+    parts = []
+    for index, p in enumerate(op.parameters):
+        if p.kind == "option":
+            HOT[f"default_{op.name}_{index}"] = p.default
+            parts.append(f"default_{op.name}_{index}, ")
+        else:
+            parts.append(p.name + ", ")
+    return "".join(parts)
+
+
+def alias_lines(op: Op, put: Put, arguments: str) -> None:
+    """What a public function does with aliases and ``out=`` first."""
+    names = {p.name for p in op.parameters}
+    if "dim" in names and "axis" not in names:
+        put("    if axis is not NOTHING: dim = axis")
+    if "keepdim" in names and "keepdims" not in names:
+        put("    if keepdims is not NOTHING: keepdim = keepdims")
+    if op.out:
+        put(f"    if out is not None: return dispatch_out(OP_{op.name}, ({arguments}), out)")
+
+
+# ------------------------------------------------------------------------- operands and forward
+
+
+def operand_lines(op: Op, put: Put, general: str) -> dict[str, str]:
+    """Arrays of the operands; returns, for each, the expression that says if it requires grad."""
+    first = op.tensor_names[0]
+    put("    try:")
+    put(f"        _x0 = {first}._array")
+    put("    except AttributeError:")
+    put(f"        {general}")
+    put("    _dtype = _x0.dtype")
+    put(f"    if UNUSUAL or (_dtype is not F32 and _dtype is not F64): {general}")
+    put(f"    if {first}._view is not None: refresh({first})")
+    flags = {first: f"{first}._requires_grad"}
+    for index, (tensor, kind) in enumerate(zip(op.tensor_names, op.tensor_kinds, strict=True)):
+        if index == 0:
+            continue
+        put(f"    _kind = type({tensor})")
+        put("    if _kind is Tensor or _kind is Parameter:")
+        put(f"        _x{index} = {tensor}._array")
+        if op.promote or tensor in op.edge_names:
+            put(f"        if _x{index}.dtype is not _dtype: {general}")
+        else:
+            # an index or a mask: not differentiable, so its dtype does not choose the node
+            put(f"        if _x{index}.dtype not in (_dtype, I64, B8): {general}")
+        put(f"        if {tensor}._view is not None: refresh({tensor})")
+        put(f"        _need{index} = {tensor}._requires_grad")
+        read = tensor in op.reads
+        if read:
+            put(f"        _c{index} = {tensor}._cell")
+        nothing = f"_need{index} = False" + (f"; _c{index} = None" if read else "")
+        if kind in ("operand", "optional_operand"):
+            put("    elif _kind is float or _kind is int:")
+            put(f"        _x{index} = {tensor}; {nothing}")
+        if kind in ("optional", "optional_operand"):
+            put(f"    elif {tensor} is None:")
+            put(f"        _x{index} = None; {nothing}")
+        put(f"    else: {general}")
+        flags[tensor] = f"_need{index}"
+    return flags
+
+
+def kernel_arguments(op: Op) -> str:
+    """The kernel's arguments: arrays in place of tensors, options as they are."""
+    return ", ".join(
+        (f"_x{op.tensor_names.index(p.name)}" if p.kind != "option" else p.name)
+        if not p.keyword_only
+        else f"{p.name}={p.name}"
+        for p in op.parameters
+    )
+
+
+def forward_lines(op: Op, put: Put, call: str, operands: str, *, loud: bool) -> None:
+    """Run the kernel into `_r`; `loud` ones may warn, so they run with warnings off."""
+    explain = f"    except Exception as _error: raise failure(({operands}), _error) from None"
+    if loud:
+        put("    _token = enter_quiet(QUIET)")
+    put(f"    try: _r = forward_{op.name}({call})")
+    put(explain)
+    if loud:
+        put("    finally: leave_quiet(_token)")
+
+
+# ------------------------------------------------------------------------------ node and history
+
+
+def site_lines(put: Put) -> None:
+    """The user's line as `_c` and `_i`: `user_site` written out, which saves two calls."""
+    if not site.sites_enabled:
+        put("        _c = None; _i = 0")
+        return
+    put("        _f = getframe(1); _c = _f.f_code")
+    put("        while _c.co_filename in LIBRARY_FILES and _f.f_back is not None:")
+    put("            _f = _f.f_back; _c = _f.f_code")
+    put("        _i = _f.f_lasti")
+
+
+def node_lines(op: Op, put: Put, shape: str, dtype: str) -> None:
+    """A new node `_n`, still without edges and saved values."""
+    put(f"        _n = Node(); _n.run = run_{op.name}; _n.sequence = next_sequence()")
+    put("        _n.extra = None; _n.freed = None; _n.visit = 0")
+    put(f"        _n.shape = {shape}; _n.dtype = {dtype}")
+    site_lines(put)
+    put("        _n.code = _c; _n.lasti = _i")
+
+
+def edge_lines(op: Op, put: Put, flags: dict[str, str]) -> None:
+    """The node's edges."""
+    if len(op.edge_names) == 1:  # the node is made because of it
+        name = op.edge_names[0]
+        put(f"        _e0 = {name}._grad_fn")
+        put("        if _e0 is None: "
+            f"_e0 = accumulator({name}) if {name}._view is None else edge_of({name})")  # fmt: skip
+        put("        _n.edges = (_e0,)")
+        put(f"        _n.edge_numbers = ({name}._output_nr,) if {name}._output_nr else None")
+        return
+    for position, name in enumerate(op.edge_names):
+        put(f"        if {flags[name]}:")
+        put(f"            _e{position} = {name}._grad_fn")
+        put(f"            if _e{position} is None:")
+        put(f"                _e{position} = "
+            f"accumulator({name}) if {name}._view is None else edge_of({name})")  # fmt: skip
+        put(f"        else: _e{position} = None")
+    put("        _n.edges = (" + "".join(f"_e{i}, " for i in range(len(op.edge_names))) + ")")
+    numbers = [f"{n}._output_nr if {flags[n]} else 0" for n in op.edge_names]
+    other = " or ".join(f"({flags[n]} and {n}._output_nr)" for n in op.edge_names)
+    put(f"        _n.edge_numbers = ({', '.join(numbers)}) if {other} else None")
+
+
+def saved_lines(op: Op, put: Put, *, operator: bool) -> None:
+    """The node's saved values, laid out as `dispatch.make_node` lays them out."""
+    entries: list[str] = []
+    single = op.outputs == 1
+    for kind, name in op.save_plan:
+        if kind == "output":
+            number = "" if single else name[3:] or "0"
+            put(f"        _cell{number} = _t{number}._cell = new(VersionCell)")
+            put(f"        {cell_fields(f'_cell{number}')}")
+            entries.append(f"_r{number}, _cell{number}, 0")
+        elif kind == "input":
+            entries.append(_input_entry(op, put, name))
+        elif kind == "option":
+            entries.append(name)
+            if operator and op.ufunc is not None:
+                index = [p.name for p in op.parameters].index(name)
+                entries[-1] = f"default_{op.name}_{index}"
+        else:
+            entries.append(_fact(op, name, kind))
+    put("        _n.saved = (" + "".join(e + ", " for e in entries) + ")")
+
+
+def _input_entry(op: Op, put: Put, name: str) -> str:
+    """A saved input and its version; None where no rule that runs will read it."""
+    users = op.reads[name]
+    index = op.tensor_names.index(name)
+    always = len(users) == len(op.edge_names)
+    condition = " or ".join(f"_e{i} is not None" for i in users)
+    value = name if always else f"({name} if {condition} else None)"
+    if index == 0:
+        put(f"        _c0 = {name}._cell")
+    version = f"0 if _c{index} is None else _c{index}.version"
+    others = [i for i, edge in enumerate(op.edge_names) if edge != name]
+    if not set(others) <= set(users):
+        # not saved for sure: reading the version of an inference tensor would raise
+        version = f"0 if _c{index} is None or not ({condition}) else _c{index}.version"
+    return f"{value}, {version}"
+
+
+def _fact(op: Op, name: str, fact: str) -> str:
+    """The shape, dtype or strides of an operand or of the (first) result."""
+    stem = name.rpartition("_")[0]
+    if stem == "out":
+        return f"_r.{fact}" if op.outputs == 1 else f"_r0.{fact}"
+    index = op.tensor_names.index(stem)
+    if op.tensor_kinds[index] == "array":
+        return f"_x{index}.{fact}"
+    return f"(_x{index}.{fact} if type(_x{index}) is ndarray else None)"
+
+
+def cell_fields(cell: str) -> str:
+    """The fields of a new version cell: its `__init__` written out."""
+    return f"{cell}.version = 0; {cell}.detached = 0; {cell}.writer = None; {cell}.code = None"
+
+
+def wanted_expression(op: Op, flags: dict[str, str]) -> str:
+    """Whether an operand with a rule requires grad."""
+    return " or ".join(flags[name] for name in op.edge_names)
+
+
+def earlier_cut(op: Op) -> str:
+    """The first cut behind the operands, for a result that has no history itself."""
+    parts = []
+    for index, (name, kind) in enumerate(zip(op.tensor_names, op.tensor_kinds, strict=True)):
+        if index == 0 or kind == "array":
+            parts.append(f"{name}._cut")
+        else:  # a number or None is its own array
+            parts.append(f"(None if _x{index} is {name} else {name}._cut)")
+    return " or ".join(parts)
+
+
+def cut_lines(op: Op, put: Put, flags: dict[str, str]) -> None:
+    """For an op without rules: where it cuts the paths to its results, as `_cut`."""
+    put(f"    if not ({' or '.join(flags.values())}): _cut = {earlier_cut(op)}")
+    put("    elif NO_GRAD and not STATE.grad_enabled: _cut = STATE.cut")
+    put("    else:")
+    site_lines(put)
+    put(f"        _cut = Cut('nondifferentiable', {op.label!r}, _c, _i)")
+
+
+# ------------------------------------------------------------------------------------------ views
+
+
+def source_cell_lines(op: Op, put: Put, general: str) -> None:
+    """The version cell that a view will share, as `_cell`."""
+    first = op.tensor_names[0]
+    put(f"    _cell = {first}._cell")
+    put("    if _cell is None:")
+    put(f"        _cell = {first}._cell = new(VersionCell)")
+    put(f"        {cell_fields('_cell')}")
+    put(f"    elif _cell is INFERENCE_CELL: {general}")
+
+
+def view_lines(op: Op, put: Put) -> None:
+    """Make `_t` a view of the first operand: `views.link_view` written out."""
+    first = op.tensor_names[0]
+    link = f"(OP_{op.name}, ({''.join(f'{n}, ' for n in op.option_names)}), None"
+    put("    _t._cell = _cell; _v = _t._view = ViewInfo(); _v.at = _cell.version; _v.own = False")
+    put(f"    _u = {first}._view")
+    put("    if _u is None:")
+    put(f"        _v.base = {first}; _v.last = {link}, None); _v.creation = None")
+    put("    else:")
+    put(f"        _v.base = _u.base; _v.last = {link}, _u.last); _v.creation = _u.creation")
+    put("    if NO_GRAD and not STATE.grad_enabled: _v.creation = 'no_grad'")
+    put("    if _v.base._requires_grad: _t._requires_grad = True")
