@@ -226,8 +226,8 @@ def _bag_rule(m: Any, g: Any, needs: tuple[bool, ...], weight: Any, indices: Any
 def _max_rule(m: Any, g: Any, shape: tuple[int, ...], winners: Array) -> Any:
     """Each column's gradient goes to the row that won it; an empty bag has none."""
     full = winners[:, 0] >= 0 if winners.size else np.zeros(0, np.bool_)
-    bags = np.flatnonzero(full)
-    rows = winners[bags]
+    bags: Any = np.flatnonzero(full)
+    rows: Any = winners[bags]
     if m is not RAW:
         bags, rows = wrap(bags), wrap(rows)
     return m._gather_gradient(m.index_select(g, 0, bags), shape, 0, rows)
