@@ -8,7 +8,7 @@ PYTHON ?= $(shell for name in python3.11 python3 python; do \
 VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
-PACKAGE := pyproject.toml setup.py $(wildcard retrograd/backend/kernels/*.c)
+PACKAGE := pyproject.toml setup.py $(wildcard retrograd/backend/kernels/*.[ch])
 
 # One thread for each process: two test processes on two cores, and figures that can be compared.
 export OMP_NUM_THREADS := 1

@@ -47,6 +47,7 @@ def kernels() -> list[Extension]:
         Extension(
             "retrograd.backend.kernels._tiny",
             sources=[KERNEL_SOURCE],
+            depends=[os.path.join("retrograd", "backend", "kernels", "tiny_loops.h")],
             include_dirs=[numpy.get_include()],
             # The results are NumPy's, bit for bit: no fused multiply-add, and never -ffast-math,
             # which changes the handling of nan for the whole process.

@@ -296,13 +296,15 @@ def detach(self: Tensor) -> Tensor:
 def detach_(self: Tensor) -> Tensor:
     """Drop this tensor's own history: it becomes a leaf that requires no gradient."""
     if self._view is not None:
-        raise explained(RuntimeError(
-            "Can't detach views in-place. Use detach() instead. If you are using "
-            "DistributedDataParallel (DDP) for training, and gradient_as_bucket_view is set as "
-            "True, gradients are views of DDP buckets, and hence detach_() cannot be called on "
-            "these gradients. To fix this error, please refer to the Optimizer.zero_grad() "
-            "function in torch/optim/optimizer.py as the solution."
-        ))
+        raise explained(
+            RuntimeError(
+                "Can't detach views in-place. Use detach() instead. If you are using "
+                "DistributedDataParallel (DDP) for training, and gradient_as_bucket_view is set as "
+                "True, gradients are views of DDP buckets, and hence detach_() cannot be called on "
+                "these gradients. To fix this error, please refer to the Optimizer.zero_grad() "
+                "function in torch/optim/optimizer.py as the solution."
+            )
+        )
     had_grad = self.requires_grad
     forget_history(self)
     if had_grad:
@@ -373,9 +375,7 @@ def register_post_accumulate_grad_hook(
             RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
         )
     if self.grad_fn is not None:
-        raise RuntimeError(
-            "post accumulate grad hooks cannot be registered on non-leaf tensors"
-        )
+        raise RuntimeError("post accumulate grad hooks cannot be registered on non-leaf tensors")
     meta = meta_of(self)
     if meta.post_accumulate_hooks is None:
         meta.post_accumulate_hooks = HookTable()
@@ -401,10 +401,12 @@ def _set_grad(self: Tensor, gradient: Tensor | None) -> None:
             self._meta.grad = None
         return
     if not isinstance(gradient, Tensor):
-        raise explained(TypeError(
-            "assigned grad expected to be a Tensor or None but got grad of type "
-            f'"{type(gradient).__name__}"'
-        ))
+        raise explained(
+            TypeError(
+                "assigned grad expected to be a Tensor or None but got grad of type "
+                f'"{type(gradient).__name__}"'
+            )
+        )
     if gradient is self:
         raise explained(RuntimeError("can't assign Variable as its own grad"))
     if gradient._array.dtype is not self._array.dtype:
@@ -447,4 +449,3 @@ def _set_data(self: Tensor, value: Tensor) -> None:
 
 Tensor.grad = property(_get_grad, _set_grad, _delete_grad)  # type: ignore[assignment]
 Tensor.data = property(_get_data, _set_data)  # type: ignore[assignment]
-

@@ -1,7 +1,8 @@
 """The engine: walks a graph from its roots to its leaves, newest node first.
 
-First every edge is counted, so that a node runs once, after all its consumers. Ready nodes wait in a heap
-ordered by sequence number; accumulators, which have the highest, run as soon as they are complete.
+First every edge is counted, so that a node runs once, after all its consumers. Ready nodes wait in
+a heap ordered by sequence number; accumulators, which have the highest, run as soon as they are
+complete.
 There is no recursion over the graph: a chain of a million nodes is an ordinary case.
 
 `_walk_raw` is the common case: first order, no `inputs=`. `_walk_general` does the rest: Tensors as
@@ -31,7 +32,7 @@ from retrograd.autograd.node import (
     dressed,
     is_accumulator,
 )
-from retrograd.autograd.state import STATE, set_grad_mode
+from retrograd.autograd.state import IN_HOOK, STATE, set_grad_mode
 from retrograd.backend.kernels import add, add_matching, iadd, sum_to
 from retrograd.backend.quiet import QUIET, enter_quiet, leave_quiet
 from retrograd.tensor import Array, Tensor, wrap
@@ -344,7 +345,7 @@ def _walk_general(
     waiting: dict[Node, Any] = {}
     call.nodes_run = 0
     while True:
-        set_grad_mode(create, STATE.cut)
+        set_grad_mode(create, None if create else IN_HOOK)
         runs = need is None or node in need or isinstance(node, GraphRoot)
         wanted = captures.get(node)
         results: Any = None
@@ -491,7 +492,7 @@ def _hook_gradient(node: Node, gradient: Any, create: bool) -> Any:
 
 def _run_hooked(node: Node, gradient: Any, call: BackwardCall, need: Any, *, raw: bool) -> Any:
     """Run a node that has hooks; they see Tensors, in PyTorch's order."""
-    set_grad_mode(call.create_graph, STATE.cut)
+    set_grad_mode(call.create_graph, None if call.create_graph else IN_HOOK)
     extra = node.extra
     boxed = _boxed(gradient, raw)
     gradient = None
@@ -520,9 +521,7 @@ def _run_hooked(node: Node, gradient: Any, call: BackwardCall, need: Any, *, raw
         for r, edge in zip(results, node.edges, strict=False)
     ]
     if post:
-        tensors: tuple[Any, ...] = tuple(
-            wrap(r) if isinstance(r, ndarray) else r for r in results
-        )
+        tensors: tuple[Any, ...] = tuple(wrap(r) if isinstance(r, ndarray) else r for r in results)
         for hook in list(post.values()):
             result = hook(tensors, seen)
             if result is not None:

@@ -116,8 +116,7 @@ def invalid_gradient(name: str, index: int, got: Any, expected: Any) -> Exceptio
 def complex_root(tensor: Any) -> Exception:
     """backward() without a gradient on a complex scalar."""
     return _coded(
-        "grad can be implicitly created only for real scalar outputs but got "
-        f"{tensor.dtype!r}"
+        f"grad can be implicitly created only for real scalar outputs but got {tensor.dtype!r}"
     )
 
 

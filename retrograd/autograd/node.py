@@ -17,7 +17,7 @@ import numpy as np
 
 from retrograd import dtypes
 from retrograd.autograd.hooks import HookTable, RemovableHandle, check_hook
-from retrograd.autograd.state import STATE, next_sequence, set_grad_mode
+from retrograd.autograd.state import IN_HOOK, STATE, next_sequence, set_grad_mode
 from retrograd.backend.kernels import iadd
 from retrograd.notices import explained
 from retrograd.size import CPU, Size
@@ -40,7 +40,7 @@ FREED = Freed()
 
 
 class BackwardCall:
-    """One run of the engine: `backward()` or `grad()`. Freed nodes point at the call that did it."""
+    """One run of the engine: `backward()` or `grad()`. Freed nodes point at the call that did so."""
 
     __slots__ = (
         "callbacks",
@@ -156,7 +156,6 @@ class Node:
     buffer: Any  # the gradient so far
     owned: bool  # whether `buffer` is the engine's to write
 
-
     # ------------------------------------------------------------------ what the engine calls
 
     def run_raw(self, gradient: Any, need: Any, freeing: BackwardCall | None) -> Any:
@@ -226,7 +225,7 @@ class Node:
         return [InputMetadata(self.shape, self.dtype)]
 
     def register_hook(self, fn: Callable[..., Any]) -> RemovableHandle:
-        """Call ``fn(grad_inputs, grad_outputs)`` after this node ran; it may replace grad_inputs."""
+        """Call ``fn(grad_inputs, grad_outputs)`` after this node ran; it may replace the former."""
         extra = extra_of(self)
         if extra.post is None:
             extra.post = HookTable()
@@ -422,7 +421,7 @@ def copy_in_layout(gradient: Array, like: Array) -> Array:
 
 
 def copy_with_strides(source: Array, strides: tuple[int, ...]) -> Array:
-    """A copy laid out with the given strides, gaps included; one with overlaps is laid out plainly."""
+    """A copy laid out with the given strides, gaps included; with overlaps it is laid out plainly."""
     copy = np.array(source)
     if copy.strides == strides or 0 in strides or not copy.size:
         return copy
@@ -594,7 +593,7 @@ def call_tensor_hooks(node: Node, gradients: list[Any]) -> None:
 def with_grad_mode(enabled: bool, function: Callable[[], Any]) -> Any:
     """Run `function` under the given grad mode of this thread."""
     before, cut = STATE.grad_enabled, STATE.cut
-    set_grad_mode(enabled, cut)
+    set_grad_mode(enabled, None if enabled else IN_HOOK)
     try:
         return function()
     finally:

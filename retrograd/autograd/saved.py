@@ -1,9 +1,9 @@
 """Saved values: how a node's save list is read back, checked and shown.
 
-In a node's `saved` tuple an input takes two places (the Tensor or number, and the version seen when it
-was saved), an output three (array, version cell, version), everything else one. Inputs are kept as the
-Tensor itself, so its identity survives; outputs as array and cell, since a node that kept its
-output Tensor would keep itself alive.
+In a node's `saved` tuple an input takes two places (the Tensor or number, and the version seen when
+it was saved), an output three (array, version cell, version), everything else one. Inputs are kept
+as the Tensor itself, so its identity survives; outputs as array and cell, since a node that kept
+its output Tensor would keep itself alive.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ def freed_failure(node: Node) -> Exception:
 
 
 def _consumer(node: Node, roots: tuple[Node, ...]) -> Node | None:
-    """The oldest node behind the roots that has an edge to `node`: the last one to run before it."""
+    """The oldest node behind the roots with an edge to `node`: the last one to run before it."""
     found: Node | None = None
     seen = set(roots)
     stack = list(roots)

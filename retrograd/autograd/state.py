@@ -51,6 +51,10 @@ class Cut:
         return Cut(kind, operation, code, lasti)
 
 
+# Hooks run without recording, unless the backward call has create_graph=True.
+IN_HOOK = Cut("hook", "hook", None, 0)
+
+
 class _State(threading.local):
     grad_enabled: bool = True
     cut: Cut | None = None  # the context that turned gradients off

@@ -1,8 +1,8 @@
 """Views and in-place writes: how a base and its views keep one history.
 
-A view remembers its root base and the chain of view ops that leads to it. A write through any of
-them bumps the shared version cell and gives the *base* a new history; every view notices at its next
-use that its `grad_fn` is older than the cell, and replays its chain from the base's new history.
+A view remembers its root base and the view ops that lead to it. A write through any of them bumps
+the shared version cell and gives the *base* a new history; every view notices at its next use that
+its `grad_fn` is older than the cell, and replays the ops from the base's new history.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """Keep large freed blocks in the process instead of returning them to the system.
 
-glibc gives blocks above a threshold back at every `free`; the next large array then pays a page fault for
-every 4 kB. That is more than half of the time of elementwise work on large arrays. Two `mallopt` settings
-keep such blocks for reuse. The price: the process stays at its peak size. ``RETROGRAD_KEEP_MEMORY=0``
-leaves the allocator alone.
+glibc gives blocks above a threshold back at every `free`; the next large array then pays a page
+fault for every 4 kB. That is a large part of the time of elementwise work on large arrays. Two
+`mallopt` settings keep such blocks for reuse. The price: the process stays at its peak size.
+``RETROGRAD_KEEP_MEMORY=0`` leaves the allocator alone.
 """
 
 from __future__ import annotations

@@ -7,20 +7,17 @@ private to NumPy) `errstate` does the work.
 
 from __future__ import annotations
 
+import importlib
 from typing import Any
 
 import numpy as np
 
 try:
-    from numpy._core.umath import (  # type: ignore[attr-defined]
-        _extobj_contextvar,
-        _make_extobj,
-    )
-
-    enter_quiet: Any = _extobj_contextvar.set
-    leave_quiet: Any = _extobj_contextvar.reset
-    QUIET: Any = _make_extobj(all="ignore")
-except ImportError:  # a NumPy that keeps it elsewhere
+    _umath: Any = importlib.import_module("numpy._core.umath")
+    enter_quiet: Any = _umath._extobj_contextvar.set
+    leave_quiet: Any = _umath._extobj_contextvar.reset
+    QUIET: Any = _umath._make_extobj(all="ignore")
+except (ImportError, AttributeError):  # a NumPy that keeps it elsewhere
     QUIET = None
 
     def enter_quiet(_: Any) -> Any:

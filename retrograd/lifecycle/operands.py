@@ -12,10 +12,10 @@ import inspect
 from collections.abc import Iterator
 from dataclasses import dataclass
 from sys import _getframe
-from types import FrameType, ModuleType
+from types import CodeType, FrameType, ModuleType
 from typing import Any
 
-from ..diagnostics.source import dotted
+from ..diagnostics.source import Place, dotted
 from .site import CallSite, is_library
 
 _LONGEST = 24
@@ -59,16 +59,18 @@ def failed_call() -> FailedCall:
     site = CallSite(None, 0) if user is None else CallSite(user.f_code, user.f_lasti)
     layer: str | None = None
     for frame in reversed(frames):  # from the user's side
-        owner = frame.f_locals.get("self")
+        values = _parameters(frame)
+        owner = values.get("self")
         if hasattr(owner, "_parameters") and hasattr(owner, "_modules"):
             text = repr(owner)
             layer = text if len(text) <= 80 and "\n" not in text else type(owner).__name__
             continue
-        found = list(_tensors(frame))
+        found = list(_tensors(frame, values))
         if found:
             named = {}
             if user is not None and frame is frames[-1]:
-                named = _written_operands(site, frame, user)
+                names = {parameter for parameter, _ in found}
+                named = _written_operands(site, frame.f_code, names, user)
             operands = tuple(
                 Operand(parameter, named.get(parameter), tensor.shape, str(tensor.dtype)[6:])
                 for parameter, tensor in found[:_MOST_OPERANDS]
@@ -88,20 +90,32 @@ def _library_frames() -> tuple[list[FrameType], FrameType | None]:
     return frames, frame
 
 
-def _tensors(frame: FrameType) -> Iterator[tuple[str, Any]]:
-    """Parameters of the frame's function that hold Tensors and still have their first value."""
-    from retrograd.tensor import Tensor
-
+def _parameters(frame: FrameType) -> dict[str, Any]:
+    """The parameters of the frame's function with their values, if it is a function."""
     code = frame.f_code
-    if code.co_name.startswith("<"):
-        return
+    if not code.co_flags & inspect.CO_OPTIMIZED or code.co_name.startswith("<"):
+        return {}
     count = code.co_argcount + code.co_kwonlyargcount
     names = code.co_varnames[: count + bool(code.co_flags & inspect.CO_VARARGS)]
+    variables = frame.f_locals
+    values = {name: variables[name] for name in names if name in variables}
+    if isinstance(variables, dict):
+        # A copy of the variables that stays with the frame (until Python 3.12): it would keep alive
+        # what they hold, the error under way among them.
+        variables.clear()
+    return values
+
+
+def _tensors(frame: FrameType, values: dict[str, Any]) -> Iterator[tuple[str, Any]]:
+    """Parameters that hold Tensors and still have their first value."""
+    from retrograd.tensor import Tensor
+
     rebound = {
-        step.argval for step in dis.get_instructions(code) if step.opname.startswith("STORE_FAST")
+        step.argval
+        for step in dis.get_instructions(frame.f_code)
+        if step.opname.startswith("STORE_FAST")
     }
-    for name in names:
-        value = frame.f_locals.get(name)
+    for name, value in values.items():
         if name in rebound:
             continue
         if isinstance(value, Tensor):
@@ -112,17 +126,18 @@ def _tensors(frame: FrameType) -> Iterator[tuple[str, Any]]:
                     yield f"{name}[{index}]", item
 
 
-def _written_operands(site: CallSite, frame: FrameType, user: FrameType) -> dict[str, str]:
+def _written_operands(
+    site: CallSite, code: CodeType, tensors: set[str], user: FrameType
+) -> dict[str, str]:
     """How the user's line writes the parameters of the function that it calls."""
     place = site.place
     if place is None:
         return {}
-    code = frame.f_code
     node = place.node
     given: list[ast.expr] = []
     keywords: dict[str, ast.expr] = {}
     if isinstance(node, ast.BinOp):
-        both = [parameter for parameter, _ in _tensors(frame)] == list(code.co_varnames[:2])
+        both = tensors == set(code.co_varnames[:2])
         if not code.co_name.startswith("__") and not both:
             return {}  # with a number on one side, the sides may be swapped
         reflected = code.co_name.startswith("__r") and code.co_name != "__rshift__"
@@ -134,8 +149,11 @@ def _written_operands(site: CallSite, frame: FrameType, user: FrameType) -> dict
     elif isinstance(node, ast.Subscript):
         given = [node.value]
     elif isinstance(node, ast.Call):
-        if isinstance(node.func, ast.Attribute) and not _is_namespace(node.func.value, user):
-            given.append(node.func.value)
+        if isinstance(node.func, ast.Attribute):
+            is_function = _is_namespace(node.func.value, place, user)
+            if is_function is None:
+                return {}
+            given = [] if is_function else [node.func.value]
         for argument in node.args:
             if isinstance(argument, ast.Starred):
                 return {}
@@ -155,10 +173,15 @@ def _written_operands(site: CallSite, frame: FrameType, user: FrameType) -> dict
     return {parameter: text for parameter, text in texts.items() if text and len(text) <= _LONGEST}
 
 
-def _is_namespace(owner: ast.expr, user: FrameType) -> bool:
+def _is_namespace(owner: ast.expr, place: Place, user: FrameType) -> bool | None:
     """Whether `owner.f(x)` calls a function of a module or a class, not a method of a value."""
     parts = (dotted(owner) or "").split(".")
-    found = user.f_locals.get(parts[0], user.f_globals.get(parts[0]))
+    code = user.f_code
+    if code.co_flags & inspect.CO_OPTIMIZED:
+        if parts[0] in (*code.co_varnames, *code.co_cellvars, *code.co_freevars):
+            # A variable of the function: most likely a value, unless modules are imported so.
+            return None if parts[0] in place.imported else False
+    found = user.f_globals.get(parts[0])
     for part in parts[1:]:
         # Looking into a module runs no code of the user's; looking into an object may.
         found = vars(found).get(part) if isinstance(found, ModuleType) else None

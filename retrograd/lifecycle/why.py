@@ -270,6 +270,12 @@ _CUTS: dict[str, tuple[str, str, str, str]] = {
         "What is computed while gradients are off is a constant for autograd.",
         "compute what should be trained outside of it, or inside under torch.enable_grad()",
     ),
+    "hook": (
+        "no-grad",
+        "",
+        "Hooks run without recording, unless backward() was called with create_graph=True.",
+        "record inside the hook under `with torch.enable_grad():`",
+    ),
     "data": (
         "data",
         "cut here: .data is a tensor without history",
@@ -372,7 +378,7 @@ def _mend(cut: CutFacts, text: str) -> Help:
         return Help(text, remove_suffix(site, ".data"), "keep-graph")
     if cut.kind == "grad":
         return Help(text, add_argument(site, "create_graph=True"), "create-graph")
-    if cut.kind in ("no_grad", "inference"):
+    if cut.kind in ("no_grad", "inference", "hook"):
         return Help(text, kind="enable-grad")
     smooth = _SMOOTH.get(cut.operation.rsplit(".", 1)[-1])
     return Help(f"{text}: {smooth}" if smooth else text, kind="keep-graph")

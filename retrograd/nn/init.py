@@ -1,4 +1,4 @@
-"""Initial values of parameters, drawn as PyTorch draws them. All write in place, without history."""
+"""Initial values of parameters, drawn as PyTorch draws them; written in place, without history."""
 
 from __future__ import annotations
 
@@ -114,9 +114,7 @@ def kaiming_normal_(
 
 def _kaiming_std(tensor: Tensor, a: float, mode: str, nonlinearity: str) -> float:
     if mode.lower() not in ("fan_in", "fan_out"):
-        raise ValueError(
-            f"Mode {mode} not supported, please use one of ['fan_in', 'fan_out']"
-        )
+        raise ValueError(f"Mode {mode} not supported, please use one of ['fan_in', 'fan_out']")
     fan_in, fan_out = _fans(tensor)
     fan = fan_in if mode.lower() == "fan_in" else fan_out
     return calculate_gain(nonlinearity, a) / math.sqrt(fan)

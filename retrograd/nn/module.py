@@ -397,9 +397,7 @@ class Module:
             found[prefix + name] = tensor if keep_vars else tensor.detach()
         for name, module in self._modules.items():
             if module is not None:
-                module.state_dict(
-                    destination=found, prefix=f"{prefix}{name}.", keep_vars=keep_vars
-                )
+                module.state_dict(destination=found, prefix=f"{prefix}{name}.", keep_vars=keep_vars)
         return found
 
     def _own_state(self) -> Iterator[tuple[str, Tensor]]:
@@ -415,9 +413,7 @@ class Module:
     ) -> IncompatibleKeys:
         """Copy values by name into parameters and buffers; nothing is written if one is wrong."""
         if not isinstance(state_dict, Mapping):
-            raise TypeError(
-                f"Expected state_dict to be dict-like, got {type(state_dict)}."
-            )
+            raise TypeError(f"Expected state_dict to be dict-like, got {type(state_dict)}.")
         own = {
             (f"{path}.{name}" if path else name): tensor
             for path, module in self.named_modules(remove_duplicate=False)

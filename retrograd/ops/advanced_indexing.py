@@ -449,7 +449,15 @@ def _index_put(input: Tensor, indices: Any, values: Tensor, accumulate: bool = F
     return result
 
 
-@composite(name="index_put_", methods=("index_put_",))
+@composite(
+    name="index_put_",
+    methods=("index_put_",),
+    samples=lambda: [
+        Sample(T(3), (T(values=[0, 2], dtype="int64"),), T(2), grad=False),
+        Sample(T(3, 2), (T(values=[0, 0], dtype="int64"),), T(2, 2), True, grad=False),
+        Sample(T(3), (T(values=[0, 7], dtype="int64"),), T(2), grad=False),
+    ],
+)
 def _index_put_(input: Tensor, indices: Any, values: Tensor, accumulate: bool = False) -> Tensor:
     """Write `values` in the places that the index tensors name together."""
     if not isinstance(values, Tensor):

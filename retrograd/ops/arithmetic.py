@@ -39,8 +39,8 @@ def _check_sub(input: Any, other: Any, *, alpha: Any) -> None:
     if _is_bool(input) and _is_bool(other):
         raise explained(
             RuntimeError(
-                "Subtraction, the `-` operator, with two bool tensors is not supported. Use the `^` "
-                "or `logical_xor()` operator instead."
+                "Subtraction, the `-` operator, with two bool tensors is not supported. Use the "
+                "`^` or `logical_xor()` operator instead."
             )
         )
     if _is_bool(input) or _is_bool(other):

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from retrograd import dtypes
+from retrograd.autograd.views import bump
 from retrograd.backend.quiet import quiet
 from retrograd.notices import explained
 from retrograd.ops.kinds import Array, wrap_dim
@@ -295,11 +296,12 @@ def instance_norm_of(
         side_by_side, means, variances, scale, shift, use_input_stats, momentum, eps
     )
     for value, repeated in ((running_mean, means), (running_var, variances)):
-        if value is not None and repeated is not None:
+        if use_input_stats and value is not None and repeated is not None:
             average = repeated._array.reshape(batch, channels)
             with quiet():
                 mixed = np.add.reduce(average, axis=0, dtype=np.float64) / batch
             np.copyto(value._array, mixed, casting="same_kind")
+            bump(value, "copy_")
     return result.view(shape)  # type: ignore[no-any-return]
 
 

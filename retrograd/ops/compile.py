@@ -60,6 +60,7 @@ HOT.update(
     F64=dtypes.F64,
     I64=dtypes.I64,
     B8=dtypes.B8,
+    xp=np,
     RAW=RAW,
     RECORDED=RECORDED,
     STATE=STATE,
@@ -99,11 +100,12 @@ def compile_op(op: Op) -> None:
     """Give an op its public function, its in-place twin and its node classes."""
     key = op.name
     HOT[f"OP_{key}"] = op
-    HOT[f"forward_{key}"] = _KERNELS.get(op.ufunc or "") or (
-        getattr(np, op.ufunc) if op.ufunc else op.raw
-    )
-    if op.ufunc is not None and not op.option_names:
-        op.raw = HOT[f"forward_{key}"]  # rules on arrays take the short way too
+    forward: Any = op.kernel
+    if op.ufunc is not None:
+        forward = _KERNELS.get(op.ufunc) or getattr(np, op.ufunc)
+        if not op.option_names:
+            op.raw = forward  # rules on arrays take the short way too
+    HOT[f"forward_{key}"] = forward
     prepare_nodes(op)
     op.function = build(
         op.name,

@@ -30,8 +30,8 @@ def list_lines(op: Op, put: Put, general: str) -> None:
     put(f"        if _kind is not Tensor and _kind is not Parameter: {general}")
     put("        _a = _x._array")
     put("        if _a.dtype is not _dtype:")
-    put("            if _dtype is not None or (_a.dtype is not F32 and _a.dtype is not F64): "
-        f"{general}")  # fmt: skip
+    other = "" if parts.takes_any_dtype(op) else " or (_a.dtype is not F32 and _a.dtype is not F64)"
+    put(f"            if _dtype is not None{other}: {general}")
     put("            _dtype = _a.dtype")
     put("        if _x._view is not None: refresh(_x)")
     put("        if _x._requires_grad: _wanted = True")

@@ -84,7 +84,8 @@ def operand_lines(op: Op, put: Put, general: str) -> dict[str, str]:
     put("    except AttributeError:")
     put(f"        {general}")
     put("    _dtype = _x0.dtype")
-    put(f"    if UNUSUAL or (_dtype is not F32 and _dtype is not F64): {general}")
+    other = "" if takes_any_dtype(op) else " or (_dtype is not F32 and _dtype is not F64)"
+    put(f"    if UNUSUAL{other}: {general}")
     put(f"    if {first}._view is not None: refresh({first})")
     flags = {first: f"{first}._requires_grad"}
     for index, (tensor, kind) in enumerate(zip(op.tensor_names, op.tensor_kinds, strict=True)):
@@ -115,9 +116,15 @@ def operand_lines(op: Op, put: Put, general: str) -> dict[str, str]:
     return flags
 
 
+def takes_any_dtype(op: Op) -> bool:
+    """Whether the op only moves data: then its kernel and its nodes are the same for every dtype."""
+    moves = op.half == "move" and not op.holomorphic and op.check is None and not op.float_result
+    return moves and set(op.tensor_kinds) <= {"array", "optional", "list"}
+
+
 def kernel_arguments(op: Op) -> str:
     """The kernel's arguments: arrays in place of tensors, options as they are."""
-    return ", ".join(
+    return "xp, " + ", ".join(
         (f"_x{op.tensor_names.index(p.name)}" if p.kind != "option" else p.name)
         if not p.keyword_only
         else f"{p.name}={p.name}"

@@ -275,7 +275,10 @@ _fill_recorded = OPS["_fill_number_in_place"].inplace_function
 _fill_recorded_tensor = OPS["_fill_tensor_in_place"].inplace_function
 
 
-@composite(methods=("fill_",))
+@composite(
+    methods=("fill_",),
+    samples=lambda: [Sample(T(2, 3), 2.5, grad=False), Sample(T(3), T(), grad=False)],
+)
 def fill_(input: Tensor, value: Any) -> Tensor:
     """Write one value into every element.
 

@@ -338,6 +338,10 @@ def grid_sampler(
 @op(
     theta=lambda m, g, size, align_corners: m._affine_grid_gradient(g, size, align_corners),
     methods=(),
+    samples=lambda: [
+        Sample(T(2, 2, 3), (2, 1, 3, 4), True),
+        Sample(T(1, 3, 4), (1, 1, 2, 3, 2), False),
+    ],
 )
 def affine_grid_generator(xp: Any, theta: Array, size: Sizes, align_corners: bool) -> Array:
     """The points that affine maps `theta` read an image of `size` at."""

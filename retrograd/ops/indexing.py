@@ -55,14 +55,16 @@ def _getitem(self: Tensor, index: Any) -> Tensor:
     """
     kind = type(index)
     if kind is int:
-        shape = self._array.shape
-        if shape and -shape[0] <= index < shape[0]:
+        try:
             return _select(self, 0, index)  # type: ignore[no-any-return]
-        raise _select_error(shape, 0, index, 0)
+        except IndexError:
+            raise _select_error(self._array.shape, 0, index, 0) from None
     if kind is slice:
-        if not self._array.shape:
+        shape = self._array.shape
+        if not shape:
             raise IndexError("slice() cannot be applied to a 0-dim tensor.")
-        return _slice(self, 0, *_bounds(index, self._array.shape[0]))  # type: ignore[no-any-return]
+        start, stop, step = _bounds(index, shape[0])
+        return _slice(self, 0, start, stop, step)  # type: ignore[no-any-return]
     if kind is Tensor:
         array, rank = index._array, self._array.ndim
         if array.dtype is dtypes.I64 and array.ndim and rank:
@@ -178,10 +180,10 @@ def _takes_all(item: slice, size: int) -> bool:
 
 def _bounds(item: slice, size: int) -> tuple[int, int, int]:
     """Start, stop and step within a dimension; steps backwards are not supported by PyTorch."""
-    if item.step is not None and int(item.step) < 0:
-        raise ValueError("step must be greater than zero")
     start, stop, step = item.indices(size)
-    return start, max(start, stop), step
+    if step < 0:
+        raise ValueError("step must be greater than zero")
+    return start, stop if stop > start else start, step
 
 
 def _select_error(shape: tuple[int, ...], dim: int, number: int, position: int) -> Exception:

@@ -40,6 +40,11 @@ def _zeros(xp: Any, input: Array, shape: Shape) -> Array:
 )
 def select(xp: Any, input: Array, dim: int, index: int) -> Array:
     """A view of one index of a dimension, without that dimension."""
+    if dim == 0:
+        try:
+            return input[index, ...]
+        except IndexError:
+            pass  # explained below
     shape = input.shape
     if not shape:
         raise IndexError("select() cannot be applied to a 0-dim tensor.")
@@ -51,8 +56,6 @@ def select(xp: Any, input: Array, dim: int, index: int) -> Array:
                 f"dimension {place}"
             )
         )
-    if place == 0:
-        return input[index, ...]
     return input[(*(_ALL,) * place, index, ...)]
 
 
@@ -102,10 +105,9 @@ def slice(xp: Any, input: Array, dim: int, start: int | None, stop: int | None, 
 
     Bounds are Python's: None, negative and beyond the end are allowed.
     """
-    shape = input.shape
-    place = dim if 0 <= dim < len(shape) else wrap_dim(dim, len(shape))
     if step <= 0:
         raise RuntimeError("slice step must be positive")
+    place = wrap_dim(dim, input.ndim)
     if place == 0:
         return input[start:stop:step]
     return input[(*(_ALL,) * place, _range(start, stop, step))]

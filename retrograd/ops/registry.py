@@ -13,7 +13,7 @@
 Parameters annotated `Array` are tensors, `Operand` tensors or numbers, `Array | None` optional
 tensors, `Arrays` a sequence of tensors; all others are options. The kernel sees arrays. A rule gets
 `m` (a face), `g` (the gradient of the output) and, by name, what it reads: an input, `out` (or
-`out0`, `out1` ... with several outputs), an option, or `<input>_shape` / `<input>_dtype`. These names
+`out0`, `out1` ... with several outputs), an option, `<input>_shape` or `<input>_dtype`. These names
 are the save list. A rule may use operators, `m.<op>`, and plain Python on options.
 
 `RAW` maps every op name to its array function, `RECORDED` to its Tensor function. First-order
@@ -134,10 +134,7 @@ class Op:
             unknown = set(rules) - set(names)
             if unknown:
                 raise TypeError(f"op {self.name}: rules for unknown parameters {sorted(unknown)}")
-            self.rules = [
-                (rules[n], _names(rules[n])[2:])
-                for n in self.edge_names
-            ]
+            self.rules = [(rules[n], _names(rules[n])[2:]) for n in self.edge_names]
             reads = [names_read for _, names_read in self.rules]
         # name -> positions of the edges whose rule reads it
         self.reads: dict[str, list[int]] = {}
@@ -196,7 +193,7 @@ def _parameters(kernel: Any) -> list[inspect.Parameter]:
     found = []
     for index, name in enumerate(_names(kernel)):
         if index < code.co_argcount:
-            kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
+            kind: Any = inspect.Parameter.POSITIONAL_OR_KEYWORD
             has = index >= first_default
             default = defaults[index - first_default] if has else inspect.Parameter.empty
         else:

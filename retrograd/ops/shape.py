@@ -135,8 +135,6 @@ def _view(self: Tensor, *shape: Any, size: Any = None, dtype: Any = None) -> Ten
     >>> torch.arange(6).view(2, -1).shape
     torch.Size([2, 3])
     """
-    if dtype is None and len(shape) == 1 and isinstance(shape[0], dtypes.dtype):
-        dtype = shape[0]
     if dtype is not None:
         return _view_dtype(self, dtype)
     if size is not None:
@@ -144,6 +142,8 @@ def _view(self: Tensor, *shape: Any, size: Any = None, dtype: Any = None) -> Ten
     try:
         wanted = as_size("view", "size", shape)
     except TypeError:
+        if len(shape) == 1 and isinstance(shape[0], dtypes.dtype):
+            return _view_dtype(self, shape[0])
         raise errors.invalid_combination("view", shape) from None
     return RECORDED.view(self, complete_size(wanted, self._array.size))  # type: ignore[no-any-return]
 
@@ -425,7 +425,7 @@ publish_rule_name("squeeze", _raw_squeeze, squeeze)
 def unsqueeze(xp: Any, input: Array, dim: int) -> Array:
     """A view with a dimension of size one put in at `dim`."""
     shape = input.shape
-    place = wrap_dim(dim, len(shape) + 1)
+    place = dim if 0 <= dim <= len(shape) else wrap_dim(dim, len(shape) + 1)
     wanted = (*shape[:place], 1, *shape[place:])
     if input.flags.c_contiguous:
         return input.reshape(wanted)

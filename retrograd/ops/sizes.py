@@ -102,8 +102,11 @@ def require_tensor(function: str, value: Any, name: str = "input", position: int
 
 def complete_size(shape: Shape, count: int) -> Shape:
     """`shape` with -1 replaced by what `count` elements leave for it."""
-    if math.prod(shape) == count and (not shape or min(shape) >= 0):
+    product = math.prod(shape)
+    if product == count and (not shape or min(shape) >= 0):
         return shape
+    if product == -1 and len(shape) == 1:
+        return (count,)
     unknown = -1
     product = 1
     for place, size in enumerate(shape):

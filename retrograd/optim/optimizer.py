@@ -175,4 +175,3 @@ def _as_parameter(key: str, value: Any, parameter: Tensor) -> Any:
 
 def _type_string(value: Any) -> str:
     return value.type() if isinstance(value, Tensor) else type(value).__name__
-

@@ -64,6 +64,6 @@ def number(value: float) -> str:
     return f"{value:g}"
 
 
-def not_implemented(kernel: str, dtype: np.dtype[Any]) -> NotImplementedError:
+def not_implemented(kernel: str, dtype: np.dtype[Any]) -> Exception:
     """The error for a dtype that a sampler does not know."""
     return explained(NotImplementedError(f"\"{kernel}\" not implemented for '{spelled(dtype)}'"))

@@ -1,7 +1,7 @@
 """Gradient checks: what autograd computes against finite differences.
 
-Whole Jacobians cost one run per element; here both sides are projected on random directions, which finds the
-same mistakes with two runs (`torch.autograd.gradcheck` calls that fast mode).
+Whole Jacobians cost one run per element; here both sides are projected on random directions, which
+finds the same mistakes with two runs (`torch.autograd.gradcheck` calls that fast mode).
 """
 
 from __future__ import annotations

@@ -142,15 +142,24 @@ def test_several_roots_and_shared_leaves():
     ("call", "message"),
     [
         (lambda x: (x * 2).backward(), "grad can be implicitly created only for scalar outputs"),
-        (lambda x: x.detach().sum().backward(), "does not require grad and does not have a grad_fn"),
+        (
+            lambda x: x.detach().sum().backward(),
+            "does not require grad and does not have a grad_fn",
+        ),
         (lambda x: (x * 2).backward(torch.ones(3)), "Mismatch in shape"),
         (lambda x: x.sum().backward(inputs=[]), "cannot be empty"),
         (lambda x: torch.autograd.grad(x.sum(), []), "cannot be empty"),
         (lambda x: torch.autograd.grad(x.sum(), [torch.ones(1)]), "does not require grad"),
         (lambda x: x.add_(1), "a leaf Variable that requires grad is being used in an in-place"),
         (lambda x: x[0].add_(1), "a view of a leaf Variable that requires grad"),
-        (lambda x: (x * 2).unbind()[0].add_(1), "is the output of a function that returns multiple"),
-        (lambda x: setattr(x * 2, "requires_grad", False), "you can only change requires_grad flags"),
+        (
+            lambda x: (x * 2).unbind()[0].add_(1),
+            "is the output of a function that returns multiple",
+        ),
+        (
+            lambda x: setattr(x * 2, "requires_grad", False),
+            "you can only change requires_grad flags",
+        ),
         (lambda x: torch.ones(2, dtype=torch.int64).requires_grad_(), "can require gradients"),
         (lambda x: x.numpy(), "Can't call numpy"),
         (lambda x: setattr(x, "grad", torch.ones(3)), "attempting to assign a gradient of size"),

@@ -79,7 +79,9 @@ def _write_row(x: Any, y: Any) -> Any:
 
 
 steps = st.lists(
-    st.tuples(st.sampled_from([*sorted(UNARY), *sorted(BINARY)]), st.integers(0, 30), st.integers(0, 30)),
+    st.tuples(
+        st.sampled_from([*sorted(UNARY), *sorted(BINARY)]), st.integers(0, 30), st.integers(0, 30)
+    ),
     min_size=1,
     max_size=12,
 )

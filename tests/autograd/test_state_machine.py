@@ -1,7 +1,7 @@
-"""A state machine over create, view, write, save, backward, retain, free, detach, on both libraries.
+"""A state machine over create, view, write, save, backward, retain, free, detach, on both.
 
-After every step everything that can be seen of every tensor is compared with real PyTorch: values, version,
-grad_fn and its edges, leaf and view flags, gradients, what hooks saw, and the errors.
+After every step everything that can be seen of every tensor is compared with real PyTorch: values,
+version, grad_fn and its edges, leaf and view flags, gradients, what hooks saw, and the errors.
 """
 
 from __future__ import annotations
@@ -83,7 +83,9 @@ class Machine(RuleBasedStateMachine):
     @rule(a=which, times=flag)
     def with_number(self, a: int, times: bool) -> None:
         i = self.pick(a)
-        self.pair.step(f"x{i} * or + number", lambda lib, ts, log: ts[i] * 2.5 if times else ts[i] + 1.5)
+        self.pair.step(
+            f"x{i} * or + number", lambda lib, ts, log: ts[i] * 2.5 if times else ts[i] + 1.5
+        )
 
     @rule(a=which, name=st.sampled_from(sorted(VIEWS)), quiet=flag)
     def view(self, a: int, name: str, quiet: bool) -> None:
@@ -158,7 +160,12 @@ class Machine(RuleBasedStateMachine):
                 )
                 node.register_hook(
                     lambda ins, outs: log.append(
-                        ("post", number, [g is not None for g in ins], [g is not None for g in outs])
+                        (
+                            "post",
+                            number,
+                            [g is not None for g in ins],
+                            [g is not None for g in outs],
+                        )
                     )
                 )
 

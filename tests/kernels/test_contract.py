@@ -150,11 +150,11 @@ def test_no_reference_is_lost_or_kept() -> None:
 
     every_path()
     before = [sys.getrefcount(item) for item in watched]
-    for _ in range(200):
+    for _ in range(1000):
         every_path()
     after = [sys.getrefcount(item) for item in watched]
-    # None is shared with the whole interpreter and moves by a few; a leak would move it by 200.
-    assert all(abs(new - old) < 100 for old, new in zip(before, after, strict=True)), (
+    # None is shared with the whole interpreter and moves a little; a leak would move it by 1000.
+    assert all(abs(new - old) < 500 for old, new in zip(before, after, strict=True)), (
         before,
         after,
     )

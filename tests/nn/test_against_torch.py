@@ -1,4 +1,4 @@
-"""Modules and optimizers beside real PyTorch: initial values, names, printing, 200 steps of training."""
+"""Modules and optimizers beside real PyTorch: initial values, names, text, 200 training steps."""
 
 from __future__ import annotations
 
@@ -17,7 +17,11 @@ pytestmark = pytest.mark.torch
 def model(t):
     t.manual_seed(3)
     return t.nn.Sequential(
-        t.nn.Linear(4, 8), t.nn.ReLU(), t.nn.Linear(8, 8, bias=False), t.nn.ReLU(), t.nn.Linear(8, 2)
+        t.nn.Linear(4, 8),
+        t.nn.ReLU(),
+        t.nn.Linear(8, 8, bias=False),
+        t.nn.ReLU(),
+        t.nn.Linear(8, 2),
     )
 
 

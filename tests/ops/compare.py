@@ -87,7 +87,7 @@ def to_array(tensor: Any) -> Any:
     tensor = tensor.detach()
     name = str(tensor.dtype).removeprefix("torch.")
     if name == "bfloat16":
-        tensor = tensor.to(getattr(tensor, "float")().dtype)
+        tensor = tensor.to(tensor.float().dtype)
     return np.array(tensor.numpy(force=True))  # force: PyTorch's lazy zeros and conjugates
 
 
@@ -125,7 +125,7 @@ def gradients(results: list[Any], leaves: list[Any], library: Any, create: bool)
 def run(
     name: str, sample: Sample, library: Any, dtype: str, noncontiguous: bool, second: bool
 ) -> dict[str, Any]:
-    """Everything observable of one call: results, gradients, gradients of gradients, or an error."""
+    """Everything observable of one call: results, gradients, their gradients, or an error."""
     args, kwargs, leaves = build(sample, library, dtype, noncontiguous, sample.grad)
     seen: dict[str, Any] = {}
     try:

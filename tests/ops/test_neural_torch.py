@@ -1,4 +1,4 @@
-"""What samples do not show: running statistics, node names, saved values, in-place twins, warnings."""
+"""What samples do not show: running statistics, node names, in-place twins, warnings, errors."""
 
 from __future__ import annotations
 
@@ -40,7 +40,8 @@ def test_running_statistics(shape, dtype, momentum, name):
         for seed in (3, 4):
             x = library.from_numpy(numbers(*shape, dtype=dtype, seed=seed))
             function(x, mean, var, momentum=momentum, **options)
-        assert mean._version == var._version == 0
+        # PyTorch counts the writes of instance_norm, but not those of batch_norm
+        assert mean._version == var._version == (0 if name == "batch_norm" else 2)
         found.append((mean.numpy(), var.numpy()))
     for a, b in zip(*found, strict=True):
         np.testing.assert_allclose(a, b, rtol=1e-5 if dtype == "float32" else 1e-12)
@@ -303,9 +304,8 @@ def test_errors(run):
     for library, module in LIBRARIES:
         x = library.from_numpy(numbers(3, 4))
         target = library.from_numpy(np.array([1, 2, 3]))
-        with pytest.raises(Exception) as caught:  # noqa: PT011, B017
+        with pytest.raises(Exception) as caught:
             run(module, x, target)
-        error = caught.value
-        kind = next(c for c in type(error).__mro__ if c.__module__ == "builtins")
-        found.append((kind, str(error).splitlines()[0]))
-    assert found[0] == found[1]
+        found.append(caught.value)
+    assert isinstance(found[1], type(found[0]))
+    assert str(found[1]).splitlines()[0] == str(found[0]).splitlines()[0]

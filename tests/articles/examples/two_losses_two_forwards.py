@@ -1,10 +1,6 @@
 import torch
 
-model = torch.nn.Sequential(
-    torch.nn.Linear(10, 5),
-    torch.nn.ReLU(),
-    torch.nn.Linear(5, 1)
-)
+model = torch.nn.Sequential(torch.nn.Linear(10, 5), torch.nn.ReLU(), torch.nn.Linear(5, 1))
 optimizer = torch.optim.Adam(model.parameters(), lr=0.001)
 
 x = torch.randn(1, 10)
