@@ -51,7 +51,7 @@ class InferenceCell(VersionCell):
     __slots__ = ()
 
     @property
-    def version(self) -> int:  # type: ignore[override]
+    def version(self) -> int:
         from retrograd.autograd.state import STATE
 
         if not STATE.grad_enabled:

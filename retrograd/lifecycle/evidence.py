@@ -22,6 +22,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from types import CodeType
 from typing import Any, Protocol
 
@@ -122,7 +123,7 @@ def site_of(thing: NodeFacts | CallFacts | VersionFacts | CutFacts) -> CallSite:
 def version_seen(node: NodeFacts, cell: VersionFacts) -> int:
     """The version of a storage that the node saved a value at; -1 if it saved nothing of it."""
     saved = tuple(getattr(node, "saved", ()))
-    for value, version in zip(saved, saved[1:], strict=False):
+    for value, version in pairwise(saved):
         # A saved input is followed by its version, a saved output by its cell and version.
         if value is cell or (isinstance(version, int) and getattr(value, "_cell", None) is cell):
             return int(version)

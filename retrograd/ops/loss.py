@@ -8,6 +8,7 @@ from typing import Any
 
 from retrograd.autograd.grad_mode import no_grad
 from retrograd.backend import kernels
+from retrograd.ops import errors
 from retrograd.ops.kinds import Array
 from retrograd.ops.neural import (
     MEAN,
@@ -28,14 +29,7 @@ _EVERY = (*FLOATS, *HALVES)
 
 def warn_about_sizes(input: Any, target: Any, stacklevel: int = 4) -> None:
     """Say that broadcasting a target is rarely meant."""
-    ours, theirs = input.shape, target.shape
-    warnings.warn(
-        f"Using a target size ({theirs}) that is different to the input size ({ours}). This will "
-        "likely lead to incorrect results due to broadcasting. Please ensure they have the same "
-        "size.",
-        UserWarning,
-        stacklevel=stacklevel,
-    )
+    warnings.warn(errors.target_size_warning(input.shape, target.shape), stacklevel=stacklevel)
 
 
 def _same_shape(input: Any, target: Any) -> tuple[Any, Any]:

@@ -82,7 +82,7 @@ def test_type_and_message_are_pytorchs(fail: Any, expression: str, code: str, la
     pytest.importorskip("torch")
     error = fail(f"{HEAD}result = {expression}\n").error
     theirs = HEAD.replace("retrograd", "torch")
-    with pytest.raises(Exception) as caught:  # noqa: PT011
+    with pytest.raises(Exception) as caught:
         exec(f"{theirs}result = {expression}\n", {})
     assert type(error).__name__ == type(caught.value).__name__
     if "device" not in expression:  # the list of device types is PyTorch's build's

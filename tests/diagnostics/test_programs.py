@@ -1,8 +1,8 @@
 """Whole programs with one mistake each: the reason, the lines and the advice that they get.
 
 The first line of a program says code and reason. A comment `# 2` marks the line of the second event
-of the report's story. Behind an advice, "+ edit" says that it comes with a changed line, "+ runs" that
-the program also runs to its end with that line.
+of the report's story. Behind an advice, "+ edit" says that it comes with a changed line, "+ runs"
+that the program also runs to its end with that line.
 """
 
 from __future__ import annotations

@@ -13,7 +13,7 @@ import retrograd
 from retrograd.diagnostics.catalogue import find
 
 PACKAGE = Path(retrograd.__file__).parent
-# The backend knows nothing of codes; its errors get theirs where ops call it. Samples hold messages.
+# The backend knows nothing of codes: its errors get theirs where ops call it.
 ELSEWHERE = ("backend", "diagnostics", "lifecycle", "testing")
 FILES = sorted(
     path for path in PACKAGE.rglob("*.py") if path.relative_to(PACKAGE).parts[0] not in ELSEWHERE
