@@ -22,16 +22,9 @@ import numpy as np
 
 from retrograd import dtypes
 from retrograd.autograd import failures
+from retrograd.autograd.accumulate import ACTIVE, call_tensor_hooks, is_accumulator
 from retrograd.autograd.hooks import check_node_hook
-from retrograd.autograd.node import (
-    ACTIVE,
-    BackwardCall,
-    GraphRoot,
-    Node,
-    call_tensor_hooks,
-    dressed,
-    is_accumulator,
-)
+from retrograd.autograd.node import BackwardCall, GraphRoot, Node, dressed
 from retrograd.autograd.state import IN_HOOK, STATE, set_grad_mode
 from retrograd.backend.kernels import add, add_matching, iadd, sum_to
 from retrograd.backend.quiet import QUIET, enter_quiet, leave_quiet

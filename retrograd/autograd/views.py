@@ -13,14 +13,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from retrograd.autograd import failures
-from retrograd.autograd.node import (
-    CopySlices,
-    Node,
-    accumulator,
-    dressed,
-    extra_of,
-    forward_name,
-)
+from retrograd.autograd.accumulate import accumulator
+from retrograd.autograd.node import Node, dressed, extra_of, forward_name
+from retrograd.autograd.slices import CopySlices
 from retrograd.autograd.state import STATE, next_sequence
 from retrograd.lifecycle.site import user_site
 from retrograd.notices import explained

@@ -322,13 +322,9 @@ _SMOOTH = {
 
 
 def no_grad_error(
-    index: int, cut: CutFacts | None, call: CallFacts | None = None, *, sure: bool = False
+    index: int, cut: CutFacts | None, call: CallFacts | None = None
 ) -> RetrogradError:
-    """Root `index` of a backward pass has no history.
-
-    `cut` is where its path was cut, as far as recorded; `sure` says that without one the tensor was
-    never connected to anything that requires a gradient.
-    """
+    """Root `index` of a backward pass has no history; `cut` is where its path was cut, if known."""
     message = f"element {index} of tensors does not require grad and does not have a grad_fn"
 
     def tell() -> Report:
@@ -336,12 +332,8 @@ def no_grad_error(
         name = receiver(call_site)
         story = Story()
         helps: list[Help] = []
-        reason: str | None = "never-connected" if sure else None
-        why = (
-            "Nothing that it was computed from requires a gradient."
-            if sure
-            else "No recorded operation leads from it to a tensor that requires a gradient."
-        )
+        reason: str | None = None
+        why = "No recorded operation leads from it to a tensor that requires a gradient."
         known = None if cut is None else _CUTS.get(cut.kind)
         if cut is not None and known is not None:
             reason, label, why, text = known

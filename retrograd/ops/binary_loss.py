@@ -160,9 +160,11 @@ def _binary_cross_entropy(
     code = reduction_code(reduction)
     shape, other = input._array.shape, target._array.shape
     if shape != other:
-        raise ValueError(
-            f"Using a target size ({target.shape}) that is different to the input size "
-            f"({input.shape}) is deprecated. Please ensure they have the same size."
+        raise errors.explained(
+            ValueError(
+                f"Using a target size ({target.shape}) that is different to the input size "
+                f"({input.shape}) is deprecated. Please ensure they have the same size."
+            )
         )
     if weight is not None:
         no_gradient("binary_cross_entropy", weight=weight)
@@ -308,8 +310,10 @@ def _binary_cross_entropy_with_logits(
         reduction = legacy_reduction(size_average, reduce, reduction)
     code = reduction_code(reduction)
     if input._array.shape != target._array.shape:
-        raise ValueError(
-            f"Target size ({target.shape}) must be the same as input size ({input.shape})"
+        raise errors.explained(
+            ValueError(
+                f"Target size ({target.shape}) must be the same as input size ({input.shape})"
+            )
         )
     return _with_logits(input, target, weight, pos_weight, code)  # type: ignore[no-any-return]
 

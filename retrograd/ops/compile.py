@@ -20,7 +20,8 @@ import numpy as np
 
 from retrograd import dtypes
 from retrograd.autograd import saved
-from retrograd.autograd.node import FREED, Freed, Node, accumulator
+from retrograd.autograd.accumulate import accumulator
+from retrograd.autograd.node import FREED, Freed, Node
 from retrograd.autograd.state import HOT, STATE, Cut, next_sequence
 from retrograd.autograd.views import ViewInfo, bump, edge_of, link_view, refresh
 from retrograd.backend import kernels

@@ -2,7 +2,7 @@
 
 The generated functions of `ops.compile` handle the common case and call here for the rest. This is
 the one place where promotion, half precision, complex numbers, inference mode, several outputs and
-lists of tensors are dealt with. Speed matters little here, clarity does.
+lists of tensors are dealt with.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from retrograd.autograd.views import (
     rebase,
     refresh,
 )
-from retrograd.backend.quiet import quiet
+from retrograd.backend.quiet import QUIET, enter_quiet, leave_quiet
 from retrograd.lifecycle.site import user_site
 from retrograd.ops import errors
 from retrograd.tensor import Array, Tensor, cell_of, mark_inference, wrap
@@ -36,17 +36,62 @@ if TYPE_CHECKING:
     from retrograd.ops.registry import Op
 
 _NUMBERS = (bool, int, float, complex)
+ndarray = np.ndarray
+
+
+class _Plan:
+    """What this module needs to know of an op again and again, worked out at its first call."""
+
+    __slots__ = ("edges", "keywords", "names", "only_tensors", "options", "saves", "takers")
+
+    def __init__(self, op: Op) -> None:
+        places = {p.name: place for place, p in enumerate(op.parameters)}
+        # place among the arguments, name, and whether it is a list, may be a number, may be None
+        self.takers = tuple(
+            (place, p.name, p.kind == "list", "operand" in p.kind, "optional" in p.kind)
+            for place, p in enumerate(op.parameters)
+            if p.kind != "option"
+        )
+        self.only_tensors = not op.option_names and not any(p.keyword_only for p in op.parameters)
+        self.options = tuple([places[name] for name in op.option_names])
+        self.keywords = tuple((places[p.name], p.name) for p in op.parameters if p.keyword_only)
+        # where the tensors are that have a rule; None: in a list, all of them
+        self.edges: tuple[int, ...] | None = None
+        if "list" not in op.tensor_kinds:
+            self.edges = tuple([op.tensor_names.index(name) for name in op.edge_names])
+        self.names = {name: place for place, name in enumerate(op.tensor_names)}
+        self.saves = tuple([(kind, name, places.get(name, 0)) for kind, name in op.save_plan])
+
+    def sources(self, tensors: list[Any]) -> list[Any]:
+        """The arguments that the node has edges to."""
+        if self.edges is not None:
+            return [tensors[place] for place in self.edges]
+        return [x for x in tensors if isinstance(x, Tensor)]
+
+
+_PLANS: dict[Op, _Plan] = {}
+
+
+def _plan_of(op: Op) -> _Plan:
+    plan = _PLANS.get(op)
+    if plan is None:
+        plan = _PLANS[op] = _Plan(op)
+    return plan
 
 
 def dispatch(op: Op, args: tuple[Any, ...], operator: bool = False) -> Any:
     """Run an op on its full list of arguments; operators answer NotImplemented to strangers."""
-    operands = _operands(op, args, operator)
+    plan = _plan_of(op)
+    operands = _operands(op, plan, args, operator)
     if operands is None:
         return NotImplemented
     tensors, arrays = operands
-    results, compute = _forward(op, args, tensors, arrays)
+    results, half = _forward(op, plan, args, arrays)
     outputs = [wrap(result) for result in results]
-    _record(op, args, tensors, outputs, compute)
+    if not _is_wanted(plan, tensors):
+        _pass_on_cut(op, tensors, outputs, False)
+    else:
+        _record(op, args, tensors, outputs, half)
     if op.view is not None:
         _link(op, args, tensors[0], outputs)
     if STATE.inference or (op.view is not None and tensors[0].is_inference()):
@@ -65,43 +110,44 @@ def _package(op: Op, outputs: list[Tensor]) -> Any:
 # ----------------------------------------------------------------------------------- arguments
 
 
-def _operands(op: Op, args: tuple[Any, ...], operator: bool) -> Any:
+def _operands(op: Op, plan: _Plan, args: tuple[Any, ...], operator: bool) -> Any:
     """The tensor arguments (Tensor, number or None each; lists flattened) and their arrays."""
     tensors: list[Any] = []
     arrays: list[Any] = []
-    for position, (parameter, value) in enumerate(zip(op.parameters, args, strict=True), 1):
-        if parameter.kind == "option":
-            continue
-        if parameter.kind == "list":
-            items = _check_list(op, parameter.name, position, value)
+    found = False  # a Tensor
+    for place, name, is_list, may_be_number, may_be_none in plan.takers:
+        value = args[place]
+        if is_list:
+            items = _check_list(op, name, place + 1, value)
             tensors.extend(items)
             arrays.append([item._array for item in items])
+            found = found or bool(items)
             continue
         if isinstance(value, Tensor):
             if value._view is not None:
                 refresh(value)
             array: Any = value._array
-        elif value is None and parameter.kind in ("optional", "optional_operand"):
+            found = True
+        elif value is None and may_be_none:
             array = None
-        elif isinstance(value, _NUMBERS) and "operand" in parameter.kind:
+        elif may_be_number and isinstance(value, _NUMBERS):
             array = value
-        elif isinstance(value, np.generic) and "operand" in parameter.kind:
+        elif may_be_number and isinstance(value, np.generic):
             array = value = value.item()
-        elif isinstance(value, np.ndarray) and "operand" in parameter.kind:
+        elif may_be_number and isinstance(value, ndarray):
             value = wrap(np.asarray(value, dtypes.from_numpy_dtype(value.dtype).numpy))
             array = value._array
+            found = True
         elif operator:
             return None
         else:
-            raise errors.argument_type(op.label, parameter.name, position, "Tensor", value)
+            raise errors.argument_type(op.label, name, place + 1, "Tensor", value)
         tensors.append(value)
         arrays.append(array)
-    if op.tensor_names and not any(isinstance(t, Tensor) for t in tensors):
+    if tensors and not found:
         if operator:
             return None
-        if tensors:
-            first = op.tensor_names[0]
-            raise errors.argument_type(op.label, first, 1, "Tensor", args[0])
+        raise errors.argument_type(op.label, op.tensor_names[0], 1, "Tensor", args[0])
     return tensors, arrays
 
 
@@ -123,12 +169,12 @@ def _check_list(op: Op, name: str, position: int, value: Any) -> list[Tensor]:
 
 
 def _forward(
-    op: Op, args: tuple[Any, ...], tensors: list[Any], arrays: list[Any]
+    op: Op, plan: _Plan, args: tuple[Any, ...], arrays: list[Any]
 ) -> tuple[list[Array], dtypes.dtype | None]:
     """Run the kernel; the second result is the half type when float32 stood in for it."""
     half: dtypes.dtype | None = None
     if op.check is not None:
-        positional, keywords = _arguments(op, args, arrays)
+        positional, keywords = _arguments(plan, args, arrays)
         op.check(*positional, **keywords)
     if op.promote:
         arrays = promote_arrays(op, arrays)
@@ -136,15 +182,17 @@ def _forward(
         half = _half_of(arrays)
         if half is not None:
             arrays = [_widen(array) for array in arrays]
-    positional, keywords = _arguments(op, args, arrays)
-    with quiet():
-        try:
-            result = op.kernel(np, *positional, **keywords)
-        except Exception as error:
-            raise failure(arrays, error) from None
+    positional, keywords = _arguments(plan, args, arrays)
+    token = enter_quiet(QUIET)
+    try:
+        result = op.kernel(np, *positional, **keywords) if keywords else op.kernel(np, *positional)
+    except Exception as error:
+        raise failure(arrays, error) from None
+    finally:
+        leave_quiet(token)
     results = [result] if op.outputs == 1 else list(result)
     for index, array in enumerate(results):
-        if type(array) is not np.ndarray:
+        if type(array) is not ndarray:
             results[index] = array = np.asarray(array)
         if half is not None and array.dtype is dtypes.F32:
             results[index] = array.astype(half.numpy)
@@ -166,23 +214,29 @@ def failure(operands: Sequence[Any], error: Exception) -> Exception:
 
 
 def _arguments(
-    op: Op, args: tuple[Any, ...], arrays: list[Any]
+    plan: _Plan, args: tuple[Any, ...], arrays: list[Any]
 ) -> tuple[list[Any], dict[str, Any]]:
     """The call's arguments with arrays in place of tensors, as the kernel takes them."""
-    values = iter(arrays)
-    positional: list[Any] = []
+    if plan.only_tensors:
+        return arrays, {}
+    positional = list(args)
+    for taker, array in zip(plan.takers, arrays, strict=True):
+        positional[taker[0]] = array
     keywords: dict[str, Any] = {}
-    for parameter, value in zip(op.parameters, args, strict=True):
-        found = value if parameter.kind == "option" else next(values)
-        if parameter.keyword_only:
-            keywords[parameter.name] = found
-        else:
-            positional.append(found)
+    for place, name in reversed(plan.keywords):  # they are the last parameters
+        keywords[name] = positional.pop(place)
     return positional, keywords
 
 
 def promote_arrays(op: Op, arrays: list[Any]) -> list[Any]:
     """Cast all operands to the type PyTorch's promotion gives them together."""
+    common: Any = getattr(arrays[0], "dtype", None)
+    for array in arrays:
+        if type(array) is not ndarray or array.dtype is not common:
+            break
+    else:  # the usual case: they have it
+        if not op.float_result or common.kind not in "biu":
+            return arrays
     flat = [x for a in arrays for x in (a if isinstance(a, list) else [a]) if x is not None]
     if not flat:
         return arrays  # an empty list of tensors: the kernel says what is wrong
@@ -197,7 +251,7 @@ def _cast(value: Any, target: dtypes.dtype) -> Any:
         return None
     if isinstance(value, list):
         return [_cast(item, target) for item in value]
-    if isinstance(value, np.ndarray):
+    if isinstance(value, ndarray):
         return value if value.dtype is target.numpy else value.astype(target.numpy)
     # a number: with integers it wraps around as PyTorch's does, with floats it stays weak
     if target.category <= dtypes.INTEGER:
@@ -208,16 +262,20 @@ def _cast(value: Any, target: dtypes.dtype) -> Any:
 
 def _half_of(arrays: list[Any]) -> dtypes.dtype | None:
     for value in arrays:
-        for array in value if isinstance(value, list) else [value]:
-            if isinstance(array, np.ndarray) and array.dtype in dtypes.HALF_TYPES:
-                return dtypes.from_numpy_dtype(array.dtype)
+        if isinstance(value, ndarray):
+            if value.dtype.itemsize == 2 and value.dtype in dtypes.HALF_TYPES:
+                return dtypes.from_numpy_dtype(value.dtype)
+        elif isinstance(value, list):
+            found = _half_of(value)
+            if found is not None:
+                return found
     return None
 
 
 def _widen(value: Any) -> Any:
     if isinstance(value, list):
         return [_widen(item) for item in value]
-    if isinstance(value, np.ndarray) and value.dtype in dtypes.HALF_TYPES:
+    if isinstance(value, ndarray) and value.dtype in dtypes.HALF_TYPES:
         return value.astype(np.float32)
     return value
 
@@ -231,48 +289,37 @@ def _record(
     tensors: list[Any],
     outputs: list[Tensor],
     half: dtypes.dtype | None,
-    overwritten: Tensor | None = None,
-) -> Node | None:
-    """Make the node, if a gradient is wanted, and link it to the outputs."""
-    by_name = _by_name(op, tensors)
-    inputs = [by_name[name] for name in op.edge_names]
-    if "list" in op.tensor_kinds:
-        inputs = [x for x in tensors if isinstance(x, Tensor)]
-    wanted = any(isinstance(x, Tensor) and x._requires_grad for x in inputs)
-    if not wanted or not STATE.grad_enabled:
-        _pass_on_cut(op, tensors, outputs, wanted)
-        return None
-    carriers = [
-        output
+) -> None:
+    """Make the node of an op whose gradient is wanted and link it to the outputs."""
+    if not STATE.grad_enabled:
+        _pass_on_cut(op, tensors, outputs, True)
+        return
+    carries = [
+        number not in op.nondifferentiable and output._array.dtype in dtypes.DIFFERENTIABLE
         for number, output in enumerate(outputs)
-        if number not in op.nondifferentiable and output._array.dtype in dtypes.DIFFERENTIABLE
     ]
-    if not carriers:
+    if True not in carries:
         _pass_on_cut(op, tensors, outputs, False)
-        return None
-    node = make_node(op, args, tensors, outputs, half, overwritten)
-    if overwritten is None:
-        for number, output in enumerate(outputs):
-            if any(output is carrier for carrier in carriers):
-                output._grad_fn = node
-                output._output_nr = number
-                output._requires_grad = True
-            else:
-                output._cut = cut_by(op)
-    return node
-
-
-def _by_name(op: Op, tensors: list[Any]) -> dict[str, Any]:
-    """Tensor arguments by parameter name; a list parameter has the flattened rest."""
-    found: dict[str, Any] = {}
-    rest = iter(tensors)
-    for name, kind in zip(op.tensor_names, op.tensor_kinds, strict=True):
-        if kind == "list":
-            others = sum(1 for k in op.tensor_kinds if k != "list")
-            found[name] = [next(rest) for _ in range(len(tensors) - others)]
+        return
+    node = make_node(op, args, tensors, outputs, half)
+    for number, output in enumerate(outputs):
+        if carries[number]:
+            output._grad_fn = node
+            output._output_nr = number
+            output._requires_grad = True
         else:
-            found[name] = next(rest)
-    return found
+            output._cut = cut_by(op)
+
+
+def _is_wanted(plan: _Plan, tensors: list[Any]) -> bool:
+    """Whether an argument with a rule requires grad."""
+    if plan.edges is None:
+        return any(isinstance(x, Tensor) and x._requires_grad for x in tensors)
+    for place in plan.edges:
+        x = tensors[place]
+        if isinstance(x, Tensor) and x._requires_grad:
+            return True
+    return False
 
 
 def make_node(
@@ -284,39 +331,24 @@ def make_node(
     overwritten: Tensor | None = None,
 ) -> Node:
     """A node with edges and save list, laid out as the generated code lays it out."""
-    arrays = [t._array for t in tensors if isinstance(t, Tensor)] + [o._array for o in outputs]
-    if half is not None:
-        form = op.half_class
-    elif any(array.dtype in dtypes.COMPLEX_TYPES for array in arrays):
-        form = op.complex_class
-    else:
-        form = op.node_class
-    node = plain_node(form)
+    plan = _plan_of(op)
+    node = plain_node(_node_form(op, tensors, outputs, half))
     node.code, node.lasti = user_site(2)
     if op.outputs == 1:
         node.shape, node.dtype = outputs[0]._array.shape, outputs[0]._array.dtype
     else:
         node.shape = [output._array.shape for output in outputs]
         node.dtype = [output._array.dtype for output in outputs]
-    by_name = _by_name(op, tensors)
-    sources: list[Any] = [by_name[name] for name in op.edge_names]
-    if "list" in op.tensor_kinds:
-        sources = [x for x in tensors if isinstance(x, Tensor)]
-    edges = [
-        edge_of(x) if isinstance(x, Tensor) and x._requires_grad else None for x in sources
-    ]
-    numbers = [
-        0 if edge is None else x._output_nr for edge, x in zip(edges, sources, strict=True)
-    ]
+    edges: list[Node | None] = []
+    numbers: list[int] = []
+    for x in plan.sources(tensors):
+        edge = edge_of(x) if isinstance(x, Tensor) and x._requires_grad else None
+        edges.append(edge)
+        numbers.append(0 if edge is None else x._output_nr)
     node.edges = tuple(edges)
     node.edge_numbers = tuple(numbers) if any(numbers) else None
-    options = {
-        p.name: value
-        for p, value in zip(op.parameters, args, strict=True)
-        if p.kind == "option"
-    }
     saved: list[Any] = []
-    for kind, name in op.save_plan:
+    for kind, name, place in plan.saves:
         if kind == "output":
             output = outputs[int(name[3:] or 0)]
             if overwritten is not None:
@@ -325,7 +357,7 @@ def make_node(
                 cell = cell_of(output)
                 saved += [output._array, cell, cell.version]
         elif kind == "input":
-            value = by_name[name]
+            value = tensors[plan.names[name]]
             read = any(edges[i] is not None for i in op.reads[name])
             if not read:
                 saved += [None, 0]
@@ -338,20 +370,33 @@ def make_node(
             else:
                 saved += [value, 0]
         elif kind == "option":
-            saved.append(options[name])
+            saved.append(args[place])
         else:
-            saved.append(_array_fact(op, name, kind, by_name, outputs))
+            saved.append(_array_fact(plan, name, kind, tensors, outputs))
     node.saved = tuple(saved)
     return node
 
 
+def _node_form(
+    op: Op, tensors: list[Any], outputs: list[Tensor], half: dtypes.dtype | None
+) -> type[Node]:
+    if half is not None:
+        return op.half_class
+    for x in (*tensors, *outputs):
+        if isinstance(x, Tensor) and x._array.dtype.kind == "c":
+            return op.complex_class
+    return op.node_class
+
+
 def _array_fact(
-    op: Op, name: str, fact: str, by_name: dict[str, Any], outputs: list[Tensor]
+    plan: _Plan, name: str, fact: str, tensors: list[Any], outputs: list[Tensor]
 ) -> Any:
     stem = name.rpartition("_")[0]
-    value = outputs[0] if stem == "out" else by_name[stem]
-    if isinstance(value, list):
-        return tuple(getattr(item._array, fact) for item in value)
+    if stem == "out":
+        return getattr(outputs[0]._array, fact)
+    if plan.edges is None:  # the list is the only tensor parameter of such ops
+        return tuple([getattr(item._array, fact) for item in tensors])
+    value = tensors[plan.names[stem]]
     return getattr(value._array, fact) if isinstance(value, Tensor) else None
 
 
@@ -372,21 +417,19 @@ def cut_by(op: Op) -> Cut | None:
 def _pass_on_cut(op: Op, tensors: list[Any], outputs: list[Tensor], wanted: bool) -> None:
     """Remember on results without history where a path that could have carried one was cut."""
     cut: Cut | None = None
-    sources = [x for x in tensors if isinstance(x, Tensor)]
-    if wanted or (not STATE.grad_enabled and any(x._requires_grad for x in sources)):
-        cut = STATE.cut
-    elif any(x._requires_grad for x in sources):
-        cut = cut_by(op)
-    else:
-        cut = next((x._cut for x in sources if x._cut is not None), None)
+    for x in tensors:
+        if isinstance(x, Tensor):
+            if x._requires_grad:
+                cut = STATE.cut if wanted or not STATE.grad_enabled else cut_by(op)
+                break
+            if cut is None:
+                cut = x._cut
     for output in outputs:
         output._cut = cut
 
 
 def _link(op: Op, args: tuple[Any, ...], source: Tensor, outputs: list[Tensor]) -> None:
-    options = tuple(
-        value for p, value in zip(op.parameters, args, strict=True) if p.kind == "option"
-    )
+    options = tuple([args[place] for place in _plan_of(op).options])
     for number, output in enumerate(outputs):
         if op.view == "maybe" and not np.may_share_memory(output._array, source._array):
             continue
@@ -403,16 +446,12 @@ def dispatch_inplace(op: Op, args: tuple[Any, ...]) -> Any:
     if not isinstance(target, Tensor):
         raise errors.argument_type(writer, op.tensor_names[0], 1, "Tensor", target)
     check_writable(target, writer)
-    tensors, arrays = _operands(op, args, False)
+    tensors, arrays = _operands(op, _plan_of(op), args, False)
     check_overlap(target, [x for x in tensors[1:] if isinstance(x, Tensor)])
-    by_name = _by_name(op, tensors)
-    sources = [by_name[name] for name in op.edge_names]
-    track = STATE.grad_enabled and any(
-        isinstance(x, Tensor) and x._requires_grad for x in sources
-    )
+    track = STATE.grad_enabled and _is_wanted(_plan_of(op), tensors)
     if track and not target._requires_grad:
         check_operand_view(target, writer)
-    results, half = _forward(op, args, tensors, arrays)
+    results, half = _forward(op, _plan_of(op), args, arrays)
     write_check(target, results[0])
     node = None
     if track and target._array.dtype in dtypes.DIFFERENTIABLE:
@@ -454,16 +493,18 @@ def write_check(target: Tensor, result: Array) -> None:
 def dispatch_out(op: Op, args: tuple[Any, ...], out: Any) -> Any:
     """``out=``: compute, then write into the given tensor, which is resized if it must be."""
     outs = list(out) if isinstance(out, (tuple, list)) else [out]
-    operands = _operands(op, args, False)
+    operands = _operands(op, _plan_of(op), args, False)
     assert operands is not None
     tensors, arrays = operands
     for value in [*tensors, *outs]:
         if isinstance(value, Tensor) and value._requires_grad and STATE.grad_enabled:
-            raise errors.explained(RuntimeError(
-                f"{op.label}(): functions with out=... arguments don't support automatic "
-                "differentiation, but one of the arguments requires grad."
-            ))
-    results, _ = _forward(op, args, tensors, arrays)
+            raise errors.explained(
+                RuntimeError(
+                    f"{op.label}(): functions with out=... arguments don't support automatic "
+                    "differentiation, but one of the arguments requires grad."
+                )
+            )
+    results, _ = _forward(op, _plan_of(op), args, arrays)
     for target, result in zip(outs, results, strict=True):
         write_out(op.label, target, result)
     return outs[0] if op.outputs == 1 else _package(op, outs)

@@ -160,7 +160,7 @@ def max(xp: Any, input: Array, dim: int, keepdim: bool = False) -> tuple[Array, 
     check_dims_not_empty("max()", input.shape, (dim,))
     axis = dim if input.ndim else None
     values = xp.maximum.reduce(input, axis=axis, keepdims=keepdim)
-    return values, xp.argmax(input, axis=axis, keepdims=keepdim)
+    return values, input.argmax(axis, keepdims=keepdim)
 
 
 @op(
@@ -182,7 +182,7 @@ def min(xp: Any, input: Array, dim: int, keepdim: bool = False) -> tuple[Array, 
     check_dims_not_empty("min()", input.shape, (dim,))
     axis = dim if input.ndim else None
     values = xp.minimum.reduce(input, axis=axis, keepdims=keepdim)
-    return values, xp.argmin(input, axis=axis, keepdims=keepdim)
+    return values, input.argmin(axis, keepdims=keepdim)
 
 
 def _overload(name: str, input: Tensor, args: tuple[Any, ...], keywords: dict[str, Any]) -> Any:

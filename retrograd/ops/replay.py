@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from retrograd.autograd.node import Node, copy_with_strides, plain_node
+from retrograd.autograd.node import Node, plain_node
+from retrograd.autograd.slices import copy_with_strides
 from retrograd.autograd.views import ViewStep, edge_of
 from retrograd.ops.registry import OPS, op
 from retrograd.tensor import Array, Tensor

@@ -131,8 +131,8 @@ def log1p(xp: Any, input: Array) -> Array:
 )
 def _sigmoid_gradient(xp: Any, grad: Array, output: Array) -> Array:
     """``grad * output * (1 - output)``."""
-    result = xp.subtract(1, output)
-    return xp.multiply(xp.multiply(result, output), grad)
+    result = kernels.subtract(1.0, output)
+    return kernels.multiply(kernels.multiply(result, output), grad)
 
 
 @op(
@@ -150,7 +150,9 @@ def sigmoid(xp: Any, input: Array) -> Array:
     """``1 / (1 + exp(-input))``, elementwise."""
     if input.dtype.kind == "c":
         return xp.reciprocal(xp.add(1, xp.exp(xp.negative(input))))
-    return special.expit(input)
+    if input.size > _SMALL:
+        return special.expit(input)
+    return kernels.divide(1.0, kernels.add(xp.exp(kernels.negative(input)), 1.0))
 
 
 @op(

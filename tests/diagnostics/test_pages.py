@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 import warnings
+from importlib.resources import files
 from typing import Any
 
 import pytest
@@ -33,6 +35,22 @@ def test_headings(code: str) -> None:
     assert page.fails and page.works and page.fails != page.works
     for reason in entry.reasons if code in ("RG101", "RG102", "RG103", "RG106") else ():
         assert f"`{reason}`" in page.sections["Why"]
+
+
+@pytest.mark.parametrize("code", CATALOGUE)
+def test_mentioned_codes_exist(code: str) -> None:
+    items = re.split(r"^- ", parse_page(code).sections["See also"], flags=re.MULTILINE)[1:]
+    assert items
+    for item in items:
+        found = re.fullmatch(r"(RG\d+) \(([\w-]+)\): (.+)", " ".join(item.split()))
+        assert found is not None and found[1] != code
+        other = CATALOGUE[found[1]]
+        assert (found[2], found[3]) == (other.slug, other.summary)
+
+
+def test_every_page_belongs_to_a_code() -> None:
+    pages = sorted(path.name for path in (files("retrograd.diagnostics") / "explain").iterdir())
+    assert pages == sorted(entry.page for entry in CATALOGUE.values())
 
 
 @pytest.mark.parametrize("code", CATALOGUE)

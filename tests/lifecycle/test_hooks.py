@@ -278,3 +278,36 @@ def test_an_error_of_the_second_pass_in_a_hook_is_explained() -> None:
         y.sum().backward()
     assert caught.value.code == "RG101"  # type: ignore[attr-defined]
     assert caught.value.reason == "same-loss-twice"  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize(
+    ("hook", "kind", "message"),
+    [
+        (lambda i, o: torch.ones(3), TypeError, "expected tuple, but hook returned 'Tensor'"),
+        (lambda i, o: (i[0],), RuntimeError, "has returned an incorrect number of values (got 1,"),
+        (lambda i, o: (i[0], i[0]), RuntimeError, "can't replace a None gradient with a non-None"),
+        (lambda i, o: (5, None), TypeError, "expected Variable, but hook returned 'int'"),
+        (lambda i, o: (i[0][:2], None), RuntimeError, "has changed the size of value"),
+        (lambda i, o: (i[0].double(), None), RuntimeError, "has changed the type of value"),
+    ],
+)
+def test_what_a_hook_on_a_node_returns_is_checked(
+    hook: Any, kind: type[Exception], message: str
+) -> None:
+    x = leaf(3)
+    y = x * 2
+    y.grad_fn.register_hook(hook)
+    with pytest.raises(kind) as caught:
+        y.sum().backward()
+    assert message in str(caught.value)
+    assert caught.value.code == "RG403"  # type: ignore[attr-defined]
+    assert x.grad is None
+
+
+def test_a_hook_on_an_accumulator_cannot_change_the_shape() -> None:
+    x = leaf(3)
+    y = x * 2
+    y.grad_fn.next_functions[0][0].register_prehook(lambda outputs: (outputs[0][:2],))
+    with pytest.raises(RuntimeError, match="has changed the size of value"):
+        y.sum().backward()
+    assert x.grad is None

@@ -70,7 +70,7 @@ DTYPE: tuple[Entry, ...] = (
                 None,
                 (
                     'choose the device at run time: "cuda" if torch.cuda.is_available() else "cpu"',
-                    "for GPU arrays install the extra: pip install retrograd[cuda]",
+                    "retrograd computes on the CPU only so far",
                 ),
                 "cuda",
             ),

@@ -27,4 +27,17 @@ NUMERICS: tuple[Entry, ...] = (
         ),
         ("not-positive-definite", "singular"),
     ),
+    Entry(
+        "RG503",
+        "probability-range",
+        "a loss on probabilities got values outside 0 to 1",
+        (
+            Form(
+                r"all elements of (?P<what>input|target) should be between 0 and 1",
+                "{what} must lie between 0 and 1",
+                None,
+                ("pass raw scores to binary_cross_entropy_with_logits, or apply sigmoid() first",),
+            ),
+        ),
+    ),
 )

@@ -386,6 +386,14 @@ SHAPE: tuple[Entry, ...] = (
                 "warning",
             ),
             Form(
+                r"(Using a t|T)arget size \(torch\.Size\((?P<target>.*?)\)\) (that is different to "
+                r"the|must be the same as) input size \(torch\.Size\((?P<input>.*?)\)\)",
+                "the target has shape {target}, the input {input}",
+                "The loss compares element by element.",
+                ("bring both to one shape, often with target.unsqueeze(1) or input.squeeze(1)",),
+                "dimensions",
+            ),
+            Form(
                 r"Expected input batch_size \((?P<a>\d+)\) to match target batch_size "
                 r"\((?P<b>\d+)\)",
                 "the input has {a} samples, the target {b}",
