@@ -46,21 +46,19 @@ class AccumulateGrad(Node):
             with_grad_mode(False, lambda: call_tensor_hooks(self, boxed))
             gradient = None if boxed[0] is None else boxed.pop()._array  # type: ignore[union-attr]
         if gradient is not None and variable._requires_grad:
-            if ACTIVE.calls > 1:
-                with ACTIVE.lock:
-                    if meta.grad is None:
-                        meta.grad = wrap(copy_in_layout(gradient, variable._array))
-                    else:
-                        add_into(meta.grad, gradient)
-            elif meta.grad is None:
-                # adopt the array if nobody else holds it; references: this frame's, the
-                # engine's, and getrefcount's own argument
-                alone = getrefcount(gradient) <= ALONE and gradient.base is None
-                if not alone or gradient.strides != variable._array.strides:
-                    gradient = copy_in_layout(gradient, variable._array)
-                meta.grad = wrap(gradient)
-            else:
-                add_into(meta.grad, gradient)
+            _acquire()
+            try:
+                if meta.grad is None:
+                    # adopt the array if nobody else holds it; references: this frame's, the
+                    # engine's, and getrefcount's own argument
+                    alone = getrefcount(gradient) <= ALONE and gradient.base is None
+                    if not alone or gradient.strides != variable._array.strides:
+                        gradient = copy_in_layout(gradient, variable._array)
+                    meta.grad = wrap(gradient)
+                else:
+                    add_into(meta.grad, gradient)
+            finally:
+                _release()
         if meta.post_accumulate_hooks:
             with_grad_mode(False, lambda: run_post_accumulate_hooks(variable))
         return ()
@@ -73,7 +71,7 @@ class AccumulateGrad(Node):
             call_tensor_hooks(self, boxed)
             gradient = boxed[0]
         if gradient is not None and variable._requires_grad:
-            with ACTIVE.lock:
+            with GRAD_LOCK:
                 held = meta.grad
                 if held is not None:
                     meta.grad = held + gradient
@@ -92,11 +90,10 @@ _ACCUMULATOR_SEQUENCE = AccumulateGrad.SEQUENCE
 
 
 class _Active:
-    """How many backward calls run now: one alone may use the nodes' own slots, without locks."""
+    """How many backward calls run now: one alone may use the slots of the nodes."""
 
     def __init__(self) -> None:
         self.calls = 0
-        self.lock = threading.RLock()  # for `.grad`; re-entrant, since ops run while it is held
         counting = threading.Lock()
         self._acquire, self._release = counting.acquire, counting.release
 
@@ -116,6 +113,9 @@ class _Active:
 
 
 ACTIVE = _Active()
+# Reading, testing and writing `.grad` is one step. Re-entrant, since ops run while it is held.
+GRAD_LOCK = threading.RLock()
+_acquire, _release = GRAD_LOCK.acquire, GRAD_LOCK.release  # half the cost of a with block
 ALONE = 3
 
 

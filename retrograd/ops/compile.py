@@ -110,9 +110,7 @@ def compile_op(op: Op) -> None:
     prepare_nodes(op)
     op.function = build(
         op.name,
-        lambda: _function(
-            op, op.name, parts.signature(op), parts.call_arguments(op), public=True
-        ),
+        lambda: _function(op, op.name, parts.signature(op), parts.call_arguments(op), public=True),
         f"op {op.name}",
     )
     op.function.__doc__ = op.doc
