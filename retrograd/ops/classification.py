@@ -98,7 +98,7 @@ def _nll_forward(
     ignore_index: int,
 ) -> Array:
     target, counts = _chosen(target, input.shape[min(input.ndim - 1, 1)], ignore_index)
-    losses = xp.negative(input[_places(input.shape, target)])
+    losses = kernels.negative(input[_places(input.shape, target)])
     if input.ndim == 1:
         target = target.reshape(())
         counts = None if counts is None else counts.reshape(())
@@ -111,7 +111,7 @@ def _nll_forward(
     if reduction == NONE:
         return losses
     total = kernels.sum_all(losses)
-    return total if reduction == SUM else xp.divide(total, _total(weights, target))
+    return total if reduction == SUM else kernels.divide(total, _total(weights, target))
 
 
 def _nll_backward(
@@ -132,8 +132,8 @@ def _nll_backward(
     weights = _weights(weight, target, counts, grad.dtype)
     if reduction == MEAN:
         total = _total(weights, target)
-        grad = xp.divide(grad, total) if total else grad * np.inf
-    slopes = xp.negative(grad)
+        grad = kernels.divide(grad, total) if total else grad * np.inf
+    slopes = kernels.negative(grad)
     if weights is not None:
         slopes = xp.multiply(slopes, weights)
         if counts is not None:

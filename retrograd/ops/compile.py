@@ -47,6 +47,19 @@ _KERNELS: dict[str, Any] = {
     "minimum": kernels.minimum,
 }
 
+
+def find_site(frame: Any) -> tuple[Any, int]:
+    """`(code, lasti)` of the innermost frame of the user, from the frame that called an op."""
+    code = frame.f_code
+    if code.co_filename not in site.LIBRARY_FILES:
+        HOT["LAST_CODE"] = code
+        return code, frame.f_lasti
+    while frame.f_back is not None and code.co_filename in site.LIBRARY_FILES:
+        frame = frame.f_back
+        code = frame.f_code
+    return code, frame.f_lasti
+
+
 HOT.update(
     Node=Node,
     Tensor=Tensor,
@@ -83,7 +96,8 @@ HOT.update(
     dispatch_inplace=dispatch_inplace,
     dispatch_out=dispatch_out,
     getframe=sys._getframe,
-    LIBRARY_FILES=site.LIBRARY_FILES,
+    LAST_CODE=None,
+    find_site=find_site,
     stale=saved.stale_value,
     freed_failure=saved.freed_failure,
     saved_output=saved.saved_output,
@@ -205,7 +219,7 @@ def _single_lines(op: Op, put: Put, general: str, *, operator: bool) -> None:
         wanted = parts.wanted_expression(op, flags)
         put(f"    if ({wanted}) and (not NO_GRAD or STATE.grad_enabled):")
         parts.node_lines(op, put, "_r.shape", "_dtype")
-        parts.edge_lines(op, put, flags)
+        parts.edge_lines(op, put, flags, general)
         parts.saved_lines(op, put, operator=operator)
         put("        _t._grad_fn = _n; _t._requires_grad = True; _t._cut = None")
         if op.view != "always" and all(kind != "output" for kind, _ in op.save_plan):

@@ -33,7 +33,7 @@ def list_lines(op: Op, put: Put, general: str) -> None:
     other = "" if parts.takes_any_dtype(op) else " or (_a.dtype is not F32 and _a.dtype is not F64)"
     put(f"            if _dtype is not None{other}: {general}")
     put("            _dtype = _a.dtype")
-    put("        if _x._view is not None: refresh(_x)")
+    put(f"        {parts.refresh_line('_x')}")
     put("        if _x._requires_grad: _wanted = True")
     put("        _x0.append(_a)")
     parts.forward_lines(op, put, parts.kernel_arguments(op), "*_x0, ", loud=op.half != "move")
@@ -109,7 +109,7 @@ def several_lines(op: Op, put: Put, general: str) -> None:
         shapes = ", ".join(f"_r{k}.shape" for k in numbers)
         dtypes = ", ".join(f"_r{k}.dtype" for k in numbers)
         parts.node_lines(op, put, f"[{shapes}]", f"[{dtypes}]")
-        parts.edge_lines(op, put, flags)
+        parts.edge_lines(op, put, flags, general)
         parts.saved_lines(op, put, operator=False)
         for k in numbers:
             if k in carriers:
@@ -165,7 +165,7 @@ def pieces_lines(op: Op, put: Put, general: str) -> None:
     put("        _shapes = []")
     put("        for _r in _results: _shapes.append(_r.shape)")
     parts.node_lines(op, put, "_shapes", "[_dtype] * len(_shapes)")
-    parts.edge_lines(op, put, flags)
+    parts.edge_lines(op, put, flags, general)
     entries = []
     for kind, name in op.save_plan:
         entries.append(name if kind == "option" else f"_x0.{kind}")

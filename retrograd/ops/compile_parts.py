@@ -86,7 +86,7 @@ def operand_lines(op: Op, put: Put, general: str) -> dict[str, str]:
     put("    _dtype = _x0.dtype")
     other = "" if takes_any_dtype(op) else " or (_dtype is not F32 and _dtype is not F64)"
     put(f"    if UNUSUAL{other}: {general}")
-    put(f"    if {first}._view is not None: refresh({first})")
+    put(f"    {refresh_line(first)}")
     flags = {first: f"{first}._requires_grad"}
     for index, (tensor, kind) in enumerate(zip(op.tensor_names, op.tensor_kinds, strict=True)):
         if index == 0:
@@ -98,8 +98,10 @@ def operand_lines(op: Op, put: Put, general: str) -> dict[str, str]:
             put(f"        if _x{index}.dtype is not _dtype: {general}")
         else:
             # an index or a mask: not differentiable, so its dtype does not choose the node
-            put(f"        if _x{index}.dtype not in (_dtype, I64, B8): {general}")
-        put(f"        if {tensor}._view is not None: refresh({tensor})")
+            put(f"        _kind = _x{index}.dtype")
+            other = "_kind is not I64 and _kind is not B8 and _kind is not _dtype"
+            put(f"        if {other}: {general}")
+        put(f"        {refresh_line(tensor)}")
         put(f"        _need{index} = {tensor}._requires_grad")
         read = tensor in op.reads
         if read:
@@ -116,8 +118,14 @@ def operand_lines(op: Op, put: Put, general: str) -> dict[str, str]:
     return flags
 
 
+def refresh_line(tensor: str) -> str:
+    """Bring a view up to date, unless it has a history and nothing was written since."""
+    old = f"{tensor}._grad_fn is None or {tensor}._view.at != {tensor}._cell.version"
+    return f"if {tensor}._view is not None and ({old}): refresh({tensor})"
+
+
 def takes_any_dtype(op: Op) -> bool:
-    """Whether the op only moves data: then its kernel and its nodes are the same for every dtype."""
+    """Whether the op only moves data: its kernel and its nodes are then alike for every dtype."""
     moves = op.half == "move" and not op.holomorphic and op.check is None and not op.float_result
     return moves and set(op.tensor_kinds) <= {"array", "optional", "list"}
 
@@ -151,10 +159,10 @@ def site_lines(put: Put) -> None:
     if not site.sites_enabled:
         put("        _c = None; _i = 0")
         return
+    # a program calls op after op from one function: its code is known from the last time
     put("        _f = getframe(1); _c = _f.f_code")
-    put("        while _c.co_filename in LIBRARY_FILES and _f.f_back is not None:")
-    put("            _f = _f.f_back; _c = _f.f_code")
-    put("        _i = _f.f_lasti")
+    put("        if _c is LAST_CODE: _i = _f.f_lasti")
+    put("        else: _c, _i = find_site(_f)")
 
 
 def node_lines(op: Op, put: Put, shape: str, dtype: str) -> None:
@@ -166,13 +174,20 @@ def node_lines(op: Op, put: Put, shape: str, dtype: str) -> None:
     put("        _n.code = _c; _n.lasti = _i")
 
 
-def edge_lines(op: Op, put: Put, flags: dict[str, str]) -> None:
-    """The node's edges."""
+def edge_lines(op: Op, put: Put, flags: dict[str, str], general: str) -> None:
+    """The node's edges.
+
+    A view without history has none, though it requires grad: what is saved then, the general path
+    knows.
+    """
+    saves = any(kind == "input" for kind, _ in op.save_plan)
     if len(op.edge_names) == 1:  # the node is made because of it
         name = op.edge_names[0]
         put(f"        _e0 = {name}._grad_fn")
-        put("        if _e0 is None: "
-            f"_e0 = accumulator({name}) if {name}._view is None else edge_of({name})")  # fmt: skip
+        put("        if _e0 is None:")
+        put(f"            _e0 = accumulator({name}) if {name}._view is None else edge_of({name})")
+        if saves:
+            put(f"            if _e0 is None: {general}")
         put("        _n.edges = (_e0,)")
         put(f"        _n.edge_numbers = ({name}._output_nr,) if {name}._output_nr else None")
         return
@@ -182,6 +197,8 @@ def edge_lines(op: Op, put: Put, flags: dict[str, str]) -> None:
         put(f"            if _e{position} is None:")
         put(f"                _e{position} = "
             f"accumulator({name}) if {name}._view is None else edge_of({name})")  # fmt: skip
+        if saves:
+            put(f"                if _e{position} is None: {general}")
         put(f"        else: _e{position} = None")
     put("        _n.edges = (" + "".join(f"_e{i}, " for i in range(len(op.edge_names))) + ")")
     numbers = [f"{n}._output_nr if {flags[n]} else 0" for n in op.edge_names]

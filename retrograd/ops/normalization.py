@@ -31,6 +31,7 @@ from retrograd.tensor import Tensor
 from retrograd.testing.samples import FLOATS, HALVES, Sample, T
 
 _EVERY = (*FLOATS, *HALVES)
+_SMALL = 1024  # elements up to which NumPy's `vecdot` costs more than it saves
 Shape = tuple[int, ...]
 
 
@@ -52,7 +53,10 @@ class Layout(NamedTuple):
 
 def _totals(xp: Any, values: Array) -> Array:
     """Sums over the first and last of three dimensions, which stay as size one."""
-    first, _, last = values.shape
+    first, kept, last = values.shape
+    small = kernels.sum_to(values, (1, kept, 1))
+    if small is not None:
+        return small
     if last == 1:
         return xp.add.reduce(values, axis=0, keepdims=True)
     total = xp.add.reduce(values, axis=2, keepdims=True)
@@ -62,8 +66,8 @@ def _totals(xp: Any, values: Array) -> Array:
 def _products(xp: Any, a: Array, b: Array) -> Array:
     """Sums of the products of two arrays, as `_totals` takes them."""
     first, _, last = a.shape
-    if last == 1:
-        return xp.add.reduce(xp.multiply(a, b), axis=0, keepdims=True)
+    if last == 1 or a.size <= _SMALL:
+        return _totals(xp, kernels.multiply(a, b))
     total = xp.vecdot(a, b)[..., None]
     return total if first == 1 else xp.add.reduce(total, axis=0, keepdims=True)
 

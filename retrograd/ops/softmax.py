@@ -27,9 +27,24 @@ def _check(name: str) -> Any:
     return check
 
 
-def _shifted(xp: Any, input: Array, dim: int) -> Array:
-    """The input minus its maximum along `dim`, so that exponentials stay finite."""
-    return kernels.subtract(input, xp.maximum.reduce(input, axis=dim, keepdims=True))
+def _shifted(xp: Any, input: Array, dim: int) -> tuple[Array, tuple[int, ...]]:
+    """The input minus its maximum along `dim`, so that exponentials stay finite.
+
+    With it comes the shape of a sum along `dim`, which stays as size one.
+    """
+    largest = xp.maximum.reduce(input, axis=dim, keepdims=True)
+    return kernels.subtract(input, largest), largest.shape
+
+
+def _total(xp: Any, values: Array, dim: int, shape: tuple[int, ...]) -> Array:
+    """The sum along `dim`, of the given shape; small ones by the compiled kernel."""
+    total = kernels.sum_to(values, shape)
+    return xp.add.reduce(values, axis=dim, keepdims=True) if total is None else total
+
+
+def _kept(shape: tuple[int, ...], dim: int) -> tuple[int, ...]:
+    place = wrap_dim(dim, len(shape))
+    return (*shape[:place], 1, *shape[place + 1 :])
 
 
 @op(
@@ -46,7 +61,7 @@ def _softmax_gradient(xp: Any, grad: Array, output: Array, dim: int) -> Array:
     result = kernels.multiply(grad, output)
     if not output.ndim:
         return result - output * result
-    total = xp.add.reduce(result, axis=dim, keepdims=True)
+    total = _total(xp, result, dim, _kept(result.shape, dim))
     return kernels.subtract(result, kernels.multiply(output, total))
 
 
@@ -63,9 +78,9 @@ def softmax(xp: Any, input: Array, dim: int) -> Array:
         return xp.exp(input - input)
     if not input.size:
         return xp.empty_like(input)
-    result = _shifted(xp, input, dim)
+    result, shape = _shifted(xp, input, dim)
     xp.exp(result, result)
-    return kernels.divide(result, xp.add.reduce(result, axis=dim, keepdims=True))
+    return kernels.divide(result, _total(xp, result, dim, shape))
 
 
 @op(
@@ -81,7 +96,7 @@ def _log_softmax_gradient(xp: Any, grad: Array, output: Array, dim: int) -> Arra
     result = xp.exp(output)
     if not output.ndim:
         return grad - result * grad
-    total = xp.add.reduce(grad, axis=dim, keepdims=True)
+    total = _total(xp, grad, dim, _kept(grad.shape, dim))
     return kernels.subtract(grad, kernels.multiply(result, total))
 
 
@@ -98,8 +113,8 @@ def log_softmax(xp: Any, input: Array, dim: int) -> Array:
         return input - input
     if not input.size:
         return xp.empty_like(input)
-    result = _shifted(xp, input, dim)
-    total = xp.add.reduce(xp.exp(result), axis=dim, keepdims=True)
+    result, shape = _shifted(xp, input, dim)
+    total = _total(xp, xp.exp(result), dim, shape)
     return kernels.subtract(result, xp.log(total, total))
 
 

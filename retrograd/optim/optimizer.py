@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Callable
 from typing import Any
 
-from retrograd.autograd.grad_mode import enable_grad, no_grad
+from retrograd.autograd.grad_mode import enable_grad
 from retrograd.lifecycle.site import user_site
 from retrograd.notices import explained
 from retrograd.tensor import Tensor, VersionCell
@@ -16,8 +16,8 @@ class Optimizer:
     """The base of all optimizers; a subclass implements `_update`.
 
     `step` calls ``_update(group, parameters, gradients)`` once per group, with the parameters that
-    have a gradient, and then counts one write on each: a backward that needs an older value can say
-    that this step changed it.
+    have a gradient. It works on their arrays, so nothing is recorded. Then one write is counted on
+    each: a backward that needs an older value can say that this step changed it.
     """
 
     def __init__(self, params: Any, defaults: dict[str, Any]) -> None:
@@ -92,22 +92,21 @@ class Optimizer:
                 loss = closure()
         writer = f"{type(self).__name__}.step"
         code, lasti = user_site(2)
-        with no_grad():
-            for group in self.param_groups:
-                parameters = []
-                gradients = []
-                for parameter in group["params"]:
-                    meta = parameter._meta
-                    if meta is not None and meta.grad is not None:
-                        parameters.append(parameter)
-                        gradients.append(meta.grad)
-                self._update(group, parameters, gradients)
-                for parameter in parameters:
-                    cell = parameter._cell
-                    if cell is None:
-                        cell = parameter._cell = VersionCell()
-                    cell.version += 1
-                    cell.writer, cell.code, cell.lasti = writer, code, lasti
+        for group in self.param_groups:
+            parameters = []
+            gradients = []
+            for parameter in group["params"]:
+                meta = parameter._meta
+                if meta is not None and meta.grad is not None:
+                    parameters.append(parameter)
+                    gradients.append(meta.grad)
+            self._update(group, parameters, gradients)
+            for parameter in parameters:
+                cell = parameter._cell
+                if cell is None:
+                    cell = parameter._cell = VersionCell()
+                cell.version += 1
+                cell.writer, cell.code, cell.lasti = writer, code, lasti
         return loss
 
     def _update(
