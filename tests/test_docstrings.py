@@ -39,7 +39,9 @@ def test_examples_of_a_module(name):
 
 def test_examples_of_ops():
     """Generated functions are not found by module: their examples are the kernels'."""
-    failed = [name for name, op in OPS.items() if op.doc and run(name, retrograd, op.function).failed]
+    failed = [
+        name for name, op in OPS.items() if op.doc and run(name, retrograd, op.function).failed
+    ]
     assert failed == []
 
 

@@ -93,7 +93,9 @@ def _run_lines(op: Op, *, recorded: bool, half: bool) -> list[str]:
         if half:
             put("    if _g.dtype in HALF_TYPES: _g = _g.astype(F32)")
     elif half:
-        put("    _g = [p.astype(F32) if p is not None and p.dtype in HALF_TYPES else p for p in _g]")
+        put(
+            "    _g = [p.astype(F32) if p is not None and p.dtype in HALF_TYPES else p for p in _g]"
+        )
     put("    _s = _n.saved")
     place = 0
     for kind, saved_name in op.save_plan:
@@ -112,8 +114,8 @@ def _run_lines(op: Op, *, recorded: bool, half: bool) -> list[str]:
             put(f"    _kind = type({saved_name})")
             put("    if _kind is Tensor or _kind is Parameter:")
             put(f"        _c = {saved_name}._cell")
-            put("        if _c is not None and "
-                f"(_c.version != _s[{place + 1}] or _c.detached > _n.sequence): {check}")  # fmt: skip
+            moved = f"_c.version != _s[{place + 1}] or _c.detached > _n.sequence"
+            put(f"        if _c is not None and ({moved}): {check}")
             if not recorded:
                 put(f"        {saved_name} = {saved_name}._array")
             put("    elif _kind is Freed: raise freed_failure(_n)")

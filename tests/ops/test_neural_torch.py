@@ -255,7 +255,7 @@ def test_warnings(run):
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
             run(module, library.ones(3, 4))
-        found.append([(str(w.message), w.category) for w in caught])
+        found.append([(str(w.message), w.category.__name__) for w in caught])
     assert found[0] == found[1]
     assert found[0]
 
