@@ -250,20 +250,24 @@ def _deliver(node: Node, position: int, target: Node, part: Any) -> None:
     """Add a part to what waits at a target, summed to its shape, for one of its outputs."""
     if type(part) is not ndarray:
         part = np.asarray(part)
-    held = target.buffer
-    if isinstance(target.shape, list):
+    shape = target.shape
+    if type(shape) is list:
         _deliver_to_output(node, position, target, part)
         return
-    if part.shape != target.shape:
-        part = fit_raw(node, position, part, target.shape)
+    fitted = part if part.shape == shape else fit_raw(node, position, part, shape)
+    held = target.buffer
     if held is None:
-        target.buffer = part
+        target.buffer = fitted
+        target.owned = fitted is not part
     # alone: referenced by the node, by the walk's local, by ours and by getrefcount's argument
-    elif getrefcount(held) <= 4 and held.base is None and held.dtype is part.dtype:
-        iadd(held, part)
+    elif target.owned or (getrefcount(held) <= 4 and held.base is None):
         target.owned = True
+        if held.dtype is fitted.dtype:
+            iadd(held, fitted)
+        else:
+            target.buffer = add(held, fitted)
     else:
-        target.buffer = add(held, part)
+        target.buffer = add(held, fitted)
         target.owned = True
 
 
