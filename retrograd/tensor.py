@@ -129,11 +129,10 @@ class Tensor:
     # NumPy must let our reflected operators handle `ndarray * tensor`
     __array_priority__ = 1000
 
-    # replaced below by the refreshing property of autograd.views
+    # every tensor is a plain one on the CPU
     is_cuda = is_sparse = is_quantized = is_mkldnn = is_mps = is_xpu = is_meta = False
-    is_nested = is_sparse_csr = is_cpu_only = False
+    is_nested = is_sparse_csr = False
     is_cpu = True
-    names: tuple[None, ...] = ()
 
     if TYPE_CHECKING:
         # what other modules attach

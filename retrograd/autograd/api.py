@@ -56,7 +56,7 @@ def backward(
         raise explained(RuntimeError("`inputs` argument to `backward()` cannot be empty."))
     roots = _as_tuple(tensors)
     targets = None if inputs is None else _as_tuple(inputs)
-    gradients = _start_gradients(roots, _as_gradients(grad_tensors, len(roots)), False)
+    gradients = _start_gradients(roots, _as_gradients(grad_tensors, len(roots)))
     edges = _root_edges(roots)
     retain = create_graph if retain_graph is None else bool(retain_graph)
     call = BackwardCall("backward", retain, bool(create_graph), *user_site(2))
@@ -112,7 +112,7 @@ def grad(
     given = _as_gradients(grad_outputs, len(roots))
     if is_grads_batched:
         return _batched(roots, targets, given, retain_graph, create_graph, allow_unused)
-    gradients = _start_gradients(roots, given, False)
+    gradients = _start_gradients(roots, given)
     edges = _root_edges(roots)
     wanted: list[Edge | None] = []
     for target in targets:
@@ -197,9 +197,7 @@ def _as_gradients(given: Any, count: int) -> list[Tensor | None]:
     return found
 
 
-def _start_gradients(
-    roots: tuple[Tensor, ...], given: list[Tensor | None], batched: bool
-) -> list[Tensor]:
+def _start_gradients(roots: tuple[Tensor, ...], given: list[Tensor | None]) -> list[Tensor]:
     """The gradient to start from at every root: checked if given, one if it is a scalar."""
     started: list[Tensor] = []
     for root, gradient in zip(roots, given, strict=True):
