@@ -254,7 +254,12 @@ def _deliver(node: Node, position: int, target: Node, part: Any) -> None:
     if type(shape) is list:
         _deliver_to_output(node, position, target, part)
         return
-    fitted = part if part.shape == shape else fit_raw(node, position, part, shape)
+    if part.shape == shape:
+        fitted = part
+    else:
+        fitted = sum_to(part, shape)
+        if fitted is None:
+            fitted = fit_raw(node, position, part, shape)
     held = target.buffer
     if held is None:
         target.buffer = fitted
@@ -286,9 +291,6 @@ def _deliver_to_output(node: Node, position: int, target: Node, part: Array) -> 
 
 def fit_raw(node: Node, position: int, part: Array, shape: tuple[int, ...]) -> Array:
     """Sum over the dimensions that broadcasting added."""
-    small = sum_to(part, shape)
-    if small is not None:
-        return small
     if not _expands(shape, part.shape):
         raise failures.invalid_gradient(node.name(), position, part.shape, shape)
     lead = len(part.shape) - len(shape)
