@@ -48,16 +48,20 @@ _KERNELS: dict[str, Any] = {
 }
 
 
-def find_site(frame: Any) -> tuple[Any, int]:
+def find_site(frame: Any, files: set[str] = site.LIBRARY_FILES) -> tuple[Any, int]:
     """`(code, lasti)` of the innermost frame of the user, from the frame that called an op."""
     code = frame.f_code
-    if code.co_filename not in site.LIBRARY_FILES:
+    if code.co_filename not in files:
         HOT["LAST_CODE"] = code
         return code, frame.f_lasti
-    while frame.f_back is not None and code.co_filename in site.LIBRARY_FILES:
-        frame = frame.f_back
+    while True:
+        outer = frame.f_back
+        if outer is None:
+            return code, frame.f_lasti
+        frame = outer
         code = frame.f_code
-    return code, frame.f_lasti
+        if code.co_filename not in files:
+            return code, frame.f_lasti
 
 
 HOT.update(
