@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 import weakref
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -20,8 +20,6 @@ from retrograd.backend.kernels import filled
 from retrograd.lifecycle.site import user_site
 from retrograd.notices import explained
 from retrograd.tensor import Tensor, cell_of, meta_of, tensor_method, wrap
-
-TensorOrTensors = Tensor | Sequence[Tensor]
 
 
 def backward(

@@ -171,3 +171,11 @@ def test_generated_functions_agree_with_the_general_path(
         options = dict(zip(names, CASES[name], strict=True))
         generated = _outcome(lambda: op.function(first, **options), made)
     assert generated == general
+
+
+def test_generated_source_can_be_read():
+    from retrograd.ops.lazy import source_of
+
+    text = source_of(retrograd.mul)
+    assert text.startswith("def mul(input, other")
+    assert "forward_mul" in text
