@@ -80,6 +80,7 @@ class TensorMeta:
         "relaid",
         "retains_grad",
         "retains_number",
+        "tangents",
     )
 
     def __init__(self) -> None:
@@ -92,6 +93,7 @@ class TensorMeta:
         self.retains_grad = False
         self.retains_number = 0
         self.inference = False
+        self.tangents: dict[Any, Tensor] | None = None  # by dual level; see autograd.forward
 
 
 class Tensor:
@@ -125,6 +127,8 @@ class Tensor:
     _view: ViewInfo | None
     _cut: Cut | None
     _meta: TensorMeta | None
+
+    _level: int = 0  # of the vmap call whose batched tensor this is; 0 for ordinary tensors
 
     # NumPy must let our reflected operators handle `ndarray * tensor`
     __array_priority__ = 1000
@@ -237,6 +241,14 @@ class Tensor:
 
     def _is_view(self) -> bool:
         return self._view is not None
+
+    def _without_history(self) -> Tensor:
+        """The same elements, version and tangents, but no node: an output as its node saves it."""
+        made = wrap(self._array)
+        made._cell = self._cell
+        if self._meta is not None and self._meta.tangents:
+            meta_of(made).tangents = dict(self._meta.tangents)
+        return made
 
     def is_inference(self) -> bool:
         """Whether this tensor was made in inference mode."""

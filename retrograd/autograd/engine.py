@@ -6,7 +6,8 @@ complete.
 There is no recursion over the graph: a chain of a million nodes is an ordinary case.
 
 `_walk_raw` is the common case: first order, no `inputs=`. `_walk_general` does the rest: Tensors as
-gradients under ``create_graph``, and runs restricted to the paths that lead to given inputs.
+gradients, and runs restricted to the paths that lead to given inputs. Gradients are Tensors under
+``create_graph``, and inside a function transform, where they may be batched or carry tangents.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ from retrograd.autograd import failures
 from retrograd.autograd.accumulate import ACTIVE, call_tensor_hooks, is_accumulator
 from retrograd.autograd.hooks import check_node_hook
 from retrograd.autograd.node import BackwardCall, GraphRoot, Node, dressed
-from retrograd.autograd.state import IN_HOOK, STATE, set_grad_mode
+from retrograd.autograd.state import IN_HOOK, STATE, TRANSFORMS, set_grad_mode
 from retrograd.backend.kernels import add, add_matching, iadd, sum_to
 from retrograd.backend.quiet import QUIET, enter_quiet, leave_quiet
 from retrograd.tensor import Array, Tensor, wrap
@@ -54,13 +55,14 @@ def run_backward(
     state.call, state.depth = call, depth
     call.root_nodes = tuple([node for node, _ in roots])
     call.roots = tuple([node.sequence for node in call.root_nodes])
-    simple = ACTIVE.enter() and inputs is None and not call.create_graph
+    as_tensors = call.create_graph or TRANSFORMS.active > 0
+    simple = ACTIVE.enter() and inputs is None and not as_tensors
     token = enter_quiet(QUIET)
     try:
         if simple:
             found = _walk_raw(roots, gradients, call)
         else:
-            found = _walk_general(roots, gradients, call, inputs)
+            found = _walk_general(roots, gradients, call, inputs, as_tensors)
         if call.callbacks is not None:
             while call.callbacks:
                 call.callbacks.pop(0)()
@@ -322,9 +324,10 @@ def _walk_general(
     gradients: Sequence[Tensor],
     call: BackwardCall,
     inputs: Sequence[Edge | None] | None,
+    as_tensors: bool,
 ) -> list[Tensor | None]:
     create = call.create_graph
-    start: list[Any] = list(gradients) if create else [g._array for g in gradients]
+    start: list[Any] = list(gradients) if as_tensors else [g._array for g in gradients]
     node, gradient = _start(roots, start)
     counts = _count(node)
     captured: list[Any] = [] if inputs is None else [None] * len(inputs)
@@ -350,16 +353,16 @@ def _walk_general(
         results: Any = None
         if not runs:
             # captured only: after the tensor hooks, since the node itself will not run them
-            gradient = _hook_gradient(node, gradient, create)
+            gradient = _hook_gradient(node, gradient, as_tensors)
         if wanted is not None:
             several = isinstance(node.shape, list)
             for index, number in wanted:
                 captured[index] = gradient[number] if several else gradient
         if runs:
             call.nodes_run += 1
-            results = _run_general(node, gradient, call, live, create)
+            results = _run_general(node, gradient, call, live, as_tensors)
             gradient = None
-        _pass_on(node, results, counts, waiting, ready, live, create)
+        _pass_on(node, results, counts, waiting, ready, live, as_tensors)
         results = None
         if not ready:
             break
@@ -368,8 +371,8 @@ def _walk_general(
         if gradient is None and isinstance(node.shape, list):
             gradient = [None] * len(node.shape)
         elif gradient is not None and not isinstance(node.shape, list):
-            gradient = _as_dtype(gradient, node.dtype, create)
-    if create:
+            gradient = _as_dtype(gradient, node.dtype, as_tensors)
+    if as_tensors:
         return captured
     return [None if part is None else wrap(np.asarray(part)) for part in captured]
 
@@ -393,13 +396,13 @@ def _needed(root: Node, targets: set[Node], including: bool) -> set[Node]:
     return needed
 
 
-def _run_general(node: Node, gradient: Any, call: BackwardCall, live: Any, create: bool) -> Any:
+def _run_general(node: Node, gradient: Any, call: BackwardCall, live: Any, as_tensors: bool) -> Any:
     freeing = None if call.retain_graph else call
     if node.extra is None:
-        if create:
+        if as_tensors:
             return dressed(node).run_recorded(gradient, live, freeing)
         return node.run(node, gradient, live, freeing)
-    return _run_hooked(node, gradient, call, live, raw=not create)
+    return _run_hooked(node, gradient, call, live, raw=not as_tensors)
 
 
 def _pass_on(
@@ -409,7 +412,7 @@ def _pass_on(
     waiting: dict[Node, Any],
     ready: list[tuple[int, int, Node]],
     live: set[Node] | None,
-    create: bool,
+    as_tensors: bool,
 ) -> None:
     numbers = node.edge_numbers
     for position, target in enumerate(node.edges):
@@ -422,9 +425,9 @@ def _pass_on(
             several = isinstance(target.shape, list)
             shape = target.shape[number] if several else target.shape
             dtype = target.dtype[number] if several else target.dtype
-            part = _fit(node, position, part, shape, create)
+            part = _fit(node, position, part, shape, as_tensors)
             if several:
-                part = _as_dtype(part, dtype, create)
+                part = _as_dtype(part, dtype, as_tensors)
                 buffer = waiting.setdefault(target, [None] * len(target.shape))
                 held = buffer[number]
                 buffer[number] = part if held is None else held + part
@@ -442,8 +445,8 @@ def _pass_on(
             waiting.pop(target, None)
 
 
-def _fit(node: Node, position: int, part: Any, shape: tuple[int, ...], create: bool) -> Any:
-    if not create:
+def _fit(node: Node, position: int, part: Any, shape: tuple[int, ...], as_tensors: bool) -> Any:
+    if not as_tensors:
         if type(part) is not ndarray:
             part = np.asarray(part)
         return part if part.shape == shape else fit_raw(node, position, part, shape)
@@ -454,8 +457,8 @@ def _fit(node: Node, position: int, part: Any, shape: tuple[int, ...], create: b
     return part.sum_to_size(shape)
 
 
-def _as_dtype(part: Any, dtype: Any, create: bool) -> Any:
-    if not create:
+def _as_dtype(part: Any, dtype: Any, as_tensors: bool) -> Any:
+    if not as_tensors:
         return part if part.dtype is dtype else cast(part, dtype)
     if part._array.dtype is dtype:
         return part
@@ -480,13 +483,13 @@ def _unboxed(node: Node, boxed: Sequence[Any], raw: bool) -> Any:
     return parts if isinstance(node.shape, list) else parts[0]
 
 
-def _hook_gradient(node: Node, gradient: Any, create: bool) -> Any:
+def _hook_gradient(node: Node, gradient: Any, as_tensors: bool) -> Any:
     meta = node.saved[0]._meta if is_accumulator(node) else None
     if node.extra is None and (meta is None or not meta.hooks):
         return gradient
-    boxed = _boxed(gradient, not create)
+    boxed = _boxed(gradient, not as_tensors)
     call_tensor_hooks(node, boxed)
-    return _unboxed(node, boxed, not create)
+    return _unboxed(node, boxed, not as_tensors)
 
 
 def _run_hooked(node: Node, gradient: Any, call: BackwardCall, need: Any, *, raw: bool) -> Any:

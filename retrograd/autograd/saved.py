@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from retrograd.autograd import failures
-from retrograd.autograd.node import FREED, Node, forward_name
+from retrograd.autograd.node import FREED, Node, dressed, forward_name
 from retrograd.autograd.state import STATE
 from retrograd.tensor import Array, Tensor, VersionCell, wrap
 
@@ -71,15 +71,23 @@ def producer_of(node: Node, value: Any) -> str:
     return f", which is output {number} of {forward_name(maker)},"
 
 
-def saved_output(node: Node, array: Array, cell: VersionCell, number: int) -> Tensor:
+def saved_output(node: Node, stored: Any, cell: VersionCell, number: int) -> Tensor:
     """A saved output as a Tensor again, with the node it came from as its history."""
-    tensor = wrap(array)
+    if isinstance(stored, Tensor):  # unpacked by `autograd.packing`, history and all
+        return stored
+    tensor = wrap(stored)
     tensor._cell = cell
+    return with_history(node, tensor, number)
+
+
+def with_history(node: Node, tensor: Tensor, number: int) -> Tensor:
+    """Make a bare tensor the output of a node that its node saved."""
     maker: Node | None = node
     extra = node.extra
     if extra is not None and extra.output_node is not None:
         maker = extra.output_node()
-    if node.op is not None and number in node.op.nondifferentiable:
+    op = dressed(node).op
+    if op is not None and number in op.nondifferentiable:
         return tensor
     if maker is not None:
         tensor._grad_fn = maker
@@ -109,16 +117,41 @@ def saved_properties(op: Op) -> dict[str, property]:
     public = {theirs: ours for theirs, ours in op.saved_names.items() if ours in places}
     hidden = set(public.values())
     names = {name: name for name in places if name not in hidden} | public
-    return {
+    readers = {
         f"_saved_{theirs}": property(_reader(ours, *places[ours])) for theirs, ours in names.items()
     }
+    for theirs, ours in names.items():
+        kind, place = places[ours]
+        if kind in ("input", "output"):
+            readers[f"_raw_saved_{theirs}"] = property(_raw_reader(place))
+    return readers
+
+
+def _raw_reader(place: int) -> Callable[[Node], Any]:
+    def read(node: Node) -> Any:
+        from retrograd.autograd.packing import SavedTensor, pack_node
+
+        pack_node(node)
+        value = node.saved[place]
+        if isinstance(value, SavedTensor):
+            return value
+        empty = SavedTensor(None, node, is_output=False, number=0)
+        if value is FREED:
+            empty.release()
+        return empty
+
+    return read
 
 
 def _reader(name: str, kind: str, place: int) -> Callable[[Node], Any]:
+    from retrograd.autograd import packing  # which imports this module
+
     def read(node: Node) -> Any:
         value = node.saved[place]
         if value is FREED:
             raise failures.freed(node, None, None, ())
+        if type(value) is packing.SavedTensor:
+            return value.unpack(node)
         if kind == "output":
             cell, seen = node.saved[place + 1], node.saved[place + 2]
             stale_value(node, name, value, cell, seen)

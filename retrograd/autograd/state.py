@@ -4,14 +4,15 @@ A thread-local read costs about 40 ns, a module global about 7. So every change 
 global counts in `HOT`, the namespace in which all compiled op functions run:
 
 `NO_GRAD`   threads whose grad mode is off: ops then ask their own thread;
-`UNUSUAL`   threads in any rarer mode (inference mode): ops then take the general path, which
-            looks at everything.
+`UNUSUAL`   rarer modes that are on somewhere (inference mode, saved-tensor hooks, forward mode,
+            anomaly detection): ops then take the general path, which looks at everything.
 """
 
 from __future__ import annotations
 
 import itertools
 import threading
+from collections.abc import Callable
 from typing import Any
 
 from retrograd.lifecycle.site import user_site
@@ -61,9 +62,50 @@ class _State(threading.local):
     inference: bool = False
     call: Any = None  # the running BackwardCall
     depth: int = 0  # nested backward calls in this thread
+    saved_hooks: tuple[tuple[Any, Any], ...] = ()  # (pack, unpack) pairs, the innermost last
+    saved_hooks_refused: str | None = None  # the message of disable_saved_tensors_hooks
 
 
 STATE = _State()
+
+
+class _Transforms:
+    """Function transforms that are running in any thread, and what the general path asks of them.
+
+    While `active` is not 0, gradients travel as Tensors, since they may be batched or carry
+    tangents. The modules of forward mode and of vmap put their functions here when imported: the
+    general path must not import them.
+    """
+
+    active: int = 0  # dual levels and vmap calls
+    dual_levels: int = 0
+    # vmap: (level, op, args, tensors) -> results of an op, and the in-place op's target
+    batched: Callable[..., list[Any]]
+    batched_inplace: Callable[..., Any]
+    # forward mode: (op, args, tensors, outputs) sets the tangents of the outputs
+    set_tangents: Callable[..., None]
+    write_tangent: Callable[..., None]
+
+
+TRANSFORMS = _Transforms()
+
+
+def count_transform(change: int, *, dual: bool) -> None:
+    """A dual level (`dual`) or a vmap call begins (1) or ends (-1)."""
+    _acquire()
+    TRANSFORMS.active += change
+    if dual:
+        TRANSFORMS.dual_levels += change
+        HOT["UNUSUAL"] += change
+    _release()
+
+
+def set_saved_hooks(pairs: tuple[tuple[Any, Any], ...]) -> None:
+    """Replace this thread's stack of saved-tensor hooks, keeping the global count right."""
+    before = bool(STATE.saved_hooks)
+    STATE.saved_hooks = pairs
+    if before != bool(pairs):
+        count_mode("UNUSUAL", 1 if pairs else -1)
 
 
 def set_grad_mode(enabled: bool, cut: Cut | None = None) -> None:

@@ -14,8 +14,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from retrograd import dtypes
+from retrograd.autograd.accumulate import with_grad_mode
 from retrograd.autograd.node import Node, plain_node
-from retrograd.autograd.state import STATE, Cut
+from retrograd.autograd.packing import SavedTensor, must_pack, packed_form
+from retrograd.autograd.state import STATE, TRANSFORMS, Cut
 from retrograd.autograd.views import (
     bump,
     check_not_expanded,
@@ -86,12 +88,19 @@ def dispatch(op: Op, args: tuple[Any, ...], operator: bool = False) -> Any:
     if operands is None:
         return NotImplemented
     tensors, arrays = operands
-    results, half = _forward(op, plan, args, arrays)
-    outputs = [wrap(result) for result in results]
-    if not _is_wanted(plan, tensors):
+    level = _level_of(tensors) if TRANSFORMS.active else 0
+    if level:
+        outputs = TRANSFORMS.batched(level, op, args, tensors)
+        half = _half_of(arrays) if op.half == "compute" else None
+    else:
+        results, half = _forward(op, plan, args, arrays)
+        outputs = [wrap(result) for result in results]
+    if TRANSFORMS.dual_levels:
+        TRANSFORMS.set_tangents(op, args, tensors, outputs)
+    if not _is_wanted(plan, tensors, level):
         _pass_on_cut(op, tensors, outputs, False)
     else:
-        _record(op, args, tensors, outputs, half)
+        _record(op, args, tensors, outputs, half, level)
     if op.view is not None:
         _link(op, args, tensors[0], outputs)
     if STATE.inference or (op.view is not None and tensors[0].is_inference()):
@@ -99,6 +108,11 @@ def dispatch(op: Op, args: tuple[Any, ...], operator: bool = False) -> Any:
             if output._view is None or output._view.base.is_inference():
                 mark_inference(output)
     return _package(op, outputs)
+
+
+def _level_of(tensors: list[Any]) -> int:
+    """The innermost vmap call that an argument belongs to; 0 where all are ordinary tensors."""
+    return max([x._level for x in tensors if isinstance(x, Tensor)], default=0)
 
 
 def _package(op: Op, outputs: list[Tensor]) -> Any:
@@ -289,8 +303,12 @@ def _record(
     tensors: list[Any],
     outputs: list[Tensor],
     half: dtypes.dtype | None,
+    level: int = 0,
 ) -> None:
-    """Make the node of an op whose gradient is wanted and link it to the outputs."""
+    """Make the node of an op whose gradient is wanted and link it to the outputs.
+
+    Arguments of a level below `level` are constants here: their own graph is recorded below.
+    """
     if not STATE.grad_enabled:
         _pass_on_cut(op, tensors, outputs, True)
         return
@@ -301,7 +319,7 @@ def _record(
     if True not in carries:
         _pass_on_cut(op, tensors, outputs, False)
         return
-    node = make_node(op, args, tensors, outputs, half)
+    node = make_node(op, args, tensors, outputs, half, level=level)
     for number, output in enumerate(outputs):
         if carries[number]:
             output._grad_fn = node
@@ -309,15 +327,13 @@ def _record(
             output._requires_grad = True
         else:
             output._cut = cut_by(op)
+    fill_outputs(op, node, outputs)
 
 
-def _is_wanted(plan: _Plan, tensors: list[Any]) -> bool:
+def _is_wanted(plan: _Plan, tensors: list[Any], level: int = 0) -> bool:
     """Whether an argument with a rule requires grad."""
-    if plan.edges is None:
-        return any(isinstance(x, Tensor) and x._requires_grad for x in tensors)
-    for place in plan.edges:
-        x = tensors[place]
-        if isinstance(x, Tensor) and x._requires_grad:
+    for x in plan.sources(tensors):
+        if isinstance(x, Tensor) and x._requires_grad and x._level == level:
             return True
     return False
 
@@ -329,10 +345,16 @@ def make_node(
     outputs: list[Tensor],
     half: dtypes.dtype | None,
     overwritten: Tensor | None = None,
+    level: int = 0,
 ) -> Node:
-    """A node with edges and save list, laid out as the generated code lays it out."""
+    """A node with edges and save list, laid out as the generated code lays it out.
+
+    Saved outputs are left out: `fill_outputs` puts them in once they belong to the node.
+    """
     plan = _plan_of(op)
-    node = plain_node(_node_form(op, tensors, outputs, half))
+    form = _node_form(op, tensors, outputs, half)
+    pack = must_pack(op, outputs)
+    node = plain_node(packed_form(form) if pack else form)
     node.code, node.lasti = user_site(2)
     if op.outputs == 1:
         node.shape, node.dtype = outputs[0]._array.shape, outputs[0]._array.dtype
@@ -342,7 +364,8 @@ def make_node(
     edges: list[Node | None] = []
     numbers: list[int] = []
     for x in plan.sources(tensors):
-        edge = edge_of(x) if isinstance(x, Tensor) and x._requires_grad else None
+        wanted = isinstance(x, Tensor) and x._requires_grad and x._level == level
+        edge = edge_of(x) if wanted else None
         edges.append(edge)
         numbers.append(0 if edge is None else x._output_nr)
     node.edges = tuple(edges)
@@ -350,12 +373,7 @@ def make_node(
     saved: list[Any] = []
     for kind, name, place in plan.saves:
         if kind == "output":
-            output = outputs[int(name[3:] or 0)]
-            if overwritten is not None:
-                saved += [None, None, 0]  # filled in after the write
-            else:
-                cell = cell_of(output)
-                saved += [output._array, cell, cell.version]
+            saved += [None, None, 0]
         elif kind == "input":
             value = tensors[plan.names[name]]
             read = any(edges[i] is not None for i in op.reads[name])
@@ -366,7 +384,11 @@ def make_node(
                     raise errors.inference_saved()
                 if overwritten is value and name == op.tensor_names[0]:
                     value = _copy_before_write(value)
-                saved += [value, 0 if value._cell is None else value._cell.version]
+                version = 0 if value._cell is None else value._cell.version
+                if pack:
+                    value = SavedTensor(value, node, is_output=False, number=0)
+                    value.name = name
+                saved += [value, version]
             else:
                 saved += [value, 0]
         elif kind == "option":
@@ -375,6 +397,22 @@ def make_node(
             saved.append(_array_fact(plan, name, kind, tensors, outputs))
     node.saved = tuple(saved)
     return node
+
+
+def fill_outputs(op: Op, node: Node, outputs: list[Tensor]) -> None:
+    """Save the outputs that the rules read: with their history, for hooks, and after any write."""
+    place = 0
+    for kind, name in op.save_plan:
+        if kind == "output":
+            number = int(name[3:] or 0)
+            output = outputs[number]
+            cell = cell_of(output)
+            stored: Any = output._array
+            if must_pack(op, outputs):
+                stored = SavedTensor(output, node, is_output=True, number=number)
+            saved = node.saved
+            node.saved = (*saved[:place], stored, cell, cell.version, *saved[place + 3 :])
+        place += {"output": 3, "input": 2}.get(kind, 1)
 
 
 def _node_form(
@@ -402,11 +440,14 @@ def _array_fact(
 
 def _copy_before_write(tensor: Tensor) -> Tensor:
     """The overwritten value, when a rule reads it, with the history it had."""
-    copy = wrap(tensor._array.copy(order="K"))
+    if TRANSFORMS.active:  # batched, or with tangents: what makes it so is copied with it
+        copy = with_grad_mode(False, tensor.clone)
+    else:
+        copy = wrap(tensor._array.copy(order="K"))
     copy._grad_fn = tensor._grad_fn
     copy._output_nr = tensor._output_nr
     copy._requires_grad = tensor._requires_grad
-    return copy
+    return copy  # type: ignore[no-any-return]
 
 
 def cut_by(op: Op) -> Cut | None:
@@ -448,37 +489,37 @@ def dispatch_inplace(op: Op, args: tuple[Any, ...]) -> Any:
     check_writable(target, writer)
     tensors, arrays = _operands(op, _plan_of(op), args, False)
     check_overlap(target, [x for x in tensors[1:] if isinstance(x, Tensor)])
-    track = STATE.grad_enabled and _is_wanted(_plan_of(op), tensors)
+    level = _level_of(tensors) if TRANSFORMS.active else 0
+    track = STATE.grad_enabled and _is_wanted(_plan_of(op), tensors, level)
     if track and not target._requires_grad:
         check_operand_view(target, writer)
-    results, half = _forward(op, _plan_of(op), args, arrays)
-    write_check(target, results[0])
+    if level:
+        [shadow] = TRANSFORMS.batched(level, op, args, tensors)
+        half = _half_of(arrays) if op.half == "compute" else None
+    else:
+        results, half = _forward(op, _plan_of(op), args, arrays)
+        shadow = wrap(results[0])
+    write_check(target, shadow._array)
+    if TRANSFORMS.dual_levels:
+        TRANSFORMS.set_tangents(op, args, tensors, [shadow])
     node = None
     if track and target._array.dtype in dtypes.DIFFERENTIABLE:
-        shadow = wrap(results[0])
-        node = make_node(op, args, tensors, [shadow], half, overwritten=target)
+        node = make_node(op, args, tensors, [shadow], half, overwritten=target, level=level)
         node.dtype = target._array.dtype
-    np.copyto(target._array, results[0], casting="unsafe")
-    bump(target, writer)
+    if level:
+        TRANSFORMS.batched_inplace(target, shadow, writer)
+    else:
+        np.copyto(target._array, shadow._array, casting="unsafe")
+        bump(target, writer)
+    if TRANSFORMS.dual_levels:
+        TRANSFORMS.write_tangent(target, shadow)
     if node is not None:
         saves_output = any(kind == "output" for kind, _ in op.save_plan)
-        if saves_output:
-            node.saved = _fill_output(op, node.saved, target)
         rebase(target, node, saves_output)
+        fill_outputs(op, node, [target])
     elif not target._requires_grad:
         _pass_on_cut(op, tensors, [target], track)
     return target
-
-
-def _fill_output(op: Op, saved: tuple[Any, ...], target: Tensor) -> tuple[Any, ...]:
-    filled = list(saved)
-    place = 0
-    for kind, _ in op.save_plan:
-        if kind == "output":
-            cell = cell_of(target)
-            filled[place : place + 3] = [target._array, cell, cell.version]
-        place += {"output": 3, "input": 2}.get(kind, 1)
-    return tuple(filled)
 
 
 def write_check(target: Tensor, result: Array) -> None:

@@ -1,0 +1,318 @@
+"""Saved values as objects: for saved-tensor hooks, custom Functions and `_raw_saved_*`.
+
+Most nodes keep what they save in a flat tuple (`autograd.saved`). A node gets `SavedTensor` objects
+there instead when hooks were active as it was made, when a saved output is batched or carries a
+tangent, or when somebody asks for `_raw_saved_*`. Its class is then the packed form of its op's,
+which unpacks everything before the rule runs.
+"""
+
+from __future__ import annotations
+
+import weakref
+from typing import TYPE_CHECKING, Any
+
+from retrograd.autograd.accumulate import with_grad_mode
+from retrograd.autograd.node import FREED, Node, dressed
+from retrograd.autograd.saved import freed_failure, stale_value, with_history
+from retrograd.autograd.state import STATE, set_saved_hooks
+from retrograd.autograd.views import edge_of
+from retrograd.notices import explained
+from retrograd.tensor import Tensor, cell_of, meta_of, wrap
+
+if TYPE_CHECKING:
+    from retrograd.ops.registry import Op
+
+
+class SavedTensor:
+    """One saved value: the tensor itself, or what a pack hook made of it.
+
+    An input is kept as it is, so its identity survives. An output is kept without its node, which
+    would keep itself alive; `unpack` gives it back with the node as its history.
+    """
+
+    __slots__ = (
+        "_accumulator",
+        "_grad_fn",
+        "_hooks",
+        "_node",
+        "_packed",
+        "_released",
+        "_value",
+        "_version",
+        "is_output",
+        "name",
+        "number",
+    )
+
+    def __init__(self, value: Tensor | None, node: Node, *, is_output: bool, number: int) -> None:
+        self.is_output = is_output and value is not None and value._grad_fn is not None
+        self.number = number  # of the output, among those of its node
+        self.name = "result" if is_output else "input"  # for reports
+        self._hooks: tuple[Any, Any] | None = None
+        self._packed: Any = None
+        self._released = False
+        self._node = weakref.ref(node)
+        self._grad_fn: Node | None = None
+        self._accumulator: Any = None
+        self._value = value
+        self._version = 0
+        if value is None:
+            return
+        if self.is_output:
+            cell_of(value)
+            self._value = value._without_history()
+        self._version = 0 if value._cell is None else value._cell.version
+        if STATE.saved_hooks:
+            self._pack(value, STATE.saved_hooks[-1])
+
+    def _pack(self, value: Tensor, hooks: tuple[Any, Any]) -> None:
+        """Hand the value over to a pack hook; only what unpacking needs stays here."""
+        self._hooks = hooks
+        before = 0 if value._cell is None else value._cell.version
+        self._packed = _call_hook(hooks[0], value)
+        if value._cell is not None and value._cell.version != before:
+            raise explained(
+                RuntimeError(
+                    "A saved tensor pack hook is modifying its input in place. Tensors provided as "
+                    "input to pack hook can not be modified by in-place operations as this can "
+                    "lead to unexpected side-effects. Please open an issue if you need to perform "
+                    "in-place operations on the input to a pack hook."
+                )
+            )
+        if not self.is_output:
+            self._grad_fn = value._grad_fn
+            self.number = value._output_nr
+            if value._grad_fn is None and value._requires_grad:
+                edge = edge_of(value)
+                self._accumulator = None if edge is None else weakref.ref(edge)
+        self._value = None
+
+    def unpack(self, node: Node) -> Tensor | None:
+        """The saved tensor with its history; `node` is the node that saved it."""
+        if self._released:
+            raise freed_failure(node)
+        if self._hooks is not None:
+            return self._unpack_hooked(node)
+        value = self._value
+        if value is None:
+            return None
+        stale_value(node, self.name, value, value._cell, self._version)
+        if not self.is_output:
+            return value
+        return with_history(node, value._without_history(), self.number)
+
+    def _unpack_hooked(self, node: Node) -> Tensor:
+        assert self._hooks is not None
+        found = _call_hook(self._hooks[1], self._packed)
+        if not isinstance(found, Tensor):
+            raise explained(
+                TypeError(
+                    "Output of saved tensor unpack_hook expected to be a Tensor but got result of "
+                    f"type {type(found).__name__}"
+                )
+            )
+        made = found._without_history()
+        made._cell = None
+        if self.is_output:
+            return with_history(node, made, self.number)
+        if self._grad_fn is not None:
+            made._grad_fn = self._grad_fn
+            made._output_nr = self.number
+            made._requires_grad = True
+        elif self._accumulator is not None:
+            made._requires_grad = True
+            meta_of(made).accumulator = self._accumulator
+        return made
+
+    def release(self) -> None:
+        """Let go of the value: a backward call is done with it."""
+        self._released = True
+        self._value = self._packed = self._hooks = self._grad_fn = None
+
+    # ------------------------------------------------------------------ PyTorch's interface
+
+    @property
+    def data(self) -> Any:
+        """What is stored: the packed object if hooks are registered, else the tensor's data."""
+        if self._hooks is not None:
+            return self._packed
+        return None if self._value is None else self._value.detach()
+
+    @property
+    def unpack_hook(self) -> Any:
+        """The function that turns the packed object back into a tensor, or None."""
+        return None if self._hooks is None else self._hooks[1]
+
+    def register_hooks(self, pack_hook: Any, unpack_hook: Any) -> None:
+        """Pack this one value now with `pack_hook`, and unpack it with `unpack_hook` later."""
+        for hook in (pack_hook, unpack_hook):
+            if not callable(hook):
+                raise TypeError(
+                    f"{'pack' if hook is pack_hook else 'unpack'}_hook expected to be a callable "
+                    f"but got {type(hook).__name__}"
+                )
+        if STATE.saved_hooks_refused is not None:
+            raise RuntimeError(STATE.saved_hooks_refused)
+        if self._released or (self._value is None and self._hooks is None):
+            raise explained(
+                RuntimeError(
+                    "Calling register_hooks on a saved tensor whose value is None is forbidden."
+                    if not self._released
+                    else "Calling register_hooks on a saved tensor after it has been freed. "
+                    "Saved intermediate values of the graph are freed when you call .backward() or "
+                    "autograd.grad(). Specify retain_graph=True if you need to backward through "
+                    "the graph a second time or if you need to access saved tensors after calling "
+                    "backward."
+                )
+            )
+        if self._hooks is not None:
+            raise explained(
+                RuntimeError(
+                    "Calling register_hooks on a saved tensor whose hooks have already been set. "
+                    "Hint: only one pair of hooks is allowed at a time."
+                )
+            )
+        node = self._node()
+        value = self._value if node is None else self.unpack(node)
+        assert value is not None
+        self._pack(value, (pack_hook, unpack_hook))
+
+
+def _call_hook(hook: Any, argument: Any) -> Any:
+    """Hooks run without recording and without hooks of their own."""
+    outer = STATE.saved_hooks
+    set_saved_hooks(())
+    try:
+        return with_grad_mode(False, lambda: hook(argument))
+    finally:
+        set_saved_hooks(outer)
+
+
+# ------------------------------------------------------------------------------- packed nodes
+
+
+def packed_form(form: type[Node]) -> type[Node]:
+    """The class of an op's nodes whose saved values are `SavedTensor` objects."""
+    found: type[Node] | None = form.__dict__.get("packed")
+    if found is not None:
+        return found
+
+    def run_raw(self: Any, gradient: Any, need: Any, freeing: Any) -> Any:
+        dressed(self)
+        results = form.run_raw(_unpacked(self, form, raw=True), gradient, need, None)
+        if freeing is not None:
+            self.release(freeing)
+        return results
+
+    def run_recorded(self: Any, gradient: Any, need: Any, freeing: Any) -> Any:
+        results = form.run_recorded(_unpacked(self, form, raw=False), gradient, need, None)
+        if freeing is not None:
+            self.release(freeing)
+        return results
+
+    def release(self: Any, call: Any) -> None:
+        for value in self.saved:
+            if type(value) is SavedTensor:
+                value.release()
+        form.release(self, call)
+
+    space = {
+        "__slots__": (),
+        "__module__": form.__module__,
+        "run_raw": run_raw,
+        "run_recorded": run_recorded,
+        "release": release,
+    }
+    made: type[Node] = type(form.__name__, (form,), space)
+    run_raw.form = made  # type: ignore[attr-defined]
+    form.packed = made.packed = made  # type: ignore[attr-defined]
+    return made
+
+
+def _unpacked(node: Node, form: type[Node], *, raw: bool) -> Node:
+    """A stand-in for a packed node with live values in the flat layout, for one run of its rule."""
+    assert node.op is not None
+    saved = list(node.saved)
+    for place, value in enumerate(saved):
+        if type(value) is not SavedTensor:
+            continue
+        tensor = value.unpack(node)
+        saved[place] = tensor
+        if tensor is None:
+            continue
+        cell = tensor._cell
+        if saved_kind(node.op, place) == "output":
+            cell = saved[place + 1] = cell_of(tensor)
+            saved[place + 2] = cell.version
+            saved[place] = tensor._array if raw else tensor
+        else:
+            saved[place + 1] = 0 if cell is None else cell.version
+    shadow = Node.__new__(form)
+    for name in ("run", "edges", "edge_numbers", "code", "lasti", "shape", "dtype", "freed"):
+        setattr(shadow, name, getattr(node, name))
+    shadow.visit = 0
+    shadow.extra = None
+    shadow.sequence = 1 << 62  # every value was checked as it was unpacked
+    shadow.saved = tuple(saved)
+    return shadow
+
+
+def saved_kind(op: Op, wanted: int) -> str:
+    """The kind of saved value that begins at a place of the flat layout."""
+    place = 0
+    for kind, _ in op.save_plan:
+        if place == wanted:
+            return kind
+        place += {"output": 3, "input": 2}.get(kind, 1)
+    raise IndexError(wanted)
+
+
+def pack_node(node: Node) -> None:
+    """Turn the flat saved values of an op's node into `SavedTensor` objects, if they are not yet."""
+    form = type(dressed(node))
+    assert node.op is not None
+    if form.__dict__.get("packed") is form:
+        return
+    saved = list(node.saved)
+    outer = STATE.saved_hooks
+    set_saved_hooks(())  # those of now were not there when the value was saved
+    try:
+        place = 0
+        for kind, name in node.op.save_plan:
+            value = saved[place]
+            if kind == "output" and value is not FREED:
+                stored = wrap(value)
+                stored._cell = saved[place + 1]
+                saved[place] = _stored_output(stored, node, saved[place + 2], int(name[3:] or 0))
+            elif kind == "input" and isinstance(value, Tensor):
+                made = SavedTensor(value, node, is_output=False, number=0)
+                made._version = saved[place + 1]
+                made.name = name
+                saved[place] = made
+            place += {"output": 3, "input": 2}.get(kind, 1)
+    finally:
+        set_saved_hooks(outer)
+    made_form = packed_form(form)
+    node.saved = tuple(saved)
+    node.__class__ = made_form
+    node.run = made_form.run_raw
+
+
+def _stored_output(value: Tensor, node: Node, version: int, number: int) -> SavedTensor:
+    made = SavedTensor(None, node, is_output=True, number=number)
+    made._value = value
+    made._version = version
+    made.is_output = True
+    return made
+
+
+def must_pack(op: Op, outputs: list[Tensor]) -> bool:
+    """Whether a node being made now needs saved values as objects."""
+    if STATE.saved_hooks:
+        return True
+    for kind, name in op.save_plan:
+        if kind == "output":
+            output = outputs[int(name[3:] or 0)]
+            if output._level or (output._meta is not None and output._meta.tangents):
+                return True
+    return False
