@@ -8,6 +8,8 @@ from retrograd.autograd.grad_mode import enable_grad as enable_grad
 from retrograd.autograd.grad_mode import inference_mode as inference_mode
 from retrograd.autograd.grad_mode import no_grad as no_grad
 from retrograd.autograd.grad_mode import set_grad_enabled as set_grad_enabled
+from retrograd.autograd.gradcheck import gradcheck as gradcheck
+from retrograd.autograd.gradcheck import gradgradcheck as gradgradcheck
 from retrograd.namespaces import missing
 
 

@@ -92,10 +92,11 @@ def _run_lines(op: Op, *, recorded: bool, half: bool) -> list[str]:
         put("    if _g is None: return (None,) * len(_n.edges)")
         if half:
             put("    if _g.dtype in HALF_TYPES: _g = _g.astype(F32)")
-    elif half:
-        put(
-            "    _g = [p.astype(F32) if p is not None and p.dtype in HALF_TYPES else p for p in _g]"
-        )
+    else:
+        put("    if all([p is None for p in _g]): return (None,) * len(_n.edges)")
+        if half:
+            half_part = "p.astype(F32) if p is not None and p.dtype in HALF_TYPES else p"
+            put(f"    _g = [{half_part} for p in _g]")
     put("    _s = _n.saved")
     place = 0
     for kind, saved_name in op.save_plan:
