@@ -26,7 +26,7 @@ from retrograd.ops.normalization import (
     times_weight,
     to_weight,
 )
-from retrograd.ops.registry import RAW, RECORDED, composite, op
+from retrograd.ops.registry import RECORDED, composite, op
 from retrograd.tensor import Tensor, wrap
 from retrograd.testing.samples import COMPLEX, FLOATS, HALVES, Sample, T
 
@@ -44,17 +44,19 @@ def _batch_gradients(
     bias_shape: Shape,
     running_mean: Any,
     running_var: Any,
+    out1: Any,
+    out2: Any,
     training: bool,
     layout: Layout,
-    kept: list[Array],
 ) -> tuple[Any, Any, Any]:
     """In training as for layer_norm; otherwise the statistics are constants."""
+    mean, inverse = out1, out2
+    g = g[0]
     if training:
         return all_gradients(
-            m, g, needs, input, weight, bias_shape, layout, kept, "_batch_norm_gradient"
+            m, g, needs, input, weight, bias_shape, mean, inverse, layout, "_batch_norm_gradient"
         )
     of_input = of_weight = of_bias = None
-    mean, inverse = kept if m is RAW else [wrap(array) for array in kept]
     if needs[0]:
         slopes = m.reshape(times_weight(m, g, weight, layout), layout.grouped)
         of_input = m.reshape(m.mul(slopes, inverse), tuple(input.shape))
@@ -70,6 +72,9 @@ def _batch_gradients(
 @op(
     gradients=_batch_gradients,
     differentiable=("input", "weight", "bias"),
+    outputs=4,
+    nondifferentiable=(1, 2, 3),
+    saved_names={"result1": "out1", "result2": "out2"},
     check=floating_only("batch_norm"),
     node_name="NativeBatchNormBackward0",
 )
@@ -83,18 +88,17 @@ def _batch_norm(
     training: bool,
     layout: Layout,
     eps: float,
-    kept: list[Array],
-) -> Array:
-    """The function itself; leaves its statistics in `kept` for the gradient."""
+) -> tuple[Array, Array, Array, Array]:
+    """The function itself, and its statistics: mean, one over deviation, variance."""
     if training:
-        return normalized(xp, input, weight, bias, layout, eps, kept)
+        return normalized(xp, input, weight, bias, layout, eps)
     assert running_mean is not None and running_var is not None
     mean = running_mean.reshape(-1, 1)
     inverse = xp.divide(1, xp.sqrt(xp.add(running_var.reshape(-1, 1), eps)))
-    kept += (mean.copy(), inverse)
     result = xp.subtract(input.reshape(layout.grouped), mean)
     result *= inverse
-    return scaled(xp, result, layout, weight, bias, input.shape)
+    result = scaled(xp, result, layout, weight, bias, input.shape)
+    return result, mean.copy(), inverse, running_var.reshape(-1, 1).copy()
 
 
 def _update(running: Tensor, value: Array, momentum: float) -> None:
@@ -144,16 +148,14 @@ def batch_norm_of(
     check_parameters(array, weight, bias, running_mean, running_var)
     shape = (array.shape[0], channels, math.prod(array.shape[2:]))
     layout = Layout(shape, shape, (channels, 1))
-    kept: list[Array] = []
-    result = RECORDED._batch_norm(
-        input, weight, bias, running_mean, running_var, training, layout, eps, kept
+    result, mean, _, variance = RECORDED._batch_norm(
+        input, weight, bias, running_mean, running_var, training, layout, eps
     )
     if training and running_mean is not None:
         assert running_var is not None
-        mean, _, variance = kept
         count = shape[0] * shape[2]
-        _update(running_mean, mean, momentum)
-        _update(running_var, variance * (count / max(count - 1, 1)), momentum)
+        _update(running_mean, mean._array, momentum)
+        _update(running_var, variance._array * (count / max(count - 1, 1)), momentum)
     return result
 
 

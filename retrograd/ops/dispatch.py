@@ -208,7 +208,8 @@ def _forward(
     for index, array in enumerate(results):
         if type(array) is not ndarray:
             results[index] = array = np.asarray(array)
-        if half is not None and array.dtype is dtypes.F32:
+        # statistics that go along with a result stay as exact as they are
+        if half is not None and array.dtype is dtypes.F32 and index not in op.nondifferentiable:
             results[index] = array.astype(half.numpy)
     return results, half
 

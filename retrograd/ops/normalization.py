@@ -77,17 +77,16 @@ def _count(layout: Layout) -> int:
 
 
 def _centred(
-    xp: Any, input: Array, layout: Layout, eps: float, kept: list[Array]
-) -> tuple[Array, Array]:
-    """The input minus its mean, and one over its deviation; both and the variance are noted."""
+    xp: Any, input: Array, layout: Layout, eps: float
+) -> tuple[Array, Array, Array, Array]:
+    """The input minus its mean, the mean, one over the deviation, and the variance."""
     grouped = input.reshape(layout.grouped)
     count = _count(layout)
     mean = kernels.divide(_totals(xp, grouped), count)
     centred = kernels.subtract(grouped, mean)
     variance = kernels.divide(_products(xp, centred, centred), count)
     inverse = kernels.divide(1.0, kernels.sqrt(kernels.add(variance, eps)))
-    kept += (mean, inverse, variance)
-    return centred, inverse
+    return centred, mean, inverse, variance
 
 
 def scaled(xp: Any, values: Array, layout: Layout, weight: Any, bias: Any, shape: Shape) -> Array:
@@ -123,27 +122,28 @@ def times_weight(m: Any, values: Any, weight: Any, layout: Layout) -> Any:
 
 
 @op(
-    input=lambda m, g, input, layout, kept: m._layer_norm_gradient(g, input, layout, kept),
+    input=lambda m, g, input, mean, inverse, layout: m._layer_norm_gradient(
+        g, input, mean, inverse, layout
+    ),
     node_name="NativeLayerNormBackward0",
 )
-def _standardize(xp: Any, input: Array, layout: Layout, kept: list[Array]) -> Array:
+def _standardize(xp: Any, input: Array, mean: Array, inverse: Array, layout: Layout) -> Array:
     """The input minus mean, over standard deviation: both known already, both functions of it."""
-    mean, inverse = kept[:2]
     result = xp.subtract(input.reshape(layout.grouped), mean)
     return xp.multiply(result, inverse, result).reshape(input.shape)
 
 
-def _inverse_rule(m: Any, g: Any, input: Any, layout: Layout, kept: list[Array]) -> Any:
-    r = m._inverse_deviation(input, layout, kept)
-    x = m.reshape(m._standardize(input, layout, kept), layout.grouped)
+def _inverse_rule(m: Any, g: Any, input: Any, mean: Any, inverse: Any, layout: Layout) -> Any:
+    r = m._inverse_deviation(input, mean, inverse, layout)
+    x = m.reshape(m._standardize(input, mean, inverse, layout), layout.grouped)
     slope = m.div(m.mul(m.mul(g, m.mul(r, r)), x), -_count(layout))
     return m.reshape(slope, tuple(input.shape))
 
 
 @op(input=_inverse_rule, node_name="NativeLayerNormBackward0")
-def _inverse_deviation(xp: Any, input: Array, layout: Layout, kept: list[Array]) -> Array:
+def _inverse_deviation(xp: Any, input: Array, mean: Array, inverse: Array, layout: Layout) -> Array:
     """One over the standard deviation: known already, but a function of the input."""
-    return kept[1].copy()
+    return inverse.copy()
 
 
 def _gradient_kernel(
@@ -158,11 +158,13 @@ def _gradient_kernel(
     return kernels.multiply(kernels.subtract(result, mean), inverse)
 
 
-def _curvature(m: Any, g: Any, grad: Any, input: Any, layout: Layout, kept: list[Array]) -> Any:
+def _curvature(
+    m: Any, g: Any, grad: Any, input: Any, mean: Any, inverse: Any, layout: Layout
+) -> Any:
     """The gradient of ``g . J(grad)`` with respect to the input on which J depends."""
     u, v = (m.reshape(value, layout.grouped) for value in (g, grad))
-    x = m.reshape(m._standardize(input, layout, kept), layout.grouped)
-    r = m._inverse_deviation(input, layout, kept)
+    x = m.reshape(m._standardize(input, mean, inverse, layout), layout.grouped)
+    r = m._inverse_deviation(input, mean, inverse, layout)
     mean_u, mean_v = _mean(m, u, layout), _mean(m, v, layout)
     p, q = _mean(m, m.mul(u, x), layout), _mean(m, m.mul(v, x), layout)
     inner = x * (_mean(m, m.mul(u, v), layout) - mean_u * mean_v - p * q * 3)
@@ -173,14 +175,15 @@ def _curvature(m: Any, g: Any, grad: Any, input: Any, layout: Layout, kept: list
 def _declare_gradient(name: str, node_name: str) -> None:
     """J under the name that PyTorch's node has for one of the three functions."""
 
-    def gradient(xp: Any, grad: Array, input: Array, layout: Layout, kept: list[Array]) -> Array:
-        mean, inverse = kept[:2]
+    def gradient(
+        xp: Any, grad: Array, input: Array, mean: Array, inverse: Array, layout: Layout
+    ) -> Array:
         standard = xp.subtract(input.reshape(layout.grouped), mean)
         standard *= inverse
         return _gradient_kernel(xp, grad, standard, inverse, layout).reshape(input.shape)
 
-    def of_gradient(m: Any, g: Any, input: Any, layout: Layout, kept: list[Array]) -> Any:
-        return getattr(m, name)(g, input, layout, kept)
+    def of_gradient(m: Any, g: Any, input: Any, mean: Any, inverse: Any, layout: Layout) -> Any:
+        return getattr(m, name)(g, input, mean, inverse, layout)
 
     gradient.__name__ = name
     op(grad=of_gradient, input=_curvature, node_name=node_name)(gradient)
@@ -198,24 +201,24 @@ def all_gradients(
     input: Any,
     weight: Any,
     bias_shape: Shape,
+    mean: Any,
+    inverse: Any,
     layout: Layout,
-    kept: list[Array],
     name: str,
 ) -> tuple[Any, Any, Any]:
     """The gradients of input, weight and bias; on arrays the standardised input is made once."""
     of_input = of_weight = of_bias = None
     slopes = times_weight(m, g, weight, layout) if needs[0] else g
     if m is RAW:
-        mean, inverse = kept[:2]
         standard = kernels.subtract(input.reshape(layout.grouped), mean)
         standard = kernels.multiply(standard, inverse)
         if needs[0]:
             of_input = _gradient_kernel(np, slopes, standard, inverse, layout).reshape(input.shape)
         standard = standard.reshape(input.shape)
     else:
-        standard = m._standardize(input, layout, kept)
+        standard = m._standardize(input, mean, inverse, layout)
         if needs[0]:
-            of_input = getattr(m, name)(slopes, input, layout, kept)
+            of_input = getattr(m, name)(slopes, input, mean, inverse, layout)
     if needs[1]:
         of_weight = to_weight(m, m.mul(g, standard), layout, tuple(weight.shape))
     if needs[2]:
@@ -227,17 +230,22 @@ def all_gradients(
 
 
 def normalized(
-    xp: Any, input: Array, weight: Any, bias: Any, layout: Layout, eps: float, kept: list[Array]
-) -> Array:
-    centred, inverse = _centred(xp, input, layout, eps, kept)
-    return scaled(xp, kernels.multiply(centred, inverse), layout, weight, bias, input.shape)
+    xp: Any, input: Array, weight: Any, bias: Any, layout: Layout, eps: float
+) -> tuple[Array, Array, Array, Array]:
+    """The function of all three, and its statistics: mean, one over deviation, variance."""
+    centred, mean, inverse, variance = _centred(xp, input, layout, eps)
+    result = scaled(xp, kernels.multiply(centred, inverse), layout, weight, bias, input.shape)
+    return result, mean, inverse, variance
 
 
 @op(
-    gradients=lambda m, g, needs, input, weight, bias_shape, layout, kept: all_gradients(
-        m, g, needs, input, weight, bias_shape, layout, kept, "_layer_norm_gradient"
+    gradients=lambda m, g, needs, input, weight, bias_shape, out1, out2, layout: all_gradients(
+        m, g[0], needs, input, weight, bias_shape, out1, out2, layout, "_layer_norm_gradient"
     ),
     differentiable=("input", "weight", "bias"),
+    outputs=3,
+    nondifferentiable=(1, 2),
+    saved_names={"result1": "out1", "result2": "out2"},
     check=floating_only("LayerNormKernelImpl"),
     node_name="NativeLayerNormBackward0",
 )
@@ -248,10 +256,9 @@ def _layer_norm(
     bias: Array | None,
     layout: Layout,
     eps: float,
-    kept: list[Array],
-) -> Array:
-    """The function itself; leaves its statistics in `kept` for the gradient."""
-    return normalized(xp, input, weight, bias, layout, eps, kept)
+) -> tuple[Array, Array, Array]:
+    """The function itself, and its statistics for the gradient."""
+    return normalized(xp, input, weight, bias, layout, eps)[:3]
 
 
 def check_parameters(input: Array, *parameters: Any) -> None:
@@ -342,7 +349,7 @@ def layer_norm(
     columns = math.prod(wanted)
     rows = math.prod(array.shape[: array.ndim - len(wanted)])
     layout = Layout((1, rows, columns), (rows, columns), (columns,))
-    result: Tensor = RECORDED._layer_norm(input, weight, bias, layout, eps, [])
+    result: Tensor = RECORDED._layer_norm(input, weight, bias, layout, eps)[0]
     return result
 
 
@@ -363,10 +370,13 @@ def _torch_layer_norm(
 
 
 @op(
-    gradients=lambda m, g, needs, input, weight, bias_shape, layout, kept: all_gradients(
-        m, g, needs, input, weight, bias_shape, layout, kept, "_group_norm_gradient"
+    gradients=lambda m, g, needs, input, weight, bias_shape, out1, out2, layout: all_gradients(
+        m, g[0], needs, input, weight, bias_shape, out1, out2, layout, "_group_norm_gradient"
     ),
     differentiable=("input", "weight", "bias"),
+    outputs=3,
+    nondifferentiable=(1, 2),
+    saved_names={"result1": "out1", "result2": "out2"},
     check=floating_only("GroupNormKernelImpl"),
     node_name="NativeGroupNormBackward0",
 )
@@ -377,10 +387,9 @@ def _group_norm(
     bias: Array | None,
     layout: Layout,
     eps: float,
-    kept: list[Array],
-) -> Array:
-    """The function itself; leaves its statistics in `kept` for the gradient."""
-    return normalized(xp, input, weight, bias, layout, eps, kept)
+) -> tuple[Array, Array, Array]:
+    """The function itself, and its statistics for the gradient."""
+    return normalized(xp, input, weight, bias, layout, eps)[:3]
 
 
 def check_batch(size: Any) -> None:
@@ -465,7 +474,7 @@ def _group_norm_of(
         (batch, channels, places),
         (channels, 1),
     )
-    result: Tensor = RECORDED._group_norm(input, weight, bias, layout, eps, [])
+    result: Tensor = RECORDED._group_norm(input, weight, bias, layout, eps)[0]
     return result
 
 

@@ -1,0 +1,343 @@
+"""BatchedTensor: what a function under `vmap` sees, one example that stands for a whole batch.
+
+It wraps a *physical* tensor, which has the batch as one of its dimensions, and hides that
+dimension. Every op on it goes to the general path, which asks `batched` here: the rule of
+`func.batching` for the op runs on the physical tensors, and its results are wrapped again. The
+physical tensor may itself be batched, by an outer `vmap`; it may require grad or carry a tangent,
+of transforms outside. What is recorded on the BatchedTensor itself belongs to transforms inside.
+
+Its `_array` has no elements, only facts (shape, dtype, strides): code that reads elements without
+a batching rule raises instead of computing with one example's numbers.
+"""
+
+from __future__ import annotations
+
+import threading
+from typing import Any, NoReturn
+
+import numpy as np
+
+from retrograd.autograd.state import TRANSFORMS
+from retrograd.tensor import Array, Tensor, VersionCell, meta_of, wrap
+
+# ------------------------------------------------------------------------------- running vmaps
+
+
+class Level:
+    """One running `vmap` call."""
+
+    __slots__ = ("number", "randomness", "size")
+
+    def __init__(self, number: int, size: int, randomness: str) -> None:
+        self.number = number
+        self.size = size
+        self.randomness = randomness
+
+
+class _Levels(threading.local):
+    def __init__(self) -> None:
+        self.stack: list[Level] = []
+
+
+LEVELS = _Levels()
+
+
+def level_of(number: int) -> Level:
+    """The running call of a level; a tensor that outlived its call has none."""
+    stack = LEVELS.stack
+    if not 0 < number <= len(stack):
+        raise RuntimeError(
+            "a tensor that was batched by vmap was used after its vmap call had returned: return "
+            "values from the function under vmap instead of keeping them elsewhere"
+        )
+    return stack[number - 1]
+
+
+# -------------------------------------------------------------------------- arrays without data
+
+_ITEM = (
+    "vmap: It looks like you're calling .item() on a Tensor. We don't support vmap over calling "
+    ".item() on a Tensor, please try to rewrite what you're doing with other operations. If error "
+    "is occurring somewhere inside PyTorch internals, please file a bug report."
+)
+_CONTROL_FLOW = (
+    "vmap: It looks like you're attempting to use a Tensor in some data-dependent control flow. We "
+    "don't support that yet, please file an issue at https://github.com/pytorch/pytorch/issues ."
+)
+_NO_STORAGE = "Cannot access data pointer of Tensor that doesn't have storage"
+
+# NumPy functions that look at places in memory only
+_ABOUT_MEMORY = (np.may_share_memory, np.shares_memory)
+
+
+class LogicalArray:
+    """The facts of one example's array. `isinstance` sees an ndarray, NumPy itself does not.
+
+    So NumPy asks the protocols below for the elements, and they raise.
+    """
+
+    __slots__ = ("_example", "dtype", "shape", "strides")
+
+    def __init__(self, example: Array) -> None:
+        self._example = example  # the first of the batch: for its place in memory only
+        self.shape = example.shape
+        self.dtype = example.dtype
+        self.strides = example.strides
+
+    @property
+    def __class__(self) -> Any:
+        return np.ndarray
+
+    @__class__.setter
+    def __class__(self, value: Any) -> None:
+        raise TypeError("an array without elements stays one")
+
+    ndim = property(lambda self: self._example.ndim)
+    size = property(lambda self: self._example.size)
+    itemsize = property(lambda self: self._example.itemsize)
+    nbytes = property(lambda self: self._example.nbytes)
+    flags = property(lambda self: self._example.flags)
+    ctypes = property(lambda self: self._example.ctypes)
+    base = property(lambda self: self._example)
+
+    def __array__(self, *args: Any, **kwargs: Any) -> NoReturn:
+        raise RuntimeError(_NO_STORAGE)
+
+    def __array_ufunc__(self, *args: Any, **kwargs: Any) -> NoReturn:
+        raise RuntimeError(_NO_STORAGE)
+
+    def __array_function__(self, function: Any, types: Any, args: Any, kwargs: Any) -> Any:
+        if function in _ABOUT_MEMORY:
+            bare = [x._example if type(x) is LogicalArray else x for x in args]
+            return function(*bare, **kwargs)
+        if function is np.shape:
+            return self.shape
+        if function is np.ndim:
+            return self.ndim
+        raise RuntimeError(_NO_STORAGE)
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        if name in ("item", "tolist"):
+            raise RuntimeError(_ITEM)
+        raise RuntimeError(f"{_NO_STORAGE}: the elements were asked for .{name}, inside of vmap")
+
+    def __getitem__(self, index: Any) -> NoReturn:
+        raise RuntimeError(_NO_STORAGE)
+
+    def __setitem__(self, index: Any, value: Any) -> NoReturn:
+        raise RuntimeError(_NO_STORAGE)
+
+    def __len__(self) -> int:
+        if not self.shape:
+            raise TypeError("len() of unsized object")
+        return int(self.shape[0])
+
+    def __iter__(self) -> NoReturn:
+        raise RuntimeError(_NO_STORAGE)
+
+    def __bool__(self) -> NoReturn:
+        raise RuntimeError(_CONTROL_FLOW)
+
+    def __float__(self) -> NoReturn:
+        raise RuntimeError(_ITEM)
+
+    __int__ = __complex__ = __index__ = __float__
+
+
+def _example_of(array: Any, dim: int) -> Array:
+    """The first example of a physical array, for its facts; something as large if there is none."""
+    whole: Array = array._example if type(array) is LogicalArray else array
+    before = (slice(None),) * dim
+    if whole.shape[dim]:
+        example = whole[(*before, 0, ...)]
+    else:
+        example = np.empty((*whole.shape[:dim], *whole.shape[dim + 1 :]), whole.dtype)
+    example.flags.writeable = False
+    return example
+
+
+# ------------------------------------------------------------------------------- the tensor
+
+
+class BatchedTensor(Tensor):
+    """One example of a batch, inside of the `vmap` call of its level."""
+
+    __slots__ = ("_batch_dim", "_facts", "_level", "_physical", "_seen")
+
+    _physical: Tensor
+    _batch_dim: int
+    _level: int
+    _facts: Any  # the LogicalArray, and the physical array that it was made for
+    _seen: Any
+
+    @property
+    def _array(self) -> Any:
+        array = self._physical._array
+        if array is not self._seen:
+            self._seen = array
+            self._facts = LogicalArray(_example_of(array, self._batch_dim))
+        return self._facts
+
+    @_array.setter
+    def _array(self, value: Any) -> None:
+        raise RuntimeError("the memory of a tensor cannot be replaced inside of vmap")
+
+    @property
+    def _cell(self) -> VersionCell | None:
+        return self._physical._cell
+
+    @_cell.setter
+    def _cell(self, value: VersionCell | None) -> None:
+        self._physical._cell = value
+
+    def _without_history(self) -> Tensor:
+        """The same elements and tangents, but no node of this level."""
+        made = rewrap(self._physical, self._batch_dim, self._level)
+        if self._meta is not None and self._meta.tangents:
+            meta_of(made).tangents = dict(self._meta.tangents)
+        return made
+
+    def __repr__(self, *, tensor_contents: Any = None) -> str:
+        inner = "\n".join(["    " + line for line in repr(self._physical).split("\n")])
+        return f"BatchedTensor(lvl={self._level}, bdim={self._batch_dim}, value=\n{inner}\n)"
+
+    def __bool__(self) -> NoReturn:
+        raise RuntimeError(_CONTROL_FLOW)
+
+    def item(self) -> NoReturn:
+        """Raise: a batch has no single number."""
+        raise RuntimeError(_ITEM)
+
+    __float__ = __int__ = __complex__ = __index__ = item  # type: ignore[assignment]
+
+    def __contains__(self, element: Any) -> NoReturn:
+        raise RuntimeError(_ITEM)
+
+    def __format__(self, spec: str) -> str:
+        if not spec:
+            return repr(self)
+        raise RuntimeError(_ITEM)
+
+    def tolist(self) -> NoReturn:
+        """Raise: a batch has no elements of its own."""
+        raise RuntimeError(_NO_STORAGE)
+
+    def numpy(self, *, force: bool = False) -> NoReturn:
+        """Raise: a batch has no array of its own."""
+        raise RuntimeError(_NO_STORAGE)
+
+    def data_ptr(self) -> NoReturn:
+        """Raise: a batch has no memory of its own."""
+        raise RuntimeError(_NO_STORAGE)
+
+    def storage(self) -> NoReturn:
+        """Raise: a batch has no memory of its own."""
+        raise NotImplementedError("Cannot access storage of BatchedTensorImpl")
+
+    untyped_storage = storage
+
+    def __deepcopy__(self, memo: Any) -> NoReturn:
+        raise NotImplementedError("Cannot access storage of BatchedTensorImpl")
+
+    @property
+    def data(self) -> Tensor:  # type: ignore[override]
+        """Raise: PyTorch forbids it here; `detach` is the way."""
+        raise RuntimeError("accessing `data` under vmap transform is not allowed")
+
+    @data.setter
+    def data(self, value: Any) -> None:
+        raise RuntimeError("mutating directly with `.data` under vmap transform is not allowed.")
+
+
+_new = object.__new__
+
+
+def rewrap(physical: Tensor, dim: int, level: int) -> BatchedTensor:
+    """A batched tensor around a physical one, whose dimension `dim` is hidden."""
+    tensor = _new(BatchedTensor)
+    tensor._physical = physical
+    tensor._batch_dim = dim
+    tensor._level = level
+    tensor._seen = None
+    tensor._requires_grad = False
+    tensor._grad_fn = None
+    tensor._output_nr = 0
+    tensor._view = None
+    tensor._cut = None
+    tensor._meta = None
+    return tensor
+
+
+def batch(tensor: Tensor, dim: int, level: int) -> BatchedTensor:
+    """Hide a dimension (not negative) of a tensor, as `vmap` does with its inputs."""
+    return rewrap(tensor, dim, level)
+
+
+def unwrap(tensor: Tensor, level: int) -> tuple[Tensor, int | None]:
+    """The physical tensor and its batch dimension; the tensor and None if it has not that level."""
+    if tensor._level == level:
+        assert isinstance(tensor, BatchedTensor)
+        return tensor._physical, tensor._batch_dim
+    return tensor, None
+
+
+def lift(tensor: Tensor) -> Tensor:
+    """A tensor as one of the innermost running `vmap`, expanded where it is not batched yet.
+
+    For transforms inside of `vmap`: what is recorded on the result belongs to them alone.
+    """
+    stack = LEVELS.stack
+    if not stack or tensor._level == stack[-1].number:
+        return tensor
+    from retrograd.ops.registry import RECORDED
+
+    innermost = stack[-1]
+    shape = tensor._array.shape
+    wide = RECORDED.expand(RECORDED.unsqueeze(tensor, 0), (innermost.size, *shape))
+    return rewrap(wide, 0, innermost.number)
+
+
+# --------------------------------------------------------------- what the general path calls
+
+
+def batched(level: int, op: Any, args: tuple[Any, ...], tensors: list[Any]) -> list[Tensor]:
+    """The results of an op at least one of whose arguments has this level, as batched tensors."""
+    from retrograd.func.batching import BatchedCall, rule_for
+
+    size = level_of(level).size
+    results = rule_for(op)(BatchedCall(op, args, level, size))
+    return [rewrap(result, 0, level) for result in results]
+
+
+_INPLACE = (
+    "vmap: inplace arithmetic(self, *extra_args) is not possible because there exists a Tensor "
+    "`other` in extra_args that has more elements than `self`. This happened due to `other` being "
+    "vmapped over but `self` not being vmapped over in a vmap. Please try to use out-of-place "
+    "operators instead of inplace arithmetic. If said operator is being called inside the PyTorch "
+    "framework, please file a bug report instead."
+)
+
+
+def batched_inplace(target: Tensor, shadow: Tensor, writer: str) -> None:
+    """Write the batched result of an in-place op into the memory of its target."""
+    assert isinstance(shadow, BatchedTensor)
+    if target._level != shadow._level:
+        name = {"_fill_tensor_in_place": "fill_", "fill_": "fill_"}.get(writer)
+        text = _INPLACE if name is None else _INPLACE.replace("inplace arithmetic", name)
+        raise RuntimeError(text)
+    assert isinstance(target, BatchedTensor)
+    from retrograd.ops.registry import RECORDED
+
+    source = RECORDED.movedim(shadow._physical, shadow._batch_dim, target._batch_dim)
+    target._physical.copy_(source)
+    cell = target._physical._cell
+    if cell is not None:
+        cell.writer = writer
+
+
+TRANSFORMS.batched = batched
+TRANSFORMS.batched_inplace = batched_inplace
+
+__all__ = ["LEVELS", "BatchedTensor", "Level", "batch", "lift", "rewrap", "unwrap", "wrap"]

@@ -1,0 +1,145 @@
+"""Trees of values: tuples, lists, dictionaries and named tuples, taken apart and put together.
+
+>>> from retrograd.func.trees import flatten, unflatten
+>>> leaves, spec = flatten({"a": 1, "b": (2, 3)})
+>>> leaves, spec.leaves
+([1, 2, 3], 3)
+>>> unflatten([10, 20, 30], spec)
+{'a': 10, 'b': (20, 30)}
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict, defaultdict, deque
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from retrograd.return_types import NamedResult
+from retrograd.size import Size
+
+
+class TreeSpec:
+    """The shape of a tree: its kind of node, what the node needs to be made again, its children."""
+
+    __slots__ = ("children", "context", "kind", "leaves")
+
+    def __init__(self, kind: Any, context: Any, children: list[TreeSpec]) -> None:
+        self.kind = kind  # None: a leaf
+        self.context = context
+        self.children = children
+        self.leaves = 1 if kind is None else sum([child.leaves for child in children])
+
+    def __eq__(self, other: object) -> bool:
+        return (
+            isinstance(other, TreeSpec)
+            and self.kind is other.kind
+            and self.context == other.context
+            and self.children == other.children
+        )
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        return self._text(0)
+
+    def _text(self, indent: int) -> str:
+        if self.kind is None:
+            return "*"
+        inner = indent + 2
+        separator = ",\n" + " " * inner
+        children = separator.join([child._text(inner) for child in self.children])
+        named = self.kind is _Named
+        name = "namedtuple" if named else self.kind.__name__
+        context = None if self.context is None else repr(self.context)
+        return f"TreeSpec({name}, {context}, [{children}])"
+
+
+class _Named:
+    """The kind of all named tuples; the class itself is the context."""
+
+
+LEAF = TreeSpec(None, None, [])
+_SEQUENCES: tuple[type, ...] = (tuple, list)
+_DICTIONARIES: tuple[type, ...] = (dict, OrderedDict)
+
+
+def _node_of(value: Any) -> tuple[Any, Any, list[Any]] | None:
+    """Kind, context and children of a value; None for a leaf."""
+    kind = type(value)
+    if kind in _SEQUENCES:
+        return kind, None, list(value)
+    if kind in _DICTIONARIES:
+        return kind, list(value), list(value.values())
+    if kind is defaultdict:
+        return kind, [value.default_factory, list(value)], list(value.values())
+    if kind is deque:
+        return kind, value.maxlen, list(value)
+    if isinstance(value, (NamedResult, Size)):
+        return kind, None, list(value)
+    if issubclass(kind, tuple) and hasattr(kind, "_fields"):
+        return _Named, kind, list(value)
+    return None
+
+
+def flatten(tree: Any) -> tuple[list[Any], TreeSpec]:
+    """The leaves of a tree in order, and its shape."""
+    node = _node_of(tree)
+    if node is None:
+        return [tree], LEAF
+    kind, context, children = node
+    leaves: list[Any] = []
+    specs: list[TreeSpec] = []
+    for child in children:
+        found, spec = flatten(child)
+        leaves += found
+        specs.append(spec)
+    return leaves, TreeSpec(kind, context, specs)
+
+
+def unflatten(leaves: Any, spec: TreeSpec) -> Any:
+    """A tree of the given shape with the given leaves."""
+    return _built(iter(leaves), spec)
+
+
+def _built(leaves: Iterator[Any], spec: TreeSpec) -> Any:
+    kind, context = spec.kind, spec.context
+    if kind is None:
+        return next(leaves)
+    children = [_built(leaves, child) for child in spec.children]
+    if kind in _DICTIONARIES:
+        return kind(zip(context, children, strict=True))
+    if kind is defaultdict:
+        return defaultdict(context[0], zip(context[1], children, strict=True))
+    if kind is deque:
+        return deque(children, context)
+    if kind is _Named:
+        return context(*children)
+    return kind(children)
+
+
+def tree_map(function: Callable[[Any], Any], tree: Any) -> Any:
+    """The tree with every leaf replaced by ``function(leaf)``."""
+    leaves, spec = flatten(tree)
+    return unflatten([function(leaf) for leaf in leaves], spec)
+
+
+def broadcast(tree: Any, spec: TreeSpec) -> list[Any] | None:
+    """The leaves of `tree` repeated to fit `spec`, of which it must be the top; else None.
+
+    >>> from retrograd.func.trees import broadcast, flatten
+    >>> broadcast((0, 1), flatten(("x", ["y", "z"]))[1])
+    [0, 1, 1]
+    """
+    node = _node_of(tree)
+    if node is None:
+        return [tree] * spec.leaves
+    kind, context, children = node
+    if kind is not spec.kind or context != spec.context or len(children) != len(spec.children):
+        return None
+    found: list[Any] = []
+    for child, part in zip(children, spec.children, strict=True):
+        below = broadcast(child, part)
+        if below is None:
+            return None
+        found += below
+    return found
