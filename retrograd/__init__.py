@@ -25,12 +25,14 @@ from retrograd import cuda as cuda
 from retrograd import dlpack as _dlpack
 from retrograd import dtypes as _dtypes
 from retrograd import fft as fft
+from retrograd import func as func
 from retrograd import legacy as _legacy
 from retrograd import linalg as linalg
 from retrograd import nn as nn
 from retrograd import ops as ops
 from retrograd import optim as optim
 from retrograd import pickling as _pickling
+from retrograd import profiler as profiler
 from retrograd import queries as _queries
 from retrograd import random as random
 from retrograd import ranges as _ranges
@@ -38,12 +40,18 @@ from retrograd import representation as _representation
 from retrograd import serialization as serialization
 from retrograd import settings as _settings
 from retrograd import special as special
+from retrograd.autograd.anomaly_mode import (
+    is_anomaly_check_nan_enabled as is_anomaly_check_nan_enabled,
+)
+from retrograd.autograd.anomaly_mode import is_anomaly_enabled as is_anomaly_enabled
+from retrograd.autograd.anomaly_mode import set_anomaly_enabled as set_anomaly_enabled
 from retrograd.autograd.grad_mode import enable_grad as enable_grad
 from retrograd.autograd.grad_mode import inference_mode as inference_mode
 from retrograd.autograd.grad_mode import is_grad_enabled as is_grad_enabled
 from retrograd.autograd.grad_mode import is_inference_mode_enabled as is_inference_mode_enabled
 from retrograd.autograd.grad_mode import no_grad as no_grad
 from retrograd.autograd.grad_mode import set_grad_enabled as set_grad_enabled
+from retrograd.func import vmap as vmap
 from retrograd.legacy import set_default_tensor_type as set_default_tensor_type
 from retrograd.memory import TypedStorage as TypedStorage
 from retrograd.memory import UntypedStorage as UntypedStorage

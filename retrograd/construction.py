@@ -23,7 +23,7 @@ from retrograd.notices import explained, warn_once
 from retrograd.ops.copying import cast_array
 from retrograd.ops.registry import composite
 from retrograd.size import require_cpu
-from retrograd.tensor import Array, Tensor, mark_inference, tensor_method, wrap
+from retrograd.tensor import Array, Tensor, flag_leaf, mark_inference, tensor_method, wrap
 
 
 def fresh(array: Array, requires_grad: bool = False) -> Tensor:
@@ -38,7 +38,7 @@ def fresh(array: Array, requires_grad: bool = False) -> Tensor:
                     "Only Tensors of floating point and complex dtype can require gradients"
                 )
             )
-        made._requires_grad = True
+        flag_leaf(made, True)
     return made
 
 

@@ -21,6 +21,7 @@ from retrograd.arguments import as_element, as_integer, as_number, check_place, 
 from retrograd.autograd.views import bump
 from retrograd.construction import fresh
 from retrograd.memory import array_like, empty_array, region
+from retrograd.ops.examples import on_batch
 from retrograd.ops.registry import attach
 from retrograd.size import memory_format, strided
 from retrograd.tensor import Array, Tensor, tensor_method
@@ -223,7 +224,7 @@ def _like(name: str, value: int | None) -> Callable[..., Tensor]:
         return fresh(array, requires_grad)
 
     create.__name__ = create.__qualname__ = name
-    return publish(create)
+    return publish(on_batch(create))
 
 
 def _like_array(
@@ -247,6 +248,7 @@ empty_like.__doc__ = "Uninitialised memory in the shape, dtype and memory order 
 
 
 @publish
+@on_batch
 def full_like(
     input: Tensor,
     fill_value: Any,

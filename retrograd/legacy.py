@@ -12,6 +12,7 @@ import numpy as np
 
 from retrograd import dtypes
 from retrograd.arguments import size_argument
+from retrograd.autograd.engine import ENGINE
 from retrograd.construction import array_from, as_class, fresh
 from retrograd.notices import warn_once
 from retrograd.ops.copying import cast_array
@@ -139,3 +140,5 @@ class Variable(metaclass=_VariableMeta):
     >>> torch.autograd.Variable(torch.ones(1), requires_grad=True)
     tensor([1.], requires_grad=True)
     """
+
+    _execution_engine = ENGINE

@@ -13,6 +13,8 @@ import numpy as np
 
 from retrograd import dtypes
 from retrograd.arguments import size_argument
+from retrograd.autograd.grad_mode import check_counted
+from retrograd.autograd.state import STATE
 from retrograd.autograd.views import bump, check_writable, is_dense
 from retrograd.notices import explained, warn_once
 from retrograd.size import (
@@ -320,13 +322,14 @@ def storage(self: Tensor) -> TypedStorage:
 @tensor_method
 def resize_(self: Tensor, *size: Any, memory_format: memory_format | None = None) -> Tensor:
     """Give this tensor another size over the same memory, or new memory if that is too small."""
-    if self.requires_grad:
+    if self.requires_grad and not STATE.inference:
         raise RuntimeError("cannot resize variables that require grad")
     shape = size_argument("resize_", size, {})
     array, count = self._array, math.prod(shape)
     owner = _storage_owner(self)
     offset = (address_of(array) - address_of(owner)) // array.itemsize if array.size else 0
     if array.shape != shape:
+        check_counted(self)
         memory = owner.reshape(-1, order="A")
         if not np.shares_memory(memory, owner) or memory.size - offset < count:
             grown = np.empty(offset + count, array.dtype)
@@ -335,7 +338,8 @@ def resize_(self: Tensor, *size: Any, memory_format: memory_format | None = None
         self._array = memory[offset : offset + count].reshape(shape)
     if memory_format is not None and memory_format is not preserve_format:
         self._array = _reordered(self._array, memory_format)
-    bump(self, "resize_")
+    if array.shape != shape:
+        bump(self, "resize_")
     return self
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from retrograd import dtypes, printing
-from retrograd.autograd.state import HOT
+from retrograd.autograd.state import HOT, TRANSFORMS
 from retrograd.tensor import Tensor, tensor_method
 
 
@@ -29,7 +29,19 @@ def text_of(tensor: Tensor, prefix: str = "tensor(") -> str:
         requires_grad=requires_grad,
         grad_fn_name=name,
         prefix=prefix,
+        extra=_tangent_suffixes(tensor),
     )
+
+
+def _tangent_suffixes(tensor: Tensor) -> tuple[str, ...]:
+    """``tangent=...`` of a dual tensor, at the innermost level where it is one."""
+    if not TRANSFORMS.dual_levels:
+        return ()
+    from retrograd.autograd.forward import active_levels, tangent_of
+
+    found = [tangent_of(tensor, level) for level in active_levels()]
+    tangents = [tangent for tangent in found if tangent is not None]
+    return (f"tangent={tangents[-1]!r}",) if tangents else ()
 
 
 @tensor_method

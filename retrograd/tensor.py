@@ -68,12 +68,33 @@ class InferenceCell(VersionCell):
 INFERENCE_CELL = InferenceCell()
 
 
+class Flagged:
+    """Kept by an inference tensor that requires grad, as long as both are true.
+
+    Whether ops record such a tensor depends on what else they are given, which only the general
+    path looks at: while there is one, every op goes there.
+    """
+
+    __slots__ = ("count",)
+
+    def __init__(self) -> None:
+        from retrograd.autograd.state import count_unusual
+
+        self.count = count_unusual
+        count_unusual(1)
+
+    def __del__(self) -> None:
+        self.count(-1)
+
+
 class TensorMeta:
     """The rarer facts of a tensor: gradient, accumulator, hooks. Made when first needed."""
 
     __slots__ = (
         "accumulator",
+        "flagged",
         "grad",
+        "grad_dtype",
         "hooks",
         "inference",
         "post_accumulate_hooks",
@@ -85,6 +106,8 @@ class TensorMeta:
 
     def __init__(self) -> None:
         self.grad: Tensor | None = None
+        # what `.grad` is cast to: a dtype, None for no cast, or `...` for the tensor's own
+        self.grad_dtype: Any = ...
         # weak: the graph keeps the accumulator alive, not the leaf (no reference cycle)
         self.accumulator: weakref.ref[Node] | None = None
         self.hooks: Any = None
@@ -93,6 +116,7 @@ class TensorMeta:
         self.retains_grad = False
         self.retains_number = 0
         self.inference = False
+        self.flagged: Flagged | None = None
         self.tangents: dict[Any, Tensor] | None = None  # by dual level; see autograd.forward
 
 
@@ -231,7 +255,7 @@ class Tensor:
 
     @property
     def _version(self) -> int:
-        if self._meta is not None and self._meta.inference:
+        if self._cell is INFERENCE_CELL:
             raise RuntimeError("Inference tensors do not track version counter.")
         return 0 if self._cell is None else self._cell.version
 
@@ -249,6 +273,10 @@ class Tensor:
         if self._meta is not None and self._meta.tangents:
             meta_of(made).tangents = dict(self._meta.tangents)
         return made
+
+    def _elements(self) -> Array:
+        """All elements, of every example where the tensor is batched: for checks of values."""
+        return self._array
 
     def is_inference(self) -> bool:
         """Whether this tensor was made in inference mode."""
@@ -295,6 +323,14 @@ def mark_inference(tensor: Tensor) -> None:
     """Make it a tensor of inference mode, which can never join a graph."""
     meta_of(tensor).inference = True
     tensor._cell = INFERENCE_CELL
+
+
+def flag_leaf(tensor: Tensor, requires_grad: bool) -> None:
+    """Set the own flag of a tensor without history."""
+    tensor._requires_grad = requires_grad
+    meta = tensor._meta
+    if meta is not None and meta.inference:
+        meta.flagged = Flagged() if requires_grad else None
 
 
 _F = TypeVar("_F", bound=Callable[..., Any])

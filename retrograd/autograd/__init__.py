@@ -2,15 +2,42 @@
 
 from typing import Any
 
+from retrograd.autograd import anomaly_mode as anomaly_mode
+from retrograd.autograd import attributes as _attributes
+from retrograd.autograd import function as function
+from retrograd.autograd import profiler as profiler
+from retrograd.autograd import profiler_util as profiler_util
+from retrograd.autograd import tensor_hooks as _tensor_hooks
+from retrograd.autograd.anomaly_mode import detect_anomaly as detect_anomaly
+from retrograd.autograd.anomaly_mode import set_detect_anomaly as set_detect_anomaly
+from retrograd.autograd import forward_ad as forward_ad
 from retrograd.autograd.api import backward as backward
 from retrograd.autograd.api import grad as grad
+from retrograd.autograd.function import Function as Function
+from retrograd.autograd.grad_mode import (
+    _force_original_view_tracking as _force_original_view_tracking,
+)
+from retrograd.autograd.grad_mode import (
+    _unsafe_preserve_version_counter as _unsafe_preserve_version_counter,
+)
 from retrograd.autograd.grad_mode import enable_grad as enable_grad
+from retrograd.autograd.grad_mode import enforce_grad_layout_policy as enforce_grad_layout_policy
 from retrograd.autograd.grad_mode import inference_mode as inference_mode
+from retrograd.autograd.grad_mode import is_multithreading_enabled as is_multithreading_enabled
+from retrograd.autograd.grad_mode import is_view_replay_enabled as is_view_replay_enabled
 from retrograd.autograd.grad_mode import no_grad as no_grad
 from retrograd.autograd.grad_mode import set_grad_enabled as set_grad_enabled
+from retrograd.autograd.grad_mode import set_multithreading_enabled as set_multithreading_enabled
 from retrograd.autograd.gradcheck import gradcheck as gradcheck
 from retrograd.autograd.gradcheck import gradgradcheck as gradgradcheck
+from retrograd.autograd.profiler import DeviceType as DeviceType
+from retrograd.autograd.profiler import ProfilerActivity as ProfilerActivity
+from retrograd.autograd.profiler import ProfilerState as ProfilerState
+from retrograd.autograd.profiler import _profiler_enabled as _profiler_enabled
+from retrograd.autograd.profiler import kineto_available as kineto_available
 from retrograd.namespaces import missing
+
+_LOADED = (_attributes, _tensor_hooks)  # imported for what they attach to Tensor
 
 
 def __getattr__(name: str) -> Any:

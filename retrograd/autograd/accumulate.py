@@ -10,12 +10,31 @@ from typing import Any
 
 import numpy as np
 
+from retrograd import dtypes
+from retrograd.autograd.grad_mode import SWITCHES, check_counted
 from retrograd.autograd.hooks import HookTable, check_hook
-from retrograd.autograd.node import BackwardCall, Node
-from retrograd.autograd.state import IN_HOOK, STATE, set_grad_mode
+from retrograd.autograd.node import AnyDtype, BackwardCall, InputMetadata, Node
+from retrograd.autograd.ownership import ALONE
+from retrograd.autograd.state import (
+    COUNTING,
+    GIL,
+    HOT,
+    IN_HOOK,
+    STATE,
+    TRANSFORMS,
+    set_grad_mode,
+)
 from retrograd.backend.kernels import iadd
 from retrograd.notices import explained
-from retrograd.tensor import Array, Tensor, cell_of, meta_of, wrap
+from retrograd.tensor import (
+    INFERENCE_CELL,
+    Array,
+    Tensor,
+    cell_of,
+    mark_inference,
+    meta_of,
+    wrap,
+)
 
 
 class AccumulateGrad(Node):
@@ -36,6 +55,10 @@ class AccumulateGrad(Node):
     def _sequence_nr(self) -> int:
         return (1 << 64) - 1
 
+    @property
+    def _input_metadata(self) -> tuple[InputMetadata, ...]:
+        return (InputMetadata(self.shape, self.variable._array.dtype),)
+
     def run_raw(self, gradient: Any, need: Any, freeing: BackwardCall | None) -> tuple[()]:
         # hooks run even if the leaf stopped requiring a gradient since
         variable: Tensor = self.saved[0]
@@ -46,19 +69,21 @@ class AccumulateGrad(Node):
             with_grad_mode(False, lambda: call_tensor_hooks(self, boxed))
             gradient = None if boxed[0] is None else boxed.pop()._array  # type: ignore[union-attr]
         if gradient is not None and variable._requires_grad:
-            _acquire()
-            try:
+            # a with block: an interrupt right after acquire() would leave the lock locked
+            with GRAD_LOCK:
                 if meta.grad is None:
                     # adopt the array if nobody else holds it; references: this frame's, the
                     # engine's, and getrefcount's own argument
                     alone = getrefcount(gradient) <= ALONE and gradient.base is None
-                    if not alone or gradient.strides != variable._array.strides:
+                    if not alone or (
+                        gradient.strides != variable._array.strides and SWITCHES.grad_layout
+                    ):
                         gradient = copy_in_layout(gradient, variable._array)
                     meta.grad = wrap(gradient)
+                    if HOT["UNUSUAL"] and STATE.inference:
+                        mark_inference(meta.grad)
                 else:
                     add_into(meta.grad, gradient)
-            finally:
-                _release()
         if meta.post_accumulate_hooks:
             with_grad_mode(False, lambda: run_post_accumulate_hooks(variable))
         return ()
@@ -72,16 +97,27 @@ class AccumulateGrad(Node):
             gradient = boxed[0]
         if gradient is not None and variable._requires_grad:
             with GRAD_LOCK:
-                held = meta.grad
-                if held is not None:
-                    meta.grad = held + gradient
-                elif gradient.requires_grad:
-                    meta.grad = gradient.clone()
-                else:
-                    meta.grad = wrap(copy_in_layout(gradient._array, variable._array))
+                meta.grad = _accumulated(variable, meta.grad, gradient)
         if meta.post_accumulate_hooks:
             run_post_accumulate_hooks(variable)
         return ()
+
+
+def _accumulated(variable: Tensor, held: Tensor | None, gradient: Tensor) -> Tensor:
+    """What `.grad` becomes when a gradient arrives as a Tensor.
+
+    Under ``create_graph`` that is a new Tensor with history. Inside a function transform without
+    it, an existing `.grad` is written in place, as with arrays. Copies are made by ops, so that
+    batched gradients and tangents stay what they are.
+    """
+    if held is None:
+        if gradient.requires_grad or TRANSFORMS.active:
+            return gradient.clone()  # type: ignore[no-any-return]
+        return wrap(copy_in_layout(gradient._array, variable._array))
+    # a batched gradient does not fit into a tensor that all of the batch share
+    if STATE.grad_enabled or gradient._level > held._level:
+        return held + gradient
+    return held.add_(gradient)  # type: ignore[no-any-return]
 
 
 AccumulateGrad.run_raw.form = AccumulateGrad  # type: ignore[attr-defined]
@@ -92,31 +128,12 @@ _ACCUMULATOR_SEQUENCE = AccumulateGrad.SEQUENCE
 class _Active:
     """How many backward calls run now: one alone may use the slots of the nodes."""
 
-    def __init__(self) -> None:
-        self.calls = 0
-        counting = threading.Lock()
-        self._acquire, self._release = counting.acquire, counting.release
-
-    def enter(self) -> bool:
-        """Count a call that starts; True if it is alone."""
-        self._acquire()
-        self.calls += 1
-        alone = self.calls == 1
-        self._release()
-        return alone
-
-    def leave(self) -> None:
-        """Count a call that ended."""
-        self._acquire()
-        self.calls -= 1
-        self._release()
+    calls = 0
 
 
 ACTIVE = _Active()
 # Reading, testing and writing `.grad` is one step. Re-entrant, since ops run while it is held.
 GRAD_LOCK = threading.RLock()
-_acquire, _release = GRAD_LOCK.acquire, GRAD_LOCK.release  # half the cost of a with block
-ALONE = 3
 
 
 def copy_in_layout(gradient: Array, like: Array) -> Array:
@@ -131,23 +148,27 @@ def copy_in_layout(gradient: Array, like: Array) -> Array:
 def add_into(held: Tensor, gradient: Array) -> None:
     """Add an array into an existing `.grad`, in place: its identity is kept, its version grows."""
     target = held._array
+    cell = cell_of(held)
+    if cell is INFERENCE_CELL:
+        check_counted(held)
+    cell.version += 1  # before the write: an interrupt between them must not hide it
+    cell.writer, cell.code = "accumulation into .grad", None
     if target.dtype is gradient.dtype:
         iadd(target, gradient)
     else:
         np.add(target, gradient, out=target, casting="unsafe")
-    cell = cell_of(held)
-    cell.version += 1
-    cell.writer, cell.code = "accumulation into .grad", None
 
 
 def run_post_accumulate_hooks(variable: Tensor) -> None:
     """Hooks of `register_post_accumulate_grad_hook`, after the leaf's gradient was updated."""
+    current = variable
     for hook in list(meta_of(variable).post_accumulate_hooks.values()):
-        result = hook(variable)
-        if result is not None and not isinstance(result, Tensor):
-            raise explained(
-                TypeError(f"expected Variable, but hook returned '{type(result).__name__}'")
-            )
+        result = hook(current)
+        if result is not None and result is not current:
+            check_hook(current, result, hook)
+            current = result
+    if current is not variable:
+        raise explained(RuntimeError("Tensor post accumulate grad hooks should return None."))
 
 
 def accumulator(tensor: Tensor) -> Node:
@@ -166,12 +187,33 @@ def accumulator(tensor: Tensor) -> Node:
     made.saved = (tensor,)
     made.sequence = _ACCUMULATOR_SEQUENCE
     made.shape = tensor._array.shape
-    made.dtype = tensor._array.dtype
+    made.dtype = tensor._array.dtype if meta.grad_dtype is ... else gradient_dtype(tensor)
     made.edges = ()
     made.edge_numbers = made.code = made.extra = made.freed = None
     made.visit = made.lasti = 0
-    meta.accumulator = weakref.ref(made)
-    return made
+    fresh = weakref.ref(made)
+    if GIL:
+        if meta.accumulator is reference:
+            meta.accumulator = fresh
+            return made
+    else:
+        with COUNTING:
+            if meta.accumulator is reference:
+                meta.accumulator = fresh
+                return made
+    return accumulator(tensor)  # another thread has just made one: a leaf has one at a time
+
+
+def gradient_dtype(tensor: Tensor) -> Any:
+    """What the gradients of a leaf are cast to on arrival, by its `grad_dtype`."""
+    chosen = meta_of(tensor).grad_dtype
+    if chosen is ...:
+        return tensor._array.dtype
+    if chosen is None:
+        return AnyDtype(tensor._array.dtype.kind == "c")
+    if chosen.numpy not in dtypes.DIFFERENTIABLE:
+        raise explained(RuntimeError(f"a gradient cannot be of type {chosen}: see grad_dtype"))
+    return chosen.numpy
 
 
 def is_accumulator(node: Node) -> bool:

@@ -12,9 +12,11 @@ gradients, and runs restricted to the paths that lead to given inputs. Gradients
 
 from __future__ import annotations
 
+import contextvars
+import ctypes
 import itertools
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from heapq import heappop, heappush, heappushpop
 from sys import getrefcount
 from typing import Any
@@ -24,9 +26,22 @@ import numpy as np
 from retrograd import dtypes
 from retrograd.autograd import failures
 from retrograd.autograd.accumulate import ACTIVE, call_tensor_hooks, is_accumulator
+from retrograd.autograd.grad_mode import SWITCHES
 from retrograd.autograd.hooks import check_node_hook
-from retrograd.autograd.node import BackwardCall, GraphRoot, Node, dressed
-from retrograd.autograd.state import IN_HOOK, STATE, TRANSFORMS, set_grad_mode
+from retrograd.autograd.node import AnyDtype, BackwardCall, GraphRoot, Node, dressed
+from retrograd.autograd.ownership import ALONE_IN_BUFFER
+from retrograd.autograd.profiler_state import PROFILER
+from retrograd.autograd.state import (
+    ANOMALY,
+    GIL,
+    HOT,
+    IN_HOOK,
+    STATE,
+    TRANSFORMS,
+    set_grad_mode,
+    set_inference,
+    set_saved_hooks,
+)
 from retrograd.backend.kernels import add, add_matching, iadd, sum_to
 from retrograd.backend.quiet import QUIET, enter_quiet, leave_quiet
 from retrograd.tensor import Array, Tensor, wrap
@@ -46,39 +61,96 @@ def run_backward(
     call: BackwardCall,
     inputs: Sequence[Edge | None] | None = None,
 ) -> list[Tensor | None]:
-    """Run one backward call; returns what arrived at `inputs` when ``call.kind`` is "grad"."""
+    """Run one backward call; returns what arrived at `inputs` when ``call.kind`` is "grad".
+
+    An exception, even Ctrl-C, leaves no mode behind: what is undone at the end is plain reads and
+    writes, which nothing interrupts (see `state.GIL`), and comes before the first call.
+    """
     state = STATE
     depth = state.depth + 1
     if depth % _DEEP == 0:
         return _run_in_thread(roots, gradients, call, inputs, depth)
     outer, enabled, cut = state.call, state.grad_enabled, state.cut
-    state.call, state.depth = call, depth
     call.root_nodes = tuple([node for node, _ in roots])
     call.roots = tuple([node.sequence for node in call.root_nodes])
+    call.restricted = inputs is not None or (outer is not None and outer.restricted)
     as_tensors = call.create_graph or TRANSFORMS.active > 0
-    simple = ACTIVE.enter() and inputs is None and not as_tensors
-    token = enter_quiet(QUIET)
+    simple = GIL and inputs is None and not as_tensors and not ANOMALY.enabled
+    simple = simple and not PROFILER.active
+    active, counted, token = ACTIVE, False, None
     try:
+        state.call, state.depth = call, depth
+        simple = simple and active.calls == 0
+        active.calls += 1
+        counted = True
+        token = enter_quiet(QUIET)
         if simple:
             found = _walk_raw(roots, gradients, call)
         else:
             found = _walk_general(roots, gradients, call, inputs, as_tensors)
         if call.callbacks is not None:
-            while call.callbacks:
-                call.callbacks.pop(0)()
+            _run_callbacks(call)
         return found
-    except BaseException:
+    except BaseException as error:
+        call.interrupted_by = type(error).__name__
         if simple:
             _forget_buffers(roots)
+        elif ANOMALY.enabled and call.node is not None and isinstance(error, Exception):
+            failures.tell_forward(error, call.node)
         raise
     finally:
-        leave_quiet(token)
-        ACTIVE.leave()
-        call.root_nodes = ()
-        call.need = None
         state.call, state.depth = outer, depth - 1
-        if state.grad_enabled != enabled or state.cut is not cut:
-            set_grad_mode(enabled, cut)
+        if counted:
+            active.calls -= 1
+        if state.grad_enabled != enabled:
+            if GIL:
+                state.grad_enabled = enabled
+                HOT["NO_GRAD"] += -1 if enabled else 1
+            else:
+                set_grad_mode(enabled)
+        state.cut = cut
+        call.root_nodes = ()
+        call.need = call.node = None
+        if token is not None:
+            leave_quiet(token)
+
+
+def _run_callbacks(call: BackwardCall) -> None:
+    """What `queue_callback` collected, in the grad mode of the hooks; more may come meanwhile."""
+    call.node = None
+    set_grad_mode(call.create_graph, None if call.create_graph else IN_HOOK)
+    while call.callbacks:
+        call.callbacks.pop(0)()
+
+
+class ExecutionEngine:
+    """The engine as `torch.autograd.Variable._execution_engine` shows it."""
+
+    def queue_callback(self, callback: Callable[[], Any]) -> None:
+        """Call a function at the end of the backward call that is running.
+
+        >>> import retrograd as torch
+        >>> engine = torch.autograd.Variable._execution_engine
+        >>> x = torch.ones(1, requires_grad=True)
+        >>> y = x * 2
+        >>> handle = y.register_hook(lambda g: engine.queue_callback(lambda: print("done")))
+        >>> y.backward()
+        done
+        """
+        call = STATE.call
+        if call is None:
+            raise RuntimeError("Final callbacks can only be installed during backward pass.")
+        if call.callbacks is None:
+            call.callbacks = []
+        call.callbacks.append(callback)
+
+    def is_checkpoint_valid(self) -> bool:
+        """Whether no running backward call is restricted to some inputs."""
+        call = STATE.call
+        return call is None or not call.restricted
+
+
+ENGINE = ExecutionEngine()
 
 
 def _run_in_thread(
@@ -88,26 +160,47 @@ def _run_in_thread(
     inputs: Sequence[Edge | None] | None,
     depth: int,
 ) -> list[Tensor | None]:
+    """Continue on a new stack, with this thread's modes and context variables."""
     outcome: list[Any] = []
-    enabled, cut = STATE.grad_enabled, STATE.cut
+    state = STATE
+    modes = (state.grad_enabled, state.cut)
+    hooks, refused = state.saved_hooks, state.saved_hooks_refused
+    inference, outer, switches = state.inference, state.call, dict(SWITCHES.__dict__)
 
     def work() -> None:
-        STATE.depth = depth
-        set_grad_mode(enabled, cut)
+        STATE.call, STATE.depth, STATE.saved_hooks_refused = outer, depth, refused
+        SWITCHES.__dict__.update(switches)
         try:
+            set_inference(inference)
+            set_saved_hooks(hooks)
+            set_grad_mode(*modes)
             outcome.append(run_backward(roots, gradients, call, inputs))
         except BaseException as error:
             outcome.append(error)
         finally:
             set_grad_mode(True)
+            set_saved_hooks(())
+            set_inference(False)
 
-    thread = threading.Thread(target=work, name="retrograd-backward")
+    run_in_context = contextvars.copy_context().run
+    thread = threading.Thread(target=run_in_context, args=(work,), name="retrograd-backward")
     thread.start()
-    thread.join()
-    if isinstance(outcome[0], BaseException):
-        raise outcome[0]
-    found: list[Tensor | None] = outcome[0]
-    return found
+    try:
+        thread.join()
+    except BaseException as error:
+        # Ctrl-C comes to the main thread: pass it on, since the walk must not go on unseen
+        identifier = ctypes.c_ulong(thread.ident or 0)
+        ctypes.pythonapi.PyThreadState_SetAsyncExc(identifier, ctypes.py_object(type(error)))
+        thread.join()
+        if not outcome or not isinstance(outcome[0], BaseException):
+            raise
+    found: Any = outcome.pop() if outcome else RuntimeError("a backward thread was interrupted")
+    if isinstance(found, BaseException):
+        try:
+            raise found
+        finally:
+            del found  # its traceback holds this frame: no cycle
+    return found  # type: ignore[no-any-return]
 
 
 def _start(roots: Sequence[Edge], gradients: list[Any]) -> tuple[Node, Any]:
@@ -241,6 +334,8 @@ def _forget_buffers(roots: Sequence[Edge]) -> None:
 
 def cast(gradient: Array, dtype: Any) -> Array:
     """A gradient in the type of the value it belongs to; a real value gets the real part."""
+    if type(dtype) is AnyDtype:
+        return gradient if dtype.takes(gradient.dtype) else gradient.real
     if gradient.dtype == dtype:
         return gradient.view(dtype)
     if gradient.dtype.kind == "c" and dtype not in dtypes.COMPLEX_TYPES:
@@ -267,7 +362,7 @@ def _deliver(node: Node, position: int, target: Node, part: Any) -> None:
         target.buffer = fitted
         target.owned = fitted is not part
     # alone: referenced by the node, by the walk's local, by ours and by getrefcount's argument
-    elif target.owned or (getrefcount(held) <= 4 and held.base is None):
+    elif target.owned or (getrefcount(held) <= ALONE_IN_BUFFER and held.base is None):
         target.owned = True
         if held.dtype is fitted.dtype:
             iadd(held, fitted)
@@ -341,12 +436,13 @@ def _walk_general(
             for index, edge in enumerate(inputs):
                 if edge is not None:
                     captures.setdefault(edge[0], []).append((index, edge[1]))
-        call.need = need
+        call.need = need | set(captures)
     live = None if need is None else need | set(captures)
     ready: list[tuple[int, int, Node]] = []
     waiting: dict[Node, Any] = {}
     call.nodes_run = 0
     while True:
+        call.node = node
         set_grad_mode(create, None if create else IN_HOOK)
         runs = need is None or node in need or isinstance(node, GraphRoot)
         wanted = captures.get(node)
@@ -360,8 +456,11 @@ def _walk_general(
                 captured[index] = gradient[number] if several else gradient
         if runs:
             call.nodes_run += 1
-            results = _run_general(node, gradient, call, live, as_tensors)
+            run = PROFILER.run_node if PROFILER.active else _run_general
+            results = run(node, gradient, call, live, as_tensors)
             gradient = None
+            if ANOMALY.enabled and ANOMALY.check_nan:
+                _check_nan(node, results)
         _pass_on(node, results, counts, waiting, ready, live, as_tensors)
         results = None
         if not ready:
@@ -375,6 +474,16 @@ def _walk_general(
     if as_tensors:
         return captured
     return [None if part is None else wrap(np.asarray(part)) for part in captured]
+
+
+def _check_nan(node: Node, results: Any) -> None:
+    """In anomaly mode: no gradient may have a nan."""
+    for index, (part, edge) in enumerate(zip(results, node.edges, strict=False)):
+        if part is None or edge is None:
+            continue
+        array = part._array if isinstance(part, Tensor) else np.asarray(part)
+        if array.dtype in dtypes.DIFFERENTIABLE and np.isnan(array).any():
+            raise failures.nan_result(node, index)
 
 
 def _needed(root: Node, targets: set[Node], including: bool) -> set[Node]:
@@ -462,6 +571,8 @@ def _as_dtype(part: Any, dtype: Any, as_tensors: bool) -> Any:
         return part if part.dtype is dtype else cast(part, dtype)
     if part._array.dtype is dtype:
         return part
+    if type(dtype) is AnyDtype:
+        return part if dtype.takes(part._array.dtype) else part.real
     if part._array.dtype.kind == "c" and dtype not in dtypes.COMPLEX_TYPES:
         part = part.real
     return part.to(dtypes.from_numpy_dtype(dtype))

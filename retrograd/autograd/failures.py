@@ -10,7 +10,7 @@ import warnings
 from typing import Any
 
 from retrograd import dtypes
-from retrograd.autograd.state import STATE
+from retrograd.autograd.state import ANOMALY, STATE
 
 
 def _coded(message: str, kind: type[Exception] = RuntimeError) -> Exception:
@@ -55,11 +55,42 @@ def nonfloat_flag(method: bool) -> Exception:
     return _coded(f"only Tensors of {kinds} can require gradients")
 
 
+def backward_in_transform() -> Exception:
+    """`backward()` in a function that a transform differentiates."""
+    return _coded(
+        "backward() called inside a functorch transform. This is not supported, please use "
+        "functorch.grad or functorch.vjp instead or call backward() outside of functorch "
+        "transforms."
+    )
+
+
+def flag_in_transform() -> Exception:
+    """`requires_grad_()` in a function that a transform differentiates."""
+    return _coded(
+        "You are attempting to call Tensor.requires_grad_() (or perhaps using "
+        "torch.autograd.functional.* APIs) inside of a function being transformed by a functorch "
+        "transform. This is unsupported, please attempt to use the functorch transforms (e.g. "
+        "grad, vjp, jacrev, jacfwd, hessian) or call requires_grad_() outside of a function being "
+        "transformed instead."
+    )
+
+
 def freed(node: Any, consumer: Any, call: Any, roots: Any) -> Exception:
     """A node whose saved values were released before."""
     from retrograd.lifecycle import why
 
     return why.freed_error(node, consumer, call, roots)
+
+
+def freed_alone() -> Exception:
+    """The same where the node itself is gone."""
+    return _coded(
+        "Trying to backward through the graph a second time (or directly access saved tensors "
+        "after they have already been freed). Saved intermediate values of the graph are freed "
+        "when you call .backward() or autograd.grad(). Specify retain_graph=True if you need to "
+        "backward through the graph a second time or if you need to access saved tensors after "
+        "calling backward."
+    )
 
 
 def modified(
@@ -73,7 +104,8 @@ def modified(
     call = STATE.call
     roots = () if call is None else call.root_nodes
     return why.modified_error(
-        node, saved_name, array.shape, type_name, producer, expected, cell, call, roots
+        *(node, saved_name, array.shape, type_name, producer, expected, cell, call, roots),
+        anomaly=ANOMALY.enabled,
     )
 
 
@@ -91,11 +123,11 @@ def no_history(index: int, tensor: Any) -> Exception:
     return why.no_grad_error(index, tensor._cut)
 
 
-def not_scalar(tensor: Any) -> Exception:
+def not_scalar(shape: tuple[int, ...]) -> Exception:
     """backward() without a gradient on more than one element."""
     from retrograd.lifecycle import why
 
-    return why.nonscalar_error(tensor._array.shape)
+    return why.nonscalar_error(shape)
 
 
 def unused_input(index: int, call: Any) -> Exception:
@@ -113,27 +145,57 @@ def invalid_gradient(name: str, index: int, got: Any, expected: Any) -> Exceptio
     )
 
 
-def complex_root(tensor: Any) -> Exception:
+def nan_result(node: Any, index: int) -> Exception:
+    """In anomaly mode: a gradient with a nan."""
+    from retrograd.lifecycle import why_nan
+
+    return why_nan.nan_error(node, index, STATE.call)
+
+
+def tell_forward(error: Exception, node: Any) -> None:
+    """In anomaly mode: warn about the forward call of the node that failed, and note its lines."""
+    from retrograd.lifecycle import why_nan
+
+    story = why_nan.forward_story(node)
+    why_nan.add_forward_note(error, story)
+    for text in story:
+        warnings.warn(text, stacklevel=why_nan.user_level())
+
+
+def complex_root(kind: Any) -> Exception:
     """backward() without a gradient on a complex scalar."""
-    return _coded(
-        f"grad can be implicitly created only for real scalar outputs but got {tensor.dtype!r}"
-    )
+    return _coded(f"grad can be implicitly created only for real scalar outputs but got {kind!r}")
 
 
-def mismatched_gradient(index: int, gradient: Any, root: Any) -> Exception:
+def _sizes(shape: tuple[int, ...]) -> str:
+    return f"torch.Size({list(shape)})"
+
+
+def mismatched_gradient(index: int, found: tuple[int, ...], shape: tuple[int, ...]) -> Exception:
     """A starting gradient of another shape than its root."""
     return _coded(
-        f"Mismatch in shape: grad_output[{index}] has a shape of {gradient.shape} and "
-        f"output[{index}] has a shape of {root.shape}."
+        f"Mismatch in shape: grad_output[{index}] has a shape of {_sizes(found)} and "
+        f"output[{index}] has a shape of {_sizes(shape)}."
     )
 
 
-def mismatched_complex(index: int, gradient: Any, root: Any) -> Exception:
+def mismatched_batch(index: int, found: tuple[int, ...], shape: tuple[int, ...]) -> Exception:
+    """A batch of starting gradients of another shape than their root."""
+    return _coded(
+        "If `is_grads_batched=True`, we interpret the first dimension of each grad_output as the "
+        "batch dimension. The sizes of the remaining dimensions are expected to match the shape of "
+        f"corresponding output, but a mismatch was detected: grad_output[{index}] has a shape of "
+        f"{_sizes(found[2:])} and output[{index}] has a shape of {_sizes(shape)}. If you only want "
+        "some tensors in `grad_output` to be considered batched, consider using vmap."
+    )
+
+
+def mismatched_complex(index: int, found: Any, kind: Any) -> Exception:
     """A complex gradient for a real root, or the other way round."""
     return _coded(
         f"For complex Tensors, both grad_output and output are required to have the same dtype. "
-        f"Mismatch in dtype: grad_output[{index}] has a dtype of {gradient.dtype!r} and "
-        f"output[{index}] has a dtype of {root.dtype!r}."
+        f"Mismatch in dtype: grad_output[{index}] has a dtype of {found!r} and "
+        f"output[{index}] has a dtype of {kind!r}."
     )
 
 
@@ -145,15 +207,24 @@ _C_NAMES = {
 }  # fmt: skip
 
 
-def assigned_dtype(gradient: Any, tensor: Any) -> Exception:
-    """`.grad =` of another dtype."""
+def assigned_dtype(gradient: Any, expected: Any) -> Exception:
+    """`.grad =` of another dtype than `grad_dtype`."""
     return _coded(
         f"attempting to assign a gradient with dtype '{_C_NAMES[gradient.dtype.name]}' to a tensor "
-        f"with grad_dtype '{tensor.dtype.type_name}'. The gradient must match the tensor's "
+        f"with grad_dtype '{expected.type_name}'. The gradient must match the tensor's "
         "grad_dtype (defaults to the tensor's dtype). You can set the tensor's grad_dtype "
         "attribute with a specific dtype, or None to allow any dtype. Set grad_dtype with caution. "
         "Diverging the dtypes of a tensor and its gradient may break downstream systems that "
         "assume they match."
+    )
+
+
+def late_gradient_dtype(chosen: Any, gradient: Any) -> Exception:
+    """`.grad_dtype =` where there is a gradient of another dtype already."""
+    return _coded(
+        f"Cannot set grad_dtype to '{chosen.type_name}' because there is already a gradient with "
+        f"dtype '{_C_NAMES[gradient.dtype.name]}'. Please clear the gradient (.grad = None) before "
+        "changing grad_dtype, or ensure the new grad_dtype matches the existing gradient's dtype."
     )
 
 

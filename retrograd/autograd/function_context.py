@@ -112,8 +112,8 @@ def _switch(name: str, setter: str, *, readable: bool = False) -> property:
     def write(self: BackwardCFunction, value: Any) -> None:
         if not isinstance(value, bool):
             raise TypeError(
-                f"{setter} received an invalid combination of arguments - got "
-                f"({type(value).__name__}), but expected (bool)"
+                f"{setter} received an invalid combination of arguments - got (), but expected "
+                "(bool)"
             )
         setattr(self._function_node, name, value)
 

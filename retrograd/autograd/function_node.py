@@ -19,7 +19,7 @@ import numpy as np
 from retrograd import dtypes
 from retrograd.autograd import failures
 from retrograd.autograd.accumulate import accumulator, with_grad_mode
-from retrograd.autograd.node import BackwardCall, InputMetadata, Node, fill_node
+from retrograd.autograd.node import AnyDtype, BackwardCall, InputMetadata, Node, fill_node
 from retrograd.autograd.packing import SavedTensor
 from retrograd.autograd.saved import freed_failure
 from retrograd.notices import explained
@@ -102,9 +102,11 @@ class FunctionNode(Node):
 
     @property
     def _input_metadata(self) -> Any:
+        single = not isinstance(self.shape, list)
+        shapes, kinds = ([self.shape], [self.dtype]) if single else (self.shape, self.dtype)
         return tuple(
-            InputMetadata((), dtypes.F32) if entry is None else InputMetadata(*entry)
-            for entry in self.described
+            InputMetadata((), dtypes.F32) if shape is None else InputMetadata(shape, dtype)
+            for shape, dtype in zip(shapes, kinds, strict=True)
         )
 
     # ------------------------------------------------------------------ what was saved
@@ -229,11 +231,21 @@ class FunctionNode(Node):
             if not _expands(shape, given):
                 raise failures.invalid_gradient(self.name(), place, given, shape)
             gradient = gradient.sum_to_size(shape)
-        if gradient._array.dtype != dtype:
-            if gradient.is_complex() and dtype not in dtypes.COMPLEX_TYPES:
-                gradient = gradient.real
-            gradient = gradient.to(dtypes.from_numpy_dtype(dtype))
-        return gradient
+        if isinstance(dtype, AnyDtype):
+            return gradient if dtype.takes(gradient._array.dtype) else gradient.real
+        wanted = dtypes.from_numpy_dtype(dtype)
+        if gradient.dtype is wanted:
+            return gradient
+        if not gradient.is_floating_point() and gradient.is_complex() != wanted.is_complex:
+            raise explained(
+                RuntimeError(
+                    "Expected isFloatingType(grad.scalar_type()) || (input_is_complex == "
+                    "grad_is_complex) to be true, but got false.  (Could this error message be "
+                    "improved?  If so, please report an enhancement request to PyTorch.)"
+                )
+            )
+        cast: Tensor = gradient.to(wanted)
+        return cast
 
 
 def _expands(shape: tuple[int, ...], larger: tuple[int, ...]) -> bool:

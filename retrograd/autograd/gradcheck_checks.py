@@ -295,8 +295,6 @@ def gradient_function(
         every = [x.requires_grad_() if flag else x for x, flag in zip(given, flags, strict=True)]
         inputs = every[: len(values)]
         outputs = differentiable(function(*inputs))
-        if not outputs:
-            return ()
         sources = [x for x, flag in zip(inputs, flags, strict=False) if flag]
         found = grad(outputs, sources, every[len(values) :], create_graph=True, allow_unused=True)
         return tuple(gradient for gradient in found if gradient is not None)

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import itertools
+import warnings
 import weakref
+from collections import OrderedDict
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeVar
 
 from retrograd.notices import explained
 from retrograd.tensor import Tensor
 
+_F = TypeVar("_F", bound=Callable[..., Any])
 
-class HookTable(dict[int, Callable[..., Any]]):
+
+class HookTable(OrderedDict[int, Callable[..., Any]]):
     """Hooks in order of registration, by handle number."""
-
-    __slots__ = ("__weakref__",)
 
     def add(self, hook: Callable[..., Any]) -> RemovableHandle:
         """Add a hook and return the handle that removes it."""
@@ -24,19 +26,38 @@ class HookTable(dict[int, Callable[..., Any]]):
 
 
 class RemovableHandle:
-    """Removes its hook: ``handle.remove()``, or at the end of a ``with handle:`` block."""
+    """Removes its hook: ``handle.remove()``, or at the end of a ``with handle:`` block.
 
-    _next_id = itertools.count()
+    hooks_dict   the table the hook is in; only weakly held
+    extra_dict   one more table, or a list of them, that has entries under the same number
 
-    def __init__(self, hooks: HookTable) -> None:
-        self.id = next(RemovableHandle._next_id)
-        self._hooks = weakref.ref(hooks)
+    >>> import retrograd as torch
+    >>> x = torch.ones(2, requires_grad=True)
+    >>> with x.register_hook(lambda grad: grad * 10):
+    ...     x.sum().backward()
+    >>> x.grad
+    tensor([10., 10.])
+    """
+
+    id: int
+    next_id: int = 0
+    _numbers = itertools.count()
+
+    def __init__(self, hooks_dict: Any, *, extra_dict: Any = None) -> None:
+        self.hooks_dict_ref: Any = weakref.ref(hooks_dict)
+        self.id = next(RemovableHandle._numbers)
+        RemovableHandle.next_id = self.id + 1
+        tables = extra_dict if isinstance(extra_dict, list) else [extra_dict]
+        self.extra_dict_ref: tuple[Any, ...] = tuple(
+            weakref.ref(table) for table in tables if table is not None
+        )
 
     def remove(self) -> None:
         """Take the hook out; a second call does nothing."""
-        hooks = self._hooks()
-        if hooks is not None:
-            hooks.pop(self.id, None)
+        for reference in (self.hooks_dict_ref, *self.extra_dict_ref):
+            table = reference()
+            if table is not None:
+                table.pop(self.id, None)
 
     def __enter__(self) -> RemovableHandle:
         return self
@@ -44,23 +65,71 @@ class RemovableHandle:
     def __exit__(self, *exception: object) -> None:
         self.remove()
 
+    def __getstate__(self) -> tuple[Any, ...]:
+        extra = tuple(reference() for reference in self.extra_dict_ref)
+        return (self.hooks_dict_ref(), self.id, extra)
+
+    def __setstate__(self, state: tuple[Any, ...]) -> None:
+        table = state[0]
+        # without its table the handle has nothing to remove
+        self.hooks_dict_ref = weakref.ref(OrderedDict() if table is None else table)
+        self.id = state[1]
+        if self.id >= RemovableHandle.next_id:
+            RemovableHandle.next_id = self.id + 1
+            RemovableHandle._numbers = itertools.count(RemovableHandle.next_id)
+        extra = state[2] if len(state) > 2 and state[2] is not None else ()
+        self.extra_dict_ref = tuple(weakref.ref(table) for table in extra)
+
+
+# ------------------------------------------------------------------------ hooks and pickles
+
+
+def unserializable_hook(f: _F) -> _F:
+    """Mark a hook as one that pickles leave out, so that they do not warn about it."""
+    f.__torch_unserializable__ = True  # type: ignore[attr-defined]
+    return f
+
+
+def warn_if_has_hooks(tensor: Tensor) -> None:
+    """Warn of every hook of a tensor that its pickle will leave out."""
+    for hook in (tensor._backward_hooks or {}).values():
+        if not hasattr(hook, "__torch_unserializable__"):
+            warnings.warn(
+                f"backward hook {hook!r} on tensor will not be serialized.  If this is expected, "
+                "you can decorate the function with @torch.utils.hooks.unserializable_hook to "
+                "suppress this warning",
+                stacklevel=2,
+            )
+
+
+# ------------------------------------------------------------------------ what hooks return
+
+
+def hook_name(hook: Callable[..., Any]) -> str:
+    """A hook's name in messages."""
+    return str(getattr(hook, "__name__", "<unknown>"))
+
+
+def _type_of(tensor: Tensor) -> str:
+    name = tensor.dtype.type_name
+    return f"CPU{name}Type" if tensor.dtype.is_complex else f"torch.{name}Tensor"
+
 
 def check_hook(before: Tensor | None, after: Any, hook: Callable[..., Any]) -> None:
     """A hook may replace a gradient only by a Tensor of the same size and dtype."""
-    if not isinstance(after, Tensor):
-        raise explained(TypeError(f"expected Variable, but hook returned '{type(after).__name__}'"))
     if before is None:
         raise explained(RuntimeError("can't replace a None gradient with a non-None value"))
-    name = getattr(hook, "__name__", type(hook).__name__)
-    if after._array.shape != before._array.shape:
-        raise explained(RuntimeError(f"hook '{name}' has changed the size of value"))
+    if not isinstance(after, Tensor):
+        raise explained(TypeError(f"expected Variable, but hook returned '{type(after).__name__}'"))
     if after.dtype is not before.dtype:
         raise explained(
             RuntimeError(
-                f"hook '{name}' has changed the type of value (was torch.{before.dtype.type_name}"
-                f"Tensor got torch.{after.dtype.type_name}Tensor)"
+                f"hook '{hook_name(hook)}' has changed the type of value (was "
+                f"{_type_of(before)} got {_type_of(after)})"
             )
         )
+    if after._array.shape != before._array.shape:
+        raise explained(RuntimeError(f"hook '{hook_name(hook)}' has changed the size of value"))
 
 
 def check_node_hook(
@@ -70,11 +139,10 @@ def check_node_hook(
     if not isinstance(after, tuple):
         raise explained(TypeError(f"expected tuple, but hook returned '{type(after).__name__}'"))
     if len(after) != len(before):
-        name = getattr(hook, "__name__", type(hook).__name__)
         raise explained(
             RuntimeError(
-                f"hook '{name}' has returned an incorrect number of values (got {len(after)}, but "
-                f"expected {len(before)})"
+                f"hook '{hook_name(hook)}' has returned an incorrect number of values (got "
+                f"{len(after)}, but expected {len(before)})"
             )
         )
     for old, new in zip(before, after, strict=True):

@@ -13,8 +13,9 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from retrograd import dtypes
+from retrograd.autograd.forward_stack import ForwardRecord
 from retrograd.autograd.hooks import HookTable, RemovableHandle
-from retrograd.autograd.state import next_sequence
+from retrograd.autograd.state import ANOMALY, next_sequence
 from retrograd.size import CPU, Size
 
 if TYPE_CHECKING:
@@ -37,15 +38,19 @@ class BackwardCall:
     """One run of the engine: `backward()` or `grad()`. Freed nodes point at their call."""
 
     __slots__ = (
+        "__weakref__",
         "callbacks",
         "code",
         "create_graph",
+        "interrupted_by",
         "kind",
         "lasti",
         "need",
+        "node",
         "nodes_run",
         "number",
         "ordinal",
+        "restricted",
         "retain_graph",
         "root_nodes",
         "roots",
@@ -65,7 +70,10 @@ class BackwardCall:
         self.root_nodes: tuple[Node, ...] = ()  # only while the call runs
         self.nodes_run = 0
         self.need: Any = None
+        self.restricted = False  # to the paths to some inputs, or inside a call that is
+        self.node: Node | None = None  # the one that runs, where somebody may ask
         self.callbacks: list[Callable[[], None]] | None = None
+        self.interrupted_by: str | None = None  # the type of the exception that ended the call
 
 
 class _Ordinals:
@@ -82,7 +90,7 @@ def _next_ordinal() -> int:
 class NodeExtra:
     """The rarer facts of a node: hooks, user metadata, the node that a saved output belongs to."""
 
-    __slots__ = ("metadata", "output_node", "post", "pre", "retains", "tensor_pre")
+    __slots__ = ("forward", "metadata", "output_node", "post", "pre", "retains", "tensor_pre")
 
     def __init__(self) -> None:
         self.tensor_pre: list[tuple[int, HookTable]] | None = None
@@ -91,6 +99,7 @@ class NodeExtra:
         self.post: HookTable | None = None
         self.metadata: dict[Any, Any] | None = None
         self.output_node: weakref.ref[Node] | None = None
+        self.forward: ForwardRecord | None = None  # kept in anomaly mode
 
 
 class Node:
@@ -189,22 +198,34 @@ class Node:
         """The nodes of the inputs, each with the number of its output."""
         numbers = self.edge_numbers or (0,) * len(self.edges)
         return tuple(
-            (None, 0) if edge is None else (dressed(edge), number)
+            (None, 0) if edge is None else (edge.shown(), number)
             for edge, number in zip(self.edges, numbers, strict=True)
         )
 
     @property
     def metadata(self) -> dict[Any, Any]:
-        """A dictionary that lives as long as the node, for anything."""
+        """A dictionary that lives as long as the node, for anything.
+
+        In anomaly mode it holds the forward stack (`traceback_`) and, for a node made in a backward
+        pass, the node that ran then (`parent_`).
+        """
         extra = extra_of(self)
         if extra.metadata is None:
             extra.metadata = {}
+            if extra.forward is not None:
+                extra.metadata["traceback_"] = extra.forward.lines()
+                if extra.forward.parent is not None:
+                    extra.metadata["parent_"] = dressed(extra.forward.parent)
         return extra.metadata
 
     @property
     def requires_grad(self) -> bool:
         """True: a node exists only where a gradient is wanted."""
         return True
+
+    def shown(self) -> Any:
+        """What a user sees of this node: itself, or the context of a custom Function."""
+        return dressed(self)
 
     def _sequence_nr(self) -> int:
         return self.sequence
@@ -213,10 +234,10 @@ class Node:
         self.sequence = number
 
     @property
-    def _input_metadata(self) -> list[InputMetadata]:
+    def _input_metadata(self) -> tuple[InputMetadata, ...]:
         if isinstance(self.shape, list):
-            return [InputMetadata(s, d) for s, d in zip(self.shape, self.dtype, strict=True)]
-        return [InputMetadata(self.shape, self.dtype)]
+            return tuple(InputMetadata(s, d) for s, d in zip(self.shape, self.dtype, strict=True))
+        return (InputMetadata(self.shape, self.dtype),)
 
     def register_hook(self, fn: Callable[..., Any]) -> RemovableHandle:
         """Call ``fn(grad_inputs, grad_outputs)`` after this node ran; it may replace the former."""
@@ -231,6 +252,28 @@ class Node:
         if extra.pre is None:
             extra.pre = HookTable()
         return extra.pre.add(fn)
+
+    def _register_hook_dict(self, tensor: Any) -> None:
+        """Run the hooks that are, and will be, in the tensor's `_backward_hooks`."""
+        extra = extra_of(self)
+        if extra.tensor_pre is None:
+            extra.tensor_pre = []
+        extra.tensor_pre.append((tensor._output_nr, tensor._backward_hooks))
+
+    def __call__(self, *gradients: Any) -> Any:
+        """Run this node alone: from the gradients of its outputs to those of its inputs."""
+        from retrograd.tensor import Tensor
+
+        several = isinstance(self.shape, list)
+        wanted = len(self.shape) if several else 1
+        if len(gradients) != wanted:
+            raise TypeError(f"expected {wanted} arguments, got {len(gradients)} instead")
+        for index, gradient in enumerate(gradients):
+            if gradient is not None and not isinstance(gradient, Tensor):
+                raise TypeError(f"argument {index} is not a Variable")
+        given: Any = list(gradients) if several else gradients[0]
+        found = tuple(dressed(self).run_recorded(given, None, None))
+        return found[0] if len(found) == 1 else found
 
     def __repr__(self) -> str:
         return f"<{type(dressed(self)).__name__} object at {hex(id(self))}>"
@@ -265,6 +308,31 @@ def fill_node(node: Node, form: type[Node]) -> None:
     node.dtype = None
     node.extra = None
     node.freed = None
+    if ANOMALY.enabled:
+        remember_forward(node)
+
+
+def remember_forward(node: Node) -> None:
+    """In anomaly mode: note the stack that makes the node."""
+    extra = extra_of(node)
+    if extra.forward is None:
+        extra.forward = ForwardRecord()
+
+
+class AnyDtype:
+    """In place of an accumulator's dtype where its leaf's `grad_dtype` is None: nothing is cast.
+
+    Only the imaginary part that some rules give to the gradient of a real value is cut off.
+    """
+
+    __slots__ = ("is_complex",)
+
+    def __init__(self, is_complex: bool) -> None:
+        self.is_complex = is_complex
+
+    def takes(self, dtype: Any) -> bool:
+        """Whether a gradient of a NumPy dtype stays as it is."""
+        return self.is_complex or dtype.kind != "c"
 
 
 class InputMetadata:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from retrograd.autograd.accumulate import with_grad_mode
 from retrograd.autograd.node import FREED, Node, dressed
-from retrograd.autograd.saved import freed_failure, stale_value, with_history
+from retrograd.autograd.saved import freed_failure, output_producer, stale_value, with_history
 from retrograd.autograd.state import STATE, set_saved_hooks
 from retrograd.autograd.views import edge_of
 from retrograd.notices import explained
@@ -37,6 +37,8 @@ class SavedTensor:
         "_node",
         "_packed",
         "_released",
+        "_requires_grad",
+        "_tangents",
         "_value",
         "_version",
         "is_output",
@@ -54,6 +56,8 @@ class SavedTensor:
         self._node = weakref.ref(node)
         self._grad_fn: Node | None = None
         self._accumulator: Any = None
+        self._requires_grad = False
+        self._tangents: Any = None
         self._value = value
         self._version = 0
         if value is None:
@@ -63,22 +67,25 @@ class SavedTensor:
             self._value = value._without_history()
         self._version = 0 if value._cell is None else value._cell.version
         if STATE.saved_hooks:
-            self._pack(value, STATE.saved_hooks[-1])
+            self._pack(value, value, STATE.saved_hooks[-1])
 
-    def _pack(self, value: Tensor, hooks: tuple[Any, Any]) -> None:
-        """Hand the value over to a pack hook; only what unpacking needs stays here."""
-        self._hooks = hooks
+    def _pack(self, value: Tensor, given: Tensor, hooks: tuple[Any, Any]) -> None:
+        """Hand the value over to a pack hook, as `given`; what unpacking needs stays here."""
         before = 0 if value._cell is None else value._cell.version
-        self._packed = _call_hook(hooks[0], value)
+        packed = with_grad_mode(False, lambda: hooks[0](given))
         if value._cell is not None and value._cell.version != before:
             raise explained(
                 RuntimeError(
                     "A saved tensor pack hook is modifying its input in place. Tensors provided as "
-                    "input to pack hook can not be modified by in-place operations as this can "
-                    "lead to unexpected side-effects. Please open an issue if you need to perform "
+                    "input to pack hook cannot be modified by in-place operations as this can lead "
+                    "to unexpected side-effects. Please open an issue if you need to perform "
                     "in-place operations on the input to a pack hook."
                 )
             )
+        self._hooks, self._packed = hooks, packed
+        self._requires_grad = value._requires_grad
+        if value._meta is not None and value._meta.tangents:
+            self._tangents = dict(value._meta.tangents)
         if not self.is_output:
             self._grad_fn = value._grad_fn
             self.number = value._output_nr
@@ -87,23 +94,26 @@ class SavedTensor:
                 self._accumulator = None if edge is None else weakref.ref(edge)
         self._value = None
 
-    def unpack(self, node: Node) -> Tensor | None:
+    def unpack(self, node: Node | None = None) -> Tensor | None:
         """The saved tensor with its history; `node` is the node that saved it."""
+        if node is None:
+            node = self._node()
         if self._released:
             raise freed_failure(node)
         if self._hooks is not None:
             return self._unpack_hooked(node)
         value = self._value
-        if value is None:
-            return None
-        stale_value(node, self.name, value, value._cell, self._version)
+        if value is None or node is None:
+            return value
+        producer = output_producer(node, self.number) if self.is_output else None
+        stale_value(node, self.name, value, value._cell, self._version, producer)
         if not self.is_output:
             return value
         return with_history(node, value._without_history(), self.number)
 
-    def _unpack_hooked(self, node: Node) -> Tensor:
+    def _unpack_hooked(self, node: Node | None) -> Tensor:
         assert self._hooks is not None
-        found = _call_hook(self._hooks[1], self._packed)
+        found = self._hooks[1](self._packed)
         if not isinstance(found, Tensor):
             raise explained(
                 TypeError(
@@ -111,32 +121,35 @@ class SavedTensor:
                     f"type {type(found).__name__}"
                 )
             )
+        if not (self._requires_grad or found.requires_grad or self._tangents):
+            return found
         made = found._without_history()
         made._cell = None
+        if self._tangents:
+            meta_of(made).tangents = dict(self._tangents)
         if self.is_output:
-            return with_history(node, made, self.number)
+            return made if node is None else with_history(node, made, self.number)
         if self._grad_fn is not None:
             made._grad_fn = self._grad_fn
             made._output_nr = self.number
             made._requires_grad = True
-        elif self._accumulator is not None:
+        elif self._requires_grad:
             made._requires_grad = True
             meta_of(made).accumulator = self._accumulator
         return made
 
     def release(self) -> None:
         """Let go of the value: a backward call is done with it."""
-        self._released = True
-        self._value = self._packed = self._hooks = self._grad_fn = None
+        if self._value is not None or self._hooks is not None:
+            self._released = True
+        self._value = self._packed = self._hooks = self._grad_fn = self._tangents = None
 
     # ------------------------------------------------------------------ PyTorch's interface
 
     @property
     def data(self) -> Any:
-        """What is stored: the packed object if hooks are registered, else the tensor's data."""
-        if self._hooks is not None:
-            return self._packed
-        return None if self._value is None else self._value.detach()
+        """What is stored: the packed object if hooks are registered, else the tensor."""
+        return self._value if self._hooks is None else self._packed
 
     @property
     def unpack_hook(self) -> Any:
@@ -144,26 +157,21 @@ class SavedTensor:
         return None if self._hooks is None else self._hooks[1]
 
     def register_hooks(self, pack_hook: Any, unpack_hook: Any) -> None:
-        """Pack this one value now with `pack_hook`, and unpack it with `unpack_hook` later."""
-        for hook in (pack_hook, unpack_hook):
-            if not callable(hook):
-                raise TypeError(
-                    f"{'pack' if hook is pack_hook else 'unpack'}_hook expected to be a callable "
-                    f"but got {type(hook).__name__}"
-                )
-        if STATE.saved_hooks_refused is not None:
-            raise RuntimeError(STATE.saved_hooks_refused)
-        if self._released or (self._value is None and self._hooks is None):
-            raise explained(
-                RuntimeError(
-                    "Calling register_hooks on a saved tensor whose value is None is forbidden."
-                    if not self._released
-                    else "Calling register_hooks on a saved tensor after it has been freed. "
-                    "Saved intermediate values of the graph are freed when you call .backward() or "
-                    "autograd.grad(). Specify retain_graph=True if you need to backward through "
-                    "the graph a second time or if you need to access saved tensors after calling "
-                    "backward."
-                )
+        """Pack this one value now with `pack_hook`, and unpack it with `unpack_hook` later.
+
+        >>> import retrograd as torch
+        >>> x = torch.tensor([0.0, 1.0], requires_grad=True)
+        >>> y = x.exp()
+        >>> y.grad_fn._raw_saved_result.register_hooks(lambda t: t.numpy(), torch.from_numpy)
+        >>> y.sum().backward()
+        >>> x.grad
+        tensor([1.0000, 2.7183])
+        """
+        if not (callable(pack_hook) and callable(unpack_hook)):
+            raise TypeError(
+                "register_hooks(): incompatible function arguments. The following argument types "
+                "are supported:\n    1. (self: SavedTensor, pack_hook: function, unpack_hook: "
+                "function) -> None"
             )
         if self._hooks is not None:
             raise explained(
@@ -172,20 +180,25 @@ class SavedTensor:
                     "Hint: only one pair of hooks is allowed at a time."
                 )
             )
-        node = self._node()
-        value = self._value if node is None else self.unpack(node)
-        assert value is not None
-        self._pack(value, (pack_hook, unpack_hook))
-
-
-def _call_hook(hook: Any, argument: Any) -> Any:
-    """Hooks run without recording and without hooks of their own."""
-    outer = STATE.saved_hooks
-    set_saved_hooks(())
-    try:
-        return with_grad_mode(False, lambda: hook(argument))
-    finally:
-        set_saved_hooks(outer)
+        if self._released:
+            raise explained(
+                RuntimeError(
+                    "Calling register_hooks on a saved tensor after it has been freed. Saved "
+                    "intermediate values of the graph are freed when you call .backward() or "
+                    "autograd.grad(). Specify retain_graph=True if you need to backward through "
+                    "the graph a second time or if you need to access saved variables after "
+                    "calling backward."
+                )
+            )
+        value = self._value
+        if value is None:
+            raise explained(
+                RuntimeError("Calling register_hooks on a saved tensor with value None is forbidden")
+            )
+        # what is given has no history: a packed object that kept it would keep the graph alive
+        self._pack(value, value.detach(), (pack_hook, unpack_hook))
+        if self.is_output:
+            self._requires_grad = True
 
 
 # ------------------------------------------------------------------------------- packed nodes
@@ -306,13 +319,17 @@ def _stored_output(value: Tensor, node: Node, version: int, number: int) -> Save
     return made
 
 
-def must_pack(op: Op, outputs: list[Tensor]) -> bool:
-    """Whether a node being made now needs saved values as objects."""
+def must_pack(op: Op, outputs: list[Tensor], dual: bool) -> bool:
+    """Whether a node being made now needs saved values as objects; `dual`: outputs get tangents."""
     if STATE.saved_hooks:
         return True
     for kind, name in op.save_plan:
-        if kind == "output":
-            output = outputs[int(name[3:] or 0)]
-            if output._level or (output._meta is not None and output._meta.tangents):
-                return True
+        if kind == "output" and (dual or outputs[int(name[3:] or 0)]._level):
+            return True
     return False
+
+
+def is_packed(node: Node) -> bool:
+    """Whether a node has its saved values as objects."""
+    form = node.run.form
+    return form is not None and form.__dict__.get("packed") is form

@@ -22,9 +22,11 @@ if TYPE_CHECKING:
     from retrograd.ops.registry import Op
 
 
-def freed_failure(node: Node) -> Exception:
+def freed_failure(node: Node | None) -> Exception:
     """The error for reading a value that a backward call released; finds who led there."""
     call = STATE.call
+    if node is None:
+        return failures.freed_alone()
     if call is None:
         return failures.freed(node, None, None, ())
     roots = call.root_nodes
@@ -47,27 +49,43 @@ def _consumer(node: Node, roots: tuple[Node, ...]) -> Node | None:
     return found
 
 
-def stale_value(node: Node, name: str, value: Any, cell: VersionCell | None, seen: int) -> None:
+def stale_value(
+    node: Node,
+    name: str,
+    value: Any,
+    cell: VersionCell | None,
+    seen: int,
+    producer: str | None = None,
+) -> None:
     """Called when a saved value's version moved: raise, unless it was a false alarm."""
     if cell is None:
         return
     if cell.version != seen:
-        raise failures.modified(node, name, value, producer_of(node, value), cell, seen)
+        if producer is None:
+            producer = producer_of(node, value)
+        raise failures.modified(node, name, value, producer, cell, seen)
+    if producer is not None:
+        return  # an output: its history is the node's business
     if isinstance(value, Tensor) and value._grad_fn is None and cell.detached > node.sequence:
         raise failures.detached_in_place(node)
 
 
 def producer_of(node: Node, value: Any) -> str:
-    """The ", which is output 0 of MulBackward0," part of the message; empty for leaves."""
-    if isinstance(value, Tensor):
-        maker, number = value._grad_fn, value._output_nr
-        if maker is None:
-            return ""
-    else:
-        maker, number = node, 0
-        extra = node.extra
-        if extra is not None and extra.output_node is not None:
-            maker = extra.output_node() or node
+    """The ", which is output 0 of Mul," part of the message; empty for leaves."""
+    if not isinstance(value, Tensor):
+        return output_producer(node, 0)
+    maker = value._grad_fn
+    if maker is None:
+        return ""
+    return f", which is output {value._output_nr} of {forward_name(maker)},"
+
+
+def output_producer(node: Node, number: int) -> str:
+    """The same for a value that its node saved without history: one of the node's outputs."""
+    extra = node.extra
+    maker = node
+    if extra is not None and extra.output_node is not None:
+        maker = extra.output_node() or node
     return f", which is output {number} of {forward_name(maker)},"
 
 

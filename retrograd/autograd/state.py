@@ -5,12 +5,13 @@ global counts in `HOT`, the namespace in which all compiled op functions run:
 
 `NO_GRAD`   threads whose grad mode is off: ops then ask their own thread;
 `UNUSUAL`   rarer modes that are on somewhere (inference mode, saved-tensor hooks, forward mode,
-            anomaly detection): ops then take the general path, which looks at everything.
+            vmap, anomaly detection): ops then take the general path, which looks at everything.
 """
 
 from __future__ import annotations
 
 import itertools
+import sys
 import threading
 from collections.abc import Callable
 from typing import Any
@@ -23,15 +24,24 @@ HOT: dict[str, Any] = {"NO_GRAD": 0, "UNUSUAL": 0, "__name__": "retrograd.ops.co
 # Nodes and backward calls draw from one counter, so that their order in time can be compared.
 next_sequence = itertools.count(1).__next__
 
-_count_lock = threading.Lock()
-_acquire, _release = _count_lock.acquire, _count_lock.release  # half the cost of a with block
+# With a global interpreter lock, threads and signals take over only where something is called or a
+# loop turns round. So a stretch of plain reads and writes is one step: nothing comes between a mode
+# and its count, not even Ctrl-C. A lock would be slower, and one that is interrupted right after it
+# was acquired stays locked for ever. Without the global lock `COUNTING` has to do.
+GIL: bool = getattr(sys, "_is_gil_enabled", lambda: True)()
+COUNTING = threading.RLock()
 
 
-def count_mode(name: str, change: int) -> None:
-    """Add `change` to a global mode count; exact under threads."""
-    _acquire()
-    HOT[name] += change
-    _release()
+def _switch(holder: Any, name: str, value: Any, count: str, change: int) -> None:
+    """Set a mode and add `change` to its global count, in one step."""
+    if GIL:
+        places = holder.__dict__
+        places[name] = value
+        HOT[count] += change
+    else:
+        with COUNTING:
+            holder.__dict__[name] = value
+            HOT[count] += change
 
 
 class Cut:
@@ -64,9 +74,28 @@ class _State(threading.local):
     depth: int = 0  # nested backward calls in this thread
     saved_hooks: tuple[tuple[Any, Any], ...] = ()  # (pack, unpack) pairs, the innermost last
     saved_hooks_refused: str | None = None  # the message of disable_saved_tensors_hooks
+    mutation: Any = None  # the open context of allow_mutation_on_saved_tensors
+    transforms: int = 0  # calls of func.grad, vjp, jvp that are running in this thread
 
 
 STATE = _State()
+
+
+class _Anomaly:
+    """Anomaly detection; like PyTorch's it is one setting for all threads."""
+
+    enabled: bool = False
+    check_nan: bool = True
+
+
+ANOMALY = _Anomaly()
+
+
+def set_anomaly(enabled: bool, check_nan: bool) -> None:
+    """Switch anomaly detection, keeping the global count right."""
+    if ANOMALY.enabled != enabled:
+        _switch(ANOMALY, "enabled", enabled, "UNUSUAL", 1 if enabled else -1)
+    ANOMALY.check_nan = check_nan
 
 
 class _Transforms:
@@ -82,7 +111,9 @@ class _Transforms:
     # vmap: (level, op, args, tensors) -> results of an op, and the in-place op's target
     batched: Callable[..., list[Any]]
     batched_inplace: Callable[..., Any]
-    # forward mode: (op, args, tensors, outputs) sets the tangents of the outputs
+    # forward mode: whether an operand carries a tangent; (op, args, tensors, outputs) sets those of
+    # the outputs; (target, result) moves them to the target of an in-place op
+    has_tangents: Callable[..., bool]
     set_tangents: Callable[..., None]
     write_tangent: Callable[..., None]
 
@@ -92,35 +123,41 @@ TRANSFORMS = _Transforms()
 
 def count_transform(change: int, *, dual: bool) -> None:
     """A dual level (`dual`) or a vmap call begins (1) or ends (-1)."""
-    _acquire()
-    TRANSFORMS.active += change
-    if dual:
-        TRANSFORMS.dual_levels += change
+    with COUNTING:
+        TRANSFORMS.active += change
+        if dual:
+            TRANSFORMS.dual_levels += change
         HOT["UNUSUAL"] += change
-    _release()
+
+
+def count_unusual(change: int) -> None:
+    """Take back (negative) what this thread added to the count of rare modes, for a while."""
+    if GIL:
+        HOT["UNUSUAL"] += change
+    else:
+        with COUNTING:
+            HOT["UNUSUAL"] += change
 
 
 def set_saved_hooks(pairs: tuple[tuple[Any, Any], ...]) -> None:
     """Replace this thread's stack of saved-tensor hooks, keeping the global count right."""
-    before = bool(STATE.saved_hooks)
-    STATE.saved_hooks = pairs
-    if before != bool(pairs):
-        count_mode("UNUSUAL", 1 if pairs else -1)
+    change = bool(pairs) - bool(STATE.saved_hooks)
+    _switch(STATE, "saved_hooks", pairs, "UNUSUAL", change)
 
 
 def set_grad_mode(enabled: bool, cut: Cut | None = None) -> None:
     """Switch this thread's grad mode, keeping the global count right."""
     state = STATE
     if state.grad_enabled != enabled:
-        state.grad_enabled = enabled
-        _acquire()
-        HOT["NO_GRAD"] += -1 if enabled else 1
-        _release()
+        if GIL:  # `_switch`, written out: every block of no_grad comes here twice
+            state.grad_enabled = enabled
+            HOT["NO_GRAD"] += -1 if enabled else 1
+        else:
+            _switch(state, "grad_enabled", enabled, "NO_GRAD", -1 if enabled else 1)
     state.cut = cut
 
 
 def set_inference(enabled: bool) -> None:
     """Switch this thread's inference mode, keeping the global count right."""
     if STATE.inference != enabled:
-        STATE.inference = enabled
-        count_mode("UNUSUAL", 1 if enabled else -1)
+        _switch(STATE, "inference", enabled, "UNUSUAL", 1 if enabled else -1)

@@ -14,7 +14,8 @@ import numpy as np
 
 from retrograd.autograd import failures
 from retrograd.autograd.accumulate import accumulator
-from retrograd.autograd.node import Node, dressed, extra_of, forward_name
+from retrograd.autograd.grad_mode import SWITCHES, check_counted, enable_grad
+from retrograd.autograd.node import Node, extra_of, forward_name
 from retrograd.autograd.slices import CopySlices
 from retrograd.autograd.state import STATE, next_sequence
 from retrograd.lifecycle.site import user_site
@@ -25,6 +26,7 @@ from retrograd.tensor import (
     Tensor,
     VersionCell,
     cell_of,
+    flag_leaf,
     mark_inference,
     tensor_property,
 )
@@ -94,7 +96,7 @@ class ViewInfo:
     base: Tensor
     last: Link  # the view op that made it, which knows the one before
     at: int  # the version that `grad_fn` is right for
-    creation: str | None  # None, "multi", "no_grad", "inference" or "custom"
+    creation: str | None  # None, "multi", "no_grad", "inference", "custom" or "transform"
     own: bool  # requires_grad was set on the view itself
 
     @property
@@ -175,15 +177,27 @@ def renew(tensor: Tensor) -> None:
         return
     if info.creation is not None:
         raise forbidden_view_error(tensor, stale=True)
-    from retrograd.ops.replay import replay_node
-
-    node = replay_node(base, tensor, info.chain)
     old, old_number = tensor._grad_fn, tensor._output_nr
+    if SWITCHES.view_replay:
+        again = _recorded_again(base, info.chain)
+        node, tensor._output_nr = again._grad_fn, again._output_nr
+    else:
+        from retrograd.ops.replay import replay_node
+
+        node, tensor._output_nr = replay_node(base, tensor, info.chain), 0
     tensor._grad_fn = node
-    tensor._output_nr = 0
     tensor._requires_grad = True
     info.at = cell.version
     move_retained(tensor, old, old_number, node)
+
+
+def _recorded_again(base: Tensor, chain: tuple[ViewStep, ...]) -> Tensor:
+    """The view ops once more, each with a node of its own."""
+    with enable_grad():
+        again = base
+        for step in chain:
+            again = step.recorded(again)
+        return again
 
 
 def _lead_back(tensor: Tensor, info: ViewInfo) -> None:
@@ -248,23 +262,27 @@ def check_writable(tensor: Tensor, writer: str) -> None:
 
 def check_history(tensor: Tensor, writer: str) -> None:
     """Raise where the history of a tensor forbids in-place ops, even those that write nothing."""
-    if tensor.is_inference() and not STATE.inference:
-        raise explained(
-            RuntimeError(
-                "Inplace update to inference tensor outside InferenceMode is not allowed.You can "
-                "make a clone to get a normal tensor before doing inplace update.See "
-                "https://github.com/pytorch/rfcs/pull/17 for more details."
-            )
-        )
+    if STATE.mutation is not None:
+        STATE.mutation.before_write(tensor)
+    check_counted(tensor)
     info = tensor._view
     if STATE.grad_enabled and tensor.requires_grad:
         if info is not None:
+            if info.creation == "transform":
+                raise _transformed_written(info, writer)
             if info.creation is not None:
                 raise forbidden_view_error(tensor, stale=False)
             if info.base._grad_fn is None:
                 raise failures.leaf_view_written(writer)
         elif tensor._grad_fn is None:
             raise failures.leaf_written(writer)
+
+
+def _transformed_written(info: ViewInfo, writer: str) -> Exception:
+    """The error for writing an input of `func.grad`, which is a leaf there, or a view of it."""
+    if info.last[0].name == "_alias":
+        return failures.leaf_written(writer)
+    return failures.leaf_view_written(writer)
 
 
 def check_operand_view(tensor: Tensor, writer: str) -> None:
@@ -279,6 +297,8 @@ def check_operand_view(tensor: Tensor, writer: str) -> None:
 
 def check_not_expanded(tensor: Tensor) -> None:
     """A tensor whose elements share memory (expand) cannot be written element by element."""
+    if tensor._level:
+        return  # batched: asked again of the physical tensor, where the elements are
     array = tensor._array
     overlaps = array.size > 0 and any(
         stride == 0 and size > 1 for stride, size in zip(array.strides, array.shape, strict=True)
@@ -409,6 +429,11 @@ _FORBIDDEN = {
     ),
     "no_grad": _AMBIGUOUS.format("no_grad"),
     "inference": _AMBIGUOUS.format("inference_mode"),
+    "transform": (
+        "This view is an input of a function transform, which differentiates the function at the "
+        "values that its inputs had at first. You can fix this by cloning the tensor before the "
+        "inplace operation."
+    ),
     "custom": (
         "This view was created inside a custom Function (or because an input was returned as-is) "
         "and the autograd logic to handle view+inplace would override the custom backward "
@@ -446,7 +471,7 @@ def _set_requires_grad(self: Tensor, value: bool) -> None:
                     "allowed."
                 )
             )
-    self._requires_grad = value
+    flag_leaf(self, value)
     if self._view is not None:
         self._view.own = value
     self._cut = None
@@ -461,12 +486,14 @@ def grad_fn(self: Tensor) -> Node | None:
     if self._view is not None:
         renew(self)
     node = self._grad_fn
-    return None if node is None else dressed(node)
+    return None if node is None else node.shown()
 
 
 @tensor_property
 def is_leaf(self: Tensor) -> bool:
     """Whether this tensor is the start of a graph: made by the user, not by an op."""
+    if self._view is not None:
+        renew(self)
     return self._grad_fn is None
 
 

@@ -17,7 +17,8 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from retrograd.autograd.state import TRANSFORMS
+from retrograd.arguments import size_argument
+from retrograd.autograd.state import TRANSFORMS, count_unusual
 from retrograd.tensor import Array, Tensor, VersionCell, meta_of, wrap
 
 # ------------------------------------------------------------------------------- running vmaps
@@ -99,6 +100,10 @@ class LogicalArray:
     flags = property(lambda self: self._example.flags)
     ctypes = property(lambda self: self._example.ctypes)
     base = property(lambda self: self._example)
+
+    def swapaxes(self, first: int, second: int) -> LogicalArray:
+        """The facts with two dimensions swapped."""
+        return LogicalArray(self._example.swapaxes(first, second))
 
     def __array__(self, *args: Any, **kwargs: Any) -> NoReturn:
         raise RuntimeError(_NO_STORAGE)
@@ -199,6 +204,14 @@ class BatchedTensor(Tensor):
             meta_of(made).tangents = dict(self._meta.tangents)
         return made
 
+    def _elements(self) -> Array:
+        """All elements of all examples."""
+        return self._physical._elements()
+
+    def detach(self) -> Tensor:
+        """The same elements without history, neither here nor outside of vmap."""
+        return rewrap(self._physical.detach(), self._batch_dim, self._level)
+
     def __repr__(self, *, tensor_contents: Any = None) -> str:
         inner = "\n".join(["    " + line for line in repr(self._physical).split("\n")])
         return f"BatchedTensor(lvl={self._level}, bdim={self._batch_dim}, value=\n{inner}\n)"
@@ -240,6 +253,28 @@ class BatchedTensor(Tensor):
 
     def __deepcopy__(self, memo: Any) -> NoReturn:
         raise NotImplementedError("Cannot access storage of BatchedTensorImpl")
+
+    def _new(self, name: str, size: tuple[Any, ...], options: dict[str, Any]) -> Tensor:
+        shape = size_argument(name, size, options)
+        made = getattr(self._physical, name)((level_of(self._level).size, *shape), **options)
+        return rewrap(made, 0, self._level)
+
+    def new_zeros(self, *size: Any, **options: Any) -> Tensor:
+        """Zeros for every example: unlike `torch.zeros`, they can be written with batches."""
+        return self._new("new_zeros", size, options)
+
+    def new_ones(self, *size: Any, **options: Any) -> Tensor:
+        """Ones for every example."""
+        return self._new("new_ones", size, options)
+
+    def new_empty(self, *size: Any, **options: Any) -> Tensor:
+        """Uninitialised memory for every example."""
+        return self._new("new_empty", size, options)
+
+    def new_full(self, size: Any, fill_value: Any, **options: Any) -> Tensor:
+        """One value everywhere, for every example."""
+        shape = (level_of(self._level).size, *size)
+        return rewrap(self._physical.new_full(shape, fill_value, **options), 0, self._level)
 
     @property
     def data(self) -> Tensor:  # type: ignore[override]
@@ -299,6 +334,12 @@ def lift(tensor: Tensor) -> Tensor:
     return rewrap(wide, 0, innermost.number)
 
 
+def like_batch(function: Any, tensor: Any, args: tuple[Any, ...], options: Any) -> Tensor:
+    """A function like `zeros_like`, whose result is shaped as its argument, of a whole batch."""
+    made = function(tensor._physical, *args, **options)
+    return rewrap(made, tensor._batch_dim, tensor._level)
+
+
 # --------------------------------------------------------------- what the general path calls
 
 
@@ -306,8 +347,17 @@ def batched(level: int, op: Any, args: tuple[Any, ...], tensors: list[Any]) -> l
     """The results of an op at least one of whose arguments has this level, as batched tensors."""
     from retrograd.func.batching import BatchedCall, rule_for
 
-    size = level_of(level).size
-    results = rule_for(op)(BatchedCall(op, args, level, size))
+    call = BatchedCall(op, args, level, level_of(level).size)
+    if level > 1:
+        results = rule_for(op)(call)
+    else:
+        # below the outermost vmap all tensors are ordinary ones: their ops may go the short way
+        own = len(LEVELS.stack)
+        count_unusual(-own)
+        try:
+            results = rule_for(op)(call)
+        finally:
+            count_unusual(own)
     return [rewrap(result, 0, level) for result in results]
 
 
@@ -328,10 +378,7 @@ def batched_inplace(target: Tensor, shadow: Tensor, writer: str) -> None:
         text = _INPLACE if name is None else _INPLACE.replace("inplace arithmetic", name)
         raise RuntimeError(text)
     assert isinstance(target, BatchedTensor)
-    from retrograd.ops.registry import RECORDED
-
-    source = RECORDED.movedim(shadow._physical, shadow._batch_dim, target._batch_dim)
-    target._physical.copy_(source)
+    target._physical.copy_(shadow._physical.movedim(shadow._batch_dim, target._batch_dim))
     cell = target._physical._cell
     if cell is not None:
         cell.writer = writer

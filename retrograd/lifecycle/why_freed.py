@@ -62,7 +62,8 @@ def freed_error(
             report = _read_after_free(node)
         else:
             evidence = freed_evidence(node, consumer, call, roots)
-            report = _TELLERS[evidence.reason](_Case(evidence, node, node.freed, call, roots))
+            case = _Case(evidence, node, node.freed, call, roots)
+            report = (_interrupted if case.retried else _TELLERS[case.reason])(case)
     except Exception:
         report = None  # the error itself matters more than its explanation
     return make_error(TWICE, code="RG101", report=report)
@@ -79,7 +80,7 @@ class _Case:
         call: CallFacts,
         roots: Sequence[NodeFacts],
     ) -> None:
-        self.reason = evidence.reason
+        self.reason: str | None = evidence.reason
         self.evidence = evidence
         self.freed = freed
         self.freeing = freeing
@@ -101,6 +102,10 @@ class _Case:
         )
         loop = self.call_site.loop() if self.freeing_site == self.call_site else None
         self.loop_line = None if loop is None else loop.header
+        self.interruption = None if freeing is call else freeing.interrupted_by
+        self.retried = bool(self.interruption) and self.reason in ("same-loss-twice", None)
+        if self.retried:
+            self.reason = "interrupted"
 
     def created(self, story: Story, label: str = "created here") -> None:
         """The line that made the value."""
@@ -108,8 +113,13 @@ class _Case:
 
     def released(self, story: Story) -> None:
         """The call that freed the graph."""
-        label = f"freed here: {self.first}, retain_graph=False; it walked {self.freeing.nodes_run}"
-        story.add(self.freeing_site, f"{label} node{'' if self.freeing.nodes_run == 1 else 's'}")
+        label = f"freed here: {self.first}, retain_graph=False; it "
+        if self.interruption:
+            label += f"stopped with {self.interruption}"
+        else:
+            count = self.freeing.nodes_run
+            label += f"walked {count} node{'' if count == 1 else 's'}"
+        story.add(self.freeing_site, label)
 
     def used_again(self, story: Story, label: str = "used again here") -> None:
         """The line that leads the failing call to the value."""
@@ -340,6 +350,24 @@ def _rerun_forward(case: _Case) -> Help:
                 kind="recompute-forward",
             )
     return Help("run the forward pass again before each backward()", kind="recompute-forward")
+
+
+def _interrupted(case: _Case) -> Report:
+    why = (
+        f"{case.First} stopped halfway, with {case.interruption}. What it had walked until then was "
+        f"released, so {case.second} cannot start over. The gradients of the leaves that it reached "
+        "were added to their .grad."
+    )
+    helps = [
+        Help(
+            "set the gradients to zero (optimizer.zero_grad()), run the forward pass again and "
+            "call backward() on its result",
+            kind="recompute-forward",
+        ),
+        case.retain(f"to be able to call it again, keep the graph at {case.first}"),
+    ]
+    title = f"the graph behind {case.subject} was freed in part by a call that was interrupted"
+    return case.report(title, why, helps)
 
 
 def _freed_by_grad(case: _Case) -> Report:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from retrograd.autograd.attributes import mark_like
 from retrograd.autograd.state import HOT
 from retrograd.printing import format_parameter
 from retrograd.tensor import Tensor, meta_of, wrap
@@ -36,6 +37,8 @@ class Parameter(Tensor):
         made._view = None
         made._cut = None
         made._meta = None
+        if data.is_inference():
+            mark_like(made, made)
         made.requires_grad = requires_grad
         return made
 

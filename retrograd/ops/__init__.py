@@ -19,6 +19,7 @@ from retrograd.ops import dimensions as dimensions
 from retrograd.ops import distance as distance
 from retrograd.ops import division as division
 from retrograd.ops import dropout as dropout
+from retrograd.ops import dual as dual
 from retrograd.ops import einsum as einsum
 from retrograd.ops import embedding as embedding
 from retrograd.ops import extremes as extremes

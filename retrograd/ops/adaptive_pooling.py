@@ -341,7 +341,7 @@ def _check_unpool(input: Tensor, indices: Tensor, size: list[int], dimensions: i
                 f"{name}_forward_out_cpu(): Expected input to have non-zero size for non-batch "
                 f"dimensions, but got {list(shape)} with dimension {dim} being empty."
             )
-    flat = indices._array
+    flat = indices._elements()
     count = 1
     for extent in size:
         count *= extent

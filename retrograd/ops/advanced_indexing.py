@@ -374,7 +374,7 @@ def _usable(tensor: Tensor) -> Tensor:
             UserWarning,
             stacklevel=5,
         )
-        return wrap(tensor._array != 0)
+        return RECORDED.ne(tensor, 0)  # type: ignore[no-any-return]
     raise errors.explained(
         IndexError("tensors used as indices must be long, int, byte or bool tensors")
     )

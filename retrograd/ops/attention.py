@@ -146,10 +146,16 @@ def _float_mask(query: Any, key: Any, attn_mask: Any, is_causal: bool) -> Any:
         rows, columns = query._array.shape[-2], key._array.shape[-2]
         allowed = np.tri(rows, columns, dtype=np.bool_)
     elif attn_mask is not None and attn_mask.dtype is dtypes.bool_:
-        allowed = attn_mask._array
+        return _fill_mask(RECORDED.logical_not(attn_mask), kind)
     else:
         return attn_mask
     return wrap(np.where(allowed, 0.0, -_INF).astype(kind))
+
+
+def _fill_mask(hidden: Any, kind: Any) -> Any:
+    """Zeros of a numpy type with -inf where `hidden` is true."""
+    zeros = RECORDED._to_dtype(RECORDED.zeros_like(hidden), kind, None)
+    return RECORDED.masked_fill(zeros, hidden, -_INF)
 
 
 def _repeat_heads(query: Any, key: Any, value: Any) -> tuple[Any, Any]:
@@ -293,7 +299,7 @@ def _additive(mask: Any, name: str, kind: Any, other: Any = None) -> Any:
         )
     if mask.dtype is not dtypes.bool_:
         return mask
-    return wrap(np.where(mask._array, -_INF, 0.0).astype(kind.numpy))
+    return _fill_mask(mask, kind.numpy)
 
 
 def _linear(input: Any, weight: Any, bias: Any) -> Any:

@@ -109,6 +109,17 @@ def _update(running: Tensor, value: Array, momentum: float) -> None:
     np.copyto(target, mixed, casting="same_kind")
 
 
+def _update_batch(running: Tensor, value: Tensor, momentum: float) -> None:
+    """The same inside of vmap, where every example has statistics of its own."""
+    if running._level < value._level:
+        raise RuntimeError(
+            "Batch norm got a batched tensor as input while the running_mean or running_var, which "
+            "will be updated in place, were not batched."
+        )
+    now: Any = value.detach().reshape(-1)
+    running.copy_(running.detach() * (1 - momentum) + now * momentum)
+
+
 def _empty_batch(input: Any, weight: Any, bias: Any) -> Any:
     """Without elements there are no statistics, but weight and bias stay in the graph."""
     result = input.clone()
@@ -154,6 +165,10 @@ def batch_norm_of(
     if training and running_mean is not None:
         assert running_var is not None
         count = shape[0] * shape[2]
+        if max(running_mean._level, running_var._level, mean._level):
+            _update_batch(running_mean, mean, momentum)
+            _update_batch(running_var, variance * (count / max(count - 1, 1)), momentum)
+            return result
         _update(running_mean, mean._array, momentum)
         _update(running_var, variance._array * (count / max(count - 1, 1)), momentum)
     return result
@@ -299,6 +314,9 @@ def instance_norm_of(
     )
     for value, repeated in ((running_mean, means), (running_var, variances)):
         if use_input_stats and value is not None and repeated is not None:
+            if repeated._level:
+                value.copy_(repeated.detach().reshape((batch, channels)).mean(0))
+                continue
             average = repeated._array.reshape(batch, channels)
             with quiet():
                 mixed = np.add.reduce(average, axis=0, dtype=np.float64) / batch

@@ -333,6 +333,11 @@ def allclose(
     >>> torch.allclose(torch.tensor([1.0]), torch.tensor([1.0 + 1e-7]))
     True
     """
+    if input._level or other._level:
+        raise RuntimeError(
+            "vmap over torch.allclose isn't supported yet. Please file an issue at "
+            "https://github.com/pytorch/pytorch/issues if you need this feature."
+        )
     return bool(_isclose(input, other, rtol, atol, equal_nan)._array.all())
 
 
@@ -356,6 +361,10 @@ def equal(input: Tensor, other: Tensor) -> bool:
     """Whether two tensors have the same shape and elements."""
     if not isinstance(other, Tensor):
         raise errors.argument_type("equal", "other", 2, "Tensor", other)
+    if input._level or other._level:
+        raise RuntimeError(
+            "Batching rule not implemented for aten::equal. We could not generate a fallback."
+        )
     return bool(np.array_equal(input._array, other._array))
 
 
@@ -406,6 +415,8 @@ def is_nonzero(input: Tensor) -> bool:
     if input._array.size != 1:
         kind = "no values" if input._array.size == 0 else "more than one value"
         raise RuntimeError(f"Boolean value of Tensor with {kind} is ambiguous")
+    if input._level:
+        return bool(input)  # raises
     return bool(input._array.any())
 
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from retrograd import dtypes
 from retrograd.arguments import as_element
-from retrograd.autograd.state import STATE
+from retrograd.autograd.state import STATE, TRANSFORMS
 from retrograd.autograd.views import (
     bump,
     check_operand_view,
@@ -101,7 +101,9 @@ def _to_dtype(xp: Any, input: Array, dtype: Any, order: Any = None) -> Array:
 
 
 def _is_recorded(target: Tensor, other: Tensor | None = None) -> bool:
-    """Whether a write must leave a node."""
+    """Whether a write must leave a node, or reach a whole batch."""
+    if TRANSFORMS.active:
+        return True
     if not STATE.grad_enabled:
         return False
     return target.requires_grad or (other is not None and other.requires_grad)

@@ -9,6 +9,7 @@ import numpy as np
 
 from retrograd import dtypes, return_types
 from retrograd.ops import errors
+from retrograd.ops.examples import by_example
 from retrograd.ops.kinds import Array, wrap_dim
 from retrograd.ops.registry import RECORDED, composite, op
 from retrograd.tensor import Tensor
@@ -182,7 +183,7 @@ def _sorted_boundaries(boundaries: Tensor, sorter: Tensor | None) -> Tensor:
             "torch.searchsorted(): boundary and sorter must have the same size, but got boundary "
             f"tensor {list(boundaries.shape)}and got sorter tensor {list(sorter.shape)}"
         )
-    places = sorter._array
+    places = sorter._elements()
     if places.size and (places.min() < 0 or places.max() >= boundaries.shape[-1]):
         raise RuntimeError("torch.searchsorted(): sorter index out of range")
     result: Tensor = RECORDED.gather(boundaries, -1, sorter)
@@ -392,6 +393,7 @@ def _histogram_samples() -> list[Sample]:
 
 
 @composite(name="histogram", samples=_histogram_samples)
+@by_example
 def histogram(
     input: Tensor,
     bins: Any,

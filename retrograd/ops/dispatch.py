@@ -14,10 +14,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from retrograd import dtypes
-from retrograd.autograd.accumulate import with_grad_mode
-from retrograd.autograd.node import Node, plain_node
-from retrograd.autograd.packing import SavedTensor, must_pack, packed_form
-from retrograd.autograd.state import STATE, TRANSFORMS, Cut
+from retrograd.autograd.accumulate import is_accumulator, with_grad_mode
+from retrograd.autograd.grad_mode import check_counted
+from retrograd.autograd.node import Node, plain_node, remember_forward
+from retrograd.autograd.packing import SavedTensor, is_packed, must_pack, packed_form
+from retrograd.autograd.state import ANOMALY, STATE, TRANSFORMS, Cut
 from retrograd.autograd.views import (
     bump,
     check_not_expanded,
@@ -32,7 +33,7 @@ from retrograd.autograd.views import (
 from retrograd.backend.quiet import QUIET, enter_quiet, leave_quiet
 from retrograd.lifecycle.site import user_site
 from retrograd.ops import errors
-from retrograd.tensor import Array, Tensor, cell_of, mark_inference, wrap
+from retrograd.tensor import INFERENCE_CELL, Array, Tensor, cell_of, mark_inference, wrap
 
 if TYPE_CHECKING:
     from retrograd.ops.registry import Op
@@ -44,7 +45,10 @@ ndarray = np.ndarray
 class _Plan:
     """What this module needs to know of an op again and again, worked out at its first call."""
 
-    __slots__ = ("edges", "keywords", "names", "only_tensors", "options", "saves", "takers")
+    __slots__ = (
+        *("copies", "edges", "keywords", "names", "only_tensors", "options", "saves", "takers"),
+        "wraps",
+    )
 
     def __init__(self, op: Op) -> None:
         places = {p.name: place for place, p in enumerate(op.parameters)}
@@ -63,6 +67,9 @@ class _Plan:
             self.edges = tuple([op.tensor_names.index(name) for name in op.edge_names])
         self.names = {name: place for place, name in enumerate(op.tensor_names)}
         self.saves = tuple([(kind, name, places.get(name, 0)) for kind, name in op.save_plan])
+        # the ways back from inference mode; and where a number stands for a new tensor
+        self.copies = op.name in ("clone", "_to_dtype")
+        self.wraps = op.name in ("add", "sub", "mul", "div", "_div_rounded")
 
     def sources(self, tensors: list[Any]) -> list[Any]:
         """The arguments that the node has edges to."""
@@ -74,7 +81,8 @@ class _Plan:
 _PLANS: dict[Op, _Plan] = {}
 
 
-def _plan_of(op: Op) -> _Plan:
+def argument_plan(op: Op) -> _Plan:
+    """What is known of an op's arguments."""
     plan = _PLANS.get(op)
     if plan is None:
         plan = _PLANS[op] = _Plan(op)
@@ -83,7 +91,7 @@ def _plan_of(op: Op) -> _Plan:
 
 def dispatch(op: Op, args: tuple[Any, ...], operator: bool = False) -> Any:
     """Run an op on its full list of arguments; operators answer NotImplemented to strangers."""
-    plan = _plan_of(op)
+    plan = argument_plan(op)
     operands = _operands(op, plan, args, operator)
     if operands is None:
         return NotImplemented
@@ -95,17 +103,21 @@ def dispatch(op: Op, args: tuple[Any, ...], operator: bool = False) -> Any:
     else:
         results, half = _forward(op, plan, args, arrays)
         outputs = [wrap(result) for result in results]
-    if TRANSFORMS.dual_levels:
-        TRANSFORMS.set_tangents(op, args, tensors, outputs)
+    dual = TRANSFORMS.dual_levels > 0 and TRANSFORMS.has_tangents(tensors)
+    node = None
     if not _is_wanted(plan, tensors, level):
         _pass_on_cut(op, tensors, outputs, False)
     else:
-        _record(op, args, tensors, outputs, half, level)
+        node = _record(op, args, tensors, outputs, half, level, dual)
+    if dual:  # with the history of the outputs, before they are saved
+        TRANSFORMS.set_tangents(op, args, tensors, outputs)
+    if node is not None:
+        fill_outputs(op, node, outputs)
     if op.view is not None:
         _link(op, args, tensors[0], outputs)
-    if STATE.inference or (op.view is not None and tensors[0].is_inference()):
+    if STATE.inference:
         for output in outputs:
-            if output._view is None or output._view.base.is_inference():
+            if output._view is None:
                 mark_inference(output)
     return _package(op, outputs)
 
@@ -305,22 +317,23 @@ def _record(
     outputs: list[Tensor],
     half: dtypes.dtype | None,
     level: int = 0,
-) -> None:
+    dual: bool = False,
+) -> Node | None:
     """Make the node of an op whose gradient is wanted and link it to the outputs.
 
     Arguments of a level below `level` are constants here: their own graph is recorded below.
     """
     if not STATE.grad_enabled:
         _pass_on_cut(op, tensors, outputs, True)
-        return
+        return None
     carries = [
         number not in op.nondifferentiable and output._array.dtype in dtypes.DIFFERENTIABLE
         for number, output in enumerate(outputs)
     ]
     if True not in carries:
         _pass_on_cut(op, tensors, outputs, False)
-        return
-    node = make_node(op, args, tensors, outputs, half, level=level)
+        return None
+    node = make_node(op, args, tensors, outputs, half, level=level, dual=dual)
     for number, output in enumerate(outputs):
         if carries[number]:
             output._grad_fn = node
@@ -328,15 +341,27 @@ def _record(
             output._requires_grad = True
         else:
             output._cut = cut_by(op)
-    fill_outputs(op, node, outputs)
+    return node
 
 
 def _is_wanted(plan: _Plan, tensors: list[Any], level: int = 0) -> bool:
     """Whether an argument with a rule requires grad."""
     for x in plan.sources(tensors):
         if isinstance(x, Tensor) and x._requires_grad and x._level == level:
-            return True
+            if x._cell is not INFERENCE_CELL or plan.copies or _meets_normal(plan, tensors):
+                return True
     return False
+
+
+def _meets_normal(plan: _Plan, tensors: list[Any]) -> bool:
+    """Whether a call has an operand from outside inference mode.
+
+    Among themselves, inference tensors that require grad are not recorded, as in PyTorch.
+    """
+    return any(
+        x._cell is not INFERENCE_CELL if isinstance(x, Tensor) else x is not None and plan.wraps
+        for x in tensors
+    )
 
 
 def make_node(
@@ -347,14 +372,15 @@ def make_node(
     half: dtypes.dtype | None,
     overwritten: Tensor | None = None,
     level: int = 0,
+    dual: bool = False,
 ) -> Node:
     """A node with edges and save list, laid out as the generated code lays it out.
 
     Saved outputs are left out: `fill_outputs` puts them in once they belong to the node.
     """
-    plan = _plan_of(op)
+    plan = argument_plan(op)
     form = _node_form(op, tensors, outputs, half)
-    pack = must_pack(op, outputs)
+    pack = must_pack(op, outputs, dual)
     node = plain_node(packed_form(form) if pack else form)
     node.code, node.lasti = user_site(2)
     if op.outputs == 1:
@@ -369,6 +395,8 @@ def make_node(
         edge = edge_of(x) if wanted else None
         edges.append(edge)
         numbers.append(0 if edge is None else x._output_nr)
+        if ANOMALY.enabled and edge is not None and is_accumulator(edge):
+            remember_forward(edge)
     node.edges = tuple(edges)
     node.edge_numbers = tuple(numbers) if any(numbers) else None
     saved: list[Any] = []
@@ -381,7 +409,7 @@ def make_node(
             if not read:
                 saved += [None, 0]
             elif isinstance(value, Tensor):
-                if value.is_inference():
+                if value._cell is INFERENCE_CELL:
                     raise errors.inference_saved()
                 if overwritten is value and name == op.tensor_names[0]:
                     value = _copy_before_write(value)
@@ -395,7 +423,7 @@ def make_node(
         elif kind == "option":
             saved.append(args[place])
         else:
-            saved.append(_array_fact(plan, name, kind, tensors, outputs))
+            saved.append(array_fact(plan, name, kind, tensors, outputs))
     node.saved = tuple(saved)
     return node
 
@@ -409,7 +437,7 @@ def fill_outputs(op: Op, node: Node, outputs: list[Tensor]) -> None:
             output = outputs[number]
             cell = cell_of(output)
             stored: Any = output._array
-            if must_pack(op, outputs):
+            if is_packed(node):
                 stored = SavedTensor(output, node, is_output=True, number=number)
             saved = node.saved
             node.saved = (*saved[:place], stored, cell, cell.version, *saved[place + 3 :])
@@ -427,7 +455,7 @@ def _node_form(
     return op.node_class
 
 
-def _array_fact(
+def array_fact(
     plan: _Plan, name: str, fact: str, tensors: list[Any], outputs: list[Tensor]
 ) -> Any:
     stem = name.rpartition("_")[0]
@@ -471,7 +499,7 @@ def _pass_on_cut(op: Op, tensors: list[Any], outputs: list[Tensor], wanted: bool
 
 
 def _link(op: Op, args: tuple[Any, ...], source: Tensor, outputs: list[Tensor]) -> None:
-    options = tuple([args[place] for place in _plan_of(op).options])
+    options = tuple([args[place] for place in argument_plan(op).options])
     for number, output in enumerate(outputs):
         if op.view == "maybe" and not np.may_share_memory(output._array, source._array):
             continue
@@ -488,31 +516,34 @@ def dispatch_inplace(op: Op, args: tuple[Any, ...]) -> Any:
     if not isinstance(target, Tensor):
         raise errors.argument_type(writer, op.tensor_names[0], 1, "Tensor", target)
     check_writable(target, writer)
-    tensors, arrays = _operands(op, _plan_of(op), args, False)
+    tensors, arrays = _operands(op, argument_plan(op), args, False)
     check_overlap(target, [x for x in tensors[1:] if isinstance(x, Tensor)])
     level = _level_of(tensors) if TRANSFORMS.active else 0
-    track = STATE.grad_enabled and _is_wanted(_plan_of(op), tensors, level)
+    track = STATE.grad_enabled and _is_wanted(argument_plan(op), tensors, level)
     if track and not target._requires_grad:
         check_operand_view(target, writer)
     if level:
         [shadow] = TRANSFORMS.batched(level, op, args, tensors)
         half = _half_of(arrays) if op.half == "compute" else None
     else:
-        results, half = _forward(op, _plan_of(op), args, arrays)
+        results, half = _forward(op, argument_plan(op), args, arrays)
         shadow = wrap(results[0])
     write_check(target, shadow._array)
-    if TRANSFORMS.dual_levels:
-        TRANSFORMS.set_tangents(op, args, tensors, [shadow])
+    dual = TRANSFORMS.dual_levels > 0 and TRANSFORMS.has_tangents(tensors)
     node = None
     if track and target._array.dtype in dtypes.DIFFERENTIABLE:
-        node = make_node(op, args, tensors, [shadow], half, overwritten=target, level=level)
+        node = make_node(op, args, tensors, [shadow], half, target, level, dual)
         node.dtype = target._array.dtype
+    if dual:
+        if node is not None:
+            shadow._grad_fn, shadow._requires_grad = node, True
+        TRANSFORMS.set_tangents(op, args, tensors, [shadow], True)
     if level:
         TRANSFORMS.batched_inplace(target, shadow, writer)
     else:
         np.copyto(target._array, shadow._array, casting="unsafe")
         bump(target, writer)
-    if TRANSFORMS.dual_levels:
+    if dual:
         TRANSFORMS.write_tangent(target, shadow)
     if node is not None:
         saves_output = any(kind == "output" for kind, _ in op.save_plan)
@@ -535,7 +566,7 @@ def write_check(target: Tensor, result: Array) -> None:
 def dispatch_out(op: Op, args: tuple[Any, ...], out: Any) -> Any:
     """``out=``: compute, then write into the given tensor, which is resized if it must be."""
     outs = list(out) if isinstance(out, (tuple, list)) else [out]
-    operands = _operands(op, _plan_of(op), args, False)
+    operands = _operands(op, argument_plan(op), args, False)
     assert operands is not None
     tensors, arrays = operands
     for value in [*tensors, *outs]:
@@ -546,7 +577,7 @@ def dispatch_out(op: Op, args: tuple[Any, ...], out: Any) -> Any:
                     "differentiation, but one of the arguments requires grad."
                 )
             )
-    results, _ = _forward(op, _plan_of(op), args, arrays)
+    results, _ = _forward(op, argument_plan(op), args, arrays)
     for target, result in zip(outs, results, strict=True):
         write_out(op.label, target, result)
     return outs[0] if op.outputs == 1 else _package(op, outs)
@@ -556,6 +587,7 @@ def write_out(name: str, target: Any, result: Array) -> None:
     """Write a result into an ``out=`` tensor, in PyTorch's way: resize with a warning."""
     if not isinstance(target, Tensor):
         raise TypeError(f"{name}(): argument 'out' must be Tensor, not {type(target).__name__}")
+    check_counted(target)
     result_type = dtypes.from_numpy_dtype(result.dtype)
     if not dtypes.can_cast(result_type, target.dtype):
         raise errors.cannot_cast_result(result_type, target.dtype)

@@ -12,6 +12,7 @@ from retrograd.autograd.views import bump, check_writable
 from retrograd.backend import scatter
 from retrograd.backend.quiet import quiet
 from retrograd.ops import errors
+from retrograd.ops.examples import by_example
 from retrograd.ops.gathering import first_outside
 from retrograd.ops.kinds import Array
 from retrograd.ops.norms import vector_norm_of
@@ -106,6 +107,7 @@ def _look_up(
     return RECORDED.embedding(weight, indices, padding_idx, scale_grad_by_freq)
 
 
+@by_example
 def _renormalize(weight: Tensor, indices: Tensor, max_norm: float, norm_type: float) -> None:
     """Shorten, in place, the named rows that are longer than `max_norm`."""
     array = weight._array
@@ -469,6 +471,18 @@ def embedding_bag(
 # --------------------------------------------------------------------------------------- one_hot
 
 
+def _one_hot_batch(tensor: Tensor, num_classes: int) -> Tensor:
+    """one_hot inside of vmap, where the number of classes cannot depend on the elements."""
+    if num_classes <= 0:
+        raise RuntimeError(
+            "When vmap-ing torch.nn.functional.one_hot, please provide an explicit positive "
+            "num_classes argument."
+        )
+    numbers = wrap(np.arange(num_classes))
+    result: Tensor = RECORDED.eq(RECORDED.unsqueeze(tensor, -1), numbers).to(dtypes.int64)
+    return result
+
+
 @composite(
     namespace="nn.functional",
     samples=lambda: [
@@ -490,6 +504,8 @@ def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:
     tensor([[1, 0, 0],
             [0, 0, 1]])
     """
+    if tensor._level:
+        return _one_hot_batch(tensor, num_classes)
     classes = tensor._array
     if classes.dtype is not dtypes.I64:
         raise RuntimeError("one_hot is only applicable to index tensor of type LongTensor.")

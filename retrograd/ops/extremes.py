@@ -74,7 +74,10 @@ def _fill_where(xp: Any, input: Array | None, mask: Array, value: Array) -> Arra
 
 def share_with_equals(m: Any, g: Any, input: Any, out: Any) -> Any:
     """The gradient of picking one value: divided evenly among all elements equal to it."""
-    mask = m.isnan(input) if is_nan(out) else m.eq(input, out)
+    if isinstance(out, Tensor) and out._level:  # nan in some examples only
+        mask = m.logical_or(m.eq(input, out), m.logical_and(m.isnan(input), m.isnan(out)))
+    else:
+        mask = m.isnan(input) if is_nan(out) else m.eq(input, out)
     return m._fill_where(None, mask, m.div(g, m._count_true(mask, g, None)))
 
 

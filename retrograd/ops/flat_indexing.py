@@ -155,9 +155,9 @@ def unravel_index(indices: Tensor, shape: Any) -> tuple[Tensor, ...]:
             raise TypeError(f"expected 'shape' sequence to only contain ints, but got {type(size)}")
     if any(size < 0 for size in sizes):
         raise ValueError(f"'shape' cannot have negative values, but got {sizes}")
-    array = array.astype(np.int64)
+    rest = indices.to(dtypes.int64)
     found: list[Tensor] = []
     for size in reversed(sizes):
-        found.append(wrap(np.asarray(array % size)))
-        array = array // size
+        found.append(rest % size)
+        rest = rest // size
     return tuple(reversed(found))

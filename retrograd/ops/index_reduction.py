@@ -57,7 +57,7 @@ def reduction_gradients(
             m.div(read(m.mul(g, out)), m.masked_fill(source, zero, 1)),
         )
         if isinstance(of_source, Tensor) and of_source._requires_grad:
-            if (zeros._array > 1).any():
+            if (zeros._elements() > 1).any():
                 of_source = RECORDED._refuse_second_order(of_source)
     else:
         input_wins = m._to_dtype(m.eq(input, out), dtype)

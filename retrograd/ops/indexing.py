@@ -165,6 +165,8 @@ def _dimensions_taken(item: Any) -> int:
 def _is_number(tensor: Tensor) -> bool:
     """A 0-d integer tensor selects as a number does."""
     array = tensor._array
+    if tensor._level:
+        return False  # another number for each example
     return array.ndim == 0 and array.dtype.kind in "iu" and array.dtype is not dtypes.U8
 
 

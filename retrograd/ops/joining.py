@@ -10,6 +10,7 @@ import numpy as np
 from retrograd import dtypes
 from retrograd.ops import errors
 from retrograd.ops.broadcasting import meshgrid
+from retrograd.ops.examples import by_example
 from retrograd.ops.kinds import Array, Arrays, wrap_dim
 from retrograd.ops.registry import RECORDED, composite, op
 from retrograd.ops.sizes import Shape, as_size, require_tensor
@@ -495,7 +496,7 @@ def repeat_interleave(
     if not isinstance(repeats, (int, Tensor, NoneType)) or isinstance(repeats, bool):
         raise errors.invalid_combination("repeat_interleave", (repeats,))
     if repeats is None:
-        return wrap(_repeated_positions(input, output_size))
+        return _repeated_positions(input, output_size)
     if isinstance(repeats, Tensor) and repeats._array.ndim > 1:
         raise RuntimeError("repeats must be 0-dim or 1-dim tensor")
     if dim is None:
@@ -511,7 +512,7 @@ def repeat_interleave(
             "repeats must have the same size as input along dim, but got repeats.size(0) = "
             f"{repeats._array.size} and input.size({place}) = {size}"
         )
-    index = wrap(_repeated_positions(repeats, output_size))
+    index = _repeated_positions(repeats, output_size)
     return RECORDED.index_select(input, place, index)  # type: ignore[no-any-return]
 
 
@@ -526,7 +527,8 @@ def _repeat_evenly(input: Tensor, count: int, place: int) -> Tensor:
     return RECORDED.view(RECORDED._contiguous_copy(wide), joined)  # type: ignore[no-any-return]
 
 
-def _repeated_positions(repeats: Tensor, output_size: int | None) -> Array:
+@by_example
+def _repeated_positions(repeats: Tensor, output_size: int | None) -> Tensor:
     counts = repeats._array
     if counts.dtype not in (np.dtype(np.int64), np.dtype(np.int32)):
         raise errors.explained(
@@ -541,4 +543,4 @@ def _repeated_positions(repeats: Tensor, output_size: int | None) -> Array:
     found = np.repeat(np.arange(len(counts), dtype=counts.dtype), counts)
     if output_size is not None and output_size != len(found):
         raise RuntimeError("allocated size does not match required size")
-    return found
+    return wrap(found)

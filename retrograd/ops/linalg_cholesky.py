@@ -126,7 +126,7 @@ def cholesky(A: Tensor, *, upper: bool = False, out: Tensor | None = None) -> Te
     """
     matrices("linalg_cholesky", "linalg.cholesky", A, kernel="cholesky_cpu")
     result, info = RECORDED.linalg_cholesky_ex(A, bool(upper))
-    _raise_indefinite("linalg.cholesky", info._array)
+    _raise_indefinite("linalg.cholesky", info._elements())
     return finish("linalg_cholesky", result, out)
 
 
@@ -158,7 +158,7 @@ def cholesky_ex(A: Tensor, *, upper: bool = False, check_errors: bool = False) -
     matrices("linalg_cholesky_ex", "linalg.cholesky", A, kernel="cholesky_cpu")
     result = RECORDED.linalg_cholesky_ex(A, bool(upper))
     if check_errors:
-        _raise_indefinite("linalg.cholesky_ex", result[1]._array)
+        _raise_indefinite("linalg.cholesky_ex", result[1]._elements())
     return result
 
 

@@ -38,7 +38,7 @@ def _power(A: Tensor, n: int) -> Tensor:
     if n < 0:
         check_field("linalg.inv", A._array)
         A, info = RECORDED.linalg_inv_ex(A)
-        raise_singular("linalg.inv", info._array)
+        raise_singular("linalg.inv", info._elements())
         n = -n
     if n == 1:
         return A.clone()  # type: ignore[no-any-return]
@@ -199,7 +199,7 @@ def tensorinv(A: Tensor, ind: int = 2, *, out: Tensor | None = None) -> Tensor:
     check_field("linalg.inv", array)
     matrix = RECORDED.reshape(A, (prod(rows), prod(columns)))
     inverse, info = RECORDED.linalg_inv_ex(matrix)
-    raise_singular("inv", info._array)
+    raise_singular("inv", info._elements())
     return finish("linalg_tensorinv", RECORDED.reshape(inverse, columns + rows), out)
 
 
@@ -229,7 +229,7 @@ def tensorsolve(A: Tensor, B: Tensor, dims: Any = None, *, out: Tensor | None = 
     check_field("linalg.solve", a, "lu_cpu")
     matrix = RECORDED.reshape(A, (b.size, b.size))
     solution, info = RECORDED.linalg_solve_ex(matrix, RECORDED.reshape(B, (b.size,)), True)
-    if first_failure(info._array) is not None:
+    if first_failure(info._elements()) is not None:
         raise errors.explained(
             LinAlgError(
                 "torch.linalg.solve: The solver failed because the input matrix is singular."
@@ -245,7 +245,8 @@ def _powers(x: Tensor, count: int) -> Tensor:
     """Columns ``x**0, x**1 ...`` along a new last dimension."""
     array = x._array
     if array.dtype is dtypes.B8:
-        x, array = x.to(dtypes.int64), array.astype(np.int64)
+        x = x.to(dtypes.int64)
+        array = x._array
     ones = wrap(np.ones((*array.shape, 1), array.dtype))
     if count == 1:
         return ones

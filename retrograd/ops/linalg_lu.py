@@ -230,7 +230,7 @@ def lu_factor(A: Tensor, *, pivot: bool = True) -> Any:
     """L and U packed in one matrix, and the row exchanges as LAPACK gives them."""
     _check_lu("linalg.lu_factor", A, pivot)
     factors, pivots, info = RECORDED.linalg_lu_factor_ex(A)
-    failure = first_failure(info._array)
+    failure = first_failure(info._elements())
     if failure is not None:
         where, number = failure
         raise RuntimeError(

@@ -256,7 +256,7 @@ def _cond(A: Tensor, p: Any) -> Tensor:
         return wrap(np.zeros(array.shape[:-2], real))
     own = _matrix_norm(A, p, (-2, -1), False, None)
     inverse, info = RECORDED.linalg_inv_ex(A)
-    singular = wrap((info._array > 0)[..., None, None])
+    singular = RECORDED.unsqueeze(RECORDED.unsqueeze(RECORDED.gt(info, 0), -1), -1)
     inverse = RECORDED.masked_fill(inverse, singular, inf)
     product = own * _matrix_norm(inverse, p, (-2, -1), False, None)
     result = RECORDED.nan_to_num(product, inf, inf, -inf)

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from retrograd import dtypes, return_types
+from retrograd.ops.examples import by_example
 from retrograd.ops.kinds import Array
 from retrograd.ops.linalg_shared import check_matrix, mH, require
 from retrograd.ops.linalg_spectral import singular_values, symmetric_eigenvalues
@@ -142,6 +143,7 @@ def pinverse(input: Tensor, rcond: float = 1e-15) -> Tensor:
         Sample(T(3, 3, dtype="int64"), grad=False),
     ],
 )
+@by_example
 def matrix_rank(
     A: Tensor,
     tol: Any = None,

@@ -102,7 +102,7 @@ def inv(A: Tensor, *, out: Tensor | None = None) -> Tensor:
     """
     matrices("linalg_inv", "linalg.inv", A)
     result, info = RECORDED.linalg_inv_ex(A)
-    raise_singular("linalg.inv", info._array)
+    raise_singular("linalg.inv", info._elements())
     return finish("linalg_inv", result, out)
 
 
@@ -118,7 +118,7 @@ def inv_ex(A: Tensor, *, check_errors: bool = False) -> Any:
     matrices("linalg_inv_ex", "linalg.inv", A)
     result = RECORDED.linalg_inv_ex(A)
     if check_errors:
-        raise_singular("linalg.inv_ex", result[1]._array)
+        raise_singular("linalg.inv_ex", result[1]._elements())
     return result
 
 
@@ -413,7 +413,7 @@ def solve(A: Tensor, B: Tensor, *, left: bool = True, out: Tensor | None = None)
     """
     _check_solve("linalg.solve", A, B, left)
     result, info = RECORDED.linalg_solve_ex(A, B, left)
-    failure = first_failure(info._array)
+    failure = first_failure(info._elements())
     if failure is not None:
         raise errors.explained(
             LinAlgError(
@@ -429,7 +429,7 @@ def solve_ex(A: Tensor, B: Tensor, *, left: bool = True, check_errors: bool = Fa
     """The solution and, per matrix, the number of a zero pivot (0 if there is none)."""
     _check_solve("linalg.solve", A, B, left)
     result = RECORDED.linalg_solve_ex(A, B, left)
-    failure = first_failure(result[1]._array)
+    failure = first_failure(result[1]._elements())
     if check_errors and failure is not None:
         raise errors.explained(
             LinAlgError(

@@ -80,8 +80,8 @@ def _svd_gradient(
 
 def _check_phase(m: Any, turned: Sequence[Any]) -> None:
     """A loss may not depend on the phase of complex singular vectors: it is arbitrary."""
-    both = sum(_plain(m.diagonal(turn, 0, -2, -1)).imag for turn in turned)
-    if not np.allclose(both, 0, rtol=1e-2, atol=1e-2):
+    both = sum(m.diagonal(turn, 0, -2, -1) for turn in turned)
+    if not np.allclose(_plain(both).imag, 0, rtol=1e-2, atol=1e-2):
         raise RuntimeError(
             "svd_backward: The singular vectors in the complex case are specified up to "
             "multiplication by e^{i phi}. The specified loss function depends on this phase term, "
@@ -90,8 +90,8 @@ def _check_phase(m: Any, turned: Sequence[Any]) -> None:
 
 
 def _plain(x: Any) -> Array:
-    """The array of a value on either face."""
-    return x._array if isinstance(x, Tensor) else np.asarray(x)
+    """The elements of a value on either face."""
+    return x._elements() if isinstance(x, Tensor) else np.asarray(x)
 
 
 def _svd_outer(m: Any, gradients: Any, turns: Any, factors: Any, rows: int, columns: int) -> Any:

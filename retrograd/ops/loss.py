@@ -451,7 +451,7 @@ def _variance(input: Any, var: Any) -> Any:
         if var < 0:
             raise ValueError("var has negative entry/entries")
         return RECORDED.ones_like(input) * var
-    if (var._array < 0).any():
+    if (var._elements() < 0).any():
         raise ValueError("var has negative entry/entries")
     shape, wanted = var._array.shape, input._array.shape
     if shape == wanted:

@@ -8,7 +8,7 @@ import numpy as np
 
 from retrograd import dtypes
 from retrograd.arguments import as_element
-from retrograd.autograd.state import STATE
+from retrograd.autograd.state import STATE, TRANSFORMS
 from retrograd.autograd.views import bump, check_not_expanded
 from retrograd.ops import errors
 from retrograd.ops.kinds import Array
@@ -53,6 +53,8 @@ def fill_value(value: Any, numpy_type: Any) -> Any:
 
 def is_unrecorded(target: Tensor, *sources: Any) -> bool:
     """Whether a write into `target` leaves no history behind, in any mode or storage."""
+    if TRANSFORMS.active:  # a batch or a tangent may have to hear of it
+        return False
     if STATE.inference or (target._meta is not None and target._meta.inference):
         return False
     if target._requires_grad or (target._view is not None and target._view.base._requires_grad):
@@ -117,9 +119,16 @@ def masked_fill(xp: Any, input: Array, mask: Array, value: Any) -> Array:
     return xp.where(mask, fill_value(value, input.dtype), input)
 
 
+def _total_where(m: Any, g: Any, mask: Any) -> Any:
+    """The sum of the elements where `mask` is true."""
+    if TRANSFORMS.active:  # the mask may be batched: other places for each example
+        return m.sum(m.masked_fill(g, m.logical_not(mask), 0))
+    return m.sum(m.masked_select(g, mask))
+
+
 @op(
     input=lambda m, g, mask: m.masked_fill(g, mask, 0),
-    value=lambda m, g, mask: m.sum(m.masked_select(g, mask)),
+    value=lambda m, g, mask: _total_where(m, g, mask),
     half="move",
     holomorphic=False,
     inplace="_masked_fill_tensor_",

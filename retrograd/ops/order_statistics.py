@@ -260,7 +260,8 @@ def _check_quantile(input: Tensor, q: Any, interpolation: str) -> None:
             raise RuntimeError("quantile() q must be a scalar or 1D tensor")
         if q.dtype is not input.dtype:
             raise RuntimeError("quantile() q tensor must be same dtype as the input tensor")
-        if not ((q._array >= 0) & (q._array <= 1)).all():
+        values = q._elements()
+        if not ((values >= 0) & (values <= 1)).all():
             raise RuntimeError("quantile() q values must be in the range [0, 1]")
     elif not 0 <= q <= 1:
         raise RuntimeError(f"quantile() q must be in the range [0, 1] but got {q:g}")

@@ -101,7 +101,7 @@ def count_along(shape: tuple[int, ...], dim: Any) -> int:
 
 def has_zeros(value: Any) -> bool:
     """Whether an array or Tensor holds a zero: products then need another formula."""
-    array = value._array if isinstance(value, Tensor) else value
+    array = value._elements() if isinstance(value, Tensor) else value
     return not np.all(array)
 
 

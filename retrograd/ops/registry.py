@@ -91,6 +91,7 @@ class Op:
         fast: bool,
         check: Callable[..., None] | None,
         label: str | None,
+        forward: str | Callable[..., Any] | None,
     ) -> None:
         self.name = kernel.__name__
         self.kernel = kernel
@@ -108,6 +109,7 @@ class Op:
         self.fast = fast
         self.check = check
         self.label = label or self.name.strip("_")
+        self.forward = _forward_of(self, forward)
         self.doc = inspect.cleandoc(kernel.__doc__ or "")
         self.node_name = node_name or _camel(self.name) + "Backward0"
         self.inplace_name = (self.name + "_" if inplace is True else inplace) or None
@@ -123,7 +125,7 @@ class Op:
         if gradients is not None:
             self.joint: tuple[Callable[..., Any], list[str]] | None = (
                 gradients,
-                _names(gradients)[3:],
+                names_of(gradients)[3:],
             )
             self.edge_names = list(differentiable)
             self.rules: list[tuple[Callable[..., Any], list[str]]] = []
@@ -134,14 +136,14 @@ class Op:
             unknown = set(rules) - set(names)
             if unknown:
                 raise TypeError(f"op {self.name}: rules for unknown parameters {sorted(unknown)}")
-            self.rules = [(rules[n], _names(rules[n])[2:]) for n in self.edge_names]
+            self.rules = [(rules[n], names_of(rules[n])[2:]) for n in self.edge_names]
             reads = [names_read for _, names_read in self.rules]
         # name -> positions of the edges whose rule reads it
         self.reads: dict[str, list[int]] = {}
         for position, names_read in enumerate(reads):
             for name in names_read:
                 self.reads.setdefault(name, []).append(position)
-        self.save_plan = [(_save_kind(self, name), name) for name in self.reads]
+        self.save_plan = [(save_kind(self, name), name) for name in self.reads]
         sizes = {"self_sym_sizes": f"{names[0]}_shape"}
         self.saved_names = {"self": names[0], "result": "out"} | sizes | saved_names
         self.namespace: str | None = None
@@ -177,7 +179,18 @@ class Op:
         return f"<op {self.name}>"
 
 
-def _names(function: Any) -> list[str]:
+def _forward_of(op: Op, given: str | Callable[..., Any] | None) -> Any:
+    """How tangents go through an op, where that follows from what it is."""
+    if given is not None:
+        if not callable(given) and given not in ("linear", "multilinear", "elementwise"):
+            raise TypeError(f"op {op.name}: forward={given!r} is no way for tangents")
+        return given
+    if op.view is not None:
+        return "linear"
+    return "elementwise" if op.ufunc is not None else None
+
+
+def names_of(function: Any) -> list[str]:
     """The parameter names of a plain function, much faster than `inspect` finds them."""
     if not isinstance(function, types.FunctionType):
         return list(inspect.signature(function).parameters)
@@ -191,7 +204,7 @@ def _parameters(kernel: Any) -> list[inspect.Parameter]:
     defaults = kernel.__defaults__ or ()
     first_default = code.co_argcount - len(defaults)
     found = []
-    for index, name in enumerate(_names(kernel)):
+    for index, name in enumerate(names_of(kernel)):
         if index < code.co_argcount:
             kind: Any = inspect.Parameter.POSITIONAL_OR_KEYWORD
             has = index >= first_default
@@ -204,7 +217,8 @@ def _parameters(kernel: Any) -> list[inspect.Parameter]:
     return found
 
 
-def _save_kind(op: Op, name: str) -> str:
+def save_kind(op: Op, name: str) -> str:
+    """What a rule means by a name: "output", "input", "option", "shape", "dtype", "strides"."""
     if name == "out" or (name.startswith("out") and name[3:].isdigit()):
         return "output"
     if name in op.tensor_names:
@@ -249,6 +263,7 @@ def op(
     fast: bool = True,
     check: Callable[..., None] | None = None,
     label: str | None = None,
+    forward: str | Callable[..., Any] | None = None,
     **rules: Callable[..., Any],
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Declare an operation; see the module's text for the form.
@@ -275,6 +290,10 @@ def op(
     check              called with the kernel's arguments before promotion; raises if they are bad
                        (skipped by the fast path, where all dtypes are float32 or float64)
     label              the name in messages; default the op's own (private overloads differ)
+    forward            how tangents go through it: "linear" (the op on the tangents of all operands
+                       together; default of views), "multilinear" (on one tangent at a time, and
+                       the sum), "elementwise" (the rules as they are; default of ufuncs) or a
+                       function ``(m, tangents, ...)``. Without it: the transpose of the rules
     """
 
     def declare(kernel: Callable[..., Any]) -> Callable[..., Any]:
@@ -302,6 +321,7 @@ def op(
             fast=fast,
             check=check,
             label=label,
+            forward=forward,
         )
         if made.name in OPS:
             raise TypeError(f"op {made.name} is declared twice")

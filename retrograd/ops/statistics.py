@@ -318,7 +318,7 @@ def _check_weights(name: str, weights: Tensor, count: int, integral: bool) -> No
             f"cov(): expected {name} to have the same numel as there are observations in the "
             f"input but got {weights._array.size} != {count}"
         )
-    if (weights._array < 0).any():
+    if (weights._elements() < 0).any():
         raise RuntimeError(f"cov(): {name} cannot be negative")
 
 

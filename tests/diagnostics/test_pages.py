@@ -62,6 +62,8 @@ def test_lines_fit_a_narrow_terminal(code: str) -> None:
 @pytest.mark.parametrize("code", CATALOGUE)
 def test_failing_example_fails_with_its_code(code: str) -> None:
     happened = run(parse_page(code).fails, code)
+    # anomaly mode also warns, as in PyTorch
+    happened = [item for item in happened if not str(item).startswith("Error detected in ")]
     assert [getattr(item, "code", item) for item in happened] == [code]
 
 

@@ -23,6 +23,7 @@ REASONS = {
     "RG101_carried_state_made_last": "carried-state",
     "RG101_carried_state_no_loop": "carried-state",
     "RG101_freed_by_grad": "freed-by-grad",
+    "RG101_interrupted": "interrupted",
     "RG101_one_result_two_losses": "one-result-two-losses",
     "RG101_running_total": "carried-state",
     "RG101_same_loss_in_loop": "same-loss-twice",
@@ -36,6 +37,7 @@ REASONS = {
     "RG103_never_connected": None,
     "RG103_no_grad": "no-grad",
     "RG105_leaf_modified": None,
+    "RG501_where_over_sqrt": None,
 }
 
 

@@ -20,6 +20,7 @@ LIFECYCLE: tuple[Entry, ...] = (
             "built-outside-loop",
             "one-result-two-losses",
             "freed-by-grad",
+            "interrupted",
             "read-after-free",
         ),
     ),

@@ -6,6 +6,23 @@ from .entry import Entry, Form
 
 NUMERICS: tuple[Entry, ...] = (
     Entry(
+        "RG501",
+        "nan-in-backward",
+        "a backward step produced nan",
+        (
+            Form(
+                r"Function '(?P<name>[\w:]+)' returned nan values in its (?P<index>\d+)th output",
+                "the backward of {name} gave nan for its input {index}",
+                "Common sources: sqrt, norm or a power at 0, log of 0, 0 / 0, inf - inf, and "
+                "torch.where over a branch that is not finite.",
+                (
+                    "mask the operand before the operation (torch.where on its input), not its "
+                    "result: the branch that is not taken still gets 0 * inf",
+                ),
+            ),
+        ),
+    ),
+    Entry(
         "RG502",
         "matrix-not-invertible",
         "a matrix has no inverse or is not positive definite",

@@ -1,0 +1,103 @@
+"""Anomaly detection: which forward call made the node whose backward failed or gave a nan.
+
+While it is on, every node keeps the stack that made it, and every gradient is searched for nans. As
+in PyTorch it is one setting for all threads.
+"""
+
+from __future__ import annotations
+
+import warnings
+
+from retrograd.autograd.state import ANOMALY, set_anomaly
+from retrograd.notices import explained
+
+__all__ = ["detect_anomaly", "set_detect_anomaly"]
+
+
+def is_anomaly_enabled() -> bool:
+    """Whether anomaly detection is on.
+
+    >>> import retrograd as torch
+    >>> torch.is_anomaly_enabled()
+    False
+    """
+    return ANOMALY.enabled
+
+
+def is_anomaly_check_nan_enabled() -> bool:
+    """Whether anomaly detection, when it is on, looks for nans.
+
+    >>> import retrograd as torch
+    >>> torch.is_anomaly_check_nan_enabled()
+    True
+    """
+    return ANOMALY.check_nan
+
+
+def set_anomaly_enabled(enabled: bool, check_nan: bool = True) -> None:
+    """Turn anomaly detection on or off.
+
+    >>> import retrograd as torch
+    >>> torch.set_anomaly_enabled(False)
+    """
+    for position, (name, value) in enumerate((("enabled", enabled), ("check_nan", check_nan))):
+        if not isinstance(value, bool):
+            raise explained(
+                TypeError(
+                    f"set_anomaly_enabled(): argument '{name}' (position {position + 1}) must be "
+                    f"bool, not {type(value).__name__}"
+                )
+            )
+    set_anomaly(enabled, check_nan)
+
+
+class detect_anomaly:
+    """``with detect_anomaly():`` errors of backward name the forward call; a nan is an error.
+
+    >>> import warnings
+    >>> import retrograd as torch
+    >>> warnings.simplefilter("ignore")
+    >>> x = torch.zeros(1, requires_grad=True)
+    >>> with torch.autograd.detect_anomaly():
+    ...     (x / x).backward()
+    Traceback (most recent call last):
+    ...
+    RuntimeError: Function 'DivBackward0' returned nan values in its 1th output.
+    """
+
+    def __init__(self, check_nan: bool = True) -> None:
+        self.check_nan = check_nan
+        self._before = (ANOMALY.enabled, ANOMALY.check_nan)
+        warnings.warn(
+            "Anomaly Detection has been enabled. This mode will increase the runtime and should "
+            "only be enabled for debugging.",
+            stacklevel=2,
+        )
+
+    def __enter__(self) -> None:
+        set_anomaly_enabled(True, self.check_nan)
+
+    def __exit__(self, *exception: object) -> None:
+        set_anomaly(*self._before)
+
+
+class set_detect_anomaly:
+    """Turn anomaly detection on or off: at once, and until the end of a ``with`` block if it is one.
+
+    >>> import retrograd as torch
+    >>> with torch.autograd.set_detect_anomaly(True):
+    ...     torch.is_anomaly_enabled()
+    True
+    >>> torch.is_anomaly_enabled()
+    False
+    """
+
+    def __init__(self, mode: bool, check_nan: bool = True) -> None:
+        self._before = (ANOMALY.enabled, ANOMALY.check_nan)
+        set_anomaly_enabled(mode, check_nan)
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, *exception: object) -> None:
+        set_anomaly(*self._before)

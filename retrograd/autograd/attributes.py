@@ -1,0 +1,178 @@
+"""What a tensor says of its gradient and its data: `.grad`, `.grad_dtype`, `.data`, `detach()`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from retrograd import dtypes
+from retrograd.autograd import failures
+from retrograd.autograd.accumulate import gradient_dtype
+from retrograd.autograd.state import STATE, Cut
+from retrograd.autograd.views import forget_history
+from retrograd.notices import explained
+from retrograd.tensor import (
+    INFERENCE_CELL,
+    Tensor,
+    VersionCell,
+    cell_of,
+    mark_inference,
+    meta_of,
+    tensor_method,
+    wrap,
+)
+
+
+@tensor_method
+def detach(self: Tensor) -> Tensor:
+    """The same elements without history; memory and version counter are shared."""
+    made = wrap(self._array)
+    made._cell = cell_of(self)
+    if self.requires_grad:
+        made._cut = Cut.here("detach", "detach")
+    else:
+        made._cut = self._cut
+    if self.is_inference():
+        mark_like(made, self)
+    return made
+
+
+def mark_like(made: Tensor, source: Tensor) -> None:
+    """Make it an inference tensor as `source` is; outside of the mode its writes are counted."""
+    mark_inference(made)
+    if not STATE.inference:
+        made._cell = VersionCell() if source._cell is INFERENCE_CELL else source._cell
+
+
+@tensor_method
+def detach_(self: Tensor) -> Tensor:
+    """Drop this tensor's own history: it becomes a leaf that requires no gradient.
+
+    In inference mode nothing happens, as in PyTorch.
+    """
+    if STATE.inference:
+        return self
+    if self._view is not None:
+        raise explained(
+            RuntimeError(
+                "Can't detach views in-place. Use detach() instead. If you are using "
+                "DistributedDataParallel (DDP) for training, and gradient_as_bucket_view is set as "
+                "True, gradients are views of DDP buckets, and hence detach_() cannot be called on "
+                "these gradients. To fix this error, please refer to the Optimizer.zero_grad() "
+                "function in torch/optim/optimizer.py as the solution."
+            )
+        )
+    had_grad = self.requires_grad
+    forget_history(self)
+    if had_grad:
+        self._cut = Cut.here("detach", "detach_")
+    return self
+
+
+# ----------------------------------------------------------------------------- grad and data
+
+
+def _get_grad(self: Tensor) -> Tensor | None:
+    """The accumulated gradient of a leaf (or of a non-leaf after `retain_grad()`)."""
+    meta = self._meta
+    found = None if meta is None else meta.grad
+    if found is None and self.requires_grad and self.grad_fn is not None and not self.retains_grad:
+        failures.warn_nonleaf_grad(self)
+    return found
+
+
+def _set_grad(self: Tensor, gradient: Tensor | None) -> None:
+    if gradient is None:
+        if self._meta is not None:
+            self._meta.grad = None
+        return
+    if not isinstance(gradient, Tensor):
+        raise explained(
+            TypeError(
+                "assigned grad expected to be a Tensor or None but got grad of type "
+                f'"{type(gradient).__name__}"'
+            )
+        )
+    if gradient is self:
+        raise explained(RuntimeError("can't assign Variable as its own grad"))
+    chosen = ... if self._meta is None else self._meta.grad_dtype
+    if chosen is ...:
+        chosen = self.dtype
+    if chosen is not None and gradient.dtype is not chosen:
+        raise failures.assigned_dtype(gradient, chosen)
+    if gradient._array.shape != self._array.shape:
+        raise failures.assigned_shape(gradient, self)
+    meta_of(self).grad = gradient
+
+
+def _delete_grad(self: Tensor) -> None:
+    _set_grad(self, None)
+
+
+def _get_grad_dtype(self: Tensor) -> Any:
+    """The dtype that gradients of a leaf are cast to as they arrive; None leaves them as they are.
+
+    >>> import retrograd as torch
+    >>> x = torch.tensor([1.0, 2.0], requires_grad=True)
+    >>> x.grad_dtype
+    torch.float32
+    >>> x.grad_dtype = torch.float64
+    >>> (x * x).sum().backward()
+    >>> x.grad
+    tensor([2., 4.], dtype=torch.float64)
+    """
+    if self.grad_fn is not None:
+        raise explained(RuntimeError("grad_dtype can only be accessed on leaf tensors."))
+    chosen = ... if self._meta is None else self._meta.grad_dtype
+    return self.dtype if chosen is ... else chosen
+
+
+def _set_grad_dtype(self: Tensor, chosen: Any) -> None:
+    if chosen is not None and not isinstance(chosen, dtypes.dtype):
+        raise explained(
+            RuntimeError(
+                f"grad_dtype must be a torch.dtype or None, but got {type(chosen).__name__}"
+            )
+        )
+    meta = meta_of(self)
+    if meta.grad is not None and chosen is not None and meta.grad.dtype is not chosen:
+        raise failures.late_gradient_dtype(chosen, meta.grad)
+    if self.grad_fn is not None:
+        raise explained(RuntimeError("grad_dtype can only be set on leaf tensors."))
+    meta.grad_dtype = chosen
+    node = None if meta.accumulator is None else meta.accumulator()
+    if node is not None:
+        node.dtype = gradient_dtype(self)
+
+
+def _get_data(self: Tensor) -> Tensor:
+    """The same elements without history, with a version counter of its own."""
+    made = wrap(self._array)
+    if self.is_inference():
+        mark_like(made, made)
+    if self.requires_grad:
+        made._cut = Cut.here("data", ".data")
+    else:
+        made._cut = self._cut
+    return made
+
+
+def _set_data(self: Tensor, value: Tensor) -> None:
+    if not isinstance(value, Tensor):
+        raise TypeError(f"Variable data has to be a tensor, but got {type(value).__name__}")
+    if self._requires_grad and value._array.dtype not in dtypes.DIFFERENTIABLE:
+        raise RuntimeError(
+            "data set to a tensor that requires gradients must be floating point or complex dtype"
+        )
+    meta = self._meta
+    if meta is not None and value._array.dtype is not self._array.dtype:
+        meta.accumulator = None  # old graphs keep feeding the old accumulator
+    self._array = value._array
+    if meta is not None and meta.accumulator is not None:
+        node = meta.accumulator()
+        if node is not None:
+            node.shape = value._array.shape
+
+
+Tensor.grad = property(_get_grad, _set_grad, _delete_grad)  # type: ignore[assignment]
+Tensor.data = property(_get_data, _set_data)  # type: ignore[assignment]
+Tensor.grad_dtype = property(_get_grad_dtype, _set_grad_dtype)  # type: ignore[attr-defined]

@@ -1,0 +1,298 @@
+"""The derivative of one op in one direction, from what its declaration says.
+
+In this order: a function given as ``forward=``; "linear", "multilinear" and "elementwise" ops, whose
+derivative is made of the op itself or of its rules as they stand; and for all others the transpose
+of the rules. A rule is linear in the gradient g that it is given, and what it computes is the
+transpose of the derivative: so it runs on some g, and the gradient of *its* result with respect to
+g, started from the tangents, is the tangent of the op's result.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from retrograd import dtypes
+from retrograd.autograd.forward import DualLevel, tangents_of, without_level
+from retrograd.autograd.state import STATE, set_grad_mode, set_saved_hooks
+from retrograd.backend.quiet import QUIET, enter_quiet, leave_quiet
+from retrograd.ops.dispatch import argument_plan, array_fact, dispatch
+from retrograd.ops.registry import RAW, RECORDED, names_of, save_kind
+from retrograd.tensor import Tensor, wrap
+
+
+class OpCall:
+    """One call of an op, some of whose operands move: `tangents` says where to, operand by operand.
+
+    `write` says that the call is in place: its first operand is about to change.
+    """
+
+    def __init__(
+        self,
+        op: Any,
+        args: tuple[Any, ...],
+        tensors: list[Any],
+        outputs: list[Tensor],
+        tangents: list[Tensor | None],
+        level: DualLevel,
+        write: bool,
+    ) -> None:
+        self.op = op
+        self.args = args
+        self.plan = argument_plan(op)
+        self.tangents = tangents
+        self.recording = STATE.grad_enabled and any(
+            [isinstance(x, Tensor) and x._requires_grad for x in (*tensors, *tangents)]
+        )
+        # the graph of the tangent must not save what the op is about to overwrite
+        copied = tensors[0] if write and self.recording else None
+        self.tensors = [
+            without_level(x, level, copy=x is copied) if isinstance(x, Tensor) else x
+            for x in tensors
+        ]
+        self.outputs = [without_level(x, level) for x in outputs]
+        self.carries = [
+            number not in op.nondifferentiable and x._array.dtype in dtypes.DIFFERENTIABLE
+            for number, x in enumerate(outputs)
+        ]
+        values = [x for x in (*self.tensors, *self.outputs) if isinstance(x, Tensor)]
+        self.is_complex = any([x._array.dtype.kind == "c" for x in values])
+        # tangents in the types of their operands, the usual case
+        self.matching = all(
+            [
+                t is None or t._array.dtype is x._array.dtype
+                for t, x in zip(tangents, self.tensors, strict=True)
+            ]
+        )
+        self.level = level
+
+    def run(self) -> list[Tensor | None]:
+        """The tangent of each output; None for outputs without derivatives."""
+        if True not in self.carries:
+            return [None] * len(self.outputs)
+        moving = self._moving()
+        if all([tangent is None for tangent in moving]):
+            return [None] * len(self.outputs)
+        forward = self.op.forward
+        if callable(forward):
+            found = self._given(forward, moving)
+        elif forward == "linear":
+            found = self._linear()
+        elif forward == "multilinear":
+            found = self._multilinear()
+        elif forward == "elementwise" and (self.op.holomorphic or not self.is_complex):
+            found = self._elementwise(moving)
+        else:
+            found = self._transposed(moving)
+        return [
+            self._fitted(output, tangent) if carries else None
+            for output, tangent, carries in zip(self.outputs, found, self.carries, strict=True)
+        ]
+
+    # ---------------------------------------------------------------------- arguments
+
+    def _moving(self) -> list[Tensor | None]:
+        """The tangents of the operands that have a derivative, in the order of the rules."""
+        edges = self.plan.edges
+        return self.tangents if edges is None else [self.tangents[place] for place in edges]
+
+    def value_of(self, name: str, *, raw: bool) -> Any:
+        """What a rule means by a name in its signature."""
+        kind = save_kind(self.op, name)
+        if kind == "output":
+            value: Any = self.outputs[int(name[3:] or 0)]
+        elif kind == "input":
+            value = self.tensors[self.plan.names[name]]
+        elif kind == "option":
+            return self.args[self.plan.places[name]]
+        else:
+            return array_fact(self.plan, name, kind, self.tensors, self.outputs)
+        return value._array if raw and isinstance(value, Tensor) else value
+
+    def _values(self, names: list[str], raw: bool = False) -> list[Any]:
+        return [self.value_of(name, raw=raw) for name in names]
+
+    def _call(self, operands: list[Any]) -> list[Tensor]:
+        """The op itself on other operands."""
+        args = list(self.args)
+        rest = list(operands)
+        for place, _, is_list, _, _ in self.plan.takers:
+            if is_list:
+                count = len(args[place])
+                args[place], rest = rest[:count], rest[count:]
+            else:
+                args[place] = rest.pop(0)
+        results = dispatch(self.op, tuple(args))
+        return [results] if self.op.outputs == 1 else list(results)
+
+    # ------------------------------------------------------------------------ the ways
+
+    def _given(self, forward: Callable[..., Any], moving: list[Any]) -> list[Any]:
+        results = forward(RECORDED, moving, *self._values(names_of(forward)[2:]))
+        return [results] if self.op.outputs == 1 else list(results)
+
+    def _linear(self) -> list[Any]:
+        operands: list[Any] = []
+        for operand, tangent, moves in self._operands():
+            if moves and tangent is None:
+                tangent = RECORDED.zeros_like(operand) if isinstance(operand, Tensor) else 0
+            operands.append(tangent if moves else operand)
+        return self._call(operands)
+
+    def _multilinear(self) -> list[Any]:
+        total: list[Any] = []
+        places = [place for place, (_, tangent, _) in enumerate(self._operands())
+            if tangent is not None]
+        for place in places:
+            operands = list(self.tensors)
+            operands[place] = self.tangents[place]
+            parts = self._call(operands)
+            total = [RECORDED.add(a, b) for a, b in zip(total, parts, strict=True)] or parts
+        return total
+
+    def _operands(self) -> list[tuple[Any, Tensor | None, bool]]:
+        """Operand, tangent and whether the op has a derivative there, for each operand."""
+        edges = self.plan.edges
+        places = range(len(self.tensors)) if edges is None else edges
+        return [
+            (operand, self.tangents[place] if place in places else None, place in places)
+            for place, operand in enumerate(self.tensors)
+        ]
+
+    def _elementwise(self, moving: list[Any]) -> list[Any]:
+        raw = self._can_be_raw(moving)
+        shape = self.outputs[0]._array.shape
+        total: Any = None
+        token = enter_quiet(QUIET) if raw else None
+        try:
+            for (rule, names), tangent in zip(self.op.rules, moving, strict=True):
+                if tangent is None:
+                    continue
+                if tangent._array.shape != shape:
+                    tangent = tangent.expand(shape)
+                if raw:
+                    part = rule(RAW, tangent._array, *self._values(names, raw=True))
+                else:
+                    part = rule(RECORDED, tangent, *self._values(names))
+                if part is not None:
+                    total = part if total is None else total + part
+        finally:
+            if token is not None:
+                leave_quiet(token)
+        return [wrap(np.asarray(total)) if raw and total is not None else total]
+
+    def _can_be_raw(self, moving: list[Any]) -> bool:
+        """Whether the rules may run on arrays: no graph to record, no other level to inform."""
+        if self.recording or not self.matching:
+            return False
+        for x in (*self.tensors, *moving):
+            if isinstance(x, Tensor):
+                array = x._array
+                if x._level or array.dtype in dtypes.HALF_TYPES or tangents_of(x):
+                    return False
+        return True
+
+    def _transposed(self, moving: list[Any]) -> list[Any]:
+        op = self.op
+        enabled, cut, hooks = STATE.grad_enabled, STATE.cut, STATE.saved_hooks
+        # the graph made here is walked once, below: nobody else sees it
+        set_grad_mode(True)
+        set_saved_hooks(())
+        try:
+            starts = [self._start(x) if c else None for x, c in zip(self.outputs, self.carries)]
+            parts = self._rule_results(starts[0] if op.outputs == 1 else starts)
+        finally:
+            set_saved_hooks(hooks)
+            set_grad_mode(enabled, cut)
+        pairs = [
+            (part, self._as_start(tangent, part))
+            for part, tangent in zip(parts, moving, strict=True)
+            if part is not None and tangent is not None and part._requires_grad
+        ]
+        if not pairs:
+            return [None] * len(self.outputs)
+        from retrograd.autograd.api import grad
+
+        wanted = [start for start in starts if start is not None]
+        results = grad(
+            [part for part, _ in pairs],
+            wanted,
+            [tangent for _, tangent in pairs],
+            create_graph=self.recording,
+            allow_unused=True,
+        )
+        conjugate = self.is_complex and op.holomorphic
+        rest = iter(results)
+        found = [None if start is None else next(rest) for start in starts]
+        return [RECORDED.conj(x) if conjugate and x is not None else x for x in found]
+
+    def _start(self, output: Tensor) -> Tensor:
+        """Some gradient of an output; which one does not matter to a rule, being linear."""
+        if output._level:
+            start: Tensor = RECORDED.zeros_like(output)
+        else:
+            start = wrap(np.zeros(output._array.shape, output._array.dtype))
+        start._requires_grad = True
+        return start
+
+    def _rule_results(self, gradient: Any) -> list[Any]:
+        """What the rules give for each operand that has one."""
+        op = self.op
+        wanted = [tangent is not None for tangent in self._moving()]
+        if op.joint is not None:
+            rule, names = op.joint
+            return list(rule(RECORDED, gradient, tuple(wanted), *self._values(names)))
+        if self.plan.edges is None:
+            rule, names = op.rules[0]
+            return list(rule(RECORDED, gradient, *self._values(names)))
+        return [
+            rule(RECORDED, gradient, *self._values(names)) if moves else None
+            for (rule, names), moves in zip(op.rules, wanted, strict=True)
+        ]
+
+    def _as_start(self, tangent: Tensor, part: Tensor) -> Tensor:
+        """A tangent in the shape and type of what the rule gave for its operand."""
+        if tangent._array.shape != part._array.shape:
+            tangent = tangent.expand(part._array.shape)
+        tangent = _in_type(tangent, part._array.dtype)
+        if self.is_complex and self.op.holomorphic:
+            tangent = RECORDED.conj(tangent)
+        return tangent
+
+    # ---------------------------------------------------------------------- results
+
+    def _fitted(self, output: Tensor, tangent: Any) -> Tensor:
+        """A tangent as its output needs it: in its shape and type, in memory of its own."""
+        if tangent is None:
+            return _zeros(output)
+        if self.matching:
+            tangent = _in_type(tangent, output._array.dtype)
+        if self.op.view is not None:
+            return tangent  # type: ignore[no-any-return]
+        if tangent._array.shape != output._array.shape:
+            tangent = tangent.expand(output._array.shape)
+        return RECORDED.clone(tangent) if self._is_shared(tangent) else tangent
+
+    def _is_shared(self, tangent: Tensor) -> bool:
+        """Whether a write into a new tangent could change another one, or is impossible."""
+        if tangent._view is not None or not tangent._array.flags.writeable:
+            return True
+        for other in self.tangents:
+            if other is not None and np.may_share_memory(tangent._array, other._array):
+                return True
+        return False
+
+
+def _in_type(tensor: Tensor, dtype: Any) -> Tensor:
+    """A tensor in a dtype; the real part where a complex one becomes real."""
+    if tensor._array.dtype is dtype:
+        return tensor
+    if tensor._array.dtype.kind == "c" and dtype.kind != "c":
+        tensor = tensor.real
+    return tensor.to(dtypes.from_numpy_dtype(dtype))  # type: ignore[no-any-return]
+
+
+def _zeros(output: Tensor) -> Tensor:
+    return RECORDED.zeros_like(output)  # type: ignore[no-any-return]

@@ -1,0 +1,304 @@
+"""Custom Functions: operations whose backward the user writes.
+
+>>> import retrograd as torch
+>>> class Scale(torch.autograd.Function):
+...     @staticmethod
+...     def forward(ctx, x, factor):
+...         ctx.factor = factor
+...         return x * factor
+...     @staticmethod
+...     def backward(ctx, grad):
+...         return grad * ctx.factor, None
+>>> x = torch.ones(2, requires_grad=True)
+>>> Scale.apply(x, 3.0).sum().backward()
+>>> x.grad
+tensor([3., 3.])
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import warnings
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+from retrograd.autograd.accumulate import with_grad_mode
+from retrograd.autograd.function_context import BackwardCFunction as BackwardCFunction
+from retrograd.autograd.function_context import FunctionCtx as FunctionCtx
+from retrograd.autograd.function_node import FunctionNode, delayed_error
+from retrograd.autograd.function_outputs import Outputs
+from retrograd.autograd.state import STATE, TRANSFORMS, Cut, set_grad_mode
+from retrograd.autograd.views import edge_of, refresh
+from retrograd.lifecycle.site import user_site
+from retrograd.notices import explained
+from retrograd.tensor import Tensor
+
+__all__ = [
+    "BackwardCFunction",
+    "Function",
+    "FunctionCtx",
+    "FunctionMeta",
+    "InplaceFunction",
+    "NestedIOFunction",
+    "once_differentiable",
+]
+
+
+class FunctionMeta(type):
+    """Makes, with each Function, the class of its contexts: ``Scale`` has ``ScaleBackward``."""
+
+    _backward_cls: type[BackwardCFunction]
+
+    def __init__(cls, name: str, bases: tuple[type, ...], space: dict[str, Any]) -> None:
+        facts = {"__slots__": (), "__module__": __name__, "_forward_cls": cls}
+        cls._backward_cls = type(f"{name}Backward", (BackwardCFunction,), facts)
+        super().__init__(name, bases, space)
+
+
+class Function(FunctionCtx, metaclass=FunctionMeta):
+    """An operation with a gradient of its own: subclass it, and call ``MyFunction.apply(...)``.
+
+    `forward` computes the result from the arguments, tensors or not. `backward` gets one gradient
+    per output and returns one per argument, None where there is nothing to say. Both are static
+    methods and get `ctx` first, which carries values from one to the other.
+    """
+
+    generate_vmap_rule = False
+    """Whether `vmap` may run the methods of this class on batched tensors."""
+
+    clear_saved_tensors_on_access = False
+    """Whether `ctx.saved_tensors` lets go of the tensors when it is read, which is then once."""
+
+    boxed_grads_call = False
+    """Whether `backward` gets its gradients as one list, which it may empty as it goes."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        warnings.warn(
+            f"{type(self)} should not be instantiated. Methods on autograd functions are all "
+            "static, so you should invoke them on the class itself. Instantiating an autograd "
+            "function will raise an error in a future version of PyTorch.",
+            DeprecationWarning,
+            stacklevel=2,
+        )
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        raise explained(
+            RuntimeError(
+                "Legacy autograd function with non-static forward method is deprecated. Please use "
+                "new-style autograd function with static forward method. (Example: "
+                "https://pytorch.org/docs/stable/autograd.html#torch.autograd.Function)"
+            )
+        )
+
+    @staticmethod
+    def forward(*args: Any, **kwargs: Any) -> Any:
+        """Compute the result: ``forward(ctx, *args)``, or without `ctx` beside `setup_context`."""
+        raise explained(
+            NotImplementedError(
+                "You must implement the forward function for custom autograd.Function."
+            )
+        )
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Any) -> Any:
+        """Fill `ctx` after `forward`, which then takes no `ctx`."""
+        raise NotImplementedError("setup_context is not implemented.")
+
+    @staticmethod
+    def backward(ctx: Any, *grad_outputs: Any) -> Any:
+        """The gradients of the arguments, from those of the outputs. `vjp` is another name."""
+        raise explained(
+            NotImplementedError(
+                "You must implement either the backward or vjp method for your custom "
+                "autograd.Function to use it with backward mode AD."
+            )
+        )
+
+    vjp = backward
+
+    @staticmethod
+    def jvp(ctx: Any, *grad_inputs: Any) -> Any:
+        """The tangents of the outputs, from those of the arguments: forward mode."""
+        raise explained(
+            NotImplementedError(
+                "You must implement the jvp function for custom autograd.Function to use it with "
+                "forward mode AD."
+            )
+        )
+
+    @staticmethod
+    def vmap(info: Any, in_dims: tuple[Any, ...], *args: Any) -> Any:
+        """The Function on batched arguments: returns outputs and the places of their batches."""
+        raise explained(
+            NotImplementedError(
+                "To use autograd.Function with vmap, you must either override the vmap "
+                "staticmethod or set generate_vmap_rule=True."
+            )
+        )
+
+    @classmethod
+    def apply(cls, *args: Any, **kwargs: Any) -> Any:
+        """Call the Function on its arguments, and record it.
+
+        >>> import retrograd as torch
+        >>> class Double(torch.autograd.Function):
+        ...     @staticmethod
+        ...     def forward(x):
+        ...         return x * 2
+        ...     @staticmethod
+        ...     def setup_context(ctx, inputs, output):
+        ...         pass
+        ...     @staticmethod
+        ...     def backward(ctx, grad):
+        ...         return grad * 2
+        >>> Double.apply(torch.ones(2, requires_grad=True))
+        tensor([2., 2.], grad_fn=<DoubleBackward>)
+        """
+        separate = has_setup_context(cls)
+        if separate:
+            bound = inspect.signature(cls.forward).bind(*args, **kwargs)
+            bound.apply_defaults()
+            args, kwargs = bound.args, bound.kwargs
+        arguments = _in_places(cls, args, kwargs, 0 if separate else 1) if kwargs else args
+        return call_function(cls, arguments, separate)
+
+
+def has_setup_context(function: Any) -> bool:
+    """Whether a Function fills its context in `setup_context`, not in `forward`."""
+    return function.setup_context is not Function.setup_context
+
+
+def call_function(function: Any, arguments: tuple[Any, ...], separate: bool) -> Any:
+    """One call of a Function at the level of ordinary tensors: forward, node, outputs."""
+    for flag in ("clear_saved_tensors_on_access", "boxed_grads_call"):
+        value = getattr(function, flag)
+        if not isinstance(value, bool):
+            raise RuntimeError(f"{flag} must be a bool, got {type(value).__name__}")
+    tensors = [x for x in arguments if isinstance(x, Tensor)]
+    for tensor in tensors:
+        if tensor._view is not None:
+            refresh(tensor)
+    node = FunctionNode(function, arguments)
+    node.code, node.lasti = user_site(3)
+    recorded = STATE.grad_enabled and any(tensor.requires_grad for tensor in tensors)
+    if recorded:
+        node.edges = tuple([edge_of(x) if x._requires_grad else None for x in tensors])
+        numbers = tuple(
+            [0 if e is None else x._output_nr for e, x in zip(node.edges, tensors, strict=True)]
+        )
+        node.edge_numbers = numbers if any(numbers) else None
+    ctx = node.shown()
+    returned = _run_forward(function, ctx, arguments, separate)
+    unpacked = not isinstance(returned, tuple)
+    outputs = Outputs(
+        node,
+        tensors,
+        (returned,) if unpacked else returned,
+        recorded=recorded,
+        separate=separate,
+    )
+    results = outputs.finish()
+    outputs.save(results)
+    node.saved_for_forward = None
+    return results[0] if unpacked else results
+
+
+def _run_forward(function: Any, ctx: Any, arguments: tuple[Any, ...], separate: bool) -> Any:
+    """Run the user's `forward`: without recording, since `backward` stands for it."""
+    enabled, cut = STATE.grad_enabled, STATE.cut
+    node = ctx._function_node
+    set_grad_mode(False, Cut("no_grad", f"{function.__name__}.forward", node.code, node.lasti))
+    try:
+        if not separate:
+            return function.forward(ctx, *arguments)
+        result = function.forward(*arguments)
+        function.setup_context(ctx, arguments, result)
+        return result
+    finally:
+        set_grad_mode(enabled, cut)
+
+
+def _in_places(
+    function: Any, args: tuple[Any, ...], kwargs: dict[str, Any], skipped: int
+) -> tuple[Any, ...]:
+    """Keyword arguments put in their places in the signature of `forward`.
+
+    `backward` returns gradients by place, so every argument must have one.
+    """
+    code = function.forward.__code__
+    names = code.co_varnames[skipped : code.co_argcount]
+    for name in kwargs:
+        if name not in names:
+            raise TypeError(f"forward() got an unexpected keyword argument '{name}'")
+        if names.index(name) < len(args):
+            raise TypeError(f"forward() got multiple values for argument '{name}'")
+    count = max(len(args), *(names.index(name) + 1 for name in kwargs))
+    if count > len(names):
+        raise TypeError(
+            f"forward() takes {len(names)} positional arguments but {count} were given"
+        )
+    for place in range(len(args), count):
+        if names[place] not in kwargs:
+            raise TypeError(
+                f"forward() missing required argument: '{names[place]}' (position {place})"
+            )
+    return (*args, *(kwargs[name] for name in names[len(args) : count]))
+
+
+_F = TypeVar("_F", bound=Callable[..., Any])
+
+_TWICE = "trying to differentiate twice a function that was marked with @once_differentiable"
+
+
+def once_differentiable(fn: _F) -> _F:
+    """Mark a `backward` that has no derivative: differentiating its result is an error.
+
+    >>> import retrograd as torch
+    >>> from retrograd.autograd.function import once_differentiable
+    >>> class Double(torch.autograd.Function):
+    ...     @staticmethod
+    ...     def forward(ctx, x):
+    ...         return x * 2
+    ...     @staticmethod
+    ...     @once_differentiable
+    ...     def backward(ctx, grad):
+    ...         return torch.tensor(2 * grad.numpy())
+    >>> x = torch.ones(2, requires_grad=True)
+    >>> Double.apply(x).sum().backward()
+    >>> x.grad
+    tensor([2., 2.])
+    """
+
+    @functools.wraps(fn)
+    def wrapper(ctx: Any, *args: Any, **kwargs: Any) -> Any:
+        found = with_grad_mode(False, lambda: fn(ctx, *args, **kwargs))
+        wanted = any(isinstance(arg, Tensor) and arg.requires_grad for arg in args)
+        if not STATE.grad_enabled or not wanted:
+            return found
+        results = delayed_error(_TWICE, found if isinstance(found, tuple) else (found,))
+        return results[0] if len(results) == 1 else results
+
+    return wrapper  # type: ignore[return-value]
+
+
+class InplaceFunction(Function):
+    """A Function that remembers whether it was asked to work in place."""
+
+    def __init__(self, inplace: bool = False) -> None:
+        super().__init__()
+        self.inplace = inplace
+
+
+class NestedIOFunction(Function):
+    """The base of old Functions on nested lists of tensors. Use `Function`: its arguments and
+    results may be nested too, only tensors directly among them take part in differentiation.
+    """
+
+    def forward_extended(self, *input: Any) -> None:
+        """What such a Function computes."""
+        raise NotImplementedError
+
+    def backward_extended(self, *grad_output: Any) -> None:
+        """Its gradient."""
+        raise NotImplementedError

@@ -1,0 +1,222 @@
+"""`autograd.functional.jacobian` and `hessian`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from retrograd.autograd.functional_shared import (
+    Tensors,
+    as_tuple,
+    check_dependence,
+    detached,
+    gradients,
+    outputs_of,
+    prepared,
+    scalar_of,
+    unpacked_table,
+)
+from retrograd.autograd.grad_mode import enable_grad
+from retrograd.ops.registry import RECORDED
+from retrograd.tensor import Tensor
+
+_STRATEGIES = ("forward-mode", "reverse-mode")
+
+
+def jacobian(
+    func: Any,
+    inputs: Any,
+    create_graph: bool = False,
+    strict: bool = False,
+    vectorize: bool = False,
+    strategy: str = "reverse-mode",
+) -> Any:
+    """The Jacobian of `func`; a tuple of tuples where outputs and inputs are tuples.
+
+    create_graph  the result can be differentiated again
+    strict        raise where an output does not depend on an input, instead of giving zeros
+    vectorize     compute all rows in one batched call
+    strategy      "reverse-mode", or "forward-mode" (needs ``vectorize=True``)
+
+    >>> import retrograd as torch
+    >>> torch.autograd.functional.jacobian(lambda x: x * x, torch.tensor([1.0, 2.0]))
+    tensor([[2., 0.],
+            [0., 4.]])
+    """
+    if strategy not in _STRATEGIES:
+        raise AssertionError(
+            'Expected strategy to be either "forward-mode" or "reverse-mode". Hint: If your '
+            'function has more outputs than inputs, "forward-mode" tends to be more performant. '
+            'Otherwise, prefer to use "reverse-mode".'
+        )
+    if strategy == "forward-mode":
+        return _forward_jacobian(func, inputs, create_graph, strict, vectorize)
+    with enable_grad():
+        several, given = as_tuple(inputs, "inputs", "jacobian")
+        given = prepared(given, create_graph, need_graph=True)
+        outputs_several, outputs = outputs_of(func, given, "jacobian", strict)
+        if vectorize:
+            if strict:
+                raise RuntimeError(
+                    "torch.autograd.functional.jacobian: `strict=True` and `vectorized=True` are "
+                    "not supported together. Please either set `strict=False` or "
+                    "`vectorize=False`."
+                )
+            rows = _batched_rows(outputs, given, create_graph)
+        else:
+            rows = [
+                _rows_of(index, output, given, create_graph, strict)
+                for index, output in enumerate(outputs)
+            ]
+        return unpacked_table(detached(tuple(rows), create_graph), outputs_several, several)
+
+
+def _rows_of(
+    number: int, output: Tensor, inputs: Tensors, create_graph: bool, strict: bool
+) -> Tensors:
+    """The Jacobian of one output with respect to every input, one backward call per element."""
+    columns: list[list[Tensor]] = [[] for _ in inputs]
+    for element in output.reshape(-1):
+        found = gradients((element,), inputs, create_graph=create_graph, retain_graph=True)
+        for index, (column, gradient) in enumerate(zip(columns, found, strict=True)):
+            if gradient is None:
+                if strict:
+                    raise RuntimeError(
+                        f"Output {number} of the user-provided function is independent of input "
+                        f"{index}. This is not allowed in strict mode."
+                    )
+                gradient = RECORDED.zeros_like(inputs[index])
+            elif strict and create_graph and not gradient.requires_grad:
+                raise RuntimeError(
+                    "The jacobian of the user-provided function is independent of input "
+                    f"{number}. This is not allowed in strict mode when create_graph=True."
+                )
+            assert gradient is not None
+            column.append(gradient)
+    return tuple(
+        [
+            RECORDED.stack(column, 0).reshape((*output.shape, *tensor.shape))
+            for column, tensor in zip(columns, inputs, strict=True)
+        ]
+    )
+
+
+def _batched_rows(outputs: Tensors, inputs: Tensors, create_graph: bool) -> list[Tensors]:
+    """The same for all outputs in one batched backward call."""
+    from retrograd.func.jacobians import standard_basis
+
+    sizes = [output.numel() for output in outputs]
+    [basis] = standard_basis(outputs, None)
+    found = gradients(outputs, inputs, tuple(basis), create_graph=create_graph, batched=True)
+    columns = []
+    for tensor, gradient in zip(inputs, found, strict=True):
+        if gradient is None:
+            gradient = RECORDED.zeros_like(tensor).expand((sum(sizes), *tensor.shape))
+        parts = gradient.split(sizes, 0)
+        columns.append(
+            [
+                part.reshape((*output.shape, *tensor.shape))
+                for part, output in zip(parts, outputs, strict=True)
+            ]
+        )
+    return list(zip(*columns, strict=True))
+
+
+def _forward_jacobian(
+    func: Any, inputs: Any, create_graph: bool, strict: bool, vectorize: bool
+) -> Any:
+    if create_graph:
+        raise NotImplementedError(
+            "torch.autograd.functional.jacobian: `create_graph=True` and "
+            '`strategy="forward-mode"` are not supported together (yet). Please either set '
+            '`create_graph=False` or `strategy="reverse-mode"`.'
+        )
+    if strict:
+        raise RuntimeError(
+            "torch.autograd.functional.jacobian: `strict=True` and `strategy=\"forward-mode\"` are "
+            "not supported together (yet). Please either set `strict=False` or "
+            '`strategy="reverse-mode"`.'
+        )
+    several, given = as_tuple(inputs, "inputs", "jacobian")
+    if not vectorize:
+        raise NotImplementedError(
+            "Computing Jacobian using forward-AD or forward-over-reverse Hessian isonly "
+            "implemented for `vectorize=True`."
+        )
+    from retrograd.autograd import forward_ad
+    from retrograd.func.jacobians import standard_basis
+    from retrograd.func.vmap import vmap
+
+    [basis] = standard_basis(given, None)
+    facts: list[Any] = []
+
+    def push(*tangents: Tensor) -> tuple[Tensor, ...]:
+        with forward_ad.dual_level():
+            duals = [
+                forward_ad.make_dual(tensor, tangent)
+                for tensor, tangent in zip(given, tangents, strict=True)
+            ]
+            outputs_several, outputs = as_tuple(func(*duals), "outputs", None)
+            parts = [forward_ad.unpack_dual(output) for output in outputs]
+            facts.append((outputs_several, [tuple(part.primal.shape) for part in parts]))
+            return tuple(
+                [
+                    RECORDED.zeros_like(part.primal) if part.tangent is None else part.tangent
+                    for part in parts
+                ]
+            )
+
+    columns = vmap(push)(*basis)
+    [(outputs_several, shapes)] = facts
+    sizes = [tensor.numel() for tensor in given]
+    rows = []
+    for column, shape in zip(columns, shapes, strict=True):
+        parts = column.movedim(0, -1).split(sizes, len(shape))
+        rows.append(
+            [
+                part.reshape((*shape, *tensor.shape))
+                for part, tensor in zip(parts, given, strict=True)
+            ]
+        )
+    return unpacked_table([tuple(row) for row in rows], outputs_several, several)
+
+
+def hessian(
+    func: Any,
+    inputs: Any,
+    create_graph: bool = False,
+    strict: bool = False,
+    vectorize: bool = False,
+    outer_jacobian_strategy: str = "reverse-mode",
+) -> Any:
+    """The Hessian of a function that returns one element; a tuple of tuples for a tuple of inputs.
+
+    >>> import retrograd as torch
+    >>> torch.autograd.functional.hessian(lambda x: (x ** 3).sum(), torch.tensor([1.0, 2.0]))
+    tensor([[ 6.,  0.],
+            [ 0., 12.]])
+    """
+    several, given = as_tuple(inputs, "inputs", "hessian")
+    if outer_jacobian_strategy not in _STRATEGIES:
+        raise AssertionError('Expected strategy to be either "forward-mode" or "reverse-mode".')
+
+    def single(*values: Tensor) -> Tensor:
+        result: Tensor = scalar_of(func, values, "hessian", strict)[0].squeeze()
+        return result
+
+    def first(*values: Tensor) -> Any:
+        if outer_jacobian_strategy == "forward-mode":
+            values = tuple([value.requires_grad_(True) for value in values])
+        found = jacobian(single, values, create_graph=True)
+        if strict:
+            check_dependence(found, "jacobian")
+        return found
+
+    table = jacobian(
+        first,
+        given,
+        create_graph=create_graph,
+        strict=strict,
+        vectorize=vectorize,
+        strategy=outer_jacobian_strategy,
+    )
+    return unpacked_table(table, several, several)

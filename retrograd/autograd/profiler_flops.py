@@ -1,0 +1,64 @@
+"""Floating point operations of the ops that PyTorch's profiler estimates."""
+
+from __future__ import annotations
+
+from math import prod
+from typing import Any
+
+from retrograd.autograd.profiler_recorder import Record
+
+
+def flops_of(record: Record) -> int:
+    """An estimate from the shapes of the arguments; 0 for all other ops.
+
+    >>> record = Record("aten::mm", 0)
+    >>> record.shapes = [[3, 4], [4, 5]]
+    >>> flops_of(record)
+    120
+    """
+    rule = _RULES.get(record.name)
+    if rule is None:
+        return 0
+    function, first = rule
+    return function(record, record.shapes[first:])  # type: ignore[no-any-return]
+
+
+def _elements(record: Record, shapes: list[Any]) -> int:
+    return prod(shapes[0])
+
+
+def _product(record: Record, shapes: list[Any]) -> int:
+    """Of matrices, or of stacks of them: a multiplication and an addition per step."""
+    return 2 * prod(shapes[0]) * int(shapes[1][-1])
+
+
+def _convolution(record: Record, shapes: list[Any]) -> int:
+    image, weight = shapes[:2]
+    if len(image) != 4 or len(weight) != 4:
+        return 0
+    stride, padding, dilation = [_pair(value) for value in record.concrete[3:6]]
+    if padding is None or stride is None or dilation is None:
+        return 0
+    sides = [
+        (image[2 + i] + 2 * padding[i] - dilation[i] * (weight[2 + i] - 1) - 1) // stride[i] + 1
+        for i in (0, 1)
+    ]
+    return 2 * image[0] * prod(sides) * prod(weight)
+
+
+def _pair(value: Any) -> list[int] | None:
+    if isinstance(value, int):
+        return [value, value]
+    return value if isinstance(value, list) else None
+
+
+# by name: the estimate, and the place of the first factor among the arguments
+_RULES = {
+    "aten::add": (_elements, 0),
+    "aten::mul": (_elements, 0),
+    "aten::mm": (_product, 0),
+    "aten::bmm": (_product, 0),
+    "aten::addmm": (_product, 1),
+    "aten::baddbmm": (_product, 1),
+    "aten::conv2d": (_convolution, 0),
+}

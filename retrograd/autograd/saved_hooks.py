@@ -1,0 +1,96 @@
+"""Contexts for saved-tensor hooks: what happens to a tensor that is kept for backward."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Generator
+from typing import Any
+
+from retrograd.autograd.state import STATE, set_saved_hooks
+from retrograd.notices import explained
+from retrograd.tensor import Tensor, wrap
+
+
+class saved_tensors_hooks:  # noqa: N801
+    """A context in which every saved tensor goes through ``pack_hook(tensor)``.
+
+    What it returns is kept in the graph instead. When a backward pass needs the tensor,
+    ``unpack_hook(packed)`` has to give it back. Of nested contexts the innermost counts. The packed
+    object should not be the tensor itself, which may hold the node that keeps the object.
+
+    >>> import retrograd as torch
+    >>> x = torch.tensor([0.0, 1.0], requires_grad=True)
+    >>> hooks = torch.autograd.graph.saved_tensors_hooks(lambda t: t.numpy(force=True), torch.from_numpy)
+    >>> with hooks:
+    ...     y = x.exp()
+    >>> y.sum().backward()
+    >>> x.grad
+    tensor([1.0000, 2.7183])
+    """
+
+    def __init__(
+        self, pack_hook: Callable[[Tensor], Any], unpack_hook: Callable[[Any], Tensor]
+    ) -> None:
+        self.pack_hook = pack_hook
+        self.unpack_hook = unpack_hook
+
+    def __enter__(self) -> None:
+        if not (callable(self.pack_hook) and callable(self.unpack_hook)):
+            raise TypeError(
+                "_push_saved_tensors_default_hooks(): incompatible function arguments. The "
+                "following argument types are supported:\n    1. (pack_hook: function, "
+                "unpack_hook: function) -> None"
+            )
+        refuse_if_disabled()
+        set_saved_hooks((*STATE.saved_hooks, (self.pack_hook, self.unpack_hook)))
+
+    def __exit__(self, *exception: object) -> None:
+        set_saved_hooks(STATE.saved_hooks[:-1])
+
+
+def refuse_if_disabled() -> None:
+    """Raise the message of `disable_saved_tensors_hooks`, if such a context is open."""
+    if STATE.saved_hooks_refused is not None:
+        raise explained(RuntimeError(STATE.saved_hooks_refused))
+
+
+@contextlib.contextmanager
+def disable_saved_tensors_hooks(error_message: str) -> Generator[None, None, None]:
+    """A context in which `saved_tensors_hooks` raises `error_message`.
+
+    >>> import retrograd as torch
+    >>> with torch.autograd.graph.disable_saved_tensors_hooks("not here"):
+    ...     with torch.autograd.graph.save_on_cpu():
+    ...         pass
+    Traceback (most recent call last):
+        ...
+    RuntimeError: not here
+    """
+    before = STATE.saved_hooks_refused
+    STATE.saved_hooks_refused = error_message
+    try:
+        if STATE.saved_hooks:
+            refuse_if_disabled()
+        yield
+    finally:
+        STATE.saved_hooks_refused = before
+
+
+class save_on_cpu(saved_tensors_hooks):  # noqa: N801
+    """A context in which saved tensors are kept in main memory.
+
+    They are there already. With ``pin_memory=True`` each is copied, as in PyTorch.
+    """
+
+    def __init__(self, pin_memory: bool = False, device_type: str = "cuda") -> None:
+        def pack(tensor: Tensor) -> tuple[Any, Tensor]:
+            if pin_memory:
+                return tensor.device, wrap(tensor._array.copy())
+            return tensor.device, tensor.cpu()
+
+        def unpack(packed: tuple[Any, Tensor]) -> Tensor:
+            device, tensor = packed
+            moved: Tensor = tensor.to(device)
+            return moved
+
+        super().__init__(pack, unpack)

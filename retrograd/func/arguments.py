@@ -1,0 +1,102 @@
+"""Arguments and results of transforms: which arguments are differentiated, what may come back."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from retrograd import dtypes
+from retrograd.func.trees import TreeSpec, flatten, unflatten
+from retrograd.tensor import Tensor
+
+Argnums = int | tuple[int, ...]
+
+
+def chosen_places(argnums: Any, count: int) -> Argnums:
+    """`argnums` checked and counted from the front."""
+    if not isinstance(argnums, (int, tuple)):
+        raise RuntimeError(f"argnums must be int or Tuple[int, ...], got: {type(argnums)}")
+    if isinstance(argnums, int):
+        return _chosen_place(argnums, count)
+    places = tuple([_chosen_place(number, count) for number in argnums])
+    if not places:
+        raise RuntimeError("argnums must be non-empty")
+    if len(set(places)) != len(places):
+        raise RuntimeError(f"argnums elements must be unique, got {places}")
+    return places
+
+
+def _chosen_place(number: Any, count: int) -> int:
+    if not isinstance(number, int):
+        raise RuntimeError(f"argnum must be int, got: {type(number)}")
+    if not -count <= number < count:
+        raise RuntimeError(f"Got argnum={number}, but only {count} positional inputs")
+    return number % count
+
+
+def chosen(args: tuple[Any, ...], argnums: Any) -> tuple[Any, ...]:
+    """The arguments that `argnums` names, as a tuple even for a single number."""
+    places = chosen_places(argnums, len(args))
+    return tuple([args[place] for place in ((places,) if isinstance(places, int) else places)])
+
+
+def replaced(args: tuple[Any, ...], new: tuple[Any, ...], argnums: Any) -> tuple[Any, ...]:
+    """The arguments with those that `argnums` names replaced."""
+    places = chosen_places(argnums, len(args))
+    found = list(args)
+    for place, value in zip((places,) if isinstance(places, int) else places, new, strict=True):
+        found[place] = value
+    return tuple(found)
+
+
+def refuse_complex(api: str, values: Any, what: str) -> None:
+    """Jacobians are real: raise at the first complex tensor."""
+    for place, value in enumerate(flatten(values)[0]):
+        if isinstance(value, Tensor) and value._array.dtype in dtypes.COMPLEX_TYPES:
+            raise RuntimeError(
+                f"{api}: Expected all {what} to be real but received complex tensor at flattened "
+                f"input idx: {place}"
+            )
+
+
+def check_outputs(outputs: list[Any], api: str) -> None:
+    """The flat outputs of a differentiated function: at least one, and all of them tensors."""
+    if not outputs or (len(outputs) == 1 and outputs[0] is None):
+        raise RuntimeError(
+            f"{api}: Expected f to be a function that has non-empty output (got output = {outputs})"
+        )
+    for output in outputs:
+        if not isinstance(output, Tensor):
+            raise RuntimeError(
+                f"{api}: expected f(*primals) to return only tensors, got unsupported type "
+                f"{type(output)}"
+            )
+
+
+def check_tensors(values: list[Any], api: str, name: str) -> None:
+    """A flat list of inputs: at least one, and all of them tensors."""
+    if not values:
+        raise RuntimeError(f"{api}: Expected {name} to contain at least one Tensor.")
+    for value in values:
+        if not isinstance(value, Tensor):
+            raise RuntimeError(
+                f"{api}: Expected {name} to only contain Tensors, got {type(value)}"
+            )
+
+
+def with_aux(api: str, outputs: Any) -> tuple[Any, Any]:
+    """The two halves of what a function with ``has_aux=True`` returned."""
+    if not (isinstance(outputs, tuple) and len(outputs) == 2):
+        raise RuntimeError(
+            f"{api}: output of function f should be a tuple: (output, aux) if has_aux is True"
+        )
+    return outputs
+
+
+class _Leaf:
+    def __repr__(self) -> str:
+        return "*"
+
+
+def sketch(spec: TreeSpec) -> str:
+    """A tree's shape as the tree would be printed, with a star for every leaf."""
+    return repr(unflatten([_Leaf()] * spec.leaves, spec))

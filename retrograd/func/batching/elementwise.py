@@ -1,0 +1,121 @@
+"""Batching rules of elementwise ops: examples of all operands are lined up, then broadcast."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from retrograd import dtypes
+from retrograd.func.batching.rules import RULES, BatchedCall, batching, loop
+from retrograd.ops.registry import OPS, RECORDED
+from retrograd.tensor import Tensor
+
+# Besides the ufuncs. All operands broadcast together, options say nothing of dimensions.
+_NAMES = """
+_relu_gradient relu _threshold_gradient threshold _threshold_in_place _hardtanh_gradient hardtanh
+_shrink_gradient hardshrink softshrink _hardswish_gradient hardswish _hardsigmoid_gradient
+hardsigmoid _leaky_relu_gradient leaky_relu _leaky_relu_in_place _keep_not_positive _gelu_gradient
+gelu silu mish _softplus_gradient softplus _logsigmoid_gradient logsigmoid _elu_gradient elu
+_elu_in_place celu _celu_in_place _sigmoid_gradient sigmoid _tanh_gradient
+_rsub_number rsub reciprocal _div_rounded floor_divide _remainder_number remainder
+_remainder_of_number _fmod_number fmod ldexp lerp _lerp_number addcmul addcdiv
+_pow_number _pow_tensor _pow_base rsqrt exp2 deg2rad rad2deg
+isposinf isneginf isreal isclose sign sgn signbit heaviside floor ceil trunc frac round
+_round_decimals nan_to_num clamp _clamp_tensors _clamp_min_number _clamp_min_tensor
+_clamp_max_number _clamp_max_tensor _conj _conj_physical _make_complex polar angle
+bessel_j0 bessel_j1 bessel_y0 bessel_y1 modified_bessel_i0 modified_bessel_i1 modified_bessel_k0
+modified_bessel_k1 scaled_modified_bessel_k0 scaled_modified_bessel_k1 spherical_bessel_j0 airy_ai
+lgamma digamma _polygamma mvlgamma igamma igammac zeta _zeta_number_input _zeta_number_other
+i0 i0e i1 i1e erf erfc erfinv erfcx ndtri log_ndtr logit entr sinc logaddexp logaddexp2
+xlogy _xlogy_number_input _xlogy_number_other xlog1py _xlog1py_number_input _xlog1py_number_other
+chebyshev_polynomial_t shifted_chebyshev_polynomial_t chebyshev_polynomial_u
+shifted_chebyshev_polynomial_u chebyshev_polynomial_v shifted_chebyshev_polynomial_v
+chebyshev_polynomial_w shifted_chebyshev_polynomial_w hermite_polynomial_h hermite_polynomial_he
+laguerre_polynomial_l legendre_polynomial_p _soft_margin_loss_slope
+clone zeros_like ones_like masked_fill _fill_number
+_fill_number_in_place _zero _refuse_second_order frexp
+"""
+
+
+def line_up(call: BatchedCall, names: list[str]) -> dict[str, Any]:
+    """Physical operands whose dimensions broadcast as those of the examples do.
+
+    An operand without dimensions takes no part in type promotion when others have some; with the
+    batch it has one, so it is converted to the type of the result first.
+    """
+    rank = max([call.rank(name) for name in names])
+    target = _promoted([call[name] for name in names]) if call.op.promote else None
+    return {name: line_up_one(call, name, rank, target) for name in names}
+
+
+def line_up_one(call: BatchedCall, name: str, rank: int, target: Any = None) -> Any:
+    """One operand with the batch first, then as many dimensions as `rank`; of type `target`."""
+    value = call.front(name)
+    missing = rank - call.rank(name)
+    if missing and call.is_batched(name):
+        shape = value._array.shape
+        value = RECORDED.view(value, (shape[0], *(1,) * missing, *shape[1:]))
+    if target is not None and isinstance(value, Tensor) and value._array.dtype is not target:
+        value = RECORDED._to_dtype(value, target, None)
+    return value
+
+
+def _promoted(values: list[Any]) -> Any:
+    """The NumPy type of operands of different types, as examples; None where they are alike."""
+    tensors = [value for value in values if isinstance(value, Tensor)]
+    if len({value._array.dtype for value in tensors}) < 2:
+        return None
+    numbers = [v for v in values if v is not None and not isinstance(v, Tensor)]
+    return dtypes.result_dtype([*[value._array for value in tensors], *numbers]).numpy
+
+
+@batching(*_NAMES.split())
+def elementwise(call: BatchedCall) -> list[Tensor]:
+    """Line up the operands and call."""
+    return call.run(**line_up(call, call.op.tensor_names))
+
+
+@batching("_choose")
+def _choose(call: BatchedCall) -> list[Tensor]:
+    target = _promoted([call["input"], call["other"]])
+    rank = max([call.rank(name) for name in call.op.tensor_names])
+    found = {name: line_up_one(call, name, rank, target) for name in ("input", "other")}
+    return call.run(condition=line_up_one(call, "condition", rank), **found)
+
+
+@batching("_clone_as", "_to_dtype")
+def _converted(call: BatchedCall) -> list[Tensor]:
+    if call["order"] is not None:
+        return loop(call)  # an order of the example's dimensions
+    return call.run(input=call.front("input"))
+
+
+@batching("_copy")
+def _copy(call: BatchedCall) -> list[Tensor]:
+    target = call.expanded("input")
+    return call.run(input=target, src=line_up_one(call, "src", call.rank("input")))
+
+
+@batching("_fill_tensor", "_fill_tensor_in_place")
+def _fill(call: BatchedCall) -> list[Tensor]:
+    if not call.is_batched("value"):
+        return call.run(input=call.front("input"))
+    kind, shape = call["input"]._array.dtype, call.shape("input")
+    value = line_up_one(call, "value", len(shape), kind)
+    return [RECORDED.clone(RECORDED.expand(value, (call.size, *shape)))]
+
+
+@batching("_masked_fill_tensor")
+def _masked_fill_tensor(call: BatchedCall) -> list[Tensor]:
+    rank = max(call.rank("input"), call.rank("mask"))
+    found = {name: line_up_one(call, name, rank) for name in ("input", "mask")}
+    if not call.is_batched("value"):
+        return call.run(**found)
+    if call["mask"]._array.dtype is not dtypes.B8 or call.rank("value"):
+        return loop(call)  # raises
+    value = line_up_one(call, "value", rank, call["input"]._array.dtype)
+    return [RECORDED._choose(value, found["input"], found["mask"])]
+
+
+for _name, _op in OPS.items():
+    if _op.ufunc is not None:
+        RULES.setdefault(_name, elementwise)

@@ -1,0 +1,195 @@
+"""`jvp` and `linearize`: how the results of a function move when its inputs do."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from retrograd import dtypes
+from retrograd.autograd.forward import (
+    THREAD,
+    DualLevel,
+    make_dual,
+    pop_level,
+    push_level,
+    unpack_dual,
+)
+from retrograd.autograd.state import STATE
+from retrograd.func.arguments import (
+    Argnums,
+    check_outputs,
+    check_tensors,
+    chosen,
+    replaced,
+    with_aux,
+)
+from retrograd.func.reverse import must_record, pull_back, roots_of
+from retrograd.func.tracing import edge_to, tracing
+from retrograd.func.trees import flatten, tree_map, unflatten
+from retrograd.ops.registry import RECORDED
+from retrograd.tensor import Tensor
+
+_JVP = "jvp(f, primals, tangents)"
+
+
+def jvp(
+    func: Callable[..., Any],
+    primals: Any,
+    tangents: Any,
+    *,
+    strict: bool = False,
+    has_aux: bool = False,
+) -> Any:
+    """The value of `func` at `primals`, and its derivative in the direction of `tangents`.
+
+    strict   raise where an output does not depend on the inputs, instead of giving zeros
+    has_aux  `func` returns ``(output, aux)``, and aux is the third result
+
+    >>> import retrograd as torch
+    >>> torch.func.jvp(torch.sin, (torch.zeros(2),), (torch.tensor([1.0, 2.0]),))
+    (tensor([0., 0.]), tensor([1., 2.]))
+    """
+    return jvp_of(func, primals, tangents, None, strict=strict, has_aux=has_aux)
+
+
+def jvp_of(
+    func: Callable[..., Any],
+    primals: Any,
+    tangents: Any,
+    argnums: Argnums | None,
+    *,
+    strict: bool = False,
+    has_aux: bool = False,
+) -> Any:
+    """`jvp` with respect to the arguments that `argnums` names; None: all of them."""
+    if not isinstance(primals, tuple):
+        raise RuntimeError(
+            f"{_JVP}: Expected primals to be a tuple. E.g. it should be valid to call f(*primals)."
+        )
+    flat, spec = flatten(primals if argnums is None else chosen(primals, argnums))
+    flat_tangents, tangents_spec = flatten(tangents)
+    if spec != tangents_spec:
+        raise RuntimeError(
+            f"{_JVP}: Expected primals and tangents to have the same python structure. For "
+            "example, if primals is a tuple of 3 tensors, tangents also must be. Got primals with "
+            f"structure {spec} and tangents with structure {tangents_spec}"
+        )
+    check_tensors(flat, _JVP, "primals")
+    check_tensors(flat_tangents, _JVP, "tangents")
+    with tracing(reverse=False) as trace, _dual_level() as level:
+        duals = unflatten(
+            [_dual(p, t, level) for p, t in zip(flat, flat_tangents, strict=True)], spec
+        )
+        if argnums is not None:
+            duals = replaced(tree_map(trace.lend, primals), duals, argnums)
+        output = func(*duals)
+        aux: Any = None
+        if has_aux:
+            output, aux = with_aux(_JVP, output)
+            aux = trace.settled_tree(aux)
+        outputs, output_spec = flatten(output)
+        check_outputs(outputs, _JVP)
+        trace.take_back()
+        pairs = [_unpacked(value, level, strict) for value in outputs]
+        value = unflatten([trace.settled(primal) for primal, _ in pairs], output_spec)
+        moved = unflatten([trace.settled(tangent) for _, tangent in pairs], output_spec)
+        return (value, moved, aux) if has_aux else (value, moved)
+
+
+@contextmanager
+def _dual_level() -> Iterator[DualLevel]:
+    level = push_level()
+    enabled = THREAD.enabled
+    THREAD.enabled = True
+    try:
+        yield level
+    finally:
+        THREAD.enabled = enabled
+        pop_level(level)
+
+
+def _dual(primal: Tensor, tangent: Tensor, level: DualLevel) -> Tensor:
+    for name, value in (("primal", primal), ("tangent", tangent)):
+        if value._array.dtype not in dtypes.DIFFERENTIABLE:
+            raise ValueError(
+                f"Expected {name} to be floating point or complex, but got: {value.dtype}"
+            )
+    return make_dual(primal, tangent, level)
+
+
+def _unpacked(value: Tensor, level: DualLevel, strict: bool) -> tuple[Tensor, Tensor]:
+    primal, tangent = unpack_dual(value, level)
+    if tangent is None:
+        if strict:
+            raise RuntimeError(
+                "jvp(f, primals, tangents, strict=True): The output of f is independent of the "
+                "inputs. This is not allowed with strict=True."
+            )
+        tangent = RECORDED.zeros_like(primal)
+    return primal, tangent
+
+
+def linearize(func: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[..., Any]]:
+    """The value of `func` at `primals`, and a function that computes `jvp` there.
+
+    `func` runs once. Its derivative is kept as a graph: that of the gradients as a function of the
+    cotangents, which is linear, and which a backward call turns round.
+
+    >>> import retrograd as torch
+    >>> value, push = torch.func.linearize(torch.sin, torch.zeros(2))
+    >>> push(torch.tensor([1.0, 2.0]))
+    tensor([1., 2.])
+    """
+    flat, spec = flatten(primals)
+    with tracing() as trace:
+        aliases = [trace.alias(primal) for primal in flat]
+        edges = [edge_to(alias) for alias in aliases]
+        outputs, output_spec = flatten(func(*unflatten(aliases, spec)))
+        tensors = [value for value in outputs if isinstance(value, Tensor)]
+        roots = roots_of(tensors)
+        # what the gradients are computed from does not matter: they are linear in it
+        seeds = [
+            trace.alias(RECORDED.zeros_like(value)) if edge is not None else None
+            for value, edge in roots
+        ]
+        moving = [seed for seed in seeds if seed is not None]
+        gradients = roots_of(pull_back(roots, seeds, aliases, edges, record=True, retain=True))
+        seed_edges = [edge_to(seed) for seed in moving]
+        values = [trace.settled(v) if isinstance(v, Tensor) else v for v in outputs]
+
+    facts = [{fact: getattr(primal, fact) for fact in _FACTS} for primal in flat]
+
+    def push(*tangents: Any) -> Any:
+        given, given_spec = flatten(tangents)
+        if given_spec != spec:
+            raise RuntimeError(
+                f"Expected the tangents {given_spec} to have the same argspec as the primals {spec}"
+            )
+        for place, (tangent, wanted) in enumerate(zip(given, facts, strict=True)):
+            _check_tangent(place, tangent, wanted)
+        record = STATE.grad_enabled and must_record(trace, gradients, given)
+        pushed = iter(pull_back(gradients, given, moving, seed_edges, record, retain=True))
+        found = iter([next(pushed) if seed is not None else None for seed in seeds])
+        results: list[Any] = []
+        for value in outputs:
+            tangent = next(found) if isinstance(value, Tensor) else value
+            if tangent is None:
+                tangent = RECORDED.zeros_like(value)
+            results.append(trace.settled(tangent) if isinstance(tangent, Tensor) else tangent)
+        return unflatten(results, output_spec)
+
+    return unflatten(values, output_spec), push
+
+
+_FACTS = ("shape", "device", "dtype")
+
+
+def _check_tangent(place: int, tangent: Tensor, wanted: dict[str, Any]) -> None:
+    for fact in _FACTS:
+        got = getattr(tangent, fact)
+        if got != wanted[fact]:
+            raise RuntimeError(
+                f"tangent:{place} with {fact} {got} in flattened pytree doesn't match the {fact} "
+                f"{wanted[fact]} of the corresponding primal."
+            )

@@ -1,0 +1,242 @@
+"""`grad`, `grad_and_value` and `vjp`: reverse mode as functions of functions."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from retrograd import dtypes
+from retrograd.autograd.api import grad as autograd_grad
+from retrograd.autograd.edges import GradientEdge
+from retrograd.autograd.engine import Edge
+from retrograd.autograd.state import STATE, TRANSFORMS, set_inference
+from retrograd.autograd.views import edge_of
+from retrograd.func.arguments import Argnums, check_outputs, chosen_places, sketch, with_aux
+from retrograd.func.trees import flatten, tree_map, unflatten
+from retrograd.func.tracing import Trace, edge_to, tracing
+from retrograd.ops.registry import RECORDED
+from retrograd.tensor import Tensor
+
+
+def grad(
+    func: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False
+) -> Callable[..., Any]:
+    """A function that computes the gradient of `func`, which returns one scalar.
+
+    argnums  which arguments to differentiate: a number, or a tuple for a tuple of gradients
+    has_aux  `func` returns ``(scalar, aux)``; the new function returns ``(gradient, aux)``
+
+    >>> import retrograd as torch
+    >>> cube = lambda x: x ** 3
+    >>> torch.func.grad(cube)(torch.tensor(2.0)), torch.func.grad(torch.func.grad(cube))(
+    ...     torch.tensor(2.0))
+    (tensor(12.), tensor(12.))
+    """
+
+    @functools.wraps(func)
+    def gradient(*args: Any, **kwargs: Any) -> Any:
+        found, value = _grad_and_value(func, argnums, has_aux, args, kwargs)
+        return (found, value[1]) if has_aux else found
+
+    return gradient
+
+
+def grad_and_value(
+    func: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False
+) -> Callable[..., Any]:
+    """A function that computes the gradient of `func` and its value, in this order.
+
+    >>> import retrograd as torch
+    >>> torch.func.grad_and_value(lambda x: x ** 3)(torch.tensor(2.0))
+    (tensor(12.), tensor(8.))
+    """
+
+    @functools.wraps(func)
+    def both(*args: Any, **kwargs: Any) -> Any:
+        return _grad_and_value(func, argnums, has_aux, args, kwargs)
+
+    return both
+
+
+def _grad_and_value(
+    func: Callable[..., Any],
+    argnums: Argnums,
+    has_aux: bool,
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any],
+) -> tuple[Any, Any]:
+    api = "grad_and_value(f)(*args)"
+    with tracing() as trace:
+        places = chosen_places(argnums, len(args))
+        args, chosen = _with_aliases(trace, args, places)
+        aliases, spec = flatten(chosen if isinstance(places, tuple) else chosen[0])
+        edges = [edge_to(alias) for alias in aliases]
+        output = func(*args, **tree_map(trace.lend, kwargs))
+        aux: Any = None
+        if has_aux:
+            output, aux = with_aux(api, output)
+        if not isinstance(output, Tensor):
+            raise RuntimeError(
+                f"{api}: Expected f(*args) to return a Tensor, got {type(output)}"
+            )
+        if output.ndim != 0:
+            raise RuntimeError(
+                f"{api}: Expected f(*args) to return a scalar Tensor, got tensor with "
+                f"{output.ndim} dims. Maybe you wanted to use the vjp or jacrev APIs instead?"
+            )
+        trace.take_back()
+        roots = roots_of([output])
+        record = must_record(trace, roots, [None])
+        gradients = pull_back(
+            roots, [None], aliases, edges, record, retain=record or has_aux
+        )
+        found = trace.settled_tree(unflatten(gradients, spec))
+        value = trace.settled(output)
+        if has_aux:
+            return found, (value, trace.settled_tree(aux))
+        return found, value
+
+
+def vjp(func: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
+    """The value of `func` at `primals`, and a function from cotangents to gradients.
+
+    With ``has_aux=True`` `func` returns ``(output, aux)``, and aux is the third result.
+
+    >>> import retrograd as torch
+    >>> value, pull_back = torch.func.vjp(torch.sin, torch.zeros(2))
+    >>> pull_back(torch.tensor([1.0, 2.0]))
+    (tensor([1., 2.]),)
+    """
+    return vjp_of(func, primals, None, has_aux)
+
+
+def vjp_of(
+    func: Callable[..., Any], primals: tuple[Any, ...], argnums: Argnums | None, has_aux: bool
+) -> Any:
+    """`vjp` with respect to the arguments that `argnums` names; None: all, as a tuple."""
+    with tracing() as trace:
+        if argnums is None:
+            args = tree_map(trace.alias, primals)
+            chosen: Any = args
+        else:
+            places = chosen_places(argnums, len(primals))
+            args, several = _with_aliases(trace, primals, places)
+            chosen = several if isinstance(places, tuple) else several[0]
+        aliases, aliases_spec = flatten(chosen)
+        edges = [edge_to(alias) for alias in aliases]
+        output = func(*args)
+        aux: Any = None
+        if has_aux:
+            output, aux = with_aux("vjp(f, *primals)", output)
+            aux = trace.settled_tree(aux)
+        outputs, outputs_spec = flatten(output)
+        check_outputs(outputs, "vjp(f, *primals)")
+        trace.take_back()
+        roots = roots_of(outputs)  # now: the caller may write into the results
+        result = trace.settled_tree(output)
+        for value in outputs:
+            if value._array.dtype not in dtypes.DIFFERENTIABLE:
+                raise RuntimeError(
+                    "vjp(f, ...): All outputs of f must be floating-point or complex Tensors, got "
+                    f"Tensor with dtype {value.dtype}"
+                )
+
+    def pull(
+        cotangents: Any, retain_graph: bool = True, create_graph: bool | None = None
+    ) -> Any:
+        flat, spec = flatten(cotangents)
+        if spec != outputs_spec:
+            raise RuntimeError(
+                "Expected pytree structure of cotangents to be the same as pytree structure of "
+                f"outputs to the function. cotangents: {sketch(spec)}, primal output: "
+                f"{sketch(outputs_spec)}"
+            )
+        wanted = STATE.grad_enabled if create_graph is None else create_graph
+        record = wanted and must_record(trace, roots, flat)
+        inference = STATE.inference
+        set_inference(False)
+        try:
+            found = pull_back(
+                roots, flat, aliases, edges, record, retain=record or retain_graph
+            )
+        finally:
+            set_inference(inference)
+        if record:
+            found = [trace.settled(gradient) for gradient in found]
+        return unflatten(found, aliases_spec)
+
+    return (result, pull, aux) if has_aux else (result, pull)
+
+
+# ------------------------------------------------------------------------------------- helpers
+
+
+def _with_aliases(
+    trace: Trace, args: tuple[Any, ...], places: Argnums
+) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
+    """The arguments as the function gets them, and those among them that are differentiated."""
+    where = (places,) if isinstance(places, int) else places
+    found = [
+        tree_map(trace.alias if place in where else trace.lend, value)
+        for place, value in enumerate(args)
+    ]
+    return tuple(found), tuple([found[place] for place in where])
+
+
+Root = tuple[Tensor, Edge | None]
+
+
+def roots_of(outputs: list[Tensor]) -> list[Root]:
+    """Outputs with the edges that lead into their graphs; None where no gradient flows."""
+    found: list[Root] = []
+    for output in outputs:
+        node = edge_of(output) if output.requires_grad else None
+        found.append((output, None if node is None else (node, output._output_nr)))
+    return found
+
+
+def must_record(trace: Trace, roots: list[Root], gradients: Sequence[Any]) -> bool:
+    """Whether the gradients may depend on something outside, for which they need a history.
+
+    Without one the engine is several times faster. The graph says it, except where gradients are
+    batched or carry tangents, and where user code is part of the walk.
+    """
+    if TRANSFORMS.dual_levels or trace.level:
+        return True
+    for gradient in gradients:
+        while isinstance(gradient, Tensor):
+            if gradient.requires_grad:
+                return True
+            gradient = getattr(gradient, "_physical", None)
+    return any(trace.leads_outside([edge[0] for _, edge in roots if edge is not None]))
+
+
+def pull_back(
+    roots: list[Root],
+    gradients: Sequence[Any],
+    aliases: list[Tensor],
+    edges: list[Edge],
+    record: bool,
+    retain: bool,
+) -> list[Tensor]:
+    """The gradients of the aliases; zeros for those that the outputs do not depend on."""
+    live = [
+        (edge, gradient)
+        for (_, edge), gradient in zip(roots, gradients, strict=True)
+        if edge is not None
+    ]
+    found: Sequence[Tensor | None] = [None] * len(aliases)
+    if live and aliases:
+        found = autograd_grad(
+            [GradientEdge(*edge) for edge, _ in live],
+            [GradientEdge(*edge) for edge in edges],
+            [gradient for _, gradient in live],
+            retain_graph=retain,
+            create_graph=record,
+            allow_unused=True,
+        )
+    return [
+        RECORDED.zeros_like(alias) if gradient is None else gradient
+        for gradient, alias in zip(found, aliases, strict=True)
+    ]

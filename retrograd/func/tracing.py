@@ -1,0 +1,229 @@
+"""What a running transform knows: which tensors are its own, and what leaves it.
+
+Reverse mode needs no tape of its own. `grad` and `vjp` differentiate with respect to fresh aliases
+of their inputs, and the ordinary graph records what happens to them. An alias is
+
+- linked: an op on the input, where the input requires grad. The graph then goes on to the tensors
+  outside, so that an outer transform, or `backward()`, can differentiate the result again;
+- a leaf of the trace, where it does not. What depends on such leaves only is a constant outside.
+
+A result is `settled` on its way out: it keeps its history if the history leads outside, and loses
+it otherwise.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from retrograd import dtypes
+from retrograd.autograd import failures
+from retrograd.autograd.accumulate import accumulator, is_accumulator
+from retrograd.autograd.engine import Edge
+from retrograd.autograd.forward import holder_of, tangents_of
+from retrograd.autograd.node import Node, dressed
+from retrograd.autograd.state import STATE, TRANSFORMS, next_sequence, set_grad_mode, set_inference
+from retrograd.func.batched import LEVELS, BatchedTensor, lift, rewrap
+from retrograd.func.trees import tree_map
+from retrograd.ops.registry import RECORDED
+from retrograd.tensor import Tensor, VersionCell, cell_of
+
+_MARK = "_trace"  # in the dictionary of a trace's leaf: the trace
+
+_SAVED_HOOKS = (
+    "torch.func.{grad, vjp, jacrev, hessian} don't yet support saved tensor hooks. Please open an "
+    "issue with your use case."
+)
+
+
+class Trace:
+    """One call of a transform, from its start until its results are settled."""
+
+    __slots__ = ("level", "lent", "records", "running", "start")
+
+    def __init__(self) -> None:
+        self.start = next_sequence()
+        self.level = len(LEVELS.stack)  # the innermost vmap around the call
+        self.records = STATE.grad_enabled  # whether results may have a history outside
+        self.running = True
+        self.lent: list[tuple[Tensor, Tensor, int]] = []  # argument, its alias, its version
+
+    # ------------------------------------------------------------------ inputs
+
+    def alias(self, value: Any) -> Tensor:
+        """A fresh tensor with the elements of `value`, to differentiate with respect to."""
+        if not isinstance(value, Tensor):
+            raise ValueError(f"Thing passed to transform API must be Tensor, got {type(value)}")
+        if value._array.dtype not in dtypes.DIFFERENTIABLE:
+            raise failures.nonfloat_flag(method=True)
+        if self.records:
+            value = lift(value)
+            if value.requires_grad:
+                linked: Tensor = RECORDED._alias(value)
+                assert linked._view is not None
+                linked._view.creation = "transform"  # in-place ops are refused, as on a leaf
+                return linked
+            leaf = _bare(value)
+        else:
+            leaf = _cut_off(lift(value))
+        leaf._requires_grad = True
+        leaf.__dict__[_MARK] = self
+        return leaf
+
+    def lend(self, value: Any) -> Any:
+        """An argument that is not differentiated, as the function sees it.
+
+        A write to it inside must not give the caller's tensor a history that ends in the trace.
+        """
+        if not isinstance(value, Tensor) or value.requires_grad:
+            return value
+        made = _bare(value)
+        self.lent.append((value, made, value._version))
+        return made
+
+    def take_back(self) -> None:
+        """Hand on what in-place ops inside did to the arguments: the elements are shared already."""
+        for value, made, version in self.lent:
+            if made._version == version:
+                continue
+            outside = self.settled(made)
+            tangents = tangents_of(outside) if TRANSFORMS.dual_levels else None
+            if value._view is not None and (outside._requires_grad or tangents):
+                raise RuntimeError(
+                    "a function under a transform wrote into an argument that is a view, with "
+                    "values that are differentiated by an outer transform: pass a clone of it"
+                )
+            value._grad_fn, value._output_nr = outside._grad_fn, outside._output_nr
+            value._requires_grad = outside._requires_grad
+            if tangents or value._meta is not None:
+                _copy_tangents(outside, value)
+        self.lent.clear()
+
+    # ------------------------------------------------------------------ results
+
+    def settled_tree(self, tree: Any) -> Any:
+        """Results as they are outside of the transform."""
+        return tree_map(self._settled_leaf, tree)
+
+    def _settled_leaf(self, value: Any) -> Any:
+        if not isinstance(value, Tensor):
+            raise RuntimeError(f"Expected tensors, got unsupported type {type(value)}")
+        return self.settled(value)
+
+    def settled(self, value: Tensor) -> Tensor:
+        """A result as it is outside: without a history that ends in the trace's own leaves."""
+        if isinstance(value, BatchedTensor) and value._level > self.level:
+            inner = self.settled(value._physical)
+            if inner is value._physical:
+                return value
+            made = rewrap(inner, value._batch_dim, value._level)
+            made._grad_fn, made._output_nr = value._grad_fn, value._output_nr
+            made._requires_grad, made._meta = value._requires_grad, value._meta
+            return made
+        if not self.records:
+            return _cut_off(value) if self._is_inner(value) else value
+        if not value.requires_grad:
+            return value
+        node = value._grad_fn
+        if node is None:
+            owner = value.__dict__.get(_MARK)
+            ended = owner is self or (owner is not None and not owner.running)
+            return _bare(value) if ended else value
+        return value if self.leads_outside([node])[0] else _bare(value)
+
+    def _is_inner(self, value: Tensor) -> bool:
+        """Whether a tensor, or what it is a batch of, has a history that began in the trace."""
+        node = value._grad_fn
+        if node is None and value._requires_grad:
+            return value.__dict__.get(_MARK) is self
+        if node is not None and node.sequence > self.start:
+            return True
+        return isinstance(value, BatchedTensor) and self._is_inner(value._physical)
+
+    def leads_outside(self, roots: list[Node]) -> tuple[bool, bool]:
+        """Whether a graph goes on outside of the trace, and whether user code is part of it.
+
+        Only nodes made since the start are looked at: what is older belongs outside.
+        """
+        seen = set(roots)
+        stack = list(roots)
+        foreign = False
+        while stack:
+            node = stack.pop()
+            if is_accumulator(node):
+                owner = node.saved[0].__dict__.get(_MARK)
+                if owner is None or (owner is not self and owner.running):
+                    return True, foreign
+                continue
+            if node.sequence < self.start:
+                return True, foreign
+            if node.extra is not None or dressed(node).op is None:
+                foreign = True
+            for target in node.edges:
+                if target is not None and target not in seen:
+                    seen.add(target)
+                    stack.append(target)
+        return False, foreign
+
+
+def edge_to(alias: Tensor) -> Edge:
+    """Where the gradient of an alias arrives."""
+    node = alias._grad_fn
+    return (accumulator(alias), 0) if node is None else (node, alias._output_nr)
+
+
+def _bare(value: Tensor) -> Tensor:
+    """The same elements, version counter and tangents, without history."""
+    inference = value.is_inference()
+    if not inference:
+        cell_of(value)  # to be shared
+    made = value._without_history()
+    if inference:
+        made._cell = VersionCell()  # a normal tensor: transforms run outside of inference mode
+    _copy_tangents(value, made)
+    return made
+
+
+def _copy_tangents(value: Tensor, made: Tensor) -> None:
+    if made._meta is not None:
+        made._meta.tangents = None
+    if TRANSFORMS.dual_levels:
+        for level, tangent in (tangents_of(value) or {}).items():
+            holder_of(made).put(level, tangent)
+
+
+def _cut_off(value: Tensor) -> Tensor:
+    """The same elements and tangents, without history at any level of vmap."""
+    if not isinstance(value, BatchedTensor):
+        return _bare(value)
+    made = rewrap(_cut_off(value._physical), value._batch_dim, value._level)
+    _copy_tangents(value, made)
+    return made
+
+
+@contextmanager
+def tracing(*, reverse: bool = True) -> Iterator[Trace]:
+    """Run a transform: grad mode on whatever it was outside, inference mode off."""
+    if reverse and STATE.saved_hooks:
+        raise RuntimeError(_SAVED_HOOKS)
+    trace = Trace()
+    state = STATE
+    before = (state.grad_enabled, state.cut)
+    inference, refused = state.inference, state.saved_hooks_refused
+    state.transforms += 1
+    if reverse:
+        state.saved_hooks_refused = _SAVED_HOOKS
+        if inference:
+            set_inference(False)
+        if not state.grad_enabled:
+            set_grad_mode(True)
+    try:
+        yield trace
+    finally:
+        trace.running = False
+        state.transforms -= 1
+        state.saved_hooks_refused = refused
+        if state.inference != inference:
+            set_inference(inference)
+        set_grad_mode(*before)

@@ -1,0 +1,23 @@
+"""Views that forward mode makes: a dual tensor of its primal, and the primal of a dual tensor.
+
+As views they share memory, version and history; tangents they do not share (`autograd.forward`).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from retrograd.ops.kinds import Array
+from retrograd.ops.registry import op
+
+
+@op(input=lambda m, g: g, view="always", half="move", namespace=None, node_name="ViewBackward0")
+def _make_dual(xp: Any, input: Array, origin: Any) -> Array:
+    """The same elements, with other tangents: `origin` has them (see `autograd.forward`)."""
+    return input.view()
+
+
+@op(input=lambda m, g: g, view="always", half="move", namespace=None, node_name="Identity")
+def _fw_primal(xp: Any, input: Array, origin: Any) -> Array:
+    """The same elements, without the tangent of one level."""
+    return input.view()

@@ -1,0 +1,67 @@
+"""Functions that read elements, under `vmap`: they run once for each example of a batch.
+
+An op runs on a batch by its batching rule. A function that looks at the elements themselves, to
+find a size or to choose a way, has none; `by_example` gives it the loop.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+from retrograd.autograd.state import TRANSFORMS
+from retrograd.tensor import Tensor
+
+
+def level_in(values: Any) -> int:
+    """The innermost vmap level of the tensors among some values and lists of values."""
+    found = 0
+    for value in values:
+        if isinstance(value, Tensor):
+            found = max(found, value._level)
+        elif isinstance(value, (list, tuple)):
+            found = max(found, level_in(value))
+    return found
+
+
+def by_example(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Let a function of tensors run once for each example where an argument is batched."""
+
+    @functools.wraps(function)
+    def guarded(*args: Any, **options: Any) -> Any:
+        if TRANSFORMS.active:
+            level = level_in((*args, *options.values()))
+            if level:
+                from retrograd.func.batching.rules import run_by_example
+
+                return run_by_example(guarded, level, args, options)
+        return function(*args, **options)
+
+    return guarded
+
+
+def on_batch(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Let a function of one tensor, whose result is like it, run on the whole batch at once."""
+
+    @functools.wraps(function)
+    def guarded(input: Any, *args: Any, **options: Any) -> Any:
+        if isinstance(input, Tensor) and input._level:
+            from retrograd.func.batched import like_batch
+
+            return like_batch(guarded, input, args, options)
+        return function(input, *args, **options)
+
+    return guarded
+
+
+def refuse_batch(function: Callable[..., Any], message: str) -> Callable[..., Any]:
+    """Let a function raise PyTorch's error where an argument is batched."""
+
+    @functools.wraps(function)
+    def guarded(*args: Any, **options: Any) -> Any:
+        if TRANSFORMS.active and level_in((*args, *options.values())):
+            raise RuntimeError(message)
+        return function(*args, **options)
+
+    return guarded

@@ -1,0 +1,153 @@
+"""The samples of an op as batches, and what a loop over the examples makes of them."""
+
+from __future__ import annotations
+
+import warnings
+import zlib
+from typing import Any
+
+import numpy as np
+
+import retrograd as torch
+from retrograd.ops.registry import COMPOSITES, OPS
+from retrograd.testing.samples import Sample, T
+
+SIZE = 2
+
+
+def cases() -> dict[str, list[Sample]]:
+    """The samples of every op and composite that has some."""
+    declared: dict[str, Any] = {**OPS, **COMPOSITES}
+    found = {name: entry.samples for name, entry in declared.items() if entry.samples is not None}
+    return {name: samples() for name, samples in found.items()}
+
+
+class Batch:
+    """The arguments of one sample, two examples of each tensor."""
+
+    def __init__(self, sample: Sample, dtype: str) -> None:
+        self.sample = sample
+        self.dtype = dtype
+        self.tensors: list[list[Any]] = []  # of each tensor argument its examples
+        self.trees = [self._taken(value) for value in (*sample.args, *sample.kwargs.values())]
+
+    def _taken(self, value: Any) -> Any:
+        """The argument with every tensor replaced by its number."""
+        if isinstance(value, T):
+            self.tensors.append([self._built(value, example) for example in range(SIZE)])
+            return _Place(len(self.tensors) - 1)
+        if isinstance(value, (list, tuple)) and not isinstance(value, torch.Size):
+            return type(value)([self._taken(item) for item in value])
+        if isinstance(value, str) and value.startswith("dtype:"):
+            return getattr(torch, value[6:])
+        return value
+
+    def _built(self, value: T, example: int) -> Any:
+        seed = zlib.crc32(f"{self.sample!r} {len(self.tensors)} {example}".encode())
+        array = value.build(np.random.default_rng(seed), self.dtype)
+        return torch.from_numpy(array)
+
+    def call(self, function: Any, tensors: Any) -> Any:
+        """The function on the sample's arguments with these tensors."""
+        given = [_put(tree, tensors) for tree in self.trees]
+        count = len(self.sample.args)
+        named = dict(zip(self.sample.kwargs, given[count:], strict=True))
+        return function(*given[:count], **named)
+
+    def by_loop(self, function: Any, batched: set[int]) -> list[Any]:
+        """The results for every example, one after the other, stacked."""
+        rows = []
+        for example in range(SIZE):
+            chosen = [e[example if k in batched else 0] for k, e in enumerate(self.tensors)]
+            rows.append(leaves_of(self.call(function, [x.clone() for x in chosen])))
+        return [
+            torch.stack(list(column)) if isinstance(column[0], torch.Tensor) else column[0]
+            for column in zip(*rows, strict=True)
+        ]
+
+    def by_vmap(self, function: Any, batched: set[int], *, last: bool = False) -> list[Any]:
+        """The same by `vmap`; with `last` the batch is the last dimension of the inputs."""
+        inputs = []
+        for k, examples in enumerate(self.tensors):
+            if k in batched:
+                inputs.append(torch.stack(examples, -1 if last else 0))
+            else:
+                inputs.append(examples[0].clone())
+        dims = tuple((-1 if last else 0) if k in batched else None for k in range(len(inputs)))
+        plain: list[Any] = []
+
+        def one(*tensors: Any) -> Any:
+            leaves = leaves_of(self.call(function, tensors))
+            plain[:] = leaves
+            return tuple(leaf for leaf in leaves if isinstance(leaf, torch.Tensor))
+
+        found = iter(torch.vmap(one, in_dims=dims)(*inputs))
+        return [next(found) if isinstance(leaf, torch.Tensor) else leaf for leaf in plain]
+
+
+class _Place:
+    def __init__(self, number: int) -> None:
+        self.number = number
+
+
+def _put(tree: Any, tensors: Any) -> Any:
+    if isinstance(tree, _Place):
+        return tensors[tree.number]
+    if isinstance(tree, (list, tuple)):
+        return type(tree)([_put(item, tensors) for item in tree])
+    return tree
+
+
+def leaves_of(result: Any) -> list[Any]:
+    """Results as a flat list."""
+    if isinstance(result, (tuple, list)):
+        return [leaf for part in result for leaf in leaves_of(part)]
+    return [result]
+
+
+def compare(found: list[Any], expected: list[Any], tolerance: float = 1e-9) -> None:
+    """Assert that two lists of results are alike: numbers, dtypes and shapes."""
+    assert len(found) == len(expected)
+    for a, b in zip(found, expected, strict=True):
+        if not isinstance(b, torch.Tensor):
+            assert a == b
+            continue
+        assert a.dtype is b.dtype, (a.dtype, b.dtype)
+        assert a.shape == b.shape, (a.shape, b.shape)
+        left, right = _numbers(a), _numbers(b)
+        np.testing.assert_allclose(left, right, rtol=tolerance, atol=tolerance, equal_nan=True)
+
+
+def _numbers(tensor: Any) -> Any:
+    array = tensor.detach().numpy() if tensor.dtype is not torch.bfloat16 else tensor.float().numpy()
+    return array.astype(np.float64) if array.dtype == np.float16 else array
+
+
+def check(function: Any, sample: Sample, dtype: str) -> str:
+    """Compare vmap with the loop in every choice of batched arguments; says what happened."""
+    batch = Batch(sample, dtype)
+    count = len(batch.tensors)
+    if not count:
+        return "no tensors"
+    choices = [set(range(count))] + [{k} for k in range(count) if count > 1]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for batched in choices:
+            try:
+                expected = batch.by_loop(function, batched)
+            except Exception as error:
+                _must_raise(batch, function, batched, error)
+                continue
+            for last in (False, True):
+                compare(batch.by_vmap(function, batched, last=last), expected)
+    return "compared"
+
+
+def _must_raise(batch: Batch, function: Any, batched: set[int], error: Exception) -> None:
+    try:
+        batch.by_vmap(function, batched)
+    except Exception as found:
+        if type(found) is not type(error) and "vmap" not in str(found):
+            raise AssertionError(f"vmap raised {found!r}, the loop {error!r}") from found
+        return
+    raise AssertionError(f"vmap gave a result where the loop raised {error!r}")
