@@ -10,6 +10,7 @@ Names are PyTorch's. Some of them (`float`, `int`, `bool`, `sum`, `range` ...) a
 nothing is computed in this module: it only collects.
 """
 
+from importlib import import_module as _import_module
 from math import e as e
 from math import inf as inf
 from math import nan as nan
@@ -32,7 +33,6 @@ from retrograd import nn as nn
 from retrograd import ops as ops
 from retrograd import optim as optim
 from retrograd import pickling as _pickling
-from retrograd import profiler as profiler
 from retrograd import queries as _queries
 from retrograd import random as random
 from retrograd import ranges as _ranges
@@ -40,6 +40,7 @@ from retrograd import representation as _representation
 from retrograd import serialization as serialization
 from retrograd import settings as _settings
 from retrograd import special as special
+from retrograd import utils as utils
 from retrograd.autograd.anomaly_mode import (
     is_anomaly_check_nan_enabled as is_anomaly_check_nan_enabled,
 )
@@ -102,4 +103,6 @@ globals().update(_PUBLIC["torch"])
 
 
 def __getattr__(name: str) -> _Any:
+    if name == "profiler":  # seldom needed: imported when asked for
+        return _import_module("retrograd.profiler")
     raise _missing(__name__, name, globals())

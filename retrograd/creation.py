@@ -18,7 +18,7 @@ import numpy as np
 
 from retrograd import dtypes
 from retrograd.arguments import as_element, as_integer, as_number, check_place, size_argument
-from retrograd.autograd.views import bump
+from retrograd.autograd.views import announce_write, bump
 from retrograd.construction import fresh
 from retrograd.memory import array_like, empty_array, region
 from retrograd.ops.examples import on_batch
@@ -46,6 +46,7 @@ def deliver(name: str, array: Array, out: Tensor | None, dtype: Any, requires_gr
         )
     if out._array.shape != array.shape:
         out.resize_(array.shape)
+    announce_write(out)
     np.copyto(out._array, array, casting="unsafe")
     bump(out, name)
     return out

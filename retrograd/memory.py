@@ -15,7 +15,7 @@ from retrograd import dtypes
 from retrograd.arguments import size_argument
 from retrograd.autograd.grad_mode import check_counted
 from retrograd.autograd.state import STATE
-from retrograd.autograd.views import bump, check_writable, is_dense
+from retrograd.autograd.views import announce_write, bump, check_writable, is_dense
 from retrograd.notices import explained, warn_once
 from retrograd.size import (
     Size,
@@ -176,6 +176,8 @@ def contiguous(self: Tensor, memory_format: memory_format = contiguous_format) -
 
 def address_of(array: Array) -> int:
     """Where the first element lies."""
+    if type(array) is not np.ndarray:  # of a batch: has facts, but no elements to interface with
+        return int(array.ctypes.data)
     found: int = array.__array_interface__["data"][0]
     return found
 
@@ -325,6 +327,7 @@ def resize_(self: Tensor, *size: Any, memory_format: memory_format | None = None
     if self.requires_grad and not STATE.inference:
         raise RuntimeError("cannot resize variables that require grad")
     shape = size_argument("resize_", size, {})
+    announce_write(self)
     array, count = self._array, math.prod(shape)
     owner = _storage_owner(self)
     offset = (address_of(array) - address_of(owner)) // array.itemsize if array.size else 0

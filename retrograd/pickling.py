@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from retrograd.autograd.hooks import warn_if_has_hooks
 from retrograd.construction import as_class, shared_array
 from retrograd.memory import address_of, owner_of, region, strides_of
 from retrograd.notices import explained
@@ -96,6 +97,7 @@ def rebuild_tensor(
 
 @tensor_method
 def __reduce_ex__(self: Tensor, protocol: Any) -> tuple[Any, ...]:
+    warn_if_has_hooks(self)
     array = self._array
     axes = sorted(range(array.ndim), key=lambda axis: -array.strides[axis])
     packed = np.ascontiguousarray(array.transpose(axes)).reshape([array.shape[i] for i in axes])

@@ -1,12 +1,13 @@
 """Differentiation: `backward`, `grad`, grad modes."""
 
+from importlib import import_module
 from typing import Any
 
 from retrograd.autograd import anomaly_mode as anomaly_mode
 from retrograd.autograd import attributes as _attributes
 from retrograd.autograd import function as function
-from retrograd.autograd import profiler as profiler
-from retrograd.autograd import profiler_util as profiler_util
+from retrograd.autograd import functional as functional
+from retrograd.autograd import graph as graph
 from retrograd.autograd import tensor_hooks as _tensor_hooks
 from retrograd.autograd.anomaly_mode import detect_anomaly as detect_anomaly
 from retrograd.autograd.anomaly_mode import set_detect_anomaly as set_detect_anomaly
@@ -30,14 +31,14 @@ from retrograd.autograd.grad_mode import set_grad_enabled as set_grad_enabled
 from retrograd.autograd.grad_mode import set_multithreading_enabled as set_multithreading_enabled
 from retrograd.autograd.gradcheck import gradcheck as gradcheck
 from retrograd.autograd.gradcheck import gradgradcheck as gradgradcheck
-from retrograd.autograd.profiler import DeviceType as DeviceType
-from retrograd.autograd.profiler import ProfilerActivity as ProfilerActivity
-from retrograd.autograd.profiler import ProfilerState as ProfilerState
-from retrograd.autograd.profiler import _profiler_enabled as _profiler_enabled
-from retrograd.autograd.profiler import kineto_available as kineto_available
 from retrograd.namespaces import missing
 
 _LOADED = (_attributes, _tensor_hooks)  # imported for what they attach to Tensor
+
+
+_OF_THE_PROFILER = frozenset(
+    ("DeviceType", "ProfilerActivity", "ProfilerState", "_profiler_enabled", "kineto_available")
+)
 
 
 def __getattr__(name: str) -> Any:
@@ -45,4 +46,8 @@ def __getattr__(name: str) -> Any:
         from retrograd.legacy import Variable
 
         return Variable
+    if name in ("profiler", "profiler_util"):  # seldom needed, and large: imported when asked for
+        return import_module(f"{__name__}.{name}")
+    if name in _OF_THE_PROFILER:
+        return getattr(import_module("retrograd.autograd.profiler"), name)
     raise missing(__name__, name, globals())

@@ -37,6 +37,10 @@ from retrograd.tensor import (
 )
 
 
+# Given to an accumulator as `need` when its leaf's hooks have run: hooks of its own come after them.
+HOOKS_DONE: frozenset[Node] = frozenset()
+
+
 class AccumulateGrad(Node):
     """The end of the graph: adds what arrives to the leaf's `.grad`. Made by `accumulator`."""
 
@@ -63,7 +67,7 @@ class AccumulateGrad(Node):
         # hooks run even if the leaf stopped requiring a gradient since
         variable: Tensor = self.saved[0]
         meta = meta_of(variable)
-        if meta.hooks:
+        if meta.hooks and need is not HOOKS_DONE:
             boxed = [None if gradient is None else wrap(gradient)]
             gradient = None
             with_grad_mode(False, lambda: call_tensor_hooks(self, boxed))
@@ -91,7 +95,7 @@ class AccumulateGrad(Node):
     def run_recorded(self, gradient: Any, need: Any, freeing: BackwardCall | None) -> tuple[()]:
         variable = self.variable
         meta = meta_of(variable)
-        if meta.hooks:
+        if meta.hooks and need is not HOOKS_DONE:
             boxed = [gradient]
             call_tensor_hooks(self, boxed)
             gradient = boxed[0]
@@ -110,10 +114,15 @@ def _accumulated(variable: Tensor, held: Tensor | None, gradient: Tensor) -> Ten
     it, an existing `.grad` is written in place, as with arrays. Copies are made by ops, so that
     batched gradients and tangents stay what they are.
     """
+    from retrograd.autograd.views import is_dense  # which imports this module
+
     if held is None:
-        if gradient.requires_grad or TRANSFORMS.active:
+        if TRANSFORMS.active or (gradient.requires_grad and not is_dense(variable._array)):
             return gradient.clone()  # type: ignore[no-any-return]
-        return wrap(copy_in_layout(gradient._array, variable._array))
+        if not gradient.requires_grad:
+            return wrap(copy_in_layout(gradient._array, variable._array))
+        laid = wrap(np.empty_like(variable._array, dtype=gradient._array.dtype))
+        return laid.copy_(gradient)  # type: ignore[no-any-return]
     # a batched gradient does not fit into a tensor that all of the batch share
     if STATE.grad_enabled or gradient._level > held._level:
         return held + gradient
@@ -212,7 +221,7 @@ def gradient_dtype(tensor: Tensor) -> Any:
     if chosen is None:
         return AnyDtype(tensor._array.dtype.kind == "c")
     if chosen.numpy not in dtypes.DIFFERENTIABLE:
-        raise explained(RuntimeError(f"a gradient cannot be of type {chosen}: see grad_dtype"))
+        raise explained(RuntimeError(f"gradients cannot be of type {chosen}, as grad_dtype says"))
     return chosen.numpy
 
 

@@ -17,8 +17,15 @@ from retrograd.autograd.state import STATE, Cut
 from retrograd.autograd.views import edge_of, refresh
 from retrograd.backend.kernels import filled
 from retrograd.lifecycle.site import user_site
-from retrograd.notices import explained
+from retrograd.notices import explained, warn_once
 from retrograd.tensor import Tensor, mark_inference, tensor_method, wrap
+
+_CYCLE = (
+    "Using backward() with create_graph=True will create a reference cycle between the parameter "
+    "and its gradient which can cause a memory leak. We recommend using autograd.grad when "
+    "creating the graph to avoid this. If you have to use this function, make sure to reset the "
+    ".grad fields of your parameters to None after use to break the cycle and avoid the leak."
+)
 
 # Where differentiation starts or ends: a tensor, or a place in the graph.
 Place = Tensor | GradientEdge
@@ -64,6 +71,8 @@ def backward(
     roots = _places(tensors)
     gradients = _start_gradients(roots, _as_gradients(grad_tensors, len(roots)), batched=False)
     edges, started = _root_edges(roots, gradients)
+    if create_graph:
+        warn_once(_CYCLE, 3)
     retain = create_graph if retain_graph is None else bool(retain_graph)
     create = bool(create_graph) and not STATE.inference
     call = BackwardCall("backward", retain, create, *user_site(2))

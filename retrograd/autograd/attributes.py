@@ -133,6 +133,8 @@ def _set_grad_dtype(self: Tensor, chosen: Any) -> None:
                 f"grad_dtype must be a torch.dtype or None, but got {type(chosen).__name__}"
             )
         )
+    if chosen is not None and self.requires_grad and chosen.numpy not in dtypes.DIFFERENTIABLE:
+        raise explained(RuntimeError(f"gradients cannot be of type {chosen}, so grad_dtype cannot"))
     meta = meta_of(self)
     if meta.grad is not None and chosen is not None and meta.grad.dtype is not chosen:
         raise failures.late_gradient_dtype(chosen, meta.grad)

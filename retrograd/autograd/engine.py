@@ -25,7 +25,12 @@ import numpy as np
 
 from retrograd import dtypes
 from retrograd.autograd import failures
-from retrograd.autograd.accumulate import ACTIVE, call_tensor_hooks, is_accumulator
+from retrograd.autograd.accumulate import (
+    ACTIVE,
+    HOOKS_DONE,
+    call_tensor_hooks,
+    is_accumulator,
+)
 from retrograd.autograd.grad_mode import SWITCHES
 from retrograd.autograd.hooks import check_node_hook
 from retrograd.autograd.node import AnyDtype, BackwardCall, GraphRoot, Node, dressed
@@ -71,6 +76,7 @@ def run_backward(
     if depth % _DEEP == 0:
         return _run_in_thread(roots, gradients, call, inputs, depth)
     outer, enabled, cut = state.call, state.grad_enabled, state.cut
+    hooks = state.saved_hooks
     call.root_nodes = tuple([node for node, _ in roots])
     call.roots = tuple([node.sequence for node in call.root_nodes])
     call.restricted = inputs is not None or (outer is not None and outer.restricted)
@@ -109,6 +115,8 @@ def run_backward(
             else:
                 set_grad_mode(enabled)
         state.cut = cut
+        if state.saved_hooks is not hooks:  # an unpack hook opened a context, or closed one
+            set_saved_hooks(hooks)
         call.root_nodes = ()
         call.need = call.node = None
         if token is not None:
@@ -603,6 +611,23 @@ def _hook_gradient(node: Node, gradient: Any, as_tensors: bool) -> Any:
     return _unboxed(node, boxed, not as_tensors)
 
 
+def _fitted(node: Node, results: list[Any], as_tensors: bool) -> list[Any]:
+    """Gradients in the shape and type of what they are for, as hooks are to see them."""
+    fitted: list[Any] = []
+    for position, part in enumerate(results):
+        target = node.edges[position]
+        if part is None or target is None:
+            fitted.append(part)
+            continue
+        shape, dtype = target.shape, target.dtype
+        if isinstance(shape, list):
+            number = 0 if node.edge_numbers is None else node.edge_numbers[position]
+            shape, dtype = shape[number], dtype[number]
+        part = _fit(node, position, part, shape, as_tensors)
+        fitted.append(_as_dtype(part, dtype, as_tensors))
+    return fitted
+
+
 def _run_hooked(node: Node, gradient: Any, call: BackwardCall, need: Any, *, raw: bool) -> Any:
     """Run a node that has hooks; they see Tensors, in PyTorch's order."""
     set_grad_mode(call.create_graph, None if call.create_graph else IN_HOOK)
@@ -610,8 +635,9 @@ def _run_hooked(node: Node, gradient: Any, call: BackwardCall, need: Any, *, raw
     boxed = _boxed(gradient, raw)
     gradient = None
     if extra is not None:
-        if not is_accumulator(node):
-            call_tensor_hooks(node, boxed)
+        call_tensor_hooks(node, boxed)
+        if is_accumulator(node):
+            need = HOOKS_DONE
         for hook in list((extra.pre or {}).values()):
             given = tuple(boxed)
             result = hook(given)
@@ -629,11 +655,13 @@ def _run_hooked(node: Node, gradient: Any, call: BackwardCall, need: Any, *, raw
         results = [None if r is None else np.asarray(r) for r in node.run(node, sent, need, None)]
     sent = None
     # a rule of one input runs even where nobody waits for its result; hooks must not see that
-    results = [
-        r if edge is not None and (need is None or edge in need) else None
-        for r, edge in zip(results, node.edges, strict=False)
-    ]
+    if node.hides_unwanted:
+        results = [
+            r if edge is not None and (need is None or edge in need) else None
+            for r, edge in zip(results, node.edges, strict=False)
+        ]
     if post:
+        results = _fitted(node, results, not raw)
         tensors: tuple[Any, ...] = tuple(wrap(r) if isinstance(r, ndarray) else r for r in results)
         for hook in list(post.values()):
             result = hook(tensors, seen)

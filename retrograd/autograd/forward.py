@@ -363,6 +363,10 @@ def set_tangents(
     """Give the outputs of an op their tangents; `write`: the first operand will be overwritten."""
     from retrograd.autograd.forward_rules import OpCall
 
+    if op.name in _BARRIERS:  # the place for tangents among the options is the output's alone
+        from retrograd.ops.registry import OPS
+
+        op, args = OPS["_alias"], args[:1]
     depth = max([x._level for x in tensors if isinstance(x, Tensor)])
     held: list[Any] = [
         tangents_of(x) if isinstance(x, Tensor) and x._level == depth else None for x in tensors
@@ -415,6 +419,17 @@ def _tangent_base(info: ViewInfo) -> tuple[Tangents, Array, list[ViewStep]] | No
     return holder_of(info.base), info.base._array, chain
 
 
+def relay_tangents(tensor: Tensor, view_op: Any, options: tuple[Any, ...]) -> None:
+    """Before `t_()` and its like: show the tangents in the way that the tensor will be shown."""
+    found = tangents_of(tensor)
+    if found is not None:
+        relaid = Tangents()  # the old ones stay where views of the tensor look for them
+        for level, tangent in found.items():
+            relaid.put(level, view_op.function(tangent, *options))
+        meta_of(tensor).tangents = relaid
+
+
 TRANSFORMS.has_tangents = has_tangents
 TRANSFORMS.set_tangents = set_tangents
 TRANSFORMS.write_tangent = write_tangent
+TRANSFORMS.relay_tangents = relay_tangents

@@ -9,6 +9,7 @@ g, started from the tangents, is the tangent of the op's result.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from typing import Any
 
@@ -82,6 +83,8 @@ class OpCall:
             found = self._linear()
         elif forward == "multilinear":
             found = self._multilinear()
+        elif forward == "reduction":
+            found = [self._reduction(moving[0])]
         elif forward == "elementwise" and (self.op.holomorphic or not self.is_complex):
             found = self._elementwise(moving)
         else:
@@ -106,7 +109,7 @@ class OpCall:
         elif kind == "input":
             value = self.tensors[self.plan.names[name]]
         elif kind == "option":
-            return self.args[self.plan.places[name]]
+            return self.args[_place_of(self.op, name)]
         else:
             return array_fact(self.plan, name, kind, self.tensors, self.outputs)
         return value._array if raw and isinstance(value, Tensor) else value
@@ -149,7 +152,7 @@ class OpCall:
             operands = list(self.tensors)
             operands[place] = self.tangents[place]
             parts = self._call(operands)
-            total = [RECORDED.add(a, b) for a, b in zip(total, parts, strict=True)] or parts
+            total = [a + b for a, b in zip(total, parts, strict=True)] if total else parts
         return total
 
     def _operands(self) -> list[tuple[Any, Tensor | None, bool]]:
@@ -182,6 +185,19 @@ class OpCall:
             if token is not None:
                 leave_quiet(token)
         return [wrap(np.asarray(total)) if raw and total is not None else total]
+
+    def _reduction(self, tangent: Any) -> Any:
+        """The sum of the tangents, each times its element's weight in the result."""
+        rule, names = self.op.rules[0]
+        weights = rule(RECORDED, RECORDED.ones_like(self.outputs[0]), *self._values(names))
+        if self.is_complex and not self.op.holomorphic:  # a real result of complex numbers
+            weights = RECORDED.conj(weights)
+        parts = _in_type(RECORDED.mul(weights, tangent), self.outputs[0]._array.dtype)
+        options = self.op.option_names
+        dim = self.value_of("dim", raw=False) if "dim" in options else None
+        if dim is None or dim == () or not parts._array.ndim:
+            return RECORDED.reshape(RECORDED._sum_all(parts), self.outputs[0]._array.shape)
+        return RECORDED.sum(parts, dim, self.value_of("keepdim", raw=False))
 
     def _can_be_raw(self, moving: list[Any]) -> bool:
         """Whether the rules may run on arrays: no graph to record, no other level to inform."""
@@ -283,6 +299,12 @@ class OpCall:
             if other is not None and np.may_share_memory(tangent._array, other._array):
                 return True
         return False
+
+
+@functools.cache
+def _place_of(op: Any, name: str) -> int:
+    """The place of a parameter among an op's arguments."""
+    return [parameter.name for parameter in op.parameters].index(name)
 
 
 def _in_type(tensor: Tensor, dtype: Any) -> Tensor:

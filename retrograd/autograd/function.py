@@ -21,6 +21,7 @@ import functools
 import inspect
 import warnings
 from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any, TypeVar
 
 from retrograd.autograd.accumulate import with_grad_mode
@@ -189,19 +190,33 @@ def call_function(function: Any, arguments: tuple[Any, ...], separate: bool) -> 
         )
         node.edge_numbers = numbers if any(numbers) else None
     ctx = node.shown()
-    returned = _run_forward(function, ctx, arguments, separate)
-    unpacked = not isinstance(returned, tuple)
-    outputs = Outputs(
-        node,
-        tensors,
-        (returned,) if unpacked else returned,
-        recorded=recorded,
-        separate=separate,
-    )
-    results = outputs.finish()
+    with _without_tangents():
+        returned = _run_forward(function, ctx, arguments, separate)
+        single = not isinstance(returned, tuple)
+        outputs = Outputs(
+            node,
+            tensors,
+            (returned,) if single else returned,
+            recorded=recorded,
+            separate=separate,
+        )
+        results = outputs.finish()
+    if TRANSFORMS.dual_levels:
+        from retrograd.autograd.function_forward import set_function_tangents
+
+        set_function_tangents(outputs, results)
     outputs.save(results)
     node.saved_for_forward = None
-    return results[0] if unpacked else results
+    return results[0] if single else results
+
+
+def _without_tangents() -> AbstractContextManager[None]:
+    """In forward mode the ops inside `forward` pass no tangents on: `jvp` does."""
+    if not TRANSFORMS.dual_levels:
+        return nullcontext()
+    from retrograd.autograd.function_forward import paused
+
+    return paused()
 
 
 def _run_forward(function: Any, ctx: Any, arguments: tuple[Any, ...], separate: bool) -> Any:
@@ -235,9 +250,7 @@ def _in_places(
             raise TypeError(f"forward() got multiple values for argument '{name}'")
     count = max(len(args), *(names.index(name) + 1 for name in kwargs))
     if count > len(names):
-        raise TypeError(
-            f"forward() takes {len(names)} positional arguments but {count} were given"
-        )
+        raise TypeError(f"forward() takes {len(names)} positional arguments but {count} were given")
     for place in range(len(args), count):
         if names[place] not in kwargs:
             raise TypeError(

@@ -52,6 +52,8 @@ class FunctionNode(Node):
         "to_save",
     )
 
+    hides_unwanted = False
+
     function: Any  # the user's class
     attributes: dict[str, Any]  # what the user put on ctx
     context: weakref.ref[BackwardCFunction] | None

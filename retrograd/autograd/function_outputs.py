@@ -25,7 +25,7 @@ from retrograd.autograd.views import (
     rebase,
 )
 from retrograd.notices import explained
-from retrograd.tensor import Tensor, cell_of, meta_of
+from retrograd.tensor import Tensor, cell_of
 
 
 class Outputs:
@@ -290,6 +290,7 @@ def _dirty_tensors(node: FunctionNode) -> tuple[Tensor, ...]:
                 )
             )
         writer = f"{node.function.__name__}.apply"
-        with_grad_mode(False, lambda value=value: check_history(value, writer))  # type: ignore[misc]
+        if value.is_inference() and not STATE.inference:
+            check_history(value, writer)
         bump(value, writer)
     return values

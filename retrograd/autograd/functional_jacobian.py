@@ -132,7 +132,7 @@ def _forward_jacobian(
         )
     if strict:
         raise RuntimeError(
-            "torch.autograd.functional.jacobian: `strict=True` and `strategy=\"forward-mode\"` are "
+            'torch.autograd.functional.jacobian: `strict=True` and `strategy="forward-mode"` are '
             "not supported together (yet). Please either set `strict=False` or "
             '`strategy="reverse-mode"`.'
         )
@@ -142,42 +142,42 @@ def _forward_jacobian(
             "Computing Jacobian using forward-AD or forward-over-reverse Hessian isonly "
             "implemented for `vectorize=True`."
         )
-    from retrograd.autograd import forward_ad
-    from retrograd.func.jacobians import standard_basis
-    from retrograd.func.vmap import vmap
-
-    [basis] = standard_basis(given, None)
-    facts: list[Any] = []
-
-    def push(*tangents: Tensor) -> tuple[Tensor, ...]:
-        with forward_ad.dual_level():
-            duals = [
-                forward_ad.make_dual(tensor, tangent)
-                for tensor, tangent in zip(given, tangents, strict=True)
-            ]
-            outputs_several, outputs = as_tuple(func(*duals), "outputs", None)
-            parts = [forward_ad.unpack_dual(output) for output in outputs]
-            facts.append((outputs_several, [tuple(part.primal.shape) for part in parts]))
-            return tuple(
-                [
-                    RECORDED.zeros_like(part.primal) if part.tangent is None else part.tangent
-                    for part in parts
-                ]
-            )
-
-    columns = vmap(push)(*basis)
-    [(outputs_several, shapes)] = facts
+    outputs_several, shapes, columns = _columns(func, given)
     sizes = [tensor.numel() for tensor in given]
     rows = []
     for column, shape in zip(columns, shapes, strict=True):
         parts = column.movedim(0, -1).split(sizes, len(shape))
-        rows.append(
-            [
-                part.reshape((*shape, *tensor.shape))
-                for part, tensor in zip(parts, given, strict=True)
-            ]
-        )
-    return unpacked_table([tuple(row) for row in rows], outputs_several, several)
+        blocks = zip(parts, given, strict=True)
+        rows.append(tuple([part.reshape((*shape, *tensor.shape)) for part, tensor in blocks]))
+    return unpacked_table(rows, outputs_several, several)
+
+
+def _columns(func: Any, inputs: Tensors) -> tuple[bool, list[tuple[int, ...]], list[Tensor]]:
+    """All columns of the Jacobian, stacked, from one call of `func` with a batch of tangents.
+
+    Also whether the outputs are a tuple, and their shapes. This is not `func.vmap`, inside of which
+    users may not call `requires_grad_`, as `hessian` does.
+    """
+    from retrograd.autograd import forward_ad
+    from retrograd.func.batched import batch
+    from retrograd.func.jacobians import standard_basis
+    from retrograd.func.vmap import vmap_level, with_batch_at
+
+    [basis] = standard_basis(inputs, None)
+    size = basis[0].shape[0]
+    with vmap_level(size, "error") as level, forward_ad.dual_level():
+        duals = [
+            forward_ad.make_dual(tensor, batch(tangents, 0, level))
+            for tensor, tangents in zip(inputs, basis, strict=True)
+        ]
+        several, outputs = as_tuple(func(*duals), "outputs", None)
+        columns, shapes = [], []
+        for output in outputs:
+            primal, tangent = forward_ad.unpack_dual(output)
+            found = RECORDED.zeros_like(primal) if tangent is None else tangent
+            columns.append(with_batch_at(found, 0, level, size))
+            shapes.append(tuple(primal.shape))
+    return several, shapes, columns
 
 
 def hessian(

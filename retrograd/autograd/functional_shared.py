@@ -113,7 +113,7 @@ def gradients(
     ]
     if not pairs:
         return (None,) * len(inputs)
-    return grad(
+    found: tuple[Tensor | None, ...] = grad(
         [output for output, _ in pairs],
         inputs,
         [gradient for _, gradient in pairs],
@@ -122,6 +122,7 @@ def gradients(
         allow_unused=True,
         is_grads_batched=batched,
     )
+    return found
 
 
 def detached(results: Any, create_graph: bool) -> Any:

@@ -58,7 +58,10 @@ def jacobians_twice(
     sources = checked_inputs(inputs)
 
     def gradients(start: Tensor) -> tuple[Tensor | None, ...]:
-        return grad(output, sources, start, retain_graph=True, allow_unused=True)
+        found: tuple[Tensor | None, ...] = grad(
+            output, sources, start, retain_graph=True, allow_unused=True
+        )
+        return found
 
     if direction is None:
         first, second = (_unit_rows(gradients, output) for _ in range(2))

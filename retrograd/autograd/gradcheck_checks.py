@@ -19,7 +19,7 @@ from retrograd.autograd.gradcheck_shared import (
     differentiable,
     is_checked,
 )
-from retrograd.autograd.gradcheck_texts import BATCHED, batched_mismatch
+from retrograd.autograd.gradcheck_texts import BATCHED, batched_failure, batched_mismatch
 from retrograd.autograd.node import BackwardCall, Node, fill_node
 from retrograd.autograd.views import edge_of
 from retrograd.lifecycle.site import user_site
@@ -155,29 +155,25 @@ def _part_of_inputs(
 
 def _check_batched(inputs: tuple[Any, ...], output: Tensor, number: int) -> None:
     """A batch of gradients at once must give what one by one gives."""
+    from retrograd.func import vmap
+
     sources = checked_inputs(inputs)
-    starts = [retrograd.randn_like(output.detach()) for _ in range(2)]
-    single = [
-        grad(output, sources, start, retain_graph=True, allow_unused=True) for start in starts
-    ]
-    try:
-        batched = grad(
-            output,
-            sources,
-            retrograd.stack(starts),
-            retain_graph=True,
-            allow_unused=True,
-            is_grads_batched=True,
+
+    def gradients(start: Tensor) -> tuple[Tensor, ...]:
+        found = grad(output, sources, start, retain_graph=True, allow_unused=True)
+        return tuple(
+            retrograd.zeros_like(source.detach()) if gradient is None else gradient
+            for gradient, source in zip(found, sources, strict=True)
         )
+
+    starts = [retrograd.randn_like(output.detach()) for _ in range(2)]
+    single = [gradients(start) for start in starts]
+    try:
+        batched = vmap(gradients)(retrograd.stack(starts))
     except RuntimeError as error:
-        raise GradcheckError(
-            f"While computing batched gradients, got: {error}\n\n{BATCHED}"
-        ) from error
+        raise GradcheckError(batched_failure(error, BATCHED)) from error
     for place, (got, *parts) in enumerate(zip(batched, *single, strict=True)):
-        shape = (len(starts), *sources[place].shape)
-        zeros = retrograd.zeros(shape, dtype=sources[place].dtype)
-        expected = zeros if parts[0] is None else retrograd.stack(parts)
-        got = zeros if got is None else got
+        expected = retrograd.stack(parts)
         if not retrograd.allclose(got, expected):
             raise GradcheckError(batched_mismatch(number, place, got, expected, BATCHED))
 
@@ -274,11 +270,13 @@ def random_gradients(
     """A random gradient, between -1 and 1, for each output of a function."""
     made: list[Tensor] = []
     for output in differentiable(function(*values)):
-        gradient = retrograd.empty(output.shape, dtype=output.dtype)
+        shape = list(output.shape)
+        strided = noncontiguous and output.numel() > 1
+        if strided:
+            shape[-1] *= 2  # every second element is used
+        gradient = retrograd.empty(shape, dtype=output.dtype)
         (retrograd.view_as_real(gradient) if output.is_complex() else gradient).uniform_(-1, 1)
-        if noncontiguous and gradient.numel() > 1:
-            gradient = gradient.repeat_interleave(2, dim=-1)[..., ::2]
-        made.append(gradient.requires_grad_())
+        made.append((gradient[..., 1::2] if strided else gradient).requires_grad_())
     return tuple(made)
 
 

@@ -13,7 +13,7 @@ from retrograd.autograd.gradcheck_shared import (
     checked_inputs,
     is_checked,
 )
-from retrograd.autograd.gradcheck_texts import BATCHED_FORWARD, batched_mismatch
+from retrograd.autograd.gradcheck_texts import BATCHED_FORWARD, batched_failure, batched_mismatch
 from retrograd.tensor import Tensor
 
 
@@ -146,9 +146,7 @@ def check_batched_tangents(function: Callable[..., Any], inputs: tuple[Any, ...]
         try:
             batched = vmap(product)(retrograd.stack(tangents))
         except RuntimeError as error:
-            raise GradcheckError(
-                f"While computing batched gradients, got: {error}\n\n{BATCHED_FORWARD}"
-            ) from error
+            raise GradcheckError(batched_failure(error, BATCHED_FORWARD)) from error
         for number, (got, wanted) in enumerate(zip(batched, expected, strict=True)):
             if not retrograd.allclose(got, wanted):
                 raise GradcheckError(batched_mismatch(number, number, got, wanted, BATCHED_FORWARD))

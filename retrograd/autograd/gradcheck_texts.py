@@ -30,6 +30,19 @@ element, pass `fast_mode=False`.
 """.strip()
 
 
+_NO_RANDOM_NUMBERS = (
+    "vmap: We do not yet support calling random operations inside of vmap. Please perform random "
+    "operations outside of vmap as a workaround"
+)
+
+
+def batched_failure(error: RuntimeError, text: str) -> str:
+    """A batch of gradients that could not be computed."""
+    # PyTorch's gradcheck runs an older vmap, which refuses random numbers in other words
+    said = _NO_RANDOM_NUMBERS if "random operation" in str(error) else error
+    return f"While computing batched gradients, got: {said}\n\n{text}"
+
+
 def batched_mismatch(output: int, source: int, got: Any, expected: Any, text: str) -> str:
     """A batch of gradients that differs from the gradients one by one."""
     return (

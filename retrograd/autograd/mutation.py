@@ -18,10 +18,20 @@ _OUTSIDE = (
 )
 
 
+_UNSEEN = (
+    "one of the variables needed for gradient computation has been modified by an inplace "
+    "operation: it was written in a way that 'allow_mutation_on_saved_tensors' does not see, such "
+    "as accumulation into .grad or torch.autograd.graph.increment_version()."
+)
+
+
 class _Handle:
     """What the graph keeps in place of a tensor; lives as long as somebody needs the tensor."""
 
-    __slots__ = ("__weakref__",)
+    __slots__ = ("__weakref__", "version")
+
+    def __init__(self, version: int) -> None:
+        self.version = version
 
 
 class _AllowMutationOnSavedContext:
@@ -50,8 +60,8 @@ class _AllowMutationOnSavedContext:
         """Keep a tensor that is being saved."""
         tid = (id(tensor), tensor._array.ctypes.data, tensor._version)
         handle = self.tid_to_weakhandle.get(tid)
-        if handle is None:
-            handle = self.tid_to_weakhandle[tid] = _Handle()
+        if handle is None or handle not in self.original:
+            handle = self.tid_to_weakhandle[tid] = _Handle(tensor._version)
             self.original[handle] = tensor
         self.sid_to_tid.setdefault(_memory_of(tensor._array), set()).add(tid)
         return handle
@@ -61,10 +71,13 @@ class _AllowMutationOnSavedContext:
         if STATE.mutation is None:
             raise explained(AssertionError(_OUTSIDE))
         found = self.cloned.get(handle)
-        if found is None:
-            found = self.original.get(handle)
+        if found is not None:
+            return found
+        found = self.original.get(handle)
         if found is None:
             raise explained(AssertionError(_OUTSIDE))
+        if found._version != handle.version:
+            raise explained(RuntimeError(_UNSEEN))
         return found
 
     def before_write(self, tensor: Tensor) -> None:

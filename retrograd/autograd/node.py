@@ -139,6 +139,7 @@ class Node:
 
     op: Op | None = None
     display_name: str | None = None
+    hides_unwanted = True  # whether its hooks see None for gradients that nobody waits for
 
     run: Any  # run_raw of the node's own class; its attribute `form` is that class
     edges: tuple[Node | None, ...]
@@ -215,7 +216,7 @@ class Node:
             if extra.forward is not None:
                 extra.metadata["traceback_"] = extra.forward.lines()
                 if extra.forward.parent is not None:
-                    extra.metadata["parent_"] = dressed(extra.forward.parent)
+                    extra.metadata["parent_"] = extra.forward.parent.shown()
         return extra.metadata
 
     @property

@@ -47,7 +47,7 @@ def counts(shared: bool) -> tuple[int, int]:
     node.buffer = gradient
     del gradient
     held = node.buffer
-    delivering = _in_delivery(node, held)
+    delivering = _in_delivery(node, None)
     del held, owner
     return running, delivering
 

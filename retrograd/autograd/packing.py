@@ -193,7 +193,9 @@ class SavedTensor:
         value = self._value
         if value is None:
             raise explained(
-                RuntimeError("Calling register_hooks on a saved tensor with value None is forbidden")
+                RuntimeError(
+                    "Calling register_hooks on a saved tensor with value None is forbidden"
+                )
             )
         # what is given has no history: a packed object that kept it would keep the graph alive
         self._pack(value, value.detach(), (pack_hook, unpack_hook))
@@ -212,7 +214,8 @@ def packed_form(form: type[Node]) -> type[Node]:
 
     def run_raw(self: Any, gradient: Any, need: Any, freeing: Any) -> Any:
         dressed(self)
-        results = form.run_raw(_unpacked(self, form, raw=True), gradient, need, None)
+        live = with_grad_mode(False, lambda: _unpacked(self, form, raw=True))
+        results = form.run_raw(live, gradient, need, None)
         if freeing is not None:
             self.release(freeing)
         return results
@@ -281,7 +284,7 @@ def saved_kind(op: Op, wanted: int) -> str:
 
 
 def pack_node(node: Node) -> None:
-    """Turn the flat saved values of an op's node into `SavedTensor` objects, if they are not yet."""
+    """Turn the flat saved values of an op's node into objects, if they are not yet."""
     form = type(dressed(node))
     assert node.op is not None
     if form.__dict__.get("packed") is form:

@@ -17,33 +17,36 @@ def flops_of(record: Record) -> int:
     120
     """
     rule = _RULES.get(record.name)
-    if rule is None:
+    if rule is None or not record.shapes:
         return 0
     function, first = rule
-    return function(record, record.shapes[first:])  # type: ignore[no-any-return]
+    return function(record, record.shapes[first:])
 
 
 def _elements(record: Record, shapes: list[Any]) -> int:
-    return prod(shapes[0])
+    return int(prod(shapes[0]))
 
 
 def _product(record: Record, shapes: list[Any]) -> int:
     """Of matrices, or of stacks of them: a multiplication and an addition per step."""
-    return 2 * prod(shapes[0]) * int(shapes[1][-1])
+    if len(shapes) < 2 or not shapes[1]:
+        return 0  # a call that was refused
+    return 2 * int(prod(shapes[0]) * shapes[1][-1])
 
 
 def _convolution(record: Record, shapes: list[Any]) -> int:
-    image, weight = shapes[:2]
-    if len(image) != 4 or len(weight) != 4:
+    if [len(shape) for shape in shapes[:2]] != [4, 4]:
         return 0
-    stride, padding, dilation = [_pair(value) for value in record.concrete[3:6]]
+    image, weight = shapes[:2]
+    given = record.concrete[3:6]
+    stride, padding, dilation = [_pair(v) for v in given + [1, 0, 1][len(given) :]]
     if padding is None or stride is None or dilation is None:
         return 0
     sides = [
         (image[2 + i] + 2 * padding[i] - dilation[i] * (weight[2 + i] - 1) - 1) // stride[i] + 1
         for i in (0, 1)
     ]
-    return 2 * image[0] * prod(sides) * prod(weight)
+    return 2 * int(image[0] * prod(sides) * prod(weight))
 
 
 def _pair(value: Any) -> list[int] | None:

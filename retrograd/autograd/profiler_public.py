@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import functools
 import importlib
+import inspect
 from collections.abc import Callable
 from types import FunctionType
 from typing import Any
 
-from retrograd.autograd.profiler_recorder import CURRENT, USER, _describe
+from retrograd.autograd.profiler_recorder import CURRENT, USER
 
 _MODULES = {
     "torch": ("retrograd", ""),
@@ -96,16 +97,14 @@ def _timed(plain: Callable[..., Any], name: str) -> Callable[..., Any]:
         recorder = CURRENT.recorder
         if recorder is None:
             return plain(*args, **options)
-        record = recorder.begin(name)
+        values = _in_order(plain, args, options) if recorder.shapes else ()
+        record = recorder.begin_op(name, None, values)
         made = 0
         try:
             result = plain(*args, **options)
             if result is NotImplemented:  # an operator that is left to the other operand
                 recorder.forget(record)
                 return result
-            if recorder.shapes:
-                for value in (*args, *options.values()):
-                    _describe(record, value)
             if getattr(result, "_grad_fn", None) is not None:
                 record.sequence = result._grad_fn.sequence
             elif recorder.memory and not record.memory and not _is_given(result, args, options):
@@ -115,6 +114,19 @@ def _timed(plain: Callable[..., Any], name: str) -> Callable[..., Any]:
         return result
 
     return timed
+
+
+def _in_order(function: Any, args: tuple[Any, ...], options: dict[str, Any]) -> tuple[Any, ...]:
+    """The arguments of a call in the order of the parameters, up to the last that was given."""
+    try:
+        bound = inspect.signature(function).bind(*args, **options)
+    except TypeError:
+        return args  # the call itself will say what is wrong
+    given = list(bound.arguments)
+    bound.apply_defaults()
+    names = list(bound.arguments)
+    last = names.index(given[-1]) + 1 if given else 0
+    return tuple([bound.arguments[name] for name in names[:last]])
 
 
 def _is_given(result: Any, args: tuple[Any, ...], options: dict[str, Any]) -> bool:

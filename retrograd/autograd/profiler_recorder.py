@@ -97,6 +97,16 @@ class Recorder:
         record.start = perf_counter_ns()
         return record
 
+    def begin_op(self, name: str, op: Any, args: tuple[Any, ...]) -> Record:
+        """Note that an op begins; `op` is None where only arrays or plain values are known."""
+        record = self.begin(name)
+        if self.shapes:
+            kinds = [""] * len(args) if op is None else [p.kind for p in op.parameters]
+            for value, kind in zip(args, kinds, strict=True):
+                _describe(record, value, operand="operand" in kind)
+            record.start = perf_counter_ns()  # looking at the arguments is not the op's time
+        return record
+
     def end(self, record: Record, made: int = 0) -> None:
         """Note that it ended, having made `made` bytes of results."""
         if record.end:
@@ -254,7 +264,7 @@ def _timed_dispatch(plain: Callable[..., Any]) -> Callable[..., Any]:
         recorder = CURRENT.recorder
         if recorder is None:
             return plain(op, args, operator)
-        record = recorder.begin(event_name(op))
+        record = recorder.begin_op(event_name(op), op, args)
         result = None
         made = 0
         try:
@@ -262,8 +272,6 @@ def _timed_dispatch(plain: Callable[..., Any]) -> Callable[..., Any]:
             if result is NotImplemented:
                 recorder.forget(record)
                 return result
-            if recorder.shapes:
-                _describe_arguments(record, op, args)
             outputs = (result,) if op.outputs == 1 else tuple(result)
             node = outputs[0]._grad_fn if outputs else None
             if node is not None:
@@ -283,12 +291,10 @@ def _timed_inplace(plain: Callable[..., Any]) -> Callable[..., Any]:
         if recorder is None:
             return plain(op, args)
         name = (op.inplace_name or op.name).removeprefix("_")
-        record = recorder.begin(f"aten::{name}")
+        record = recorder.begin_op(f"aten::{name}", op, args)
         before = getattr(args[0], "_grad_fn", None)
         try:
             result = plain(op, args)
-            if recorder.shapes:
-                _describe_arguments(record, op, args)
             if result._grad_fn is not None and result._grad_fn is not before:
                 record.sequence = result._grad_fn.sequence
         finally:
@@ -303,17 +309,11 @@ def _timed_out(plain: Callable[..., Any]) -> Callable[..., Any]:
         recorder = CURRENT.recorder
         if recorder is None:
             return plain(op, args, out)
-        record = recorder.begin(event_name(op))
+        record = recorder.begin_op(event_name(op), op, args)
         try:
-            result = plain(op, args, out)
-            if recorder.shapes:
-                _describe_arguments(record, op, args)
-                outs = out if isinstance(out, (tuple, list)) else (out,)
-                for target in outs:
-                    _describe(record, target)
+            return plain(op, args, out)
         finally:
             recorder.end(record)
-        return result
 
     return dispatch_out
 
@@ -328,13 +328,10 @@ def _timed_rule_step(name: str, op: Any, plain: Any) -> Any:
         recorder = CURRENT.recorder
         if recorder is None or not recorder.nodes:
             return plain(*args, **options)
-        record = recorder.begin(shown)
+        record = recorder.begin_op(shown, None, args)
         made = 0
         try:
             result = plain(*args, **options)
-            if recorder.shapes:
-                for value in args:
-                    _describe(record, value)
             if recorder.memory and not is_view:
                 made = _bytes_of(result)
         finally:
@@ -387,12 +384,6 @@ def _run_node(node: Any, gradient: Any, call: Any, live: Any, as_tensors: bool) 
 
 
 # ----------------------------------------------------------------------------------- arguments
-
-
-def _describe_arguments(record: Record, op: Any, args: tuple[Any, ...]) -> None:
-    """Shapes, strides, types and plain values of an op's arguments, one entry each."""
-    for parameter, value in zip(op.parameters, args, strict=True):
-        _describe(record, value, operand="operand" in parameter.kind)
 
 
 def _describe(record: Record, value: Any, *, operand: bool = False) -> None:

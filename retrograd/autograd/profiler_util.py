@@ -229,7 +229,7 @@ class FunctionEvent(FormattedTimesMixin):
         return self.device_memory_usage - sum([c.device_memory_usage for c in self.cpu_children])
 
     @property
-    def cpu_time_total(self) -> float:  # type: ignore[override]
+    def cpu_time_total(self) -> float:
         """Microseconds from the call to its return."""
         return self.time_range.elapsed_us() if self.device_type == DeviceType.CPU else 0
 
@@ -423,7 +423,8 @@ class EventList(list[Any]):
     @property
     def self_cpu_time_total(self) -> float:
         """Microseconds of all events, each without the calls inside it."""
-        return sum(event.self_cpu_time_total for event in self)
+        times: list[float] = [event.self_cpu_time_total for event in self]
+        return sum(times)
 
     def table(
         self,

@@ -16,7 +16,7 @@ import numpy as np
 from retrograd.autograd import failures
 from retrograd.autograd.node import FREED, Node, dressed, forward_name
 from retrograd.autograd.state import STATE
-from retrograd.tensor import Array, Tensor, VersionCell, wrap
+from retrograd.tensor import Tensor, VersionCell, wrap
 
 if TYPE_CHECKING:
     from retrograd.ops.registry import Op
@@ -154,8 +154,7 @@ def _raw_reader(place: int) -> Callable[[Node], Any]:
         if isinstance(value, SavedTensor):
             return value
         empty = SavedTensor(None, node, is_output=False, number=0)
-        if value is FREED:
-            empty.release()
+        empty._released = value is FREED
         return empty
 
     return read

@@ -11,7 +11,7 @@ from retrograd.notices import explained
 from retrograd.tensor import Tensor, wrap
 
 
-class saved_tensors_hooks:  # noqa: N801
+class saved_tensors_hooks:
     """A context in which every saved tensor goes through ``pack_hook(tensor)``.
 
     What it returns is kept in the graph instead. When a backward pass needs the tensor,
@@ -20,8 +20,8 @@ class saved_tensors_hooks:  # noqa: N801
 
     >>> import retrograd as torch
     >>> x = torch.tensor([0.0, 1.0], requires_grad=True)
-    >>> hooks = torch.autograd.graph.saved_tensors_hooks(lambda t: t.numpy(force=True), torch.from_numpy)
-    >>> with hooks:
+    >>> pack, unpack = lambda tensor: tensor.numpy(force=True), torch.from_numpy
+    >>> with torch.autograd.graph.saved_tensors_hooks(pack, unpack):
     ...     y = x.exp()
     >>> y.sum().backward()
     >>> x.grad
@@ -76,7 +76,7 @@ def disable_saved_tensors_hooks(error_message: str) -> Generator[None, None, Non
         STATE.saved_hooks_refused = before
 
 
-class save_on_cpu(saved_tensors_hooks):  # noqa: N801
+class save_on_cpu(saved_tensors_hooks):
     """A context in which saved tensors are kept in main memory.
 
     They are there already. With ``pin_memory=True`` each is copied, as in PyTorch.

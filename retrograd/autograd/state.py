@@ -74,8 +74,9 @@ class _State(threading.local):
     depth: int = 0  # nested backward calls in this thread
     saved_hooks: tuple[tuple[Any, Any], ...] = ()  # (pack, unpack) pairs, the innermost last
     saved_hooks_refused: str | None = None  # the message of disable_saved_tensors_hooks
+    op_watcher: Callable[[Any, tuple[Any, ...]], None] | None = None  # sees ops; needs UNUSUAL
     mutation: Any = None  # the open context of allow_mutation_on_saved_tensors
-    transforms: int = 0  # calls of func.grad, vjp, jvp that are running in this thread
+    transforms: int = 0  # calls of func.grad, vjp, jvp, vmap that are running in this thread
 
 
 STATE = _State()
@@ -112,10 +113,12 @@ class _Transforms:
     batched: Callable[..., list[Any]]
     batched_inplace: Callable[..., Any]
     # forward mode: whether an operand carries a tangent; (op, args, tensors, outputs) sets those of
-    # the outputs; (target, result) moves them to the target of an in-place op
+    # the outputs; (target, result) moves them to the target of an in-place op; (tensor, view op,
+    # options) changes their geometry with the tensor's
     has_tangents: Callable[..., bool]
     set_tangents: Callable[..., None]
     write_tangent: Callable[..., None]
+    relay_tangents: Callable[..., None]
 
 
 TRANSFORMS = _Transforms()

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import weakref
+from collections import OrderedDict
 from collections.abc import Callable
 from typing import Any
 
-from retrograd.autograd.hooks import HookTable, RemovableHandle
-from retrograd.autograd.node import Node, extra_of
+from retrograd.autograd.hooks import RemovableHandle
+from retrograd.autograd.node import extra_of
 from retrograd.autograd.state import STATE
 from retrograd.notices import explained
 from retrograd.tensor import Tensor, meta_of, tensor_method, wrap
@@ -84,11 +85,11 @@ def register_hook(self: Tensor, hook: Callable[[Tensor], Any]) -> RemovableHandl
         )
     meta = meta_of(self)
     if meta.hooks is None:
-        meta.hooks = HookTable()
+        meta.hooks = OrderedDict()
         # a leaf's hooks are found through its accumulator; reading `grad_fn` may renew a view's,
         # which forgets the table of the node before
         if self.grad_fn is not None:
-            meta.hooks = HookTable()
+            meta.hooks = OrderedDict()
             node = self._grad_fn
             assert node is not None
             node._register_hook_dict(self)
@@ -120,7 +121,7 @@ def register_post_accumulate_grad_hook(
         )
     meta = meta_of(self)
     if meta.post_accumulate_hooks is None:
-        meta.post_accumulate_hooks = HookTable()
+        meta.post_accumulate_hooks = OrderedDict()
     handle = RemovableHandle(meta.post_accumulate_hooks)
     meta.post_accumulate_hooks[handle.id] = hook
     return handle

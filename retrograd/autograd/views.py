@@ -253,6 +253,12 @@ def bump(tensor: Tensor, writer: str) -> None:
     cell.code, cell.lasti = user_site(3)  # past this function and the op that called it
 
 
+def announce_write(tensor: Tensor) -> None:
+    """Before a write: `allow_mutation_on_saved_tensors` copies what was saved of the memory."""
+    if STATE.mutation is not None:
+        STATE.mutation.before_write(tensor)
+
+
 def check_writable(tensor: Tensor, writer: str) -> None:
     """Raise where PyTorch forbids an in-place op on this tensor, in PyTorch's order of checks."""
     check_history(tensor, writer)
@@ -262,8 +268,7 @@ def check_writable(tensor: Tensor, writer: str) -> None:
 
 def check_history(tensor: Tensor, writer: str) -> None:
     """Raise where the history of a tensor forbids in-place ops, even those that write nothing."""
-    if STATE.mutation is not None:
-        STATE.mutation.before_write(tensor)
+    announce_write(tensor)
     check_counted(tensor)
     info = tensor._view
     if STATE.grad_enabled and tensor.requires_grad:
@@ -498,15 +503,12 @@ def is_leaf(self: Tensor) -> bool:
 
 
 def forget_history(tensor: Tensor) -> None:
-    """`detach_()`: turn a tensor into a leaf; values saved with its history become unusable."""
-    old, number = tensor._grad_fn, tensor._output_nr
-    if old is not None:
+    """`detach_()`: turn a tensor into a leaf; values saved with its history become unusable.
+
+    Its hooks stay, with the old history and on the leaf; so does `retain_grad`.
+    """
+    if tensor._grad_fn is not None:
         cell_of(tensor).detached = next_sequence()
-        meta = tensor._meta
-        if meta is not None:
-            meta.hooks = None
-            if meta.retains_grad and old.extra is not None and old.extra.retains:
-                old.extra.retains.pop(number, None)
     tensor._grad_fn = None
     tensor._output_nr = 0
     tensor._requires_grad = False

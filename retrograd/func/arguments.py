@@ -78,9 +78,7 @@ def check_tensors(values: list[Any], api: str, name: str) -> None:
         raise RuntimeError(f"{api}: Expected {name} to contain at least one Tensor.")
     for value in values:
         if not isinstance(value, Tensor):
-            raise RuntimeError(
-                f"{api}: Expected {name} to only contain Tensors, got {type(value)}"
-            )
+            raise RuntimeError(f"{api}: Expected {name} to only contain Tensors, got {type(value)}")
 
 
 def with_aux(api: str, outputs: Any) -> tuple[Any, Any]:

@@ -19,7 +19,8 @@ import numpy as np
 
 from retrograd.arguments import size_argument
 from retrograd.autograd.state import TRANSFORMS, count_unusual
-from retrograd.tensor import Array, Tensor, VersionCell, meta_of, wrap
+from retrograd.autograd.views import bump
+from retrograd.tensor import Array, Tensor, VersionCell, cell_of, meta_of
 
 # ------------------------------------------------------------------------------- running vmaps
 
@@ -348,16 +349,15 @@ def batched(level: int, op: Any, args: tuple[Any, ...], tensors: list[Any]) -> l
     from retrograd.func.batching import BatchedCall, rule_for
 
     call = BatchedCall(op, args, level, level_of(level).size)
-    if level > 1:
+    # below the outermost vmap all tensors are ordinary ones: their ops may go the short way
+    own = len(LEVELS.stack) if level == 1 else 0
+    count_unusual(-own)
+    try:
         results = rule_for(op)(call)
-    else:
-        # below the outermost vmap all tensors are ordinary ones: their ops may go the short way
-        own = len(LEVELS.stack)
-        count_unusual(-own)
-        try:
-            results = rule_for(op)(call)
-        finally:
-            count_unusual(own)
+    except Exception as error:
+        raise call.failure(error) from None
+    finally:
+        count_unusual(own)
     return [rewrap(result, 0, level) for result in results]
 
 
@@ -384,7 +384,24 @@ def batched_inplace(target: Tensor, shadow: Tensor, writer: str) -> None:
         cell.writer = writer
 
 
+def change_geometry(tensor: Any, op: Any, options: tuple[Any, ...], writer: str) -> Tensor:
+    """An in-place op such as `t_`: the batched tensor becomes what the view op makes of it."""
+    seen = op.function(tensor, *options)
+    tensor._physical, tensor._batch_dim, tensor._seen = seen._physical, seen._batch_dim, None
+    tensor._grad_fn, tensor._output_nr = seen._grad_fn, seen._output_nr
+    bump(tensor, writer)
+    version = cell_of(tensor).version
+    if tensor._view is not None:
+        tensor._view.last = (op, options, None, tensor._view.last)
+        tensor._view.at = version
+    else:
+        meta = meta_of(tensor)
+        meta.relaid = version
+        meta.accumulator = None  # it knows the old shape
+    return tensor  # type: ignore[no-any-return]
+
+
 TRANSFORMS.batched = batched
 TRANSFORMS.batched_inplace = batched_inplace
 
-__all__ = ["LEVELS", "BatchedTensor", "Level", "batch", "lift", "rewrap", "unwrap", "wrap"]
+__all__ = ["LEVELS", "BatchedTensor", "Level", "batch", "lift", "rewrap", "unwrap"]

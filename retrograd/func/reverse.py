@@ -13,8 +13,8 @@ from retrograd.autograd.engine import Edge
 from retrograd.autograd.state import STATE, TRANSFORMS, set_inference
 from retrograd.autograd.views import edge_of
 from retrograd.func.arguments import Argnums, check_outputs, chosen_places, sketch, with_aux
-from retrograd.func.trees import flatten, tree_map, unflatten
 from retrograd.func.tracing import Trace, edge_to, tracing
+from retrograd.func.trees import flatten, tree_map, unflatten
 from retrograd.ops.registry import RECORDED
 from retrograd.tensor import Tensor
 
@@ -77,9 +77,7 @@ def _grad_and_value(
         if has_aux:
             output, aux = with_aux(api, output)
         if not isinstance(output, Tensor):
-            raise RuntimeError(
-                f"{api}: Expected f(*args) to return a Tensor, got {type(output)}"
-            )
+            raise RuntimeError(f"{api}: Expected f(*args) to return a Tensor, got {type(output)}")
         if output.ndim != 0:
             raise RuntimeError(
                 f"{api}: Expected f(*args) to return a scalar Tensor, got tensor with "
@@ -88,9 +86,7 @@ def _grad_and_value(
         trace.take_back()
         roots = roots_of([output])
         record = must_record(trace, roots, [None])
-        gradients = pull_back(
-            roots, [None], aliases, edges, record, retain=record or has_aux
-        )
+        gradients = pull_back(roots, [None], aliases, edges, record, retain=record or has_aux)
         found = trace.settled_tree(unflatten(gradients, spec))
         value = trace.settled(output)
         if has_aux:
@@ -134,6 +130,7 @@ def vjp_of(
         check_outputs(outputs, "vjp(f, *primals)")
         trace.take_back()
         roots = roots_of(outputs)  # now: the caller may write into the results
+        shared = is_shared(trace, roots)
         result = trace.settled_tree(output)
         for value in outputs:
             if value._array.dtype not in dtypes.DIFFERENTIABLE:
@@ -142,9 +139,7 @@ def vjp_of(
                     f"Tensor with dtype {value.dtype}"
                 )
 
-    def pull(
-        cotangents: Any, retain_graph: bool = True, create_graph: bool | None = None
-    ) -> Any:
+    def pull(cotangents: Any, retain_graph: bool = True, create_graph: bool | None = None) -> Any:
         flat, spec = flatten(cotangents)
         if spec != outputs_spec:
             raise RuntimeError(
@@ -157,9 +152,7 @@ def vjp_of(
         inference = STATE.inference
         set_inference(False)
         try:
-            found = pull_back(
-                roots, flat, aliases, edges, record, retain=record or retain_graph
-            )
+            found = pull_back(roots, flat, aliases, edges, record, retain=shared or retain_graph)
         finally:
             set_inference(inference)
         if record:
@@ -210,6 +203,11 @@ def must_record(trace: Trace, roots: list[Root], gradients: Sequence[Any]) -> bo
                 return True
             gradient = getattr(gradient, "_physical", None)
     return any(trace.leads_outside([edge[0] for _, edge in roots if edge is not None]))
+
+
+def is_shared(trace: Trace, roots: list[Root]) -> bool:
+    """Whether results of the trace keep the graph, so that no walk may free it."""
+    return trace.leads_outside([edge[0] for _, edge in roots if edge is not None])[0]
 
 
 def pull_back(

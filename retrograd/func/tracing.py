@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, ClassVar
 
 from retrograd import dtypes
 from retrograd.autograd import failures
@@ -40,7 +40,11 @@ _SAVED_HOOKS = (
 class Trace:
     """One call of a transform, from its start until its results are settled."""
 
-    __slots__ = ("level", "lent", "records", "running", "start")
+    __slots__ = ("lent", "level", "records", "running", "start")
+
+    # Of all traces that have leaves: a graph that leads to such a leaf can outlive its trace, and
+    # everything in it is younger than the trace.
+    starts: ClassVar[dict[int, int]] = {}
 
     def __init__(self) -> None:
         self.start = next_sequence()
@@ -48,6 +52,9 @@ class Trace:
         self.records = STATE.grad_enabled  # whether results may have a history outside
         self.running = True
         self.lent: list[tuple[Tensor, Tensor, int]] = []  # argument, its alias, its version
+
+    def __del__(self) -> None:
+        self.starts.pop(id(self), None)
 
     # ------------------------------------------------------------------ inputs
 
@@ -69,6 +76,7 @@ class Trace:
             leaf = _cut_off(lift(value))
         leaf._requires_grad = True
         leaf.__dict__[_MARK] = self
+        self.starts[id(self)] = self.start
         return leaf
 
     def lend(self, value: Any) -> Any:
@@ -83,7 +91,7 @@ class Trace:
         return made
 
     def take_back(self) -> None:
-        """Hand on what in-place ops inside did to the arguments: the elements are shared already."""
+        """Hand on what in-place ops did to the arguments; their elements are shared already."""
         for value, made, version in self.lent:
             if made._version == version:
                 continue
@@ -144,8 +152,9 @@ class Trace:
     def leads_outside(self, roots: list[Node]) -> tuple[bool, bool]:
         """Whether a graph goes on outside of the trace, and whether user code is part of it.
 
-        Only nodes made since the start are looked at: what is older belongs outside.
+        Only nodes made since the start of a trace are looked at: what is older belongs outside.
         """
+        start = min([self.start, *self.starts.values()])
         seen = set(roots)
         stack = list(roots)
         foreign = False
@@ -156,7 +165,7 @@ class Trace:
                 if owner is None or (owner is not self and owner.running):
                     return True, foreign
                 continue
-            if node.sequence < self.start:
+            if node.sequence < start:
                 return True, foreign
             if node.extra is not None or dressed(node).op is None:
                 foreign = True

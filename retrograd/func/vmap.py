@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from retrograd.autograd.state import count_transform
+from retrograd.autograd.state import STATE, count_transform
 from retrograd.func.batched import LEVELS, Level, batch, unwrap
 from retrograd.func.trees import TreeSpec, broadcast, flatten, tree_map, unflatten
 from retrograd.ops.registry import RECORDED
@@ -64,7 +64,11 @@ def vmap(
 
     @functools.wraps(func)
     def mapped(*args: Any, **kwargs: Any) -> Any:
-        return _run(func, in_dims, out_dims, randomness, chunk_size, args, kwargs)
+        STATE.transforms += 1
+        try:
+            return _run(func, in_dims, out_dims, randomness, chunk_size, args, kwargs)
+        finally:
+            STATE.transforms -= 1
 
     return mapped
 

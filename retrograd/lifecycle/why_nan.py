@@ -74,19 +74,14 @@ def _parent(node: Any) -> Any:
 def _outer_sites(node: Any) -> list[CallSite]:
     """The user's lines that led to the one that made the node, the outermost first."""
     record = _record(node)
-    if record is None:
-        return []
-    sites = [
-        CallSite(code, lasti)
-        for code, lasti in reversed(record.frames)
-        if not is_library(code.co_filename) and not _is_machinery(code.co_filename)
-    ]
-    return [site for site in sites if site != site_of(node)][-3:]
-
-
-def _is_machinery(name: str) -> bool:
-    """Frames of the interpreter and of runners around the program: nobody looks there."""
-    return name.startswith("<frozen") or "/site-packages/" in name or "/lib/python" in name
+    sites: list[CallSite] = []
+    for code, lasti in () if record is None else record.frames:
+        site = CallSite(code, lasti)
+        if not is_library(code.co_filename) and site != site_of(node):
+            sites.append(site)
+        if code.co_name == "<module>" or len(sites) == 3:
+            break  # what called the program, or too far away
+    return sites[::-1]
 
 
 # --- any error ------------------------------------------------------------------------------------

@@ -2,6 +2,7 @@
 
 from retrograd.nn import functional as functional
 from retrograd.nn import init as init
+from retrograd.nn import utils as utils
 from retrograd.nn.activation import ReLU as ReLU
 from retrograd.nn.container import Sequential as Sequential
 from retrograd.nn.linear import Linear as Linear

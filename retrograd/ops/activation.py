@@ -49,6 +49,7 @@ def shapes(*options: Any, integers: bool = True, **named: Any) -> list[Sample]:
     output=lambda m, g: m.zeros_like(g),
     node_name="ThresholdBackwardBackward0",
     saved_names={"self": "output"},
+    forward="elementwise",
 )
 def _relu_gradient(xp: Any, grad: Array, output: Array) -> Array:
     """`grad` where `output`, which is never negative, is not zero."""
@@ -67,6 +68,7 @@ def _check_relu(input: Array) -> None:
     check=_check_relu,
     inplace=True,
     samples=lambda: [*samples.unary()(), *shapes()],
+    forward="elementwise",
 )
 def relu(xp: Any, input: Array) -> Array:
     """``max(input, 0)``, elementwise.
@@ -103,6 +105,7 @@ def _relu(input: Tensor, inplace: bool = False) -> Tensor:
     input=lambda m, g: m.zeros_like(g),
     node_name="ThresholdBackwardBackward0",
     saved_names={"self": "input"},
+    forward="elementwise",
 )
 def _threshold_gradient(xp: Any, grad: Array, input: Array, threshold: Any) -> Array:
     """`grad` where `input` is above the threshold (or nan), else zero."""
@@ -128,7 +131,9 @@ def _threshold_rule(m: Any, g: Any, input: Any, threshold: Any) -> Any:
     return m._threshold_gradient(g, input, threshold)
 
 
-@op(input=_threshold_rule, check=_check_threshold, namespace=None, methods=())
+@op(
+    input=_threshold_rule, check=_check_threshold, namespace=None, methods=(), forward="elementwise"
+)
 def threshold(xp: Any, input: Array, threshold: Any, value: Any) -> Array:
     """`input` where it is above the threshold, else `value`."""
     return _threshold_kernel(xp, input, threshold, value)
@@ -139,6 +144,7 @@ def threshold(xp: Any, input: Array, threshold: Any, value: Any) -> Array:
     check=_check_threshold,
     inplace="threshold_",
     node_name="ThresholdBackward1",
+    forward="elementwise",
 )
 def _threshold_in_place(xp: Any, input: Array, threshold: Any, value: Any) -> Array:
     return _threshold_kernel(xp, input, threshold, value)
@@ -178,6 +184,7 @@ attach(RECORDED.threshold, public=("threshold",))
     input=lambda m, g: m.zeros_like(g),
     node_name="HardtanhBackwardBackward0",
     saved_names={"self": "input"},
+    forward="elementwise",
 )
 def _hardtanh_gradient(xp: Any, grad: Array, input: Array, min_val: Any, max_val: Any) -> Array:
     """`grad` strictly between the limits, else zero."""
@@ -200,6 +207,7 @@ def _check_hardtanh(input: Array, min_val: Any, max_val: Any) -> None:
     inplace=True,
     namespace=None,
     methods=(),
+    forward="elementwise",
 )
 def hardtanh(xp: Any, input: Array, min_val: Any = -1.0, max_val: Any = 1.0) -> Array:
     """The input limited to an interval."""
@@ -253,6 +261,7 @@ def relu6(input: Tensor, inplace: bool = False) -> Tensor:
     input=lambda m, g: m.zeros_like(g),
     node_name="HardshrinkBackwardBackward0",
     saved_names={"self": "input"},
+    forward="elementwise",
 )
 def _shrink_gradient(xp: Any, grad: Array, input: Array, lambd: Any) -> Array:
     """`grad` outside of [-lambd, lambd], else zero."""
@@ -264,6 +273,7 @@ def _shrink_gradient(xp: Any, grad: Array, input: Array, lambd: Any) -> Array:
     input=lambda m, g, input, lambd: m._shrink_gradient(g, input, lambd),
     check=floating_only("hardshrink_cpu"),
     samples=lambda: [*shapes(), *shapes(1.0), Sample(T(3), lambd=0.0)],
+    forward="elementwise",
 )
 def hardshrink(xp: Any, input: Array, lambd: Any = 0.5) -> Array:
     """Zero in [-lambd, lambd], else the input.
@@ -287,6 +297,7 @@ def _check_softshrink(input: Array, lambd: Any) -> None:
     check=_check_softshrink,
     namespace="nn.functional",
     samples=lambda: [*shapes(), *shapes(1.0), Sample(T(3), -1.0), Sample(T(3), lambd=0.0)],
+    forward="elementwise",
 )
 def softshrink(xp: Any, input: Array, lambd: Any = 0.5) -> Array:
     """The input moved towards zero by `lambd`, and zero where it would cross."""
@@ -309,6 +320,7 @@ def softshrink(xp: Any, input: Array, lambd: Any = 0.5) -> Array:
     ),
     node_name="HardswishBackwardBackward0",
     saved_names={"grad_output": "grad", "self": "input"},
+    forward="elementwise",
 )
 def _hardswish_gradient(xp: Any, grad: Array, input: Array) -> Array:
     inside = xp.multiply(xp.add(xp.divide(input, 3), 0.5), grad)
@@ -322,6 +334,7 @@ def _hardswish_gradient(xp: Any, grad: Array, input: Array) -> Array:
     inplace=True,
     namespace=None,
     methods=(),
+    forward="elementwise",
 )
 def hardswish(xp: Any, input: Array) -> Array:
     """``input * relu6(input + 3) / 6``."""
@@ -351,6 +364,7 @@ _SIXTH = float(np.float32(1 / 6))  # PyTorch's constant has this precision in al
     input=lambda m, g: m.zeros_like(g),
     node_name="HardsigmoidBackwardBackward0",
     saved_names={"self": "input"},
+    forward="elementwise",
 )
 def _hardsigmoid_gradient(xp: Any, grad: Array, input: Array) -> Array:
     inside = xp.logical_and(input > -3, input < 3)
@@ -363,6 +377,7 @@ def _hardsigmoid_gradient(xp: Any, grad: Array, input: Array) -> Array:
     inplace=True,
     namespace=None,
     methods=(),
+    forward="elementwise",
 )
 def hardsigmoid(xp: Any, input: Array) -> Array:
     """``relu6(input + 3) / 6``."""

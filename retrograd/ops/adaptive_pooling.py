@@ -65,6 +65,7 @@ def _declare(dimensions: int) -> None:
         check=lambda input, *options: refuse_types(
             maximum + kernel_suffix, input, is_real_floating
         ),
+        forward=lambda m, tangents, out1: (m._gather_spatial(tangents[0], out1, dimensions), None),
     )(max_forward)
     op(
         gradient=lambda m, g, indices: m._gather_spatial(g, indices, dimensions),
@@ -79,6 +80,7 @@ def _declare(dimensions: int) -> None:
         check=lambda input, *options: refuse_types(
             average + kernel_suffix, input, is_real_floating
         ),
+        forward="linear",
     )(avg_forward)
     op(
         gradient=lambda m, g, gradient_shape: getattr(m, average)(g, gradient_shape[-dimensions:]),

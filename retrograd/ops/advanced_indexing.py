@@ -149,6 +149,7 @@ def _refused(shape: tuple[int, ...], dims: Dims, arrays: Sequence[Array]) -> tup
     holomorphic=False,
     namespace=None,
     methods=(),
+    forward="linear",
 )
 def index(
     xp: Any,
@@ -180,6 +181,7 @@ def index(
     ),
     holomorphic=False,
     node_name="IndexPutBackward0",
+    forward="linear",
 )
 def _index_gradient(
     xp: Any,
@@ -304,6 +306,7 @@ def _check_put(
     namespace=None,
     methods=(),
     check=_check_put,
+    forward="linear",
 )
 def index_put(
     xp: Any,
@@ -329,6 +332,7 @@ def index_put(
     half="move",
     holomorphic=False,
     node_name="IndexPutBackward0",
+    forward="linear",
 )
 def _index_zero(
     xp: Any,

@@ -126,6 +126,7 @@ def sub(xp: Any, input: Operand, other: Operand, *, alpha: Any = 1) -> Array:
     methods=(),
     operators=("__rsub__",),
     label="rsub",
+    forward="elementwise",
 )
 def _rsub_number(xp: Any, input: Array, other: Operand, *, alpha: Any = 1) -> Array:
     """``other - alpha * input`` with a number `other`."""
@@ -140,6 +141,7 @@ def _rsub_number(xp: Any, input: Array, other: Operand, *, alpha: Any = 1) -> Ar
     node_name="RsubBackward0",
     namespace=None,
     methods=(),
+    forward="elementwise",
 )
 def rsub(xp: Any, input: Array, other: Operand, *, alpha: Any = 1) -> Array:
     """``other - alpha * input``, elementwise with broadcasting."""

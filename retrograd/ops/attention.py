@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from retrograd import dtypes
+from retrograd.autograd.state import TRANSFORMS
 from retrograd.notices import explained
 from retrograd.ops.dropout import dropout_of
 from retrograd.ops.kinds import Array, wrap_dim
@@ -88,7 +89,10 @@ def _attention(
 def _is_fusible(query: Any, key: Any, value: Any, attn_mask: Any, dropout_p: float) -> bool:
     """Whether PyTorch would take its fused form too: four dimensions that match, no dropout."""
     shapes = [x._array.shape for x in (query, key, value)]
-    if dropout_p or (attn_mask is not None and attn_mask.requires_grad):
+    tracked = attn_mask is not None and (attn_mask.requires_grad or TRANSFORMS.active)
+    if dropout_p or tracked:
+        return False
+    if attn_mask is not None and TRANSFORMS.dual_levels and TRANSFORMS.has_tangents([attn_mask]):
         return False
     if any(len(shape) != 4 or 0 in shape for shape in shapes):
         return False

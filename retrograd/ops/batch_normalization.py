@@ -27,7 +27,7 @@ from retrograd.ops.normalization import (
     to_weight,
 )
 from retrograd.ops.registry import RECORDED, composite, op
-from retrograd.tensor import Tensor, wrap
+from retrograd.tensor import Tensor, cell_of, wrap
 from retrograd.testing.samples import COMPLEX, FLOATS, HALVES, Sample, T
 
 _EVERY = (*FLOATS, *HALVES)
@@ -117,7 +117,13 @@ def _update_batch(running: Tensor, value: Tensor, momentum: float) -> None:
             "will be updated in place, were not batched."
         )
     now: Any = value.detach().reshape(-1)
-    running.copy_(running.detach() * (1 - momentum) + now * momentum)
+    _overwrite(running, running.detach() * (1 - momentum) + now * momentum)
+
+
+def _overwrite(running: Tensor, value: Any) -> None:
+    """Write into a batch of statistics without a new version."""
+    running.detach().copy_(value)
+    cell_of(running).version -= 1
 
 
 def _empty_batch(input: Any, weight: Any, bias: Any) -> Any:
@@ -315,7 +321,7 @@ def instance_norm_of(
     for value, repeated in ((running_mean, means), (running_var, variances)):
         if use_input_stats and value is not None and repeated is not None:
             if repeated._level:
-                value.copy_(repeated.detach().reshape((batch, channels)).mean(0))
+                _overwrite(value, repeated.detach().reshape((batch, channels)).mean(0))
                 continue
             average = repeated._array.reshape(batch, channels)
             with quiet():

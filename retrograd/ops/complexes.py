@@ -27,6 +27,7 @@ _EVERY = (*FLOATS, *HALVES, *COMPLEX)
     ufunc="conjugate",
     half="move",
     node_name="ConjBackward0",
+    forward="linear",
 )
 def _conj(xp: Any, input: Array) -> Array:
     return xp.conjugate(input)
@@ -39,6 +40,7 @@ def _conj(xp: Any, input: Array) -> Array:
     node_name="ConjPhysicalBackward0",
     inplace="conj_physical_",
     out=True,
+    forward="linear",
 )
 def _conj_physical(xp: Any, input: Array) -> Array:
     return xp.conjugate(input) if input.dtype.kind == "c" else xp.array(input)
@@ -211,6 +213,7 @@ def _pair(xp: Any, real: Any, imag: Any) -> Array:
     out=True,
     node_name="ComplexBackward0",
     label="complex",
+    forward="linear",
 )
 def _make_complex(xp: Any, real: Array, imag: Array) -> Array:
     """Complex numbers from real and imaginary parts."""

@@ -122,6 +122,7 @@ def convolution(
     ),
     node_name="ConvolutionBackwardBackward0",
     saved_names={"grad_output": "gradient"},
+    forward="multilinear",
 )
 def _convolution_input_gradient(
     xp: Any,
@@ -147,6 +148,7 @@ def _convolution_input_gradient(
     ),
     node_name="ConvolutionBackwardBackward0",
     saved_names={"grad_output": "gradient"},
+    forward="multilinear",
 )
 def _convolution_weight_gradient(
     xp: Any,
@@ -172,6 +174,7 @@ def _convolution_weight_gradient(
     ),
     node_name="ConvolutionBackwardBackward0",
     saved_names={"grad_output": "input"},
+    forward="multilinear",
 )
 def _convolution_at(
     xp: Any,

@@ -10,6 +10,7 @@ from retrograd import dtypes
 from retrograd.arguments import as_element
 from retrograd.autograd.state import STATE, TRANSFORMS
 from retrograd.autograd.views import (
+    announce_write,
     bump,
     check_operand_view,
     check_overlap,
@@ -26,7 +27,14 @@ from retrograd.tensor import Tensor, wrap
 from retrograd.testing.samples import Sample, T
 
 
-@op(input=lambda m, g: g, half="move", namespace=None, methods=(), node_name="CloneBackward0")
+@op(
+    input=lambda m, g: g,
+    half="move",
+    namespace=None,
+    methods=(),
+    node_name="CloneBackward0",
+    forward="linear",
+)
 def clone(xp: Any, input: Array) -> Array:
     """A copy in the same memory order."""
     if input.flags.c_contiguous:
@@ -36,7 +44,7 @@ def clone(xp: Any, input: Array) -> Array:
     return result
 
 
-@op(input=lambda m, g: g, half="move", node_name="CloneBackward0")
+@op(input=lambda m, g: g, half="move", node_name="CloneBackward0", forward="linear")
 def _clone_as(xp: Any, input: Array, order: memory_format) -> Array:
     return in_format(input, order)
 
@@ -90,6 +98,7 @@ def cast_array(array: Array, dtype: Any) -> Array:
     holomorphic=False,
     node_name="ToCopyBackward0",
     fast=False,
+    forward="linear",
 )
 def _to_dtype(xp: Any, input: Array, dtype: Any, order: Any = None) -> Array:
     """The elements in another dtype (a NumPy dtype) and, if asked, another memory format."""
@@ -115,6 +124,7 @@ def _is_recorded(target: Tensor, other: Tensor | None = None) -> bool:
     half="move",
     inplace="copy_",
     node_name="CopyBackwards",
+    forward="linear",
 )
 def _copy(xp: Any, input: Array, src: Array) -> Array:
     """`src` in the shape and dtype of `input`."""
@@ -174,7 +184,13 @@ def _check_expands(source: tuple[int, ...], target: tuple[int, ...]) -> None:
         raise errors.output_shape(target, together)
 
 
-@op(input=lambda m, g: m.zeros_like(g), half="move", inplace="zero_", node_name="ZeroBackward0")
+@op(
+    input=lambda m, g: m.zeros_like(g),
+    half="move",
+    inplace="zero_",
+    node_name="ZeroBackward0",
+    forward="linear",
+)
 def _zero(xp: Any, input: Array) -> Array:
     """Zeros in the shape of `input`."""
     return xp.zeros_like(input)
@@ -198,6 +214,7 @@ def _fill_directly(target: Tensor, value: Any, writer: str) -> None:
     array = target._array
     if 0 in array.strides:
         # elements that share memory may all be set to one value
+        announce_write(target)
         array = array[tuple(slice(0, 1) if step == 0 else slice(None) for step in array.strides)]
         if not array.flags.writeable:
             array = array.view()

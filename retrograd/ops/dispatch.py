@@ -20,6 +20,7 @@ from retrograd.autograd.node import Node, plain_node, remember_forward
 from retrograd.autograd.packing import SavedTensor, is_packed, must_pack, packed_form
 from retrograd.autograd.state import ANOMALY, STATE, TRANSFORMS, Cut
 from retrograd.autograd.views import (
+    announce_write,
     bump,
     check_not_expanded,
     check_operand_view,
@@ -138,6 +139,8 @@ def _package(op: Op, outputs: list[Tensor]) -> Any:
 
 def _operands(op: Op, plan: _Plan, args: tuple[Any, ...], operator: bool) -> Any:
     """The tensor arguments (Tensor, number or None each; lists flattened) and their arrays."""
+    if STATE.op_watcher is not None:
+        STATE.op_watcher(op, args)
     tensors: list[Any] = []
     arrays: list[Any] = []
     found = False  # a Tensor
@@ -577,10 +580,22 @@ def dispatch_out(op: Op, args: tuple[Any, ...], out: Any) -> Any:
                     "differentiation, but one of the arguments requires grad."
                 )
             )
+    refuse_dual_out(op.label, [*tensors, *outs])
     results, _ = _forward(op, argument_plan(op), args, arrays)
     for target, result in zip(outs, results, strict=True):
         write_out(op.label, target, result)
     return outs[0] if op.outputs == 1 else _package(op, outs)
+
+
+def refuse_dual_out(name: str, tensors: list[Any]) -> None:
+    """``out=`` passes no tangents on: raise where there are some."""
+    if TRANSFORMS.dual_levels and TRANSFORMS.has_tangents(tensors):
+        raise errors.explained(
+            NotImplementedError(
+                f"Trying to use forward AD with {name}_out that does not support it because it is "
+                "an out= function"
+            )
+        )
 
 
 def write_out(name: str, target: Any, result: Array) -> None:
@@ -605,5 +620,6 @@ def write_out(name: str, target: Any, result: Array) -> None:
             )
         target._array = np.empty(result.shape, target._array.dtype)
     check_not_expanded(target)
+    announce_write(target)
     np.copyto(target._array, result, casting="unsafe")
     bump(target, name)

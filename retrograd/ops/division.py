@@ -67,6 +67,7 @@ def _check_mode(input: Any, other: Any, rounding_mode: str) -> None:
     inplace="div_",
     out=True,
     label="div",
+    forward="elementwise",
 )
 def _div_rounded(xp: Any, input: Operand, other: Operand, rounding_mode: str) -> Array:
     """The quotient rounded down ("floor") or towards zero ("trunc")."""
@@ -188,6 +189,7 @@ _FLOORED = [
     inplace_operators=("__ifloordiv__",),
     out=True,
     samples=lambda: [*_FLOORED, Sample(5, T(3, low=1), grad=False)],
+    forward="elementwise",
 )
 def floor_divide(xp: Any, input: Operand, other: Operand) -> Array:
     """The quotient rounded down; no gradient is defined, as in PyTorch."""
@@ -228,6 +230,7 @@ def _remainder_scalar_rule(m: Any, g: Any) -> Any:
     inplace="remainder_",
     out=True,
     label="remainder",
+    forward="elementwise",
 )
 def _remainder_number(xp: Any, input: Array, other: Operand) -> Array:
     result: Array = _remainder(xp, input, other)
@@ -244,6 +247,7 @@ def _remainder_number(xp: Any, input: Array, other: Operand) -> Array:
     out=True,
     namespace=None,
     methods=(),
+    forward="elementwise",
 )
 def remainder(xp: Any, input: Array, other: Array) -> Array:
     """The remainder of the division rounded down: it has the sign of `other`."""
@@ -258,6 +262,7 @@ def remainder(xp: Any, input: Array, other: Array) -> Array:
     node_name="NotImplemented",
     fast=False,
     label="remainder",
+    forward="elementwise",
 )
 def _remainder_of_number(xp: Any, input: Operand, other: Array) -> Array:
     result: Array = _remainder(xp, input, other)
@@ -318,6 +323,7 @@ def _reflected_remainder(self: Tensor, other: Any) -> Any:
     inplace="fmod_",
     out=True,
     label="fmod",
+    forward="elementwise",
 )
 def _fmod_number(xp: Any, input: Array, other: Operand) -> Array:
     result: Array = _fmod(xp, input, other)
@@ -334,6 +340,7 @@ def _fmod_number(xp: Any, input: Array, other: Operand) -> Array:
     out=True,
     namespace=None,
     methods=(),
+    forward="elementwise",
 )
 def fmod(xp: Any, input: Array, other: Array) -> Array:
     """The remainder of the division rounded towards zero: it has the sign of `input`."""

@@ -44,6 +44,7 @@ def _check_indices(name: str, indices: Array) -> None:
         g, indices, padding_idx, scale_grad_by_freq
     ),
     node_name="EmbeddingDenseBackwardBackward0",
+    forward="linear",
 )
 def _embedding_gradient(
     xp: Any,
@@ -63,6 +64,7 @@ def _embedding_gradient(
         m._embedding_gradient(g, indices, weight_shape[0], padding_idx, scale_grad_by_freq)
     ),
     node_name="EmbeddingBackward0",
+    forward="linear",
 )
 def _embedding_rows(
     xp: Any, weight: Array, indices: Array, padding_idx: int, scale_grad_by_freq: bool
@@ -86,6 +88,7 @@ def _embedding_rows(
     half="move",
     namespace=None,
     methods=(),
+    forward="linear",
 )
 def embedding(
     xp: Any, weight: Array, indices: Array, padding_idx: int, scale_grad_by_freq: bool
@@ -399,6 +402,7 @@ def _bag_samples() -> list[Sample]:
 
 
 @composite(namespace="nn.functional", samples=_bag_samples)
+@by_example
 def embedding_bag(
     input: Tensor,
     weight: Tensor,
@@ -478,6 +482,9 @@ def _one_hot_batch(tensor: Tensor, num_classes: int) -> Tensor:
             "When vmap-ing torch.nn.functional.one_hot, please provide an explicit positive "
             "num_classes argument."
         )
+    classes = tensor._elements()
+    if classes.size and not 0 <= classes.min() <= classes.max() < num_classes:
+        raise RuntimeError("Class values must be smaller than num_classes.")
     numbers = wrap(np.arange(num_classes))
     result: Tensor = RECORDED.eq(RECORDED.unsqueeze(tensor, -1), numbers).to(dtypes.int64)
     return result

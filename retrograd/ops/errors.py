@@ -97,6 +97,19 @@ def no_derivative(name: str) -> Exception:
     return RuntimeError(f"derivative for {name} is not implemented")
 
 
+def no_forward_mode(name: str) -> Exception:
+    """A tangent that an op cannot pass on, as PyTorch says it."""
+    return explained(
+        NotImplementedError(
+            f"Trying to use forward AD with {name} that does not support it because it has not "
+            "been implemented yet.\nPlease file an issue to PyTorch at "
+            "https://github.com/pytorch/pytorch/issues/new?template=feature-request.yml so that we "
+            "can prioritize its implementation or submit a PR adding the implementation to "
+            "derivatives.yaml"
+        )
+    )
+
+
 def invalid_combination(function: str, values: Sequence[Any]) -> Exception:
     """Arguments that fit none of a function's overloads."""
     given = ", ".join(type_name(value) for value in values)

@@ -126,6 +126,7 @@ def pick(xp: Any, input: Array, index: Array, dim: int, keepdim: bool) -> tuple[
     input=lambda m, g, input, out: share_with_equals(m, g, input, out),
     node_name="MaxBackward1",
     label="max",
+    forward="reduction",
 )
 def _max_all(xp: Any, input: Array) -> Array:
     refuse_complex("max_all", input)
@@ -137,6 +138,7 @@ def _max_all(xp: Any, input: Array) -> Array:
     input=lambda m, g, input, out: share_with_equals(m, g, input, out),
     node_name="MinBackward1",
     label="min",
+    forward="reduction",
 )
 def _min_all(xp: Any, input: Array) -> Array:
     refuse_complex("min_all", input)
@@ -295,6 +297,7 @@ def _amax_samples() -> list[Sample]:
     input=lambda m, g, input, out, dim, keepdim: _share_reduced(m, g, input, out, dim, keepdim),
     out=True,
     samples=_amax_samples,
+    forward="reduction",
 )
 def amax(xp: Any, input: Array, dim: Any = (), keepdim: bool = False) -> Array:
     """Largest values along dimensions; ties share the gradient evenly."""
@@ -305,6 +308,7 @@ def amax(xp: Any, input: Array, dim: Any = (), keepdim: bool = False) -> Array:
     input=lambda m, g, input, out, dim, keepdim: _share_reduced(m, g, input, out, dim, keepdim),
     out=True,
     samples=_amax_samples,
+    forward="reduction",
 )
 def amin(xp: Any, input: Array, dim: Any = (), keepdim: bool = False) -> Array:
     """Smallest values along dimensions; ties share the gradient evenly."""

@@ -34,6 +34,7 @@ _INVERSE = {_NOTHING: "forward", _ROOT: "ortho", _LENGTH: "backward"}
     input=lambda m, g, dim, scale, forward: m._fft_c2c(g, dim, scale, not forward),
     holomorphic=False,
     node_name="FftC2CBackward0",
+    forward="linear",
 )
 def _fft_c2c(xp: Any, input: Array, dim: Dims, scale: int, forward: bool) -> Array:
     """Complex to complex."""
@@ -52,7 +53,13 @@ def _r2c_gradient(m: Any, g: Any, dim: Dims, scale: int, onesided: bool, input_s
     return m.real(m._fft_c2c(g, dim, scale, False))
 
 
-@op(input=_r2c_gradient, holomorphic=False, node_name="FftR2CBackward0", fast=False)
+@op(
+    input=_r2c_gradient,
+    holomorphic=False,
+    node_name="FftR2CBackward0",
+    fast=False,
+    forward="linear",
+)
 def _fft_r2c(xp: Any, input: Array, dim: Dims, scale: int, onesided: bool) -> Array:
     """Real to complex; one-sided, the last of `dim` has no negative frequencies."""
     if onesided:
@@ -70,7 +77,13 @@ def _c2r_gradient(m: Any, g: Any, dim: Dims, scale: int, last_size: int, out_dty
     return m.mul(found, weights.reshape((count,) + (1,) * after))
 
 
-@op(input=_c2r_gradient, holomorphic=False, node_name="FftC2RBackward0", fast=False)
+@op(
+    input=_c2r_gradient,
+    holomorphic=False,
+    node_name="FftC2RBackward0",
+    fast=False,
+    forward="linear",
+)
 def _fft_c2r(xp: Any, input: Array, dim: Dims, scale: int, last_size: int) -> Array:
     """Complex to real: the inverse of the one-sided transform of `last_size` real numbers."""
     sizes = [input.shape[d] for d in dim[:-1]] + [last_size]

@@ -48,6 +48,7 @@ def _check_flat(index: Array, count: int) -> None:
         Sample(T(3), T(values=[-4], dtype="int64")),
         Sample(T(3), T(values=[1], dtype="int32")),
     ],
+    forward="linear",
 )
 def take(xp: Any, input: Array, index: Array) -> Array:
     """The elements of the flattened tensor that `index` names, in the index's shape.
@@ -63,7 +64,12 @@ def take(xp: Any, input: Array, index: Array) -> Array:
     return xp.asarray(input.reshape(-1)[index])
 
 
-@op(g=lambda m, g, index: m.take(g, index), holomorphic=False, node_name="PutBackward0")
+@op(
+    g=lambda m, g, index: m.take(g, index),
+    holomorphic=False,
+    node_name="PutBackward0",
+    forward="linear",
+)
 def _take_gradient(xp: Any, g: Array, shape: tuple[int, ...], index: Array) -> Array:
     """Zeros with the gradient added where `take` read."""
     result = xp.zeros(shape, g.dtype)
@@ -90,6 +96,7 @@ def _take_gradient(xp: Any, g: Array, shape: tuple[int, ...], index: Array) -> A
         Sample(T(3), T(values=[1], dtype="int64"), T(2)),
         Sample(T(3), T(values=[1], dtype="int64"), T(1, dtype="int64")),
     ],
+    forward="linear",
 )
 def put(xp: Any, input: Array, index: Array, source: Array, accumulate: bool = False) -> Array:
     """A copy of `input` with the elements of `source` in places of the flattened tensor.

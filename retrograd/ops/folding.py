@@ -38,6 +38,7 @@ def _check_columns(kernel: str, input: Array) -> None:
     namespace=None,
     methods=(),
     check=lambda input, *options: _check_columns("im2col_out_cpu", input),
+    forward="linear",
 )
 def im2col(
     xp: Any, input: Array, kernel_size: Sizes, dilation: Sizes, padding: Sizes, stride: Sizes
@@ -57,6 +58,7 @@ def im2col(
     namespace=None,
     methods=(),
     check=lambda input, *options: _check_columns("col2im_out_cpu", input),
+    forward="linear",
 )
 def col2im(
     xp: Any,
@@ -252,6 +254,7 @@ def _check_shuffle(function: str, name: str, input: Array, factor: Any) -> int:
         *(Sample(T(2, 8, 3, 4), 3), Sample(T(8, 3), 2), Sample(T(2, 8, 3, 4), 0)),
         *(Sample(T(2, 8, 3, 4), 2.0), Sample(T(1, 4, 2, 2, dtype="int64"), 2, grad=False)),
     ],
+    forward="linear",
 )
 def pixel_shuffle(xp: Any, input: Array, upscale_factor: int) -> Array:
     """Images `(*, C * r * r, H, W)` to larger ones `(*, C, H * r, W * r)`.
@@ -288,6 +291,7 @@ def pixel_shuffle(xp: Any, input: Array, upscale_factor: int) -> Array:
         *(Sample(T(2, 2, 3, 4), 2), Sample(T(2, 2, 4, 5), 2), Sample(T(4, 4), 2)),
         *(Sample(T(2, 2, 4, 4), 0), Sample(T(2, 2, 4, 4), -1), Sample(T(1, 2, 2, 2), 1)),
     ],
+    forward="linear",
 )
 def pixel_unshuffle(xp: Any, input: Array, downscale_factor: int) -> Array:
     """Images `(*, C, H * r, W * r)` to smaller ones `(*, C * r * r, H, W)`.
@@ -323,6 +327,7 @@ def pixel_unshuffle(xp: Any, input: Array, downscale_factor: int) -> Array:
         *(Sample(T(2, 4, 3), 1), Sample(T(2, 4, 3, 4), 3), Sample(T(2, 4, 3), 0)),
         *(Sample(T(2, 4, 3), -2), Sample(T(2, 4), 2), Sample(T(2, 4, 3), 2.0)),
     ],
+    forward="linear",
 )
 def channel_shuffle(xp: Any, input: Array, groups: int) -> Array:
     """Interleave `groups` groups of channels of `(N, C, *)`.

@@ -188,6 +188,7 @@ def _gather_samples() -> list[Sample]:
     holomorphic=False,
     out=True,
     samples=_gather_samples,
+    forward="linear",
 )
 def gather(xp: Any, input: Array, dim: int, index: Array, *, sparse_grad: bool = False) -> Array:
     """The elements that `index` names along `dim`.
@@ -212,6 +213,7 @@ def gather(xp: Any, input: Array, dim: int, index: Array, *, sparse_grad: bool =
     g=lambda m, g, dim, index: m.gather(g, dim, index),
     holomorphic=False,
     node_name="ScatterAddBackward0",
+    forward="linear",
 )
 def _gather_gradient(xp: Any, g: Array, shape: tuple[int, ...], dim: int, index: Array) -> Array:
     """Zeros with the gradient added where `gather` read."""
@@ -239,6 +241,7 @@ def _gather_gradient(xp: Any, g: Array, shape: tuple[int, ...], dim: int, index:
     check=check_source_type,
     namespace=None,
     methods=(),
+    forward="linear",
 )
 def scatter(xp: Any, input: Array, dim: int, index: Array, src: Array) -> Array:
     """A copy of `input` with the elements of `src` in the places that `index` names along `dim`."""
@@ -262,6 +265,7 @@ def _scatter_into(target: Array, dim: int, index: Array, src: Array) -> None:
     inplace="scatter_",
     out=True,
     node_name="ScatterBackward1",
+    forward="elementwise",
 )
 def _scatter_value(xp: Any, input: Array, dim: int, index: Array, value: Any) -> Array:
     """A copy of `input` with a number in the places that `index` names along `dim`."""
@@ -286,6 +290,7 @@ def _scatter_value_into(target: Array, dim: int, index: Array, value: Any) -> No
     out=True,
     check=check_source_type,
     samples=lambda: _scatter_samples(repeated=True),
+    forward="linear",
 )
 def scatter_add(xp: Any, input: Array, dim: int, index: Array, src: Array) -> Array:
     """A copy of `input` with `src` added in the places that `index` names along `dim`.

@@ -342,6 +342,7 @@ def grid_sampler(
         Sample(T(2, 2, 3), (2, 1, 3, 4), True),
         Sample(T(1, 3, 4), (1, 1, 2, 3, 2), False),
     ],
+    forward="linear",
 )
 def affine_grid_generator(xp: Any, theta: Array, size: Sizes, align_corners: bool) -> Array:
     """The points that affine maps `theta` read an image of `size` at."""
@@ -360,6 +361,7 @@ def affine_grid_generator(xp: Any, theta: Array, size: Sizes, align_corners: boo
 @op(
     gradient=lambda m, g, size, align_corners: m.affine_grid_generator(g, size, align_corners),
     node_name="TransposeBackward0",
+    forward="linear",
 )
 def _affine_grid_gradient(xp: Any, gradient: Array, size: Sizes, align_corners: bool) -> Array:
     base = kernels.affine_base_grid(size[2:], align_corners, gradient.dtype)

@@ -116,6 +116,7 @@ def _vector(*values: int, dtype: str = "int64") -> T:
         Sample(T(), 0, _vector(0, 0)),
         Sample(T(3, 4), 2, _vector(0)),
     ],
+    forward="linear",
 )
 def index_select(xp: Any, input: Array, dim: int, index: Array) -> Array:
     """The slices along `dim` that a vector of indices names.
@@ -152,6 +153,7 @@ def index_select(xp: Any, input: Array, dim: int, index: Array) -> Array:
     g=lambda m, g, dim, index: m.index_select(g, dim, index),
     holomorphic=False,
     node_name="IndexAddBackward0",
+    forward="linear",
 )
 def _index_select_gradient(
     xp: Any, g: Array, shape: tuple[int, ...], dim: int, index: Array
@@ -216,6 +218,7 @@ def _check_add(input: Array, dim: int, index: Array, source: Array, *, alpha: An
         Sample(T(3, 4), 1, _vector(1, 1, dtype="int32"), T(3, 2), alpha=-1),
         Sample(T(2, dtype="int64"), 0, _vector(1, 1), T(2, dtype="int64"), alpha=3, grad=False),
     ],
+    forward="linear",
 )
 def index_add(
     xp: Any, input: Array, dim: int, index: Array, source: Array, *, alpha: Any = 1
@@ -271,6 +274,7 @@ def _index_add_(self: Tensor, dim: int, index: Tensor, source: Tensor, *, alpha:
     inplace=True,
     out=True,
     samples=lambda: [*_source_samples(), Sample(T(3), 0, _vector(1, dtype="int32"), T(1))],
+    forward="linear",
 )
 def index_copy(xp: Any, input: Array, dim: int, index: Array, source: Array) -> Array:
     """A copy of `input` with slices along `dim` replaced by those of `source`.
@@ -378,6 +382,7 @@ def _number(value: Any, target: Array) -> Any:
     inplace=True,
     namespace=None,
     methods=(),
+    forward="elementwise",
 )
 def index_fill(xp: Any, input: Array, dim: int, index: Array, value: Any) -> Array:
     """A copy of `input` with a number in the slices along `dim` that a vector names."""
@@ -396,6 +401,7 @@ def index_fill(xp: Any, input: Array, dim: int, index: Array, value: Any) -> Arr
     holomorphic=False,
     inplace="_index_fill_tensor_",
     node_name="IndexFillBackward1",
+    forward="linear",
 )
 def _index_fill_tensor(xp: Any, input: Array, dim: int, index: Array, value: Array) -> Array:
     """A copy of `input` with the element of a 0-d tensor in slices along `dim`."""

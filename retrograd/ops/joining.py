@@ -72,6 +72,7 @@ def _cat_parts(m: Any, g: Any, dim: int, shapes: tuple[Shape, ...]) -> list[Any]
         Sample([T(2, 3), T()]),
         Sample([T(2, 3), T(2, 3)], 2),
     ],
+    forward="linear",
 )
 def cat(xp: Any, tensors: Arrays, dim: int = 0) -> Array:
     """The tensors one after the other along a dimension."""
@@ -139,6 +140,7 @@ def _cat_error(tensors: Arrays, first: Array, place: int) -> Exception:
         Sample([T(2, 3), T(2)]),
         Sample([T(2, 3)], 3),
     ],
+    forward="linear",
 )
 def stack(xp: Any, tensors: Arrays, dim: int = 0) -> Array:
     """The tensors, all of one shape, side by side along a new dimension."""
@@ -256,6 +258,7 @@ def _block_parts(m: Any, g: Any, shapes: tuple[Shape, ...]) -> list[Any]:
     half="move",
     holomorphic=False,
     node_name="BlockDiagBackward0",
+    forward="linear",
 )
 def _block_diag(xp: Any, tensors: Arrays) -> Array:
     sizes = [_block_size(array.shape) for array in tensors]
@@ -378,6 +381,7 @@ def _repeat_gradient(m: Any, g: Any, shape: Shape, repeats: Shape) -> Any:
     holomorphic=False,
     namespace=None,
     methods=(),
+    forward="linear",
 )
 def repeat(xp: Any, input: Array, repeats: Shape) -> Array:
     """Copies of the tensor along its dimensions; new dimensions come first."""

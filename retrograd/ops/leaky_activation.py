@@ -26,6 +26,7 @@ _EVERY = (*FLOATS, *HALVES)
     input=lambda m, g: m.zeros_like(g),
     node_name="LeakyReluBackwardBackward0",
     saved_names={"self": "input"},
+    forward="elementwise",
 )
 def _leaky_relu_gradient(xp: Any, grad: Array, input: Array, negative_slope: Any) -> Array:
     """`grad` where `input` is positive, else `grad` times the slope."""
@@ -44,6 +45,7 @@ def _leaky_kernel(xp: Any, input: Array, negative_slope: Any) -> Array:
     check=floating_only("leaky_relu_cpu"),
     namespace=None,
     methods=(),
+    forward="elementwise",
 )
 def leaky_relu(xp: Any, input: Array, negative_slope: Any = 0.01) -> Array:
     """The input where positive, else a fraction of it."""
@@ -67,6 +69,7 @@ def _leaky_rule_of_result(m: Any, g: Any, out: Any, negative_slope: Any) -> Any:
     check=floating_only("leaky_relu_cpu"),
     inplace="leaky_relu_",
     node_name="LeakyReluBackward1",
+    forward="elementwise",
 )
 def _leaky_relu_in_place(xp: Any, input: Array, negative_slope: Any = 0.01) -> Array:
     return _leaky_kernel(xp, input, negative_slope)
@@ -101,6 +104,7 @@ def _leaky_relu(input: Tensor, negative_slope: float = 0.01, inplace: bool = Fal
     grad=lambda m, g, input: m._keep_not_positive(g, input),
     input=lambda m, g: m.zeros_like(g),
     node_name="PreluKernelBackwardBackward0",
+    forward="elementwise",
 )
 def _keep_not_positive(xp: Any, grad: Array, input: Array) -> Array:
     """`grad` where `input` is not positive, else zero."""
@@ -113,6 +117,7 @@ def _keep_not_positive(xp: Any, grad: Array, input: Array) -> Array:
     weight=lambda m, g, grad, input: m._keep_not_positive(m.mul(g, grad), input),
     node_name="PreluKernelBackwardBackward0",
     saved_names={"grad_output": "grad", "self": "input"},
+    forward="elementwise",
 )
 def _prelu_gradient(xp: Any, grad: Array, input: Array, weight: Array) -> Array:
     return xp.where(input > 0, grad, xp.multiply(grad, weight))
@@ -122,6 +127,7 @@ def _prelu_gradient(xp: Any, grad: Array, input: Array, weight: Array) -> Array:
     input=lambda m, g, input, weight: m._prelu_gradient(g, input, weight),
     weight=lambda m, g, input: m._keep_not_positive(m.mul(g, input), input),
     node_name="PreluKernelBackward0",
+    forward="elementwise",
 )
 def _prelu_kernel(xp: Any, input: Array, weight: Array) -> Array:
     return xp.where(input > 0, input, xp.multiply(input, weight))
@@ -198,6 +204,7 @@ def _rrelu_rule(m: Any, g: Any, value: Any, noise: Any, lower: float, upper: flo
 @op(
     input=lambda m, g, input, noise, lower, upper: _rrelu_rule(m, g, input, noise, lower, upper),
     check=floating_only("leaky_relu_cpu"),
+    forward="elementwise",
 )
 def _rrelu_with_noise(
     xp: Any, input: Array, noise: Array | None, lower: float, upper: float
@@ -210,6 +217,7 @@ def _rrelu_with_noise(
     check=floating_only("leaky_relu_cpu"),
     inplace="_rrelu_with_noise_",
     node_name="RreluWithNoiseBackward1",
+    forward="elementwise",
 )
 def _rrelu_with_noise_in_place(
     xp: Any, input: Array, noise: Array | None, lower: float, upper: float

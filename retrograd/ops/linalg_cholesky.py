@@ -55,6 +55,16 @@ def _cholesky_ex_gradient(m: Any, g: Any, out0: Any, upper: bool) -> Any:
     return _cholesky_gradient(m, gradient, out0)
 
 
+def _cholesky_tangent(m: Any, tangent: Any, factor: Any, upper: bool) -> Any:
+    """How the factor moves with the matrix."""
+    lower = mH(m, factor) if upper else factor
+    inner = m.linalg_solve_triangular(lower, tangent, False, True, False)
+    inner = m.linalg_solve_triangular(mH(m, lower), inner, True, False, False)
+    middle = m.diag_embed(m.diagonal(inner, 0, -2, -1), 0, -2, -1)
+    moved = m.matmul(lower, m.sub(m.tril(inner, 0), m.mul(middle, 0.5)))
+    return mH(m, moved) if upper else moved
+
+
 def _bad_minor(xp: Any, matrix: Array) -> int:
     """The order of the first leading minor that is not positive-definite."""
     for size in range(1, matrix.shape[-1] + 1):
@@ -73,6 +83,7 @@ def _bad_minor(xp: Any, matrix: Array) -> int:
     returns=return_types.linalg_cholesky_ex,
     namespace=None,
     methods=(),
+    forward=lambda m, tangents, out0, upper: (_cholesky_tangent(m, tangents[0], out0, upper), None),
 )
 def linalg_cholesky_ex(xp: Any, input: Array, upper: bool = False) -> tuple[Array, Array]:
     """Cholesky factors; nan where the matrix has none, and `info` says which minor is to blame."""

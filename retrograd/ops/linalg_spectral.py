@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from retrograd import dtypes, return_types
-from retrograd.autograd.state import STATE
+from retrograd.autograd.state import STATE, TRANSFORMS
 from retrograd.ops.kinds import Array
 from retrograd.ops.linalg_shared import (
     LinAlgError,
@@ -161,7 +161,7 @@ def _singular_values(xp: Any, input: Array) -> Array:
 
 def singular_values(A: Tensor) -> Tensor:
     """The singular values; with vectors behind them if a gradient will need these."""
-    if A._requires_grad and STATE.grad_enabled:
+    if TRANSFORMS.active or (A._requires_grad and STATE.grad_enabled):
         found: Tensor = RECORDED.linalg_svd(A, False)[1]
     else:
         found = RECORDED._singular_values(A)
@@ -315,7 +315,7 @@ def _check_eigh(A: Any, UPLO: str) -> str:
 
 def symmetric_eigenvalues(A: Tensor, UPLO: str) -> Tensor:
     """The eigenvalues; with vectors behind them if a gradient will need these."""
-    if A._requires_grad and STATE.grad_enabled:
+    if TRANSFORMS.active or (A._requires_grad and STATE.grad_enabled):
         found: Tensor = RECORDED.linalg_eigh(A, UPLO)[0]
     else:
         found = RECORDED._symmetric_eigenvalues(A, UPLO)

@@ -55,7 +55,11 @@ def is_unrecorded(target: Tensor, *sources: Any) -> bool:
     """Whether a write into `target` leaves no history behind, in any mode or storage."""
     if TRANSFORMS.active:  # a batch or a tangent may have to hear of it
         return False
-    if STATE.inference or (target._meta is not None and target._meta.inference):
+    if (
+        STATE.inference
+        or STATE.mutation is not None
+        or (target._meta is not None and target._meta.inference)
+    ):
         return False
     if target._requires_grad or (target._view is not None and target._view.base._requires_grad):
         if STATE.grad_enabled:
@@ -111,6 +115,7 @@ def _broadcast(mask: Array, shape: tuple[int, ...]) -> tuple[int, ...]:
     inplace=True,
     namespace=None,
     methods=(),
+    forward="elementwise",
 )
 def masked_fill(xp: Any, input: Array, mask: Array, value: Any) -> Array:
     """`input` with `value`, a number, where `mask` is true."""
@@ -133,6 +138,7 @@ def _total_where(m: Any, g: Any, mask: Any) -> Any:
     holomorphic=False,
     inplace="_masked_fill_tensor_",
     node_name="MaskedFillBackward1",
+    forward="linear",
 )
 def _masked_fill_tensor(xp: Any, input: Array, mask: Array, value: Array) -> Array:
     """`input` with the element of a 0-d tensor where `mask` is true."""
@@ -249,6 +255,7 @@ def _check_covers(mask: Array, shape: tuple[int, ...]) -> None:
         Sample(T(3, 4), T(3, dtype="bool")),
         Sample(T(3, 4), T(3, 4, dtype="uint8", low=0)),
     ],
+    forward="linear",
 )
 def masked_select(xp: Any, input: Array, mask: Array) -> Array:
     """The elements where `mask` is true, in one dimension; both broadcast."""
@@ -263,6 +270,7 @@ def masked_select(xp: Any, input: Array, mask: Array) -> Array:
     half="move",
     holomorphic=False,
     node_name="MaskedScatterBackward0",
+    forward="linear",
 )
 def _masked_put(xp: Any, values: Array, mask: Array, shape: tuple[int, ...]) -> Array:
     """Zeros with the first of `values` in the places of a mask that broadcasts with `shape`."""
@@ -278,6 +286,7 @@ def _masked_put(xp: Any, values: Array, mask: Array, shape: tuple[int, ...]) -> 
     half="move",
     holomorphic=False,
     node_name="MaskedScatterBackwardBackward0",
+    forward="linear",
 )
 def _masked_take(xp: Any, input: Array, mask: Array, shape: tuple[int, ...]) -> Array:
     """The elements in the places of a mask, with zeros behind them up to `shape`."""
@@ -306,6 +315,7 @@ def _masked_take(xp: Any, input: Array, mask: Array, shape: tuple[int, ...]) -> 
         Sample(T(3), T(3, dtype="bool"), T(3, dtype="float16")),
         Sample(T(3, 4), T(3, dtype="bool"), T(12)),
     ],
+    forward="linear",
 )
 def masked_scatter(xp: Any, input: Array, mask: Array, source: Array) -> Array:
     """A copy of `input` with the elements of `source`, in order, where `mask` is true."""

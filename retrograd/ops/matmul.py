@@ -9,7 +9,7 @@ import numpy as np
 
 from retrograd.autograd.state import STATE
 from retrograd.ops import errors
-from retrograd.ops.dispatch import write_out
+from retrograd.ops.dispatch import refuse_dual_out, write_out
 from retrograd.ops.kinds import Array
 from retrograd.ops.registry import RECORDED, attach, composite, op, table_entry
 from retrograd.tensor import Tensor
@@ -29,6 +29,7 @@ def finish(name: str, result: Tensor, out: Tensor | None) -> Tensor:
                 "differentiation, but one of the arguments requires grad."
             )
         )
+    refuse_dual_out(name, [result, out])
     write_out(name, out, result._array)
     return out
 
@@ -38,6 +39,7 @@ def finish(name: str, result: Tensor, out: Tensor | None) -> Tensor:
     half="move",
     holomorphic=False,
     node_name="SqueezeBackward4",
+    forward="linear",
 )
 def _only_row(xp: Any, input: Array) -> Array:
     """The row of a fresh matrix that has just one; nothing else uses the matrix."""

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from retrograd import dtypes
-from retrograd.autograd.state import STATE
+from retrograd.autograd.state import STATE, TRANSFORMS
 from retrograd.backend import kernels
 from retrograd.ops import errors
 from retrograd.ops.kinds import Array
@@ -97,6 +97,9 @@ def no_gradient(function: str, **tensors: Any) -> None:
                 f"The function '{function}' is not differentiable with respect to argument "
                 f"'{name}'. This input cannot have requires_grad True."
             )
+    given = [tensor for tensor in tensors.values() if tensor is not None]
+    if TRANSFORMS.dual_levels and TRANSFORMS.has_tangents(given):
+        raise errors.no_forward_mode(function)
 
 
 # ------------------------------------------------------------------------------- in-place twins

@@ -125,6 +125,7 @@ def _check_identity(p: float, shape: tuple[int, ...], dim: Any, axes: tuple[int,
     input=lambda m, g, input, ord, out, dim, keepdim: _restored_norm_gradient(
         m, g, input, ord, out, dim, keepdim
     ),
+    forward="reduction",
     holomorphic=False,
     out=True,
     namespace=None,

@@ -36,6 +36,7 @@ def _sides(pad: Sizes) -> list[tuple[int, int]]:
     holomorphic=False,
     node_name="ConstantPadNdBackward0",
     methods=(),
+    forward=lambda m, tangents, pad: m.constant_pad_nd(tangents[0], pad, 0),
     samples=lambda: [
         Sample(T(2, 3), (1, 2), dtypes=_MOVED),
         Sample(T(2, 3), (1, 2, 0, 1), 2.5),
@@ -209,6 +210,7 @@ def _declare(mode: str, dimensions: int) -> None:
         namespace=None,
         methods=(),
         check=check,
+        forward="linear",
     )(forward)
     op(
         gradient=lambda m, g, padding: getattr(m, name)(g, padding),
@@ -230,6 +232,7 @@ for _mode in ("reflection", "replication"):
     half="move",
     holomorphic=False,
     node_name="CopySlices",  # PyTorch copies slice by slice
+    forward="linear",
 )
 def _circular_pad(xp: Any, input: Array, padding: Sizes) -> Array:
     return _pad(xp, input, padding, "circular")
@@ -239,6 +242,7 @@ def _circular_pad(xp: Any, input: Array, padding: Sizes) -> Array:
     gradient=lambda m, g, padding: m._circular_pad(g, padding),
     holomorphic=False,
     node_name="SliceBackwardBackward0",
+    forward="linear",
 )
 def _circular_pad_gradient(xp: Any, gradient: Array, spatial: Shape, padding: Sizes) -> Array:
     return _unpad(xp, gradient, spatial, padding, "circular")

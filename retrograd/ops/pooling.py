@@ -69,6 +69,7 @@ def _declare_max_pool(dimensions: int) -> None:
         methods=(),
         saved_names={"result1": "out1"},
         check=lambda input, *options: refuse_types(name, input, is_real_number),
+        forward=lambda m, tangents, out1: (m._gather_spatial(tangents[0], out1, dimensions), None),
     )(forward)
     op(
         gradient=lambda m, g, indices: m._gather_spatial(g, indices, dimensions),
@@ -151,6 +152,7 @@ def _declare_avg_pool(dimensions: int) -> None:
         namespace=None,
         methods=(),
         check=check,
+        forward="linear",
     )(forward)
     op(
         gradient=gradient_rule,
@@ -169,6 +171,7 @@ for _dimensions in (2, 3):
         g, indices, input_shape[-dimensions:]
     ),
     node_name="GatherBackward0",
+    forward="linear",
 )
 def _gather_spatial(xp: Any, input: Array, indices: Array, dimensions: int) -> Array:
     """Read the last `dimensions` dimensions at the flat places that pooling chose."""
@@ -178,6 +181,7 @@ def _gather_spatial(xp: Any, input: Array, indices: Array, dimensions: int) -> A
 @op(
     gradient=lambda m, g, indices, spatial: m._gather_spatial(g, indices, len(spatial)),
     node_name="ScatterAddBackward0",
+    forward="linear",
 )
 def _scatter_spatial(xp: Any, gradient: Array, indices: Array, spatial: Shape) -> Array:
     """The adjoint of `_gather_spatial`."""

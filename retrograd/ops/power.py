@@ -95,6 +95,7 @@ def _number_base_rule(m: Any, g: Any, input: Any, exponent: Any, out: Any, out_d
     inplace="pow_",
     out=True,
     label="pow",
+    forward="elementwise",
 )
 def _pow_number(xp: Any, input: Array, exponent: Operand) -> Array:
     """``input ** exponent`` for a number."""
@@ -110,6 +111,7 @@ def _pow_number(xp: Any, input: Array, exponent: Operand) -> Array:
     inplace="pow_",
     out=True,
     label="pow",
+    forward="elementwise",
 )
 def _pow_tensor(xp: Any, input: Array, exponent: Array) -> Array:
     """``input ** exponent`` for two tensors."""
@@ -124,6 +126,7 @@ def _pow_tensor(xp: Any, input: Array, exponent: Array) -> Array:
     out=True,
     fast=False,
     label="pow",
+    forward="elementwise",
 )
 def _pow_base(xp: Any, input: Operand, exponent: Array) -> Array:
     """``input ** exponent`` for a number `input`."""
@@ -302,6 +305,7 @@ def sqrt(xp: Any, input: Array) -> Array:
     samples=samples.unary(
         0.2, 4, dtypes=_ALL, extra=[Sample(T(values=[0.0, -1.0, float("inf")]), second=False)]
     ),
+    forward="elementwise",
 )
 def rsqrt(xp: Any, input: Array) -> Array:
     """``1 / sqrt(input)``."""

@@ -134,6 +134,7 @@ def _check_mm(input: Array, mat2: Array) -> None:
         Sample(T(3, 5), T(5), error=(RuntimeError, "mat2 must be a matrix")),
         Sample(T(3, 5), 3.0, error=(TypeError, "mm(): argument 'mat2' (position 2) must be")),
     ],
+    forward="multilinear",
 )
 def mm(xp: Any, input: Array, mat2: Array) -> Array:
     """Product of two matrices.
@@ -194,6 +195,7 @@ def batched_product(xp: Any, batch1: Array, batch2: Array) -> Array:
         Sample(T(3, 4), T(5, 3, 2), error=(RuntimeError, "batch1 must be a 3D tensor")),
         Sample(T(5, 3, 4), T(3, 2), error=(RuntimeError, "batch2 must be a 3D tensor")),
     ],
+    forward="multilinear",
 )
 def bmm(xp: Any, input: Array, mat2: Array) -> Array:
     """Products of the matrices of two batches, pair by pair."""
@@ -240,6 +242,7 @@ def matrix_times_vector(xp: Any, matrix: Array, vector: Array, length: int | Non
         Sample(T(3, 4), T(3), error=(RuntimeError, "size mismatch, got input (3), mat (3x4)")),
         Sample(T(3), T(3), error=(RuntimeError, "vector + matrix @ vector expected")),
     ],
+    forward="multilinear",
 )
 def mv(xp: Any, input: Array, vec: Array) -> Array:
     """Product of a matrix and a vector."""
@@ -287,6 +290,7 @@ def _dot_samples() -> list[Sample]:
     check=_check_dot,
     out=True,
     samples=_dot_samples,
+    forward="multilinear",
 )
 def dot(xp: Any, input: Array, tensor: Array) -> Array:
     """Sum of the products of two vectors' elements."""
@@ -301,6 +305,7 @@ def dot(xp: Any, input: Array, tensor: Array) -> Array:
     check=_check_dot,
     out=True,
     samples=_dot_samples,
+    forward="multilinear",
 )
 def vdot(xp: Any, input: Array, other: Array) -> Array:
     """Sum of the products of two vectors' elements, those of the first conjugated."""

@@ -28,6 +28,7 @@ _MOVED = (*FLOATS, *HALVES, *COMPLEX)  # dtypes to try where data only moves
     holomorphic=False,
     namespace=None,
     methods=(),
+    forward="linear",
 )
 def flip(xp: Any, input: Array, dims: Shape) -> Array:
     """The order of elements reversed along dimensions."""
@@ -98,6 +99,7 @@ def flipud(input: Tensor) -> Tensor:
         Sample(T(2, 3), 1, (0,)),
         Sample(T(3)),
     ],
+    forward="linear",
 )
 def rot90(xp: Any, input: Array, k: int = 1, dims: Any = (0, 1)) -> Array:
     """Turned by `k` quarter turns in the plane of two dimensions."""
@@ -119,6 +121,7 @@ def rot90(xp: Any, input: Array, k: int = 1, dims: Any = (0, 1)) -> Array:
     holomorphic=False,
     namespace=None,
     methods=(),
+    forward="linear",
 )
 def roll(xp: Any, input: Array, shifts: Shape, dims: Shape) -> Array:
     """Elements moved around in a circle along dimensions; () is all of them as one."""
@@ -208,6 +211,7 @@ def _triangle_samples() -> list[Sample]:
     inplace=True,
     out=True,
     samples=_triangle_samples,
+    forward="linear",
 )
 def tril(xp: Any, input: Array, diagonal: int = 0) -> Array:
     """Matrices with zeros above a diagonal."""
@@ -221,6 +225,7 @@ def tril(xp: Any, input: Array, diagonal: int = 0) -> Array:
     inplace=True,
     out=True,
     samples=_triangle_samples,
+    forward="linear",
 )
 def triu(xp: Any, input: Array, diagonal: int = 0) -> Array:
     """Matrices with zeros below a diagonal."""
@@ -290,6 +295,7 @@ _triangle_indices("triu_indices", False)
         Sample(T(2, 3), 0, 0, 5),
         Sample(T()),
     ],
+    forward="linear",
 )
 def diag_embed(xp: Any, input: Array, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Array:
     """Matrices with the last dimension of the input on a diagonal and zeros elsewhere."""
@@ -308,6 +314,7 @@ def diag_embed(xp: Any, input: Array, offset: int = 0, dim1: int = -2, dim2: int
     half="move",
     holomorphic=False,
     node_name="DiagonalBackward0_copy",
+    forward="linear",
 )
 def _diagonal_copy(xp: Any, input: Array, offset: int) -> Array:
     return input.diagonal(offset).copy()
@@ -361,6 +368,7 @@ def diagflat(input: Tensor, offset: int = 0) -> Tensor:
         Sample(T(3, 3, dtype="bool"), grad=False),
         Sample(T(3)),
     ],
+    forward="linear",
 )
 def trace(xp: Any, input: Array) -> Array:
     """The sum of the diagonal of a matrix."""

@@ -117,6 +117,7 @@ def spread(m: Any, g: Any, shape: tuple[int, ...]) -> Any:
     input=lambda m, g, input_shape: spread(m, g, input_shape),
     node_name="SumBackward0",
     label="sum",
+    forward="linear",
 )
 def _sum_all(xp: Any, input: Array, dtype: Any = None) -> Array:
     return cast_total(kernels.sum_all(cast_summands(input, dtype)), dtype)
@@ -130,6 +131,7 @@ def _sum_all(xp: Any, input: Array, dtype: Any = None) -> Array:
     out=True,
     namespace=None,
     methods=(),
+    forward="linear",
 )
 def sum(
     xp: Any, input: Array, dim: Any = None, keepdim: bool = False, *, dtype: Any = None
@@ -213,6 +215,7 @@ def checked_dims(function: str, dim: Any, keepdim: Any = False) -> Any:
     node_name="SumBackward1",
     namespace=None,
     methods=(),
+    forward="linear",
 )
 def sum_to_size(xp: Any, input: Array, size: tuple[int, ...]) -> Array:
     """Sum over the dimensions that broadcasting `size` to the input's shape would add."""
@@ -260,6 +263,7 @@ def _sum_to_size(self: Tensor, *size: Any) -> Tensor:
         Sample(T(values=[1.0, nan]), dtype="dtype:float64"),
         Sample(T(2, dtype="complex64"), grad=False),
     ],
+    forward="reduction",
 )
 def nansum(
     xp: Any, input: Array, dim: Any = None, keepdim: bool = False, *, dtype: Any = None
@@ -308,6 +312,7 @@ def _check_mean(input: Array, dtype: Any) -> None:
     ),
     node_name="MeanBackward0",
     label="mean",
+    forward="linear",
 )
 def _mean_all(xp: Any, input: Array, dtype: Any = None) -> Array:
     _check_mean(input, dtype)
@@ -321,6 +326,7 @@ def _mean_all(xp: Any, input: Array, dtype: Any = None) -> Array:
     out=True,
     namespace=None,
     methods=(),
+    forward="linear",
 )
 def mean(
     xp: Any, input: Array, dim: Any = None, keepdim: bool = False, *, dtype: Any = None
@@ -433,6 +439,7 @@ def _product_gradient_along(m: Any, g: Any, input: Any, out: Any, dim: int, keep
     input=lambda m, g, input, out: _product_gradient(m, g, input, out),
     node_name="ProdBackward0",
     label="prod",
+    forward="reduction",
 )
 def _prod_all(xp: Any, input: Array, dtype: Any = None) -> Array:
     total = xp.multiply.reduce(cast_summands(input, dtype), axis=None)
@@ -447,6 +454,7 @@ def _prod_all(xp: Any, input: Array, dtype: Any = None) -> Array:
     out=True,
     namespace=None,
     methods=(),
+    forward="reduction",
 )
 def prod(xp: Any, input: Array, dim: int = 0, keepdim: bool = False, *, dtype: Any = None) -> Array:
     """Product along a dimension."""
@@ -525,6 +533,7 @@ def _logsumexp_samples() -> list[Sample]:
     float_result=True,
     out=True,
     samples=_logsumexp_samples,
+    forward="reduction",
 )
 def logsumexp(xp: Any, input: Array, dim: Any, keepdim: bool = False) -> Array:
     """``log(sum(exp(input)))`` along dimensions, without overflow."""

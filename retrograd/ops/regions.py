@@ -64,6 +64,7 @@ def select(xp: Any, input: Array, dim: int, index: int) -> Array:
     half="move",
     holomorphic=False,
     node_name="SelectBackwardBackward0",
+    forward="linear",
 )
 def _select_gradient(xp: Any, gradient: Array, shape: Shape, dim: int, index: int) -> Array:
     result: Array = xp.zeros(shape, gradient.dtype)
@@ -118,6 +119,7 @@ def slice(xp: Any, input: Array, dim: int, start: int | None, stop: int | None, 
     half="move",
     holomorphic=False,
     node_name="SliceBackwardBackward0",
+    forward="linear",
 )
 def _slice_gradient(
     xp: Any,
@@ -226,6 +228,7 @@ def diagonal(xp: Any, input: Array, offset: int = 0, dim1: int = 0, dim2: int = 
     half="move",
     holomorphic=False,
     node_name="DiagonalBackwardBackward0",
+    forward="linear",
 )
 def _diagonal_gradient(
     xp: Any, gradient: Array, shape: Shape, offset: int, dim1: int, dim2: int
@@ -287,6 +290,7 @@ def unfold(xp: Any, input: Array, dimension: int, size: int, step: int) -> Array
     gradient=lambda m, g, dimension, size, step: m.unfold(g, dimension, size, step),
     holomorphic=False,
     node_name="UnfoldBackwardBackward0",
+    forward="linear",
 )
 def _unfold_gradient(
     xp: Any, gradient: Array, shape: Shape, dimension: int, size: int, step: int
@@ -331,6 +335,7 @@ def _write_region(region: Array, src: Array) -> None:
         Sample(T(3, 4), T(3), 0, 1),
         Sample(T(3, 4), T(4), 0, 3),
     ],
+    forward="linear",
 )
 def select_scatter(xp: Any, input: Array, src: Array, dim: int, index: int) -> Array:
     """A copy with one index of a dimension replaced by `src`."""
@@ -354,6 +359,7 @@ def select_scatter(xp: Any, input: Array, src: Array, dim: int, index: int) -> A
         Sample(T(3, 4), T(3), 0),
         Sample(T(3, 4), T(3, 4), 0, 0, 3, 0),
     ],
+    forward="linear",
 )
 def slice_scatter(
     xp: Any,
@@ -383,6 +389,7 @@ def slice_scatter(
         Sample(T(2, 3, 4), T(3, 2), dim1=0, dim2=-1),
         Sample(T(3, 4), T(2)),
     ],
+    forward="linear",
 )
 def diagonal_scatter(
     xp: Any, input: Array, src: Array, offset: int = 0, dim1: int = 0, dim2: int = 1

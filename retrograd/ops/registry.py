@@ -179,10 +179,14 @@ class Op:
         return f"<op {self.name}>"
 
 
+# how tangents may go through an op, beside a function of its own; see `op`
+WAYS = ("linear", "multilinear", "elementwise", "reduction")
+
+
 def _forward_of(op: Op, given: str | Callable[..., Any] | None) -> Any:
     """How tangents go through an op, where that follows from what it is."""
     if given is not None:
-        if not callable(given) and given not in ("linear", "multilinear", "elementwise"):
+        if not callable(given) and given not in WAYS:
             raise TypeError(f"op {op.name}: forward={given!r} is no way for tangents")
         return given
     if op.view is not None:
@@ -292,8 +296,9 @@ def op(
     label              the name in messages; default the op's own (private overloads differ)
     forward            how tangents go through it: "linear" (the op on the tangents of all operands
                        together; default of views), "multilinear" (on one tangent at a time, and
-                       the sum), "elementwise" (the rules as they are; default of ufuncs) or a
-                       function ``(m, tangents, ...)``. Without it: the transpose of the rules
+                       the sum), "elementwise" (the rules as they are; default of ufuncs),
+                       "reduction" (each element goes into one result: the rule gives its weight)
+                       or a function ``(m, tangents, ...)``. Without it: the rules transposed
     """
 
     def declare(kernel: Callable[..., Any]) -> Callable[..., Any]:

@@ -24,13 +24,19 @@ def _replayed(array: Array, chain: tuple[ViewStep, ...]) -> Array:
         g, chain, input_shape, strides
     ),
     holomorphic=False,
+    forward="linear",
 )
 def _replay(xp: Any, input: Array, chain: Any, strides: Any) -> Array:
     """The region of a base that a chain of view ops leads to, copied; `strides` are the base's."""
     return _replayed(copy_with_strides(input, strides), chain).copy()
 
 
-@op(half="move", input=lambda m, g, chain, strides: m._replay(g, chain, strides), holomorphic=False)
+@op(
+    half="move",
+    input=lambda m, g, chain, strides: m._replay(g, chain, strides),
+    holomorphic=False,
+    forward="linear",
+)
 def _replay_gradient(xp: Any, input: Array, chain: Any, shape: Any, strides: Any) -> Array:
     """The gradient of a base from the gradient of the region: the rules of the chain, backwards."""
     sources = [_with_geometry(xp, shape, strides, input.dtype)]
@@ -48,7 +54,13 @@ def _with_geometry(xp: Any, shape: Any, strides: Any, dtype: Any) -> Array:
     return xp.lib.stride_tricks.as_strided(memory, shape, strides)  # type: ignore[no-any-return]
 
 
-@op(half="move", input=lambda m, g: g, holomorphic=False, node_name="CloneBackward0")
+@op(
+    half="move",
+    input=lambda m, g: g,
+    holomorphic=False,
+    node_name="CloneBackward0",
+    forward="linear",
+)
 def _clone_with_strides(xp: Any, input: Array, strides: Any) -> Array:
     return copy_with_strides(input, strides)
 

@@ -94,12 +94,14 @@ def _declare(mode: str, dimensions: int, antialias: bool = False) -> None:
         namespace=None,
         methods=(),
         check=check,
+        forward="linear",
     )(forward)
     op(
         gradient=lambda m, g, gradient_shape, align_corners, scales: getattr(m, name)(
             g, gradient_shape[2:], align_corners, scales
         ),
         node_name=f"{node}BackwardBackward0",
+        forward="linear",
     )(backward)
 
 

@@ -44,6 +44,7 @@ def _kept_or(xp: Any, function: Any, input: Any) -> Any:
     inplace=True,
     out=True,
     samples=_SAMPLES,
+    forward="elementwise",
 )
 def floor(xp: Any, input: Array) -> Array:
     """The largest integer not above every element."""
@@ -56,6 +57,7 @@ def floor(xp: Any, input: Array) -> Array:
     inplace=True,
     out=True,
     samples=_SAMPLES,
+    forward="elementwise",
 )
 def ceil(xp: Any, input: Array) -> Array:
     """The smallest integer not below every element."""
@@ -70,6 +72,7 @@ def ceil(xp: Any, input: Array) -> Array:
     public=("trunc", "fix"),
     methods=("trunc", "fix"),
     samples=_SAMPLES,
+    forward="elementwise",
 )
 def trunc(xp: Any, input: Array) -> Array:
     """Every element without its fraction."""
@@ -87,6 +90,7 @@ def _check_frac(input: Any) -> None:
     inplace=True,
     out=True,
     samples=_SAMPLES,
+    forward="elementwise",
 )
 def frac(xp: Any, input: Array) -> Array:
     """The fraction of every element, with its sign."""
@@ -104,6 +108,7 @@ def frac(xp: Any, input: Array) -> Array:
     out=True,
     namespace=None,
     methods=(),
+    forward="elementwise",
 )
 def round(xp: Any, input: Array) -> Array:
     """The nearest integer, the even one of two equally near."""
@@ -123,6 +128,7 @@ def _check_decimals(input: Any, decimals: int) -> None:
     inplace="round_",
     out=True,
     label="round",
+    forward="elementwise",
 )
 def _round_decimals(xp: Any, input: Array, decimals: int) -> Array:
     if decimals == 0:
@@ -193,6 +199,7 @@ def _replaced(xp: Any, input: Any, nan: float, posinf: float, neginf: float) -> 
     out=True,
     namespace=None,
     methods=(),
+    forward="elementwise",
 )
 def nan_to_num(
     xp: Any,

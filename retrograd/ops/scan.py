@@ -51,6 +51,7 @@ def reversed_cumsum(m: Any, g: Any, dim: int) -> Any:
     inplace=True,
     out=True,
     samples=_along(*_dtype_samples("float64"), Sample(T(values=[1.0, nan, inf, -inf]), 0)),
+    forward="linear",
 )
 def cumsum(xp: Any, input: Array, dim: int, *, dtype: Any = None) -> Array:
     """Sum of the elements up to and including each place."""
@@ -116,9 +117,23 @@ def _logcumsumexp_gradient(m: Any, g: Any, input: Any, out: Any, dim: int, input
     return m.sub(*parts)
 
 
+def _logcumsumexp_tangent(m: Any, tangent: Any, input: Any, out: Any, dim: int) -> Any:
+    """Each tangent so far, weighted by its share of the sum of exponentials."""
+    if not input.shape:
+        return tangent
+    terms, sums, moves = (m.transpose(x, dim, -1) for x in (input, out, tangent))
+    shares = m.exp(m.sub(m.unsqueeze(terms, -2), m.unsqueeze(sums, -1)))
+    none = m.unsqueeze(m.isneginf(sums), -1)  # no terms yet, so nothing to share
+    shares = m.tril(m.masked_fill(shares, none, 0.0), 0)
+    return m.transpose(m.squeeze(m.matmul(shares, m.unsqueeze(moves, -1)), -1), dim, -1)
+
+
 @op(
     input=lambda m, g, input, out, dim, input_dtype: _logcumsumexp_gradient(
         m, g, input, out, dim, input_dtype
+    ),
+    forward=lambda m, tangents, input, out, dim: _logcumsumexp_tangent(
+        m, tangents[0], input, out, dim
     ),
     out=True,
     samples=_along(

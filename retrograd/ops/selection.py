@@ -43,6 +43,7 @@ def _same_dtype(values: list[Any]) -> list[Any]:
     node_name="WhereBackward0",
     label="where",
     out=True,
+    forward="elementwise",
 )
 def _choose(xp: Any, input: Operand, other: Operand, condition: Array) -> Array:
     _check_condition(condition)
@@ -275,6 +276,7 @@ def _high_rule(m: Any, g: Any, input: Any, min: Any, max: Any) -> Any:
     out=True,
     namespace=None,
     methods=(),
+    forward="elementwise",
 )
 def clamp(xp: Any, input: Array, min: Operand | None = None, max: Operand | None = None) -> Array:
     """Elements limited to [min, max], which are numbers."""
@@ -291,6 +293,7 @@ def clamp(xp: Any, input: Array, min: Operand | None = None, max: Operand | None
     inplace="clamp_",
     out=True,
     label="clamp",
+    forward="elementwise",
 )
 def _clamp_tensors(
     xp: Any, input: Array, min: Array | None = None, max: Array | None = None
@@ -369,6 +372,7 @@ def _clamp_in_place(self: Tensor, min: Any = None, max: Any = None) -> Tensor:
     inplace="clamp_min_",
     out=True,
     label="clamp_min",
+    forward="elementwise",
 )
 def _clamp_min_number(xp: Any, input: Array, min: Operand) -> Array:
     return xp.maximum(input, min)
@@ -383,6 +387,7 @@ def _clamp_min_number(xp: Any, input: Array, min: Operand) -> Array:
     inplace="clamp_min_",
     out=True,
     label="clamp_min",
+    forward="elementwise",
 )
 def _clamp_min_tensor(xp: Any, input: Array, min: Array) -> Array:
     return xp.maximum(input, min)
@@ -396,6 +401,7 @@ def _clamp_min_tensor(xp: Any, input: Array, min: Array) -> Array:
     inplace="clamp_max_",
     out=True,
     label="clamp_max",
+    forward="elementwise",
 )
 def _clamp_max_number(xp: Any, input: Array, max: Operand) -> Array:
     return xp.minimum(input, max)
@@ -410,6 +416,7 @@ def _clamp_max_number(xp: Any, input: Array, max: Operand) -> Array:
     inplace="clamp_max_",
     out=True,
     label="clamp_max",
+    forward="elementwise",
 )
 def _clamp_max_tensor(xp: Any, input: Array, max: Array) -> Array:
     return xp.minimum(input, max)

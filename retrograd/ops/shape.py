@@ -61,13 +61,20 @@ def view(xp: Any, input: Array, size: Shape) -> Array:
     half="move",
     holomorphic=False,
     node_name="UnsafeViewBackward0",
+    forward="linear",
 )
 def _unsafe_view(xp: Any, input: Array, size: Shape) -> Array:
     """A fresh array in another shape: it has no other user, so it need not be a view."""
     return input.reshape(size)
 
 
-@op(input=lambda m, g: g, half="move", holomorphic=False, node_name="CloneBackward0")
+@op(
+    input=lambda m, g: g,
+    half="move",
+    holomorphic=False,
+    node_name="CloneBackward0",
+    forward="linear",
+)
 def _contiguous_copy(xp: Any, input: Array) -> Array:
     return xp.array(input, order="C")
 
@@ -151,6 +158,16 @@ def _view(self: Tensor, *shape: Any, size: Any = None, dtype: Any = None) -> Ten
 def _view_dtype(self: Tensor, dtype: dtypes.dtype) -> Tensor:
     """The same bytes as another dtype: shares memory and version, but has no history."""
     array = self._array
+    if self._level:
+        from retrograd.func.batched import rewrap
+        from retrograd.func.batching.rules import to_front
+
+        if array.itemsize != dtype.numpy.itemsize and not array.ndim:
+            raise RuntimeError(
+                f"self.dim() cannot be 0 to view {self.dtype.type_name} as {dtype.type_name} "
+                "(different element sizes)"
+            )
+        return rewrap(_view_dtype(to_front(self, self._level), dtype), 0, self._level)
     old, new = array.itemsize, dtype.numpy.itemsize
     if old != new:
         names = f"{self.dtype.type_name} as {dtype.type_name} (different element sizes)"

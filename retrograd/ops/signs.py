@@ -73,6 +73,7 @@ def _check_sign(input: Any) -> None:
     inplace=True,
     out=True,
     samples=samples.unary(dtypes=_EVERY, extra=[_POINTS]),
+    forward="elementwise",
 )
 def sign(xp: Any, input: Array) -> Array:
     """-1, 0 or 1, the sign of every element."""
@@ -95,6 +96,7 @@ def _sgn_rule(m: Any, g: Any, input: Any, input_dtype: Any, out: Any) -> Any:
     samples=samples.unary(
         dtypes=_EVERY, extra=[_POINTS, Sample(T(values=[0j, 1 + 1j]), dtypes=COMPLEX, second=False)]
     ),
+    forward="elementwise",
 )
 def sgn(xp: Any, input: Array) -> Array:
     """The sign of a real number, ``z / |z|`` of a complex one."""
@@ -144,6 +146,7 @@ def _check_copysign(input: Any, other: Any) -> None:
     inplace="copysign_",
     out=True,
     label="copysign",
+    forward="elementwise",
 )
 def _copysign_tensor(xp: Any, input: Array, other: Array) -> Array:
     return xp.copysign(input, other)
@@ -159,6 +162,7 @@ def _copysign_tensor(xp: Any, input: Array, other: Array) -> Array:
     inplace="copysign_",
     out=True,
     label="copysign",
+    forward="elementwise",
 )
 def _copysign_number(xp: Any, input: Array, other: Operand) -> Array:
     return xp.copysign(input, other)
@@ -220,6 +224,7 @@ def _check_heaviside(input: Any, values: Any) -> None:
         Sample(T(4, dtype="bool"), T(4, dtype="bool"), grad=False),
         Sample(T(4), T(4, dtype="int64"), grad=False),
     ],
+    forward="elementwise",
 )
 def heaviside(xp: Any, input: Array, values: Array) -> Array:
     """0 for negative elements, 1 for positive ones, `values` for zeros."""
@@ -249,6 +254,7 @@ def _check_nextafter(input: Any, other: Any) -> None:
         Sample(T(4, dtype="float32"), T(4, dtype="float64"), grad=False),
         Sample(T(4), T(4), grad=False, dtypes=("bfloat16", "float16")),
     ],
+    forward="elementwise",
 )
 def nextafter(xp: Any, input: Array, other: Array) -> Array:
     """The next representable number after `input` in the direction of `other`."""

@@ -61,6 +61,7 @@ def _gelu_curvature(m: Any, g: Any, grad: Any, input: Any, approximate: str) -> 
     input=_gelu_curvature,
     node_name="GeluBackwardBackward0",
     saved_names={"grad_output": "grad", "self": "input"},
+    forward="elementwise",
 )
 def _gelu_gradient(xp: Any, grad: Array, input: Array, approximate: str) -> Array:
     square = xp.multiply(input, input)
@@ -90,6 +91,7 @@ def _gelu_gradient(xp: Any, grad: Array, input: Array, approximate: str) -> Arra
         Sample(T(3), approximate="fast"),
         Sample(T(3), "tanh"),
     ],
+    forward="elementwise",
 )
 def gelu(xp: Any, input: Array, *, approximate: str = "none") -> Array:
     """The input times the normal distribution function of it.
@@ -123,6 +125,7 @@ def _silu_rule(m: Any, g: Any, input: Any) -> Any:
     inplace=True,
     namespace=None,
     methods=(),
+    forward="elementwise",
 )
 def silu(xp: Any, input: Array) -> Array:
     """``input * sigmoid(input)``."""
@@ -164,6 +167,7 @@ def _mish_rule(m: Any, g: Any, input: Any) -> Any:
     inplace=True,
     namespace=None,
     methods=(),
+    forward="elementwise",
 )
 def mish(xp: Any, input: Array) -> Array:
     """``input * tanh(softplus(input))``."""
@@ -202,6 +206,7 @@ def _softplus_curvature(
     input=_softplus_curvature,
     node_name="SoftplusBackwardBackward0",
     saved_names={"grad_output": "grad", "self": "input"},
+    forward="elementwise",
 )
 def _softplus_gradient(xp: Any, grad: Array, input: Array, beta: float, threshold: float) -> Array:
     scaled = xp.multiply(input, beta)
@@ -218,6 +223,7 @@ def _softplus_gradient(xp: Any, grad: Array, input: Array, beta: float, threshol
         *_shapes(2, 1.0),
         *_shapes(beta=0.5, threshold=3),
     ],
+    forward="elementwise",
 )
 def softplus(xp: Any, input: Array, beta: Any = 1.0, threshold: Any = 20.0) -> Array:
     """``log(1 + exp(beta * input)) / beta``, and the input itself above the threshold.
@@ -238,6 +244,7 @@ def _logsigmoid_curvature(m: Any, g: Any, grad: Any, input: Any) -> Any:
     input=_logsigmoid_curvature,
     node_name="LogSigmoidBackwardBackward0",
     saved_names={"grad_output": "grad", "self": "input"},
+    forward="elementwise",
 )
 def _logsigmoid_gradient(xp: Any, grad: Array, input: Array) -> Array:
     return xp.multiply(special.expit(xp.negative(input)), grad)
@@ -249,6 +256,7 @@ def _logsigmoid_gradient(xp: Any, grad: Array, input: Array) -> Array:
     namespace="nn.functional",
     node_name="LogSigmoidBackward0",
     samples=lambda: [*_shapes(), Sample(T(values=[_INF, -_INF]), second=False)],
+    forward="elementwise",
 )
 def logsigmoid(xp: Any, input: Array) -> Array:
     """The logarithm of the sigmoid."""
@@ -282,6 +290,7 @@ def _elu_curvature(
     value=_elu_curvature,
     node_name="EluBackwardBackward0",
     saved_names={"grad_output": "grad", "self_or_result": "value"},
+    forward="elementwise",
 )
 def _elu_gradient(
     xp: Any,
@@ -321,7 +330,13 @@ def _elu_rule_of_result(
     return m._elu_gradient(g, out, alpha, scale, input_scale, True)
 
 
-@op(input=_elu_rule, check=floating_only("elu_cpu"), namespace=None, methods=())
+@op(
+    input=_elu_rule,
+    check=floating_only("elu_cpu"),
+    namespace=None,
+    methods=(),
+    forward="elementwise",
+)
 def elu(
     xp: Any, input: Array, alpha: float = 1.0, scale: float = 1.0, input_scale: float = 1.0
 ) -> Array:
@@ -334,6 +349,7 @@ def elu(
     check=floating_only("elu_cpu"),
     inplace="elu_",
     node_name="EluBackward1",
+    forward="elementwise",
 )
 def _elu_in_place(
     xp: Any, input: Array, alpha: float = 1.0, scale: float = 1.0, input_scale: float = 1.0
@@ -352,6 +368,7 @@ def _inverse(alpha: float) -> float:
     node_name="CeluBackward0",
     namespace=None,
     methods=(),
+    forward="elementwise",
 )
 def celu(xp: Any, input: Array, alpha: float = 1.0) -> Array:
     """The input where positive, else ``alpha * (exp(input / alpha) - 1)``."""
@@ -363,6 +380,7 @@ def celu(xp: Any, input: Array, alpha: float = 1.0) -> Array:
     check=floating_only("elu_cpu"),
     inplace="celu_",
     node_name="CeluBackward1",
+    forward="elementwise",
 )
 def _celu_in_place(xp: Any, input: Array, alpha: float = 1.0) -> Array:
     return _elu_kernel(xp, input, alpha, 1.0, 1.0 / alpha)

@@ -70,6 +70,7 @@ def _softmax_gradient(xp: Any, grad: Array, output: Array, dim: int) -> Array:
     namespace=None,
     methods=(),
     check=_check("softmax"),
+    forward=lambda m, tangents, out, dim: m._softmax_gradient(tangents[0], out, dim),
 )
 def softmax(xp: Any, input: Array, dim: int) -> Array:
     """``exp(input)``, divided by its sum along `dim`."""
@@ -105,6 +106,9 @@ def _log_softmax_gradient(xp: Any, grad: Array, output: Array, dim: int) -> Arra
     namespace=None,
     methods=(),
     check=_check("log_softmax"),
+    forward=lambda m, tangents, out, dim: m.sub(
+        tangents[0], m.sum(m.mul(m.exp(out), tangents[0]), dim, True)
+    ),
 )
 def log_softmax(xp: Any, input: Array, dim: int) -> Array:
     """The logarithm of the softmax along `dim`, computed without losing small probabilities."""

@@ -56,6 +56,7 @@ def no_derivative(name: str) -> Any:
     inplace=True,
     out=True,
     samples=samples.unary(dtypes=_EVERY, extra=[_POINTS]),
+    forward="elementwise",
 )
 def erf(xp: Any, input: Array) -> Array:
     """The error function."""
@@ -70,6 +71,7 @@ def erf(xp: Any, input: Array) -> Array:
     inplace=True,
     out=True,
     samples=samples.unary(dtypes=_EVERY, extra=[_POINTS]),
+    forward="elementwise",
 )
 def erfc(xp: Any, input: Array) -> Array:
     """``1 - erf(input)``, exact also where that is tiny."""
@@ -84,6 +86,7 @@ def erfc(xp: Any, input: Array) -> Array:
     inplace=True,
     out=True,
     samples=samples.unary(-0.9, 0.9, dtypes=_EVERY, extra=[_POINTS]),
+    forward="elementwise",
 )
 def erfinv(xp: Any, input: Array) -> Array:
     """The inverse of `erf`; infinite at -1 and 1, nan outside."""
@@ -99,6 +102,7 @@ def erfinv(xp: Any, input: Array) -> Array:
     namespace="special",
     out=True,
     samples=samples.unary(dtypes=(*FLOATS, *COMPLEX), extra=[_POINTS]),
+    forward="elementwise",
 )
 def erfcx(xp: Any, input: Array) -> Array:
     """``exp(input**2) * erfc(input)``."""
@@ -124,6 +128,7 @@ def ndtr(input: Tensor, *, out: Any = None) -> Any:
     namespace="special",
     out=True,
     samples=samples.unary(0.05, 0.95, dtypes=(*FLOATS, *COMPLEX), extra=[_POINTS]),
+    forward="elementwise",
 )
 def ndtri(xp: Any, input: Array) -> Array:
     """The quantiles of the standard normal distribution."""
@@ -147,6 +152,7 @@ def ndtri(xp: Any, input: Array) -> Array:
             Sample(T(values=[-_INF]), grad=False),
         ],
     ),
+    forward="elementwise",
 )
 def log_ndtr(xp: Any, input: Array) -> Array:
     """The logarithm of `ndtr`, exact far into the lower tail."""
@@ -176,6 +182,7 @@ def _logit_rule(m: Any, g: Any, input: Any, eps: float | None) -> Any:
         Sample(T(values=[0.0, -0.5, 0.5, 1, 1.5, _NAN]), second=False),
         Sample(T(values=[0.0, -0.5, 0.5, 1, 1.5, _NAN]), eps=0.1, second=False),
     ],
+    forward="elementwise",
 )
 def logit(xp: Any, input: Array, eps: float | None = None) -> Array:
     """``log(input / (1 - input))``, with the input first limited to [eps, 1 - eps]."""
@@ -191,6 +198,7 @@ def logit(xp: Any, input: Array, eps: float | None = None) -> Array:
     namespace="special",
     out=True,
     samples=samples.unary(0.1, 2, dtypes=_EVERY, extra=[_POINTS]),
+    forward="elementwise",
 )
 def entr(xp: Any, input: Array) -> Array:
     """``-input * log(input)``: 0 at zero, -inf below."""
@@ -213,6 +221,7 @@ def _sinc_rule(m: Any, g: Any, input: Any) -> Any:
     samples=samples.unary(
         dtypes=(*FLOATS, *COMPLEX), extra=[_POINTS, Sample(T(5), grad=False, dtypes=HALVES)]
     ),
+    forward="elementwise",
 )
 def sinc(xp: Any, input: Array) -> Array:
     """``sin(pi x) / (pi x)``, and 1 at zero."""
@@ -254,6 +263,7 @@ def _pair_samples() -> list[Sample]:
     check=_check_logaddexp("logaddexp_cpu"),
     out=True,
     samples=_pair_samples,
+    forward="elementwise",
 )
 def logaddexp(xp: Any, input: Array, other: Array) -> Array:
     """``log(exp(input) + exp(other))`` without overflow."""
@@ -273,6 +283,7 @@ def logaddexp(xp: Any, input: Array, other: Array) -> Array:
     check=_check_logaddexp("logaddexp2_cpu"),
     out=True,
     samples=_pair_samples,
+    forward="elementwise",
 )
 def logaddexp2(xp: Any, input: Array, other: Array) -> Array:
     """``log2(2**input + 2**other)`` without overflow."""
@@ -303,6 +314,7 @@ def _xlog1py_input_rule(m: Any, g: Any, input: Any, other: Any) -> Any:
     out=True,
     namespace=None,
     methods=(),
+    forward="elementwise",
 )
 def xlogy(xp: Any, input: Operand, other: Operand) -> Array:
     """``input * log(other)``, and 0 where `input` is 0."""
@@ -318,6 +330,7 @@ def xlogy(xp: Any, input: Operand, other: Operand) -> Array:
     fast=False,
     out=True,
     label="xlogy",
+    forward="elementwise",
 )
 def _xlogy_number_input(xp: Any, input: Operand, other: Array) -> Array:
     return special.xlogy(np.asarray(input), np.asarray(other))
@@ -339,6 +352,7 @@ def _xlogy_number_rule(m: Any, g: Any, input: Any, other: Any) -> Any:
     fast=False,
     out=True,
     label="xlogy",
+    forward="elementwise",
 )
 def _xlogy_number_other(xp: Any, input: Array, other: Operand) -> Array:
     return special.xlogy(np.asarray(input), np.asarray(other))
@@ -393,6 +407,7 @@ def xlogy_(self: Tensor, other: Any) -> Any:
     node_name="SpecialXlog1PyBackward0",
     out=True,
     namespace=None,
+    forward="elementwise",
 )
 def xlog1py(xp: Any, input: Operand, other: Operand) -> Array:
     """``input * log1p(other)``, and 0 where `input` is 0."""
@@ -408,6 +423,7 @@ def xlog1py(xp: Any, input: Operand, other: Operand) -> Array:
     fast=False,
     out=True,
     label="special_xlog1py",
+    forward="elementwise",
 )
 def _xlog1py_number_input(xp: Any, input: Operand, other: Array) -> Array:
     return special.xlog1py(np.asarray(input), np.asarray(other))
@@ -428,6 +444,7 @@ def _xlog1py_number_rule(m: Any, g: Any, input: Any, other: Any) -> Any:
     fast=False,
     out=True,
     label="special_xlog1py",
+    forward="elementwise",
 )
 def _xlog1py_number_other(xp: Any, input: Array, other: Operand) -> Array:
     return special.xlog1py(np.asarray(input), np.asarray(other))

@@ -32,6 +32,7 @@ _POINTS = Sample(T(values=[0.0, -0.0, 1.0, -1.5, _INF, _NAN, 9.0, 50.0]), second
     inplace=True,
     out=True,
     samples=samples.unary(0.2, 5, dtypes=_EVERY, extra=[_POINTS]),
+    forward="elementwise",
 )
 def lgamma(xp: Any, input: Array) -> Array:
     """The logarithm of the absolute value of the gamma function."""
@@ -46,6 +47,7 @@ def lgamma(xp: Any, input: Array) -> Array:
     inplace=True,
     out=True,
     samples=samples.unary(0.2, 5, dtypes=_EVERY, extra=[_POINTS]),
+    forward="elementwise",
 )
 def digamma(xp: Any, input: Array) -> Array:
     """The derivative of `lgamma`."""
@@ -67,6 +69,7 @@ def _check_polygamma(input: Any, n: int) -> None:
     node_name="PolygammaBackward0",
     inplace="polygamma_",
     out=True,
+    forward="elementwise",
 )
 def _polygamma(xp: Any, input: Array, n: int) -> Array:
     if n < 0:
@@ -129,6 +132,7 @@ def _check_mvlgamma(input: Any, p: int) -> None:
         Sample(T(3, low=2), p=0, error=(RuntimeError, "p has to be")),
         Sample(T(3), 1, dtypes=COMPLEX),
     ],
+    forward="elementwise",
 )
 def mvlgamma(xp: Any, input: Array, p: int) -> Array:
     """The logarithm of the multivariate gamma function of dimension `p`."""
@@ -178,6 +182,7 @@ def _igamma_samples() -> list[Sample]:
     inplace=True,
     out=True,
     samples=_igamma_samples,
+    forward="elementwise",
 )
 def igamma(xp: Any, input: Array, other: Array) -> Array:
     """The regularized lower incomplete gamma function."""
@@ -192,6 +197,7 @@ def igamma(xp: Any, input: Array, other: Array) -> Array:
     inplace=True,
     out=True,
     samples=_igamma_samples,
+    forward="elementwise",
 )
 def igammac(xp: Any, input: Array, other: Array) -> Array:
     """The regularized upper incomplete gamma function."""
@@ -218,6 +224,7 @@ def _zeta_number_rule(m: Any, g: Any, input: Any, other: Any) -> Any:
     node_name="SpecialZetaBackward0",
     out=True,
     namespace=None,
+    forward="elementwise",
 )
 def zeta(xp: Any, input: Operand, other: Operand) -> Array:
     """The Hurwitz zeta function."""
@@ -233,6 +240,7 @@ def zeta(xp: Any, input: Operand, other: Operand) -> Array:
     fast=False,
     out=True,
     label="special_zeta",
+    forward="elementwise",
 )
 def _zeta_number_input(xp: Any, input: Operand, other: Array) -> Array:
     return special.zeta(np.asarray(input), np.asarray(other))
@@ -247,6 +255,7 @@ def _zeta_number_input(xp: Any, input: Operand, other: Array) -> Array:
     fast=False,
     out=True,
     label="special_zeta",
+    forward="elementwise",
 )
 def _zeta_number_other(xp: Any, input: Array, other: Operand) -> Array:
     return special.zeta(np.asarray(input), np.asarray(other))
@@ -285,6 +294,7 @@ def _zeta(input: Any, other: Any, *, out: Any = None) -> Any:
     inplace=True,
     out=True,
     samples=samples.unary(dtypes=_EVERY, extra=[_POINTS]),
+    forward="elementwise",
 )
 def i0(xp: Any, input: Array) -> Array:
     """The modified Bessel function of the first kind, order 0."""
@@ -300,6 +310,7 @@ def i0(xp: Any, input: Array) -> Array:
     namespace="special",
     out=True,
     samples=samples.unary(dtypes=_EVERY, extra=[_POINTS]),
+    forward="elementwise",
 )
 def i0e(xp: Any, input: Array) -> Array:
     """``exp(-|input|) * i0(input)``."""
@@ -339,6 +350,7 @@ _I1_SAMPLES = samples.unary(
     namespace="special",
     out=True,
     samples=_I1_SAMPLES,
+    forward="elementwise",
 )
 def i1(xp: Any, input: Array) -> Array:
     """The modified Bessel function of the first kind, order 1."""
@@ -354,6 +366,7 @@ def i1(xp: Any, input: Array) -> Array:
     namespace="special",
     out=True,
     samples=_I1_SAMPLES,
+    forward="elementwise",
 )
 def i1e(xp: Any, input: Array) -> Array:
     """``exp(-|input|) * i1(input)``."""

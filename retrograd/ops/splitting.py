@@ -295,6 +295,11 @@ def _sections(name: str, given: Any) -> Any:
                 f"{name} expected tensor_indices_or_sections to be a zero-dimensional or "
                 f"one-dimensional tensor, but got a tensor with {ndim} dims"
             )
+        if given._level:
+            raise RuntimeError(
+                f"Batching rule not implemented for aten::{name}.tensor_indices_or_sections. We "
+                "could not generate a fallback."
+            )
         return int(given._array) if not ndim else tuple(given._array.tolist())
     if isinstance(given, (tuple, list)):
         return as_integers(name, "indices", 2, given)

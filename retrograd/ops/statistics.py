@@ -68,6 +68,7 @@ def _variance(
     input=lambda m, g, input, dim, correction, keepdim: _variance_gradient(
         m, g, input, dim, correction, keepdim
     ),
+    forward="reduction",
     holomorphic=False,
     out=True,
     namespace=None,
@@ -82,6 +83,7 @@ def var(xp: Any, input: Array, dim: Any, correction: float, keepdim: bool) -> Ar
     input=lambda m, g, input, out, dim, correction, keepdim: _deviation_gradient(
         m, g, input, out, dim, correction, keepdim
     ),
+    forward="reduction",
     holomorphic=False,
     out=True,
     namespace=None,

@@ -114,6 +114,7 @@ def _moved(xp: Any, array: Array, geometry: _Geometry, source: Array, target: Ar
     ),
     holomorphic=False,
     node_name="AsStridedBackwardBackward0",
+    forward="linear",
 )
 def _as_strided_gradient(
     xp: Any, gradient: Array, shape: Shape, strides: Shape, size: Shape, stride: Shape, shift: int
@@ -129,6 +130,7 @@ def _as_strided_gradient(
     ),
     holomorphic=False,
     node_name="AsStridedBackward0",
+    forward="linear",
 )
 def _as_strided_read(
     xp: Any, input: Array, shape: Shape, strides: Shape, size: Shape, stride: Shape, shift: int
@@ -148,6 +150,7 @@ def _as_strided_read(
     half="move",
     holomorphic=False,
     node_name="AsStridedScatterBackward0",
+    forward="linear",
 )
 def _as_strided_write(
     xp: Any, input: Array, src: Array, strides: Shape, size: Shape, stride: Shape, shift: int
@@ -243,6 +246,11 @@ def as_strided_scatter(
     require_tensor("as_strided_scatter", src, "src", 2)
     region = region_arguments("as_strided_scatter", input, size, stride, storage_offset)
     array = input._array
+    if input._level or src._level:
+        raise RuntimeError(
+            "Error: aten::as_strided_scatter requires special handling, and does not yet have a "
+            "batching rule. Feel free to file a github issue!"
+        )
     RAW.as_strided(array, *region)  # refuses what lies outside the storage
     strides = _in_elements(array.strides, array.dtype)
     return RECORDED._as_strided_write(input, src, strides, *region)  # type: ignore[no-any-return]

@@ -272,6 +272,7 @@ def _check_cross(input: Array, other: Array, *, dim: int) -> None:
     out=True,
     namespace=None,
     methods=(),
+    forward="multilinear",
 )
 def linalg_cross(xp: Any, input: Array, other: Array, *, dim: int = -1) -> Array:
     """Cross products of the vectors of length three along `dim`."""

@@ -66,6 +66,7 @@ def _check_addcmul(input: Any, tensor1: Any, tensor2: Any, *, value: Any) -> Non
     inplace=True,
     out=True,
     samples=lambda: _fused_samples(-2),
+    forward="elementwise",
 )
 def addcmul(xp: Any, input: Array, tensor1: Array, tensor2: Array, *, value: Any = 1) -> Array:
     """``input + value * tensor1 * tensor2``."""
@@ -101,6 +102,7 @@ def _check_addcdiv(input: Any, tensor1: Any, tensor2: Any, *, value: Any) -> Non
     inplace=True,
     out=True,
     samples=lambda: _fused_samples(0.3),
+    forward="elementwise",
 )
 def addcdiv(xp: Any, input: Array, tensor1: Array, tensor2: Array, *, value: Any = 1) -> Array:
     """``input + value * tensor1 / tensor2``."""
@@ -150,6 +152,7 @@ def _check_lerp(input: Any, end: Any, weight: Any) -> None:
     inplace="lerp_",
     out=True,
     label="lerp",
+    forward="elementwise",
 )
 def _lerp_number(xp: Any, input: Array, end: Array, weight: Operand) -> Array:
     if abs(weight) < 0.5:
@@ -168,6 +171,7 @@ def _lerp_number(xp: Any, input: Array, end: Array, weight: Operand) -> Array:
     out=True,
     namespace=None,
     methods=(),
+    forward="elementwise",
 )
 def lerp(xp: Any, input: Array, end: Array, weight: Array) -> Array:
     """``input + weight * (end - input)``."""
@@ -237,6 +241,7 @@ def _check_ldexp(input: Any, other: Any) -> None:
         Sample(T(3), T(3, dtype="bool"), grad=False),
         Sample(T(3), 2, error=(TypeError, "")),
     ],
+    forward="elementwise",
 )
 def ldexp(xp: Any, input: Array, other: Array) -> Array:
     """``input * 2**other``."""

@@ -279,6 +279,7 @@ def _check_degrees(name: str) -> Any:
     inplace=True,
     out=True,
     samples=samples.unary(-360, 360, dtypes=_EVERY),
+    forward="elementwise",
 )
 def deg2rad(xp: Any, input: Array) -> Array:
     """Degrees as radians."""
@@ -294,6 +295,7 @@ def deg2rad(xp: Any, input: Array) -> Array:
     inplace=True,
     out=True,
     samples=samples.unary(dtypes=_EVERY),
+    forward="elementwise",
 )
 def rad2deg(xp: Any, input: Array) -> Array:
     """Radians as degrees."""

@@ -40,6 +40,7 @@ def exp(xp: Any, input: Array) -> Array:
     inplace=True,
     out=True,
     samples=samples.unary(dtypes=_EVERY, extra=[_POINTS]),
+    forward="elementwise",
 )
 def exp2(xp: Any, input: Array) -> Array:
     """2 to the power of every element."""
@@ -129,6 +130,7 @@ def log1p(xp: Any, input: Array) -> Array:
     grad=lambda m, g, output: m.mul(m.mul(g, output), m.rsub(output, 1)),
     output=lambda m, g, grad, output: m.mul(m.mul(g, grad), m.rsub(m.mul(output, 2), 1)),
     node_name="SigmoidBackwardBackward0",
+    forward="elementwise",
 )
 def _sigmoid_gradient(xp: Any, grad: Array, output: Array) -> Array:
     """``grad * output * (1 - output)``."""
@@ -146,6 +148,7 @@ def _sigmoid_gradient(xp: Any, grad: Array, output: Array) -> Array:
         dtypes=_EVERY,
         extra=[_POINTS, Sample(T(values=[-1000.0, 1000.0, -88.0, 20.0]), second=False)],
     ),
+    forward="elementwise",
 )
 def sigmoid(xp: Any, input: Array) -> Array:
     """``1 / (1 + exp(-input))``, elementwise."""
@@ -160,6 +163,7 @@ def sigmoid(xp: Any, input: Array) -> Array:
     grad=lambda m, g, output: m._tanh_gradient(g, output),
     output=lambda m, g, grad, output: m.mul(m.mul(m.mul(g, grad), output), -2),
     node_name="TanhBackwardBackward0",
+    forward="elementwise",
 )
 def _tanh_gradient(xp: Any, grad: Array, output: Array) -> Array:
     """``grad * (1 - output * output)``."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from retrograd.autograd.state import STATE
+from retrograd.autograd.state import STATE, TRANSFORMS
 from retrograd.autograd.views import ViewStep, bump, check_history, refresh
 from retrograd.ops.dispatch import make_node
 from retrograd.ops.kinds import Array
@@ -96,11 +96,21 @@ def _change_geometry(tensor: Tensor, view_op: str, options: tuple[Any, ...], wri
     if info is not None:
         refresh(tensor)
     check_history(tensor, writer)
+    if tensor._level:
+        if view_op == "t" and tensor._array.ndim > 2:
+            raise RuntimeError(
+                f"t_() expects a tensor with <= 2 dimensions, but self is {tensor._array.ndim}D"
+            )
+        from retrograd.func.batched import change_geometry
+
+        return change_geometry(tensor, OPS[view_op], options, writer)
     recorded = OPS[f"_{view_op.lstrip('_')}_here"]
     result = recorded.raw(tensor._array, *options)
     node = None
     if STATE.grad_enabled and tensor._requires_grad:
         node = make_node(recorded, (tensor, *options), [tensor], [wrap(result)], None)
+    if TRANSFORMS.dual_levels:
+        TRANSFORMS.relay_tangents(tensor, OPS[view_op], options)
     tensor._array = result
     bump(tensor, writer)
     version = cell_of(tensor).version

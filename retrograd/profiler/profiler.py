@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import enum
-import gzip
 import json
 import os
 import warnings
@@ -250,6 +249,8 @@ class _KinetoProfile:
         session = self._session("exporting chrome trace")
         session.export_chrome_trace(path, self._trace_metadata)
         if path.endswith(".gz"):
+            import gzip
+
             with open(path, "rb") as file:
                 text = file.read()
             with gzip.open(path, "wb") as packed:
@@ -275,7 +276,7 @@ class _KinetoProfile:
 
     def add_metadata(self, key: str, value: str) -> None:
         """Put a text into the trace file."""
-        self.add_metadata_json(key, '"' + value.replace('"', '\\"') + '"')
+        self.add_metadata_json(key, json.dumps(value))
 
     def add_metadata_json(self, key: str, value: str) -> None:
         """Put a value, given as JSON, into the trace file."""
@@ -337,7 +338,8 @@ class profile(_KinetoProfile):
                 stacklevel=2,
             )
         listed = None if activities is None else list(activities)
-        if listed == [] and not use_cuda:
+        known = listed is None or any(isinstance(i, (ProfilerActivity, dict)) for i in listed)
+        if not known and not use_cuda:
             raise AssertionError("No valid profiler activities found")
         super().__init__(
             activities=listed,
@@ -387,7 +389,6 @@ class profile(_KinetoProfile):
         self.current_action = self._planned(self.step_num + 1)
         self.step_num += 1
         self._change(before, self.current_action)
-        KinetoStepTracker.increment_step(PROFILER_STEP_NAME)
         self._begin_step()
 
     def _planned(self, step: int) -> ProfilerAction:

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from retrograd.arguments import as_integer
-from retrograd.autograd.state import STATE
+from retrograd.autograd.state import STATE, TRANSFORMS
 from retrograd.autograd.views import bump, check_writable, refresh
 from retrograd.ops.kinds import Array
 from retrograd.ops.registry import OPS, op
@@ -70,6 +70,8 @@ def _write(
         refresh(tensor)
     check_writable(tensor, writer)
     recorded = STATE.grad_enabled and (tensor.requires_grad or any(x.requires_grad for x in more))
+    if TRANSFORMS.dual_levels and TRANSFORMS.has_tangents((tensor, *more)):
+        recorded = True
     if recorded:
         values = fill(_same_geometry(tensor._array))
         operation = OPS[name or f"_overwrite_{writer}"].inplace_function

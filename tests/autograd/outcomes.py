@@ -106,7 +106,11 @@ def outcome(library: Any, scenario: Callable[[Any, Log], Any]) -> dict[str, Any]
             log(scenario(library, log))
         except Exception as raised:
             error = failure(raised)
-    said = [(w.category.__name__, str(w.message).split("\n")[0]) for w in caught]
+    said = [
+        (w.category.__name__, str(w.message).split("\n")[0])
+        for w in caught
+        if "torch.jit" not in str(w.message)  # PyTorch about itself, at its first forward mode
+    ]
     return {"log": log.entries, "error": error, "warnings": said, "lines": log.lines}
 
 

@@ -9,6 +9,8 @@ from copy import deepcopy
 
 import pytest
 
+import retrograd
+from retrograd.autograd.state import HOT
 from tests.autograd.outcomes import assert_same
 
 torch_library = pytest.importorskip("torch")
@@ -480,3 +482,17 @@ def queries(torch, log):
 @pytest.mark.parametrize("scenario", SCENARIOS, ids=lambda s: s.__name__)
 def test_as_in_pytorch(scenario):
     assert_same(scenario, torch_library)
+
+
+def test_ops_look_closely_only_while_an_inference_tensor_requires_grad():
+    """Such tensors send every op through the general path, until they go or are told not to."""
+    before = HOT["UNUSUAL"]
+    with retrograd.inference_mode():
+        leaf = retrograd.ones(2, requires_grad=True)
+        other = retrograd.ones(2).requires_grad_()
+    assert HOT["UNUSUAL"] == before + 2
+    other.requires_grad = False
+    assert HOT["UNUSUAL"] == before + 1
+    assert not (leaf * leaf).requires_grad
+    del leaf
+    assert HOT["UNUSUAL"] == before

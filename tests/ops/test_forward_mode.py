@@ -19,7 +19,11 @@ from retrograd.testing.samples import COMPLEX, Sample, T
 from tests.ops.compare import flatten, function_of, is_tensor, to_array
 
 torch = pytest.importorskip("torch")
-pytestmark = pytest.mark.torch
+pytestmark = [
+    pytest.mark.torch,
+    # PyTorch's own, from compiling what its forward mode is made of
+    pytest.mark.filterwarnings("ignore::DeprecationWarning:torch"),
+]
 
 KINDS = ("float64", "complex128")
 STEP = 1e-6

@@ -288,16 +288,7 @@ FUNCTION: tuple[Entry, ...] = (
                 ("take the same view of the tangent that jvp got",),
                 "view",
             ),
-            Form(
-                r"Trying to set a forward gradient that has a different size than that of the "
-                r"original Tensor.*Tensor is of size (?P<want>\[.*?\]) while the given forward "
-                r"gradient is of size (?P<got>\[.*?\])",
-                "a tangent of shape {got} was given to a tensor of shape {want}",
-                "A tangent says how each element of its tensor changes.",
-                (),
-                "shape",
-            ),
         ),
-        ("count", "not-differentiable", "in-place", "view", "shape"),
+        ("count", "not-differentiable", "in-place", "view"),
     ),
 )

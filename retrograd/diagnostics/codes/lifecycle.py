@@ -377,4 +377,45 @@ LIFECYCLE: tuple[Entry, ...] = (
         ),
         ("computed", "empty"),
     ),
+    Entry(
+        "RG118",
+        "checkpoint-differs",
+        "a checkpointed function did something else when it was computed again",
+        (
+            Form(
+                r"torch\.utils\.checkpoint: (A different number of tensors was saved|trying to save "
+                r"more tensors during recomputation)",
+                "the recomputation of a checkpointed function saved other tensors than its forward "
+                "pass",
+                "The function runs a second time during backward, and what it saves must be the "
+                "same. It depends on something that has changed since: a counter, a global, a "
+                "module's mode, a random number from another library.",
+                (
+                    "make the function depend on its arguments only, and pass what changes as one",
+                    "if one run is right in any case, wrap less: checkpoint the part that repeats",
+                ),
+                "other-tensors",
+            ),
+            Form(
+                r"torch\.utils\.checkpoint: Recomputed values for the following tensors have "
+                r"different metadata",
+                "the recomputation of a checkpointed function gave other shapes or dtypes than its "
+                "forward pass",
+                "The function runs a second time during backward, and what it saves must look the "
+                "same. It depends on something that has changed since, or a mode such as a default "
+                "dtype differs.",
+                ("make the function depend on its arguments only, and pass what changes as one",),
+                "other-values",
+            ),
+            Form(
+                r"torch\.utils\.checkpoint: Unpack is being triggered for a tensor that was already "
+                r"unpacked once",
+                "a saved tensor of a checkpointed function was read twice in one backward pass",
+                "A recomputed tensor is let go as soon as it was read.",
+                ("read ctx.saved_tensors once in a Function's backward, into a variable",),
+                "read-twice",
+            ),
+        ),
+        ("other-tensors", "other-values", "read-twice"),
+    ),
 )

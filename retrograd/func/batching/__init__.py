@@ -2,6 +2,10 @@
 
 from retrograd.func.batching import duals as duals
 from retrograd.func.batching import elementwise as elementwise
+from retrograd.func.batching import indexing as indexing
+from retrograd.func.batching import joining as joining
+from retrograd.func.batching import linear_algebra as linear_algebra
+from retrograd.func.batching import reductions as reductions
 from retrograd.func.batching import views as views
 from retrograd.func.batching.rules import RULES as RULES
 from retrograd.func.batching.rules import BatchedCall as BatchedCall

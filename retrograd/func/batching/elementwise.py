@@ -32,7 +32,7 @@ shifted_chebyshev_polynomial_u chebyshev_polynomial_v shifted_chebyshev_polynomi
 chebyshev_polynomial_w shifted_chebyshev_polynomial_w hermite_polynomial_h hermite_polynomial_he
 laguerre_polynomial_l legendre_polynomial_p _soft_margin_loss_slope
 clone zeros_like ones_like masked_fill _fill_number
-_fill_number_in_place _zero _refuse_second_order frexp
+_fill_number_in_place _zero _refuse_second_order frexp _fill_where
 """
 
 
@@ -44,6 +44,10 @@ def line_up(call: BatchedCall, names: list[str]) -> dict[str, Any]:
     """
     rank = max([call.rank(name) for name in names])
     target = _promoted([call[name] for name in names]) if call.op.promote else None
+    if target is not None:
+        call.check()
+        if call.op.float_result and target.kind in "biu":
+            target = dtypes.get_default_dtype().numpy
     return {name: line_up_one(call, name, rank, target) for name in names}
 
 

@@ -96,6 +96,30 @@ class BatchedCall:
         wide = RECORDED.unsqueeze(value, 0)
         return RECORDED.expand(wide, (self.size, *value._array.shape))
 
+    def check(self) -> None:
+        """The op's own check of its arguments, on the facts of one example."""
+        if self.op.check is None:
+            return
+        positional: list[Any] = []
+        keywords: dict[str, Any] = {}
+        for parameter, value in zip(self.op.parameters, self.args, strict=True):
+            fact = value._array if isinstance(value, Tensor) else value
+            if parameter.keyword_only:
+                keywords[parameter.name] = fact
+            else:
+                positional.append(fact)
+        self.op.check(*positional, **keywords)
+
+    def failure(self, error: Exception) -> Exception:
+        """What to raise for an error of the rule: it should speak of one example's shapes."""
+        if str(error).startswith("vmap"):
+            return error
+        try:
+            call_op(self.op, [_stand_in(value, self.level) for value in self.args])
+        except Exception as found:
+            return found
+        return error
+
     def run(self, **changed: Any) -> list[Tensor]:
         """Call the op with some arguments replaced; its results as a list."""
         values = list(self.args)

@@ -1,0 +1,3 @@
+"""Tools for modules and their parameters."""
+
+from retrograd.nn.utils import stateless as stateless

@@ -1,0 +1,357 @@
+"""A backward call that is interrupted, anywhere: no mode stays behind, no gradient is half added.
+
+The interpreter looks for signals where a function begins, after a call and where a loop turns
+round. `Interruption` raises KeyboardInterrupt at the n-th such point inside the library; the tests
+go through all of them.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import dis
+import gc
+import signal
+import sys
+import threading
+import time
+from collections.abc import Callable
+from types import CodeType, FrameType
+from typing import Any
+
+import numpy as np
+import pytest
+
+import retrograd as torch
+from retrograd.autograd import state
+from retrograd.autograd.accumulate import ACTIVE, GRAD_LOCK
+from retrograd.autograd.state import HOT, STATE, TRANSFORMS
+from retrograd.lifecycle.site import is_library
+from retrograd.utils.checkpoint import checkpoint
+
+_CHECKED = ("CALL", "JUMP_BACKWARD")
+
+
+class Interruption:
+    """``with Interruption(n):`` KeyboardInterrupt at the n-th point; `passed` counts them."""
+
+    def __init__(self, number: int) -> None:
+        self.number = number
+        self.passed = 0
+        self._plans: dict[CodeType, set[int]] = {}
+
+    def __enter__(self) -> Interruption:
+        sys.settrace(self._trace)
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        sys.settrace(None)
+
+    def _trace(self, frame: FrameType, event: str, argument: Any) -> Any:
+        if not is_library(frame.f_code.co_filename):
+            return None
+        frame.f_trace_opcodes = True
+        self._count()
+        return self._step
+
+    def _step(self, frame: FrameType, event: str, argument: Any) -> Any:
+        if event == "opcode" and frame.f_lasti in self._points(frame.f_code):
+            self._count()
+        return self._step
+
+    def _points(self, code: CodeType) -> set[int]:
+        """The instructions after one at which the interpreter looks for signals."""
+        found = self._plans.get(code)
+        if found is None:
+            found = set()
+            instructions = list(dis.get_instructions(code))
+            for before, after in zip(instructions, instructions[1:], strict=False):
+                if before.opname.startswith(_CHECKED):
+                    found.add(after.offset)
+            self._plans[code] = found
+        return found
+
+    def _count(self) -> None:
+        self.passed += 1
+        if self.passed == self.number:
+            sys.settrace(None)
+            raise KeyboardInterrupt
+
+
+def idle() -> tuple[Any, ...]:
+    """Everything that a backward call sets for its duration."""
+    return (
+        *(STATE.call, STATE.depth, STATE.grad_enabled, STATE.cut, STATE.inference),
+        *(STATE.saved_hooks, HOT["NO_GRAD"], HOT["UNUSUAL"], ACTIVE.calls),
+        *(TRANSFORMS.active, TRANSFORMS.dual_levels),
+    )
+
+
+IDLE = (None, 0, True, None, False, (), 0, 0, 0, 0, 0)
+
+
+def network(x: Any, w: Any) -> Any:
+    h = (x @ w).tanh()
+    return (h * h + x.exp()).sum() * w.sum()
+
+
+def hooked(x: Any, w: Any) -> Any:
+    h = (x @ w).tanh()
+    h.register_hook(lambda gradient: gradient * 2)
+    h.grad_fn.register_prehook(lambda gradients: None)
+    return (h * x).sum()
+
+
+def nested(x: Any, w: Any) -> Any:
+    h = (x @ w).exp()
+
+    def again(gradient: Any) -> None:
+        with torch.enable_grad():
+            y = torch.ones(2, requires_grad=True) * 2
+            total = y.exp().sum()
+        total.backward()
+
+    h.register_hook(again)
+    return h.sum()
+
+
+def checkpointed(x: Any, w: Any) -> Any:
+    return checkpoint(lambda x, w: (x @ w).tanh().exp(), x, w, use_reentrant=False).sum()
+
+
+def in_views(x: Any, w: Any) -> Any:
+    h = x * 2
+    h[0].mul_(3)
+    return (h @ w).sum()
+
+
+PROGRAMS = [network, hooked, nested, checkpointed, in_views]
+WAYS: dict[str, Callable[[Any, Any, Any], Any]] = {
+    "backward": lambda loss, x, w: loss.backward(),
+    "inputs": lambda loss, x, w: loss.backward(inputs=[x, w]),
+    "create_graph": lambda loss, x, w: torch.autograd.backward(loss, create_graph=True),
+}
+
+
+def leaves() -> tuple[Any, Any]:
+    x = torch.tensor([[0.1, 0.2], [0.3, 0.4]], requires_grad=True)
+    return x, torch.tensor([[1.0, -1.0], [0.5, 2.0]], requires_grad=True)
+
+
+def gradients(x: Any, w: Any) -> list[Any]:
+    return [None if t.grad is None else t.grad.detach().numpy().copy() for t in (x, w)]
+
+
+def whole(found: Any, expected: Any) -> bool:
+    return found is None or np.array_equal(found, expected)
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("program", PROGRAMS, ids=lambda program: program.__name__)
+def test_at_every_point(program: Callable[[Any, Any], Any], way: str) -> None:
+    run = WAYS[way]
+    x, w = leaves()
+    run(program(x, w), x, w)  # compiles what is compiled at the first call
+    expected = gradients(x, w)
+    assert idle() == IDLE
+    number, outcomes = 0, set()
+    gc.disable()  # a collection would come at other points each time
+    try:
+        while True:
+            number += 1
+            x, w = leaves()
+            loss = program(x, w)
+            interruption = Interruption(number)
+            try:
+                with interruption:
+                    run(loss, x, w)
+            except KeyboardInterrupt:
+                pass
+            else:
+                break
+            assert idle() == IDLE, number
+            assert not _locked(), number
+            assert all(map(whole, gradients(x, w), expected)), number
+            x.grad = w.grad = None
+            try:
+                run(loss, x, w)
+            except RuntimeError as error:
+                assert error.code == "RG101", number
+                outcomes.add(error.reason)
+            else:
+                outcomes.add("as before")
+                assert all(map(np.array_equal, gradients(x, w), expected)), number
+            assert idle() == IDLE, number
+    finally:
+        gc.enable()
+    assert number > 40
+    assert all(map(np.array_equal, gradients(x, w), expected))
+    # the last: what came after the walk, when all was done
+    assert outcomes <= {"as before", "interrupted", "same-loss-twice"}
+    assert "as before" in outcomes
+    if way != "create_graph":
+        assert "interrupted" in outcomes
+
+
+def _locked() -> bool:
+    """Whether this thread still holds a lock, for which another would wait for ever."""
+    return GRAD_LOCK._is_owned() or state.COUNTING._is_owned()
+
+
+def test_modes_and_their_counts_change_in_one_step() -> None:
+    """Between the first write and the last nothing looks for signals, or lets a thread in."""
+    for function in (state._switch, state.set_grad_mode):
+        names = [item.opname for item in dis.get_instructions(function)]
+        written = [at for at, name in enumerate(names) if name.startswith("STORE_")]
+        first = next(at for at in written if names[at] in ("STORE_ATTR", "STORE_SUBSCR"))
+        until = names.index("RETURN_VALUE") if "RETURN_VALUE" in names else len(names)
+        if function is state.set_grad_mode:  # the branch for interpreters without the global lock
+            until = next(at for at, name in enumerate(names) if name.startswith("CALL"))
+        assert first < until
+        assert not [n for n in names[first:until] if n.startswith(("CALL", "JUMP_BACKWARD"))]
+
+
+def test_exceptions_in_hooks_name_themselves_later() -> None:
+    x, w = leaves()
+    h = (x @ w).tanh()
+    handle = h.register_hook(lambda gradient: 1 / 0)
+    loss = h.exp().sum()
+    with pytest.raises(ZeroDivisionError):
+        loss.backward()
+    handle.remove()
+    with pytest.raises(RuntimeError, match="second time") as raised:
+        loss.backward()
+    assert raised.value.reason == "interrupted"
+    assert "stopped halfway, with ZeroDivisionError" in raised.value.report.why
+
+
+def test_interrupted_call_with_retain_graph_can_be_repeated() -> None:
+    x, w = leaves()
+    h = (x @ w).tanh()
+    handle = h.register_hook(lambda gradient: 1 / 0)
+    loss = h.exp().sum()
+    with pytest.raises(ZeroDivisionError):
+        loss.backward(retain_graph=True)
+    handle.remove()
+    loss.backward()
+    found = gradients(x, w)
+    x, w = leaves()
+    (x @ w).tanh().exp().sum().backward()
+    assert all(map(np.array_equal, found, gradients(x, w)))
+
+
+def test_no_gradient_waits_in_the_nodes_after_a_failure() -> None:
+    x, w = leaves()
+    h = (x @ w).tanh()
+    a, b = h * 2, h * 3
+    a.register_hook(lambda gradient: 1 / 0)
+    loss = (a + b).sum()
+    with pytest.raises(ZeroDivisionError):
+        loss.backward()
+    waiting = [node for node in _nodes(loss.grad_fn) if getattr(node, "buffer", None) is not None]
+    assert waiting == []
+
+
+def _nodes(root: Any) -> list[Any]:
+    found, stack = [], [root]
+    while stack:
+        node = stack.pop()
+        found.append(node)
+        stack += [edge for edge in node.edges if edge is not None]
+    return found
+
+
+# ------------------------------------------------------------------------- from the real world
+
+
+def chain(x: Any, length: int) -> Any:
+    for _ in range(length):
+        x = x * 1.0
+    return x.sum()
+
+
+@pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="needs an interval timer")
+def test_signals() -> None:
+    """A timer interrupts calls of about ten milliseconds at many different times."""
+
+    def stop(number: int, frame: Any) -> None:
+        raise KeyboardInterrupt
+
+    before = signal.signal(signal.SIGALRM, stop)
+    interrupted = 0
+    try:
+        for trial in range(30):
+            x = torch.ones(3, requires_grad=True)
+            loss = chain(x, 4000)
+            signal.setitimer(signal.ITIMER_REAL, 0.0002 + trial * 0.0002)
+            try:
+                loss.backward()
+            except KeyboardInterrupt:
+                interrupted += 1
+            finally:
+                signal.setitimer(signal.ITIMER_REAL, 0)
+            assert idle() == IDLE
+            assert whole(gradients(x, x)[0], [1.0, 1.0, 1.0])
+    finally:
+        signal.signal(signal.SIGALRM, before)
+    assert interrupted
+    x = torch.ones(3, requires_grad=True)
+    chain(x, 10).backward()
+    assert x.grad.tolist() == [1.0, 1.0, 1.0]
+
+
+def test_asynchronous_exceptions_in_a_thread() -> None:
+    done: list[Any] = []
+    leaf: list[Any] = []
+
+    def work() -> None:
+        try:
+            while True:
+                x = torch.ones(3, requires_grad=True)
+                loss = chain(x, 500)
+                leaf[:] = [x]
+                loss.backward()
+        except KeyboardInterrupt:
+            done.append(idle()[:8])
+
+    for trial in range(10):
+        thread = threading.Thread(target=work)
+        thread.start()
+        while not leaf:
+            time.sleep(0.001)
+        time.sleep(0.0013 * trial)
+        ctypes.pythonapi.PyThreadState_SetAsyncExc(
+            ctypes.c_ulong(thread.ident or 0), ctypes.py_object(KeyboardInterrupt)
+        )
+        thread.join()
+        assert whole(gradients(leaf[0], leaf[0])[0], [1.0, 1.0, 1.0])
+        leaf.clear()
+    assert done == [IDLE[:8]] * 10
+    assert idle() == IDLE
+
+
+def test_interrupt_reaches_a_call_that_continues_in_another_thread() -> None:
+    """Deeply nested calls go on in a new thread; Ctrl-C comes to the main thread, which waits."""
+    reached: list[str] = []
+
+    def deeper(depth: int) -> None:
+        y = torch.ones(2, requires_grad=True) * 2
+
+        def hook(gradient: Any) -> None:
+            if depth:
+                with torch.enable_grad():
+                    deeper(depth - 1)
+                return
+            reached.append(threading.current_thread().name)
+            if threading.current_thread() is not threading.main_thread():
+                signal.raise_signal(signal.SIGINT)
+            for _ in range(2000):
+                time.sleep(0.001)
+            reached.append("never")
+
+        y.register_hook(hook)
+        y.sum().backward()
+
+    with pytest.raises(KeyboardInterrupt):
+        deeper(45)
+    assert reached == ["retrograd-backward"]
+    assert idle() == IDLE
