@@ -174,7 +174,7 @@ def _batched(
     call: BackwardCall,
     allow_unused: bool,
 ) -> list[Tensor | None]:
-    """One run per entry of the gradients' first dimension, results stacked."""
+    """One run with batched gradients: their first dimension is that of a `vmap`."""
     sizes: set[int] = set()
     for gradient in gradients:
         if gradient is not None:
@@ -191,23 +191,16 @@ def _batched(
             "vmap: Expected all tensors to have the same size in the mapped dimension, got sizes "
             f"{listed} for the mapped dimension"
         )
-    size = sizes.pop() if sizes else 0
-    if not size:
-        raise RuntimeError("is_grads_batched=True needs a batch of at least one gradient")
-    rows = []
-    for row in range(size):
-        last = row == size - 1
-        part = BackwardCall(
-            "grad", call.retain_graph or not last, call.create_graph, call.code, call.lasti
-        )
-        parts = [None if g is None else g[row] for g in gradients]
-        rows.append(_captured(roots, targets, parts, part, allow_unused))
-    from retrograd.ops.registry import RECORDED
+    from retrograd.func.batched import batch
+    from retrograd.func.vmap import vmap_level, with_batch_at
 
-    return [
-        None if column[0] is None else RECORDED.stack(list(column))
-        for column in zip(*rows, strict=True)
-    ]
+    size = sizes.pop() if sizes else 0
+    with vmap_level(size, "error") as level:
+        rows: list[Tensor | None] = [
+            None if gradient is None else batch(gradient, 0, level) for gradient in gradients
+        ]
+        found = _captured(roots, targets, rows, call, allow_unused)
+        return [None if row is None else with_batch_at(row, 0, level, size) for row in found]
 
 
 def _materialize(
@@ -296,7 +289,14 @@ def _check_gradient(
 ) -> None:
     found = gradient._array.shape
     if batched:
-        if not found or found[1:] != shape:
+        if not found:
+            raise IndexError(
+                "invalid index of a 0-dim tensor. Use `tensor.item()` in Python or "
+                "`tensor.item<T>()` in C++ to convert a 0-dim tensor to a number"
+            )
+        if found[0] == 0:
+            raise IndexError("index 0 is out of bounds for dimension 0 with size 0")
+        if found[1:] != shape:
             if not isinstance(root, Tensor):
                 raise RuntimeError("Batched grads are not supported with GradientEdge")
             raise failures.mismatched_batch(index, found, shape)

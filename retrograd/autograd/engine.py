@@ -508,8 +508,10 @@ def _needed(root: Node, targets: set[Node], including: bool) -> set[Node]:
                 break
         else:
             stack.pop()
-            if any(e is not None and (e in needed or e in targets) for e in node.edges):
-                needed.add(node)
+            for target in node.edges:
+                if target is not None and (target in needed or target in targets):
+                    needed.add(node)
+                    break
     return needed
 
 

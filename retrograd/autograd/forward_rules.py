@@ -190,6 +190,8 @@ class OpCall:
         """The sum of the tangents, each times its element's weight in the result."""
         rule, names = self.op.rules[0]
         weights = rule(RECORDED, RECORDED.ones_like(self.outputs[0]), *self._values(names))
+        if weights is None:
+            return None
         if self.is_complex and not self.op.holomorphic:  # a real result of complex numbers
             weights = RECORDED.conj(weights)
         parts = _in_type(RECORDED.mul(weights, tangent), self.outputs[0]._array.dtype)

@@ -146,7 +146,7 @@ class Outputs:
             if output._view is not None:
                 output._view.at = cell_of(output).version
         if output._view is not None and not (is_input and written):
-            output._view.creation = None if carried and self.node.is_pure_view else "custom"
+            output._view.creation = None if self.node.is_pure_view else "custom"
         return output
 
     def _viewed(self, value: Tensor) -> Tensor:

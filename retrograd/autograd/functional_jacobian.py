@@ -13,6 +13,7 @@ from retrograd.autograd.functional_shared import (
     outputs_of,
     prepared,
     scalar_of,
+    unpacked,
     unpacked_table,
 )
 from retrograd.autograd.grad_mode import enable_grad
@@ -148,7 +149,9 @@ def _forward_jacobian(
     for column, shape in zip(columns, shapes, strict=True):
         parts = column.movedim(0, -1).split(sizes, len(shape))
         blocks = zip(parts, given, strict=True)
-        rows.append(tuple([part.reshape((*shape, *tensor.shape)) for part, tensor in blocks]))
+        rows.append([part.reshape((*shape, *tensor.shape)) for part, tensor in blocks])
+    if several:  # lists, as in PyTorch
+        return unpacked(rows, outputs_several)
     return unpacked_table(rows, outputs_several, several)
 
 
@@ -219,4 +222,4 @@ def hessian(
         vectorize=vectorize,
         strategy=outer_jacobian_strategy,
     )
-    return unpacked_table(table, several, several)
+    return table if several else unpacked_table(table, several, several)

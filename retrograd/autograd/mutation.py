@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Generator
-from weakref import WeakKeyDictionary, WeakValueDictionary
+from weakref import WeakKeyDictionary, WeakValueDictionary, ref
 
 from retrograd.autograd.accumulate import with_grad_mode
 from retrograd.autograd.saved_hooks import saved_tensors_hooks
@@ -28,10 +28,11 @@ _UNSEEN = (
 class _Handle:
     """What the graph keeps in place of a tensor; lives as long as somebody needs the tensor."""
 
-    __slots__ = ("__weakref__", "version")
+    __slots__ = ("__weakref__", "tensor", "version")
 
-    def __init__(self, version: int) -> None:
-        self.version = version
+    def __init__(self, tensor: Tensor) -> None:
+        self.tensor = ref(tensor)  # another one may get its id once it is gone
+        self.version = tensor._version
 
 
 class _AllowMutationOnSavedContext:
@@ -60,8 +61,8 @@ class _AllowMutationOnSavedContext:
         """Keep a tensor that is being saved."""
         tid = (id(tensor), tensor._array.ctypes.data, tensor._version)
         handle = self.tid_to_weakhandle.get(tid)
-        if handle is None or handle not in self.original:
-            handle = self.tid_to_weakhandle[tid] = _Handle(tensor._version)
+        if handle is None or handle.tensor() is not tensor:
+            handle = self.tid_to_weakhandle[tid] = _Handle(tensor)
             self.original[handle] = tensor
         self.sid_to_tid.setdefault(_memory_of(tensor._array), set()).add(tid)
         return handle

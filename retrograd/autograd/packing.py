@@ -227,6 +227,8 @@ def packed_form(form: type[Node]) -> type[Node]:
         return results
 
     def release(self: Any, call: Any) -> None:
+        if self.freed is None:  # first, in case that something interrupts the rest
+            self.freed = call
         for value in self.saved:
             if type(value) is SavedTensor:
                 value.release()

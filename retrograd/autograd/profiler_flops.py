@@ -40,7 +40,7 @@ def _convolution(record: Record, shapes: list[Any]) -> int:
     image, weight = shapes[:2]
     given = record.concrete[3:6]
     stride, padding, dilation = [_pair(v) for v in given + [1, 0, 1][len(given) :]]
-    if padding is None or stride is None or dilation is None:
+    if padding is None or stride is None or dilation is None or 0 in stride:
         return 0
     sides = [
         (image[2 + i] + 2 * padding[i] - dilation[i] * (weight[2 + i] - 1) - 1) // stride[i] + 1
@@ -52,7 +52,9 @@ def _convolution(record: Record, shapes: list[Any]) -> int:
 def _pair(value: Any) -> list[int] | None:
     if isinstance(value, int):
         return [value, value]
-    return value if isinstance(value, list) else None
+    if isinstance(value, list) and len(value) in (1, 2):
+        return [value[0], value[-1]]
+    return None  # padding="same", or an argument that is refused
 
 
 # by name: the estimate, and the place of the first factor among the arguments

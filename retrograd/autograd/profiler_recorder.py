@@ -19,19 +19,12 @@ from typing import Any
 import numpy as np
 
 from retrograd import dtypes
+from retrograd.autograd.profiler_names import event_name
 from retrograd.autograd.profiler_state import PROFILER
 from retrograd.autograd.state import HOT, count_unusual
 from retrograd.lifecycle.site import is_library
 
 FORWARD, BACKWARD, USER = 0, 1, 7  # kinds of events, PyTorch's numbers for them
-
-# ops whose name here is not the one that PyTorch's events have
-_NAMES = {
-    "relu_backward": "threshold_backward",
-    "to_dtype": "_to_copy",
-    "fill_number": "fill",
-    "fill_tensor": "fill",
-}
 
 _TYPE_NAMES = {
     dtypes.float16: "c10::Half",
@@ -249,14 +242,6 @@ def _install() -> tuple[Callable[[], None], ...]:
 
 
 # ----------------------------------------------------------------------------------------- ops
-
-
-def event_name(op: Any) -> str:
-    """The name of an op's events: ``aten::mul``."""
-    label: str = op.label
-    if label.endswith("_gradient"):
-        label = label.removesuffix("_gradient") + "_backward"
-    return f"aten::{_NAMES.get(label, label)}"
 
 
 def _timed_dispatch(plain: Callable[..., Any]) -> Callable[..., Any]:

@@ -125,6 +125,10 @@ def conjugate_all(values: Any) -> Any:
     return values
 
 
+# Nodes of these names save a number operand as PyTorch's do: as a tensor without dimensions.
+_WRAPPING = ("MulBackward0", "DivBackward0")
+
+
 def saved_properties(op: Op) -> dict[str, property]:
     """`_saved_<name>` of an op's nodes under PyTorch's names: `self` is the first input."""
     places: dict[str, tuple[str, int]] = {}
@@ -136,23 +140,28 @@ def saved_properties(op: Op) -> dict[str, property]:
     hidden = set(public.values())
     names = {name: name for name in places if name not in hidden} | public
     readers = {
-        f"_saved_{theirs}": property(_reader(ours, *places[ours])) for theirs, ours in names.items()
+        f"_saved_{theirs}": property(_reader(op, ours, *places[ours]))
+        for theirs, ours in names.items()
     }
     for theirs, ours in names.items():
         kind, place = places[ours]
         if kind in ("input", "output"):
-            readers[f"_raw_saved_{theirs}"] = property(_raw_reader(place))
+            readers[f"_raw_saved_{theirs}"] = property(_raw_reader(op, theirs, place))
     return readers
 
 
-def _raw_reader(place: int) -> Callable[[Node], Any]:
-    def read(node: Node) -> Any:
-        from retrograd.autograd.packing import SavedTensor, pack_node
+def _raw_reader(op: Op, name: str, place: int) -> Callable[[Node], Any]:
+    from retrograd.autograd.packing import SavedTensor, pack_node
 
+    def read(node: Node) -> Any:
         pack_node(node)
         value = node.saved[place]
         if isinstance(value, SavedTensor):
             return value
+        if isinstance(value, (bool, int, float, complex)):
+            if op.node_name not in _WRAPPING:
+                raise AttributeError(f"'{op.node_name}' object has no attribute '_raw_saved_{name}'")
+            return SavedTensor(_as_tensor(value), node, is_output=False, number=0)
         empty = SavedTensor(None, node, is_output=False, number=0)
         empty._released = value is FREED
         return empty
@@ -160,8 +169,10 @@ def _raw_reader(place: int) -> Callable[[Node], Any]:
     return read
 
 
-def _reader(name: str, kind: str, place: int) -> Callable[[Node], Any]:
+def _reader(op: Op, name: str, kind: str, place: int) -> Callable[[Node], Any]:
     from retrograd.autograd import packing  # which imports this module
+
+    wraps = kind == "input" and op.node_name in _WRAPPING
 
     def read(node: Node) -> Any:
         value = node.saved[place]
@@ -175,6 +186,12 @@ def _reader(name: str, kind: str, place: int) -> Callable[[Node], Any]:
             return saved_output(node, value, cell, int(name[3:] or 0))
         if kind == "input" and isinstance(value, Tensor):
             stale_value(node, name, value, value._cell, node.saved[place + 1])
+        elif wraps and value is not None:
+            return _as_tensor(value)
         return value
 
     return read
+
+
+def _as_tensor(number: Any) -> Tensor:
+    return wrap(np.asarray(number))

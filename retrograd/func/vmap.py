@@ -58,9 +58,7 @@ def vmap(
             f"{randomness}"
         )
     if not (chunk_size is None or chunk_size > 0):
-        raise ValueError(
-            f"vmap: chunk_size should be None or greater than 0. (got {chunk_size})"
-        )
+        raise ValueError(f"vmap: chunk_size should be None or greater than 0. (got {chunk_size})")
 
     @functools.wraps(func)
     def mapped(*args: Any, **kwargs: Any) -> Any:
@@ -88,9 +86,7 @@ def _run(
     size = _batch_size(dims, leaves)
     if chunk_size is None:
         return _run_once(func, size, dims, leaves, spec, out_dims, randomness, kwargs)
-    return _run_in_chunks(
-        func, size, dims, leaves, spec, out_dims, randomness, kwargs, chunk_size
-    )
+    return _run_in_chunks(func, size, dims, leaves, spec, out_dims, randomness, kwargs, chunk_size)
 
 
 def name_of(func: Any) -> str:

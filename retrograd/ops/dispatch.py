@@ -537,6 +537,7 @@ def dispatch_inplace(op: Op, args: tuple[Any, ...]) -> Any:
     if track and target._array.dtype in dtypes.DIFFERENTIABLE:
         node = make_node(op, args, tensors, [shadow], half, target, level, dual)
         node.dtype = target._array.dtype
+        announce_write(target)  # again: the node may have saved it, as in `x.mul_(x)`
     if dual:
         if node is not None:
             shadow._grad_fn, shadow._requires_grad = node, True

@@ -145,6 +145,7 @@ def cholesky(A: Tensor, *, upper: bool = False, out: Tensor | None = None) -> Te
     input=lambda m, g, out, upper: _cholesky_ex_gradient(m, (g, None), out, upper),
     holomorphic=False,
     node_name="CholeskyBackward0",
+    forward=lambda m, tangents, out, upper: _cholesky_tangent(m, tangents[0], out, upper),
 )
 def _cholesky_factor(xp: Any, input: Array, upper: bool) -> Array:
     """The Cholesky factor, or an error where there is none."""

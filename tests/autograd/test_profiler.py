@@ -13,6 +13,7 @@ import retrograd as torch
 from retrograd.autograd.profiler_state import PROFILER
 from retrograd.autograd.state import HOT
 from retrograd.ops.registry import RAW
+from tests.ops.compare import build, cases, flatten, function_of
 
 profiler = torch.autograd.profiler
 
@@ -63,6 +64,36 @@ def test_gradients_are_the_same_with_a_profiler():
         profiled = gradients()
     for one, other in zip(plain, profiled, strict=True):
         assert np.array_equal(one, other)
+
+
+def outcome_of(name, sample):
+    """Results and gradients of a sample, or the error it raises."""
+    torch.manual_seed(0)
+    args, kwargs, leaves = build(sample, torch, "float64", False, True)
+    try:
+        results = flatten(function_of(name, torch)(*args, **kwargs))
+        roots = [r for r in results if isinstance(r, torch.Tensor) and r.requires_grad]
+        if roots:
+            torch.autograd.backward(roots, [torch.ones_like(root) for root in roots])
+    except Exception as error:
+        return [type(error), str(error)]
+    found = [r._array if isinstance(r, torch.Tensor) else r for r in results]
+    return found + [None if leaf.grad is None else leaf.grad._array for leaf in leaves]
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_ops_do_the_same_with_a_profiler():
+    """Every twentieth sample of all ops and compositions."""
+    chosen = [case for case in cases()[::20] if "float64" in case[1].dtypes]
+    plain = [outcome_of(*case) for case in chosen]
+    with profiler.profile(record_shapes=True, profile_memory=True, with_flops=True) as prof:
+        profiled = [outcome_of(*case) for case in chosen]
+    for case, one, other in zip(chosen, plain, profiled, strict=True):
+        assert len(one) == len(other), case
+        for a, b in zip(one, other, strict=True):
+            same = np.array_equal(a, b, equal_nan=True) if isinstance(a, np.ndarray) else a == b
+            assert same or repr(a) == repr(b), case
+    assert len(prof.function_events) > len(chosen)
 
 
 def test_grad_keeps_its_identity():

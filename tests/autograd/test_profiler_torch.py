@@ -62,6 +62,18 @@ def test_forward_events_have_the_same_names(name):
     assert ours == theirs
 
 
+def test_events_of_ops_are_named_after_pytorchs():
+    from retrograd.autograd.profiler_names import event_name
+    from retrograd.ops.registry import OPS
+
+    unknown = {}
+    for name, op in OPS.items():
+        space, _, shown = event_name(op).partition("::")
+        if space == "aten" and not hasattr(torch.ops.aten, shown):
+            unknown[name] = shown
+    assert not unknown, "give them a name in autograd/profiler_names.py"
+
+
 def test_backward_events_have_the_same_names_and_order():
     def run(t):
         x = t.ones(3, 4, requires_grad=True)

@@ -108,9 +108,7 @@ def leaves_of(result: Any) -> list[Any]:
 _TOLERANCE = {"float16": 2e-3, "bfloat16": 2e-2, "float32": 3e-6, "complex64": 3e-6}
 
 
-def compare(
-    found: list[Any], expected: list[Any], scale: float = 1.0, least: float = 0.0
-) -> None:
+def compare(found: list[Any], expected: list[Any], scale: float = 1.0, least: float = 0.0) -> None:
     """Assert that two lists of results are alike: numbers, dtypes and shapes."""
     assert len(found) == len(expected)
     for a, b in zip(found, expected, strict=True):
@@ -126,7 +124,9 @@ def compare(
 
 
 def _numbers(tensor: Any) -> Any:
-    array = tensor.detach().numpy() if tensor.dtype is not torch.bfloat16 else tensor.float().numpy()
+    array = (
+        tensor.detach().numpy() if tensor.dtype is not torch.bfloat16 else tensor.float().numpy()
+    )
     return array.astype(np.float64) if array.dtype == np.float16 else array
 
 

@@ -422,9 +422,9 @@ error(lambda torch, func, x: func.vjp(lambda x: torch.autograd.backward(x.sum())
 error(lambda torch, func, x: func.grad(lambda x: (x * 1).requires_grad_().sum())(x))
 error(lambda torch, func, x: func.grad(lambda x: (x * 1).requires_grad_(False).sum())(x))
 error(
-    lambda torch, func, x: func.grad(
-        lambda x: torch.autograd.functional.jacobian(cubes, x).sum()
-    )(x)
+    lambda torch, func, x: func.grad(lambda x: torch.autograd.functional.jacobian(cubes, x).sum())(
+        x
+    )
 )
 error(lambda torch, func, x: func.vjp(lambda x: None, x))
 error(lambda torch, func, x: func.vjp(lambda x: (), x))

@@ -13,6 +13,7 @@ An op without a rule runs once for each example; that is always right, and slow.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from typing import Any
 
@@ -156,8 +157,8 @@ def call_op(op: Op, values: list[Any]) -> list[Tensor]:
 # ----------------------------------------------------------------------------------- the loop
 
 
-def loop(call: BatchedCall) -> list[Tensor]:
-    """Run the op once for each example and stack the results."""
+def loop(call: BatchedCall, run: Callable[[list[Any]], list[Tensor]] | None = None) -> list[Tensor]:
+    """Run the op (or `run`, on its arguments) once for each example and stack the results."""
     if call.op.view is not None:
         raise RuntimeError(f"{call.op.label}: no batching rule for an op that gives views")
     count = call.size
@@ -165,7 +166,9 @@ def loop(call: BatchedCall) -> list[Tensor]:
     batches = [_examples(value, level, count) for value in call.args]
     if not count:
         return _of_no_examples(call)
-    rows = [call_op(call.op, [batch[i] for batch in batches]) for i in range(count)]
+    if run is None:
+        run = functools.partial(call_op, call.op)
+    rows = [run([batch[i] for batch in batches]) for i in range(count)]
     return [stack_examples([row[k] for row in rows]) for k in range(len(rows[0]))]
 
 
@@ -198,9 +201,7 @@ def _of_no_examples(call: BatchedCall) -> list[Tensor]:
     """The results for an empty batch: what one example of ones would give, none of it."""
     values = [_stand_in(value, call.level) for value in call.args]
     results = call_op(call.op, values)
-    return [
-        wrap(np.empty((0, *result._array.shape), result._array.dtype)) for result in results
-    ]
+    return [wrap(np.empty((0, *result._array.shape), result._array.dtype)) for result in results]
 
 
 def _stand_in(value: Any, level: int) -> Any:

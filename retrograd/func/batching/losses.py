@@ -1,0 +1,119 @@
+"""Batching rules of losses: without reduction all examples at once, then each is put together."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from retrograd.func.batching.elementwise import line_up
+from retrograd.func.batching.rules import BatchedCall, batching, loop
+from retrograd.ops.neural import MEAN, NONE, SUM
+from retrograd.ops.registry import RECORDED
+from retrograd.tensor import Tensor
+
+
+def _together(call: BatchedCall, losses: Any) -> Tensor:
+    """The mean or sum of the losses of every example."""
+    reduction = call["reduction"]
+    shape = losses._array.shape
+    flat = RECORDED.reshape(losses, (call.size, math.prod(shape[1:])))
+    if reduction == NONE:
+        result: Tensor = losses
+    elif reduction == SUM:
+        result = RECORDED.sum(flat, 1, False)
+    else:
+        result = RECORDED.mean(flat, 1, False)
+    return result
+
+
+@batching(
+    *("mse_loss", "smooth_l1_loss", "huber_loss", "soft_margin_loss"),
+    *("binary_cross_entropy", "binary_cross_entropy_with_logits"),
+)
+def _elementwise_loss(call: BatchedCall) -> list[Tensor]:
+    names = [name for name in call.op.tensor_names if call[name] is not None]
+    if not call.size:
+        return loop(call)
+    losses = call.run(**line_up(call, names), reduction=NONE)[0]
+    return [_together(call, losses)]
+
+
+@batching(
+    *("_mse_loss_gradient", "_smooth_l1_loss_gradient", "_huber_loss_gradient"),
+    *("_binary_cross_entropy_gradient",),
+)
+def _elementwise_gradient(call: BatchedCall) -> list[Tensor]:
+    names = [name for name in call.op.tensor_names if call[name] is not None]
+    if len({call.shape(name) for name in ("input", "target")}) > 1 or not call.size:
+        return loop(call)
+    found = line_up(call, names)
+    if call["reduction"] == MEAN:
+        found["grad"] = RECORDED.div(found["grad"], max(math.prod(call.shape("input")), 1))
+    return call.run(**found, reduction=NONE)
+
+
+# ------------------------------------------------------------------------------- classification
+
+
+def _rows(call: BatchedCall, tensor: Any, kept: int) -> Any:
+    """All examples' rows under each other: (batch * rows, ...) with `kept` dimensions left."""
+    shape = tensor._array.shape
+    last = shape[len(shape) - kept :]
+    return RECORDED.reshape(tensor, (math.prod(shape[: len(shape) - kept]), *last))
+
+
+def _weights(call: BatchedCall, target: Any, kind: Any) -> Any:
+    """How much every place of a target counts: nothing where it is to be ignored."""
+    counts = RECORDED.ne(target, call["ignore_index"])
+    if call["weight"] is None:
+        return RECORDED._to_dtype(counts, kind, None)
+    safe = RECORDED.masked_fill(target, RECORDED.logical_not(counts), 0)
+    flat = RECORDED.index_select(call["weight"], 0, RECORDED.reshape(safe, (safe._array.size,)))
+    found = RECORDED.reshape(flat, tuple(safe._array.shape))
+    return RECORDED.masked_fill(found, RECORDED.logical_not(counts), 0)
+
+
+def _is_batch_of_rows(call: BatchedCall) -> bool:
+    rank = call.rank("input")
+    fits = rank in (1, 2) and call.rank("target") == rank - 1
+    fits = fits and call.shape("input")[:-1] == call.shape("target")
+    return bool(fits and call.size and not call.is_batched("weight"))
+
+
+@batching("_nll_loss")
+def _nll_loss(call: BatchedCall) -> list[Tensor]:
+    if not _is_batch_of_rows(call):
+        return loop(call)
+    x, target = call.expanded("input"), call.expanded("target")
+    flat = call.run(input=_rows(call, x, 1), target=_rows(call, target, 0), reduction=NONE)[0]
+    losses = RECORDED.reshape(flat, tuple(target._array.shape))
+    if call["reduction"] != MEAN:
+        return [_together(call, losses)]
+    many = RECORDED.reshape(losses, (call.size, math.prod(call.shape("target"))))
+    counts = RECORDED.reshape(_weights(call, target, x._array.dtype), tuple(many._array.shape))
+    return [RECORDED.div(RECORDED.sum(many, 1, False), RECORDED.sum(counts, 1, False))]
+
+
+@batching("_nll_loss_gradient")
+def _nll_loss_gradient(call: BatchedCall) -> list[Tensor]:
+    if not _is_batch_of_rows(call):
+        return loop(call)
+    x, target = call.expanded("input"), call.expanded("target")
+    shape = tuple(target._array.shape)
+    grad: Any = call.expanded("grad")
+    if call["reduction"] == MEAN:
+        counts = _weights(call, target, x._array.dtype)
+        total = RECORDED.sum(
+            RECORDED.reshape(counts, (call.size, counts._array.size // call.size)), 1
+        )
+        grad = RECORDED.div(grad, total)
+    if call["reduction"] != NONE:
+        lined = RECORDED.reshape(grad, (call.size, *(1,) * (len(shape) - 1)))
+        grad = RECORDED.expand(lined, shape)
+    found = call.run(
+        grad=RECORDED.reshape(grad, (math.prod(shape),)),
+        input=_rows(call, x, 1),
+        target=_rows(call, target, 0),
+        reduction=NONE,
+    )[0]
+    return [RECORDED.reshape(found, tuple(x._array.shape))]
