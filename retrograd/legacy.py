@@ -114,7 +114,9 @@ def set_default_tensor_type(t: Any) -> None:
     dtypes.set_default_dtype(kind)
 
 
-class _VariableMeta(type):
+class VariableMeta(type):
+    """The class of `Variable`: what makes every Tensor an instance of it."""
+
     def __instancecheck__(cls, instance: object) -> bool:
         return isinstance(instance, Tensor)
 
@@ -133,7 +135,7 @@ class _VariableMeta(type):
         return made
 
 
-class Variable(metaclass=_VariableMeta):
+class Variable(metaclass=VariableMeta):
     """The old name of a tensor with history: every Tensor is one.
 
     >>> import retrograd as torch

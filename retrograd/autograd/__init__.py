@@ -46,7 +46,7 @@ def __getattr__(name: str) -> Any:
         from retrograd.legacy import Variable
 
         return Variable
-    if name in ("profiler", "profiler_util"):  # seldom needed, and large: imported when asked for
+    if name in ("profiler", "profiler_util", "variable"):  # seldom needed: imported when asked for
         return import_module(f"{__name__}.{name}")
     if name in _OF_THE_PROFILER:
         return getattr(import_module("retrograd.autograd.profiler"), name)

@@ -170,6 +170,8 @@ def _run_in_thread(
 ) -> list[Tensor | None]:
     """Continue on a new stack, with this thread's modes and context variables."""
     outcome: list[Any] = []
+    finished = threading.Lock()  # Thread.join() gives up for good when it is interrupted
+    finished.acquire()
     state = STATE
     modes = (state.grad_enabled, state.cut)
     hooks, refused = state.saved_hooks, state.saved_hooks_refused
@@ -186,20 +188,23 @@ def _run_in_thread(
         except BaseException as error:
             outcome.append(error)
         finally:
-            set_grad_mode(True)
-            set_saved_hooks(())
-            set_inference(False)
+            try:
+                set_grad_mode(True)
+                set_saved_hooks(())
+                set_inference(False)
+            finally:
+                finished.release()
 
     run_in_context = contextvars.copy_context().run
     thread = threading.Thread(target=run_in_context, args=(work,), name="retrograd-backward")
     thread.start()
     try:
-        thread.join()
+        finished.acquire()
     except BaseException as error:
         # Ctrl-C comes to the main thread: pass it on, since the walk must not go on unseen
         identifier = ctypes.c_ulong(thread.ident or 0)
         ctypes.pythonapi.PyThreadState_SetAsyncExc(identifier, ctypes.py_object(type(error)))
-        thread.join()
+        finished.acquire()
         if not outcome or not isinstance(outcome[0], BaseException):
             raise
     found: Any = outcome.pop() if outcome else RuntimeError("a backward thread was interrupted")

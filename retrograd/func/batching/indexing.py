@@ -56,7 +56,7 @@ def _index_select(call: BatchedCall) -> list[Tensor]:
         return call.run(input=call.front("input"), dim=place)
     x = call.expanded("input")
     if first_outside(call["index"]._elements(), x._array.shape[place]) is not None:
-        raise explained(IndexError("index out of range in self"))
+        return loop(call)  # raises
     index = _own_rows(call, place, rank)
     shape = [*x._array.shape]
     shape[place] = index._array.shape[place]
@@ -181,6 +181,14 @@ class _Indices:
         rest = order[: self.start] + order[self.start + self.rank :]
         return RECORDED.permute(tensor, (0, *given, *rest))
 
+    def reach_outside(self, shape: tuple[int, ...]) -> bool:
+        """Whether an index names a place that an example has not: of the next one, perhaps."""
+        for dim, name in zip(self.dims, self.names, strict=True):
+            values, size = self.call[name]._elements(), shape[dim]
+            if values.size and not -size <= values.min() <= values.max() < size:
+                return True
+        return False
+
     @property
     def fits(self) -> bool:
         """Whether the batch can be one more index."""
@@ -196,20 +204,10 @@ def _index(call: BatchedCall) -> list[Tensor]:
         return call.run(input=call.front("input"), dims=indices.shifted())
     if not indices.fits:
         return loop(call)
-    _check_range(call, indices, call.shape("input"))
+    if indices.reach_outside(call.shape("input")):
+        return loop(call)  # raises
     found = call.run(input=call.expanded("input"), **indices.own())[0]
     return [indices.to_result(found)]
-
-
-def _check_range(call: BatchedCall, indices: _Indices, shape: tuple[int, ...]) -> None:
-    """What lies outside must be refused in the words of one example."""
-    for dim, name in zip(indices.dims, indices.names, strict=True):
-        values, size = call[name]._elements(), shape[dim]
-        if values.size and not -size <= values.min() <= values.max() < size:
-            outside = values[(values < -size) | (values >= size)].flat[0]
-            raise IndexError(
-                f"index {outside} is out of bounds for dimension {dim} with size {size}"
-            )
 
 
 @batching("_index_gradient")
@@ -250,7 +248,8 @@ def _index_put(call: BatchedCall) -> list[Tensor]:
         return call.run(input=x, values=values, dims=indices.shifted())
     if not indices.fits:
         return loop(call)
-    _check_range(call, indices, call.shape("input"))
+    if indices.reach_outside(call.shape("input")):
+        return loop(call)  # raises
     if not call.is_batched("values"):
         own = tuple(values._array.shape)
         values = RECORDED.reshape(values, (1, *(1,) * (indices.result_rank - len(own)), *own))
