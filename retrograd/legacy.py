@@ -5,6 +5,7 @@ They call uninitialised memory with sizes, and copy data given as a sequence.
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from typing import Any
 
@@ -114,6 +115,26 @@ def set_default_tensor_type(t: Any) -> None:
     dtypes.set_default_dtype(kind)
 
 
+def _get_volatile(self: Tensor) -> bool:
+    """Deprecated: what `torch.no_grad()` replaced; always False."""
+    warnings.warn("volatile was removed (Variable.volatile is always False)", stacklevel=2)
+    return False
+
+
+def _set_volatile(self: Tensor, value: Any) -> None:
+    _warn_volatile(stacklevel=3)
+
+
+def _warn_volatile(stacklevel: int) -> None:
+    warnings.warn(
+        "volatile was removed and now has no effect. Use `with torch.no_grad():` instead.",
+        stacklevel=stacklevel,
+    )
+
+
+Tensor.volatile = property(_get_volatile, _set_volatile)  # type: ignore[attr-defined]
+
+
 class VariableMeta(type):
     """The class of `Variable`: what makes every Tensor an instance of it."""
 
@@ -123,6 +144,8 @@ class VariableMeta(type):
     def __call__(
         cls, data: Any = None, requires_grad: bool = False, volatile: Any = None
     ) -> Tensor:
+        if volatile:
+            _warn_volatile(stacklevel=3)
         if data is None:
             return fresh(np.empty(0, dtypes.get_default_dtype().numpy), requires_grad)
         if not isinstance(data, Tensor):

@@ -14,7 +14,7 @@ import numpy as np
 from retrograd import dtypes
 from retrograd.arguments import size_argument
 from retrograd.autograd.grad_mode import check_counted
-from retrograd.autograd.state import STATE
+from retrograd.autograd.state import STATE, TRANSFORMS
 from retrograd.autograd.views import announce_write, bump, check_writable, is_dense
 from retrograd.notices import explained, warn_once
 from retrograd.size import (
@@ -326,6 +326,8 @@ def resize_(self: Tensor, *size: Any, memory_format: memory_format | None = None
     """Give this tensor another size over the same memory, or new memory if that is too small."""
     if self.requires_grad and not STATE.inference:
         raise RuntimeError("cannot resize variables that require grad")
+    if TRANSFORMS.dual_levels and TRANSFORMS.has_tangents([self]):
+        raise RuntimeError("cannot resize variables that has a forward grad")
     shape = size_argument("resize_", size, {})
     announce_write(self)
     array, count = self._array, math.prod(shape)
@@ -385,6 +387,8 @@ def set_(
             memory = _storage_owner(source).reshape(-1, order="A")
             array = region(memory, size, storage_offset, steps)
     self._array = array
+    if self._meta is not None:
+        self._meta.accumulator = None  # old graphs keep feeding the old one
     bump(self, "set_")
     return self
 

@@ -307,7 +307,10 @@ def meta_of(tensor: Tensor) -> TensorMeta:
     """The tensor's rarer facts, made now if it had none."""
     meta = tensor._meta
     if meta is None:
-        meta = tensor._meta = TensorMeta()
+        made = TensorMeta()
+        meta = tensor._meta
+        if meta is None:  # still: another thread may have run during the call
+            meta = tensor._meta = made
     return meta
 
 
@@ -315,7 +318,10 @@ def cell_of(tensor: Tensor) -> VersionCell:
     """The version cell of the tensor's storage, made now if it had none."""
     cell = tensor._cell
     if cell is None:
-        cell = tensor._cell = VersionCell()
+        made = VersionCell()
+        cell = tensor._cell
+        if cell is None:  # still: another thread may have run during the call
+            cell = tensor._cell = made
     return cell
 
 

@@ -37,8 +37,16 @@ from retrograd.tensor import (
 )
 
 
-# Given to an accumulator as `need` when its leaf's hooks have run: hooks of its own come after them.
-HOOKS_DONE: frozenset[Node] = frozenset()
+class HooksDone:
+    """Given to an accumulator as `need` when its leaf's hooks have run: its own come after them.
+
+    `owners` is how many more references to the array than usual are the engine's.
+    """
+
+    __slots__ = ("owners",)
+
+    def __init__(self, owners: int) -> None:
+        self.owners = owners
 
 
 class AccumulateGrad(Node):
@@ -67,18 +75,24 @@ class AccumulateGrad(Node):
         # hooks run even if the leaf stopped requiring a gradient since
         variable: Tensor = self.saved[0]
         meta = meta_of(variable)
-        if meta.hooks and need is not HOOKS_DONE:
+        known = ALONE
+        if type(need) is HooksDone:
+            known += need.owners
+        elif meta.hooks:
+            given = id(gradient)
             boxed = [None if gradient is None else wrap(gradient)]
             gradient = None
             with_grad_mode(False, lambda: call_tensor_hooks(self, boxed))
             gradient = None if boxed[0] is None else boxed.pop()._array  # type: ignore[union-attr]
+            if id(gradient) != given:
+                known -= 1  # the engine holds only what it gave
         if gradient is not None and variable._requires_grad:
             # a with block: an interrupt right after acquire() would leave the lock locked
             with GRAD_LOCK:
                 if meta.grad is None:
                     # adopt the array if nobody else holds it; references: this frame's, the
                     # engine's, and getrefcount's own argument
-                    alone = getrefcount(gradient) <= ALONE and gradient.base is None
+                    alone = getrefcount(gradient) <= known and gradient.base is None
                     if not alone or (
                         gradient.strides != variable._array.strides and SWITCHES.grad_layout
                     ):
@@ -95,7 +109,7 @@ class AccumulateGrad(Node):
     def run_recorded(self, gradient: Any, need: Any, freeing: BackwardCall | None) -> tuple[()]:
         variable = self.variable
         meta = meta_of(variable)
-        if meta.hooks and need is not HOOKS_DONE:
+        if meta.hooks and type(need) is not HooksDone:
             boxed = [gradient]
             call_tensor_hooks(self, boxed)
             gradient = boxed[0]

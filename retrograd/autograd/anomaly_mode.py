@@ -82,7 +82,7 @@ class detect_anomaly:
 
 
 class set_detect_anomaly:
-    """Turn anomaly detection on or off: at once, and until the end of a ``with`` block if it is one.
+    """Turn anomaly detection on or off: at once, and until the end of a ``with`` block if given.
 
     >>> import retrograd as torch
     >>> with torch.autograd.set_detect_anomaly(True):

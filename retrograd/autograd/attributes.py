@@ -63,6 +63,8 @@ def detach_(self: Tensor) -> Tensor:
         )
     had_grad = self.requires_grad
     forget_history(self)
+    if self._meta is not None:
+        self._meta.tangents = None
     if had_grad:
         self._cut = Cut.here("detach", "detach_")
     return self
@@ -89,7 +91,7 @@ def _set_grad(self: Tensor, gradient: Tensor | None) -> None:
         raise explained(
             TypeError(
                 "assigned grad expected to be a Tensor or None but got grad of type "
-                f'"{type(gradient).__name__}"'
+                f"{type(gradient).__name__}"
             )
         )
     if gradient is self:
@@ -175,6 +177,11 @@ def _set_data(self: Tensor, value: Tensor) -> None:
             node.shape = value._array.shape
 
 
+def _delete_data(self: Tensor) -> None:
+    raise explained(RuntimeError("Deleting tensor data is not allowed. Delete tensor instead!"))
+
+
 Tensor.grad = property(_get_grad, _set_grad, _delete_grad)  # type: ignore[assignment]
-Tensor.data = property(_get_data, _set_data)  # type: ignore[assignment]
+Tensor._grad = property(_get_grad, _set_grad, _delete_grad)  # type: ignore[attr-defined]
+Tensor.data = property(_get_data, _set_data, _delete_data)  # type: ignore[assignment]
 Tensor.grad_dtype = property(_get_grad_dtype, _set_grad_dtype)  # type: ignore[attr-defined]

@@ -27,7 +27,7 @@ from retrograd import dtypes
 from retrograd.autograd import failures
 from retrograd.autograd.accumulate import (
     ACTIVE,
-    HOOKS_DONE,
+    HooksDone,
     call_tensor_hooks,
     is_accumulator,
 )
@@ -197,12 +197,14 @@ def _run_in_thread(
 
     run_in_context = contextvars.copy_context().run
     thread = threading.Thread(target=run_in_context, args=(work,), name="retrograd-backward")
-    thread.start()
     try:
+        thread.start()
         finished.acquire()
     except BaseException as error:
+        if thread.ident is None:
+            raise
         # Ctrl-C comes to the main thread: pass it on, since the walk must not go on unseen
-        identifier = ctypes.c_ulong(thread.ident or 0)
+        identifier = ctypes.c_ulong(thread.ident)
         ctypes.pythonapi.PyThreadState_SetAsyncExc(identifier, ctypes.py_object(type(error)))
         finished.acquire()
         if not outcome or not isinstance(outcome[0], BaseException):
@@ -643,16 +645,18 @@ def _run_hooked(node: Node, gradient: Any, call: BackwardCall, need: Any, *, raw
     gradient = None
     if extra is not None:
         call_tensor_hooks(node, boxed)
-        if is_accumulator(node):
-            need = HOOKS_DONE
         for hook in list((extra.pre or {}).values()):
             given = tuple(boxed)
             result = hook(given)
             if result is not None:
                 boxed = list(check_node_hook(given, result, hook))
-            given = ()
+            given = result = ()
     post = None if extra is None else extra.post
     seen = tuple(boxed) if post else ()
+    if is_accumulator(node):
+        # `.grad` may be what post hooks see, but nothing that a hook before has kept: the list, the
+        # tuple and getrefcount's argument hold the Tensor, no one else
+        need = HooksDone(1 if post and getrefcount(boxed[0]) <= 3 else 0)
     if not raw:
         sent = boxed if isinstance(node.shape, list) else boxed[0]
         results = list(dressed(node).run_recorded(sent, need, None))

@@ -64,6 +64,25 @@ def backward_in_transform() -> Exception:
     )
 
 
+def retained_in_transform() -> Exception:
+    """`retain_grad()` in a function that a transform differentiates."""
+    return _coded(
+        "You are attempting to call Tensor.retain_grad() inside of a function being transformed by "
+        "a functorch transform. This is unsupported, please attempt to use the functorch "
+        "transforms (e.g. grad, vjp, jacrev, jacfwd, hessian) or call retain_grad() outside of a "
+        "function being transformed instead."
+    )
+
+
+def old_function_in_transform() -> Exception:
+    """A custom Function whose `forward` takes `ctx`, in a function under a transform."""
+    return _coded(
+        "In order to use an autograd.Function with functorch transforms (vmap, grad, jvp, jacrev, "
+        "...), it must override the setup_context staticmethod. For more details, please see "
+        "https://pytorch.org/docs/main/notes/extending.func.html"
+    )
+
+
 def flag_in_transform() -> Exception:
     """`requires_grad_()` in a function that a transform differentiates."""
     return _coded(

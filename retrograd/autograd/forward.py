@@ -291,10 +291,12 @@ def make_dual(primal: Tensor, tangent: Tensor, level: DualLevel) -> Tensor:
             "Setting a forward grad that itself has a forward gradient at the same level0 is not "
             "supported."
         )
-    if tangent._level > primal._level:
+    if tangent._level != primal._level:
         from retrograd.func.batched import lift
 
         primal = lift(primal)
+        if tangent._level < primal._level:
+            tangent = lift(tangent).clone()  # in-place ops write into it
     origin = Origin()
     dual: Tensor = RECORDED._make_dual(primal, origin)
     if not _same_geometry(dual, tangent) and dual._array.shape == tangent._array.shape:
@@ -336,7 +338,9 @@ def _same_geometry(tensor: Tensor, tangent: Tensor) -> bool:
     ours, theirs = owner_of(array), owner_of(other)
     if ours.size != theirs.size:
         return False
-    offsets = [(address_of(x) - address_of(o)) // x.itemsize for x, o in ((array, ours), (other, theirs))]
+    offsets = [
+        (address_of(x) - address_of(o)) // x.itemsize for x, o in ((array, ours), (other, theirs))
+    ]
     return offsets[0] == offsets[1]
 
 
@@ -345,24 +349,27 @@ def _same_geometry(tensor: Tensor, tangent: Tensor) -> bool:
 
 def has_tangents(tensors: Iterable[Any]) -> bool:
     """Whether an operand carries a tangent that its op must pass on."""
-    if not is_enabled():
-        return False
-    depth, found = 0, 0
+    depth = found = -1
     for x in tensors:
         if isinstance(x, Tensor):
-            depth = max(depth, x._level)
-            if tangents_of(x) is not None:
-                found = max(found, x._level + 1)
+            level = x._level
+            if level > depth:
+                depth = level
+            if level > found and not (x._meta is None and x._view is None):
+                if tangents_of(x) is not None:
+                    found = level
     # tangents of an operand outside of the running vmap are passed on by the op out there
-    return found == depth + 1
+    return found >= 0 and found == depth and is_enabled()
 
 
 def set_tangents(
     op: Any, args: tuple[Any, ...], tensors: list[Any], outputs: list[Tensor], write: bool = False
 ) -> None:
     """Give the outputs of an op their tangents; `write`: the first operand will be overwritten."""
-    from retrograd.autograd.forward_rules import OpCall
+    from retrograd.autograd.forward_rules import OpCall, set_elementwise
 
+    if op.forward == "elementwise" and set_elementwise(op, args, tensors, outputs):
+        return
     if op.name in _BARRIERS:  # the place for tangents among the options is the output's alone
         from retrograd.ops.registry import OPS
 

@@ -24,6 +24,7 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any, TypeVar
 
+from retrograd.autograd import failures
 from retrograd.autograd.accumulate import with_grad_mode
 from retrograd.autograd.function_context import BackwardCFunction as BackwardCFunction
 from retrograd.autograd.function_context import FunctionCtx as FunctionCtx
@@ -157,6 +158,8 @@ class Function(FunctionCtx, metaclass=FunctionMeta):
         tensor([2., 2.], grad_fn=<DoubleBackward>)
         """
         separate = has_setup_context(cls)
+        if STATE.transforms and not separate:
+            raise failures.old_function_in_transform()
         if separate:
             bound = inspect.signature(cls.forward).bind(*args, **kwargs)
             bound.apply_defaults()
@@ -180,18 +183,36 @@ def call_function(function: Any, arguments: tuple[Any, ...], separate: bool) -> 
     for tensor in tensors:
         if tensor._view is not None:
             refresh(tensor)
+    # inside of vmap, tensors of a level below are constants here: their graph is recorded there
+    level = max([x._level for x in tensors], default=0) if TRANSFORMS.active else 0
+    recorded = STATE.grad_enabled and any(x.requires_grad and x._level == level for x in tensors)
+    batch: Any = None
+    if level:
+        from retrograd.func.custom_function import apply_to_batch, as_batches
+
+        batch = apply_to_batch(function, arguments, level)
+        moving = TRANSFORMS.dual_levels and TRANSFORMS.has_tangents(tensors)
+        if not recorded and not moving:
+            return batch
+        batch = as_batches(batch, level)
     node = FunctionNode(function, arguments)
     node.code, node.lasti = user_site(3)
-    recorded = STATE.grad_enabled and any(tensor.requires_grad for tensor in tensors)
     if recorded:
-        node.edges = tuple([edge_of(x) if x._requires_grad else None for x in tensors])
+        wanted = [x._requires_grad and x._level == level for x in tensors]
+        if level:
+            node.needs_input_grad = tuple(
+                [isinstance(x, Tensor) and x.requires_grad and x._level == level for x in arguments]
+            )
+        node.edges = tuple(
+            [edge_of(x) if want else None for x, want in zip(tensors, wanted, strict=True)]
+        )
         numbers = tuple(
             [0 if e is None else x._output_nr for e, x in zip(node.edges, tensors, strict=True)]
         )
         node.edge_numbers = numbers if any(numbers) else None
     ctx = node.shown()
     with _without_tangents():
-        returned = _run_forward(function, ctx, arguments, separate)
+        returned = _run_forward(function, ctx, arguments, separate, batch)
         single = not isinstance(returned, tuple)
         outputs = Outputs(
             node,
@@ -219,15 +240,20 @@ def _without_tangents() -> AbstractContextManager[None]:
     return paused()
 
 
-def _run_forward(function: Any, ctx: Any, arguments: tuple[Any, ...], separate: bool) -> Any:
-    """Run the user's `forward`: without recording, since `backward` stands for it."""
+def _run_forward(
+    function: Any, ctx: Any, arguments: tuple[Any, ...], separate: bool, batch: Any = None
+) -> Any:
+    """Run the user's `forward`: without recording, since `backward` stands for it.
+
+    `batch` is what vmap made of it already.
+    """
     enabled, cut = STATE.grad_enabled, STATE.cut
     node = ctx._function_node
     set_grad_mode(False, Cut("no_grad", f"{function.__name__}.forward", node.code, node.lasti))
     try:
         if not separate:
             return function.forward(ctx, *arguments)
-        result = function.forward(*arguments)
+        result = function.forward(*arguments) if batch is None else batch
         function.setup_context(ctx, arguments, result)
         return result
     finally:

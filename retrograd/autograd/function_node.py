@@ -219,11 +219,11 @@ class FunctionNode(Node):
             for place, result in enumerate(checked)
         ]
 
-    def _fitted(self, place: int, gradient: Tensor) -> Tensor | None:
+    def _fitted(self, place: int, gradient: Tensor) -> Tensor:
         """A gradient summed and cast to what its argument is, before hooks see it."""
         target = self.edges[place]
-        if target is None:
-            return None
+        if target is None:  # nobody waits for it
+            return gradient
         shape, dtype = target.shape, target.dtype
         if isinstance(shape, list):
             number = 0 if self.edge_numbers is None else self.edge_numbers[place]

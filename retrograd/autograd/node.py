@@ -352,7 +352,10 @@ def extra_of(node: Node) -> NodeExtra:
     """The node's rarer facts, made now if it had none."""
     extra = node.extra
     if extra is None:
-        extra = node.extra = NodeExtra()
+        made = NodeExtra()
+        extra = node.extra
+        if extra is None:  # still: another thread may have run during the call
+            extra = node.extra = made
     return extra
 
 

@@ -15,6 +15,7 @@ import numpy as np
 
 from retrograd.autograd import failures
 from retrograd.autograd.node import FREED, Node, dressed, forward_name
+from retrograd.autograd.saved_names import WRAPPING, public_names, public_value
 from retrograd.autograd.state import STATE
 from retrograd.tensor import Tensor, VersionCell, wrap
 
@@ -62,7 +63,7 @@ def stale_value(
         return
     if cell.version != seen:
         if producer is None:
-            producer = producer_of(node, value)
+            producer = producer_of(node, name, value)
         raise failures.modified(node, name, value, producer, cell, seen)
     if producer is not None:
         return  # an output: its history is the node's business
@@ -70,18 +71,28 @@ def stale_value(
         raise failures.detached_in_place(node)
 
 
-def producer_of(node: Node, value: Any) -> str:
-    """The ", which is output 0 of Mul," part of the message; empty for leaves."""
+def producer_of(node: Node, name: str, value: Any) -> str:
+    """The ", which is output 0 of Mul," part of the message; empty for leaves.
+
+    PyTorch gives the number for outputs that their own node saved; of inputs it always says 0.
+    """
     if not isinstance(value, Tensor):
-        return output_producer(node, 0)
+        return output_producer(node, int(name[3:] or 0))
+    if value._view is not None:
+        from retrograd.autograd.views import renew
+
+        renew(value)  # which may raise instead: some views cannot follow a write to their base
     maker = value._grad_fn
     if maker is None:
         return ""
-    return f", which is output {value._output_nr} of {forward_name(maker)},"
+    return f", which is output 0 of {forward_name(maker)},"
 
 
 def output_producer(node: Node, number: int) -> str:
     """The same for a value that its node saved without history: one of the node's outputs."""
+    op = dressed(node).op
+    if op is not None and number in op.nondifferentiable:
+        return ""
     extra = node.extra
     maker = node
     if extra is not None and extra.output_node is not None:
@@ -125,10 +136,6 @@ def conjugate_all(values: Any) -> Any:
     return values
 
 
-# Nodes of these names save a number operand as PyTorch's do: as a tensor without dimensions.
-_WRAPPING = ("MulBackward0", "DivBackward0")
-
-
 def saved_properties(op: Op) -> dict[str, property]:
     """`_saved_<name>` of an op's nodes under PyTorch's names: `self` is the first input."""
     places: dict[str, tuple[str, int]] = {}
@@ -136,9 +143,7 @@ def saved_properties(op: Op) -> dict[str, property]:
     for kind, name in op.save_plan:
         places[name] = (kind, place)
         place += {"output": 3, "input": 2}.get(kind, 1)
-    public = {theirs: ours for theirs, ours in op.saved_names.items() if ours in places}
-    hidden = set(public.values())
-    names = {name: name for name in places if name not in hidden} | public
+    names = public_names(op, {name: kind for name, (kind, _) in places.items()})
     readers = {
         f"_saved_{theirs}": property(_reader(op, ours, *places[ours]))
         for theirs, ours in names.items()
@@ -159,8 +164,10 @@ def _raw_reader(op: Op, name: str, place: int) -> Callable[[Node], Any]:
         if isinstance(value, SavedTensor):
             return value
         if isinstance(value, (bool, int, float, complex)):
-            if op.node_name not in _WRAPPING:
-                raise AttributeError(f"'{op.node_name}' object has no attribute '_raw_saved_{name}'")
+            if op.node_name not in WRAPPING:
+                raise AttributeError(
+                    f"'{op.node_name}' object has no attribute '_raw_saved_{name}'"
+                )
             return SavedTensor(_as_tensor(value), node, is_output=False, number=0)
         empty = SavedTensor(None, node, is_output=False, number=0)
         empty._released = value is FREED
@@ -172,7 +179,7 @@ def _raw_reader(op: Op, name: str, place: int) -> Callable[[Node], Any]:
 def _reader(op: Op, name: str, kind: str, place: int) -> Callable[[Node], Any]:
     from retrograd.autograd import packing  # which imports this module
 
-    wraps = kind == "input" and op.node_name in _WRAPPING
+    wraps = kind == "input" and op.node_name in WRAPPING
 
     def read(node: Node) -> Any:
         value = node.saved[place]
@@ -188,7 +195,7 @@ def _reader(op: Op, name: str, kind: str, place: int) -> Callable[[Node], Any]:
             stale_value(node, name, value, value._cell, node.saved[place + 1])
         elif wraps and value is not None:
             return _as_tensor(value)
-        return value
+        return public_value(node, name, kind, value)
 
     return read
 

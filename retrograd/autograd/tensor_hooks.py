@@ -7,6 +7,7 @@ from collections import OrderedDict
 from collections.abc import Callable
 from typing import Any
 
+from retrograd.autograd import failures
 from retrograd.autograd.hooks import RemovableHandle
 from retrograd.autograd.node import extra_of
 from retrograd.autograd.state import STATE
@@ -28,6 +29,8 @@ def retain_grad(self: Tensor) -> None:
     """
     if not self.requires_grad:
         raise explained(RuntimeError("can't retain_grad on Tensor that has requires_grad=False"))
+    if STATE.transforms:
+        raise failures.retained_in_transform()
     if self.is_leaf or self.retains_grad:
         return
     if self.grad_fn is None:
@@ -147,7 +150,13 @@ def _set_post_accumulate_hooks(self: Tensor, table: Any) -> None:
     meta_of(self).post_accumulate_hooks = table
 
 
-Tensor._backward_hooks = property(_get_hooks, _set_hooks)  # type: ignore[attr-defined]
+def _delete_hooks(self: Tensor) -> None:
+    raise explained(RuntimeError("Deletion of _backwards_hooks not allowed!"))
+
+
+Tensor._backward_hooks = property(  # type: ignore[attr-defined]
+    _get_hooks, _set_hooks, _delete_hooks
+)
 Tensor._post_accumulate_grad_hooks = property(  # type: ignore[attr-defined]
     _get_post_accumulate_hooks, _set_post_accumulate_hooks
 )

@@ -482,7 +482,13 @@ def _set_requires_grad(self: Tensor, value: bool) -> None:
     self._cut = None
 
 
-Tensor.requires_grad = property(_get_requires_grad, _set_requires_grad)  # type: ignore[assignment]
+def _delete_requires_grad(self: Tensor) -> None:
+    raise explained(RuntimeError("requires_grad must be a bool"))
+
+
+Tensor.requires_grad = property(  # type: ignore[assignment]
+    _get_requires_grad, _set_requires_grad, _delete_requires_grad
+)
 
 
 @tensor_property

@@ -155,9 +155,9 @@ class LogicalArray:
 def _example_of(array: Any, dim: int) -> Array:
     """The first example of a physical array, for its facts; something as large if there is none."""
     whole: Array = array._example if type(array) is LogicalArray else array
-    before = (slice(None),) * dim
+    first: Any = (*(slice(None),) * dim, 0, ...)
     if whole.shape[dim]:
-        example = whole[(*before, 0, ...)]
+        example: Array = whole[first]
     else:
         example = np.empty((*whole.shape[:dim], *whole.shape[dim + 1 :]), whole.dtype)
     example.flags.writeable = False
@@ -224,7 +224,7 @@ class BatchedTensor(Tensor):
         """Raise: a batch has no single number."""
         raise RuntimeError(_ITEM)
 
-    __float__ = __int__ = __complex__ = __index__ = item  # type: ignore[assignment]
+    __float__ = __int__ = __complex__ = __index__ = item
 
     def __contains__(self, element: Any) -> NoReturn:
         raise RuntimeError(_ITEM)
@@ -278,7 +278,7 @@ class BatchedTensor(Tensor):
         return rewrap(self._physical.new_full(shape, fill_value, **options), 0, self._level)
 
     @property
-    def data(self) -> Tensor:  # type: ignore[override]
+    def data(self) -> Tensor:
         """Raise: PyTorch forbids it here; `detach` is the way."""
         raise RuntimeError("accessing `data` under vmap transform is not allowed")
 

@@ -77,7 +77,7 @@ def jvp_of(
         )
     check_tensors(flat, _JVP, "primals")
     check_tensors(flat_tangents, _JVP, "tangents")
-    with tracing(reverse=False) as trace, _dual_level() as level:
+    with tracing(func, reverse=False) as trace, _dual_level() as level:
         duals = unflatten(
             [_dual(p, t, level) for p, t in zip(flat, flat_tangents, strict=True)], spec
         )
@@ -142,7 +142,7 @@ def linearize(func: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[..
     tensor([1., 2.])
     """
     flat, spec = flatten(primals)
-    with tracing() as trace:
+    with tracing(func, links=True) as trace:
         aliases = [trace.alias(primal) for primal in flat]
         edges = [edge_to(alias) for alias in aliases]
         outputs, output_spec = flatten(func(*unflatten(aliases, spec)))
@@ -176,7 +176,9 @@ def linearize(func: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[..
             tangent = next(found) if isinstance(value, Tensor) else value
             if tangent is None:
                 tangent = RECORDED.zeros_like(value)
-            results.append(trace.settled(tangent) if isinstance(tangent, Tensor) else tangent)
+            if isinstance(tangent, Tensor):
+                tangent = trace.settled(tangent, later=True)
+            results.append(tangent)
         return unflatten(results, output_spec)
 
     return unflatten(values, output_spec), push

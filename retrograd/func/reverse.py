@@ -67,7 +67,7 @@ def _grad_and_value(
     kwargs: dict[str, Any],
 ) -> tuple[Any, Any]:
     api = "grad_and_value(f)(*args)"
-    with tracing() as trace:
+    with tracing(func) as trace:
         places = chosen_places(argnums, len(args))
         args, chosen = _with_aliases(trace, args, places)
         aliases, spec = flatten(chosen if isinstance(places, tuple) else chosen[0])
@@ -111,7 +111,7 @@ def vjp_of(
     func: Callable[..., Any], primals: tuple[Any, ...], argnums: Argnums | None, has_aux: bool
 ) -> Any:
     """`vjp` with respect to the arguments that `argnums` names; None: all, as a tuple."""
-    with tracing() as trace:
+    with tracing(func, links=True) as trace:
         if argnums is None:
             args = tree_map(trace.alias, primals)
             chosen: Any = args
@@ -156,7 +156,7 @@ def vjp_of(
         finally:
             set_inference(inference)
         if record:
-            found = [trace.settled(gradient) for gradient in found]
+            found = [trace.settled(gradient, later=True) for gradient in found]
         return unflatten(found, aliases_spec)
 
     return (result, pull, aux) if has_aux else (result, pull)

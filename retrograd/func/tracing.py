@@ -13,8 +13,10 @@ it otherwise.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterator
 from contextlib import contextmanager
+from types import FunctionType
 from typing import Any, ClassVar
 
 from retrograd import dtypes
@@ -40,14 +42,16 @@ _SAVED_HOOKS = (
 class Trace:
     """One call of a transform, from its start until its results are settled."""
 
-    __slots__ = ("lent", "level", "records", "running", "start")
+    __slots__ = ("captured", "lent", "level", "links", "records", "running", "start")
 
     # Of all traces that have leaves: a graph that leads to such a leaf can outlive its trace, and
     # everything in it is younger than the trace.
     starts: ClassVar[dict[int, int]] = {}
 
-    def __init__(self) -> None:
+    def __init__(self, func: Any, *, links: bool = False) -> None:
         self.start = next_sequence()
+        self.captured = _captured_by(func)
+        self.links = links or STATE.grad_enabled  # whether aliases lead to what is outside
         self.level = len(LEVELS.stack)  # the innermost vmap around the call
         self.records = STATE.grad_enabled  # whether results may have a history outside
         self.running = True
@@ -64,7 +68,7 @@ class Trace:
             raise ValueError(f"Thing passed to transform API must be Tensor, got {type(value)}")
         if value._array.dtype not in dtypes.DIFFERENTIABLE:
             raise failures.nonfloat_flag(method=True)
-        if self.records:
+        if self.links:
             value = lift(value)
             if value.requires_grad:
                 linked: Tensor = RECORDED._alias(value)
@@ -92,6 +96,7 @@ class Trace:
 
     def take_back(self) -> None:
         """Hand on what in-place ops did to the arguments; their elements are shared already."""
+        self._check_captured()
         for value, made, version in self.lent:
             if made._version == version:
                 continue
@@ -106,7 +111,22 @@ class Trace:
             value._requires_grad = outside._requires_grad
             if tangents or value._meta is not None:
                 _copy_tangents(outside, value)
-        self.lent.clear()
+
+    def _check_captured(self) -> None:
+        """Refuse a function that wrote into a tensor which it was not given.
+
+        The tensor would keep a history that ends in the trace.
+        """
+        arguments = [made._cell for _, made, _ in self.lent]
+        for tensor, version in self.captured:
+            cell = tensor._cell
+            if cell is not None and cell.version != version and cell not in arguments:
+                raise RuntimeError(
+                    "During a grad (vjp, jvp, grad, etc) transform, the function provided "
+                    f"attempted to call in-place operation (aten::{cell.writer}) that would mutate "
+                    "a captured Tensor. This is not supported; please rewrite the function being "
+                    "transformed to explicitly accept the mutated Tensor(s) as inputs."
+                )
 
     # ------------------------------------------------------------------ results
 
@@ -119,17 +139,20 @@ class Trace:
             raise RuntimeError(f"Expected tensors, got unsupported type {type(value)}")
         return self.settled(value)
 
-    def settled(self, value: Tensor) -> Tensor:
-        """A result as it is outside: without a history that ends in the trace's own leaves."""
+    def settled(self, value: Tensor, *, later: bool = False) -> Tensor:
+        """A result as it is outside: without a history that ends in the trace's own leaves.
+
+        `later` is for what is computed after the transform, in the grad mode of that time.
+        """
         if isinstance(value, BatchedTensor) and value._level > self.level:
-            inner = self.settled(value._physical)
+            inner = self.settled(value._physical, later=later)
             if inner is value._physical:
                 return value
             made = rewrap(inner, value._batch_dim, value._level)
             made._grad_fn, made._output_nr = value._grad_fn, value._output_nr
             made._requires_grad, made._meta = value._requires_grad, value._meta
             return made
-        if not self.records:
+        if not self.records and not later:
             return _cut_off(value) if self._is_inner(value) else value
         if not value.requires_grad:
             return value
@@ -211,26 +234,50 @@ def _cut_off(value: Tensor) -> Tensor:
     return made
 
 
+def _captured_by(func: Any) -> list[tuple[Tensor, int]]:
+    """The tensors that a function finds by name, each with its version."""
+    while isinstance(func, functools.partial):
+        func = func.func
+    if not isinstance(func, FunctionType):
+        return []
+    values = [func.__globals__.get(name) for name in func.__code__.co_names]
+    for cell in func.__closure__ or ():
+        try:
+            values.append(cell.cell_contents)
+        except ValueError:  # the name has no value yet
+            continue
+    return [
+        (value, 0 if value._cell is None else value._cell.version)
+        for value in values
+        if isinstance(value, Tensor) and not value.is_inference()
+    ]
+
+
 @contextmanager
-def tracing(*, reverse: bool = True) -> Iterator[Trace]:
-    """Run a transform: grad mode on whatever it was outside, inference mode off."""
+def tracing(func: Any, *, reverse: bool = True, links: bool = False) -> Iterator[Trace]:
+    """Run a transform of `func`: inference mode off, and in reverse mode grad mode on.
+
+    `links` connects the aliases to what is outside even where grad mode is off now.
+    """
     if reverse and STATE.saved_hooks:
         raise RuntimeError(_SAVED_HOOKS)
-    trace = Trace()
+    trace = Trace(func, links=links)
     state = STATE
     before = (state.grad_enabled, state.cut)
     inference, refused = state.inference, state.saved_hooks_refused
     state.transforms += 1
+    if inference:
+        set_inference(False)
     if reverse:
         state.saved_hooks_refused = _SAVED_HOOKS
-        if inference:
-            set_inference(False)
         if not state.grad_enabled:
             set_grad_mode(True)
     try:
         yield trace
     finally:
         trace.running = False
+        trace.captured = []
+        trace.lent = []
         state.transforms -= 1
         state.saved_hooks_refused = refused
         if state.inference != inference:

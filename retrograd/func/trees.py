@@ -27,7 +27,7 @@ class TreeSpec:
         self.kind = kind  # None: a leaf
         self.context = context
         self.children = children
-        self.leaves = 1 if kind is None else sum([child.leaves for child in children])
+        self.leaves: int = 1 if kind is None else sum([child.leaves for child in children])
 
     def __eq__(self, other: object) -> bool:
         return (

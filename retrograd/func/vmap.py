@@ -182,9 +182,13 @@ def _run_once(
     randomness: str,
     kwargs: dict[str, Any],
 ) -> Any:
-    with vmap_level(size, randomness) as level:
-        args = unflatten(wrapped(dims, leaves, level), spec)
-        return _unwrapped(func, func(*args, **kwargs), out_dims, level, size)
+    STATE.transforms += 1
+    try:
+        with vmap_level(size, randomness) as level:
+            args = unflatten(wrapped(dims, leaves, level), spec)
+            return _unwrapped(func, func(*args, **kwargs), out_dims, level, size)
+    finally:
+        STATE.transforms -= 1
 
 
 def _run_in_chunks(

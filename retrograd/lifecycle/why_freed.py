@@ -354,9 +354,9 @@ def _rerun_forward(case: _Case) -> Help:
 
 def _interrupted(case: _Case) -> Report:
     why = (
-        f"{case.First} stopped halfway, with {case.interruption}. What it had walked until then was "
-        f"released, so {case.second} cannot start over. The gradients of the leaves that it reached "
-        "were added to their .grad."
+        f"{case.First} stopped halfway, with {case.interruption}. What it had walked until then "
+        f"was released, so {case.second} cannot start over. The gradients of the leaves that it "
+        "reached were added to their .grad."
     )
     helps = [
         Help(

@@ -24,7 +24,7 @@ _ADVICE = {
     "pow": "a power below 1 has an infinite slope at 0: add a small constant to the base",
     "log": "log has an infinite slope at 0: add a small constant, or clamp(min=...) its operand",
     "div": "0 / 0 is nan: add a small constant to the divisor, or mask the zeros before dividing",
-    "std": "std has an infinite slope where all values are equal: take sqrt(var + a small constant)",
+    "std": "std has an infinite slope where all values are equal: use (var + constant).sqrt()",
     "atan2": "atan2 has no slope at (0, 0): mask that point before the call",
 }
 
@@ -56,7 +56,7 @@ def _nan_report(node: Any, index: int, call: CallFacts | None) -> Report:
     helps = [Help(text) for text in ((advice,) if advice else ())]
     helps += [Help(text) for text in form.helps]
     title = f"the backward of `{made}` gave nan for its input {index}"
-    notes = ()
+    notes: tuple[str, ...] = ()
     if _record(node) is None:
         notes = ("the forward call ran without anomaly detection, so its callers are not known",)
     return Report("RG501", title, story.finish(), form.why, tuple(helps), notes)

@@ -148,7 +148,7 @@ def _copy_(self: Tensor, other: Any, non_blocking: bool = False) -> Tensor:
         raise errors.argument_type("copy_", "other", 1, "Tensor", other)
     check_writable(self, "copy_")
     recorded = _is_recorded(self, other)
-    if recorded and not self.requires_grad:
+    if STATE.grad_enabled and other.requires_grad and not self.requires_grad:
         check_operand_view(self, "copy_")
     check_overlap(self, (other,))
     target, source = self._array, other._array

@@ -472,8 +472,8 @@ def array_fact(
 
 def _copy_before_write(tensor: Tensor) -> Tensor:
     """The overwritten value, when a rule reads it, with the history it had."""
-    if TRANSFORMS.active:  # batched, or with tangents: what makes it so is copied with it
-        copy = with_grad_mode(False, tensor.clone)
+    if TRANSFORMS.active:  # batched, or with tangents: what makes it so is copied, and recorded
+        copy = tensor.clone()
     else:
         copy = wrap(tensor._array.copy(order="K"))
     copy._grad_fn = tensor._grad_fn
@@ -526,7 +526,7 @@ def dispatch_inplace(op: Op, args: tuple[Any, ...]) -> Any:
     if track and not target._requires_grad:
         check_operand_view(target, writer)
     if level:
-        [shadow] = TRANSFORMS.batched(level, op, args, tensors)
+        [shadow] = TRANSFORMS.batched(level, op, *_before_write(args, tensors))
         half = _half_of(arrays) if op.half == "compute" else None
     else:
         results, half = _forward(op, argument_plan(op), args, arrays)
@@ -556,6 +556,33 @@ def dispatch_inplace(op: Op, args: tuple[Any, ...]) -> Any:
     elif not target._requires_grad:
         _pass_on_cut(op, tensors, [target], track)
     return target
+
+
+def _before_write(args: tuple[Any, ...], tensors: list[Any]) -> tuple[tuple[Any, ...], list[Any]]:
+    """The operands of a batched op in place, with a copy of what will be overwritten.
+
+    The out-of-place twin may be recorded below, by transforms outside of vmap, and save it.
+    """
+    below = [getattr(x, "_physical", x) for x in tensors if isinstance(x, Tensor)]
+    if not STATE.grad_enabled or not (
+        TRANSFORMS.dual_levels or any([may_be_recorded(x) for x in below])
+    ):
+        return args, tensors
+    target = args[0]
+    copy = target.clone()
+    return (
+        tuple([copy if x is target else x for x in args]),
+        [copy if x is target else x for x in tensors],
+    )
+
+
+def may_be_recorded(tensor: Any) -> bool:
+    """Whether a tensor, or what it is a batch of, requires grad."""
+    while tensor is not None:
+        if tensor._requires_grad:
+            return True
+        tensor = getattr(tensor, "_physical", None)
+    return False
 
 
 def write_check(target: Tensor, result: Array) -> None:

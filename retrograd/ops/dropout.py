@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from retrograd import dtypes
+from retrograd.autograd.state import TRANSFORMS
 from retrograd.ops import errors
 from retrograd.ops.kinds import Array
 from retrograd.ops.registry import OPS, RECORDED, attach, composite
@@ -27,6 +28,22 @@ assert _add_ is not None and _mul_ is not None
 def _check_probability(p: float, kind: type[Exception]) -> None:
     if p < 0.0 or p > 1.0:
         raise kind(f"dropout probability has to be between 0 and 1, but got {p}")
+
+
+def _noise(array: Array, keep: float, features: bool) -> Tensor:
+    """What an input is multiplied with, one element per channel for `features`."""
+    wanted = _feature_shape(array) if features else array
+    if TRANSFORMS.active:
+        from retrograd.func import randomness
+
+        if randomness.is_mapped():
+
+            def draw(shape: tuple[int, ...]) -> Tensor:
+                again: Tensor = _noise(np.empty(shape, array.dtype), keep, False)
+                return again
+
+            return randomness.by_shape(draw, wanted.shape)
+    return wrap(_ones_and_zeros(wanted, keep))
 
 
 def _ones_and_zeros(array: Array, keep: float) -> Array:
@@ -44,9 +61,9 @@ def _check_type(array: Array) -> None:
         raise errors.cannot_cast_result(dtypes.get_default_dtype(), target)
 
 
-def _multiply(input: Tensor, noise: Array, inplace: bool) -> Tensor:
+def _multiply(input: Tensor, noise: Tensor, inplace: bool) -> Tensor:
     multiply: Any = _mul_ if inplace else RECORDED.mul
-    result: Tensor = multiply(input, wrap(noise))
+    result: Tensor = multiply(input, noise)
     return result
 
 
@@ -63,10 +80,12 @@ def _drop(input: Tensor, p: float, train: bool, inplace: bool, features: bool = 
     if p == 0 or not train or not array.size:
         return input
     if p == 1:
-        return _multiply(input, np.zeros((), array.dtype), inplace)
-    noise = _ones_and_zeros(_feature_shape(array) if features else array, 1 - p)
+        return _multiply(input, wrap(np.zeros((), array.dtype)), inplace)
+    noise = _noise(array, 1 - p, features)
     _check_type(array)
-    return _multiply(input, np.divide(noise, 1 - p, out=noise), inplace)
+    drawn = noise._elements()  # fresh: ours to write
+    np.divide(drawn, 1 - p, out=drawn)
+    return _multiply(input, noise, inplace)
 
 
 _ALPHA = 1.7580993408473766  # -scale * alpha of selu
@@ -80,24 +99,40 @@ def _drop_alpha(
     if p == 0 or not train or not array.size:
         return input
     if p == 1:
-        return _multiply(input, np.zeros((), array.dtype), inplace)
-    noise = _ones_and_zeros(_feature_shape(array) if features else array, 1 - p)
+        return _multiply(input, wrap(np.zeros((), array.dtype)), inplace)
+    noise = _noise(array, 1 - p, features)
     _check_type(array)
     scale = float(1.0 / np.sqrt((_ALPHA * _ALPHA * p + 1) * (1 - p)))
-    shift = noise - 1
-    shift *= _ALPHA * scale
-    shift += _ALPHA * scale * p
-    noise *= scale
+    drawn = noise._elements()  # fresh: ours to write
+    shifts = drawn - 1
+    shifts *= _ALPHA * scale
+    shifts += _ALPHA * scale * p
+    drawn *= scale
+    shift = _wrapped_as(noise, shifts)
     if inplace:
-        changed: Tensor = _add_(_mul_(input, wrap(noise)), wrap(shift))  # type: ignore[misc]
+        changed: Tensor = _add_(_mul_(input, noise), shift)  # type: ignore[misc]
         return changed
-    result: Tensor = RECORDED.add(RECORDED.mul(input, wrap(noise)), wrap(shift))
+    result: Tensor = RECORDED.add(RECORDED.mul(input, noise), shift)
     return result
+
+
+def _wrapped_as(noise: Any, array: Array) -> Tensor:
+    """An array as a tensor, batched as the noise is."""
+    if not noise._level:
+        return wrap(array)
+    from retrograd.func.batched import rewrap
+
+    return rewrap(_wrapped_as(noise._physical, array), noise._batch_dim, noise._level)
 
 
 def dropout_of(input: Tensor, p: float) -> Tensor:
     """Dropout in training, for other functions of the library."""
     _check_probability(p, RuntimeError)
+    if TRANSFORMS.active and 0 < p < 1:
+        from retrograd.func import randomness
+
+        if randomness.is_mapped():
+            randomness.check_batched(input)  # PyTorch's attention fills a mask in place
     return _drop(input, p, True, False)
 
 

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 from retrograd import dtypes
 from retrograd.backend import scatter as kernels
 from retrograd.ops.kinds import Array
 from retrograd.ops.registry import composite, op
-from retrograd.tensor import Tensor, wrap
+from retrograd.tensor import Tensor
 from retrograd.testing.samples import COMPLEX, FLOATS, HALVES, Sample, T
 
 

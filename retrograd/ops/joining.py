@@ -500,7 +500,7 @@ def repeat_interleave(
     if not isinstance(repeats, (int, Tensor, NoneType)) or isinstance(repeats, bool):
         raise errors.invalid_combination("repeat_interleave", (repeats,))
     if repeats is None:
-        return _repeated_positions(input, output_size)
+        return _repeated_positions(input, output_size)  # type: ignore[no-any-return]
     if isinstance(repeats, Tensor) and repeats._array.ndim > 1:
         raise RuntimeError("repeats must be 0-dim or 1-dim tensor")
     if dim is None:

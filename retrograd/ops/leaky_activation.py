@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from retrograd import dtypes
+from retrograd.autograd.state import TRANSFORMS
 from retrograd.backend import kernels
 from retrograd.ops import errors
 from retrograd.ops.activation import CORNERS, shapes
@@ -243,9 +244,18 @@ def _random_slopes(array: Array, lower: float, upper: float) -> Array:
     return noise
 
 
+def _refuse_vmap(name: str) -> None:
+    from retrograd.random.mapping import is_mapped
+
+    if is_mapped():
+        raise RuntimeError(f"vmap: we do not yet support aten::{name}. Please file an issue")
+
+
 def _rrelu_of(input: Tensor, lower: float, upper: float, training: bool, inplace: bool) -> Tensor:
     if lower > upper:
         raise RuntimeError("Lower bound should be less than or equal to the upper bound")
+    if TRANSFORMS.active:
+        _refuse_vmap("rrelu_" if inplace else "rrelu")
     noise = wrap(_random_slopes(input._array, lower, upper)) if training else None
     chosen = _rrelu_write if inplace else RECORDED._rrelu_with_noise
     result: Tensor = chosen(input, noise, lower, upper)

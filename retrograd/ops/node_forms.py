@@ -7,6 +7,9 @@ classes, named as PyTorch names them, are made when the first such node is looke
 
 from __future__ import annotations
 
+import functools
+import threading
+from collections.abc import Callable
 from typing import Any
 
 from retrograd.autograd import saved
@@ -33,6 +36,28 @@ def _run(op: Op, *, recorded: bool, half: bool) -> Any:
     return build(name, lambda: _run_lines(op, recorded=recorded, half=half), label)
 
 
+_forming = threading.RLock()
+_Form = Callable[[Op], type[Node]]
+
+
+def _made_once(attribute: str) -> Callable[[_Form], _Form]:
+    """Make a class under a lock: of `cached_property`, two threads may get one each."""
+
+    def decorate(make: _Form) -> _Form:
+        @functools.wraps(make)
+        def form(op: Op) -> type[Node]:
+            with _forming:
+                found: type[Node] | None = op.__dict__.get(attribute)
+                if found is None:
+                    found = op.__dict__[attribute] = make(op)
+                return found
+
+        return form
+
+    return decorate
+
+
+@_made_once("node_class")
 def plain_form(op: Op) -> type[Node]:
     """The class of the op's ordinary nodes."""
     space = {
@@ -47,6 +72,7 @@ def plain_form(op: Op) -> type[Node]:
     return form
 
 
+@_made_once("half_class")
 def half_form(op: Op) -> type[Node]:
     """The class of nodes whose values are float16 or bfloat16."""
     run = _run(op, recorded=False, half=True)
@@ -55,6 +81,7 @@ def half_form(op: Op) -> type[Node]:
     return form
 
 
+@_made_once("complex_class")
 def complex_form(op: Op) -> type[Node]:
     """The class of nodes with complex values."""
     if not op.holomorphic:

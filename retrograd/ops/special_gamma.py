@@ -208,6 +208,8 @@ def igammac(xp: Any, input: Array, other: Array) -> Array:
 
 
 def _zeta_rule(m: Any, g: Any, input: Any, other: Any) -> Any:
+    if isinstance(input, (int, float)):
+        return _zeta_number_rule(m, g, input, other)
     return m.mul(g, m.mul(m.neg(input), m.zeta(m.add(input, 1), other)))
 
 

@@ -18,6 +18,7 @@ from retrograd.ops.kinds import Array
 from retrograd.ops.registry import OPS, op
 from retrograd.random import continuous, discrete, integers
 from retrograd.random.layout import fill_, in_fill_order
+from retrograd.random.mapping import batches, is_mapped
 from retrograd.random.normal import normal_ as normal_array_
 from retrograd.random.state import generator_or_default
 from retrograd.random.uniform import uniform
@@ -66,6 +67,9 @@ def _write(
     tensor: Tensor, writer: str, fill: Callable[[Array], Array], name: str | None = None, *more: Any
 ) -> Tensor:
     """Fill a tensor's array in place, or through an op where a graph must hear of it."""
+    if TRANSFORMS.active and is_mapped():
+        made: Tensor = batches().in_place(lambda t: _write(t, writer, fill, name, *more), tensor)
+        return made
     if tensor._view is not None:
         refresh(tensor)
     check_writable(tensor, writer)
@@ -184,6 +188,11 @@ def bernoulli_(self: Tensor, p: Any = 0.5, *, generator: Any = None) -> Tensor:
             "bernoulli_",
             lambda a: fill_(a, discrete.bernoulli(source, a.size, chance, a.dtype)),
         )
+    if TRANSFORMS.active and is_mapped():
+        found: Tensor = batches().bernoulli_in_place(
+            lambda made, wide: bernoulli_(made, wide, generator=source), self, p
+        )
+        return found
     chances = p._array
     if np.broadcast_shapes(chances.shape, self._array.shape) != self._array.shape:
         raise RuntimeError(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Callable
 from typing import Any
@@ -16,6 +17,7 @@ from retrograd.arguments import (
     refuse_out,
     size_argument,
 )
+from retrograd.autograd.state import TRANSFORMS
 from retrograd.construction import fresh
 from retrograd.creation import deliver, publish
 from retrograd.memory import array_like
@@ -23,6 +25,7 @@ from retrograd.ops.kinds import Array
 from retrograd.ops.registry import RECORDED, composite, op
 from retrograd.random import discrete, integers, permutation
 from retrograd.random.layout import fill_
+from retrograd.random.mapping import batches, is_mapped
 from retrograd.random.multinomial import multinomial as multinomial_array
 from retrograd.random.normal import normal as normal_array
 from retrograd.random.normal import normal_ as normal_array_
@@ -53,6 +56,11 @@ def _by_size(name: str, sample: _Sampler) -> Callable[..., Tensor]:
         if kind is None:
             kind = dtypes.get_default_dtype() if out is None else out.dtype
         source = generator_or_default(generator, name)
+        if TRANSFORMS.active and is_mapped():
+            again = functools.partial(
+                create, generator=source, dtype=kind, requires_grad=requires_grad
+            )
+            return batches().by_shape(again, shape, out)
         array = sample(source, math.prod(shape), kind.numpy).reshape(shape)
         return deliver(name, _own(array), out, dtype, requires_grad)
 
@@ -78,6 +86,11 @@ def _like(name: str, fill: Callable[[Generator, Array], Array]) -> Callable[...,
         memory_format: memory_format | None = None,
     ) -> Tensor:
         check_place(name, layout, device, pin_memory)
+        if TRANSFORMS.active and is_mapped():
+            again = functools.partial(
+                create, generator=generator, dtype=dtype, memory_format=memory_format
+            )
+            return batches().like(again, input)
         kind = dtypes.as_dtype(dtype, name)
         target = input._array.dtype if kind is None else kind.numpy
         array = array_like(input._array, target, memory_format)
@@ -156,6 +169,10 @@ def randint(
     if kind is None:
         kind = dtypes.int64 if out is None else out.dtype
     source = generator_or_default(generator, "randint")
+    if TRANSFORMS.active and is_mapped():
+        return batches().by_shape(
+            lambda wanted: randint(low, high, wanted, generator=source, dtype=kind), shape, out
+        )
     array = integers.randint(source, math.prod(shape), low, high, kind.numpy).reshape(shape)
     return deliver("randint", _own(array), out, dtype, requires_grad)
 
@@ -175,6 +192,10 @@ def randint_like(
 ) -> Tensor:
     """Whole numbers in [low, high) in the shape and dtype of a tensor."""
     low, high, _ = _interval("randint_like", args, named, None)
+    if TRANSFORMS.active and is_mapped():
+        return batches().like(
+            lambda wide: randint_like(wide, low, high, generator=generator, dtype=dtype), input
+        )
     check_place("randint_like", layout, device, pin_memory)
     kind = dtypes.as_dtype(dtype, "randint_like")
     array = array_like(
@@ -211,6 +232,8 @@ def randperm(
     if count < 0:
         raise RuntimeError(f"Trying to create tensor with negative dimension {count}: [{count}]")
     source = generator_or_default(generator, "randperm")
+    if TRANSFORMS.active and is_mapped():
+        return batches().one_by_one(lambda: randperm(n, generator=source, dtype=kind), out)
     array = permutation.randperm(source, count, kind.numpy)
     return deliver("randperm", _own(array), out, dtype, requires_grad)
 
@@ -225,8 +248,9 @@ def randperm(
     node_name="BernoulliBackward0",
 )
 def _bernoulli(xp: Any, input: Array, generator: Any) -> Array:
-    values = discrete.bernoulli_from_array(generator, np.ravel(input, order="K"))
-    return fill_(array_like(input, input.dtype), values)
+    return fill_(
+        np.empty_like(input, order="C"), discrete.bernoulli_from_array(generator, np.ravel(input))
+    )
 
 
 @composite()
@@ -235,8 +259,13 @@ def bernoulli(
 ) -> Tensor:
     """A one with probability `input[i]` for every element, else a zero; or with one `p` for all."""
     source = generator_or_default(generator, "bernoulli")
+    if TRANSFORMS.active and is_mapped():
+        if out is not None:
+            return batches().by_shape(randn, (), out)  # raises
+        return batches().of_tensors(lambda wide: bernoulli(wide, p, generator=source), input)
     if p is not None:
-        made: Tensor = RECORDED.clone(input).detach().bernoulli_(p, generator=source)
+        fresh_memory = fresh(np.empty_like(input._array, order="C"))
+        made: Tensor = fresh_memory.bernoulli_(p, generator=source)
         return made
     if out is not None:
         refuse_out("bernoulli", input, out)
@@ -252,6 +281,8 @@ def _poisson(xp: Any, input: Array, generator: Any) -> Array:
 @composite(methods=())
 def poisson(input: Tensor, generator: Any = None) -> Tensor:
     """A Poisson number of rate `input[i]` for every element."""
+    if TRANSFORMS.active and is_mapped():
+        return batches().of_tensors(lambda wide: poisson(wide, generator), input)
     made: Tensor = RECORDED._poisson(input, generator_or_default(generator, "poisson"))
     return made
 
@@ -260,6 +291,8 @@ def poisson(input: Tensor, generator: Any = None) -> Tensor:
 def binomial(count: Tensor, prob: Tensor, generator: Any = None) -> Tensor:
     """The number of successes in `count[i]` trials of probability `prob[i]`."""
     source = generator_or_default(generator, "binomial")
+    if TRANSFORMS.active and is_mapped():
+        return batches().of_tensors(lambda n, p: binomial(n, p, source), count, prob)
     counts, chances = np.broadcast_arrays(count._array, prob._array)
     return fresh(discrete.binomial(source, counts, chances))
 
@@ -276,6 +309,12 @@ def multinomial(
     """`num_samples` indices from every row, drawn in proportion to the weights in it."""
     count = as_integer("multinomial", "num_samples", 2, num_samples)
     source = generator_or_default(generator, "multinomial")
+    if TRANSFORMS.active and is_mapped():
+        if out is not None:
+            return batches().by_shape(randn, (), out)  # raises
+        return batches().of_rows(
+            lambda rows: multinomial(rows, count, replacement, generator=source), input
+        )
     array = multinomial_array(source, input._array, count, replacement)
     return deliver("multinomial", np.array(array, order="C"), out, None, False)
 
@@ -306,6 +345,17 @@ def _normal_both(xp: Any, mean: Array, std: Array, generator: Any) -> Array:
     return normal_from_arrays(generator, mean, std)
 
 
+def _normal_batch(mean: Any, std: Any, source: Generator, out: Tensor | None) -> Tensor:
+    """`normal` of tensors inside of vmap."""
+    if out is not None:
+        return batches().by_shape(randn, (), out)  # raises
+    if isinstance(mean, Tensor) and isinstance(std, Tensor):
+        return batches().of_tensors(lambda m, s: normal(m, s, generator=source), mean, std)
+    if isinstance(mean, Tensor):
+        return batches().of_tensors(lambda m: normal(m, std, generator=source), mean)
+    return batches().of_tensors(lambda s: normal(mean, s, generator=source), std)
+
+
 @composite(methods=())
 def normal(
     mean: Any = 0.0,
@@ -327,6 +377,8 @@ def normal(
     tensor([ 1.5410, -0.2934])
     """
     source = generator_or_default(generator, "normal")
+    if TRANSFORMS.active and is_mapped() and (size is None or out is not None):
+        return _normal_batch(mean, std, source, out)
     if out is not None:
         refuse_out("normal", mean, std, out)
     if isinstance(mean, Tensor):
@@ -346,5 +398,8 @@ def normal(
     kind = dtypes.as_dtype(dtype, "normal")
     if kind is None:
         kind = dtypes.get_default_dtype() if out is None else out.dtype
+    if TRANSFORMS.active and is_mapped():
+        again = functools.partial(normal, mean, std, generator=source, dtype=kind)
+        return batches().by_shape(again, shape, out)
     array = normal_array(source, math.prod(shape), float(mean), float(std), kind.numpy)
     return deliver("normal", array.reshape(shape), out, dtype, requires_grad)

@@ -89,8 +89,7 @@ def values_differ(
 ) -> CheckpointError:
     """The recomputed tensors have other shapes or dtypes."""
     told = "".join(
-        f"tensor at position {position}:\nsaved metadata: {before}\n"
-        f"recomputed metadata: {after}\n"
+        f"tensor at position {position}:\nsaved metadata: {before}\nrecomputed metadata: {after}\n"
         for position, before, after in different
     )
     position, before, after = different[0]

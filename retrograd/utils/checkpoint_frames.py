@@ -68,8 +68,7 @@ class GraphExecGroup:
     def __enter__(self) -> GraphExecGroup:
         if _CURRENT.group is not None:
             raise RuntimeError(
-                "GraphExecGroup contexts cannot be nested. Already inside group "
-                f"{_CURRENT.group}"
+                f"GraphExecGroup contexts cannot be nested. Already inside group {_CURRENT.group}"
             )
         _CURRENT.group = self
         return self

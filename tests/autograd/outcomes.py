@@ -107,7 +107,7 @@ def outcome(library: Any, scenario: Callable[[Any, Log], Any]) -> dict[str, Any]
         except Exception as raised:
             error = failure(raised)
     said = [
-        (w.category.__name__, str(w.message).split("\n")[0])
+        (w.category.__name__, str(w.message).split("\n")[0].split(" (Triggered internally")[0])
         for w in caught
         if "torch.jit" not in str(w.message)  # PyTorch about itself, at its first forward mode
     ]

@@ -193,9 +193,7 @@ def batched_gradients(torch: Any) -> Any:
     grad = torch.autograd.grad
 
     def run(outputs: Any, inputs: Any, gradients: Any, **options: Any) -> Any:
-        return grad(
-            outputs, inputs, gradients, retain_graph=True, is_grads_batched=True, **options
-        )
+        return grad(outputs, inputs, gradients, retain_graph=True, is_grads_batched=True, **options)
 
     return [
         run(first, [x, y], rows),

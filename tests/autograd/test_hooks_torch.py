@@ -1,5 +1,7 @@
 """Hooks of tensors and nodes: each scenario runs with PyTorch and with retrograd."""
 
+# ruff: noqa: B023  (every function is called before its loop goes on)
+
 from __future__ import annotations
 
 import functools
@@ -218,6 +220,48 @@ def captures(lib, log):
         log(lib.autograd.grad(z, inputs, retain_graph=True), y.grad, x.grad)
         z.backward(inputs=inputs)
         log(y.grad, x.grad)
+
+
+@scenario
+def gradients_that_hooks_keep(lib, log):
+    kept = []
+
+    def double(g):
+        kept.append(g * 2)
+        return kept[-1]
+
+    x = leaf(lib, 1.0, 2.0)
+    y = x * 3
+    accumulator = y.grad_fn.next_functions[0][0]
+    for register, hook in (
+        (x.register_hook, double),
+        (x.register_hook, kept.append),
+        (y.register_hook, double),
+        (y.register_hook, kept.append),
+        (accumulator.register_prehook, lambda gs: (double(gs[0]),)),
+        (accumulator.register_prehook, lambda gs: kept.append(gs[0])),
+        (y.grad_fn.register_hook, lambda i, o: (double(i[0]), None)),
+    ):
+        x.grad = None
+        kept.clear()
+        with register(hook):
+            y.sum().backward(retain_graph=True)
+            y.sum().backward(retain_graph=True)
+        log(kept, x.grad)
+        x.grad.zero_()
+        log(kept)
+
+
+@scenario
+def hooks_after_accumulation_see_one_gradient(lib, log):
+    x = leaf(lib, 1.0, 2.0)
+    accumulator = x.view_as(x).grad_fn.next_functions[0][0]
+    x.register_hook(lambda g: g - 2)
+    accumulator.register_prehook(lambda gs: (gs[0] / 5,))
+    x.register_post_accumulate_grad_hook(lambda p: (p.grad.add_(0.5), None)[1])
+    accumulator.register_hook(lambda i, o: setattr(x, "grad", o[0] * 10))
+    x.sum().backward()
+    log(x.grad)
 
 
 # ------------------------------------------------------------------------------------- removal

@@ -16,6 +16,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable
+from itertools import pairwise
 from types import CodeType, FrameType
 from typing import Any
 
@@ -32,7 +33,7 @@ from retrograd.utils.checkpoint import checkpoint
 _CHECKED = ("CALL", "JUMP_BACKWARD")
 _PACKAGE = os.path.dirname(torch.__file__)
 _TRACED = (os.path.join(_PACKAGE, "autograd"), os.path.join(_PACKAGE, "utils"), "<retrograd run")
-_TRIALS = 150
+_TRIALS = 50  # of each program, spread evenly over its points
 
 
 class Interruption:
@@ -69,7 +70,7 @@ class Interruption:
         if found is None:
             found = set()
             instructions = list(dis.get_instructions(code))
-            for before, after in zip(instructions, instructions[1:], strict=False):
+            for before, after in pairwise(instructions):
                 if before.opname.startswith(_CHECKED):
                     found.add(after.offset)
             self._plans[code] = found

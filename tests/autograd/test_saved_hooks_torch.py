@@ -1,5 +1,7 @@
 """Saved-tensor hooks: each scenario runs with PyTorch and with retrograd."""
 
+# ruff: noqa: B023  (every function is called before its loop goes on)
+
 from __future__ import annotations
 
 import pytest

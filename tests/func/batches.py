@@ -256,7 +256,9 @@ def _gradients_outside(batch: Batch, function: Any, leaves: list[int]) -> list[A
         return tuple(_carriers(batch.call(function, tensors)))
 
     results = [x for x in torch.vmap(one)(*inputs) if x.requires_grad]
-    weights = [w.expand(x.shape) for w, x in zip(_weights([x[0] for x in results]), results)]
+    weights = [
+        w.expand(x.shape) for w, x in zip(_weights([x[0] for x in results]), results, strict=True)
+    ]
     wanted = [inputs[k] for k in leaves]
     found = torch.autograd.grad(results, wanted, weights, allow_unused=True)
     return [torch.zeros_like(x) if g is None else g for g, x in zip(found, wanted, strict=True)]

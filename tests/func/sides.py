@@ -53,7 +53,11 @@ def compare(torch: Any, theirs: Any, ours: Any, where: str) -> None:
         assert theirs.requires_grad == ours.requires_grad, f"{where}: {ours.requires_grad=}"
         room = _ROOM.get(str(theirs.dtype).removeprefix("torch."), 0)
         np.testing.assert_allclose(
-            ours.detach().numpy(), theirs.detach().numpy(), rtol=room, atol=room, err_msg=where
+            ours.detach().numpy(),
+            theirs.detach().numpy(force=True),
+            rtol=room,
+            atol=room,
+            err_msg=where,
         )
     elif isinstance(theirs, (tuple, list)):
         assert type(ours).__name__ == type(theirs).__name__, f"{where}: {ours!r}"

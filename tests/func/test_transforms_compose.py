@@ -1,4 +1,4 @@
-"""`jvp`, Jacobians and transforms inside one another, told the same way by PyTorch and retrograd."""
+"""`jvp`, Jacobians and transforms in one another, told the same way by PyTorch and retrograd."""
 
 from __future__ import annotations
 
@@ -83,6 +83,53 @@ def jvp_inside_modes(torch: Any) -> Any:
     return torch.func.jvp(partly, (x,), (x,)), torch.func.jvp(
         lambda x: x * torch.no_grad()(torch.func.grad(cubes))(x), (x,), (x,)
     )
+
+
+@scenarios.add
+def jvp_with_saved_tensor_hooks(torch: Any) -> Any:
+    x, t = vector(torch), vector(torch, 0.5, -1.0, 2.0)
+
+    def hooked(x: Any) -> Any:
+        with torch.autograd.graph.saved_tensors_hooks(lambda x: x, lambda x: x):
+            return mixed(x)
+
+    with torch.autograd.graph.saved_tensors_hooks(lambda x: x, lambda x: x):
+        outside = torch.func.jvp(mixed, (x,), (t,))
+    return outside, torch.func.jvp(hooked, (x,), (t,))
+
+
+@scenarios.add
+def forward_mode_switched_off(torch: Any) -> Any:
+    switch = torch.autograd.forward_ad._set_fwd_grad_enabled
+    x, t = vector(torch), vector(torch, 0.5, -1.0, 2.0)
+
+    def partly(x: Any) -> Any:
+        with switch(False):
+            constant = x**2
+        return x**2 - constant
+
+    with switch(False):
+        outside = torch.func.jvp(torch.sin, (x,), (t,))
+    inner = torch.func.jvp(lambda x: torch.func.jvp(partly, (x,), (t,))[1], (x,), (t,))
+    return outside, torch.func.jvp(partly, (x,), (t,)), inner
+
+
+@scenarios.add
+def jvp_inside_a_function(torch: Any) -> Any:
+    class Sine(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx: Any, x: Any) -> Any:
+            ctx.save_for_backward(x)
+            return -torch.func.jvp(torch.cos, (x,), (torch.ones_like(x),))[1]
+
+        @staticmethod
+        def backward(ctx: Any, gradient: Any) -> Any:
+            [x] = ctx.saved_tensors
+            return gradient * torch.func.jvp(torch.sin, (x,), (torch.ones_like(x),))[1]
+
+    x = vector(torch, grad=True)
+    y = Sine.apply(x)
+    return y, torch.autograd.grad(y.sum(), x)
 
 
 @scenarios.add

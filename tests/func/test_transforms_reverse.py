@@ -188,6 +188,44 @@ def modes_inside(torch: Any) -> Any:
 
 
 @scenarios.add
+def no_grad_around_vjp_only(torch: Any) -> Any:
+    x = vector(torch, grad=True)
+    with torch.no_grad():
+        value, pull = torch.func.vjp(lambda x: x**2, x)
+    [product] = pull(vector(torch))
+    return value, product, torch.autograd.grad(product.sum(), x)
+
+
+@scenarios.add
+def inference_mode(torch: Any) -> Any:
+    func = torch.func
+    x, rows = vector(torch), torch.ones(2, 3)
+
+    def partly(x: Any) -> Any:
+        with torch.inference_mode():
+            constant = x**2
+        return (x - constant).sum()
+
+    with torch.inference_mode():
+        made = vector(torch)
+        value, pull = func.vjp(cubes, x)
+        found = [
+            func.grad(cubes)(x),
+            func.grad(cubes)(made),
+            pull(torch.tensor(1.0, dtype=torch.float64)),
+            func.jvp(cubes, (x,), (x,)),
+            func.jacrev(lambda x: x**2)(x),
+            func.jacfwd(lambda x: x**2)(x),
+            func.vmap(func.grad(cubes))(rows),
+            func.grad(lambda x: func.vmap(lambda x: x**2)(x).sum())(x),
+            func.jacrev(func.grad(cubes))(x),
+            func.grad(partly)(x),
+            torch.is_inference_mode_enabled(),
+        ]
+    return [value, *found, torch.is_inference_mode_enabled()]
+
+
+@scenarios.add
 def facts_inside(torch: Any) -> Any:
     seen = []
 
@@ -443,7 +481,42 @@ error(lambda torch, func, x: func.vjp(lambda x: x * 2, x)[1](1.0))
 @errors.add
 def saved_tensor_hooks(torch: Any) -> Any:
     with torch.autograd.graph.saved_tensors_hooks(lambda x: x, lambda x: x):
-        return torch.func.grad(cubes)(vector(torch))
+        return torch.func.jacrev(cubes)(vector(torch))
+
+
+@errors.add
+def retained_inside(torch: Any) -> Any:
+    def retained(x: Any) -> Any:
+        y = x * 2
+        y.retain_grad()
+        return y.sum()
+
+    return torch.func.grad(retained)(vector(torch))
+
+
+@errors.add
+def old_functions_inside(torch: Any) -> Any:
+    class Old(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx: Any, x: Any) -> Any:
+            return x * 2
+
+        @staticmethod
+        def backward(ctx: Any, gradient: Any) -> Any:
+            return gradient * 2
+
+    return torch.func.grad(lambda x: Old.apply(x).sum())(vector(torch))
+
+
+@errors.add
+def captured_and_written(torch: Any) -> Any:
+    captured = vector(torch)
+
+    def write(x: Any) -> Any:
+        captured.copy_(x)
+        return (x * captured).sum()
+
+    return torch.func.grad(write)(vector(torch))
 
 
 @errors.add

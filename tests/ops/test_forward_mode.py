@@ -16,7 +16,7 @@ import pytest
 import retrograd
 from retrograd.ops.registry import COMPOSITES, OPS
 from retrograd.testing.samples import COMPLEX, Sample, T
-from tests.ops.compare import flatten, function_of, is_tensor, to_array
+from tests.ops.compare import cotangent, flatten, function_of, is_tensor, to_array
 
 torch = pytest.importorskip("torch")
 pytestmark = [
@@ -218,3 +218,90 @@ def check(ours: list[Any], expected: list[Any], tolerance: float, label: str) ->
             np.testing.assert_allclose(
                 a, b, rtol=tolerance, atol=tolerance, err_msg=f"{label}: tangent {index}"
             )
+
+
+# ------------------------------------------------------------------------------- second order
+
+# Constants of their derivatives are computed without a graph: there the orders differ, as PyTorch's.
+DETACHED = ("torch.cosine_similarity", "nn.functional.gaussian_nll_loss", "torch.nan_to_num")
+
+
+def is_smooth(name: str, sample: Sample) -> bool:
+    if not sample.grad or not sample.second or sample.error is not None or name in DETACHED:
+        return False
+    return not any(t.values is not None or 0 in t.shape for t in tensors_of(sample) if t.grad)
+
+
+def second_order(name: str, sample: Sample, dtype: str) -> Any:
+    """The product of the results' second derivative with the directions, in three ways."""
+    forward_ad = retrograd.autograd.forward_ad
+    grad = retrograd.autograd.grad
+    leaves: list[Any] = []
+    directions: list[Any] = []
+
+    def dual(tensor: Any, direction: Any) -> Any:
+        leaves.append(tensor.requires_grad_())
+        directions.append(direction)
+        return forward_ad.make_dual(tensor, direction)
+
+    def leaf(tensor: Any, direction: Any) -> Any:
+        leaves.append(tensor.requires_grad_())
+        return tensor
+
+    def products(outputs: Any, starts: Any) -> list[Any]:
+        pairs = [
+            (a, b)
+            for a, b in zip(outputs, starts, strict=True)
+            if a is not None and a.requires_grad
+        ]
+        if not pairs:
+            return [None] * len(leaves)
+        outputs, starts = zip(*pairs, strict=True)
+        found = grad(outputs, leaves, starts, allow_unused=True, create_graph=True)
+        return [None if x is None else to_array(x) for x in found]
+
+    with forward_ad.dual_level():
+        results = call(name, retrograd, build(sample, retrograd, dtype, dual))
+        results = [r for r in results if is_tensor(r) and r.requires_grad]
+        starts = [cotangent(r, retrograd, i) for i, r in enumerate(results)]
+        if not results:
+            return None
+        gradients = grad(results, leaves, starts, create_graph=True, allow_unused=True)
+        moved = [None if g is None else forward_ad.unpack_dual(g).tangent for g in gradients]
+        forward_over_reverse = [None if x is None else to_array(x) for x in moved]
+        slopes = [forward_ad.unpack_dual(r).tangent for r in results]
+        reverse_over_forward = products(slopes, starts)
+    leaves.clear()
+    results = call(name, retrograd, build(sample, retrograd, dtype, leaf))
+    results = [r for r in results if is_tensor(r) and r.requires_grad]
+    gradients = grad(results, leaves, starts, create_graph=True, allow_unused=True)
+    return forward_over_reverse, reverse_over_forward, products(gradients, directions)
+
+
+@pytest.mark.parametrize(
+    "name", [name for name in sampled() if name not in ("None.t_", "None.transpose_")]
+)
+def test_second_order(name: str) -> None:
+    """Forward over reverse and reverse over forward give what reverse over reverse gives."""
+    declared: Any = {**OPS, **COMPOSITES}[name]
+    compared = 0
+    for sample in declared.samples():
+        for dtype in KINDS:
+            if compared == 6 or not is_smooth(name, sample) or dtype not in sample.dtypes:
+                continue
+            try:
+                call(name, retrograd, build(sample, retrograd, dtype, None))
+            except Exception:
+                continue  # a sample of an error
+            try:
+                found = second_order(name, sample, dtype)
+            except (NotImplementedError, RuntimeError) as error:
+                assert name in REFUSED and "not differentiable" in str(error), f"{name}{sample}"
+                continue
+            if found is None:
+                continue
+            compared += 1
+            forward_over_reverse, reverse_over_forward, expected = found
+            label = f"{name}{sample} {dtype}"
+            check(forward_over_reverse, expected, 1e-8, f"{label}, forward over reverse")
+            check(reverse_over_forward, expected, 1e-8, f"{label}, reverse over forward")

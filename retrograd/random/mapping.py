@@ -1,0 +1,40 @@
+"""Whether random numbers are drawn inside of `vmap`, which has rules for them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Protocol
+
+from retrograd.tensor import Tensor
+
+
+class Batches(Protocol):
+    """The functions of `func.randomness` that samplers call."""
+
+    def is_mapped(self) -> bool: ...
+    def by_shape(
+        self,
+        draw: Callable[[tuple[int, ...]], Tensor],
+        shape: tuple[int, ...],
+        out: Tensor | None = None,
+    ) -> Tensor: ...
+    def one_by_one(self, draw: Callable[[], Tensor], out: Tensor | None = None) -> Tensor: ...
+    def like(self, draw: Callable[[Tensor], Tensor], input: Tensor) -> Tensor: ...
+    def of_tensors(self, draw: Callable[..., Tensor], *tensors: Tensor) -> Tensor: ...
+    def of_rows(self, draw: Callable[[Tensor], Tensor], input: Tensor) -> Tensor: ...
+    def in_place(self, fill: Callable[[Tensor], Any], target: Tensor) -> Tensor: ...
+    def bernoulli_in_place(
+        self, draw: Callable[[Tensor, Tensor], Any], target: Tensor, p: Tensor
+    ) -> Tensor: ...
+
+
+def batches() -> Batches:
+    """The module of those rules; imported late, since it is made of ops."""
+    from retrograd.func import randomness
+
+    return randomness
+
+
+def is_mapped() -> bool:
+    """Whether a vmap is running in this thread; ask only where a transform is active."""
+    return batches().is_mapped()
