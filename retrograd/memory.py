@@ -156,15 +156,25 @@ def array_like(array: Array, dtype: Any, order: memory_format | None = None) -> 
     return empty_array(array.shape, dtype, order)
 
 
+def _check_batch_format(tensor: Tensor, wanted: memory_format) -> None:
+    if tensor._level and wanted is not contiguous_format:
+        raise RuntimeError(
+            "NYI: querying is_contiguous inside of vmap for memory_format other than "
+            "torch.contiguous_format"
+        )
+
+
 @tensor_method
 def is_contiguous(self: Tensor, memory_format: memory_format = contiguous_format) -> bool:
     """Whether the elements lie in memory in order, without gaps."""
+    _check_batch_format(self, memory_format)
     return matches_format(self._array, memory_format)
 
 
 @tensor_method
 def contiguous(self: Tensor, memory_format: memory_format = contiguous_format) -> Tensor:
     """The tensor itself if its elements lie in order, else a copy in which they do."""
+    _check_batch_format(self, memory_format)
     if matches_format(self._array, memory_format):
         return self
     copy: Tensor = self.clone(memory_format=memory_format)

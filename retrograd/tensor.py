@@ -271,7 +271,7 @@ class Tensor:
         made = wrap(self._array)
         made._cell = self._cell
         if self._meta is not None and self._meta.tangents:
-            meta_of(made).tangents = dict(self._meta.tangents)
+            meta_of(made).tangents = self._meta.tangents  # shared: a closed level clears it
         return made
 
     def _elements(self) -> Array:

@@ -56,13 +56,15 @@ class detect_anomaly:
 
     >>> import warnings
     >>> import retrograd as torch
-    >>> warnings.simplefilter("ignore")
     >>> x = torch.zeros(1, requires_grad=True)
-    >>> with torch.autograd.detect_anomaly():
-    ...     (x / x).backward()
-    Traceback (most recent call last):
-    ...
-    RuntimeError: Function 'DivBackward0' returned nan values in its 1th output.
+    >>> with warnings.catch_warnings():
+    ...     warnings.simplefilter("ignore")
+    ...     try:
+    ...         with torch.autograd.detect_anomaly():
+    ...             (x / x).backward()
+    ...     except RuntimeError as error:
+    ...         print(error)
+    Function 'DivBackward0' returned nan values in its 1th output.
     """
 
     def __init__(self, check_nan: bool = True) -> None:

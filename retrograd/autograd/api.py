@@ -195,7 +195,7 @@ def _batched(
     from retrograd.func.vmap import vmap_level, with_batch_at
 
     size = sizes.pop() if sizes else 0
-    with vmap_level(size, "error") as level:
+    with vmap_level(size, "error", direct=True) as level:
         rows: list[Tensor | None] = [
             None if gradient is None else batch(gradient, 0, level) for gradient in gradients
         ]
@@ -290,12 +290,14 @@ def _check_gradient(
     found = gradient._array.shape
     if batched:
         if not found:
-            raise IndexError(
-                "invalid index of a 0-dim tensor. Use `tensor.item()` in Python or "
-                "`tensor.item<T>()` in C++ to convert a 0-dim tensor to a number"
+            raise explained(
+                IndexError(
+                    "invalid index of a 0-dim tensor. Use `tensor.item()` in Python or "
+                    "`tensor.item<T>()` in C++ to convert a 0-dim tensor to a number"
+                )
             )
         if found[0] == 0:
-            raise IndexError("index 0 is out of bounds for dimension 0 with size 0")
+            raise explained(IndexError("index 0 is out of bounds for dimension 0 with size 0"))
         if found[1:] != shape:
             if not isinstance(root, Tensor):
                 raise RuntimeError("Batched grads are not supported with GradientEdge")

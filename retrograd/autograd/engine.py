@@ -25,15 +25,11 @@ import numpy as np
 
 from retrograd import dtypes
 from retrograd.autograd import failures
-from retrograd.autograd.accumulate import (
-    ACTIVE,
-    HooksDone,
-    call_tensor_hooks,
-    is_accumulator,
-)
+from retrograd.autograd.accumulate import ACTIVE
+from retrograd.autograd.fitting import as_dtype, cast, fit, fit_raw
 from retrograd.autograd.grad_mode import SWITCHES
-from retrograd.autograd.hooks import check_node_hook
-from retrograd.autograd.node import AnyDtype, BackwardCall, GraphRoot, Node, dressed
+from retrograd.autograd.hooked import hook_gradient, run_hooked
+from retrograd.autograd.node import BackwardCall, GraphRoot, Node, dressed
 from retrograd.autograd.ownership import ALONE_IN_BUFFER
 from retrograd.autograd.profiler_state import PROFILER
 from retrograd.autograd.state import (
@@ -270,7 +266,7 @@ def _walk_raw(
         if node.extra is None:
             results = node.run(node, gradient, None, freeing)
         else:
-            results = _run_hooked(node, gradient, call, None, raw=True)
+            results = run_hooked(node, gradient, call, None, raw=True)
         gradient = following = None
         for position, target in enumerate(node.edges):
             if target is None:
@@ -347,17 +343,6 @@ def _forget_buffers(roots: Sequence[Edge]) -> None:
                 stack.append(target)
 
 
-def cast(gradient: Array, dtype: Any) -> Array:
-    """A gradient in the type of the value it belongs to; a real value gets the real part."""
-    if type(dtype) is AnyDtype:
-        return gradient if dtype.takes(gradient.dtype) else gradient.real
-    if gradient.dtype == dtype:
-        return gradient.view(dtype)
-    if gradient.dtype.kind == "c" and dtype not in dtypes.COMPLEX_TYPES:
-        gradient = gradient.real
-    return gradient.astype(dtype)
-
-
 def _deliver(node: Node, position: int, target: Node, part: Any) -> None:
     """Add a part to what waits at a target, summed to its shape, for one of its outputs."""
     if type(part) is not ndarray:
@@ -401,31 +386,6 @@ def _deliver_to_output(node: Node, position: int, target: Node, part: Array) -> 
     held[number] = part if held[number] is None else add(held[number], part)
 
 
-def fit_raw(node: Node, position: int, part: Array, shape: tuple[int, ...]) -> Array:
-    """Sum over the dimensions that broadcasting added."""
-    if not _expands(shape, part.shape):
-        raise failures.invalid_gradient(node.name(), position, part.shape, shape)
-    lead = len(part.shape) - len(shape)
-    axes = tuple(range(lead)) + tuple(
-        i + lead for i, size in enumerate(shape) if size == 1 and part.shape[i + lead] != 1
-    )
-    total = np.add.reduce(part, axis=axes, dtype=_sum_dtype(part))
-    return np.asarray(total).reshape(shape)
-
-
-def _sum_dtype(array: Array) -> Any:
-    # half precision saturates when summed in its own type
-    return dtypes.F32 if array.dtype in dtypes.HALF_TYPES else None
-
-
-def _expands(shape: tuple[int, ...], larger: tuple[int, ...]) -> bool:
-    if len(shape) > len(larger):
-        return False
-    return all(
-        small in (size, 1) for small, size in zip(reversed(shape), reversed(larger), strict=False)
-    )
-
-
 # ---------------------------------------------------------------------------------- everything
 
 
@@ -464,7 +424,7 @@ def _walk_general(
         results: Any = None
         if not runs:
             # captured only: after the tensor hooks, since the node itself will not run them
-            gradient = _hook_gradient(node, gradient, as_tensors)
+            gradient = hook_gradient(node, gradient, as_tensors)
         if wanted is not None:
             several = isinstance(node.shape, list)
             for index, number in wanted:
@@ -485,7 +445,7 @@ def _walk_general(
         if gradient is None and isinstance(node.shape, list):
             gradient = [None] * len(node.shape)
         elif gradient is not None and not isinstance(node.shape, list):
-            gradient = _as_dtype(gradient, node.dtype, as_tensors)
+            gradient = as_dtype(gradient, node.dtype, as_tensors)
     if as_tensors:
         return captured
     return [None if part is None else wrap(np.asarray(part)) for part in captured]
@@ -496,7 +456,7 @@ def _check_nan(node: Node, results: Any) -> None:
     for index, (part, edge) in enumerate(zip(results, node.edges, strict=False)):
         if part is None or edge is None:
             continue
-        array = part._array if isinstance(part, Tensor) else np.asarray(part)
+        array = part._elements() if isinstance(part, Tensor) else np.asarray(part)
         if array.dtype in dtypes.DIFFERENTIABLE and np.isnan(array).any():
             raise failures.nan_result(node, index)
 
@@ -528,7 +488,7 @@ def _run_general(node: Node, gradient: Any, call: BackwardCall, live: Any, as_te
         if as_tensors:
             return dressed(node).run_recorded(gradient, live, freeing)
         return node.run(node, gradient, live, freeing)
-    return _run_hooked(node, gradient, call, live, raw=not as_tensors)
+    return run_hooked(node, gradient, call, live, raw=not as_tensors)
 
 
 def _pass_on(
@@ -551,9 +511,9 @@ def _pass_on(
             several = isinstance(target.shape, list)
             shape = target.shape[number] if several else target.shape
             dtype = target.dtype[number] if several else target.dtype
-            part = _fit(node, position, part, shape, as_tensors)
+            part = fit(node, position, part, shape, as_tensors)
             if several:
-                part = _as_dtype(part, dtype, as_tensors)
+                part = as_dtype(part, dtype, as_tensors)
                 buffer = waiting.setdefault(target, [None] * len(target.shape))
                 held = buffer[number]
                 buffer[number] = part if held is None else held + part
@@ -569,118 +529,3 @@ def _pass_on(
         elif left == 0:
             # not on a path to an input: never runs, but its own consumers' counts are unaffected
             waiting.pop(target, None)
-
-
-def _fit(node: Node, position: int, part: Any, shape: tuple[int, ...], as_tensors: bool) -> Any:
-    if not as_tensors:
-        if type(part) is not ndarray:
-            part = np.asarray(part)
-        return part if part.shape == shape else fit_raw(node, position, part, shape)
-    if part._array.shape == shape:
-        return part
-    if not _expands(shape, part._array.shape):
-        raise failures.invalid_gradient(node.name(), position, part._array.shape, shape)
-    return part.sum_to_size(shape)
-
-
-def _as_dtype(part: Any, dtype: Any, as_tensors: bool) -> Any:
-    if not as_tensors:
-        return part if part.dtype is dtype else cast(part, dtype)
-    if part._array.dtype is dtype:
-        return part
-    if type(dtype) is AnyDtype:
-        return part if dtype.takes(part._array.dtype) else part.real
-    if part._array.dtype.kind == "c" and dtype not in dtypes.COMPLEX_TYPES:
-        part = part.real
-    return part.to(dtypes.from_numpy_dtype(dtype))
-
-
-# --------------------------------------------------------------------------------------- hooks
-
-
-def _boxed(gradient: Any, raw: bool) -> list[Any]:
-    """The gradients of a node's outputs as a list of Tensors."""
-    parts = gradient if isinstance(gradient, list) else [gradient]
-    if not raw:
-        return list(parts)
-    return [None if part is None else wrap(part) for part in parts]
-
-
-def _unboxed(node: Node, boxed: Sequence[Any], raw: bool) -> Any:
-    parts = [p._array if isinstance(p, Tensor) else p for p in boxed] if raw else list(boxed)
-    return parts if isinstance(node.shape, list) else parts[0]
-
-
-def _hook_gradient(node: Node, gradient: Any, as_tensors: bool) -> Any:
-    meta = node.saved[0]._meta if is_accumulator(node) else None
-    if node.extra is None and (meta is None or not meta.hooks):
-        return gradient
-    boxed = _boxed(gradient, not as_tensors)
-    call_tensor_hooks(node, boxed)
-    return _unboxed(node, boxed, not as_tensors)
-
-
-def _fitted(node: Node, results: list[Any], as_tensors: bool) -> list[Any]:
-    """Gradients in the shape and type of what they are for, as hooks are to see them."""
-    fitted: list[Any] = []
-    for position, part in enumerate(results):
-        target = node.edges[position]
-        if part is None or target is None:
-            fitted.append(part)
-            continue
-        shape, dtype = target.shape, target.dtype
-        if isinstance(shape, list):
-            number = 0 if node.edge_numbers is None else node.edge_numbers[position]
-            shape, dtype = shape[number], dtype[number]
-        part = _fit(node, position, part, shape, as_tensors)
-        fitted.append(_as_dtype(part, dtype, as_tensors))
-    return fitted
-
-
-def _run_hooked(node: Node, gradient: Any, call: BackwardCall, need: Any, *, raw: bool) -> Any:
-    """Run a node that has hooks; they see Tensors, in PyTorch's order."""
-    set_grad_mode(call.create_graph, None if call.create_graph else IN_HOOK)
-    extra = node.extra
-    boxed = _boxed(gradient, raw)
-    gradient = None
-    if extra is not None:
-        call_tensor_hooks(node, boxed)
-        for hook in list((extra.pre or {}).values()):
-            given = tuple(boxed)
-            result = hook(given)
-            if result is not None:
-                boxed = list(check_node_hook(given, result, hook))
-            given = result = ()
-    post = None if extra is None else extra.post
-    seen = tuple(boxed) if post else ()
-    if is_accumulator(node):
-        # `.grad` may be what post hooks see, but nothing that a hook before has kept: the list, the
-        # tuple and getrefcount's argument hold the Tensor, no one else
-        need = HooksDone(1 if post and getrefcount(boxed[0]) <= 3 else 0)
-    if not raw:
-        sent = boxed if isinstance(node.shape, list) else boxed[0]
-        results = list(dressed(node).run_recorded(sent, need, None))
-    else:
-        sent = _unboxed(node, boxed, raw)
-        boxed = []
-        results = [None if r is None else np.asarray(r) for r in node.run(node, sent, need, None)]
-    sent = None
-    # a rule of one input runs even where nobody waits for its result; hooks must not see that
-    if node.hides_unwanted:
-        results = [
-            r if edge is not None and (need is None or edge in need) else None
-            for r, edge in zip(results, node.edges, strict=False)
-        ]
-    if post:
-        results = _fitted(node, results, not raw)
-        tensors: tuple[Any, ...] = tuple(wrap(r) if isinstance(r, ndarray) else r for r in results)
-        for hook in list(post.values()):
-            result = hook(tensors, seen)
-            if result is not None:
-                tensors = check_node_hook(tensors, result, hook)
-        results = list(tensors)
-    if not call.retain_graph:
-        dressed(node).release(call)
-    if raw:
-        results = [r._array if isinstance(r, Tensor) else r for r in results]
-    return results

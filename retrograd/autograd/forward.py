@@ -23,6 +23,7 @@ from typing import Any
 
 import numpy as np
 
+from retrograd.autograd.accumulate import with_grad_mode
 from retrograd.autograd.slices import copy_with_strides
 from retrograd.autograd.state import STATE, TRANSFORMS, count_transform
 from retrograd.autograd.views import ViewInfo, ViewStep, edge_of
@@ -266,7 +267,7 @@ def without_level(tensor: Tensor, level: DualLevel, *, copy: bool = False) -> Te
         made._meta.tangents = None
     for other, tangent in (found or {}).items():
         if other.number < level.number:
-            holder_of(made).put(other, tangent)
+            holder_of(made).put(other, tangent.clone() if copy else tangent)
     if edge is not None:
         made._grad_fn = edge
         made._output_nr = tensor._output_nr
@@ -291,12 +292,12 @@ def make_dual(primal: Tensor, tangent: Tensor, level: DualLevel) -> Tensor:
             "Setting a forward grad that itself has a forward gradient at the same level0 is not "
             "supported."
         )
-    if tangent._level != primal._level:
+    if tangent._level > primal._level:
         from retrograd.func.batched import lift
 
         primal = lift(primal)
-        if tangent._level < primal._level:
-            tangent = lift(tangent).clone()  # in-place ops write into it
+    if primal._level:
+        tangent = _batched_like(primal, tangent)
     origin = Origin()
     dual: Tensor = RECORDED._make_dual(primal, origin)
     if not _same_geometry(dual, tangent) and dual._array.shape == tangent._array.shape:
@@ -304,6 +305,29 @@ def make_dual(primal: Tensor, tangent: Tensor, level: DualLevel) -> Tensor:
     _settle(dual, origin)
     set_tangent(dual, level, tangent)
     return dual
+
+
+def _batched_like(primal: Tensor, tangent: Tensor) -> Tensor:
+    """The tangent with a batch at every level of vmap that the primal has one.
+
+    In-place ops will write into the tangent what they compute with the primal.
+    """
+    if _batch_levels(primal) <= _batch_levels(tangent):
+        return tangent
+    bare = primal._without_history()
+    if bare._meta is not None:
+        bare._meta.tangents = None
+    nothing = with_grad_mode(False, lambda: bare.reshape(-1)[:0].sum())  # a batched zero
+    wide: Tensor = tangent + nothing.to(tangent.dtype)
+    return wide
+
+
+def _batch_levels(tensor: Any) -> set[int]:
+    found: set[int] = set()
+    while tensor._level:
+        found.add(tensor._level)
+        tensor = tensor._physical
+    return found
 
 
 def unpack_dual(tensor: Tensor, level: DualLevel) -> tuple[Tensor, Tensor | None]:
@@ -375,12 +399,15 @@ def set_tangents(
 
         op, args = OPS["_alias"], args[:1]
     depth = max([x._level for x in tensors if isinstance(x, Tensor)])
-    held: list[Any] = [
-        tangents_of(x) if isinstance(x, Tensor) and x._level == depth else None for x in tensors
-    ]
-    levels = {level for tangents in held if tangents for level in tangents}
+    levels = {
+        level
+        for x in tensors
+        if isinstance(x, Tensor) and x._level == depth
+        for level in tangents_of(x) or ()
+    }
     for level in sorted(levels, key=lambda level: level.number):
-        moving = [None if tangents is None else tangents.get(level) for tangents in held]
+        # of all operands: the tangent here must be complete, it hides those of outer operands
+        moving = [tangent_of(x, level) if isinstance(x, Tensor) else None for x in tensors]
         call = OpCall(op, args, tensors, outputs, moving, level, write)
         for output, tangent in zip(outputs, call.run(), strict=True):
             if tangent is not None:
@@ -394,9 +421,9 @@ def write_tangent(target: Tensor, shadow: Tensor) -> None:
     """After an in-place op: its result's tangents become those of the written tensor."""
     if target._array.dtype not in DIFFERENTIABLE:
         return
-    found = tangents_of(shadow) or {}
+    found = tangents_of(shadow) or Tangents()
     for level, tangent in sorted(found.items(), key=lambda item: item[0].number):
-        held = (tangents_of(target) or {}).get(level)
+        held = (tangents_of(target) or Tangents()).get(level)
         if held is not None:
             held.copy_(tangent)
             continue

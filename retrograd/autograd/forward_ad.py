@@ -128,7 +128,7 @@ def unpack_dual(tensor: Tensor, *, level: Any = None) -> UnpackedDualTensor:
     return UnpackedDualTensor(*forward.unpack_dual(tensor, found))
 
 
-class dual_level(_DecoratorContextManager):  # noqa: N801  (PyTorch's name)
+class dual_level(_DecoratorContextManager):
     """The block in which dual tensors can be made; also a decorator.
 
     Levels do not nest. For derivatives of derivatives call `torch.func.jvp` inside of itself.
@@ -146,7 +146,7 @@ def _is_fwd_grad_enabled() -> bool:
     return forward.is_enabled()
 
 
-class _set_fwd_grad_enabled(_DecoratorContextManager):  # noqa: N801  (PyTorch's name)
+class _set_fwd_grad_enabled(_DecoratorContextManager):
     """Let ops of this thread pass tangents on, or not: from now on, or for a block."""
 
     def __init__(self, mode: bool) -> None:

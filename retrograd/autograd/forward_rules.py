@@ -1,10 +1,10 @@
 """The derivative of one op in one direction, from what its declaration says.
 
-In this order: a function given as ``forward=``; "linear", "multilinear" and "elementwise" ops, whose
-derivative is made of the op itself or of its rules as they stand; and for all others the transpose
-of the rules. A rule is linear in the gradient g that it is given, and what it computes is the
-transpose of the derivative: so it runs on some g, and the gradient of *its* result with respect to
-g, started from the tangents, is the tangent of the op's result.
+In this order: a function given as ``forward=``; one of the named ways ("linear", "elementwise" and
+so on), where the derivative is made of the op itself or of its rules as they stand; and for all
+others the transpose of the rules. A rule is linear in the gradient g that it is given, and what it
+computes is the transpose of the derivative: so it runs on some g, and the gradient of *its* result
+with respect to g, started from the tangents, is the tangent of the op's result.
 """
 
 from __future__ import annotations
@@ -147,9 +147,12 @@ class OpCall:
     def _linear(self) -> list[Any]:
         operands: list[Any] = []
         for operand, tangent, moves in self._operands():
-            if moves and tangent is None:
-                tangent = RECORDED.zeros_like(operand) if isinstance(operand, Tensor) else 0
-            operands.append(tangent if moves else operand)
+            if not moves:
+                operands.append(operand)
+            elif tangent is not None:
+                operands.append(tangent)
+            else:
+                operands.append(RECORDED.zeros_like(operand) if isinstance(operand, Tensor) else 0)
         return self._call(operands)
 
     def _multilinear(self) -> list[Any]:
@@ -227,8 +230,9 @@ class OpCall:
         # the graph made here is walked once, below: nobody else sees it
         set_grad_mode(True)
         set_saved_hooks(())
+        carried = zip(self.outputs, self.carries, strict=True)
         try:
-            starts = [self._start(x) if c else None for x, c in zip(self.outputs, self.carries)]
+            starts = [self._start(x) if c else None for x, c in carried]
             parts = self._rule_results(starts[0] if op.outputs == 1 else starts)
         finally:
             set_saved_hooks(hooks)
@@ -300,7 +304,8 @@ class OpCall:
             return tangent  # type: ignore[no-any-return]
         if tangent._array.shape != output._array.shape:
             tangent = tangent.expand(output._array.shape)
-        return RECORDED.clone(tangent) if self._is_shared(tangent) else tangent
+        found: Tensor = RECORDED.clone(tangent) if self._is_shared(tangent) else tangent
+        return found
 
     def _is_shared(self, tangent: Tensor) -> bool:
         """Whether a write into a new tangent could change another one, or is impossible."""
@@ -358,7 +363,7 @@ def set_elementwise(
     for x in tensors:
         tangent = None
         if isinstance(x, Tensor):
-            if x._level or (recording and x._requires_grad):
+            if x._level or (recording and x._requires_grad) or x._array.dtype.kind == "c":
                 return False
             held = None if x._meta is None and x._view is None else tangents_of(x)
             if held is not None:

@@ -187,11 +187,13 @@ def call_function(function: Any, arguments: tuple[Any, ...], separate: bool) -> 
     level = max([x._level for x in tensors], default=0) if TRANSFORMS.active else 0
     recorded = STATE.grad_enabled and any(x.requires_grad and x._level == level for x in tensors)
     batch: Any = None
-    if level:
+    if level and not _runs_on_batches(level, tensors):
         from retrograd.func.custom_function import apply_to_batch, as_batches
 
-        batch = apply_to_batch(function, arguments, level)
         moving = TRANSFORMS.dual_levels and TRANSFORMS.has_tangents(tensors)
+        if moving and not separate:  # `forward` would have to run once for each kind of derivative
+            raise failures.old_function_in_transform()
+        batch = apply_to_batch(function, arguments, level)
         if not recorded and not moving:
             return batch
         batch = as_batches(batch, level)
@@ -229,6 +231,18 @@ def call_function(function: Any, arguments: tuple[Any, ...], separate: bool) -> 
     outputs.save(results)
     node.saved_for_forward = None
     return results[0] if single else results
+
+
+def _runs_on_batches(level: int, tensors: list[Tensor]) -> bool:
+    """Whether `forward` may see the tensors of a batch of gradients, as it sees any others.
+
+    Not where a graph outside of the batch has to be recorded: `vmap`'s rules do that.
+    """
+    from retrograd.func.batched import level_of, unwrap
+
+    if not level_of(level).direct:
+        return False
+    return not (STATE.grad_enabled and any(unwrap(x, level)[0].requires_grad for x in tensors))
 
 
 def _without_tangents() -> AbstractContextManager[None]:

@@ -247,6 +247,14 @@ class BackwardCFunction(FunctionCtx):
         """Call ``fn(grad_outputs)`` before this node runs; it may replace grad_outputs."""
         return self._function_node.register_prehook(fn)
 
+    def _register_hook_dict(self, tensor: Any) -> None:
+        if not isinstance(tensor, Tensor):
+            raise RuntimeError("_register_hook_dict expected a Tensor")
+        self._function_node._register_hook_dict(tensor)
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        raise TypeError(f"cannot pickle '{type(self).__name__}' object")
+
     def __repr__(self) -> str:
         return f"<torch.autograd.function.{self.name()} object at {hex(id(self))}>"
 

@@ -146,14 +146,15 @@ class FunctionNode(Node):
     def run_raw(self, gradient: Any, need: Any, freeing: BackwardCall | None) -> Any:
         parts = gradient if isinstance(self.shape, list) else [gradient]
         gradients = [None if part is None else wrap(part) for part in parts]
-        gradient = parts = None
+        parts.clear()  # the engine's list: nothing keeps a gradient that the user lets go of
+        gradient = None
         results = with_grad_mode(False, lambda: self._backward(gradients))
         if freeing is not None:
             self.release(freeing)
         return [None if result is None else result._array for result in results]
 
     def run_recorded(self, gradient: Any, need: Any, freeing: BackwardCall | None) -> Any:
-        gradients = list(gradient) if isinstance(self.shape, list) else [gradient]
+        gradients = gradient if isinstance(self.shape, list) else [gradient]
         gradient = None
         results = self._backward(gradients)
         if freeing is not None:
@@ -167,13 +168,12 @@ class FunctionNode(Node):
                 if part is None:
                     gradients[number] = self._zeros(number)
         context = self.shown()
+        given = list(gradients)
+        gradients.clear()
         if self.function.boxed_grads_call:
-            box = gradients[:]
-            gradients.clear()
-            found = context.apply_boxed(box)
+            found = context.apply_boxed(given)  # which lets the user empty the list
         else:
-            # popped one by one: nothing here keeps a gradient that the user lets go of
-            found = context.apply(*[gradients.pop(0) for _ in range(len(gradients))])
+            found = context.apply(*given)
         return self._checked(found if isinstance(found, tuple) else (found,))
 
     def _zeros(self, number: int) -> Tensor | None:

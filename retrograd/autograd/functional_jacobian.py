@@ -168,7 +168,7 @@ def _columns(func: Any, inputs: Tensors) -> tuple[bool, list[tuple[int, ...]], l
 
     [basis] = standard_basis(inputs, None)
     size = basis[0].shape[0]
-    with vmap_level(size, "error") as level, forward_ad.dual_level():
+    with vmap_level(size, "error", direct=True) as level, forward_ad.dual_level():
         duals = [
             forward_ad.make_dual(tensor, batch(tangents, 0, level))
             for tensor, tangents in zip(inputs, basis, strict=True)

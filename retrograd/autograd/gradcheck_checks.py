@@ -155,7 +155,7 @@ def _part_of_inputs(
 
 def _check_batched(inputs: tuple[Any, ...], output: Tensor, number: int) -> None:
     """A batch of gradients at once must give what one by one gives."""
-    from retrograd.func import vmap
+    from retrograd.func.vmap import map_directly
 
     sources = checked_inputs(inputs)
 
@@ -169,7 +169,7 @@ def _check_batched(inputs: tuple[Any, ...], output: Tensor, number: int) -> None
     starts = [retrograd.randn_like(output.detach()) for _ in range(2)]
     single = [gradients(start) for start in starts]
     try:
-        batched = vmap(gradients)(retrograd.stack(starts))
+        batched = map_directly(gradients, retrograd.stack(starts))
     except RuntimeError as error:
         raise GradcheckError(batched_failure(error, BATCHED)) from error
     for place, (got, *parts) in enumerate(zip(batched, *single, strict=True)):

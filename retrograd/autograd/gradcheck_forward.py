@@ -118,7 +118,7 @@ def check_undefined_tangents(
 def check_batched_tangents(function: Callable[..., Any], inputs: tuple[Any, ...]) -> None:
     """A batch of tangents at once must give what one by one gives."""
     from retrograd.autograd.forward_ad import dual_level, make_dual, unpack_dual
-    from retrograd.func import vmap
+    from retrograd.func.vmap import map_directly
 
     for place, source in enumerate(inputs):
         if not is_checked(source) or not carries_gradient(source):
@@ -144,7 +144,7 @@ def check_batched_tangents(function: Callable[..., Any], inputs: tuple[Any, ...]
         single = [product(tangent) for tangent in tangents]
         expected = [retrograd.stack(parts) for parts in zip(*single, strict=True)]
         try:
-            batched = vmap(product)(retrograd.stack(tangents))
+            batched = map_directly(product, retrograd.stack(tangents))
         except RuntimeError as error:
             raise GradcheckError(batched_failure(error, BATCHED_FORWARD)) from error
         for number, (got, wanted) in enumerate(zip(batched, expected, strict=True)):

@@ -242,16 +242,16 @@ class Node:
 
     def register_hook(self, fn: Callable[..., Any]) -> RemovableHandle:
         """Call ``fn(grad_inputs, grad_outputs)`` after this node ran; it may replace the former."""
-        extra = extra_of(self)
-        if extra.post is None:
-            extra.post = HookTable()
+        extra, table = extra_of(self), HookTable()
+        if extra.post is None:  # no call since: another thread gets the same table
+            extra.post = table
         return extra.post.add(fn)
 
     def register_prehook(self, fn: Callable[..., Any]) -> RemovableHandle:
         """Call ``fn(grad_outputs)`` before this node runs; it may replace grad_outputs."""
-        extra = extra_of(self)
+        extra, table = extra_of(self), HookTable()
         if extra.pre is None:
-            extra.pre = HookTable()
+            extra.pre = table
         return extra.pre.add(fn)
 
     def _register_hook_dict(self, tensor: Any) -> None:

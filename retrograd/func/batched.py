@@ -28,12 +28,13 @@ from retrograd.tensor import Array, Tensor, VersionCell, cell_of, meta_of
 class Level:
     """One running `vmap` call."""
 
-    __slots__ = ("number", "randomness", "size")
+    __slots__ = ("direct", "number", "randomness", "size")
 
-    def __init__(self, number: int, size: int, randomness: str) -> None:
+    def __init__(self, number: int, size: int, randomness: str, direct: bool = False) -> None:
         self.number = number
         self.size = size
         self.randomness = randomness
+        self.direct = direct  # custom Functions run on the batched tensors themselves
 
 
 class _Levels(threading.local):
@@ -44,14 +45,21 @@ class _Levels(threading.local):
 LEVELS = _Levels()
 
 
+def _escaped() -> Exception:
+    """The error for a batched tensor that is used when its vmap call has returned."""
+    return RuntimeError(
+        "Either your tensor may have escaped from inside a function being vmapped and this is a "
+        "user error (see https://pytorch.org/functorch/stable/ux_limitations.html), or there is an "
+        "internal functorch error in `gen_vmap_plumbing` Please file an issue if it looks like the "
+        "latter"
+    )
+
+
 def level_of(number: int) -> Level:
     """The running call of a level; a tensor that outlived its call has none."""
     stack = LEVELS.stack
     if not 0 < number <= len(stack):
-        raise RuntimeError(
-            "a tensor that was batched by vmap was used after its vmap call had returned: return "
-            "values from the function under vmap instead of keeping them elsewhere"
-        )
+        raise _escaped()
     return stack[number - 1]
 
 
@@ -67,6 +75,12 @@ _CONTROL_FLOW = (
     "don't support that yet, please file an issue at https://github.com/pytorch/pytorch/issues ."
 )
 _NO_STORAGE = "Cannot access data pointer of Tensor that doesn't have storage"
+
+
+def _unreadable(more: str = "") -> Exception:
+    """The error for reading elements of a batched tensor."""
+    return RuntimeError(_NO_STORAGE + more) if LEVELS.stack else _escaped()
+
 
 # NumPy functions that look at places in memory only
 _ABOUT_MEMORY = (np.may_share_memory, np.shares_memory)
@@ -107,10 +121,10 @@ class LogicalArray:
         return LogicalArray(self._example.swapaxes(first, second))
 
     def __array__(self, *args: Any, **kwargs: Any) -> NoReturn:
-        raise RuntimeError(_NO_STORAGE)
+        raise _unreadable()
 
     def __array_ufunc__(self, *args: Any, **kwargs: Any) -> NoReturn:
-        raise RuntimeError(_NO_STORAGE)
+        raise _unreadable()
 
     def __array_function__(self, function: Any, types: Any, args: Any, kwargs: Any) -> Any:
         if function in _ABOUT_MEMORY:
@@ -120,20 +134,20 @@ class LogicalArray:
             return self.shape
         if function is np.ndim:
             return self.ndim
-        raise RuntimeError(_NO_STORAGE)
+        raise _unreadable()
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):
             raise AttributeError(name)
         if name in ("item", "tolist"):
             raise RuntimeError(_ITEM)
-        raise RuntimeError(f"{_NO_STORAGE}: the elements were asked for .{name}, inside of vmap")
+        raise _unreadable(f": the elements were asked for .{name}, inside of vmap")
 
     def __getitem__(self, index: Any) -> NoReturn:
-        raise RuntimeError(_NO_STORAGE)
+        raise _unreadable()
 
     def __setitem__(self, index: Any, value: Any) -> NoReturn:
-        raise RuntimeError(_NO_STORAGE)
+        raise _unreadable()
 
     def __len__(self) -> int:
         if not self.shape:
@@ -141,7 +155,7 @@ class LogicalArray:
         return int(self.shape[0])
 
     def __iter__(self) -> NoReturn:
-        raise RuntimeError(_NO_STORAGE)
+        raise _unreadable()
 
     def __bool__(self) -> NoReturn:
         raise RuntimeError(_CONTROL_FLOW)
@@ -236,15 +250,15 @@ class BatchedTensor(Tensor):
 
     def tolist(self) -> NoReturn:
         """Raise: a batch has no elements of its own."""
-        raise RuntimeError(_NO_STORAGE)
+        raise _unreadable()
 
     def numpy(self, *, force: bool = False) -> NoReturn:
         """Raise: a batch has no array of its own."""
-        raise RuntimeError(_NO_STORAGE)
+        raise _unreadable()
 
     def data_ptr(self) -> NoReturn:
         """Raise: a batch has no memory of its own."""
-        raise RuntimeError(_NO_STORAGE)
+        raise _unreadable()
 
     def storage(self) -> NoReturn:
         """Raise: a batch has no memory of its own."""
@@ -349,6 +363,10 @@ def batched(level: int, op: Any, args: tuple[Any, ...], tensors: list[Any]) -> l
     from retrograd.func.batching import BatchedCall, rule_for
 
     call = BatchedCall(op, args, level, level_of(level).size)
+    for value in tensors:
+        if isinstance(value, BatchedTensor) and value._level == level:
+            if value._physical._array.shape[value._batch_dim] != call.size:
+                raise _escaped()  # of another call of this level
     # below the outermost vmap all tensors are ordinary ones: their ops may go the short way
     own = len(LEVELS.stack) if level == 1 else 0
     count_unusual(-own)

@@ -34,6 +34,13 @@ def apply_to_batch(function: Any, arguments: tuple[Any, ...], level: int) -> Any
 
     History of this level is for the caller to record; that of levels outside is recorded here.
     """
+    running = level_of(level)
+    info = VmapInfo(running.size, running.randomness)
+    physical, in_dims = _unwrapped(arguments, level)
+    if running.direct:
+        with _outside(level):
+            outputs, out_dims = _parted(_direct(function, in_dims, info).apply(*physical))
+        return _wrapped_outputs(outputs, out_dims, physical, arguments, level)
     if not has_setup_context(function):
         raise failures.old_function_in_transform()
     own = function.vmap is not Function.vmap
@@ -49,9 +56,6 @@ def apply_to_batch(function: Any, arguments: tuple[Any, ...], level: int) -> Any
             "Please override and implement the vmap staticmethod or set generate_vmap_rule=True. "
             + _PAGE
         )
-    running = level_of(level)
-    info = VmapInfo(running.size, running.randomness)
-    physical, in_dims = _unwrapped(arguments, level)
     with _outside(level):
         if own:
             outputs, out_dims = _two(function.vmap(info, in_dims, *physical))
@@ -195,18 +199,39 @@ class _Context:
         self._inner.mark_non_differentiable(*_unwrapped(tensors, self._level)[0])
 
 
-def _generated(function: Any, in_dims: Any, info: VmapInfo) -> Any:
+def _direct(function: Any, in_dims: Any, info: VmapInfo) -> Any:
+    """The same for a batch of gradients, in which every Function may be called."""
+    made = _generated(function, in_dims, info, direct=True)
+    if has_setup_context(function):
+        return made
+
+    def forward(ctx: Any, *operands: Any) -> Any:
+        with vmap_level(*info, direct=True) as level:
+            given = _wrapped(operands, in_dims, level)
+            ctx._saved_batch_dims = ()
+            outputs = function.forward(_Context(ctx), *given)
+            ctx._input_shapes = [x.shape if isinstance(x, Tensor) else None for x in given]
+            found, dims = _unwrapped(outputs, level)
+        ctx._batch_dims = dims
+        return (*found, dims) if isinstance(found, tuple) else (found, dims)
+
+    made.forward = staticmethod(forward)
+    made.setup_context = Function.setup_context
+    return made
+
+
+def _generated(function: Any, in_dims: Any, info: VmapInfo, direct: bool = False) -> Any:
     """A Function of physical tensors that runs the methods of `function` under vmap."""
 
     def forward(*operands: Any) -> Any:
-        with vmap_level(*info) as level:
+        with vmap_level(*info, direct=direct) as level:
             outputs = function.forward(*_wrapped(operands, in_dims, level))
             found, dims = _unwrapped(outputs, level)
         return (*found, dims) if isinstance(found, tuple) else (found, dims)
 
     def setup_context(ctx: Any, inputs: Any, outputs: Any) -> None:
         values, dims = _parted(outputs)
-        with vmap_level(*info) as level:
+        with vmap_level(*info, direct=direct) as level:
             given = _wrapped(inputs, in_dims, level)
             ctx._saved_batch_dims = ()
             function.setup_context(_Context(ctx), given, _wrapped(values, dims, level))
@@ -218,23 +243,21 @@ def _generated(function: Any, in_dims: Any, info: VmapInfo) -> Any:
 
     def backward(ctx: Any, *gradients: Any) -> Any:
         dims = ctx._batch_dims if isinstance(ctx._batch_dims, tuple) else (ctx._batch_dims,)
-        with vmap_level(*info) as level:
+        with vmap_level(*info, direct=direct) as level:
             given = [
                 g if g is None or dim is None else batch(g, dim % g.ndim, level)
                 for g, dim in zip(gradients[:-1], dims, strict=True)
             ]
             found = function.backward(_Context(ctx, saved(ctx, level)), *given)
             found = found if isinstance(found, tuple) else (found,)
-            fitted = [
-                _summed(g, shape) for g, shape in zip(found, ctx._input_shapes, strict=False)
-            ]
+            fitted = [_summed(g, shape) for g, shape in zip(found, ctx._input_shapes, strict=False)]
             pairs = [unwrap(g, level) if isinstance(g, Tensor) else (g, None) for g in fitted]
         return tuple(
             [_placed(g, dim, into, info) for (g, dim), into in zip(pairs, in_dims, strict=False)]
         )
 
     def jvp(ctx: Any, *tangents: Any) -> Any:
-        with vmap_level(*info) as level:
+        with vmap_level(*info, direct=direct) as level:
             given = [
                 t if t is None or dim is None else batch(t, dim % t.ndim, level)
                 for t, dim in zip(tangents, in_dims, strict=True)
@@ -244,9 +267,7 @@ def _generated(function: Any, in_dims: Any, info: VmapInfo) -> Any:
             parts = found if several else (found,)
             pairs = [unwrap(t, level) if isinstance(t, Tensor) else (t, None) for t in parts]
         dims = ctx._batch_dims if isinstance(ctx._batch_dims, tuple) else (ctx._batch_dims,)
-        placed = [
-            _placed(t, dim, into, info) for (t, dim), into in zip(pairs, dims, strict=True)
-        ]
+        placed = [_placed(t, dim, into, info) for (t, dim), into in zip(pairs, dims, strict=True)]
         return (*placed, None)
 
     space = {

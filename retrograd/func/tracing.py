@@ -23,7 +23,7 @@ from retrograd import dtypes
 from retrograd.autograd import failures
 from retrograd.autograd.accumulate import accumulator, is_accumulator
 from retrograd.autograd.engine import Edge
-from retrograd.autograd.forward import holder_of, tangents_of
+from retrograd.autograd.forward import Tangents, holder_of, tangents_of
 from retrograd.autograd.node import Node, dressed
 from retrograd.autograd.state import STATE, TRANSFORMS, next_sequence, set_grad_mode, set_inference
 from retrograd.func.batched import LEVELS, BatchedTensor, lift, rewrap
@@ -153,7 +153,7 @@ class Trace:
             made._requires_grad, made._meta = value._requires_grad, value._meta
             return made
         if not self.records and not later:
-            return _cut_off(value) if self._is_inner(value) else value
+            return self._cut(value)
         if not value.requires_grad:
             return value
         node = value._grad_fn
@@ -162,6 +162,17 @@ class Trace:
             ended = owner is self or (owner is not None and not owner.running)
             return _bare(value) if ended else value
         return value if self.leads_outside([node])[0] else _bare(value)
+
+    def _cut(self, value: Tensor) -> Tensor:
+        """A result without what was recorded in the trace, for itself and for its tangents."""
+        moved = tangents_of(value) if TRANSFORMS.dual_levels else None
+        moved = moved or Tangents()
+        if not any([self._is_inner(x) for x in (value, *moved.values())]):
+            return value
+        made = _cut_off(value)
+        for level, tangent in moved.items():
+            holder_of(made).put(level, self._cut(tangent))
+        return made
 
     def _is_inner(self, value: Tensor) -> bool:
         """Whether a tensor, or what it is a batch of, has a history that began in the trace."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -17,10 +17,13 @@ Dims = Any  # an int, None, or a tree of them
 
 
 @contextmanager
-def vmap_level(size: int, randomness: str) -> Iterator[int]:
-    """A new innermost `vmap` call in this thread; gives its level."""
+def vmap_level(size: int, randomness: str, *, direct: bool = False) -> Iterator[int]:
+    """A new innermost `vmap` call in this thread; gives its level.
+
+    direct  for batches of gradients: custom Functions need no rule of their own for it
+    """
     stack = LEVELS.stack
-    level = Level(len(stack) + 1, size, randomness)
+    level = Level(len(stack) + 1, size, randomness, direct)
     stack.append(level)
     count_transform(1, dual=False)
     try:
@@ -279,6 +282,14 @@ def _with_batch_at(name: str, value: Any, dim: int | None, level: int, size: int
             "you mean to set out_dims= to None for output?"
         )
     return with_batch_at(value, dim, level, size)
+
+
+def map_directly(func: Callable[[Tensor], Sequence[Tensor]], tensor: Tensor) -> list[Tensor]:
+    """The outputs of `func` for each row of a tensor, without the rules for users of `vmap`."""
+    size = tensor._array.shape[0]
+    with vmap_level(size, "error", direct=True) as level:
+        found = func(batch(tensor, 0, level))
+        return [with_batch_at(value, 0, level, size) for value in found]
 
 
 def with_batch_at(value: Tensor, dim: int, level: int, size: int) -> Tensor:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from retrograd import dtypes
-from retrograd.autograd.accumulate import is_accumulator, with_grad_mode
+from retrograd.autograd.accumulate import is_accumulator
 from retrograd.autograd.grad_mode import check_counted
 from retrograd.autograd.node import Node, plain_node, remember_forward
 from retrograd.autograd.packing import SavedTensor, is_packed, must_pack, packed_form
@@ -609,6 +609,11 @@ def dispatch_out(op: Op, args: tuple[Any, ...], out: Any) -> Any:
                 )
             )
     refuse_dual_out(op.label, [*tensors, *outs])
+    if TRANSFORMS.active and _level_of([*tensors, *outs]):
+        raise RuntimeError(
+            f"Batching rule not implemented for aten::{op.label}.out; the fallback path doesn't "
+            "work on out= or view ops."
+        )
     results, _ = _forward(op, argument_plan(op), args, arrays)
     for target, result in zip(outs, results, strict=True):
         write_out(op.label, target, result)

@@ -8,11 +8,12 @@ from typing import Any
 import numpy as np
 
 from retrograd import dtypes
+from retrograd.autograd.state import TRANSFORMS
 from retrograd.autograd.views import bump, check_writable
 from retrograd.backend import scatter
 from retrograd.backend.quiet import quiet
 from retrograd.ops import errors
-from retrograd.ops.examples import by_example
+from retrograd.ops.examples import by_example, level_in
 from retrograd.ops.gathering import first_outside
 from retrograd.ops.kinds import Array
 from retrograd.ops.norms import vector_norm_of
@@ -284,20 +285,36 @@ def _largest(
     return result
 
 
+def _check_bag_starts(offsets: Tensor, length: int) -> None:
+    if not offsets._array.size:
+        return
+    first, last = offsets[0]._elements(), offsets[-1]._elements()  # of every example
+    if first.any():
+        raise RuntimeError(
+            "offsets[0] has to be 0, i.e., the first sequence in the mini-batch has to start "
+            f"from position 0. However, got {int(first[first != 0].flat[0])}"
+        )
+    if (last > length).any():
+        raise RuntimeError(
+            f"offsets[-1] can not be greater than input's length {length} but got "
+            f"offsets[-1] of {int(last[last > length].flat[0])}"
+        )
+
+
+def _check_bag_indices(indices: Tensor, rows: int) -> None:
+    outside = first_outside(indices._elements(), rows)
+    if outside is None:
+        return
+    places = range(indices._array.size)  # of an example
+    where = next(place for place in places if (indices[place]._elements() == outside).any())
+    raise RuntimeError(
+        f"Index {where} of input takes value {outside} which is not in the valid range [0, {rows})"
+    )
+
+
 def _bag_numbers(indices: Array, offsets: Array, last_included: bool) -> tuple[Array, int]:
     """The bag of each index, and how many bags there are."""
     count = len(offsets)
-    if count:
-        if offsets[0]:
-            raise RuntimeError(
-                "offsets[0] has to be 0, i.e., the first sequence in the mini-batch has to start "
-                f"from position 0. However, got {int(offsets[0])}"
-            )
-        if offsets[-1] > len(indices):
-            raise RuntimeError(
-                f"offsets[-1] can not be greater than input's length {len(indices)} but got "
-                f"offsets[-1] of {int(offsets[-1])}"
-            )
     if last_included:
         count -= 1
         offsets = offsets[:-1]
@@ -402,7 +419,6 @@ def _bag_samples() -> list[Sample]:
 
 
 @composite(namespace="nn.functional", samples=_bag_samples)
-@by_example
 def embedding_bag(
     input: Tensor,
     weight: Tensor,
@@ -444,23 +460,26 @@ def embedding_bag(
     if array.ndim == 2:
         if not array.shape[1]:
             raise RuntimeError("step must be nonzero")
-        starts = np.arange(0, array.size, array.shape[1])
+        offsets = wrap(np.arange(0, array.size, array.shape[1]))
         indices = input.reshape((array.size,))
         samples = None if samples is None else samples.reshape((array.size,))
-    else:
-        assert offsets is not None
-        starts = offsets._array
-    bags, count = _bag_numbers(indices._array, starts, include_last_offset)
+    assert offsets is not None
     rows = weight._array.shape[0]
-    outside = first_outside(indices._array, rows)
-    if outside is not None:
-        where = int(np.flatnonzero(indices._array == outside)[0])
-        raise RuntimeError(
-            f"Index {where} of input takes value {outside} which is not in the valid range "
-            f"[0, {rows})"
-        )
+    _check_bag_starts(offsets, array.size)
+    _check_bag_indices(indices, rows)
     message = "padding_idx must be within the number of embeddings"
     padding = _padding_index(padding_idx, rows, message)
+    if TRANSFORMS.active and level_in((weight, indices, samples, offsets)):
+        from retrograd.func.batching import bags as batches
+
+        if include_last_offset:
+            offsets = offsets[:-1]
+        numbers = batches.bags_of_starts(offsets, array.size)
+        shape = offsets._array.shape
+        return batches.embedding_bag(
+            weight, indices, samples, numbers, shape[0], mode, scale_grad_by_freq, padding
+        )
+    bags, count = _bag_numbers(indices._array, offsets._array, include_last_offset)
     if padding >= 0:
         kept = np.flatnonzero(indices._array != padding)
         bags, places = bags[kept], wrap(kept)

@@ -399,7 +399,7 @@ def _check_eig(name: str, A: Any) -> None:
         kind = dtypes.from_numpy_dtype(array.dtype).type_name
         raise RuntimeError(f"Unknown Complex ScalarType for {kind}")
     check_kernel("linalg_eig_out_cpu", array)
-    if not np.isfinite(array).all():
+    if not np.isfinite(A._elements()).all():
         raise RuntimeError("torch.linalg.eig: input tensor should not contain infs or NaNs.")
 
 

@@ -103,6 +103,8 @@ def _change_geometry(tensor: Tensor, view_op: str, options: tuple[Any, ...], wri
             )
         from retrograd.func.batched import change_geometry
 
+        if TRANSFORMS.dual_levels:
+            TRANSFORMS.relay_tangents(tensor, OPS[view_op], options)
         return change_geometry(tensor, OPS[view_op], options, writer)
     recorded = OPS[f"_{view_op.lstrip('_')}_here"]
     result = recorded.raw(tensor._array, *options)

@@ -58,7 +58,7 @@ class GraphExecGroup:
     >>> import retrograd as torch
     >>> from retrograd.utils.checkpoint import GraphExecGroup, checkpoint
     >>> x = torch.ones(1, requires_grad=True)
-    >>> y = checkpoint(lambda x: (x.exp(), print("runs"))[0], x, use_reentrant=False)
+    >>> y = checkpoint(lambda x: (print("runs"), x.exp())[1], x, use_reentrant=False)
     runs
     >>> with GraphExecGroup():
     ...     y.backward()

@@ -142,3 +142,80 @@ def same(theirs: Any, ours: Any) -> bool:
     if isinstance(theirs, (list, tuple)):
         return len(theirs) == len(ours) and all(map(same, theirs, ours))
     return bool(theirs == ours)
+
+
+# ------------------------------------------------------------------------------------- scenarios
+
+Scenario = Callable[[Any, Notes], None]
+
+
+class Scenarios(dict[str, Scenario]):
+    """The scenarios of a module by name; also the decorator that adds one."""
+
+    def __call__(self, function: Scenario) -> Scenario:
+        assert function.__name__ not in self
+        self[function.__name__] = function
+        return function
+
+
+def leaf(lib: Any, *values: float, grad: bool = True) -> Any:
+    """A leaf of one dimension in double precision."""
+    return lib.tensor(list(values), dtype=lib.float64, requires_grad=grad)
+
+
+def product(lib: Any) -> Any:
+    """x * y as a Function by the book."""
+
+    class Product(lib.autograd.Function):
+        @staticmethod
+        def forward(ctx, x, y):
+            ctx.save_for_backward(x, y)
+            return x * y
+
+        @staticmethod
+        def backward(ctx, grad):
+            x, y = ctx.saved_tensors
+            return grad * y, grad * x
+
+    return Product
+
+
+def same_again(lib: Any) -> Any:
+    """Returns its input as it is."""
+
+    class Same(lib.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            return x
+
+        @staticmethod
+        def backward(ctx, grad):
+            return grad * 3
+
+    return Same
+
+
+def doubled_in_place(lib: Any, saves: bool = False) -> Any:
+    """Changes its input in place; `seen` notes what it saved."""
+
+    class Double(lib.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            x.mul_(2)
+            ctx.mark_dirty(x)
+            if saves:
+                ctx.save_for_backward(x)
+            return x
+
+        @staticmethod
+        def backward(ctx, grad):
+            if saves:
+                note_saved(ctx)
+            return grad * 2
+
+    def note_saved(ctx: Any) -> None:
+        (saved,) = ctx.saved_tensors
+        Double.seen.append((saved.tolist(), saved.grad_fn.name(), saved.requires_grad))
+
+    Double.seen = []
+    return Double

@@ -175,6 +175,20 @@ def metadata(torch: Any) -> Any:
     )
 
 
+def inside_vmap(torch: Any) -> Any:
+    def square(row: Any) -> Any:
+        return (row * row).sum()
+
+    def quotient(row: Any) -> Any:
+        return (row / row).sum()
+
+    with torch.autograd.set_detect_anomaly(True):
+        found = torch.func.vmap(torch.func.grad(square))(torch.ones(3, 2)).tolist()
+        with pytest.raises(RuntimeError) as raised:
+            torch.func.vmap(torch.func.grad(quotient))(torch.zeros(3, 2))
+    return found, str(raised.value)
+
+
 def settings(torch: Any) -> list[Any]:
     seen: list[Any] = []
 
@@ -206,7 +220,7 @@ def settings(torch: Any) -> list[Any]:
 SCENARIOS = [
     *(nan_in_div, nan_without_forward, nan_unchecked, nan_under_create_graph, nan_in_complex),
     *(written_in_place, hook_raises, leaf_hook_raises, freed, parents, parent_without_forward),
-    *(function_raises, function_returns_nan, metadata, settings),
+    *(function_raises, function_returns_nan, inside_vmap, metadata, settings),
 ]
 
 
@@ -217,7 +231,7 @@ def test_like_pytorch(scenario: Callable[[Any], Any]) -> None:
     assert told(retrograd, scenario) == told(torch, scenario)
 
 
-def test_every_scenario_but_three_warns() -> None:
+def test_the_scenarios_warn() -> None:
     """The comparison above would pass if both said nothing."""
     silent = [s.__name__ for s in SCENARIOS if not told(retrograd, s)[1]]
     assert silent == ["metadata"]
@@ -314,3 +328,40 @@ def test_ops_take_the_fast_path_again_afterwards() -> None:
     assert HOT["UNUSUAL"] == before
     x = retrograd.ones(1, requires_grad=True)
     assert (x * 2).grad_fn.metadata == {}
+
+
+class Mark:
+    """Something to hang on a node's metadata."""
+
+
+@pytest.mark.parametrize("fails", [False, True])
+def test_parents_go_with_the_graph(fails: bool) -> None:
+    """A node of a second-order graph keeps the node that made it, in no cycle."""
+
+    def made() -> tuple[Any, weakref.ref[Mark]]:
+        x = retrograd.ones(2, 2, requires_grad=True)
+        t = x.exp()
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            with retrograd.autograd.detect_anomaly():
+                (g,) = retrograd.autograd.grad(t.sum(), x, create_graph=True)
+                assert g.grad_fn.metadata["parent_"] is t.grad_fn
+                if fails:
+                    g.register_hook(lambda gradient: 1 / 0)
+                    with pytest.raises(ZeroDivisionError):
+                        g.sum().backward()
+        mark = Mark()
+        t.grad_fn.metadata["mark"] = mark
+        return t, weakref.ref(mark)
+
+    gc.collect()
+    gc.disable()
+    try:
+        t, reference = made()
+        assert reference() is not None
+        del t
+        if fails:
+            gc.collect()  # pytest keeps the exception, whose traceback has the frames, in a cycle
+        assert reference() is None
+    finally:
+        gc.enable()

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+import retrograd
 from tests.autograd.function_pairs import Notes, compare
 
 torch = pytest.importorskip("torch")
@@ -273,3 +274,74 @@ def reverse_over_forward(lib: Any, fw: Any, note: Notes) -> None:
         value = fw.make_dual(x, x_t)
         (gradient,) = lib.autograd.grad(Cube.apply(value).sum(), value, create_graph=True)
         note(gradient.tolist(), fw.unpack_dual(gradient).tangent.tolist())
+
+
+def cube(lib: Any) -> Any:
+    class Cube(lib.autograd.Function):
+        generate_vmap_rule = True
+
+        @staticmethod
+        def forward(x, scale):
+            return x**3 * scale, x * 2
+
+        @staticmethod
+        def setup_context(ctx, inputs, output):
+            ctx.scale = inputs[1]
+            ctx.save_for_backward(inputs[0])
+            ctx.save_for_forward(inputs[0])
+
+        @staticmethod
+        def jvp(ctx, x_t, _):
+            (x,) = ctx.saved_tensors
+            return 3 * x**2 * x_t * ctx.scale, x_t * 2
+
+        @staticmethod
+        def backward(ctx, grad, other):
+            (x,) = ctx.saved_tensors
+            return 3 * x**2 * grad * ctx.scale + 2 * other, None
+
+    return Cube
+
+
+@scenario
+def transforms(lib: Any, fw: Any, note: Notes) -> None:
+    function = cube(lib)
+    x, x_t = pair(lib)
+
+    def f(x):
+        first, second = function.apply(x, 5.0)
+        return (first * second).sin()
+
+    def once(x):
+        return lib.func.jvp(f, (x,), (x_t,))[1]
+
+    note(once(x).tolist())
+    note(lib.func.grad(lambda x: f(x).sum())(x).tolist())
+    note(lib.func.grad(lambda x: once(x).sum())(x).tolist())
+    inner = lib.func.grad(lambda x: f(x).sum())
+    note([part.tolist() for part in lib.func.jvp(inner, (x,), (x_t,))])
+    note(lib.func.jacfwd(f)(x).tolist(), lib.func.jacrev(f)(x).tolist())
+    note(lib.func.hessian(lambda x: f(x).sum())(x).tolist())
+    note(lib.func.vmap(f)(x.reshape(3, 1)).tolist())
+
+
+def test_jvp_inside_of_jvp() -> None:
+    """PyTorch forgets here that the tangents of a custom Function depend on its argument."""
+    function = cube(retrograd)
+    x, x_t = pair(retrograd)
+
+    def nested(f: Any) -> list[Any]:
+        def once(x: Any) -> Any:
+            return retrograd.func.jvp(f, (x,), (x_t,))[1]
+
+        return [part.tolist() for part in retrograd.func.jvp(once, (x,), (x_t,))]
+
+    def custom(x: Any) -> Any:
+        first, second = function.apply(x, 5.0)
+        return (first * second).sin()
+
+    def plain(x: Any) -> Any:
+        return (x**3 * 5.0 * (x * 2)).sin()
+
+    for ours, wanted in zip(nested(custom), nested(plain), strict=True):
+        assert ours == pytest.approx(wanted, rel=1e-12)

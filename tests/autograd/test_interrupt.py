@@ -187,8 +187,8 @@ def test_at_every_point(program: Callable[[Any, Any], Any], way: str) -> None:
             assert idle() == IDLE, number
     finally:
         gc.enable()
-    # the last: what came after the walk, when all was done
-    assert outcomes <= {"as before", "interrupted", "same-loss-twice"}
+    # the last two: what came after the walk, when all was done
+    assert outcomes <= {"as before", "interrupted", "same-loss-twice", None}
     assert "as before" in outcomes
     if way != "create_graph":
         assert "interrupted" in outcomes

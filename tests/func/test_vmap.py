@@ -379,6 +379,7 @@ _over("sum_of_missing_dimension", lambda t, a: a.sum(3))
 _over("none", lambda t, a: None)
 _over("a_number", lambda t, a: 5)
 _over("out", lambda t, a: t.randn(2, out=t.empty(2)))
+_over("out_of_an_op", lambda t, a: t.add(a, a, out=t.empty(3)))
 _over("random", lambda t, a: t.randn(2))
 _over(
     "batch_norm",
@@ -388,6 +389,10 @@ _over(
     3,
 )
 _over("tensor_split", lambda t, a: t.tensor_split(t.ones(4), a.long()))
+_over("as_strided_beyond", lambda t, a: a.as_strided((20,), (1,)))
+_over("as_strided_before", lambda t, a: a[1:].as_strided((1,), (1,), 0))
+_over("as_strided_of_the_next", lambda t, a: a[:2].as_strided((2,), (1,), 1))
+_over("channels_last", lambda t, a: a.is_contiguous(memory_format=t.channels_last), 2, 1, 2, 3, 3)
 _over("as_strided_scatter", lambda t, a: a.as_strided_scatter(t.ones(2), (2,), (1,)))
 
 
@@ -479,6 +484,26 @@ def chunk_size_of_zero(t: Any) -> Any:
 @error
 def name_of_a_partial(t: Any) -> Any:
     return t.vmap(functools.partial(t.nn.functional.relu, inplace=False))()
+
+
+def _escaped(use: Any) -> Any:
+    def scenario(t: Any) -> Any:
+        kept: list[Any] = []
+        t.vmap(lambda a: (kept.append(a), a)[1])(t.ones(2))
+        return use(t, kept[0])
+
+    return scenario
+
+
+for _name, _use in {
+    "added": lambda t, a: a + 1,
+    "added_to": lambda t, a: t.ones(1) + a,
+    "read": lambda t, a: a.numpy(),
+    "item": lambda t, a: a.item(),
+}.items():
+    _scenario = _escaped(_use)
+    _scenario.__name__ = f"escaped_{_name}"
+    ERRORS.add(_scenario)
 
 
 @error

@@ -29,6 +29,11 @@ KINDS = ("float64", "complex128")
 STEP = 1e-6
 
 
+def in_type(library: Any, array: Any, name: str) -> Any:
+    tensor = library.from_numpy(array)
+    return tensor.to(library.bfloat16) if name == "bfloat16" else tensor
+
+
 def build(sample: Sample, library: Any, dtype: str, start: Any, shift: float = 0.0) -> Any:
     """The sample's arguments; `start` makes a moving operand of a tensor and its direction.
 
@@ -48,10 +53,10 @@ def build(sample: Sample, library: Any, dtype: str, start: Any, shift: float = 0
                     direction = direction + 1j * directions.uniform(-1, 1, array.shape)
                 direction = np.asarray(direction).astype(array.dtype)
                 array = np.asarray(array + shift * direction).astype(array.dtype)
-            tensor = library.from_numpy(np.array(array))
-            if name == "bfloat16":
-                tensor = tensor.to(library.bfloat16)
-            return start(tensor, library.from_numpy(direction)) if moves and start else tensor
+            tensor = in_type(library, np.array(array), name)
+            if not moves or start is None:
+                return tensor
+            return start(tensor, in_type(library, direction, name))
         if isinstance(value, (list, tuple)) and any(isinstance(v, T) for v in value):
             return type(value)(make(v) for v in value)
         if isinstance(value, tuple) and value:
@@ -95,8 +100,8 @@ def differences(name: str, sample: Sample, dtype: str) -> list[Any]:
 
 
 # Where a function has no derivative (kinks, nan, means of nothing) PyTorch's formulas of the two
-# modes differ from each other. Here forward mode follows backward mode; samples of such points, that
-# is, those with given values or without elements, are not compared.
+# modes differ from each other. Here forward mode follows backward mode; samples of such points,
+# those with given values or without elements, are not compared.
 POINTS = """
     angle logsumexp scatter_reduce index_reduce logit maximum minimum fmax sgn atan2 torch.cdist
     nn.functional.binary_cross_entropy nn.functional.binary_cross_entropy_with_logits
@@ -222,7 +227,7 @@ def check(ours: list[Any], expected: list[Any], tolerance: float, label: str) ->
 
 # ------------------------------------------------------------------------------- second order
 
-# Constants of their derivatives are computed without a graph: there the orders differ, as PyTorch's.
+# Parts of these are computed without a graph: there the two modes differ, as PyTorch's do.
 DETACHED = ("torch.cosine_similarity", "nn.functional.gaussian_nll_loss", "torch.nan_to_num")
 
 

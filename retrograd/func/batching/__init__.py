@@ -2,6 +2,7 @@
 
 from retrograd.func.batching import duals as duals
 from retrograd.func.batching import elementwise as elementwise
+from retrograd.func.batching import images as images
 from retrograd.func.batching import indexing as indexing
 from retrograd.func.batching import joining as joining
 from retrograd.func.batching import linear_algebra as linear_algebra

@@ -43,6 +43,26 @@ def _bmm(call: BatchedCall) -> list[Tensor]:
     return [RECORDED.matmul(call.front("input"), call.front("mat2"))]
 
 
+@batching("baddbmm")
+def _baddbmm(call: BatchedCall) -> list[Tensor]:
+    if not _ranks(call, batch1=3, batch2=3) or call["input"]._array.dtype.kind not in "fc":
+        return loop(call)  # raises, or counts with integers
+    first, second = call.shape("batch1"), call.shape("batch2")
+    shape = (first[0], first[1], second[2])
+    if first[0] != second[0] or call.rank("input") > 3 or not call.size:
+        return loop(call)  # raises
+    if not _expands(call.shape("input"), shape):
+        return loop(call)  # raises
+    tensors = {"batch1": call.expanded("batch1"), "batch2": call.expanded("batch2")}
+    tensors["input"] = _as_matrix(call, call["input"], shape)
+    count = call.size * shape[0]
+    flat = {
+        name: RECORDED.reshape(tensor, (count, *tensor._array.shape[2:]))
+        for name, tensor in tensors.items()
+    }
+    return [RECORDED.reshape(call.run(**flat)[0], (call.size, *shape))]
+
+
 @batching("mv")
 def _mv(call: BatchedCall) -> list[Tensor]:
     if not _ranks(call, input=2, vec=1):
@@ -160,4 +180,24 @@ def _two(first: str, second: str) -> Rule:
 
 batching("cholesky_solve")(_two("input", "L"))
 batching("linalg_solve_triangular", "linalg_solve_ex")(_two("A", "B"))
-batching("_cdist")(_two("x1", "x2"))
+batching("_cdist", "_euclidean_dist")(_two("x1", "x2"))
+
+
+@batching("linalg_pinv")
+def _pinv(call: BatchedCall) -> list[Tensor]:
+    if not all(isinstance(call[name], (float, int, type(None))) for name in ("atol", "rtol")):
+        return loop(call)  # a tolerance for each of an example's matrices
+    return _one_matrix(call)
+
+
+@batching("cholesky_inverse")
+def _cholesky_inverse(call: BatchedCall) -> list[Tensor]:
+    return call.run(L=call.front("L")) if call.rank("L") > 1 else loop(call)
+
+
+@batching("lu_unpack")
+def _lu_unpack(call: BatchedCall) -> list[Tensor]:
+    every = call["unpack_data"] and call["unpack_pivots"]  # else there are empty results
+    if call.rank("LU_data") != call.rank("LU_pivots") + 1 or not every:
+        return loop(call)
+    return call.run(LU_data=call.expanded("LU_data"), LU_pivots=call.expanded("LU_pivots"))

@@ -6,6 +6,7 @@ import math
 from typing import Any
 
 from retrograd.func.batching.elementwise import line_up
+from retrograd.func.batching.neural import joined, parted
 from retrograd.func.batching.rules import BatchedCall, batching, loop
 from retrograd.ops.neural import MEAN, NONE, SUM
 from retrograd.ops.registry import RECORDED
@@ -87,10 +88,15 @@ def _nll_loss(call: BatchedCall) -> list[Tensor]:
     x, target = call.expanded("input"), call.expanded("target")
     flat = call.run(input=_rows(call, x, 1), target=_rows(call, target, 0), reduction=NONE)[0]
     losses = RECORDED.reshape(flat, tuple(target._array.shape))
+    return _weighted(call, losses, target, x._array.dtype)
+
+
+def _weighted(call: BatchedCall, losses: Any, target: Any, kind: Any) -> list[Tensor]:
+    """The losses of every example together; their mean is one of weighted losses."""
     if call["reduction"] != MEAN:
         return [_together(call, losses)]
     many = RECORDED.reshape(losses, (call.size, math.prod(call.shape("target"))))
-    counts = RECORDED.reshape(_weights(call, target, x._array.dtype), tuple(many._array.shape))
+    counts = RECORDED.reshape(_weights(call, target, kind), tuple(many._array.shape))
     return [RECORDED.div(RECORDED.sum(many, 1, False), RECORDED.sum(counts, 1, False))]
 
 
@@ -100,9 +106,21 @@ def _nll_loss_gradient(call: BatchedCall) -> list[Tensor]:
         return loop(call)
     x, target = call.expanded("input"), call.expanded("target")
     shape = tuple(target._array.shape)
+    found = call.run(
+        grad=RECORDED.reshape(_slopes(call, target, x._array.dtype), (math.prod(shape),)),
+        input=_rows(call, x, 1),
+        target=_rows(call, target, 0),
+        reduction=NONE,
+    )[0]
+    return [RECORDED.reshape(found, tuple(x._array.shape))]
+
+
+def _slopes(call: BatchedCall, target: Any, kind: Any) -> Any:
+    """The gradient of every single loss, in the shape of the target."""
+    shape = tuple(target._array.shape)
     grad: Any = call.expanded("grad")
     if call["reduction"] == MEAN:
-        counts = _weights(call, target, x._array.dtype)
+        counts = _weights(call, target, kind)
         total = RECORDED.sum(
             RECORDED.reshape(counts, (call.size, counts._array.size // call.size)), 1
         )
@@ -110,10 +128,47 @@ def _nll_loss_gradient(call: BatchedCall) -> list[Tensor]:
     if call["reduction"] != NONE:
         lined = RECORDED.reshape(grad, (call.size, *(1,) * (len(shape) - 1)))
         grad = RECORDED.expand(lined, shape)
-    found = call.run(
-        grad=RECORDED.reshape(grad, (math.prod(shape),)),
-        input=_rows(call, x, 1),
-        target=_rows(call, target, 0),
-        reduction=NONE,
-    )[0]
-    return [RECORDED.reshape(found, tuple(x._array.shape))]
+    return grad
+
+
+def _is_batch_of_images(call: BatchedCall) -> bool:
+    images, *places = call.shape("target")
+    return bool(
+        call.size
+        and not call.is_batched("weight")
+        and call.rank("input") > 2
+        and (call.shape("input")[0], *call.shape("input")[2:]) == (images, *places)
+    )
+
+
+@batching("_nll_loss2d")
+def _nll_loss2d(call: BatchedCall) -> list[Tensor]:
+    if not _is_batch_of_images(call):
+        return loop(call)
+    x, target = call.expanded("input"), call.expanded("target")
+    flat = call.run(input=joined(x), target=joined(target), reduction=NONE)[0]
+    losses = RECORDED.reshape(flat, tuple(target._array.shape))
+    return _weighted(call, losses, target, x._array.dtype)
+
+
+@batching("_nll_loss2d_gradient")
+def _nll_loss2d_gradient(call: BatchedCall) -> list[Tensor]:
+    if not _is_batch_of_images(call):
+        return loop(call)
+    x, target = call.expanded("input"), call.expanded("target")
+    grad = joined(_slopes(call, target, x._array.dtype))
+    found = call.run(grad=grad, input=joined(x), target=joined(target), reduction=NONE)[0]
+    return [parted(call, found)]
+
+
+@batching("multi_margin_loss", "multilabel_margin_loss")
+def _margin_loss(call: BatchedCall) -> list[Tensor]:
+    if call.rank("input") != 2 or not call.size or _has_own_weight(call):
+        return loop(call)
+    x, target = joined(call.expanded("input")), joined(call.expanded("target"))
+    losses = call.run(input=x, target=target, reduction=NONE)[0]
+    return [_together(call, parted(call, losses))]
+
+
+def _has_own_weight(call: BatchedCall) -> bool:
+    return "weight" in call.places and call.is_batched("weight")

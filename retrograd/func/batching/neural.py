@@ -192,10 +192,15 @@ def _norm(call: BatchedCall) -> list[Tensor]:
     return [result, _own_statistics(call, mean), _own_statistics(call, inverse)]
 
 
-@batching("_layer_norm_gradient", "_group_norm_gradient", "_standardize", "_inverse_deviation")
+@batching(
+    *("_layer_norm_gradient", "_group_norm_gradient", "_batch_norm_gradient"),
+    *("_standardize", "_inverse_deviation"),
+)
 def _norm_gradient(call: BatchedCall) -> list[Tensor]:
-    if not call.size or call["layout"].grouped[0] != 1:
+    if not call.size:
         return loop(call)
+    if call["layout"].grouped[0] != 1:
+        return _batch_norm_gradient(call)
     changed: dict[str, Any] = {"input": call.expanded("input"), "layout": _wider(call)}
     if "grad" in call.places:
         changed["grad"] = call.expanded("grad")
@@ -205,6 +210,52 @@ def _norm_gradient(call: BatchedCall) -> list[Tensor]:
     if call.op.name == "_inverse_deviation":
         return [_own_statistics(call, found)]
     return [found]
+
+
+def _more_channels(call: BatchedCall) -> Layout:
+    """The layout of all examples together: each adds channels of its own."""
+    images, channels, inner = call["layout"].grouped
+    shape = (images, channels * call.size, inner)
+    return Layout(shape, shape, (channels * call.size, 1))
+
+
+def _by_channel(call: BatchedCall, name: str) -> Any:
+    """A tensor of the input's shape as (images, channels of all examples, inner)."""
+    return _channels(RECORDED.reshape(call.expanded(name), (call.size, *call["layout"].grouped)))
+
+
+def _from_channels(call: BatchedCall, result: Any) -> Any:
+    shape = (call.size, *call.shape("input"))
+    return RECORDED.reshape(_examples_of(call, result), shape)
+
+
+@batching("_batch_norm")
+def _batch_norm(call: BatchedCall) -> list[Tensor]:
+    if not call.size:
+        return loop(call)
+    changed: dict[str, Any] = {}
+    for name in ("weight", "bias", "running_mean", "running_var"):
+        if call[name] is not None:
+            changed[name] = joined(call.expanded(name))
+    x, layout = _by_channel(call, "input"), _more_channels(call)
+    result, *statistics = call.run(input=x, layout=layout, **changed)
+    channels = call["layout"].grouped[1]
+    own = (call.size, 1, channels, 1) if call["training"] else (call.size, channels, 1)
+    return [_from_channels(call, result), *[RECORDED.reshape(s, own) for s in statistics]]
+
+
+def _batch_norm_gradient(call: BatchedCall) -> list[Tensor]:
+    """The rules above where several images share their statistics."""
+    changed: dict[str, Any] = {"layout": _more_channels(call)}
+    for name in ("input", "grad"):
+        if name in call.places:
+            changed[name] = _by_channel(call, name)
+    for name in ("mean", "inverse"):
+        changed[name] = _statistics(call, name)
+    found = call.run(**changed)[0]
+    if call.op.name == "_inverse_deviation":
+        return [RECORDED.reshape(found, (call.size, *call.shape("inverse")))]
+    return [_from_channels(call, found)]
 
 
 # -------------------------------------------------------------------------------------- others

@@ -9,8 +9,10 @@ from __future__ import annotations
 from typing import Any
 
 from retrograd.func.batching.rules import BatchedCall, batching
+from retrograd.memory import address_of
 from retrograd.ops.kinds import wrap_dim
 from retrograd.ops.registry import RECORDED
+from retrograd.ops.sizes import storage_of
 from retrograd.tensor import Tensor
 
 
@@ -138,6 +140,27 @@ def _pieces(call: BatchedCall) -> list[Tensor]:
 def _as_strided(call: BatchedCall) -> list[Tensor]:
     x = call.front("input")
     array: Any = x._array
+    _check_reach(call)
     step = array.strides[0] // array.itemsize
     size, stride = (call.size, *call["size"]), (step, *call["stride"])
     return call.run(input=x, size=size, stride=stride)
+
+
+def _check_reach(call: BatchedCall) -> None:
+    """A region may not go beyond its example: there another one may begin."""
+    array = call["input"]._array
+    unit = array.itemsize
+    size, stride, shift = tuple(call["size"]), tuple(call["stride"]), call["shift"]
+    own = 1 + sum([(n - 1) * s for n, s in zip(array.shape, array.strides, strict=True)]) // unit
+    wanted = 1 + sum([(n - 1) * s for n, s in zip(size, stride, strict=True)])
+    if 0 in size or (shift >= 0 and shift + wanted <= own):
+        return
+    first = (address_of(array) - address_of(storage_of(array))) // unit
+    start = first + shift
+    raise RuntimeError(
+        f"result = tensor.as_strided({list(size)}, {list(stride)}, {start}) can access "
+        f"memory outside of `tensor`. `result` can access some memory in range [{start}, "
+        f"{start + wanted}], but `tensor` can only access some memory in range [{first}, "
+        f"{first + own}]. This is not supported inside of vmap, please try to rewrite the "
+        "`as_strided` call as a sequence of PyTorch view operations"
+    )
