@@ -54,7 +54,9 @@ class OpCall:
             [isinstance(x, Tensor) and may_be_recorded(x) for x in (*tensors, *tangents)]
         )
         # the graph of the tangent must not save what the op is about to overwrite
-        copied = tensors[0] if write and self.recording else None
+        copied = None
+        if write and STATE.grad_enabled and any([_is_recorded(x) for x in (*tensors, *tangents)]):
+            copied = tensors[0]
         if copied is not None and tangents[0] is not None:
             self.tangents = [RECORDED.clone(tangents[0]), *tangents[1:]]
         self.tensors = [
@@ -343,6 +345,14 @@ def _elementwise_plan(op: Any) -> Any:
 
 
 _OUTPUT, _INPUT, _OPTION = range(3)
+
+
+def _is_recorded(value: Any) -> bool:
+    """Whether a tensor or one of its tangents, of any level, requires grad."""
+    if not isinstance(value, Tensor):
+        return False
+    held = tangents_of(value) or {}
+    return may_be_recorded(value) or any([_is_recorded(tangent) for tangent in held.values()])
 
 
 def set_elementwise(

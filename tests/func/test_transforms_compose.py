@@ -241,7 +241,40 @@ def vmap_and_jvp(torch: Any) -> Any:
         vmap(lambda x: jvp(torch.func.grad(cubes), (x,), (w,)))(x),
         jvp(vmap(torch.func.grad(cubes)), (x,), (t,)),
         vmap(lambda x: jvp(lambda y: jvp(mixed, (y,), (w,))[1], (x,), (w,)))(x),
+        vmap(lambda x, t: jvp(lambda x, w: x.sin() * w, (x, w), (t, w)))(x, t),
+        jvp(lambda w, x: vmap(lambda x: x.sin() * w)(x), (w, x), (w, t)),
     ]
+
+
+@scenarios.add
+def vmap_and_jvp_in_place(torch: Any) -> Any:
+    jvp, vmap = torch.func.jvp, torch.func.vmap
+    x, t, w = matrix(torch), matrix(torch) + 1, vector(torch)
+
+    def replaced(x: Any, y: Any) -> Any:
+        view = x[1:]
+        x.copy_(y)
+        return x, view
+
+    def partly(x: Any, y: Any) -> Any:
+        view = x[::2]
+        view.mul_(y[:2])
+        return view, x
+
+    def fresh(x: Any, y: Any) -> Any:
+        x = x.clone()
+        view = x[1:]
+        view.copy_(y[1:])
+        return view, x
+
+    def run(f: Any, x: Any, t: Any, y: Any) -> Any:
+        return jvp(f, (x.clone(), y), (t.clone(), w))
+
+    return [
+        vmap(run, in_dims=(None, 0, 0, dim))(f, x, t, y)
+        for f in (replaced, partly, fresh)
+        for dim, y in ((None, w), (0, t * 2))
+    ] + [vmap(lambda x, y: jvp(lambda y: fresh(x, y), (y,), (w,)))(x, t)]
 
 
 # ----------------------------------------------------------------------------------- jacobians

@@ -89,6 +89,16 @@ def by_jvp_along_itself(world: World, f: Function) -> Function:
     return made
 
 
+def by_jvp_of_two(world: World, f: Function) -> Function:
+    def both(x: Any, y: Any) -> Any:
+        return f(x) * y + f(y) * x
+
+    def made(x: Any) -> Any:
+        return world.torch.func.jvp(both, (x, world.vector), (world.weight, x))[1]
+
+    return made
+
+
 def by_vmap(world: World, f: Function) -> Function:
     def made(x: Any) -> Any:
         scales = world.vector
@@ -145,7 +155,7 @@ def twice(world: World, f: Function) -> Function:
 TRANSFORMS = (
     *(by_grad, by_grad_of_product, by_vjp, by_vjp_of_itself, by_jvp, by_jvp_along_itself),
     *(by_vmap, by_vmap_over_rows, by_vmap_beside, by_jacrev, by_jacrev_in_chunks, by_jacfwd),
-    *(without_grad, detached, twice),
+    *(by_jvp_of_two, without_grad, detached, twice),
 )
 
 
