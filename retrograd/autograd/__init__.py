@@ -12,6 +12,7 @@ from retrograd.autograd import tensor_hooks as _tensor_hooks
 from retrograd.autograd.anomaly_mode import detect_anomaly as detect_anomaly
 from retrograd.autograd.anomaly_mode import set_detect_anomaly as set_detect_anomaly
 from retrograd.autograd import forward_ad as forward_ad
+from retrograd.autograd.api import _calculate_shape as _calculate_shape
 from retrograd.autograd.api import backward as backward
 from retrograd.autograd.api import grad as grad
 from retrograd.autograd.function import Function as Function
@@ -46,7 +47,7 @@ def __getattr__(name: str) -> Any:
         from retrograd.legacy import Variable
 
         return Variable
-    if name in ("profiler", "profiler_util", "variable"):  # seldom needed: imported when asked for
+    if name in ("_functions", "profiler", "profiler_util", "variable"):  # seldom needed
         return import_module(f"{__name__}.{name}")
     if name in _OF_THE_PROFILER:
         return getattr(import_module("retrograd.autograd.profiler"), name)

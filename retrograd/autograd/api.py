@@ -18,6 +18,7 @@ from retrograd.autograd.views import edge_of, refresh
 from retrograd.backend.kernels import filled
 from retrograd.lifecycle.site import user_site
 from retrograd.notices import explained, warn_once
+from retrograd.size import Size
 from retrograd.tensor import Tensor, mark_inference, tensor_method, wrap
 
 _CYCLE = (
@@ -201,6 +202,17 @@ def _batched(
         ]
         found = _captured(roots, targets, rows, call, allow_unused)
         return [None if row is None else with_batch_at(row, 0, level, size) for row in found]
+
+
+def _calculate_shape(
+    output: Tensor | GradientEdge, grad: Tensor, is_grads_batched: bool
+) -> tuple[Size, Size]:
+    """The shape of an output and that of a gradient for it, without the batch dimension."""
+    if isinstance(output, GradientEdge):
+        wanted: Any = output.node._input_metadata[output.output_nr].shape
+    else:
+        wanted = output.shape
+    return Size(wanted), Size(grad.shape[1:] if is_grads_batched else grad.shape)
 
 
 def _materialize(

@@ -6,6 +6,7 @@ errors never pays for it.
 
 from __future__ import annotations
 
+import sys
 import warnings
 from typing import Any
 
@@ -178,7 +179,10 @@ def tell_forward(error: Exception, node: Any) -> None:
     story = why_nan.forward_story(node)
     why_nan.add_forward_note(error, story)
     for text in story:
-        warnings.warn(text, stacklevel=why_nan.user_level())
+        try:
+            warnings.warn(text, stacklevel=why_nan.user_level())
+        except Warning:  # made an error by a filter: it must not hide the one it tells about
+            print(text, file=sys.stderr)
 
 
 def complex_root(kind: Any) -> Exception:

@@ -348,11 +348,13 @@ _OUTPUT, _INPUT, _OPTION = range(3)
 
 
 def _is_recorded(value: Any) -> bool:
-    """Whether a tensor or one of its tangents, of any level, requires grad."""
-    if not isinstance(value, Tensor):
-        return False
-    held = tangents_of(value) or {}
-    return may_be_recorded(value) or any([_is_recorded(tangent) for tangent in held.values()])
+    """Whether a tensor or one of its tangents, at any level, requires grad."""
+    while isinstance(value, Tensor):
+        held = tangents_of(value)
+        if value._requires_grad or (held and any([_is_recorded(t) for t in held.values()])):
+            return True
+        value = getattr(value, "_physical", None)
+    return False
 
 
 def set_elementwise(
@@ -375,7 +377,8 @@ def set_elementwise(
         if isinstance(x, Tensor):
             if x._level or (recording and x._requires_grad) or x._array.dtype.kind == "c":
                 return False
-            held = None if x._meta is None and x._view is None else tangents_of(x)
+            bare = x._meta is None and x._view is None
+            held: Any = None if bare else tangents_of(x)
             if held is not None:
                 (found, tangent), *more = held.items()
                 if more or (level is not None and found is not level):

@@ -29,7 +29,8 @@ from retrograd.autograd.accumulate import with_grad_mode
 from retrograd.autograd.function_context import BackwardCFunction as BackwardCFunction
 from retrograd.autograd.function_context import FunctionCtx as FunctionCtx
 from retrograd.autograd.function_node import FunctionNode, delayed_error
-from retrograd.autograd.function_outputs import Outputs
+from retrograd.autograd.function_outputs import Outputs, are_fresh, join_fresh
+from retrograd.autograd.node import Node
 from retrograd.autograd.state import STATE, TRANSFORMS, Cut, set_grad_mode
 from retrograd.autograd.views import edge_of, refresh
 from retrograd.lifecycle.site import user_site
@@ -177,14 +178,43 @@ def call_function(function: Any, arguments: tuple[Any, ...], separate: bool) -> 
     """One call of a Function at the level of ordinary tensors: forward, node, outputs."""
     for flag in ("clear_saved_tensors_on_access", "boxed_grads_call"):
         value = getattr(function, flag)
-        if not isinstance(value, bool):
+        if value is not False and value is not True:
             raise RuntimeError(f"{flag} must be a bool, got {type(value).__name__}")
-    tensors = [x for x in arguments if isinstance(x, Tensor)]
-    for tensor in tensors:
-        if tensor._view is not None:
-            refresh(tensor)
+    tensors: list[Tensor] = []
+    wanted = False
+    for value in arguments:
+        if isinstance(value, Tensor):
+            if value._view is not None:
+                refresh(value)
+            tensors.append(value)
+            wanted = wanted or value._requires_grad
+    if TRANSFORMS.active:
+        return _call_in_transform(function, arguments, separate, tensors)
+    node = FunctionNode(function, arguments)
+    node.code, node.lasti = user_site(3)
+    recorded = wanted and STATE.grad_enabled
+    if recorded:
+        _set_edges(node, tensors, 0)
+    returned = _run_forward(function, node, arguments, separate)
+    single = not isinstance(returned, tuple)
+    values = (returned,) if single else returned
+    if recorded and are_fresh(node, tensors, values):
+        join_fresh(node, values)
+        results = values
+    else:
+        outputs = Outputs(node, tensors, values, recorded=recorded, separate=separate)
+        results = outputs.finish()
+        outputs.save(results)
+    node.saved_for_forward = None
+    return results[0] if single else results
+
+
+def _call_in_transform(
+    function: Any, arguments: tuple[Any, ...], separate: bool, tensors: list[Tensor]
+) -> Any:
+    """The same where tensors may be batched or carry tangents."""
     # inside of vmap, tensors of a level below are constants here: their graph is recorded there
-    level = max([x._level for x in tensors], default=0) if TRANSFORMS.active else 0
+    level = max([x._level for x in tensors], default=0)
     recorded = STATE.grad_enabled and any(x.requires_grad and x._level == level for x in tensors)
     batch: Any = None
     if level and not _runs_on_batches(level, tensors):
@@ -198,23 +228,15 @@ def call_function(function: Any, arguments: tuple[Any, ...], separate: bool) -> 
             return batch
         batch = as_batches(batch, level)
     node = FunctionNode(function, arguments)
-    node.code, node.lasti = user_site(3)
+    node.code, node.lasti = user_site(4)
     if recorded:
-        wanted = [x._requires_grad and x._level == level for x in tensors]
         if level:
             node.needs_input_grad = tuple(
                 [isinstance(x, Tensor) and x.requires_grad and x._level == level for x in arguments]
             )
-        node.edges = tuple(
-            [edge_of(x) if want else None for x, want in zip(tensors, wanted, strict=True)]
-        )
-        numbers = tuple(
-            [0 if e is None else x._output_nr for e, x in zip(node.edges, tensors, strict=True)]
-        )
-        node.edge_numbers = numbers if any(numbers) else None
-    ctx = node.shown()
+        _set_edges(node, tensors, level)
     with _without_tangents():
-        returned = _run_forward(function, ctx, arguments, separate, batch)
+        returned = _run_forward(function, node, arguments, separate, batch)
         single = not isinstance(returned, tuple)
         outputs = Outputs(
             node,
@@ -231,6 +253,17 @@ def call_function(function: Any, arguments: tuple[Any, ...], separate: bool) -> 
     outputs.save(results)
     node.saved_for_forward = None
     return results[0] if single else results
+
+
+def _set_edges(node: FunctionNode, tensors: list[Tensor], level: int) -> None:
+    edges: list[Node | None] = []
+    numbers: list[int] = []
+    for x in tensors:
+        edge = edge_of(x) if x._requires_grad and x._level == level else None
+        edges.append(edge)
+        numbers.append(0 if edge is None else x._output_nr)
+    node.edges = tuple(edges)
+    node.edge_numbers = tuple(numbers) if any(numbers) else None
 
 
 def _runs_on_batches(level: int, tensors: list[Tensor]) -> bool:
@@ -255,14 +288,14 @@ def _without_tangents() -> AbstractContextManager[None]:
 
 
 def _run_forward(
-    function: Any, ctx: Any, arguments: tuple[Any, ...], separate: bool, batch: Any = None
+    function: Any, node: FunctionNode, arguments: tuple[Any, ...], separate: bool, batch: Any = None
 ) -> Any:
     """Run the user's `forward`: without recording, since `backward` stands for it.
 
     `batch` is what vmap made of it already.
     """
     enabled, cut = STATE.grad_enabled, STATE.cut
-    node = ctx._function_node
+    ctx = node.shown()
     set_grad_mode(False, Cut("no_grad", f"{function.__name__}.forward", node.code, node.lasti))
     try:
         if not separate:

@@ -142,7 +142,7 @@ class BackwardCFunction(FunctionCtx):
     dirty_tensors = _fact("dirty_tensors")
     non_differentiable = _fact("non_differentiable")
     needs_input_grad = _fact("needs_input_grad")
-    materialize_grads = _switch("materialize_grads", "set_materialize_grads")  # type: ignore[assignment]
+    materialize_grads = _switch("materialize_grads", "set_materialize_grads")
     _is_pure_view = _switch("is_pure_view", "set_pure_view")
     _materialize_non_diff_grads = _switch(
         "materialize_non_diff_grads", "set_materialize_non_diff_grads", readable=True

@@ -75,9 +75,10 @@ class FunctionNode(Node):
         self.function = function
         self.attributes = {}
         self.context = None
-        self.tensor_arguments = tuple([isinstance(x, Tensor) for x in arguments])
+        are_tensors = [isinstance(x, Tensor) for x in arguments]
+        self.tensor_arguments = tuple(are_tensors)
         self.needs_input_grad = tuple(
-            [isinstance(x, Tensor) and x.requires_grad for x in arguments]
+            [tensor and x.requires_grad for x, tensor in zip(arguments, are_tensors, strict=True)]
         )
         self.described = []
         self.cleared = False
@@ -214,16 +215,16 @@ class FunctionNode(Node):
                     RuntimeError(f"expected Variable or None (got {type(result).__name__})")
                 )
             checked.append(result)
-        return [
-            None if result is None else self._fitted(place, result)
-            for place, result in enumerate(checked)
-        ]
+        for place, (gradient, target) in enumerate(zip(checked, self.edges, strict=False)):
+            if gradient is None or target is None:  # nothing there, or nobody waits for it
+                continue
+            array = gradient._array
+            if array.shape != target.shape or array.dtype is not target.dtype:
+                checked[place] = self._fitted(place, target, gradient)
+        return checked
 
-    def _fitted(self, place: int, gradient: Tensor) -> Tensor:
+    def _fitted(self, place: int, target: Node, gradient: Tensor) -> Tensor:
         """A gradient summed and cast to what its argument is, before hooks see it."""
-        target = self.edges[place]
-        if target is None:  # nobody waits for it
-            return gradient
         shape, dtype = target.shape, target.dtype
         if isinstance(shape, list):
             number = 0 if self.edge_numbers is None else self.edge_numbers[place]
@@ -300,6 +301,8 @@ class Error(Node):
 
     __slots__ = ("message",)
     display_name = "torch::autograd::Error"
+
+    message: str
 
     def run_raw(self, gradient: Any, need: Any, freeing: BackwardCall | None) -> Any:
         raise explained(RuntimeError(self.message))

@@ -262,6 +262,50 @@ class Outputs:
         return SavedTensor(value, self.node, is_output=is_output, number=number or 0)
 
 
+def are_fresh(node: FunctionNode, tensors: list[Tensor], values: tuple[Any, ...]) -> bool:
+    """Whether every output is simply new: the usual case, which `join_fresh` deals with."""
+    if node.dirty_tensors is not None or node.non_differentiable is not None or node.is_pure_view:
+        return False
+    for place, value in enumerate(values):
+        if (
+            not isinstance(value, Tensor)
+            or value._view is not None
+            or value._requires_grad
+            or value._array.dtype not in dtypes.DIFFERENTIABLE
+        ):
+            return False
+        for other in (*tensors, *values[:place]):
+            if other is value:
+                return False
+    for value in node.to_save or ():
+        if not isinstance(value, Tensor):
+            return False
+    return True
+
+
+def join_fresh(node: FunctionNode, values: tuple[Tensor, ...]) -> None:
+    """Make new tensors the outputs of a node, and save what it was told to save."""
+    described = [(x._array.shape, x._array.dtype) for x in values]
+    node.described = list(described)
+    if len(described) == 1:
+        node.shape, node.dtype = described[0]
+    else:
+        node.shape = [shape for shape, _ in described]
+        node.dtype = [dtype for _, dtype in described]
+    for number, value in enumerate(values):
+        value._grad_fn = node
+        value._output_nr = number
+        value._requires_grad = True
+        value._cut = None
+    saved: list[SavedTensor] = []
+    for tensor in node.to_save or ():
+        is_output = tensor._grad_fn is node
+        number = tensor._output_nr if is_output else 0
+        saved.append(SavedTensor(tensor, node, is_output=is_output, number=number))
+    node.saved = tuple(saved)
+    node.to_save = None
+
+
 def _identities(values: Any) -> set[int]:
     return {id(value) for value in values if value is not None}
 

@@ -13,7 +13,7 @@ from retrograd.autograd.engine import Edge
 from retrograd.autograd.state import STATE, TRANSFORMS, set_inference
 from retrograd.autograd.views import edge_of
 from retrograd.func.arguments import Argnums, check_outputs, chosen_places, sketch, with_aux
-from retrograd.func.tracing import Trace, edge_to, tracing
+from retrograd.func.tracing import Trace, bare, edge_to, tracing
 from retrograd.func.trees import flatten, tree_map, unflatten
 from retrograd.ops.registry import RECORDED
 from retrograd.tensor import Tensor
@@ -88,7 +88,10 @@ def _grad_and_value(
         record = must_record(trace, roots, [None])
         gradients = pull_back(roots, [None], aliases, edges, record, retain=record or has_aux)
         found = trace.settled_tree(unflatten(gradients, spec))
-        value = trace.settled(output)
+        if record or not trace.records or output._grad_fn is None:
+            value = trace.settled(output)
+        else:
+            value = bare(output)  # its graph was looked at: it stays in the trace
         if has_aux:
             return found, (value, trace.settled_tree(aux))
         return found, value

@@ -24,7 +24,7 @@ from retrograd.autograd import failures
 from retrograd.autograd.accumulate import accumulator, is_accumulator
 from retrograd.autograd.engine import Edge
 from retrograd.autograd.forward import Tangents, holder_of, tangents_of
-from retrograd.autograd.node import Node, dressed
+from retrograd.autograd.node import Node
 from retrograd.autograd.state import STATE, TRANSFORMS, next_sequence, set_grad_mode, set_inference
 from retrograd.func.batched import LEVELS, BatchedTensor, lift, rewrap
 from retrograd.func.trees import tree_map
@@ -75,7 +75,7 @@ class Trace:
                 assert linked._view is not None
                 linked._view.creation = "transform"  # in-place ops are refused, as on a leaf
                 return linked
-            leaf = _bare(value)
+            leaf = bare(value)
         else:
             leaf = _cut_off(lift(value))
         leaf._requires_grad = True
@@ -90,7 +90,7 @@ class Trace:
         """
         if not isinstance(value, Tensor) or value.requires_grad:
             return value
-        made = _bare(value)
+        made = bare(value)
         self.lent.append((value, made, value._version))
         return made
 
@@ -160,8 +160,8 @@ class Trace:
         if node is None:
             owner = value.__dict__.get(_MARK)
             ended = owner is self or (owner is not None and not owner.running)
-            return _bare(value) if ended else value
-        return value if self.leads_outside([node])[0] else _bare(value)
+            return bare(value) if ended else value
+        return value if self.leads_outside([node])[0] else bare(value)
 
     def _cut(self, value: Tensor) -> Tensor:
         """A result without what was recorded in the trace, for itself and for its tangents."""
@@ -201,8 +201,8 @@ class Trace:
                 continue
             if node.sequence < start:
                 return True, foreign
-            if node.extra is not None or dressed(node).op is None:
-                foreign = True
+            if node.extra is not None or (node.__class__ is not Node and node.op is None):
+                foreign = True  # a plain Node is that of an op which nobody looked at
             for target in node.edges:
                 if target is not None and target not in seen:
                     seen.add(target)
@@ -216,7 +216,7 @@ def edge_to(alias: Tensor) -> Edge:
     return (accumulator(alias), 0) if node is None else (node, alias._output_nr)
 
 
-def _bare(value: Tensor) -> Tensor:
+def bare(value: Tensor) -> Tensor:
     """The same elements, version counter and tangents, without history."""
     inference = value.is_inference()
     if not inference:
@@ -239,7 +239,7 @@ def _copy_tangents(value: Tensor, made: Tensor) -> None:
 def _cut_off(value: Tensor) -> Tensor:
     """The same elements and tangents, without history at any level of vmap."""
     if not isinstance(value, BatchedTensor):
-        return _bare(value)
+        return bare(value)
     made = rewrap(_cut_off(value._physical), value._batch_dim, value._level)
     _copy_tangents(value, made)
     return made

@@ -458,9 +458,8 @@ def _node_form(
     return op.node_class
 
 
-def array_fact(
-    plan: _Plan, name: str, fact: str, tensors: list[Any], outputs: list[Tensor]
-) -> Any:
+def array_fact(plan: _Plan, name: str, fact: str, tensors: list[Any], outputs: list[Tensor]) -> Any:
+    """Shape, dtype or strides of an operand, or of the first output, as rules ask for them."""
     stem = name.rpartition("_")[0]
     if stem == "out":
         return getattr(outputs[0]._array, fact)

@@ -159,6 +159,15 @@ def _igamma_slope(m: Any, input: Any, other: Any) -> Any:
     return m.exp(m.sub(m.sub(m.mul(m.sub(input, 1), m.log(other)), other), m.lgamma(input)))
 
 
+def _igamma_tangent(name: str, sign: int) -> Any:
+    def forward(m: Any, tangents: Any, input: Any, other: Any) -> Any:
+        if tangents[0] is not None:
+            raise errors.no_forward_mode(name)
+        return m.mul(m.mul(tangents[1], sign), _igamma_slope(m, input, other))
+
+    return forward
+
+
 def _igamma_samples() -> list[Sample]:
     def a(*shape: int, **more: Any) -> T:
         return T(*shape, low=0.2, high=4, grad=False, **more)
@@ -182,7 +191,7 @@ def _igamma_samples() -> list[Sample]:
     inplace=True,
     out=True,
     samples=_igamma_samples,
-    forward="elementwise",
+    forward=_igamma_tangent("igamma", 1),
 )
 def igamma(xp: Any, input: Array, other: Array) -> Array:
     """The regularized lower incomplete gamma function."""
@@ -197,7 +206,7 @@ def igamma(xp: Any, input: Array, other: Array) -> Array:
     inplace=True,
     out=True,
     samples=_igamma_samples,
-    forward="elementwise",
+    forward=_igamma_tangent("igammac", -1),
 )
 def igammac(xp: Any, input: Array, other: Array) -> Array:
     """The regularized upper incomplete gamma function."""

@@ -48,7 +48,7 @@ def build(sample: Sample, library: Any, dtype: str, start: Any, shift: float = 0
         if isinstance(value, T):
             array = value.build(generator, dtype)
             name = value.dtype or dtype
-            moves = value.grad and name in (*KINDS, *ROUNDED)
+            moves = value.grad and name in (KINDS if dtype in KINDS else ROUNDED)
             if moves:
                 direction = directions.uniform(-1, 1, array.shape)
                 if name in COMPLEX:

@@ -1,0 +1,61 @@
+"""Functions of PyTorch's first years that old programs apply by name: `Type` and `Resize`."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from typing import Any
+
+from retrograd.autograd.function import Function
+from retrograd.tensor import Tensor
+
+
+class Type(Function):
+    """A tensor in another dtype (deprecated: use ``tensor.to(dtype=dtype)``)."""
+
+    @staticmethod
+    def forward(ctx: Any, i: Tensor, dest_type: Any) -> Any:
+        """The tensor with `dest_type`, a dtype or the name of one."""
+        warnings.warn(
+            "`torch.autograd._functions.Type` is deprecated as of PyTorch 2.1, please use "
+            "`torch.tensor.to(dtype=dtype)` instead.",
+            FutureWarning,
+            stacklevel=2,
+        )
+        ctx.input_dtype = i.dtype
+        return i.type(dest_type)  # type: ignore[attr-defined]
+
+    @staticmethod
+    def backward(ctx: Any, grad_output: Any) -> Any:
+        """The gradient in the dtype of the input."""
+        return grad_output.to(ctx.input_dtype), None
+
+
+class Resize(Function):
+    """A tensor's elements in another shape of the same size.
+
+    >>> import retrograd as torch
+    >>> from retrograd.autograd._functions import Resize
+    >>> Resize.apply(torch.ones(4, requires_grad=True), (2, 2))
+    tensor([[1., 1.],
+            [1., 1.]], grad_fn=<ResizeBackward>)
+    """
+
+    @staticmethod
+    def forward(ctx: Any, tensor: Any, sizes: Any) -> Any:
+        """The elements, shared if they lie in order."""
+        if math.prod(sizes) != tensor.numel():
+            wanted, given = ("x".join(map(str, shape)) for shape in (sizes, tensor.size()))
+            raise RuntimeError(
+                f"requested resize to {wanted} ({math.prod(sizes)} elements in total), but the "
+                f"given tensor has a size of {given} ({tensor.numel()} elements). autograd's "
+                "resize can only change the shape of a given tensor, while preserving the number "
+                "of elements. "
+            )
+        ctx.input_sizes = tensor.size()
+        return tensor.detach().contiguous().view(*sizes)
+
+    @staticmethod
+    def backward(ctx: Any, grad_output: Any) -> Any:
+        """The gradient in the shape of the input."""
+        return grad_output.contiguous().view(ctx.input_sizes), None
