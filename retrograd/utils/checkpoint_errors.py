@@ -15,6 +15,8 @@ class CheckpointError(RuntimeError):
     `code` and `report` tell more, as those of the library's other errors do.
     """
 
+    __module__ = "retrograd.utils.checkpoint"  # where programs find it
+
     code: str | None = None
     report: Any = None
 

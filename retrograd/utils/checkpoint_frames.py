@@ -65,6 +65,8 @@ class GraphExecGroup:
     runs
     """
 
+    __module__ = "retrograd.utils.checkpoint"  # where programs find it
+
     def __enter__(self) -> GraphExecGroup:
         if _CURRENT.group is not None:
             raise RuntimeError(
