@@ -298,12 +298,13 @@ def join_fresh(node: FunctionNode, values: tuple[Tensor, ...]) -> None:
         value._requires_grad = True
         value._cut = None
     saved: list[SavedTensor] = []
-    for tensor in node.to_save or ():
+    # taken off the node first: packing may raise, and the node must not hold its own outputs then
+    to_save, node.to_save = node.to_save or (), None
+    for tensor in to_save:
         is_output = tensor._grad_fn is node
         number = tensor._output_nr if is_output else 0
         saved.append(SavedTensor(tensor, node, is_output=is_output, number=number))
     node.saved = tuple(saved)
-    node.to_save = None
 
 
 def _identities(values: Any) -> set[int]:
