@@ -5,6 +5,8 @@ returns a `Prepared`: the step to time and the leaf tensors it changes. Inputs c
 formulas, never from a random generator, so that both sides start from the same values.
 """
 
+import importlib
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -170,6 +172,206 @@ def mlp_adam(torch: Any) -> Prepared:
         loss = criterion(model(inputs), targets)
         loss.backward()
         optimizer.step()
+        return loss
+
+    return Prepared(step, parameters)
+
+
+def filled(torch: Any, *shape: int, scale: float = 0.1) -> Any:
+    """A tensor of small numbers of both signs, the same ones each time."""
+    count = math.prod(shape)
+    values = [((7 * index) % 11 - 5) * scale for index in range(count)]
+    return torch.tensor(values).reshape(shape)
+
+
+@workload("custom Function, apply and backward, 4 elements")
+def function(torch: Any) -> Prepared:
+    class Squared(torch.autograd.Function):  # type: ignore[misc, name-defined]
+        @staticmethod
+        def forward(ctx: Any, values: Any) -> Any:
+            ctx.save_for_backward(values)
+            return values * values
+
+        @staticmethod
+        def backward(ctx: Any, gradient: Any) -> Any:
+            (values,) = ctx.saved_tensors
+            return 2 * values * gradient
+
+    point = torch.tensor([1.0, -2.0, 0.5, 4.0], requires_grad=True)
+    seed = torch.tensor([1.0, 0.5, 0.25, 2.0])
+
+    def step() -> Any:
+        point.grad = None
+        result = Squared.apply(point)
+        result.backward(seed)
+        return result
+
+    return Prepared(step, [point])
+
+
+@workload("20-op chain with a hook on every tensor, 4 elements")
+def hooks(torch: Any) -> Prepared:
+    factor = torch.tensor([0.9, 0.8, 1.1, 0.7], requires_grad=True)
+    offset = torch.tensor([0.1, 0.2, 0.3, 0.4], requires_grad=True)
+
+    def halve(gradient: Any) -> Any:
+        return gradient * 0.5
+
+    def step() -> Any:
+        factor.grad = None
+        offset.grad = None
+        value = factor
+        for _ in range(10):
+            value = value * factor
+            value.register_hook(halve)
+            value = value + offset
+            value.register_hook(halve)
+        total = value.sum()
+        total.backward()
+        return total
+
+    return Prepared(step, [factor, offset])
+
+
+@workload("20-op chain under saved-tensor hooks, 4 elements")
+def saved_hooks(torch: Any) -> Prepared:
+    factor = torch.tensor([0.9, 0.8, 1.1, 0.7], requires_grad=True)
+    offset = torch.tensor([0.1, 0.2, 0.3, 0.4], requires_grad=True)
+
+    def pack(tensor: Any) -> Any:
+        return tensor
+
+    def unpack(packed: Any) -> Any:
+        return packed
+
+    def step() -> Any:
+        factor.grad = None
+        offset.grad = None
+        value = factor
+        with torch.autograd.graph.saved_tensors_hooks(pack, unpack):
+            for _ in range(10):
+                value = value * factor
+                value = value + offset
+            total = value.sum()
+        total.backward()
+        return total
+
+    return Prepared(step, [factor, offset])
+
+
+@workload("func.jvp of a 20-op chain, 10 elements")
+def jvp(torch: Any) -> Prepared:
+    point = filled(torch, 10)
+    tangent = filled(torch, 10, scale=0.3)
+
+    def chained(values: Any) -> Any:
+        result = values
+        for _ in range(5):
+            result = torch.sin(result) * values + torch.exp(-result)
+        return result
+
+    def step() -> Any:
+        _, change = torch.func.jvp(chained, (point,), (tangent,))
+        return change
+
+    return Prepared(step, [])
+
+
+@workload("Hessian-vector product of an MLP, reverse over reverse")
+def hvp(torch: Any) -> Prepared:
+    inputs, targets = filled(torch, 8, 10), filled(torch, 8, 1)
+    weights = [filled(torch, 10, 5), filled(torch, 5), filled(torch, 5, 1)]
+    for weight in weights:
+        weight.requires_grad_()
+    directions = [filled(torch, *weight.shape, scale=0.2) for weight in weights]
+
+    def step() -> Any:
+        first, bias, second = weights
+        difference = torch.tanh(inputs @ first + bias) @ second - targets
+        loss = (difference * difference).mean()
+        slopes = torch.autograd.grad(loss, weights, create_graph=True)
+        along = sum([(s * d).sum() for s, d in zip(slopes, directions, strict=True)])
+        products = torch.autograd.grad(along, weights)
+        return torch.cat([product.reshape(-1) for product in products])
+
+    return Prepared(step, weights)
+
+
+@workload("Hessian-vector product of an MLP, func.jvp of func.grad")
+def hvp_forward(torch: Any) -> Prepared:
+    inputs, targets = filled(torch, 8, 10), filled(torch, 8, 1)
+    weights = (filled(torch, 10, 5), filled(torch, 5), filled(torch, 5, 1))
+    directions = tuple(filled(torch, *weight.shape, scale=0.2) for weight in weights)
+
+    def loss(first: Any, bias: Any, second: Any) -> Any:
+        difference = torch.tanh(inputs @ first + bias) @ second - targets
+        return (difference * difference).mean()
+
+    slope = torch.func.grad(loss, argnums=(0, 1, 2))
+
+    def step() -> Any:
+        _, products = torch.func.jvp(slope, weights, directions)
+        return torch.cat([product.reshape(-1) for product in products])
+
+    return Prepared(step, [])
+
+
+@workload("per-sample gradients of an MLP(10, 32, 1), 64 examples")
+def per_sample(torch: Any) -> Prepared:
+    nn, func = torch.nn, torch.func
+    model = nn.Sequential(nn.Linear(10, 32), nn.ReLU(), nn.Linear(32, 1))
+    weights = {
+        name: filled(torch, *parameter.shape) for name, parameter in model.named_parameters()
+    }
+    inputs, targets = filled(torch, 64, 10), filled(torch, 64, 1)
+
+    def loss(values: Any, example: Any, target: Any) -> Any:
+        difference = func.functional_call(model, values, (example,)) - target
+        return (difference * difference).sum()
+
+    slopes = func.vmap(func.grad(loss), in_dims=(None, 0, 0))
+
+    def step() -> Any:
+        found = slopes(weights, inputs, targets)
+        return torch.cat([found[name].reshape(64, -1) for name in weights], dim=1)
+
+    return Prepared(step, [])
+
+
+@workload("func.jacrev of an MLP(20, 20, 20)")
+def jacobian(torch: Any) -> Prepared:
+    first, second = filled(torch, 20, 20), filled(torch, 20, 20)
+    point = filled(torch, 20)
+
+    def layers(values: Any) -> Any:
+        return torch.tanh(values @ first) @ second
+
+    slopes = torch.func.jacrev(layers)
+
+    def step() -> Any:
+        return slopes(point)
+
+    return Prepared(step, [])
+
+
+@workload("checkpointed MLP of 4 layers, forward and backward")
+def checkpoint(torch: Any) -> Prepared:
+    nn, recomputed = torch.nn, importlib.import_module(f"{torch.__name__}.utils.checkpoint")
+    layers: list[Any] = []
+    for _ in range(4):
+        layers += [nn.Linear(16, 16), nn.ReLU()]
+    model = nn.Sequential(*layers)
+    parameters = list(model.parameters())
+    with torch.no_grad():
+        for parameter in parameters:
+            parameter.copy_(filled(torch, *parameter.shape))
+    inputs = filled(torch, 8, 16)
+
+    def step() -> Any:
+        for parameter in parameters:
+            parameter.grad = None
+        loss = recomputed.checkpoint(model, inputs, use_reentrant=False).sum()
+        loss.backward()
         return loss
 
     return Prepared(step, parameters)

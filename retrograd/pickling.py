@@ -14,12 +14,14 @@ from retrograd.autograd.hooks import warn_if_has_hooks
 from retrograd.construction import as_class, shared_array
 from retrograd.memory import address_of, owner_of, region, strides_of
 from retrograd.notices import explained
-from retrograd.tensor import Array, Tensor, meta_of, tensor_method, wrap
+from retrograd.tensor import Array, Tensor, cell_of, meta_of, tensor_method, wrap
 
 
 def _as(kind: type[Tensor], array: Array, requires_grad: bool) -> Tensor:
     made = as_class(wrap(array), kind)
     made._requires_grad = requires_grad
+    # PyTorch puts memory into an empty tensor, which counts as a write; nobody else counts with it.
+    cell_of(made).version = 1
     return made
 
 
@@ -30,7 +32,6 @@ def _as(kind: type[Tensor], array: Array, requires_grad: bool) -> Tensor:
 def __copy__(self: Tensor) -> Tensor:
     """A tensor of its own that shares the memory; a leaf, as in PyTorch."""
     made = _as(type(self), self._array, self.requires_grad)
-    made._cell = self._cell
     made.__dict__.update(self.__dict__)
     return made
 

@@ -5,17 +5,18 @@ from typing import Any
 
 from retrograd.autograd import anomaly_mode as anomaly_mode
 from retrograd.autograd import attributes as _attributes
+from retrograd.autograd import forward_ad as forward_ad
 from retrograd.autograd import function as function
 from retrograd.autograd import functional as functional
 from retrograd.autograd import graph as graph
 from retrograd.autograd import tensor_hooks as _tensor_hooks
 from retrograd.autograd.anomaly_mode import detect_anomaly as detect_anomaly
 from retrograd.autograd.anomaly_mode import set_detect_anomaly as set_detect_anomaly
-from retrograd.autograd import forward_ad as forward_ad
 from retrograd.autograd.api import _calculate_shape as _calculate_shape
 from retrograd.autograd.api import backward as backward
 from retrograd.autograd.api import grad as grad
 from retrograd.autograd.function import Function as Function
+from retrograd.autograd.function import NestedIOFunction as NestedIOFunction
 from retrograd.autograd.grad_mode import (
     _force_original_view_tracking as _force_original_view_tracking,
 )
@@ -32,6 +33,7 @@ from retrograd.autograd.grad_mode import set_grad_enabled as set_grad_enabled
 from retrograd.autograd.grad_mode import set_multithreading_enabled as set_multithreading_enabled
 from retrograd.autograd.gradcheck import gradcheck as gradcheck
 from retrograd.autograd.gradcheck import gradgradcheck as gradgradcheck
+from retrograd.autograd.packing import SavedTensor as SavedTensor
 from retrograd.namespaces import missing
 
 _LOADED = (_attributes, _tensor_hooks)  # imported for what they attach to Tensor

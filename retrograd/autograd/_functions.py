@@ -23,7 +23,7 @@ class Type(Function):
             stacklevel=2,
         )
         ctx.input_dtype = i.dtype
-        return i.type(dest_type)  # type: ignore[attr-defined]
+        return i.type(dest_type)
 
     @staticmethod
     def backward(ctx: Any, grad_output: Any) -> Any:

@@ -72,14 +72,14 @@ def backward(
     roots = _places(tensors)
     gradients = _start_gradients(roots, _as_gradients(grad_tensors, len(roots)), batched=False)
     edges, started = _root_edges(roots, gradients)
+    wanted: list[Edge | None] | None = None
+    if targets is not None:
+        wanted = [_filled_edge(target) for target in targets]
     if create_graph:
         warn_once(_CYCLE, 3)
     retain = create_graph if retain_graph is None else bool(retain_graph)
     create = bool(create_graph) and not STATE.inference
     call = BackwardCall("backward", retain, create, *user_site(2))
-    wanted: list[Edge | None] | None = None
-    if targets is not None:
-        wanted = [_filled_edge(target) for target in targets]
     if edges:
         run_backward(edges, started, call, wanted)
 

@@ -224,9 +224,10 @@ def mismatched_complex(index: int, found: Any, kind: Any) -> Exception:
 
 _C_NAMES = {
     "float16": "c10::Half", "bfloat16": "c10::BFloat16", "float32": "float", "float64": "double",
-    "complex64": "c10::complex<float>", "complex128": "c10::complex<double>", "int64": "long",
-    "int32": "int", "int16": "short", "int8": "signed char", "uint8": "unsigned char",
-    "bool": "bool",
+    "complex64": "c10::complex<float>", "complex128": "c10::complex<double>", "bool": "bool",
+    "int64": "long int", "int32": "int", "int16": "short int", "int8": "signed char",
+    "uint64": "long unsigned int", "uint32": "unsigned int", "uint16": "short unsigned int",
+    "uint8": "unsigned char",
 }  # fmt: skip
 
 

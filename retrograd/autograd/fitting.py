@@ -25,6 +25,26 @@ def cast(gradient: Array, dtype: Any) -> Array:
     return gradient.astype(dtype)
 
 
+def rounded(node: Node, results: tuple[Any, ...]) -> tuple[Any, ...]:
+    """What a half-precision node computed in float32, rounded where nothing else will round it.
+
+    That is for leaves whose `grad_dtype` is None: they keep the type that the op would give.
+    """
+    if not any([target is not None and type(target.dtype) is AnyDtype for target in node.edges]):
+        return results
+    dtype = node.dtype[0] if isinstance(node.dtype, list) else node.dtype
+    if dtype not in dtypes.HALF_TYPES:
+        return results
+    return tuple(
+        [
+            np.asarray(part).astype(dtype)
+            if part is not None and target is not None and type(target.dtype) is AnyDtype
+            else part
+            for part, target in zip(results, node.edges, strict=True)
+        ]
+    )
+
+
 def fit_raw(node: Node, position: int, part: Array, shape: tuple[int, ...]) -> Array:
     """Sum over the dimensions that broadcasting added."""
     if not _expands(shape, part.shape):

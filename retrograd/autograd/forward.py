@@ -15,6 +15,7 @@ the base's tangent, also where the base got one only after the view was made.
 
 from __future__ import annotations
 
+import importlib
 import itertools
 import threading
 import weakref
@@ -76,6 +77,8 @@ THREAD = _Thread()
 
 def push_level() -> DualLevel:
     """Open a level inside those that this thread has open."""
+    if not hasattr(TRANSFORMS, "dual_shortcut"):  # not sooner: it needs the ops
+        importlib.import_module("retrograd.autograd.forward_elementwise")
     level = DualLevel(next(_numbers))
     THREAD.levels.append(level)
     count_transform(1, dual=True)
@@ -128,6 +131,10 @@ def tangents_of(tensor: Tensor) -> Tangents | None:
     own: Any = None if meta is None else meta.tangents
     info = tensor._view
     if info is not None:
+        step: Any = info.last
+        if own is not None and step is not None and step[0].name in _BARRIERS:
+            if step[1][0].tangents is own:
+                return own or None  # a dual tensor, or a primal: nothing comes from its base
         base, chain = _base_tangents(info)
         if base:
             for level in list(base):
@@ -390,9 +397,9 @@ def set_tangents(
     op: Any, args: tuple[Any, ...], tensors: list[Any], outputs: list[Tensor], write: bool = False
 ) -> None:
     """Give the outputs of an op their tangents; `write`: the first operand will be overwritten."""
-    from retrograd.autograd.forward_rules import OpCall, set_elementwise
+    from retrograd.autograd.forward_rules import OpCall
 
-    if op.forward == "elementwise" and set_elementwise(op, args, tensors, outputs):
+    if op.forward == "elementwise" and TRANSFORMS.set_elementwise(op, args, tensors, outputs[0]):
         return
     if op.name in _BARRIERS:  # the place for tangents among the options is the output's alone
         from retrograd.ops.registry import OPS

@@ -18,14 +18,15 @@ import numpy as np
 from retrograd import dtypes
 from retrograd.autograd.forward import (
     DualLevel,
-    holder_of,
-    laid_out_like,
     tangents_of,
     without_level,
 )
 from retrograd.autograd.state import STATE, set_grad_mode, set_saved_hooks
 from retrograd.backend.quiet import QUIET, enter_quiet, leave_quiet
-from retrograd.ops.dispatch import argument_plan, array_fact, dispatch, may_be_recorded
+from retrograd.ops.dispatch import dispatch
+from retrograd.ops.dispatch_inplace import may_be_recorded
+from retrograd.ops.operands import argument_plan
+from retrograd.ops.recording import array_fact
 from retrograd.ops.registry import RAW, RECORDED, names_of, save_kind
 from retrograd.tensor import Tensor, wrap
 
@@ -319,34 +320,6 @@ class OpCall:
         return False
 
 
-# -------------------------------------------------------------------------- the shortest way
-
-
-@functools.cache
-def _elementwise_plan(op: Any) -> Any:
-    """For each rule of an op: its operand's place, and where to find what it reads."""
-    plan = argument_plan(op)
-    assert plan.edges is not None
-    found = []
-    for place, (rule, names) in zip(plan.edges, op.rules, strict=True):
-        reads = []
-        for name in names:
-            kind = save_kind(op, name)
-            if kind == "output":
-                reads.append((_OUTPUT, 0))
-            elif kind == "input":
-                reads.append((_INPUT, plan.names[name]))
-            elif kind == "option":
-                reads.append((_OPTION, _place_of(op, name)))
-            else:
-                return None
-        found.append((place, rule, tuple(reads)))
-    return tuple(found)
-
-
-_OUTPUT, _INPUT, _OPTION = range(3)
-
-
 def _is_recorded(value: Any) -> bool:
     """Whether a tensor or one of its tangents, at any level, requires grad."""
     while isinstance(value, Tensor):
@@ -355,77 +328,6 @@ def _is_recorded(value: Any) -> bool:
             return True
         value = getattr(value, "_physical", None)
     return False
-
-
-def set_elementwise(
-    op: Any, args: tuple[Any, ...], tensors: list[Any], outputs: list[Tensor]
-) -> bool:
-    """Set the tangent of an elementwise op in the usual case, and quickly; False in all others.
-
-    The usual case: real numbers, one level, nothing to record, nothing batched.
-    """
-    output = outputs[0]
-    array = output._array
-    plan = _elementwise_plan(op)
-    if plan is None or (array.dtype is not dtypes.F64 and array.dtype is not dtypes.F32):
-        return False
-    recording = STATE.grad_enabled
-    level: Any = None
-    moving: list[Any] = []
-    for x in tensors:
-        tangent = None
-        if isinstance(x, Tensor):
-            if x._level or (recording and x._requires_grad) or x._array.dtype.kind == "c":
-                return False
-            bare = x._meta is None and x._view is None
-            held: Any = None if bare else tangents_of(x)
-            if held is not None:
-                (found, tangent), *more = held.items()
-                if more or (level is not None and found is not level):
-                    return False
-                level = found
-                if tangent._level or (recording and tangent._requires_grad):
-                    return False
-                if tangent._array.dtype is not x._array.dtype or tangents_of(tangent):
-                    return False
-        moving.append(tangent)
-    total: Any = None
-    token = enter_quiet(QUIET)
-    try:
-        for place, rule, reads in plan:
-            tangent = moving[place]
-            if tangent is None:
-                continue
-            direction = tangent._array
-            if direction.shape != array.shape:
-                direction = np.broadcast_to(direction, array.shape)
-            values = []
-            for kind, where in reads:
-                if kind == _OPTION:
-                    values.append(args[where])
-                    continue
-                value = array if kind == _OUTPUT else tensors[where]
-                values.append(value._array if isinstance(value, Tensor) else value)
-            part = rule(RAW, direction, *values)
-            if part is not None:
-                total = part if total is None else total + part
-    finally:
-        leave_quiet(token)
-    if total is None:
-        if level is None or all([moving[place] is None for place, _, _ in plan]):
-            return True
-        total = np.zeros_like(array)
-    elif type(total) is not np.ndarray or total.dtype is not array.dtype:
-        total = np.asarray(total, array.dtype)
-    if total.shape != array.shape:
-        total = np.array(np.broadcast_to(total, array.shape))
-    elif total.base is not None or any([t is not None and total is t._array for t in moving]):
-        total = total.copy()
-    tangent = wrap(total)
-    if not (total.flags.c_contiguous and array.flags.c_contiguous):
-        tangent = laid_out_like(output, tangent)
-    holder_of(output).put(level, tangent)
-    return True
 
 
 @functools.cache

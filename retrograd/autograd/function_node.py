@@ -19,6 +19,7 @@ import numpy as np
 from retrograd import dtypes
 from retrograd.autograd import failures
 from retrograd.autograd.accumulate import accumulator, with_grad_mode
+from retrograd.autograd.hooked import run_late_hooks
 from retrograd.autograd.node import AnyDtype, BackwardCall, InputMetadata, Node, fill_node
 from retrograd.autograd.packing import SavedTensor
 from retrograd.autograd.saved import freed_failure
@@ -149,15 +150,22 @@ class FunctionNode(Node):
         gradients = [None if part is None else wrap(part) for part in parts]
         parts.clear()  # the engine's list: nothing keeps a gradient that the user lets go of
         gradient = None
+        unhooked = self.extra is None
         results = with_grad_mode(False, lambda: self._backward(gradients))
+        arrays = [None if result is None else result._array for result in results]
+        if unhooked and self.extra is not None:
+            arrays = run_late_hooks(self, arrays, raw=True)
         if freeing is not None:
             self.release(freeing)
-        return [None if result is None else result._array for result in results]
+        return arrays
 
     def run_recorded(self, gradient: Any, need: Any, freeing: BackwardCall | None) -> Any:
         gradients = gradient if isinstance(self.shape, list) else [gradient]
         gradient = None
+        unhooked = self.extra is None
         results = self._backward(gradients)
+        if unhooked and self.extra is not None:
+            results = run_late_hooks(self, results, raw=False)
         if freeing is not None:
             self.release(freeing)
         return results
@@ -165,8 +173,8 @@ class FunctionNode(Node):
     def _backward(self, gradients: list[Any]) -> list[Tensor | None]:
         """Call the user's backward and check what it returns; empties the list it is given."""
         if self.materialize_grads:
-            for number, part in enumerate(gradients):
-                if part is None:
+            for number in range(len(gradients)):  # no variable that would keep the last of them
+                if gradients[number] is None:
                     gradients[number] = self._zeros(number)
         context = self.shown()
         given = list(gradients)

@@ -83,7 +83,8 @@ def _tangents_of(
                 continue
             tangent = next(rest)
             plain = value.detach()
-            values.append(plain if tangent is None else make_dual(plain, tangent))
+            # a copy: the function may write into it, and must not find it to be a view
+            values.append(plain if tangent is None else make_dual(plain, tangent.clone()))
         for output in as_tuple(function(*values)):
             if not carries_gradient(output):
                 found.append(None)

@@ -8,7 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from retrograd.autograd.accumulate import HooksDone, call_tensor_hooks, is_accumulator
+from retrograd.autograd.accumulate import (
+    HooksDone,
+    call_tensor_hooks,
+    is_accumulator,
+    with_grad_mode,
+)
 from retrograd.autograd.fitting import fitted
 from retrograd.autograd.hooks import check_node_hook
 from retrograd.autograd.node import BackwardCall, Node, dressed
@@ -41,6 +46,31 @@ def hook_gradient(node: Node, gradient: Any, as_tensors: bool) -> Any:
     boxed = _boxed(gradient, not as_tensors)
     call_tensor_hooks(node, boxed)
     return _unboxed(node, boxed, not as_tensors)
+
+
+def run_late_hooks(node: Node, results: Any, *, raw: bool) -> Any:
+    """The results of a node that had no hooks, after those that its own run has registered."""
+    extra = node.extra
+    if extra is None or not extra.post:
+        return results
+    if not raw:
+        return _after(node, list(results), (), raw)
+    arrays = [None if r is None else np.asarray(r) for r in results]
+    hooked = with_grad_mode(False, lambda: _after(node, arrays, (), raw))
+    return [r._array if isinstance(r, Tensor) else r for r in hooked]
+
+
+def _after(node: Node, results: list[Any], seen: tuple[Any, ...], raw: bool) -> list[Any]:
+    """Call the post hooks with the results, and with what the node was sent."""
+    extra = node.extra
+    assert extra is not None and extra.post is not None
+    results = fitted(node, results, not raw)
+    tensors: tuple[Any, ...] = tuple(wrap(r) if isinstance(r, ndarray) else r for r in results)
+    for hook in list(extra.post.values()):
+        result = hook(tensors, seen)
+        if result is not None:
+            tensors = check_node_hook(tensors, result, hook)
+    return list(tensors)
 
 
 def run_hooked(node: Node, gradient: Any, call: BackwardCall, need: Any, *, raw: bool) -> Any:
@@ -77,14 +107,8 @@ def run_hooked(node: Node, gradient: Any, call: BackwardCall, need: Any, *, raw:
             r if edge is not None and (need is None or edge in need) else None
             for r, edge in zip(results, node.edges, strict=False)
         ]
-    if post:
-        results = fitted(node, results, not raw)
-        tensors: tuple[Any, ...] = tuple(wrap(r) if isinstance(r, ndarray) else r for r in results)
-        for hook in list(post.values()):
-            result = hook(tensors, seen)
-            if result is not None:
-                tensors = check_node_hook(tensors, result, hook)
-        results = list(tensors)
+    if node.extra is not None and node.extra.post:  # some may have come while the node ran
+        results = _after(node, results, seen, raw)
     if not call.retain_graph:
         dressed(node).release(call)
     if raw:

@@ -144,18 +144,20 @@ def _running_call() -> BackwardCall:
 
 def will_run(nodes: Sequence[Node | None], call: BackwardCall) -> list[bool]:
     """For each node whether a backward call that is running comes to it."""
+    reached = _behind(call.root_nodes)
     if call.need is None:
-        reached = _behind(call.root_nodes)
         return [node in reached for node in nodes]
-    for node in nodes:
-        if call.kind == "grad" and node in call.need and node is not None and is_accumulator(node):
+    # which knows all that was asked for, even what is not reached
+    found = [node in reached and node in call.need for node in nodes]
+    for node, runs in zip(nodes, found, strict=True):
+        if runs and call.kind == "grad" and node is not None and is_accumulator(node):
             raise explained(
                 RuntimeError(
                     "A leaf node was passed to _will_engine_execute_node but we are currently "
                     "running autograd.grad(). This is currently not supported."
                 )
             )
-    return [node in call.need for node in nodes]
+    return found
 
 
 def _behind(roots: tuple[Node, ...]) -> set[Node]:

@@ -11,10 +11,10 @@ from __future__ import annotations
 import weakref
 from typing import TYPE_CHECKING, Any
 
-from retrograd.autograd.accumulate import with_grad_mode
+from retrograd.autograd.hooked import run_late_hooks
 from retrograd.autograd.node import FREED, Node, dressed
 from retrograd.autograd.saved import freed_failure, output_producer, stale_value, with_history
-from retrograd.autograd.state import STATE, set_saved_hooks
+from retrograd.autograd.state import IN_HOOK, STATE, set_grad_mode, set_saved_hooks
 from retrograd.autograd.views import edge_of
 from retrograd.notices import explained
 from retrograd.tensor import Tensor, cell_of, meta_of, wrap
@@ -72,7 +72,7 @@ class SavedTensor:
     def _pack(self, value: Tensor, given: Tensor, hooks: tuple[Any, Any]) -> None:
         """Hand the value over to a pack hook, as `given`; what unpacking needs stays here."""
         before = 0 if value._cell is None else value._cell.version
-        packed = with_grad_mode(False, lambda: hooks[0](given))
+        packed = _call_quietly(hooks[0], given)
         if value._cell is not None and value._cell.version != before:
             raise explained(
                 RuntimeError(
@@ -94,14 +94,17 @@ class SavedTensor:
                 self._accumulator = None if edge is None else weakref.ref(edge)
         self._value = None
 
-    def unpack(self, node: Node | None = None) -> Tensor | None:
-        """The saved tensor with its history; `node` is the node that saved it."""
+    def unpack(self, node: Node | None = None, *, raw: bool = False) -> Tensor | None:
+        """The saved tensor with its history; `node` is the node that saved it.
+
+        `raw` is for those who want its elements only.
+        """
         if node is None:
             node = self._node()
         if self._released:
             raise freed_failure(node)
         if self._hooks is not None:
-            return self._unpack_hooked(node)
+            return self._unpack_hooked(node, raw)
         value = self._value
         if value is None or node is None:
             return value
@@ -111,7 +114,7 @@ class SavedTensor:
             return value
         return with_history(node, value._without_history(), self.number)
 
-    def _unpack_hooked(self, node: Node | None) -> Tensor:
+    def _unpack_hooked(self, node: Node | None, raw: bool) -> Tensor:
         assert self._hooks is not None
         found = self._hooks[1](self._packed)
         if not isinstance(found, Tensor):
@@ -121,7 +124,7 @@ class SavedTensor:
                     f"type {type(found).__name__}"
                 )
             )
-        if not (self._requires_grad or found.requires_grad or self._tangents):
+        if raw or not (self._requires_grad or found.requires_grad or self._tangents):
             return found
         made = found._without_history()
         made._cell = None
@@ -203,6 +206,17 @@ class SavedTensor:
             self._requires_grad = True
 
 
+def _call_quietly(function: Any, value: Any) -> Any:
+    """Call a hook with grad mode off, as hooks are."""
+    state = STATE
+    before, cut = state.grad_enabled, state.cut
+    set_grad_mode(False, IN_HOOK)
+    try:
+        return function(value)
+    finally:
+        set_grad_mode(before, cut)
+
+
 # ------------------------------------------------------------------------------- packed nodes
 
 
@@ -214,14 +228,26 @@ def packed_form(form: type[Node]) -> type[Node]:
 
     def run_raw(self: Any, gradient: Any, need: Any, freeing: Any) -> Any:
         dressed(self)
-        live = with_grad_mode(False, lambda: _unpacked(self, form, raw=True))
+        unhooked = self.extra is None
+        state = STATE
+        before, cut = state.grad_enabled, state.cut
+        set_grad_mode(False, IN_HOOK)
+        try:
+            live = _unpacked(self, form, raw=True)
+        finally:
+            set_grad_mode(before, cut)
         results = form.run_raw(live, gradient, need, None)
+        if unhooked and self.extra is not None:
+            results = run_late_hooks(self, results, raw=True)
         if freeing is not None:
             self.release(freeing)
         return results
 
     def run_recorded(self: Any, gradient: Any, need: Any, freeing: Any) -> Any:
+        unhooked = self.extra is None
         results = form.run_recorded(_unpacked(self, form, raw=False), gradient, need, None)
+        if unhooked and self.extra is not None:
+            results = run_late_hooks(self, results, raw=False)
         if freeing is not None:
             self.release(freeing)
         return results
@@ -249,25 +275,27 @@ def packed_form(form: type[Node]) -> type[Node]:
 
 def _unpacked(node: Node, form: type[Node], *, raw: bool) -> Node:
     """A stand-in for a packed node with live values in the flat layout, for one run of its rule."""
-    assert node.op is not None
+    assert form.op is not None
     saved = list(node.saved)
-    for place, value in enumerate(saved):
+    for place, _, number in kept_places(form.op):
+        value = saved[place]
         if type(value) is not SavedTensor:
             continue
-        tensor = value.unpack(node)
+        tensor = value.unpack(node, raw=raw)
         saved[place] = tensor
         if tensor is None:
             continue
         cell = tensor._cell
-        if saved_kind(node.op, place) == "output":
+        if number is not None:
             cell = saved[place + 1] = cell_of(tensor)
             saved[place + 2] = cell.version
             saved[place] = tensor._array if raw else tensor
         else:
             saved[place + 1] = 0 if cell is None else cell.version
     shadow = Node.__new__(form)
-    for name in ("run", "edges", "edge_numbers", "code", "lasti", "shape", "dtype", "freed"):
-        setattr(shadow, name, getattr(node, name))
+    shadow.run, shadow.code, shadow.lasti = node.run, node.code, node.lasti
+    shadow.edges, shadow.edge_numbers = node.edges, node.edge_numbers
+    shadow.shape, shadow.dtype, shadow.freed = node.shape, node.dtype, node.freed
     shadow.visit = 0
     shadow.extra = None
     shadow.sequence = 1 << 62  # every value was checked as it was unpacked
@@ -275,14 +303,41 @@ def _unpacked(node: Node, form: type[Node], *, raw: bool) -> Node:
     return shadow
 
 
-def saved_kind(op: Op, wanted: int) -> str:
-    """The kind of saved value that begins at a place of the flat layout."""
-    place = 0
-    for kind, _ in op.save_plan:
-        if place == wanted:
-            return kind
-        place += {"output": 3, "input": 2}.get(kind, 1)
-    raise IndexError(wanted)
+Kept = tuple[int, str, int | None]
+_KEPT: dict[Op, tuple[Kept, ...]] = {}
+
+
+def kept_places(op: Op) -> tuple[Kept, ...]:
+    """The tensors among an op's saved values: place in `saved`, name, and an output's number."""
+    found = _KEPT.get(op)
+    if found is None:
+        listed: list[Kept] = []
+        place = 0
+        for kind, name in op.save_plan:
+            if kind in ("input", "output"):
+                listed.append((place, name, int(name[3:] or 0) if kind == "output" else None))
+            place += {"output": 3, "input": 2}.get(kind, 1)
+        found = _KEPT[op] = tuple(listed)
+    return found
+
+
+def pack_new(op: Op, node: Node, output: Tensor) -> None:
+    """Hand over to the hooks what the new node of an op with one output has saved.
+
+    The values are in the flat layout, in which generated functions leave them.
+    """
+    run = node.run
+    form = op.node_class if run.form is None else run.form
+    saved = list(node.saved)
+    for place, name, number in kept_places(op):
+        value = saved[place]
+        if number is not None:
+            saved[place] = SavedTensor(output, node, is_output=True, number=number)
+        elif isinstance(value, Tensor):
+            saved[place] = made = SavedTensor(value, node, is_output=False, number=0)
+            made.name = name
+    node.saved = tuple(saved)
+    node.run = packed_form(form).run_raw
 
 
 def pack_node(node: Node) -> None:
@@ -326,10 +381,11 @@ def _stored_output(value: Tensor, node: Node, version: int, number: int) -> Save
 
 def must_pack(op: Op, outputs: list[Tensor], dual: bool) -> bool:
     """Whether a node being made now needs saved values as objects; `dual`: outputs get tangents."""
+    kept = kept_places(op)
     if STATE.saved_hooks:
-        return True
-    for kind, name in op.save_plan:
-        if kind == "output" and (dual or outputs[int(name[3:] or 0)]._level):
+        return bool(kept)
+    for _, _, number in kept:
+        if number is not None and (dual or outputs[number]._level):
             return True
     return False
 

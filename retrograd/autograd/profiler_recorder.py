@@ -19,10 +19,10 @@ from typing import Any
 import numpy as np
 
 from retrograd import dtypes
-from retrograd.autograd.profiler_names import event_name
 from retrograd.autograd.profiler_state import PROFILER
 from retrograd.autograd.state import HOT, count_unusual
 from retrograd.lifecycle.site import is_library
+from retrograd.ops.aten_names import event_name
 
 FORWARD, BACKWARD, USER = 0, 1, 7  # kinds of events, PyTorch's numbers for them
 
@@ -218,7 +218,8 @@ def pause(recorder: Recorder, paused: bool) -> None:
 def _install() -> tuple[Callable[[], None], ...]:
     """Put timed versions in place; returns what puts the plain ones back."""
     from retrograd.autograd.profiler_public import timed_names
-    from retrograd.ops.dispatch import dispatch, dispatch_inplace, dispatch_out
+    from retrograd.ops.dispatch import dispatch
+    from retrograd.ops.dispatch_inplace import dispatch_inplace, dispatch_out
     from retrograd.ops.registry import OPS, RAW
 
     plain_rules = dict(vars(RAW))

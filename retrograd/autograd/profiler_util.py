@@ -16,6 +16,7 @@ from itertools import groupby
 from typing import Any, NamedTuple
 
 from retrograd.autograd.profiler_table import build_table, device_name, format_time
+from retrograd.autograd.profiler_table import format_time as _format_time  # noqa: F401
 
 
 class DeviceType(enum.Enum):

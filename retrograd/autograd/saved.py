@@ -192,7 +192,9 @@ def _reader(op: Op, name: str, kind: str, place: int) -> Callable[[Node], Any]:
             stale_value(node, name, value, cell, seen)
             return saved_output(node, value, cell, int(name[3:] or 0))
         if kind == "input" and isinstance(value, Tensor):
-            stale_value(node, name, value, value._cell, node.saved[place + 1])
+            cell, seen = value._cell, node.saved[place + 1]
+            if cell is not None and cell.version != seen:  # one that was detached may be read
+                stale_value(node, name, value, cell, seen)
         elif wraps and value is not None:
             return _as_tensor(value)
         return public_value(node, name, kind, value)

@@ -75,6 +75,7 @@ class _State(threading.local):
     saved_hooks: tuple[tuple[Any, Any], ...] = ()  # (pack, unpack) pairs, the innermost last
     saved_hooks_refused: str | None = None  # the message of disable_saved_tensors_hooks
     op_watcher: Callable[[Any, tuple[Any, ...]], None] | None = None  # sees ops; needs UNUSUAL
+    op_modes: tuple[Any, ...] = ()  # what runs ops in the kernels' place, the innermost last
     mutation: Any = None  # the open context of allow_mutation_on_saved_tensors
     transforms: int = 0  # calls of func.grad, vjp, jvp, vmap that are running in this thread
 
@@ -119,6 +120,9 @@ class _Transforms:
     set_tangents: Callable[..., None]
     write_tangent: Callable[..., None]
     relay_tangents: Callable[..., None]
+    # forward mode, quickly: (op, args, tensors, output) and (op, plan, args), see `ops.shortcut`
+    set_elementwise: Callable[..., bool]
+    dual_shortcut: Callable[..., Any]
 
 
 TRANSFORMS = _Transforms()
@@ -146,6 +150,12 @@ def set_saved_hooks(pairs: tuple[tuple[Any, Any], ...]) -> None:
     """Replace this thread's stack of saved-tensor hooks, keeping the global count right."""
     change = bool(pairs) - bool(STATE.saved_hooks)
     _switch(STATE, "saved_hooks", pairs, "UNUSUAL", change)
+
+
+def set_op_modes(modes: tuple[Any, ...]) -> None:
+    """Replace this thread's stack of op modes (`ops.op_modes`), keeping the global count right."""
+    change = bool(modes) - bool(STATE.op_modes)
+    _switch(STATE, "op_modes", modes, "UNUSUAL", change)
 
 
 def set_grad_mode(enabled: bool, cut: Cut | None = None) -> None:

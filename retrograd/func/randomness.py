@@ -70,7 +70,8 @@ def by_shape(
     with _below() as level:
         if level.randomness == "same":
             return draw(shape)
-        return rewrap(draw((level.size, *shape)), 0, level.number)
+        # with requires_grad=True the mark would be the batched tensor's: nobody outside sees it
+        return rewrap(draw((level.size, *shape)).detach(), 0, level.number)
 
 
 def one_by_one(draw: Callable[[], Tensor], out: Tensor | None = None) -> Tensor:
@@ -105,9 +106,7 @@ def of_tensors(draw: Callable[..., Tensor], *tensors: Tensor) -> Tensor:
     """Numbers that depend on tensors elementwise, as `bernoulli` does."""
     with _below() as level:
         if level.randomness == "same":
-            if any(tensor._level == level.number for tensor in tensors):
-                raise RuntimeError(_SAME)
-            return draw(*tensors)
+            return draw(*[_one_for_all(tensor, level) for tensor in tensors])
         rank = max([tensor._array.ndim for tensor in tensors])
         return rewrap(draw(*[_with_batch(t, level, rank) for t in tensors]), 0, level.number)
 
@@ -116,9 +115,7 @@ def of_rows(draw: Callable[[Tensor], Tensor], input: Tensor) -> Tensor:
     """Numbers for the rows of a tensor, as `multinomial` draws them."""
     with _below() as level:
         if level.randomness == "same":
-            if input._level == level.number:
-                raise RuntimeError(_SAME)
-            return draw(input)
+            return draw(_one_for_all(input, level))
         wide = _with_batch(input, level)
         if wide._array.ndim == 2:
             return rewrap(draw(wide), 0, level.number)
@@ -156,7 +153,7 @@ def bernoulli_in_place(draw: Callable[[Tensor, Tensor], Any], target: Tensor, p:
         raise RuntimeError(_BERNOULLI)
 
     def fill(made: Tensor) -> None:
-        if level.randomness == "same":
+        if level.randomness == "same" or p._level != level.number:
             draw(made, p)
         else:
             draw(made, _with_batch(p, level, target._array.ndim))
@@ -175,6 +172,16 @@ def _with_batch(tensor: Tensor, level: Level, rank: int = 0) -> Any:
         RECORDED.view(tensor, (1, *missing, *shape)) if missing else RECORDED.unsqueeze(tensor, 0)
     )
     return RECORDED.expand(wide, (level.size, *missing, *shape))
+
+
+def _one_for_all(tensor: Tensor, level: Level) -> Tensor:
+    """A tensor that is the same for all examples; raises where it is a batch."""
+    if tensor._level != level.number:
+        return tensor
+    front = to_front(tensor, level.number)
+    if level.size and front._array.strides[0] == 0:  # expanded, as `jvp` does with its primals
+        return RECORDED.select(front, 0, 0)  # type: ignore[no-any-return]
+    raise RuntimeError(_SAME)
 
 
 def _plain_like(tensor: Tensor) -> Tensor:

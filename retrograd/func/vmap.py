@@ -10,6 +10,7 @@ from typing import Any
 from retrograd.autograd.state import STATE, count_transform
 from retrograd.func.batched import LEVELS, Level, batch, unwrap
 from retrograd.func.trees import TreeSpec, broadcast, flatten, tree_map, unflatten
+from retrograd.notices import explained
 from retrograd.ops.registry import RECORDED
 from retrograd.tensor import Tensor
 
@@ -297,9 +298,11 @@ def with_batch_at(value: Tensor, dim: int, level: int, size: int) -> Tensor:
     physical, place = unwrap(value, level)
     rank = value._array.ndim + 1
     if not -rank <= dim < rank:
-        raise IndexError(
-            f"Dimension out of range (expected to be in range of [{-rank}, {rank - 1}], but got "
-            f"{dim})"
+        raise explained(
+            IndexError(
+                f"Dimension out of range (expected to be in range of [{-rank}, {rank - 1}], but "
+                f"got {dim})"
+            )
         )
     dim %= rank
     if place is None:

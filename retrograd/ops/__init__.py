@@ -1,4 +1,9 @@
-"""All operations, by topic. Importing this package registers them."""
+"""All operations, by topic. Importing this package registers them.
+
+``torch.ops.aten`` is here as well: PyTorch's names for ops, see `ops.overloads`.
+"""
+
+from typing import Any as _Any
 
 from retrograd.ops import activation as activation
 from retrograd.ops import adaptive_pooling as adaptive_pooling
@@ -81,3 +86,11 @@ from retrograd.ops import unary as unary
 from retrograd.ops import view_inplace as view_inplace
 
 from retrograd.ops import second_names as second_names  # isort: skip  (renames what the others declare)
+
+
+def __getattr__(name: str) -> _Any:
+    if name in ("aten", "prim", "retrograd"):  # seldom needed: imported when asked for
+        from retrograd.ops.overloads import namespace
+
+        return namespace(name)
+    raise AttributeError(f"module '{__name__}' has no attribute '{name}'")

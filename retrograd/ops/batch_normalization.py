@@ -12,7 +12,7 @@ from retrograd.autograd.views import bump
 from retrograd.backend.quiet import quiet
 from retrograd.notices import explained
 from retrograd.ops.kinds import Array, wrap_dim
-from retrograd.ops.neural import floating_only
+from retrograd.ops.neural import floating_only, no_backward
 from retrograd.ops.normalization import (
     Layout,
     Shape,
@@ -163,6 +163,7 @@ def batch_norm_of(
         return result
     floating_only("batch_norm")(array)
     check_parameters(array, weight, bias, running_mean, running_var)
+    no_backward("native_batch_norm", running_mean=running_mean, running_var=running_var)
     shape = (array.shape[0], channels, math.prod(array.shape[2:]))
     layout = Layout(shape, shape, (channels, 1))
     result, mean, _, variance = RECORDED._batch_norm(

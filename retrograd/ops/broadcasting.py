@@ -53,7 +53,9 @@ def expanded_size(tensor: Tensor, size: Shape) -> Shape:
     shape = tensor._array.shape
     lead = len(size) - len(shape)
     if lead < 0:
-        name = f"torch.{tensor.dtype.type_name}Tensor"
+        kind = tensor.dtype.type_name
+        old = tensor.dtype.is_complex or kind in ("BFloat16", "Bool")
+        name = f"CPU{kind}Type" if old else f"torch.{kind}Tensor"
         raise errors.explained(
             RuntimeError(
                 f"expand({name}{{{list(shape)}}}, size={list(size)}): the number of sizes provided "

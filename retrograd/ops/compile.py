@@ -21,6 +21,7 @@ import numpy as np
 from retrograd import dtypes
 from retrograd.autograd import saved
 from retrograd.autograd.accumulate import accumulator
+from retrograd.autograd.fitting import rounded
 from retrograd.autograd.node import FREED, Freed, Node
 from retrograd.autograd.state import HOT, STATE, Cut, next_sequence
 from retrograd.autograd.views import ViewInfo, bump, edge_of, link_view, refresh
@@ -30,7 +31,8 @@ from retrograd.lifecycle import site
 from retrograd.ops import compile_many as many
 from retrograd.ops import compile_parts as parts
 from retrograd.ops.compile_parts import Put
-from retrograd.ops.dispatch import dispatch, dispatch_inplace, dispatch_out, failure
+from retrograd.ops.dispatch import dispatch, failure
+from retrograd.ops.dispatch_inplace import dispatch_inplace, dispatch_out
 from retrograd.ops.lazy import build
 from retrograd.ops.node_forms import prepare_nodes
 from retrograd.ops.registry import RAW, RECORDED, Op
@@ -108,6 +110,7 @@ HOT.update(
     conjugate_all=saved.conjugate_all,
     may_share_memory=np.may_share_memory,
     HALF_TYPES=dtypes.HALF_TYPES,
+    rounded=rounded,
     wrap=wrap,
 )
 

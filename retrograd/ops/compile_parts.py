@@ -207,7 +207,7 @@ def edge_lines(op: Op, put: Put, flags: dict[str, str], general: str) -> None:
 
 
 def saved_lines(op: Op, put: Put, *, operator: bool) -> None:
-    """The node's saved values, laid out as `dispatch.make_node` lays them out."""
+    """The node's saved values, laid out as `recording.make_node` lays them out."""
     entries: list[str] = []
     single = op.outputs == 1
     for kind, name in op.save_plan:

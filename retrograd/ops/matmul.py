@@ -9,7 +9,7 @@ import numpy as np
 
 from retrograd.autograd.state import STATE
 from retrograd.ops import errors
-from retrograd.ops.dispatch import refuse_dual_out, write_out
+from retrograd.ops.dispatch_inplace import refuse_dual_out, write_out
 from retrograd.ops.kinds import Array
 from retrograd.ops.registry import RECORDED, attach, composite, op, table_entry
 from retrograd.tensor import Tensor

@@ -89,7 +89,7 @@ def floating_only(kernel: str, *, complex_too: bool = False) -> Callable[..., No
     return check
 
 
-def no_gradient(function: str, **tensors: Any) -> None:
+def no_backward(function: str, **tensors: Any) -> None:
     """Refuse tensors that require a gradient where PyTorch has no derivative either."""
     for name, tensor in tensors.items():
         if tensor is not None and tensor.requires_grad and STATE.grad_enabled:
@@ -97,6 +97,11 @@ def no_gradient(function: str, **tensors: Any) -> None:
                 f"The function '{function}' is not differentiable with respect to argument "
                 f"'{name}'. This input cannot have requires_grad True."
             )
+
+
+def no_gradient(function: str, **tensors: Any) -> None:
+    """The same, and refuse tangents, too."""
+    no_backward(function, **tensors)
     given = [tensor for tensor in tensors.values() if tensor is not None]
     if TRANSFORMS.dual_levels and TRANSFORMS.has_tangents(given):
         raise errors.no_forward_mode(function)

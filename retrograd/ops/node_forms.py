@@ -57,12 +57,17 @@ def _made_once(attribute: str) -> Callable[[_Form], _Form]:
     return decorate
 
 
+# Nodes that PyTorch names in full: their classes are written by hand there.
+_DISPLAY_NAMES = {name: f"torch::autograd::{name}" for name in ("CopyBackwards", "Identity")}
+
+
 @_made_once("node_class")
 def plain_form(op: Op) -> type[Node]:
     """The class of the op's ordinary nodes."""
     space = {
         **_space(op),
         **saved.saved_properties(op),
+        "display_name": _DISPLAY_NAMES.get(op.node_name),
         "run_raw": op.run,
         "run_recorded": _run(op, recorded=True, half=False),
         "release": build("release", lambda: _release_lines(op), f"release of {op.name}"),
@@ -185,7 +190,7 @@ def _run_lines(op: Op, *, recorded: bool, half: bool) -> list[str]:
     put("        if _n.freed is None: _n.freed = _freeing")
     if any(kind in ("input", "output") for kind, _ in op.save_plan):
         put(f"        _n.saved = {_released(op)}")
-    put("    return _result")
+    put("    return rounded(_n, _result)" if half else "    return _result")
     return lines
 
 

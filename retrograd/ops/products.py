@@ -102,7 +102,9 @@ def matrix_product(first: Array, second: Array) -> Array:
 
 
 def _check_mm(input: Array, mat2: Array) -> None:
-    if input.ndim == 2 and mat2.ndim == 2 and input.dtype is not mat2.dtype:
+    if input.ndim != 2 or mat2.ndim != 2 or input.shape[1] != mat2.shape[0]:
+        return  # `mm` says so
+    if input.dtype is not mat2.dtype:
         raise errors.explained(
             RuntimeError(
                 "expected m1 and m2 to have the same dtype, but got: "
@@ -153,6 +155,8 @@ def mm(xp: Any, input: Array, mat2: Array) -> Array:
 
 
 def _check_batches(input: Array, mat2: Array) -> None:
+    if input.ndim != 3 or mat2.ndim != 3 or input.shape[::2] != mat2.shape[:2]:
+        return  # `bmm` says so
     refuse_bool("bmm", input)
     if input.dtype is not mat2.dtype:
         raise errors.explained(
@@ -203,6 +207,8 @@ def bmm(xp: Any, input: Array, mat2: Array) -> Array:
 
 
 def _check_mv(input: Array, vec: Array) -> None:
+    if input.ndim != 2 or vec.ndim != 1 or input.shape[1] != vec.shape[0]:
+        return  # `mv` says so
     refuse_bool("addmv_impl_cpu", input)
     if input.dtype is not vec.dtype:
         kinds = f"{type_name(vec)}, {type_name(input)}, and {type_name(vec)}"

@@ -161,7 +161,7 @@ def _sum_samples() -> list[Sample]:
 @composite(name="sum", samples=lambda: samples.reduction()() + _sum_samples())
 def _sum(
     input: Tensor,
-    dim: Any = None,
+    dim: Any = ...,
     keepdim: bool = False,
     *,
     dtype: Any = None,
@@ -178,15 +178,16 @@ def _sum(
     result: Tensor
     if axis is None and not keepdims and dtype is None and out is None:
         # the common forms, by the short way
-        if dim is None and keepdim is False:
+        if dim is ... and keepdim is False:
             result = RECORDED._sum_all(input)
             return result
         if type(dim) is int and type(keepdim) is bool:
             result = RECORDED.sum(input, dim, keepdim)
             return result
-    elif dim is None and axis is None and not keepdim and not keepdims and out is None:
+    elif dim is ... and axis is None and not keepdim and not keepdims and out is None:
         result = RECORDED._sum_all(input, dtypes.as_dtype(dtype, "sum"))
         return result
+    dim = None if dim is ... else dim  # a given None is another function of PyTorch's
     dim = checked_dims("sum", dim if axis is None else axis, keepdim)
     dtype = dtypes.as_dtype(dtype, "sum")
     if dtype is None and out is not None:
@@ -352,7 +353,7 @@ def _mean_samples() -> list[Sample]:
 @composite(name="mean", samples=lambda: samples.reduction()() + _mean_samples())
 def _mean(
     input: Tensor,
-    dim: Any = None,
+    dim: Any = ...,
     keepdim: bool = False,
     *,
     dtype: Any = None,
@@ -368,15 +369,16 @@ def _mean(
     """
     result: Tensor
     if axis is None and not keepdims and dtype is None and out is None:
-        if dim is None and keepdim is False:
+        if dim is ... and keepdim is False:
             result = RECORDED._mean_all(input)
             return result
         if type(dim) is int and type(keepdim) is bool:
             result = RECORDED.mean(input, dim, keepdim)
             return result
-    elif dim is None and axis is None and not keepdim and not keepdims and out is None:
+    elif dim is ... and axis is None and not keepdim and not keepdims and out is None:
         result = RECORDED._mean_all(input, dtypes.as_dtype(dtype, "mean"))
         return result
+    dim = None if dim is ... else dim  # a given None is another function of PyTorch's
     dim = checked_dims("mean", dim if axis is None else axis, keepdim)
     dtype = dtypes.as_dtype(dtype, "mean")
     result = RECORDED.mean(input, dim, bool(keepdim or keepdims), dtype=dtype, out=out)

@@ -10,7 +10,7 @@ import numpy as np
 from retrograd import dtypes
 from retrograd.backend import special
 from retrograd.ops import errors
-from retrograd.ops.dispatch import write_out
+from retrograd.ops.dispatch_inplace import write_out
 from retrograd.ops.kinds import Array, Operand
 from retrograd.ops.registry import OPS, composite, op
 from retrograd.tensor import Tensor

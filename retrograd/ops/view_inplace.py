@@ -11,8 +11,8 @@ from typing import Any
 
 from retrograd.autograd.state import STATE, TRANSFORMS
 from retrograd.autograd.views import ViewStep, bump, check_history, refresh
-from retrograd.ops.dispatch import make_node
 from retrograd.ops.kinds import Array
+from retrograd.ops.recording import make_node
 from retrograd.ops.registry import OPS, RAW, composite, op
 from retrograd.ops.sizes import Shape, as_integer, as_integers, require_tensor
 from retrograd.ops.striding import region_arguments

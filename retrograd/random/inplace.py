@@ -193,14 +193,10 @@ def bernoulli_(self: Tensor, p: Any = 0.5, *, generator: Any = None) -> Tensor:
             lambda made, wide: bernoulli_(made, wide, generator=source), self, p
         )
         return found
-    chances = p._array
-    if np.broadcast_shapes(chances.shape, self._array.shape) != self._array.shape:
-        raise RuntimeError(
-            f"output with shape {list(self._array.shape)} doesn't match the broadcast shape"
-        )
+    chances: Array = p.detach().expand(self._array.shape)._array
 
     def fill(a: Array) -> Array:
-        flat = in_fill_order(np.broadcast_to(chances, a.shape), a)
+        flat = in_fill_order(chances, a)
         return fill_(a, discrete.bernoulli_from_array(source, flat, a.dtype))
 
     return _write(self, "bernoulli_", fill, "_overwrite_bernoulli_array", p)

@@ -19,7 +19,7 @@ import contextlib
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from retrograd import nn
 from retrograd.autograd.api import backward
@@ -36,14 +36,26 @@ from retrograd.utils.checkpoint_errors import debug_text
 from retrograd.utils.checkpoint_frames import Frame
 from retrograd.utils.checkpoint_frames import GraphExecGroup as GraphExecGroup
 
+if TYPE_CHECKING:
+    from retrograd.utils.checkpoint_selective import (
+        SAC_IGNORED_OPS,
+        CheckpointPolicy,
+        SelectiveCheckpointContext,
+        create_selective_checkpoint_contexts,
+    )
+
 __all__ = [
+    "SAC_IGNORED_OPS",
     "CheckpointError",
     "CheckpointFunction",
+    "CheckpointPolicy",
     "DefaultDeviceType",
     "GraphExecGroup",
+    "SelectiveCheckpointContext",
     "check_backward_validity",
     "checkpoint",
     "checkpoint_sequential",
+    "create_selective_checkpoint_contexts",
     "detach_variable",
     "get_device_states",
     "noop_context_fn",
@@ -426,22 +438,11 @@ class _Watching:
         self.log.append((f"{op.label}({', '.join(shown)})", user_site(2)))
 
 
-_ABSENT = {
-    "CheckpointPolicy",
-    "SAC_IGNORED_OPS",
-    "SelectiveCheckpointContext",
-    "create_selective_checkpoint_contexts",
-}
-
-
 def __getattr__(name: str) -> Any:
-    if name in _ABSENT:
-        raise explained(
-            AttributeError(
-                f"retrograd does not support {name}: selective checkpointing chooses among the "
-                "ops of torch.ops.aten, which do not exist here"
-            )
-        )
+    if name in __all__:  # selective checkpointing brings the names of all ops with it
+        from retrograd.utils import checkpoint_selective
+
+        return getattr(checkpoint_selective, name)
     from retrograd.namespaces import missing
 
     raise missing(__name__, name, globals())

@@ -438,3 +438,50 @@ def hooks_die_with_their_node(lib, log):
 
     build()
     log(len(dead))
+
+
+@scenario
+def hooks_registered_while_the_node_runs(lib, log):
+    class Registers(lib.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            return x * 2
+
+        @staticmethod
+        def backward(ctx, grad):
+            ctx.register_hook(lambda gi, go: log("post", gi, go) or (gi[0] * 10,))
+            ctx.register_prehook(lambda go: log("pre", go))
+            return grad * 2
+
+    for early in (False, True):
+        for create in (False, True):
+            x = leaf(lib, 1.0, 2.0)
+            y = Registers.apply(x)
+            if early:
+                y.grad_fn.register_hook(lambda gi, go: log("early", gi, go))
+            log(lib.autograd.grad(y.sum(), x, create_graph=create))
+            y = Registers.apply(x)
+            y.register_hook(lambda g: log("tensor"))
+            y.sum().backward()
+            log(x.grad)
+
+
+@scenario
+def hooks_registered_while_unpacking(lib, log):
+    nodes = []
+
+    def unpack(tensor):
+        nodes[-1].register_hook(
+            lambda gi, go: log(len(gi), len(go)) or tuple(None if g is None else g / 2 for g in gi)
+        )
+        return tensor
+
+    for early in (False, True):
+        x = leaf(lib, 1.0, 2.0)
+        with lib.autograd.graph.saved_tensors_hooks(lambda t: t, unpack):
+            y = x.exp()
+        nodes.append(y.grad_fn)
+        if early:
+            y.grad_fn.register_hook(lambda gi, go: log("early", gi, go))
+        y.sum().backward()
+        log(x.grad)

@@ -86,6 +86,9 @@ ROWS: dict[str, Callable[..., Any]] = {
     "zeros": lambda t, x: t.zeros(3).uniform_() + x,
     "with_generator": lambda t, x: t.randn(3, generator=t.Generator().manual_seed(3)) + x,
     "two_draws": lambda t, x: t.stack([t.randn(3), t.rand(3)]) + x,
+    "bernoulli_broadcast": lambda t, x: x.expand(2, 3).clone().bernoulli_(x.sigmoid()),
+    "bernoulli_of_other_shape": lambda t, x: x.clone().bernoulli_(t.full((2,), 0.5)),
+    "requires_grad": lambda t, x: t.rand(3, requires_grad=True) * x,
     "out": lambda t, x: t.randn(3, out=t.zeros(3)) + x,
     "rand_out": lambda t, x: t.rand(3, out=t.zeros(3)) + x,
     "randint_out": lambda t, x: t.randint(9, (3,), out=t.zeros(3, dtype=t.int64)) + x,
@@ -277,13 +280,18 @@ def test_chunks(mode: str, chunk: int) -> None:
 
 
 @pytest.mark.parametrize("mode", MODES)
-def test_jacfwd(mode: str) -> None:
-    """`jacfwd` hands the mode on."""
+@pytest.mark.parametrize("name", ["rand", "bernoulli", "dropout"])
+def test_jacfwd(name: str, mode: str) -> None:
+    """`jacfwd` hands the mode on; what it differentiates is the same for all tangents."""
 
     def scenario(library: Any) -> Any:
         library.manual_seed(2)
-        x = library.arange(3.0)
-        return library.func.jacfwd(lambda x: x * library.rand(3), randomness=mode)(x)
+        functions = {
+            "rand": lambda x: x * library.rand(3),
+            "bernoulli": lambda x: x * library.bernoulli(x),
+            "dropout": lambda x: library.nn.functional.dropout(x * x),
+        }
+        return library.func.jacfwd(functions[name], randomness=mode)(library.rand(3))
 
     assert_same(torch, scenario)
 

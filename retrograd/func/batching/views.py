@@ -10,6 +10,7 @@ from typing import Any
 
 from retrograd.func.batching.rules import BatchedCall, batching
 from retrograd.memory import address_of
+from retrograd.notices import explained
 from retrograd.ops.kinds import wrap_dim
 from retrograd.ops.registry import RECORDED
 from retrograd.ops.sizes import storage_of
@@ -56,7 +57,9 @@ def _transpose(call: BatchedCall) -> list[Tensor]:
 def _t(call: BatchedCall) -> list[Tensor]:
     x, rank = call.front("input"), call.rank("input")
     if rank > 2:
-        raise RuntimeError(f"t() expects a tensor with <= 2 dimensions, but self is {rank}D")
+        raise explained(
+            RuntimeError(f"t() expects a tensor with <= 2 dimensions, but self is {rank}D")
+        )
     return [RECORDED.transpose(x, 1, 2) if rank == 2 else RECORDED.alias(x)]
 
 

@@ -1,0 +1,166 @@
+"""Forward mode in its most common cases, quickly: elementwise ops, and ops on ordinary tensors."""
+
+from __future__ import annotations
+
+import functools
+import weakref
+from typing import Any
+
+import numpy as np
+
+from retrograd import dtypes
+from retrograd.autograd.forward import (
+    THREAD,
+    Tangents,
+    holder_of,
+    laid_out_like,
+    set_tangents,
+    tangents_of,
+)
+from retrograd.autograd.packing import is_packed, pack_new
+from retrograd.autograd.state import STATE, TRANSFORMS
+from retrograd.backend.quiet import QUIET, enter_quiet, leave_quiet
+from retrograd.ops.operands import Plan, argument_plan
+from retrograd.ops.registry import RAW, save_kind
+from retrograd.ops.shortcut import call_generated, usual_operands
+from retrograd.tensor import Tensor, TensorMeta, wrap
+
+_OUTPUT, _INPUT, _OPTION = range(3)
+
+
+@functools.cache
+def _elementwise_plan(op: Any) -> Any:
+    """For each rule of an op: its operand's place, and where to find what it reads."""
+    plan = argument_plan(op)
+    assert plan.edges is not None
+    places = {parameter.name: place for place, parameter in enumerate(op.parameters)}
+    found = []
+    for place, (rule, names) in zip(plan.edges, op.rules, strict=True):
+        reads = []
+        for name in names:
+            kind = save_kind(op, name)
+            if kind == "output":
+                reads.append((_OUTPUT, 0))
+            elif kind == "input":
+                reads.append((_INPUT, plan.names[name]))
+            elif kind == "option":
+                reads.append((_OPTION, places[name]))
+            else:
+                return None
+        found.append((place, rule, tuple(reads)))
+    return tuple(found)
+
+
+def set_elementwise(op: Any, args: tuple[Any, ...], tensors: list[Any], output: Tensor) -> bool:
+    """Set the tangent of an elementwise op in the usual case, and quickly; False in all others.
+
+    The usual case: real numbers, one level, nothing to record, nothing batched.
+    """
+    array = output._array
+    plan = _elementwise_plan(op)
+    if plan is None or (array.dtype is not dtypes.F64 and array.dtype is not dtypes.F32):
+        return False
+    recording = STATE.grad_enabled
+    level: Any = None
+    moving: list[Any] = []  # the tangents' arrays
+    for x in tensors:
+        direction = None
+        if isinstance(x, Tensor):
+            if x._level or (recording and x._requires_grad) or x._array.dtype.kind == "c":
+                return False
+            bare = x._meta is None and x._view is None
+            held: Any = None if bare else tangents_of(x)
+            if held is not None:
+                if len(held) > 1:
+                    return False
+                [(found, tangent)] = held.items()
+                if level is not None and found is not level:
+                    return False
+                level = found
+                if tangent._level or (recording and tangent._requires_grad):
+                    return False
+                direction = tangent._array
+                if direction.dtype is not x._array.dtype:
+                    return False
+                if not (tangent._meta is None and tangent._view is None) and tangents_of(tangent):
+                    return False
+        moving.append(direction)
+    total: Any = None
+    moved = False
+    token = enter_quiet(QUIET)
+    try:
+        for place, rule, reads in plan:
+            direction = moving[place]
+            if direction is None:
+                continue
+            moved = True
+            if direction.shape != array.shape:
+                direction = np.broadcast_to(direction, array.shape)
+            values = []
+            for kind, where in reads:
+                if kind == _OUTPUT:
+                    values.append(array)
+                elif kind == _OPTION:
+                    values.append(args[where])
+                else:
+                    value = tensors[where]
+                    values.append(value._array if isinstance(value, Tensor) else value)
+            part = rule(RAW, direction, *values)
+            if part is not None:
+                total = part if total is None else total + part
+    finally:
+        leave_quiet(token)
+    if not moved:
+        return True
+    if total is None:
+        total = np.zeros_like(array)
+    elif type(total) is not np.ndarray or total.dtype is not array.dtype:
+        total = np.asarray(total, array.dtype)
+    if total.shape != array.shape:
+        total = np.array(np.broadcast_to(total, array.shape))
+    elif total.base is not None or any([total is direction for direction in moving]):
+        total = total.copy()
+    result = wrap(total)
+    if not (total.flags.c_contiguous and array.flags.c_contiguous):
+        result = laid_out_like(output, result)
+    if output._meta is None:
+        holder = Tangents()
+        holder[level] = result
+        level.holders[id(holder)] = weakref.ref(holder)
+        output._meta = meta = TensorMeta()
+        meta.tangents = holder
+    else:
+        holder_of(output).put(level, result)
+    return True
+
+
+def dual_shortcut(op: Any, plan: Plan, args: tuple[Any, ...]) -> Any:
+    """The result of an op on ordinary tensors, with its tangents; None: the general path has to.
+
+    For a thread whose dual levels are the only rare mode anywhere.
+    """
+    own = len(THREAD.levels)
+    if own != TRANSFORMS.dual_levels or op.view is not None:
+        return None
+    operands = usual_operands(plan, args)
+    if operands is None:
+        return None
+    moving = False
+    if THREAD.enabled:
+        for x in operands:
+            if isinstance(x, Tensor) and not (x._meta is None and x._view is None):
+                if tangents_of(x) is not None:
+                    moving = True
+                    break
+    result = call_generated(op, plan, args, own)
+    if moving:
+        if op.forward != "elementwise" or not set_elementwise(op, args, operands, result):
+            set_tangents(op, args, operands, [result])
+        node = result._grad_fn
+        if plan.keeps_output and node is not None and not is_packed(node):
+            pack_new(op, node, result)  # with its tangents
+    return result
+
+
+TRANSFORMS.set_elementwise = set_elementwise
+TRANSFORMS.dual_shortcut = dual_shortcut

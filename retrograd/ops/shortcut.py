@@ -1,0 +1,71 @@
+"""Rare modes the short way: the op's generated function, then what the mode wants of its result.
+
+Saved-tensor hooks and forward mode send every op to the general path, which looks at everything.
+But most ops are as ordinary inside of them as outside. So this thread takes its own part of the
+count of rare modes back, calls the generated function, and does the rest afterwards.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from retrograd import dtypes
+from retrograd.autograd.packing import is_packed, pack_new
+from retrograd.autograd.state import HOT, STATE, TRANSFORMS, count_unusual
+from retrograd.ops.operands import Plan
+
+if TYPE_CHECKING:
+    from retrograd.ops.registry import Op
+
+
+def shortcut(op: Op, plan: Plan, args: tuple[Any, ...]) -> Any:
+    """The result of an op in one of these modes; None where the general path has to be taken."""
+    if not plan.short:
+        return None
+    unusual = HOT["UNUSUAL"]
+    if unusual == 1 and STATE.saved_hooks:  # the one that is counted
+        return _with_saved_hooks(op, plan, args)
+    if unusual and unusual == TRANSFORMS.dual_levels == TRANSFORMS.active:
+        return TRANSFORMS.dual_shortcut(op, plan, args)
+    return None
+
+
+def _with_saved_hooks(op: Op, plan: Plan, args: tuple[Any, ...]) -> Any:
+    if STATE.op_watcher is not None or usual_operands(plan, args) is None:
+        return None
+    result = call_generated(op, plan, args, 1)
+    if plan.kept:
+        node = result._grad_fn
+        if node is not None and not is_packed(node):
+            pack_new(op, node, result)
+    return result
+
+
+def usual_operands(plan: Plan, args: tuple[Any, ...]) -> list[Any] | None:
+    """The operands, if they are such as generated functions take."""
+    usual, other = HOT["Tensor"], HOT["Parameter"]
+    operands: list[Any] = []
+    for taker in plan.takers:
+        value = args[taker[0]]
+        kind = type(value)
+        if kind is usual or kind is other:
+            dtype = value._array.dtype
+            if dtype is not dtypes.F32 and dtype is not dtypes.F64:
+                return None
+        elif not operands or (kind is not float and kind is not int and value is not None):
+            return None
+        operands.append(value)
+    return operands
+
+
+def call_generated(op: Op, plan: Plan, args: tuple[Any, ...], own: int) -> Any:
+    """Call the generated function without `own` of the rare modes, which are this thread's."""
+    count_unusual(-own)
+    try:
+        if not plan.keywords:
+            return op.function(*args)
+        count = len(args) - len(plan.keywords)  # they are the last parameters
+        named = {name: args[place] for place, name in plan.keywords}
+        return op.function(*args[:count], **named)
+    finally:
+        count_unusual(own)

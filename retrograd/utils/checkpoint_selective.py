@@ -1,0 +1,310 @@
+"""Selective checkpointing: a policy says which results are kept, all others are computed again.
+
+The contexts that `create_selective_checkpoint_contexts` returns are modes between ops and their
+kernels (`ops.op_modes`). In the forward pass the policy is asked about every op, and the results
+that it wants to save are kept, per op in the order of the calls. In the recomputation the calls
+come in the same order: a kept result is returned in place of a new one. The graph is recorded as
+usual.
+
+A kept result goes when it is returned, so backward through the region can run once.
+"""
+
+from __future__ import annotations
+
+import enum
+from collections import defaultdict
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from retrograd.autograd.state import STATE, set_grad_mode, set_op_modes
+from retrograd.notices import explained
+from retrograd.ops.aten_arguments import aten_arguments
+from retrograd.ops.aten_names import overload_name
+from retrograd.ops.op_modes import Computed
+from retrograd.ops.overloads import OpOverload, OpOverloadPacket, overload_named
+from retrograd.tensor import Tensor, cell_of, wrap
+
+
+class CheckpointPolicy(enum.Enum):
+    """What a policy answers: whether the results of an op are saved or computed again.
+
+    There is one memory here: those of ``*_CPU_OFFLOAD`` are computed again, as PyTorch does it
+    outside of its compiler.
+
+    >>> from retrograd.utils.checkpoint import CheckpointPolicy
+    >>> CheckpointPolicy.MUST_SAVE
+    <CheckpointPolicy.MUST_SAVE: 0>
+    """
+
+    MUST_SAVE = 0
+    PREFER_SAVE = 1
+    MUST_RECOMPUTE = 2
+    PREFER_RECOMPUTE = 3
+    MUST_CPU_OFFLOAD = 4
+    PREFER_CPU_OFFLOAD = 5
+
+
+class SelectiveCheckpointContext:
+    """The first argument of a policy: `op_output` is what the op gave.
+
+    A policy is asked in the forward pass only, so `is_recompute` is always False, as in PyTorch.
+
+    >>> from retrograd.utils.checkpoint import SelectiveCheckpointContext
+    >>> SelectiveCheckpointContext(is_recompute=False).is_recompute
+    False
+    """
+
+    def __init__(self, *, is_recompute: bool, op_output: Any = None) -> None:
+        self.is_recompute = is_recompute
+        self.op_output = op_output
+
+
+# Ops that no policy is asked about: a checkpoint detaches and describes tensors itself.
+SAC_IGNORED_OPS: set[OpOverload] = {
+    overload_named(name)
+    for name in (
+        *("aten.detach.default", "aten.dim.default", "aten.is_contiguous.default"),
+        *("aten.is_contiguous.memory_format", "aten.is_non_overlapping_and_dense.default"),
+        *("aten.is_strides_like_format.default", "aten.numel.default", "aten.size.default"),
+        *("aten.storage_offset.default", "aten.stride.default", "aten.sym_numel.default"),
+        *("aten.sym_size.default", "aten.sym_storage_offset.default", "aten.sym_stride.default"),
+        "prim.device.default",
+    )
+}
+
+_SAVING = (CheckpointPolicy.MUST_SAVE, CheckpointPolicy.PREFER_SAVE)
+
+
+def create_selective_checkpoint_contexts(
+    policy_fn_or_list: Callable[..., Any] | list[OpOverload],
+    allow_cache_entry_mutation: bool = False,
+) -> tuple[_Keeping, _Recalling]:
+    """The two contexts of a checkpoint that keeps the results of some ops.
+
+    A policy is called as ``policy(context, op, *args, **kwargs)`` after each op of the forward
+    pass. A list of ops stands for the policy that saves these.
+
+    >>> import retrograd as torch
+    >>> from functools import partial
+    >>> from retrograd.utils.checkpoint import checkpoint, create_selective_checkpoint_contexts
+    >>> keep = partial(create_selective_checkpoint_contexts, [torch.ops.aten.mm.default])
+    >>> x = torch.eye(2, requires_grad=True)
+    >>> y = checkpoint(lambda x: (x @ x).exp(), x, use_reentrant=False, context_fn=keep)
+    >>> y.sum().backward()
+    """
+    policy: Callable[..., Any]
+    if isinstance(policy_fn_or_list, list):
+        for op in policy_fn_or_list:
+            _check_overload(op)
+        policy = _saves(policy_fn_or_list)
+    elif callable(policy_fn_or_list):
+        policy = policy_fn_or_list
+    else:
+        raise TypeError("policy_fn_or_list must be either a function or a list of ops.")
+    calls: _Calls = defaultdict(list)
+    return _Keeping(policy, calls), _Recalling(calls, allow_cache_entry_mutation)
+
+
+def _check_overload(op: Any) -> None:
+    if isinstance(op, OpOverload):
+        return
+    advice = ""
+    if isinstance(op, OpOverloadPacket):
+        advice = (
+            "Please update the OpOverloadPacket to a specific OpOverload.For example, if you have "
+            "`torch.ops.aten.mm`, change it to `torch.ops.aten.mm.default`."
+        )
+    raise ValueError(
+        f"Expected op in `op_list` to be an OpOverload but got: {op} of type {type(op)}. {advice}"
+    )
+
+
+def _saves(ops: Sequence[OpOverload]) -> Callable[..., CheckpointPolicy]:
+    def policy(context: Any, op: OpOverload, *args: Any, **kwargs: Any) -> CheckpointPolicy:
+        if op in ops:
+            return CheckpointPolicy.MUST_SAVE
+        return CheckpointPolicy.PREFER_RECOMPUTE
+
+    return policy
+
+
+# ------------------------------------------------------------------------------- kept results
+
+
+class _Mark(enum.Enum):
+    """What stands in the place of a result that is not kept."""
+
+    RECOMPUTE = enum.auto()
+    CONSUMED = enum.auto()  # it was kept, and returned
+
+
+class _Kept:
+    """The results of one call, without history, and the versions they had."""
+
+    __slots__ = ("half", "tensors", "versions")
+
+    def __init__(self, tensors: Sequence[Tensor], half: Any) -> None:
+        self.tensors = [_alias(tensor) for tensor in tensors]
+        self.versions = [cell_of(tensor).version for tensor in tensors]
+        self.half = half
+
+    def check(self) -> None:
+        """Raise if one of the tensors was written to since."""
+        for tensor, version in zip(self.tensors, self.versions, strict=True):
+            if cell_of(tensor).version != version:
+                raise explained(
+                    RuntimeError(
+                        "Tensor cached during selective activation checkpoint has been mutated"
+                    )
+                )
+
+
+def _alias(tensor: Tensor) -> Tensor:
+    """The same memory and version counter, nothing else."""
+    made = wrap(tensor._array)
+    made._cell = cell_of(tensor)
+    return made
+
+
+_Calls = defaultdict[OpOverload, list[_Kept | _Mark]]
+
+
+def _must_run(op: Any, form: str) -> bool:
+    """Whether a kept call runs again all the same.
+
+    A view belongs to the memory of its base, an op in place has to write, and random numbers are
+    drawn again so that those after them are the same as before.
+    """
+    return op.view is not None or form != "" or any(p.name == "generator" for p in op.parameters)
+
+
+# --------------------------------------------------------------------------------- the contexts
+
+
+class _Mode:
+    """``with mode:`` ops of this thread go through its `run`."""
+
+    def __init__(self) -> None:
+        self._before: list[tuple[Any, ...]] = []
+
+    def __enter__(self) -> Any:
+        self._before.append(STATE.op_modes)
+        set_op_modes((*STATE.op_modes, self))
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        set_op_modes(self._before.pop())
+
+
+class _Keeping(_Mode):
+    """Around the forward pass: asks the policy, and keeps what it says."""
+
+    def __init__(self, policy: Callable[..., Any], calls: _Calls) -> None:
+        super().__init__()
+        self.policy = policy
+        self.calls = calls
+
+    def run(
+        self, op: Any, args: tuple[Any, ...], targets: Sequence[Any], form: str, compute: Any
+    ) -> Computed:
+        """Run an op and note what becomes of its results."""
+        outputs, half = compute()
+        overload = overload_named(overload_name(op, args, form))
+        answer = self._ask(op, overload, args, targets, form, outputs)
+        entry: _Kept | _Mark = _Mark.RECOMPUTE
+        if answer is True or answer in _SAVING:
+            if form:  # what it writes to, which counts the write after this
+                entry = _Kept(targets, half)
+            else:
+                entry = _Kept([] if op.view is not None else outputs, half)
+        self.calls[overload].append(entry)
+        return outputs, half
+
+    def _ask(
+        self,
+        op: Any,
+        overload: OpOverload,
+        args: tuple[Any, ...],
+        targets: Sequence[Any],
+        form: str,
+        outputs: list[Tensor],
+    ) -> Any:
+        positional, keywords = aten_arguments(op, args)
+        if form == "out":
+            keywords["out"] = targets[0] if op.outputs == 1 else tuple(targets)
+        output = outputs[0] if op.outputs == 1 else tuple(outputs)
+        context = SelectiveCheckpointContext(is_recompute=False, op_output=output)
+        enabled, cut = STATE.grad_enabled, STATE.cut
+        set_grad_mode(False)  # what the policy computes is no part of the function
+        try:
+            return self.policy(context, overload, *positional, **keywords)
+        finally:
+            set_grad_mode(enabled, cut)
+
+
+_MISMATCH = (
+    "This can happen if the operations in the checkpointed region are nondeterministic or depend "
+    "on global state that changed between forward and backward."
+)
+
+
+class _Recalling(_Mode):
+    """Around the recomputation: returns what was kept."""
+
+    def __init__(self, calls: _Calls, allow_mutation: bool) -> None:
+        super().__init__()
+        self.calls = calls
+        self.allow_mutation = allow_mutation
+        self.seen: defaultdict[OpOverload, int] = defaultdict(int)
+
+    def __enter__(self) -> Any:
+        self.seen.clear()  # a recomputation for a second backward call starts over
+        return super().__enter__()
+
+    def run(
+        self, op: Any, args: tuple[Any, ...], targets: Sequence[Any], form: str, compute: Any
+    ) -> Computed:
+        """Return what was kept of a call, or compute it."""
+        overload = overload_named(overload_name(op, args, form))
+        entry = self._take(overload)
+        if entry is _Mark.RECOMPUTE:
+            computed: Computed = compute()
+            return computed
+        assert isinstance(entry, _Kept)
+        if not self.allow_mutation:
+            entry.check()
+        if _must_run(op, form):
+            outputs, half = compute()
+            if op.view is not None or form:
+                return outputs, half
+        return list(entry.tensors), entry.half
+
+    def _take(self, overload: OpOverload) -> _Kept | _Mark:
+        """What is known of the next call of an op; a kept result is given away."""
+        index = self.seen[overload]
+        self.seen[overload] += 1
+        calls = self.calls.get(overload)
+        if calls is None:
+            raise explained(
+                RuntimeError(
+                    f"{overload} encountered during backward but not found in storage. {_MISMATCH}"
+                )
+            )
+        if index >= len(calls):
+            raise explained(
+                RuntimeError(
+                    f"{overload} invocation index {index} encountered during backward but not "
+                    f"found in storage. {_MISMATCH}"
+                )
+            )
+        entry = calls[index]
+        if entry is _Mark.CONSUMED:
+            raise explained(
+                RuntimeError(
+                    "Trying to backward an extra time. You are only allowed to backward once on "
+                    "any region computed under selective activation checkpoint."
+                )
+            )
+        if isinstance(entry, _Kept):
+            calls[index] = _Mark.CONSUMED
+        return entry

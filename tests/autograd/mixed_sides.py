@@ -1,0 +1,262 @@
+"""Two libraries that run one random program in lockstep, and the comparison of all they show.
+
+A program is a list of `Step`s: plain data, so that a failing one can be printed, replayed and
+shrunk. A step whose tensors are missing (because an earlier step failed or was taken out) is
+skipped on both sides.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import re
+import warnings
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+
+import retrograd
+
+# How far results may lie apart, relative to the largest element: PyTorch adds in another order.
+TOLERANCE = {"float64": 1e-9, "float32": 1e-4, "complex64": 1e-4, "bfloat16": 3e-2}
+INNER = "inner"  # marks the last node of a recorded backward
+DEEPEST = 40  # nodes of a graph that are compared by name
+
+
+class Divergence(AssertionError):
+    """PyTorch and retrograd disagree."""
+
+
+class Missing(Exception):
+    """A step names a tensor that is not there."""
+
+
+class Step(NamedTuple):
+    """One step of a program: what to do, with what, and the steps inside it if it is a block."""
+
+    number: int
+    kind: str
+    args: tuple[Any, ...]
+    inner: list[Step]
+
+
+class Side:
+    """One library, its tensors by number of the step that made them, and what hooks logged."""
+
+    def __init__(self, library: Any) -> None:
+        self.library = library
+        self.tensors: dict[int, Any] = {}
+        self.handles: dict[int, Any] = {}
+        self.log: list[Any] = []
+        self.duals = 0  # open dual levels
+
+    def __getitem__(self, number: int) -> Any:
+        if number not in self.tensors:
+            raise Missing(number)
+        return self.tensors[number]
+
+    def note(self, *values: Any) -> None:
+        """Log values in comparable form."""
+        self.log.append(tuple(self.plain(value) for value in values))
+
+    def plain(self, value: Any) -> Any:
+        """A value without the library that made it."""
+        if isinstance(value, self.library.Tensor):
+            return {
+                "dtype": name_of(value.dtype),
+                "requires_grad": value.requires_grad,
+                "values": numbers(value),
+            }
+        if isinstance(value, (list, tuple)):
+            return [self.plain(entry) for entry in value]
+        if value is None or isinstance(value, (bool, int, float, complex, str)):
+            return value
+        return type(value).__name__
+
+    def inner(self, result: Any) -> Any:
+        """A gradient as a tensor of its own.
+
+        Whether it is a view or was written, and the nodes of a recorded backward, are not compared.
+        """
+        if result is None:
+            return None
+        if result.grad_fn is not None:
+            result.grad_fn.metadata[INNER] = True
+        return result * 1
+
+    def facts(self, tensor: Any) -> dict[str, Any]:
+        """Everything that a program can see of a tensor."""
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            found: dict[str, Any] = {
+                "dtype": name_of(tensor.dtype),
+                "inference": tensor.is_inference(),
+                "requires_grad": tensor.requires_grad,
+                "is_view": tensor._is_view(),
+                "retains_grad": tensor.retains_grad,
+                "values": numbers(tensor),
+            }
+            if not found["inference"]:
+                found["version"] = tensor._version
+            try:
+                node = tensor.grad_fn
+            except RuntimeError as error:
+                return {**found, "grad_fn": first_line(error)}
+            found["is_leaf"] = tensor.is_leaf
+            found["graph"] = None if node is None else [tensor.output_nr, *graph_of(node)]
+            gradient = tensor.grad
+            if gradient is not None:
+                found["grad"] = self.plain(gradient)
+            if self.duals and not self.library.is_inference_mode_enabled():
+                with self.library.no_grad():
+                    forward = self.library.autograd.forward_ad
+                    found["tangent"] = self.plain(forward.unpack_dual(tensor).tangent)
+            return found
+
+
+def name_of(dtype: Any) -> str:
+    """`float32` for both libraries' dtype."""
+    return str(dtype).rpartition(".")[2]
+
+
+def numbers(tensor: Any) -> Any:
+    """A tensor's values as an array of their own."""
+    kind = np.complex128 if tensor.dtype.is_complex else np.float64
+    return np.array(tensor.tolist(), kind).reshape(tuple(tensor.shape))
+
+
+def graph_of(node: Any) -> Iterator[Any]:
+    """The names of a graph's nodes with their edges, nearest first."""
+    waiting, seen = [node], 0
+    while waiting and seen < DEEPEST:
+        current = waiting.pop(0)
+        seen += 1
+        if INNER in current.metadata:
+            yield INNER
+            continue
+        edges = current.next_functions
+        yield current.name(), [number for _, number in edges]
+        waiting += [following for following, _ in edges if following is not None]
+
+
+def first_line(error: BaseException) -> str:
+    """The first line of an error's text."""
+    return str(error).strip().split("\n")[0]
+
+
+def alike(a: Any, b: Any, tolerance: float = 1e-9) -> bool:
+    """Whether two plain values agree."""
+    if isinstance(a, np.ndarray) and isinstance(b, np.ndarray):
+        return a.shape == b.shape and _close(a, b, tolerance)
+    if isinstance(a, dict) and isinstance(b, dict):
+        tolerance = TOLERANCE.get(a.get("dtype", ""), tolerance)
+        return a.keys() == b.keys() and all(alike(a[k], b[k], tolerance) for k in a)
+    if isinstance(a, (list, tuple)) and isinstance(b, (list, tuple)):
+        return len(a) == len(b) and all(
+            alike(x, y, tolerance) for x, y in zip(a, b, strict=True)
+        )
+    return type(a) is type(b) and bool(a == b)
+
+
+def _close(a: Any, b: Any, tolerance: float) -> bool:
+    if np.array_equal(a, b, equal_nan=True):
+        return True
+    finite = np.isfinite(a)
+    if not np.array_equal(finite, np.isfinite(b)):
+        return False
+    scale = max(np.abs(a[finite]).max(initial=0.0), 1e-3)
+    return bool((np.abs(a[finite] - b[finite]) <= tolerance * scale).all()) and (
+        np.array_equal(a[~finite], b[~finite], equal_nan=True)
+    )
+
+
+def difference(a: Any, b: Any) -> str:
+    """Two facts that differ, shortened to where they do."""
+    if isinstance(a, dict) and isinstance(b, dict):
+        names = [n for n in {**a, **b} if n not in a or n not in b or not alike(
+            {"dtype": a.get("dtype", ""), "it": a[n]}, {"dtype": a.get("dtype", ""), "it": b[n]}
+        )]
+        return "; ".join(f"{n}: torch {a.get(n)}, ours {b.get(n)}" for n in names)
+    return f"torch {a}, ours {b}"
+
+
+Actions = dict[str, Callable[..., Any]]
+
+
+class Lockstep:
+    """Runs steps on both sides and compares after each."""
+
+    def __init__(self, torch: Any, actions: Actions, blocks: Actions) -> None:
+        self.sides = (Side(torch), Side(retrograd))
+        self.actions = actions
+        self.blocks = blocks
+        self.done: list[str] = []
+        self.compare_warnings = True
+
+    def run(self, step: Step, inner: Callable[[], Iterator[Step]]) -> None:
+        """Run a step; `inner` gives the steps of a block."""
+        self.done.append(f"{step.number}: {step.kind}{step.args}")
+        if step.kind in self.blocks:
+            with contextlib.ExitStack() as stack:
+                for side in self.sides:
+                    stack.enter_context(self.blocks[step.kind](side, step.number, *step.args))
+                for following in inner():
+                    self.run(following, lambda following=following: iter(following.inner))
+            self.done.append(f"   end of block {step.number}")
+            self.compare([], [])
+            return
+        outcomes, said = [], []
+        for side in self.sides:
+            with warnings.catch_warnings(record=True) as caught:
+                warnings.simplefilter("always")
+                outcomes.append(self.attempt(side, step))
+            said.append([_warning(w) for w in caught if "torch.jit" not in str(w.message)])
+        self.compare(outcomes, said)
+
+    def attempt(self, side: Side, step: Step) -> Any:
+        """Run a step on one side; how it ended."""
+        try:
+            result = self.actions[step.kind](side, step.number, *step.args)
+        except Missing:
+            return "missing"
+        except Exception as error:
+            # Tracebacks keep frames alive, and with them tensors.
+            error.__traceback__ = error.__context__ = error.__cause__ = None
+            text = first_line(error)
+            if step.kind == "transform":  # PyTorch counts the dimensions of batches
+                text = re.sub(r"\d+|\[.*?\]", "#", text)
+            return type(error).__name__, text
+        if isinstance(result, side.library.Tensor):
+            known = [n for n, tensor in side.tensors.items() if tensor is result]
+            side.tensors[step.number] = result
+            return "tensor", known
+        return side.plain(result)
+
+    def compare(self, outcomes: list[Any], said: list[Any]) -> None:
+        """Raise `Divergence` if anything that can be seen differs."""
+        theirs, ours = self.sides
+        if outcomes and not alike(*outcomes):
+            self.fail(f"outcome: {difference(*outcomes)}")
+        if self.compare_warnings and said and said[0] != said[1]:
+            self.fail(f"warnings: {difference(*said)}")
+        for a, b in zip(theirs.log, ours.log, strict=False):
+            if not alike(a, b):
+                self.fail(f"log: {difference(a, b)}")
+        if len(theirs.log) != len(ours.log):
+            short = min(len(theirs.log), len(ours.log))
+            self.fail(f"log: torch also {theirs.log[short:]}, ours also {ours.log[short:]}")
+        theirs.log.clear()
+        ours.log.clear()
+        for number, tensor in theirs.tensors.items():
+            a, b = theirs.facts(tensor), ours.facts(ours.tensors[number])
+            if not alike(a, b):
+                self.fail(f"x{number}: {difference(a, b)}")
+
+    def fail(self, what: str) -> None:
+        """The program so far, and the difference."""
+        raise Divergence("\n  ".join(["after", *self.done]) + f"\n{what}")
+
+
+def _warning(caught: warnings.WarningMessage) -> tuple[str, str]:
+    text = str(caught.message).split("\n")[0].split(" (Triggered internally")[0]
+    return caught.category.__name__, text
