@@ -11,17 +11,20 @@ from typing import Any
 import numpy as np
 
 from retrograd.autograd.hooks import warn_if_has_hooks
+from retrograd.autograd.state import STATE
 from retrograd.construction import as_class, shared_array
 from retrograd.memory import address_of, owner_of, region, strides_of
 from retrograd.notices import explained
-from retrograd.tensor import Array, Tensor, cell_of, meta_of, tensor_method, wrap
+from retrograd.tensor import Array, Tensor, cell_of, mark_inference, meta_of, tensor_method, wrap
 
 
 def _as(kind: type[Tensor], array: Array, requires_grad: bool) -> Tensor:
     made = as_class(wrap(array), kind)
     made._requires_grad = requires_grad
-    # PyTorch puts memory into an empty tensor, which counts as a write; nobody else counts with it.
-    cell_of(made).version = 1
+    if STATE.inference:
+        mark_inference(made)
+    else:  # PyTorch puts memory into an empty tensor, which counts as a write
+        cell_of(made).version = 1
     return made
 
 

@@ -161,6 +161,8 @@ GRAD_LOCK = threading.RLock()
 
 def copy_in_layout(gradient: Array, like: Array) -> Array:
     """A copy laid out in memory as the leaf is, if the leaf is dense; else row by row."""
+    if gradient.shape != like.shape:
+        raise _mismatch(like, gradient)
     if like.flags.c_contiguous or not (like.flags.f_contiguous or like.ndim > 2):
         return np.array(gradient, order="C")
     copy = np.empty_like(like, dtype=gradient.dtype)
@@ -176,10 +178,20 @@ def add_into(held: Tensor, gradient: Array) -> None:
         check_counted(held)
     cell.version += 1  # before the write: an interrupt between them must not hide it
     cell.writer, cell.code = "accumulation into .grad", None
-    if target.dtype is gradient.dtype:
-        iadd(target, gradient)
-    else:
-        np.add(target, gradient, out=target, casting="unsafe")
+    try:
+        if target.dtype is gradient.dtype:
+            iadd(target, gradient)
+        else:
+            np.add(target, gradient, out=target, casting="unsafe")
+    except ValueError:
+        raise _mismatch(target, gradient) from None
+
+
+def _mismatch(expected: Array, gradient: Array) -> Exception:
+    """A gradient of another shape than its leaf, or than `.grad`: the data was replaced."""
+    from retrograd.ops import errors
+
+    return errors.broadcast(expected.shape, gradient.shape)
 
 
 def run_post_accumulate_hooks(variable: Tensor) -> None:

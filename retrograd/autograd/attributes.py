@@ -170,11 +170,8 @@ def _set_data(self: Tensor, value: Tensor) -> None:
     meta = self._meta
     if meta is not None and value._array.dtype is not self._array.dtype:
         meta.accumulator = None  # old graphs keep feeding the old accumulator
+    # of another shape: as in PyTorch, an accumulator that is in use keeps the shape it knows
     self._array = value._array
-    if meta is not None and meta.accumulator is not None:
-        node = meta.accumulator()
-        if node is not None:
-            node.shape = value._array.shape
 
 
 def _delete_data(self: Tensor) -> None:

@@ -37,13 +37,15 @@ from retrograd.tensor import Array, Tensor, cell_of, meta_of, wrap
 class DualLevel:
     """One open level: a direction in which derivatives are taken. Inner ones have larger numbers.
 
-    It knows, weakly, where its tangents are, so that closing it lets go of them.
+    It knows, weakly, where its tangents are, so that closing it lets go of them; and how many vmap
+    calls it is inside of.
     """
 
-    __slots__ = ("alive", "holders", "number")
+    __slots__ = ("alive", "depth", "holders", "number")
 
-    def __init__(self, number: int) -> None:
+    def __init__(self, number: int, depth: int) -> None:
         self.number = number
+        self.depth = depth
         self.alive = True
         self.holders: dict[int, weakref.ref[Tangents]] = {}
 
@@ -79,7 +81,9 @@ def push_level() -> DualLevel:
     """Open a level inside those that this thread has open."""
     if not hasattr(TRANSFORMS, "dual_shortcut"):  # not sooner: it needs the ops
         importlib.import_module("retrograd.autograd.forward_elementwise")
-    level = DualLevel(next(_numbers))
+    from retrograd.func.batched import LEVELS
+
+    level = DualLevel(next(_numbers), len(LEVELS.stack))
     THREAD.levels.append(level)
     count_transform(1, dual=True)
     return level
@@ -282,6 +286,43 @@ def without_level(tensor: Tensor, level: DualLevel, *, copy: bool = False) -> Te
     return made
 
 
+def parted(tensor: Tensor, vmap_level: int) -> tuple[Tensor, dict[DualLevel, Tensor]]:
+    """A tensor without the tangents of dual levels that are inside of a vmap, and those tangents.
+
+    They may be batched although the tensor is not: the vmap was over directions alone.
+    """
+    found = tangents_of(tensor) or Tangents()
+    inner = {level: tangent for level, tangent in found.items() if level.depth >= vmap_level}
+    if not inner:
+        return tensor, inner
+    return without_level(tensor, min(inner, key=lambda level: level.number)), inner
+
+
+def lifted(
+    vmap_level: int, args: tuple[Any, ...], tensors: list[Any]
+) -> tuple[tuple[Any, ...], list[Any]]:
+    """The arguments and operands of an op at a level of vmap, of which some may move inside of it.
+
+    Those are batched here, as the result will be: their tangents belong to the batch.
+    """
+    changed: dict[int, Tensor] = {}
+    for x in tensors:
+        if isinstance(x, Tensor) and x._level < vmap_level:
+            if not (x._meta is None and x._view is None) and parted(x, vmap_level)[1]:
+                from retrograd.func.batched import expanded
+
+                changed[id(x)] = expanded(x, vmap_level)
+    if not changed:
+        return args, tensors
+
+    def replaced(value: Any) -> Any:
+        if isinstance(value, (list, tuple)):
+            return type(value)([changed.get(id(item), item) for item in value])
+        return changed.get(id(value), value)
+
+    return tuple([replaced(value) for value in args]), [replaced(x) for x in tensors]
+
+
 # -------------------------------------------------------------------------- packing, unpacking
 
 
@@ -299,10 +340,6 @@ def make_dual(primal: Tensor, tangent: Tensor, level: DualLevel) -> Tensor:
             "Setting a forward grad that itself has a forward gradient at the same level0 is not "
             "supported."
         )
-    if tangent._level > primal._level:
-        from retrograd.func.batched import lift
-
-        primal = lift(primal)
     if primal._level:
         tangent = _batched_like(primal, tangent)
     origin = Origin()
@@ -474,3 +511,4 @@ TRANSFORMS.has_tangents = has_tangents
 TRANSFORMS.set_tangents = set_tangents
 TRANSFORMS.write_tangent = write_tangent
 TRANSFORMS.relay_tangents = relay_tangents
+TRANSFORMS.lifted = lifted

@@ -215,6 +215,8 @@ def _call_in_transform(
     """The same where tensors may be batched or carry tangents."""
     # inside of vmap, tensors of a level below are constants here: their graph is recorded there
     level = max([x._level for x in tensors], default=0)
+    if level and TRANSFORMS.dual_levels:
+        arguments, tensors = TRANSFORMS.lifted(level, arguments, tensors)
     recorded = STATE.grad_enabled and any(x.requires_grad and x._level == level for x in tensors)
     batch: Any = None
     if level and not _runs_on_batches(level, tensors):

@@ -72,6 +72,9 @@ class SavedTensor:
     def _pack(self, value: Tensor, given: Tensor, hooks: tuple[Any, Any]) -> None:
         """Hand the value over to a pack hook, as `given`; what unpacking needs stays here."""
         before = 0 if value._cell is None else value._cell.version
+        node = self._node()
+        if node is not None:
+            STATE.pack_site = (node.code, node.lasti)
         packed = _call_quietly(hooks[0], given)
         if value._cell is not None and value._cell.version != before:
             raise explained(

@@ -73,6 +73,7 @@ class _State(threading.local):
     call: Any = None  # the running BackwardCall
     depth: int = 0  # nested backward calls in this thread
     saved_hooks: tuple[tuple[Any, Any], ...] = ()  # (pack, unpack) pairs, the innermost last
+    pack_site: tuple[Any, int] = (None, 0)  # of the node whose value a pack hook is given
     saved_hooks_refused: str | None = None  # the message of disable_saved_tensors_hooks
     op_watcher: Callable[[Any, tuple[Any, ...]], None] | None = None  # sees ops; needs UNUSUAL
     op_modes: tuple[Any, ...] = ()  # what runs ops in the kernels' place, the innermost last
@@ -120,6 +121,8 @@ class _Transforms:
     set_tangents: Callable[..., None]
     write_tangent: Callable[..., None]
     relay_tangents: Callable[..., None]
+    # both: (level, args, tensors) -> args and tensors, batched where they must be
+    lifted: Callable[..., tuple[Any, Any]]
     # forward mode, quickly: (op, args, tensors, output) and (op, plan, args), see `ops.shortcut`
     set_elementwise: Callable[..., bool]
     dual_shortcut: Callable[..., Any]

@@ -315,11 +315,13 @@ def check_not_expanded(tensor: Tensor) -> None:
                 "single memory location. Please clone() the tensor before performing the operation."
             )
         )
-    if not array.flags.writeable:
+    try:
+        array.flags.writeable = True  # part of an expanded tensor: each element of it is there once
+    except ValueError:
         raise RuntimeError(
             "cannot write into this tensor: it shares memory with a NumPy array that is not "
             "writeable"
-        )
+        ) from None
 
 
 def check_overlap(target: Tensor, operands: Any) -> None:

@@ -341,12 +341,22 @@ def lift(tensor: Tensor) -> Tensor:
     stack = LEVELS.stack
     if not stack or tensor._level == stack[-1].number:
         return tensor
+    return expanded(tensor, stack[-1].number)
+
+
+def expanded(tensor: Tensor, level: int) -> BatchedTensor:
+    """A tensor as one of a running `vmap`, the same for all examples."""
+    from retrograd.autograd.forward import holder_of, parted
     from retrograd.ops.registry import RECORDED
 
-    innermost = stack[-1]
-    shape = tensor._array.shape
-    wide = RECORDED.expand(RECORDED.unsqueeze(tensor, 0), (innermost.size, *shape))
-    return rewrap(wide, 0, innermost.number)
+    tangents: Any = {}
+    if TRANSFORMS.dual_levels:
+        tensor, tangents = parted(tensor, level)
+    shape = (level_of(level).size, *tensor._array.shape)
+    made = rewrap(RECORDED.expand(RECORDED.unsqueeze(tensor, 0), shape), 0, level)
+    for dual_level, tangent in tangents.items():
+        holder_of(made).put(dual_level, tangent)
+    return made
 
 
 def like_batch(function: Any, tensor: Any, args: tuple[Any, ...], options: Any) -> Tensor:

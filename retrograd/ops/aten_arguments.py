@@ -72,13 +72,8 @@ _LISTED = {
 _DEFAULTS: dict[str, dict[str, Any]] = {
     "_split": {"dim": 0},
     "_split_with_sizes": {"dim": 0},
-    "avg_pool2d": {
-        **{"padding": (0, 0), "ceil_mode": False, "count_include_pad": True},
-        "divisor_override": None,
-    },
     "embedding": {"padding_idx": -1, "scale_grad_by_freq": False},
     "glu": {"dim": -1},
-    "max_pool2d_with_indices": {"padding": (0, 0), "dilation": (1, 1), "ceil_mode": False},
     "mse_loss": {"reduction": 1},
     "slice": {"step": 1},
 }
@@ -103,6 +98,21 @@ def _deviation(input: Any, dim: Any, correction: Any, keepdim: bool) -> Call:
     args = (input,) if dim is None else (input, _plain(dim, True))
     options = {"correction": correction} if correction != 1 else {}
     return args, {**options, **({"keepdim": True} if keepdim else {})}
+
+
+def _pool(*defaults: Any) -> Callable[..., Call]:
+    """A pooling op, whose stride is the kernel's size where none is given."""
+
+    def form(input: Any, kernel_size: Any, stride: Any, *more: Any) -> Call:
+        count = len(more)
+        while count and _is_default(more[count - 1], defaults[count - 1]):
+            count -= 1
+        found = [kernel_size, stride, *more[:count]]
+        if not count and stride == kernel_size:
+            found.pop()
+        return (input, *[_plain(value, False) for value in found]), {}
+
+    return form
 
 
 def _indices(dims: Sequence[int], tensors: Sequence[Any]) -> list[Any]:
@@ -139,9 +149,11 @@ _FORMS: dict[str, Callable[..., Call]] = {
     "_round_decimals": lambda input, decimals: ((input,), {"decimals": decimals}),
     "_sum_all": _of_all,
     "_to_dtype": lambda input, dtype, order: ((input,), {"dtype": from_numpy_dtype(dtype)}),
+    "avg_pool2d": _pool((0, 0), False, True, None),
     "index": _index,
     "index_put": _index_put,
     "log_softmax": _softmax,
+    "max_pool2d_with_indices": _pool((0, 0), (1, 1), False),
     "softmax": _softmax,
     "std": _deviation,
     "std_mean": _deviation,

@@ -31,6 +31,7 @@ _ALIASES = {
     "_prelu_gradient": "_prelu_kernel_backward",
     "_prelu_kernel": "_prelu_kernel",
     "_relu_gradient": "threshold_backward",
+    "_reshape_alias": "_reshape_alias",
     "_safe_softmax": "_safe_softmax",
     "_scatter_value": "scatter",
     "_softmax_gradient": "_softmax_backward_data",
@@ -95,8 +96,8 @@ _LIST = Path(__file__).parents[1] / "compat" / "aten_overloads.txt"
 def overload_table() -> dict[str, tuple[str, ...]]:
     """PyTorch's ops by name, with the names of their overloads.
 
-    >>> overload_table()["select"]
-    ('Dimname', 'int', 't', 'int_out')
+    >>> overload_table()["relu"]
+    ('default', 'out')
     """
     found = {}
     for line in _LIST.read_text(encoding="utf-8").splitlines():
@@ -154,6 +155,7 @@ _OVERLOADS = _named(
     _pow_tensor: pow.Tensor_Tensor
     _remainder_number: remainder.Scalar
     _remainder_of_number: remainder.Scalar_Tensor
+    _reshape_alias: view.default
     _round_decimals: round.decimals
     _rsub_number: rsub.Scalar
     _scatter_value: scatter.value

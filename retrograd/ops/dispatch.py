@@ -49,6 +49,8 @@ def dispatch(op: Op, args: tuple[Any, ...], operator: bool = False) -> Any:
     tensors, arrays = operands
     level = level_of(tensors) if TRANSFORMS.active else 0
     if level:
+        if TRANSFORMS.dual_levels:
+            args, tensors = TRANSFORMS.lifted(level, args, tensors)
         outputs = TRANSFORMS.batched(level, op, args, tensors)
         half = half_of(arrays) if op.half == "compute" else None
     else:
@@ -129,13 +131,22 @@ def run_kernel(
     finally:
         leave_quiet(token)
     results = [result] if op.outputs == 1 else list(result)
+    rounds = half is not None and not _asks_for_float32(op, args)
     for index, array in enumerate(results):
         if type(array) is not ndarray:
             results[index] = array = np.asarray(array)
         # statistics that go along with a result stay as exact as they are
-        if half is not None and array.dtype is dtypes.F32 and index not in op.nondifferentiable:
-            results[index] = array.astype(half.numpy)
+        if rounds and array.dtype is dtypes.F32 and index not in op.nondifferentiable:
+            results[index] = array.astype(half.numpy)  # type: ignore[union-attr]
     return results, half
+
+
+def _asks_for_float32(op: Op, args: tuple[Any, ...]) -> bool:
+    """Whether the caller wants results of half-precision operands in float32, by `dtype=`."""
+    for parameter, value in zip(op.parameters, args, strict=False):
+        if parameter.name == "dtype":
+            return value is dtypes.float32 or value is dtypes.F32
+    return False
 
 
 def failure(operands: Sequence[Any], error: Exception) -> Exception:

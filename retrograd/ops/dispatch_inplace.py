@@ -43,6 +43,8 @@ def dispatch_inplace(op: Op, args: tuple[Any, ...]) -> Any:
     if track and not target._requires_grad:
         check_operand_view(target, writer)
     if level:
+        if TRANSFORMS.dual_levels and target._level == level:
+            args, tensors = TRANSFORMS.lifted(level, args, tensors)
         [shadow] = TRANSFORMS.batched(level, op, *_before_write(args, tensors))
         half = half_of(arrays) if op.half == "compute" else None
     else:

@@ -29,11 +29,12 @@ def reduction_gradients(
     add: Callable[[Any, Any], Any],
     again: Callable[[Any, Any], Any],
     clear: Callable[[Any], Any],
+    names: tuple[str, str] = ("scatter_reduce", "src"),
 ) -> tuple[Any, Any]:
     """Gradients of a reduction into indexed places, by PyTorch's formulas.
 
     `read` takes the indexed places of a tensor, `add` adds into them, `again` is the reduction with
-    other operands, `clear` puts zeros into the places.
+    other operands, `clear` puts zeros into the places; `names` are the op's and its source's.
     """
     dtype = input.dtype if isinstance(input, np.ndarray) else input._array.dtype
     if reduce == "sum":
@@ -58,7 +59,7 @@ def reduction_gradients(
         )
         if isinstance(of_source, Tensor) and of_source._requires_grad:
             if (zeros._elements() > 1).any():
-                of_source = RECORDED._refuse_second_order(of_source)
+                of_source = RECORDED._refuse_second_order(of_source, names)
     else:
         input_wins = m._to_dtype(m.eq(input, out), dtype)
         source_wins = m._to_dtype(m.eq(source, read(out)), dtype)
@@ -68,15 +69,16 @@ def reduction_gradients(
     return of_input if include_self else clear(of_input), of_source
 
 
-def _no_second_order(m: Any, g: Any) -> Any:
+def _no_second_order(m: Any, g: Any, names: tuple[str, str]) -> Any:
+    function, source = names
     raise RuntimeError(
-        "scatter_reduce(): Double backward is unsupported for src when >1 zeros in src are "
+        f"{function}(): Double backward is unsupported for {source} when >1 zeros in {source} are "
         "scattered to the same position in self"
     )
 
 
 @op(input=_no_second_order, half="move", holomorphic=False, node_name="DelayedError")
-def _refuse_second_order(xp: Any, input: Array) -> Array:
+def _refuse_second_order(xp: Any, input: Array, names: tuple[str, str]) -> Array:
     """The same values; differentiating them raises."""
     return input.copy()
 
@@ -213,6 +215,7 @@ def _index_reduce_gradients(
             x, dim, index, values, reduce, include_self=include_self
         ),
         clear=lambda x: m.index_fill(x, dim, index, 0),
+        names=("index_reduce", "source"),
     )
 
 

@@ -42,6 +42,8 @@ def vector_norm(
     out: Tensor | None = None,
 ) -> Tensor:
     """The `ord`-norm of the elements along `dim` (all of them by default), as one vector."""
+    if isinstance(x, Tensor) and dtype is x.dtype:
+        dtype = None  # half precision is computed in float32, from which it would be narrowed
     result: Tensor = RECORDED.linalg_vector_norm(x, ord, dim, keepdim, dtype=dtype, out=out)
     return result
 

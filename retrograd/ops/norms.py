@@ -208,6 +208,8 @@ def norm(
         result = matrix_norm(input, p, dims, keepdim, dtype=dtype)
         return result
     order = 2 if p is None or p == "fro" else p
+    if dtype is input.dtype:
+        dtype = None  # half precision is computed in float32, from which it would be narrowed
     result = RECORDED.linalg_vector_norm(input, order, dim, keepdim, dtype=dtype, out=out)
     return result
 

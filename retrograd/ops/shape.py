@@ -43,6 +43,10 @@ _MOVED = (*FLOATS, *HALVES, *COMPLEX)  # dtypes to try where data only moves
 )
 def view(xp: Any, input: Array, size: Shape) -> Array:
     """The elements in another shape (complete: no -1), without a copy."""
+    return _viewed(xp, input, size)
+
+
+def _viewed(xp: Any, input: Array, size: Shape) -> Array:
     if input.flags.c_contiguous:
         return input.reshape(size)
     strides = view_strides(input.shape, input.strides, size, input.itemsize)
@@ -54,6 +58,19 @@ def view(xp: Any, input: Array, size: Shape) -> Array:
             )
         )
     return strided(xp, input, size, strides)
+
+
+@op(
+    input=lambda m, g, input_shape: m.reshape(g, input_shape),
+    view="always",
+    half="move",
+    holomorphic=False,
+    namespace=None,
+    methods=(),
+)
+def _reshape_alias(xp: Any, input: Array, size: Shape) -> Array:
+    """The view that `reshape` gives of a tensor which is not contiguous."""
+    return _viewed(xp, input, size)
 
 
 @op(
@@ -99,10 +116,10 @@ def _raw_reshape(input: Array, shape: Shape) -> Array:
 def _reshape(input: Tensor, shape: Shape) -> Tensor:
     """A view where the strides allow it, else a view of a copy; `shape` is complete."""
     array = input._array
-    if array.flags.c_contiguous or (
-        view_strides(array.shape, array.strides, shape, array.itemsize) is not None
-    ):
+    if array.flags.c_contiguous:
         return RECORDED.view(input, shape)  # type: ignore[no-any-return]
+    if view_strides(array.shape, array.strides, shape, array.itemsize) is not None:
+        return RECORDED._reshape_alias(input, shape)  # type: ignore[no-any-return]
     return RECORDED._unsafe_view(RECORDED._contiguous_copy(input), shape)  # type: ignore[no-any-return]
 
 

@@ -77,6 +77,7 @@ class Generator:
 
     def _start(self, seed: int) -> None:
         self._seed = seed
+        self._known: tuple[Any, ...] | None = None  # the last state read, and what it belongs to
         self._stream.seed(seed & 0xFFFFFFFF)
         self._words: Array = np.empty(0, np.uint32)
         self._next = self._stop = 0  # the words [_next, _stop) of the block are still unused
@@ -125,6 +126,9 @@ class Generator:
         state = np.zeros(STATE_SIZE, np.uint8)
         record = state.view(_STATE)
         with self.lock:
+            known = self._known_state()
+            if known is not None:
+                return known.copy()
             record["seed"] = self._seed
             record["left"] = self._stop - self._next + 1
             record["seeded"] = 1
@@ -134,7 +138,17 @@ class Generator:
                 record["normal"], record["has_normal"] = self.cached_normal, 1
             if self._float_normal is not None:
                 record["f"], record["has_f"] = self._float_normal, 1
-        return state
+            self._known = (*self._position(), state)
+            return state.copy()
+
+    def _position(self) -> tuple[Any, ...]:
+        """What draws from the block change; other draws forget the known state."""
+        return self._next, self._stop, self.cached_normal, self._float_normal
+
+    def _known_state(self) -> Array | None:
+        """The state if it was read before and nothing was drawn since: reading it takes long."""
+        known = self._known
+        return known[-1] if known is not None and known[:-1] == self._position() else None
 
     def set_state_array(self, state: Array) -> Self:
         """Continue from 5056 saved bytes, and return the generator."""
@@ -147,6 +161,10 @@ class Generator:
                 f"Expected a CPUGeneratorImplState of size {STATE_SIZE} "
                 f"but found the input RNG state size to be {state.size}"
             )
+        with self.lock:
+            known = self._known_state()
+            if known is not None and known.tobytes() == state.tobytes():
+                return self  # where it stands
         record = state.reshape(-1).view(_STATE)[0]
         position, unused = int(record["next"]), int(record["left"]) - 1
         if not record["seeded"] or unused < 0 or position + unused > _BLOCK:
@@ -178,6 +196,7 @@ class Generator:
         words = self._bits.random_raw(_BLOCK).astype(np.uint32)
         words.flags.writeable = False
         self._words, self._next, self._stop = words, 0, _BLOCK
+        self._known = None
 
     def upcoming(self) -> tuple[Array, int, int]:
         """The current block of words, and the range of those still unused (hold ``lock``)."""
@@ -198,6 +217,7 @@ class Generator:
             return self._across_blocks(count)
 
     def _across_blocks(self, count: int) -> Array:
+        self._known = None
         out = np.empty(count, np.uint32)
         done = self._stop - self._next
         out[:done] = self._words[self._next : self._stop]

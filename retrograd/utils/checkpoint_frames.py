@@ -25,7 +25,7 @@ from retrograd.autograd.node import Node, fill_node
 from retrograd.autograd.packing import SavedTensor
 from retrograd.autograd.state import STATE, set_saved_hooks
 from retrograd.lifecycle.site import user_site
-from retrograd.tensor import Tensor
+from retrograd.tensor import Tensor, cell_of, wrap
 from retrograd.utils.checkpoint_errors import (
     CheckpointError,
     modified_since,
@@ -168,7 +168,7 @@ class Frame:
         slot = Slot()
         self.slots.append(weakref.ref(slot))
         self.descriptions.append(self.describe(tensor))
-        self.sites.append(user_site(2))
+        self.sites.append(STATE.pack_site)
         return slot
 
     def _unpack(self, slot: Slot) -> Tensor:
@@ -241,8 +241,8 @@ class _Run:
     def pack(self, tensor: Tensor) -> Tensor:
         frame = self.frame()
         assert frame is not None
-        kept = tensor.detach() if tensor.requires_grad else tensor
-        self.sites.append(user_site(2))
+        kept = _detached(tensor) if tensor.requires_grad else tensor
+        self.sites.append(STATE.pack_site)
         position = self.count
         self.count += 1
         if position >= len(frame.slots):
@@ -256,6 +256,15 @@ class _Run:
         if frame.early_stop and self.count == len(frame.slots):
             raise _StopRecomputation
         return kept
+
+
+def _detached(tensor: Tensor) -> Tensor:
+    """`detach()`, but an ordinary tensor is not told where: nobody asks a saved value."""
+    if type(tensor) is not Tensor or tensor.is_inference():
+        return tensor.detach()  # type: ignore[no-any-return]
+    made = wrap(tensor._array)
+    made._cell = cell_of(tensor)
+    return made
 
 
 def _as_it_is(tensor: Tensor) -> Tensor:

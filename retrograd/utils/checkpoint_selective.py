@@ -256,23 +256,36 @@ class _Recalling(_Mode):
         self.calls = calls
         self.allow_mutation = allow_mutation
         self.seen: defaultdict[OpOverload, int] = defaultdict(int)
+        self.late: RuntimeError | None = None
 
     def __enter__(self) -> Any:
         self.seen.clear()  # a recomputation for a second backward call starts over
+        self.late = None
         return super().__enter__()
+
+    def __exit__(self, *exception: object) -> None:
+        super().__exit__(*exception)
+        if self.late is not None and exception[0] is None:
+            raise self.late
 
     def run(
         self, op: Any, args: tuple[Any, ...], targets: Sequence[Any], form: str, compute: Any
     ) -> Computed:
         """Return what was kept of a call, or compute it."""
-        overload = overload_named(overload_name(op, args, form))
-        entry = self._take(overload)
-        if entry is _Mark.RECOMPUTE:
+        if self.late is not None:
+            raise self.late
+        try:
+            entry = self._take(overload_named(overload_name(op, args, form)))
+        except RuntimeError as error:
+            # Where the recomputation ends by saving this op's operands, PyTorch does not come to
+            # the op itself, and there is nothing wrong: the end, or the next op, will tell.
+            if not any(kind == "input" for kind, _ in op.save_plan):
+                raise
+            self.late = error
+            entry = _Mark.RECOMPUTE
+        if isinstance(entry, _Mark):
             computed: Computed = compute()
             return computed
-        assert isinstance(entry, _Kept)
-        if not self.allow_mutation:
-            entry.check()
         if _must_run(op, form):
             outputs, half = compute()
             if op.view is not None or form:
@@ -306,5 +319,7 @@ class _Recalling(_Mode):
                 )
             )
         if isinstance(entry, _Kept):
+            if not self.allow_mutation:
+                entry.check()
             calls[index] = _Mark.CONSUMED
         return entry

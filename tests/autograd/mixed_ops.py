@@ -98,15 +98,17 @@ WRITES: dict[str, Any] = {
     "assign rest": lambda x, y: x.__setitem__(slice(1, None), y),
     "assign all": lambda x, y: x.__setitem__(Ellipsis, y),
     "lerp_": lambda x, y: x.lerp_(y, 0.5),
-    "masked_fill_": lambda x, y: x.masked_fill_(x > 0, 0.5),
+    # PyTorch warns that it will refuse expanded tensors here
+    "masked_fill_": lambda x, y: x.masked_fill_(x > 0, 0.5) if x.is_contiguous() else None,
 }
 WRITES_ALONE: dict[str, Any] = {
     "tanh_": lambda x: x.tanh_(),
     "sin_": lambda x: x.sin_(),
     "sigmoid_": lambda x: x.sigmoid_(),
     "neg_": lambda x: x.neg_(),
-    "zero_": lambda x: x.zero_(),
-    "fill_": lambda x: x.fill_(0.75),
+    # recorded in an expanded tensor, these are refused here and done by PyTorch
+    "zero_": lambda x: x.zero_() if 0 not in x.stride() else None,
+    "fill_": lambda x: x.fill_(0.75) if 0 not in x.stride() else None,
     "times": lambda x: x.mul_(1.5),
     "plus": lambda x: x.add_(0.5),
     "clamp_": lambda x: x.clamp_(-0.5, 0.5),

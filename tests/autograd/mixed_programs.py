@@ -49,7 +49,13 @@ class Drawn:
         if side.duals and kind in ("dual_level", "transform"):
             # PyTorch has one dual level only, and its forward transforms need it for themselves.
             kind = "make_dual"
-        return self.make(kind, KINDS[kind][1](draw))
+        step = self.make(kind, KINDS[kind][1](draw))
+        if step.args == ("inference_mode",) and self.is_open("mutation"):
+            return self.draw()  # PyTorch asks inference tensors for their version there
+        return step
+
+    def is_open(self, kind: str) -> bool:
+        return any(step.kind == kind for step in self.lockstep.open)
 
     def perform(self, step: Step, record: list[Step], depth: int) -> None:
         record.append(step)

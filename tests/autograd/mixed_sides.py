@@ -191,17 +191,19 @@ class Lockstep:
         self.actions = actions
         self.blocks = blocks
         self.done: list[str] = []
-        self.compare_warnings = True
+        self.open: list[Step] = []  # blocks
 
     def run(self, step: Step, inner: Callable[[], Iterator[Step]]) -> None:
         """Run a step; `inner` gives the steps of a block."""
         self.done.append(f"{step.number}: {step.kind}{step.args}")
         if step.kind in self.blocks:
             with contextlib.ExitStack() as stack:
-                for side in self.sides:
-                    stack.enter_context(self.blocks[step.kind](side, step.number, *step.args))
-                for following in inner():
+                entered = [self.enter(stack, side, step) for side in self.sides]
+                self.open.append(step)
+                self.compare(entered, [])
+                for following in inner() if entered[0] is None else ():
                     self.run(following, lambda following=following: iter(following.inner))
+            self.open.pop()
             self.done.append(f"   end of block {step.number}")
             self.compare([], [])
             return
@@ -210,8 +212,16 @@ class Lockstep:
             with warnings.catch_warnings(record=True) as caught:
                 warnings.simplefilter("always")
                 outcomes.append(self.attempt(side, step))
-            said.append([_warning(w) for w in caught if "torch.jit" not in str(w.message)])
+            said.append([_warning(w) for w in caught if not _OWN_AFFAIRS.search(str(w.message))])
         self.compare(outcomes, said)
+
+    def enter(self, stack: contextlib.ExitStack, side: Side, step: Step) -> Any:
+        """Open a block on one side; the error if it cannot be."""
+        try:
+            stack.enter_context(self.blocks[step.kind](side, step.number, *step.args))
+        except RuntimeError as error:
+            return type(error).__name__, first_line(error)
+        return None
 
     def attempt(self, side: Side, step: Step) -> Any:
         """Run a step on one side; how it ended."""
@@ -237,8 +247,12 @@ class Lockstep:
         theirs, ours = self.sides
         if outcomes and not alike(*outcomes):
             self.fail(f"outcome: {difference(*outcomes)}")
-        if self.compare_warnings and said and said[0] != said[1]:
+        if said and said[0] != said[1]:
             self.fail(f"warnings: {difference(*said)}")
+        if outcomes and type(outcomes[0]) is tuple:
+            # PyTorch packs before it computes, so also for an operation that fails
+            for side in self.sides:
+                side.log = [entry for entry in side.log if entry[0] != "pack"]
         for a, b in zip(theirs.log, ours.log, strict=False):
             if not alike(a, b):
                 self.fail(f"log: {difference(a, b)}")
@@ -257,6 +271,10 @@ class Lockstep:
         raise Divergence("\n  ".join(["after", *self.done]) + f"\n{what}")
 
 
+# PyTorch about its compiler.
+_OWN_AFFAIRS = re.compile(r"torch\.jit|owning GraphModule")
+
+
 def _warning(caught: warnings.WarningMessage) -> tuple[str, str]:
     text = str(caught.message).split("\n")[0].split(" (Triggered internally")[0]
-    return caught.category.__name__, text
+    return caught.category.__name__, re.sub(r"backward hook .* on tensor", "hook", text)

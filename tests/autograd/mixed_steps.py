@@ -137,12 +137,19 @@ def view(side: Side, number: int, i: int, name: str) -> Any:
 
 @kind(6, lambda d: (d.tensor(), d.tensor(), d.of(WRITES)))
 def write(side: Side, number: int, i: int, j: int, name: str) -> None:
-    WRITES[name](side[i], side[j])
+    if not _late(side, side[i]):
+        WRITES[name](side[i], side[j])
 
 
 @kind(5, lambda d: (d.tensor(), d.of(WRITES_ALONE)))
 def write_alone(side: Side, number: int, i: int, name: str) -> None:
-    WRITES_ALONE[name](side[i])
+    if not _late(side, side[i]):
+        WRITES_ALONE[name](side[i])
+
+
+def _late(side: Side, target: Any) -> bool:
+    """Whether PyTorch refuses a write only after it has written."""
+    return bool(target.is_inference()) and not side.library.is_inference_mode_enabled()
 
 
 @kind(2, lambda d: (d.tensor(), not d.chance(2)))
@@ -402,6 +409,8 @@ def transform(
 
     if name == "linearize" and any(line[0] == "function" for line in lines):
         return None  # PyTorch needs their jvp here; ours turns the graph of backward round
+    if name == "jvp jvp" and any(line[0] == "function" for line in lines):
+        return None  # PyTorch gives zeros for the inner derivative of a Function's jvp
     operands = (x,) if capture else (x, y)
     found = _transformed(t.func, name, plain, scalar, operands)
     side.note(name, found)
@@ -435,7 +444,7 @@ def _transformed(func: Any, name: str, plain: Any, scalar: Any, operands: Any) -
         "jacfwd": lambda: func.jacfwd(plain),
         "hessian": lambda: func.hessian(scalar),
         "vmap vmap": lambda: func.vmap(func.vmap(plain)),
-        "grad vmap": lambda: func.grad(lambda *g: func.vmap(plain)(*g).sum()),
+        "grad vmap": lambda: func.grad(lambda *g: func.vmap(scalar)(*g).sum()),
         "vmap jvp": lambda: func.vmap(pushed(plain)),
         "jvp vmap": lambda: pushed(func.vmap(plain)),
         "jvp jvp": lambda: pushed(lambda *g: pushed(plain)(*g)[1]),
@@ -451,6 +460,8 @@ def make_dual(side: Side, number: int, i: int, j: int, own: bool) -> Any:
     if side.library.is_inference_mode_enabled():
         return None  # PyTorch checks nothing there
     tangent = side[i].detach() * 0.5 + 1 if own else side[j]
+    if tangent.dtype != side[i].dtype:
+        return None  # PyTorch lets them differ, and each formula makes something else of it
     return side.library.autograd.forward_ad.make_dual(side[i], tangent)
 
 

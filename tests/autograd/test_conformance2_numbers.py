@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+import warnings
 
 import pytest
 
@@ -50,6 +51,7 @@ def ties_share_the_gradient(lib, log):
             log(gradient(lib, lambda t, n=name, d=dim, k=keep: getattr(lib, n)(t, d, k), y))
     index = lib.tensor([0, 1, 0])
     source = leaf(lib, 1.0, 2.0, 1.0)
+    warnings.filterwarnings("ignore", "index_reduce.* is in beta")
     for kind, include in itertools.product(("amin", "amax", "prod", "mean"), (True, False)):
         target = leaf(lib, 1.0, 2.0)
         for function in (lib.scatter_reduce, lib.index_reduce):
@@ -62,6 +64,7 @@ def ties_share_the_gradient(lib, log):
 
 @scenario
 def products_of_zeros(lib, log):
+    warnings.filterwarnings("ignore", "index_reduce.* is in beta")
     for function in (lib.scatter_reduce, lib.index_reduce):
         x, source = leaf(lib, 1.0), leaf(lib, 0.0, 0.0)
         index = lib.tensor([0, 0])

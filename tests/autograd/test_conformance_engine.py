@@ -400,3 +400,20 @@ def history_read_in_no_grad(lib, log):
     with lib.no_grad():
         log(type(v.grad_fn).__name__)
     log(v, v.requires_grad)
+
+
+@scenario
+def leaves_of_another_shape(lib, log):
+    x = leaf(lib, 1.0, 2.0)
+    old = x.clone()
+    x.data = lib.ones(3)
+    log.attempt(lambda: old.backward(lib.ones(2)))
+    log.attempt(lambda: x.clone().backward(lib.ones(3)))
+    x = leaf(lib, 1.0, 2.0)
+    x.sum().backward()
+    with lib.no_grad():
+        x.set_(lib.ones(3))
+    log.attempt(lambda: x.clone().backward(lib.ones(3)))
+    x.grad = None
+    x.clone().backward(lib.ones(3))
+    log(x.grad)

@@ -347,6 +347,15 @@ def reductions_of_several_dimensions(lib, log):
 
 
 @scenario
+def a_dimension_that_is_none(lib, log):
+    x = lib.ones(2, 2, requires_grad=True)
+    for out in (x.sum(), x.sum(None), lib.sum(x, dim=None), x.sum(dtype=lib.float64)):
+        log(out, type(out.grad_fn).__name__)
+    for out in (x.mean(), x.mean(None), lib.mean(x, dim=None), x.mean(dim=None, keepdim=True)):
+        log(out, type(out.grad_fn).__name__)
+
+
+@scenario
 def events(lib, log):
     util = importlib.import_module(f"{lib.__name__}.autograd.profiler_util")
     events = util.EventList()
@@ -399,7 +408,7 @@ def events(lib, log):
     with lib.autograd.profiler.profile() as p:
         a = lib.ones(2, 2, requires_grad=True)
         b = lib.ones(2, 2, requires_grad=True)
-        (a + b).sum().backward()
+        (a + b).sum(dim=None).backward()
     first = {}
     for event in p.function_events:
         if "Add" in event.name or "Sum" in event.name or event.name in ("aten::add", "aten::sum"):

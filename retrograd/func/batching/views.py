@@ -98,7 +98,7 @@ def _unfold(call: BatchedCall) -> list[Tensor]:
     return [RECORDED.select(windows, 1, 0)]
 
 
-@batching("view", "_unsafe_view")
+@batching("view", "_reshape_alias", "_unsafe_view")
 def _view(call: BatchedCall) -> list[Tensor]:
     return call.run(input=call.front("input"), size=(call.size, *call["size"]))
 
