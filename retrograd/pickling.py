@@ -34,6 +34,7 @@ def _as(kind: type[Tensor], array: Array, requires_grad: bool) -> Tensor:
 @tensor_method
 def __copy__(self: Tensor) -> Tensor:
     """A tensor of its own that shares the memory; a leaf, as in PyTorch."""
+    warn_if_has_hooks(self)
     made = _as(type(self), self._array, self.requires_grad)
     made.__dict__.update(self.__dict__)
     return made

@@ -175,6 +175,16 @@ def holder_of(tensor: Tensor) -> Tangents:
     return meta.tangents
 
 
+def is_recorded(value: Any) -> bool:
+    """Whether a tensor or one of its tangents, at any level, requires grad."""
+    while isinstance(value, Tensor):
+        held = tangents_of(value) if TRANSFORMS.dual_levels else None
+        if value._requires_grad or (held and any([is_recorded(t) for t in held.values()])):
+            return True
+        value = getattr(value, "_physical", None)
+    return False
+
+
 def set_tangent(tensor: Tensor, level: DualLevel, tangent: Tensor) -> None:
     """Give a tensor a tangent, of its own shape; copied if it is laid out in another way."""
     if tensor._array.shape != tangent._array.shape:
@@ -316,8 +326,8 @@ def lifted(
         return args, tensors
 
     def replaced(value: Any) -> Any:
-        if isinstance(value, (list, tuple)):
-            return type(value)([changed.get(id(item), item) for item in value])
+        if type(value) is list or type(value) is tuple:
+            return [changed.get(id(item), item) for item in value]
         return changed.get(id(value), value)
 
     return tuple([replaced(value) for value in args]), [replaced(x) for x in tensors]

@@ -18,6 +18,7 @@ import numpy as np
 from retrograd import dtypes
 from retrograd.autograd.forward import (
     DualLevel,
+    is_recorded,
     tangents_of,
     without_level,
 )
@@ -56,7 +57,7 @@ class OpCall:
         )
         # the graph of the tangent must not save what the op is about to overwrite
         copied = None
-        if write and STATE.grad_enabled and any([_is_recorded(x) for x in (*tensors, *tangents)]):
+        if write and STATE.grad_enabled and any([is_recorded(x) for x in (*tensors, *tangents)]):
             copied = tensors[0]
         if copied is not None and tangents[0] is not None:
             self.tangents = [RECORDED.clone(tangents[0]), *tangents[1:]]
@@ -318,16 +319,6 @@ class OpCall:
             if other is not None and np.may_share_memory(tangent._array, other._array):
                 return True
         return False
-
-
-def _is_recorded(value: Any) -> bool:
-    """Whether a tensor or one of its tangents, at any level, requires grad."""
-    while isinstance(value, Tensor):
-        held = tangents_of(value)
-        if value._requires_grad or (held and any([_is_recorded(t) for t in held.values()])):
-            return True
-        value = getattr(value, "_physical", None)
-    return False
 
 
 @functools.cache

@@ -46,6 +46,11 @@ class SavedTensor:
         "number",
     )
 
+    def __new__(cls, *given: Any, **options: Any) -> SavedTensor:
+        if not given:
+            raise RuntimeError("Trying to create a SavedTensor object from Python is forbidden.")
+        return object.__new__(cls)
+
     def __init__(self, value: Tensor | None, node: Node, *, is_output: bool, number: int) -> None:
         self.is_output = is_output and value is not None and value._grad_fn is not None
         self.number = number  # of the output, among those of its node
@@ -162,7 +167,7 @@ class SavedTensor:
         """The function that turns the packed object back into a tensor, or None."""
         return None if self._hooks is None else self._hooks[1]
 
-    def register_hooks(self, pack_hook: Any, unpack_hook: Any) -> None:
+    def register_hooks(self, pack_hook: Any = None, unpack_hook: Any = None) -> None:
         """Pack this one value now with `pack_hook`, and unpack it with `unpack_hook` later.
 
         >>> import retrograd as torch

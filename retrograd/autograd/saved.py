@@ -15,7 +15,7 @@ import numpy as np
 
 from retrograd.autograd import failures
 from retrograd.autograd.node import FREED, Node, dressed, forward_name
-from retrograd.autograd.saved_names import WRAPPING, public_names, public_value
+from retrograd.autograd.saved_names import DERIVED, WRAPPING, public_names, public_value
 from retrograd.autograd.state import STATE
 from retrograd.tensor import Tensor, VersionCell, wrap
 
@@ -152,6 +152,8 @@ def saved_properties(op: Op) -> dict[str, property]:
         kind, place = places[ours]
         if kind in ("input", "output"):
             readers[f"_raw_saved_{theirs}"] = property(_raw_reader(op, theirs, place))
+    for name, reader in DERIVED.get(op.node_name, {}).items():
+        readers[name] = property(reader)
     return readers
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -38,6 +40,63 @@ _RENAMED: dict[str, dict[str, str]] = {
     "NativeLayerNormBackward0": _INPUT,
     "SliceBackward0": {"stop": "end"},
     "SqueezeBackward2": {"dims": "dim"},
+}
+
+
+def _indices(node: Any, prefix: str = "_saved_") -> tuple[Any, ...]:
+    """The tensors of an index, each at its dimension; None (or an empty one) at the others."""
+    names = ("first", "second", "third", "fourth")
+    dims = node._saved_dims
+    nothing = getattr(node, prefix + names[len(dims)]) if len(dims) < len(names) else None
+    found: list[Any] = [nothing] * (max(dims) + 1)
+    for dim, name in zip(dims, names, strict=False):
+        found[dim] = getattr(node, prefix + name)
+    return tuple(found)
+
+
+def _size(shape: str, place: int) -> Callable[[Any], Any]:
+    """One size of a saved shape."""
+    return lambda node: getattr(node, f"_saved_{shape}_sym_sizes")[place]
+
+
+def _resized(*names: str) -> dict[str, Callable[[Any], Any]]:
+    """The size of a resized image, and the scale of each of its dimensions."""
+
+    def scale(node: Any, place: int) -> Any:
+        scales = node.saved[-1]
+        return None if scales is None else scales[place]
+
+    readers: dict[str, Callable[[Any], Any]] = {
+        f"_saved_{name}": functools.partial(scale, place=place) for place, name in enumerate(names)
+    }
+    readers["_saved_output_size"] = lambda node: tuple(node.shape[2:])
+    return readers
+
+
+_IMAGE = ("scales_h", "scales_w")
+
+# Attributes that follow from what a node saves, by node.
+DERIVED: dict[str, dict[str, Callable[[Any], Any]]] = {
+    "AddbmmBackward0": {
+        "_saved_batch1_sym_argsize_0": _size("batch1", 0),
+        "_saved_batch1_sym_argsize_1": _size("batch1", 1),
+        "_saved_batch2_sym_argsize_2": _size("batch2", 2),
+    },
+    "Im2ColBackward0": {
+        "_saved_self_sym_argsize_minus_1": _size("self", -1),
+        "_saved_self_sym_argsize_minus_2": _size("self", -2),
+    },
+    "IndexBackward0": {
+        "_saved_indices": _indices,
+        "_raw_saved_indices": functools.partial(_indices, prefix="_raw_saved_"),
+    },
+    "UpsampleBicubic2DBackward0": _resized(*_IMAGE),
+    "UpsampleBilinear2DBackward0": _resized(*_IMAGE),
+    "UpsampleLinear1DBackward0": _resized("scales"),
+    "UpsampleNearest1DBackward0": _resized("scales"),
+    "UpsampleNearest2DBackward0": _resized(*_IMAGE),
+    "UpsampleNearest3DBackward0": _resized("scales_d", *_IMAGE),
+    "UpsampleTrilinear3DBackward0": _resized("scales_d", *_IMAGE),
 }
 
 # Nodes that save a number operand as a tensor without dimensions.

@@ -90,7 +90,8 @@ def jvp_of(
             aux = trace.settled_tree(aux)
         outputs, output_spec = flatten(output)
         check_outputs(outputs, _JVP)
-        trace.take_back()
+        trace.given = [primal._cell for primal in flat]
+        trace.take_back(level)
         pairs = [_unpacked(value, level, strict) for value in outputs]
         value = unflatten([trace.settled(primal) for primal, _ in pairs], output_spec)
         moved = unflatten([trace.settled(tangent) for _, tangent in pairs], output_spec)

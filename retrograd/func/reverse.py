@@ -10,6 +10,7 @@ from retrograd import dtypes
 from retrograd.autograd.api import grad as autograd_grad
 from retrograd.autograd.edges import GradientEdge
 from retrograd.autograd.engine import Edge
+from retrograd.autograd.forward import is_recorded
 from retrograd.autograd.state import STATE, TRANSFORMS, set_inference
 from retrograd.autograd.views import edge_of
 from retrograd.func.arguments import Argnums, check_outputs, chosen_places, sketch, with_aux
@@ -195,17 +196,13 @@ def roots_of(outputs: list[Tensor]) -> list[Root]:
 def must_record(trace: Trace, roots: list[Root], gradients: Sequence[Any]) -> bool:
     """Whether the gradients may depend on something outside, for which they need a history.
 
-    Without one the engine is several times faster. The graph says it, except where gradients are
-    batched or carry tangents, and where user code is part of the walk.
+    Without one the engine is several times faster. The graph says it, with what it has saved where
+    that may be batched or carry tangents; user code may do anything.
     """
-    if TRANSFORMS.dual_levels or trace.level:
+    if any([is_recorded(gradient) for gradient in gradients]):
         return True
-    for gradient in gradients:
-        while isinstance(gradient, Tensor):
-            if gradient.requires_grad:
-                return True
-            gradient = getattr(gradient, "_physical", None)
-    return any(trace.leads_outside([edge[0] for _, edge in roots if edge is not None]))
+    nodes = [edge[0] for _, edge in roots if edge is not None]
+    return any(trace.leads_outside(nodes, saved=bool(TRANSFORMS.dual_levels or trace.level)))
 
 
 def is_shared(trace: Trace, roots: list[Root]) -> bool:

@@ -13,20 +13,21 @@ it otherwise.
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Iterator
 from contextlib import contextmanager
-from types import FunctionType
 from typing import Any, ClassVar
 
 from retrograd import dtypes
 from retrograd.autograd import failures
 from retrograd.autograd.accumulate import accumulator, is_accumulator
 from retrograd.autograd.engine import Edge
-from retrograd.autograd.forward import Tangents, holder_of, tangents_of
+from retrograd.autograd.forward import DualLevel, Tangents, holder_of, is_recorded, tangents_of
 from retrograd.autograd.node import Node
+from retrograd.autograd.packing import SavedTensor
 from retrograd.autograd.state import STATE, TRANSFORMS, next_sequence, set_grad_mode, set_inference
+from retrograd.autograd.views import edge_of
 from retrograd.func.batched import LEVELS, BatchedTensor, lift, rewrap
+from retrograd.func.captures import captured_by
 from retrograd.func.trees import tree_map
 from retrograd.ops.registry import RECORDED
 from retrograd.tensor import Tensor, VersionCell, cell_of
@@ -42,7 +43,7 @@ _SAVED_HOOKS = (
 class Trace:
     """One call of a transform, from its start until its results are settled."""
 
-    __slots__ = ("captured", "lent", "level", "links", "records", "running", "start")
+    __slots__ = ("captured", "given", "lent", "level", "links", "records", "running", "start")
 
     # Of all traces that have leaves: a graph that leads to such a leaf can outlive its trace, and
     # everything in it is younger than the trace.
@@ -50,7 +51,8 @@ class Trace:
 
     def __init__(self, func: Any, *, links: bool = False) -> None:
         self.start = next_sequence()
-        self.captured = _captured_by(func)
+        self.captured = captured_by(func)
+        self.given: list[VersionCell | None] = []  # of arguments that may be written
         self.links = links or STATE.grad_enabled  # whether aliases lead to what is outside
         self.level = len(LEVELS.stack)  # the innermost vmap around the call
         self.records = STATE.grad_enabled  # whether results may have a history outside
@@ -91,17 +93,23 @@ class Trace:
         if not isinstance(value, Tensor) or value.requires_grad:
             return value
         made = bare(value)
-        self.lent.append((value, made, value._version))
+        self.lent.append((value, made, made._version))
         return made
 
-    def take_back(self) -> None:
-        """Hand on what in-place ops did to the arguments; their elements are shared already."""
-        self._check_captured()
+    def take_back(self, own: DualLevel | None = None) -> None:
+        """Hand on what in-place ops did to the arguments; their elements are shared already.
+
+        own  the dual level of the transform itself, whose tangents stay inside
+        """
+        allowed = [*self.given, *[made._cell for _, made, _ in self.lent]]
+        for capture in self.captured:
+            capture.refuse_write(allowed)
         for value, made, version in self.lent:
             if made._version == version:
                 continue
             outside = self.settled(made)
-            tangents = tangents_of(outside) if TRANSFORMS.dual_levels else None
+            tangents = dict((tangents_of(outside) if TRANSFORMS.dual_levels else None) or {})
+            tangents.pop(own, None)
             if value._view is not None and (outside._requires_grad or tangents):
                 raise RuntimeError(
                     "a function under a transform wrote into an argument that is a view, with "
@@ -110,23 +118,7 @@ class Trace:
             value._grad_fn, value._output_nr = outside._grad_fn, outside._output_nr
             value._requires_grad = outside._requires_grad
             if tangents or value._meta is not None:
-                _copy_tangents(outside, value)
-
-    def _check_captured(self) -> None:
-        """Refuse a function that wrote into a tensor which it was not given.
-
-        The tensor would keep a history that ends in the trace.
-        """
-        arguments = [made._cell for _, made, _ in self.lent]
-        for tensor, version in self.captured:
-            cell = tensor._cell
-            if cell is not None and cell.version != version and cell not in arguments:
-                raise RuntimeError(
-                    "During a grad (vjp, jvp, grad, etc) transform, the function provided "
-                    f"attempted to call in-place operation (aten::{cell.writer}) that would mutate "
-                    "a captured Tensor. This is not supported; please rewrite the function being "
-                    "transformed to explicitly accept the mutated Tensor(s) as inputs."
-                )
+                _put_tangents(value, tangents)
 
     # ------------------------------------------------------------------ results
 
@@ -144,6 +136,15 @@ class Trace:
 
         `later` is for what is computed after the transform, in the grad mode of that time.
         """
+        found = self._settled(value, later)
+        if TRANSFORMS.dual_levels:
+            for level, tangent in (tangents_of(found) or {}).items():
+                kept = self.settled(tangent, later=later)
+                if kept is not tangent:
+                    holder_of(found).put(level, kept)
+        return found
+
+    def _settled(self, value: Tensor, later: bool) -> Tensor:
         if isinstance(value, BatchedTensor) and value._level > self.level:
             inner = self.settled(value._physical, later=later)
             if inner is value._physical:
@@ -183,10 +184,12 @@ class Trace:
             return True
         return isinstance(value, BatchedTensor) and self._is_inner(value._physical)
 
-    def leads_outside(self, roots: list[Node]) -> tuple[bool, bool]:
+    def leads_outside(self, roots: list[Node], *, saved: bool = False) -> tuple[bool, bool]:
         """Whether a graph goes on outside of the trace, and whether user code is part of it.
 
         Only nodes made since the start of a trace are looked at: what is older belongs outside.
+        `saved` looks at the saved values too, which may be batches of tensors from outside, or
+        carry tangents that depend on some.
         """
         start = min([self.start, *self.starts.values()])
         seen = set(roots)
@@ -203,11 +206,46 @@ class Trace:
                 return True, foreign
             if node.extra is not None or (node.__class__ is not Node and node.op is None):
                 foreign = True  # a plain Node is that of an op which nobody looked at
+            if saved:
+                behind = self._behind(node.saved)
+                if behind is None:
+                    return True, foreign
+                for target in behind:
+                    if target not in seen:
+                        seen.add(target)
+                        stack.append(target)
             for target in node.edges:
                 if target is not None and target not in seen:
                     seen.add(target)
                     stack.append(target)
         return False, foreign
+
+    def _behind(self, values: tuple[Any, ...]) -> list[Node] | None:
+        """The histories of the tangents of saved values; None where something is from outside."""
+        found: list[Node] = []
+        for value in values:
+            if type(value) is SavedTensor:
+                if value.unpack_hook is not None:
+                    return None
+                value = value.data
+            if isinstance(value, Tensor):
+                if value._level != self.level:
+                    if is_recorded(value):
+                        return None
+                    continue
+                if value._level and is_recorded(value._physical):  # type: ignore[attr-defined]
+                    return None
+                held = tangents_of(value) if TRANSFORMS.dual_levels else None
+                for tangent in held.values() if held else ():
+                    if tangent._requires_grad:
+                        edge = edge_of(tangent)
+                        if edge is not None:
+                            found.append(edge)
+                    further = self._behind((tangent,))
+                    if further is None:
+                        return None
+                    found += further
+        return found
 
 
 def edge_to(alias: Tensor) -> Edge:
@@ -229,11 +267,14 @@ def bare(value: Tensor) -> Tensor:
 
 
 def _copy_tangents(value: Tensor, made: Tensor) -> None:
+    _put_tangents(made, (tangents_of(value) if TRANSFORMS.dual_levels else None) or {})
+
+
+def _put_tangents(made: Tensor, tangents: dict[DualLevel, Tensor]) -> None:
     if made._meta is not None:
         made._meta.tangents = None
-    if TRANSFORMS.dual_levels:
-        for level, tangent in (tangents_of(value) or {}).items():
-            holder_of(made).put(level, tangent)
+    for level, tangent in tangents.items():
+        holder_of(made).put(level, tangent)
 
 
 def _cut_off(value: Tensor) -> Tensor:
@@ -243,25 +284,6 @@ def _cut_off(value: Tensor) -> Tensor:
     made = rewrap(_cut_off(value._physical), value._batch_dim, value._level)
     _copy_tangents(value, made)
     return made
-
-
-def _captured_by(func: Any) -> list[tuple[Tensor, int]]:
-    """The tensors that a function finds by name, each with its version."""
-    while isinstance(func, functools.partial):
-        func = func.func
-    if not isinstance(func, FunctionType):
-        return []
-    values = [func.__globals__.get(name) for name in func.__code__.co_names]
-    for cell in func.__closure__ or ():
-        try:
-            values.append(cell.cell_contents)
-        except ValueError:  # the name has no value yet
-            continue
-    return [
-        (value, 0 if value._cell is None else value._cell.version)
-        for value in values
-        if isinstance(value, Tensor) and not value.is_inference()
-    ]
 
 
 @contextmanager

@@ -105,11 +105,11 @@ def may_be_recorded(tensor: Any) -> bool:
 
 def write_check(target: Tensor, result: Array) -> None:
     """The result of an in-place op must fit the target's shape and dtype."""
+    if result.shape != target._array.shape:
+        raise errors.output_shape(target._array.shape, result.shape)
     result_type = dtypes.from_numpy_dtype(result.dtype)
     if not dtypes.can_cast(result_type, target.dtype):
         raise errors.cannot_cast_result(result_type, target.dtype)
-    if result.shape != target._array.shape:
-        raise errors.output_shape(target._array.shape, result.shape)
 
 
 # ---------------------------------------------------------------------------------------- out=

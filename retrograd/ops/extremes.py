@@ -320,7 +320,8 @@ def _reduce_extreme(name: str, ufunc: Any, input: Array, dim: Any, keepdim: bool
     refuse_complex(f"{name[1:]}_values_cpu", input)
     if dim is None or dim == ():
         check_not_empty(name, input)
-    check_dims_not_empty(f"{name}()", input.shape, axes)
+    given = dim if isinstance(dim, (tuple, list)) else (dim,)
+    check_dims_not_empty(f"{name}()", input.shape, tuple(given) if dim else axes)
     result: Array = ufunc.reduce(input, axis=axes, keepdims=keepdim)
     return result
 

@@ -27,6 +27,7 @@ def build(name: str, lines: Callable[[], list[str]], label: str) -> Any:
     function = types.FunctionType(_WAITING, HOT, name)
     function.__kwdefaults__ = {"_function": function}
     function.__module__ = "retrograd"
+    function.__qualname__ = name
     _SOURCES[function] = (lines, filename)
     return function
 

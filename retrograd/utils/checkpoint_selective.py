@@ -14,6 +14,7 @@ from __future__ import annotations
 import enum
 from collections import defaultdict
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 from retrograd.autograd.state import STATE, set_grad_mode, set_op_modes
@@ -102,7 +103,8 @@ def create_selective_checkpoint_contexts(
     else:
         raise TypeError("policy_fn_or_list must be either a function or a list of ops.")
     calls: _Calls = defaultdict(list)
-    return _Keeping(policy, calls), _Recalling(calls, allow_cache_entry_mutation)
+    keeping = _Keeping(policy, calls)
+    return keeping, _Recalling(keeping, calls, allow_cache_entry_mutation)
 
 
 def _check_overload(op: Any) -> None:
@@ -148,15 +150,10 @@ class _Kept:
         self.versions = [cell_of(tensor).version for tensor in tensors]
         self.half = half
 
-    def check(self) -> None:
-        """Raise if one of the tensors was written to since."""
-        for tensor, version in zip(self.tensors, self.versions, strict=True):
-            if cell_of(tensor).version != version:
-                raise explained(
-                    RuntimeError(
-                        "Tensor cached during selective activation checkpoint has been mutated"
-                    )
-                )
+    def was_mutated(self) -> bool:
+        """Whether one of the tensors was written to since."""
+        now = [cell_of(tensor).version for tensor in self.tensors]
+        return now != self.versions
 
 
 def _alias(tensor: Tensor) -> Tensor:
@@ -184,12 +181,14 @@ def _must_run(op: Any, form: str) -> bool:
 class _Mode:
     """``with mode:`` ops of this thread go through its `run`."""
 
-    def __init__(self) -> None:
+    def __init__(self, instead_of: _Mode | None = None) -> None:
         self._before: list[tuple[Any, ...]] = []
+        self._instead_of = instead_of
 
     def __enter__(self) -> Any:
         self._before.append(STATE.op_modes)
-        set_op_modes((*STATE.op_modes, self))
+        outer = [mode for mode in STATE.op_modes if mode is not self._instead_of]
+        set_op_modes((*outer, self))
         return self
 
     def __exit__(self, *exception: object) -> None:
@@ -249,77 +248,90 @@ _MISMATCH = (
 
 
 class _Recalling(_Mode):
-    """Around the recomputation: returns what was kept."""
+    """Around the recomputation: returns what was kept.
 
-    def __init__(self, calls: _Calls, allow_mutation: bool) -> None:
-        super().__init__()
+    A recomputation ends when all that was saved is there again. Where the operands of an op are the
+    last of it, PyTorch does not come to the op itself. Here they are saved right after it, so what
+    follows from such a call, an error or that its result is used up, waits for the next one.
+    """
+
+    def __init__(self, keeping: _Keeping, calls: _Calls, allow_mutation: bool) -> None:
+        # backward inside of the checkpointed function recomputes during the forward pass
+        super().__init__(instead_of=keeping)
         self.calls = calls
         self.allow_mutation = allow_mutation
         self.seen: defaultdict[OpOverload, int] = defaultdict(int)
-        self.late: RuntimeError | None = None
+        self.pending: Callable[[], None] | None = None
 
     def __enter__(self) -> Any:
         self.seen.clear()  # a recomputation for a second backward call starts over
-        self.late = None
+        self.pending = None
         return super().__enter__()
 
     def __exit__(self, *exception: object) -> None:
         super().__exit__(*exception)
-        if self.late is not None and exception[0] is None:
-            raise self.late
+        if exception[0] is None:
+            self._settle()
+
+    def _settle(self) -> None:
+        """The last call was not the end."""
+        pending, self.pending = self.pending, None
+        if pending is not None:
+            pending()
 
     def run(
         self, op: Any, args: tuple[Any, ...], targets: Sequence[Any], form: str, compute: Any
     ) -> Computed:
         """Return what was kept of a call, or compute it."""
-        if self.late is not None:
-            raise self.late
-        try:
-            entry = self._take(overload_named(overload_name(op, args, form)))
-        except RuntimeError as error:
-            # Where the recomputation ends by saving this op's operands, PyTorch does not come to
-            # the op itself, and there is nothing wrong: the end, or the next op, will tell.
-            if not any(kind == "input" for kind, _ in op.save_plan):
-                raise
-            self.late = error
-            entry = _Mark.RECOMPUTE
-        if isinstance(entry, _Mark):
-            computed: Computed = compute()
-            return computed
-        if _must_run(op, form):
-            outputs, half = compute()
-            if op.view is not None or form:
-                return outputs, half
-        return list(entry.tensors), entry.half
-
-    def _take(self, overload: OpOverload) -> _Kept | _Mark:
-        """What is known of the next call of an op; a kept result is given away."""
+        self._settle()
+        overload = overload_named(overload_name(op, args, form))
         index = self.seen[overload]
         self.seen[overload] += 1
+        entry, follows = self._find(overload, index)
+        if any(kind == "input" for kind, _ in op.save_plan):
+            self.pending = follows
+        else:
+            follows()
+        if isinstance(entry, _Kept) and not _must_run(op, form):
+            return [_alias(tensor) for tensor in entry.tensors], entry.half
+        outputs, half = compute()
+        if isinstance(entry, _Kept) and op.view is None and not form:
+            outputs = [_alias(tensor) for tensor in entry.tensors]
+        return outputs, half
+
+    def _find(self, overload: OpOverload, index: int) -> tuple[_Kept | None, Callable[[], None]]:
+        """What was kept of a call, if anything, and what follows from the call."""
         calls = self.calls.get(overload)
         if calls is None:
-            raise explained(
-                RuntimeError(
-                    f"{overload} encountered during backward but not found in storage. {_MISMATCH}"
-                )
+            return None, _raises(
+                f"{overload} encountered during backward but not found in storage. {_MISMATCH}"
             )
         if index >= len(calls):
-            raise explained(
-                RuntimeError(
-                    f"{overload} invocation index {index} encountered during backward but not "
-                    f"found in storage. {_MISMATCH}"
-                )
+            return None, _raises(
+                f"{overload} invocation index {index} encountered during backward but not found "
+                f"in storage. {_MISMATCH}"
             )
         entry = calls[index]
         if entry is _Mark.CONSUMED:
-            raise explained(
-                RuntimeError(
-                    "Trying to backward an extra time. You are only allowed to backward once on "
-                    "any region computed under selective activation checkpoint."
-                )
+            return None, _raises(
+                "Trying to backward an extra time. You are only allowed to backward once on any "
+                "region computed under selective activation checkpoint."
             )
-        if isinstance(entry, _Kept):
-            if not self.allow_mutation:
-                entry.check()
-            calls[index] = _Mark.CONSUMED
-        return entry
+        if entry is _Mark.RECOMPUTE:
+            return None, _nothing
+        if entry.was_mutated() and not self.allow_mutation:
+            return None, _raises(
+                "Tensor cached during selective activation checkpoint has been mutated"
+            )
+        return entry, partial(calls.__setitem__, index, _Mark.CONSUMED)
+
+
+def _nothing() -> None:
+    pass
+
+
+def _raises(message: str) -> Callable[[], None]:
+    def fail() -> None:
+        raise explained(RuntimeError(message))
+
+    return fail

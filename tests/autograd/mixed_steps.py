@@ -159,6 +159,8 @@ def require(side: Side, number: int, i: int, on: bool) -> None:
 
 @kind(1, lambda d: (d.tensor(), d.tensor()))
 def replace_data(side: Side, number: int, i: int, j: int) -> None:
+    if side[i].is_inference() or side.library.is_inference_mode_enabled():
+        return  # PyTorch makes it an inference tensor, or a normal one
     side[i].data = side[j].detach().clone()
 
 
@@ -188,7 +190,7 @@ def duplicate(side: Side, number: int, i: int, how: str) -> Any:
 @kind(5, lambda d: (d.of(mixed_functions.NAMES), d.tensor(), d.tensor(), d.chance(2)))
 def function(side: Side, number: int, name: str, i: int, j: int, second: bool) -> Any:
     x, y = side[i], side[j]
-    if not small(x, y) or x.numel() * y.numel() > 64:
+    if not small(x, y) or x.numel() * y.numel() > 64 or (name == "Written" and _late(side, x)):
         return None
     out = mixed_functions.functions(side.library)[name].apply(x, y)
     return out[second] if isinstance(out, tuple) else out
@@ -254,6 +256,8 @@ def multi_grad_hook(side: Side, number: int, which: tuple[int, ...], mode: str) 
         side.note("multi", number, gradients)
 
     tensors = [side[i] for i in which]
+    if side.library.is_inference_mode_enabled():
+        return  # PyTorch fails to find the edges of leaves there
     register = side.library.autograd.graph.register_multi_grad_hook
     side.handles[number] = register(tensors, seen, mode=mode)
 
@@ -323,7 +327,7 @@ def gradient(
     outputs = [_root(side[i], how) for i in roots]
     weights = [t.ones_like(o.detach()) * 0.5 for o in outputs] if weighted else None
     chosen = [side[i] for i in inputs]
-    if edges:
+    if edges and not t.is_inference_mode_enabled():
         chosen = [t.autograd.graph.get_gradient_edge(x) for x in chosen]
     found = t.autograd.grad(
         outputs, chosen, weights, retain_graph=keep, create_graph=create,
@@ -391,6 +395,10 @@ TRANSFORMS = (
 )  # fmt: skip
 
 
+REVERSE = ("grad", "grad_and_value", "vjp", "vmap", "vmap grad", "grad grad", "jacrev", "vmap vmap",
+           "grad vmap")  # fmt: skip
+
+
 @kind(6, lambda d: (d.of(TRANSFORMS), d.lines(4), d.tensor(), d.tensor(), d.chance(2)))
 def transform(
     side: Side, number: int, name: str, lines: Any, i: int, j: int, capture: bool
@@ -407,15 +415,33 @@ def transform(
         out = plain(*given).sum()
         return out.real if out.is_complex() else out
 
-    if name == "linearize" and any(line[0] == "function" for line in lines):
-        return None  # PyTorch needs their jvp here; ours turns the graph of backward round
+    if name == "linearize" and any(line[0] in ("function", "write") for line in lines):
+        # PyTorch traces forward mode: it needs a jvp, and makes constants leaves that require grad.
+        return None  # Ours turns the graph of backward round.
+    if name == "linearize" and side.hooked:
+        return None  # which needs saved tensors
+    if "vmap" in name and not x.numel() * y.numel():
+        return None  # PyTorch cannot reshape(-1) an empty batch
     if name == "jvp jvp" and any(line[0] == "function" for line in lines):
         return None  # PyTorch gives zeros for the inner derivative of a Function's jvp
     operands = (x,) if capture else (x, y)
     found = _transformed(t.func, name, plain, scalar, operands)
-    side.note(name, found)
-    flat = found[0] if isinstance(found, tuple) else found
-    return side.inner(flat[0] if isinstance(flat, tuple) else flat)
+    if name in REVERSE:
+        side.note(name, found)
+        flat = found[0] if isinstance(found, tuple) else found
+        return side.inner(flat[0] if isinstance(flat, tuple) else flat)
+    pushed = found[-1] if isinstance(found, tuple) else found
+    while isinstance(pushed, tuple):
+        pushed = pushed[-1]
+    side.note(name, side.tangent(pushed), _pulled(t, pushed, side[i]))
+    return pushed.detach() * 1
+
+
+def _pulled(t: Any, tangent: Any, x: Any) -> Any:
+    """The gradient of a tangent: zeros where it is constant, and where it only looks variable."""
+    if not x.requires_grad or not tangent.requires_grad or tangent.is_complex():
+        return t.zeros_like(x.detach())
+    return t.autograd.grad(tangent.sum(), x, retain_graph=True, materialize_grads=True)[0].detach()
 
 
 def _transformed(func: Any, name: str, plain: Any, scalar: Any, operands: Any) -> Any:
@@ -459,9 +485,11 @@ def _transformed(func: Any, name: str, plain: Any, scalar: Any, operands: Any) -
 def make_dual(side: Side, number: int, i: int, j: int, own: bool) -> Any:
     if side.library.is_inference_mode_enabled():
         return None  # PyTorch checks nothing there
-    tangent = side[i].detach() * 0.5 + 1 if own else side[j]
-    if tangent.dtype != side[i].dtype:
-        return None  # PyTorch lets them differ, and each formula makes something else of it
+    tangent = side[i].detach() * 0.5 + 1 if own else side[j] * 1
+    if tangent.dtype != side[i].dtype or 0 in side[i].stride():
+        # PyTorch lets dtypes differ, and each formula makes something else of it; it copies
+        # tangents into memory that is laid out like an expanded primal.
+        return None
     return side.library.autograd.forward_ad.make_dual(side[i], tangent)
 
 
@@ -470,8 +498,13 @@ def unpack_dual(side: Side, number: int, i: int, tangent: bool) -> Any:
     if side.library.is_inference_mode_enabled():
         return None  # PyTorch fails an assertion of its own
     found = side.library.autograd.forward_ad.unpack_dual(side[i])
-    side.note("dual", found.primal, found.tangent)
-    return side.inner(found.tangent) if tangent else found.primal
+    side.note("dual", found.primal, side.tangent(found.tangent))
+    if not tangent:
+        return found.primal
+    if found.tangent is None:
+        return None
+    side.note("gradient", _pulled(side.library, found.tangent, side[i]))
+    return found.tangent.detach() * 1
 
 
 # -------------------------------------------------------------------------------------- blocks
@@ -526,7 +559,11 @@ def saved_hooks(side: Side, number: int, name: str) -> Iterator[None]:
     else:
         context = graph.saved_tensors_hooks(pack, unpack)
     with context:
-        yield
+        side.hooked += 1
+        try:
+            yield
+        finally:
+            side.hooked -= 1
 
 
 @block(1, lambda d: (not d.chance(3),))

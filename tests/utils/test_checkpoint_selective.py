@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-import gc
 import pickle
-import threading
-import warnings
-import weakref
 from collections import Counter
 from collections.abc import Callable, Iterator
 from functools import partial
@@ -19,11 +15,10 @@ import retrograd
 import retrograd.nn.functional
 from retrograd.autograd.state import HOT, STATE
 from retrograd.ops.registry import OPS
+from tests.utils.selective_pairs import WATCH, Side, both, chain
 
 torch = pytest.importorskip("torch")
 pytestmark = pytest.mark.torch
-
-WATCH = ("aten.lift_fresh.default", "aten.detach.default")
 
 
 @pytest.fixture(autouse=True)
@@ -32,71 +27,6 @@ def nothing_is_left() -> Iterator[None]:
     yield
     assert STATE.op_modes == ()
     assert HOT["UNUSUAL"] == before
-
-
-class Side:
-    """One library, a policy that writes down what it sees, and a log."""
-
-    def __init__(self, library: Any) -> None:
-        self.t = library
-        self.nn = library.nn.functional
-        self.lib = library.utils.checkpoint
-        self.policy = library.utils.checkpoint.CheckpointPolicy
-        self.seen: list[Any] = []
-        self.log: list[Any] = []
-
-    def leaf(self, *shape: int, seed: int = 0) -> Any:
-        values = np.random.default_rng(seed).standard_normal(shape)
-        return self.t.from_numpy(values).requires_grad_(True)
-
-    def watch(self, *saved: str) -> Callable[..., Any]:
-        """A policy that saves these ops."""
-
-        def policy(context: Any, op: Any, *args: Any, **kwargs: Any) -> Any:
-            assert context.is_recompute is False
-            if str(op) not in WATCH:
-                arguments = {k: shown(v) for k, v in kwargs.items()}
-                self.seen.append((str(op), [shown(a) for a in args], arguments))
-            return self.policy.MUST_SAVE if str(op) in saved else self.policy.PREFER_RECOMPUTE
-
-        return policy
-
-    def run(self, function: Any, *args: Any, policy: Any, allow: bool = False, **more: Any) -> Any:
-        contexts = partial(self.lib.create_selective_checkpoint_contexts, policy, allow)
-        return self.lib.checkpoint(
-            function, *args, use_reentrant=False, context_fn=contexts, **more
-        )
-
-    def fails(self, action: Callable[[], Any]) -> None:
-        try:
-            action()
-        except Exception as error:
-            self.log.append((type(error).__name__, str(error).splitlines()[0]))
-        else:
-            self.log.append("no error")
-
-    def note(self, *tensors: Any) -> None:
-        for tensor in tensors:
-            self.log.append(np.round(tensor.detach().numpy().copy(), 9).tolist())
-
-
-def shown(value: Any) -> Any:
-    """An argument of an op, so that both libraries' can be compared."""
-    if hasattr(value, "detach"):
-        return ("tensor", list(value.shape), value.requires_grad)
-    if isinstance(value, (list, tuple)):
-        return [shown(item) for item in value]
-    return value if isinstance(value, (bool, int, float, type(None))) else str(value)
-
-
-def both(scenario: Callable[[Side], None]) -> tuple[Side, Side]:
-    sides = Side(torch), Side(retrograd)
-    for side in sides:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            scenario(side)
-    assert sides[1].log == sides[0].log
-    return sides
 
 
 # -------------------------------------------------------------------------------------- models
@@ -206,10 +136,6 @@ class Kernels:
         taken = dict(self.counts)
         self.counts.clear()
         return taken
-
-
-def chain(x: Any) -> Any:
-    return ((x @ x).sin() @ x).sin().exp()
 
 
 @pytest.mark.parametrize(
@@ -350,6 +276,49 @@ def test_an_outer_plain_checkpoint() -> None:
 
     theirs, ours = both(scenario)
     assert [name for name, *_ in ours.seen] == [name for name, *_ in theirs.seen]
+
+
+def test_backward_inside_of_the_function() -> None:
+    """It recomputes during the forward pass, and leaves what is kept for the real backward."""
+
+    def scenario(s: Side) -> None:
+        def function(x: Any) -> Any:
+            y = x.sin()
+            (slope,) = s.t.autograd.grad(y.sum(), x, create_graph=True)
+            return (slope * y).exp()
+
+        x = s.leaf(3)
+        s.run(function, x, policy=lambda *args, **kwargs: True).sum().backward()
+        s.note(x.grad)
+
+    both(scenario)
+
+
+def test_ops_of_transforms_and_of_functions() -> None:
+    s = Side(retrograd)
+
+    class Twice(s.t.autograd.Function):  # type: ignore[name-defined,misc]
+        @staticmethod
+        def forward(ctx: Any, x: Any) -> Any:
+            y = x.sin()
+            ctx.save_for_backward(x, y)
+            return y.exp()
+
+        @staticmethod
+        def backward(ctx: Any, g: Any) -> Any:
+            x, y = ctx.saved_tensors
+            return g * y.exp() * x.cos()
+
+    def mapped(x: Any) -> Any:
+        return s.t.vmap(lambda row: (row @ x).sin().exp())(Twice.apply(x * 2)).tanh()
+
+    for answer in (True, False):
+        x = s.leaf(3, 3)
+        s.run(mapped, x, policy=lambda *args, a=answer, **kwargs: a).sum().backward()
+        kept = x.grad
+        x.grad = None
+        mapped(x).sum().backward()
+        assert kept.tolist() == x.grad.tolist()
 
 
 def test_half_precision_and_promotion() -> None:
@@ -535,99 +504,3 @@ def test_names_and_values() -> None:
     assert facts(retrograd) == facts(torch)
     policy = retrograd.utils.checkpoint.CheckpointPolicy
     assert pickle.loads(pickle.dumps(policy.MUST_SAVE)) is policy.MUST_SAVE
-
-
-# -------------------------------------------------------------------------------------- memory
-
-
-@pytest.mark.parametrize("saved", [(), ("exp",), ("sin",), ("sin", "exp")])
-def test_what_is_kept_is_what_the_policy_says(saved: tuple[str, ...]) -> None:
-    s = Side(retrograd)
-    alive: dict[str, list[Any]] = {"sin": [], "exp": []}
-
-    def function(x: Any) -> Any:
-        for _ in range(3):
-            for name in ("sin", "exp"):
-                x = getattr(x, name)()
-                alive[name].append(weakref.ref(x._array))
-        return x.sum()
-
-    def living() -> dict[str, int]:
-        return {name: sum(ref() is not None for ref in refs) for name, refs in alive.items()}
-
-    gc.collect()
-    gc.disable()
-    try:
-        policy = s.watch(*[f"aten.{name}.default" for name in saved])
-        out = s.run(function, s.leaf(100), policy=policy)
-        assert living() == {name: 3 if name in saved else 0 for name in ("sin", "exp")}
-        out.backward()
-        assert living() == {"sin": 0, "exp": 0}
-    finally:
-        gc.enable()
-
-
-def test_kept_results_go_with_the_graph() -> None:
-    s = Side(retrograd)
-    alive: list[Any] = []
-
-    def function(x: Any) -> Any:
-        x = x.sin()
-        alive.append(weakref.ref(x._array))
-        return x.exp().sum()
-
-    gc.collect()
-    gc.disable()
-    try:
-        out = s.run(function, s.leaf(100), policy=s.watch("aten.sin.default"))
-        assert alive[0]() is not None
-        del out
-        assert alive[0]() is None
-    finally:
-        gc.enable()
-
-
-# ------------------------------------------------------------------------------ with other modes
-
-
-def test_a_profiler_that_starts_and_stops_inside() -> None:
-    s = Side(retrograd)
-    x = s.leaf(3, 3)
-
-    def function(x: Any) -> Any:
-        with s.t.autograd.profiler.profile():
-            x = x @ x
-        return x.sin().exp()
-
-    out = s.run(function, x, policy=s.watch("aten.mm.default"))
-    out.sum().backward()
-    assert [name for name, *_ in s.seen] == [
-        "aten.mm.default",
-        "aten.sin.default",
-        "aten.exp.default",
-    ]
-    expected = s.leaf(3, 3)
-    (expected @ expected).sin().exp().sum().backward()
-    assert x.grad.tolist() == expected.grad.tolist()
-
-
-def test_other_threads_are_left_alone() -> None:
-    s = Side(retrograd)
-
-    def function(x: Any) -> Any:
-        other = threading.Thread(target=lambda: s.leaf(3).cos())
-        other.start()
-        other.join()
-        return x.sin()
-
-    s.run(function, s.leaf(3), policy=s.watch())
-    assert [name for name, *_ in s.seen] == ["aten.sin.default"]
-
-
-def test_without_grad_no_policy_is_asked() -> None:
-    def scenario(s: Side) -> None:
-        with s.t.no_grad():
-            s.note(s.run(chain, s.leaf(2, 2), policy=s.watch()))
-        s.log.append(s.seen)
-
-    both(scenario)

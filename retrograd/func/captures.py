@@ -1,0 +1,96 @@
+"""Tensors that a function under a transform finds by itself, without being given them.
+
+To write them is forbidden: they would keep a history that ends in the transform.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Iterable, Iterator
+from itertools import islice
+from types import FunctionType, MethodType
+from typing import Any
+
+from retrograd.tensor import Tensor, VersionCell
+
+_DEPTH = 4  # a function in a function, and a list that it knows
+_ITEMS = 100  # of a list or dictionary
+
+# what PyTorch calls ops whose number is a tensor to it
+_OVERLOADS = {name: f"{name}.Tensor" for name in ("add_", "sub_", "mul_", "div_")}
+
+
+class Capture:
+    """A tensor as it was when the transform began."""
+
+    __slots__ = ("history", "tensor", "version")
+
+    def __init__(self, tensor: Tensor) -> None:
+        cell = tensor._cell
+        self.tensor = tensor
+        self.version = 0 if cell is None else cell.version
+        self.history = (tensor._grad_fn, tensor._output_nr, tensor._requires_grad)
+
+    def refuse_write(self, allowed: Iterable[VersionCell | None]) -> None:
+        """Raise if it was written since, unless its memory is also that of an argument."""
+        tensor = self.tensor
+        cell = tensor._cell
+        if cell is None or cell.version == self.version or cell in allowed:
+            return
+        tensor._grad_fn, tensor._output_nr, tensor._requires_grad = self.history
+        writer = _OVERLOADS.get(str(cell.writer), cell.writer)
+        raise RuntimeError(
+            "During a grad (vjp, jvp, grad, etc) transform, the function provided attempted to "
+            f"call in-place operation (aten::{writer}) that would mutate a captured Tensor. This "
+            "is not supported; please rewrite the function being transformed to explicitly accept "
+            "the mutated Tensor(s) as inputs."
+        )
+
+
+def captured_by(func: Any) -> list[Capture]:
+    """The tensors that a function can reach by names: in its closure, in lists, in modules."""
+    seen: set[int] = set()
+    return [Capture(x) for x in _tensors(func, _DEPTH, seen) if not x.is_inference()]
+
+
+def _tensors(value: Any, depth: int, seen: set[int]) -> Iterator[Tensor]:
+    if id(value) in seen:
+        return
+    if isinstance(value, Tensor):
+        seen.add(id(value))
+        yield value
+    elif depth:
+        for part in _parts(value):
+            yield from _tensors(part, depth - 1, seen)
+
+
+def _parts(value: Any) -> Iterable[Any]:
+    """What a function, container or module holds; nothing for any other object."""
+    from retrograd.nn.module import Module
+
+    if isinstance(value, FunctionType):
+        return _names(value)
+    if isinstance(value, MethodType):
+        return (value.__self__, value.__func__)
+    if isinstance(value, functools.partial):
+        return (value.func, *value.args, *value.keywords.values())
+    if isinstance(value, Module):
+        return [*value.parameters(), *value.buffers()]
+    if isinstance(value, dict):
+        return list(islice(value.values(), _ITEMS))
+    if isinstance(value, (list, tuple)):
+        return value[:_ITEMS]
+    return ()
+
+
+def _names(func: FunctionType) -> list[Any]:
+    """The values of a function's closure, and of the global names that it uses."""
+    found: list[Any] = []
+    if not func.__globals__.get("__name__", "").startswith("retrograd."):
+        found = [func.__globals__.get(name) for name in func.__code__.co_names]
+    for cell in func.__closure__ or ():
+        try:
+            found.append(cell.cell_contents)
+        except ValueError:  # the name has no value yet
+            continue
+    return found
