@@ -39,6 +39,13 @@ class dtype:
         self.is_signed = name not in ("uint8", "bool")
         self.abbreviation = _ABBREVIATIONS.get(name, name[0] + str(8 * self.itemsize))
 
+    @property
+    def tensor_name(self) -> str:
+        """How messages name tensors of this type: PyTorch's older ones have a Python class."""
+        if self.is_complex or self.name in ("bfloat16", "bool"):
+            return f"CPU{self.type_name}Type"
+        return f"torch.{self.type_name}Tensor"
+
     def __repr__(self) -> str:
         return f"torch.{self.name}"
 

@@ -17,6 +17,7 @@ from retrograd.autograd.engine import ENGINE
 from retrograd.construction import array_from, as_class, fresh
 from retrograd.notices import warn_once
 from retrograd.ops.copying import cast_array
+from retrograd.ops.errors import argument_type
 from retrograd.ops.registry import RECORDED
 from retrograd.size import Size, require_cpu
 from retrograd.tensor import Array, Tensor, tensor_method, wrap
@@ -58,8 +59,33 @@ Tensor.__new__ = staticmethod(_new_tensor)  # type: ignore[method-assign,assignm
 
 @tensor_method
 def as_subclass(self: Tensor, cls: type[Tensor]) -> Tensor:
-    """The same tensor as an instance of a subclass of Tensor."""
-    return as_class(self, cls)
+    """A view of the whole tensor that is an instance of a subclass of Tensor."""
+    _require_subclass(cls)
+    made: Tensor = RECORDED._alias(self)
+    return as_class(made, cls)
+
+
+def _require_subclass(cls: Any) -> None:
+    if not (isinstance(cls, type) and issubclass(cls, Tensor)):
+        raise TypeError(
+            "Creating a Tensor subclass from a class that does not inherit from Tensor is not "
+            "possible. Make sure your class inherits from Tensor."
+        )
+
+
+def _make_subclass(cls: type[Tensor], data: Tensor, require_grad: bool = False) -> Tensor:
+    """A leaf of a subclass of Tensor that has the elements of `data`, and not its history."""
+    _require_subclass(cls)
+    if not isinstance(data, Tensor):
+        raise argument_type("_make_subclass", "data", 2, "Tensor", data)
+    if require_grad and not (data.is_floating_point() or data.is_complex()):
+        raise RuntimeError(
+            "Only Tensors of floating point and complex dtype can require gradients"
+        )
+    return as_class(data.detach(), cls).requires_grad_(require_grad)
+
+
+Tensor._make_subclass = staticmethod(_make_subclass)  # type: ignore[attr-defined]
 
 
 @tensor_method

@@ -13,9 +13,17 @@ import numpy as np
 
 from retrograd import dtypes
 from retrograd.arguments import size_argument
+from retrograd.autograd.function_node import underivable
 from retrograd.autograd.grad_mode import check_counted
 from retrograd.autograd.state import STATE, TRANSFORMS
-from retrograd.autograd.views import announce_write, bump, check_writable, is_dense
+from retrograd.autograd.views import (
+    announce_write,
+    bump,
+    check_writable,
+    edge_of,
+    is_dense,
+    rebase,
+)
 from retrograd.notices import explained, warn_once
 from retrograd.size import (
     Size,
@@ -396,10 +404,17 @@ def set_(
             steps = strides_of(np.empty(size, np.int8)) if stride is None else stride
             memory = _storage_owner(source).reshape(-1, order="A")
             array = region(memory, size, storage_offset, steps)
+    operands = [value for value in (self, source) if value is not None]
+    recorded = STATE.grad_enabled and any(value.requires_grad for value in operands)
+    edges = tuple(edge_of(value) if value.requires_grad else None for value in operands)
     self._array = array
     if self._meta is not None:
         self._meta.accumulator = None  # old graphs keep feeding the old one
     bump(self, "set_")
+    if recorded:
+        node = underivable("set_", edges, tuple(value._output_nr for value in operands))
+        node.shape, node.dtype = array.shape, array.dtype
+        rebase(self, node, saves_output=False)
     return self
 
 

@@ -3,13 +3,25 @@
 from __future__ import annotations
 
 import warnings
+from typing import Any
 
 
-def explained(error: Exception) -> Exception:
-    """The error with its code and report, where the catalogue knows its message."""
+def explained(error: Exception, cause: Any = None, label: str = "") -> Exception:
+    """The error with its code and report, where the catalogue knows its message.
+
+    cause  what remembers, as `code` and `lasti`, the earlier line that is to blame, if known
+    label  what happened there
+    """
     from retrograd.lifecycle import why
 
-    return why.adopt(error)
+    return why.adopt(error, cause, label)
+
+
+def explained_warning(text: str) -> Warning:
+    """The same for a warning, to be passed to `warnings.warn`."""
+    from retrograd.lifecycle import why
+
+    return why.coded_warning(text)
 
 
 class _Notices:

@@ -41,7 +41,7 @@ def _tangent_suffixes(tensor: Tensor) -> tuple[str, ...]:
 
     found = [tangent_of(tensor, level) for level in active_levels()]
     tangents = [tangent for tangent in found if tangent is not None]
-    return (f"tangent={tangents[-1]!r}",) if tangents else ()
+    return (f"tangent={tangents[-1]}",) if tangents else ()
 
 
 @tensor_method

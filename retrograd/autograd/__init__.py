@@ -10,6 +10,7 @@ from retrograd.autograd import function as function
 from retrograd.autograd import functional as functional
 from retrograd.autograd import graph as graph
 from retrograd.autograd import tensor_hooks as _tensor_hooks
+from retrograd.autograd import view_functions as _view_functions
 from retrograd.autograd.anomaly_mode import detect_anomaly as detect_anomaly
 from retrograd.autograd.anomaly_mode import set_detect_anomaly as set_detect_anomaly
 from retrograd.autograd.api import _calculate_shape as _calculate_shape
@@ -36,7 +37,7 @@ from retrograd.autograd.gradcheck import gradgradcheck as gradgradcheck
 from retrograd.autograd.packing import SavedTensor as SavedTensor
 from retrograd.namespaces import missing
 
-_LOADED = (_attributes, _tensor_hooks)  # imported for what they attach to Tensor
+_LOADED = (_attributes, _tensor_hooks, _view_functions)  # imported for what they attach to Tensor
 
 
 _OF_THE_PROFILER = frozenset(

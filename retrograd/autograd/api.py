@@ -180,17 +180,21 @@ def _batched(
     for gradient in gradients:
         if gradient is not None:
             if gradient._array.ndim == 0:
-                raise ValueError(
-                    "vmap(vjp, in_dims=0, ...)(<inputs>): Got in_dim=0 for some input, but that "
-                    "input is a Tensor of dimensionality 0 so expected in_dim to satisfy 0 <= "
-                    "in_dim < 0."
+                raise explained(
+                    ValueError(
+                        "vmap(vjp, in_dims=0, ...)(<inputs>): Got in_dim=0 for some input, but "
+                        "that input is a Tensor of dimensionality 0 so expected in_dim to satisfy "
+                        "0 <= in_dim < 0."
+                    )
                 )
             sizes.add(gradient._array.shape[0])
     if len(sizes) > 1:
         listed = [g._array.shape[0] for g in gradients if g is not None]
-        raise ValueError(
-            "vmap: Expected all tensors to have the same size in the mapped dimension, got sizes "
-            f"{listed} for the mapped dimension"
+        raise explained(
+            ValueError(
+                "vmap: Expected all tensors to have the same size in the mapped dimension, got "
+                f"sizes {listed} for the mapped dimension"
+            )
         )
     from retrograd.func.batched import batch
     from retrograd.func.vmap import vmap_level, with_batch_at
@@ -312,7 +316,7 @@ def _check_gradient(
             raise explained(IndexError("index 0 is out of bounds for dimension 0 with size 0"))
         if found[1:] != shape:
             if not isinstance(root, Tensor):
-                raise RuntimeError("Batched grads are not supported with GradientEdge")
+                raise explained(RuntimeError("Batched grads are not supported with GradientEdge"))
             raise failures.mismatched_batch(index, found, shape)
     elif found != shape:
         raise failures.mismatched_gradient(index, found, shape)
@@ -381,8 +385,10 @@ def _captured_edge(target: Any) -> Edge | None:
 
 
 def _not_a_place(target: Any) -> Exception:
-    return RuntimeError(
-        f"all inputs have to be Tensors or GradientEdges, but got {type(target).__name__}"
+    return explained(
+        RuntimeError(
+            f"all inputs have to be Tensors or GradientEdges, but got {type(target).__name__}"
+        )
     )
 
 

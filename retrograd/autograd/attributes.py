@@ -47,9 +47,9 @@ def mark_like(made: Tensor, source: Tensor) -> None:
 def detach_(self: Tensor) -> Tensor:
     """Drop this tensor's own history: it becomes a leaf that requires no gradient.
 
-    In inference mode nothing happens, as in PyTorch.
+    In inference mode, and to a tensor made there, nothing happens, as in PyTorch.
     """
-    if STATE.inference:
+    if STATE.inference or self.is_inference():
         return self
     if self._view is not None:
         raise explained(

@@ -32,7 +32,7 @@ def shown_node(place: Any) -> Any:
         leaf = edge_of(place)
         node = None if leaf is None else leaf.shown()
     if node is None:
-        raise AssertionError("Expected gradient function to be set")
+        raise explained(AssertionError("Expected gradient function to be set"))
     return node
 
 

@@ -120,7 +120,7 @@ def modified(
     from retrograd.lifecycle import why
 
     array = getattr(value, "_array", value)
-    type_name = f"torch.{dtypes.from_numpy_dtype(array.dtype).type_name}Tensor"
+    type_name = dtypes.from_numpy_dtype(array.dtype).tensor_name
     call = STATE.call
     roots = () if call is None else call.root_nodes
     return why.modified_error(

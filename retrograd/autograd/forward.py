@@ -29,6 +29,7 @@ from retrograd.autograd.slices import copy_with_strides
 from retrograd.autograd.state import STATE, TRANSFORMS, count_transform
 from retrograd.autograd.views import ViewInfo, ViewStep, edge_of
 from retrograd.dtypes import DIFFERENTIABLE
+from retrograd.notices import explained
 from retrograd.tensor import Array, Tensor, cell_of, meta_of, wrap
 
 # --------------------------------------------------------------------------------------- levels
@@ -188,10 +189,13 @@ def is_recorded(value: Any) -> bool:
 def set_tangent(tensor: Tensor, level: DualLevel, tangent: Tensor) -> None:
     """Give a tensor a tangent, of its own shape; copied if it is laid out in another way."""
     if tensor._array.shape != tangent._array.shape:
-        raise RuntimeError(
-            "Trying to set a forward gradient that has a different size than that of the original "
-            f"Tensor, this is not supported. Tensor is of size {list(tensor._array.shape)} while "
-            f"the given forward gradient is of size {list(tangent._array.shape)}."
+        raise explained(
+            RuntimeError(
+                "Trying to set a forward gradient that has a different size than that of the "
+                "original Tensor, this is not supported. Tensor is of size "
+                f"{list(tensor._array.shape)} while the given forward gradient is of size "
+                f"{list(tangent._array.shape)}."
+            )
         )
     holder_of(tensor).put(level, laid_out_like(tensor, tangent))
 
@@ -341,14 +345,18 @@ def make_dual(primal: Tensor, tangent: Tensor, level: DualLevel) -> Tensor:
     from retrograd.ops.registry import RECORDED
 
     if tangent_of(primal, level) is not None:
-        raise RuntimeError(
-            "Making a dual Tensor based on a Tensor that already has a forward gradient at the "
-            "same level 0 is not supported."
+        raise explained(
+            RuntimeError(
+                "Making a dual Tensor based on a Tensor that already has a forward gradient at the "
+                "same level 0 is not supported."
+            )
         )
     if tangent_of(tangent, level) is not None:
-        raise RuntimeError(
-            "Setting a forward grad that itself has a forward gradient at the same level0 is not "
-            "supported."
+        raise explained(
+            RuntimeError(
+                "Setting a forward grad that itself has a forward gradient at the same level0 is "
+                "not supported."
+            )
         )
     if primal._level:
         tangent = _batched_like(primal, tangent)
@@ -356,9 +364,28 @@ def make_dual(primal: Tensor, tangent: Tensor, level: DualLevel) -> Tensor:
     dual: Tensor = RECORDED._make_dual(primal, origin)
     if not _same_geometry(dual, tangent) and dual._array.shape == tangent._array.shape:
         tangent = copied_like(dual._array, tangent)
+        _place_like(dual._array, tangent)
     _settle(dual, origin)
     set_tangent(dual, level, tangent)
     return dual
+
+
+def _place_like(array: Array, tangent: Tensor) -> None:
+    """Move a fresh tangent into a storage as large as that of an array, at the same place.
+
+    `as_strided` of the array may show more of its storage: there must be as much of the tangent's.
+    """
+    from retrograd.memory import address_of, owner_of, region
+
+    owner = owner_of(array)
+    if owner.size == owner_of(tangent._array).size or owner.dtype != array.dtype:
+        return
+    unit, kind = array.itemsize, tangent._array.dtype
+    offset = (address_of(array) - address_of(owner)) // unit
+    strides = [stride // unit for stride in array.strides]
+    placed = region(np.zeros(owner.size, kind), array.shape, offset, strides)
+    placed[...] = tangent._array
+    tangent._array = placed
 
 
 def _batched_like(primal: Tensor, tangent: Tensor) -> Tensor:

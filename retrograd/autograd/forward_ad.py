@@ -52,26 +52,33 @@ def exit_dual_level(*, level: int | None = None) -> None:
     global _current_level
     number = _current_level if level is None else level
     if number != _current_level:
-        raise RuntimeError(
-            "Trying to exit a forward AD level that was not the last one that was created. This is "
-            "not supported."
+        raise explained(
+            RuntimeError(
+                "Trying to exit a forward AD level that was not the last one that was created. "
+                "This is not supported."
+            )
         )
     if _Public.level is None:
-        raise RuntimeError("Dual level must be a positive number.")
+        raise explained(RuntimeError("Dual level must be a positive number."))
     closing, _Public.level = _Public.level, None
     _current_level = -1
     forward.pop_level(closing)
 
 
-def _level_of(level: Any, function: str) -> DualLevel | None:
+def _level_of(level: Any) -> DualLevel | None:
     """The level that an argument names; None if there is none open."""
     if isinstance(level, DualLevel):
         return level
     inner = forward.active_levels()
     found = inner[-1] if inner else _Public.level
-    if level is not None and level >= 0 and (level > 0 or found is None):
-        raise RuntimeError(f"Invalid level given to {function}")
     return None if level is not None and level < 0 else found
+
+
+def _invalid(level: Any, function: str) -> Exception | None:
+    """The error for a number that is not that of a level, if it is none."""
+    if isinstance(level, int) and level > 0:
+        return explained(RuntimeError(f"Invalid level given to {function}"))
+    return None
 
 
 def make_dual(tensor: Tensor, tangent: Tensor, *, level: Any = None) -> Tensor:
@@ -85,7 +92,15 @@ def make_dual(tensor: Tensor, tangent: Tensor, *, level: Any = None) -> Tensor:
     ...     fwAD.make_dual(torch.ones(2), torch.tensor([1.0, 0.0])).sin()
     tensor([0.8415, 0.8415], tangent=tensor([0.5403, 0.0000]))
     """
-    found = _level_of(level, "_make_dual")
+    found = _level_of(level)
+    wrong = _invalid(level, "_make_dual")
+    if wrong is not None:
+        raise wrong
+    if found is None and level == 0:
+        raise RuntimeError(
+            "Trying to access a forward AD level with an invalid index. This index was either not "
+            "created or is already deleted."
+        )
     if found is None:
         raise explained(
             RuntimeError(
@@ -95,8 +110,10 @@ def make_dual(tensor: Tensor, tangent: Tensor, *, level: Any = None) -> Tensor:
         )
     for name, value in (("primal", tensor), ("tangent", tangent)):
         if not (value.is_floating_point() or value.is_complex()):
-            raise ValueError(
-                f"Expected {name} to be floating point or complex, but got: {value.dtype}"
+            raise explained(
+                ValueError(
+                    f"Expected {name} to be floating point or complex, but got: {value.dtype}"
+                )
             )
     return forward.make_dual(tensor, tangent, found)
 
@@ -118,13 +135,18 @@ def unpack_dual(tensor: Tensor, *, level: Any = None) -> UnpackedDualTensor:
     ...     fwAD.unpack_dual(x**3)
     UnpackedDualTensor(primal=tensor(8.), tangent=tensor(12.))
     """
-    found = _level_of(level, "_fw_primal")
+    found = _level_of(level)
     if found is None:
         return UnpackedDualTensor(tensor, None)
     if not isinstance(tensor, Tensor):
         from retrograd.ops.errors import argument_type
 
         raise argument_type("_unpack_dual", "dual", 1, "Tensor", tensor)
+    wrong = _invalid(level, "_fw_primal")
+    if wrong is not None and forward.tangent_of(tensor, found) is not None:
+        raise wrong
+    if wrong is not None:
+        return UnpackedDualTensor(tensor, None)
     return UnpackedDualTensor(*forward.unpack_dual(tensor, found))
 
 

@@ -320,6 +320,11 @@ def _in_places(
     names = code.co_varnames[skipped : code.co_argcount]
     for name in kwargs:
         if name not in names:
+            if any([isinstance(x, Tensor) and x._level for x in args]):
+                raise NotImplementedError(
+                    "Run vmap on autograd.Function with kwarg-only Tensor args. Please do not pass "
+                    f"kwarg-only Tensors to autograd.Function. Got: {kwargs}"
+                )
             raise TypeError(f"forward() got an unexpected keyword argument '{name}'")
         if names.index(name) < len(args):
             raise TypeError(f"forward() got multiple values for argument '{name}'")

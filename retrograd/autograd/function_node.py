@@ -318,6 +318,26 @@ class Error(Node):
     run_recorded = run_raw
 
 
+class Underivable(Error):
+    """The history of a tensor written by an in-place op that has no derivative."""
+
+    __slots__ = ()
+    display_name = "NotImplemented"
+
+
+Underivable.__name__ = "NotImplemented"  # PyTorch's name
+
+
+def underivable(name: str, edges: tuple[Node | None, ...], numbers: tuple[int, ...]) -> Node:
+    """A node that says, when a backward call comes to it, that an op has no derivative."""
+    node = Underivable()
+    fill_node(node, Underivable)
+    node.message = f"derivative for {name} is not implemented"
+    node.edges = edges
+    node.edge_numbers = numbers if any(numbers) else None
+    return node
+
+
 def delayed_error(message: str, values: tuple[Tensor | None, ...]) -> tuple[Tensor | None, ...]:
     """The values with a history that raises `message` when a backward call comes to it."""
     node = Error()

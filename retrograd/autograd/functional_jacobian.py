@@ -17,6 +17,7 @@ from retrograd.autograd.functional_shared import (
     unpacked_table,
 )
 from retrograd.autograd.grad_mode import enable_grad
+from retrograd.notices import explained
 from retrograd.ops.registry import RECORDED
 from retrograd.tensor import Tensor
 
@@ -57,10 +58,12 @@ def jacobian(
         outputs_several, outputs = outputs_of(func, given, "jacobian", strict)
         if vectorize:
             if strict:
-                raise RuntimeError(
-                    "torch.autograd.functional.jacobian: `strict=True` and `vectorized=True` are "
-                    "not supported together. Please either set `strict=False` or "
-                    "`vectorize=False`."
+                raise explained(
+                    RuntimeError(
+                        "torch.autograd.functional.jacobian: `strict=True` and `vectorized=True` "
+                        "are not supported together. Please either set `strict=False` or "
+                        "`vectorize=False`."
+                    )
                 )
             rows = _batched_rows(outputs, given, create_graph)
         else:
@@ -81,15 +84,19 @@ def _rows_of(
         for index, (column, gradient) in enumerate(zip(columns, found, strict=True)):
             if gradient is None:
                 if strict:
-                    raise RuntimeError(
-                        f"Output {number} of the user-provided function is independent of input "
-                        f"{index}. This is not allowed in strict mode."
+                    raise explained(
+                        RuntimeError(
+                            f"Output {number} of the user-provided function is independent of "
+                            f"input {index}. This is not allowed in strict mode."
+                        )
                     )
                 gradient = RECORDED.zeros_like(inputs[index])
             elif strict and create_graph and not gradient.requires_grad:
-                raise RuntimeError(
-                    "The jacobian of the user-provided function is independent of input "
-                    f"{number}. This is not allowed in strict mode when create_graph=True."
+                raise explained(
+                    RuntimeError(
+                        "The jacobian of the user-provided function is independent of input "
+                        f"{number}. This is not allowed in strict mode when create_graph=True."
+                    )
                 )
             assert gradient is not None
             column.append(gradient)
@@ -132,10 +139,12 @@ def _forward_jacobian(
             '`create_graph=False` or `strategy="reverse-mode"`.'
         )
     if strict:
-        raise RuntimeError(
-            'torch.autograd.functional.jacobian: `strict=True` and `strategy="forward-mode"` are '
-            "not supported together (yet). Please either set `strict=False` or "
-            '`strategy="reverse-mode"`.'
+        raise explained(
+            RuntimeError(
+                'torch.autograd.functional.jacobian: `strict=True` and `strategy="forward-mode"` '
+                "are not supported together (yet). Please either set `strict=False` or "
+                '`strategy="reverse-mode"`.'
+            )
         )
     several, given = as_tuple(inputs, "inputs", "jacobian")
     if not vectorize:

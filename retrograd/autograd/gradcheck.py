@@ -10,6 +10,8 @@ import warnings
 from collections.abc import Callable
 from typing import Any
 
+from retrograd.notices import explained
+
 __all__ = [
     "GradcheckError",
     "get_analytical_jacobian",
@@ -65,16 +67,20 @@ def gradcheck(
     True
     """
     if not (check_forward_ad or check_backward_ad):
-        raise AssertionError(
-            "Expected at least one of check_forward_ad or check_backward_ad to be True"
+        raise explained(
+            AssertionError(
+                "Expected at least one of check_forward_ad or check_backward_ad to be True"
+            )
         )
     if check_batched_grad and not check_backward_ad:
-        raise AssertionError(
-            "Setting check_batched_grad=True requires check_backward_ad to be True"
+        raise explained(
+            AssertionError("Setting check_batched_grad=True requires check_backward_ad to be True")
         )
     if check_batched_forward_grad and not check_forward_ad:
-        raise AssertionError(
-            "Setting check_batched_forward_grad=True requires check_forward_ad to be True"
+        raise explained(
+            AssertionError(
+                "Setting check_batched_forward_grad=True requires check_forward_ad to be True"
+            )
         )
     from retrograd.autograd.gradcheck_checks import check_everything
     from retrograd.autograd.gradcheck_shared import Settings
@@ -132,16 +138,20 @@ def gradgradcheck(
     True
     """
     if not (check_fwd_over_rev or check_rev_over_rev):
-        raise AssertionError(
-            "Expected at least one of check_fwd_over_rev or check_rev_over_rev to be True"
+        raise explained(
+            AssertionError(
+                "Expected at least one of check_fwd_over_rev or check_rev_over_rev to be True"
+            )
         )
     if check_undefined_grad and not check_rev_over_rev:
-        raise AssertionError(
-            "Setting check_undefined_grad=True requires check_rev_over_rev to be True"
+        raise explained(
+            AssertionError(
+                "Setting check_undefined_grad=True requires check_rev_over_rev to be True"
+            )
         )
     if check_batched_grad and not check_rev_over_rev:
-        raise AssertionError(
-            "Setting check_batched_grad=True requires check_rev_over_rev to be True"
+        raise explained(
+            AssertionError("Setting check_batched_grad=True requires check_rev_over_rev to be True")
         )
     from retrograd.autograd.gradcheck_checks import gradient_function, random_gradients
     from retrograd.autograd.gradcheck_shared import as_tuple

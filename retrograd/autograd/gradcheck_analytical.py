@@ -10,6 +10,7 @@ import retrograd
 from retrograd.autograd.api import grad
 from retrograd.autograd.gradcheck import GradcheckError
 from retrograd.autograd.gradcheck_shared import Settings, checked_inputs
+from retrograd.notices import explained
 from retrograd.tensor import Tensor
 
 # For each input, the gradients that a series of runs sent to it; None where nothing arrived.
@@ -38,15 +39,17 @@ def checked_jacobians(
     """The Jacobians of an output, or its products with a direction, after all checks of them."""
     found = jacobians_twice(inputs, output, settings.nondet_tol, direction)
     if not found.dtypes_right and settings.grad_dtypes:
-        raise GradcheckError("Gradient has dtype mismatch")
+        raise explained(GradcheckError("Gradient has dtype mismatch"))
     if not found.sizes_right:
-        raise GradcheckError("Analytical gradient has incorrect size")
+        raise explained(GradcheckError("Analytical gradient has incorrect size"))
     if not found.repeatable:
-        raise GradcheckError(
-            "Backward is not reentrant, i.e., running backward with same input and grad_output "
-            "multiple times gives different values, although analytical gradient matches numerical "
-            f"gradient.The tolerance for nondeterminism was {settings.nondet_tol}."
-            + _NOT_REPEATABLE
+        raise explained(
+            GradcheckError(
+                "Backward is not reentrant, i.e., running backward with same input and grad_output "
+                "multiple times gives different values, although analytical gradient matches "
+                f"numerical gradient.The tolerance for nondeterminism was {settings.nondet_tol}."
+                + _NOT_REPEATABLE
+            )
         )
     return found.jacobians
 

@@ -23,6 +23,7 @@ from retrograd.autograd.gradcheck_texts import BATCHED, batched_failure, batched
 from retrograd.autograd.node import BackwardCall, Node, fill_node
 from retrograd.autograd.views import edge_of
 from retrograd.lifecycle.site import user_site
+from retrograd.notices import explained, explained_warning
 from retrograd.tensor import Tensor, wrap
 
 
@@ -55,22 +56,28 @@ def _check_inputs(values: tuple[Any, ...]) -> None:
             continue
         if value.dtype not in (retrograd.float64, retrograd.complex128):
             warnings.warn(
-                f"Input #{number} requires gradient and is not a double precision floating point "
-                "or complex. This check will likely fail if all the inputs are not of double "
-                "precision floating point or complex. ",
+                explained_warning(
+                    f"Input #{number} requires gradient and is not a double precision floating "
+                    "point or complex. This check will likely fail if all the inputs are not of "
+                    "double precision floating point or complex. "
+                ),
                 stacklevel=4,
             )
         if any(s == 0 and n > 1 for s, n in zip(value.stride(), value.shape, strict=True)):
-            raise RuntimeError(
-                f"The {number}th input has a dimension with stride 0. gradcheck only supports "
-                "inputs that are non-overlapping to be able to compute the numerical gradients "
-                "correctly. You should call .contiguous on the input before passing it to "
-                "gradcheck."
+            raise explained(
+                RuntimeError(
+                    f"The {number}th input has a dimension with stride 0. gradcheck only supports "
+                    "inputs that are non-overlapping to be able to compute the numerical gradients "
+                    "correctly. You should call .contiguous on the input before passing it to "
+                    "gradcheck."
+                )
             )
     if not any(is_checked(value) for value in values):
-        raise ValueError(
-            "gradcheck expects at least one input tensor to require gradient, but none of them "
-            "have requires_grad=True."
+        raise explained(
+            ValueError(
+                "gradcheck expects at least one input tensor to require gradient, but none of them "
+                "have requires_grad=True."
+            )
         )
 
 
@@ -171,11 +178,11 @@ def _check_batched(inputs: tuple[Any, ...], output: Tensor, number: int) -> None
     try:
         batched = map_directly(gradients, retrograd.stack(starts))
     except RuntimeError as error:
-        raise GradcheckError(batched_failure(error, BATCHED)) from error
+        raise explained(GradcheckError(batched_failure(error, BATCHED))) from error
     for place, (got, *parts) in enumerate(zip(batched, *single, strict=True)):
         expected = retrograd.stack(parts)
         if not retrograd.allclose(got, expected):
-            raise GradcheckError(batched_mismatch(number, place, got, expected, BATCHED))
+            raise explained(GradcheckError(batched_mismatch(number, place, got, expected, BATCHED)))
 
 
 def _zeros_like(outputs: Any) -> list[Tensor]:
@@ -191,11 +198,11 @@ def _check_zero_start(outputs: Any, inputs: tuple[Any, ...], masked: bool) -> No
             continue
         near = retrograd.allclose(gradient, retrograd.zeros_like(gradient)) if masked else False
         if not near and not bool(gradient.eq(0).all()):
-            raise GradcheckError("backward not multiplied by grad_output")
+            raise explained(GradcheckError("backward not multiplied by grad_output"))
         if gradient.dtype != source.dtype:
-            raise GradcheckError("grad is incorrect type")
+            raise explained(GradcheckError("grad is incorrect type"))
         if gradient.shape != source.shape:
-            raise GradcheckError("grad is incorrect size")
+            raise explained(GradcheckError("grad is incorrect size"))
 
 
 def _check_undefined(function: Callable[..., Any], count: int, inputs: tuple[Any, ...]) -> None:
@@ -213,16 +220,20 @@ def _check_undefined(function: Callable[..., Any], count: int, inputs: tuple[Any
             gradients = grad(outputs, sources, _zeros_like(outputs), allow_unused=True)
         except RuntimeError as error:
             _warn_undefined()
-            raise GradcheckError(
-                "Expected backward function to handle undefined output grads. Please look at "
-                '"Notes about undefined output gradients" in "tools/autograd/derivatives.yaml"'
+            raise explained(
+                GradcheckError(
+                    "Expected backward function to handle undefined output grads. Please look at "
+                    '"Notes about undefined output gradients" in "tools/autograd/derivatives.yaml"'
+                )
             ) from error
         if any(found is not None and not bool(found.eq(0).all()) for found in gradients):
             _warn_undefined()
-            raise GradcheckError(
-                "Expected all input grads to be undefined or zero when all output grads are "
-                'undefined or zero. Please look at "Notes about undefined output gradients" in '
-                '"tools/autograd/derivatives.yaml"'
+            raise explained(
+                GradcheckError(
+                    "Expected all input grads to be undefined or zero when all output grads are "
+                    'undefined or zero. Please look at "Notes about undefined output gradients" in '
+                    '"tools/autograd/derivatives.yaml"'
+                )
             )
 
 

@@ -8,9 +8,11 @@ import retrograd
 from retrograd.autograd.gradcheck import GradcheckError
 from retrograd.autograd.gradcheck_analytical import checked_jacobians, jacobians_twice
 from retrograd.autograd.gradcheck_forward import forward_jacobians, forward_products
+from retrograd.autograd.gradcheck_hints import mismatch_error
 from retrograd.autograd.gradcheck_numerical import numerical_jacobians, numerical_products
 from retrograd.autograd.gradcheck_shared import Case, Settings, carries_gradient, checked_inputs
 from retrograd.autograd.gradcheck_texts import in_slow_mode, jacobian_mismatch
+from retrograd.notices import explained
 from retrograd.tensor import Tensor
 
 # A direction of an input: a vector, or two of them for the parts of a complex input.
@@ -44,14 +46,14 @@ def _compare_jacobians(case: Case, settings: Settings) -> None:
         for source, a in enumerate(analytical):
             n = numerical[source][place]
             if not _close(a, n, settings.rtol, settings.atol):
-                raise GradcheckError(jacobian_mismatch(case, a, n, number, source))
+                raise mismatch_error(jacobian_mismatch(case, a, n, number, source), a, n)
 
 
 def _check_zero(derivatives: list[Tensor], tolerance: float) -> None:
     """Outputs without a gradient must not depend on the inputs."""
     for derivative in derivatives:
         if derivative.numel() and bool(derivative.abs().max() > tolerance):
-            raise GradcheckError("Numerical gradient for function expected to be zero")
+            raise explained(GradcheckError("Numerical gradient for function expected to be zero"))
 
 
 def _close(a: Any, b: Any, rtol: float, atol: float) -> bool:
@@ -149,7 +151,7 @@ def _fast_mismatch(
     output: int,
     number: int,
     place: int,
-) -> GradcheckError:
+) -> Exception:
     """The error of fast mode, with the Jacobians of slow mode."""
     numerical: Any = numerical_jacobians(
         case.function, case.inputs, None, case.result, eps=settings.eps, forward=case.forward
@@ -165,4 +167,5 @@ def _fast_mismatch(
         (numerical - analytical).abs().max(),
         _close(analytical, numerical, settings.rtol, settings.atol),
     )
-    return GradcheckError(jacobian_mismatch(case, a, n, output, number) + text)
+    message = jacobian_mismatch(case, a, n, output, number) + text
+    return mismatch_error(message, analytical, numerical)

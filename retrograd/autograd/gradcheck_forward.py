@@ -14,6 +14,7 @@ from retrograd.autograd.gradcheck_shared import (
     is_checked,
 )
 from retrograd.autograd.gradcheck_texts import BATCHED_FORWARD, batched_failure, batched_mismatch
+from retrograd.notices import explained
 from retrograd.tensor import Tensor
 
 
@@ -92,7 +93,7 @@ def _tangents_of(
             primal, tangent = unpack_dual(output)
             if check_dtypes and tangent is not None:
                 if primal.is_complex() != tangent.is_complex():
-                    raise GradcheckError("Forward AD gradient has dtype mismatch.")
+                    raise explained(GradcheckError("Forward AD gradient has dtype mismatch."))
             found.append(None if tangent is None else tangent.detach().clone())
     return found
 
@@ -110,9 +111,11 @@ def check_undefined_tangents(
         for number, (got, expected) in enumerate(zip(with_zero, without, strict=True)):
             if got is None or expected is None or retrograd.allclose(got, expected):
                 continue
-            raise GradcheckError(
-                f"Mismatch in tangent values for output with index: {number} when input: {source} "
-                f"has an undefined tangent value.  Got: {got} but expected: {expected}"
+            raise explained(
+                GradcheckError(
+                    f"Mismatch in tangent values for output with index: {number} when input: "
+                    f"{source} has an undefined tangent value.  Got: {got} but expected: {expected}"
+                )
             )
 
 
@@ -147,7 +150,9 @@ def check_batched_tangents(function: Callable[..., Any], inputs: tuple[Any, ...]
         try:
             batched = map_directly(product, retrograd.stack(tangents))
         except RuntimeError as error:
-            raise GradcheckError(batched_failure(error, BATCHED_FORWARD)) from error
+            raise explained(GradcheckError(batched_failure(error, BATCHED_FORWARD))) from error
         for number, (got, wanted) in enumerate(zip(batched, expected, strict=True)):
             if not retrograd.allclose(got, wanted):
-                raise GradcheckError(batched_mismatch(number, number, got, wanted, BATCHED_FORWARD))
+                raise explained(
+                    GradcheckError(batched_mismatch(number, number, got, wanted, BATCHED_FORWARD))
+                )

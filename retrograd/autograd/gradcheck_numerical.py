@@ -17,6 +17,7 @@ from retrograd.autograd.gradcheck_shared import (
     carries_gradient,
     checked_inputs,
 )
+from retrograd.notices import explained
 from retrograd.tensor import Tensor
 
 # What a run of differences gives for each output; None for outputs that are not floating.
@@ -153,7 +154,9 @@ def _check_alike(a: Tensor, b: Tensor, eps: float, index: tuple[int, ...] | None
     where = "" if index is None else f"on index {index} "
     for fact, left, right in (("shape", a.shape, b.shape), ("dtype", a.dtype, b.dtype)):
         if left != right:
-            raise AssertionError(
-                f"Expected `func` to return outputs with the same {fact} when inputs are perturbed "
-                f"{where}by {eps}, but got: {fact}s {left} and {right}."
+            raise explained(
+                AssertionError(
+                    f"Expected `func` to return outputs with the same {fact} when inputs are "
+                    f"perturbed {where}by {eps}, but got: {fact}s {left} and {right}."
+                )
             )

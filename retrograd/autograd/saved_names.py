@@ -148,4 +148,6 @@ def public_value(node: Any, name: str, kind: str, value: Any) -> Any:
         return tuple(stride // dtype.itemsize for stride in value)
     if name == "dim" and isinstance(value, int) and node.name() in _TUPLES:
         return (value,)
+    if name == "ignore_index":
+        return value % (1 << 64)  # PyTorch shows it without a sign
     return value

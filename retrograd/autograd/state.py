@@ -114,6 +114,7 @@ class _Transforms:
     # vmap: (level, op, args, tensors) -> results of an op, and the in-place op's target
     batched: Callable[..., list[Any]]
     batched_inplace: Callable[..., Any]
+    batched_shortcut: Callable[..., Any]  # (op, plan, args) -> result or None; see `ops.shortcut`
     # forward mode: whether an operand carries a tangent; (op, args, tensors, outputs) sets those of
     # the outputs; (target, result) moves them to the target of an in-place op; (tensor, view op,
     # options) changes their geometry with the tensor's

@@ -12,17 +12,23 @@ from __future__ import annotations
 
 from difflib import SequenceMatcher, get_close_matches
 
+from .codes.checks import CHECKS
 from .codes.dtype import DTYPE
 from .codes.entry import Entry, Form
 from .codes.function import FUNCTION
 from .codes.lifecycle import LIFECYCLE
 from .codes.numerics import NUMERICS
 from .codes.shape import SHAPE
+from .codes.transforms import FORWARD, FUNC
 from .codes.unsupported import UNSUPPORTED
+from .codes.vmap import VMAP
 
 CATALOGUE: dict[str, Entry] = {
     entry.code: entry
-    for group in (LIFECYCLE, SHAPE, DTYPE, FUNCTION, NUMERICS, UNSUPPORTED)
+    for group in (
+        *(LIFECYCLE, SHAPE, DTYPE, FUNCTION, NUMERICS),
+        *(VMAP, FUNC, FORWARD, CHECKS, UNSUPPORTED),
+    )
     for entry in group
 }
 """Every entry by its code, in order."""

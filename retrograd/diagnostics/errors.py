@@ -140,6 +140,10 @@ class NumericsError(RetrogradError):
     """RG5xx: numbers that go wrong."""
 
 
+class TransformError(RetrogradError):
+    """RG6xx: vmap, torch.func, forward mode, gradcheck, checkpoints, saved-tensor hooks."""
+
+
 class UnsupportedError(RetrogradError):
     """RG9xx: a part of PyTorch's interface that does not exist here."""
 
@@ -176,6 +180,7 @@ _FAMILY_CLASSES: dict[str, type[RetrogradError]] = {
     "RG3": DTypeError,
     "RG4": FunctionError,
     "RG5": NumericsError,
+    "RG6": TransformError,
     "RG9": UnsupportedError,
 }
 _CODE_CLASSES: dict[str, type[RetrogradError]] = {

@@ -68,8 +68,14 @@ def _view(facts: Mapping[str, Any]) -> list[str]:
     return [f"the given sizes multiply to {known}, which does not divide {count}"]
 
 
+def _gradcheck(facts: Mapping[str, Any]) -> list[str]:
+    """What the wrong Jacobian looks like, by the numbers in it."""
+    return [str(facts["looks"])] if facts.get("looks") else []
+
+
 _HINTS: dict[str, Callable[[Mapping[str, Any]], list[str]]] = {
     "RG201": _broadcast,
     "RG202": _product,
     "RG203": _view,
+    "RG614": _gradcheck,
 }

@@ -6,6 +6,7 @@ from typing import Any
 
 from retrograd import dtypes
 from retrograd.func.trees import TreeSpec, flatten, unflatten
+from retrograd.notices import explained
 from retrograd.tensor import Tensor
 
 Argnums = int | tuple[int, ...]
@@ -14,22 +15,24 @@ Argnums = int | tuple[int, ...]
 def chosen_places(argnums: Any, count: int) -> Argnums:
     """`argnums` checked and counted from the front."""
     if not isinstance(argnums, (int, tuple)):
-        raise RuntimeError(f"argnums must be int or Tuple[int, ...], got: {type(argnums)}")
+        raise explained(
+            RuntimeError(f"argnums must be int or Tuple[int, ...], got: {type(argnums)}")
+        )
     if isinstance(argnums, int):
         return _chosen_place(argnums, count)
     places = tuple([_chosen_place(number, count) for number in argnums])
     if not places:
-        raise RuntimeError("argnums must be non-empty")
+        raise explained(RuntimeError("argnums must be non-empty"))
     if len(set(places)) != len(places):
-        raise RuntimeError(f"argnums elements must be unique, got {places}")
+        raise explained(RuntimeError(f"argnums elements must be unique, got {places}"))
     return places
 
 
 def _chosen_place(number: Any, count: int) -> int:
     if not isinstance(number, int):
-        raise RuntimeError(f"argnum must be int, got: {type(number)}")
+        raise explained(RuntimeError(f"argnum must be int, got: {type(number)}"))
     if not -count <= number < count:
-        raise RuntimeError(f"Got argnum={number}, but only {count} positional inputs")
+        raise explained(RuntimeError(f"Got argnum={number}, but only {count} positional inputs"))
     return number % count
 
 
@@ -52,40 +55,51 @@ def refuse_complex(api: str, values: Any, what: str) -> None:
     """Jacobians are real: raise at the first complex tensor."""
     for place, value in enumerate(flatten(values)[0]):
         if isinstance(value, Tensor) and value._array.dtype in dtypes.COMPLEX_TYPES:
-            raise RuntimeError(
-                f"{api}: Expected all {what} to be real but received complex tensor at flattened "
-                f"input idx: {place}"
+            raise explained(
+                RuntimeError(
+                    f"{api}: Expected all {what} to be real but received complex tensor at "
+                    f"flattened input idx: {place}"
+                )
             )
 
 
 def check_outputs(outputs: list[Any], api: str) -> None:
     """The flat outputs of a differentiated function: at least one, and all of them tensors."""
     if not outputs or (len(outputs) == 1 and outputs[0] is None):
-        raise RuntimeError(
-            f"{api}: Expected f to be a function that has non-empty output (got output = {outputs})"
+        raise explained(
+            RuntimeError(
+                f"{api}: Expected f to be a function that has non-empty output (got output = "
+                f"{outputs})"
+            )
         )
     for output in outputs:
         if not isinstance(output, Tensor):
-            raise RuntimeError(
-                f"{api}: expected f(*primals) to return only tensors, got unsupported type "
-                f"{type(output)}"
+            raise explained(
+                RuntimeError(
+                    f"{api}: expected f(*primals) to return only tensors, got unsupported type "
+                    f"{type(output)}"
+                )
             )
 
 
 def check_tensors(values: list[Any], api: str, name: str) -> None:
     """A flat list of inputs: at least one, and all of them tensors."""
     if not values:
-        raise RuntimeError(f"{api}: Expected {name} to contain at least one Tensor.")
+        raise explained(RuntimeError(f"{api}: Expected {name} to contain at least one Tensor."))
     for value in values:
         if not isinstance(value, Tensor):
-            raise RuntimeError(f"{api}: Expected {name} to only contain Tensors, got {type(value)}")
+            raise explained(
+                RuntimeError(f"{api}: Expected {name} to only contain Tensors, got {type(value)}")
+            )
 
 
 def with_aux(api: str, outputs: Any) -> tuple[Any, Any]:
     """The two halves of what a function with ``has_aux=True`` returned."""
     if not (isinstance(outputs, tuple) and len(outputs) == 2):
-        raise RuntimeError(
-            f"{api}: output of function f should be a tuple: (output, aux) if has_aux is True"
+        raise explained(
+            RuntimeError(
+                f"{api}: output of function f should be a tuple: (output, aux) if has_aux is True"
+            )
         )
     return outputs
 

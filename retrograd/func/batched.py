@@ -12,14 +12,21 @@ a batching rule raises instead of computing with one example's numbers.
 
 from __future__ import annotations
 
+import importlib
+import math
+import textwrap
 import threading
 from typing import Any, NoReturn
 
 import numpy as np
 
 from retrograd.arguments import size_argument
-from retrograd.autograd.state import TRANSFORMS, count_unusual
-from retrograd.autograd.views import bump
+from retrograd.autograd.state import STATE, TRANSFORMS, count_unusual
+from retrograd.autograd.views import bump, refresh
+from retrograd.notices import explained
+from retrograd.ops.operands import Plan
+from retrograd.ops.recording import link_outputs, pass_on_cut
+from retrograd.ops.shortcut import call_generated, usual_operands
 from retrograd.tensor import Array, Tensor, VersionCell, cell_of, meta_of
 
 # ------------------------------------------------------------------------------- running vmaps
@@ -47,11 +54,13 @@ LEVELS = _Levels()
 
 def _escaped() -> Exception:
     """The error for a batched tensor that is used when its vmap call has returned."""
-    return RuntimeError(
-        "Either your tensor may have escaped from inside a function being vmapped and this is a "
-        "user error (see https://pytorch.org/functorch/stable/ux_limitations.html), or there is an "
-        "internal functorch error in `gen_vmap_plumbing` Please file an issue if it looks like the "
-        "latter"
+    return explained(
+        RuntimeError(
+            "Either your tensor may have escaped from inside a function being vmapped and this is "
+            "a user error (see https://pytorch.org/functorch/stable/ux_limitations.html), or there "
+            "is an internal functorch error in `gen_vmap_plumbing` Please file an issue if it "
+            "looks like the latter"
+        )
     )
 
 
@@ -79,7 +88,7 @@ _NO_STORAGE = "Cannot access data pointer of Tensor that doesn't have storage"
 
 def _unreadable(more: str = "") -> Exception:
     """The error for reading elements of a batched tensor."""
-    return RuntimeError(_NO_STORAGE + more) if LEVELS.stack else _escaped()
+    return explained(RuntimeError(_NO_STORAGE + more)) if LEVELS.stack else _escaped()
 
 
 # NumPy functions that look at places in memory only
@@ -92,13 +101,24 @@ class LogicalArray:
     So NumPy asks the protocols below for the elements, and they raise.
     """
 
-    __slots__ = ("_example", "dtype", "shape", "strides")
+    __slots__ = ("_dim", "_first", "_whole", "dtype", "shape", "strides")
 
-    def __init__(self, example: Array) -> None:
-        self._example = example  # the first of the batch: for its place in memory only
-        self.shape = example.shape
-        self.dtype = example.dtype
-        self.strides = example.strides
+    def __init__(self, whole: Any, dim: int | None) -> None:
+        self._whole = whole
+        self._dim = dim  # of the batch; None: there is no batch in `whole`
+        self._first: Array | None = whole if dim is None else None
+        shape, strides = whole.shape, whole.strides
+        self.dtype = whole.dtype
+        self.shape = shape if dim is None else (*shape[:dim], *shape[dim + 1 :])
+        self.strides = strides if dim is None else (*strides[:dim], *strides[dim + 1 :])
+
+    @property
+    def _example(self) -> Array:
+        """The first of the batch: for its place in memory only."""
+        if self._first is None:
+            assert self._dim is not None
+            self._first = _example_of(self._whole, self._dim)
+        return self._first
 
     @property
     def __class__(self) -> Any:
@@ -108,9 +128,9 @@ class LogicalArray:
     def __class__(self, value: Any) -> None:
         raise TypeError("an array without elements stays one")
 
-    ndim = property(lambda self: self._example.ndim)
-    size = property(lambda self: self._example.size)
-    itemsize = property(lambda self: self._example.itemsize)
+    ndim = property(lambda self: len(self.shape))
+    size = property(lambda self: math.prod(self.shape))
+    itemsize = property(lambda self: self.dtype.itemsize)
     nbytes = property(lambda self: self._example.nbytes)
     flags = property(lambda self: self._example.flags)
     ctypes = property(lambda self: self._example.ctypes)
@@ -118,7 +138,7 @@ class LogicalArray:
 
     def swapaxes(self, first: int, second: int) -> LogicalArray:
         """The facts with two dimensions swapped."""
-        return LogicalArray(self._example.swapaxes(first, second))
+        return LogicalArray(self._example.swapaxes(first, second), None)
 
     def __array__(self, *args: Any, **kwargs: Any) -> NoReturn:
         raise _unreadable()
@@ -140,7 +160,7 @@ class LogicalArray:
         if name.startswith("__"):
             raise AttributeError(name)
         if name in ("item", "tolist"):
-            raise RuntimeError(_ITEM)
+            raise explained(RuntimeError(_ITEM))
         raise _unreadable(f": the elements were asked for .{name}, inside of vmap")
 
     def __getitem__(self, index: Any) -> NoReturn:
@@ -158,10 +178,10 @@ class LogicalArray:
         raise _unreadable()
 
     def __bool__(self) -> NoReturn:
-        raise RuntimeError(_CONTROL_FLOW)
+        raise explained(RuntimeError(_CONTROL_FLOW))
 
     def __float__(self) -> NoReturn:
-        raise RuntimeError(_ITEM)
+        raise explained(RuntimeError(_ITEM))
 
     __int__ = __complex__ = __index__ = __float__
 
@@ -197,7 +217,7 @@ class BatchedTensor(Tensor):
         array = self._physical._array
         if array is not self._seen:
             self._seen = array
-            self._facts = LogicalArray(_example_of(array, self._batch_dim))
+            self._facts = LogicalArray(array, self._batch_dim)
         return self._facts
 
     @_array.setter
@@ -228,25 +248,25 @@ class BatchedTensor(Tensor):
         return rewrap(self._physical.detach(), self._batch_dim, self._level)
 
     def __repr__(self, *, tensor_contents: Any = None) -> str:
-        inner = "\n".join(["    " + line for line in repr(self._physical).split("\n")])
+        inner = textwrap.indent(repr(self._physical), "    ")
         return f"BatchedTensor(lvl={self._level}, bdim={self._batch_dim}, value=\n{inner}\n)"
 
     def __bool__(self) -> NoReturn:
-        raise RuntimeError(_CONTROL_FLOW)
+        raise explained(RuntimeError(_CONTROL_FLOW))
 
     def item(self) -> NoReturn:
         """Raise: a batch has no single number."""
-        raise RuntimeError(_ITEM)
+        raise explained(RuntimeError(_ITEM))
 
     __float__ = __int__ = __complex__ = __index__ = item
 
     def __contains__(self, element: Any) -> NoReturn:
-        raise RuntimeError(_ITEM)
+        raise explained(RuntimeError(_ITEM))
 
     def __format__(self, spec: str) -> str:
         if not spec:
             return repr(self)
-        raise RuntimeError(_ITEM)
+        raise explained(RuntimeError(_ITEM))
 
     def tolist(self) -> NoReturn:
         """Raise: a batch has no elements of its own."""
@@ -262,12 +282,12 @@ class BatchedTensor(Tensor):
 
     def storage(self) -> NoReturn:
         """Raise: a batch has no memory of its own."""
-        raise NotImplementedError("Cannot access storage of BatchedTensorImpl")
+        raise explained(NotImplementedError("Cannot access storage of BatchedTensorImpl"))
 
     untyped_storage = storage
 
     def __deepcopy__(self, memo: Any) -> NoReturn:
-        raise NotImplementedError("Cannot access storage of BatchedTensorImpl")
+        raise explained(NotImplementedError("Cannot access storage of BatchedTensorImpl"))
 
     def _new(self, name: str, size: tuple[Any, ...], options: dict[str, Any]) -> Tensor:
         shape = size_argument(name, size, options)
@@ -294,11 +314,13 @@ class BatchedTensor(Tensor):
     @property
     def data(self) -> Tensor:
         """Raise: PyTorch forbids it here; `detach` is the way."""
-        raise RuntimeError("accessing `data` under vmap transform is not allowed")
+        raise explained(RuntimeError("accessing `data` under vmap transform is not allowed"))
 
     @data.setter
     def data(self, value: Any) -> None:
-        raise RuntimeError("mutating directly with `.data` under vmap transform is not allowed.")
+        raise explained(
+            RuntimeError("mutating directly with `.data` under vmap transform is not allowed.")
+        )
 
 
 _new = object.__new__
@@ -368,25 +390,71 @@ def like_batch(function: Any, tensor: Any, args: tuple[Any, ...], options: Any) 
 # --------------------------------------------------------------- what the general path calls
 
 
+_LATER: Any = None  # the package of batching rules, which imports this module
+
+
+def _rules() -> Any:
+    global _LATER
+    _LATER = importlib.import_module("retrograd.func.batching")
+    return _LATER
+
+
 def batched(level: int, op: Any, args: tuple[Any, ...], tensors: list[Any]) -> list[Tensor]:
     """The results of an op at least one of whose arguments has this level, as batched tensors."""
-    from retrograd.func.batching import BatchedCall, rule_for
-
-    call = BatchedCall(op, args, level, level_of(level).size)
+    size = level_of(level).size
     for value in tensors:
-        if isinstance(value, BatchedTensor) and value._level == level:
-            if value._physical._array.shape[value._batch_dim] != call.size:
+        if type(value) is BatchedTensor and value._level == level:
+            if value._physical._array.shape[value._batch_dim] != size:
                 raise _escaped()  # of another call of this level
+    batching = _LATER or _rules()
+    call = batching.BatchedCall(op, args, level, size)
     # below the outermost vmap all tensors are ordinary ones: their ops may go the short way
     own = len(LEVELS.stack) if level == 1 else 0
     count_unusual(-own)
     try:
-        results = rule_for(op)(call)
+        results = batching.rule_for(op)(call)
     except Exception as error:
         raise call.failure(error) from None
     finally:
         count_unusual(own)
     return [rewrap(result, 0, level) for result in results]
+
+
+def batched_shortcut(op: Any, plan: Plan, args: tuple[Any, ...]) -> Any:
+    """The result of an op where this level has nothing to record; None: the general path has to.
+
+    For a thread whose `vmap` calls are the only rare mode anywhere.
+    """
+    own = len(LEVELS.stack)
+    if own != TRANSFORMS.active:
+        return None
+    level = 0
+    wanted = False
+    operands: list[Any] = []
+    for place, _, _, may_be_number, may_be_none in plan.takers:
+        value = args[place]
+        if isinstance(value, Tensor):
+            if value._view is not None:
+                refresh(value)
+            if value._requires_grad:
+                wanted = True
+            if value._level > level:
+                level = value._level
+        elif value is None:
+            if not may_be_none:
+                return None
+        elif not may_be_number or (type(value) is not float and type(value) is not int):
+            return None
+        operands.append(value)
+    if not level:
+        return None if usual_operands(plan, args) is None else call_generated(op, plan, args, own)
+    if wanted and STATE.grad_enabled:  # by this level, or by one outside: no matter
+        return None
+    outputs = batched(level, op, args, operands)
+    pass_on_cut(op, operands, outputs, False)
+    if op.view is not None:
+        link_outputs(op, args, operands[0], outputs)
+    return outputs[0]
 
 
 _INPLACE = (
@@ -402,9 +470,10 @@ def batched_inplace(target: Tensor, shadow: Tensor, writer: str) -> None:
     """Write the batched result of an in-place op into the memory of its target."""
     assert isinstance(shadow, BatchedTensor)
     if target._level != shadow._level:
-        name = {"_fill_tensor_in_place": "fill_", "fill_": "fill_"}.get(writer)
+        name = {"_fill_tensor_in_place": "fill_"}.get(writer, writer)
+        name = name if name in ("fill_", "index_put_") else None
         text = _INPLACE if name is None else _INPLACE.replace("inplace arithmetic", name)
-        raise RuntimeError(text)
+        raise explained(RuntimeError(text))
     assert isinstance(target, BatchedTensor)
     target._physical.copy_(shadow._physical.movedim(shadow._batch_dim, target._batch_dim))
     cell = target._physical._cell
@@ -431,5 +500,6 @@ def change_geometry(tensor: Any, op: Any, options: tuple[Any, ...], writer: str)
 
 TRANSFORMS.batched = batched
 TRANSFORMS.batched_inplace = batched_inplace
+TRANSFORMS.batched_shortcut = batched_shortcut
 
 __all__ = ["LEVELS", "BatchedTensor", "Level", "batch", "lift", "rewrap", "unwrap"]

@@ -27,6 +27,7 @@ from retrograd.func.arguments import (
 from retrograd.func.reverse import must_record, pull_back, roots_of
 from retrograd.func.tracing import edge_to, tracing
 from retrograd.func.trees import flatten, tree_map, unflatten
+from retrograd.notices import explained
 from retrograd.ops.registry import RECORDED
 from retrograd.tensor import Tensor
 
@@ -64,16 +65,21 @@ def jvp_of(
 ) -> Any:
     """`jvp` with respect to the arguments that `argnums` names; None: all of them."""
     if not isinstance(primals, tuple):
-        raise RuntimeError(
-            f"{_JVP}: Expected primals to be a tuple. E.g. it should be valid to call f(*primals)."
+        raise explained(
+            RuntimeError(
+                f"{_JVP}: Expected primals to be a tuple. E.g. it should be valid to call "
+                "f(*primals)."
+            )
         )
     flat, spec = flatten(primals if argnums is None else chosen(primals, argnums))
     flat_tangents, tangents_spec = flatten(tangents)
     if spec != tangents_spec:
-        raise RuntimeError(
-            f"{_JVP}: Expected primals and tangents to have the same python structure. For "
-            "example, if primals is a tuple of 3 tensors, tangents also must be. Got primals with "
-            f"structure {spec} and tangents with structure {tangents_spec}"
+        raise explained(
+            RuntimeError(
+                f"{_JVP}: Expected primals and tangents to have the same python structure. For "
+                "example, if primals is a tuple of 3 tensors, tangents also must be. Got primals "
+                f"with structure {spec} and tangents with structure {tangents_spec}"
+            )
         )
     check_tensors(flat, _JVP, "primals")
     check_tensors(flat_tangents, _JVP, "tangents")
@@ -111,21 +117,27 @@ def _dual_level() -> Iterator[DualLevel]:
 
 
 def _dual(primal: Tensor, tangent: Tensor, level: DualLevel) -> Tensor:
-    for name, value in (("primal", primal), ("tangent", tangent)):
-        if value._array.dtype not in dtypes.DIFFERENTIABLE:
-            raise ValueError(
-                f"Expected {name} to be floating point or complex, but got: {value.dtype}"
-            )
+    _check_number("primal", primal)
+    _check_number("tangent", tangent)
     return make_dual(primal, tangent, level)
+
+
+def _check_number(name: str, value: Tensor) -> None:
+    if value._array.dtype not in dtypes.DIFFERENTIABLE:
+        raise explained(
+            ValueError(f"Expected {name} to be floating point or complex, but got: {value.dtype}")
+        )
 
 
 def _unpacked(value: Tensor, level: DualLevel, strict: bool) -> tuple[Tensor, Tensor]:
     primal, tangent = unpack_dual(value, level)
     if tangent is None:
         if strict:
-            raise RuntimeError(
-                "jvp(f, primals, tangents, strict=True): The output of f is independent of the "
-                "inputs. This is not allowed with strict=True."
+            raise explained(
+                RuntimeError(
+                    "jvp(f, primals, tangents, strict=True): The output of f is independent of the "
+                    "inputs. This is not allowed with strict=True."
+                )
             )
         tangent = RECORDED.zeros_like(primal)
     return primal, tangent
@@ -143,6 +155,9 @@ def linearize(func: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[..
     tensor([1., 2.])
     """
     flat, spec = flatten(primals)
+    for primal in flat:
+        if isinstance(primal, Tensor):
+            _check_number("primal", primal)
     with tracing(func, links=True) as trace:
         aliases = [trace.alias(primal) for primal in flat]
         edges = [edge_to(alias) for alias in aliases]
@@ -164,8 +179,11 @@ def linearize(func: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[..
     def push(*tangents: Any) -> Any:
         given, given_spec = flatten(tangents)
         if given_spec != spec:
-            raise RuntimeError(
-                f"Expected the tangents {given_spec} to have the same argspec as the primals {spec}"
+            raise explained(
+                RuntimeError(
+                    f"Expected the tangents {given_spec} to have the same argspec as the primals "
+                    f"{spec}"
+                )
             )
         for place, (tangent, wanted) in enumerate(zip(given, facts, strict=True)):
             _check_tangent(place, tangent, wanted)
@@ -192,7 +210,9 @@ def _check_tangent(place: int, tangent: Tensor, wanted: dict[str, Any]) -> None:
     for fact in _FACTS:
         got = getattr(tangent, fact)
         if got != wanted[fact]:
-            raise RuntimeError(
-                f"tangent:{place} with {fact} {got} in flattened pytree doesn't match the {fact} "
-                f"{wanted[fact]} of the corresponding primal."
+            raise explained(
+                RuntimeError(
+                    f"tangent:{place} with {fact} {got} in flattened pytree doesn't match the "
+                    f"{fact} {wanted[fact]} of the corresponding primal."
+                )
             )

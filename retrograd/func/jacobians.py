@@ -100,7 +100,7 @@ def _rows(
 
 def standard_basis(tensors: Sequence[Tensor], chunk_size: int | None) -> Iterator[list[Tensor]]:
     """The unit vectors of all tensors together, some at a time; a batch dimension comes first."""
-    sizes = [tensor._array.size for tensor in tensors]
+    sizes = [tensor.numel() for tensor in tensors]
     total = sum(sizes)
     step = total if chunk_size is None or chunk_size >= total else chunk_size
     for start in range(0, total, step) if total else [0]:

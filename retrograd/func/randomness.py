@@ -14,6 +14,7 @@ import numpy as np
 
 from retrograd.func.batched import LEVELS, Level, rewrap
 from retrograd.func.batching.rules import to_front
+from retrograd.notices import explained
 from retrograd.ops.registry import RECORDED
 from retrograd.tensor import Tensor, wrap
 
@@ -53,7 +54,7 @@ def _below() -> Iterator[Level]:
     """The innermost vmap, which is left for a while; raises if it wants no random numbers."""
     level = LEVELS.stack[-1]
     if level.randomness == "error":
-        raise RuntimeError(_ERROR)
+        raise explained(RuntimeError(_ERROR))
     LEVELS.stack.pop()
     try:
         yield level
@@ -66,7 +67,7 @@ def by_shape(
 ) -> Tensor:
     """Numbers of a shape: `draw` again with the batch in front, or once for all examples."""
     if out is not None:
-        raise RuntimeError(_OUT)
+        raise explained(RuntimeError(_OUT))
     with _below() as level:
         if level.randomness == "same":
             return draw(shape)
@@ -77,7 +78,7 @@ def by_shape(
 def one_by_one(draw: Callable[[], Tensor], out: Tensor | None = None) -> Tensor:
     """The same for what cannot be drawn for a batch at once."""
     if out is not None:
-        raise RuntimeError(_OUT)
+        raise explained(RuntimeError(_OUT))
     with _below() as level:
         if level.randomness == "same":
             return draw()
@@ -99,7 +100,7 @@ def check_batched(tensor: Tensor) -> None:
     """Raise where numbers that differ would be written into a tensor that is one for all."""
     level = LEVELS.stack[-1]
     if level.randomness == "different" and tensor._level != level.number:
-        raise RuntimeError(_UNBATCHED)
+        raise explained(RuntimeError(_UNBATCHED))
 
 
 def of_tensors(draw: Callable[..., Tensor], *tensors: Tensor) -> Tensor:
@@ -130,7 +131,7 @@ def in_place(fill: Callable[[Tensor], Any], target: Tensor) -> Tensor:
         own = target._level == level.number
         if level.randomness == "different":
             if not own:
-                raise RuntimeError(_UNBATCHED)
+                raise explained(RuntimeError(_UNBATCHED))
             made = _fresh_like(to_front(target, level.number))
             fill(made)
             values: Tensor = rewrap(made, 0, level.number)
@@ -148,9 +149,9 @@ def bernoulli_in_place(draw: Callable[[Tensor, Tensor], Any], target: Tensor, p:
     """`bernoulli_` with a tensor of probabilities."""
     level = LEVELS.stack[-1]
     if level.randomness == "same" and p._level == level.number:
-        raise RuntimeError(_SAME)
+        raise explained(RuntimeError(_SAME))
     if level.randomness == "different" and target._level != level.number == p._level:
-        raise RuntimeError(_BERNOULLI)
+        raise explained(RuntimeError(_BERNOULLI))
 
     def fill(made: Tensor) -> None:
         if level.randomness == "same" or p._level != level.number:
@@ -181,7 +182,7 @@ def _one_for_all(tensor: Tensor, level: Level) -> Tensor:
     front = to_front(tensor, level.number)
     if level.size and front._array.strides[0] == 0:  # expanded, as `jvp` does with its primals
         return RECORDED.select(front, 0, 0)  # type: ignore[no-any-return]
-    raise RuntimeError(_SAME)
+    raise explained(RuntimeError(_SAME))
 
 
 def _plain_like(tensor: Tensor) -> Tensor:

@@ -29,6 +29,7 @@ from retrograd.autograd.views import edge_of
 from retrograd.func.batched import LEVELS, BatchedTensor, lift, rewrap
 from retrograd.func.captures import captured_by
 from retrograd.func.trees import tree_map
+from retrograd.notices import explained
 from retrograd.ops.registry import RECORDED
 from retrograd.tensor import Tensor, VersionCell, cell_of
 
@@ -67,7 +68,9 @@ class Trace:
     def alias(self, value: Any) -> Tensor:
         """A fresh tensor with the elements of `value`, to differentiate with respect to."""
         if not isinstance(value, Tensor):
-            raise ValueError(f"Thing passed to transform API must be Tensor, got {type(value)}")
+            raise explained(
+                ValueError(f"Thing passed to transform API must be Tensor, got {type(value)}")
+            )
         if value._array.dtype not in dtypes.DIFFERENTIABLE:
             raise failures.nonfloat_flag(method=True)
         if self.links:
@@ -109,11 +112,14 @@ class Trace:
                 continue
             outside = self.settled(made)
             tangents = dict((tangents_of(outside) if TRANSFORMS.dual_levels else None) or {})
-            tangents.pop(own, None)
+            if own is not None:
+                tangents.pop(own, None)
             if value._view is not None and (outside._requires_grad or tangents):
-                raise RuntimeError(
-                    "a function under a transform wrote into an argument that is a view, with "
-                    "values that are differentiated by an outer transform: pass a clone of it"
+                raise explained(
+                    RuntimeError(
+                        "a function under a transform wrote into an argument that is a view, with "
+                        "values that are differentiated by an outer transform: pass a clone of it"
+                    )
                 )
             value._grad_fn, value._output_nr = outside._grad_fn, outside._output_nr
             value._requires_grad = outside._requires_grad
@@ -210,10 +216,10 @@ class Trace:
                 behind = self._behind(node.saved)
                 if behind is None:
                     return True, foreign
-                for target in behind:
-                    if target not in seen:
-                        seen.add(target)
-                        stack.append(target)
+                for other in behind:
+                    if other not in seen:
+                        seen.add(other)
+                        stack.append(other)
             for target in node.edges:
                 if target is not None and target not in seen:
                     seen.add(target)
@@ -233,7 +239,7 @@ class Trace:
                     if is_recorded(value):
                         return None
                     continue
-                if value._level and is_recorded(value._physical):  # type: ignore[attr-defined]
+                if value._level and is_recorded(value._physical):
                     return None
                 held = tangents_of(value) if TRANSFORMS.dual_levels else None
                 for tangent in held.values() if held else ():
@@ -293,7 +299,7 @@ def tracing(func: Any, *, reverse: bool = True, links: bool = False) -> Iterator
     `links` connects the aliases to what is outside even where grad mode is off now.
     """
     if reverse and STATE.saved_hooks:
-        raise RuntimeError(_SAVED_HOOKS)
+        raise explained(RuntimeError(_SAVED_HOOKS))
     trace = Trace(func, links=links)
     state = STATE
     before = (state.grad_enabled, state.cut)

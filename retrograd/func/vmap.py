@@ -57,12 +57,16 @@ def vmap(
     tensor([ 6., 15.])
     """
     if randomness not in ("error", "different", "same"):
-        raise RuntimeError(
-            "Only allowed values for randomness are 'error', 'different', or 'same'. Got "
-            f"{randomness}"
+        raise explained(
+            RuntimeError(
+                "Only allowed values for randomness are 'error', 'different', or 'same'. Got "
+                f"{randomness}"
+            )
         )
     if not (chunk_size is None or chunk_size > 0):
-        raise ValueError(f"vmap: chunk_size should be None or greater than 0. (got {chunk_size})")
+        raise explained(
+            ValueError(f"vmap: chunk_size should be None or greater than 0. (got {chunk_size})")
+        )
 
     @functools.wraps(func)
     def mapped(*args: Any, **kwargs: Any) -> Any:
@@ -111,39 +115,55 @@ def _input_dims(
     """The batch dimension of every leaf of the inputs, not negative; None where it has none."""
     start = f"vmap({name_of(func)}, in_dims={in_dims}, ...)(<inputs>): "
     if not isinstance(in_dims, (int, tuple)):
-        raise ValueError(
-            start + "expected `in_dims` to be int or a (potentially nested) tuple matching the "
-            f"structure of inputs, got: {type(in_dims)}."
+        raise explained(
+            ValueError(
+                start + "expected `in_dims` to be int or a (potentially nested) tuple matching the "
+                f"structure of inputs, got: {type(in_dims)}."
+            )
         )
     if not args:
-        raise ValueError(
-            f"vmap({name_of(func)})(<inputs>): got no inputs. Maybe you forgot to add inputs, or "
-            "you are trying to vmap over a function with no inputs. The latter is unsupported."
+        raise explained(
+            ValueError(
+                f"vmap({name_of(func)})(<inputs>): got no inputs. Maybe you forgot to add inputs, "
+                "or you are trying to vmap over a function with no inputs. The latter is "
+                "unsupported."
+            )
         )
     dims = broadcast(in_dims, spec)
     if dims is None:
-        raise ValueError(
-            start + "in_dims is not compatible with the structure of `inputs`. in_dims has "
-            f"structure {flatten(in_dims)[1]} but inputs has structure {spec}."
+        raise explained(
+            ValueError(
+                start + "in_dims is not compatible with the structure of `inputs`. in_dims has "
+                f"structure {flatten(in_dims)[1]} but inputs has structure {spec}."
+            )
         )
     for place, (leaf, dim) in enumerate(zip(leaves, dims, strict=True)):
         if dim is None:
             continue
         if not isinstance(dim, int):
-            raise ValueError(
-                start + f"Got in_dim={dim} for an input but in_dim must be either an integer "
-                "dimension or None."
+            raise explained(
+                ValueError(
+                    start + f"Got in_dim={dim} for an input but in_dim must be either an integer "
+                    "dimension or None."
+                )
             )
         if not isinstance(leaf, Tensor):
-            raise ValueError(
-                start + f"Got in_dim={dim} for an input but the input is of type {type(leaf)}. We "
-                "cannot vmap over non-Tensor arguments, please use None as the respective in_dim"
+            raise explained(
+                ValueError(
+                    start
+                    + f"Got in_dim={dim} for an input but the input is of type {type(leaf)}. We "
+                    "cannot vmap over non-Tensor arguments, please use None as the respective "
+                    "in_dim"
+                )
             )
         rank = leaf._array.ndim
         if not -rank <= dim < rank:
-            raise ValueError(
-                start + f"Got in_dim={dim} for some input, but that input is a Tensor of "
-                f"dimensionality {rank} so expected in_dim to satisfy -{rank} <= in_dim < {rank}."
+            raise explained(
+                ValueError(
+                    start + f"Got in_dim={dim} for some input, but that input is a Tensor of "
+                    f"dimensionality {rank} so expected in_dim to satisfy -{rank} <= in_dim < "
+                    f"{rank}."
+                )
             )
         dims[place] = dim % rank
     return dims
@@ -156,11 +176,13 @@ def _batch_size(dims: list[int | None], leaves: list[Any]) -> int:
         if dim is not None
     ]
     if not sizes:
-        raise ValueError("vmap: Expected at least one Tensor to vmap over")
+        raise explained(ValueError("vmap: Expected at least one Tensor to vmap over"))
     if any(size != sizes[0] for size in sizes):
-        raise ValueError(
-            "vmap: Expected all tensors to have the same size in the mapped dimension, got sizes "
-            f"{sizes} for the mapped dimension"
+        raise explained(
+            ValueError(
+                "vmap: Expected all tensors to have the same size in the mapped dimension, got "
+                f"sizes {sizes} for the mapped dimension"
+            )
         )
     return sizes[0]
 
@@ -237,10 +259,12 @@ def _run_in_chunks(
 def _check_out_dims(func: Any, out_dims: Dims) -> None:
     def check(dim: Any) -> None:
         if dim is not None and not isinstance(dim, int):
-            raise ValueError(
-                f"vmap({name_of(func)}, ..., out_dims={out_dims}): `out_dims` must be an int, None "
-                "or a python collection of ints representing where in the outputs the vmapped "
-                "dimension should appear."
+            raise explained(
+                ValueError(
+                    f"vmap({name_of(func)}, ..., out_dims={out_dims}): `out_dims` must be an int, "
+                    "None or a python collection of ints representing where in the outputs the "
+                    "vmapped dimension should appear."
+                )
             )
 
     tree_map(check, out_dims)
@@ -258,10 +282,12 @@ def _unwrapped(func: Any, outputs: Any, out_dims: Dims, level: int, size: int) -
     else:
         dims = broadcast(out_dims, spec)
     if dims is None:
-        raise ValueError(
-            f"vmap({name_of(func)}, ..., out_dims={out_dims})(<inputs>): out_dims is not "
-            f"compatible with the structure of `outputs`. out_dims has structure "
-            f"{flatten(out_dims)[1]} but outputs has structure {spec}."
+        raise explained(
+            ValueError(
+                f"vmap({name_of(func)}, ..., out_dims={out_dims})(<inputs>): out_dims is not "
+                f"compatible with the structure of `outputs`. out_dims has structure "
+                f"{flatten(out_dims)[1]} but outputs has structure {spec}."
+            )
         )
     found = [
         _with_batch_at(name_of(func), leaf, dim, level, size)
@@ -273,14 +299,19 @@ def _unwrapped(func: Any, outputs: Any, out_dims: Dims, level: int, size: int) -
 def _with_batch_at(name: str, value: Any, dim: int | None, level: int, size: int) -> Any:
     if dim is None:
         if isinstance(value, Tensor) and value._level == level:
-            raise ValueError(
-                f"vmap({name}, ...): `{name}` can not return a BatchedTensor when out_dim is None"
+            raise explained(
+                ValueError(
+                    f"vmap({name}, ...): `{name}` can not return a BatchedTensor when out_dim is "
+                    "None"
+                )
             )
         return value
     if not isinstance(value, Tensor):
-        raise ValueError(
-            f"vmap({name}, ...): `{name}` must only return Tensors, got type {type(value)}. Did "
-            "you mean to set out_dims= to None for output?"
+        raise explained(
+            ValueError(
+                f"vmap({name}, ...): `{name}` must only return Tensors, got type {type(value)}. "
+                "Did you mean to set out_dims= to None for output?"
+            )
         )
     return with_batch_at(value, dim, level, size)
 

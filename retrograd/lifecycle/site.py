@@ -14,6 +14,7 @@ from __future__ import annotations
 import os
 import pkgutil
 from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import cached_property
 from itertools import islice
 from sys import _getframe
@@ -47,6 +48,9 @@ def _package_files(folder: str) -> Iterator[str]:
 
 LIBRARY_FILES: set[str] = set(_package_files(_PACKAGE))
 """`co_filename` of every piece of code that belongs to the library, not to the user."""
+
+# A `with` statement of the library goes through here; one of the user's has the user's frame above.
+LIBRARY_FILES.add(contextmanager.__code__.co_filename)
 
 # File names already known not to be the library's; see `user_site`.
 _USER_FILES: set[str] = set()

@@ -69,8 +69,10 @@ def coded_warning(message: str, *, code: str | None = None, **facts: Any) -> Ret
     return make_warning(message, code=code, **facts)
 
 
-def adopt(error: Exception) -> Exception:
+def adopt(error: Exception, cause: Any = None, label: str = "") -> Exception:
     """The coded twin of a plain exception, or the exception itself if its message has no code.
+
+    `cause` has the `code` and `lasti` of an earlier line that is to blame; `label` says for what.
 
     >>> adopt(RuntimeError("mat1 and mat2 shapes cannot be multiplied (2x3 and 4x5)")).code
     'RG202'
@@ -81,23 +83,30 @@ def adopt(error: Exception) -> Exception:
     if found is None:
         return error
     try:
-        twin = _with_operands(error, found[0].code)
+        twin = _with_operands(error, found[0].code, cause, label)
     except Exception:
         twin = make_error(str(error), type(error))
     return twin.with_traceback(error.__traceback__)
 
 
-def _with_operands(error: Exception, code: str) -> RetrogradError:
+# Errors whose report shows the tensors of the call: shapes, dtypes, sizes of batches.
+_ABOUT_OPERANDS = ("RG2", "RG3", "RG604")
+
+
+def _with_operands(error: Exception, code: str, cause: Any, label: str) -> RetrogradError:
     """The twin whose report shows the user's line and, for shapes and dtypes, its operands."""
     call = failed_call()
-    label = ""
+    said = ""
     facts: dict[str, Any] = {}
-    if code.startswith(("RG2", "RG3")):
-        label = call.label(with_dtype=code.startswith("RG3"))
+    if code.startswith(_ABOUT_OPERANDS):
+        said = call.label(with_dtype=code.startswith("RG3"))
         facts = {"operands": [vars(operand) for operand in call.operands], "layer": call.layer}
-    where = call.site.location
-    spans = () if where is None else (Span(where, label, True),)
-    return make_error(str(error), type(error), spans=spans, **facts)
+    story = Story()
+    if cause is not None:
+        story.add(site_of(cause), label, primary=True)
+        said = said or "noticed at the end of this call"
+    story.add(call.site, said, primary=not story.spans)
+    return make_error(str(error), type(error), spans=story.finish(), **facts)
 
 
 # --- RG102, RG110: saved values -------------------------------------------------------------------

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from retrograd.ops.registry import RECORDED
+from retrograd.ops.windows import spread
 from retrograd.tensor import Tensor
 
 
@@ -34,11 +35,41 @@ def _index(input: Tensor, indices: Sequence[Any]) -> Any:
     return input[tuple([slice(None) if index is None else index for index in indices])]
 
 
+def _alias(input: Tensor) -> Tensor:
+    result: Tensor = RECORDED._alias(input)
+    return result
+
+
+def _convolution_backward(
+    grad_output: Tensor, input: Tensor, weight: Tensor, bias_sizes: Sequence[int] | None,
+    stride: Sequence[int], padding: Sequence[int], dilation: Sequence[int], transposed: bool,
+    output_padding: Sequence[int], groups: int, output_mask: Sequence[bool],
+) -> tuple[Tensor | None, Tensor | None, Tensor | None]:  # fmt: skip
+    places = input.ndim - 2
+    options = (*(spread(tuple(sizes), places) for sizes in (stride, padding, dilation)), groups)
+    grads: list[Tensor | None] = [None, None, None]
+    if output_mask[0]:
+        shape = input._array.shape
+        if transposed:
+            grads[0] = RECORDED._convolution_at(grad_output, weight, shape[2:], *options)
+        else:
+            grads[0] = RECORDED._convolution_input_gradient(grad_output, weight, shape, *options)
+    if output_mask[1]:
+        small, large = (input, grad_output) if transposed else (grad_output, input)
+        shape = weight._array.shape
+        grads[1] = RECORDED._convolution_weight_gradient(small, large, shape, *options)
+    if output_mask[2]:
+        grads[2] = grad_output.sum((0, *range(2, 2 + places)))
+    return grads[0], grads[1], grads[2]
+
+
 CALLS: dict[str, Callable[..., Any]] = {
     "_log_softmax": _log_softmax,
     "_softmax": _softmax,
     "_to_copy": _to_copy,
     "_unsafe_view": _unsafe_view,
+    "alias": _alias,
+    "convolution_backward": _convolution_backward,
     "index": _index,
     "slice": _slice,
 }

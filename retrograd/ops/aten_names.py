@@ -52,7 +52,8 @@ _SAME = frozenset(
     """
     alias batch_norm bernoulli block_diag cdist conj conj_physical copy diagonal_copy
     embedding_bag group_norm histogram isin layer_norm nll_loss nll_loss2d pdist poisson
-    polygamma rrelu_with_noise searchsorted split split_with_sizes unique_consecutive zero zeros
+    polygamma rrelu_with_noise searchsorted split split_with_sizes unique_consecutive unsafe_split
+    unsafe_split_with_sizes zero zeros
     """.split()
 )
 
@@ -165,6 +166,7 @@ _OVERLOADS = _named(
     _squeeze_dim: squeeze.dim
     _squeeze_dims: squeeze.dims
     _stable_sort: sort.stable
+    _unsafe_split: unsafe_split.Tensor
     _xlog1py_number_input: special_xlog1py.self_scalar
     _xlog1py_number_other: special_xlog1py.other_scalar
     _xlogy_number_input: xlogy.Scalar_Self

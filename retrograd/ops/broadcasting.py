@@ -25,7 +25,7 @@ _MOVED = (*FLOATS, *HALVES, *COMPLEX)  # dtypes to try where data only moves
     methods=(),
 )
 def expand(xp: Any, input: Array, size: Shape) -> Array:
-    """A view with size-one dimensions repeated; `size` is complete and fits (no -1)."""
+    """A view with size-one dimensions repeated; `size` is complete (no -1)."""
     shape, strides = input.shape, input.strides
     if not shape:
         found: Shape = (0,) * len(size)
@@ -37,7 +37,11 @@ def expand(xp: Any, input: Array, size: Shape) -> Array:
                 old, step = shape[place - lead], strides[place - lead]
             else:
                 old, step = 1, size[place + 1] * steps[-1]
-            steps.append(step if old == size[place] else 0)
+            if old != size[place]:
+                if old != 1:  # in a gradient that a program gave to a node
+                    raise _unexpandable(size, shape, place)
+                step = 0
+            steps.append(step)
         found = tuple(steps[::-1])
     if input.flags.forc:
         result: Array = xp.ndarray(size, input.dtype, input, 0, found)
@@ -53,9 +57,7 @@ def expanded_size(tensor: Tensor, size: Shape) -> Shape:
     shape = tensor._array.shape
     lead = len(size) - len(shape)
     if lead < 0:
-        kind = tensor.dtype.type_name
-        old = tensor.dtype.is_complex or kind in ("BFloat16", "Bool")
-        name = f"CPU{kind}Type" if old else f"torch.{kind}Tensor"
+        name = tensor.dtype.tensor_name
         raise errors.explained(
             RuntimeError(
                 f"expand({name}{{{list(shape)}}}, size={list(size)}): the number of sizes provided "
@@ -77,14 +79,19 @@ def expanded_size(tensor: Tensor, size: Shape) -> Shape:
         if wanted == -1:
             found[place] = own
         elif wanted != own and (own != 1 or wanted < 0):
-            raise errors.explained(
-                RuntimeError(
-                    f"The expanded size of the tensor ({wanted}) must match the existing size "
-                    f"({own}) at non-singleton dimension {place}.  Target sizes: {list(size)}.  "
-                    f"Tensor sizes: {list(shape)}"
-                )
-            )
+            raise _unexpandable(size, shape, place)
     return tuple(found)
+
+
+def _unexpandable(size: Shape, shape: Shape, place: int) -> Exception:
+    own = shape[place - len(size) + len(shape)]
+    return errors.explained(
+        RuntimeError(
+            f"The expanded size of the tensor ({size[place]}) must match the existing size "
+            f"({own}) at non-singleton dimension {place}.  Target sizes: {list(size)}.  "
+            f"Tensor sizes: {list(shape)}"
+        )
+    )
 
 
 @composite(

@@ -14,7 +14,6 @@ import numpy as np
 
 from retrograd import dtypes
 from retrograd.autograd.state import STATE, TRANSFORMS
-from retrograd.autograd.views import link_view
 from retrograd.backend.quiet import QUIET, enter_quiet, leave_quiet
 from retrograd.ops import errors
 from retrograd.ops.op_modes import Computed, through_modes
@@ -27,7 +26,7 @@ from retrograd.ops.operands import (
     promote_arrays,
     widen,
 )
-from retrograd.ops.recording import fill_outputs, is_wanted, pass_on_cut, record
+from retrograd.ops.recording import fill_outputs, is_wanted, link_outputs, pass_on_cut, record
 from retrograd.ops.shortcut import shortcut
 from retrograd.tensor import Array, Tensor, mark_inference, wrap
 
@@ -66,7 +65,7 @@ def dispatch(op: Op, args: tuple[Any, ...], operator: bool = False) -> Any:
     if node is not None:
         fill_outputs(op, node, outputs)
     if op.view is not None:
-        _link(op, args, tensors[0], outputs)
+        link_outputs(op, args, tensors[0], outputs)
     if STATE.inference:
         for output in outputs:
             if output._view is None:
@@ -78,14 +77,6 @@ def package(op: Op, outputs: list[Tensor]) -> Any:
     if op.outputs == 1:
         return outputs[0]
     return op.returns(*outputs) if op.returns is not None else tuple(outputs)
-
-
-def _link(op: Op, args: tuple[Any, ...], source: Tensor, outputs: list[Tensor]) -> None:
-    options = tuple([args[place] for place in argument_plan(op).options])
-    for number, output in enumerate(outputs):
-        if op.view == "maybe" and not np.may_share_memory(output._array, source._array):
-            continue
-        link_view(source, output, op, options, None if op.outputs == 1 else number)
 
 
 # --------------------------------------------------------------------------------- the kernel

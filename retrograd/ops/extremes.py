@@ -317,11 +317,11 @@ def amin(xp: Any, input: Array, dim: Any = (), keepdim: bool = False) -> Array:
 
 def _reduce_extreme(name: str, ufunc: Any, input: Array, dim: Any, keepdim: bool) -> Array:
     axes = wrap_dims(dim, input.ndim)
-    refuse_complex(f"{name[1:]}_values_cpu", input)
     if dim is None or dim == ():
         check_not_empty(name, input)
     given = dim if isinstance(dim, (tuple, list)) else (dim,)
     check_dims_not_empty(f"{name}()", input.shape, tuple(given) if dim else axes)
+    refuse_complex(f"{name[1:]}_values_cpu", input)
     result: Array = ufunc.reduce(input, axis=axes, keepdims=keepdim)
     return result
 

@@ -277,6 +277,8 @@ def _setitem(self: Tensor, index: Any, value: Any) -> None:
         found: Found = []
     elif type(index) is int and not self._array.shape:
         raise _select_error((), 0, index, 0)
+    elif type(index) is slice and not self._array.shape:
+        raise IndexError("slice() cannot be applied to a 0-dim tensor.")
     else:
         steps, found = _parse(self._array.shape, index)
     if not found and is_unrecorded(self, value) and self._array.flags.writeable:

@@ -136,7 +136,11 @@ def _check_list(op: Op, name: str, position: int, value: Any) -> list[Tensor]:
 
 def level_of(tensors: list[Any]) -> int:
     """The innermost vmap call that an argument belongs to; 0 where all are ordinary tensors."""
-    return max([x._level for x in tensors if isinstance(x, Tensor)], default=0)
+    found = 0
+    for x in tensors:
+        if isinstance(x, Tensor) and x._level > found:
+            found = x._level
+    return found
 
 
 # ------------------------------------------------------------------------------------- promotion

@@ -145,7 +145,9 @@ def addmm(
 def _check_addmv(input: Array, mat: Array, vec: Array, *, beta: Any, alpha: Any) -> None:
     if not (input.dtype is mat.dtype is vec.dtype):
         kinds = f"{type_name(input)}, {type_name(mat)}, and {type_name(vec)}"
-        raise RuntimeError(f"addmv input tensors must have the same dtype, but got {kinds}")
+        raise errors.explained(
+            RuntimeError(f"addmv input tensors must have the same dtype, but got {kinds}")
+        )
     refuse_bool("addmv_impl_cpu", mat)
 
 

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from retrograd import dtypes
 from retrograd.autograd.accumulate import is_accumulator
 from retrograd.autograd.node import Node, plain_node, remember_forward
 from retrograd.autograd.packing import SavedTensor, is_packed, must_pack, packed_form
 from retrograd.autograd.state import ANOMALY, STATE, TRANSFORMS, Cut
-from retrograd.autograd.views import edge_of
+from retrograd.autograd.views import edge_of, link_view
 from retrograd.lifecycle.site import user_site
 from retrograd.ops import errors
 from retrograd.ops.operands import Plan, argument_plan
@@ -55,7 +57,8 @@ def record(
 
 def is_wanted(plan: Plan, tensors: list[Any], level: int = 0) -> bool:
     """Whether an argument with a rule requires grad."""
-    for x in plan.sources(tensors):
+    edges = plan.edges
+    for x in tensors if edges is None else [tensors[place] for place in edges]:
         if isinstance(x, Tensor) and x._requires_grad and x._level == level:
             if x._cell is not INFERENCE_CELL or plan.copies or _meets_normal(plan, tensors):
                 return True
@@ -89,46 +92,55 @@ def make_node(
     """
     plan = argument_plan(op)
     form = _node_form(op, tensors, outputs, half)
-    pack = must_pack(op, outputs, dual)
+    pack = bool(plan.kept) and must_pack(op, outputs, dual)
     node = plain_node(packed_form(form) if pack else form)
     node.code, node.lasti = user_site(2)
     if op.outputs == 1:
-        node.shape, node.dtype = outputs[0]._array.shape, outputs[0]._array.dtype
+        array = outputs[0]._array
+        node.shape, node.dtype = array.shape, array.dtype
     else:
         node.shape = [output._array.shape for output in outputs]
         node.dtype = [output._array.dtype for output in outputs]
     edges: list[Node | None] = []
     numbers: list[int] = []
     for x in plan.sources(tensors):
-        wanted = isinstance(x, Tensor) and x._requires_grad and x._level == level
-        edge = edge_of(x) if wanted else None
+        edge: Node | None = None
+        if isinstance(x, Tensor) and x._requires_grad and x._level == level:
+            edge = edge_of(x)
+            if ANOMALY.enabled and edge is not None and is_accumulator(edge):
+                remember_forward(edge)
         edges.append(edge)
         numbers.append(0 if edge is None else x._output_nr)
-        if ANOMALY.enabled and edge is not None and is_accumulator(edge):
-            remember_forward(edge)
     node.edges = tuple(edges)
     node.edge_numbers = tuple(numbers) if any(numbers) else None
+    if not plan.saves:
+        return node
     saved: list[Any] = []
     for kind, name, place in plan.saves:
         if kind == "output":
             saved += [None, None, 0]
         elif kind == "input":
             value = tensors[plan.names[name]]
-            read = any(edges[i] is not None for i in op.reads[name])
-            if not read:
+            for position in op.reads[name]:
+                if edges[position] is not None:
+                    break
+            else:  # no rule that will run reads it
                 saved += [None, 0]
-            elif isinstance(value, Tensor):
-                if value._cell is INFERENCE_CELL:
-                    raise errors.inference_saved()
-                if overwritten is value and name == op.tensor_names[0]:
-                    value = _copy_before_write(value)
-                version = 0 if value._cell is None else value._cell.version
-                if pack:
-                    value = SavedTensor(value, node, is_output=False, number=0)
-                    value.name = name
-                saved += [value, version]
-            else:
+                continue
+            if not isinstance(value, Tensor):
                 saved += [value, 0]
+                continue
+            cell = value._cell
+            if cell is INFERENCE_CELL:
+                raise errors.inference_saved()
+            if overwritten is value and name == op.tensor_names[0]:
+                value = _copy_before_write(value)
+                cell = value._cell
+            version = 0 if cell is None else cell.version
+            if pack:
+                value = SavedTensor(value, node, is_output=False, number=0)
+                value.name = name
+            saved += [value, version]
         elif kind == "option":
             saved.append(args[place])
         else:
@@ -139,10 +151,8 @@ def make_node(
 
 def fill_outputs(op: Op, node: Node, outputs: list[Tensor]) -> None:
     """Save the outputs that the rules read: with their history, for hooks, and after any write."""
-    place = 0
-    for kind, name in op.save_plan:
-        if kind == "output":
-            number = int(name[3:] or 0)
+    for place, _, number in argument_plan(op).kept:
+        if number is not None:
             output = outputs[number]
             cell = cell_of(output)
             stored: Any = output._array
@@ -150,7 +160,6 @@ def fill_outputs(op: Op, node: Node, outputs: list[Tensor]) -> None:
                 stored = SavedTensor(output, node, is_output=True, number=number)
             saved = node.saved
             node.saved = (*saved[:place], stored, cell, cell.version, *saved[place + 3 :])
-        place += {"output": 3, "input": 2}.get(kind, 1)
 
 
 def _node_form(
@@ -204,3 +213,12 @@ def pass_on_cut(op: Op, tensors: list[Any], outputs: list[Tensor], wanted: bool)
                 cut = x._cut
     for output in outputs:
         output._cut = cut
+
+
+def link_outputs(op: Op, args: tuple[Any, ...], source: Tensor, outputs: list[Tensor]) -> None:
+    """Make the outputs of a view op views of its operand, where they are."""
+    options = tuple([args[place] for place in argument_plan(op).options])
+    for number, output in enumerate(outputs):
+        if op.view == "maybe" and not np.may_share_memory(output._array, source._array):
+            continue
+        link_view(source, output, op, options, None if op.outputs == 1 else number)

@@ -1,8 +1,8 @@
 """Rare modes the short way: the op's generated function, then what the mode wants of its result.
 
-Saved-tensor hooks and forward mode send every op to the general path, which looks at everything.
-But most ops are as ordinary inside of them as outside. So this thread takes its own part of the
-count of rare modes back, calls the generated function, and does the rest afterwards.
+Saved-tensor hooks, forward mode and vmap send every op to the general path, which looks at
+everything. But most ops are as ordinary inside of them as outside. So this thread takes its own
+part of the count of rare modes back, calls the generated function, and does the rest afterwards.
 """
 
 from __future__ import annotations
@@ -25,8 +25,11 @@ def shortcut(op: Op, plan: Plan, args: tuple[Any, ...]) -> Any:
     unusual = HOT["UNUSUAL"]
     if unusual == 1 and STATE.saved_hooks:  # the one that is counted
         return _with_saved_hooks(op, plan, args)
-    if unusual and unusual == TRANSFORMS.dual_levels == TRANSFORMS.active:
-        return TRANSFORMS.dual_shortcut(op, plan, args)
+    if unusual and unusual == TRANSFORMS.active:
+        if not TRANSFORMS.dual_levels:
+            return TRANSFORMS.batched_shortcut(op, plan, args)
+        if TRANSFORMS.dual_levels == unusual:
+            return TRANSFORMS.dual_shortcut(op, plan, args)
     return None
 
 

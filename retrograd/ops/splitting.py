@@ -1,7 +1,8 @@
 """A tensor cut into views along one dimension: unbind, split, chunk and relatives.
 
 `unbind`, `split` and `split_with_sizes` have one node for all pieces, so the pieces cannot be
-written in place. `tensor_split` and its relatives are made of slices.
+written in place; those of `unsafe_split` and its relatives can. `tensor_split` and its relatives
+are made of slices.
 """
 
 from __future__ import annotations
@@ -125,7 +126,8 @@ def _split_with_sizes(xp: Any, input: Array, split_sizes: Shape, dim: int) -> li
     return _pieces(input, split_sizes, dim)
 
 
-def _split_evenly(input: Tensor, split_size: int, dim: int) -> tuple[Tensor, ...]:
+def _even_place(input: Tensor, split_size: int, dim: int) -> int:
+    """The dimension to cut into pieces of one size; raises where that is not possible."""
     shape = input._array.shape
     if not shape:
         raise RuntimeError("split expects at least a 1-dimensional tensor")
@@ -139,6 +141,11 @@ def _split_evenly(input: Tensor, split_size: int, dim: int) -> tuple[Tensor, ...
             "split_size can only be 0 if dimension size is 0, but got dimension size of "
             f"{shape[place]}"
         )
+    return place
+
+
+def _split_evenly(input: Tensor, split_size: int, dim: int) -> tuple[Tensor, ...]:
+    place = _even_place(input, split_size, dim)
     return RECORDED._split(input, split_size, place)  # type: ignore[no-any-return]
 
 
@@ -156,8 +163,14 @@ def _split_evenly(input: Tensor, split_size: int, dim: int) -> tuple[Tensor, ...
 )
 def split_with_sizes(input: Tensor, split_sizes: Any, dim: int = 0) -> tuple[Tensor, ...]:
     """Views of pieces of the given sizes along a dimension."""
-    require_tensor("split_with_sizes", input)
-    sizes = as_integers("split_with_sizes", "split_sizes", 2, split_sizes)
+    sizes, place = _sizes_and_place("split_with_sizes", input, split_sizes, dim)
+    return RECORDED._split_with_sizes(input, sizes, place)  # type: ignore[no-any-return]
+
+
+def _sizes_and_place(name: str, input: Any, split_sizes: Any, dim: int) -> tuple[Shape, int]:
+    """The sizes of the pieces and the dimension to cut; raises where they do not fit."""
+    require_tensor(name, input)
+    sizes = as_integers(name, "split_sizes", 2, split_sizes)
     shape = input._array.shape
     if not shape:
         raise RuntimeError("split expects at least a 1-dimensional tensor")
@@ -174,7 +187,7 @@ def split_with_sizes(input: Tensor, split_sizes: Any, dim: int = 0) -> tuple[Ten
                 f"tensor's size at dimension {dim}), but got split_sizes={list(sizes)}"
             )
         )
-    return RECORDED._split_with_sizes(input, sizes, place)  # type: ignore[no-any-return]
+    return sizes, place
 
 
 @composite(
@@ -242,17 +255,106 @@ def chunk(input: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
     >>> torch.arange(5).chunk(2)
     (tensor([0, 1, 2]), tensor([3, 4]))
     """
-    require_tensor("chunk", input)
-    count = as_integer(chunks, "chunk", "chunks", 2)
+    count, size = _count_and_size("chunk", input, chunks, dim)
+    if not size:
+        return split_with_sizes(input, [0] * count, dim)  # type: ignore[no-any-return]
+    return _split_evenly(input, size, dim)
+
+
+def _count_and_size(name: str, input: Any, chunks: Any, dim: int) -> tuple[int, int]:
+    """How many chunks are wanted, and the size of each: 0 where there is nothing to cut."""
+    require_tensor(name, input)
+    count = as_integer(chunks, name, "chunks", 2)
     shape = input._array.shape
     if not shape:
         raise RuntimeError("chunk expects at least a 1-dimensional tensor")
     if count <= 0:
         raise RuntimeError(f"chunk expects `chunks` to be greater than 0, got: {count}")
-    size = shape[wrap_dim(dim, len(shape))]
-    if size == 0:
-        return split_with_sizes(input, [0] * count, dim)  # type: ignore[no-any-return]
-    return _split_evenly(input, -(-size // count), dim)
+    return count, -(-shape[wrap_dim(dim, len(shape))] // count)
+
+
+# ------------------------------------------------------------------- pieces that may be written
+
+# The pieces share memory with the tensor, but PyTorch does not count them as its views: a write to
+# one is not seen by the others. Whoever uses them promises not to need the tensor again.
+
+
+@op(
+    input=lambda m, g, input_shape, split_size, dim: _split_gradient(
+        m, g, input_shape, _split_sizes(input_shape[dim], split_size), dim
+    ),
+    outputs="list",
+    half="move",
+    holomorphic=False,
+    node_name="UnsafeSplitBackward0",
+)
+def _unsafe_split(xp: Any, input: Array, split_size: int, dim: int) -> list[Array]:
+    return _pieces(input, _split_sizes(input.shape[dim], split_size), dim)
+
+
+@op(
+    input=lambda m, g, input_shape, split_sizes, dim: _split_gradient(
+        m, g, input_shape, split_sizes, dim
+    ),
+    outputs="list",
+    half="move",
+    holomorphic=False,
+    node_name="UnsafeSplitWithSizesBackward0",
+)
+def _unsafe_split_with_sizes(xp: Any, input: Array, split_sizes: Shape, dim: int) -> list[Array]:
+    return _pieces(input, split_sizes, dim)
+
+
+@composite(
+    samples=lambda: [
+        Sample(T(5, 3), 2, dtypes=_MOVED),
+        Sample(T(5, 3), split_size=1, dim=1),
+        Sample(T(0, 3), 0),
+        Sample(T(5, 3), 0),
+        Sample(T(5, 3), 2, 2),
+        Sample(T(5), 2.0),
+    ]
+)
+def unsafe_split(input: Tensor, split_size: int, dim: int = 0) -> tuple[Tensor, ...]:
+    """Like `split`, but the pieces may be written; the tensor must not be used after that."""
+    require_tensor("unsafe_split", input)
+    size = as_integer(split_size, "unsafe_split", "split_size", 2)
+    place = _even_place(input, size, dim)
+    return RECORDED._unsafe_split(input, size, place)  # type: ignore[no-any-return]
+
+
+@composite(
+    samples=lambda: [
+        Sample(T(4, 3), [1, 3], dtypes=_MOVED),
+        Sample(T(4, 3), (1, 0, 2), 1),
+        Sample(T(4, 3), [1, 1]),
+        Sample(T(4, 3), [-1, 5]),
+        Sample(T(), [1]),
+    ]
+)
+def unsafe_split_with_sizes(input: Tensor, split_sizes: Any, dim: int = 0) -> tuple[Tensor, ...]:
+    """Like `split_with_sizes`, but the pieces may be written; see `unsafe_split`."""
+    sizes, place = _sizes_and_place("unsafe_split_with_sizes", input, split_sizes, dim)
+    return RECORDED._unsafe_split_with_sizes(  # type: ignore[no-any-return]
+        input, sizes, place
+    )
+
+
+@composite(
+    samples=lambda: [
+        Sample(T(5, 3), 2, dtypes=_MOVED),
+        Sample(T(5, 3), 2, dim=-1),
+        Sample(T(0, 3), 2),
+        Sample(T(5, 3), 0),
+        Sample(T(), 1),
+    ]
+)
+def unsafe_chunk(input: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
+    """Like `chunk`, but the pieces may be written; see `unsafe_split`."""
+    count, size = _count_and_size("unsafe_chunk", input, chunks, dim)
+    if not size:
+        return unsafe_split_with_sizes(input, [0] * count, dim)  # type: ignore[no-any-return]
+    return unsafe_split(input, size, dim)  # type: ignore[no-any-return]
 
 
 # ------------------------------------------------------------------------------- tensor_split

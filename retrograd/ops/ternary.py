@@ -154,7 +154,7 @@ def _check_lerp(input: Any, end: Any, weight: Any) -> None:
     label="lerp",
     forward="elementwise",
 )
-def _lerp_number(xp: Any, input: Array, end: Array, weight: Operand) -> Array:
+def _lerp_number(xp: Any, input: Array, end: Array, weight: Any) -> Array:
     if abs(weight) < 0.5:
         return xp.add(input, xp.multiply(xp.subtract(end, input), weight))
     return xp.subtract(end, xp.multiply(xp.subtract(end, input), 1 - weight))

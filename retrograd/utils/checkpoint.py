@@ -28,7 +28,7 @@ from retrograd.autograd.function import Function
 from retrograd.autograd.grad_mode import enable_grad, no_grad
 from retrograd.autograd.state import STATE
 from retrograd.lifecycle.site import user_site
-from retrograd.notices import explained
+from retrograd.notices import explained, explained_warning
 from retrograd.random import fork_rng, get_rng_state, set_rng_state
 from retrograd.tensor import Tensor
 from retrograd.utils.checkpoint_errors import CheckpointError as CheckpointError
@@ -175,9 +175,11 @@ def detach_variable(inputs: tuple[Any, ...]) -> tuple[Any, ...]:
     (tensor([2.], requires_grad=True), 3)
     """
     if not isinstance(inputs, tuple):
-        raise RuntimeError(
-            "Only tuple of tensors is supported. Got Unsupported input type: "
-            f"{type(inputs).__name__}"
+        raise explained(
+            RuntimeError(
+                "Only tuple of tensors is supported. Got Unsupported input type: "
+                f"{type(inputs).__name__}"
+            )
         )
     found: list[Any] = []
     for item in inputs:
@@ -198,7 +200,8 @@ def check_backward_validity(inputs: Iterable[Any]) -> None:
     """
     if not any(item.requires_grad for item in inputs if isinstance(item, Tensor)):
         warnings.warn(
-            "None of the inputs have requires_grad=True. Gradients will be None", stacklevel=2
+            explained_warning("None of the inputs have requires_grad=True. Gradients will be None"),
+            stacklevel=2,
         )
 
 
@@ -226,11 +229,13 @@ def checkpoint(
     """
     if use_reentrant is None:
         warnings.warn(
-            "torch.utils.checkpoint: the use_reentrant parameter should be passed explicitly. "
-            "Starting in PyTorch 2.9, calling checkpoint without use_reentrant will raise an "
-            "exception. use_reentrant=False is recommended, but if you need to preserve the "
-            "current default behavior, you can pass use_reentrant=True. Refer to docs for more "
-            "details on the differences between the two variants.",
+            explained_warning(
+                "torch.utils.checkpoint: the use_reentrant parameter should be passed explicitly. "
+                "Starting in PyTorch 2.9, calling checkpoint without use_reentrant will raise an "
+                "exception. use_reentrant=False is recommended, but if you need to preserve the "
+                "current default behavior, you can pass use_reentrant=True. Refer to docs for more "
+                "details on the differences between the two variants."
+            ),
             stacklevel=2,
         )
         use_reentrant = True
@@ -239,19 +244,24 @@ def checkpoint(
         if kwargs:
             raise ValueError("Unexpected keyword arguments: " + ",".join(kwargs))
         if context_fn is not noop_context_fn or debug is not False:
-            raise ValueError(
-                "Passing `context_fn` or `debug` is only supported when use_reentrant=False."
+            raise explained(
+                ValueError(
+                    "Passing `context_fn` or `debug` is only supported when use_reentrant=False."
+                )
             )
         return CheckpointFunction.apply(function, preserve, *args)
     explain = None
     if debug if _Settings.debug is None else _Settings.debug:
         if context_fn is not noop_context_fn:
-            raise ValueError("debug=True is incompatible with non-default context_fn")
+            raise explained(ValueError("debug=True is incompatible with non-default context_fn"))
         logs = _OpLogs()
         context_fn, explain = logs.contexts, logs.explain
     if determinism_check not in _DESCRIBERS:
-        raise ValueError(
-            f"determinism_check should be one of {list(_DESCRIBERS)}, but got {determinism_check}"
+        raise explained(
+            ValueError(
+                f"determinism_check should be one of {list(_DESCRIBERS)}, but got "
+                f"{determinism_check}"
+            )
         )
     forward_context, recompute_context = context_fn()
     state = get_rng_state() if preserve else None
@@ -311,11 +321,13 @@ def checkpoint_sequential(
     """
     if use_reentrant is None:
         warnings.warn(
-            "torch.utils.checkpoint.checkpoint_sequential: the use_reentrant parameter should be "
-            "passed explicitly. In version 2.9 we will raise an exception if use_reentrant is not "
-            "passed. use_reentrant=False is recommended, but if you need to preserve the current "
-            "default behavior, you can pass use_reentrant=True. Refer to docs for more details on "
-            "the differences between the two variants.",
+            explained_warning(
+                "torch.utils.checkpoint.checkpoint_sequential: the use_reentrant parameter should "
+                "be passed explicitly. In version 2.9 we will raise an exception if use_reentrant "
+                "is not passed. use_reentrant=False is recommended, but if you need to preserve "
+                "the current default behavior, you can pass use_reentrant=True. Refer to docs for "
+                "more details on the differences between the two variants."
+            ),
             stacklevel=2,
         )
         use_reentrant = True
@@ -364,11 +376,13 @@ class CheckpointFunction(Function):
     def backward(ctx: Any, *args: Any) -> Any:
         """Run the function again, recording, and its backward."""
         if not ENGINE.is_checkpoint_valid():
-            raise RuntimeError(
-                "When use_reentrant=True, torch.utils.checkpoint is incompatible with .grad() or "
-                "passing an `inputs` parameter to .backward(). To resolve this error, you can "
-                "either set use_reentrant=False, or call .backward() without passing the `inputs` "
-                "argument."
+            raise explained(
+                RuntimeError(
+                    "When use_reentrant=True, torch.utils.checkpoint is incompatible with .grad() "
+                    "or passing an `inputs` parameter to .backward(). To resolve this error, you "
+                    "can either set use_reentrant=False, or call .backward() without passing the "
+                    "`inputs` argument."
+                )
             )
         inputs = list(ctx.others)
         for place, tensor in zip(ctx.places, ctx.saved_tensors, strict=True):
@@ -387,8 +401,10 @@ class CheckpointFunction(Function):
             if isinstance(output, Tensor) and output.requires_grad
         ]
         if not pairs:
-            raise RuntimeError(
-                "none of output has requires_grad=True, this checkpoint() is not necessary"
+            raise explained(
+                RuntimeError(
+                    "none of output has requires_grad=True, this checkpoint() is not necessary"
+                )
             )
         backward([output for output, _ in pairs], [gradient for _, gradient in pairs])
         found = (item.grad if isinstance(item, Tensor) else None for item in detached)

@@ -319,15 +319,21 @@ class _Recalling(_Mode):
             )
         if entry is _Mark.RECOMPUTE:
             return None, _nothing
+        consume = partial(calls.__setitem__, index, _Mark.CONSUMED)
         if entry.was_mutated() and not self.allow_mutation:
-            return None, _raises(
-                "Tensor cached during selective activation checkpoint has been mutated"
-            )
-        return entry, partial(calls.__setitem__, index, _Mark.CONSUMED)
+            return None, partial(_consume_mutated, consume)
+        return entry, consume
 
 
 def _nothing() -> None:
     pass
+
+
+def _consume_mutated(consume: Callable[[], None]) -> None:
+    consume()
+    raise explained(
+        RuntimeError("Tensor cached during selective activation checkpoint has been mutated")
+    )
 
 
 def _raises(message: str) -> Callable[[], None]:

@@ -54,7 +54,8 @@ BINARY: dict[str, Any] = {
     "div": lambda t, x, y: x / (y * y + 1),
     "addcmul": lambda t, x, y: t.addcmul(x, x, y, value=0.5),
     "maximum": lambda t, x, y: t.maximum(x, y),
-    "matmul": lambda t, x, y: x @ y,
+    # PyTorch squeezes some products in place; the sum has a version of its own
+    "matmul": lambda t, x, y: x @ y + 0,
     "outer": lambda t, x, y: x.reshape(-1)[:3].outer(y.reshape(-1)[:3]),
     "lerp": lambda t, x, y: t.lerp(x, y, 0.25),
     "cat": lambda t, x, y: t.cat([x.reshape(-1), y.reshape(-1)]),
@@ -99,7 +100,7 @@ WRITES: dict[str, Any] = {
     "assign all": lambda x, y: x.__setitem__(Ellipsis, y),
     "lerp_": lambda x, y: x.lerp_(y, 0.5),
     # PyTorch warns that it will refuse expanded tensors here
-    "masked_fill_": lambda x, y: x.masked_fill_(x > 0, 0.5) if x.is_contiguous() else None,
+    "masked_fill_": lambda x, y: None if x._is_view() else x.masked_fill_(x > 0, 0.5),
 }
 WRITES_ALONE: dict[str, Any] = {
     "tanh_": lambda x: x.tanh_(),

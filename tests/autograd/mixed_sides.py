@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import re
 import warnings
+import weakref
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
@@ -19,6 +20,7 @@ import retrograd
 
 # How far results may lie apart, relative to the largest element: PyTorch adds in another order.
 TOLERANCE = {"float64": 1e-9, "float32": 1e-4, "complex64": 1e-4, "bfloat16": 3e-2}
+PACKING = ("pack", "unpack")
 INNER = "inner"  # marks the last node of a recorded backward
 DEEPEST = 40  # nodes of a graph that are compared by name
 
@@ -29,6 +31,17 @@ class Divergence(AssertionError):
 
 class Missing(Exception):
     """A step names a tensor that is not there."""
+
+
+class Abandoned(Exception):
+    """PyTorch failed an assertion of its own: there is nothing to compare with."""
+
+
+class Failure(NamedTuple):
+    """How a step failed."""
+
+    kind: str
+    text: str
 
 
 class Step(NamedTuple):
@@ -49,6 +62,8 @@ class Side:
         self.handles: dict[int, Any] = {}
         self.log: list[Any] = []
         self.duals = 0  # open dual levels
+        self.quiet = False  # what is packed inside of a transform is not logged
+        self.watched = False  # by a multi-grad hook
         self.hooked = 0  # open contexts of saved-tensor hooks
         self.uncounted: set[int] = set()  # tensors whose version is PyTorch's own affair
 
@@ -115,13 +130,16 @@ class Side:
             try:
                 node = tensor.grad_fn
             except RuntimeError as error:
+                if "INTERNAL ASSERT FAILED" in str(error):
+                    raise Abandoned from None
                 return {**found, "grad_fn": first_line(error)}
             found["is_leaf"] = tensor.is_leaf
             found["graph"] = None if node is None else [tensor.output_nr, *graph_of(node)]
             gradient = tensor.grad
             if gradient is not None:
                 found["grad"] = self.plain(gradient)
-            if self.duals and not self.library.is_inference_mode_enabled():
+            inference = found["inference"] or self.library.is_inference_mode_enabled()
+            if self.duals and not inference:
                 with self.library.no_grad():
                     forward = self.library.autograd.forward_ad
                     found["tangent"] = self.tangent(forward.unpack_dual(tensor).tangent)
@@ -136,6 +154,8 @@ def name_of(dtype: Any) -> str:
 def numbers(tensor: Any) -> Any:
     """A tensor's values as an array of their own."""
     kind = np.complex128 if tensor.dtype.is_complex else np.float64
+    if hasattr(tensor, "_is_zerotensor") and tensor._is_zerotensor():
+        return np.zeros(tuple(tensor.shape), kind)
     return np.array(tensor.tolist(), kind).reshape(tuple(tensor.shape))
 
 
@@ -149,6 +169,10 @@ def graph_of(node: Any) -> Iterator[Any]:
             yield INNER
             continue
         edges = current.next_functions
+        if current.name() == "AsStridedBackward0" and edges[0][0] is not None:
+            # PyTorch takes a written view of a complex tensor's parts again in two steps
+            if edges[0][0].name() == "ViewAsRealBackward0":
+                edges = edges[0][0].next_functions
         yield current.name(), [number for _, number in edges]
         waiting += [following for following, _ in edges if following is not None]
 
@@ -189,6 +213,15 @@ def difference(a: Any, b: Any) -> str:
         names = [n for n in {**a, **b} if not alike(a.get(n), b.get(n), 1e-9)]
         return "; ".join(f"{n}: torch {a.get(n)}, ours {b.get(n)}" for n in names)
     return f"torch {a}, ours {b}"
+
+
+def _memory(tensor: Any) -> list[Any]:
+    """Weak references to a tensor's array and to those that it is a part of."""
+    found, array = [], tensor._array
+    while isinstance(array, np.ndarray):
+        found.append(weakref.ref(array))
+        array = array.base
+    return found
 
 
 def _mentions(args: tuple[Any, ...], numbers: set[int]) -> bool:
@@ -239,7 +272,7 @@ class Lockstep:
         try:
             stack.enter_context(self.blocks[step.kind](side, step.number, *step.args))
         except RuntimeError as error:
-            return type(error).__name__, first_line(error)
+            return Failure(type(error).__name__, first_line(error))
         return None
 
     def alike(self, a: Any, b: Any) -> bool:
@@ -254,10 +287,11 @@ class Lockstep:
         except Exception as error:
             # Tracebacks keep frames alive, and with them tensors.
             error.__traceback__ = error.__context__ = error.__cause__ = None
-            text = first_line(error)
-            if step.kind == "transform":  # PyTorch speaks of whole batches
-                text = ""
-            return type(error).__name__, text
+            if "INTERNAL ASSERT FAILED" in str(error):
+                raise Abandoned from None
+            if step.kind == "transform":
+                return Failure("failed", "")  # PyTorch speaks of whole batches
+            return Failure(type(error).__name__, first_line(error))
         if isinstance(result, side.library.Tensor):
             known = [n for n, tensor in side.tensors.items() if tensor is result]
             side.tensors[step.number] = result
@@ -265,20 +299,26 @@ class Lockstep:
             if _mentions(step.args, side.uncounted | side.inference()):
                 # kernels count their own writes where all operands are inference tensors
                 side.uncounted.add(step.number)
-            return "tensor", known
+            return ["tensor", known]
         return side.plain(result)
 
     def compare(self, outcomes: list[Any], said: list[Any]) -> None:
         """Raise `Divergence` if anything that can be seen differs."""
         theirs, ours = self.sides
+        if outcomes and type(outcomes[0]) is type(outcomes[1]) is Failure:
+            if outcomes[0].text.startswith("Inference tensors cannot be saved"):
+                outcomes[1] = outcomes[0]  # PyTorch saves before it computes
         if outcomes and not self.alike(*outcomes):
             self.fail(f"outcome: {difference(*outcomes)}")
         if said and said[0] != said[1]:
             self.fail(f"warnings: {difference(*said)}")
-        if outcomes and type(outcomes[0]) is tuple:
+        if outcomes and type(outcomes[0]) is Failure:
             # PyTorch packs before it computes, so also for an operation that fails
             for side in self.sides:
-                side.log = [entry for entry in side.log if entry[0] != "pack"]
+                side.log = [entry for entry in side.log if entry[0] not in ("pack", "runs")]
+        for side in self.sides:
+            # in which order a node packs what it saves, and unpacks it, is its own affair
+            side.log.sort(key=lambda entry: repr(entry) if entry[0] in PACKING else "")
         for a, b in zip(theirs.log, ours.log, strict=False):
             if not self.alike(a, b):
                 self.fail(f"log: {difference(a, b)}")
@@ -291,6 +331,28 @@ class Lockstep:
             a, b = theirs.facts(number), ours.facts(number)
             if not self.alike(a, b):
                 self.fail(f"x{number}: {difference(a, b)}")
+
+    def leaks(self) -> list[int]:
+        """Let go of everything; numbers of tensors that live on here and not in PyTorch.
+
+        Cycles that a program makes, such as `backward(create_graph=True)`, are there in both.
+        """
+        theirs, ours = [
+            {number: weakref.ref(tensor) for number, tensor in side.tensors.items()}
+            for side in self.sides
+        ]
+        arrays = {number: _memory(tensor) for number, tensor in self.sides[1].tensors.items()}
+        for side in self.sides:
+            side.tensors.clear()
+            side.handles.clear()
+            side.log.clear()
+        gone = {number for number, reference in theirs.items() if reference() is None}
+        if len(gone) < len(theirs):
+            # what lives on may keep the memory of others
+            return sorted(n for n in gone if ours[n]() is not None)
+        return sorted(
+            n for n in ours if ours[n]() is not None or any(a() is not None for a in arrays[n])
+        )
 
     def fail(self, what: str) -> None:
         """The program so far, and the difference."""

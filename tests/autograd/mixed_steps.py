@@ -137,8 +137,12 @@ def view(side: Side, number: int, i: int, name: str) -> Any:
 
 @kind(6, lambda d: (d.tensor(), d.tensor(), d.of(WRITES)))
 def write(side: Side, number: int, i: int, j: int, name: str) -> None:
-    if not _late(side, side[i]):
-        WRITES[name](side[i], side[j])
+    x, y = side[i], side[j]
+    shared = x.untyped_storage().data_ptr() == y.untyped_storage().data_ptr()
+    if shared and (i != j or side.duals or 0 in x.stride()):
+        return  # PyTorch refuses some of these; the rest depends on the order of its loops
+    if not _late(side, x):
+        WRITES[name](x, y)
 
 
 @kind(5, lambda d: (d.tensor(), d.of(WRITES_ALONE)))
@@ -161,6 +165,8 @@ def require(side: Side, number: int, i: int, on: bool) -> None:
 def replace_data(side: Side, number: int, i: int, j: int) -> None:
     if side[i].is_inference() or side.library.is_inference_mode_enabled():
         return  # PyTorch makes it an inference tensor, or a normal one
+    if side[i].shape != side[j].shape or side[i].dtype != side[j].dtype:
+        return  # an accumulator that lives on expects the old shape in PyTorch
     side[i].data = side[j].detach().clone()
 
 
@@ -192,6 +198,8 @@ def function(side: Side, number: int, name: str, i: int, j: int, second: bool) -
     x, y = side[i], side[j]
     if not small(x, y) or x.numel() * y.numel() > 64 or (name == "Written" and _late(side, x)):
         return None
+    if side.library.is_inference_mode_enabled() and side.library.is_grad_enabled():
+        return None  # PyTorch records Functions then, but no operations
     out = mixed_functions.functions(side.library)[name].apply(x, y)
     return out[second] if isinstance(out, tuple) else out
 
@@ -260,6 +268,7 @@ def multi_grad_hook(side: Side, number: int, which: tuple[int, ...], mode: str) 
         return  # PyTorch fails to find the edges of leaves there
     register = side.library.autograd.graph.register_multi_grad_hook
     side.handles[number] = register(tensors, seen, mode=mode)
+    side.watched = True
 
 
 @kind(1, lambda d: (d.of(d.handles or [0]),))
@@ -276,9 +285,10 @@ def retain(side: Side, number: int, i: int) -> None:
 # ------------------------------------------------------------------------------------ gradients
 
 
-def _root(x: Any, how: str) -> Any:
-    if how == "sum":
-        return x.sum()
+def _root(side: Side, number: int, how: str) -> Any:
+    x = side[number]
+    if how == "sum" or (how == "plain" and side.watched):
+        return x.sum()  # PyTorch does not count a root among what multi-grad hooks wait for
     return (x * x).sum() if how == "squares" else x
 
 
@@ -300,7 +310,7 @@ def backward(
     weighted: bool,
 ) -> None:
     t = side.library
-    outputs = [_root(side[i], how) for i in roots]
+    outputs = [_root(side, i, how) for i in roots]
     weights = [t.ones_like(o.detach()) * 0.5 for o in outputs] if weighted else None
     chosen = None if inputs is None else [side[i] for i in inputs]
     t.autograd.backward(outputs, weights, keep, create, inputs=chosen)
@@ -324,7 +334,7 @@ def gradient(
     edges: bool,
 ) -> Any:
     t = side.library
-    outputs = [_root(side[i], how) for i in roots]
+    outputs = [_root(side, i, how) for i in roots]
     weights = [t.ones_like(o.detach()) * 0.5 for o in outputs] if weighted else None
     chosen = [side[i] for i in inputs]
     if edges and not t.is_inference_mode_enabled():
@@ -395,6 +405,7 @@ TRANSFORMS = (
 )  # fmt: skip
 
 
+SECOND = ("hessian", "grad grad", "jvp grad", "jvp jvp")
 REVERSE = ("grad", "grad_and_value", "vjp", "vmap", "vmap grad", "grad grad", "jacrev", "vmap vmap",
            "grad vmap")  # fmt: skip
 
@@ -415,9 +426,18 @@ def transform(
         out = plain(*given).sum()
         return out.real if out.is_complex() else out
 
-    if name == "linearize" and any(line[0] in ("function", "write") for line in lines):
-        # PyTorch traces forward mode: it needs a jvp, and makes constants leaves that require grad.
-        return None  # Ours turns the graph of backward round.
+    if x.is_inference() or y.is_inference():
+        return None  # PyTorch saves them inside of transforms, and nowhere else
+    forward = name not in REVERSE
+    if forward and (0 in x.stride() or 0 in y.stride() or t.is_inference_mode_enabled()):
+        return None  # PyTorch: see `make_dual`; ours does not save the tangents made here
+    if name in ("jacfwd", "hessian") and any(line[0].startswith("write") for line in lines):
+        return None  # only tangents are batched there: PyTorch can write them, ours refuses
+    if name in SECOND and t.bfloat16 in (x.dtype, y.dtype):
+        return None  # too coarse to compare
+    if name == "linearize" and not {line[0] for line in lines} <= {"unary", "binary", "view"}:
+        # PyTorch traces forward mode: it needs a jvp, ignores no_grad, and takes constants for
+        return None  # leaves that require grad. Ours turns the graph of backward round.
     if name == "linearize" and side.hooked:
         return None  # which needs saved tensors
     if "vmap" in name and not x.numel() * y.numel():
@@ -425,7 +445,11 @@ def transform(
     if name == "jvp jvp" and any(line[0] == "function" for line in lines):
         return None  # PyTorch gives zeros for the inner derivative of a Function's jvp
     operands = (x,) if capture else (x, y)
-    found = _transformed(t.func, name, plain, scalar, operands)
+    side.quiet = True
+    try:
+        found = _transformed(t.func, name, plain, scalar, operands)
+    finally:
+        side.quiet = False
     if name in REVERSE:
         side.note(name, found)
         flat = found[0] if isinstance(found, tuple) else found
@@ -433,7 +457,8 @@ def transform(
     pushed = found[-1] if isinstance(found, tuple) else found
     while isinstance(pushed, tuple):
         pushed = pushed[-1]
-    side.note(name, side.tangent(pushed), _pulled(t, pushed, side[i]))
+    pulled = None if name == "linearize" else _pulled(t, pushed, x)  # PyTorch's is a constant
+    side.note(name, side.tangent(pushed), pulled)
     return pushed.detach() * 1
 
 
@@ -542,12 +567,12 @@ def saved_hooks(side: Side, number: int, name: str) -> Iterator[None]:
             return x * 2
         if name == "detaches":
             return x.detach()
-        if name == "logs":
+        if name == "logs" and not side.quiet:
             side.note("pack", number, x, t.is_grad_enabled())
         return x
 
     def unpack(x: Any) -> Any:
-        if name == "logs":
+        if name == "logs" and not side.quiet:
             side.note("unpack", number, x, t.is_grad_enabled())
         return x
 

@@ -40,7 +40,13 @@ def ties_share_the_gradient(lib, log):
         x = leaf(lib, 1.0, 0.0, 1.0, 0.0, 1.0, 0.0)
         log(name, gradient(lib, getattr(lib, name), x))
     for name in ("min", "max", "median", "nanmedian"):
-        log(name, [str(g.tolist()) for g in gradient(lib, getattr(lib, name), leaf(lib, *[math.nan] * 3))])
+        log(
+            name,
+            [
+                str(g.tolist())
+                for g in gradient(lib, getattr(lib, name), leaf(lib, *[math.nan] * 3))
+            ],
+        )
     x = leaf(lib, 3.0, 1.0, 3.0, 1.0)
     low, high = lib.aminmax(x)
     for part in (low, high, low + high):
@@ -77,12 +83,16 @@ def products_of_zeros(lib, log):
 @scenario
 def powers_and_signs(lib, log):
     exponents = (-1.0, 0.0, 1.0, 2.0)
-    log([str(g.tolist()) for g in gradient(lib, lambda b: lib.zeros(4) ** b, leaf(lib, *exponents))])
+    log(
+        [str(g.tolist()) for g in gradient(lib, lambda b: lib.zeros(4) ** b, leaf(lib, *exponents))]
+    )
     log([str(g.tolist()) for g in gradient(lib, lambda b: 0**b, leaf(lib, *exponents))])
     for first, second in itertools.product((0.0, -0.0, -1.0, 2.0), (-1.0, 0.0, -0.0, 1.0)):
         log(gradient(lib, lib.copysign, leaf(lib, first), leaf(lib, second)))
         log(gradient(lib, lib.atan2, leaf(lib, first), leaf(lib, second)))
-        log([str(g.tolist()) for g in gradient(lib, lib.hypot, leaf(lib, first), leaf(lib, second))])
+        log(
+            [str(g.tolist()) for g in gradient(lib, lib.hypot, leaf(lib, first), leaf(lib, second))]
+        )
     base, power = -lib.ones(2, dtype=lib.double), lib.tensor([1 + 2j, 0.5j], dtype=lib.cdouble)
     power.requires_grad_()
     for left in (base, -1, -1.0):

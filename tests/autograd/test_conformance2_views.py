@@ -323,6 +323,9 @@ def writes_to_views_of_views(lib, log):
         lambda x: x.split(1)[0].mul_(2),
         lambda x: x.chunk(2)[0].mul_(2),
         lambda x: x.split_with_sizes([1, 1])[0].mul_(2),
+        lambda x: x.unsafe_split(1)[0].mul_(2),
+        lambda x: x.unsafe_chunk(2)[0].mul_(2),
+        lambda x: x.unsafe_split_with_sizes((1, 1))[0].mul_(2),
         lambda x: x.t()[0].mul_(2),
         lambda x: x[0][0].fill_(3),
     ):

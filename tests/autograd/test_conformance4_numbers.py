@@ -1,12 +1,15 @@
-"""Gradients of ties, pairs of dtypes and layouts; scenarios for both libraries."""
+"""Gradients of ties, distances, pairs of dtypes and layouts; scenarios for both libraries."""
 
 from __future__ import annotations
 
+import functools
 import math
 import sys
+import warnings
 
 import pytest
 
+import retrograd
 from tests.autograd.outcomes import assert_same
 
 torch = pytest.importorskip("torch")
@@ -70,6 +73,9 @@ def ties_share_the_gradient(lib, log):
 
 @scenario
 def reductions_into_places(lib, log):
+    if lib is torch:  # it warns once that `index_reduce` is new to it
+        with warnings.catch_warnings(action="ignore"):
+            lib.index_reduce(lib.ones(1), 0, lib.tensor([0]), lib.ones(1), "mean")
     for name in ("amin", "amax", "prod", "mean", "sum"):
         for function in (lib.scatter_reduce, lib.index_reduce):
             if name == "sum" and function is lib.index_reduce:
@@ -79,14 +85,10 @@ def reductions_into_places(lib, log):
             index = lib.arange(2)
             if function is lib.scatter_reduce:
                 index = index.unsqueeze(-1).expand(2, 3)
-            log(gradients(lib, lambda a, b, f=function: f(a, 0, index, b, name), into, source))
-            log(
-                lib.autograd.gradcheck(
-                    lambda a, b, f=function, i=index: f(a, 0, i, b, name), (into, source)
-                )
-                if name not in ("amin", "amax")
-                else None
-            )
+            run = lambda a, b, f=function, i=index, name=name: f(a, 0, i, b, name)  # noqa: E731
+            log(gradients(lib, run, into, source))
+            if name not in ("amin", "amax"):  # all ties here
+                log(lib.autograd.gradcheck(run, (into, source)))
 
 
 @scenario
@@ -148,9 +150,15 @@ def only_numbers_with_a_fraction_require_gradients(lib, log):
         log.attempt(lambda tensor=tensor: tensor.requires_grad_())
         log.attempt(lambda dtype=dtype: assign(lib.ones(1, dtype=dtype)))
         log.attempt(lambda dtype=dtype: lib.ones(1, dtype=dtype, requires_grad=True))
-        log.attempt(lambda dtype=dtype: lib.zeros_like(tensor, dtype=dtype, requires_grad=True))
+        log.attempt(
+            lambda dtype=dtype, tensor=tensor: lib.zeros_like(
+                tensor, dtype=dtype, requires_grad=True
+            )
+        )
         log.attempt(lambda dtype=dtype: lib.empty(0, dtype=dtype, requires_grad=True))
-        log.attempt(lambda dtype=dtype: tensor.new_ones(1, dtype=dtype, requires_grad=True))
+        log.attempt(
+            lambda dtype=dtype, tensor=tensor: tensor.new_ones(1, dtype=dtype, requires_grad=True)
+        )
         log.attempt(lambda dtype=dtype: lib.tensor([1], dtype=dtype, requires_grad=True))
     base = lib.rand(2, 3, dtype=lib.float64)
     for make in (lib.ones_like, lib.randn_like):
@@ -265,20 +273,30 @@ def special_points(lib, log):
     log(x.grad.sum(), x.grad.stride())
 
 
-@scenario
-def distances(lib, log):
-    modes = ("use_mm_for_euclid_dist", "donot_use_mm_for_euclid_dist")
+MODES = ("use_mm_for_euclid_dist", "donot_use_mm_for_euclid_dist")
+
+
+def distances(lib):
+    """Kinds of distance with tensors to measure."""
     for p in (0.5, 1.0, 1.5, 2.0, 3.0, float("inf")):
-        for mode in modes if p == 2.0 else modes[1:]:
-            for first, second in (((2, 3), (3, 3)), ((1, 2, 3), (2, 3, 3))):
-                a, b = doubles(lib, *first), doubles(lib, *second)
-                run = lambda a, b, p=p, mode=mode: lib.cdist(a, b, p, compute_mode=mode)  # noqa: E731
-                log(gradients(lib, run, a, b))
-                log.attempt(lambda run=run, a=a, b=b: lib.autograd.gradgradcheck(run, (a, b)))
-        a = doubles(lib, 4, 2)
-        run = lambda a, p=p: lib.nn.functional.pdist(a, p)  # noqa: E731
-        log(gradients(lib, run, a))
-        log.attempt(lambda run=run, a=a: lib.autograd.gradgradcheck(run, (a,)))
+        for mode in MODES if p == 2.0 else MODES[1:]:
+            between = functools.partial(lib.cdist, p=p, compute_mode=mode)
+            yield p, between, (doubles(lib, 2, 3), doubles(lib, 3, 3))
+            yield p, between, (doubles(lib, 1, 2, 3), doubles(lib, 2, 3, 3))
+        yield p, functools.partial(lib.nn.functional.pdist, p=p), (doubles(lib, 4, 2),)
+
+
+@scenario
+def gradients_of_distances(lib, log):
+    for _, run, inputs in distances(lib):
+        log(run(*inputs), gradients(lib, run, *inputs))
+
+
+def test_second_derivatives_of_distances():
+    retrograd.manual_seed(0)
+    for p, run, inputs in distances(retrograd):
+        if p >= 1:  # below, second derivatives are too steep for differences
+            assert retrograd.autograd.gradgradcheck(run, inputs)
 
 
 @scenario

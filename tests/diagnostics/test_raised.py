@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import itertools
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 import pytest
@@ -18,20 +18,44 @@ ELSEWHERE = ("backend", "diagnostics", "lifecycle", "testing")
 FILES = sorted(
     path for path in PACKAGE.rglob("*.py") if path.relative_to(PACKAGE).parts[0] not in ELSEWHERE
 )
-FILLINGS = ("7", "[7]", "name", "torch.Size([7])")
+FILLINGS = ("7", "[7]", "name", "torch.Size([7])", "<class 'int'>")
+Texts = Mapping[str, Sequence[ast.expr]]
 
 
-def messages(node: ast.expr) -> Iterator[str]:
-    """What an f-string may say, with a few fillings for its fields."""
+def messages(node: ast.expr, names: Texts) -> Iterator[str]:
+    """What a text may say, with a few fillings for the fields of an f-string."""
     if isinstance(node, ast.Constant) and isinstance(node.value, str):
         yield node.value
+    elif isinstance(node, ast.Name):
+        for value in names.get(node.id, ()):
+            yield from messages(value, {})
+    elif isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add):
+        left = list(itertools.islice(messages(node.left, names), 16)) or ["name"]
+        for start, end in itertools.product(left, list(messages(node.right, names)) or ["name"]):
+            yield start + end
     elif isinstance(node, ast.JoinedStr):
-        fields = sum(isinstance(part, ast.FormattedValue) for part in node.values)
-        for fillings in itertools.islice(itertools.product(FILLINGS, repeat=fields), 512):
+        fields = [part.value for part in node.values if isinstance(part, ast.FormattedValue)]
+        known = [isinstance(field, ast.Name) and field.id in names for field in fields]
+        options = [
+            list(itertools.islice(messages(field, names), 4)) if found else FILLINGS
+            for field, found in zip(fields, known, strict=True)
+        ]
+        for fillings in itertools.islice(itertools.product(*options), 512):
             rest = iter(fillings)
             yield "".join(
                 part.value if isinstance(part, ast.Constant) else next(rest) for part in node.values
             )
+
+
+def texts(tree: ast.Module) -> Texts:
+    """The texts that names of a file stand for, such as `_MESSAGE = "..."`."""
+    found: dict[str, list[ast.expr]] = {}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Assign) and isinstance(node.value, ast.Constant | ast.JoinedStr):
+            for target in node.targets:
+                if isinstance(target, ast.Name):
+                    found.setdefault(target.id, []).append(node.value)
+    return found
 
 
 def bare_errors(path: Path) -> list[str]:
@@ -44,12 +68,13 @@ def bare_errors(path: Path) -> list[str]:
         for argument in call.args
         if ast.unparse(call.func).rpartition(".")[2] == "explained"
     }
+    names = texts(tree)
     found = []
     for call in ast.walk(tree):
         if not isinstance(call, ast.Call) or id(call) in inner or not call.args:
             continue
         name = ast.unparse(call.func).rpartition(".")[2]
-        if name.endswith("Error") and any(map(find, messages(call.args[0]))):
+        if name.endswith("Error") and any(map(find, messages(call.args[0], names))):
             found.append(f"line {call.lineno}: {ast.unparse(call.args[0])[:80]}")
     return found
 

@@ -38,6 +38,16 @@ REASONS = {
     "RG103_no_grad": "no-grad",
     "RG105_leaf_modified": None,
     "RG501_where_over_sqrt": None,
+    "RG601_branch": "control-flow",
+    "RG602_dropout": "not-chosen",
+    "RG603_total": None,
+    "RG604_sizes": "sizes",
+    "RG606_not_scalar": "not-scalar",
+    "RG607_tangent": "structure",
+    "RG608_captured": "captured",
+    "RG609_flag": "flag",
+    "RG614_factor": "mismatch",
+    "RG616_chosen_inputs": "chosen-inputs",
 }
 
 

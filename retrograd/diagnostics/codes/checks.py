@@ -230,7 +230,7 @@ CHECKS: tuple[Entry, ...] = (
         "checkpoint() was used in a way that its reentrant form does not allow",
         (
             Form(
-                r"When use_reentrant=True, torch\.utils\.checkpoint is incompatible with \.grad\(\)",
+                r"When use_reentrant=True, torch\.utils\.checkpoint is incompatible with \.grad",
                 "a checkpoint with use_reentrant=True was asked for gradients of chosen inputs",
                 "The reentrant form runs a backward pass of its own inside of the backward pass, "
                 "which fills .grad of everything it meets; it cannot be told to stop at inputs.",

@@ -13,6 +13,7 @@ FAMILIES = {
     "RG3": "dtype and device",
     "RG4": "hooks and custom Functions",
     "RG5": "numerics",
+    "RG6": "transforms and checks",
     "RG9": "unsupported",
 }
 

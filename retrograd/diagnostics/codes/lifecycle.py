@@ -383,8 +383,8 @@ LIFECYCLE: tuple[Entry, ...] = (
         "a checkpointed function did something else when it was computed again",
         (
             Form(
-                r"torch\.utils\.checkpoint: (A different number of tensors was saved|trying to save "
-                r"more tensors during recomputation)",
+                r"torch\.utils\.checkpoint: (A different number of tensors was saved|trying to "
+                r"save more tensors during recomputation)",
                 "the recomputation of a checkpointed function saved other tensors than its forward "
                 "pass",
                 "The function runs a second time during backward, and what it saves must be the "
@@ -408,8 +408,8 @@ LIFECYCLE: tuple[Entry, ...] = (
                 "other-values",
             ),
             Form(
-                r"torch\.utils\.checkpoint: Unpack is being triggered for a tensor that was already "
-                r"unpacked once",
+                r"torch\.utils\.checkpoint: Unpack is being triggered for a tensor that was "
+                r"already unpacked once",
                 "a saved tensor of a checkpointed function was read twice in one backward pass",
                 "A recomputed tensor is let go as soon as it was read.",
                 ("read ctx.saved_tensors once in a Function's backward, into a variable",),

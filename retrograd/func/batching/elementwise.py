@@ -5,7 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from retrograd import dtypes
-from retrograd.func.batching.rules import RULES, BatchedCall, batching, loop
+from retrograd.func.batched import BatchedTensor
+from retrograd.func.batching.rules import RULES, BatchedCall, batching, call_op, loop
+from retrograd.ops.operands import argument_plan
 from retrograd.ops.registry import OPS, RECORDED
 from retrograd.tensor import Tensor
 
@@ -75,7 +77,40 @@ def _promoted(values: list[Any]) -> Any:
 @batching(*_NAMES.split())
 def elementwise(call: BatchedCall) -> list[Tensor]:
     """Line up the operands and call."""
+    values = _in_line(call)
+    if values is not None:
+        return call_op(call.op, values)
     return call.run(**line_up(call, call.op.tensor_names))
+
+
+def _in_line(call: BatchedCall) -> list[Any] | None:
+    """The arguments with physical tensors that need no lining up, the usual case; or None.
+
+    Examples have one type and one number of dimensions, which other tensors do not exceed.
+    """
+    values = list(call.args)
+    level = call.level
+    rank = highest = 0  # of the physical tensors, and of those without the batch
+    dtype: Any = None
+    for taker in argument_plan(call.op).takers:
+        value = values[taker[0]]
+        if isinstance(value, Tensor):
+            if value._level == level:
+                assert isinstance(value, BatchedTensor)
+                if value._batch_dim:
+                    return None
+                value = values[taker[0]] = value._physical
+                array = value._array
+                if rank and array.ndim != rank:
+                    return None
+                rank = array.ndim
+            else:
+                array = value._array
+                highest = max(highest, array.ndim)
+            if dtype is not None and array.dtype is not dtype:
+                return None
+            dtype = array.dtype
+    return values if highest < rank else None
 
 
 @batching("_choose")

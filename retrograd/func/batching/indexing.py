@@ -140,7 +140,7 @@ class _Indices:
         if self.is_batched:
             for mask, name in zip(masks, self.names, strict=True):
                 if mask and call.is_batched(name):
-                    raise RuntimeError(_MASK)
+                    raise explained(RuntimeError(_MASK))
         self.has_masks = any(masks)
         # more than four are stacked into one; what a mask covers is no single dimension
         self.is_plain = len(self.dims) == len(self.names)
@@ -270,16 +270,18 @@ def _dynamic(name: str) -> str:
 @batching("nonzero", "_unique2", "_unique_dim", "_unique_consecutive")
 def _refuse(call: BatchedCall) -> list[Tensor]:
     names = {"_unique_consecutive": "unique_consecutive", "_unique_dim": "unique_dim"}
-    raise RuntimeError(_dynamic(names.get(call.op.name, call.op.name)))
+    raise explained(RuntimeError(_dynamic(names.get(call.op.name, call.op.name))))
 
 
 @batching("masked_select")
 def _masked_select(call: BatchedCall) -> list[Tensor]:
     if call.is_batched("mask"):
-        raise RuntimeError(
-            "vmap: Attempted to vmap over `mask` in torch.masked_select(self, mask) We cannot "
-            "support this because for each batch this would return a differently shaped Tensor. "
-            "Please file an issue at https://github.com/pytorch/pytorch/issues if you need this "
-            "feature."
+        raise explained(
+            RuntimeError(
+                "vmap: Attempted to vmap over `mask` in torch.masked_select(self, mask) We cannot "
+                "support this because for each batch this would return a differently shaped "
+                "Tensor. Please file an issue at https://github.com/pytorch/pytorch/issues if you "
+                "need this feature."
+            )
         )
     return loop(call)

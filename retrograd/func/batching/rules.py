@@ -21,6 +21,8 @@ import numpy as np
 
 from retrograd.autograd.state import STATE
 from retrograd.func.batched import BatchedTensor
+from retrograd.notices import explained
+from retrograd.ops.operands import argument_plan
 from retrograd.ops.registry import RECORDED, Op
 from retrograd.tensor import Tensor, wrap
 
@@ -56,7 +58,7 @@ class BatchedCall:
         self.args = args
         self.level = level
         self.size = size  # of the batch
-        self.places = {p.name: place for place, p in enumerate(op.parameters)}
+        self.places = _places_of(op)
 
     def __getitem__(self, name: str) -> Any:
         """An argument by its parameter's name: logical tensor, list, number or option."""
@@ -129,6 +131,12 @@ class BatchedCall:
         return call_op(self.op, values)
 
 
+@functools.cache
+def _places_of(op: Op) -> dict[str, int]:
+    """The places of an op's arguments by name."""
+    return {p.name: place for place, p in enumerate(op.parameters)}
+
+
 def to_front(value: Any, level: int) -> Any:
     """The physical tensor of a value of this level, batch first; any other value as it is."""
     if not isinstance(value, Tensor) or value._level != level:
@@ -143,14 +151,12 @@ def to_front(value: Any, level: int) -> Any:
 
 def call_op(op: Op, values: list[Any]) -> list[Tensor]:
     """Call an op's function on the full list of its arguments."""
-    positional: list[Any] = []
-    keywords: dict[str, Any] = {}
-    for parameter, value in zip(op.parameters, values, strict=True):
-        if parameter.keyword_only:
-            keywords[parameter.name] = value
-        else:
-            positional.append(value)
-    result = op.function(*positional, **keywords)
+    named = argument_plan(op).keywords
+    if named:  # the last parameters
+        keywords = {name: values[place] for place, name in named}
+        result = op.function(*values[: -len(named)], **keywords)
+    else:
+        result = op.function(*values)
     return [result] if isinstance(result, Tensor) else list(result)
 
 
@@ -176,9 +182,11 @@ def stack_examples(parts: list[Tensor]) -> Tensor:
     """The results of all examples as one tensor, batch first."""
     shapes = {part._array.shape for part in parts}
     if len(shapes) > 1:
-        raise RuntimeError(
-            "vmap: the examples of a batch gave results of different shapes: "
-            + ", ".join(sorted(str(list(shape)) for shape in shapes))
+        raise explained(
+            RuntimeError(
+                "vmap: the examples of a batch gave results of different shapes: "
+                + ", ".join(sorted(str(list(shape)) for shape in shapes))
+            )
         )
     result: Tensor = RECORDED.stack(parts, 0)
     return result
