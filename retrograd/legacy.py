@@ -15,7 +15,7 @@ from retrograd import dtypes
 from retrograd.arguments import size_argument
 from retrograd.autograd.engine import ENGINE
 from retrograd.construction import array_from, as_class, fresh
-from retrograd.notices import warn_once
+from retrograd.notices import explained, warn_once
 from retrograd.ops.copying import cast_array
 from retrograd.ops.errors import argument_type
 from retrograd.ops.registry import RECORDED
@@ -79,10 +79,12 @@ def _make_subclass(cls: type[Tensor], data: Tensor, require_grad: bool = False) 
     if not isinstance(data, Tensor):
         raise argument_type("_make_subclass", "data", 2, "Tensor", data)
     if require_grad and not (data.is_floating_point() or data.is_complex()):
-        raise RuntimeError(
-            "Only Tensors of floating point and complex dtype can require gradients"
+        raise explained(
+            RuntimeError("Only Tensors of floating point and complex dtype can require gradients")
         )
-    return as_class(data.detach(), cls).requires_grad_(require_grad)
+    made = as_class(data.detach(), cls)
+    made.requires_grad_(require_grad)
+    return made
 
 
 Tensor._make_subclass = staticmethod(_make_subclass)  # type: ignore[attr-defined]

@@ -113,6 +113,18 @@ def is_enabled() -> bool:
     return THREAD.enabled and not STATE.inference
 
 
+# in the dictionary of a leaf that a transform made: the transform's trace, or `NOBODY`
+TRACE = "_trace"
+
+
+class _Nobody:
+    """Owns leaves that no result depends on, and that no graph ends in for anybody."""
+
+    running = False
+
+
+NOBODY = _Nobody()
+
 # ------------------------------------------------------------------------- tangents of a tensor
 
 

@@ -12,6 +12,7 @@ from retrograd import dtypes
 from retrograd.autograd.forward import (
     THREAD,
     Tangents,
+    has_tangents,
     holder_of,
     laid_out_like,
     set_tangents,
@@ -149,12 +150,13 @@ def dual_shortcut(op: Any, plan: Plan, args: tuple[Any, ...]) -> Any:
     if THREAD.enabled:
         for x in operands:
             if isinstance(x, Tensor) and not (x._meta is None and x._view is None):
-                if tangents_of(x) is not None:
-                    moving = True
-                    break
+                moving = True  # it may have a tangent
+                break
     result = call_generated(op, plan, args, own)
     if moving:
         if op.forward != "elementwise" or not set_elementwise(op, args, operands, result):
+            if not has_tangents(operands):
+                return result
             set_tangents(op, args, operands, [result])
         node = result._grad_fn
         if plan.keeps_output and node is not None and not is_packed(node):

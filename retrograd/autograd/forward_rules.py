@@ -17,6 +17,8 @@ import numpy as np
 
 from retrograd import dtypes
 from retrograd.autograd.forward import (
+    NOBODY,
+    TRACE,
     DualLevel,
     is_recorded,
     tangents_of,
@@ -270,6 +272,7 @@ class OpCall:
         else:
             start = wrap(np.zeros(output._array.shape, output._array.dtype))
         start._requires_grad = True
+        start.__dict__[TRACE] = NOBODY
         return start
 
     def _rule_results(self, gradient: Any) -> list[Any]:

@@ -8,7 +8,7 @@ import weakref
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from retrograd.autograd.accumulate import is_accumulator
+from retrograd.autograd.accumulate import accumulator, is_accumulator
 from retrograd.autograd.edges import shown_node
 from retrograd.autograd.function_context import engine_node
 from retrograd.autograd.hooks import RemovableHandle
@@ -104,7 +104,8 @@ class _Collector:
 
     def _nodes(self) -> list[Node | None]:
         found = [target() for target in self._targets]
-        return [edge_of(x) if isinstance(x, Tensor) else x for x in found]
+        # a leaf that no longer requires grad still is part of older graphs
+        return [edge_of(x) or accumulator(x) if isinstance(x, Tensor) else x for x in found]
 
 
 def _register_all(

@@ -46,12 +46,15 @@ class SavedTensor:
         "number",
     )
 
-    def __new__(cls, *given: Any, **options: Any) -> SavedTensor:
-        if not given:
+    def __init__(
+        self,
+        value: Tensor | None = None,
+        node: Node | None = None,
+        is_output: bool = False,
+        number: int = 0,
+    ) -> None:
+        if node is None:
             raise RuntimeError("Trying to create a SavedTensor object from Python is forbidden.")
-        return object.__new__(cls)
-
-    def __init__(self, value: Tensor | None, node: Node, *, is_output: bool, number: int) -> None:
         self.is_output = is_output and value is not None and value._grad_fn is not None
         self.number = number  # of the output, among those of its node
         self.name = "result" if is_output else "input"  # for reports
@@ -71,17 +74,25 @@ class SavedTensor:
             cell_of(value)
             self._value = value._without_history()
         self._version = 0 if value._cell is None else value._cell.version
-        if STATE.saved_hooks:
-            self._pack(value, value, STATE.saved_hooks[-1])
+        hooks = STATE.saved_hooks
+        if hooks:
+            self._pack(node, value, value, hooks[-1])
 
-    def _pack(self, value: Tensor, given: Tensor, hooks: tuple[Any, Any]) -> None:
+    def _pack(
+        self, node: Node | None, value: Tensor, given: Tensor, hooks: tuple[Any, Any]
+    ) -> None:
         """Hand the value over to a pack hook, as `given`; what unpacking needs stays here."""
-        before = 0 if value._cell is None else value._cell.version
-        node = self._node()
+        cell = value._cell
+        before = 0 if cell is None else cell.version
+        state = STATE
         if node is not None:
-            STATE.pack_site = (node.code, node.lasti)
-        packed = _call_quietly(hooks[0], given)
-        if value._cell is not None and value._cell.version != before:
+            state.pack_site = (node.code, node.lasti)
+        if state.cut is IN_HOOK and not state.grad_enabled:
+            packed = hooks[0](given)
+        else:
+            packed = _call_quietly(hooks[0], given)
+        cell = value._cell
+        if cell is not None and cell.version != before:
             raise explained(
                 RuntimeError(
                     "A saved tensor pack hook is modifying its input in place. Tensors provided as "
@@ -209,7 +220,7 @@ class SavedTensor:
                 )
             )
         # what is given has no history: a packed object that kept it would keep the graph alive
-        self._pack(value, value.detach(), (pack_hook, unpack_hook))
+        self._pack(self._node(), value, value.detach(), (pack_hook, unpack_hook))
         if self.is_output:
             self._requires_grad = True
 
@@ -337,13 +348,19 @@ def pack_new(op: Op, node: Node, output: Tensor) -> None:
     run = node.run
     form = op.node_class if run.form is None else run.form
     saved = list(node.saved)
-    for place, name, number in kept_places(op):
-        value = saved[place]
-        if number is not None:
-            saved[place] = SavedTensor(output, node, is_output=True, number=number)
-        elif isinstance(value, Tensor):
-            saved[place] = made = SavedTensor(value, node, is_output=False, number=0)
-            made.name = name
+    state = STATE
+    before, cut = state.grad_enabled, state.cut
+    set_grad_mode(False, IN_HOOK)  # once for all hooks
+    try:
+        for place, name, number in kept_places(op):
+            value = saved[place]
+            if number is not None:
+                saved[place] = SavedTensor(output, node, True, number)
+            elif isinstance(value, Tensor):
+                saved[place] = made = SavedTensor(value, node)
+                made.name = name
+    finally:
+        set_grad_mode(before, cut)
     node.saved = tuple(saved)
     node.run = packed_form(form).run_raw
 

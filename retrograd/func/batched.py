@@ -35,13 +35,14 @@ from retrograd.tensor import Array, Tensor, VersionCell, cell_of, meta_of
 class Level:
     """One running `vmap` call."""
 
-    __slots__ = ("direct", "number", "randomness", "size")
+    __slots__ = ("direct", "directions", "number", "randomness", "size")
 
-    def __init__(self, number: int, size: int, randomness: str, direct: bool = False) -> None:
+    def __init__(self, number: int, size: int, randomness: str) -> None:
         self.number = number
         self.size = size
         self.randomness = randomness
-        self.direct = direct  # custom Functions run on the batched tensors themselves
+        self.direct = False  # custom Functions run on the batched tensors themselves
+        self.directions = False  # only tangents are batched: what the function sees is not
 
 
 class _Levels(threading.local):
@@ -355,15 +356,21 @@ def unwrap(tensor: Tensor, level: int) -> tuple[Tensor, int | None]:
     return tensor, None
 
 
+def visible_level() -> int:
+    """The innermost running `vmap` whose batches the function sees; 0: there is none."""
+    for level in reversed(LEVELS.stack):
+        if not level.directions:
+            return level.number
+    return 0
+
+
 def lift(tensor: Tensor) -> Tensor:
-    """A tensor as one of the innermost running `vmap`, expanded where it is not batched yet.
+    """A tensor as one of the innermost visible `vmap`, expanded where it is not batched yet.
 
     For transforms inside of `vmap`: what is recorded on the result belongs to them alone.
     """
-    stack = LEVELS.stack
-    if not stack or tensor._level == stack[-1].number:
-        return tensor
-    return expanded(tensor, stack[-1].number)
+    level = visible_level()
+    return tensor if tensor._level >= level else expanded(tensor, level)
 
 
 def expanded(tensor: Tensor, level: int) -> BatchedTensor:

@@ -12,7 +12,7 @@ from retrograd.func.arguments import Argnums, chosen, refuse_complex
 from retrograd.func.forward import jvp_of
 from retrograd.func.reverse import vjp_of
 from retrograd.func.trees import flatten, unflatten
-from retrograd.func.vmap import vmap
+from retrograd.func.vmap import map_directions, vmap
 from retrograd.ops.registry import RECORDED
 from retrograd.tensor import Tensor, wrap
 
@@ -145,7 +145,7 @@ def jacfwd(
             refuse_complex("jacfwd", value, "outputs")
             return (tangent, aux[0]) if has_aux else tangent
 
-        results = vmap(push, randomness=randomness)(unflatten(basis, spec))
+        results = map_directions(push, unflatten(basis, spec), randomness)
         aux: Any = None
         if has_aux:
             results, aux = results

@@ -21,19 +21,24 @@ from retrograd import dtypes
 from retrograd.autograd import failures
 from retrograd.autograd.accumulate import accumulator, is_accumulator
 from retrograd.autograd.engine import Edge
-from retrograd.autograd.forward import DualLevel, Tangents, holder_of, is_recorded, tangents_of
+from retrograd.autograd.forward import (
+    TRACE,
+    DualLevel,
+    Tangents,
+    holder_of,
+    is_recorded,
+    tangents_of,
+)
 from retrograd.autograd.node import Node
 from retrograd.autograd.packing import SavedTensor
 from retrograd.autograd.state import STATE, TRANSFORMS, next_sequence, set_grad_mode, set_inference
 from retrograd.autograd.views import edge_of
-from retrograd.func.batched import LEVELS, BatchedTensor, lift, rewrap
+from retrograd.func.batched import BatchedTensor, lift, rewrap, visible_level
 from retrograd.func.captures import captured_by
 from retrograd.func.trees import tree_map
 from retrograd.notices import explained
 from retrograd.ops.registry import RECORDED
 from retrograd.tensor import Tensor, VersionCell, cell_of
-
-_MARK = "_trace"  # in the dictionary of a trace's leaf: the trace
 
 _SAVED_HOOKS = (
     "torch.func.{grad, vjp, jacrev, hessian} don't yet support saved tensor hooks. Please open an "
@@ -55,7 +60,7 @@ class Trace:
         self.captured = captured_by(func)
         self.given: list[VersionCell | None] = []  # of arguments that may be written
         self.links = links or STATE.grad_enabled  # whether aliases lead to what is outside
-        self.level = len(LEVELS.stack)  # the innermost vmap around the call
+        self.level = visible_level()  # the innermost vmap around the call
         self.records = STATE.grad_enabled  # whether results may have a history outside
         self.running = True
         self.lent: list[tuple[Tensor, Tensor, int]] = []  # argument, its alias, its version
@@ -84,7 +89,7 @@ class Trace:
         else:
             leaf = _cut_off(lift(value))
         leaf._requires_grad = True
-        leaf.__dict__[_MARK] = self
+        leaf.__dict__[TRACE] = self
         self.starts[id(self)] = self.start
         return leaf
 
@@ -165,7 +170,7 @@ class Trace:
             return value
         node = value._grad_fn
         if node is None:
-            owner = value.__dict__.get(_MARK)
+            owner = value.__dict__.get(TRACE)
             ended = owner is self or (owner is not None and not owner.running)
             return bare(value) if ended else value
         return value if self.leads_outside([node])[0] else bare(value)
@@ -185,7 +190,7 @@ class Trace:
         """Whether a tensor, or what it is a batch of, has a history that began in the trace."""
         node = value._grad_fn
         if node is None and value._requires_grad:
-            return value.__dict__.get(_MARK) is self
+            return value.__dict__.get(TRACE) is self
         if node is not None and node.sequence > self.start:
             return True
         return isinstance(value, BatchedTensor) and self._is_inner(value._physical)
@@ -204,7 +209,7 @@ class Trace:
         while stack:
             node = stack.pop()
             if is_accumulator(node):
-                owner = node.saved[0].__dict__.get(_MARK)
+                owner = node.saved[0].__dict__.get(TRACE)
                 if owner is None or (owner is not self and owner.running):
                     return True, foreign
                 continue

@@ -18,13 +18,17 @@ Dims = Any  # an int, None, or a tree of them
 
 
 @contextmanager
-def vmap_level(size: int, randomness: str, *, direct: bool = False) -> Iterator[int]:
+def vmap_level(
+    size: int, randomness: str, *, direct: bool = False, directions: bool = False
+) -> Iterator[int]:
     """A new innermost `vmap` call in this thread; gives its level.
 
-    direct  for batches of gradients: custom Functions need no rule of their own for it
+    direct      for batches of gradients: custom Functions need no rule of their own for it
+    directions  for batches of tangents: the function itself sees no batch
     """
     stack = LEVELS.stack
-    level = Level(len(stack) + 1, size, randomness, direct)
+    level = Level(len(stack) + 1, size, randomness)
+    level.direct, level.directions = direct, directions
     stack.append(level)
     count_transform(1, dual=False)
     try:
@@ -207,10 +211,11 @@ def _run_once(
     out_dims: Dims,
     randomness: str,
     kwargs: dict[str, Any],
+    directions: bool = False,
 ) -> Any:
     STATE.transforms += 1
     try:
-        with vmap_level(size, randomness) as level:
+        with vmap_level(size, randomness, directions=directions) as level:
             args = unflatten(wrapped(dims, leaves, level), spec)
             return _unwrapped(func, func(*args, **kwargs), out_dims, level, size)
     finally:
@@ -314,6 +319,14 @@ def _with_batch_at(name: str, value: Any, dim: int | None, level: int, size: int
             )
         )
     return with_batch_at(value, dim, level, size)
+
+
+def map_directions(func: Callable[[Any], Any], tangents: Any, randomness: str) -> Any:
+    """`vmap` over tangents alone, for a function that uses them as tangents only."""
+    leaves, spec = flatten((tangents,))
+    size = _batch_size([0] * len(leaves), leaves)
+    hidden = randomness != "different"  # else the function makes batches itself
+    return _run_once(func, size, [0] * len(leaves), leaves, spec, 0, randomness, {}, hidden)
 
 
 def map_directly(func: Callable[[Tensor], Sequence[Tensor]], tensor: Tensor) -> list[Tensor]:

@@ -164,6 +164,6 @@ def _arguments(
     for taker, array in zip(plan.takers, arrays, strict=True):
         positional[taker[0]] = array
     keywords: dict[str, Any] = {}
-    for place, name in reversed(plan.keywords):  # they are the last parameters
+    for place, name, _ in reversed(plan.keywords):  # they are the last parameters
         keywords[name] = positional.pop(place)
     return positional, keywords

@@ -29,7 +29,7 @@ class Plan:
 
     __slots__ = (
         *("copies", "edges", "keeps_output", "kept", "keywords", "names", "only_tensors"),
-        *("options", "saves", "short", "takers", "wraps"),
+        *("options", "places", "positional", "saves", "short", "takers", "wraps"),
     )
 
     def __init__(self, op: Op) -> None:
@@ -40,9 +40,14 @@ class Plan:
             for place, p in enumerate(op.parameters)
             if p.kind != "option"
         )
+        self.places = tuple([taker[0] for taker in self.takers])
         self.only_tensors = not op.option_names and not any(p.keyword_only for p in op.parameters)
         self.options = tuple([places[name] for name in op.option_names])
-        self.keywords = tuple((places[p.name], p.name) for p in op.parameters if p.keyword_only)
+        # the last parameters; `positional` is the number of the others
+        self.keywords = tuple(
+            [(places[p.name], p.name, p.default) for p in op.parameters if p.keyword_only]
+        )
+        self.positional = len(op.parameters) - len(self.keywords)
         # where the tensors are that have a rule; None: in a list, all of them
         self.edges: tuple[int, ...] | None = None
         if "list" not in op.tensor_kinds:

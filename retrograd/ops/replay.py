@@ -8,7 +8,7 @@ from retrograd.autograd.node import Node, plain_node
 from retrograd.autograd.slices import copy_with_strides
 from retrograd.autograd.views import ViewStep, edge_of
 from retrograd.ops.registry import OPS, op
-from retrograd.tensor import Array, Tensor
+from retrograd.tensor import Array, Tensor, wrap
 
 
 def _replayed(array: Array, chain: tuple[ViewStep, ...]) -> Array:
@@ -65,14 +65,43 @@ def _clone_with_strides(xp: Any, input: Array, strides: Any) -> Array:
     return copy_with_strides(input, strides)
 
 
+# views of another dtype: PyTorch gives them, and every view of them, a node of their own
+_CROSSING = ("view_as_real", "view_as_complex")
+
+
 def replay_node(base: Tensor, view: Tensor, chain: tuple[ViewStep, ...]) -> Node:
     """A node that leads from the base's present history to a view of it."""
+    crossing = [index for index, step in enumerate(chain) if step.op.name in _CROSSING]
+    if not crossing:
+        return _one_node(base, view, chain)
+    parts = [chain[: crossing[0]]] if crossing[0] else []
+    parts += [(step,) for step in chain[crossing[0] :]]
+    source = base
+    for part in parts:
+        reached = wrap(_replayed(source._array, part))
+        reached._requires_grad = True
+        if part[0].op.name in _CROSSING:
+            node = plain_node(part[0].op.node_class)
+            _lead(node, source, reached)
+        else:
+            node = _one_node(source, reached, part)
+        reached._grad_fn = node
+        source = reached
+    return node
+
+
+def _one_node(base: Tensor, view: Tensor, chain: tuple[ViewStep, ...]) -> Node:
     node = plain_node(OPS["_replay"].node_class)
+    _lead(node, base, view)
+    node.saved = (chain, base._array.shape, base._array.strides)
+    return node
+
+
+def _lead(node: Node, base: Tensor, view: Tensor) -> None:
+    """Put a node between the history of a base and its view."""
     node.shape, node.dtype = view._array.shape, view._array.dtype
     edge = edge_of(base) if base._requires_grad else None
     node.edges = (edge,)
     node.edge_numbers = (base._output_nr,) if edge is not None and base._output_nr else None
-    node.saved = (chain, base._array.shape, base._array.strides)
     if edge is not None:
         node.code, node.lasti = edge.code, edge.lasti
-    return node

@@ -9,10 +9,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from retrograd import dtypes
 from retrograd.autograd.packing import is_packed, pack_new
 from retrograd.autograd.state import HOT, STATE, TRANSFORMS, count_unusual
+from retrograd.dtypes import F32, F64
 from retrograd.ops.operands import Plan
+from retrograd.tensor import Tensor
 
 if TYPE_CHECKING:
     from retrograd.ops.registry import Op
@@ -24,7 +25,14 @@ def shortcut(op: Op, plan: Plan, args: tuple[Any, ...]) -> Any:
         return None
     unusual = HOT["UNUSUAL"]
     if unusual == 1 and STATE.saved_hooks:  # the one that is counted
-        return _with_saved_hooks(op, plan, args)
+        if STATE.op_watcher is not None or usual_operands(plan, args) is None:
+            return None
+        result = call_generated(op, plan, args, 1)
+        if plan.kept:
+            node = result._grad_fn
+            if node is not None and not is_packed(node):
+                pack_new(op, node, result)
+        return result
     if unusual and unusual == TRANSFORMS.active:
         if not TRANSFORMS.dual_levels:
             return TRANSFORMS.batched_shortcut(op, plan, args)
@@ -33,31 +41,20 @@ def shortcut(op: Op, plan: Plan, args: tuple[Any, ...]) -> Any:
     return None
 
 
-def _with_saved_hooks(op: Op, plan: Plan, args: tuple[Any, ...]) -> Any:
-    if STATE.op_watcher is not None or usual_operands(plan, args) is None:
-        return None
-    result = call_generated(op, plan, args, 1)
-    if plan.kept:
-        node = result._grad_fn
-        if node is not None and not is_packed(node):
-            pack_new(op, node, result)
-    return result
-
-
 def usual_operands(plan: Plan, args: tuple[Any, ...]) -> list[Any] | None:
     """The operands, if they are such as generated functions take."""
-    usual, other = HOT["Tensor"], HOT["Parameter"]
-    operands: list[Any] = []
-    for taker in plan.takers:
-        value = args[taker[0]]
+    parameter = HOT["Parameter"]
+    operands = [args[place] for place in plan.places]
+    first = None
+    for value in operands:
         kind = type(value)
-        if kind is usual or kind is other:
+        if kind is Tensor or kind is parameter:
             dtype = value._array.dtype
-            if dtype is not dtypes.F32 and dtype is not dtypes.F64:
+            if dtype is not F32 and dtype is not F64:
                 return None
-        elif not operands or (kind is not float and kind is not int and value is not None):
+            first = value
+        elif first is None or (kind is not float and kind is not int and value is not None):
             return None
-        operands.append(value)
     return operands
 
 
@@ -65,10 +62,12 @@ def call_generated(op: Op, plan: Plan, args: tuple[Any, ...], own: int) -> Any:
     """Call the generated function without `own` of the rare modes, which are this thread's."""
     count_unusual(-own)
     try:
-        if not plan.keywords:
-            return op.function(*args)
-        count = len(args) - len(plan.keywords)  # they are the last parameters
-        named = {name: args[place] for place, name in plan.keywords}
-        return op.function(*args[:count], **named)
+        for place, _, default in plan.keywords:
+            if args[place] is not default:
+                break
+        else:  # the usual case: only the others are needed, which come first
+            return op.function(*args[: plan.positional])
+        named = {name: args[place] for place, name, _ in plan.keywords}
+        return op.function(*args[: plan.positional], **named)
     finally:
         count_unusual(own)

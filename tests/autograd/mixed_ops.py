@@ -125,7 +125,7 @@ WRITES_ALONE: dict[str, Any] = {
 # What small functions for checkpoint and the transforms may use, beside the binary operations.
 SMOOTH = (
     "sin", "tanh", "sigmoid", "neg", "exp", "square", "pow", "clone", "sum", "times", "plus",
-    "from", "over", "softmax", "flip", "cumsum", "stack", "max", "relu", "mean", "sum last",
+    "from", "over", "softmax", "cumsum", "stack", "max", "relu", "mean", "sum last",
     "take", "cat", "where", "abs", "double", "clamp", "index", "zeros",
 )  # fmt: skip
 FUNCTIONS_INSIDE = ("Product", "Separate", "OwnRule", "SavesOutput", "Once", "Sparing", "Viewed")

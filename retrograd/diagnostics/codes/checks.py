@@ -14,7 +14,7 @@ CHECKS: tuple[Entry, ...] = (
     Entry(
         "RG613",
         "strict-independent",
-        "strict=True was asked for, and an output does not depend on an input",
+        "an output does not depend on an input, and strict=True was asked for",
         (
             Form(
                 r"Output (?P<output>\d+) of the user-provided function is independent of input "

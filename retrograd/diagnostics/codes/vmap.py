@@ -176,7 +176,7 @@ VMAP: tuple[Entry, ...] = (
     Entry(
         "RG604",
         "vmap-dimensions",
-        "in_dims, out_dims and the inputs or outputs of vmap do not go together",
+        "the dimensions given to vmap do not go with its inputs or outputs",
         (
             Form(
                 r"vmap: Expected all tensors to have the same size in the mapped dimension, got "

@@ -151,10 +151,10 @@ def to_front(value: Any, level: int) -> Any:
 
 def call_op(op: Op, values: list[Any]) -> list[Tensor]:
     """Call an op's function on the full list of its arguments."""
-    named = argument_plan(op).keywords
-    if named:  # the last parameters
-        keywords = {name: values[place] for place, name in named}
-        result = op.function(*values[: -len(named)], **keywords)
+    plan = argument_plan(op)
+    if plan.keywords:
+        keywords = {name: values[place] for place, name, _ in plan.keywords}
+        result = op.function(*values[: plan.positional], **keywords)
     else:
         result = op.function(*values)
     return [result] if isinstance(result, Tensor) else list(result)
