@@ -315,7 +315,11 @@ class TypedStorage:
 
 
 def _storage_owner(tensor: Tensor) -> Array:
-    return owner_of(tensor._array if tensor._view is None else tensor._view.base._array)
+    own = owner_of(tensor._array)
+    if tensor._view is None:
+        return own
+    base = owner_of(tensor._view.base._array)
+    return base if np.may_share_memory(own, base) else own  # else one got other memory by `.data`
 
 
 @tensor_method

@@ -15,16 +15,16 @@ from retrograd.autograd.state import STATE
 from retrograd.construction import as_class, shared_array
 from retrograd.memory import address_of, owner_of, region, strides_of
 from retrograd.notices import explained
-from retrograd.tensor import Array, Tensor, cell_of, mark_inference, meta_of, tensor_method, wrap
+from retrograd.tensor import Array, Tensor, cell_of, flag_leaf, mark_inference, meta_of, tensor_method, wrap
 
 
 def _as(kind: type[Tensor], array: Array, requires_grad: bool) -> Tensor:
     made = as_class(wrap(array), kind)
-    made._requires_grad = requires_grad
     if STATE.inference:
         mark_inference(made)
     else:  # PyTorch puts memory into an empty tensor, which counts as a write
         cell_of(made).version = 1
+    flag_leaf(made, requires_grad)
     return made
 
 

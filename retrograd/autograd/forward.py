@@ -64,6 +64,14 @@ class Tangents(dict[DualLevel, Tensor]):
         self[level] = tangent
         level.holders[id(self)] = weakref.ref(self)
 
+    @classmethod
+    def of(cls, held: dict[DualLevel, Tensor]) -> Tangents:
+        """The same tangents for another holder, which forgets them too."""
+        made = cls()
+        for level, tangent in held.items():
+            made.put(level, tangent)
+        return made
+
 
 _numbers = itertools.count()
 
@@ -155,7 +163,7 @@ def tangents_of(tensor: Tensor) -> Tangents | None:
         base, chain = _base_tangents(info)
         if base:
             for level in list(base):
-                if own is None or level not in own:
+                if level.alive and (own is None or level not in own):
                     own = holder_of(tensor)
                     own.put(level, _replayed(base[level], chain))
     return own or None
@@ -370,6 +378,11 @@ def make_dual(primal: Tensor, tangent: Tensor, level: DualLevel) -> Tensor:
                 "not supported."
             )
         )
+    if tangent._level > primal._level:
+        from retrograd.func.batched import level_of, lift
+
+        if level_of(tangent._level).randomness == "different":  # random ops batch it themselves
+            primal = lift(primal)
     if primal._level:
         tangent = _batched_like(primal, tangent)
     origin = Origin()

@@ -104,7 +104,9 @@ class SavedTensor:
         self._hooks, self._packed = hooks, packed
         self._requires_grad = value._requires_grad
         if value._meta is not None and value._meta.tangents:
-            self._tangents = dict(value._meta.tangents)
+            from retrograd.autograd.forward import Tangents  # which imports this module
+
+            self._tangents = Tangents.of(value._meta.tangents)
         if not self.is_output:
             self._grad_fn = value._grad_fn
             self.number = value._output_nr
@@ -148,7 +150,7 @@ class SavedTensor:
         made = found._without_history()
         made._cell = None
         if self._tangents:
-            meta_of(made).tangents = dict(self._tangents)
+            meta_of(made).tangents = type(self._tangents).of(self._tangents)
         if self.is_output:
             return made if node is None else with_history(node, made, self.number)
         if self._grad_fn is not None:

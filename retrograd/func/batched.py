@@ -25,7 +25,13 @@ from retrograd.autograd.state import STATE, TRANSFORMS, count_unusual
 from retrograd.autograd.views import bump, refresh
 from retrograd.notices import explained
 from retrograd.ops.operands import Plan
-from retrograd.ops.recording import link_outputs, pass_on_cut
+from retrograd.ops.recording import (
+    fill_outputs,
+    is_wanted,
+    link_outputs,
+    pass_on_cut,
+    record,
+)
 from retrograd.ops.shortcut import call_generated, usual_operands
 from retrograd.tensor import Array, Tensor, VersionCell, cell_of, meta_of
 
@@ -237,7 +243,10 @@ class BatchedTensor(Tensor):
         """The same elements and tangents, but no node of this level."""
         made = rewrap(self._physical, self._batch_dim, self._level)
         if self._meta is not None and self._meta.tangents:
-            meta_of(made).tangents = dict(self._meta.tangents)
+            from retrograd.autograd.forward import holder_of
+
+            for level, tangent in self._meta.tangents.items():
+                holder_of(made).put(level, tangent)
         return made
 
     def _elements(self) -> Array:
@@ -428,7 +437,7 @@ def batched(level: int, op: Any, args: tuple[Any, ...], tensors: list[Any]) -> l
 
 
 def batched_shortcut(op: Any, plan: Plan, args: tuple[Any, ...]) -> Any:
-    """The result of an op where this level has nothing to record; None: the general path has to.
+    """The result of an op in the usual case of `vmap`; None: the general path has to.
 
     For a thread whose `vmap` calls are the only rare mode anywhere.
     """
@@ -455,10 +464,18 @@ def batched_shortcut(op: Any, plan: Plan, args: tuple[Any, ...]) -> Any:
         operands.append(value)
     if not level:
         return None if usual_operands(plan, args) is None else call_generated(op, plan, args, own)
-    if wanted and STATE.grad_enabled:  # by this level, or by one outside: no matter
-        return None
+    wanted = wanted and STATE.grad_enabled
+    if wanted:
+        for value in operands:
+            if isinstance(value, Tensor) and value._array.dtype.itemsize < 4:
+                return None  # half precision has nodes of its own
     outputs = batched(level, op, args, operands)
-    pass_on_cut(op, operands, outputs, False)
+    if wanted and is_wanted(plan, operands, level):
+        node = record(op, args, operands, outputs, None, level)
+        if node is not None:
+            fill_outputs(op, node, outputs)
+    else:
+        pass_on_cut(op, operands, outputs, False)
     if op.view is not None:
         link_outputs(op, args, operands[0], outputs)
     return outputs[0]
@@ -478,9 +495,9 @@ def batched_inplace(target: Tensor, shadow: Tensor, writer: str) -> None:
     assert isinstance(shadow, BatchedTensor)
     if target._level != shadow._level:
         name = {"_fill_tensor_in_place": "fill_"}.get(writer, writer)
-        name = name if name in ("fill_", "index_put_") else None
-        text = _INPLACE if name is None else _INPLACE.replace("inplace arithmetic", name)
-        raise explained(RuntimeError(text))
+        if name not in ("fill_", "index_put_"):
+            name = "inplace arithmetic"
+        raise explained(RuntimeError(_INPLACE.replace("inplace arithmetic", name)))
     assert isinstance(target, BatchedTensor)
     target._physical.copy_(shadow._physical.movedim(shadow._batch_dim, target._batch_dim))
     cell = target._physical._cell

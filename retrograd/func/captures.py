@@ -38,6 +38,8 @@ class Capture:
         cell = tensor._cell
         if cell is None or cell.version == self.version or cell in allowed:
             return
+        if cell.writer == "instance_norm":  # its statistics, which PyTorch writes by other means
+            return
         tensor._grad_fn, tensor._output_nr, tensor._requires_grad = self.history
         writer = _OVERLOADS.get(str(cell.writer), cell.writer)
         raise explained(

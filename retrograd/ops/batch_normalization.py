@@ -328,7 +328,7 @@ def instance_norm_of(
             with quiet():
                 mixed = np.add.reduce(average, axis=0, dtype=np.float64) / batch
             np.copyto(value._array, mixed, casting="same_kind")
-            bump(value, "copy_")
+            bump(value, "instance_norm")
     return result.view(shape)  # type: ignore[no-any-return]
 
 

@@ -115,6 +115,9 @@ def make_node(
     node.edge_numbers = tuple(numbers) if any(numbers) else None
     if not plan.saves:
         return node
+    # The only rule of an op runs even where its gradient goes nowhere: the operand is a view that
+    # was made without recording. So does a rule for all operands together.
+    always = len(edges) == 1 or op.joint is not None
     saved: list[Any] = []
     for kind, name, place in plan.saves:
         if kind == "output":
@@ -124,9 +127,10 @@ def make_node(
             for position in op.reads[name]:
                 if edges[position] is not None:
                     break
-            else:  # no rule that will run reads it
-                saved += [None, 0]
-                continue
+            else:
+                if not always:  # no rule that will run reads it
+                    saved += [None, 0]
+                    continue
             if not isinstance(value, Tensor):
                 saved += [value, 0]
                 continue

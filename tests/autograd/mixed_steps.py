@@ -197,7 +197,7 @@ def gradient_of(side: Side, number: int, i: int, what: str) -> Any:
 @kind(2, lambda d: (d.tensor(), d.of(("deepcopy", "pickle", "copy"))))
 def duplicate(side: Side, number: int, i: int, how: str) -> Any:
     x = side[i]
-    if how != "copy" and (x._is_view() or not x.is_contiguous()):
+    if how != "copy" and x._is_view():
         return None  # PyTorch takes the gaps along, and the rest of the storage
     if how == "deepcopy":
         return copy.deepcopy(x)
@@ -443,14 +443,15 @@ def transform(side: Side, number: int, name: str, lines: Any, i: int, j: int, ca
         return evaluate(t, lines, [*given, y] if capture else list(given))
 
     def scalar(*given: Any) -> Any:
-        out = plain(*given).sum()
-        return out.real if out.is_complex() else out
+        return real(plain(*given).sum())
 
     if x.is_inference() or y.is_inference():
         return None  # PyTorch saves them inside of transforms, and nowhere else
     forward = name not in REVERSE
     if forward and (0 in x.stride() or 0 in y.stride() or t.is_inference_mode_enabled()):
         return None  # PyTorch: see `make_dual`; ours does not save the tangents made here
+    if forward and side.hooked:
+        return None  # formulas of tangents save other things
     if name in ("jacfwd", "hessian") and any(line[0].startswith("write") for line in lines):
         return None  # only tangents are batched there: PyTorch can write them, ours refuses
     if name in SECOND and t.bfloat16 in (x.dtype, y.dtype):
@@ -458,8 +459,6 @@ def transform(side: Side, number: int, name: str, lines: Any, i: int, j: int, ca
     if name == "linearize" and not {line[0] for line in lines} <= {"unary", "binary", "view"}:
         # PyTorch traces forward mode: it needs a jvp, ignores no_grad, and takes constants for
         return None  # leaves that require grad. Ours turns the graph of backward round.
-    if name == "linearize" and side.hooked:
-        return None  # which needs saved tensors
     if "vmap" in name and not x.numel() * y.numel():
         return None  # PyTorch cannot reshape(-1) an empty batch
     if name == "jvp jvp" and any(line[0] == "function" for line in lines):
@@ -477,9 +476,15 @@ def transform(side: Side, number: int, name: str, lines: Any, i: int, j: int, ca
     pushed = found[-1] if isinstance(found, tuple) else found
     while isinstance(pushed, tuple):
         pushed = pushed[-1]
-    pulled = None if name == "linearize" else _pulled(t, pushed, x)  # PyTorch's is a constant
-    side.note(name, side.tangent(pushed), pulled)
-    return pushed.detach() * 1
+    side.note(name, side.tangent(pushed))
+    if name != "linearize" and not side.handles:  # PyTorch's linearize gives constants
+        side.note("gradient", _pulled(t, pushed, x))
+    return pushed.detach().contiguous() * 1
+
+
+def real(value: Any) -> Any:
+    """What `grad` can differentiate, even where the input is not part of it."""
+    return value.real if value.is_complex() else value
 
 
 def _pulled(t: Any, tangent: Any, x: Any) -> Any:
@@ -507,7 +512,7 @@ def _transformed(func: Any, name: str, plain: Any, scalar: Any, operands: Any) -
         "jvp": lambda: pushed(plain),
         "vmap": lambda: func.vmap(plain),
         "vmap grad": lambda: func.vmap(func.grad(scalar)),
-        "grad grad": lambda: func.grad(lambda *g: func.grad(scalar)(*g).sum()),
+        "grad grad": lambda: func.grad(lambda *g: real(func.grad(scalar)(*g).sum())),
         "jvp grad": lambda: pushed(func.grad(scalar)),
         "jacrev": lambda: func.jacrev(plain),
         "jacfwd": lambda: func.jacfwd(plain),
@@ -546,7 +551,8 @@ def unpack_dual(side: Side, number: int, i: int, tangent: bool) -> Any:
         return found.primal
     if found.tangent is None:
         return None
-    side.note("gradient", _pulled(side.library, found.tangent, side[i]))
+    if not side.handles:
+        side.note("gradient", _pulled(side.library, found.tangent, side[i]))
     return found.tangent.detach() * 1
 
 
@@ -585,12 +591,12 @@ def saved_hooks(side: Side, number: int, name: str) -> Iterator[None]:
             return x * 2
         if name == "detaches":
             return x.detach()
-        if name == "logs" and not side.quiet:
+        if name == "logs" and not side.quiet and not side.duals:
             side.note("pack", number, x, t.is_grad_enabled())
         return x
 
     def unpack(x: Any) -> Any:
-        if name == "logs" and not side.quiet:
+        if name == "logs" and not side.quiet and not side.duals:
             side.note("unpack", number, x, t.is_grad_enabled())
         return x
 

@@ -6,6 +6,7 @@ import itertools
 
 import pytest
 
+import retrograd
 from tests.autograd.outcomes import assert_same
 
 torch = pytest.importorskip("torch")
@@ -300,8 +301,6 @@ def views_of_another_dtype(lib, log):
 
 def test_transposed_in_place_then_written():
     # PyTorch transposes this gradient, as its own tests note: a known mistake there.
-    import retrograd
-
     x = retrograd.tensor([[1 + 2j, 3j], [4 + 0j, 5 - 1j]], requires_grad=True)
     view = retrograd.view_as_real(x.clone()).transpose_(0, 1)
     view += 1

@@ -123,7 +123,9 @@ def numbers_decide_what_happens(torch: Any) -> Any:
         return x[x > 0] ** 2 if bool((x > 0).any()) else x
 
     functions = [grown, scaled, chosen]
-    return [each(of=functions, by=lambda f, j=jacobian: j(f)(x)) for jacobian in both(torch)]
+    twice = torch.func.jacfwd(torch.func.grad(lambda x: chosen(x).sum()))
+    ways = (*both(torch), torch.func.hessian)
+    return twice(x), [each(of=functions, by=lambda f, j=way: j(f)(x)) for way in ways]
 
 
 @scenarios.add
@@ -322,6 +324,20 @@ def tangents_of_results_need_no_history(torch: Any) -> Any:
             f.vjp(torch.sin, dual)[1](dual.detach())[0],
         ]
         return [tuple(forward_ad.unpack_dual(result)) for result in results]
+
+
+@scenarios.add
+def hessians_of_layers_need_no_history(torch: Any) -> Any:
+    functional, x, g = torch.nn.functional, numbers(torch, 1, 2, 4, 4), numbers(torch, 2, seed=2)
+    losses = [
+        lambda h: functional.avg_pool2d(h * h.mean(), 2).pow(2).sum(),
+        lambda h: functional.max_pool2d(h.relu(), 2).pow(2).sum(),
+        lambda h: functional.batch_norm(h, None, None, g, training=True).pow(3).sum(),
+        lambda h: functional.cross_entropy(h.flatten(1), torch.tensor([5])),
+    ]
+    return [
+        torch.func.hessian(lambda g, f=loss: f(x * g.reshape(1, 2, 1, 1)))(g) for loss in losses
+    ]
 
 
 @scenarios.add
