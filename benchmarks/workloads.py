@@ -186,7 +186,7 @@ def filled(torch: Any, *shape: int, scale: float = 0.1) -> Any:
 
 @workload("custom Function, apply and backward, 4 elements")
 def function(torch: Any) -> Prepared:
-    class Squared(torch.autograd.Function):  # type: ignore[misc, name-defined]
+    class Squared(torch.autograd.Function):  # type: ignore[misc]
         @staticmethod
         def forward(ctx: Any, values: Any) -> Any:
             ctx.save_for_backward(values)

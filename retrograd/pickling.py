@@ -15,7 +15,16 @@ from retrograd.autograd.state import STATE
 from retrograd.construction import as_class, shared_array
 from retrograd.memory import address_of, owner_of, region, strides_of
 from retrograd.notices import explained
-from retrograd.tensor import Array, Tensor, cell_of, flag_leaf, mark_inference, meta_of, tensor_method, wrap
+from retrograd.tensor import (
+    Array,
+    Tensor,
+    cell_of,
+    flag_leaf,
+    mark_inference,
+    meta_of,
+    tensor_method,
+    wrap,
+)
 
 
 def _as(kind: type[Tensor], array: Array, requires_grad: bool) -> Tensor:

@@ -418,7 +418,7 @@ def _batched_like(primal: Tensor, tangent: Tensor) -> Tensor:
 
     In-place ops will write into the tangent what they compute with the primal.
     """
-    if _batch_levels(primal) <= _batch_levels(tangent):
+    if batch_levels(primal) <= batch_levels(tangent):
         return tangent
     bare = primal._without_history()
     if bare._meta is not None:
@@ -428,7 +428,8 @@ def _batched_like(primal: Tensor, tangent: Tensor) -> Tensor:
     return wide
 
 
-def _batch_levels(tensor: Any) -> set[int]:
+def batch_levels(tensor: Any) -> set[int]:
+    """The vmap calls that a tensor has a batch of."""
     found: set[int] = set()
     while tensor._level:
         found.add(tensor._level)

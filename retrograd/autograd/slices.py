@@ -61,8 +61,7 @@ class CopySlices(Node):
         for step in self.chain:
             region = step.recorded(region)
         parts = dressed(inner).run_recorded(region.clone(), None, None)
-        if parts[0] is not None and parts[0]._level > result._level:
-            # by a batch of examples: the gradient becomes one, too
+        if _has_more_batches(parts[0], result):  # then the whole gradient gets them
             result = result + parts[0].reshape(-1)[:0].sum()
             region = result
             for step in self.chain:
@@ -81,6 +80,14 @@ class CopySlices(Node):
             dressed(self.inner).release(call)
         self.inner = None
         Node.release(self, call)
+
+
+def _has_more_batches(part: Any, whole: Any) -> bool:
+    if part is None or not part._level:
+        return False
+    from retrograd.autograd.forward import batch_levels
+
+    return not batch_levels(part) <= batch_levels(whole)
 
 
 def copy_with_strides(source: Array, strides: tuple[int, ...]) -> Array:

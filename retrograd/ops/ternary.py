@@ -9,7 +9,7 @@ import numpy as np
 
 from retrograd import dtypes, return_types
 from retrograd.ops import errors
-from retrograd.ops.kinds import Array, Operand
+from retrograd.ops.kinds import Array
 from retrograd.ops.registry import OPS, composite, op
 from retrograd.tensor import Tensor
 from retrograd.testing.samples import COMPLEX, FLOATS, HALVES, Sample, T

@@ -26,7 +26,7 @@ from tests.autograd.mixed_programs import run_seed
 torch = pytest.importorskip("torch")
 pytestmark = pytest.mark.torch
 
-PROGRAMS = int(os.environ.get("RETROGRAD_PROGRAMS", "400"))
+PROGRAMS = int(os.environ.get("RETROGRAD_PROGRAMS", "250"))
 PER_TEST = 50
 
 

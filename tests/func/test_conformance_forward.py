@@ -313,6 +313,30 @@ def views_and_writes_in_both_modes(torch: Any) -> Any:
 
 
 @scenarios.add
+def writes_of_batches_into_views(torch: Any) -> Any:
+    f, x, e = torch.func, numbers(torch, 2, 3), numbers(torch, 2, 3, seed=4)
+
+    def function(x: Any, e: Any) -> Any:
+        y = x * e.sum()
+        y[0] = y[0] * e[1]
+        y[1:].mul_(e[:2])
+        return y.sum()  # its gradient, ones, has no batch
+
+    def twice(x: Any, t: Any) -> Any:
+        def inner(x: Any) -> Any:
+            return f.vjp(lambda x: torch.stack([x * t, t * x]).prod(0), x)[1](x)[0]
+
+        return f.jvp(inner, (x,), (t,))[1]
+
+    return [
+        f.vmap(f.grad(function))(x, e),
+        f.vmap(f.hessian(function))(x, e),
+        f.vmap(lambda x, e: f.jvp(lambda x: function(x, e), (x,), (e,)))(x, e),
+        f.vjp(lambda x: f.vmap(twice, (None, 0))(x, e), x[0])[1](e)[0],
+    ]
+
+
+@scenarios.add
 def tangents_of_results_need_no_history(torch: Any) -> Any:
     f, forward_ad = torch.func, torch.autograd.forward_ad
     with forward_ad.dual_level():
