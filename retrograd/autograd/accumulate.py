@@ -206,6 +206,13 @@ def run_post_accumulate_hooks(variable: Tensor) -> None:
         raise explained(RuntimeError("Tensor post accumulate grad hooks should return None."))
 
 
+def has_accumulator(tensor: Tensor) -> bool:
+    """Whether a graph, or somebody else, holds the leaf's AccumulateGrad."""
+    meta = tensor._meta
+    reference = None if meta is None else meta.accumulator
+    return reference is not None and reference() is not None
+
+
 def accumulator(tensor: Tensor) -> Node:
     """The leaf's AccumulateGrad, made anew when no graph holds one."""
     meta = tensor._meta

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from retrograd import dtypes
-from retrograd.autograd.accumulate import is_accumulator
+from retrograd.autograd.accumulate import has_accumulator, is_accumulator
 from retrograd.autograd.node import Node, plain_node, remember_forward
 from retrograd.autograd.packing import SavedTensor, is_packed, must_pack, packed_form
 from retrograd.autograd.state import ANOMALY, STATE, TRANSFORMS, Cut
@@ -106,9 +106,10 @@ def make_node(
     for x in plan.sources(tensors):
         edge: Node | None = None
         if isinstance(x, Tensor) and x._requires_grad and x._level == level:
+            known = not ANOMALY.enabled or has_accumulator(x)
             edge = edge_of(x)
-            if ANOMALY.enabled and edge is not None and is_accumulator(edge):
-                remember_forward(edge)
+            if not known and edge is not None and is_accumulator(edge):
+                remember_forward(edge)  # new: an older one may be behind the node that runs now
         edges.append(edge)
         numbers.append(0 if edge is None else x._output_nr)
     node.edges = tuple(edges)

@@ -174,3 +174,19 @@ def test_packed_tangents_end_with_their_level(library: Any) -> None:
 def test_first_call_with_missing_arguments_names_the_function() -> None:
     with pytest.raises(TypeError, match=r"^cummin\(\) "):
         retrograd.cummin(retrograd.ones(2))
+
+
+@pytest.mark.parametrize("library", [torch, retrograd], ids=["torch", "retrograd"])
+def test_anomaly_mode_makes_no_cycle_with_a_leaf(library: Any) -> None:
+    def run() -> weakref.ref[Any]:
+        x = library.ones(2, requires_grad=True)
+        y = library.utils.checkpoint.checkpoint(lambda z: z * z, x, use_reentrant=False)
+        with library.autograd.set_detect_anomaly(True):
+            (y * y).sum().backward()
+        return weakref.ref(x)
+
+    gc.disable()
+    try:
+        assert run()() is None
+    finally:
+        gc.enable()

@@ -151,8 +151,12 @@ def test_an_array_that_is_read_only() -> None:
 
     array = np.ones(3, np.float32)
     array.flags.writeable = False
-    with pytest.warns(UserWarning, match="not writ"):
-        tensor = torch.from_numpy(array)
+    torch.set_warn_always(True)  # another test may have heard it
+    try:
+        with pytest.warns(UserWarning, match="not writ"):
+            tensor = torch.from_numpy(array)
+    finally:
+        torch.set_warn_always(False)
     with pytest.raises((RuntimeError, ValueError)):
         tensor.add_(1)
     assert array.tolist() == [1.0] * 3
