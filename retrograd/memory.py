@@ -13,7 +13,7 @@ import numpy as np
 
 from retrograd import dtypes
 from retrograd.arguments import size_argument
-from retrograd.autograd.function_node import underivable
+from retrograd.autograd.custom.node import underivable
 from retrograd.autograd.grad_mode import check_counted
 from retrograd.autograd.state import STATE, TRANSFORMS
 from retrograd.autograd.views import (

@@ -354,7 +354,7 @@ def _root_edges(
 
 
 def _engine_edge(edge: GradientEdge) -> Edge:
-    from retrograd.autograd.function_context import engine_node
+    from retrograd.autograd.custom.context import engine_node
 
     node: Node = engine_node(edge.node)
     return node, edge.output_nr

@@ -31,7 +31,7 @@ from retrograd.autograd.grad_mode import SWITCHES
 from retrograd.autograd.hooked import hook_gradient, run_hooked
 from retrograd.autograd.node import BackwardCall, GraphRoot, Node, dressed
 from retrograd.autograd.ownership import ALONE_IN_BUFFER
-from retrograd.autograd.profiler_state import PROFILER
+from retrograd.autograd.profiling.state import PROFILER
 from retrograd.autograd.state import (
     ANOMALY,
     GIL,

@@ -26,10 +26,10 @@ from typing import Any, TypeVar
 
 from retrograd.autograd import failures
 from retrograd.autograd.accumulate import with_grad_mode
-from retrograd.autograd.function_context import BackwardCFunction as BackwardCFunction
-from retrograd.autograd.function_context import FunctionCtx as FunctionCtx
-from retrograd.autograd.function_node import FunctionNode, delayed_error
-from retrograd.autograd.function_outputs import Outputs, are_fresh, join_fresh
+from retrograd.autograd.custom.context import BackwardCFunction as BackwardCFunction
+from retrograd.autograd.custom.context import FunctionCtx as FunctionCtx
+from retrograd.autograd.custom.node import FunctionNode, delayed_error
+from retrograd.autograd.custom.outputs import Outputs, are_fresh, join_fresh
 from retrograd.autograd.node import Node
 from retrograd.autograd.state import STATE, TRANSFORMS, Cut, set_grad_mode
 from retrograd.autograd.views import edge_of, refresh
@@ -249,7 +249,7 @@ def _call_in_transform(
         )
         results = outputs.finish()
     if TRANSFORMS.dual_levels:
-        from retrograd.autograd.function_forward import set_function_tangents
+        from retrograd.autograd.custom.forward import set_function_tangents
 
         set_function_tangents(outputs, results)
     outputs.save(results)
@@ -284,7 +284,7 @@ def _without_tangents() -> AbstractContextManager[None]:
     """In forward mode the ops inside `forward` pass no tangents on: `jvp` does."""
     if not TRANSFORMS.dual_levels:
         return nullcontext()
-    from retrograd.autograd.function_forward import paused
+    from retrograd.autograd.custom.forward import paused
 
     return paused()
 

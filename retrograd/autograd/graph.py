@@ -6,9 +6,9 @@ import abc
 from collections.abc import Callable, Iterable
 from typing import Any
 
+from retrograd.autograd.custom.context import BackwardCFunction
 from retrograd.autograd.edges import GradientEdge as GradientEdge
 from retrograd.autograd.edges import get_gradient_edge as get_gradient_edge
-from retrograd.autograd.function_context import BackwardCFunction
 from retrograd.autograd.hooks import RemovableHandle
 from retrograd.autograd.multi_grad import register_multi_grad_hook as register_multi_grad_hook
 from retrograd.autograd.mutation import (

@@ -9,8 +9,8 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from retrograd.autograd.accumulate import accumulator, is_accumulator
+from retrograd.autograd.custom.context import engine_node
 from retrograd.autograd.edges import shown_node
-from retrograd.autograd.function_context import engine_node
 from retrograd.autograd.hooks import RemovableHandle
 from retrograd.autograd.node import BackwardCall, Node
 from retrograd.autograd.state import STATE

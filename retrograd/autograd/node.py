@@ -13,7 +13,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from retrograd import dtypes
-from retrograd.autograd.forward_stack import ForwardRecord
+from retrograd.autograd.anomaly_stack import ForwardRecord
 from retrograd.autograd.hooks import HookTable, RemovableHandle
 from retrograd.autograd.state import ANOMALY, next_sequence
 from retrograd.size import CPU, Size

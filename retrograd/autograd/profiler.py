@@ -24,15 +24,15 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable
 from typing import Any, ClassVar
 
-from retrograd.autograd import profiler_recorder as recording
-from retrograd.autograd.profiler_flops import flops_of
-from retrograd.autograd.profiler_recorder import CURRENT, USER, Record, Recorder, stack_entry
 from retrograd.autograd.profiler_util import DeviceType as DeviceType
 from retrograd.autograd.profiler_util import EventList as EventList
 from retrograd.autograd.profiler_util import FunctionEvent as FunctionEvent
 from retrograd.autograd.profiler_util import FunctionEventAvg as FunctionEventAvg
 from retrograd.autograd.profiler_util import Interval as Interval
 from retrograd.autograd.profiler_util import MemRecordsAcc as MemRecordsAcc
+from retrograd.autograd.profiling import recorder as recording
+from retrograd.autograd.profiling.flops import flops_of
+from retrograd.autograd.profiling.recorder import CURRENT, USER, Record, Recorder, stack_entry
 from retrograd.compat.marks import differs, unsupported
 from retrograd.namespaces import missing
 

@@ -15,8 +15,8 @@ from collections.abc import Iterable, Iterator
 from itertools import groupby
 from typing import Any, NamedTuple
 
-from retrograd.autograd.profiler_table import build_table, device_name, format_time
-from retrograd.autograd.profiler_table import format_time as _format_time  # noqa: F401
+from retrograd.autograd.profiling.table import build_table, device_name, format_time
+from retrograd.autograd.profiling.table import format_time as _format_time  # noqa: F401
 
 
 class DeviceType(enum.Enum):

@@ -12,7 +12,7 @@ import pytest
 
 import retrograd as torch
 from retrograd.autograd import Function
-from retrograd.autograd.function_context import engine_node
+from retrograd.autograd.custom.context import engine_node
 from retrograd.autograd.graph import get_gradient_edge
 
 

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pytest
 
-from retrograd.autograd.gradcheck_hints import likely_mistake
+from retrograd.autograd.checking.hints import likely_mistake
 from retrograd.diagnostics.catalogue import CATALOGUE, find
 from retrograd.diagnostics.errors import RetrogradError, RetrogradWarning, TransformError
 

@@ -12,7 +12,7 @@ from itertools import product
 from typing import Any
 
 import retrograd
-from retrograd.autograd.gradcheck_shared import (
+from retrograd.autograd.checking.shared import (
     as_tuple,
     carries_gradient,
     checked_inputs,

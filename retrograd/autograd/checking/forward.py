@@ -6,14 +6,14 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import retrograd
-from retrograd.autograd.gradcheck import GradcheckError
-from retrograd.autograd.gradcheck_shared import (
+from retrograd.autograd.checking.shared import (
     as_tuple,
     carries_gradient,
     checked_inputs,
     is_checked,
 )
-from retrograd.autograd.gradcheck_texts import BATCHED_FORWARD, batched_failure, batched_mismatch
+from retrograd.autograd.checking.texts import BATCHED_FORWARD, batched_failure, batched_mismatch
+from retrograd.autograd.gradcheck import GradcheckError
 from retrograd.notices import explained
 from retrograd.tensor import Tensor
 

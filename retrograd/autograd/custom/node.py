@@ -27,7 +27,7 @@ from retrograd.notices import explained
 from retrograd.tensor import Tensor, wrap
 
 if TYPE_CHECKING:
-    from retrograd.autograd.function_context import BackwardCFunction
+    from retrograd.autograd.custom.context import BackwardCFunction
 
 # Shape and dtype of an output that is a tensor; None for anything else that forward returned.
 Described = tuple[tuple[int, ...], Any] | None

@@ -5,7 +5,7 @@ from __future__ import annotations
 from math import prod
 from typing import Any
 
-from retrograd.autograd.profiler_recorder import Record
+from retrograd.autograd.profiling.recorder import Record
 
 
 def flops_of(record: Record) -> int:

@@ -13,7 +13,7 @@ from typing import Any
 
 from retrograd import dtypes
 from retrograd.autograd.accumulate import with_grad_mode
-from retrograd.autograd.function_node import FunctionNode, ReorderedNode
+from retrograd.autograd.custom.node import FunctionNode, ReorderedNode
 from retrograd.autograd.packing import SavedTensor
 from retrograd.autograd.state import STATE, Cut
 from retrograd.autograd.views import (

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from retrograd import dtypes
-from retrograd.autograd.profiler_state import PROFILER
+from retrograd.autograd.profiling.state import PROFILER
 from retrograd.autograd.state import HOT, count_unusual
 from retrograd.lifecycle.site import is_library
 from retrograd.ops.aten_names import event_name
@@ -217,7 +217,7 @@ def pause(recorder: Recorder, paused: bool) -> None:
 
 def _install() -> tuple[Callable[[], None], ...]:
     """Put timed versions in place; returns what puts the plain ones back."""
-    from retrograd.autograd.profiler_public import timed_names
+    from retrograd.autograd.profiling.public import timed_names
     from retrograd.ops.dispatch import dispatch
     from retrograd.ops.dispatch_inplace import dispatch_inplace, dispatch_out
     from retrograd.ops.registry import OPS, RAW

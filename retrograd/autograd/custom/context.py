@@ -6,7 +6,7 @@ import warnings
 from collections.abc import Callable
 from typing import Any
 
-from retrograd.autograd.function_node import FunctionNode
+from retrograd.autograd.custom.node import FunctionNode
 from retrograd.autograd.hooks import RemovableHandle
 from retrograd.autograd.node import BackwardCall, Node
 from retrograd.autograd.packing import SavedTensor

@@ -8,8 +8,8 @@ from typing import Any
 
 import retrograd
 from retrograd.autograd.api import grad
+from retrograd.autograd.checking.shared import Settings, checked_inputs
 from retrograd.autograd.gradcheck import GradcheckError
-from retrograd.autograd.gradcheck_shared import Settings, checked_inputs
 from retrograd.notices import explained
 from retrograd.tensor import Tensor
 

@@ -8,10 +8,9 @@ from typing import Any
 
 import retrograd
 from retrograd.autograd.api import grad
-from retrograd.autograd.gradcheck import GradcheckError
-from retrograd.autograd.gradcheck_compare import compare, random_direction
-from retrograd.autograd.gradcheck_forward import check_batched_tangents, check_undefined_tangents
-from retrograd.autograd.gradcheck_shared import (
+from retrograd.autograd.checking.compare import compare, random_direction
+from retrograd.autograd.checking.forward import check_batched_tangents, check_undefined_tangents
+from retrograd.autograd.checking.shared import (
     Case,
     Settings,
     as_tuple,
@@ -19,7 +18,8 @@ from retrograd.autograd.gradcheck_shared import (
     differentiable,
     is_checked,
 )
-from retrograd.autograd.gradcheck_texts import BATCHED, batched_failure, batched_mismatch
+from retrograd.autograd.checking.texts import BATCHED, batched_failure, batched_mismatch
+from retrograd.autograd.gradcheck import GradcheckError
 from retrograd.autograd.node import BackwardCall, Node, fill_node
 from retrograd.autograd.views import edge_of
 from retrograd.lifecycle.site import user_site

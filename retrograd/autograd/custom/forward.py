@@ -12,9 +12,9 @@ from typing import Any
 
 from retrograd import dtypes
 from retrograd.autograd import forward
+from retrograd.autograd.custom.node import FunctionNode
+from retrograd.autograd.custom.outputs import Outputs
 from retrograd.autograd.forward import DualLevel
-from retrograd.autograd.function_node import FunctionNode
-from retrograd.autograd.function_outputs import Outputs
 from retrograd.creation import zeros_like
 from retrograd.notices import explained
 from retrograd.tensor import Tensor, wrap

@@ -13,7 +13,7 @@ from collections.abc import Callable
 from types import FunctionType
 from typing import Any
 
-from retrograd.autograd.profiler_recorder import CURRENT, USER
+from retrograd.autograd.profiling.recorder import CURRENT, USER
 
 _MODULES = {
     "torch": ("retrograd", ""),

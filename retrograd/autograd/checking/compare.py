@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 import retrograd
+from retrograd.autograd.checking.analytical import checked_jacobians, jacobians_twice
+from retrograd.autograd.checking.forward import forward_jacobians, forward_products
+from retrograd.autograd.checking.hints import mismatch_error
+from retrograd.autograd.checking.numerical import numerical_jacobians, numerical_products
+from retrograd.autograd.checking.shared import Case, Settings, carries_gradient, checked_inputs
+from retrograd.autograd.checking.texts import in_slow_mode, jacobian_mismatch
 from retrograd.autograd.gradcheck import GradcheckError
-from retrograd.autograd.gradcheck_analytical import checked_jacobians, jacobians_twice
-from retrograd.autograd.gradcheck_forward import forward_jacobians, forward_products
-from retrograd.autograd.gradcheck_hints import mismatch_error
-from retrograd.autograd.gradcheck_numerical import numerical_jacobians, numerical_products
-from retrograd.autograd.gradcheck_shared import Case, Settings, carries_gradient, checked_inputs
-from retrograd.autograd.gradcheck_texts import in_slow_mode, jacobian_mismatch
 from retrograd.notices import explained
 from retrograd.tensor import Tensor
 

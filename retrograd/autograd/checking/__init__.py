@@ -1,0 +1,1 @@
+"""The parts of `gradcheck`: numerical and analytical Jacobians, comparisons, further checks."""

@@ -1,0 +1,1 @@
+"""The parts of custom Functions: context, node, outputs, forward mode."""

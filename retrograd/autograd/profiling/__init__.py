@@ -1,0 +1,1 @@
+"""The parts of the profiler: recording, tables, counts of operations."""
