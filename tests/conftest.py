@@ -6,6 +6,7 @@ import os
 for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
     os.environ.setdefault(variable, "1")
 
+import gc
 import importlib.abc
 import importlib.machinery
 import re
@@ -48,3 +49,12 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         module = getattr(getattr(item, "module", None), "torch", None)
         if isinstance(module, ModuleType) and module.__name__ == "torch":
             item.add_marker(pytest.mark.torch)
+
+
+def pytest_collection_finish() -> None:
+    """Tens of thousands of test items live to the end: the collector need not look at them.
+
+    Tests that ask it for cycles would otherwise spend a second each on the items.
+    """
+    gc.collect()
+    gc.freeze()

@@ -49,7 +49,7 @@ def jacrev(
         sizes = [value._array.size for value in outputs]
         by_primal = [
             [
-                part.reshape((*value.shape, *primal.shape))
+                part.view((*value.shape, *primal.shape))
                 for part, value in zip(_split(row, sizes, 0), outputs, strict=True)
             ]
             for row, primal in zip(rows, primals, strict=True)
@@ -158,7 +158,7 @@ def jacfwd(
             shape = tuple(column.shape[1:])
             parts = _split(column.movedim(0, -1), sizes, len(shape))
             blocks = [
-                part.reshape((*shape, *primal.shape))
+                part.view((*shape, *primal.shape))
                 for part, primal in zip(parts, primals, strict=True)
             ]
             by_output.append(unflatten(blocks, spec))

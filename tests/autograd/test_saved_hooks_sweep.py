@@ -11,6 +11,8 @@ import pytest
 import retrograd
 from tests.ops.compare import build, cases, flatten, function_of
 
+pytestmark = pytest.mark.slow
+
 SAMPLES: dict[str, list[Any]] = {}
 for _name, _sample in cases():
     SAMPLES.setdefault(_name, []).append(_sample)

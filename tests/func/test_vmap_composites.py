@@ -17,6 +17,8 @@ from retrograd.testing.samples import Sample, T
 from tests.func.batches import REFUSED, SIZE, Batch, compare, leaves_of
 from tests.ops.compare import function_of
 
+pytestmark = pytest.mark.slow
+
 # What has no derivative, or not that of this argument; what writes into the leaves themselves.
 _NOT_HERE = (
     *("the derivative for", "The function '", "a leaf Variable that requires grad"),

@@ -11,6 +11,8 @@ from retrograd.ops.registry import OPS
 from tests.func.batches import cases, check, check_gradients
 from tests.ops.compare import function_of
 
+pytestmark = pytest.mark.slow
+
 CASES = cases()
 
 
