@@ -33,6 +33,7 @@ from retrograd.autograd.custom.outputs import Outputs, are_fresh, join_fresh
 from retrograd.autograd.node import Node
 from retrograd.autograd.state import STATE, TRANSFORMS, Cut, set_grad_mode
 from retrograd.autograd.views import edge_of, refresh
+from retrograd.compat.marks import differs
 from retrograd.lifecycle.site import user_site
 from retrograd.notices import explained
 from retrograd.tensor import Tensor
@@ -383,6 +384,7 @@ class InplaceFunction(Function):
         self.inplace = inplace
 
 
+@differs("can be named and derived from; old Functions with nested arguments do not run")
 class NestedIOFunction(Function):
     """The base of old Functions on nested lists of tensors. Use `Function`: its arguments and
     results may be nested too, only tensors directly among them take part in differentiation.

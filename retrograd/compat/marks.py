@@ -24,6 +24,22 @@ def differs(how: str) -> Callable[[_T], _T]:
     return mark
 
 
+def refuses(why: str) -> Callable[[_T], _T]:
+    """Mark a function that checks its arguments as PyTorch's does, and then refuses.
+
+    >>> @refuses("there is no compiler")
+    ... def example(): ...
+    >>> example.__unsupported__
+    'there is no compiler'
+    """
+
+    def mark(definition: _T) -> _T:
+        definition.__unsupported__ = why  # type: ignore[attr-defined]
+        return definition
+
+    return mark
+
+
 def unsupported(name: str, why: str) -> Callable[..., Any]:
     """A function under a name of PyTorch's that cannot work here: it says so when it is called.
 

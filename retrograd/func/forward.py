@@ -16,6 +16,7 @@ from retrograd.autograd.forward import (
     unpack_dual,
 )
 from retrograd.autograd.state import STATE
+from retrograd.compat.marks import differs
 from retrograd.func.arguments import (
     Argnums,
     check_outputs,
@@ -143,6 +144,7 @@ def _unpacked(value: Tensor, level: DualLevel, strict: bool) -> tuple[Tensor, Te
     return primal, tangent
 
 
+@differs("transposes the recorded backward pass, so every op must have a second derivative")
 def linearize(func: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[..., Any]]:
     """The value of `func` at `primals`, and a function that computes `jvp` there.
 

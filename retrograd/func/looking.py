@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, NoReturn
 
+from retrograd.compat.marks import differs, refuses
 from retrograd.func.batched import BatchedTensor
 from retrograd.tensor import Tensor
 
 
+@differs("unwraps vmap; an input of grad is an ordinary tensor here, and comes back as it is")
 def debug_unwrap(tensor: Tensor, *, recurse: bool = True) -> Tensor:
     """What lies below a tensor of a running transform, to look at while debugging.
 
@@ -22,6 +24,7 @@ def debug_unwrap(tensor: Tensor, *, recurse: bool = True) -> Tensor:
     return tensor
 
 
+@refuses("it rewrites a function for a compiler, and functions are never compiled here")
 def functionalize(func: Callable[..., Any], *, remove: str = "mutations") -> NoReturn:
     """Raise: there is no compiler here that needs functions without in-place ops."""
     if remove not in ("mutations", "mutations_and_views"):
