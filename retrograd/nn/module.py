@@ -1,36 +1,65 @@
-"""Module: parameters, buffers and submodules under names, and the call that runs `forward`."""
+"""Module: parameters, buffers and submodules under names, and the call that runs `forward`.
+
+Its parts: finding things by name in `module_walk`, converting in `module_convert`, hooks and calls
+with hooks in `module_hooks`, `state_dict` and loading in `module_state`.
+"""
 
 from __future__ import annotations
 
+import inspect
 from collections import OrderedDict
-from collections.abc import Callable, Iterator, Mapping
-from typing import Any, NamedTuple, TypeVar
+from collections.abc import Mapping
+from typing import Any
 
-from retrograd.autograd.grad_mode import no_grad
-from retrograd.autograd.hooks import HookTable, RemovableHandle
-from retrograd.dtypes import dtype as Dtype
-from retrograd.nn.parameter import Parameter
+from retrograd.nn import module_hooks
+from retrograd.nn.module_convert import ConversionMethods
+from retrograd.nn.module_hooks import BACKWARD, BACKWARD_PRE, FORWARD, FORWARD_PRE, HookMethods
+from retrograd.nn.module_hooks import (
+    register_module_backward_hook as register_module_backward_hook,
+)
+from retrograd.nn.module_hooks import (
+    register_module_buffer_registration_hook as register_module_buffer_registration_hook,
+)
+from retrograd.nn.module_hooks import (
+    register_module_forward_hook as register_module_forward_hook,
+)
+from retrograd.nn.module_hooks import (
+    register_module_forward_pre_hook as register_module_forward_pre_hook,
+)
+from retrograd.nn.module_hooks import (
+    register_module_full_backward_hook as register_module_full_backward_hook,
+)
+from retrograd.nn.module_hooks import (
+    register_module_full_backward_pre_hook as register_module_full_backward_pre_hook,
+)
+from retrograd.nn.module_hooks import (
+    register_module_module_registration_hook as register_module_module_registration_hook,
+)
+from retrograd.nn.module_hooks import (
+    register_module_parameter_registration_hook as register_module_parameter_registration_hook,
+)
+from retrograd.nn.module_state import IncompatibleKeys as IncompatibleKeys
+from retrograd.nn.module_state import StateMethods
+from retrograd.nn.parameter import Buffer, Parameter
+from retrograd.queries import typename
 from retrograd.tensor import Tensor
 
-_M = TypeVar("_M", bound="Module")
+_HOOK_TABLES = (
+    "_backward_pre_hooks",
+    "_backward_hooks",
+    "_forward_hooks",
+    "_forward_hooks_with_kwargs",
+    "_forward_hooks_always_called",
+    "_forward_pre_hooks",
+    "_forward_pre_hooks_with_kwargs",
+    "_state_dict_hooks",
+    "_state_dict_pre_hooks",
+    "_load_state_dict_pre_hooks",
+    "_load_state_dict_post_hooks",
+)
 
 
-class IncompatibleKeys(NamedTuple):
-    """What `load_state_dict(strict=False)` could not match."""
-
-    missing_keys: list[str]
-    unexpected_keys: list[str]
-
-    def __repr__(self) -> str:
-        if not self.missing_keys and not self.unexpected_keys:
-            return "<All keys matched successfully>"
-        return (
-            f"_IncompatibleKeys(missing_keys={self.missing_keys}, "
-            f"unexpected_keys={self.unexpected_keys})"
-        )
-
-
-class Module:
+class Module(ConversionMethods, HookMethods, StateMethods):
     """The base of all models: subclass it, assign parts in `__init__`, compute in `forward`.
 
     >>> import retrograd as torch
@@ -44,68 +73,111 @@ class Module:
     ['scale']
     """
 
+    dump_patches: bool = False
+    call_super_init: bool = False
     training: bool
     _parameters: dict[str, Parameter | None]
     _buffers: dict[str, Tensor | None]
     _modules: dict[str, Module | None]
 
-    def __init__(self) -> None:
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        if not self.call_super_init:
+            if kwargs:
+                raise TypeError(
+                    f"{type(self).__name__}.__init__() got an unexpected keyword argument "
+                    f"'{next(iter(kwargs))}'"
+                )
+            if args:
+                raise TypeError(
+                    f"{type(self).__name__}.__init__() takes 1 positional argument but "
+                    f"{len(args) + 1} were given"
+                )
         own = self.__dict__
         own["training"] = True
         own["_parameters"] = {}
         own["_buffers"] = {}
-        own["_non_persistent_buffers"] = set()
+        own["_non_persistent_buffers_set"] = set()
+        own["_is_full_backward_hook"] = None
+        for table in _HOOK_TABLES:
+            own[table] = OrderedDict()
         own["_modules"] = {}
-        own["_forward_hooks"] = HookTable()
-        own["_forward_pre_hooks"] = HookTable()
+        if self.call_super_init:
+            super().__init__(*args, **kwargs)
 
     # ------------------------------------------------------------------ attributes
 
     def __setattr__(self, name: str, value: Any) -> None:
         own = self.__dict__
         if "_parameters" not in own:
-            if isinstance(value, (Parameter, Module)):
-                what = "parameters" if isinstance(value, Parameter) else "module"
-                raise AttributeError(f"cannot assign {what} before Module.__init__() call")
-            object.__setattr__(self, name, value)
-            return
-        if isinstance(value, Parameter):
-            self._forget(name)
+            self._assign_early(name, value)
+        elif isinstance(value, Tensor) and isinstance(value, Parameter):
+            self._forget(name, "_buffers", "_modules")
             self.register_parameter(name, value)
-        elif isinstance(value, Module):
-            self._forget(name, keep="_modules")
-            self._modules[name] = value
-        elif name in self._parameters:
+        elif name in own["_parameters"]:
             if value is not None:
                 raise TypeError(
-                    f"cannot assign '{_full_name(value)}' as parameter '{name}' "
+                    f"cannot assign '{typename(value)}' as parameter '{name}' "
                     "(torch.nn.Parameter or None expected)"
                 )
-            self._parameters[name] = None
-        elif name in self._modules:
+            self.register_parameter(name, None)
+        elif isinstance(value, Module):
+            self._forget(name, "_parameters", "_buffers")
+            own["_modules"][name] = self._registered_module(name, value)
+        elif name in own["_modules"]:
             if value is not None:
                 raise TypeError(
-                    f"cannot assign '{_full_name(value)}' as child module '{name}' "
+                    f"cannot assign '{typename(value)}' as child module '{name}' "
                     "(torch.nn.Module or None expected)"
                 )
-            self._modules[name] = None
-        elif name in self._buffers:
-            if value is not None and not isinstance(value, Tensor):
-                raise TypeError(
-                    f"cannot assign '{_full_name(value)}' as buffer '{name}' "
-                    "(torch.nn.Buffer, torch.Tensor or None expected)"
-                )
-            self._buffers[name] = value
+            own["_modules"][name] = self._registered_module(name, value)
+        elif name in own["_buffers"] or (isinstance(value, Tensor) and isinstance(value, Buffer)):
+            self._assign_buffer(name, value)
         else:
             object.__setattr__(self, name, value)
 
-    def _forget(self, name: str, keep: str = "_parameters") -> None:
+    def _assign_early(self, name: str, value: Any) -> None:
+        """Assign before `__init__` made the tables."""
+        if isinstance(value, Parameter):
+            raise AttributeError("cannot assign parameters before Module.__init__() call")
+        if isinstance(value, Module):
+            raise AttributeError("cannot assign module before Module.__init__() call")
+        if isinstance(value, Buffer):
+            raise AttributeError("cannot assign buffer before Module.__init__() call")
+        object.__setattr__(self, name, value)
+
+    def _assign_buffer(self, name: str, value: Any) -> None:
+        if value is not None and not isinstance(value, Tensor):
+            raise TypeError(
+                f"cannot assign '{typename(value)}' as buffer '{name}' "
+                "(torch.nn.Buffer, torch.Tensor or None expected)"
+            )
+        if isinstance(value, Buffer):
+            persistent: bool = value.__dict__["persistent"]
+        else:
+            persistent = name not in self._non_persistent_buffers_set
+        plain = getattr(self.register_buffer, "__func__", None) is Module.register_buffer
+        if plain or "persistent" in inspect.signature(self.register_buffer).parameters:
+            self.register_buffer(name, value, persistent)
+        elif persistent:
+            self.register_buffer(name, value)
+        else:
+            raise RuntimeError(
+                "Registering a non-persistent buffer on a Module subclass that implements "
+                "register_buffer() without the persistent argument is not allowed."
+            )
+
+    def _registered_module(self, name: str, module: Module | None) -> Module | None:
+        table = module_hooks.MODULE_REGISTRATION
+        found: Module | None = module_hooks.registered(table, self, name, module)
+        return found
+
+    def _forget(self, name: str, *tables: str) -> None:
+        """Take a name out of the module, so that something of another kind can have it."""
         own = self.__dict__
         own.pop(name, None)
-        for table in ("_parameters", "_buffers", "_modules"):
-            if table != keep:
-                own[table].pop(name, None)
-        own["_non_persistent_buffers"].discard(name)
+        for table in tables:
+            own[table].pop(name, None)
+        own["_non_persistent_buffers_set"].discard(name)
 
     def __getattr__(self, name: str) -> Any:
         own = self.__dict__
@@ -116,24 +188,25 @@ class Module:
         raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
 
     def __delattr__(self, name: str) -> None:
-        for table in (self._parameters, self._buffers, self._modules):
+        tables: tuple[dict[str, Any], ...] = (self._parameters, self._buffers, self._modules)
+        for table in tables:
             if name in table:
                 del table[name]
-                self.__dict__["_non_persistent_buffers"].discard(name)
+                self._non_persistent_buffers_set.discard(name)
                 return
         object.__delattr__(self, name)
 
     def __dir__(self) -> list[str]:
-        names = set(dir(type(self))) | set(self.__dict__)
-        names |= set(self._parameters) | set(self._buffers) | set(self._modules)
+        names = [*dir(type(self)), *self.__dict__]
+        names += [*self._parameters, *self._modules, *self._buffers]
         return sorted(name for name in names if not name[:1].isdigit())
 
     def register_parameter(self, name: str, param: Parameter | None) -> None:
         """Add a parameter under `name`, accessible as an attribute."""
-        self._check_name("parameter", name, self._parameters)
+        self._check_name("parameter", name, "_parameters")
         if param is not None and not isinstance(param, Parameter):
             raise TypeError(
-                f"cannot assign '{_full_name(param)}' object to parameter '{name}' "
+                f"cannot assign '{typename(param)}' object to parameter '{name}' "
                 "(torch.nn.Parameter or None required)"
             )
         if param is not None and param.grad_fn is not None:
@@ -142,39 +215,53 @@ class Module:
                 f"created explicitly. To express '{name}' as a function of another Tensor, "
                 "compute the value in the forward() method."
             )
+        if param is not None:
+            table = module_hooks.PARAMETER_REGISTRATION
+            param = module_hooks.registered(table, self, name, param)
         self._parameters[name] = param
 
     def register_buffer(self, name: str, tensor: Tensor | None, persistent: bool = True) -> None:
-        """Add a tensor that belongs to the module's state but is not trained."""
-        self._check_name("buffer", name, self._buffers)
+        """Add a tensor that belongs to the module's state but is not trained.
+
+        persistent  whether `state_dict` contains it
+        """
+        self._check_name("buffer", name, "_buffers")
         if tensor is not None and not isinstance(tensor, Tensor):
             raise TypeError(
-                f"cannot assign '{_full_name(tensor)}' object to buffer '{name}' "
+                f"cannot assign '{typename(tensor)}' object to buffer '{name}' "
                 "(torch Tensor or None required)"
             )
-        self._buffers[name] = tensor
-        plain = self.__dict__["_non_persistent_buffers"]
-        plain.discard(name) if persistent else plain.add(name)
+        table = module_hooks.BUFFER_REGISTRATION
+        self._buffers[name] = module_hooks.registered(table, self, name, tensor)
+        if persistent:
+            self._non_persistent_buffers_set.discard(name)
+        else:
+            self._non_persistent_buffers_set.add(name)
 
     def add_module(self, name: str, module: Module | None) -> None:
         """Add a submodule under `name`, accessible as an attribute."""
         if module is not None and not isinstance(module, Module):
-            raise TypeError(f"{_full_name(module)} is not a Module subclass")
-        self._check_name("module", name, self._modules)
-        self._modules[name] = module
+            raise TypeError(f"{typename(module)} is not a Module subclass")
+        self._check_name("module", name, "_modules")
+        self._modules[name] = self._registered_module(name, module)
 
-    register_module = add_module
+    def register_module(self, name: str, module: Module | None) -> None:
+        """The same as `add_module`."""
+        self.add_module(name, module)
 
-    def _check_name(self, kind: str, name: str, table: Mapping[str, Any]) -> None:
-        if "_parameters" not in self.__dict__:
+    def _check_name(self, kind: str, name: Any, table: str) -> None:
+        """Refuse names that cannot be in a dotted path, or are something else's."""
+        if table not in self.__dict__:
             raise AttributeError(f"cannot assign {kind} before Module.__init__() call")
         if not isinstance(name, str):
-            raise TypeError(f"{kind} name should be a string. Got {_full_name(name)}")
+            raise TypeError(f"{kind} name should be a string. Got {typename(name)}")
+        known: Mapping[str, Any] = self.__dict__[table]
         if "." in name:
-            raise KeyError(f'{kind} name can\'t contain "."')
+            got = f", got: {name}" if kind == "module" else ""
+            raise KeyError(f'{kind} name can\'t contain "."{got}')
         if name == "":
             raise KeyError(f'{kind} name can\'t be empty string ""')
-        if hasattr(self, name) and name not in table:
+        if name not in known and hasattr(self, name):
             raise KeyError(f"attribute '{name}' already exists")
 
     # ------------------------------------------------------------------ calling
@@ -187,264 +274,34 @@ class Module:
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         own = self.__dict__
-        if not own["_forward_pre_hooks"] and not own["_forward_hooks"]:
-            return self.forward(*args, **kwargs)
-        for hook in list(own["_forward_pre_hooks"].values()):
-            changed = hook(self, args)
-            if changed is not None:
-                args = changed if isinstance(changed, tuple) else (changed,)
-        result = self.forward(*args, **kwargs)
-        for hook in list(own["_forward_hooks"].values()):
-            changed = hook(self, args, result)
-            if changed is not None:
-                result = changed
-        return result
+        if (
+            own["_forward_pre_hooks"]
+            or own["_forward_hooks"]
+            or own["_backward_hooks"]
+            or own["_backward_pre_hooks"]
+            or FORWARD_PRE
+            or FORWARD
+            or BACKWARD
+            or BACKWARD_PRE
+        ):
+            return module_hooks.call_with_hooks(self, args, kwargs)
+        return self.forward(*args, **kwargs)
 
-    def register_forward_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
-        """Call ``hook(module, args, output)`` after `forward`; it may return another output."""
-        table: HookTable = self.__dict__["_forward_hooks"]
-        return table.add(hook)
+    def compile(self, *args: Any, **kwargs: Any) -> None:
+        """Nothing: there is no compiler, and what a compiled module computes is the same."""
 
-    def register_forward_pre_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
-        """Call ``hook(module, args)`` before `forward`; it may return other arguments."""
-        table: HookTable = self.__dict__["_forward_pre_hooks"]
-        return table.add(hook)
+    # ------------------------------------------------------------------ pickles
 
-    # ------------------------------------------------------------------ walking
+    def __getstate__(self) -> dict[str, Any]:
+        return self.__dict__.copy()
 
-    def named_modules(
-        self, memo: set[Any] | None = None, prefix: str = "", remove_duplicate: bool = True
-    ) -> Iterator[tuple[str, Module]]:
-        """This module and all below it, each with its dotted path."""
-        memo = set() if memo is None else memo
-        if remove_duplicate and self in memo:
-            return
-        memo.add(self)
-        yield prefix, self
-        for name, module in self._modules.items():
-            if module is not None:
-                path = f"{prefix}.{name}" if prefix else name
-                yield from module.named_modules(memo, path, remove_duplicate)
-
-    def modules(self) -> Iterator[Module]:
-        """This module and all below it."""
-        for _, module in self.named_modules():
-            yield module
-
-    def named_children(self) -> Iterator[tuple[str, Module]]:
-        """The direct submodules with their names."""
-        seen: set[Module] = set()
-        for name, module in self._modules.items():
-            if module is not None and module not in seen:
-                seen.add(module)
-                yield name, module
-
-    def children(self) -> Iterator[Module]:
-        """The direct submodules."""
-        for _, module in self.named_children():
-            yield module
-
-    def _named_members(
-        self, table: str, prefix: str, recurse: bool, remove_duplicate: bool
-    ) -> Iterator[tuple[str, Any]]:
-        seen: set[int] = set()
-        modules: Any = (
-            self.named_modules(prefix=prefix, remove_duplicate=remove_duplicate)
-            if recurse
-            else [(prefix, self)]
-        )
-        for path, module in modules:
-            for name, member in module.__dict__[table].items():
-                if member is None or (remove_duplicate and id(member) in seen):
-                    continue
-                seen.add(id(member))
-                yield (f"{path}.{name}" if path else name), member
-
-    def named_parameters(
-        self, prefix: str = "", recurse: bool = True, remove_duplicate: bool = True
-    ) -> Iterator[tuple[str, Parameter]]:
-        """All parameters with their dotted paths."""
-        yield from self._named_members("_parameters", prefix, recurse, remove_duplicate)
-
-    def parameters(self, recurse: bool = True) -> Iterator[Parameter]:
-        """All parameters."""
-        for _, parameter in self.named_parameters(recurse=recurse):
-            yield parameter
-
-    def named_buffers(
-        self, prefix: str = "", recurse: bool = True, remove_duplicate: bool = True
-    ) -> Iterator[tuple[str, Tensor]]:
-        """All buffers with their dotted paths."""
-        yield from self._named_members("_buffers", prefix, recurse, remove_duplicate)
-
-    def buffers(self, recurse: bool = True) -> Iterator[Tensor]:
-        """All buffers."""
-        for _, buffer in self.named_buffers(recurse=recurse):
-            yield buffer
-
-    def get_submodule(self, target: str) -> Module:
-        """The submodule at a dotted path."""
-        module: Module = self
-        for name in target.split(".") if target else ():
-            found = module._modules.get(name)
-            if found is None:
-                raise AttributeError(f"{type(module).__name__} has no attribute `{name}`")
-            module = found
-        return module
-
-    # ------------------------------------------------------------------ changing
-
-    def apply(self: _M, fn: Callable[[Module], Any]) -> _M:
-        """Call ``fn(module)`` on every submodule, then on this one."""
-        for module in self.children():
-            module.apply(fn)
-        fn(self)
-        return self
-
-    def _apply(self: _M, fn: Callable[[Tensor], Tensor]) -> _M:
-        """Replace the data of every parameter and buffer by `fn` of it."""
-        for module in self.children():
-            module._apply(fn)
-        with no_grad():
-            for parameter in self._parameters.values():
-                if parameter is not None:
-                    parameter.data = fn(parameter.data)
-                    gradient = parameter.grad
-                    if gradient is not None:
-                        gradient.data = fn(gradient.data)
-            for name, buffer in self._buffers.items():
-                if buffer is not None:
-                    self._buffers[name] = fn(buffer)
-        return self
-
-    def to(self: _M, *args: Any, **kwargs: Any) -> _M:
-        """Move or convert parameters and buffers; a dtype converts only floating point ones."""
-        wanted = kwargs.get("dtype") or next((a for a in args if isinstance(a, Dtype)), None)
-        rest = [a for a in args if not isinstance(a, Dtype)]
-        others = {k: v for k, v in kwargs.items() if k != "dtype"}
-        if wanted is not None and not (wanted.is_floating_point or wanted.is_complex):
-            raise TypeError(
-                "nn.Module.to only accepts floating point or complex dtypes, but got desired "
-                f"dtype={wanted!r}"
-            )
-
-        def convert(tensor: Tensor) -> Tensor:
-            moved: Tensor = tensor.to(*rest, **others) if rest or others else tensor
-            if wanted is not None and (tensor.is_floating_point() or tensor.is_complex()):
-                moved = moved.to(wanted)
-            return moved
-
-        return self._apply(convert)
-
-    def float(self: _M) -> _M:
-        """Convert floating point parameters and buffers to float32."""
-        return self._apply(lambda t: t.float() if t.is_floating_point() else t)
-
-    def double(self: _M) -> _M:
-        """Convert floating point parameters and buffers to float64."""
-        return self._apply(lambda t: t.double() if t.is_floating_point() else t)
-
-    def cpu(self: _M) -> _M:
-        """Move to the CPU, where everything is."""
-        return self
-
-    def train(self: _M, mode: bool = True) -> _M:
-        """Set training mode on this module and all below it."""
-        if not isinstance(mode, bool):
-            raise ValueError("training mode is expected to be boolean")
-        self.training = mode
-        for module in self.children():
-            module.train(mode)
-        return self
-
-    def eval(self: _M) -> _M:
-        """Set evaluation mode: ``train(False)``."""
-        return self.train(False)
-
-    def requires_grad_(self: _M, requires_grad: bool = True) -> _M:
-        """Set `requires_grad` on all parameters."""
-        for parameter in self.parameters():
-            parameter.requires_grad_(requires_grad)
-        return self
-
-    def zero_grad(self, set_to_none: bool = True) -> None:
-        """Clear the gradients of all parameters."""
-        for parameter in self.parameters():
-            gradient = parameter.grad
-            if gradient is None:
-                continue
-            if set_to_none:
-                parameter.grad = None
-            else:
-                if gradient.grad_fn is not None:
-                    gradient.detach_()
-                else:
-                    gradient.requires_grad_(False)
-                gradient.zero_()
-
-    # ------------------------------------------------------------------ state
-
-    def state_dict(
-        self,
-        *,
-        destination: dict[str, Any] | None = None,
-        prefix: str = "",
-        keep_vars: bool = False,
-    ) -> dict[str, Any]:
-        """Parameters and persistent buffers by dotted path, detached unless `keep_vars`."""
-        found: dict[str, Any] = OrderedDict() if destination is None else destination
-        for name, tensor in self._own_state():
-            found[prefix + name] = tensor if keep_vars else tensor.detach()
-        for name, module in self._modules.items():
-            if module is not None:
-                module.state_dict(destination=found, prefix=f"{prefix}{name}.", keep_vars=keep_vars)
-        return found
-
-    def _own_state(self) -> Iterator[tuple[str, Tensor]]:
-        for name, parameter in self._parameters.items():
-            if parameter is not None:
-                yield name, parameter
-        for name, buffer in self._buffers.items():
-            if buffer is not None and name not in self.__dict__["_non_persistent_buffers"]:
-                yield name, buffer
-
-    def load_state_dict(
-        self, state_dict: Mapping[str, Any], strict: bool = True
-    ) -> IncompatibleKeys:
-        """Copy values by name into parameters and buffers; nothing is written if one is wrong."""
-        if not isinstance(state_dict, Mapping):
-            raise TypeError(f"Expected state_dict to be dict-like, got {type(state_dict)}.")
-        own = {
-            (f"{path}.{name}" if path else name): tensor
-            for path, module in self.named_modules(remove_duplicate=False)
-            for name, tensor in module._own_state()
-        }
-        missing = [key for key in own if key not in state_dict]
-        unexpected = [key for key in state_dict if key not in own]
-        problems = []
-        if strict and unexpected:
-            keys = ", ".join(f'"{key}"' for key in unexpected)
-            problems.append(f"Unexpected key(s) in state_dict: {keys}. ")
-        if strict and missing:
-            keys = ", ".join(f'"{key}"' for key in missing)
-            problems.append(f"Missing key(s) in state_dict: {keys}. ")
-        for key, tensor in own.items():
-            value = state_dict.get(key)
-            if value is not None and value.shape != tensor.shape:
-                problems.append(
-                    f"size mismatch for {key}: copying a param with shape {value.shape} from "
-                    f"checkpoint, the shape in current model is {tensor.shape}."
-                )
-        if problems:
-            listed = "\n\t".join(problems)
-            raise RuntimeError(
-                f"Error(s) in loading state_dict for {type(self).__name__}:\n\t{listed}"
-            )
-        with no_grad():
-            for key, tensor in own.items():
-                if key in state_dict:
-                    tensor.copy_(state_dict[key])
-        return IncompatibleKeys(missing, unexpected)
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        own = self.__dict__
+        own.update(state)
+        for table in _HOOK_TABLES:  # pickles of older versions have fewer
+            own.setdefault(table, OrderedDict())
+        own.setdefault("_non_persistent_buffers_set", set())
+        own.setdefault("_is_full_backward_hook", None)
 
     # ------------------------------------------------------------------ printing
 
@@ -452,15 +309,10 @@ class Module:
         """What to print between the parentheses, beside the submodules."""
         return ""
 
-    def _get_name(self) -> str:
-        return type(self).__name__
-
     def __repr__(self) -> str:
         extra = self.extra_repr()
         lines = extra.split("\n") if extra else []
-        children = [
-            f"({name}): {_indented(repr(module))}" for name, module in self._modules.items()
-        ]
+        children = [f"({name}): {indented(repr(part))}" for name, part in self._modules.items()]
         if len(lines) == 1 and not children:
             return f"{self._get_name()}({lines[0]})"
         if not lines and not children:
@@ -468,10 +320,7 @@ class Module:
         return f"{self._get_name()}(\n  " + "\n  ".join(lines + children) + "\n)"
 
 
-def _indented(text: str) -> str:
-    return text.replace("\n", "\n  ")
-
-
-def _full_name(value: Any) -> str:
-    kind = type(value)
-    return kind.__name__ if kind.__module__ == "builtins" else f"{kind.__module__}.{kind.__name__}"
+def indented(text: str) -> str:
+    """The text of a submodule, two columns further to the right; empty lines stay empty."""
+    first, *rest = text.split("\n")
+    return "\n".join([first, *(f"  {line}" if line.strip() else "" for line in rest)])

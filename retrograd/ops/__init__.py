@@ -20,6 +20,7 @@ from retrograd.ops import complexes as complexes
 from retrograd.ops import convolution as convolution
 from retrograd.ops import copying as copying
 from retrograd.ops import counting as counting
+from retrograd.ops import ctc_loss as ctc_loss
 from retrograd.ops import dimensions as dimensions
 from retrograd.ops import distance as distance
 from retrograd.ops import division as division

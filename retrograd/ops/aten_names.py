@@ -18,6 +18,8 @@ _ALIASES = {
     "_clone_as": "clone",
     "_clone_with_strides": "clone",
     "_contiguous_copy": "clone",
+    "_ctc_loss": "_ctc_loss",
+    "_ctc_loss_gradient": "_ctc_loss_backward",
     "_fft_c2c": "_fft_c2c",
     "_fft_c2r": "_fft_c2r",
     "_fft_r2c": "_fft_r2c",

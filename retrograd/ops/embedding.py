@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from retrograd import dtypes
+from retrograd.autograd.grad_mode import no_grad
 from retrograd.autograd.state import TRANSFORMS
 from retrograd.autograd.views import bump, check_writable
 from retrograd.backend import scatter
@@ -115,7 +116,9 @@ def _look_up(
 def _renormalize(weight: Tensor, indices: Tensor, max_norm: float, norm_type: float) -> None:
     """Shorten, in place, the named rows that are longer than `max_norm`."""
     array = weight._array
-    check_writable(weight, "embedding_renorm_")
+    # Not recorded, so that a parameter, which is a leaf, may be shortened.
+    with no_grad():
+        check_writable(weight, "embedding_renorm_")
     rows = np.unique(indices._array)
     if first_outside(rows, array.shape[0]) is not None:
         raise errors.explained(IndexError("index out of range in self"))

@@ -1,33 +1,152 @@
-"""Optimizer: parameter groups, state, and the step that updates parameters without history."""
+"""Optimizer: parameter groups, state, hooks, and the step that updates without history."""
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Callable
-from typing import Any
+import functools
+import warnings
+from collections import OrderedDict, defaultdict
+from collections.abc import Callable, Iterable
+from copy import deepcopy
+from itertools import chain
+from types import CodeType
+from typing import Any, ClassVar
 
 from retrograd.autograd.grad_mode import enable_grad
+from retrograd.autograd.hooks import RemovableHandle
+from retrograd.backend.quiet import quiet
+from retrograd.dtypes import float32
 from retrograd.lifecycle.site import user_site
 from retrograd.notices import explained
+from retrograd.ops import errors
+from retrograd.optim.arithmetic import descent, reals, scalar
+from retrograd.optim.options import check_group
+from retrograd.queries import typename
 from retrograd.tensor import Tensor, VersionCell
+
+Hooks = OrderedDict[int, Callable[..., Any]]
+
+_PRE_HOOKS: Hooks = OrderedDict()
+_POST_HOOKS: Hooks = OrderedDict()
+
+_TABLES = (
+    "_optimizer_step_pre_hooks",
+    "_optimizer_step_post_hooks",
+    "_optimizer_state_dict_pre_hooks",
+    "_optimizer_state_dict_post_hooks",
+    "_optimizer_load_state_dict_pre_hooks",
+    "_optimizer_load_state_dict_post_hooks",
+)
+
+
+class _RequiredParameter:
+    """Marks a default that every parameter group has to give itself."""
+
+    def __repr__(self) -> str:
+        return "<required parameter>"
+
+
+required = _RequiredParameter()
+
+
+def register_optimizer_step_pre_hook(hook: Callable[..., Any]) -> RemovableHandle:
+    """Run ``hook(optimizer, args, kwargs)`` before every step of every optimizer."""
+    return _register(_PRE_HOOKS, hook)
+
+
+def register_optimizer_step_post_hook(hook: Callable[..., Any]) -> RemovableHandle:
+    """Run ``hook(optimizer, args, kwargs)`` after every step of every optimizer."""
+    return _register(_POST_HOOKS, hook)
+
+
+def _register(table: Hooks, hook: Callable[..., Any], prepend: bool = False) -> RemovableHandle:
+    handle = RemovableHandle(table)
+    table[handle.id] = hook
+    if prepend:
+        table.move_to_end(handle.id, last=False)
+    return handle
+
+
+def _hooked(step: Callable[..., Any]) -> Callable[..., Any]:
+    """`step` with the hooks around it; a step that calls its parent's runs them once."""
+
+    @functools.wraps(step)
+    def hooked_step(*args: Any, **kwargs: Any) -> Any:
+        optimizer = args[0]
+        before, after = optimizer._optimizer_step_pre_hooks, optimizer._optimizer_step_post_hooks
+        if not (before or after or _PRE_HOOKS or _POST_HOOKS) or optimizer._stepping:
+            return step(*args, **kwargs)
+        for hook in chain(_PRE_HOOKS.values(), before.values()):
+            result = hook(optimizer, args, kwargs)
+            if result is None:
+                continue
+            if not (isinstance(result, tuple) and len(result) == 2):
+                raise RuntimeError(
+                    f"{step} must return None or a tuple of (new_args, new_kwargs), "
+                    f"but got {result}."
+                )
+            args, kwargs = result
+        optimizer._stepping = True
+        try:
+            outcome = step(*args, **kwargs)
+        finally:
+            optimizer._stepping = False
+        for hook in chain(after.values(), _POST_HOOKS.values()):
+            hook(optimizer, args, kwargs)
+        return outcome
+
+    return hooked_step
 
 
 class Optimizer:
-    """The base of all optimizers; a subclass implements `_update`.
+    """The base of all optimizers.
 
-    `step` calls ``_update(group, parameters, gradients)`` once per group, with the parameters that
-    have a gradient. It works on their arrays, so nothing is recorded. Then one write is counted on
-    each: a backward that needs an older value can say that this step changed it.
+    A subclass here implements `_start`, which fills a parameter's state at its first step, and
+    `_change`, which updates one parameter's array in place. `step` works on arrays, so nothing is
+    recorded; it counts one write on each parameter: a backward pass that needs an older value can
+    say that this step changed it. An optimizer of your own overrides `step`:
+
+    >>> import retrograd as torch
+    >>> class Halve(torch.optim.Optimizer):
+    ...     @torch.no_grad()
+    ...     def step(self):
+    ...         for group in self.param_groups:
+    ...             for parameter in group["params"]:
+    ...                 parameter.mul_(0.5)
+    >>> w = torch.ones(2, requires_grad=True)
+    >>> Halve([w], {}).step()
+    >>> w
+    tensor([0.5000, 0.5000], requires_grad=True)
     """
 
+    # Options that state dicts of earlier PyTorch versions lack.
+    _later_options: ClassVar[dict[str, Any]] = {}
+    # State entries that such state dicts hold as plain numbers.
+    _scalar_state: ClassVar[tuple[str, ...]] = ()
+    # Whether weight decay is part of the gradient, unless the group decouples it.
+    _decay_joins_gradient: ClassVar[bool] = True
+
+    _stepping = False
+    _optimizer_step_pre_hooks: Hooks
+    _optimizer_step_post_hooks: Hooks
+    _optimizer_state_dict_pre_hooks: Hooks
+    _optimizer_state_dict_post_hooks: Hooks
+    _optimizer_load_state_dict_pre_hooks: Hooks
+    _optimizer_load_state_dict_post_hooks: Hooks
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        if "step" in cls.__dict__:
+            setattr(cls, "step", _hooked(cls.__dict__["step"]))  # noqa: B010 (mypy: a method)
+
     def __init__(self, params: Any, defaults: dict[str, Any]) -> None:
+        self.defaults = defaults
+        self._make_hook_tables()
         if isinstance(params, Tensor):
             raise TypeError(
                 "params argument given to the optimizer should be an iterable of Tensors or "
-                f"dicts, but got {_type_string(params)}"
+                f"dicts, but got {typename(params)}"
             )
-        self.defaults = defaults
-        self.state: dict[Tensor, dict[str, Any]] = defaultdict(dict)
+        self.state: defaultdict[Any, Any] = defaultdict(dict)
         self.param_groups: list[dict[str, Any]] = []
         groups = list(params)
         if not groups:
@@ -37,35 +156,68 @@ class Optimizer:
         for group in groups:
             self.add_param_group(group)
 
+    def _make_hook_tables(self) -> None:
+        for name in _TABLES:
+            if name not in self.__dict__:
+                setattr(self, name, OrderedDict())
+
+    # ------------------------------------------------------------------ parameters
+
     def add_param_group(self, param_group: dict[str, Any]) -> None:
         """Add parameters with options of their own."""
         if not isinstance(param_group, dict):
             raise TypeError(f"param_group must be a dict, but got {type(param_group)}")
-        group = dict(param_group)
-        params = group["params"]
-        if isinstance(params, Tensor):
-            group["params"] = [params]
-        elif isinstance(params, set):
+        params = param_group["params"]
+        if isinstance(params, set):
             raise TypeError(
                 "optimizer parameters need to be organized in ordered collections, but the "
                 "ordering of tensors in sets will change between runs. Please use a list instead."
             )
-        else:
-            group["params"] = list(params)
-        for parameter in group["params"]:
+        entries = [params] if isinstance(params, Tensor) else list(params)
+        names = [entry[0] for entry in entries if isinstance(entry, tuple)]
+        if names and len(names) != len(entries):
+            raise ValueError(
+                "all optimizer params should be with/without names. Some param names are missing"
+            )
+        if names:
+            entries = [entry[1] for entry in entries]
+            param_group["param_names"] = names
+        param_group["params"] = entries
+        for parameter in entries:
             if not isinstance(parameter, Tensor):
                 raise TypeError(
                     "optimizer can only optimize Tensors, but one of the params is "
-                    f"{type(parameter).__name__}"
+                    f"{typename(parameter)}"
                 )
-            if not (parameter.is_leaf or parameter.retains_grad):
+            if not (
+                self.defaults.get("differentiable") or parameter.is_leaf or parameter.retains_grad
+            ):
                 raise explained(ValueError("can't optimize a non-leaf Tensor"))
         for name, default in self.defaults.items():
-            group.setdefault(name, default)
-        held = {id(p) for g in self.param_groups for p in g["params"]}
-        if any(id(p) in held for p in group["params"]):
+            if default is required and name not in param_group:
+                raise ValueError(
+                    "parameter group didn't specify a value of required optimization "
+                    f"parameter {name}"
+                )
+            param_group.setdefault(name, default)
+        numbers = {id(parameter) for parameter in entries}
+        if len(numbers) != len(entries):
+            warnings.warn(
+                "optimizer contains a parameter group with duplicate parameters; in future, this "
+                "will cause an error; see github.com/pytorch/pytorch/issues/40967 for more "
+                "information",
+                stacklevel=3,
+            )
+        named = "param_names" in param_group
+        for group in self.param_groups:
+            if ("param_names" in group) != named:
+                raise ValueError(
+                    "all optimizer param groups should be with/without names. cannot add param "
+                    f"group {'with' if named else 'without'} names to the optimizer"
+                )
+        if any(id(p) in numbers for group in self.param_groups for p in group["params"]):
             raise ValueError("some parameters appear in more than one parameter group")
-        self.param_groups.append(group)
+        self.param_groups.append(param_group)
 
     def zero_grad(self, set_to_none: bool = True) -> None:
         """Clear the gradients of all parameters."""
@@ -76,22 +228,24 @@ class Optimizer:
                     continue
                 if set_to_none:
                     meta.grad = None
+                    continue
+                gradient = meta.grad
+                if gradient.grad_fn is not None:
+                    gradient.detach_()
                 else:
-                    gradient = meta.grad
-                    if gradient.grad_fn is not None:
-                        gradient.detach_()
-                    else:
-                        gradient.requires_grad_(False)
-                    gradient.zero_()
+                    gradient.requires_grad_(False)
+                gradient.zero_()
 
+    # ------------------------------------------------------------------ the step
+
+    @_hooked
     def step(self, closure: Callable[[], Any] | None = None) -> Any:
         """Update all parameters from their gradients; `closure` recomputes the loss first."""
         loss = None
         if closure is not None:
             with enable_grad():
                 loss = closure()
-        writer = f"{type(self).__name__}.step"
-        code, lasti = user_site(2)
+        code, lasti = user_site(3)
         for group in self.param_groups:
             parameters = []
             gradients = []
@@ -100,77 +254,185 @@ class Optimizer:
                 if meta is not None and meta.grad is not None:
                     parameters.append(parameter)
                     gradients.append(meta.grad)
+            check_group(type(self).__name__, group, parameters)
+            if group.get("differentiable"):
+                with enable_grad():
+                    self._update_recorded(group, parameters, gradients)
+                continue
             self._update(group, parameters, gradients)
-            for parameter in parameters:
-                cell = parameter._cell
-                if cell is None:
-                    cell = parameter._cell = VersionCell()
-                cell.version += 1
-                cell.writer, cell.code, cell.lasti = writer, code, lasti
+            self._count_writes(parameters, code, lasti)
         return loss
 
     def _update(
         self, group: dict[str, Any], parameters: list[Tensor], gradients: list[Tensor]
     ) -> None:
+        with quiet():
+            for parameter, gradient in zip(parameters, gradients, strict=True):
+                state = self.state[parameter]
+                if not state:
+                    self._start(group, parameter, state)
+                value = reals(parameter)
+                g = descent(group, value, reals(gradient), self._decay_joins_gradient)
+                self._change(group, state, value, g)
+
+    def _start(self, group: dict[str, Any], parameter: Tensor, state: dict[str, Any]) -> None:
+        """Fill the state of a parameter that is updated for the first time."""
         raise NotImplementedError(f"{type(self).__name__} has no update rule")
+
+    def _change(self, group: dict[str, Any], state: dict[str, Any], value: Any, g: Any) -> None:
+        """Update `value`, a parameter's real array, along `g`; `g` belongs to the caller."""
+        raise NotImplementedError(f"{type(self).__name__} has no update rule")
+
+    def _update_recorded(
+        self, group: dict[str, Any], parameters: list[Tensor], gradients: list[Tensor]
+    ) -> None:
+        """The update in operations that are recorded, for ``differentiable=True``."""
+        raise errors.unsupported(f"{type(self).__name__}(differentiable=True)")
+
+    def _count_writes(self, parameters: list[Tensor], code: CodeType | None, lasti: int) -> None:
+        writer = f"{type(self).__name__}.step"
+        for parameter in parameters:
+            cell = parameter._cell
+            if cell is None:
+                cell = parameter._cell = VersionCell()
+            cell.version += 1
+            cell.writer, cell.code, cell.lasti = writer, code, lasti
 
     # ------------------------------------------------------------------ state
 
     def state_dict(self) -> dict[str, Any]:
         """State and options, with parameters replaced by their numbers."""
+        for hook in self._optimizer_state_dict_pre_hooks.values():
+            hook(self)
         numbers: dict[int, int] = {}
+        start = 0
         groups = []
         for group in self.param_groups:
-            for parameter in group["params"]:
-                numbers.setdefault(id(parameter), len(numbers))
+            # A parameter that is twice in its group has the number of its last place.
+            numbers.update({id(p): number for number, p in enumerate(group["params"], start)})
+            start += len(group["params"])
             packed = {key: value for key, value in group.items() if key != "params"}
             packed["params"] = [numbers[id(p)] for p in group["params"]]
             groups.append(packed)
-        state = {numbers[id(p)]: dict(values) for p, values in self.state.items()}
-        return {"state": state, "param_groups": groups}
+        state = {
+            numbers[id(key)] if isinstance(key, Tensor) else key: values
+            for key, values in self.state.items()
+        }
+        packed_state: dict[str, Any] = {"state": state, "param_groups": groups}
+        for hook in self._optimizer_state_dict_post_hooks.values():
+            result = hook(self, packed_state)
+            if result is not None:
+                packed_state = result
+        return packed_state
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
         """Take over state and options saved by `state_dict`."""
-        saved = state_dict["param_groups"]
+        state_dict = state_dict.copy()
+        for hook in self._optimizer_load_state_dict_pre_hooks.values():
+            result = hook(self, state_dict)
+            if result is not None:
+                state_dict = result
+        saved = deepcopy(state_dict["param_groups"])
         if len(saved) != len(self.param_groups):
             raise ValueError("loaded state dict has a different number of parameter groups")
-        if any(
-            len(theirs["params"]) != len(ours["params"])
-            for theirs, ours in zip(saved, self.param_groups, strict=True)
-        ):
+        pairs = list(zip(saved, self.param_groups, strict=True))
+        if any(len(theirs["params"]) != len(ours["params"]) for theirs, ours in pairs):
             raise ValueError(
                 "loaded state dict contains a parameter group that doesn't match the size of "
                 "optimizer's group"
             )
-        by_number: dict[int, Tensor] = {}
-        for theirs, ours in zip(saved, self.param_groups, strict=True):
-            by_number.update(zip(theirs["params"], ours["params"], strict=True))
-            ours.update({key: value for key, value in theirs.items() if key != "params"})
-        self.state = defaultdict(dict)
+        owners: dict[Any, tuple[Tensor, dict[str, Any]]] = {}
+        for theirs, ours in pairs:
+            for number, parameter in zip(theirs["params"], ours["params"], strict=True):
+                owners[number] = (parameter, theirs)
+        state: defaultdict[Any, Any] = defaultdict(dict)
         for number, values in state_dict["state"].items():
-            parameter = by_number[number]
-            self.state[parameter] = {
-                key: _as_parameter(key, value, parameter) for key, value in values.items()
-            }
+            if number in owners:
+                parameter, group = owners[number]
+                state[parameter] = _fitted(values, parameter, group)
+            else:
+                state[number] = values
+        for theirs, ours in pairs:
+            theirs["params"] = ours["params"]
+            if "param_names" in ours:
+                theirs.setdefault("param_names", ours["param_names"])
+        self.__setstate__({"state": state, "param_groups": saved})
+        for hook in self._optimizer_load_state_dict_post_hooks.values():
+            hook(self)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {
+            "defaults": self.defaults,
+            "state": self.state,
+            "param_groups": self.param_groups,
+        }
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self._make_hook_tables()
+        self.defaults.setdefault("differentiable", False)
+        for group in self.param_groups:
+            for name, default in self._later_options.items():
+                group.setdefault(name, default)
+            for parameter in group["params"]:
+                entries = self.state.get(parameter) or {}
+                for name in self._scalar_state:
+                    if name in entries and not isinstance(entries[name], Tensor):
+                        entries[name] = scalar(float(entries[name]), group.get("fused"))
+
+    # ------------------------------------------------------------------ hooks
+
+    def register_step_pre_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
+        """Run ``hook(optimizer, args, kwargs)`` before each step; it may return new arguments."""
+        return _register(self._optimizer_step_pre_hooks, hook)
+
+    def register_step_post_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
+        """Run ``hook(optimizer, args, kwargs)`` after each step."""
+        return _register(self._optimizer_step_post_hooks, hook)
+
+    def register_state_dict_pre_hook(
+        self, hook: Callable[..., Any], prepend: bool = False
+    ) -> RemovableHandle:
+        """Run ``hook(optimizer)`` before a state dict is made."""
+        return _register(self._optimizer_state_dict_pre_hooks, hook, prepend)
+
+    def register_state_dict_post_hook(
+        self, hook: Callable[..., Any], prepend: bool = False
+    ) -> RemovableHandle:
+        """Run ``hook(optimizer, state_dict)`` after one was made; it may return another."""
+        return _register(self._optimizer_state_dict_post_hooks, hook, prepend)
+
+    def register_load_state_dict_pre_hook(
+        self, hook: Callable[..., Any], prepend: bool = False
+    ) -> RemovableHandle:
+        """Run ``hook(optimizer, state_dict)`` before one is loaded; it may return another."""
+        return _register(self._optimizer_load_state_dict_pre_hooks, hook, prepend)
+
+    def register_load_state_dict_post_hook(
+        self, hook: Callable[..., Any], prepend: bool = False
+    ) -> RemovableHandle:
+        """Run ``hook(optimizer)`` after a state dict was loaded."""
+        return _register(self._optimizer_load_state_dict_post_hooks, hook, prepend)
 
     def __repr__(self) -> str:
-        lines = [f"{type(self).__name__} ("]
+        text = f"{type(self).__name__} ("
         for index, group in enumerate(self.param_groups):
-            lines.append(f"Parameter Group {index}")
-            lines += [f"    {key}: {group[key]}" for key in sorted(group) if key != "params"]
-            lines.append("")
-        if self.param_groups:
-            lines.pop()
-        return "\n".join(lines) + "\n)"
+            text += f"\nParameter Group {index}\n"
+            text += "".join(
+                f"    {key}: {group[key]}\n" for key in sorted(group) if key != "params"
+            )
+        return text + ")"
 
 
-def _as_parameter(key: str, value: Any, parameter: Tensor) -> Any:
-    if not isinstance(value, Tensor):
-        return value
-    if key == "step" or not parameter.is_floating_point():
-        return value.clone()
-    return value.to(parameter.dtype, copy=True)
-
-
-def _type_string(value: Any) -> str:
-    return value.type() if isinstance(value, Tensor) else type(value).__name__
+def _fitted(value: Any, parameter: Tensor, group: dict[str, Any], key: Any = None) -> Any:
+    """A loaded state entry in the parameter's dtype; a step count keeps its own."""
+    if isinstance(value, Tensor):
+        if key == "step":
+            return value.to(float32) if group.get("capturable") or group.get("fused") else value
+        return value.to(parameter.dtype) if parameter.is_floating_point() else value
+    if isinstance(value, dict):
+        return {name: _fitted(entry, parameter, group, name) for name, entry in value.items()}
+    if isinstance(value, Iterable) and not isinstance(value, (str, bytes)):
+        maker: Any = type(value)
+        return maker(_fitted(entry, parameter, group) for entry in value)
+    return value

@@ -1,17 +1,75 @@
-"""Options that several optimizers share."""
+"""Checks of the options that optimizers share."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from retrograd.ops import errors
+from retrograd.tensor import Tensor
 
 
-def reject_unsupported(optimizer: str, **options: Any) -> None:
-    """Raise for options that would change the result and are not implemented.
+def check_rate(rate: Any, text: str = "Invalid learning rate: {}") -> None:
+    """A learning rate is a number, or a tensor of one, that is not negative."""
+    if isinstance(rate, Tensor) and rate.numel() != 1:
+        raise ValueError("Tensor lr must be 1-element")
+    check(0.0 <= rate, text, rate)
 
-    `foreach` and `fused` choose an implementation in PyTorch, not a result; they are accepted.
+
+def check_betas(betas: tuple[Any, Any]) -> None:
+    """Both decay rates are in [0, 1)."""
+    for index in range(2):
+        check(
+            0.0 <= betas[index] < 1.0,
+            f"Invalid beta parameter at index {index}: {{}}",
+            betas[index],
+        )
+
+
+def check(good: Any, text: str, value: Any) -> None:
+    """Raise `ValueError` with the value in the text unless `good`."""
+    if not good:
+        raise ValueError(text.format(value))
+
+
+def check_implementation(optimizer: str, group: dict[str, Any], recorded: bool = False) -> None:
+    """The options that choose an implementation in PyTorch; the numbers are the same for all.
+
+    foreach, fused   accepted, not both
+    capturable       accepted here; a step on the CPU refuses it, as PyTorch's does
+    differentiable   refused, except by optimizers whose steps can be `recorded`
     """
-    for name, value in options.items():
-        if value:
-            raise errors.unsupported(f"{optimizer}({name}={value})")
+    if group.get("fused"):
+        if group.get("differentiable"):
+            raise RuntimeError("`fused` does not support `differentiable`")
+        if group.get("foreach"):
+            raise RuntimeError("`fused` and `foreach` cannot be `True` together.")
+    if group.get("differentiable") and not recorded:
+        raise errors.unsupported(f"{optimizer}(differentiable=True)")
+
+
+_CAPTURABLE_DEVICES = ["cuda", "xpu", "hpu", "privateuseone", "xla"]
+_CAPTURABLE_TENSORS = {
+    "NAdam": "params, mu_products and state_steps",
+    "ASGD": "params, mus, etas, and state_steps",
+}
+_FUSED_DEVICES = ["mps", "cuda", "xpu", "hpu", "cpu", "mtia", "privateuseone"]
+
+
+def check_group(optimizer: str, group: dict[str, Any], parameters: list[Tensor]) -> None:
+    """Options of a group that a step cannot follow; loaded state dicts may bring them too."""
+    if not parameters:
+        return
+    if group.get("capturable"):
+        tensors = _CAPTURABLE_TENSORS.get(optimizer, "params and state_steps")
+        devices = _CAPTURABLE_DEVICES[: -1 if optimizer == "Adadelta" else None]
+        raise AssertionError(
+            f"If capturable=True, {tensors} must be on supported devices: {devices}."
+        )
+    if group.get("fused"):
+        for parameter in parameters:
+            if not parameter.is_floating_point():
+                raise RuntimeError(
+                    "`fused=True` requires all the params to be floating point Tensors of "
+                    f"supported devices: {_FUSED_DEVICES} but {parameter.dtype} and "
+                    f"{parameter.device.type}"
+                )

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
 from retrograd.backend.quiet import quiet
+from retrograd.optim.arithmetic import add_scaled, descent, reals, recorded_descent
 from retrograd.optim.optimizer import Optimizer
-from retrograd.optim.options import reject_unsupported
+from retrograd.optim.options import check, check_implementation, check_rate
 from retrograd.tensor import Tensor, wrap
 
 
@@ -24,13 +25,21 @@ class SGD(Optimizer):
     tensor([0.8000], requires_grad=True)
     """
 
+    _later_options: ClassVar[dict[str, Any]] = {
+        "nesterov": False,
+        "maximize": False,
+        "foreach": None,
+        "differentiable": False,
+        "fused": False,
+    }
+
     def __init__(
         self,
         params: Any,
-        lr: float = 1e-3,
+        lr: float | Tensor = 1e-3,
         momentum: float = 0,
         dampening: float = 0,
-        weight_decay: float = 0,
+        weight_decay: float | Tensor = 0,
         nesterov: bool = False,
         *,
         maximize: bool = False,
@@ -38,51 +47,67 @@ class SGD(Optimizer):
         differentiable: bool = False,
         fused: bool | None = None,
     ) -> None:
-        if lr < 0.0:
-            raise ValueError(f"Invalid learning rate: {lr}")
-        if momentum < 0.0:
-            raise ValueError(f"Invalid momentum value: {momentum}")
-        if weight_decay < 0.0:
-            raise ValueError(f"Invalid weight_decay value: {weight_decay}")
+        check_rate(lr)
+        check(momentum >= 0.0, "Invalid momentum value: {}", momentum)
+        check(weight_decay >= 0.0, "Invalid weight_decay value: {}", weight_decay)
         if nesterov and (momentum <= 0 or dampening != 0):
             raise ValueError("Nesterov momentum requires a momentum and zero dampening")
-        reject_unsupported("SGD", differentiable=differentiable)
-        super().__init__(
-            params,
-            {
-                "lr": lr,
-                "momentum": momentum,
-                "dampening": dampening,
-                "weight_decay": weight_decay,
-                "nesterov": nesterov,
-                "maximize": maximize,
-                "foreach": foreach,
-                "differentiable": differentiable,
-                "fused": fused,
-            },
-        )
+        defaults = {
+            "lr": lr,
+            "momentum": momentum,
+            "dampening": dampening,
+            "weight_decay": weight_decay,
+            "nesterov": nesterov,
+            "maximize": maximize,
+            "foreach": foreach,
+            "differentiable": differentiable,
+            "fused": fused,
+        }
+        check_implementation("SGD", defaults, recorded=True)
+        super().__init__(params, defaults)
 
     def _update(
         self, group: dict[str, Any], parameters: list[Tensor], gradients: list[Tensor]
     ) -> None:
-        rate = float(group["lr"])
-        momentum, decay = group["momentum"], group["weight_decay"]
+        rate, momentum = float(group["lr"]), group["momentum"]
         with quiet():
             for parameter, gradient in zip(parameters, gradients, strict=True):
-                value, g = parameter._array, gradient._array
-                if group["maximize"]:
-                    g = -g
-                if decay:
-                    g = g + value * decay
-                if momentum:
-                    state = self.state[parameter]
-                    buffer = state.get("momentum_buffer")
-                    if buffer is None:
-                        state["momentum_buffer"] = wrap(np.array(g))
-                        held = state["momentum_buffer"]._array
-                    else:
-                        held = buffer._array
-                        held *= momentum
-                        held += g * (1 - group["dampening"])
-                    g = g + held * momentum if group["nesterov"] else held
-                np.subtract(value, g * rate, out=value)
+                value = reals(parameter)
+                g = descent(group, value, reals(gradient))
+                scratch = np.empty_like(value)
+                if momentum != 0:
+                    g = self._with_momentum(group, self.state[parameter], parameter, g, scratch)
+                add_scaled(value, g, -rate, scratch)
+
+    def _with_momentum(
+        self, group: dict[str, Any], state: dict[str, Any], parameter: Tensor, g: Any, scratch: Any
+    ) -> Any:
+        momentum = group["momentum"]
+        buffer = state.get("momentum_buffer")
+        if buffer is None:
+            buffer = state["momentum_buffer"] = wrap(np.empty_like(parameter._array))
+            held = reals(buffer)
+            held[...] = g
+        else:
+            held = reals(buffer)
+            held *= momentum
+            add_scaled(held, g, 1 - group["dampening"], scratch)
+        if not group["nesterov"]:
+            return held
+        return held * momentum + g
+
+    def _update_recorded(
+        self, group: dict[str, Any], parameters: list[Tensor], gradients: list[Tensor]
+    ) -> None:
+        momentum = group["momentum"]
+        for parameter, g in zip(parameters, gradients, strict=True):
+            g = recorded_descent(group, parameter, g)
+            if momentum != 0:
+                state = self.state[parameter]
+                buffer = state.get("momentum_buffer")
+                if buffer is None:
+                    buffer = state["momentum_buffer"] = g.detach().clone()
+                else:
+                    buffer.mul_(momentum).add_(g * (1 - group["dampening"]))
+                g = g + buffer * momentum if group["nesterov"] else buffer.clone()
+            parameter.sub_(g * group["lr"])

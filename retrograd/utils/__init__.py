@@ -1,9 +1,10 @@
-"""Utilities: checkpointing."""
+"""Utilities: checkpointing, data loading."""
 
 from typing import Any
 
 from retrograd.namespaces import missing
 from retrograd.utils import checkpoint as checkpoint
+from retrograd.utils import data as data
 from retrograd.utils import hooks as hooks
 
 

@@ -125,6 +125,8 @@ REFUSED = {
     "nn.functional.nll_loss": "weight",
     "nn.functional.cross_entropy": "weight",
     "nn.functional.multi_margin_loss": "weight",
+    "nn.functional.ctc_loss": "log_probs",  # PyTorch refuses it, too
+    "torch.ctc_loss": "log_probs",
 }
 
 

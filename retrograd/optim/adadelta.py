@@ -1,0 +1,85 @@
+"""Adadelta."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import numpy as np
+
+from retrograd.optim.arithmetic import add_product, add_scaled, count, reals, scalar, zeros_like
+from retrograd.optim.optimizer import Optimizer
+from retrograd.optim.options import check, check_implementation, check_rate
+from retrograd.tensor import Tensor
+
+
+class Adadelta(Optimizer):
+    """Steps in the units of the weights themselves (Zeiler, 2012).
+
+    >>> import retrograd as torch
+    >>> w = torch.tensor([1.0], requires_grad=True)
+    >>> optimizer = torch.optim.Adadelta([w], lr=0.1)
+    >>> (w * 2).sum().backward()
+    >>> optimizer.step()
+    >>> w
+    tensor([0.9997], requires_grad=True)
+    """
+
+    _later_options: ClassVar[dict[str, Any]] = {
+        "foreach": None,
+        "maximize": False,
+        "differentiable": False,
+        "capturable": False,
+    }
+    _scalar_state = ("step",)
+
+    def __init__(
+        self,
+        params: Any,
+        lr: float | Tensor = 1.0,
+        rho: float = 0.9,
+        eps: float = 1e-6,
+        weight_decay: float = 0,
+        foreach: bool | None = None,
+        *,
+        capturable: bool = False,
+        maximize: bool = False,
+        differentiable: bool = False,
+    ) -> None:
+        check_rate(lr)
+        check(0.0 <= rho <= 1.0, "Invalid rho value: {}", rho)
+        check(0.0 <= eps, "Invalid epsilon value: {}", eps)
+        check(0.0 <= weight_decay, "Invalid weight_decay value: {}", weight_decay)
+        defaults = {
+            "lr": lr,
+            "rho": rho,
+            "eps": eps,
+            "weight_decay": weight_decay,
+            "maximize": maximize,
+            "capturable": capturable,
+            "foreach": foreach,
+            "differentiable": differentiable,
+        }
+        check_implementation("Adadelta", defaults)
+        super().__init__(params, defaults)
+
+    def _start(self, group: dict[str, Any], parameter: Tensor, state: dict[str, Any]) -> None:
+        state["step"] = scalar(0.0)
+        state["square_avg"] = zeros_like(parameter)
+        state["acc_delta"] = zeros_like(parameter)
+
+    def _change(self, group: dict[str, Any], state: dict[str, Any], value: Any, g: Any) -> None:
+        rho, eps = group["rho"], group["eps"]
+        count(state)
+        square, moved = reals(state["square_avg"]), reals(state["acc_delta"])
+        scratch = np.empty_like(value)
+        square *= rho
+        add_product(square, g, g, 1 - rho, scratch)
+        delta = moved + eps
+        np.sqrt(delta, out=delta)
+        np.add(square, eps, out=scratch)
+        np.sqrt(scratch, out=scratch)
+        delta /= scratch
+        delta *= g
+        moved *= rho
+        add_product(moved, delta, delta, 1 - rho, scratch)
+        add_scaled(value, delta, -float(group["lr"]), scratch)

@@ -1,0 +1,121 @@
+"""Adafactor."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import numpy as np
+
+from retrograd.dtypes import finfo, from_numpy_dtype
+from retrograd.optim.arithmetic import add_scaled, approach, count, decay_weights, reals, scalar
+from retrograd.optim.optimizer import Optimizer
+from retrograd.optim.options import check, check_rate
+from retrograd.tensor import Tensor, wrap
+
+
+class Adafactor(Optimizer):
+    """Adam's scale from the means of rows and columns, in little memory (Shazeer, Stern, 2018).
+
+    >>> import retrograd as torch
+    >>> w = torch.ones(2, 2, requires_grad=True)
+    >>> optimizer = torch.optim.Adafactor([w], lr=0.1)
+    >>> (w * 2).sum().backward()
+    >>> optimizer.step()
+    >>> w[0]
+    tensor([0.9000, 0.9000], grad_fn=<SelectBackward0>)
+    """
+
+    _later_options: ClassVar[dict[str, Any]] = {"foreach": None}
+    _scalar_state = ("step",)
+    _decay_joins_gradient = False
+
+    def __init__(
+        self,
+        params: Any,
+        lr: float | Tensor = 1e-2,
+        beta2_decay: float = -0.8,
+        eps: tuple[float | None, float] = (None, 1e-3),
+        d: float = 1.0,
+        weight_decay: float = 0.0,
+        *,
+        foreach: bool | None = None,
+        maximize: bool = False,
+    ) -> None:
+        check_rate(lr, "Learning rate should be >= 0 but is: {}")
+        check(0.0 >= beta2_decay, "beta2_decay should be <= 0 but is: {}", beta2_decay)
+        check(eps[0] is None or 0.0 <= eps[0], "epsilon1 should be >= 0 but is: {}", eps[0])
+        check(0.0 <= eps[1], "epsilon2 should be >= 0 but is: {}", eps[1])
+        check(1.0 <= d, "Clipping threshold d should be >= 1 but is: {}", d)
+        check(0.0 <= weight_decay, "weight_decay should be >= 0 but is: {}", weight_decay)
+        defaults = {
+            "lr": lr,
+            "beta2_decay": beta2_decay,
+            "eps": eps,
+            "d": d,
+            "weight_decay": weight_decay,
+            "foreach": foreach,
+            "maximize": maximize,
+        }
+        super().__init__(params, defaults)
+
+    def _start(self, group: dict[str, Any], parameter: Tensor, state: dict[str, Any]) -> None:
+        state["step"] = scalar(0.0)
+        array = parameter._array
+        if array.ndim > 1:
+            state["row_var"] = wrap(np.zeros((*array.shape[:-1], 1), array.dtype))
+            columns = (*array.shape[:-2], 1, array.shape[-1])
+            state["col_var"] = wrap(np.zeros(columns, array.dtype))
+        else:
+            state["variance"] = wrap(np.zeros_like(array))
+
+    def _update(
+        self, group: dict[str, Any], parameters: list[Tensor], gradients: list[Tensor]
+    ) -> None:
+        if any(parameter.is_complex() for parameter in parameters):
+            raise RuntimeError("Adafactor does not support complex parameters")
+        super()._update(group, parameters, gradients)
+
+    def _change(self, group: dict[str, Any], state: dict[str, Any], value: Any, g: Any) -> None:
+        smallest, least_size = group["eps"]
+        if smallest is None:
+            smallest = finfo(from_numpy_dtype(value.dtype)).eps
+        step = count(state)
+        weight = step ** group["beta2_decay"]
+        rate = min(float(group["lr"]), 1 / step**0.5)
+        alpha = max(least_size, _root_mean_square(value)) * rate
+        decay_weights(group, value)
+        update = _variance(state, g, weight, smallest)
+        np.maximum(update, smallest * smallest, out=update)
+        np.sqrt(update, out=update)
+        np.divide(g, update, out=update)
+        clipped = max(1.0, _root_mean_square(update) / group["d"])
+        add_scaled(value, update, -alpha / clipped, update)
+
+
+def _variance(state: dict[str, Any], g: Any, weight: float, smallest: float) -> Any:
+    """A new array: the running mean of ``g * g``, or its estimate from rows and columns."""
+    if "variance" in state:
+        variance = reals(state["variance"])
+        approach(variance, g * g, weight, np.empty_like(variance))
+        return variance.copy()
+    squares = _wide(g) ** 2
+    rows, columns = state["row_var"]._array, state["col_var"]._array
+    for means, axis in ((rows, -1), (columns, -2)):
+        newest = squares.mean(axis, keepdims=True).astype(means.dtype)
+        approach(means, newest, weight, np.empty_like(means))
+    # One factor each, so the product of matrices is an elementwise one.
+    estimate = rows * columns
+    estimate /= np.maximum(_wide(rows).mean(-2, keepdims=True), smallest).astype(rows.dtype)
+    return estimate
+
+
+def _root_mean_square(array: Any) -> float:
+    if array.size == 0:
+        return 0.0
+    flat = _wide(array).ravel()
+    return float(np.sqrt(flat @ flat)) / float(array.size**0.5)
+
+
+def _wide(array: Any) -> Any:
+    """Half precision in single precision, in which means and norms are accumulated."""
+    return array.astype(np.result_type(array.dtype, np.float32), copy=False)

@@ -1,0 +1,80 @@
+"""Adamax."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import numpy as np
+
+from retrograd.optim.arithmetic import add_quotient, approach, count, reals, scalar, zeros_like
+from retrograd.optim.optimizer import Optimizer
+from retrograd.optim.options import check, check_betas, check_implementation, check_rate
+from retrograd.tensor import Tensor
+
+
+class Adamax(Optimizer):
+    """Adam with the largest recent gradient as its scale (Kingma and Ba, 2015).
+
+    >>> import retrograd as torch
+    >>> w = torch.tensor([1.0], requires_grad=True)
+    >>> optimizer = torch.optim.Adamax([w], lr=0.1)
+    >>> (w * 2).sum().backward()
+    >>> optimizer.step()
+    >>> w
+    tensor([0.9000], requires_grad=True)
+    """
+
+    _later_options: ClassVar[dict[str, Any]] = {
+        "foreach": None,
+        "maximize": False,
+        "differentiable": False,
+        "capturable": False,
+    }
+    _scalar_state = ("step",)
+
+    def __init__(
+        self,
+        params: Any,
+        lr: float | Tensor = 2e-3,
+        betas: tuple[float, float] = (0.9, 0.999),
+        eps: float = 1e-8,
+        weight_decay: float = 0,
+        foreach: bool | None = None,
+        *,
+        maximize: bool = False,
+        differentiable: bool = False,
+        capturable: bool = False,
+    ) -> None:
+        check_rate(lr)
+        check(0.0 <= eps, "Invalid epsilon value: {}", eps)
+        check_betas(betas)
+        check(0.0 <= weight_decay, "Invalid weight_decay value: {}", weight_decay)
+        defaults = {
+            "lr": lr,
+            "betas": betas,
+            "eps": eps,
+            "weight_decay": weight_decay,
+            "foreach": foreach,
+            "maximize": maximize,
+            "differentiable": differentiable,
+            "capturable": capturable,
+        }
+        check_implementation("Adamax", defaults)
+        super().__init__(params, defaults)
+
+    def _start(self, group: dict[str, Any], parameter: Tensor, state: dict[str, Any]) -> None:
+        state["step"] = scalar(0.0)
+        state["exp_avg"] = zeros_like(parameter)
+        state["exp_inf"] = zeros_like(parameter)
+
+    def _change(self, group: dict[str, Any], state: dict[str, Any], value: Any, g: Any) -> None:
+        beta1, beta2 = group["betas"]
+        step = count(state)
+        average, largest = reals(state["exp_avg"]), reals(state["exp_inf"])
+        scratch = np.empty_like(value)
+        approach(average, g, 1 - beta1, scratch)
+        largest *= beta2
+        np.abs(g, out=scratch)
+        scratch += group["eps"]
+        np.maximum(largest, scratch, out=largest)
+        add_quotient(value, average, largest, -float(group["lr"]) / (1 - beta1**step), scratch)

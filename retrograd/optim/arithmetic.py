@@ -1,0 +1,103 @@
+"""Small in-place steps that update rules are made of, on arrays."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from retrograd.dtypes import float64, get_default_dtype
+from retrograd.tensor import Tensor, wrap
+
+
+def scalar(value: float, fused: Any = None) -> Tensor:
+    """A tensor of one number, the form in which optimizers keep counts."""
+    wide = not fused and get_default_dtype() == float64
+    return wrap(np.array(value, np.float64 if wide else np.float32))
+
+
+def zeros_like(parameter: Tensor) -> Tensor:
+    """Zeros in the parameter's shape, dtype and memory order."""
+    return wrap(np.zeros_like(parameter._array))
+
+
+def filled_like(parameter: Tensor, value: float) -> Tensor:
+    """`value` everywhere; in both parts of complex numbers."""
+    filled = zeros_like(parameter)
+    reals(filled)[...] = value
+    return filled
+
+
+def reals(tensor: Tensor) -> Any:
+    """The tensor's array, complex numbers as pairs of reals; never without a dimension.
+
+    NumPy turns results without dimensions into scalars, which cannot be written in place.
+    """
+    array = tensor._array
+    if array.dtype.kind == "c":
+        return array[..., None].view(array.real.dtype)
+    return array.reshape(1) if array.ndim == 0 else array
+
+
+def descent(group: dict[str, Any], value: Any, g: Any, decays: bool = True) -> Any:
+    """The gradient with its sign and, where it belongs to the gradient, the weight decay."""
+    if group.get("maximize"):
+        g = -g
+    decay = group.get("weight_decay", 0)
+    if decays and decay != 0 and not group.get("decoupled_weight_decay"):
+        g = value * float(decay) + g
+    return g
+
+
+def recorded_descent(group: dict[str, Any], parameter: Tensor, g: Tensor) -> Tensor:
+    """`descent` in recorded operations; a copy is multiplied, since the parameter changes."""
+    if group["maximize"]:
+        g = -g
+    decay = group["weight_decay"]
+    if (isinstance(decay, Tensor) or decay != 0) and not group.get("decoupled_weight_decay"):
+        g = g + parameter.clone() * decay
+    return g
+
+
+def decay_weights(group: dict[str, Any], value: Any) -> None:
+    """Weight decay that shrinks the parameter itself."""
+    if group["weight_decay"] != 0:
+        value *= 1 - float(group["lr"]) * float(group["weight_decay"])
+
+
+def count(state: dict[str, Any]) -> float:
+    """Count one more step; the number of steps so far."""
+    held = state["step"]._array
+    held += 1
+    return float(held)
+
+
+def approach(start: Any, end: Any, weight: float, scratch: Any) -> None:
+    """``start += weight * (end - start)``, from the nearer end as PyTorch's `lerp` does."""
+    np.subtract(end, start, out=scratch)
+    if abs(weight) < 0.5:
+        scratch *= weight
+        start += scratch
+    else:
+        scratch *= 1 - weight
+        np.subtract(end, scratch, out=start)
+
+
+def add_scaled(total: Any, term: Any, factor: float, scratch: Any) -> None:
+    """``total += factor * term``."""
+    np.multiply(term, factor, out=scratch)
+    total += scratch
+
+
+def add_product(total: Any, a: Any, b: Any, factor: float, scratch: Any) -> None:
+    """``total += factor * a * b``; the factor first, which keeps half precision in range."""
+    np.multiply(a, factor, out=scratch)
+    scratch *= b
+    total += scratch
+
+
+def add_quotient(total: Any, a: Any, b: Any, factor: float, scratch: Any) -> None:
+    """``total += factor * a / b``."""
+    np.multiply(a, factor, out=scratch)
+    scratch /= b
+    total += scratch

@@ -1,0 +1,107 @@
+"""NAdam."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import numpy as np
+
+from retrograd.optim.arithmetic import (
+    add_product,
+    add_quotient,
+    approach,
+    count,
+    decay_weights,
+    reals,
+    scalar,
+    zeros_like,
+)
+from retrograd.optim.optimizer import Optimizer
+from retrograd.optim.options import check, check_betas, check_implementation, check_rate
+from retrograd.tensor import Tensor
+
+
+class NAdam(Optimizer):
+    """Adam with Nesterov's momentum (Dozat, 2016).
+
+    >>> import retrograd as torch
+    >>> w = torch.tensor([1.0], requires_grad=True)
+    >>> optimizer = torch.optim.NAdam([w], lr=0.1)
+    >>> (w * 2).sum().backward()
+    >>> optimizer.step()
+    >>> w
+    tensor([0.8944], requires_grad=True)
+    """
+
+    _later_options: ClassVar[dict[str, Any]] = {
+        "maximize": False,
+        "foreach": None,
+        "capturable": False,
+        "differentiable": False,
+        "decoupled_weight_decay": False,
+    }
+    _scalar_state = ("step", "mu_product")
+
+    def __init__(
+        self,
+        params: Any,
+        lr: float | Tensor = 2e-3,
+        betas: tuple[float, float] = (0.9, 0.999),
+        eps: float = 1e-8,
+        weight_decay: float = 0,
+        momentum_decay: float = 4e-3,
+        decoupled_weight_decay: bool = False,
+        *,
+        foreach: bool | None = None,
+        maximize: bool = False,
+        capturable: bool = False,
+        differentiable: bool = False,
+    ) -> None:
+        check_rate(lr)
+        check(0.0 <= eps, "Invalid epsilon value: {}", eps)
+        check_betas(betas)
+        check(0.0 <= weight_decay, "Invalid weight_decay value: {}", weight_decay)
+
+        check(0.0 <= momentum_decay, "Invalid momentum_decay value: {}", momentum_decay)
+        defaults = {
+            "lr": lr,
+            "betas": betas,
+            "eps": eps,
+            "weight_decay": weight_decay,
+            "momentum_decay": momentum_decay,
+            "decoupled_weight_decay": decoupled_weight_decay,
+            "maximize": maximize,
+            "foreach": foreach,
+            "capturable": capturable,
+            "differentiable": differentiable,
+        }
+        check_implementation("NAdam", defaults)
+        super().__init__(params, defaults)
+
+    def _start(self, group: dict[str, Any], parameter: Tensor, state: dict[str, Any]) -> None:
+        state["step"] = scalar(0.0)
+        state["mu_product"] = scalar(1.0)
+        state["exp_avg"] = zeros_like(parameter)
+        state["exp_avg_sq"] = zeros_like(parameter)
+
+    def _change(self, group: dict[str, Any], state: dict[str, Any], value: Any, g: Any) -> None:
+        beta1, beta2 = group["betas"]
+        rate = float(group["lr"])
+        step = count(state)
+        if group["decoupled_weight_decay"]:
+            decay_weights(group, value)
+        momentum = beta1 * (1.0 - 0.5 * 0.96 ** (step * group["momentum_decay"]))
+        following = beta1 * (1.0 - 0.5 * 0.96 ** ((step + 1) * group["momentum_decay"]))
+        product = state["mu_product"]._array
+        product *= momentum
+        average, square = reals(state["exp_avg"]), reals(state["exp_avg_sq"])
+        scratch = np.empty_like(value)
+        approach(average, g, 1 - beta1, scratch)
+        square *= beta2
+        add_product(square, g, g, 1 - beta2, scratch)
+        scale = square / (1 - beta2**step)
+        np.sqrt(scale, out=scale)
+        scale += group["eps"]
+        so_far = float(product)
+        add_quotient(value, g, scale, -rate * (1.0 - momentum) / (1.0 - so_far), scratch)
+        add_quotient(value, average, scale, -rate * following / (1.0 - so_far * following), scratch)

@@ -1,0 +1,104 @@
+"""RAdam."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import numpy as np
+
+from retrograd.optim.arithmetic import (
+    add_product,
+    approach,
+    count,
+    decay_weights,
+    reals,
+    scalar,
+    zeros_like,
+)
+from retrograd.optim.optimizer import Optimizer
+from retrograd.optim.options import check, check_betas, check_implementation, check_rate
+from retrograd.tensor import Tensor
+
+
+class RAdam(Optimizer):
+    """Adam that waits until its scale is reliable (Liu and others, 2020).
+
+    >>> import retrograd as torch
+    >>> w = torch.tensor([1.0], requires_grad=True)
+    >>> optimizer = torch.optim.RAdam([w], lr=0.1)
+    >>> (w * 2).sum().backward()
+    >>> optimizer.step()
+    >>> w
+    tensor([0.8000], requires_grad=True)
+    """
+
+    _later_options: ClassVar[dict[str, Any]] = {
+        "foreach": None,
+        "maximize": False,
+        "differentiable": False,
+        "decoupled_weight_decay": False,
+        "capturable": False,
+    }
+    _scalar_state = ("step",)
+
+    def __init__(
+        self,
+        params: Any,
+        lr: float | Tensor = 1e-3,
+        betas: tuple[float, float] = (0.9, 0.999),
+        eps: float = 1e-8,
+        weight_decay: float = 0,
+        decoupled_weight_decay: bool = False,
+        *,
+        foreach: bool | None = None,
+        maximize: bool = False,
+        capturable: bool = False,
+        differentiable: bool = False,
+    ) -> None:
+        check_rate(lr)
+        check(0.0 <= eps, "Invalid epsilon value: {}", eps)
+        check_betas(betas)
+        check(0.0 <= weight_decay, "Invalid weight_decay value: {}", weight_decay)
+        defaults = {
+            "lr": lr,
+            "betas": betas,
+            "eps": eps,
+            "weight_decay": weight_decay,
+            "maximize": maximize,
+            "foreach": foreach,
+            "capturable": capturable,
+            "decoupled_weight_decay": decoupled_weight_decay,
+            "differentiable": differentiable,
+        }
+        check_implementation("RAdam", defaults)
+        super().__init__(params, defaults)
+
+    def _start(self, group: dict[str, Any], parameter: Tensor, state: dict[str, Any]) -> None:
+        state["step"] = scalar(0.0)
+        state["exp_avg"] = zeros_like(parameter)
+        state["exp_avg_sq"] = zeros_like(parameter)
+
+    def _change(self, group: dict[str, Any], state: dict[str, Any], value: Any, g: Any) -> None:
+        beta1, beta2 = group["betas"]
+        step = count(state)
+        if group["decoupled_weight_decay"]:
+            decay_weights(group, value)
+        average, square = reals(state["exp_avg"]), reals(state["exp_avg_sq"])
+        scratch = np.empty_like(value)
+        approach(average, g, 1 - beta1, scratch)
+        square *= beta2
+        add_product(square, g, g, 1 - beta2, scratch)
+        np.divide(average, 1 - beta1**step, out=scratch)
+        scratch *= float(group["lr"])
+        # The length of the average that `square` amounts to: now, and in the end.
+        correction = 1 - beta2**step
+        longest = 2 / (1 - beta2) - 1
+        length = longest - 2 * step * beta2**step / correction
+        if length > 5.0:
+            scale = np.sqrt(square)
+            scale += group["eps"]
+            np.divide(correction**0.5, scale, out=scale)
+            scratch *= scale
+            rectified = (length - 4) * (length - 2) * longest
+            scratch *= (rectified / ((longest - 4) * (longest - 2) * length)) ** 0.5
+        np.subtract(value, scratch, out=value)

@@ -1,0 +1,37 @@
+"""What a worker process knows about itself; apart, so that asking needs no multiprocessing."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+
+@dataclass(frozen=True, slots=True)
+class WorkerInfo:
+    """What a worker process knows about itself: see `get_worker_info`."""
+
+    id: int
+    num_workers: int
+    seed: int
+    dataset: Any
+    rng: Any = None
+    worker_method: str | None = "multiprocessing"
+
+
+_worker_info: WorkerInfo | None = None
+
+
+def set_worker_info(info: WorkerInfo) -> None:
+    """Called once, at the start of a worker process."""
+    global _worker_info
+    _worker_info = info
+
+
+def get_worker_info() -> WorkerInfo | None:
+    """In a worker of a loader: its `id`, `num_workers`, `seed` and `dataset`; otherwise None.
+
+    >>> import retrograd as torch
+    >>> print(torch.utils.data.get_worker_info())
+    None
+    """
+    return _worker_info

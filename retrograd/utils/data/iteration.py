@@ -1,0 +1,109 @@
+"""One pass over a loader: what every pass has in common, and the pass in one process."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+from retrograd.autograd.profiler import record_function
+from retrograd.utils.data.fetch import _DatasetKind
+from retrograd.utils.data.sampler import drawn_seed
+
+
+class _BaseDataLoaderIter:
+    def __init__(self, loader: Any) -> None:
+        self._dataset = loader.dataset
+        self._dataset_kind: int = loader._dataset_kind
+        self._IterableDataset_len_called: int | None = loader._IterableDataset_len_called
+        self._auto_collation: bool = loader._auto_collation
+        self._drop_last: bool = loader.drop_last
+        self._index_sampler = loader._index_sampler
+        self._num_workers: int = loader.num_workers
+        self._timeout: float = loader.timeout
+        self._collate_fn = loader.collate_fn
+        if loader.pin_memory:
+            _say_that_nothing_is_pinned(loader.pin_memory_device)
+        self._sampler_iter = iter(self._index_sampler)
+        # Drawn for every pass, with workers or without, before the sampler draws: from here on
+        # the generator stands where PyTorch's does.
+        self._base_seed = drawn_seed(loader.generator)
+        self._num_yielded = 0
+        self._profile_name = f"enumerate(DataLoader)#{type(self).__name__}.__next__"
+
+    def __iter__(self) -> Any:
+        return self
+
+    def _reset(self, loader: Any, first_iter: bool = False) -> None:
+        self._sampler_iter = iter(self._index_sampler)
+        self._num_yielded = 0
+        self._IterableDataset_len_called = loader._IterableDataset_len_called
+
+    def _next_index(self) -> Any:
+        return next(self._sampler_iter)
+
+    def _next_data(self) -> Any:
+        raise NotImplementedError
+
+    def __next__(self) -> Any:
+        with record_function(self._profile_name):
+            data = self._next_data()
+        self._num_yielded += 1
+        promised = self._IterableDataset_len_called
+        if (
+            self._dataset_kind == _DatasetKind.Iterable
+            and promised is not None
+            and self._num_yielded > promised
+        ):
+            self._warn_of_length(promised)
+        return data
+
+    def _warn_of_length(self, promised: int) -> None:
+        text = (
+            f"Length of IterableDataset {self._dataset} was reported to be {promised}"
+            f"(when accessing len(dataloader)), but {self._num_yielded} samples have been fetched. "
+        )
+        if self._num_workers > 0:
+            text += (
+                "For multiprocessing data-loading, this could be caused by not properly "
+                "configuring the IterableDataset replica at each worker. Please see "
+                "https://pytorch.org/docs/stable/data.html#torch.utils.data.IterableDataset for "
+                "examples."
+            )
+        warnings.warn(text, stacklevel=3)
+
+    def __len__(self) -> int:
+        return len(self._index_sampler)
+
+    def __getstate__(self) -> Any:
+        raise NotImplementedError("{} cannot be pickled", type(self).__name__)
+
+
+class _SingleProcessDataLoaderIter(_BaseDataLoaderIter):
+    def __init__(self, loader: Any) -> None:
+        super().__init__(loader)
+        if self._timeout != 0:
+            raise AssertionError("_SingleProcessDataLoaderIter requires timeout == 0")
+        self._dataset_fetcher = _DatasetKind.create_fetcher(
+            self._dataset_kind,
+            self._dataset,
+            self._auto_collation,
+            self._collate_fn,
+            self._drop_last,
+        )
+
+    def _next_data(self) -> Any:
+        return self._dataset_fetcher.fetch(self._next_index())
+
+
+def _say_that_nothing_is_pinned(device: str) -> None:
+    if device:
+        warnings.warn(
+            "pin_memory_device is deprecated, the current accelerator will be used as the device,"
+            f"ignore pin_memory_device='{device}'.",
+            stacklevel=2,
+        )
+    warnings.warn(
+        "'pin_memory' argument is set as true but no accelerator is found, then device pinned "
+        "memory won't be used.",
+        stacklevel=2,
+    )
