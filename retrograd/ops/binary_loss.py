@@ -328,7 +328,7 @@ def _torch_binary_cross_entropy_with_logits(
     target: Tensor,
     weight: Tensor | None = None,
     pos_weight: Tensor | None = None,
-    reduction: int = 1,
+    reduction: int = 0,
 ) -> Tensor:
     """The same; `reduction` is 0 for none, 1 for mean, 2 for sum."""
     return _with_logits(input, target, weight, pos_weight, reduction)  # type: ignore[no-any-return]
@@ -408,7 +408,7 @@ def kl_div(
     samples=lambda: [Sample(T(3), T(3, low=0.1), code) for code in (0, 1, 2)],
 )
 def _torch_kl_div(
-    input: Tensor, target: Tensor, reduction: int = 1, *, log_target: bool = False
+    input: Tensor, target: Tensor, reduction: int = 0, *, log_target: bool = False
 ) -> Tensor:
     """The Kullback-Leibler divergence; `reduction` is 0 for none, 1 for mean, 2 for sum."""
     losses = _divergence(input, target, log_target)

@@ -35,11 +35,16 @@ def _apply_code(losses: Any, code: int) -> Any:
 
 
 def _publish(name: str, compute: Callable[..., Any], *shapes: tuple[int, ...]) -> None:
-    """``torch.<name>``: the same computation, with a number for the reduction."""
+    """``torch.<name>``: the same computation, with a number for the reduction.
+
+    Without the number PyTorch does not reduce, though its signature says ``reduction=Mean``.
+    """
 
     def samples() -> list[Sample]:
         target = T(3, grad=False)
-        return [Sample(*(T(*s) for s in shapes), target, reduction=code) for code in (0, 1, 2)]
+        tensors = (*(T(*s) for s in shapes), target)
+        ways = [Sample(*tensors, reduction=code) for code in (0, 1, 2)]
+        return [*ways, Sample(*tensors)]
 
     def function(*args: Any, **named: Any) -> Any:
         return compute(*args, **named)
@@ -51,7 +56,7 @@ def _publish(name: str, compute: Callable[..., Any], *shapes: tuple[int, ...]) -
 # ---------------------------------------------------------------------------- pairs of numbers
 
 
-def _ranking(input1: Any, input2: Any, target: Any, margin: float = 0.0, reduction: int = 1) -> Any:
+def _ranking(input1: Any, input2: Any, target: Any, margin: float = 0.0, reduction: int = 0) -> Any:
     """``max(0, margin - target * (input1 - input2))``; `reduction`: 0 none, 1 mean, 2 sum."""
     return _apply_code((-target * (input1 - input2) + margin).clamp_min(0), reduction)
 
@@ -96,7 +101,7 @@ def _zeros(value: Any) -> Any:
     return RECORDED.zeros_like(value)
 
 
-def _hinge(input: Any, target: Any, margin: float = 1.0, reduction: int = 1) -> Any:
+def _hinge(input: Any, target: Any, margin: float = 1.0, reduction: int = 0) -> Any:
     """The input where the target is 1, ``max(0, margin - input)`` where it is -1."""
     beyond = (margin - input).clamp_min(0)
     far = RECORDED.where(target != 1, beyond, _zeros(input))
@@ -135,7 +140,7 @@ def hinge_embedding_loss(
 _TINY = 1e-12
 
 
-def _cosine(input1: Any, input2: Any, target: Any, margin: float = 0.0, reduction: int = 1) -> Any:
+def _cosine(input1: Any, input2: Any, target: Any, margin: float = 0.0, reduction: int = 0) -> Any:
     """``1 - cos`` where the target is 1, ``max(0, cos - margin)`` where it is -1."""
     rank = target.ndim
     if rank > 1:
@@ -278,7 +283,7 @@ def _torch_triplet_margin_loss(
     p: float = 2,
     eps: float = 1e-6,
     swap: bool = False,
-    reduction: int = 1,
+    reduction: int = 0,
 ) -> Tensor:
     """The same; `reduction` is 0 for none, 1 for mean, 2 for sum."""
 
