@@ -9,6 +9,7 @@ for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
 import gc
 import importlib.abc
 import importlib.machinery
+import logging
 import re
 import sys
 from collections.abc import Sequence
@@ -37,6 +38,23 @@ def pytest_configure(config: pytest.Config) -> None:
     """With `-m "not torch"` the suite runs without PyTorch even where it is installed."""
     if re.search(r"\bnot\s+torch\b", config.option.markexpr or ""):
         sys.meta_path.insert(0, NoTorch())
+
+
+_message = logging.LogRecord.getMessage
+
+
+def _any_message(record: logging.LogRecord) -> str:
+    """PyTorch's checkpoints log ops with arguments that are not for the message.
+
+    Only its own handler knows, but pytest listens too and formats every record.
+    """
+    try:
+        return _message(record)
+    except TypeError:
+        return str(record.msg)
+
+
+logging.LogRecord.getMessage = _any_message  # type: ignore[method-assign]
 
 
 @pytest.hookimpl(tryfirst=True)
