@@ -47,7 +47,7 @@ def rounded(node: Node, results: tuple[Any, ...]) -> tuple[Any, ...]:
 
 def fit_raw(node: Node, position: int, part: Array, shape: tuple[int, ...]) -> Array:
     """Sum over the dimensions that broadcasting added."""
-    if not _expands(shape, part.shape):
+    if not expands(shape, part.shape):
         raise failures.invalid_gradient(node.name(), position, part.shape, shape)
     lead = len(part.shape) - len(shape)
     axes = tuple(range(lead)) + tuple(
@@ -62,7 +62,8 @@ def _sum_dtype(array: Array) -> Any:
     return dtypes.F32 if array.dtype in dtypes.HALF_TYPES else None
 
 
-def _expands(shape: tuple[int, ...], larger: tuple[int, ...]) -> bool:
+def expands(shape: tuple[int, ...], larger: tuple[int, ...]) -> bool:
+    """Whether broadcasting can turn the one shape into the other."""
     if len(shape) > len(larger):
         return False
     return all(
@@ -78,7 +79,7 @@ def fit(node: Node, position: int, part: Any, shape: tuple[int, ...], as_tensors
         return part if part.shape == shape else fit_raw(node, position, part, shape)
     if part._array.shape == shape:
         return part
-    if not _expands(shape, part._array.shape):
+    if not expands(shape, part._array.shape):
         raise failures.invalid_gradient(node.name(), position, part._array.shape, shape)
     return part.sum_to_size(shape)
 

@@ -53,15 +53,3 @@ def on_batch(function: Callable[..., Any]) -> Callable[..., Any]:
         return function(input, *args, **options)
 
     return guarded
-
-
-def refuse_batch(function: Callable[..., Any], message: str) -> Callable[..., Any]:
-    """Let a function raise PyTorch's error where an argument is batched."""
-
-    @functools.wraps(function)
-    def guarded(*args: Any, **options: Any) -> Any:
-        if TRANSFORMS.active and level_in((*args, *options.values())):
-            raise RuntimeError(message)
-        return function(*args, **options)
-
-    return guarded

@@ -19,6 +19,7 @@ import numpy as np
 from retrograd import dtypes
 from retrograd.autograd import failures
 from retrograd.autograd.accumulate import accumulator, with_grad_mode
+from retrograd.autograd.fitting import expands
 from retrograd.autograd.hooked import run_late_hooks
 from retrograd.autograd.node import AnyDtype, BackwardCall, InputMetadata, Node, fill_node
 from retrograd.autograd.packing import SavedTensor
@@ -239,7 +240,7 @@ class FunctionNode(Node):
             shape, dtype = shape[number], dtype[number]
         given = tuple(gradient.shape)
         if given != shape:
-            if not _expands(shape, given):
+            if not expands(shape, given):
                 raise failures.invalid_gradient(self.name(), place, given, shape)
             gradient = gradient.sum_to_size(shape)
         if isinstance(dtype, AnyDtype):
@@ -257,13 +258,6 @@ class FunctionNode(Node):
             )
         cast: Tensor = gradient.to(wanted)
         return cast
-
-
-def _expands(shape: tuple[int, ...], larger: tuple[int, ...]) -> bool:
-    if len(shape) > len(larger):
-        return False
-    ends = zip(reversed(shape), reversed(larger), strict=False)
-    return all(size in (wide, 1) for size, wide in ends)
 
 
 class ReorderedNode(Node):

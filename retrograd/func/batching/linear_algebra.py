@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from retrograd.autograd.fitting import expands
 from retrograd.func.batching.rules import BatchedCall, Rule, batching, loop
 from retrograd.ops.registry import RECORDED
 from retrograd.tensor import Tensor
@@ -51,7 +52,7 @@ def _baddbmm(call: BatchedCall) -> list[Tensor]:
     shape = (first[0], first[1], second[2])
     if first[0] != second[0] or call.rank("input") > 3 or not call.size:
         return loop(call)  # raises
-    if not _expands(call.shape("input"), shape):
+    if not expands(call.shape("input"), shape):
         return loop(call)  # raises
     tensors = {"batch1": call.expanded("batch1"), "batch2": call.expanded("batch2")}
     tensors["input"] = _as_matrix(call, call["input"], shape)
@@ -103,7 +104,7 @@ def _addmm(call: BatchedCall) -> list[Tensor]:
         return loop(call)  # raises
     (rows, inner), columns = call.shape("mat1"), call.shape("mat2")[1]
     bias = call["input"]
-    if not _expands(call.shape("input"), (rows, columns)):
+    if not expands(call.shape("input"), (rows, columns)):
         return loop(call)  # raises
     by_row = call.rank("input") < 2 or call.shape("input")[0] == 1
     if call.is_batched("mat1") and not call.is_batched("mat2") and bias._level < call.level:
@@ -114,11 +115,6 @@ def _addmm(call: BatchedCall) -> list[Tensor]:
     batch1, batch2 = call.expanded("mat1"), call.expanded("mat2")
     added = _as_matrix(call, bias, (rows, columns))
     return [RECORDED.baddbmm(added, batch1, batch2, beta=call["beta"], alpha=call["alpha"])]
-
-
-def _expands(shape: tuple[int, ...], wanted: tuple[int, ...]) -> bool:
-    own = (1,) * (len(wanted) - len(shape)) + shape
-    return all(size in (1, full) for size, full in zip(own, wanted, strict=True))
 
 
 def _as_matrix(call: BatchedCall, value: Tensor, shape: tuple[int, ...]) -> Any:
@@ -134,7 +130,7 @@ def _addmv(call: BatchedCall) -> list[Tensor]:
     if not _ranks(call, mat=2, vec=1) or call.rank("input") > 1:
         return loop(call)  # raises
     rows = call.shape("mat")[0]
-    if not _expands(call.shape("input"), (rows,)):
+    if not expands(call.shape("input"), (rows,)):
         return loop(call)  # raises
     matrix, column = call.expanded("mat"), RECORDED.unsqueeze(call.expanded("vec"), -1)
     added = RECORDED.unsqueeze(_as_matrix(call, call["input"], (rows,)), -1)
