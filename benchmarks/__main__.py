@@ -30,6 +30,11 @@ def arguments() -> argparse.Namespace:
         metavar="NAME",
         help=", ".join(WORKLOADS),
     )
+    parser.add_argument(
+        "--memory",
+        action="store_true",
+        help="measure the peak memory of each workload instead of its time (Linux)",
+    )
     parser.add_argument("--quick", action="store_true", help="fewer and shorter rounds: a glance")
     parser.add_argument(
         "--subject",
@@ -67,7 +72,7 @@ def row(measurement: Measurement) -> str:
     ratio = measurement.ratio("PyTorch", "subject")
     control = measurement.ratio("PyTorch", "control")
     return (
-        f"{measurement.workload:<16}"
+        f"{measurement.workload:<18}"
         f"{duration(measurement.microseconds('PyTorch')):>10}"
         f"{duration(measurement.microseconds('subject')):>10}"
         f"{ratio.median:>7.2f}  {ratio.low:>5.2f}-{ratio.high:<5.2f}"
@@ -101,7 +106,7 @@ def run(options: argparse.Namespace) -> int:
                 f"{facts['machine']}\nprocessor time of one step, one thread, median of "
                 f"{options.rounds} interleaved rounds\nratio: PyTorch / {options.subject}, above 1 "
                 f"{options.subject} is faster; control: PyTorch / PyTorch\n\n"
-                f"{'workload':<16}{'PyTorch':>10}{options.subject[:9]:>10}{'ratio':>7}"
+                f"{'workload':<18}{'PyTorch':>10}{options.subject[:9]:>10}{'ratio':>7}"
                 f"  {'quartiles':<11}{'control':>8}  quartiles"
             )
         results: list[dict[str, Any]] = []
@@ -111,7 +116,7 @@ def run(options: argparse.Namespace) -> int:
                 measurement = measure(name, workers, options.rounds, target_seconds)
             except WorkerError as error:
                 failures.append({"workload": name, "error": str(error)})
-                print(f"{name:<16} not measured: {error}", file=sys.stderr)
+                print(f"{name:<18} not measured: {error}", file=sys.stderr)
                 if any(worker.process.poll() is not None for worker in workers):
                     break
                 continue
@@ -121,7 +126,45 @@ def run(options: argparse.Namespace) -> int:
         if options.json:
             print(json.dumps({**facts, "results": results, "failures": failures}, indent=2))
         elif not options.only:
-            print("\n" + "\n".join(f"{w.name:<16}{w.title}" for w in WORKLOADS.values()))
+            print("\n" + "\n".join(f"{w.name:<18}{w.title}" for w in WORKLOADS.values()))
+    return 1 if failures else 0
+
+
+def mebibytes(count: int) -> str:
+    return f"{count / 2**20:.1f} MiB"
+
+
+def run_memory(options: argparse.Namespace) -> int:
+    """Peak memory of each workload on both modules.
+
+    The processes do nothing else: what a workload frees would serve the next one unseen.
+    """
+    if sys.platform != "linux":
+        print("peak memory is read from /proc, which only Linux has", file=sys.stderr)
+        return 2
+    results: list[dict[str, Any]] = []
+    failures: list[dict[str, str]] = []
+    with Worker("PyTorch", "torch") as torch, Worker("subject", options.subject) as subject:
+        if not options.json:
+            print(
+                f"PyTorch {torch.version}, {options.subject} {subject.version}\npeak memory of a "
+                f"process while it prepares a workload and runs a few steps, above what it had\n"
+                f"before; less than a few MiB says little\n\n"
+                f"{'workload':<18}{'PyTorch':>12}{options.subject[:9]:>12}"
+            )
+        for name in options.only or WORKLOADS:
+            try:
+                peaks = {w.label: w.peak_bytes(name) for w in (torch, subject)}
+            except WorkerError as error:
+                failures.append({"workload": name, "error": str(error)})
+                print(f"{name:<18} not measured: {error}", file=sys.stderr)
+                continue
+            results.append({"workload": name, "peak_bytes": peaks})
+            if not options.json:
+                figures = "".join(f"{mebibytes(peak):>12}" for peak in peaks.values())
+                print(f"{name:<18}{figures}", flush=True)
+    if options.json:
+        print(json.dumps({"results": results, "failures": failures}, indent=2))
     return 1 if failures else 0
 
 
@@ -135,7 +178,7 @@ def main() -> int:
             )
             return 2
     try:
-        return run(options)
+        return run_memory(options) if options.memory else run(options)
     except WorkerError as error:
         print(f"the benchmarks cannot run: {error}", file=sys.stderr)
         return 2

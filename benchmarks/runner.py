@@ -79,6 +79,9 @@ class Worker:
         values: list[dict[str, Any] | None] = self.ask(do="values", workload=workload)["values"]
         return values
 
+    def peak_bytes(self, workload: str) -> int:
+        return int(self.ask(do="memory", workload=workload)["bytes"])
+
     def close(self) -> None:
         if self.process.stdin is not None:
             self.process.stdin.close()

@@ -1,12 +1,13 @@
 """The benchmark harness: its arithmetic, and that every workload runs on retrograd."""
 
 import math
+import sys
 
 import pytest
 
 import retrograd
 from benchmarks.runner import Measurement, Ratio, difference, spread
-from benchmarks.worker import answer, values_after_steps
+from benchmarks.worker import answer, peak_bytes, values_after_steps
 from benchmarks.workloads import WORKLOADS
 
 
@@ -40,3 +41,9 @@ def test_workload_runs_on_retrograd(name: str) -> None:
     results = values_after_steps(retrograd, name)
     for numbers in results:
         assert numbers is None or all(math.isfinite(value) for value in numbers["values"])
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="peak memory is read from /proc")
+def test_peak_memory_sees_what_a_workload_holds() -> None:
+    # 4 million float32 take 16 MB; forward and backward hold several such arrays at once
+    assert peak_bytes(retrograd, "large") > 2 * 16_000_000

@@ -59,7 +59,7 @@ def not_below_zero(xp: Any, values: Array) -> Array:
     source, target = values.reshape(-1), result.reshape(-1)
     for start in range(0, source.size, _CHUNK):
         part = source[start : start + _CHUNK]
-        xp.maximum(part, zeros[: part.size], target[start : start + _CHUNK])
+        xp.maximum(part, zeros[: part.size], out=target[start : start + _CHUNK])
     return result
 
 

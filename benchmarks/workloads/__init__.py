@@ -1,0 +1,13 @@
+"""The workloads: each is written once, against a module called `torch`.
+
+A workload is a function that takes the module (PyTorch or retrograd), prepares its tensors and
+returns a `Prepared`: the step to time and the leaf tensors it changes. Inputs come from plain
+formulas, so that both sides start from the same values.
+"""
+
+# imported for the workloads that they register, in the order of the table
+from benchmarks.workloads import tensors as _tensors  # noqa: F401, I001
+from benchmarks.workloads import training as _training  # noqa: F401
+from benchmarks.workloads import autograd as _autograd  # noqa: F401
+from benchmarks.workloads import transforms as _transforms  # noqa: F401
+from benchmarks.workloads.registry import WORKLOADS as WORKLOADS
