@@ -1,0 +1,1 @@
+"""Programs written for PyTorch, run on retrograd: who answers when they import torch."""

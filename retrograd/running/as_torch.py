@@ -1,0 +1,97 @@
+"""`import torch` means retrograd: the import finder of a program under `retrograd run`.
+
+The command puts the folder `shim/` in front of Python's path. The first `import torch` finds the
+package there, which calls `install()`: from then on every `torch...` import is answered here, by
+the module of retrograd with that name, the same object and not a second copy. A PyTorch that is
+installed beside it is never looked at: a module that retrograd lacks is an ImportError.
+
+Because the path is an environment variable, the processes that a program starts (data loading
+workers, `multiprocessing`, `subprocess` with this Python) see retrograd too.
+"""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from collections.abc import Sequence
+from importlib.abc import Loader, MetaPathFinder
+from importlib.machinery import ModuleSpec
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+SHIM = Path(__file__).parent / "shim"
+"""The folder for Python's path: it holds a `torch` that calls `install`."""
+
+# Modules of retrograd that PyTorch has not: `import torch.lifecycle` fails as it does there. A
+# program may look for a module to learn what it can use.
+OWN = frozenset(
+    """
+    arguments backend cli commands compat construction conversion creation diagnostics dlpack doctor
+    dtypes legacy lifecycle lint memory namespaces notices pickling printing progress queries ranges
+    representation return_type running settings size summary tensor
+    """.split()
+)
+
+
+class _Alias(Loader):
+    """Gives the import system a module that is there already."""
+
+    def __init__(self, module: ModuleType) -> None:
+        self._module = module
+        self._spec = module.__spec__
+
+    def create_module(self, spec: ModuleSpec) -> ModuleType:
+        return self._module
+
+    def exec_module(self, module: ModuleType) -> None:
+        # The import system has written its spec into the module, and it stays retrograd's module.
+        module.__spec__ = self._spec
+
+
+class TorchFinder(MetaPathFinder):
+    """Finds retrograd's modules under PyTorch's names."""
+
+    def find_spec(
+        self, fullname: str, path: Sequence[str] | None = None, target: Any = None
+    ) -> ModuleSpec | None:
+        """The spec of `torch...`; None for names that are not PyTorch's."""
+        head, _, rest = fullname.partition(".")
+        if head == "functorch":
+            rest = f"func.{rest}" if rest else "func"
+        elif head != "torch":
+            return None
+        if rest.partition(".")[0] in OWN:
+            raise _no_module(fullname)
+        module = _counterpart(f"retrograd.{rest}" if rest else "retrograd", fullname)
+        return ModuleSpec(
+            fullname, _Alias(module), is_package=getattr(module, "__path__", None) is not None
+        )
+
+
+def _counterpart(name: str, asked: str) -> ModuleType:
+    try:
+        return importlib.import_module(name)
+    except ModuleNotFoundError as error:
+        if error.name is None or not name.startswith(error.name):
+            raise  # the module is there, and something that it needs is not
+        raise _no_module(asked) from None
+
+
+def _no_module(name: str) -> ModuleNotFoundError:
+    return ModuleNotFoundError(
+        f"No module named {name!r} (torch is retrograd here, which has no such module)", name=name
+    )
+
+
+def install() -> ModuleType:
+    """Answer every import of torch in this process with retrograd."""
+    import retrograd
+    from retrograd.torch_version import TORCH_VERSION
+
+    if not any(isinstance(finder, TorchFinder) for finder in sys.meta_path):
+        sys.meta_path.insert(0, TorchFinder())
+    # Programs ask for PyTorch's version, to choose between its ways of doing things.
+    retrograd.__version__ = TORCH_VERSION
+    sys.modules["torch"] = retrograd
+    return retrograd

@@ -1,0 +1,188 @@
+"""`retrograd run`: the program sees retrograd as torch, and else a plain Python."""
+
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def run(
+    folder: Path, *arguments: str, text: str | None = None, module: str | None = None
+) -> "subprocess.CompletedProcess[str]":
+    """Run `program.py` (with this text) in a folder."""
+    if text is not None:
+        (folder / "program.py").write_text(textwrap.dedent(text))
+    program = ["-m", module] if module else ["program.py"]
+    return subprocess.run(
+        [sys.executable, "-m", "retrograd", "run", *program, *arguments],
+        cwd=folder,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+
+
+def test_torch_is_retrograd_under_all_its_names(tmp_path: Path) -> None:
+    done = run(
+        tmp_path,
+        text="""
+        import importlib.metadata, importlib.util, sys
+        import torch.nn.functional as F
+        import torch
+        import torch.nn as nn
+        from torch import optim
+        from torch.utils.data import DataLoader
+        from torch.optim.lr_scheduler import StepLR
+        import functorch
+        import retrograd
+        assert torch is retrograd and nn is retrograd.nn and F is retrograd.nn.functional
+        assert sys.modules["torch.nn"] is sys.modules["retrograd.nn"]
+        assert nn.__spec__.name == "retrograd.nn" and nn.__name__ == "retrograd.nn"
+        assert functorch.vmap is torch.func.vmap
+        assert importlib.util.find_spec("torch") is not None
+        assert torch.__version__ >= "2.13" and torch.__version__ >= (2, 0)
+        print(torch.__version__, importlib.metadata.version("torch"))
+        """,
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout == "2.13.0+retrograd 2.13.0+retrograd\n"
+
+
+@pytest.mark.parametrize("name", ["torch.lifecycle", "torch.no_such_module", "torch._C"])
+def test_what_retrograd_lacks_cannot_be_imported(tmp_path: Path, name: str) -> None:
+    if name == "torch._C":
+        pytest.importorskip("torch")  # else it could not leak
+    done = run(tmp_path, text=f"import {name}")
+    assert done.returncode == 1
+    assert f"No module named '{name}'" in done.stderr.splitlines()[-1]
+
+
+def test_program_is_main_and_gets_its_arguments(tmp_path: Path) -> None:
+    done = run(
+        tmp_path,
+        *("--epochs", "3", "-m", "x"),
+        text="""
+        import os, pickle, sys
+        class Kept: pass
+        print(__name__, sys.argv, __file__ == os.path.abspath("program.py"), __spec__)
+        copied = pickle.loads(pickle.dumps(Kept()))
+        print(sys.modules["__main__"].Kept is Kept, type(copied) is Kept)
+        print(sys.path[0] == os.getcwd())
+        """,
+    )
+    assert done.stderr == ""
+    assert done.stdout.splitlines() == [
+        "__main__ ['program.py', '--epochs', '3', '-m', 'x'] True None",
+        "True True",
+        "True",
+    ]
+
+
+def test_module_of_a_package_with_relative_imports(tmp_path: Path) -> None:
+    package = tmp_path / "package"
+    package.mkdir()
+    (package / "__init__.py").write_text("")
+    (package / "model.py").write_text("import torch.nn as nn\nmodel = nn.Linear(1, 1)\n")
+    (package / "train.py").write_text(
+        "import sys\nfrom .model import model\nprint(model, sys.argv[1:])\n"
+    )
+    done = run(tmp_path, "a", module="package.train")
+    assert done.stdout == "Linear(in_features=1, out_features=1, bias=True) ['a']\n", done.stderr
+
+
+@pytest.mark.parametrize(
+    ("text", "status"),
+    [("import sys; sys.exit(7)", 7), ("raise SystemExit", 0), ("1 / 0", 1), ("x =", 1)],
+)
+def test_exit_status(tmp_path: Path, text: str, status: int) -> None:
+    assert run(tmp_path, text=text).returncode == status
+
+
+@pytest.mark.skipif(os.name != "posix", reason="signals as POSIX has them")
+def test_a_signal_ends_it_as_it_ends_python(tmp_path: Path) -> None:
+    done = run(tmp_path, text="import os, signal, torch; os.kill(os.getpid(), signal.SIGTERM)")
+    assert done.returncode == -signal.SIGTERM
+
+
+def test_uncaught_error_has_the_programs_own_traceback_and_the_report(tmp_path: Path) -> None:
+    done = run(
+        tmp_path,
+        text="""
+        import torch
+        x = torch.ones(2, requires_grad=True)
+        y = (x * x).sum()
+        y.backward()
+        y.backward()
+        """,
+    )
+    assert done.returncode == 1
+    lines = done.stderr.splitlines()
+    assert lines[:2] == [
+        "Traceback (most recent call last):",
+        f'  File "{tmp_path / "program.py"}", line 6, in <module>',
+    ]
+    assert "error[RG101]" in done.stderr
+
+
+def test_started_processes_see_retrograd_too(tmp_path: Path) -> None:
+    done = run(
+        tmp_path,
+        text="""
+        import multiprocessing, subprocess, sys
+        import torch
+        def name(_):
+            return torch.__name__
+        class Numbers(torch.utils.data.Dataset):
+            def __len__(self):
+                return 4
+            def __getitem__(self, index):
+                return torch.tensor(index)
+        if __name__ == "__main__":
+            with multiprocessing.get_context("spawn").Pool(1) as pool:
+                print(pool.map(name, [0]))
+            loader = torch.utils.data.DataLoader(
+                Numbers(), 2, num_workers=1, multiprocessing_context="spawn"
+            )
+            print([batch.tolist() for batch in loader])
+            code = "import torch.nn; print(torch.nn.Linear.__module__.split('.')[0])"
+            print(subprocess.check_output([sys.executable, "-c", code], text=True), end="")
+        """,
+    )
+    assert done.stdout.splitlines() == ["['retrograd']", "[[0, 1], [2, 3]]", "retrograd"], (
+        done.stderr
+    )
+
+
+def test_standard_input_as_the_program() -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "retrograd", "run", "-", "a"],
+        input="import sys, torch; print(sys.argv, torch.ones(1))",
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.stdout == "['-', 'a'] tensor([1.])\n", done.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ([], "which program?"),
+        (["-m"], "-m needs the name of a module"),
+        (["absent.py"], "there is no file 'absent.py'"),
+    ],
+)
+def test_wrong_use(arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]) -> None:
+    from retrograd.cli import main
+
+    assert main(["run", *arguments]) == 2
+    assert message in capsys.readouterr().err
