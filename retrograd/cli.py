@@ -6,9 +6,9 @@ import argparse
 import sys
 from collections.abc import Sequence
 
-from .commands import explain, run
+from .commands import explain, info, run
 
-COMMANDS = (run, explain)
+COMMANDS = (run, explain, info)
 """In the order of `retrograd --help`."""
 
 

@@ -1,0 +1,28 @@
+"""`retrograd info`."""
+
+import json
+
+import numpy
+import pytest
+
+from retrograd.cli import main
+
+
+def test_text_names_versions_kernels_and_threads(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["info"]) == 0
+    printed = capsys.readouterr().out
+    for topic in ("versions", "backends", "threads", "settings", "optional packages"):
+        assert f"{topic}\n" in printed
+    assert numpy.__version__ in printed
+    assert max(len(line) for line in printed.splitlines()) < 200
+
+
+def test_json_has_the_same_facts(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OMP_NUM_THREADS", "3")
+    assert main(["info", "--json"]) == 0
+    facts = json.loads(capsys.readouterr().out)
+    assert facts["versions"]["numpy"] == numpy.__version__
+    assert facts["versions"]["names of PyTorch"] == "2.13.0"
+    assert facts["threads"]["OMP_NUM_THREADS"] == "3"
