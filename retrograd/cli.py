@@ -6,9 +6,9 @@ import argparse
 import sys
 from collections.abc import Sequence
 
-from .commands import explain, info, run
+from .commands import compat, explain, info, run
 
-COMMANDS = (run, explain, info)
+COMMANDS = (run, compat, explain, info)
 """In the order of `retrograd --help`."""
 
 
