@@ -1,7 +1,8 @@
 """Runs the Python code blocks of the documentation.
 
 A comment `# RuntimeError: text` in a block says that the block ends there with that error. A block
-that is not meant to run is marked as `text` or has another language.
+that is not meant to run is marked as `text` or has another language. A page may say that its blocks
+are one program; then they run in order, in one namespace.
 """
 
 import re
@@ -14,12 +15,27 @@ ROOT = Path(__file__).resolve().parent.parent
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("**/*.md"))]
 BLOCK = re.compile(r"^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 RAISES = re.compile(r"# RuntimeError: (.+)$", re.MULTILINE)
+ONE_PROGRAM = "<!-- the code blocks of this page are one program -->"
+
+
+def as_one_program(text: str) -> str:
+    """The code of a page, each line where it stands on the page."""
+    lines = [""] * text.count("\n")
+    for match in BLOCK.finditer(text):
+        start = text.count("\n", 0, match.start()) + 1
+        code = match[1].splitlines()
+        lines[start : start + len(code)] = code
+    return "\n".join(lines)
 
 
 def blocks() -> list[Any]:
     found = []
     for page in PAGES:
         text = page.read_text(encoding="utf-8")
+        if ONE_PROGRAM in text:
+            place = str(page.relative_to(ROOT))
+            found.append(pytest.param(as_one_program(text), place, id=place))
+            continue
         for match in BLOCK.finditer(text):
             line = text.count("\n", 0, match.start()) + 2
             place = f"{page.relative_to(ROOT)}:{line}"
