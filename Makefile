@@ -17,7 +17,7 @@ export MKL_NUM_THREADS := 1
 
 PYTEST := $(BIN)/python -m pytest -q -n 2 --dist worksteal
 
-.PHONY: help demo test quick check format oracle bench clean
+.PHONY: help demo test quick check format oracle bench docs clean
 
 help:
 	@echo "make demo     install, run examples/second_backward.py: a mistake, its report, a loop that works"
@@ -27,6 +27,7 @@ help:
 	@echo "make format   let ruff format the tree and fix what it can"
 	@echo "make oracle   install PyTorch 2.13 and run the tests that compare with it"
 	@echo "make bench    speed beside PyTorch 2.13 (ARGS='--quick --only mlp_adam')"
+	@echo "make docs     the documentation as a site, in site/: open site/index.html"
 	@echo "make clean    remove .venv, builds and caches"
 
 demo: $(VENV)/installed
@@ -53,8 +54,11 @@ oracle: $(VENV)/installed-test $(VENV)/installed-oracle
 bench: $(VENV)/installed $(VENV)/installed-oracle
 	$(BIN)/python -m benchmarks $(ARGS)
 
+docs: $(VENV)/installed-docs
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
+
 clean:
-	rm -rf $(VENV) build *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) build site *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis
 	find retrograd -name '*.so' -delete
 
 $(VENV)/created:
@@ -70,7 +74,7 @@ $(VENV)/installed: $(VENV)/created $(PACKAGE)
 	$(SAY_KERNELS)
 	@touch $@
 
-# The package with one of its extras: test, dev.
+# The package with one of its extras: test, dev, docs.
 $(VENV)/installed-%: $(VENV)/created $(PACKAGE)
 	$(PIP) --editable '.[$*]'
 	$(SAY_KERNELS)

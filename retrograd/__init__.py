@@ -36,10 +36,15 @@ from retrograd import pickling as _pickling
 from retrograd import queries as _queries
 from retrograd import random as random
 from retrograd import ranges as _ranges
+from retrograd import rarer_members as _rarer_members
+from retrograd import reduced_dtypes as _reduced_dtypes
+from retrograd import removed as _removed
 from retrograd import representation as _representation
 from retrograd import serialization as serialization
 from retrograd import settings as _settings
+from retrograd import sparse as sparse
 from retrograd import special as special
+from retrograd import symbolic as _symbolic
 from retrograd import utils as utils
 from retrograd.autograd.anomaly_mode import (
     is_anomaly_check_nan_enabled as is_anomaly_check_nan_enabled,
@@ -52,19 +57,24 @@ from retrograd.autograd.grad_mode import is_grad_enabled as is_grad_enabled
 from retrograd.autograd.grad_mode import is_inference_mode_enabled as is_inference_mode_enabled
 from retrograd.autograd.grad_mode import no_grad as no_grad
 from retrograd.autograd.grad_mode import set_grad_enabled as set_grad_enabled
+from retrograd.cuda.names import AcceleratorError as AcceleratorError
+from retrograd.cuda.names import OutOfMemoryError as OutOfMemoryError
 from retrograd.func import vmap as vmap
 from retrograd.legacy import set_default_tensor_type as set_default_tensor_type
 from retrograd.memory import TypedStorage as TypedStorage
 from retrograd.memory import UntypedStorage as UntypedStorage
 from retrograd.namespaces import missing as _missing
+from retrograd.namespaces import published as _published
 from retrograd.notices import is_warn_always_enabled as is_warn_always_enabled
 from retrograd.notices import set_warn_always as set_warn_always
 from retrograd.ops.registry import PUBLIC as _PUBLIC
 from retrograd.printing import get_printoptions as get_printoptions
 from retrograd.printing import printoptions as printoptions
 from retrograd.printing import set_printoptions as set_printoptions
+from retrograd.progress import progress as progress
 from retrograd.random import Generator as Generator
 from retrograd.random import default_generator as default_generator
+from retrograd.random import gammas as _gammas
 from retrograd.random import get_rng_state as get_rng_state
 from retrograd.random import initial_seed as initial_seed
 from retrograd.random import inplace as _inplace
@@ -72,6 +82,7 @@ from retrograd.random import manual_seed as manual_seed
 from retrograd.random import sampling as _sampling
 from retrograd.random import seed as seed
 from retrograd.random import set_rng_state as set_rng_state
+from retrograd.random import thread_safe_generator as thread_safe_generator
 from retrograd.serialization import load as load
 from retrograd.serialization import save as save
 from retrograd.size import Size as Size
@@ -82,27 +93,60 @@ from retrograd.size import device as device
 from retrograd.size import layout as layout
 from retrograd.size import memory_format as memory_format
 from retrograd.size import preserve_format as preserve_format
+from retrograd.size import sparse_bsc as sparse_bsc
+from retrograd.size import sparse_bsr as sparse_bsr
 from retrograd.size import sparse_coo as sparse_coo
+from retrograd.size import sparse_csc as sparse_csc
 from retrograd.size import sparse_csr as sparse_csr
 from retrograd.size import strided as strided
+from retrograd.sparse import functions as _sparse_functions
+from retrograd.sparse import methods as _sparse_methods
+from retrograd.summary import summary as summary
 from retrograd.tensor import Tensor as Tensor
 
 __version__ = "0.1.0"
 
 newaxis = None
 
+has_lapack = True
+has_mkl = False
+has_openmp = False
+has_spectral = True
+
 # imported for what they attach to Tensor and publish below
 _LOADED = (
     *(_conversion, _creation, _dlpack, _inplace, _pickling, _queries, _ranges),
-    *(_representation, _sampling, _settings),
+    *(_gammas, _rarer_members, _removed, _representation, _sampling, _settings, _symbolic),
+    *(_sparse_functions, _sparse_methods),
+)
+
+# seldom needed: imported when asked for
+_LAZY = frozenset(
+    """
+    _C _dynamo _inductor amp ao compiler cpu distributed distributions export functional futures fx
+    hub interchange jit library masked monitor mps mtia multiprocessing nested onnx overrides
+    package profiler quantization quasirandom return_types signal storage testing torch_version
+    types version xpu
+    """.split()
 )
 
 globals().update(_dtypes.PUBLIC_NAMES)
+globals().update(_reduced_dtypes.PUBLIC_NAMES)
 globals().update(_legacy.TYPED_TENSORS)
-globals().update(_PUBLIC["torch"])
+globals().update(_published(_PUBLIC["torch"], __name__))
 
 
 def __getattr__(name: str) -> _Any:
-    if name == "profiler":  # seldom needed: imported when asked for
-        return _import_module("retrograd.profiler")
+    if name in _LAZY:
+        return _import_module(f"retrograd.{name}")
+    if name.endswith("Storage"):
+        storages = _import_module("retrograd.storage").TYPED_STORAGES
+        if name in storages:
+            return storages[name]
+    if name in ("autocast", "GradScaler"):
+        return getattr(_import_module("retrograd.amp"), name)
+    if "autocast" in name:
+        switches = _import_module("retrograd.amp.switches").PUBLIC
+        if name in switches:
+            return switches[name]
     raise _missing(__name__, name, globals())

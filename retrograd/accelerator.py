@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NoReturn
+
+from retrograd.compat.marks import refuses
+from retrograd.namespaces import missing
+
+_WHY = "there is no accelerator; ask torch.accelerator.is_available() first"
 
 
 def is_available() -> bool:
@@ -20,6 +25,39 @@ def current_accelerator(check_available: bool = False) -> None:
     return None
 
 
-def synchronize(device: Any = None) -> None:
-    """Raise: there is nothing to wait for."""
-    raise RuntimeError("Cannot access accelerator device when none is available.")
+def _absent(name: str) -> Any:
+    @refuses(_WHY)
+    def refuse(*args: Any, **options: Any) -> NoReturn:
+        raise RuntimeError("Cannot access accelerator device when none is available.")
+
+    refuse.__name__ = refuse.__qualname__ = name
+    refuse.__doc__ = "Raise: there is no accelerator."
+    return refuse
+
+
+for _name in (
+    *("Graph", "current_device_idx", "current_device_index", "current_stream", "empty_cache"),
+    *("empty_host_cache", "get_device_capability", "get_memory_info", "max_memory_allocated"),
+    *("max_memory_reserved", "memory_allocated", "memory_reserved", "memory_stats"),
+    *("reset_accumulated_memory_stats", "reset_peak_memory_stats", "set_device_idx"),
+    *("set_device_index", "set_stream", "synchronize"),
+):
+    globals()[_name] = _absent(_name)
+
+
+class device_index:
+    """The context in which the accelerator of a number is used; None stands for none."""
+
+    def __init__(self, device: int | None, /) -> None:
+        self.idx = device
+
+    def __enter__(self) -> None:
+        if self.idx is not None:
+            raise RuntimeError("Cannot access accelerator device when none is available.")
+
+    def __exit__(self, *exception: object) -> None:
+        return None
+
+
+def __getattr__(name: str) -> Any:
+    raise missing(__name__, name, globals())

@@ -66,7 +66,15 @@ def size_argument(
             f"{function}(): argument '{keyword}' (position 1) must be tuple of ints, not "
             f"{type(first).__name__}"
         )
-    return tuple([_one_size(function, keyword, i, n) for i, n in enumerate(size, 1)])
+    found = tuple([_one_size(function, keyword, i, n) for i, n in enumerate(size, 1)])
+    if found and min(found) < 0:
+        if function == "zeros":
+            raise RuntimeError("zeros: Dimension size must be non-negative.")
+        wrong = next(n for n in found if n < 0)
+        raise RuntimeError(
+            f"Trying to create tensor with negative dimension {wrong}: {list(found)}"
+        )
+    return found
 
 
 def _is_integer(value: Any) -> bool:
@@ -83,10 +91,7 @@ def _one_size(function: str, keyword: str, position: int, value: Any) -> int:
             f"{function}(): argument '{keyword}' failed to unpack the object at pos {position} "
             f'with error "type must be tuple of ints,but got {type(value).__name__}"'
         )
-    found = int(value)
-    if found < 0:
-        raise RuntimeError(f"{function}: Dimension size must be non-negative.")
-    return found
+    return int(value)
 
 
 def as_number(function: str, name: str, position: int, value: Any) -> Any:
@@ -133,6 +138,9 @@ _C_NAMES = {
     "Short": "int16_t",
     "Int": "int",
     "Long": "int64_t",
+    "UInt16": "uint16_t",
+    "UInt32": "uint32_t",
+    "UInt64": "uint64_t",
 }
 _C_NAMES |= {"Float": "float", "Double": "double", "Half": "at::Half", "BFloat16": "at::BFloat16"}
 
@@ -145,9 +153,11 @@ def as_element(value: Any, kind: dtypes.dtype) -> Any:
         value = value.real
     if kind.category == dtypes.INTEGER:
         limits = np.iinfo(kind.numpy)
-        low = -limits.max if kind is dtypes.uint8 else limits.min
+        low = limits.min if kind.is_signed else -limits.max
         if not low <= value <= limits.max:
             raise _overflow(kind)
+        if kind is dtypes.uint64 and value >= 0:
+            return np.asarray(int(value), np.uint64)
         return np.asarray(int(value), np.int64).astype(kind.numpy)
     if kind.category == dtypes.FLOAT and kind is not dtypes.float64:
         if abs(value) > _LARGEST[kind] and abs(value) != math.inf:

@@ -146,16 +146,20 @@ def _number(value: Any, target: dtype) -> Any:
         return (complex if category == dtypes.COMPLEX else float)(value)
     if isinstance(value, (np.ndarray, np.generic)):
         value = value.item()
-    if category == dtypes.COMPLEX:
-        return complex(value)
+    if hasattr(value, "__index__"):
+        value = value.__index__()
+    if category in (dtypes.COMPLEX, dtypes.FLOAT):
+        kind, way = (complex, "__complex__") if category == dtypes.COMPLEX else (float, "__float__")
+        # Not everything that Python converts: a text is no number.
+        if not hasattr(value, "__float__") and not hasattr(value, way):
+            raise TypeError(f"must be real number, not {type(value).__name__}")
+        return kind(value)
+    if isinstance(value, complex) and category == dtypes.BOOL:
+        return bool(value)
+    if not isinstance(value, (int, float)):
+        raise TypeError(f"'{type(value).__name__}' object cannot be interpreted as an integer")
     if category == dtypes.BOOL:
         return bool(value)
-    if category == dtypes.FLOAT:
-        if isinstance(value, complex):
-            raise TypeError("must be real number, not complex")
-        return float(value)
-    if not isinstance(value, (bool, int, float)):
-        raise TypeError(f"'{type(value).__name__}' object cannot be interpreted as an integer")
     return value
 
 
@@ -190,12 +194,20 @@ def _from_numbers(numbers: Sequence[Any], shape: tuple[int, ...], target: dtype)
 def _whole_numbers(numbers: Sequence[Any], target: dtype) -> Array:
     """Integers, floats cut to whole numbers; what the dtype cannot hold raises."""
     limits = np.iinfo(target.numpy)
-    low = -limits.max if target is dtypes.uint8 else limits.min
+    low = limits.min if target.is_signed else -limits.max
     if float in set(map(type, numbers)):
+        if target is dtypes.uint64:
+            raise TypeError("an integer is required")
         for n in numbers:
             if not low <= n <= limits.max:  # NaN too
                 raise _too_large(target)
         numbers = [int(n) for n in numbers]
+    if target is dtypes.uint64:
+        for n in numbers:
+            if not 0 <= n <= limits.max:
+                negative = "can't convert negative int to unsigned"
+                raise OverflowError(negative if n < 0 else "int too big to convert")
+        return np.array(numbers, np.uint64)
     try:
         wide = np.array(numbers, np.int64)
     except OverflowError:
@@ -397,6 +409,8 @@ def asarray(
         shared = from_dlpack(obj)
         made: Tensor = asarray(shared, dtype=dtype, copy=copy, requires_grad=bool(requires_grad))
         return made
+    if _is_storage(obj):
+        obj = obj._owner.reshape(-1, order="A").view(np.uint8).data
     if isinstance(obj, (bytes, bytearray, memoryview)):
         kind = dtypes.get_default_dtype() if wanted is None else wanted
         array = _buffer_array(obj, kind, -1, 0)
@@ -404,6 +418,12 @@ def asarray(
     if copy is False:
         raise ValueError("can't alias arbitrary sequence into a tensor.")
     return fresh(array_from(obj, wanted), bool(requires_grad))
+
+
+def _is_storage(value: Any) -> bool:
+    from retrograd.memory import UntypedStorage  # which needs this file
+
+    return isinstance(value, UntypedStorage)
 
 
 def _refuse_alias(copy: bool | None, source: dtype, target: dtype) -> None:

@@ -22,6 +22,7 @@ from retrograd.ops.copying import cast_array, warn_complex_cast
 from retrograd.ops.registry import RECORDED
 from retrograd.size import device as device_class
 from retrograd.size import memory_format, preserve_format, require_cpu
+from retrograd.sparse.array import SPARSE_ARRAY
 from retrograd.tensor import Array, Tensor, tensor_method, wrap
 
 # --------------------------------------------------------------------------------- dtype, device
@@ -80,6 +81,10 @@ def _convert(
     reordered = order is not None and order is not preserve_format
     if not copy and array.dtype is target and (not reordered or matches_format(array, order)):
         return tensor
+    if type(array) is SPARSE_ARRAY:
+        from retrograd.sparse.conversions import converted
+
+        return converted(tensor, wanted, copy)
     if array.dtype.kind == "c" and target.kind not in "cb":
         warn_complex_cast(3)
     if order is None and not HOT["UNUSUAL"] and not (STATE.grad_enabled and tensor.requires_grad):
@@ -116,6 +121,16 @@ for _name, _target in {
     setattr(Tensor, _name, _named_cast(_name, _target))
 
 
+def type_name(tensor: Tensor) -> str:
+    """The legacy name of a tensor's type."""
+    name = f"{tensor.dtype.type_name}Tensor"
+    if type(tensor._array) is not SPARSE_ARRAY:
+        return f"torch.{name}"
+    if not tensor.is_sparse:
+        raise explained(RuntimeError("Unimplemented backend SparseCsrCPU"))
+    return f"torch.sparse.{name}"
+
+
 def _type(
     self: Tensor, dtype: Any = None, non_blocking: bool = False, **options: Any
 ) -> str | Tensor:
@@ -126,7 +141,7 @@ def _type(
     ('torch.FloatTensor', tensor([1, 1]))
     """
     if dtype is None:
-        return f"torch.{self.dtype.type_name}Tensor"
+        return type_name(self)
     if isinstance(dtype, str):
         found = dtypes.by_type_name(dtype)
         if found is None:
@@ -272,6 +287,13 @@ def numpy(self: Tensor, *, force: bool = False) -> Array:
                 "Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() "
                 "instead."
             )
+        )
+    if type(self._array) is SPARSE_ARRAY:
+        from retrograd.sparse.graph import layout_name
+
+        raise TypeError(
+            f"can't convert {layout_name(self)} layout tensor to numpy. Use Tensor.to_dense() "
+            "first."
         )
     if self._array.dtype is dtypes.BF16:
         raise TypeError("Got unsupported ScalarType BFloat16")

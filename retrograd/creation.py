@@ -24,6 +24,7 @@ from retrograd.memory import array_like, empty_array, region
 from retrograd.ops.examples import on_batch
 from retrograd.ops.registry import attach
 from retrograd.size import memory_format, strided
+from retrograd.sparse.array import SPARSE_ARRAY
 from retrograd.tensor import Array, Tensor, tensor_method
 
 
@@ -208,6 +209,13 @@ def eye(
 # ------------------------------------------------------------------------------ like a tensor
 
 
+def sparse_like(name: str, input: Tensor, dtype: Any, layout: Any, requires_grad: bool) -> Tensor:
+    """`zeros_like` and `empty_like` of a sparse tensor: one without entries; others raise."""
+    from retrograd.sparse.construction import empty_like_sparse
+
+    return empty_like_sparse(name, input, dtypes.as_dtype(dtype, name), layout, requires_grad)
+
+
 def _like(name: str, value: int | None) -> Callable[..., Tensor]:
     def create(
         input: Tensor,
@@ -219,6 +227,8 @@ def _like(name: str, value: int | None) -> Callable[..., Tensor]:
         requires_grad: bool = False,
         memory_format: memory_format | None = None,
     ) -> Tensor:
+        if type(getattr(input, "_array", None)) is SPARSE_ARRAY:
+            return sparse_like(name, input, dtype, layout, requires_grad)
         array = _like_array(name, input, dtype, layout, device, pin_memory, memory_format)
         if value is not None:
             array.fill(value)
@@ -236,6 +246,10 @@ def _like_array(
             f"{name}(): argument 'input' (position 1) must be Tensor, not {type(input).__name__}"
         )
     check_place(name, layout, device, pin_memory)
+    if type(input._array) is SPARSE_ARRAY:
+        from retrograd.sparse.graph import missing
+
+        raise missing(name, input)
     kind = dtypes.as_dtype(dtype, name)
     return array_like(input._array, input._array.dtype if kind is None else kind.numpy, order)
 

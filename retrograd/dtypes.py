@@ -36,13 +36,13 @@ class dtype:
         self.itemsize = self.numpy.itemsize
         self.is_floating_point = category == FLOAT
         self.is_complex = category == COMPLEX
-        self.is_signed = name not in ("uint8", "bool")
+        self.is_signed = not name.startswith("uint") and name != "bool"
         self.abbreviation = _ABBREVIATIONS.get(name, name[0] + str(8 * self.itemsize))
 
     @property
     def tensor_name(self) -> str:
         """How messages name tensors of this type: PyTorch's older ones have a Python class."""
-        if self.is_complex or self.name in ("bfloat16", "bool"):
+        if self.is_complex or self.name in _WITHOUT_CLASS:
             return f"CPU{self.type_name}Type"
         return f"torch.{self.type_name}Tensor"
 
@@ -69,6 +69,7 @@ class dtype:
 
 BOOL, INTEGER, FLOAT, COMPLEX = range(4)
 _ABBREVIATIONS = {"bfloat16": "bf16", "bool": "b8"}
+_WITHOUT_CLASS = ("bfloat16", "bool", "uint16", "uint32", "uint64")
 
 float16 = half = dtype("float16", np.float16, "Half", FLOAT)
 bfloat16 = dtype("bfloat16", ml_dtypes.bfloat16, "BFloat16", FLOAT)
@@ -82,13 +83,18 @@ int32 = dtype("int32", np.int32, "Int", INTEGER)
 int64 = long = dtype("int64", np.int64, "Long", INTEGER)
 uint8 = dtype("uint8", np.uint8, "Byte", INTEGER)
 bool_ = dtype("bool", np.bool_, "Bool", BOOL)
+uint16 = dtype("uint16", np.uint16, "UInt16", INTEGER)
+uint32 = dtype("uint32", np.uint32, "UInt32", INTEGER)
+uint64 = dtype("uint64", np.uint64, "UInt64", INTEGER)
 
 ALL = (
     *(float16, bfloat16, float32, float64, complex64, complex128),
     *(int8, int16, int32, int64, uint8, bool_),
 )
-_BY_NUMPY: dict[Any, dtype] = {d.numpy: d for d in ALL}
-_BY_NAME = {d.name: d for d in ALL} | {
+# Newer types that take no part in promotion, as in PyTorch.
+UNSIGNED = (uint16, uint32, uint64)
+_BY_NUMPY: dict[Any, dtype] = {d.numpy: d for d in (*ALL, *UNSIGNED)}
+_BY_NAME = {d.name: d for d in (*ALL, *UNSIGNED)} | {
     "half": float16, "float": float32, "double": float64, "cfloat": complex64,
     "cdouble": complex128, "short": int16, "int": int32, "long": int64,
 }  # fmt: skip
@@ -110,7 +116,7 @@ def from_numpy_dtype(numpy_type: Any) -> dtype:
         raise TypeError(
             f"can't convert np.ndarray of type {_numpy_name(numpy_type)}. "
             "The only supported types are: float64, float32, float16, complex64, complex128, "
-            "int64, int32, int16, int8, uint8, and bool."
+            "int64, int32, int16, int8, uint64, uint32, uint16, uint8, and bool."
         )
     return found
 
@@ -125,7 +131,7 @@ def by_name(name: str) -> dtype | None:
     return _BY_NAME.get(name)
 
 
-_BY_TYPE_NAME = {f"torch.{d.type_name}Tensor": d for d in ALL}
+_BY_TYPE_NAME = {f"torch.{d.type_name}Tensor": d for d in (*ALL, *UNSIGNED)}
 
 # Python's own types may stand for a dtype
 PYTHON_TYPES: dict[Any, dtype] = {
@@ -192,6 +198,7 @@ def promote_types(a: dtype, b: dtype) -> dtype:
     """The smallest type that both convert to, by PyTorch's table (the two halves: float32)."""
     if a is b:
         return a
+    first, second = a, b
     if a.category < b.category:
         a, b = b, a
     if a.category == COMPLEX:
@@ -199,12 +206,17 @@ def promote_types(a: dtype, b: dtype) -> dtype:
             return a
         wide = a is complex128 or b is complex128 or b is float64
         return complex128 if wide else complex64
-    if b.category < a.category:
+    if b.category < a.category and a not in UNSIGNED:
         return a
     if a.category == FLOAT:
         if {a, b} == {float16, bfloat16}:
             return float32
         return a if a.itemsize > b.itemsize else b
+    if a in UNSIGNED or b in UNSIGNED:
+        raise RuntimeError(
+            "Promotion for uint16, uint32, uint64 types is not supported, attempted to promote "
+            f"{first.type_name} and {second.type_name}"
+        )
     if b is uint8:
         a, b = b, a
     mixed = _INTEGER_LATTICE.get((a.name, b.name))
@@ -332,7 +344,6 @@ class iinfo:
 
 
 PUBLIC_NAMES: dict[str, Any] = {
-    **{d.name: d for d in ALL},
     **_BY_NAME,
     "dtype": dtype,
     "finfo": finfo,

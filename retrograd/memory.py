@@ -24,15 +24,19 @@ from retrograd.autograd.views import (
     is_dense,
     rebase,
 )
+from retrograd.compat.marks import refuses
 from retrograd.notices import explained, warn_once
 from retrograd.size import (
+    CPU,
     Size,
     channels_last,
     channels_last_3d,
     contiguous_format,
+    device,
     memory_format,
     preserve_format,
 )
+from retrograd.sparse.array import SPARSE_ARRAY, no_elements
 from retrograd.tensor import Array, Tensor, tensor_method
 
 # ------------------------------------------------------------------------------- shape, strides
@@ -157,6 +161,8 @@ def array_like(array: Array, dtype: Any, order: memory_format | None = None) -> 
     if order is None or order is preserve_format:
         if is_dense(array):
             return np.empty_like(array, dtype, order="K", subok=False)
+        if type(array) is SPARSE_ARRAY:
+            raise no_elements(array)
         axes = sorted(range(array.ndim), key=lambda i: -array.strides[i])
         if 0 in array.strides:
             return np.empty(array.shape, dtype)
@@ -257,8 +263,36 @@ class UntypedStorage:
     def __len__(self) -> int:
         return self._owner.nbytes
 
-    def __getitem__(self, index: int) -> int:
+    def __getitem__(self, index: Any) -> Any:
+        if isinstance(index, slice):  # the same memory, as a storage of its own
+            return UntypedStorage(self._owner.reshape(-1, order="A").view(np.uint8)[index])
         return self._owner.tobytes("A")[index]
+
+    @property
+    def device(self) -> device:
+        """Where the bytes are: on the CPU."""
+        return CPU
+
+    def untyped(self) -> UntypedStorage:
+        """The storage itself: it has no type."""
+        return self
+
+    def cpu(self) -> UntypedStorage:
+        """The storage itself: it is on the CPU."""
+        return self
+
+    @classmethod
+    def from_file(cls, filename: Any, shared: bool = False, nbytes: int = 0) -> UntypedStorage:
+        """The bytes of a file, which stay in the file until they are used.
+
+        Writing into them writes into the file if it is `shared`.
+        """
+        import mmap
+
+        with open(filename, "r+b" if shared else "rb") as file:
+            access = mmap.ACCESS_WRITE if shared else mmap.ACCESS_COPY
+            mapped = mmap.mmap(file.fileno(), nbytes, access=access)
+        return cls(np.frombuffer(mapped, np.uint8))
 
     def __repr__(self) -> str:
         values = "".join(f" {byte}\n" for byte in self.tolist())
@@ -315,6 +349,9 @@ class TypedStorage:
 
 
 def _storage_owner(tensor: Tensor) -> Array:
+    if type(tensor._array) is SPARSE_ARRAY:
+        name = "SparseTensorImpl" if tensor.is_sparse else "SparseCsrTensorImpl"
+        raise explained(NotImplementedError(f"Cannot access storage of {name}"))
     own = owner_of(tensor._array)
     if tensor._view is None:
         return own
@@ -443,6 +480,7 @@ def is_shared(self: Tensor) -> bool:
 
 
 @tensor_method
+@refuses("tensors are copied between processes, not shared")
 def share_memory_(self: Tensor) -> Tensor:
     """Raise: memory that processes share is not supported."""
     raise explained(
@@ -459,6 +497,7 @@ def is_pinned(self: Tensor, device: Any = None) -> bool:
 
 
 @tensor_method
+@refuses("there is no accelerator to pin memory for")
 def pin_memory(self: Tensor, device: Any = None) -> Tensor:
     """Raise: pinned memory is for accelerators."""
     raise RuntimeError("Cannot access accelerator device when none is available.")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import sys
 import warnings
 from typing import Any
 
@@ -38,6 +40,18 @@ def warn_once(text: str, stacklevel: int = 2) -> None:
     if text not in _notices.said or _notices.always:
         _notices.said.add(text)
         warnings.warn(text, UserWarning, stacklevel=stacklevel + 1)
+
+
+def notice(name: str, text: str) -> None:
+    """Say on standard error, once in a process, that a name of PyTorch's changes nothing here.
+
+    The environment variable ``RETROGRAD_NOTICES=0`` silences these lines.
+    """
+    key = f"retrograd: {name}: {text}"
+    if key in _notices.said or os.environ.get("RETROGRAD_NOTICES") == "0":
+        return
+    _notices.said.add(key)
+    print(key, file=sys.stderr)
 
 
 def set_warn_always(b: bool, /) -> None:

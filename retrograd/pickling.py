@@ -15,6 +15,7 @@ from retrograd.autograd.state import STATE
 from retrograd.construction import as_class, shared_array
 from retrograd.memory import address_of, owner_of, region, strides_of
 from retrograd.notices import explained
+from retrograd.sparse.array import SPARSE_ARRAY
 from retrograd.tensor import (
     Array,
     Tensor,
@@ -75,6 +76,8 @@ def __deepcopy__(self: Tensor, memo: dict[int, Any]) -> Tensor:
 
 def _deep_copy(tensor: Tensor, memo: dict[int, Any]) -> Array:
     array = tensor._array
+    if type(array) is SPARSE_ARRAY:
+        return array.copy()
     owner = owner_of(array)
     if owner is array or (tensor._view is None and owner.nbytes > array.nbytes):
         # a result that lies in a larger block by accident takes only its own elements along
@@ -113,6 +116,10 @@ def rebuild_tensor(
 def __reduce_ex__(self: Tensor, protocol: Any) -> tuple[Any, ...]:
     warn_if_has_hooks(self)
     array = self._array
+    if type(array) is SPARSE_ARRAY:
+        from retrograd.sparse.pickling import pickled
+
+        return pickled(self)
     axes = sorted(range(array.ndim), key=lambda axis: -array.strides[axis])
     packed = np.ascontiguousarray(array.transpose(axes)).reshape([array.shape[i] for i in axes])
     order = tuple(int(i) for i in np.argsort(axes))

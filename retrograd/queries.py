@@ -123,16 +123,17 @@ def __contains__(self: Tensor, element: Any) -> bool:
 @tensor_method
 def apply_(self: Tensor, callable: Callable[[Any], Any]) -> Tensor:
     """Replace every element by ``callable(element)``; slow, one Python call each."""
-    return _each(self, "apply_", callable)
+    return each(self, "apply_", callable)
 
 
 @tensor_method
 def map_(self: Tensor, tensor: Tensor, callable: Callable[[Any, Any], Any]) -> Tensor:
     """Replace every element by ``callable(element, element of tensor)``; slow."""
-    return _each(self, "map_", callable, tensor)
+    return each(self, "map_", callable, tensor)
 
 
-def _each(target: Tensor, name: str, function: Callable[..., Any], *others: Tensor) -> Tensor:
+def each(target: Tensor, name: str, function: Callable[..., Any], *others: Tensor) -> Tensor:
+    """Replace every element by what a Python function makes of it and of those of `others`."""
     from retrograd.autograd.views import bump, check_writable
 
     if target.requires_grad:

@@ -6,11 +6,16 @@ from typing import Any
 
 from retrograd import dtypes, printing
 from retrograd.autograd.state import HOT, TRANSFORMS
+from retrograd.sparse.array import SPARSE_ARRAY
 from retrograd.tensor import Tensor, tensor_method
 
 
 def text_of(tensor: Tensor, prefix: str = "tensor(") -> str:
     """The text of a tensor, with its dtype, `grad_fn` or `requires_grad` where they matter."""
+    if type(tensor._array) is SPARSE_ARRAY:
+        from retrograd.sparse.printing import text_of as sparse_text
+
+        return sparse_text(tensor, prefix)
     name: str | None = None
     requires_grad = False
     if tensor.requires_grad:

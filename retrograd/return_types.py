@@ -70,6 +70,7 @@ cummin = _result("cummin", "values", "indices")
 sort = _result("sort", "values", "indices")
 topk = _result("topk", "values", "indices")
 histogram = _result("histogram", "hist", "bin_edges")
+histogramdd = _result("histogramdd", "hist", "bin_edges")
 frexp = _result("frexp", "mantissa", "exponent")
 geqrf = _result("geqrf", "a", "tau")
 qr = _result("qr", "Q", "R")
@@ -82,6 +83,7 @@ linalg_eig = _result("linalg_eig", "eigenvalues", "eigenvectors")
 linalg_eigh = _result("linalg_eigh", "eigenvalues", "eigenvectors")
 linalg_inv_ex = _result("linalg_inv_ex", "inverse", "info")
 linalg_ldl_factor = _result("linalg_ldl_factor", "LD", "pivots")
+linalg_ldl_factor_ex = _result("linalg_ldl_factor_ex", "LD", "pivots", "info")
 linalg_lstsq = _result("linalg_lstsq", "solution", "residuals", "rank", "singular_values")
 linalg_lu = _result("linalg_lu", "P", "L", "U")
 linalg_lu_factor = _result("linalg_lu_factor", "LU", "pivots")
@@ -90,3 +92,15 @@ linalg_qr = _result("linalg_qr", "Q", "R")
 linalg_slogdet = _result("linalg_slogdet", "sign", "logabsdet")
 linalg_solve_ex = _result("linalg_solve_ex", "result", "info")
 linalg_svd = _result("linalg_svd", "U", "S", "Vh")
+
+# What the same functions return when they write into ``out=``.
+for _kind in list(NamedResult.__subclasses__()):
+    _written = _result(f"{_kind.__name__}_out", *_kind.__match_args__)
+    globals()[_written.__name__] = _written
+
+all_return_types = [kind for kind in globals().values() if isinstance(kind, type)]
+all_return_types = [kind for kind in all_return_types if NamedResult in kind.__bases__]
+
+
+def pytree_register_structseq(cls: type[Any]) -> None:
+    """Nothing to do: nested structures of these are seen as tuples."""

@@ -6,6 +6,7 @@ import os
 from collections.abc import Callable
 from typing import Any
 
+from retrograd.notices import notice
 from retrograd.ops.registry import attach
 from retrograd.size import CPU, device, require_cpu
 
@@ -75,6 +76,44 @@ def is_deterministic_algorithms_warn_only_enabled() -> bool:
 
 
 @_publish
+def set_deterministic_debug_mode(debug_mode: int | str) -> None:
+    """`use_deterministic_algorithms` by number or word: 0 "default", 1 "warn", 2 "error"."""
+    if not isinstance(debug_mode, (int, str)):
+        raise TypeError(f"debug_mode must be str or int, but got {type(debug_mode)}")
+    if isinstance(debug_mode, str):
+        if debug_mode not in _DEBUG_MODES:
+            raise RuntimeError(
+                "invalid value of debug_mode, expected one of `default`, `warn`, `error`, but got "
+                f"{debug_mode}"
+            )
+        debug_mode = _DEBUG_MODES.index(debug_mode)
+    if debug_mode not in (0, 1, 2):
+        raise RuntimeError(
+            f"invalid value of debug_mode, expected 0, 1, or 2, but got {debug_mode}"
+        )
+    use_deterministic_algorithms(debug_mode > 0, warn_only=debug_mode == 1)
+
+
+_DEBUG_MODES = ("default", "warn", "error")
+
+
+@_publish
+def get_deterministic_debug_mode() -> int:
+    """What `set_deterministic_debug_mode` was last told, as a number."""
+    if not _settings.deterministic:
+        return 0
+    return 1 if _settings.warn_only else 2
+
+
+@_publish
+def set_flush_denormal(mode: bool) -> bool:
+    """Ask for very small numbers to become zero; False, because that cannot be chosen here."""
+    if not isinstance(mode, bool):
+        raise TypeError(f"flush_denormal expects a bool, but got {type(mode).__name__}")
+    return False
+
+
+@_publish
 def set_float32_matmul_precision(precision: str) -> None:
     """Note a precision of float32 products; they are always computed in full precision."""
     if precision not in ("highest", "high", "medium"):
@@ -109,4 +148,5 @@ def compile(model: Any = None, **options: Any) -> Any:
     ... def double(x):
     ...     return x * 2
     """
+    notice("torch.compile", "there is no compiler; models and functions run as they are written")
     return (lambda found: found) if model is None else model

@@ -133,7 +133,7 @@ def require_cpu(where: Any) -> None:
 
 
 class layout:
-    """How elements are laid out; only `strided` tensors exist."""
+    """How elements are laid out: `strided`, or in a sparse layout."""
 
     __slots__ = ("name",)
 
@@ -156,6 +156,9 @@ class memory_format(layout):
 strided = layout("strided")
 sparse_coo = layout("sparse_coo")
 sparse_csr = layout("sparse_csr")
+sparse_csc = layout("sparse_csc")
+sparse_bsr = layout("sparse_bsr")
+sparse_bsc = layout("sparse_bsc")
 contiguous_format = memory_format("contiguous_format")
 preserve_format = memory_format("preserve_format")
 channels_last = memory_format("channels_last")

@@ -3,10 +3,10 @@
 from typing import Any
 
 from retrograd import ops as _ops  # noqa: F401  (registers what is published below)
-from retrograd.namespaces import missing
+from retrograd.namespaces import missing, published
 from retrograd.ops.registry import PUBLIC
 
-globals().update(PUBLIC.get("special", {}))
+globals().update(published(PUBLIC.get("special", {}), __name__))
 
 
 def __getattr__(name: str) -> Any:

@@ -157,7 +157,7 @@ class Tensor:
     # NumPy must let our reflected operators handle `ndarray * tensor`
     __array_priority__ = 1000
 
-    # every tensor is a plain one on the CPU
+    # every tensor is on the CPU; `sparse.methods` replaces what is said of sparse layouts
     is_cuda = is_sparse = is_quantized = is_mkldnn = is_mps = is_xpu = is_meta = False
     is_nested = is_sparse_csr = False
     is_cpu = True
@@ -223,7 +223,7 @@ class Tensor:
 
     @property
     def layout(self) -> layout:
-        """How the elements are laid out: always `strided`."""
+        """How the elements are laid out; `sparse.methods` knows of more layouts."""
         return strided
 
     @property

@@ -2,7 +2,8 @@
 
 A comment `# RuntimeError: text` in a block says that the block ends there with that error. A block
 that is not meant to run is marked as `text` or has another language. A page may say that its blocks
-are one program; then they run in order, in one namespace.
+are one program; then they run in order, in one namespace. A block with a `text` block right below
+it is compared with what it prints, in `tests/docs/test_printed.py`.
 """
 
 import re
@@ -37,6 +38,8 @@ def blocks() -> list[Any]:
             found.append(pytest.param(as_one_program(text), place, id=place))
             continue
         for match in BLOCK.finditer(text):
+            if text.startswith("\n\n```text\n", match.end()):
+                continue
             line = text.count("\n", 0, match.start()) + 2
             place = f"{page.relative_to(ROOT)}:{line}"
             found.append(pytest.param(match[1], place, id=place))

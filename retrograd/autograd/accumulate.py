@@ -26,6 +26,8 @@ from retrograd.autograd.state import (
 )
 from retrograd.backend.kernels import iadd
 from retrograd.notices import explained
+from retrograd.sparse.array import SPARSE, SPARSE_ARRAY, has_sparse
+from retrograd.sparse.gradients import accumulated_sparse, add_sparse_into, adopted
 from retrograd.tensor import (
     INFERENCE_CELL,
     Array,
@@ -100,6 +102,8 @@ class AccumulateGrad(Node):
                     meta.grad = wrap(gradient)
                     if HOT["UNUSUAL"] and STATE.inference:
                         mark_inference(meta.grad)
+                elif SPARSE.exist and has_sparse((gradient, meta.grad._array)):
+                    add_sparse_into(meta, gradient)
                 else:
                     add_into(meta.grad, gradient)
         if meta.post_accumulate_hooks:
@@ -130,6 +134,10 @@ def _accumulated(variable: Tensor, held: Tensor | None, gradient: Tensor) -> Ten
     """
     from retrograd.autograd.views import is_dense  # which imports this module
 
+    if type(gradient._array) is SPARSE_ARRAY or (
+        held is not None and type(held._array) is SPARSE_ARRAY
+    ):
+        return accumulated_sparse(held, gradient)  # type: ignore[no-any-return]
     if held is None:
         if TRANSFORMS.active or (gradient.requires_grad and not is_dense(variable._array)):
             return gradient.clone()  # type: ignore[no-any-return]
@@ -163,6 +171,10 @@ def copy_in_layout(gradient: Array, like: Array) -> Array:
     """A copy laid out in memory as the leaf is, if the leaf is dense; else row by row."""
     if gradient.shape != like.shape:
         raise _mismatch(like, gradient)
+    if type(gradient) is SPARSE_ARRAY:
+        return adopted(gradient)  # type: ignore[no-any-return]
+    if type(like) is SPARSE_ARRAY:
+        return np.array(gradient, order="C")
     if like.flags.c_contiguous or not (like.flags.f_contiguous or like.ndim > 2):
         return np.array(gradient, order="C")
     copy = np.empty_like(like, dtype=gradient.dtype)

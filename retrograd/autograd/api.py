@@ -232,7 +232,7 @@ def _materialize(
                     "materialize_grads cannot be used when the given input is a GradientEdge"
                 )
             )
-        zeros = wrap(np.zeros(target._array.shape, target._array.dtype))
+        zeros = wrap(np.zeros(target._array.shape, target.dtype.numpy))
         if create_graph:
             zeros.requires_grad = True
         found[index] = zeros

@@ -39,12 +39,15 @@ from retrograd.autograd.state import (
     IN_HOOK,
     STATE,
     TRANSFORMS,
+    set_autocast,
     set_grad_mode,
     set_inference,
     set_saved_hooks,
 )
 from retrograd.backend.kernels import add, add_matching, iadd, sum_to
 from retrograd.backend.quiet import QUIET, enter_quiet, leave_quiet
+from retrograd.sparse.array import SPARSE_ARRAY, as_array
+from retrograd.sparse.gradients import deliver_sparse
 from retrograd.tensor import Array, Tensor, wrap
 
 ndarray = np.ndarray
@@ -76,7 +79,8 @@ def run_backward(
     call.root_nodes = tuple([node for node, _ in roots])
     call.roots = tuple([node.sequence for node in call.root_nodes])
     call.restricted = inputs is not None or (outer is not None and outer.restricted)
-    as_tensors = call.create_graph or TRANSFORMS.active > 0
+    # rules that run as ops see function transforms, and autocast where it is on around the call
+    as_tensors = call.create_graph or TRANSFORMS.active > 0 or state.autocast is not None
     simple = GIL and inputs is None and not as_tensors and not ANOMALY.enabled
     simple = simple and not PROFILER.active
     active, counted, token = ACTIVE, False, None
@@ -172,6 +176,7 @@ def _run_in_thread(
     modes = (state.grad_enabled, state.cut)
     hooks, refused = state.saved_hooks, state.saved_hooks_refused
     inference, outer, switches = state.inference, state.call, dict(SWITCHES.__dict__)
+    autocast, cached = state.autocast, state.autocast_cache
 
     def work() -> None:
         STATE.call, STATE.depth, STATE.saved_hooks_refused = outer, depth, refused
@@ -179,6 +184,8 @@ def _run_in_thread(
         try:
             set_inference(inference)
             set_saved_hooks(hooks)
+            set_autocast(autocast)
+            STATE.autocast_cache = cached
             set_grad_mode(*modes)
             outcome.append(run_backward(roots, gradients, call, inputs))
         except BaseException as error:
@@ -186,6 +193,7 @@ def _run_in_thread(
         finally:
             try:
                 set_grad_mode(True)
+                set_autocast(None)
                 set_saved_hooks(())
                 set_inference(False)
             finally:
@@ -346,7 +354,13 @@ def _forget_buffers(roots: Sequence[Edge]) -> None:
 def _deliver(node: Node, position: int, target: Node, part: Any) -> None:
     """Add a part to what waits at a target, summed to its shape, for one of its outputs."""
     if type(part) is not ndarray:
+        if type(part) is SPARSE_ARRAY:
+            deliver_sparse(node, position, target, part)
+            return
         part = np.asarray(part)
+    elif type(target.buffer) is SPARSE_ARRAY:
+        deliver_sparse(node, position, target, part)
+        return
     shape = target.shape
     if type(shape) is list:
         _deliver_to_output(node, position, target, part)
@@ -448,7 +462,7 @@ def _walk_general(
             gradient = as_dtype(gradient, node.dtype, as_tensors)
     if as_tensors:
         return captured
-    return [None if part is None else wrap(np.asarray(part)) for part in captured]
+    return [None if part is None else wrap(as_array(part)) for part in captured]
 
 
 def _check_nan(node: Node, results: Any) -> None:
@@ -456,7 +470,9 @@ def _check_nan(node: Node, results: Any) -> None:
     for index, (part, edge) in enumerate(zip(results, node.edges, strict=False)):
         if part is None or edge is None:
             continue
-        array = part._elements() if isinstance(part, Tensor) else np.asarray(part)
+        array: Any = part._elements() if isinstance(part, Tensor) else as_array(part)
+        if type(array) is SPARSE_ARRAY:
+            array = array.values
         if array.dtype in dtypes.DIFFERENTIABLE and np.isnan(array).any():
             raise failures.nan_result(node, index)
 

@@ -9,6 +9,7 @@ import numpy as np
 from retrograd import dtypes
 from retrograd.autograd import failures
 from retrograd.autograd.node import AnyDtype, Node
+from retrograd.sparse.array import SPARSE_ARRAY
 from retrograd.tensor import Array
 
 ndarray = np.ndarray
@@ -18,8 +19,9 @@ def cast(gradient: Array, dtype: Any) -> Array:
     """A gradient in the type of the value it belongs to; a real value gets the real part."""
     if type(dtype) is AnyDtype:
         return gradient if dtype.takes(gradient.dtype) else gradient.real
+    dtype = dtypes.from_numpy_dtype(dtype).numpy  # a sparse leaf's is another object
     if gradient.dtype == dtype:
-        return gradient.view(dtype)
+        return gradient if type(gradient) is SPARSE_ARRAY else gradient.view(dtype)
     if gradient.dtype.kind == "c" and dtype not in dtypes.COMPLEX_TYPES:
         gradient = gradient.real
     return gradient.astype(dtype)
@@ -74,7 +76,7 @@ def expands(shape: tuple[int, ...], larger: tuple[int, ...]) -> bool:
 def fit(node: Node, position: int, part: Any, shape: tuple[int, ...], as_tensors: bool) -> Any:
     """A gradient in the shape of what it is for; Tensors are summed by a recorded op."""
     if not as_tensors:
-        if type(part) is not ndarray:
+        if type(part) is not ndarray and type(part) is not SPARSE_ARRAY:
             part = np.asarray(part)
         return part if part.shape == shape else fit_raw(node, position, part, shape)
     if part._array.shape == shape:

@@ -19,6 +19,7 @@ from retrograd.autograd.hooks import check_node_hook
 from retrograd.autograd.node import BackwardCall, Node, dressed
 from retrograd.autograd.ownership import ALONE
 from retrograd.autograd.state import IN_HOOK, set_grad_mode
+from retrograd.sparse.array import SPARSE_ARRAY, as_array
 from retrograd.tensor import Tensor, wrap
 
 ndarray = np.ndarray
@@ -55,7 +56,7 @@ def run_late_hooks(node: Node, results: Any, *, raw: bool) -> Any:
         return results
     if not raw:
         return _after(node, list(results), (), raw)
-    arrays = [None if r is None else np.asarray(r) for r in results]
+    arrays = [None if r is None else as_array(r) for r in results]
     hooked = with_grad_mode(False, lambda: _after(node, arrays, (), raw))
     return [r._array if isinstance(r, Tensor) else r for r in hooked]
 
@@ -65,7 +66,9 @@ def _after(node: Node, results: list[Any], seen: tuple[Any, ...], raw: bool) -> 
     extra = node.extra
     assert extra is not None and extra.post is not None
     results = fitted(node, results, not raw)
-    tensors: tuple[Any, ...] = tuple(wrap(r) if isinstance(r, ndarray) else r for r in results)
+    tensors: tuple[Any, ...] = tuple(
+        wrap(r) if isinstance(r, (ndarray, SPARSE_ARRAY)) else r for r in results
+    )
     for hook in list(extra.post.values()):
         result = hook(tensors, seen)
         if result is not None:
@@ -99,7 +102,7 @@ def run_hooked(node: Node, gradient: Any, call: BackwardCall, need: Any, *, raw:
     else:
         sent = _unboxed(node, boxed, raw)
         boxed = []
-        results = [None if r is None else np.asarray(r) for r in node.run(node, sent, need, None)]
+        results = [None if r is None else as_array(r) for r in node.run(node, sent, need, None)]
     sent = None
     # a rule of one input runs even where nobody waits for its result; hooks must not see that
     if node.hides_unwanted:

@@ -79,6 +79,8 @@ class _State(threading.local):
     op_modes: tuple[Any, ...] = ()  # what runs ops in the kernels' place, the innermost last
     mutation: Any = None  # the open context of allow_mutation_on_saved_tensors
     transforms: int = 0  # calls of func.grad, vjp, jvp, vmap that are running in this thread
+    autocast: Any = None  # the NumPy dtype that autocast lowers to, while it is on
+    autocast_cache: bool = True  # whether autocast keeps its casts of weights
 
 
 STATE = _State()
@@ -160,6 +162,22 @@ def set_op_modes(modes: tuple[Any, ...]) -> None:
     """Replace this thread's stack of op modes (`ops.op_modes`), keeping the global count right."""
     change = bool(modes) - bool(STATE.op_modes)
     _switch(STATE, "op_modes", modes, "UNUSUAL", change)
+
+
+class _Autocast:
+    """What the general path asks of autocast; its module puts the functions here when imported."""
+
+    cast_arguments: Callable[[Any, tuple[Any, ...]], tuple[Any, ...]]  # (op, args) -> args
+    way_of: Callable[[Any], str | None]  # what becomes of an op's operands, if anything
+
+
+AUTOCAST = _Autocast()
+
+
+def set_autocast(lower: Any) -> None:
+    """Turn autocast on for this thread (the NumPy dtype that it lowers to) or off (None)."""
+    change = (lower is not None) - (STATE.autocast is not None)
+    _switch(STATE, "autocast", lower, "UNUSUAL", change)
 
 
 def set_grad_mode(enabled: bool, cut: Cut | None = None) -> None:

@@ -1,37 +1,42 @@
-"""Switches of PyTorch's computing libraries. They can be set and read, and change nothing here."""
+"""Switches of PyTorch's computing libraries. They can be set and read, and change nothing here.
+
+>>> import retrograd as torch
+>>> with torch.backends.cudnn.flags(deterministic=True):
+...     torch.backends.cudnn.deterministic
+True
+"""
 
 from __future__ import annotations
 
+from importlib import import_module as _import_module
 from typing import Any
 
+from retrograd.backends.remembered import switches as _switches
+from retrograd.namespaces import missing
 
-class _Backend:
-    """One library: absent, with settings that are remembered."""
-
-    def __init__(self, available: bool = False, **settings: Any) -> None:
-        self._available = available
-        self.__dict__.update(settings)
-
-    def is_available(self) -> bool:
-        """Whether this library is used."""
-        return self._available
-
-    def is_built(self) -> bool:
-        """Whether support for this library was compiled in."""
-        return self._available
-
-
-class _CuDNN(_Backend):
-    def version(self) -> None:
-        """The version of cuDNN: None."""
-        return None
-
-
-cudnn = _CuDNN(
-    enabled=True, deterministic=False, benchmark=False, benchmark_limit=10, allow_tf32=True
+_LAZY = frozenset(
+    """
+    cpu cuda cudnn cusparselt kleidiai mha miopen mkl mkldnn mps nnpack openmp opt_einsum quantized
+    xnnpack
+    """.split()
 )
-cuda = _Backend(matmul=_Backend(allow_tf32=False, allow_fp16_reduced_precision_reduction=True))
-mps = _Backend()
-mkl = _Backend()
-mkldnn = _Backend(enabled=True)
-openmp = _Backend()
+_frozen = [False]
+
+fp32_precision = "none"
+set_flags, flags = _switches(globals(), fp32_precision="none")
+
+
+def flags_frozen() -> bool:
+    """Whether `disable_global_flags` was called."""
+    return _frozen[0]
+
+
+def disable_global_flags() -> None:
+    """Note that switches are changed by contexts only."""
+    _frozen[0] = True
+
+
+def __getattr__(name: str) -> Any:
+    if name in _LAZY:
+        return _import_module(f"retrograd.backends.{name}")
+    raise missing(__name__, name, globals())

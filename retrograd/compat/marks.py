@@ -56,3 +56,36 @@ def unsupported(name: str, why: str) -> Callable[..., Any]:
     refuse.__doc__ = f"Not supported: {why}."
     refuse.__unsupported__ = why  # type: ignore[attr-defined]
     return refuse
+
+
+def unsupported_class(name: str, why: str) -> type[Any]:
+    """A class under a name of PyTorch's that cannot work here: no instance can be made.
+
+    >>> Graph = unsupported_class("torch.Graph", "there is no compiler")
+    >>> isinstance(1, Graph)
+    False
+    >>> Graph()
+    Traceback (most recent call last):
+    NotImplementedError: torch.Graph is not supported by retrograd: there is no compiler
+    """
+    facts = {
+        "__new__": unsupported(name, why),
+        "__doc__": f"Not supported: {why}.",
+        "__unsupported__": why,
+        "__module__": name.rpartition(".")[0],
+    }
+    return type(name.rpartition(".")[2], (), facts)
+
+
+def refusing(module: str, why: str, functions: str = "", classes: str = "") -> dict[str, Any]:
+    """Names of a module of PyTorch's that cannot work here: `unsupported` functions and classes.
+
+    >>> sorted(refusing("torch.onnx", "there is no exporter", "export", "ONNXProgram"))
+    ['ONNXProgram', 'export']
+    """
+    found: dict[str, Any] = {}
+    for name in functions.split():
+        found[name] = unsupported(f"{module}.{name}", why)
+    for name in classes.split():
+        found[name] = unsupported_class(f"{module}.{name}", why)
+    return found

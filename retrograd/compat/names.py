@@ -27,9 +27,14 @@ def public_names() -> dict[str, list[str]]:
     >>> "saved_tensors_hooks" in public_names()["torch.autograd.graph"]
     True
     """
+    return read_names(_LIST)
+
+
+def read_names(path: Path) -> dict[str, list[str]]:
+    """A list of names: ``[module]`` on a line, then its names."""
     found: dict[str, list[str]] = {}
     module = ""
-    for line in _LIST.read_text(encoding="utf-8").splitlines():
+    for line in path.read_text(encoding="utf-8").splitlines():
         if line.startswith("["):
             module = line.strip("[]")
             found[module] = []

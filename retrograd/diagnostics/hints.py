@@ -47,7 +47,7 @@ def _fits(shape: Sequence[int], other: Sequence[int]) -> bool:
 
 
 def _product(facts: Mapping[str, Any]) -> list[str]:
-    if facts.get("layer") and "rows" in facts and "columns" in facts:
+    if facts.get("of_layer") and "rows" in facts and "columns" in facts:
         return [
             f"this layer takes {facts['b']} features and got {facts['a']}: its first size "
             f"(in_features) must be the last size of the input, {facts['a']}"

@@ -16,6 +16,7 @@ from types import CodeType, FrameType, ModuleType
 from typing import Any
 
 from ..diagnostics.source import Place, dotted
+from .layers import inside, variables
 from .site import CallSite, is_library
 
 _LONGEST = 24
@@ -41,29 +42,34 @@ class Operand:
 
 @dataclass(frozen=True)
 class FailedCall:
-    """The user's line, the tensors of the operation, and the layer that it ran in."""
+    """The user's line, the tensors of the operation, and the layer that it ran in.
+
+    `inside` names the innermost layer by its path; `of_layer` is set if the operation is one of the
+    layer's own, not a line of the user's `forward`.
+    """
 
     site: CallSite
     operands: tuple[Operand, ...]
-    layer: str | None
+    inside: str | None
+    of_layer: bool
 
     def label(self, with_dtype: bool) -> str:
-        """The operands in one phrase; empty without any."""
+        """The operands in one phrase, after the layer that they belong to; empty without any."""
         text = ", ".join(operand.describe(with_dtype) for operand in self.operands)
-        return f"in {self.layer}: {text}" if text and self.layer else text
+        return f"{self.inside}: {text}" if text and self.of_layer else text
 
 
 def failed_call() -> FailedCall:
     """The call of the library that is failing now."""
     frames, user = _library_frames()
     site = CallSite(None, 0) if user is None else CallSite(user.f_code, user.f_lasti)
-    layer: str | None = None
+    layer = inside(_getframe(1))
+    of_layer = False
     for frame in reversed(frames):  # from the user's side
         values = _parameters(frame)
         owner = values.get("self")
         if hasattr(owner, "_parameters") and hasattr(owner, "_modules"):
-            text = repr(owner)
-            layer = text if len(text) <= 80 and "\n" not in text else type(owner).__name__
+            of_layer = layer is not None
             continue
         found = list(_tensors(frame, values))
         if found:
@@ -75,8 +81,8 @@ def failed_call() -> FailedCall:
                 Operand(parameter, named.get(parameter), tensor.shape, str(tensor.dtype)[6:])
                 for parameter, tensor in found[:_MOST_OPERANDS]
             )
-            return FailedCall(site, operands, layer)
-    return FailedCall(site, (), layer)
+            return FailedCall(site, operands, layer, of_layer)
+    return FailedCall(site, (), layer, of_layer)
 
 
 def _library_frames() -> tuple[list[FrameType], FrameType | None]:
@@ -97,13 +103,8 @@ def _parameters(frame: FrameType) -> dict[str, Any]:
         return {}
     count = code.co_argcount + code.co_kwonlyargcount
     names = code.co_varnames[: count + bool(code.co_flags & inspect.CO_VARARGS)]
-    variables = frame.f_locals
-    values = {name: variables[name] for name in names if name in variables}
-    if isinstance(variables, dict):
-        # A copy of the variables that stays with the frame (until Python 3.12): it would keep alive
-        # what they hold, the error under way among them.
-        variables.clear()
-    return values
+    held = variables(frame)
+    return {name: held[name] for name in names if name in held}
 
 
 def _tensors(frame: FrameType, values: dict[str, Any]) -> Iterator[tuple[str, Any]]:

@@ -100,13 +100,18 @@ def _with_operands(error: Exception, code: str, cause: Any, label: str) -> Retro
     facts: dict[str, Any] = {}
     if code.startswith(_ABOUT_OPERANDS):
         said = call.label(with_dtype=code.startswith("RG3"))
-        facts = {"operands": [vars(operand) for operand in call.operands], "layer": call.layer}
+        facts = {"operands": [vars(operand) for operand in call.operands]}
+        facts["of_layer"] = call.of_layer
+    notes: tuple[str, ...] = ()
+    if call.inside is not None:
+        facts["inside"] = call.inside
+        notes = () if call.inside in said else (call.inside,)
     story = Story()
     if cause is not None:
         story.add(site_of(cause), label, primary=True)
         said = said or "noticed at the end of this call"
     story.add(call.site, said, primary=not story.spans)
-    return make_error(str(error), type(error), spans=story.finish(), **facts)
+    return make_error(str(error), type(error), spans=story.finish(), notes=notes, **facts)
 
 
 # --- RG102, RG110: saved values -------------------------------------------------------------------

@@ -34,10 +34,14 @@ def expression(node: NodeFacts) -> str:
 
 
 def describe_node(node: NodeFacts) -> str:
-    """`tanh, node 3, [2, 4] float32`."""
+    """`tanh, node 3, [2, 4] float32`, and `, in Net.forward` if it was made in a module's."""
     text = f"{operation(node)}, node {node.sequence}"
     if isinstance(node.shape, tuple) and node.dtype is not None:
         text += f", {list(node.shape)} {node.dtype}"
+    # The call is over, so its module's path is not known any more; its class is.
+    owner, _, function = getattr(node.code, "co_qualname", "").rpartition(".")
+    if function == "forward" and not owner.endswith("<locals>"):
+        text += f", in {owner.rpartition('.')[2]}.forward"
     return text
 
 

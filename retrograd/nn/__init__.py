@@ -1,7 +1,12 @@
 """Building blocks of neural networks."""
 
+from retrograd.nn import common_types as common_types
 from retrograd.nn import functional as functional
+from retrograd.nn import grad as grad
 from retrograd.nn import init as init
+from retrograd.nn import modules as modules
+from retrograd.nn import parallel as parallel
+from retrograd.nn import recurrence_functions as _recurrence_functions  # noqa: F401 (publishes)
 from retrograd.nn import utils as utils
 from retrograd.nn.activation import CELU as CELU
 from retrograd.nn.activation import ELU as ELU
@@ -31,12 +36,14 @@ from retrograd.nn.activation import Softsign as Softsign
 from retrograd.nn.activation import Tanh as Tanh
 from retrograd.nn.activation import Tanhshrink as Tanhshrink
 from retrograd.nn.activation import Threshold as Threshold
+from retrograd.nn.adaptive import AdaptiveLogSoftmaxWithLoss as AdaptiveLogSoftmaxWithLoss
 from retrograd.nn.attention import MultiheadAttention as MultiheadAttention
 from retrograd.nn.batchnorm import BatchNorm1d as BatchNorm1d
 from retrograd.nn.batchnorm import BatchNorm2d as BatchNorm2d
 from retrograd.nn.batchnorm import BatchNorm3d as BatchNorm3d
 from retrograd.nn.batchnorm import SyncBatchNorm as SyncBatchNorm
 from retrograd.nn.channelshuffle import ChannelShuffle as ChannelShuffle
+from retrograd.nn.container import Container as Container
 from retrograd.nn.container import ModuleDict as ModuleDict
 from retrograd.nn.container import ModuleList as ModuleList
 from retrograd.nn.container import ParameterDict as ParameterDict
@@ -48,6 +55,7 @@ from retrograd.nn.conv import Conv3d as Conv3d
 from retrograd.nn.conv import ConvTranspose1d as ConvTranspose1d
 from retrograd.nn.conv import ConvTranspose2d as ConvTranspose2d
 from retrograd.nn.conv import ConvTranspose3d as ConvTranspose3d
+from retrograd.nn.cross_map_lrn import CrossMapLRN2d as CrossMapLRN2d
 from retrograd.nn.distance import CosineSimilarity as CosineSimilarity
 from retrograd.nn.distance import PairwiseDistance as PairwiseDistance
 from retrograd.nn.dropout import AlphaDropout as AlphaDropout
@@ -60,12 +68,31 @@ from retrograd.nn.flatten import Flatten as Flatten
 from retrograd.nn.flatten import Unflatten as Unflatten
 from retrograd.nn.fold import Fold as Fold
 from retrograd.nn.fold import Unfold as Unfold
+from retrograd.nn.fractional_pooling import FractionalMaxPool2d as FractionalMaxPool2d
+from retrograd.nn.fractional_pooling import FractionalMaxPool3d as FractionalMaxPool3d
 from retrograd.nn.instancenorm import InstanceNorm1d as InstanceNorm1d
 from retrograd.nn.instancenorm import InstanceNorm2d as InstanceNorm2d
 from retrograd.nn.instancenorm import InstanceNorm3d as InstanceNorm3d
+from retrograd.nn.lazy import LazyBatchNorm1d as LazyBatchNorm1d
+from retrograd.nn.lazy import LazyBatchNorm2d as LazyBatchNorm2d
+from retrograd.nn.lazy import LazyBatchNorm3d as LazyBatchNorm3d
+from retrograd.nn.lazy import LazyConv1d as LazyConv1d
+from retrograd.nn.lazy import LazyConv2d as LazyConv2d
+from retrograd.nn.lazy import LazyConv3d as LazyConv3d
+from retrograd.nn.lazy import LazyConvTranspose1d as LazyConvTranspose1d
+from retrograd.nn.lazy import LazyConvTranspose2d as LazyConvTranspose2d
+from retrograd.nn.lazy import LazyConvTranspose3d as LazyConvTranspose3d
+from retrograd.nn.lazy import LazyInstanceNorm1d as LazyInstanceNorm1d
+from retrograd.nn.lazy import LazyInstanceNorm2d as LazyInstanceNorm2d
+from retrograd.nn.lazy import LazyInstanceNorm3d as LazyInstanceNorm3d
+from retrograd.nn.lazy import LazyLinear as LazyLinear
 from retrograd.nn.linear import Bilinear as Bilinear
 from retrograd.nn.linear import Identity as Identity
 from retrograd.nn.linear import Linear as Linear
+from retrograd.nn.linear_cross_entropy import LinearCrossEntropyLoss as LinearCrossEntropyLoss
+from retrograd.nn.linear_cross_entropy import (
+    LinearCrossEntropyOptions as LinearCrossEntropyOptions,
+)
 from retrograd.nn.loss import BCELoss as BCELoss
 from retrograd.nn.loss import BCEWithLogitsLoss as BCEWithLogitsLoss
 from retrograd.nn.loss import CosineEmbeddingLoss as CosineEmbeddingLoss
@@ -108,8 +135,12 @@ from retrograd.nn.padding import ReplicationPad3d as ReplicationPad3d
 from retrograd.nn.padding import ZeroPad1d as ZeroPad1d
 from retrograd.nn.padding import ZeroPad2d as ZeroPad2d
 from retrograd.nn.padding import ZeroPad3d as ZeroPad3d
+from retrograd.nn.parallel import DataParallel as DataParallel
 from retrograd.nn.parameter import Buffer as Buffer
 from retrograd.nn.parameter import Parameter as Parameter
+from retrograd.nn.parameter import UninitializedBuffer as UninitializedBuffer
+from retrograd.nn.parameter import UninitializedParameter as UninitializedParameter
+from retrograd.nn.parameter import factory_kwargs as factory_kwargs
 from retrograd.nn.pixelshuffle import PixelShuffle as PixelShuffle
 from retrograd.nn.pixelshuffle import PixelUnshuffle as PixelUnshuffle
 from retrograd.nn.pooling import AdaptiveAvgPool1d as AdaptiveAvgPool1d

@@ -8,6 +8,8 @@ from typing import Any
 from retrograd import dtypes
 from retrograd.creation import empty
 from retrograd.nn import functional, init
+from retrograd.nn.attention_backends import SDPBackend as SDPBackend
+from retrograd.nn.attention_backends import sdpa_kernel as sdpa_kernel
 from retrograd.nn.linear import Linear
 from retrograd.nn.module import Module
 from retrograd.nn.parameter import Parameter

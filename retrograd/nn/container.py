@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import operator
+import warnings
 from collections import OrderedDict
 from collections.abc import ItemsView, Iterable, Iterator, KeysView, Mapping, ValuesView
 from itertools import chain
@@ -12,6 +13,21 @@ from retrograd.nn.module import Module
 from retrograd.nn.parameter_container import ParameterDict as ParameterDict
 from retrograd.nn.parameter_container import ParameterList as ParameterList
 from retrograd.nn.parameter_container import checked_pairs
+
+
+class Container(Module):
+    """Modules under names of one's own: an old form that `Module` itself made unnecessary."""
+
+    def __init__(self, **kwargs: Module) -> None:
+        super().__init__()
+        warnings.warn(
+            "`nn.Container` is deprecated. All of its functionality is now implemented in "
+            "`nn.Module`. Subclass that instead.",
+            FutureWarning,
+            stacklevel=2,
+        )
+        for name, module in kwargs.items():
+            self.add_module(name, module)
 
 
 class _Numbered(Module):

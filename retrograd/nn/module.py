@@ -11,6 +11,7 @@ from collections import OrderedDict
 from collections.abc import Mapping
 from typing import Any
 
+from retrograd.lifecycle.layers import note_layer
 from retrograd.nn import module_hooks
 from retrograd.nn.module_convert import ConversionMethods
 from retrograd.nn.module_hooks import BACKWARD, BACKWARD_PRE, FORWARD, FORWARD_PRE, HookMethods
@@ -274,18 +275,26 @@ class Module(ConversionMethods, HookMethods, StateMethods):
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         own = self.__dict__
-        if (
-            own["_forward_pre_hooks"]
-            or own["_forward_hooks"]
-            or own["_backward_hooks"]
-            or own["_backward_pre_hooks"]
-            or FORWARD_PRE
-            or FORWARD
-            or BACKWARD
-            or BACKWARD_PRE
-        ):
-            return module_hooks.call_with_hooks(self, args, kwargs)
-        return self.forward(*args, **kwargs)
+        try:
+            if (
+                own["_forward_pre_hooks"]
+                or own["_forward_hooks"]
+                or own["_backward_hooks"]
+                or own["_backward_pre_hooks"]
+                or FORWARD_PRE
+                or FORWARD
+                or BACKWARD
+                or BACKWARD_PRE
+            ):
+                return module_hooks.call_with_hooks(self, args, kwargs)
+            return self.forward(*args, **kwargs)
+        except Exception as error:
+            if "_backward_hooks" not in own:  # the constructor of Module has not run
+                raise AttributeError(
+                    f"'{type(self).__name__}' object has no attribute '_backward_hooks'"
+                ) from None
+            note_layer(error)
+            raise
 
     def compile(self, *args: Any, **kwargs: Any) -> None:
         """Nothing: there is no compiler, and what a compiled module computes is the same."""

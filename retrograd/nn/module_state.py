@@ -10,7 +10,8 @@ from typing import Any, NamedTuple
 from retrograd.autograd.grad_mode import no_grad
 from retrograd.autograd.hooks import RemovableHandle
 from retrograd.nn.module_hooks import Hook, WrappedHook, add_hook
-from retrograd.nn.parameter import Parameter
+from retrograd.nn.parameter import Parameter, is_lazy
+from retrograd.nn.state_hints import hinted
 from retrograd.tensor import Tensor
 
 _EXTRA_STATE = "_extra_state"
@@ -156,9 +157,11 @@ class StateMethods:
                     problems.insert(0, f"{kind} key(s) in state_dict: {listed}. ")
         if problems:
             listed = "\n\t".join(problems)
-            raise RuntimeError(
+            error = RuntimeError(
                 f"Error(s) in loading state_dict for {type(self).__name__}:\n\t{listed}"
             )
+            # Not state_dict(): a failed load must not run the hooks of a save.
+            raise hinted(error, _own_keys(self, ""), state_dict)
         return loading.keys
 
     def _load_from_state_dict(
@@ -216,6 +219,8 @@ class StateMethods:
                 f'While copying the parameter named "{key}", expected torch.Tensor or Tensor-like '
                 f"object from checkpoint but received {type(value)}"
             )
+        if is_lazy(tensor):
+            return None  # the loaded one is lazy too: a shape would have been taken from it
         if tensor.ndim == 0 and value.ndim == 1 and value.shape[0] == 1:
             value = value[0]  # numbers were stored as vectors long ago
         if value.shape != tensor.shape:
@@ -313,3 +318,12 @@ class _Loading:
 
 def _defines_extra(module: StateMethods, name: str) -> bool:
     return getattr(type(module), name) is not getattr(StateMethods, name)
+
+
+def _own_keys(module: Any, prefix: str) -> list[str]:
+    """The keys of a module's tensors in a state_dict, without making one."""
+    found = [prefix + name for name in module._own_state()]
+    for name, child in module._modules.items():
+        if child is not None:
+            found += _own_keys(child, f"{prefix}{name}.")
+    return found

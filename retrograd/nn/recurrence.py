@@ -7,9 +7,12 @@ each step then costs one matrix product with the hidden state and a few elementw
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
+from retrograd.autograd.state import STATE
 from retrograd.nn import functional
+from retrograd.nn.lstm_steps import lstm_steps, usable
 from retrograd.ops.registry import RECORDED
 from retrograd.tensor import Tensor
 
@@ -47,12 +50,31 @@ class Cell:
         raise NotImplementedError
 
 
+def _as_used(weight: Tensor) -> Tensor:
+    """A weight as products with it take it: autocast would cast what is made of it at each step."""
+    if STATE.autocast is None:
+        return weight
+    from retrograd.ops.autocasting import cast
+
+    return cast(weight, STATE.autocast)
+
+
+def _runs_lowered(cells: Sequence[Cell], input: Tensor) -> bool:
+    """Whether autocast runs the whole of some layers in the lower precision.
+
+    PyTorch has an op for layers of LSTM that are neither projected nor over packed input.
+    """
+    if STATE.autocast is None or not input.numel():
+        return False
+    return all(isinstance(cell, LSTMCellStep) and cell.weight_hr is None for cell in cells)
+
+
 class PlainCell(Cell):
     """``h = tanh(W_ih x + b_ih + W_hh h + b_hh)``, or with relu."""
 
     def __init__(self, weights: Weights, bias: bool, nonlinearity: str) -> None:
         super().__init__(weights, bias)
-        self.turned = self.weight_hh.t()
+        self.turned = _as_used(self.weight_hh).t()
         self.nonlinearity: Any = RECORDED.tanh if nonlinearity == "tanh" else RECORDED.relu
 
     def step(self, part: Any, state: State) -> State:
@@ -64,7 +86,7 @@ class LSTMCellStep(Cell):
 
     def __init__(self, weights: Weights, bias: bool, projected: bool) -> None:
         super().__init__(weights, bias)
-        self.turned = self.weight_hh.t()
+        self.turned = _as_used(self.weight_hh).t()
         self.weight_hr = weights[-1] if projected else None
 
     def step(self, part: Any, state: State) -> State:
@@ -117,6 +139,40 @@ def make_cell(mode: str, weights: Weights, bias: bool, projected: bool = False) 
 
 def _run_padded(cell: Cell, input: Tensor, state: State, reverse: bool) -> tuple[Tensor, State]:
     """Over a tensor whose first dimension is time."""
+    if isinstance(cell, LSTMCellStep) and cell.weight_hr is None and STATE.autocast is None:
+        found = _run_at_once(cell, input, state, reverse)
+        if found is not None:
+            return found
+    return _run_parts(cell, input, state, reverse)
+
+
+def _run_at_once(
+    cell: LSTMCellStep, input: Tensor, state: State, reverse: bool
+) -> tuple[Tensor, State] | None:
+    """An LSTM layer as one node; None where it takes the ordinary operations."""
+    weights = [cell.weight_ih, cell.weight_hh]
+    if cell.bias_ih is not None:
+        weights += [cell.bias_ih, cell.bias_hh]
+    if not usable(input, *state, *weights):
+        return None
+
+    def step_by_step(
+        input: Tensor, hidden: Tensor, memory: Tensor, *weights: Tensor
+    ) -> tuple[Tensor, Tensor]:
+        again = LSTMCellStep(weights, len(weights) > 2, False)
+        output, (_, last) = _run_parts(again, input, (hidden, memory), False)
+        return output, last
+
+    if reverse:
+        input = input.flip(0)
+    hidden, memory = state
+    output, last = lstm_steps(input, hidden, memory, weights, step_by_step)
+    final = output.select(0, -1), last
+    return (output.flip(0) if reverse else output), final
+
+
+def _run_parts(cell: Cell, input: Tensor, state: State, reverse: bool) -> tuple[Tensor, State]:
+    """Step by step, with the ordinary operations."""
     parts = cell.parts(cell.project(input), lambda whole: whole.unbind(0))
     outputs = []
     for part in reversed(parts) if reverse else parts:
@@ -191,6 +247,16 @@ def run_layers(
     `initial` holds one tensor per kind of state, its first dimension counting the cells; so does
     the final state that comes back with the last layer's output.
     """
+    if batch_sizes is None and _runs_lowered(cells, input):
+        from retrograd.ops.autocasting import run_lowered
+
+        for cell in cells:
+            cell.weight_ih = _as_used(cell.weight_ih)
+            if cell.bias_ih is not None:
+                cell.bias_ih, cell.bias_hh = _as_used(cell.bias_ih), _as_used(cell.bias_hh)
+        options = {"bidirectional": bidirectional, "dropout": dropout, "batch_sizes": None}
+        run = partial(run_layers, cells, **options)  # type: ignore[arg-type]
+        return run_lowered(run, input, initial)  # type: ignore[no-any-return]
     states = list(zip(*(one.unbind(0) for one in initial), strict=True))
     directions = 2 if bidirectional else 1
     finals: list[State] = []

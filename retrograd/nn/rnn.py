@@ -7,6 +7,7 @@ import numbers
 import warnings
 from typing import Any
 
+from retrograd.autograd.state import STATE
 from retrograd.creation import empty, zeros
 from retrograd.nn import init
 from retrograd.nn.module import Module
@@ -132,7 +133,7 @@ class RNNBase(Module):
     def check_input(self, input: Tensor, batch_sizes: Tensor | None) -> None:
         """The input's dtype, number of dimensions and last size."""
         wanted = getattr(self, self._all_weights[0][0]).dtype
-        if input.dtype != wanted:
+        if input.dtype != wanted and STATE.autocast is None:
             raise ValueError(
                 f"RNN input dtype ({input.dtype}) does not match weight dtype ({wanted}). "
                 f"Convert input: input.to({wanted}), or convert model: model.to({input.dtype})"

@@ -78,7 +78,8 @@ CALLS: dict[str, Callable[..., Any]] = {
 OTHER_ORDER = frozenset(
     """
     binary_cross_entropy block_diag broadcast_tensors cartesian_prod chain_matmul elu elu_
-    embedding_bag l1_loss max_unpool2d max_unpool3d mse_loss multi_margin_loss
+    embedding_bag fractional_max_pool2d fractional_max_pool3d l1_loss max_unpool2d max_unpool3d
+    mse_loss multi_margin_loss
     multilabel_margin_loss nll_loss smooth_l1_loss soft_margin_loss tensordot
     """.split()
 )

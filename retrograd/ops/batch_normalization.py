@@ -11,6 +11,7 @@ from retrograd import dtypes
 from retrograd.autograd.views import bump
 from retrograd.backend.quiet import quiet
 from retrograd.notices import explained
+from retrograd.ops import errors
 from retrograd.ops.kinds import Array, wrap_dim
 from retrograd.ops.neural import floating_only, no_backward
 from retrograd.ops.normalization import (
@@ -215,6 +216,8 @@ def _batch_samples() -> list[Sample]:
         Sample(T(1, 4, 1), None, None, training=True),
         Sample(T(4), None, None, training=True),
         Sample(T(), None, None, training=True),
+        Sample(T(3, 4), None, None, training=True, eps=0.0),
+        Sample(T(3, 4), mean(), var(), eps=-1.0),
         Sample(T(3, 4), mean(), var(), T(4, dtype="float16")),
         Sample(T(3, 4, dtype="int64"), mean(), var(), grad=False),
     ]
@@ -245,6 +248,9 @@ def batch_norm(
             raise ValueError(
                 "running_mean and running_var must either both be None or neither be None"
             )
+    if eps <= 0.0 and (training or eps < 0.0):
+        allowed = "positive during training" if training else "non-negative"
+        raise ValueError(f"batch_norm eps must be {allowed}, but got {eps}")
     return batch_norm_of(input, running_mean, running_var, weight, bias, training, momentum, eps)
 
 
@@ -402,7 +408,10 @@ def rms_norm(
     >>> torch.nn.functional.rms_norm(torch.tensor([3.0, 4.0, 0.0, 0.0]), (4,))
     tensor([1.2000, 1.6000, 0.0000, 0.0000])
     """
-    array = input._array
+    try:
+        array = input._array
+    except AttributeError:
+        raise errors.not_tensors("rms_norm", input=input) from None
     wanted = shape_argument("rms_norm", normalized_shape)
     check_normalized_shape(array.shape, wanted, "*", weight)
     floating_only("rms_norm", complex_too=True)(array)

@@ -219,14 +219,16 @@ def common_shape(shapes: list[Shape]) -> Shape:
     ],
 )
 def broadcast_tensors(*tensors: Any) -> tuple[Tensor, ...]:
-    """The tensors, each expanded to the shape they have together."""
+    """The tensors, each expanded to the shape they have together, or as it is if it has it."""
     for place, item in enumerate(tensors):
         if not isinstance(item, Tensor):
             raise TypeError(
                 f"expected Tensor as element {place} in argument 0, but got {type(item).__name__}"
             )
     shape = common_shape([item._array.shape for item in tensors])
-    return tuple(RECORDED.expand(item, shape) for item in tensors)
+    return tuple(
+        item if item._array.shape == shape else RECORDED.expand(item, shape) for item in tensors
+    )
 
 
 def _is_list(value: Any) -> bool:

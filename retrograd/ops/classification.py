@@ -229,7 +229,10 @@ def _check_shapes(input: Array, target: Array) -> None:
 
 
 def _nll(input: Any, target: Any, weight: Any, code: int, ignore_index: int) -> Any:
-    _check_shapes(input._array, target._array)
+    try:
+        _check_shapes(input._array, target._array)
+    except AttributeError:
+        raise errors.not_tensors("nll_loss_nd", input=input, target=target) from None
     _check_types(input._array, target._array, None if weight is None else weight._array)
     if weight is not None:
         no_gradient("nll_loss_forward", weight=weight)
@@ -446,7 +449,11 @@ def cross_entropy(
         reduction = legacy_reduction(size_average, reduce, reduction)
     code = MEAN if reduction == "mean" else reduction_code(reduction)
     result: Tensor
-    if input._array.shape == target._array.shape:
+    try:
+        per_class = input._array.shape == target._array.shape
+    except AttributeError:
+        raise errors.not_tensors("cross_entropy_loss", input=input, target=target) from None
+    if per_class:
         if ignore_index >= 0:
             raise RuntimeError("ignore_index is not supported for floating point target")
         result = _probabilities(input, target, weight, code, label_smoothing)

@@ -36,6 +36,7 @@ from retrograd.ops.dispatch_inplace import dispatch_inplace, dispatch_out
 from retrograd.ops.lazy import build
 from retrograd.ops.node_forms import prepare_nodes
 from retrograd.ops.registry import RAW, RECORDED, Op
+from retrograd.sparse.array import NoElements
 from retrograd.tensor import INFERENCE_CELL, Tensor, VersionCell, wrap
 
 # Ufuncs with a compiled twin for small arrays. They never warn and always return arrays.
@@ -99,6 +100,7 @@ HOT.update(
     dispatch=dispatch,
     Cut=Cut,
     failure=failure,
+    NoElements=NoElements,
     dispatch_inplace=dispatch_inplace,
     dispatch_out=dispatch_out,
     getframe=sys._getframe,
@@ -213,7 +215,7 @@ def _single_lines(op: Op, put: Put, general: str, *, operator: bool) -> None:
                     put(f"    {p.name} = default_{op.name}_{index}")
     operands = "".join(f"_x{i}, " for i in range(len(op.tensor_names)))
     loud = op.ufunc not in _KERNELS and op.view is None
-    parts.forward_lines(op, put, call, operands, loud=loud)
+    parts.forward_lines(op, put, call, operands, general, loud=loud)
     if loud:
         put("    if type(_r) is not ndarray: _r = asarray(_r)")
     if op.ufunc is None:

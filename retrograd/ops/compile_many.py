@@ -36,7 +36,9 @@ def list_lines(op: Op, put: Put, general: str) -> None:
     put(f"        {parts.refresh_line('_x')}")
     put("        if _x._requires_grad: _wanted = True")
     put("        _x0.append(_a)")
-    parts.forward_lines(op, put, parts.kernel_arguments(op), "*_x0, ", loud=op.half != "move")
+    parts.forward_lines(
+        op, put, parts.kernel_arguments(op), "*_x0, ", general, loud=op.half != "move"
+    )
     put("    if type(_r) is not ndarray: _r = asarray(_r)")
     put(f"    if _r.dtype is not _dtype: {general}")
     put("    _t = new(Tensor); _t._array = _r; _t._output_nr = 0; _t._view = None; _t._meta = None")
@@ -91,7 +93,7 @@ def several_lines(op: Op, put: Put, general: str) -> None:
     assert isinstance(op.outputs, int)
     flags = parts.operand_lines(op, put, general)
     operands = "".join(f"_x{i}, " for i in range(len(op.tensor_names)))
-    parts.forward_lines(op, put, parts.kernel_arguments(op), operands, loud=True)
+    parts.forward_lines(op, put, parts.kernel_arguments(op), operands, general, loud=True)
     numbers = range(op.outputs)
     carriers = [k for k in numbers if k not in op.nondifferentiable]
     results = ", ".join(f"_r{k}" for k in numbers)
@@ -159,7 +161,7 @@ def pieces_lines(op: Op, put: Put, general: str) -> None:
     first = op.tensor_names[0]
     flags = parts.operand_lines(op, put, general)
     parts.source_cell_lines(op, put, general)
-    parts.forward_lines(op, put, parts.kernel_arguments(op), "_x0, ", loud=False)
+    parts.forward_lines(op, put, parts.kernel_arguments(op), "_x0, ", general, loud=False)
     put("    _results = _r")
     put(f"    if {flags[first]} and (not NO_GRAD or STATE.grad_enabled):")
     put("        _shapes = []")

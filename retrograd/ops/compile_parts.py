@@ -140,12 +140,16 @@ def kernel_arguments(op: Op) -> str:
     )
 
 
-def forward_lines(op: Op, put: Put, call: str, operands: str, *, loud: bool) -> None:
-    """Run the kernel into `_r`; `loud` ones may warn, so they run with warnings off."""
+def forward_lines(op: Op, put: Put, call: str, operands: str, general: str, *, loud: bool) -> None:
+    """Run the kernel into `_r`; `loud` ones may warn, so they run with warnings off.
+
+    A sparse operand has no elements to give to a kernel: the general path knows what to do.
+    """
     explain = f"    except Exception as _error: raise failure(({operands}), _error) from None"
     if loud:
         put("    _token = enter_quiet(QUIET)")
     put(f"    try: _r = forward_{op.name}({call})")
+    put(f"    except NoElements: {general}")
     put(explain)
     if loud:
         put("    finally: leave_quiet(_token)")

@@ -211,10 +211,16 @@ def _batched(function: str, input: Tensor, dimensions: int) -> tuple[Tensor, boo
     )
 
 
-def _check_tensors(function: str, input: Any, weight: Any, bias: Any) -> None:
-    given = [input, weight] if bias is None else [input, weight, bias]
-    if not all(isinstance(value, Tensor) for value in given):
-        raise errors.invalid_combination(function, given)
+def _check_tensors(function: str, input: Any, weight: Any, bias: Any, *options: Any) -> None:
+    tensors = [input, weight] if bias is None else [input, weight, bias]
+    if all(isinstance(value, Tensor) for value in tensors):
+        return
+    if "transpose" in function:
+        raise errors.not_tensors(function, input=input, weight=weight, bias=bias)
+    # A layer gives all options, as tuples; a program seldom gives any.
+    complete = any(isinstance(option, tuple) for option in options)
+    given = [input, weight, bias, *options] if complete else tensors
+    raise errors.invalid_combination(function, given)
 
 
 def _option(function: str, dimensions: int, name: str, position: int, value: Any) -> Sizes:
@@ -267,7 +273,7 @@ def _convolve(
     dilation: Any,
     groups: Any,
 ) -> Tensor:
-    _check_tensors(function, input, weight, bias)
+    _check_tensors(function, input, weight, bias, stride, padding, dilation, groups)
     values, batched = _batched(function, input, dimensions)
     stride = _option(function, dimensions, "stride", 4, stride)
     dilation = _option(function, dimensions, "dilation", 6, dilation)

@@ -26,6 +26,9 @@ def check_types(
     kind, weight_kind = (dtypes.from_numpy_dtype(x.dtype) for x in (input, weight))
     if kind is dtypes.bool_:
         raise errors.not_implemented_for("slow_conv2d_cpu", input.dtype)
+    # A transposed convolution looks at its weight first.
+    if transposed and weight_kind is not kind:
+        raise errors.explained(RuntimeError(_unlike_weight(kind, weight_kind)))
     if bias is not None and bias.dtype != input.dtype:
         bias_kind = dtypes.from_numpy_dtype(bias.dtype)
         raise errors.explained(
@@ -35,14 +38,23 @@ def check_types(
             )
         )
     if weight_kind is not kind:
-        raise errors.explained(
-            RuntimeError(f"expected scalar type {kind.type_name} but found {weight_kind.type_name}")
-        )
+        raise errors.explained(RuntimeError(_unlike_weight(kind, weight_kind)))
     if kind.category == dtypes.INTEGER and kind is not dtypes.int64:
         if transposed:
             raise errors.not_implemented_for("slow_conv_transpose2d_out_cpu", input.dtype)
         if any(step != 1 for step in dilation):
             raise errors.not_implemented_for("slow_conv_dilated<>", input.dtype)
+
+
+def _unlike_weight(kind: dtypes.dtype, weight: dtypes.dtype) -> str:
+    """What is said of a weight of another dtype: it depends on who computes for the input's."""
+    if kind is not dtypes.bfloat16 and kind.category != dtypes.COMPLEX:
+        return f"expected scalar type {kind.type_name} but found {weight.type_name}"
+    text = f"Input type ({kind.tensor_name}) and weight type ({weight.tensor_name}) "
+    text += "should be the same"
+    if kind is dtypes.bfloat16:
+        text += " or input should be a MKLDNN tensor and weight is a dense tensor"
+    return text
 
 
 def expanded(name: str, values: Sizes, dimensions: int) -> Sizes:

@@ -23,6 +23,7 @@ from retrograd.ops import errors
 from retrograd.ops.kinds import Array
 from retrograd.ops.registry import OPS, RECORDED, composite, op
 from retrograd.size import memory_format, preserve_format
+from retrograd.sparse.array import SPARSE, SPARSE_ARRAY
 from retrograd.tensor import Tensor, wrap
 from retrograd.testing.samples import Sample, T
 
@@ -146,6 +147,8 @@ def _copy_(self: Tensor, other: Any, non_blocking: bool = False) -> Tensor:
         other = wrap(np.asarray(other))
     elif not isinstance(other, Tensor):
         raise errors.argument_type("copy_", "other", 1, "Tensor", other)
+    if type(self._array) is SPARSE_ARRAY or type(other._array) is SPARSE_ARRAY:
+        return SPARSE.copy(self, other)  # type: ignore[no-any-return]
     check_writable(self, "copy_")
     recorded = _is_recorded(self, other)
     if STATE.grad_enabled and other.requires_grad and not self.requires_grad:
@@ -206,6 +209,8 @@ def _zero_(input: Tensor) -> Tensor:
         assert _zero_recorded is not None
         result: Tensor = _zero_recorded(input)
         return result
+    if type(input._array) is SPARSE_ARRAY:
+        return SPARSE.zero(input)  # type: ignore[no-any-return]
     _fill_directly(input, 0, "zero_")
     return input
 

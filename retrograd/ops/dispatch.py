@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from retrograd import dtypes
-from retrograd.autograd.state import STATE, TRANSFORMS
+from retrograd.autograd.state import AUTOCAST, STATE, TRANSFORMS
 from retrograd.backend.quiet import QUIET, enter_quiet, leave_quiet
 from retrograd.ops import errors
 from retrograd.ops.op_modes import Computed, through_modes
@@ -28,6 +28,7 @@ from retrograd.ops.operands import (
 )
 from retrograd.ops.recording import fill_outputs, is_wanted, link_outputs, pass_on_cut, record
 from retrograd.ops.shortcut import shortcut
+from retrograd.sparse.array import SPARSE, has_sparse
 from retrograd.tensor import Array, Tensor, mark_inference, wrap
 
 if TYPE_CHECKING:
@@ -39,13 +40,19 @@ ndarray = np.ndarray
 def dispatch(op: Op, args: tuple[Any, ...], operator: bool = False) -> Any:
     """Run an op on its full list of arguments; operators answer NotImplemented to strangers."""
     plan = argument_plan(op)
+    if TRANSFORMS.active and SPARSE.exist:
+        SPARSE.refuse_batches(op, args)
     found = shortcut(op, plan, args)
     if found is not None:
         return found
+    if STATE.autocast is not None:
+        args = AUTOCAST.cast_arguments(op, args)
     operands = operands_of(op, plan, args, operator)
     if operands is None:
         return NotImplemented
     tensors, arrays = operands
+    if SPARSE.exist and has_sparse(arrays):
+        return SPARSE.run(op, args)
     level = level_of(tensors) if TRANSFORMS.active else 0
     if level:
         if TRANSFORMS.dual_levels:

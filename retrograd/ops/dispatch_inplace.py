@@ -23,6 +23,7 @@ from retrograd.ops import errors
 from retrograd.ops.dispatch import computed, package
 from retrograd.ops.operands import argument_plan, half_of, level_of, operands_of
 from retrograd.ops.recording import fill_outputs, is_wanted, make_node, pass_on_cut
+from retrograd.sparse.array import SPARSE, has_sparse
 from retrograd.tensor import Array, Tensor
 
 if TYPE_CHECKING:
@@ -35,6 +36,8 @@ def dispatch_inplace(op: Op, args: tuple[Any, ...]) -> Any:
     target = args[0]
     if not isinstance(target, Tensor):
         raise errors.argument_type(writer, op.tensor_names[0], 1, "Tensor", target)
+    if SPARSE.exist and has_sparse([x._array for x in args if isinstance(x, Tensor)]):
+        return SPARSE.run_in_place(op, args, writer)
     check_writable(target, writer)
     tensors, arrays = operands_of(op, argument_plan(op), args, False)
     check_overlap(target, [x for x in tensors[1:] if isinstance(x, Tensor)])
@@ -121,6 +124,8 @@ def dispatch_out(op: Op, args: tuple[Any, ...], out: Any) -> Any:
     operands = operands_of(op, argument_plan(op), args, False)
     assert operands is not None
     tensors, arrays = operands
+    if SPARSE.exist and has_sparse([*arrays, *(x._array for x in outs if isinstance(x, Tensor))]):
+        raise SPARSE.refuse_out(op, [*tensors, *outs])
     for value in [*tensors, *outs]:
         if isinstance(value, Tensor) and value._requires_grad and STATE.grad_enabled:
             raise errors.explained(

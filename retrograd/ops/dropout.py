@@ -183,7 +183,12 @@ def dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool 
     tensor([1., 1., 1.])
     """
     _check_probability(p, ValueError)
-    return _drop(input, p, training, inplace)
+    try:
+        return _drop(input, p, training, inplace)
+    except AttributeError:
+        if isinstance(input, Tensor):
+            raise
+        raise errors.not_tensors("dropout", input=input) from None
 
 
 @composite(namespace="nn.functional", samples=lambda: [Sample(T(3, 4), 1.0, True), Sample(T(3))])

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from retrograd.autograd.state import STATE
 from retrograd.ops import errors
 from retrograd.ops.kinds import Array
 from retrograd.ops.products import type_name
@@ -247,7 +248,7 @@ def _contract(a: _Operand, b: _Operand, needed: set[Label]) -> _Operand:
     over = [x for x in shared if x not in needed]
     if not over:
         return _multiplied(a, b)
-    if a.tensor._array.dtype is not b.tensor._array.dtype:
+    if a.tensor._array.dtype is not b.tensor._array.dtype and STATE.autocast is None:
         raise errors.explained(
             RuntimeError(
                 f"expected scalar type {type_name(a.tensor._array)} but found "

@@ -28,12 +28,11 @@ _INDEX_TYPES = (np.dtype(np.int64), np.dtype(np.int32))
 
 def _check_indices(name: str, indices: Array) -> None:
     if indices.dtype not in _INDEX_TYPES:
-        kind = dtypes.from_numpy_dtype(indices.dtype).type_name
+        kind = dtypes.from_numpy_dtype(indices.dtype).tensor_name
         raise errors.explained(
             RuntimeError(
                 "Expected tensor for argument #1 'indices' to have one of the following scalar "
-                f"types: Long, Int; but got torch.{kind}Tensor instead (while checking arguments "
-                f"for {name})"
+                f"types: Long, Int; but got {kind} instead (while checking arguments for {name})"
             )
         )
 
@@ -104,11 +103,17 @@ def embedding(
 def _look_up(
     weight: Any, indices: Any, padding_idx: int, scale_grad_by_freq: bool, sparse: bool
 ) -> Any:
-    if weight._array.ndim != 2:
+    try:
+        rank, places = weight._array.ndim, indices._array
+    except AttributeError:
+        raise errors.not_tensors("embedding", weight=weight, indices=indices) from None
+    if rank != 2:
         raise RuntimeError("'weight' must be 2-D")
-    _check_indices("embedding", indices._array)
-    if sparse:
-        raise errors.unsupported("sparse gradients: embedding(sparse=True)")
+    _check_indices("embedding", places)
+    if sparse and weight.requires_grad:
+        from retrograd.sparse.embedding import embedding as sparse_embedding
+
+        return sparse_embedding(weight, indices, padding_idx, scale_grad_by_freq)
     return RECORDED.embedding(weight, indices, padding_idx, scale_grad_by_freq)
 
 
@@ -453,8 +458,8 @@ def embedding_bag(
         )
         input, weight = weight, input
     _check_bag(input, weight, offsets, per_sample_weights, mode, scale_grad_by_freq)
-    if sparse:
-        raise errors.unsupported("sparse gradients: embedding_bag(sparse=True)")
+    if sparse and mode == "max":
+        raise ValueError("max mode does not support sparse weights")
     if max_norm is not None:
         _renormalize(weight, input, max_norm, norm_type)
     array = input._array
@@ -467,6 +472,8 @@ def embedding_bag(
         indices = input.reshape((array.size,))
         samples = None if samples is None else samples.reshape((array.size,))
     assert offsets is not None
+    if offsets._array.dtype.kind != "b":  # those count as 0 and 1
+        _check_indices("embedding_bag", offsets._array)
     rows = weight._array.shape[0]
     _check_bag_starts(offsets, array.size)
     _check_bag_indices(indices, rows)
@@ -488,6 +495,10 @@ def embedding_bag(
         bags, places = bags[kept], wrap(kept)
         indices = RECORDED.index_select(indices, 0, places)
         samples = None if samples is None else RECORDED.index_select(samples, 0, places)
+    if sparse and weight.requires_grad:
+        from retrograd.sparse.embedding import embedding_bag as sparse_bag
+
+        return sparse_bag(weight, indices, samples, bags, count, mode, scale_grad_by_freq)
     result: Tensor = RECORDED._embedding_bag(
         weight, indices, samples, bags, count, mode, scale_grad_by_freq, []
     )

@@ -25,6 +25,27 @@ def argument_type(function: str, name: str, position: int, expected: str, value:
     )
 
 
+def not_tensors(function: str, **arguments: Any) -> Exception:
+    """The error for the first argument that is no Tensor; they are given in PyTorch's order.
+
+    For an AttributeError that shows it: looking before would cost every call.
+    """
+    from retrograd.tensor import Tensor
+
+    for position, (name, value) in enumerate(arguments.items(), 1):
+        if not isinstance(value, Tensor):
+            return argument_type(function, name, position, "Tensor", value)
+    return RuntimeError(f"{function}(): not all arguments are tensors")
+
+
+def without(attribute: str, *values: Any) -> Exception:
+    """The same where PyTorch's Python code meets a value that has no attribute of a Tensor."""
+    from retrograd.tensor import Tensor
+
+    found = next((value for value in values if not isinstance(value, Tensor)), None)
+    return AttributeError(f"'{type(found).__name__}' object has no attribute '{attribute}'")
+
+
 def cannot_cast_result(source: dtypes.dtype, target: dtypes.dtype) -> Exception:
     """A result that cannot be written into a tensor of a lower category."""
     return explained(

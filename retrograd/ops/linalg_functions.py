@@ -19,6 +19,7 @@ from retrograd.ops.linalg_shared import (
     raise_singular,
     require,
 )
+from retrograd.ops.linalg_solve import inv
 from retrograd.ops.matmul import finish
 from retrograd.ops.products import type_name
 from retrograd.ops.registry import RECORDED, attach, composite, op
@@ -36,9 +37,7 @@ def _power(A: Tensor, n: int) -> Tensor:
         identity = np.broadcast_to(np.eye(A._array.shape[-1]), A._array.shape)
         return A.clone().copy_(wrap(identity.astype(A._array.dtype)))  # type: ignore[no-any-return]
     if n < 0:
-        check_field("linalg.inv", A._array)
-        A, info = RECORDED.linalg_inv_ex(A)
-        raise_singular("linalg.inv", info._elements())
+        A = inv(A)
         n = -n
     if n == 1:
         return A.clone()  # type: ignore[no-any-return]

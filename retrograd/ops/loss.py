@@ -34,7 +34,10 @@ def warn_about_sizes(input: Any, target: Any, stacklevel: int = 4) -> None:
 
 def _same_shape(input: Any, target: Any) -> tuple[Any, Any]:
     """Both operands in one shape; a warning where they had two."""
-    shape, other = input._array.shape, target._array.shape
+    try:
+        shape, other = input._array.shape, target._array.shape
+    except AttributeError:
+        raise errors.without("size", target, input) from None
     if shape == other:
         return input, target
     warn_about_sizes(input, target, 5)

@@ -342,7 +342,10 @@ def layer_norm(
     >>> torch.nn.functional.layer_norm(torch.tensor([1.0, 3.0]), (2,))
     tensor([-1.0000,  1.0000])
     """
-    array = input._array
+    try:
+        array = input._array
+    except AttributeError:
+        raise errors.not_tensors("layer_norm", input=input) from None
     wanted = shape_argument("layer_norm", normalized_shape)
     check_normalized_shape(array.shape, wanted, "*, ", weight, bias)
     check_parameters(array, weight, bias)
@@ -447,7 +450,10 @@ def group_norm(
     eps: float = 1e-5,
 ) -> Tensor:
     """Mean zero and variance one over groups of channels of each sample."""
-    shape = input._array.shape
+    try:
+        shape = input._array.shape
+    except AttributeError:
+        raise errors.without("dim", input) from None
     if len(shape) < 2:
         raise RuntimeError(
             f"Expected at least 2 dimensions for input tensor but received {len(shape)}"

@@ -12,6 +12,7 @@ from retrograd.notices import explained
 from retrograd.ops.kinds import Array, restore_dims, wrap_dim, wrap_dims
 from retrograd.ops.reduce import checked_dims
 from retrograd.ops.registry import PUBLIC, RECORDED, composite, op
+from retrograd.sparse.array import SPARSE_ARRAY
 from retrograd.tensor import Tensor
 from retrograd.testing.samples import COMPLEX, HALVES, Sample, T
 
@@ -199,6 +200,10 @@ def norm(
     >>> torch.tensor([3.0, 4.0]).norm()
     tensor(5.)
     """
+    if type(input._array) is SPARSE_ARRAY:
+        from retrograd.sparse.reductions import norm as sparse_norm
+
+        return sparse_norm(input, p, dim, keepdim=keepdim, out=out, dtype=dtype)
     dim = checked_dims("norm", dim)
     dtype = dtypes.as_dtype(dtype, "norm")
     result: Tensor

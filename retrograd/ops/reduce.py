@@ -556,7 +556,7 @@ def _truth(name: str, xp: Any, input: Array, dim: Any, keepdim: bool) -> Array:
     axes = wrap_dims(dim, input.ndim) if dim is None or dim != () else ()
     reduce = getattr(xp, name).reduce
     result: Array = reduce(input, axis=axes, keepdims=keepdim)
-    return result.astype(np.uint8) if input.dtype.kind == "u" else result
+    return result.astype(np.uint8) if input.dtype is dtypes.U8 else result
 
 
 def _truth_samples() -> list[Sample]:

@@ -78,7 +78,15 @@ def _accumulate(ufunc: Any, input: Array, dim: int, dtype: Any) -> Array:
     summands = cast_summands(input, dtype)
     if not summands.ndim:
         return cast_total(summands.copy(), dtype)
-    return cast_total(ufunc.accumulate(summands, axis=axis), dtype)
+    wide = _WIDER.get(summands.dtype.char)
+    if wide is None:
+        return cast_total(ufunc.accumulate(summands, axis=axis), dtype)
+    # PyTorch keeps the running value of single precision in double precision
+    running = ufunc.accumulate(summands, axis=axis, dtype=wide)
+    return cast_total(running.astype(summands.dtype), dtype)
+
+
+_WIDER = {"f": np.float64, "F": np.complex128}
 
 
 def _cumprod_gradient(m: Any, g: Any, input: Any, out: Any, dim: int) -> Any:

@@ -9,6 +9,7 @@ import numpy as np
 
 from retrograd import dtypes
 from retrograd.ops import errors
+from retrograd.ops.dispatch import failure
 from retrograd.ops.kinds import Array, Operand
 from retrograd.ops.registry import OPS, composite, op, table_entry
 from retrograd.tensor import Tensor
@@ -49,7 +50,10 @@ def _choose(xp: Any, input: Operand, other: Operand, condition: Array) -> Array:
     _check_condition(condition)
     if getattr(input, "dtype", None) is not getattr(other, "dtype", 0):
         input, other = _same_dtype([input, other])
-    return xp.where(condition, input, other)
+    try:
+        return xp.where(condition, input, other)
+    except ValueError as error:  # sizes that differ are named from the condition on
+        raise failure((condition, input, other), error) from None
 
 
 def _raw_where(condition: Any, input: Any, other: Any) -> Any:

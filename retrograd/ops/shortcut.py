@@ -1,7 +1,7 @@
 """Rare modes the short way: the op's generated function, then what the mode wants of its result.
 
-Saved-tensor hooks, forward mode and vmap send every op to the general path, which looks at
-everything. But most ops are as ordinary inside of them as outside. So this thread takes its own
+Saved-tensor hooks, autocast, forward mode and vmap send every op to the general path, which looks
+at everything. But most ops are as ordinary inside of them as outside. So this thread takes its own
 part of the count of rare modes back, calls the generated function, and does the rest afterwards.
 """
 
@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from retrograd.autograd.packing import is_packed, pack_new
-from retrograd.autograd.state import HOT, STATE, TRANSFORMS, count_unusual
+from retrograd.autograd.state import AUTOCAST, GIL, HOT, STATE, TRANSFORMS, count_unusual
 from retrograd.dtypes import F32, F64
 from retrograd.ops.operands import Plan
 from retrograd.tensor import Tensor
@@ -24,7 +24,11 @@ def shortcut(op: Op, plan: Plan, args: tuple[Any, ...]) -> Any:
     if not plan.short:
         return None
     unusual = HOT["UNUSUAL"]
-    if unusual == 1 and STATE.saved_hooks:  # the one that is counted
+    if unusual == 1 and STATE.autocast is not None:  # the one that is counted
+        if STATE.op_watcher is not None or AUTOCAST.way_of(op) is not None:
+            return None
+        return None if usual_operands(plan, args) is None else call_generated(op, plan, args, 1)
+    if unusual == 1 and STATE.saved_hooks:
         if STATE.op_watcher is not None or usual_operands(plan, args) is None:
             return None
         result = call_generated(op, plan, args, 1)
@@ -60,14 +64,24 @@ def usual_operands(plan: Plan, args: tuple[Any, ...]) -> list[Any] | None:
 
 def call_generated(op: Op, plan: Plan, args: tuple[Any, ...], own: int) -> Any:
     """Call the generated function without `own` of the rare modes, which are this thread's."""
-    count_unusual(-own)
+    if not GIL:
+        count_unusual(-own)
+        try:
+            return _generated(op, plan, args)
+        finally:
+            count_unusual(own)
+    HOT["UNUSUAL"] -= own  # written out: a call would be a point at which Ctrl-C can come
     try:
-        for place, _, default in plan.keywords:
-            if args[place] is not default:
-                break
-        else:  # the usual case: only the others are needed, which come first
-            return op.function(*args[: plan.positional])
-        named = {name: args[place] for place, name, _ in plan.keywords}
-        return op.function(*args[: plan.positional], **named)
+        return _generated(op, plan, args)
     finally:
-        count_unusual(own)
+        HOT["UNUSUAL"] += own
+
+
+def _generated(op: Op, plan: Plan, args: tuple[Any, ...]) -> Any:
+    for place, _, default in plan.keywords:
+        if args[place] is not default:
+            break
+    else:  # the usual case: only the others are needed, which come first
+        return op.function(*args[: plan.positional])
+    named = {name: args[place] for place, name, _ in plan.keywords}
+    return op.function(*args[: plan.positional], **named)

@@ -487,6 +487,12 @@ def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None
     """``input1 @ weight[k] @ input2`` for every k, plus a bias, along the last dimension."""
     _check_tensors("bilinear", input1=input1, input2=input2, weight=weight)
     one, two, sizes = input1._array.shape, input2._array.shape, weight._array.shape
+    operands = {"input1": input1, "input2": input2, "weight": weight}
+    if bias is not None:
+        operands["bias"] = bias
+    if len({operand._array.dtype for operand in operands.values()}) > 1:
+        listed = ", ".join(f"{name}: {c_name(x._array)}" for name, x in operands.items())
+        raise RuntimeError(f"All tensors must have the same dtype, got {listed}")
     if len(one) != len(two):
         raise RuntimeError(
             f"bilinear(): input dimensions do not match: got {len(one)} and {len(two)}"
@@ -502,6 +508,11 @@ def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None
                 f"bilinear(): input{number} size does not match weight size: got {shape[-1]} but "
                 f"expected {sizes[number]}"
             )
+    if bias is not None and bias._array.shape[:1] != sizes[:1]:
+        raise RuntimeError(
+            f"bilinear(): bias size does not match weight size: got {bias.shape[0]} but expected "
+            f"{sizes[0]}"
+        )
     count, (outputs, inner1, inner2) = prod(one[:-1]), sizes
     left = RECORDED.reshape(input1, (count, inner1))
     right = RECORDED.reshape(input2, (count, inner2, 1))

@@ -18,3 +18,6 @@ from retrograd.optim.rmsprop import RMSprop as RMSprop
 from retrograd.optim.rprop import Rprop as Rprop
 from retrograd.optim.sgd import SGD as SGD
 from retrograd.optim.sparse_adam import SparseAdam as SparseAdam
+from retrograd.optim.stateless import (
+    swap_in_optimizer_params_and_state as swap_in_optimizer_params_and_state,
+)

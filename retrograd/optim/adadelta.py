@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, ClassVar
 
 import numpy as np
 
 from retrograd.optim.arithmetic import add_product, add_scaled, count, reals, scalar, zeros_like
+from retrograd.optim.forms import step_lists
 from retrograd.optim.optimizer import Optimizer
 from retrograd.optim.options import check, check_implementation, check_rate
+from retrograd.optim.recorded import rate_of, replaced, squared
 from retrograd.tensor import Tensor
 
 
@@ -59,7 +62,7 @@ class Adadelta(Optimizer):
             "foreach": foreach,
             "differentiable": differentiable,
         }
-        check_implementation("Adadelta", defaults)
+        check_implementation(defaults)
         super().__init__(params, defaults)
 
     def _start(self, group: dict[str, Any], parameter: Tensor, state: dict[str, Any]) -> None:
@@ -83,3 +86,54 @@ class Adadelta(Optimizer):
         moved *= rho
         add_product(moved, delta, delta, 1 - rho, scratch)
         add_scaled(value, delta, -float(group["lr"]), scratch)
+
+    def _record(self, group: dict[str, Any], state: dict[str, Any], parameter: Any, g: Any) -> None:
+        rho, eps = group["rho"], group["eps"]
+        count(state)
+        square = squared(state["square_avg"], g, rho)
+        moved = state["acc_delta"].clone()
+        delta = (moved + eps).sqrt() / (square + eps).sqrt() * g
+        replaced(state["acc_delta"], moved * rho + delta * delta * (1 - rho))
+        parameter.sub_(delta * rate_of(group))
+
+
+def adadelta(
+    params: Sequence[Tensor],
+    grads: Sequence[Tensor],
+    square_avgs: Sequence[Tensor],
+    acc_deltas: Sequence[Tensor],
+    state_steps: Sequence[Tensor],
+    capturable: bool = False,
+    foreach: bool | None = None,
+    differentiable: bool = False,
+    has_complex: bool = False,
+    *,
+    lr: float | Tensor,
+    rho: float,
+    eps: float,
+    weight_decay: float,
+    maximize: bool,
+) -> None:
+    """One step of `Adadelta`, in place, on lists."""
+    group = {
+        "lr": lr,
+        "rho": rho,
+        "eps": eps,
+        "weight_decay": weight_decay,
+        "maximize": maximize,
+    }
+    lists = {
+        "square_avg": square_avgs,
+        "acc_delta": acc_deltas,
+        "step": state_steps,
+    }
+    step_lists(
+        Adadelta,
+        group,
+        params,
+        grads,
+        lists,
+        capturable=capturable,
+        foreach=foreach,
+        differentiable=differentiable,
+    )

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, ClassVar
 
 import numpy as np
 
 from retrograd.dtypes import finfo, from_numpy_dtype
 from retrograd.optim.arithmetic import add_scaled, approach, count, decay_weights, reals, scalar
+from retrograd.optim.forms import step_lists
 from retrograd.optim.optimizer import Optimizer
 from retrograd.optim.options import check, check_rate
 from retrograd.tensor import Tensor, wrap
@@ -119,3 +121,50 @@ def _root_mean_square(array: Any) -> float:
 def _wide(array: Any) -> Any:
     """Half precision in single precision, in which means and norms are accumulated."""
     return array.astype(np.result_type(array.dtype, np.float32), copy=False)
+
+
+def adafactor(
+    params: Sequence[Tensor],
+    grads: Sequence[Tensor],
+    row_vars: Sequence[Tensor | None],
+    col_vars: Sequence[Tensor | None],
+    variances: Sequence[Tensor | None],
+    state_steps: Sequence[Tensor],
+    foreach: bool | None = None,
+    grad_scale: Tensor | None = None,
+    found_inf: Tensor | None = None,
+    has_complex: bool = False,
+    *,
+    d: float,
+    lr: float | Tensor,
+    beta2_decay: float,
+    weight_decay: float,
+    eps1: float | None,
+    eps2: float,
+    maximize: bool,
+) -> None:
+    """One step of `Adafactor`, in place, on lists; entries that a parameter lacks are None."""
+    group = {
+        "lr": lr,
+        "beta2_decay": beta2_decay,
+        "eps": (eps1, eps2),
+        "d": d,
+        "weight_decay": weight_decay,
+        "maximize": maximize,
+    }
+    lists = {
+        "row_var": row_vars,
+        "col_var": col_vars,
+        "variance": variances,
+        "step": state_steps,
+    }
+    step_lists(
+        Adafactor,
+        group,
+        params,
+        grads,
+        lists,
+        foreach=foreach,
+        grad_scale=grad_scale,
+        found_inf=found_inf,
+    )

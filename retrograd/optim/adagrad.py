@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, ClassVar
 
 import numpy as np
 
-from retrograd.optim.arithmetic import add_product, add_quotient, count, filled_like, reals, scalar
+from retrograd.optim.arithmetic import add_quotient, count, filled_like, reals, scalar
+from retrograd.optim.forms import step_lists
 from retrograd.optim.optimizer import Optimizer
 from retrograd.optim.options import check, check_implementation, check_rate
+from retrograd.optim.recorded import rate_of, replaced
 from retrograd.tensor import Tensor
 
 
@@ -66,7 +69,7 @@ class Adagrad(Optimizer):
             "differentiable": differentiable,
             "fused": fused,
         }
-        check_implementation("Adagrad", defaults)
+        check_implementation(defaults)
         super().__init__(params, defaults)
 
         for group in self.param_groups:
@@ -77,12 +80,69 @@ class Adagrad(Optimizer):
         state["step"] = scalar(0.0, group["fused"])
         state["sum"] = filled_like(parameter, self.defaults["initial_accumulator_value"])
 
+    def _update_sparse(self, group: dict[str, Any], parameter: Tensor, gradient: Tensor) -> None:
+        from retrograd.optim import sparse_steps
+
+        sparse_steps.adagrad(group, self.state[parameter], parameter, gradient)
+
     def _change(self, group: dict[str, Any], state: dict[str, Any], value: Any, g: Any) -> None:
         step = count(state)
         total = reals(state["sum"])
         scratch = np.empty_like(value)
-        add_product(total, g, g, 1, scratch)
+        np.multiply(g, g, out=scratch)
+        total += scratch
         scale = np.sqrt(total)
         scale += group["eps"]
         rate = float(group["lr"]) / (1 + (step - 1) * group["lr_decay"])
         add_quotient(value, g, scale, -rate, scratch)
+
+    def _record(self, group: dict[str, Any], state: dict[str, Any], parameter: Any, g: Any) -> None:
+        step = count(state)
+        total = replaced(state["sum"], state["sum"].clone() + g * g)
+        rate = rate_of(group) / (1 + (step - 1) * group["lr_decay"])
+        parameter.sub_(g / (total.sqrt() + group["eps"]) * rate)
+
+
+def adagrad(
+    params: Sequence[Tensor],
+    grads: Sequence[Tensor],
+    state_sums: Sequence[Tensor],
+    state_steps: Sequence[Tensor],
+    fused: bool | None = None,
+    grad_scale: Tensor | None = None,
+    found_inf: Tensor | None = None,
+    has_sparse_grad: bool = False,
+    foreach: bool | None = None,
+    differentiable: bool = False,
+    has_complex: bool = False,
+    *,
+    lr: float | Tensor,
+    weight_decay: float,
+    lr_decay: float,
+    eps: float,
+    maximize: bool,
+) -> None:
+    """One step of `Adagrad`, in place, on lists."""
+    group = {
+        "lr": lr,
+        "weight_decay": weight_decay,
+        "lr_decay": lr_decay,
+        "eps": eps,
+        "maximize": maximize,
+    }
+    lists = {
+        "sum": state_sums,
+        "step": state_steps,
+    }
+    step_lists(
+        Adagrad,
+        group,
+        params,
+        grads,
+        lists,
+        fused=fused,
+        grad_scale=grad_scale,
+        found_inf=found_inf,
+        foreach=foreach,
+        differentiable=differentiable,
+    )

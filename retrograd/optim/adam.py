@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, ClassVar
 
 import numpy as np
 
-from retrograd.ops import errors
 from retrograd.optim.arithmetic import (
     add_product,
     add_quotient,
@@ -14,12 +14,13 @@ from retrograd.optim.arithmetic import (
     count,
     decay_weights,
     reals,
-    recorded_descent,
     scalar,
     zeros_like,
 )
+from retrograd.optim.forms import step_lists
 from retrograd.optim.optimizer import Optimizer
 from retrograd.optim.options import check, check_betas, check_implementation, check_rate
+from retrograd.optim.recorded import averaged, rate_of, replaced, shrink_weights, squared
 from retrograd.tensor import Tensor
 
 
@@ -95,7 +96,7 @@ class Adam(Optimizer):
             "fused": fused,
             "decoupled_weight_decay": decoupled_weight_decay,
         }
-        check_implementation(type(self).__name__, defaults, recorded=True)
+        check_implementation(defaults)
         super().__init__(params, defaults)
 
     def _start(self, group: dict[str, Any], parameter: Tensor, state: dict[str, Any]) -> None:
@@ -119,37 +120,90 @@ class Adam(Optimizer):
             highest = reals(state["max_exp_avg_sq"])
             np.maximum(highest, square, out=highest)
             square = highest
+        rate, correction = -float(group["lr"]) / (1 - beta1**step), (1 - beta2**step) ** 0.5
         scale = np.sqrt(square)
-        scale /= (1 - beta2**step) ** 0.5
-        scale += group["eps"]
-        add_quotient(value, average, scale, -float(group["lr"]) / (1 - beta1**step), scratch)
+        if value.dtype.itemsize < 4:  # in half precision numbers must not become too small
+            scale /= correction
+            scale += group["eps"]
+            add_quotient(value, average, scale, rate, scratch)
+        else:
+            scale += group["eps"] * correction
+            add_quotient(value, average, scale, rate * correction, scratch)
 
-    def _update_recorded(
-        self, group: dict[str, Any], parameters: list[Tensor], gradients: list[Tensor]
-    ) -> None:
+    def _record(self, group: dict[str, Any], state: dict[str, Any], parameter: Any, g: Any) -> None:
         beta1, beta2 = group["betas"]
-        for parameter, g in zip(parameters, gradients, strict=True):
-            state = self.state[parameter]
-            if not state:
-                self._start(group, parameter, state)
-            if state["step"].requires_grad:
-                raise RuntimeError(
-                    "`requires_grad` is not supported for `step` in differentiable mode"
-                )
-            if parameter.is_complex():
-                raise errors.unsupported("Adam(differentiable=True) with complex parameters")
-            count(state)
-            step = state["step"].clone()
-            g = recorded_descent(group, parameter, g)
-            if group["decoupled_weight_decay"] and group["weight_decay"] != 0:
-                parameter.mul_(1 - group["lr"] * group["weight_decay"])
-            average, square = state["exp_avg"], state["exp_avg_sq"]
-            average.add_((g - average) * (1 - beta1))
-            square.mul_(beta2).add_(g * g * (1 - beta2))
-            if group["amsgrad"]:
-                highest = state["max_exp_avg_sq"]
-                highest.copy_(highest.clone().maximum(square.clone()))
-                square = highest
-            rate = -(group["lr"] / (1 - beta1**step))
-            scale = square.sqrt() / ((1 - beta2**step).sqrt() * rate) + group["eps"] / rate
-            parameter.add_(average.clone() / scale)
+        count(state)
+        step = state["step"].clone()  # a tensor, of its own precision, as in PyTorch
+        shrink_weights(group, parameter)
+        average = averaged(state["exp_avg"], g, beta1)
+        square = squared(state["exp_avg_sq"], g, beta2)
+        if group["amsgrad"]:
+            highest = state["max_exp_avg_sq"]
+            square = replaced(highest, highest.clone().maximum(square))
+        rate = -(rate_of(group) / (1 - beta1**step))
+        scale = square.sqrt() / ((1 - beta2**step).sqrt() * rate) + group["eps"] / rate
+        parameter.add_(average / scale)
+
+
+def adam(
+    params: Sequence[Tensor],
+    grads: Sequence[Tensor],
+    exp_avgs: Sequence[Tensor],
+    exp_avg_sqs: Sequence[Tensor],
+    max_exp_avg_sqs: Sequence[Tensor],
+    state_steps: Sequence[Tensor],
+    foreach: bool | None = None,
+    capturable: bool = False,
+    differentiable: bool = False,
+    fused: bool | None = None,
+    grad_scale: Tensor | None = None,
+    found_inf: Tensor | None = None,
+    has_complex: bool = False,
+    decoupled_weight_decay: bool = False,
+    *,
+    amsgrad: bool,
+    beta1: float | Tensor,
+    beta2: float | Tensor,
+    lr: float | Tensor,
+    weight_decay: float,
+    eps: float,
+    maximize: bool,
+) -> None:
+    """One step of `Adam`, in place, on lists.
+
+    >>> import retrograd as torch
+    >>> from retrograd.optim.adam import adam
+    >>> weight, (average, square), step = torch.ones(1), torch.zeros(2, 1), torch.tensor(0.0)
+    >>> adam([weight], [torch.ones(1)], [average], [square], [], [step], amsgrad=False, beta1=0.9,
+    ...      beta2=0.999, lr=0.5, weight_decay=0, eps=1e-8, maximize=False)
+    >>> weight, step
+    (tensor([0.5000]), tensor(1.))
+    """
+    group = {
+        "lr": lr,
+        "betas": (beta1, beta2),
+        "eps": eps,
+        "weight_decay": weight_decay,
+        "amsgrad": amsgrad,
+        "maximize": maximize,
+        "decoupled_weight_decay": decoupled_weight_decay,
+    }
+    lists = {
+        "exp_avg": exp_avgs,
+        "exp_avg_sq": exp_avg_sqs,
+        "max_exp_avg_sq": max_exp_avg_sqs,
+        "step": state_steps,
+    }
+    step_lists(
+        Adam,
+        group,
+        params,
+        grads,
+        lists,
+        foreach=foreach,
+        capturable=capturable,
+        differentiable=differentiable,
+        fused=fused,
+        grad_scale=grad_scale,
+        found_inf=found_inf,
+    )

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, ClassVar
 
 import numpy as np
 
 from retrograd.optim.arithmetic import add_quotient, approach, count, reals, scalar, zeros_like
+from retrograd.optim.forms import step_lists
 from retrograd.optim.optimizer import Optimizer
 from retrograd.optim.options import check, check_betas, check_implementation, check_rate
+from retrograd.optim.recorded import averaged, rate_of, replaced
 from retrograd.tensor import Tensor
 
 
@@ -59,7 +62,7 @@ class Adamax(Optimizer):
             "differentiable": differentiable,
             "capturable": capturable,
         }
-        check_implementation("Adamax", defaults)
+        check_implementation(defaults)
         super().__init__(params, defaults)
 
     def _start(self, group: dict[str, Any], parameter: Tensor, state: dict[str, Any]) -> None:
@@ -78,3 +81,54 @@ class Adamax(Optimizer):
         scratch += group["eps"]
         np.maximum(largest, scratch, out=largest)
         add_quotient(value, average, largest, -float(group["lr"]) / (1 - beta1**step), scratch)
+
+    def _record(self, group: dict[str, Any], state: dict[str, Any], parameter: Any, g: Any) -> None:
+        beta1, beta2 = group["betas"]
+        step = count(state)
+        average = averaged(state["exp_avg"], g, beta1)
+        decayed = state["exp_inf"].clone() * beta2
+        largest = replaced(state["exp_inf"], decayed.maximum(g.abs() + group["eps"]))
+        parameter.sub_(average / largest * (rate_of(group) / (1 - beta1**step)))
+
+
+def adamax(
+    params: Sequence[Tensor],
+    grads: Sequence[Tensor],
+    exp_avgs: Sequence[Tensor],
+    exp_infs: Sequence[Tensor],
+    state_steps: Sequence[Tensor],
+    foreach: bool | None = None,
+    maximize: bool = False,
+    differentiable: bool = False,
+    capturable: bool = False,
+    has_complex: bool = False,
+    *,
+    eps: float,
+    beta1: float,
+    beta2: float,
+    lr: float | Tensor,
+    weight_decay: float,
+) -> None:
+    """One step of `Adamax`, in place, on lists."""
+    group = {
+        "lr": lr,
+        "betas": (beta1, beta2),
+        "eps": eps,
+        "weight_decay": weight_decay,
+        "maximize": maximize,
+    }
+    lists = {
+        "exp_avg": exp_avgs,
+        "exp_inf": exp_infs,
+        "step": state_steps,
+    }
+    step_lists(
+        Adamax,
+        group,
+        params,
+        grads,
+        lists,
+        foreach=foreach,
+        differentiable=differentiable,
+        capturable=capturable,
+    )

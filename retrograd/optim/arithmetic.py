@@ -45,17 +45,9 @@ def descent(group: dict[str, Any], value: Any, g: Any, decays: bool = True) -> A
         g = -g
     decay = group.get("weight_decay", 0)
     if decays and decay != 0 and not group.get("decoupled_weight_decay"):
-        g = value * float(decay) + g
-    return g
-
-
-def recorded_descent(group: dict[str, Any], parameter: Tensor, g: Tensor) -> Tensor:
-    """`descent` in recorded operations; a copy is multiplied, since the parameter changes."""
-    if group["maximize"]:
-        g = -g
-    decay = group["weight_decay"]
-    if (isinstance(decay, Tensor) or decay != 0) and not group.get("decoupled_weight_decay"):
-        g = g + parameter.clone() * decay
+        decayed = value * float(decay)
+        decayed += g
+        return decayed
     return g
 
 

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, ClassVar
 
 import numpy as np
 
 from retrograd.optim.arithmetic import add_scaled, count, reals, scalar, zeros_like
+from retrograd.optim.forms import step_lists
 from retrograd.optim.optimizer import Optimizer
 from retrograd.optim.options import check, check_implementation, check_rate
+from retrograd.optim.recorded import replaced
 from retrograd.tensor import Tensor
 
 
@@ -58,7 +61,7 @@ class ASGD(Optimizer):
             "differentiable": differentiable,
             "capturable": capturable,
         }
-        check_implementation("ASGD", defaults)
+        check_implementation(defaults)
         super().__init__(params, defaults)
 
     def _start(self, group: dict[str, Any], parameter: Tensor, state: dict[str, Any]) -> None:
@@ -68,7 +71,7 @@ class ASGD(Optimizer):
         state["ax"] = zeros_like(parameter)
 
     def _change(self, group: dict[str, Any], state: dict[str, Any], value: Any, g: Any) -> None:
-        lambd, rate = group["lambd"], float(group["lr"])
+        lambd = group["lambd"]
         step = count(state)
         eta, mu = state["eta"]._array, state["mu"]._array
         average = reals(state["ax"])
@@ -81,5 +84,65 @@ class ASGD(Optimizer):
             average += scratch
         else:
             np.copyto(average, value)
-        eta[...] = rate / (1 + lambd * rate * step) ** group["alpha"]
-        mu[...] = 1 / max(1, step - group["t0"])
+        self._advance(group, state, step)
+
+    def _record(self, group: dict[str, Any], state: dict[str, Any], parameter: Any, g: Any) -> None:
+        step = count(state)
+        eta, mu = (float(state[name]) for name in ("eta", "mu"))  # numbers, in PyTorch as well
+        parameter.mul_(1 - group["lambd"] * eta)
+        parameter.sub_(g * eta)
+        average = state["ax"].clone()
+        replaced(state["ax"], average + (parameter - average) * mu if mu != 1 else parameter)
+        self._advance(group, state, step)
+
+    def _advance(self, group: dict[str, Any], state: dict[str, Any], step: float) -> None:
+        """The next step's rate and weight in the average."""
+        rate = float(group["lr"])
+        state["eta"]._array[...] = rate / (1 + group["lambd"] * rate * step) ** group["alpha"]
+        state["mu"]._array[...] = 1 / max(1, step - group["t0"])
+
+
+def asgd(
+    params: Sequence[Tensor],
+    grads: Sequence[Tensor],
+    axs: Sequence[Tensor],
+    mus: Sequence[Tensor],
+    etas: Sequence[Tensor],
+    state_steps: Sequence[Tensor],
+    foreach: bool | None = None,
+    maximize: bool = False,
+    differentiable: bool = False,
+    capturable: bool = False,
+    has_complex: bool = False,
+    *,
+    lambd: float,
+    lr: float | Tensor,
+    t0: float,
+    alpha: float,
+    weight_decay: float,
+) -> None:
+    """One step of `ASGD`, in place, on lists."""
+    group = {
+        "lr": lr,
+        "lambd": lambd,
+        "alpha": alpha,
+        "t0": t0,
+        "weight_decay": weight_decay,
+        "maximize": maximize,
+    }
+    lists = {
+        "ax": axs,
+        "mu": mus,
+        "eta": etas,
+        "step": state_steps,
+    }
+    step_lists(
+        ASGD,
+        group,
+        params,
+        grads,
+        lists,
+        foreach=foreach,
+        differentiable=differentiable,
+        capturable=capturable,
+    )

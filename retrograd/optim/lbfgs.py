@@ -71,7 +71,9 @@ class LBFGS(Optimizer):
         parts = []
         for parameter in self._params:
             gradient = parameter.grad
-            values = np.zeros_like(reals(parameter)) if gradient is None else reals(gradient)
+            values = (
+                np.zeros_like(reals(parameter)) if gradient is None else reals(gradient.to_dense())
+            )
             parts.append(values.reshape(-1))
         return wrap(np.concatenate(parts))
 

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from retrograd.optim.arithmetic import add_scaled, approach, decay_weights, reals, zeros_like
+from retrograd.optim.forms import step_lists
 from retrograd.optim.optimizer import Optimizer
 from retrograd.optim.options import check, check_rate
 from retrograd.tensor import Tensor, wrap
@@ -121,3 +123,35 @@ def _rate_factor(adjustment: str | None, rows: int, columns: int) -> float:
     if adjustment == "match_rms_adamw":
         return 0.2 * math.sqrt(max(rows, columns))
     return math.sqrt(max(1, rows / columns))
+
+
+def muon(
+    params: Sequence[Tensor],
+    grads: Sequence[Tensor],
+    muon_momentum_bufs: Sequence[Tensor],
+    *,
+    foreach: bool | None = None,
+    lr: float | Tensor,
+    weight_decay: float,
+    momentum: float,
+    nesterov: bool,
+    ns_coefficients: tuple[float, float, float],
+    ns_steps: int,
+    eps: float,
+    adjust_lr_fn: str | None,
+    has_complex: bool,
+) -> None:
+    """One step of `Muon`, in place, on lists."""
+    if foreach:
+        raise RuntimeError("Foreach is not supported for Muon yet")
+    group = {
+        "lr": lr,
+        "weight_decay": weight_decay,
+        "momentum": momentum,
+        "nesterov": nesterov,
+        "ns_coefficients": ns_coefficients,
+        "eps": eps,
+        "ns_steps": ns_steps,
+        "adjust_lr_fn": adjust_lr_fn,
+    }
+    step_lists(Muon, group, params, grads, {"momentum_buffer": muon_momentum_bufs})

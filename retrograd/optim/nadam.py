@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, ClassVar
 
 import numpy as np
 
 from retrograd.optim.arithmetic import (
     add_product,
-    add_quotient,
     approach,
     count,
     decay_weights,
@@ -16,8 +16,10 @@ from retrograd.optim.arithmetic import (
     scalar,
     zeros_like,
 )
+from retrograd.optim.forms import step_lists
 from retrograd.optim.optimizer import Optimizer
 from retrograd.optim.options import check, check_betas, check_implementation, check_rate
+from retrograd.optim.recorded import averaged, rate_of, shrink_weights, squared
 from retrograd.tensor import Tensor
 
 
@@ -75,7 +77,7 @@ class NAdam(Optimizer):
             "capturable": capturable,
             "differentiable": differentiable,
         }
-        check_implementation("NAdam", defaults)
+        check_implementation(defaults)
         super().__init__(params, defaults)
 
     def _start(self, group: dict[str, Any], parameter: Tensor, state: dict[str, Any]) -> None:
@@ -90,10 +92,7 @@ class NAdam(Optimizer):
         step = count(state)
         if group["decoupled_weight_decay"]:
             decay_weights(group, value)
-        momentum = beta1 * (1.0 - 0.5 * 0.96 ** (step * group["momentum_decay"]))
-        following = beta1 * (1.0 - 0.5 * 0.96 ** ((step + 1) * group["momentum_decay"]))
-        product = state["mu_product"]._array
-        product *= momentum
+        momentum, following, so_far = self._momenta(group, state, step)
         average, square = reals(state["exp_avg"]), reals(state["exp_avg_sq"])
         scratch = np.empty_like(value)
         approach(average, g, 1 - beta1, scratch)
@@ -102,6 +101,78 @@ class NAdam(Optimizer):
         scale = square / (1 - beta2**step)
         np.sqrt(scale, out=scale)
         scale += group["eps"]
-        so_far = float(product)
-        add_quotient(value, g, scale, -rate * (1.0 - momentum) / (1.0 - so_far), scratch)
-        add_quotient(value, average, scale, -rate * following / (1.0 - so_far * following), scratch)
+        np.multiply(g, rate * (1.0 - momentum) / (1.0 - so_far), out=scratch)
+        scratch += average * (rate * following / (1.0 - so_far * following))
+        scratch /= scale
+        value -= scratch
+
+    def _record(self, group: dict[str, Any], state: dict[str, Any], parameter: Any, g: Any) -> None:
+        beta1, beta2 = group["betas"]
+        rate, step = rate_of(group), count(state)
+        shrink_weights(group, parameter)
+        momentum, following, so_far = self._momenta(group, state, step)
+        average = averaged(state["exp_avg"], g, beta1)
+        square = squared(state["exp_avg_sq"], g, beta2)
+        scale = (square / (1 - beta2**step)).sqrt() + group["eps"]
+        parameter.sub_(g / scale * (rate * ((1 - momentum) / (1 - so_far))))
+        parameter.sub_(average / scale * (rate * (following / (1 - so_far * following))))
+
+    def _momenta(
+        self, group: dict[str, Any], state: dict[str, Any], step: float
+    ) -> tuple[float, float, float]:
+        """This step's momentum, the next one's, and the product of all so far."""
+        beta1, decay = group["betas"][0], group["momentum_decay"]
+        momentum = beta1 * (1.0 - 0.5 * 0.96 ** (step * decay))
+        following = beta1 * (1.0 - 0.5 * 0.96 ** ((step + 1) * decay))
+        product = state["mu_product"]._array
+        product *= momentum
+        return momentum, following, float(product)
+
+
+def nadam(
+    params: Sequence[Tensor],
+    grads: Sequence[Tensor],
+    exp_avgs: Sequence[Tensor],
+    exp_avg_sqs: Sequence[Tensor],
+    mu_products: Sequence[Tensor],
+    state_steps: Sequence[Tensor],
+    decoupled_weight_decay: bool = False,
+    foreach: bool | None = None,
+    capturable: bool = False,
+    differentiable: bool = False,
+    has_complex: bool = False,
+    maximize: bool = False,
+    *,
+    beta1: float,
+    beta2: float,
+    lr: float | Tensor,
+    weight_decay: float,
+    momentum_decay: float,
+    eps: float,
+) -> None:
+    """One step of `NAdam`, in place, on lists."""
+    group = {
+        "lr": lr,
+        "betas": (beta1, beta2),
+        "eps": eps,
+        "weight_decay": weight_decay,
+        "momentum_decay": momentum_decay,
+        "decoupled_weight_decay": decoupled_weight_decay,
+        "maximize": maximize,
+    }
+    lists = {
+        "exp_avg": exp_avgs,
+        "exp_avg_sq": exp_avg_sqs,
+        "mu_product": mu_products,
+        "step": state_steps,
+    }
+    step_lists(
+        NAdam,
+        group,
+        params,
+        grads,
+        lists,
+        foreach=foreach,
+        capturable=capturable,
+        differentiable=differentiable,
+    )

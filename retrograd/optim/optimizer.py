@@ -20,7 +20,9 @@ from retrograd.notices import explained
 from retrograd.ops import errors
 from retrograd.optim.arithmetic import descent, reals, scalar
 from retrograd.optim.options import check_group
+from retrograd.optim.recorded import record_step
 from retrograd.queries import typename
+from retrograd.sparse.array import SPARSE, has_sparse
 from retrograd.tensor import Tensor, VersionCell
 
 Hooks = OrderedDict[int, Callable[..., Any]]
@@ -259,7 +261,10 @@ class Optimizer:
                 with enable_grad():
                     self._update_recorded(group, parameters, gradients)
                 continue
-            self._update(group, parameters, gradients)
+            if SPARSE.exist and has_sparse([gradient._array for gradient in gradients]):
+                self._update_each(group, parameters, gradients)
+            else:
+                self._update(group, parameters, gradients)
             self._count_writes(parameters, code, lasti)
         return loss
 
@@ -268,12 +273,37 @@ class Optimizer:
     ) -> None:
         with quiet():
             for parameter, gradient in zip(parameters, gradients, strict=True):
-                state = self.state[parameter]
-                if not state:
-                    self._start(group, parameter, state)
-                value = reals(parameter)
-                g = descent(group, value, reals(gradient), self._decay_joins_gradient)
-                self._change(group, state, value, g)
+                state = self._state_of(group, parameter)
+                self._update_one(group, state, parameter, gradient)
+
+    def _state_of(self, group: dict[str, Any], parameter: Tensor) -> dict[str, Any]:
+        state: dict[str, Any] = self.state[parameter]
+        if not state:
+            self._start(group, parameter, state)
+        return state
+
+    def _update_one(
+        self, group: dict[str, Any], state: dict[str, Any], parameter: Tensor, gradient: Tensor
+    ) -> None:
+        value = reals(parameter)
+        g = descent(group, value, reals(gradient), self._decay_joins_gradient)
+        self._change(group, state, value, g)
+
+    def _update_each(
+        self, group: dict[str, Any], parameters: list[Tensor], gradients: list[Tensor]
+    ) -> None:
+        """The update where some gradients are sparse."""
+        for parameter, gradient in zip(parameters, gradients, strict=True):
+            if has_sparse([gradient._array]):
+                self._update_sparse(group, parameter, gradient)
+            else:
+                self._update(group, [parameter], [gradient])
+
+    def _update_sparse(self, group: dict[str, Any], parameter: Tensor, gradient: Tensor) -> None:
+        """Update a parameter along a sparse gradient: most rules cannot."""
+        from retrograd.optim.sparse_steps import refusal
+
+        raise refusal(type(self).__name__)
 
     def _start(self, group: dict[str, Any], parameter: Tensor, state: dict[str, Any]) -> None:
         """Fill the state of a parameter that is updated for the first time."""
@@ -287,7 +317,17 @@ class Optimizer:
         self, group: dict[str, Any], parameters: list[Tensor], gradients: list[Tensor]
     ) -> None:
         """The update in operations that are recorded, for ``differentiable=True``."""
-        raise errors.unsupported(f"{type(self).__name__}(differentiable=True)")
+        for parameter, gradient in zip(parameters, gradients, strict=True):
+            self._record_one(group, self._state_of(group, parameter), parameter, gradient)
+
+    def _record_one(
+        self, group: dict[str, Any], state: dict[str, Any], parameter: Tensor, gradient: Tensor
+    ) -> None:
+        record_step(self, group, state, parameter, gradient)
+
+    def _record(self, group: dict[str, Any], state: dict[str, Any], parameter: Any, g: Any) -> None:
+        """Update `parameter` in recorded operations."""
+        raise errors.unsupported(f"a step of {type(self).__name__} with history")
 
     def _count_writes(self, parameters: list[Tensor], code: CodeType | None, lasti: int) -> None:
         writer = f"{type(self).__name__}.step"

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from retrograd.ops import errors
 from retrograd.tensor import Tensor
 
 
@@ -31,20 +30,18 @@ def check(good: Any, text: str, value: Any) -> None:
         raise ValueError(text.format(value))
 
 
-def check_implementation(optimizer: str, group: dict[str, Any], recorded: bool = False) -> None:
+def check_implementation(group: dict[str, Any]) -> None:
     """The options that choose an implementation in PyTorch; the numbers are the same for all.
 
     foreach, fused   accepted, not both
     capturable       accepted here; a step on the CPU refuses it, as PyTorch's does
-    differentiable   refused, except by optimizers whose steps can be `recorded`
+    differentiable   accepted, not with `fused`
     """
     if group.get("fused"):
         if group.get("differentiable"):
             raise RuntimeError("`fused` does not support `differentiable`")
         if group.get("foreach"):
             raise RuntimeError("`fused` and `foreach` cannot be `True` together.")
-    if group.get("differentiable") and not recorded:
-        raise errors.unsupported(f"{optimizer}(differentiable=True)")
 
 
 _CAPTURABLE_DEVICES = ["cuda", "xpu", "hpu", "privateuseone", "xla"]
@@ -59,12 +56,13 @@ def check_group(optimizer: str, group: dict[str, Any], parameters: list[Tensor])
     """Options of a group that a step cannot follow; loaded state dicts may bring them too."""
     if not parameters:
         return
-    if group.get("capturable"):
-        tensors = _CAPTURABLE_TENSORS.get(optimizer, "params and state_steps")
-        devices = _CAPTURABLE_DEVICES[: -1 if optimizer == "Adadelta" else None]
-        raise AssertionError(
-            f"If capturable=True, {tensors} must be on supported devices: {devices}."
-        )
+    foreach, capturable = group.get("foreach"), group.get("capturable")
+    if capturable and optimizer in ("Adam", "AdamW") and not group.get("fused"):
+        raise _not_capturable(optimizer, foreach)
+    if foreach and group.get("differentiable") and optimizer != "SGD":
+        raise AssertionError("_foreach ops don't support autograd")
+    if capturable and not group.get("fused"):
+        raise _not_capturable(optimizer, foreach)
     if group.get("fused"):
         for parameter in parameters:
             if not parameter.is_floating_point():
@@ -73,3 +71,12 @@ def check_group(optimizer: str, group: dict[str, Any], parameters: list[Tensor])
                     f"supported devices: {_FUSED_DEVICES} but {parameter.dtype} and "
                     f"{parameter.device.type}"
                 )
+
+
+def _not_capturable(optimizer: str, foreach: Any) -> AssertionError:
+    tensors = _CAPTURABLE_TENSORS.get(optimizer, "params and state_steps")
+    if optimizer == "NAdam" and foreach:
+        tensors = "params, mu_products, and state_steps"
+    short = optimizer == "Adadelta" or (foreach and optimizer not in ("RMSprop", "Rprop"))
+    devices = _CAPTURABLE_DEVICES[: -1 if short else None]
+    return AssertionError(f"If capturable=True, {tensors} must be on supported devices: {devices}.")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, ClassVar
 
 import numpy as np
@@ -15,8 +16,10 @@ from retrograd.optim.arithmetic import (
     scalar,
     zeros_like,
 )
+from retrograd.optim.forms import step_lists
 from retrograd.optim.optimizer import Optimizer
 from retrograd.optim.options import check, check_betas, check_implementation, check_rate
+from retrograd.optim.recorded import averaged, rate_of, shrink_weights, squared
 from retrograd.tensor import Tensor
 
 
@@ -70,7 +73,7 @@ class RAdam(Optimizer):
             "decoupled_weight_decay": decoupled_weight_decay,
             "differentiable": differentiable,
         }
-        check_implementation("RAdam", defaults)
+        check_implementation(defaults)
         super().__init__(params, defaults)
 
     def _start(self, group: dict[str, Any], parameter: Tensor, state: dict[str, Any]) -> None:
@@ -90,15 +93,79 @@ class RAdam(Optimizer):
         add_product(square, g, g, 1 - beta2, scratch)
         np.divide(average, 1 - beta1**step, out=scratch)
         scratch *= float(group["lr"])
-        # The length of the average that `square` amounts to: now, and in the end.
-        correction = 1 - beta2**step
-        longest = 2 / (1 - beta2) - 1
-        length = longest - 2 * step * beta2**step / correction
-        if length > 5.0:
+        factor = self._rectification(beta2, step)
+        if factor is not None:
             scale = np.sqrt(square)
             scale += group["eps"]
-            np.divide(correction**0.5, scale, out=scale)
+            np.divide(factor, scale, out=scale)
             scratch *= scale
-            rectified = (length - 4) * (length - 2) * longest
-            scratch *= (rectified / ((longest - 4) * (longest - 2) * length)) ** 0.5
         np.subtract(value, scratch, out=value)
+
+    def _record(self, group: dict[str, Any], state: dict[str, Any], parameter: Any, g: Any) -> None:
+        beta1, beta2 = group["betas"]
+        step = count(state)
+        shrink_weights(group, parameter)
+        average = averaged(state["exp_avg"], g, beta1)
+        square = squared(state["exp_avg_sq"], g, beta2)
+        change = average / (1 - beta1**step) * rate_of(group)
+        factor = self._rectification(beta2, step)
+        if factor is not None:
+            change = change * (factor / (square.sqrt() + group["eps"]))
+        parameter.sub_(change)
+
+    def _rectification(self, beta2: float, step: float) -> float | None:
+        """What to multiply with, once the scale is reliable."""
+        # The length of the average that the scale amounts to: now, and in the end.
+        correction: float = 1 - beta2**step
+        longest = 2 / (1 - beta2) - 1
+        length = longest - 2 * step * beta2**step / correction
+        if length <= 5.0:
+            return None
+        rectified = (length - 4) * (length - 2) * longest
+        ratio = rectified / ((longest - 4) * (longest - 2) * length)
+        return float((correction * ratio) ** 0.5)
+
+
+def radam(
+    params: Sequence[Tensor],
+    grads: Sequence[Tensor],
+    exp_avgs: Sequence[Tensor],
+    exp_avg_sqs: Sequence[Tensor],
+    state_steps: Sequence[Tensor],
+    decoupled_weight_decay: bool = False,
+    foreach: bool | None = None,
+    differentiable: bool = False,
+    capturable: bool = False,
+    has_complex: bool = False,
+    maximize: bool = False,
+    *,
+    beta1: float,
+    beta2: float,
+    lr: float | Tensor,
+    weight_decay: float,
+    eps: float,
+) -> None:
+    """One step of `RAdam`, in place, on lists."""
+    group = {
+        "lr": lr,
+        "betas": (beta1, beta2),
+        "eps": eps,
+        "weight_decay": weight_decay,
+        "decoupled_weight_decay": decoupled_weight_decay,
+        "maximize": maximize,
+    }
+    lists = {
+        "exp_avg": exp_avgs,
+        "exp_avg_sq": exp_avg_sqs,
+        "step": state_steps,
+    }
+    step_lists(
+        RAdam,
+        group,
+        params,
+        grads,
+        lists,
+        foreach=foreach,
+        differentiable=differentiable,
+        capturable=capturable,
+    )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, ClassVar
 
 import numpy as np
@@ -16,8 +17,10 @@ from retrograd.optim.arithmetic import (
     scalar,
     zeros_like,
 )
+from retrograd.optim.forms import step_lists
 from retrograd.optim.optimizer import Optimizer
 from retrograd.optim.options import check, check_implementation, check_rate
+from retrograd.optim.recorded import averaged, rate_of, replaced, squared
 from retrograd.tensor import Tensor
 
 
@@ -74,7 +77,7 @@ class RMSprop(Optimizer):
             "maximize": maximize,
             "differentiable": differentiable,
         }
-        check_implementation("RMSprop", defaults)
+        check_implementation(defaults)
         super().__init__(params, defaults)
 
     def _start(self, group: dict[str, Any], parameter: Tensor, state: dict[str, Any]) -> None:
@@ -92,17 +95,81 @@ class RMSprop(Optimizer):
         scratch = np.empty_like(value)
         square *= alpha
         add_product(square, g, g, 1 - alpha, scratch)
-        scale = square.copy()
         if group["centered"]:
             average = reals(state["grad_avg"])
             approach(average, g, 1 - alpha, scratch)
-            add_product(scale, average, average, -1, scratch)
-        np.sqrt(scale, out=scale)
+            scale = average * average
+            np.subtract(square, scale, out=scale)
+            np.sqrt(scale, out=scale)
+        else:
+            scale = np.sqrt(square)
         scale += group["eps"]
         if group["momentum"] > 0:
             buffer = reals(state["momentum_buffer"])
             buffer *= group["momentum"]
-            add_quotient(buffer, g, scale, 1, scratch)
+            np.divide(g, scale, out=scratch)
+            buffer += scratch
             add_scaled(value, buffer, -rate, scratch)
         else:
             add_quotient(value, g, scale, -rate, scratch)
+
+    def _record(self, group: dict[str, Any], state: dict[str, Any], parameter: Any, g: Any) -> None:
+        alpha, momentum = group["alpha"], group["momentum"]
+        count(state)
+        scale = squared(state["square_avg"], g, alpha)
+        if group["centered"]:
+            average = averaged(state["grad_avg"], g, alpha)
+            scale = scale - average * average
+        change = g / (scale.sqrt() + group["eps"])
+        if momentum > 0:
+            buffer = state["momentum_buffer"]
+            change = replaced(buffer, buffer.clone() * momentum + change)
+        parameter.sub_(change * rate_of(group))
+
+
+def rmsprop(
+    params: Sequence[Tensor],
+    grads: Sequence[Tensor],
+    square_avgs: Sequence[Tensor],
+    grad_avgs: Sequence[Tensor],
+    momentum_buffer_list: Sequence[Tensor],
+    state_steps: Sequence[Tensor],
+    foreach: bool | None = None,
+    maximize: bool = False,
+    differentiable: bool = False,
+    capturable: bool = False,
+    has_complex: bool = False,
+    *,
+    lr: float | Tensor,
+    alpha: float,
+    eps: float,
+    weight_decay: float,
+    momentum: float,
+    centered: bool,
+) -> None:
+    """One step of `RMSprop`, in place, on lists."""
+    group = {
+        "lr": lr,
+        "alpha": alpha,
+        "eps": eps,
+        "weight_decay": weight_decay,
+        "momentum": momentum,
+        "centered": centered,
+        "maximize": maximize,
+    }
+    lists = {
+        "square_avg": square_avgs,
+        "grad_avg": grad_avgs,
+        "momentum_buffer": momentum_buffer_list,
+        "step": state_steps,
+    }
+    step_lists(
+        RMSprop,
+        group,
+        params,
+        grads,
+        lists,
+        foreach=foreach,
+        differentiable=differentiable,
+        capturable=capturable,
+    )

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, ClassVar
 
 import numpy as np
 
 from retrograd.optim.arithmetic import count, filled_like, reals, scalar, zeros_like
+from retrograd.optim.forms import step_lists
 from retrograd.optim.optimizer import Optimizer
 from retrograd.optim.options import check_implementation, check_rate
+from retrograd.optim.recorded import replaced
 from retrograd.tensor import Tensor
 
 
@@ -56,13 +59,17 @@ class Rprop(Optimizer):
             "differentiable": differentiable,
             "capturable": capturable,
         }
-        check_implementation("Rprop", defaults)
+        check_implementation(defaults)
         super().__init__(params, defaults)
 
     def _start(self, group: dict[str, Any], parameter: Tensor, state: dict[str, Any]) -> None:
         state["step"] = scalar(0.0)
         state["prev"] = zeros_like(parameter)
         gradient: Any = parameter.grad
+        if isinstance(group["lr"], Tensor) and group["lr"].requires_grad:
+            raise TypeError(
+                "full_like(): argument 'fill_value' (position 2) must be Number, not Tensor"
+            )
         state["step_size"] = filled_like(gradient, float(group["lr"]))
 
     def _change(self, group: dict[str, Any], state: dict[str, Any], value: Any, g: Any) -> None:
@@ -82,3 +89,54 @@ class Rprop(Optimizer):
         np.sign(previous, out=factor)
         factor *= size
         np.subtract(value, factor, out=value)
+
+    def _record(self, group: dict[str, Any], state: dict[str, Any], parameter: Any, g: Any) -> None:
+        smaller, larger = group["etas"]
+        count(state)
+        sign = (g * state["prev"].clone()).sign().detach()
+        factor = sign.masked_fill(sign > 0, larger).masked_fill(sign < 0, smaller)
+        grown = state["step_size"].clone() * factor.masked_fill(sign == 0, 1.0)
+        size = replaced(state["step_size"], grown.clamp(*group["step_sizes"]))
+        # Where the gradient changed its sign the weight stays for one step.
+        kept = replaced(state["prev"], g.masked_fill(sign < 0, 0.0))
+        parameter.sub_(kept.sign() * size)
+
+
+def rprop(
+    params: Sequence[Tensor],
+    grads: Sequence[Tensor],
+    prevs: Sequence[Tensor],
+    step_sizes: Sequence[Tensor],
+    state_steps: Sequence[Tensor],
+    foreach: bool | None = None,
+    capturable: bool = False,
+    maximize: bool = False,
+    differentiable: bool = False,
+    has_complex: bool = False,
+    *,
+    step_size_min: float,
+    step_size_max: float,
+    etaminus: float,
+    etaplus: float,
+) -> None:
+    """One step of `Rprop`, in place, on lists."""
+    group = {
+        "etas": (etaminus, etaplus),
+        "step_sizes": (step_size_min, step_size_max),
+        "maximize": maximize,
+    }
+    lists = {
+        "prev": prevs,
+        "step_size": step_sizes,
+        "step": state_steps,
+    }
+    step_lists(
+        Rprop,
+        group,
+        params,
+        grads,
+        lists,
+        foreach=foreach,
+        capturable=capturable,
+        differentiable=differentiable,
+    )

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import MutableSequence, Sequence
 from typing import Any, ClassVar
 
 import numpy as np
 
-from retrograd.backend.quiet import quiet
-from retrograd.optim.arithmetic import add_scaled, descent, reals, recorded_descent
+from retrograd.optim.arithmetic import reals
+from retrograd.optim.forms import step_lists
 from retrograd.optim.optimizer import Optimizer
 from retrograd.optim.options import check, check_implementation, check_rate
+from retrograd.optim.recorded import rate_of, recorded_descent, replaced
 from retrograd.tensor import Tensor, wrap
 
 
@@ -63,26 +65,42 @@ class SGD(Optimizer):
             "differentiable": differentiable,
             "fused": fused,
         }
-        check_implementation("SGD", defaults, recorded=True)
+        check_implementation(defaults)
         super().__init__(params, defaults)
 
-    def _update(
-        self, group: dict[str, Any], parameters: list[Tensor], gradients: list[Tensor]
+    def _state_of(self, group: dict[str, Any], parameter: Tensor) -> dict[str, Any]:
+        # without momentum there is none, not even an empty one
+        return self.state[parameter] if group["momentum"] != 0 else {}
+
+    def _update_one(
+        self, group: dict[str, Any], state: dict[str, Any], parameter: Tensor, gradient: Tensor
     ) -> None:
-        rate, momentum = float(group["lr"]), group["momentum"]
-        with quiet():
-            for parameter, gradient in zip(parameters, gradients, strict=True):
-                value = reals(parameter)
-                g = descent(group, value, reals(gradient))
-                scratch = np.empty_like(value)
-                if momentum != 0:
-                    g = self._with_momentum(group, self.state[parameter], parameter, g, scratch)
-                add_scaled(value, g, -rate, scratch)
+        value, g = reals(parameter), reals(gradient)
+        rate, decay, momentum = float(group["lr"]), float(group["weight_decay"]), group["momentum"]
+        if group["maximize"] and (decay != 0 or momentum != 0):
+            g = -g
+        elif group["maximize"]:
+            rate = -rate
+        scratch = np.empty_like(value)
+        if decay != 0:
+            np.multiply(value, decay, out=scratch)
+            scratch += g
+            g = scratch
+        if momentum != 0:
+            g = self._with_momentum(group, state, parameter, g, scratch)
+        np.multiply(g, rate, out=scratch)
+        value -= scratch
+
+    def _update_sparse(self, group: dict[str, Any], parameter: Tensor, gradient: Tensor) -> None:
+        from retrograd.optim import sparse_steps
+
+        sparse_steps.sgd(group, self._state_of(group, parameter), parameter, gradient)
 
     def _with_momentum(
         self, group: dict[str, Any], state: dict[str, Any], parameter: Tensor, g: Any, scratch: Any
     ) -> Any:
-        momentum = group["momentum"]
+        """The direction to go, which may be `scratch`; `g` may be `scratch` as well."""
+        momentum, dampening = group["momentum"], group["dampening"]
         buffer = state.get("momentum_buffer")
         if buffer is None:
             buffer = state["momentum_buffer"] = wrap(np.empty_like(parameter._array))
@@ -91,23 +109,78 @@ class SGD(Optimizer):
         else:
             held = reals(buffer)
             held *= momentum
-            add_scaled(held, g, 1 - group["dampening"], scratch)
+            held += g if dampening == 0 else g * (1 - dampening)
         if not group["nesterov"]:
             return held
-        return held * momentum + g
+        if g is scratch:
+            return held * momentum + g
+        np.multiply(held, momentum, out=scratch)
+        scratch += g
+        return scratch
 
-    def _update_recorded(
-        self, group: dict[str, Any], parameters: list[Tensor], gradients: list[Tensor]
+    def _record_one(
+        self, group: dict[str, Any], state: dict[str, Any], parameter: Any, gradient: Any
     ) -> None:
         momentum = group["momentum"]
-        for parameter, g in zip(parameters, gradients, strict=True):
-            g = recorded_descent(group, parameter, g)
-            if momentum != 0:
-                state = self.state[parameter]
-                buffer = state.get("momentum_buffer")
-                if buffer is None:
-                    buffer = state["momentum_buffer"] = g.detach().clone()
-                else:
-                    buffer.mul_(momentum).add_(g * (1 - group["dampening"]))
-                g = g + buffer * momentum if group["nesterov"] else buffer.clone()
-            parameter.sub_(g * group["lr"])
+        g = recorded_descent(group, parameter, gradient, True)
+        if momentum != 0:
+            buffer = state.get("momentum_buffer")
+            if buffer is None:
+                moved = g.detach().clone()
+                state["momentum_buffer"] = moved.clone()
+            else:
+                moved = buffer.clone() * momentum + g * (1 - group["dampening"])
+                replaced(buffer, moved)
+            g = g + moved * momentum if group["nesterov"] else moved
+        parameter.sub_(g * rate_of(group))
+
+
+def sgd(
+    params: Sequence[Tensor],
+    d_p_list: Sequence[Tensor],
+    momentum_buffer_list: MutableSequence[Any],
+    has_sparse_grad: bool = False,
+    foreach: bool | None = None,
+    fused: bool | None = None,
+    grad_scale: Tensor | None = None,
+    found_inf: Tensor | None = None,
+    *,
+    weight_decay: float | Tensor,
+    momentum: float,
+    lr: float | Tensor,
+    dampening: float,
+    nesterov: bool,
+    maximize: bool,
+) -> None:
+    """One step of `SGD`, in place, on lists; a momentum buffer that is None gets made.
+
+    >>> import retrograd as torch
+    >>> from retrograd.optim.sgd import sgd
+    >>> weight = torch.ones(2)
+    >>> sgd([weight], [torch.ones(2)], [None], weight_decay=0, momentum=0, lr=0.5, dampening=0,
+    ...     nesterov=False, maximize=False)
+    >>> weight
+    tensor([0.5000, 0.5000])
+    """
+    group = {
+        "lr": lr,
+        "momentum": momentum,
+        "dampening": dampening,
+        "weight_decay": weight_decay,
+        "nesterov": nesterov,
+        "maximize": maximize,
+    }
+    lists = {"momentum_buffer": momentum_buffer_list} if momentum != 0 else {}
+    states = step_lists(
+        SGD,
+        group,
+        params,
+        d_p_list,
+        lists,
+        foreach=foreach,
+        fused=fused,
+        grad_scale=grad_scale,
+        found_inf=found_inf,
+    )
+    if momentum != 0:
+        momentum_buffer_list[:] = [state["momentum_buffer"] for state in states]

@@ -4,21 +4,25 @@ from __future__ import annotations
 
 from typing import Any
 
+from retrograd.optim.arithmetic import zeros_like
 from retrograd.optim.optimizer import Optimizer
 from retrograd.optim.options import check, check_betas, check_rate
 from retrograd.tensor import Tensor
 
 
 class SparseAdam(Optimizer):
-    """Adam for sparse gradients. There are none here, so a step refuses the dense gradient.
+    """Adam for sparse gradients: moments and parameters change only where a gradient has entries.
 
     >>> import retrograd as torch
-    >>> w = torch.tensor([1.0], requires_grad=True)
-    >>> optimizer = torch.optim.SparseAdam([w])
-    >>> (w * 2).sum().backward()
+    >>> table = torch.ones(3, 1, requires_grad=True)
+    >>> optimizer = torch.optim.SparseAdam([table], lr=0.1)
+    >>> rows = torch.nn.functional.embedding(torch.tensor([2, 0]), table, sparse=True)
+    >>> rows.sum().backward()
     >>> optimizer.step()
-    Traceback (most recent call last):
-    RuntimeError: SparseAdam does not support dense gradients, please consider Adam instead
+    >>> table.flatten().tolist() == [table[0].item(), 1.0, table[2].item()]
+    True
+    >>> table[0]
+    tensor([0.9000], grad_fn=<SelectBackward0>)
     """
 
     def __init__(
@@ -53,3 +57,13 @@ class SparseAdam(Optimizer):
             raise RuntimeError(
                 "SparseAdam does not support dense gradients, please consider Adam instead"
             )
+
+    def _update_sparse(self, group: dict[str, Any], parameter: Tensor, gradient: Tensor) -> None:
+        from retrograd.optim import sparse_steps
+
+        state = self.state[parameter]
+        if not state:
+            state["step"] = 0
+            state["exp_avg"] = zeros_like(parameter)
+            state["exp_avg_sq"] = zeros_like(parameter)
+        sparse_steps.adam(group, state, parameter, gradient)

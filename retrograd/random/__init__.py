@@ -14,3 +14,4 @@ from retrograd.random.state import initial_seed as initial_seed
 from retrograd.random.state import manual_seed as manual_seed
 from retrograd.random.state import seed as seed
 from retrograd.random.state import set_rng_state as set_rng_state
+from retrograd.random.state import thread_safe_generator as thread_safe_generator

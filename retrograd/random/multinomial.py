@@ -9,6 +9,7 @@ import numpy as np
 from retrograd.random.arguments import FLOATS, spelled
 from retrograd.random.arithmetic import HALVES
 from retrograd.random.continuous import exponential
+from retrograd.random.few import one_index
 from retrograd.random.generator import Array, Generator
 from retrograd.random.layout import fill_, new_like
 from retrograd.random.selection import largest_first
@@ -55,6 +56,10 @@ def _check(weights: Array, count: int, replacement: bool) -> None:
 
 def _without_replacement(generator: Generator, rows: Array, count: int) -> Array:
     """The largest of weight / exponential number: the exponential race."""
+    if count == 1 and len(rows) == 1:
+        index = one_index(generator, rows[0])
+        if index is not None:
+            return np.array([[index]])
     if not rows.size:
         raise RuntimeError(
             "aminmax(): cannot compute aminmax over an empty dimension "

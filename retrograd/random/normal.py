@@ -25,6 +25,7 @@ from retrograd.random.arithmetic import (
     near_float32_tie,
 )
 from retrograd.random.box_muller import box_muller32, box_muller64
+from retrograd.random.few import FEW, few_normals
 from retrograd.random.generator import Array, Generator, chunks
 from retrograd.random.layout import fill_
 
@@ -148,11 +149,14 @@ def serial_normals(
     >>> np.array_equal(np.append(a, b), serial_normals(Generator().manual_seed(0), 2))
     True
     """
+    kind = np.dtype(dtype)
+    if count <= FEW and mean == 0 and std == 1 and kind not in HALVES:
+        return few_normals(generator, count, kind)
 
     def finish(values: Array, library: Any) -> Array:
         return values if mean == 0 and std == 1 else fma64(values, std, mean)
 
-    return map_serial_normals(generator, count, finish, np.dtype(dtype), mean)
+    return map_serial_normals(generator, count, finish, kind, mean)
 
 
 def map_serial_normals(

@@ -125,3 +125,8 @@ def fork_rng(
         yield
     finally:
         default_generator.set_state_array(np.asarray(before))
+
+
+def thread_safe_generator() -> Generator | None:
+    """The generator of a loader's worker thread: None, as workers are processes here."""
+    return None

@@ -28,8 +28,8 @@ SHIM = Path(__file__).parent / "shim"
 OWN = frozenset(
     """
     arguments backend cli commands compat construction conversion creation diagnostics dlpack doctor
-    dtypes legacy lifecycle lint memory namespaces notices pickling printing progress queries ranges
-    representation return_type running settings size summary tensor
+    dtypes interchange legacy lifecycle lint memory namespaces notices pickling printing progress
+    queries ranges representation return_type running settings size summary tensor
     """.split()
 )
 

@@ -27,6 +27,7 @@ from retrograd.autograd.engine import ENGINE
 from retrograd.autograd.function import Function
 from retrograd.autograd.grad_mode import enable_grad, no_grad
 from retrograd.autograd.state import STATE
+from retrograd.dtypes import from_numpy_dtype
 from retrograd.lifecycle.site import user_site
 from retrograd.notices import explained, explained_warning
 from retrograd.random import fork_rng, get_rng_state, set_rng_state
@@ -265,13 +266,13 @@ def checkpoint(
         )
     forward_context, recompute_context = context_fn()
     state = get_rng_state() if preserve else None
+    autocast = _Autocast()
 
     def recompute(*inputs: Any) -> None:
-        # modes of the forward pass that backward does not have are restored here
         with fork_rng(devices=[], enabled=preserve):
             if state is not None:
                 set_rng_state(state)
-            with recompute_context:
+            with autocast.again(), recompute_context:
                 function(*inputs, **kwargs)
 
     if not STATE.grad_enabled:
@@ -295,6 +296,21 @@ def checkpoint(
         )
     frame.completed = True
     return result
+
+
+class _Autocast:
+    """The autocast of the forward pass, for the recomputation."""
+
+    def __init__(self) -> None:
+        self.lower, self.cached = STATE.autocast, STATE.autocast_cache
+
+    def again(self) -> AbstractContextManager[Any]:
+        if (self.lower, self.cached) == (STATE.autocast, STATE.autocast_cache):
+            return contextlib.nullcontext()
+        from retrograd.amp import autocast
+
+        lower = None if self.lower is None else from_numpy_dtype(self.lower)
+        return autocast("cpu", lower, lower is not None, self.cached)
 
 
 def _describe(tensor: Tensor) -> dict[str, Any]:
@@ -366,6 +382,7 @@ class CheckpointFunction(Function):
         check_backward_validity(args)
         ctx.run_function = run_function
         ctx.rng_state = get_rng_state() if preserve_rng_state else None
+        ctx.autocast = _Autocast()
         ctx.others = [None if isinstance(item, Tensor) else item for item in args]
         ctx.places = [place for place, item in enumerate(args) if isinstance(item, Tensor)]
         ctx.save_for_backward(*[args[place] for place in ctx.places])
@@ -391,7 +408,7 @@ class CheckpointFunction(Function):
         with fork_rng(devices=[], enabled=ctx.rng_state is not None):
             if ctx.rng_state is not None:
                 set_rng_state(ctx.rng_state)
-            with enable_grad():
+            with enable_grad(), ctx.autocast.again():
                 outputs = ctx.run_function(*detached)
         if isinstance(outputs, Tensor):
             outputs = (outputs,)

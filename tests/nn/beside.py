@@ -10,6 +10,8 @@ import numpy as np
 
 import retrograd
 
+TIGHT = {"rtol": 1e-9, "atol": 1e-11}
+
 
 class Case(NamedTuple):
     """How to make a layer, and the shapes (float64) or arrays it is called with."""
@@ -29,12 +31,10 @@ def case(name: str, *args: Any, inputs: Any, **options: Any) -> Case:
     return Case(name, args, options, tuple(inputs) if isinstance(inputs, list) else (inputs,))
 
 
-def arrays(inputs: tuple[Any, ...]) -> list[Any]:
-    generator = np.random.default_rng(5)
-    return [
-        given if isinstance(given, np.ndarray) else generator.normal(size=given) * 1.5
-        for given in inputs
-    ]
+def make(t: Any, name: str, args: tuple[Any, ...], options: dict[str, Any]) -> Any:
+    """A layer whose initial values are drawn after the same seed."""
+    t.manual_seed(7)
+    return getattr(t.nn, name)(*args, **options)
 
 
 def same(ours: Any, theirs: Any, **tolerance: float) -> None:
@@ -44,14 +44,22 @@ def same(ours: Any, theirs: Any, **tolerance: float) -> None:
     np.testing.assert_allclose(ours, theirs, **tolerance)
 
 
+def same_state(ours: Any, theirs: Any, **tolerance: float) -> None:
+    """Equal names and values of all parameters and buffers."""
+    assert list(ours.state_dict()) == list(theirs.state_dict())
+    for key, tensor in theirs.state_dict().items():
+        same(ours.state_dict()[key], tensor, **tolerance)
+
+
 def run(t: Any, layer: Any, inputs: list[Any], second: bool) -> list[Any]:
-    """The output, the gradients of float inputs and parameters, and those of a norm of them."""
+    """The outputs, the gradients of float inputs and parameters, and those of a norm of them."""
     given = [t.tensor(a, requires_grad=a.dtype.kind == "f") for a in inputs]
     # A layer that overwrites its input may not be given a leaf.
     passed = [x * 1.0 if x.requires_grad else x for x in given]
     t.manual_seed(11)
-    output = layer(*passed)
-    results = [output]
+    outputs = layer(*passed)
+    results = list(outputs) if isinstance(outputs, tuple) else [outputs]
+    output = results[0]
     leaves = [x for x in (*given, *layer.parameters()) if x.requires_grad]
     if not leaves:
         return results
@@ -75,32 +83,36 @@ def run(t: Any, layer: Any, inputs: list[Any], second: bool) -> list[Any]:
 
 def compare(torch: Any, chosen: Case, second: bool = True) -> None:
     """Text, initial values, results in training and evaluation, and copies of one layer."""
-    layers = []
-    for t in (retrograd, torch):
-        t.manual_seed(7)
-        layers.append(getattr(t.nn, chosen.name)(*chosen.args, **chosen.options))
+    layers = [make(t, chosen.name, chosen.args, chosen.options) for t in (retrograd, torch)]
     ours, theirs = layers
     assert repr(ours) == repr(theirs)
-    assert list(ours.state_dict()) == list(theirs.state_dict())
-    for key, tensor in theirs.state_dict().items():
-        same(ours.state_dict()[key], tensor, rtol=0, atol=0)
+    same_state(ours, theirs, rtol=0, atol=0)
     ours.double(), theirs.double()
-    inputs = arrays(chosen.inputs)
-    for training in (True, False):
+    generator = np.random.default_rng(5)
+    # Parameters away from zero and one, so that their part in the result shows.
+    for key, parameter in theirs.named_parameters():
+        drawn = generator.normal(size=tuple(parameter.shape)) * 0.5
+        parameter.data = torch.tensor(drawn)
+        dict(ours.named_parameters())[key].data = retrograd.tensor(drawn)
+    for training in (True, True, False):
         ours.train(training), theirs.train(training)
+        inputs = [
+            given if isinstance(given, np.ndarray) else generator.normal(size=given) * 1.5
+            for given in chosen.inputs
+        ]
         got, wanted = (
             run(t, m, inputs, second) for t, m in zip((retrograd, torch), layers, strict=True)
         )
         assert len(got) == len(wanted)
         for mine, real in zip(got, wanted, strict=True):
-            same(mine, real, rtol=1e-9, atol=1e-11)
-        for key, tensor in theirs.state_dict().items():
-            same(ours.state_dict()[key], tensor, rtol=1e-12, atol=0)
+            same(mine, real, **TIGHT)
+        same_state(ours, theirs, rtol=1e-12, atol=1e-14)
     for copied in (copy.deepcopy(ours), pickle.loads(pickle.dumps(ours))):
         assert repr(copied) == repr(ours)
         assert copied.training is False
-        given = [retrograd.tensor(a) for a in inputs]
-        same(copied(*given), wanted[0], rtol=1e-9, atol=1e-11)
+        same_state(copied, theirs, rtol=1e-12, atol=1e-14)
+        result = copied(*[retrograd.tensor(a) for a in inputs])
+        same(result[0] if isinstance(result, tuple) else result, wanted[0], **TIGHT)
 
 
 def same_error(torch: Any, build: Any) -> None:

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import retrograd
-from tests.nn.layer_pairs import compare, make, same, same_error
+from tests.nn.beside import Case, compare, make, same, same_error
 
 torch = pytest.importorskip("torch")
 pytestmark = pytest.mark.torch
@@ -52,7 +52,7 @@ LAYERS = [
 @pytest.mark.filterwarnings("ignore:Using padding='same' with even kernel lengths:UserWarning")
 @pytest.mark.parametrize(("name", "args", "options", "shape"), LAYERS)
 def test_layers(name, args, options, shape):
-    compare(torch, name, args, options, shape)
+    compare(torch, Case(name, args, options, (shape,)))
 
 
 def test_attributes():

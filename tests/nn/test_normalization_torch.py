@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import retrograd
-from tests.nn.layer_pairs import compare, make, same, same_error, same_state
+from tests.nn.beside import Case, compare, make, same, same_error, same_state
 
 torch = pytest.importorskip("torch")
 pytestmark = pytest.mark.torch
@@ -42,7 +42,7 @@ LAYERS = [
 
 @pytest.mark.parametrize(("name", "args", "options", "shape"), LAYERS)
 def test_layers(name, args, options, shape):
-    compare(torch, name, args, options, shape)
+    compare(torch, Case(name, args, options, (shape,)))
 
 
 def test_statistics_after_many_batches_and_a_reset():

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import retrograd
-from tests.nn.layer_pairs import compare, same, same_error
+from tests.nn.beside import Case, compare, same, same_error
 
 torch = pytest.importorskip("torch")
 pytestmark = pytest.mark.torch
@@ -45,7 +45,7 @@ LAYERS = [
 
 @pytest.mark.parametrize(("name", "args", "options", "shape"), LAYERS)
 def test_layers(name, args, options, shape):
-    compare(torch, name, args, options, shape)
+    compare(torch, Case(name, args, options, (shape,)))
 
 
 @pytest.mark.parametrize(

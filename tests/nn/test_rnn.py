@@ -102,3 +102,41 @@ def test_training_a_small_network():
         optimizer.step()
         losses.append(loss.item())
     assert losses[-1] < 0.2 * losses[0]
+
+
+def lstm_and_gradients(watched: bool) -> list[np.ndarray]:
+    """Outputs and gradients of an LSTM; `watched` ops are run one by one."""
+    torch.manual_seed(3)
+    network = torch.nn.LSTM(3, 4, num_layers=2, bidirectional=True)
+    input = torch.randn(6, 2, 3, requires_grad=True)
+    state = tuple(torch.randn(4, 2, 4, requires_grad=True) for _ in range(2))
+    with torch.autograd.set_detect_anomaly(watched):
+        output, (hidden, cell) = network(input, state)
+        loss = (output * output).sum() + (hidden * cell).sum()
+    loss.backward()
+    leaves = [input, *state, *network.parameters()]
+    results = [output, hidden, cell, *(leaf.grad for leaf in leaves)]
+    return [result.detach().numpy() for result in results]
+
+
+def test_lstm_as_one_node_computes_what_its_steps_compute() -> None:
+    for found, expected in zip(lstm_and_gradients(False), lstm_and_gradients(True), strict=True):
+        np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-6)
+
+
+def test_lstm_layer_is_one_node_and_is_freed_with_the_graph() -> None:
+    network = torch.nn.LSTM(3, 4)
+    output, _ = network(torch.randn(5, 2, 3))
+    assert output.grad_fn.name() == "LSTMStepsBackward"
+    output.sum().backward()
+    with pytest.raises(RuntimeError, match="backward through the graph a second time"):
+        output.sum().backward()
+
+
+def test_lstm_gates_that_are_shut_give_no_warning() -> None:
+    network = torch.nn.LSTM(1, 1)
+    with torch.no_grad():
+        network.weight_ih_l0.fill_(-1e4)
+    output, _ = network(torch.ones(2, 1, 1))
+    output.sum().backward()
+    assert torch.isfinite(output).all()

@@ -39,7 +39,7 @@ RAISING = set((Path(__file__).parent / "raising.txt").read_text().splitlines())
 # their result depends on the strides of the input by design
 LAYOUT = {
     *("torch.as_strided", "torch.as_strided_", "torch.as_strided_scatter", "as_strided"),
-    *("None.view", "view_as_complex", "None.as_strided_"),
+    *("None.view", "view_as_complex", "None.as_strided_", "torch.as_strided_copy"),
 }
 
 

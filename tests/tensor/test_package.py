@@ -14,7 +14,7 @@ import retrograd as torch
 def test_a_missing_name_says_what_comes_near() -> None:
     with pytest.raises(AttributeError, match=r"'zeross'\. Did you mean: 'zeros'\?"):
         _ = torch.zeross
-    with pytest.raises(AttributeError, match="'quuxify': it is not there yet"):
+    with pytest.raises(AttributeError, match="'quuxify': it is not a public name"):
         _ = torch.quuxify
     with pytest.raises(AttributeError, match=r"'retrograd.nn.functional' has no attribute 'rellu'"):
         _ = torch.nn.functional.rellu
@@ -116,7 +116,7 @@ def test_one_generator_for_every_thread() -> None:
 def test_numpy_arrays_without_a_dtype_of_ours_are_refused() -> None:
     import numpy as np
 
-    for array in (np.array(["a"]), np.ones(2, np.longdouble), np.ones(2, np.uint16)):
+    for array in (np.array(["a"]), np.ones(2, np.longdouble)):
         with pytest.raises(TypeError, match=r"can't convert np.ndarray of type numpy\.\w+"):
             torch.from_numpy(array)
 

@@ -307,7 +307,7 @@ def test_timeout(monkeypatch):
 def test_an_abandoned_pass_ends_its_workers():
     iterator = iter(load(Squares(1000)))
     next(iterator)
-    pids = [worker.process.pid for worker in iterator._workers]
+    pids = [worker.pid for worker in iterator._workers]
     del iterator
     gc.collect()
     for pid in pids:

@@ -193,7 +193,7 @@ class FunctionNode(Node):
         shape = self.shape[number] if isinstance(self.shape, list) else self.shape
         if shape is None and not self.materialize_non_diff_grads:
             return None
-        return wrap(np.zeros(*entry))
+        return wrap(np.zeros(entry[0], dtypes.from_numpy_dtype(entry[1]).numpy))
 
     def _checked(self, results: tuple[Any, ...]) -> list[Tensor | None]:
         """The gradients of the tensor arguments, each with the shape and dtype of its argument."""

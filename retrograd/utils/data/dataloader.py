@@ -7,6 +7,7 @@ import warnings
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Generic, TypeVar
 
+from retrograd.namespaces import missing
 from retrograd.random import Generator
 from retrograd.utils.data.collate import default_collate as default_collate
 from retrograd.utils.data.collate import default_convert as default_convert
@@ -255,3 +256,11 @@ def _start_context(context: Any, num_workers: int) -> Any:
             f"specifying the start method, but got multiprocessing_context={context}"
         )
     return context
+
+
+def __getattr__(name: str) -> Any:
+    if name == "_MultiProcessingDataLoaderIter":  # only now: it imports multiprocessing
+        from retrograd.utils.data.parallel import _MultiProcessingDataLoaderIter
+
+        return _MultiProcessingDataLoaderIter
+    raise missing(__name__, name, globals())

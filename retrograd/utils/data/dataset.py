@@ -280,8 +280,12 @@ def random_split(
         total = sum(lengths)
     if total != len(dataset):
         raise ValueError("Sum of input lengths does not equal the length of the input dataset!")
-    order = iter(randperm(total, generator=generator).tolist())
-    return [Subset(dataset, list(itertools.islice(order, int(length)))) for length in lengths]
+    order = randperm(total, generator=generator).tolist()
+    ends = itertools.accumulate(lengths)
+    return [
+        Subset(dataset, order[end - length : end])
+        for end, length in zip(ends, lengths, strict=True)
+    ]
 
 
 def _whole_lengths(count: int, fractions: Sequence[float]) -> list[int]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -18,12 +20,56 @@ class MapFetcher:
 
     def fetch(self, index: Any) -> Any:
         """The batch of a list of keys or, without batches, the sample of a key."""
-        if not self.batched:
-            return self.collate_fn(self.dataset[index])
-        at_once = getattr(self.dataset, "__getitems__", None)
-        if at_once:
-            return self.collate_fn(at_once(index))
-        return self.collate_fn([self.dataset[key] for key in index])
+        key = index
+        try:
+            if not self.batched:
+                sample = self.dataset[index]
+                key = _NO_KEY
+                return self.collate_fn(sample)
+            at_once = getattr(self.dataset, "__getitems__", None)
+            if at_once:
+                samples = at_once(index)
+            else:
+                samples = []
+                for key in index:
+                    samples.append(self.dataset[key])
+            key = _NO_KEY
+            return self.collate_fn(samples)
+        except Exception as error:
+            _note_key(error, self.dataset, index, key)
+            raise
+
+
+_NO_KEY = object()
+_MOST_KEYS = 8
+
+
+def _note_key(error: Exception, dataset: Any, index: Any, key: Any) -> None:
+    """Tell in a note which items of the dataset an error is about.
+
+    key  the one that was looked up; `_NO_KEY` if all samples were there and did not fit together
+    """
+    if os.environ.get("RETROGRAD_REPORT") == "short":
+        return
+    name = type(dataset).__name__
+    if key is not _NO_KEY:
+        what = "items" if isinstance(key, list | tuple) else "item"
+        error.add_note(f"while reading {what} {_keys(key)} of the dataset ({name})")
+        return
+    text = f"while making a batch of items {_keys(index)} of the dataset ({name})"
+    if isinstance(index, list | tuple):
+        # Messages count the samples of a batch; the dataset has them under other numbers.
+        places = [int(place) for place in re.findall(r"(?:entry|element) (\d+)\b", str(error))]
+        known = [place for place in dict.fromkeys(places) if place < len(index)]
+        if known:
+            text += ": " + ", ".join(f"entry {place} is item {index[place]!r}" for place in known)
+    error.add_note(text)
+
+
+def _keys(index: Any) -> str:
+    if isinstance(index, list | tuple) and len(index) > _MOST_KEYS:
+        return "[" + ", ".join(repr(key) for key in index[:_MOST_KEYS]) + ", ...]"
+    return repr(index)
 
 
 class StreamFetcher:

@@ -77,7 +77,7 @@ class _Worker:
 
 class _MultiProcessingDataLoaderIter(_BaseDataLoaderIter):
     def __init__(self, loader: Any) -> None:
-        self._workers: list[_Worker] = []
+        self._crew: list[_Worker] = []
         self._owner = os.getpid()
         self._shutdown = False
         super().__init__(loader)
@@ -101,7 +101,7 @@ class _MultiProcessingDataLoaderIter(_BaseDataLoaderIter):
         )
         for worker_id in range(self._num_workers):
             try:
-                self._workers.append(_Worker(context, work, worker_id, self._workers))
+                self._crew.append(_Worker(context, work, worker_id, self._crew))
             except (TypeError, AttributeError, pickle.PicklingError):
                 warnings.warn(
                     "Got pickle error when attempting to start a worker Process. "
@@ -114,6 +114,11 @@ class _MultiProcessingDataLoaderIter(_BaseDataLoaderIter):
                 raise
         self._reset(loader, first_iter=True)
 
+    @property
+    def _workers(self) -> list[Any]:
+        """The worker processes; programs look at them to see whether they are still alive."""
+        return [worker.process for worker in self._crew]
+
     def _reset(self, loader: Any, first_iter: bool = False) -> None:
         super()._reset(loader, first_iter)
         self._sent = 0  # the number of the next task
@@ -121,8 +126,8 @@ class _MultiProcessingDataLoaderIter(_BaseDataLoaderIter):
         self._asked: dict[int, _Worker] = {}  # the tasks that are not answered yet
         self._answers: dict[int, tuple[_Worker, Any]] = {}  # answers before their turn
         self._received: deque[tuple[_Worker, Any, Any]] = deque()  # read, not looked at
-        self._turns = itertools.cycle(self._workers)
-        for worker in self._workers:
+        self._turns = itertools.cycle(self._crew)
+        for worker in self._crew:
             worker.active = True
             worker.load = 0
         if not first_iter:
@@ -132,7 +137,7 @@ class _MultiProcessingDataLoaderIter(_BaseDataLoaderIter):
 
     def _resume(self) -> None:
         """Start the workers' next pass; answers that were left over from the last one are lost."""
-        for worker in self._workers:
+        for worker in self._crew:
             worker.send(RESUME)
         resumed = 0
         while resumed < self._num_workers:
@@ -153,7 +158,7 @@ class _MultiProcessingDataLoaderIter(_BaseDataLoaderIter):
 
     def _next_worker(self) -> _Worker | None:
         """The worker whose turn it is; out of order, one that has not its share of tasks yet."""
-        active = sum(worker.active for worker in self._workers)
+        active = sum(worker.active for worker in self._crew)
         for worker in itertools.islice(self._turns, self._num_workers):
             if worker.active and (self._in_order or worker.load < self._most_tasks // active):
                 return worker
@@ -208,7 +213,7 @@ class _MultiProcessingDataLoaderIter(_BaseDataLoaderIter):
 
     def _read_answers(self) -> None:
         talking: dict[Connection, _Worker] = {
-            worker.results: worker for worker in self._workers if worker.active
+            worker.results: worker for worker in self._crew if worker.active
         }
         ends = [worker.process.sentinel for worker in talking.values()]
         ready = wait([*talking, *ends], self._timeout or None)
@@ -246,15 +251,15 @@ class _MultiProcessingDataLoaderIter(_BaseDataLoaderIter):
         if self._shutdown or self._owner != os.getpid():
             return
         self._shutdown = True
-        for worker in self._workers:
+        for worker in self._crew:
             worker.send(STOP)
             worker.close()
         deadline = time.monotonic() + PATIENCE
         try:
-            for worker in self._workers:
+            for worker in self._crew:
                 worker.process.join(max(0.0, deadline - time.monotonic()))
         finally:  # also when the wait is interrupted
-            for worker in self._workers:
+            for worker in self._crew:
                 if worker.process.is_alive():
                     worker.process.terminate()
                     worker.process.join(PATIENCE)

@@ -22,11 +22,9 @@ import numpy as np
 
 from retrograd.random import manual_seed
 from retrograd.tensor import Tensor
+from retrograd.utils.data._utils import MP_STATUS_CHECK_INTERVAL
 from retrograd.utils.data.fetch import _DatasetKind
 from retrograd.utils.data.information import WorkerInfo, set_worker_info
-
-# Every so many seconds a waiting worker looks whether its main process is still there.
-CHECK_INTERVAL = 5.0
 
 # Messages to a worker that are not tasks. They are compared by value: a pickle makes copies.
 RESUME = "resume"
@@ -157,7 +155,7 @@ class _Inbox:
         """The next message; STOP as well when the main process is no more."""
         while not self.stopping:
             try:
-                return self._messages.get(timeout=CHECK_INTERVAL)
+                return self._messages.get(timeout=MP_STATUS_CHECK_INTERVAL)
             except queue.Empty:
                 if os.getppid() != self._parent:
                     break
@@ -188,9 +186,15 @@ def _seed_everything(base_seed: int, worker_id: int) -> int:
     seed = base_seed + worker_id
     random.seed(seed)
     manual_seed(seed)
-    words = [worker_id, base_seed & 0xFFFFFFFF, base_seed >> 32, 0]
-    np.random.seed(np.random.SeedSequence(words).generate_state(4))
+    np.random.seed(numpy_state(base_seed, worker_id))
     return seed
+
+
+def numpy_state(base_seed: int, worker_id: int) -> list[int]:
+    """Four words that seed NumPy's random numbers in a worker."""
+    words = [worker_id, base_seed & 0xFFFFFFFF, base_seed >> 32, 0]
+    state: list[int] = np.random.SeedSequence(words).generate_state(4).tolist()
+    return state
 
 
 def run_worker(

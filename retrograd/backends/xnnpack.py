@@ -1,0 +1,3 @@
+"""XNNPACK: absent."""
+
+enabled = False

@@ -1,0 +1,82 @@
+"""The error catalogue as one page: every code with its text and its two examples."""
+
+from __future__ import annotations
+
+import re
+
+from retrograd.diagnostics.catalogue import CATALOGUE
+from retrograd.diagnostics.codes.entry import FAMILIES, Entry
+from retrograd.diagnostics.pages import parse_page
+
+_INTRODUCTION = """\
+# Errors
+
+Every error and warning with a code. `retrograd explain CODE` prints the same text in a terminal,
+`error.explain()` in a program. [The quick start](quickstart.md#read-the-report) shows how to read a
+report.
+
+This page is written by `python -m retrograd.compat.documentation docs/errors.md` from the
+catalogue; the tests fail when it is out of date. Both examples of every code run in the tests: the
+first must raise or warn with that code.
+"""
+# what of a page is shown, and how it is called there; the rest is the same on every page
+_SECTIONS = {
+    "What happened": None,
+    "Why": "Why",
+    "Example (fails)": "Fails",
+    "Instead (works)": "Works",
+    "How to look closer": "How to look closer",
+    "See also": "See also",
+}
+_CODE = re.compile(r"(?<![\w`\[])(RG\d{3})(?![\w`\]])")
+
+
+def error_page() -> str:
+    """The page as text."""
+    parts = [_INTRODUCTION]
+    for prefix, family in FAMILIES.items():
+        entries = [entry for entry in CATALOGUE.values() if entry.code.startswith(prefix)]
+        if not entries:
+            continue
+        parts += [f"## {family[0].upper()}{family[1:]}\n", "| code | name | |\n| --- | --- | --- |"]
+        parts += [f"| {_link(e.code)} | {e.slug} | {_cell(e.summary)} |" for e in entries]
+        parts.append("")
+        for entry in entries:
+            parts += _section(entry)
+    return "\n".join(parts).rstrip() + "\n"
+
+
+def _section(entry: Entry) -> list[str]:
+    page = parse_page(entry.code)
+    level = "" if entry.level == "error" else f" ({entry.level})"
+    parts = [f"### {entry.code}\n", f"**{entry.slug}**{level}: {_linked(entry.summary)}\n"]
+    for heading, title in _SECTIONS.items():
+        text = page.sections.get(heading)
+        if text:
+            if title is not None:
+                parts.append(f"**{title}**\n")
+            parts.append(_linked(text) + "\n")
+    return parts
+
+
+def _linked(text: str) -> str:
+    """Codes in the prose lead to their sections; code blocks stay as they are.
+
+    Blocks are marked as `py`, not `python`: they are run where they come from, and the first of
+    each code fails.
+    """
+    pieces = re.split(r"(^```.*?^```$)", text, flags=re.MULTILINE | re.DOTALL)
+    return "".join(
+        re.sub("^```python$", "```py", piece, flags=re.MULTILINE)
+        if piece.startswith("```")
+        else _CODE.sub(lambda found: _link(found[1]) if found[1] in CATALOGUE else found[1], piece)
+        for piece in pieces
+    )
+
+
+def _link(code: str) -> str:
+    return f"[{code}](#{code.lower()})"
+
+
+def _cell(text: str) -> str:
+    return text.replace("|", "\\|")

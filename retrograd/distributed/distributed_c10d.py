@@ -1,0 +1,16 @@
+"""The module of PyTorch's where the group and its functions are written."""
+
+from typing import Any
+
+from retrograd.distributed import group as _group
+from retrograd.distributed.collectives import *  # noqa: F403
+from retrograd.distributed.group import *  # noqa: F403
+from retrograd.namespaces import missing
+
+
+def _get_default_group() -> Any:
+    return _group.require()
+
+
+def __getattr__(name: str) -> Any:
+    raise missing(__name__, name, globals())

@@ -1,0 +1,84 @@
+"""The Bernoulli distribution."""
+# mypy: no-warn-return-any
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any, ClassVar
+
+from retrograd.autograd.grad_mode import no_grad
+from retrograd.distributions import constraints
+from retrograd.distributions.exp_family import ExponentialFamily
+from retrograd.distributions.parameters import BinaryParameters, counted_support
+from retrograd.distributions.utils import broadcast_all
+from retrograd.nn.functional import binary_cross_entropy_with_logits
+from retrograd.random.sampling import bernoulli
+from retrograd.tensor import Tensor
+
+__all__ = ["Bernoulli"]
+
+
+class Bernoulli(BinaryParameters, ExponentialFamily):
+    """1 with probability `probs` (or log odds `logits`), else 0.
+
+    >>> import retrograd as torch
+    >>> torch.distributions.Bernoulli(torch.tensor([0.25])).log_prob(torch.tensor([1.0])).exp()
+    tensor([0.2500])
+    """
+
+    arg_constraints: ClassVar[dict[str, Any]] = {
+        "probs": constraints.unit_interval,
+        "logits": constraints.real,
+    }
+    support = constraints.boolean
+    has_enumerate_support = True
+    _mean_carrier_measure = 0
+
+    def __init__(
+        self, probs: Any = None, logits: Any = None, validate_args: bool | None = None
+    ) -> None:
+        self._take(probs, logits)
+        super().__init__(self._param.size(), validate_args=validate_args)
+
+    def expand(self, batch_shape: Sequence[int], _instance: Any = None) -> Any:
+        return self._expanded(Bernoulli, batch_shape, _instance)
+
+    @property
+    def mean(self) -> Tensor:
+        return self.probs
+
+    @property
+    def mode(self) -> Tensor:
+        mode = (self.probs >= 0.5).to(self.probs)
+        mode[self.probs == 0.5] = math.nan
+        return mode
+
+    @property
+    def variance(self) -> Tensor:
+        return self.probs * (1 - self.probs)
+
+    def sample(self, sample_shape: Sequence[int] = ()) -> Tensor:
+        shape = self._extended_shape(sample_shape)
+        with no_grad():
+            return bernoulli(self.probs.expand(shape))
+
+    def log_prob(self, value: Tensor) -> Tensor:
+        if self._validate_args:
+            self._validate_sample(value)
+        logits, value = broadcast_all(self.logits, value)
+        return -binary_cross_entropy_with_logits(logits, value, reduction="none")
+
+    def entropy(self) -> Tensor:
+        return binary_cross_entropy_with_logits(self.logits, self.probs, reduction="none")
+
+    def enumerate_support(self, expand: bool = True) -> Tensor:
+        return counted_support(2, self._param.dtype, self._batch_shape, expand)
+
+    @property
+    def _natural_params(self) -> tuple[Tensor, ...]:
+        return (self.probs.logit(),)
+
+    def _log_normalizer(self, *natural_params: Tensor) -> Tensor:
+        (x,) = natural_params
+        return x.exp().log1p()

@@ -1,0 +1,111 @@
+"""What the doctor says: a diagnosis with its places and fixes, as plain data.
+
+The vocabulary of causes and kinds of fixes is fixed: programs read it from ``--json``.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+CAUSES = {
+    "same-loss-twice": "backward is called again on a loss that was already sent back",
+    "shared-subgraph": "two losses hang on one forward pass; the first backward released it",
+    "stale-state-carried": "a value kept from an earlier iteration still has its history",
+    "precomputed-outside-loop": "a function of parameters was computed once and is reused",
+    "accumulated-history": "losses or outputs are collected over iterations with their graphs",
+    "freed-by-grad-call": "torch.autograd.grad released the graph that a later call needs",
+    "inplace-after-save": "an in-place operation changed a value that backward needs",
+    "param-updated-before-backward": "parameters were stepped before a backward that needs them",
+    "leaf-inplace": "a leaf that requires grad is modified in place with gradients on",
+    "broken-graph": "the path from the loss to parameters is cut",
+    "no-grad-scope": "the forward pass ran with gradients switched off",
+    "non-scalar": "backward on a tensor of several elements without a gradient argument",
+    "missing-create-graph": "a gradient is differentiated again but was taken without create_graph",
+    "zero-grad-misuse": "gradients are not cleared, or cleared at the wrong time",
+    "needless-retain": "retain_graph or create_graph without any further use of the graph",
+    "stale-optimizer-params": "the optimizer does not hold the parameters that the model uses",
+    "nonleaf-grad": "the .grad of, or an optimizer over, a tensor that is not a leaf",
+}
+
+FIX_KINDS = frozenset(
+    """
+    recompute-forward detach reset-state no-grad combine-losses retain-graph remove-extra-backward
+    reorder-step create-graph item-for-logging drop-retain zero-grad clone-before-inplace clone
+    keep-graph enable-grad reduce-loss make-leaf retain-grad rebuild-optimizer register-modules
+    drop-requires-grad fix-checkpoint-call
+    """.split()
+)
+
+
+@dataclass(frozen=True)
+class Place:
+    """A line of the user's program. `function` and `times` are known where it was seen running."""
+
+    file: str
+    line: int
+    function: str = ""
+
+    def to_json(self) -> dict[str, Any]:
+        """The two fields that identify a line."""
+        return {"file": self.file, "line": self.line}
+
+
+@dataclass
+class Span:
+    """One place of the report: what happened there, and in which pass of which loop."""
+
+    label: str  # "created", "freed", "written", "used again", ...
+    place: Place
+    stack: list[Place] = field(default_factory=list)  # outermost first, ends with the place
+    iteration: str = ""  # "iteration 2 of the loop in line 30", "call 3"
+
+
+@dataclass
+class Fix:
+    """One way out: a kind, the line where it goes, and what it costs."""
+
+    kind: str
+    place: Place
+    reason: str = ""  # why this one, in a sentence
+    cost: str = ""  # memory of retaining, what stops training if detached
+    diff: str = ""  # the edit as a unified diff, where it could be written
+    verified: bool | None = None  # None: not tried
+    verification: str = ""  # what the trial run showed
+
+    def __post_init__(self) -> None:
+        assert self.kind in FIX_KINDS, self.kind
+
+
+@dataclass
+class Diagnosis:
+    """One finding, most likely cause first in the list that holds it."""
+
+    cause: str
+    summary: str  # one sentence: what happened
+    why: str  # the reason, in a few sentences
+    error_line: Place | None  # innermost own line of the error; of a silent fault, where it shows
+    created_at: list[Place] = field(default_factory=list)  # where the value at fault was made
+    freed_at: Place | None = None
+    fixes: list[Fix] = field(default_factory=list)  # best first
+    spans: list[Span] = field(default_factory=list)
+    error: str = ""  # "RuntimeError: first line"; "" for a silent fault
+    tensor: str = ""  # what the user calls it: "hidden", "self.memory", "buffer[3]"
+    why_not_retain: str = ""  # why retain_graph=True is not the answer, where it is not
+    notes: list[str] = field(default_factory=list)
+    facts: dict[str, Any] = field(default_factory=dict)  # the evidence, for programs
+
+    def __post_init__(self) -> None:
+        assert self.cause in CAUSES, self.cause
+
+    def to_json(self) -> dict[str, Any]:
+        """The fields that programs read, and the rest of the report beside them."""
+        best = self.fixes[0] if self.fixes else None
+        return {
+            "category": self.cause,
+            "error_line": None if self.error_line is None else self.error_line.to_json(),
+            "created_at": [place.to_json() for place in self.created_at],
+            "freed_at": None if self.freed_at is None else self.freed_at.to_json(),
+            "fix": None if best is None else {"kind": best.kind, **best.place.to_json()},
+            "report": asdict(self),
+        }

@@ -1,0 +1,1 @@
+"""What a running program tells: its lines, its backward calls, its steps, its live graph."""

@@ -1,0 +1,262 @@
+"""The line log: which line of the user's program made an autograd node, found afterwards.
+
+Every node has a number from a counter of its thread. Nothing needs to touch the operations: the
+tracer writes down the counter at each line of the user's own files, and the line of a node is found
+by bisection when somebody asks. The whole call stack costs one integer: a *chain* stands for
+(the chain of the caller, the line of the call, the code that was called).
+"""
+
+from __future__ import annotations
+
+import sys
+import threading
+from bisect import bisect_right
+from collections.abc import Callable
+from dataclasses import dataclass
+from types import CodeType, FrameType
+from typing import Any
+
+from retrograd.doctor.model import Place
+
+LEAF = 1 << 62
+"""Numbers from here on belong to the ends of the graph: they are not counted."""
+
+MOST_ENTRIES = 2_000_000
+"""Beyond this many entries the older half of a log is forgotten."""
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One frame of a stack: which chain, which activation of it, at which line."""
+
+    chain: int
+    activation: int
+    line: int
+
+
+@dataclass(frozen=True, slots=True)
+class BackEdge:
+    """A jump back to the head of a loop, or any line that runs again in one activation."""
+
+    number: int
+    chain: int
+    activation: int
+    line: int
+
+
+@dataclass(frozen=True, slots=True)
+class Chain:
+    """What a chain stands for."""
+
+    parent: int
+    parent_line: int
+    code: CodeType
+
+
+class Chains:
+    """All chains of a program; shared by its threads."""
+
+    def __init__(self) -> None:
+        self.by_key: dict[tuple[int, int, int], int] = {}
+        self.known: list[Chain | None] = [None]
+
+    def number(self, parent: int, line: int, code: CodeType) -> int:
+        """The chain of a call."""
+        key = (parent, line, id(code))  # code objects are slow to hash
+        found = self.by_key.get(key)
+        if found is None:
+            found = self.by_key[key] = len(self.known)
+            self.known.append(Chain(parent, line, code))
+        return found
+
+    def of(self, chain: int) -> Chain:
+        """What a chain stands for."""
+        found = self.known[chain]
+        assert found is not None
+        return found
+
+    def file_of(self, chain: int) -> str:
+        """The file of the innermost code of a chain."""
+        return self.of(chain).code.co_filename
+
+    def stack(self, chain: int, line: int) -> list[tuple[int, Place]]:
+        """The chains and lines from the outermost frame to this one."""
+        found = []
+        while chain:
+            known = self.of(chain)
+            place = Place(known.code.co_filename, line, known.code.co_qualname)
+            found.append((chain, place))
+            chain, line = known.parent, known.parent_line
+        return found[::-1]
+
+
+class LineLog:
+    """The log of one thread. Entry k: nodes numbered from numbers[k] on were made by sites[k]."""
+
+    def __init__(self, chains: Chains, counter: Callable[[], int]) -> None:
+        self.chains = chains
+        self.counter = counter
+        self.numbers: list[int] = []
+        self.sites: list[tuple[int, int, int]] = []  # chain, line, activation
+        self.edges: list[BackEdge] = []
+        self.live: dict[FrameType, list[int]] = {}  # frame -> [chain, activation, last line]
+        self.activations = 0
+        self.forgotten = 0  # nodes below this number have no entry any more
+
+    def site_of(self, number: int) -> tuple[int, int, int] | None:
+        """Chain, line and activation that made a node; None if it is not known."""
+        if number >= LEAF or number < self.forgotten:
+            return None
+        position = bisect_right(self.numbers, number) - 1
+        return self.sites[position] if position >= 0 else None
+
+    def stack_of(self, number: int) -> list[tuple[int, Place]]:
+        """The user's stack that made a node, outermost first, each frame with its chain."""
+        site = self.site_of(number)
+        return [] if site is None else self.chains.stack(site[0], site[1])
+
+    def here(self) -> list[Step]:
+        """The user's stack now, outermost first."""
+        frame: FrameType | None = sys._getframe(1)
+        found = []
+        while frame is not None:
+            state = self.live.get(frame)
+            if state is not None:
+                found.append(Step(state[0], state[1], frame.f_lineno))
+            frame = frame.f_back
+        return found[::-1]
+
+    def place_of(self, stack: list[Step]) -> Place | None:
+        """The innermost line of a stack."""
+        if not stack:
+            return None
+        code = self.chains.of(stack[-1].chain).code
+        return Place(code.co_filename, stack[-1].line, code.co_qualname)
+
+    def places_of(self, stack: list[Step]) -> list[Place]:
+        """All lines of a stack, outermost first."""
+        if not stack:
+            return []
+        return [place for _, place in self.chains.stack(stack[-1].chain, stack[-1].line)]
+
+    def forget_older_half(self) -> None:
+        """Keep memory bounded in very long runs."""
+        half = len(self.numbers) // 2
+        self.forgotten = self.numbers[half]
+        del self.numbers[:half], self.sites[:half]
+        self.edges = [edge for edge in self.edges if edge.number >= self.forgotten]
+
+
+class Tracer:
+    """Fills the logs of all threads through `sys.settrace`.
+
+    `counter` gives the number of the next node of the calling thread; `is_user` says whether a
+    file belongs to the user (asked once per file).
+    """
+
+    def __init__(self, counter: Callable[[], int], is_user: Callable[[str], bool]) -> None:
+        self.chains = Chains()
+        self.logs: dict[int, LineLog] = {}
+        self._counter = counter
+        self._is_user = is_user
+        self._user: dict[str, bool] = {}
+        self._local = threading.local()
+        self.running = False
+
+    @property
+    def log(self) -> LineLog:
+        """The log of the calling thread."""
+        found: LineLog | None = getattr(self._local, "log", None)
+        if found is None:
+            found = self._local.log = LineLog(self.chains, self._counter)
+            self.logs[threading.get_ident()] = found
+        return found
+
+    def is_user_file(self, file: str) -> bool:
+        """Whether a file belongs to the user's program."""
+        found = self._user.get(file)
+        if found is None:
+            found = self._user[file] = self._is_user(file)
+        return found
+
+    def start(self) -> None:
+        """Trace this thread and those that start from now on."""
+        self.running = True
+        threading.settrace(self._trace_thread)
+        sys.settrace(self._make_trace())
+
+    def stop(self) -> None:
+        """End tracing in this thread; others end with their next call."""
+        self.running = False
+        threading.settrace(None)
+        sys.settrace(None)
+
+    def _trace_thread(self, frame: FrameType, event: str, arg: Any) -> Any:
+        """The first call in a new thread: give it a trace function of its own."""
+        if not self.running:
+            return None
+        trace = self._make_trace()
+        sys.settrace(trace)
+        return trace(frame, event, arg)
+
+    def _make_trace(self) -> Callable[[FrameType, str, Any], Any]:
+        """The trace function of one thread. It runs at every line: everything is a local name."""
+        log = self.log
+        counter, live = log.counter, log.live
+        numbers, sites = log.numbers, log.sites
+        chains, user = self.chains, self._user
+        is_user_file = self.is_user_file
+
+        def write(chain: int, line: int, activation: int) -> None:
+            number = counter()
+            if numbers and numbers[-1] == number:
+                sites[-1] = (chain, line, activation)
+            else:
+                numbers.append(number)
+                sites.append((chain, line, activation))
+
+        def on_line(frame: FrameType, event: str, arg: Any) -> Any:
+            if event == "line":
+                state = live.get(frame)
+                if state is None:
+                    return on_line
+                line = frame.f_lineno
+                number = counter()
+                if numbers and numbers[-1] == number:
+                    sites[-1] = (state[0], line, state[1])
+                else:
+                    numbers.append(number)
+                    sites.append((state[0], line, state[1]))
+                    if len(numbers) > MOST_ENTRIES:
+                        log.forget_older_half()
+                if line <= state[2]:
+                    log.edges.append(BackEdge(number, state[0], state[1], line))
+                state[2] = line
+            elif event == "return":
+                # The caller's line goes on making nodes: f(x) + g(y).
+                live.pop(frame, None)
+                outer = frame.f_back
+                while outer is not None and outer not in live:
+                    outer = outer.f_back
+                if outer is not None:
+                    state = live[outer]
+                    write(state[0], outer.f_lineno, state[1])
+            return on_line
+
+        def on_call(frame: FrameType, event: str, arg: Any) -> Any:
+            code = frame.f_code
+            known = user.get(code.co_filename)
+            if not known and (known is not None or not is_user_file(code.co_filename)):
+                return None
+            outer = frame.f_back
+            while outer is not None and outer not in live:
+                outer = outer.f_back
+            if outer is None:
+                chain = chains.number(0, 0, code)
+            else:
+                chain = chains.number(live[outer][0], outer.f_lineno, code)
+            log.activations += 1
+            live[frame] = [chain, log.activations, frame.f_lineno]
+            return on_line
+
+        return on_call

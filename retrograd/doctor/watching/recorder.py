@@ -1,0 +1,261 @@
+"""The recorder: a few patches around PyTorch's backward engine, optimizers and grad modes."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Sequence
+from types import FrameType
+from typing import Any
+
+from retrograd.doctor.watching.engines import Engine, Original
+from retrograd.doctor.watching.gradients import Gradients
+from retrograd.doctor.watching.graph import Node, in_ranges, on_a_path_to, ranges_of, walk
+from retrograd.doctor.watching.growth import Growth
+from retrograd.doctor.watching.lines import LEAF, LineLog, Tracer
+from retrograd.doctor.watching.records import Call, Failure, Scope
+
+REMEMBERED_RESULTS = 64
+LEAVES_SOUGHT = 60  # in so many calls all leaves are collected, then in every 50th
+
+
+class Recorder:
+    """Writes down every backward call, step and zero_grad of a program that runs."""
+
+    def __init__(self, engine: Engine, tracer: Tracer) -> None:
+        self.engine = engine
+        self.torch = engine.torch
+        self.tracer = tracer
+        self.calls: list[Call] = []
+        self.failure: Failure | None = None
+        self.gradients = Gradients()
+        self.growth = Growth(self.torch.Tensor)
+        self.scopes: list[Scope] = []  # that are open now
+        self.last_scope: dict[str, Scope] = {}
+        self.leaves: dict[int, Any] = {}  # seen at the end of a graph, by id
+        self.grad_results: dict[int, tuple[Any, Call]] = {}  # of grad calls without create_graph
+        self.built_at: dict[int, list[Any]] = {}  # optimizer id -> stack
+        self.enabled = True
+        self._depth = 0
+        self._undo: list[Callable[[], None]] = []
+
+    # ------------------------------------------------------------------------- patches
+
+    def install(self) -> None:
+        """Put the patches in place."""
+        torch = self.torch
+        self._undo.append(self.engine.watch(self._around_backward))
+        self._watch_optimizers()
+        for owner in (torch.optim.Optimizer, torch.nn.Module):
+            self._replace(owner, "zero_grad", self._zero_grad(owner.zero_grad))
+        for mode in (torch.no_grad, torch.inference_mode):
+            self._replace(mode, "__enter__", self._enter(mode.__enter__, mode.__name__))
+            self._replace(mode, "__exit__", self._leave(mode.__exit__))
+        switch = torch.set_grad_enabled
+        self._replace(switch, "__init__", self._switch(switch.__init__))
+
+    def remove(self) -> None:
+        """Take the patches away again."""
+        while self._undo:
+            self._undo.pop()()
+
+    def _replace(self, owner: Any, name: str, function: Any) -> None:
+        before = owner.__dict__.get(name)
+        setattr(owner, name, function)
+
+        def undo() -> None:
+            if before is None:
+                delattr(owner, name)
+            else:
+                setattr(owner, name, before)
+
+        self._undo.append(undo)
+
+    def _watch_optimizers(self) -> None:
+        import importlib
+
+        module = importlib.import_module(f"{self.torch.__name__}.optim.optimizer")
+
+        def before(optimizer: Any, args: Any, keywords: Any) -> None:  # None: change nothing
+            if self.enabled:
+                self.gradients.before_step(optimizer, self.log.here())
+
+        def after(optimizer: Any, args: Any, keywords: Any) -> None:
+            if self.enabled:
+                log = self.log
+                self.gradients.after_step(optimizer, log.here(), log.counter(), len(self.calls))
+
+        for handle in (
+            module.register_optimizer_step_pre_hook(before),
+            module.register_optimizer_step_post_hook(after),
+        ):
+            self._undo.append(handle.remove)
+        recorder, kind = self, self.torch.optim.Optimizer
+        original = kind.__init__
+
+        def __init__(optimizer: Any, params: Any, defaults: Any) -> None:
+            original(optimizer, params, defaults)
+            recorder.gradients.optimizers.append(optimizer)
+            recorder.built_at[id(optimizer)] = recorder.log.here()
+
+        self._replace(kind, "__init__", __init__)
+
+    def _zero_grad(self, original: Any) -> Any:
+        recorder = self
+
+        def zero_grad(owner: Any, *args: Any, **keywords: Any) -> Any:
+            if recorder.enabled:
+                log = recorder.log
+                recorder.gradients.before_zero(owner, log.here(), len(recorder.calls))
+            return original(owner, *args, **keywords)
+
+        return zero_grad
+
+    def _enter(self, original: Any, name: str) -> Any:
+        recorder = self
+
+        def __enter__(mode: Any) -> Any:
+            scope = recorder._scope(name)
+            if scope is not None:
+                recorder.last_scope[name] = scope
+            recorder.scopes.append(scope or Scope(name, "", 0))
+            return original(mode)
+
+        return __enter__
+
+    def _leave(self, original: Any) -> Any:
+        recorder = self
+
+        def __exit__(mode: Any, *exception: Any) -> Any:
+            if recorder.scopes:
+                recorder.scopes.pop()
+            return original(mode, *exception)
+
+        return __exit__
+
+    def _switch(self, original: Any) -> Any:
+        recorder = self
+
+        def __init__(mode: Any, enabled: Any) -> None:
+            # only those in the user's own lines: no_grad itself uses this class
+            if not enabled and sys._getframe(1) in recorder.log.live:
+                scope = recorder._scope("set_grad_enabled")
+                if scope is not None:
+                    recorder.last_scope["set_grad_enabled"] = scope
+            original(mode, enabled)
+
+        return __init__
+
+    def _scope(self, name: str) -> Scope | None:
+        """The line of the `with`, or of the function that is decorated."""
+        frame: FrameType | None = sys._getframe(2)
+        while frame is not None:
+            if frame.f_code.co_name == "decorate_context":
+                code = getattr(frame.f_locals.get("func"), "__code__", None)
+                if code is not None and self.tracer.is_user_file(code.co_filename):
+                    return Scope(name, code.co_filename, code.co_firstlineno)
+            if frame in self.log.live:
+                return Scope(name, frame.f_code.co_filename, frame.f_lineno)
+            frame = frame.f_back
+        return None
+
+    # -------------------------------------------------------------------- backward calls
+
+    @property
+    def log(self) -> LineLog:
+        """The line log of this thread."""
+        return self.tracer.log
+
+    def _around_backward(
+        self,
+        outputs: Sequence[Any],
+        retain: bool,
+        create: bool,
+        inputs: Sequence[Any],
+        accumulates: bool,
+        run: Original,
+    ) -> Any:
+        if not self.enabled:
+            return run()
+        tensors = [t for t in outputs if isinstance(t, self.torch.Tensor)]
+        roots = [tensor.grad_fn for tensor in tensors]
+        nodes = walk(roots)
+        call = self._note(tensors, roots, nodes, retain, create, inputs, accumulates)
+        if accumulates and not inputs:
+            self.gradients.before_backward(call)
+        if not self._depth:
+            self.growth.before_call(call, self.calls[:-1], list(call.log.live)[::-1])
+        self._depth += 1
+        try:
+            results = run()
+        except BaseException as error:
+            call.failed = True
+            if self.failure is None or self.failure.error is not error:
+                self.failure = Failure(call, error, roots, tensors, nodes)
+            raise
+        finally:
+            self._depth -= 1
+            call.end = call.log.counter()
+        if accumulates:
+            self.gradients.after_backward(call)
+        elif not create:
+            self._remember_results(results, call)
+        return results
+
+    def _note(
+        self,
+        tensors: list[Any],
+        roots: list[Node | None],
+        nodes: dict[Node, int],
+        retain: bool,
+        create: bool,
+        inputs: Sequence[Any],
+        accumulates: bool,
+    ) -> Call:
+        log = self.log
+        passed = nodes
+        if inputs:
+            ends = {id(node.variable): node for node in nodes if hasattr(node, "variable")}
+            targets = [t.grad_fn if t.grad_fn is not None else ends.get(id(t)) for t in inputs]
+            passed = on_a_path_to(nodes, [target for target in targets if target is not None])
+        numbers = [number for number in passed.values() if number < LEAF]
+        start = log.counter()
+        call = Call(
+            index=len(self.calls),
+            kind="backward" if accumulates else "grad",
+            log=log,
+            stack=log.here(),
+            start=start,
+            end=start,
+            edges=len(log.edges),
+            steps=len(self.gradients.steps),
+            retain=retain,
+            create=create,
+            has_inputs=bool(inputs),
+            roots=[root._sequence_nr() for root in roots if root is not None],
+            ranges=ranges_of(numbers),
+            nodes=len(numbers),
+            root_ids=[(id(tensor), tensor.grad_fn is None) for tensor in tensors],
+            nested=self._depth > 0,
+        )
+        self._note_uses(numbers)
+        self.calls.append(call)
+        if call.index < LEAVES_SOUGHT or call.index % 50 == 0:
+            for node, number in nodes.items():
+                if number >= LEAF and hasattr(node, "variable"):
+                    self.leaves.setdefault(id(node.variable), node.variable)
+        return call
+
+    def _note_uses(self, numbers: list[int]) -> None:
+        """Is a graph that an earlier call retained or created used now?"""
+        for earlier in self.calls[-40:]:
+            if earlier.retain and not earlier.create and not earlier.used_again:
+                earlier.used_again = any(in_ranges(earlier.ranges, n) for n in numbers)
+            if earlier.create and not earlier.result_used:
+                earlier.result_used = any(earlier.start <= n < earlier.end for n in numbers)
+
+    def _remember_results(self, results: Any, call: Call) -> None:
+        for result in results:
+            if result is not None and not result.requires_grad:
+                self.grad_results[id(result)] = (result, call)
+        while len(self.grad_results) > REMEMBERED_RESULTS:
+            del self.grad_results[next(iter(self.grad_results))]

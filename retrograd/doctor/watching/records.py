@@ -1,0 +1,118 @@
+"""What is written down of a running program: backward calls, optimizer steps, cleared gradients."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from retrograd.doctor.watching.graph import Node, Ranges
+from retrograd.doctor.watching.lines import LineLog, Step
+
+
+@dataclass(eq=False, slots=True)
+class Call:
+    """One `backward` or `autograd.grad` call, without a reference to the graph it walked."""
+
+    index: int
+    kind: str  # "backward" or "grad"
+    log: LineLog  # of the thread it ran in
+    stack: list[Step]
+    start: int  # number of the next node before the call
+    end: int  # and after it
+    edges: int  # length of the log's back edges before the call
+    steps: int  # optimizer steps before the call
+    retain: bool
+    create: bool
+    has_inputs: bool
+    roots: list[int]  # numbers of the roots
+    ranges: Ranges  # numbers of the nodes it went through
+    nodes: int
+    root_ids: list[tuple[int, bool]]  # id of each root tensor, whether it is a leaf
+    nested: bool = False  # inside another call: checkpoint's own
+    failed: bool = False
+    used_again: bool = False  # a later call went through nodes it retained
+    result_used: bool = False  # a later call went through nodes that it created
+
+    @property
+    def site(self) -> tuple[int, int]:
+        """Calls of one line in one chain of calls are calls of one site."""
+        return (self.stack[-1].chain, self.stack[-1].line) if self.stack else (0, 0)
+
+
+@dataclass(eq=False, slots=True)
+class Failure:
+    """A call that raised, with what is needed to look into it while the graph is still there."""
+
+    call: Call
+    error: BaseException
+    roots: list[Node | None]
+    tensors: list[Any]
+    nodes: dict[Node, int]
+
+
+@dataclass(eq=False, slots=True)
+class OptimizerStep:
+    """One `step` of an optimizer."""
+
+    stack: list[Step]
+    number: int
+    optimizer: Any
+    calls: int  # backward calls before it
+    parameters: frozenset[int]  # ids
+
+
+@dataclass(eq=False, slots=True)
+class ZeroGrad:
+    """One `zero_grad` of an optimizer or a module."""
+
+    stack: list[Step]
+    steps: int
+    calls: int
+    lost: frozenset[int]  # ids of parameters whose gradients no step had used yet
+
+
+@dataclass(eq=False, slots=True)
+class DirtyStep:
+    """A step that used gradients to which an earlier, already used one was still added."""
+
+    stack: list[Step]
+    call: Call  # the backward that added to them
+    optimizer: Any
+
+
+@dataclass(eq=False, slots=True)
+class EmptyStep:
+    """A step without any gradient, because they were cleared since the backward."""
+
+    stack: list[Step]
+    cleared: ZeroGrad
+    optimizer: Any
+
+
+@dataclass(eq=False, slots=True)
+class GrowthSample:
+    """How many nodes that a backward has consumed are still held, at one call of a site."""
+
+    call: Call
+    count: int  # which call of its site
+    nodes: int
+    holders: list[Holder] = field(default_factory=list)
+
+
+@dataclass(eq=False, slots=True)
+class Holder:
+    """A live tensor that keeps consumed history, and how the program reaches it."""
+
+    number: int  # of its node
+    dimensions: int
+    path: str | None  # "self.losses[3]"
+    window: bool  # it sits in a collection of bounded length
+
+
+@dataclass(eq=False, slots=True)
+class Scope:
+    """A place where gradients are off: `with no_grad()`, a decorator, a global switch."""
+
+    name: str
+    file: str
+    line: int

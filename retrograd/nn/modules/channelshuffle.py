@@ -1,0 +1,3 @@
+"""What PyTorch has in ``torch.nn.modules.channelshuffle``."""
+
+from retrograd.nn.channelshuffle import ChannelShuffle as ChannelShuffle

@@ -1,0 +1,120 @@
+"""The protocol ``__torch_function__``, as far as Python code uses it by itself.
+
+Classes with that method can be found and asked, as `handle_torch_function` does. The operations of
+this library do not ask: they take tensors.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from retrograd.compat.marks import differs, unsupported
+from retrograd.namespaces import missing
+from retrograd.ops.registry import PUBLIC
+from retrograd.tensor import Tensor
+
+__all__ = [
+    *("enable_reentrant_dispatch", "get_ignored_functions", "get_overridable_functions"),
+    *("get_testing_overrides", "handle_torch_function", "has_torch_function", "is_tensor_like"),
+    *("is_tensor_method_or_property", "redispatch_function", "resolve_name"),
+    "wrap_torch_function",
+]
+
+_PROTOCOL = "__torch_function__"
+_ASKS_NOBODY = "operations take tensors and do not call __torch_function__"
+
+
+def has_torch_function(relevant_args: Iterable[Any]) -> bool:
+    """Whether some argument has a ``__torch_function__`` of its own.
+
+    >>> import retrograd as torch
+    >>> torch.overrides.has_torch_function([torch.ones(1)])
+    False
+    """
+    return any(hasattr(type(argument), _PROTOCOL) for argument in relevant_args)
+
+
+@differs("plain operations do not come here by themselves")
+def handle_torch_function(
+    public_api: Callable[..., Any], relevant_args: Iterable[Any], *args: Any, **kwargs: Any
+) -> Any:
+    """Ask the arguments, subclasses first, to do what `public_api` does."""
+    asked: list[Any] = []
+    for argument in relevant_args:
+        kind = type(argument)
+        if not hasattr(kind, _PROTOCOL) or any(type(other) is kind for other in asked):
+            continue
+        place = len(asked)
+        for number, other in enumerate(asked):
+            if issubclass(kind, type(other)):
+                place = number
+                break
+        asked.insert(place, argument)
+    types = tuple(type(argument) for argument in asked)
+    for argument in asked:
+        result = getattr(argument, _PROTOCOL)(public_api, types, args, kwargs)
+        if result is not NotImplemented:
+            return result
+    name = f"{getattr(public_api, '__module__', '')}.{getattr(public_api, '__name__', public_api)}"
+    raise TypeError(
+        f"no implementation found for '{name}' on types that implement "
+        f"{_PROTOCOL}: {[type(argument) for argument in asked]}"
+    )
+
+
+def wrap_torch_function(dispatcher: Callable[..., Any]) -> Callable[..., Any]:
+    """Make a function ask its arguments first; `dispatcher` returns those that may answer."""
+
+    def wrap(function: Callable[..., Any]) -> Callable[..., Any]:
+        @functools.wraps(function)
+        def wrapped(*args: Any, **kwargs: Any) -> Any:
+            relevant = dispatcher(*args, **kwargs)
+            if has_torch_function(relevant):
+                return handle_torch_function(wrapped, relevant, *args, **kwargs)
+            return function(*args, **kwargs)
+
+        return wrapped
+
+    return wrap
+
+
+def is_tensor_like(inp: Any) -> bool:
+    """Whether something is a tensor or has a ``__torch_function__``."""
+    return isinstance(inp, Tensor) or hasattr(inp, _PROTOCOL)
+
+
+def is_tensor_method_or_property(func: Callable[..., Any]) -> bool:
+    """Whether a function is a method of Tensor, or reads one of its properties."""
+    if getattr(func, "__name__", "") == "__get__":
+        return True
+    return any(member is func for member in vars(Tensor).values())
+
+
+def resolve_name(f: Any) -> str | None:
+    """The public name of a function: ``torch.add``; None if it has none.
+
+    >>> import retrograd as torch
+    >>> torch.overrides.resolve_name(torch.nn.functional.relu)
+    'torch.nn.functional.relu'
+    """
+    for member, value in vars(Tensor).items():
+        if value is f and member not in PUBLIC["torch"]:
+            return f"torch.Tensor.{member}"
+    for space, functions in PUBLIC.items():
+        for name, function in functions.items():
+            if function is f:
+                return f"torch.{name}" if space == "torch" else f"torch.{space}.{name}"
+    return None
+
+
+get_ignored_functions = unsupported("torch.overrides.get_ignored_functions", _ASKS_NOBODY)
+get_overridable_functions = unsupported("torch.overrides.get_overridable_functions", _ASKS_NOBODY)
+get_testing_overrides = unsupported("torch.overrides.get_testing_overrides", _ASKS_NOBODY)
+enable_reentrant_dispatch = unsupported("torch.overrides.enable_reentrant_dispatch", _ASKS_NOBODY)
+redispatch_function = unsupported("torch.overrides.redispatch_function", _ASKS_NOBODY)
+
+
+def __getattr__(name: str) -> Any:
+    raise missing(__name__, name, globals())

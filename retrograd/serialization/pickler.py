@@ -1,0 +1,231 @@
+"""Pickles in PyTorch's form: tensors name the storage they lie in, storages are kept beside."""
+
+from __future__ import annotations
+
+import pickle
+from collections import OrderedDict
+from typing import IO, Any, ClassVar
+
+import numpy as np
+
+from retrograd import dtypes
+from retrograd.autograd.hooks import warn_if_has_hooks
+from retrograd.memory import TypedStorage, UntypedStorage, address_of, owner_of, strides_of
+from retrograd.notices import explained
+from retrograd.reduced_dtypes import UnavailableDtype
+from retrograd.serialization.locations import location_tag
+from retrograd.serialization.names import Foreign
+from retrograd.size import Size, device, layout, memory_format
+from retrograd.sparse.array import SPARSE_ARRAY
+from retrograd.tensor import Array, Tensor
+
+_REBUILD_TENSOR = Foreign("torch._utils", "_rebuild_tensor_v2")
+_REBUILD_RETYPED = Foreign("torch._utils", "_rebuild_tensor_v3")
+_REBUILD_PARAMETER = Foreign("torch._utils", "_rebuild_parameter")
+_REBUILD_PARAMETER_WITH_STATE = Foreign("torch._utils", "_rebuild_parameter_with_state")
+_REBUILD_FROM_TYPE = Foreign("torch._tensor", "_rebuild_from_type_v2")
+_REBUILD_SPARSE = Foreign("torch._utils", "_rebuild_sparse_tensor")
+_GET_LAYOUT = Foreign("torch.serialization", "_get_layout")
+_TENSOR = Foreign("torch", "Tensor")
+_PARAMETER = Foreign("torch.nn.parameter", "Parameter")
+_SIZE = Foreign("torch", "Size")
+_DEVICE = Foreign("torch", "device")
+_BYTES = Foreign("torch.storage", "UntypedStorage")
+_STORAGES = {kind: Foreign("torch", f"{kind.type_name}Storage") for kind in dtypes.ALL}
+_NAMED: dict[str, Foreign] = {}
+
+
+class _Storage:
+    """A flat array that tensors of the pickle point into, and its name in the file."""
+
+    __slots__ = ("array", "key")
+
+    def __init__(self, array: Array, key: str) -> None:
+        self.array = array
+        self.key = key
+
+
+class _Parts:
+    """The function and the arguments by which a plain tensor is rebuilt."""
+
+    __slots__ = ("arguments", "function")
+
+    def __init__(self, function: Foreign, arguments: tuple[Any, ...]) -> None:
+        self.function = function
+        self.arguments = arguments
+
+
+_PythonPickler: Any = pickle._Pickler
+
+
+class Pickler(_PythonPickler):  # type: ignore[misc]
+    """A pickler that puts the storages of tensors aside and writes PyTorch's names.
+
+    Python's own pickler, not the C one: only it lets names be written that cannot be imported.
+    """
+
+    dispatch: ClassVar[dict[Any, Any]] = dict(_PythonPickler.dispatch)
+
+    def __init__(self, file: IO[bytes], protocol: int, legacy: bool = False) -> None:
+        super().__init__(file, protocol)
+        self.storages: list[_Storage] = []
+        self._legacy = legacy
+        self._by_owner: dict[int, tuple[_Storage, Array]] = {}
+
+    def reducer_override(self, obj: Any) -> Any:
+        """Tensors and their relatives, in PyTorch's form."""
+        if isinstance(obj, Tensor):
+            return self._reduce_tensor(obj) if _has_our_reduction(obj) else NotImplemented
+        if isinstance(obj, _Parts):
+            return obj.function, obj.arguments
+        if type(obj) is Size:
+            return _SIZE, (tuple(obj),)
+        if type(obj) is layout:
+            return _GET_LAYOUT, (repr(obj),)
+        if type(obj) is device:
+            return _DEVICE, (obj.type,) if obj.index is None else (obj.type, obj.index)
+        return NotImplemented
+
+    def persistent_id(self, obj: Any) -> Any:
+        """Storages are named in the pickle and stored beside it."""
+        if isinstance(obj, (TypedStorage, UntypedStorage)):
+            where = location_tag(obj)
+            flat = obj._owner.reshape(-1, order="A")
+            if isinstance(obj, UntypedStorage):
+                flat = flat.view(np.uint8)
+            stored = self._stored(obj._owner, flat)
+        elif isinstance(obj, _Storage):
+            where, stored = "cpu", obj
+        else:
+            return None
+        kind = dtypes.from_numpy_dtype(stored.array.dtype)
+        bytes_only = kind in dtypes.UNSIGNED or isinstance(obj, UntypedStorage)
+        if bytes_only:  # newer types have no class of storages
+            found = ("storage", _BYTES, stored.key, where, stored.array.nbytes)
+        else:
+            found = ("storage", _STORAGES[kind], stored.key, where, stored.array.size)
+        return (*found, None) if self._legacy else found
+
+    def save_foreign(self, obj: Foreign) -> None:
+        """A global name."""
+        self.write(f"c{obj.module}\n{obj.name}\n".encode())
+        self.memoize(obj)
+
+    def save_named(self, obj: Any) -> None:
+        """A dtype or a memory format, under PyTorch's name."""
+        self.save(_NAMED.setdefault(obj.name, Foreign("torch", obj.name)))
+
+    dispatch[Foreign] = save_foreign
+    dispatch[dtypes.dtype] = save_named
+    dispatch[UnavailableDtype] = save_named
+    dispatch[memory_format] = save_named
+
+    # ---------------------------------------------------------------------------------- tensors
+
+    def _reduce_tensor(self, tensor: Tensor) -> Any:
+        from retrograd.nn.parameter import Parameter, is_lazy
+
+        warn_if_has_hooks(tensor)
+        if is_lazy(tensor):  # it has no storage; PyTorch's pickles do not keep its dtype either
+            kind = Foreign("torch.nn.parameter", type(tensor).__name__)
+            return kind, (tensor.requires_grad,)
+        if type(tensor._array) is SPARSE_ARRAY:
+            return self._reduce_sparse(tensor)
+        is_parameter = Parameter in type(tensor).__mro__
+        parts = self._parts(tensor, tensor.requires_grad and not is_parameter)
+        state = _state_of(tensor)
+        if is_parameter:  # of a subclass too: PyTorch's files do not keep which
+            arguments: tuple[Any, ...] = (parts, tensor.requires_grad, OrderedDict())
+            if state:
+                return _REBUILD_PARAMETER_WITH_STATE, (*arguments, state)
+            return _REBUILD_PARAMETER, arguments
+        if type(tensor) is Tensor and not state:
+            return parts.function, parts.arguments
+        own: Any = _TENSOR if type(tensor) is Tensor else type(tensor)
+        return _REBUILD_FROM_TYPE, (parts.function, own, parts.arguments, state)
+
+    def _parts(self, tensor: Tensor, requires_grad: bool) -> _Parts:
+        storage, offset, strides = self._place(tensor)
+        shape = tuple(tensor._array.shape)
+        hooks: OrderedDict[Any, Any] = OrderedDict()
+        arguments = (storage, offset, shape, strides, requires_grad, hooks)
+        if tensor.dtype in dtypes.UNSIGNED:
+            return _Parts(_REBUILD_RETYPED, (*arguments, tensor.dtype))
+        return _Parts(_REBUILD_TENSOR, arguments)
+
+    def _reduce_sparse(self, tensor: Tensor) -> Any:
+        from retrograd.sparse.pickling import parts
+
+        if type(tensor) is not Tensor or tensor.__dict__:
+            raise explained(
+                NotImplementedError(
+                    f"retrograd does not support save() of a sparse {type(tensor).__name__} with "
+                    "a class or attributes of its own"
+                )
+            )
+        return _REBUILD_SPARSE, (tensor.layout, parts(tensor))
+
+    def _place(self, tensor: Tensor) -> tuple[_Storage, int, tuple[int, ...]]:
+        """The storage that a tensor lies in, its offset there, and its strides."""
+        array = tensor._array
+        owner = owner_of(array if tensor._view is None else tensor._view.base._array)
+        if not np.may_share_memory(owner, array):
+            owner = owner_of(array)  # it got other memory by `.data`
+        flat = owner.reshape(-1, order="A")
+        own = (
+            np.may_share_memory(flat, owner)
+            and flat.nbytes % array.itemsize == 0
+            and (address_of(array) - address_of(flat)) % array.itemsize == 0
+            and (tensor._view is not None or owner.nbytes <= array.nbytes)
+            and not any(step < 0 for step in array.strides)
+        )
+        if array.size and not own:
+            # not a storage of its own: take only its elements along, without gaps
+            axes = sorted(range(array.ndim), key=lambda axis: -array.strides[axis])
+            flat = np.array(array.transpose(axes), order="C").reshape(-1)
+            array = flat.reshape([array.shape[axis] for axis in axes]).transpose(np.argsort(axes))
+            owner = flat
+        elif not array.size:
+            owner = flat = np.empty(0, array.dtype)
+        if flat.dtype is not array.dtype:
+            flat = flat.view(array.dtype)
+        stored = self._stored(owner, flat)
+        offset = (address_of(array) - address_of(flat)) // array.itemsize if array.size else 0
+        return stored, offset, strides_of(array)
+
+    def _stored(self, owner: Array, flat: Array) -> _Storage:
+        found = self._by_owner.get(id(owner))
+        if found is None:
+            storage = _Storage(flat, str(len(self.storages)))
+            self.storages.append(storage)
+            self._by_owner[id(owner)] = (storage, owner)  # owner kept: its id stays taken
+            return storage
+        if found[0].array.dtype != flat.dtype:
+            raise RuntimeError(
+                "Cannot save multiple tensors or storages that view the same data as different "
+                "types"
+            )
+        return found[0]
+
+
+def _has_our_reduction(tensor: Tensor) -> bool:
+    """Whether its class leaves the form of its pickles to us."""
+    for kind in type(tensor).__mro__:
+        if "__reduce_ex__" in vars(kind) or "__reduce__" in vars(kind):
+            return kind.__module__.partition(".")[0] == "retrograd"
+    return True
+
+
+def _state_of(tensor: Tensor) -> Any:
+    """The attributes of a tensor: a dict, or a pair of it and the slots of its own class."""
+    own: Any = getattr(type(tensor), "__getstate__", None)
+    if own is not object.__getstate__ and own is not getattr(Tensor, "__getstate__", None):
+        return tensor.__getstate__()
+    slots = {
+        name: getattr(tensor, name)
+        for kind in type(tensor).__mro__[: type(tensor).__mro__.index(Tensor)]
+        for name in vars(kind).get("__slots__", ())
+        if not name.startswith("__") and hasattr(tensor, name)
+    }
+    attributes = dict(tensor.__dict__)
+    return (attributes, slots) if slots else attributes

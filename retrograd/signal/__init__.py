@@ -1,0 +1,3 @@
+"""Signal processing: `windows`."""
+
+from retrograd.signal import windows as windows

@@ -1,0 +1,274 @@
+"""Window functions: weights that fade a piece of a signal in and out.
+
+>>> import retrograd as torch
+>>> torch.signal.windows.hann(5)
+tensor([0.0000, 0.5000, 1.0000, 0.5000, 0.0000])
+
+``sym=True`` gives symmetric windows for filters, ``sym=False`` periodic ones for Fourier
+transforms.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import numpy as np
+
+from retrograd import dtypes
+from retrograd.construction import fresh
+from retrograd.namespaces import missing
+from retrograd.size import layout as Layout
+from retrograd.size import require_cpu, strided
+from retrograd.tensor import Array, Tensor
+
+__all__ = [
+    *("bartlett", "blackman", "cosine", "exponential", "gaussian", "general_cosine"),
+    *("general_hamming", "hamming", "hann", "kaiser", "nuttall"),
+]
+
+
+def _make(
+    name: str,
+    M: int,
+    shape: Callable[[Array, int], Array],
+    sym: bool,
+    dtype: dtypes.dtype | None,
+    layout: Layout,
+    device: Any,
+    requires_grad: bool,
+    complaint: str | None = None,
+    single: bool = False,
+) -> Tensor:
+    """Check what all windows check, and make the one that `shape` gives for 0, 1 ... M - 1.
+
+    The second argument of `shape` is the length that the window is symmetric in: M + 1 for
+    periodic windows. Numbers are computed in double precision. `complaint` says what is wrong
+    with an option of the window's own; `single` windows have a shape even if they are one long.
+    """
+    kind = dtypes.get_default_dtype() if dtype is None else dtype
+    if M < 0:
+        raise ValueError(f"{name} requires non-negative window length, got M={M}")
+    if layout is not strided:
+        raise ValueError(f"{name} is implemented for strided tensors only, got: {layout}")
+    if kind not in (dtypes.float32, dtypes.float64):
+        raise ValueError(f"{name} expects float32 or float64 dtypes, got: {kind}")
+    if complaint is not None:
+        raise ValueError(complaint)
+    require_cpu(device)
+    if not isinstance(M, int):
+        raise TypeError(f"{name}(): argument 'M' (position 1) must be int, not {type(M).__name__}")
+    if M < (1 if single else 2):
+        return fresh(np.ones(M, kind.numpy), requires_grad)
+    window = shape(np.arange(M, dtype=np.float64), M if sym or M == 1 else M + 1)
+    return fresh(window.astype(kind.numpy), requires_grad)
+
+
+def bartlett(
+    M: int,
+    *,
+    sym: bool = True,
+    dtype: dtypes.dtype | None = None,
+    layout: Layout = strided,
+    device: Any = None,
+    requires_grad: bool = False,
+) -> Tensor:
+    """A triangle that goes to zero at both ends."""
+
+    def shape(n: Array, length: int) -> Array:
+        result: Array = 1 - np.abs(2 * n / (length - 1) - 1)
+        return result
+
+    return _make("bartlett", M, shape, sym, dtype, layout, device, requires_grad)
+
+
+def cosine(
+    M: int,
+    *,
+    sym: bool = True,
+    dtype: dtypes.dtype | None = None,
+    layout: Layout = strided,
+    device: Any = None,
+    requires_grad: bool = False,
+) -> Tensor:
+    """Half a period of a sine, sampled between the ends."""
+
+    def shape(n: Array, length: int) -> Array:
+        result: Array = np.sin(math.pi / length * (n + 0.5))
+        return result
+
+    return _make("cosine", M, shape, sym, dtype, layout, device, requires_grad)
+
+
+def exponential(
+    M: int,
+    *,
+    center: float | None = None,
+    tau: float = 1.0,
+    sym: bool = True,
+    dtype: dtypes.dtype | None = None,
+    layout: Layout = strided,
+    device: Any = None,
+    requires_grad: bool = False,
+) -> Tensor:
+    """Exponential decay with the time constant `tau`, away from `center` (the middle)."""
+    complaint = None
+    if tau <= 0:
+        complaint = f"Tau must be positive, got: {tau} instead."
+    elif sym and center is not None:
+        complaint = "Center must be None for symmetric windows"
+
+    def shape(n: Array, length: int) -> Array:
+        middle = (length - 1) / 2 if center is None else center
+        result: Array = np.exp(-np.abs(n - middle) / tau)
+        return result
+
+    options = (dtype, layout, device, requires_grad)
+    return _make("exponential", M, shape, sym, *options, complaint, single=True)
+
+
+def gaussian(
+    M: int,
+    *,
+    std: float = 1.0,
+    sym: bool = True,
+    dtype: dtypes.dtype | None = None,
+    layout: Layout = strided,
+    device: Any = None,
+    requires_grad: bool = False,
+) -> Tensor:
+    """A bell curve of this standard deviation."""
+    complaint = f"Standard deviation must be positive, got: {std} instead." if std <= 0 else None
+
+    def shape(n: Array, length: int) -> Array:
+        result: Array = np.exp(-(((n - (length - 1) / 2) / (std * math.sqrt(2))) ** 2))
+        return result
+
+    options = (dtype, layout, device, requires_grad)
+    return _make("gaussian", M, shape, sym, *options, complaint, single=True)
+
+
+def kaiser(
+    M: int,
+    *,
+    beta: float = 12.0,
+    sym: bool = True,
+    dtype: dtypes.dtype | None = None,
+    layout: Layout = strided,
+    device: Any = None,
+    requires_grad: bool = False,
+) -> Tensor:
+    """Bessel functions with a chosen trade between width and leakage."""
+    complaint = f"beta must be non-negative, got: {beta} instead." if beta < 0 else None
+
+    def shape(n: Array, length: int) -> Array:
+        inside = np.maximum(1 - (2 * n / (length - 1) - 1) ** 2, 0)
+        result: Array = np.i0(beta * np.sqrt(inside)) / np.i0(np.float64(beta))
+        return result
+
+    return _make("kaiser", M, shape, sym, dtype, layout, device, requires_grad, complaint)
+
+
+def general_cosine(
+    M: int,
+    *,
+    a: Iterable[float],
+    sym: bool = True,
+    dtype: dtypes.dtype | None = None,
+    layout: Layout = strided,
+    device: Any = None,
+    requires_grad: bool = False,
+) -> Tensor:
+    """A sum of cosines with the weights `a` and alternating signs."""
+    return _cosines("general_cosine", M, a, sym, dtype, layout, device, requires_grad)
+
+
+def _cosines(name: str, M: int, a: Any, sym: bool, *options: Any) -> Tensor:
+    def shape(n: Array, length: int) -> Array:
+        if not isinstance(a, Iterable):
+            raise TypeError("Coefficients must be a list/tuple")
+        if not a:
+            raise ValueError("Coefficients cannot be empty")
+        angles = 2 * math.pi * n / (length - 1)
+        terms = [(-1) ** k * weight * np.cos(k * angles) for k, weight in enumerate(a)]
+        result: Array = np.sum(terms, axis=0)
+        return result
+
+    return _make(name, M, shape, sym, *options)
+
+
+def general_hamming(
+    M: int,
+    *,
+    alpha: float = 0.54,
+    sym: bool = True,
+    dtype: dtypes.dtype | None = None,
+    layout: Layout = strided,
+    device: Any = None,
+    requires_grad: bool = False,
+) -> Tensor:
+    """A raised cosine, ``alpha - (1 - alpha) * cos``."""
+    options = (dtype, layout, device, requires_grad)
+    return _cosines("general_cosine", M, [alpha, 1 - alpha], sym, *options)
+
+
+def hamming(
+    M: int,
+    *,
+    sym: bool = True,
+    dtype: dtypes.dtype | None = None,
+    layout: Layout = strided,
+    device: Any = None,
+    requires_grad: bool = False,
+) -> Tensor:
+    """A raised cosine that stays above zero: `general_hamming` with 0.54."""
+    options = (dtype, layout, device, requires_grad)
+    return _cosines("general_cosine", M, [0.54, 0.46], sym, *options)
+
+
+def hann(
+    M: int,
+    *,
+    sym: bool = True,
+    dtype: dtypes.dtype | None = None,
+    layout: Layout = strided,
+    device: Any = None,
+    requires_grad: bool = False,
+) -> Tensor:
+    """A raised cosine that goes to zero at both ends."""
+    options = (dtype, layout, device, requires_grad)
+    return _cosines("general_cosine", M, [0.5, 0.5], sym, *options)
+
+
+def blackman(
+    M: int,
+    *,
+    sym: bool = True,
+    dtype: dtypes.dtype | None = None,
+    layout: Layout = strided,
+    device: Any = None,
+    requires_grad: bool = False,
+) -> Tensor:
+    """A sum of three cosines with little leakage."""
+    options = (dtype, layout, device, requires_grad)
+    return _cosines("blackman", M, [0.42, 0.5, 0.08], sym, *options)
+
+
+def nuttall(
+    M: int,
+    *,
+    sym: bool = True,
+    dtype: dtypes.dtype | None = None,
+    layout: Layout = strided,
+    device: Any = None,
+    requires_grad: bool = False,
+) -> Tensor:
+    """A sum of four cosines with very little leakage."""
+    weights = [0.3635819, 0.4891775, 0.1365995, 0.0106411]
+    options = (dtype, layout, device, requires_grad)
+    return _cosines("general_cosine", M, weights, sym, *options)
+
+
+def __getattr__(name: str) -> Any:
+    raise missing(__name__, name, globals())

@@ -1,0 +1,202 @@
+"""Whether indices, values and size fit together; and `check_sparse_tensor_invariants`."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from retrograd import dtypes
+from retrograd.notices import explained
+from retrograd.sparse import sums
+from retrograd.sparse.array import Array, coo
+
+
+class _Checks:
+    """Whether constructors look at every index, unless they are told by `check_invariants`."""
+
+    enabled = False
+
+
+CHECKS = _Checks()
+
+
+def _bad(message: str) -> Exception:
+    return explained(RuntimeError(message))
+
+
+def check_coo(
+    indices: Array, values: Array, size: Any, check: bool, is_coalesced: bool | None
+) -> tuple[int, ...]:
+    """The shape of a COO tensor of these parts; an error if they do not fit."""
+    if indices.ndim != 2:
+        if size is None:
+            raise _bad(f"indices must be sparse_dim x nnz, but got: {list(indices.shape)}")
+        sparse_dim, dense_dim = indices.shape[0], values.ndim - 1
+        if sparse_dim + dense_dim != len(size):
+            raise _dimensions(len(size), sparse_dim, dense_dim)
+        raise _bad(f"indices must be sparse_dim x nnz, but got: {list(indices.shape)}")
+    sparse_dim, nnz = indices.shape
+    dense_dim = values.ndim - 1
+    if size is not None and len(size) != sparse_dim + dense_dim:
+        raise _dimensions(len(size), sparse_dim, dense_dim)
+    if nnz != values.shape[0]:
+        raise _bad(
+            f"indices and values must have same nnz, but got nnz from indices: {nnz}, nnz from "
+            f"values: {values.shape[0]}"
+        )
+    if size is None:
+        shape = _inferred(indices, values)
+    else:
+        shape = tuple(int(length) for length in size)
+        if any(length < 0 for length in shape):
+            raise _bad("numel: integer multiplication overflow")
+        expected = [nnz, *shape[sparse_dim:]]
+        if list(values.shape) != expected:
+            raise _bad(f"values has incorrect size, expected {expected}, got {list(values.shape)}")
+    if check:
+        made = coo(indices, values, shape, False)
+        sums.check_bounds(made)
+        if is_coalesced and nnz:
+            places = sums.flat_places(indices, shape[:sparse_dim])
+            if bool((places[1:] <= places[:-1]).any()):
+                raise _bad(
+                    "cannot set is_coalesced to true if indices correspond to uncoalesced COO "
+                    "tensor"
+                )
+    return shape
+
+
+def _dimensions(length: int, sparse_dim: int, dense_dim: int) -> Exception:
+    return _bad(
+        f"'len(size) == sparse_dim + dense_dim' is not satisfied: len(size) = {length}, sparse_dim "
+        f"= {sparse_dim}, dense_dim = {dense_dim}"
+    )
+
+
+def _inferred(indices: Array, values: Array) -> tuple[int, ...]:
+    """The smallest shape that has all the places."""
+    if not indices.shape[1]:
+        return (*(0,) * indices.shape[0], *values.shape[1:])
+    for axis, row in enumerate(indices):
+        if row.min() < 0:
+            raise _bad(f"found negative index {int(row.min())} for dim {axis}")
+    return (*(int(row.max()) + 1 for row in indices), *values.shape[1:])
+
+
+def check_csr(
+    rows: Array, columns: Array, values: Array, size: Any, check: bool
+) -> tuple[int, ...]:
+    """The shape of a CSR matrix of these parts; an error if they do not fit."""
+    if rows.ndim != 1 or columns.ndim != 1 or values.ndim != 1:
+        raise explained(
+            NotImplementedError(
+                "retrograd does not support sparse_csr_tensor with batches or dense dimensions: "
+                f"crow_indices, col_indices and values have {rows.ndim}, {columns.ndim} and "
+                f"{values.ndim} dimensions, not one each"
+            )
+        )
+    if size is None:
+        width = int(columns.max()) + 1 if columns.size else 0
+        shape: tuple[int, ...] = (rows.shape[0] - 1, width)
+    else:
+        shape = tuple(int(length) for length in size)
+        if len(shape) != 2:
+            raise _bad(f"size must have 2 dimensions here, but got {len(shape)}")
+    if rows.dtype.kind not in "iu" or columns.dtype.kind not in "iu":
+        raise _bad(
+            "crow_indices and col_indices must be an int32 or int64 type, but got: "
+            f"{dtypes.from_numpy_dtype(rows.dtype).type_name}"
+        )
+    height, width = shape
+    if check and rows.dtype != columns.dtype:
+        one, two = (dtypes.from_numpy_dtype(x.dtype).type_name for x in (rows, columns))
+        raise _bad(
+            f"crow_indices and col_indices must have the same dtype, bot got {one} and {two}, "
+            "respectively"
+        )
+    # without `check` PyTorch takes anything here and may crash later
+    if rows.shape[0] != height + 1:
+        raise _bad(
+            "crow_indices.shape[-1] must be equal to the number of rows + 1 "
+            f"(={height + 1}), but got {rows.shape[0]}"
+        )
+    if columns.shape[0] != values.shape[0]:
+        raise _bad(
+            f"col_indices.shape[-1] must be equal to nnz (={values.shape[0]}) as defined by "
+            f"values.shape[0], but got {columns.shape[0]}"
+        )
+    if rows[0] != 0:
+        raise _bad("`crow_indices[..., 0] == 0` is not satisfied.")
+    if rows[-1] != columns.shape[0]:
+        raise _bad("`crow_indices[..., -1] == nnz` is not satisfied.")
+    if columns.size and not (columns.min() >= 0 and columns.max() < width):
+        raise _bad("`0 <= col_indices < ncols` is not satisfied.")
+    lengths = np.diff(rows)
+    if bool((lengths < 0).any()) or (check and not ascending(rows, columns)):
+        raise _bad(
+            "`col_indices[..., crow_indices[..., i - 1]:crow_indices[..., i]] for all i = 1, ..., "
+            "nrows are sorted and distinct along the last dimension values` is not satisfied."
+        )
+    return shape
+
+
+def ascending(rows: Array, columns: Array) -> bool:
+    """Whether the columns of each row come in order, each once."""
+    if columns.size < 2:
+        return True
+    falls = np.flatnonzero(columns[1:] <= columns[:-1]) + 1
+    return bool(np.isin(falls, rows).all())
+
+
+class check_sparse_tensor_invariants:
+    """Check the indices of every sparse tensor that is made: a context, a decorator, a switch.
+
+    >>> import retrograd as torch
+    >>> with torch.sparse.check_sparse_tensor_invariants():
+    ...     torch.sparse_coo_tensor([[5]], [1.0], (2,))
+    Traceback (most recent call last):
+    RuntimeError: size is inconsistent with indices: for dim 0, size is 2 but found index 5
+    """
+
+    def __init__(self, enable: bool = True) -> None:
+        self.state = enable
+        self.saved_state: bool | None = None
+
+    @staticmethod
+    def is_enabled() -> bool:
+        """Whether indices are checked."""
+        return CHECKS.enabled
+
+    @staticmethod
+    def enable() -> None:
+        """Check indices from now on."""
+        CHECKS.enabled = True
+
+    @staticmethod
+    def disable() -> None:
+        """Do not check indices from now on."""
+        CHECKS.enabled = False
+
+    def __enter__(self) -> None:
+        if self.saved_state is not None:
+            raise RuntimeError(
+                "This context manager instance is already activated. Use a different context "
+                "manager instance for context nesting."
+            )
+        self.saved_state = CHECKS.enabled
+        CHECKS.enabled = self.state
+
+    def __exit__(self, *exception: Any) -> None:
+        assert self.saved_state is not None
+        CHECKS.enabled, self.saved_state = self.saved_state, None
+
+    def __call__(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        @functools.wraps(function)
+        def checked(*args: Any, **kwargs: Any) -> Any:
+            with type(self)(self.state):
+                return function(*args, **kwargs)
+
+        return checked

@@ -1,0 +1,335 @@
+"""`sparse_coo_tensor`, `sparse_csr_tensor` and the old constructors in `torch.sparse`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from retrograd import dtypes
+from retrograd.arguments import invalid_combination
+from retrograd.construction import tensor as make_tensor
+from retrograd.notices import explained, warn_once
+from retrograd.ops.registry import composite
+from retrograd.size import Size, layout, require_cpu, sparse_csr, strided
+from retrograd.sparse.array import Array, coo
+from retrograd.sparse.graph import as_tensor, missing, sparse_of
+from retrograd.sparse.later import Later
+from retrograd.tensor import Tensor, wrap
+
+if TYPE_CHECKING:
+    from retrograd.sparse import checking, conversions, sums
+else:
+    checking = Later("checking")
+    conversions = Later("conversions")
+    sums = Later("sums")
+
+_FORMS = (
+    "Tensor indices, Tensor values, ...\n"
+    "Tensor indices, Tensor values, tuple of ints size, ...\n"
+    "tuple of ints size, ..."
+)
+
+
+def _is_size(value: Any) -> bool:
+    if isinstance(value, Tensor) or not isinstance(value, Sequence):
+        return False
+    return all(isinstance(x, (int, np.integer)) for x in value)
+
+
+def _index_array(indices: Any) -> Array:
+    """Indices as int64, copied only where they are not."""
+    if not isinstance(indices, Tensor):
+        indices = make_tensor(indices, dtype=dtypes.int64)
+    array: Array = indices._array
+    return array if array.dtype == np.int64 else array.astype(np.int64)
+
+
+def _values(values: Any, dtype: Any) -> Tensor:
+    if not isinstance(values, Tensor):
+        made: Tensor = make_tensor(values, dtype=dtype)
+        return made
+    return values if dtype is None else values.to(dtype)
+
+
+@composite(methods=())
+def sparse_coo_tensor(
+    indices: Any = None,
+    values: Any = None,
+    size: Any = None,
+    *,
+    dtype: Any = None,
+    device: Any = None,
+    pin_memory: bool = False,
+    requires_grad: bool = False,
+    check_invariants: bool | None = None,
+    is_coalesced: bool | None = None,
+) -> Tensor:
+    """A tensor of which only some entries are given: a column of indices and a value for each.
+
+    Entries that share a place add up. Without `size` the tensor is as large as the indices need.
+
+    >>> import retrograd as torch
+    >>> x = torch.sparse_coo_tensor([[0, 1], [2, 0]], [3.0, 4.0], (2, 3))
+    >>> x
+    tensor(indices=tensor([[0, 1],
+                           [2, 0]]),
+           values=tensor([3., 4.]),
+           size=(2, 3), nnz=2, layout=torch.sparse_coo)
+    >>> x.to_dense()
+    tensor([[0., 0., 3.],
+            [4., 0., 0.]])
+    """
+    require_cpu(device)
+    if pin_memory:
+        raise explained(RuntimeError("Cannot access accelerator device when none is available."))
+    if values is None and (size is not None or _is_size(indices)):
+        if indices is not None and size is not None:
+            raise invalid_combination("sparse_coo_tensor", (indices,), _FORMS)
+        made = _empty(tuple(size if indices is None else indices), dtype)
+        made.requires_grad_(bool(requires_grad))
+        return made
+    if indices is None or values is None:
+        raise invalid_combination("sparse_coo_tensor", (), _FORMS)
+    places = _index_array(indices)
+    entries = _values(values, dtype)
+    if entries._array.ndim == 0:
+        entries = entries.reshape((1,))
+    check = checking.CHECKS.enabled if check_invariants is None else check_invariants
+    shape = checking.check_coo(places, entries._array, size, check, is_coalesced)
+    if entries._array.dtype not in dtypes.DIFFERENTIABLE or not entries.requires_grad:
+        made = as_tensor(coo(places, entries._array, shape, bool(is_coalesced)))
+    else:
+        made = conversions.from_values(places, entries, shape, bool(is_coalesced))
+    if requires_grad:
+        made = made.detach()
+        made.requires_grad_(True)
+    elif made.requires_grad and requires_grad is None:
+        made = made.detach()
+    return made
+
+
+def _empty(shape: tuple[int, ...], dtype: Any) -> Tensor:
+    kind = dtypes.get_default_dtype() if dtype is None else dtype
+    if any(size < 0 for size in shape):
+        raise explained(
+            RuntimeError(
+                "Trying to create tensor with negative dimension "
+                f"{min(shape)}: {list(shape)}"
+            )
+        )  # fmt: skip
+    return empty_coo(shape, len(shape), kind.numpy)
+
+
+def empty_like_sparse(
+    name: str, tensor: Tensor, dtype: Any, kind: Any, requires_grad: bool
+) -> Tensor:
+    """`zeros_like` and `empty_like`: the shape and layout of a sparse tensor, without entries."""
+    array: Any = tensor._array
+    numpy_dtype = array.values.dtype if dtype is None else dtype.numpy
+    if kind is strided:
+        if name == "ones_like":
+            return wrap(np.ones(array.shape, numpy_dtype))
+        return wrap(np.zeros(array.shape, numpy_dtype))
+    if name == "ones_like" or kind not in (None, array.layout) or kind is sparse_csr:
+        raise missing("fill_.Scalar" if name == "ones_like" else name, tensor)
+    made = empty_coo(array.shape, array.sparse_dim, numpy_dtype)
+    if array.layout is sparse_csr:
+        made = as_tensor(sums.csr_of_coo(sparse_of(made)))
+    made.requires_grad_(bool(requires_grad))
+    return made
+
+
+def empty_coo(shape: tuple[int, ...], sparse_dim: int, numpy_dtype: Any) -> Tensor:
+    """A COO tensor without entries."""
+    values = np.zeros((0, *shape[sparse_dim:]), numpy_dtype)
+    return as_tensor(coo(np.zeros((sparse_dim, 0), np.int64), values, shape, True))
+
+
+def _pointer_array(indices: Any) -> Array:
+    if not isinstance(indices, Tensor):
+        indices = make_tensor(indices, dtype=dtypes.int64)
+    array: Array = indices._array
+    return array
+
+
+@composite(methods=())
+def sparse_csr_tensor(
+    crow_indices: Any,
+    col_indices: Any,
+    values: Any,
+    size: Any = None,
+    *,
+    dtype: Any = None,
+    device: Any = None,
+    pin_memory: bool = False,
+    requires_grad: bool = False,
+    check_invariants: bool | None = None,
+) -> Tensor:
+    """A matrix compressed by rows: where each row's entries begin, their columns, their values.
+
+    >>> import retrograd as torch
+    >>> torch.sparse_csr_tensor([0, 1, 3], [2, 0, 2], [3.0, 4.0, 5.0]).to_dense()
+    tensor([[0., 0., 3.],
+            [4., 0., 5.]])
+    """
+    require_cpu(device)
+    if pin_memory:
+        raise explained(RuntimeError("Cannot access accelerator device when none is available."))
+    rows, columns = _pointer_array(crow_indices), _pointer_array(col_indices)
+    entries = _values(values, dtype)
+    check = checking.CHECKS.enabled if check_invariants is None else check_invariants
+    shape = checking.check_csr(rows, columns, entries._array, size, check)
+    made = conversions.from_csr_values(rows, columns, entries, shape)
+    if requires_grad:
+        made = made.detach()
+        made.requires_grad_(True)
+    return made
+
+
+@composite(methods=())
+def sparse_compressed_tensor(
+    compressed_indices: Any,
+    plain_indices: Any,
+    values: Any,
+    size: Any = None,
+    *,
+    dtype: Any = None,
+    layout: layout | None = None,
+    device: Any = None,
+    pin_memory: bool = False,
+    requires_grad: bool = False,
+    check_invariants: bool | None = None,
+) -> Tensor:
+    """A compressed matrix; by rows (``layout=torch.sparse_csr``) is the layout there is.
+
+    >>> import retrograd as torch
+    >>> x = torch.sparse_compressed_tensor([0, 1], [2], [3.0], layout=torch.sparse_csr)
+    >>> x.layout
+    torch.sparse_csr
+    """
+    if layout is None:
+        raise explained(
+            RuntimeError("sparse_compressed_tensor_unsafe expected layout but got none")
+        )
+    if layout is not sparse_csr:
+        raise explained(
+            NotImplementedError(
+                f"retrograd does not support sparse_compressed_tensor with layout {layout!r}: "
+                "torch.sparse_csr is the compressed layout it has"
+            )
+        )
+    made: Tensor = sparse_csr_tensor(
+        compressed_indices,
+        plain_indices,
+        values,
+        size,
+        dtype=dtype,
+        device=device,
+        pin_memory=pin_memory,
+        requires_grad=requires_grad,
+        check_invariants=check_invariants,
+    )
+    return made
+
+
+# ---------------------------------------------------------------------------- old constructors
+
+
+class _SparseType(type):
+    """The type of `torch.sparse.FloatTensor` and its relatives."""
+
+    dtype: dtypes.dtype
+
+    def __call__(cls, *args: Any, device: Any = None) -> Tensor:
+        require_cpu(device)
+        form, instead = _legacy_form(args)
+        warn_once(
+            f"torch.sparse.SparseTensor({form}) is deprecated.  Please use "
+            f"torch.sparse_coo_tensor({instead}).",
+            stacklevel=3,
+        )
+        if not args:
+            return _empty((0,), cls.dtype)
+        if isinstance(args[0], Tensor):
+            made: Tensor = sparse_coo_tensor(*args)
+            return made
+        shape = tuple(args[0]) if isinstance(args[0], Sequence) else args
+        return _empty(tuple(int(size) for size in shape), cls.dtype)
+
+    def __instancecheck__(cls, instance: object) -> bool:
+        return isinstance(instance, Tensor) and instance.is_sparse and instance.dtype is cls.dtype
+
+
+def _legacy_form(args: tuple[Any, ...]) -> tuple[str, str]:
+    if not args:
+        return "", "(0,), dtype="
+    if isinstance(args[0], Tensor):
+        if len(args) > 2:
+            return "indices, values, shape, *, device=", "indices, values, shape, dtype=, device="
+        return "indices, values, *, device=", "indices, values, dtype=, device="
+    return "shape, *, device=", "shape, dtype=, device="
+
+
+def _legacy(kind: dtypes.dtype) -> _SparseType:
+    doc = f"Sparse tensors of {kind!r}: the old way to make them; `isinstance` recognises them."
+    return _SparseType(
+        f"{kind.type_name}Tensor", (), {"dtype": kind, "__module__": "torch.sparse", "__doc__": doc}
+    )
+
+
+LEGACY_TYPES = {
+    f"{kind.type_name}Tensor": _legacy(kind) for kind in dtypes.ALL if not kind.is_complex
+}
+
+
+def resized(tensor: Tensor, size: Any, sparse_dim: int, dense_dim: int, clear: bool) -> Tensor:
+    """`sparse_resize_`: another shape for the same entries, or for none."""
+    array: Any = tensor._array
+    shape = tuple(Size(size))
+    if sparse_dim + dense_dim != len(shape):
+        raise explained(
+            RuntimeError(
+                f"'len(size) == sparse_dim + dense_dim' is not satisfied: len(size) = {len(shape)}"
+                f", sparse_dim = {sparse_dim}, dense_dim = {dense_dim}"
+            )
+        )
+    if clear or not array.nnz:
+        values = np.zeros((0, *shape[sparse_dim:]), array.values.dtype)
+        whole = clear or array.coalesced
+        array.become(coo(np.zeros((sparse_dim, 0), np.int64), values, shape, whole))
+        return tensor
+    old_sparse, old_dense = array.shape[: array.sparse_dim], array.shape[array.sparse_dim :]
+    for what, before, after in (
+        ("sparse", old_sparse, shape[:sparse_dim]),
+        ("dense", old_dense, shape[sparse_dim:]),
+    ):
+        if len(before) != len(after):
+            raise explained(
+                RuntimeError(
+                    f"changing the number of {what} dimensions (from {len(before)} to "
+                    f"{len(after)}) on a non-empty sparse tensor is not supported."
+                )
+            )
+        if any(new < old for new, old in zip(after, before, strict=True)):
+            raise explained(
+                RuntimeError(
+                    f"shrinking the size of {what} dimensions (from {list(before)} to "
+                    f"{list(after)}) on a non-empty sparse tensor is not supported."
+                )
+            )
+    values = np.zeros((array.nnz, *shape[sparse_dim:]), array.values.dtype)
+    values[tuple(slice(0, size) for size in array.values.shape)] = array.values
+    array.become(coo(array.indices, values, shape, array.coalesced))
+    return tensor
+
+
+def in_place_zero(tensor: Tensor) -> Tensor:
+    """`zero_`: all entries go."""
+    array: Any = tensor._array
+    sparse_dim = array.sparse_dim
+    values = np.zeros((0, *array.shape[sparse_dim:]), array.values.dtype)
+    cleared = coo(np.zeros((sparse_dim, 0), np.int64), values, array.shape, True)
+    array.become(cleared if array.layout.name == "sparse_coo" else sums.csr_of_coo(cleared))
+    return tensor

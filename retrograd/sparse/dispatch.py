@@ -1,0 +1,190 @@
+"""What ops do with sparse operands: the general path asks here before it looks at arrays.
+
+An op that is in no table here raises PyTorch's error for it, by name and layout.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from retrograd import dtypes
+from retrograd.autograd.grad_mode import no_grad
+from retrograd.autograd.state import STATE
+from retrograd.autograd.views import bump
+from retrograd.notices import explained
+from retrograd.ops import errors
+from retrograd.ops.aten_names import overload_name
+from retrograd.size import sparse_csr
+from retrograd.sparse import arithmetic, conversions, products, rearranging, reductions, sums
+from retrograd.sparse.construction import empty_coo, in_place_zero
+from retrograd.sparse.graph import as_tensor, is_sparse, layout_name, missing, sparse_of
+from retrograd.tensor import Tensor, wrap
+
+
+def _refused(message: str) -> Callable[..., Any]:
+    def refuse(tensor: Tensor, *args: Any) -> Any:
+        raise explained(RuntimeError(message))
+
+    return refuse
+
+
+def _zeros_like(tensor: Tensor) -> Tensor:
+    array = sparse_of(tensor)
+    if array.layout is sparse_csr:
+        return arithmetic.with_values(tensor, np.zeros_like(array.values))
+    return empty_coo(array.shape, array.sparse_dim, array.values.dtype)
+
+
+def _alias(tensor: Tensor) -> Tensor:
+    if tensor.requires_grad and STATE.grad_enabled:
+        raise missing("alias", tensor)
+    return as_tensor(sparse_of(tensor))
+
+
+def _to_dtype(tensor: Tensor, dtype: Any, order: Any) -> Tensor:
+    return conversions.converted(tensor, dtypes.from_numpy_dtype(dtype), False)
+
+
+def _sum_to_size(tensor: Tensor, size: Any) -> Tensor:
+    if tuple(size) != tuple(tensor._array.shape):
+        raise missing("sum_to_size", tensor)
+    return tensor
+
+
+def _any(tensor: Tensor, dim: Any = None, keepdim: bool = False) -> Tensor:
+    if dim is not None:
+        raise missing("any.dim", tensor)
+    values = sums.as_coo(sparse_of(tensor)).values
+    return wrap(np.asarray(bool(values.any())))
+
+
+def _unary(name: str) -> Callable[[Tensor], Tensor]:
+    return lambda tensor: arithmetic.unary(name, tensor)
+
+
+def _conjugate(tensor: Tensor) -> Tensor:
+    if tensor.dtype.is_complex:
+        raise missing("conj", tensor)
+    return tensor
+
+
+HANDLERS: dict[str, Callable[..., Any]] = {
+    "add": arithmetic.add,
+    "sub": arithmetic.sub,
+    "mul": arithmetic.mul,
+    "div": arithmetic.div,
+    "_div_rounded": arithmetic.div,
+    "_pow_number": arithmetic.pow,
+    "mm": products.mm,
+    "mv": products.mv,
+    "bmm": products.bmm,
+    "addmm": products.addmm,
+    "t": rearranging.t,
+    "transpose": rearranging.transpose,
+    "permute": rearranging.permute,
+    "index_select": rearranging.index_select,
+    "select": rearranging.select,
+    "unsqueeze": rearranging.unsqueeze,
+    "unbind": rearranging.unbind,
+    "cat": rearranging.cat,
+    "stack": rearranging.stack,
+    "clone": rearranging.clone,
+    "sum": reductions.sum_method,
+    "_sum_all": reductions.sum_all,
+    "zeros_like": _zeros_like,
+    "alias": _alias,
+    "_alias": _alias,
+    "_to_dtype": _to_dtype,
+    "sum_to_size": _sum_to_size,
+    "any": _any,
+    "_conj": _conjugate,
+    "_conj_physical": _conjugate,
+    "expand": _refused("expand is unsupported for Sparse tensors"),
+    "_reshape_alias": _refused("reshape is not implemented for sparse tensors"),
+    **{name: _unary(name) for name in arithmetic.UNARY},
+}
+
+# functions that compressed layouts have; the others refuse them themselves or below
+_CSR = {
+    *("add", "sub", "mul", "div", "_pow_number", "mm", "mv", "addmm", "clone", "sum", "_sum_all"),
+    "zeros_like",
+    *("_to_dtype", "select", "transpose", "t", "alias", "_alias", "any", "sum_to_size"),
+    *arithmetic.UNARY,
+}
+
+
+def _first_sparse(args: Any) -> Tensor:
+    for value in args:
+        if is_sparse(value):
+            found: Tensor = value
+            return found
+        if isinstance(value, (list, tuple)):
+            inner: list[Tensor] = [x for x in value if is_sparse(x)]
+            if inner:
+                return inner[0]
+    raise AssertionError("no sparse operand")
+
+
+def run_sparse(op: Any, args: tuple[Any, ...]) -> Any:
+    """The result of an op that has a sparse operand; or the error that says it has none."""
+    handler = HANDLERS.get(op.name)
+    sparse = _first_sparse(args)
+    if handler is None or (sparse.layout is sparse_csr and op.name not in _CSR):
+        raise _no_handler(op, args, sparse)
+    return handler(*args)
+
+
+def refuse_batches(op: Any, args: tuple[Any, ...]) -> None:
+    """Raise where a sparse operand meets a batched one: `vmap` has no rules for them."""
+    if any(is_sparse(x) for x in args) and any(isinstance(x, Tensor) and x._level for x in args):
+        raise errors.unsupported(f"{op.label} with a sparse operand inside of vmap")
+
+
+def _no_handler(op: Any, args: tuple[Any, ...], sparse: Tensor) -> Exception:
+    if sparse.layout is sparse_csr and op.ufunc is not None:
+        return explained(RuntimeError(f"unsupported tensor layout: {layout_name(sparse)}"))
+    name = overload_name(op, args).removeprefix("aten.").removesuffix(".default")
+    return missing(name, sparse)
+
+
+# --------------------------------------------------------------------------------------- in place
+
+
+def run_in_place(op: Any, args: tuple[Any, ...], writer: str) -> Any:
+    """An in-place op with a sparse operand: of tensors that nothing is recorded for."""
+    target = args[0]
+    if STATE.grad_enabled and any(isinstance(x, Tensor) and x.requires_grad for x in args):
+        raise errors.unsupported(
+            f"recording {writer} with a sparse operand: the out-of-place {op.label} is recorded"
+        )
+    if op.name not in ("add", "sub", "mul", "div", "neg", "_div_rounded", *arithmetic.UNARY):
+        raise missing(f"{writer}", _first_sparse(args))
+    with no_grad():
+        result = run_sparse(op, args)
+        if not is_sparse(target):
+            dense = conversions.to_dense(result)
+            if not dtypes.can_cast(dense.dtype, target.dtype):
+                raise errors.cannot_cast_result(dense.dtype, target.dtype)
+            np.copyto(target._array, dense._array, casting="unsafe")
+        else:
+            arithmetic.in_place(result, target)
+    bump(target, writer)
+    return target
+
+
+def zero(target: Tensor) -> Tensor:
+    """`zero_` of a sparse tensor."""
+    if target.requires_grad and STATE.grad_enabled:
+        raise errors.unsupported("recording zero_ of a sparse tensor")
+    in_place_zero(target)
+    bump(target, "zero_")
+    return target
+
+
+def refuse_out(op: Any, tensors: list[Any]) -> Exception:
+    """The error for ``out=`` with a sparse tensor."""
+    sparse = _first_sparse(tensors)
+    return errors.unsupported(f"{op.label}(out=...) with tensors of layout {sparse.layout!r}")

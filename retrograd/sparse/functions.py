@@ -1,0 +1,70 @@
+"""Functions of `torch` that are about sparse tensors alone: `spmm`, `hspmm` and their names."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from retrograd.ops.registry import RECORDED, composite
+from retrograd.sparse.later import Later
+from retrograd.tensor import Tensor
+
+if TYPE_CHECKING:
+    from retrograd.sparse import products
+else:
+    products = Later("products")
+
+
+@composite(methods=())
+def spmm(input: Tensor, mat2: Tensor) -> Tensor:
+    """`mm`, under the name that it has for sparse matrices.
+
+    >>> import retrograd as torch
+    >>> torch.spmm(torch.eye(2).to_sparse(), torch.ones(2, 1))
+    tensor([[1.],
+            [1.]])
+    """
+    result: Tensor = RECORDED.mm(input, mat2)
+    return result
+
+
+@composite(methods=())
+def dsmm(input: Tensor, mat2: Tensor) -> Tensor:
+    """`mm`, under an old name."""
+    result: Tensor = RECORDED.mm(input, mat2)
+    return result
+
+
+@composite(methods=())
+def saddmm(input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: Any = 1, alpha: Any = 1) -> Tensor:
+    """`addmm`, under an old name."""
+    result: Tensor = RECORDED.addmm(input, mat1, mat2, beta=beta, alpha=alpha)
+    return result
+
+
+@composite(methods=())
+def hspmm(mat1: Tensor, mat2: Tensor) -> Tensor:
+    """The product of a sparse and a dense matrix: sparse in its rows, which are dense.
+
+    >>> import retrograd as torch
+    >>> torch.hspmm(torch.eye(2).to_sparse(), torch.ones(2, 2)).dense_dim()
+    1
+    """
+    return products.hspmm(mat1, mat2)
+
+
+@composite(methods=())
+def hsmm(mat1: Tensor, mat2: Tensor) -> Tensor:
+    """`hspmm`, under an old name."""
+    return products.hspmm(mat1, mat2)
+
+
+@composite()
+def smm(input: Tensor, mat: Tensor) -> Tensor:
+    """The product of a sparse and a dense matrix, as a sparse one.
+
+    >>> import retrograd as torch
+    >>> torch.smm(torch.eye(2).to_sparse(), torch.ones(2, 1)).to_dense()
+    tensor([[1.],
+            [1.]])
+    """
+    return products.smm(input, mat)

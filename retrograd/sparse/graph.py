@@ -1,0 +1,98 @@
+"""How sparse functions become part of the graph, and what they refuse.
+
+Each is an `autograd.Function` with the name of PyTorch's node: its forward computes on arrays, its
+backward calls functions on tensors, so that gradients can be differentiated again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+from retrograd.autograd.function import Function, call_function
+from retrograd.autograd.state import TRANSFORMS
+from retrograd.notices import explained
+from retrograd.size import sparse_coo, strided
+from retrograd.sparse.array import SPARSE_ARRAY, SparseArray
+from retrograd.tensor import Tensor, wrap
+
+_C = TypeVar("_C", bound=type[Function])
+
+
+def node(name: str) -> Callable[[_C], _C]:
+    """Give the nodes of a Function PyTorch's name."""
+
+    def decorate(function: _C) -> _C:
+        function._backward_cls.__name__ = function._backward_cls.__qualname__ = name
+        return function
+
+    return decorate
+
+
+def apply(function: type[Function], *arguments: Any) -> Any:
+    """Run a Function and record it; forward mode does not go through sparse tensors."""
+    if TRANSFORMS.dual_levels:
+        tensors = [x for x in arguments if isinstance(x, Tensor)]
+        if TRANSFORMS.has_tangents(tensors):
+            name = function._backward_cls.__name__.partition("Backward")[0]
+            snake = "".join("_" + x.lower() if x.isupper() else x for x in name)
+            raise explained(
+                NotImplementedError(
+                    f"Trying to use forward AD with {snake} that does not support it because it "
+                    "has not been implemented yet."
+                )
+            )
+    return call_function(function, arguments, False)
+
+
+def sparse_of(tensor: Tensor) -> SparseArray:
+    """The sparse array of a tensor that is known to be sparse."""
+    array: Any = tensor._array
+    assert isinstance(array, SparseArray)
+    return array
+
+
+def is_sparse(tensor: Any) -> bool:
+    """Whether something is a sparse tensor, of any layout."""
+    return isinstance(tensor, Tensor) and type(tensor._array) is SPARSE_ARRAY
+
+
+def as_tensor(array: SparseArray) -> Tensor:
+    """A plain tensor of a sparse layout."""
+    made: Any = array
+    return wrap(made)
+
+
+# ----------------------------------------------------------------------------------------- errors
+
+_LAYOUTS = {"strided": "Strided", "sparse_coo": "Sparse", "sparse_csr": "SparseCsr"}
+
+
+def layout_name(tensor: Tensor) -> str:
+    """The name of a tensor's layout in PyTorch's messages."""
+    return _LAYOUTS[tensor.layout.name]
+
+
+def missing(name: str, tensor: Tensor) -> Exception:
+    """The error for an op that a layout does not have."""
+    backend = {sparse_coo: "SparseCPU", strided: "CPU"}.get(tensor.layout, "SparseCsrCPU")
+    return explained(
+        NotImplementedError(
+            f"Could not run 'aten::{name}' with arguments from the '{backend}' backend. This could "
+            "be because the operator doesn't exist for this backend, or was omitted during the "
+            f"selective/custom build process (if using custom build). 'aten::{name}' is not "
+            f"available here for tensors of layout {tensor.layout!r}; to_dense() gives one of "
+            "layout torch.strided."
+        )
+    )
+
+
+def refuse_strided(name: str, tensor: Tensor, kind: str) -> None:
+    """Raise unless a tensor has the layout that a function is about."""
+    wanted = {
+        "coo": ("sparse coordinate tensor layout", "sparse_coo"),
+        "csr": ("sparse row compressed tensor layout", "sparse_csr"),
+    }
+    text, layout = wanted[kind]
+    if tensor.layout.name != layout:
+        raise explained(RuntimeError(f"{name} expected {text} but got {layout_name(tensor)}"))

@@ -1,0 +1,55 @@
+"""Pickles and files of sparse tensors: their parts, which are dense tensors, in PyTorch's order."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from retrograd.notices import explained
+from retrograd.size import Size, layout, sparse_coo, sparse_csr
+from retrograd.sparse.array import coo, csr
+from retrograd.sparse.checking import ascending
+from retrograd.sparse.graph import as_tensor, sparse_of
+from retrograd.tensor import Tensor, wrap
+
+
+def parts(tensor: Tensor) -> tuple[Any, ...]:
+    """What a sparse tensor is rebuilt from."""
+    array = sparse_of(tensor)
+    size = Size(array.shape)
+    if array.layout is sparse_coo:
+        return wrap(array.indices), wrap(array.values), size, array.coalesced
+    return wrap(array.indices[0]), wrap(array.indices[1]), wrap(array.values), size
+
+
+def rebuilt(kind: layout, data: tuple[Any, ...]) -> Tensor:
+    """A sparse tensor from its parts; files before PyTorch 2.1 do not say if it is coalesced."""
+    if kind is sparse_coo:
+        indices, values, size, *rest = data
+        made = coo(indices._array, values._array, tuple(size), bool(rest and rest[0]))
+        return as_tensor(made)
+    if kind is not sparse_csr:
+        raise explained(NotImplementedError(f"rebuilding sparse tensor for layout {kind}"))
+    rows, columns, values, size = data
+    ordered = ascending(rows._array, columns._array)
+    return as_tensor(csr(rows._array, columns._array, values._array, tuple(size), ordered))
+
+
+def rebuild_pickled(
+    kind: type[Tensor], data: tuple[Any, ...], name: str, requires_grad: bool, attributes: Any
+) -> Tensor:
+    """A sparse tensor, or one of a subclass, from its pickle."""
+    from retrograd.construction import as_class
+
+    made = as_class(rebuilt({"sparse_coo": sparse_coo, "sparse_csr": sparse_csr}[name], data), kind)
+    made.requires_grad_(requires_grad)
+    made.__dict__.update(attributes)
+    return made
+
+
+def pickled(tensor: Tensor) -> tuple[Any, ...]:
+    """What `pickle` keeps of a sparse tensor."""
+    arguments = (
+        *(type(tensor), parts(tensor), tensor.layout.name),
+        *(tensor.requires_grad, dict(tensor.__dict__)),
+    )
+    return rebuild_pickled, arguments

@@ -1,0 +1,75 @@
+"""Arithmetic that PyTorch's compiler traces: on plain numbers it is Python's own."""
+
+from __future__ import annotations
+
+import builtins
+import math
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from retrograd.ops.registry import attach
+
+
+def _publish(function: Callable[..., Any]) -> Callable[..., Any]:
+    attach(function, public=(function.__name__,))
+    return function
+
+
+@_publish
+def sym_not(a: Any) -> bool:
+    """``not a``."""
+    return not a
+
+
+@_publish
+def sym_int(a: Any) -> int:
+    """A number without its fraction."""
+    return int(a)
+
+
+@_publish
+def sym_float(a: Any) -> float:
+    """A number as a float."""
+    return float(a)
+
+
+@_publish
+def sym_max(a: Any, b: Any) -> Any:
+    """The larger of two numbers; a float if one is."""
+    return _alike(max(a, b), a, b)
+
+
+@_publish
+def sym_min(a: Any, b: Any) -> Any:
+    """The smaller of two numbers; a float if one is."""
+    return _alike(min(a, b), a, b)
+
+
+def _alike(found: Any, a: Any, b: Any) -> Any:
+    return float(found) if isinstance(a, float) or isinstance(b, float) else found
+
+
+@_publish
+def sym_sqrt(a: Any) -> float:
+    """The square root."""
+    return math.sqrt(a)
+
+
+@_publish
+def sym_sum(args: Iterable[Any]) -> Any:
+    """The sum of numbers."""
+    return builtins.sum(args)
+
+
+@_publish
+def sym_ite(b: bool, t: Any, f: Any) -> Any:
+    """``t if b else f``, both of one type."""
+    if not isinstance(b, bool) or type(t) is not type(f):
+        raise AssertionError("sym_ite expects a bool and two values of one type")
+    return t if b else f
+
+
+@_publish
+def sym_fresh_size(expr: Any) -> Any:
+    """The size itself."""
+    return expr

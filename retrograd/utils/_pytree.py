@@ -1,0 +1,188 @@
+"""Trees of values under PyTorch's names: `tree_map`, `tree_flatten` and their relatives.
+
+>>> from retrograd.utils._pytree import tree_map
+>>> tree_map(lambda leaf: leaf + 1, {"a": 1, "b": (2, [3])})
+{'a': 2, 'b': (3, [4])}
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from retrograd.compat.marks import unsupported
+from retrograd.func.trees import LEAF, TreeSpec, flatten, unflatten
+from retrograd.namespaces import missing
+
+__all__ = [
+    *("PyTree", "TreeSpec", "is_namedtuple", "register_pytree_node", "tree_all", "tree_all_only"),
+    *("tree_any", "tree_any_only", "tree_flatten", "tree_is_leaf", "tree_iter", "tree_leaves"),
+    *("tree_map", "tree_map_", "tree_map_only", "tree_map_only_", "tree_structure"),
+    "tree_unflatten",
+]
+
+PyTree = Any
+_Test = Callable[[Any], bool]
+
+register_pytree_node = unsupported(
+    "torch.utils._pytree.register_pytree_node",
+    "trees are of tuples, lists, dictionaries and named tuples; turn the object into one of them",
+)
+
+
+class _Kept:
+    """A subtree that counts as a leaf: taken for one by `flatten`, as any object is."""
+
+    def __init__(self, value: Any) -> None:
+        self.value = value
+
+
+def tree_flatten(tree: Any, is_leaf: _Test | None = None) -> tuple[list[Any], TreeSpec]:
+    """The leaves of a tree in order, and its shape."""
+    if is_leaf is None:
+        return flatten(tree)
+    leaves, spec = flatten(_with_leaves(tree, is_leaf))
+    return [leaf.value if isinstance(leaf, _Kept) else leaf for leaf in leaves], spec
+
+
+def _with_leaves(tree: Any, is_leaf: _Test) -> Any:
+    """The tree with every subtree that counts as a leaf hidden in a `_Kept`."""
+    if is_leaf(tree):
+        return _Kept(tree)
+    children, spec = _children(tree)
+    if spec is None:
+        return tree
+    return unflatten([_with_leaves(child, is_leaf) for child in children], spec)
+
+
+def _children(tree: Any) -> tuple[list[Any], TreeSpec | None]:
+    """The direct children, and the shape of the tree if they were leaves; None for a leaf."""
+    _, spec = flatten(tree)
+    if spec.kind is None:
+        return [], None
+    leaves = [LEAF] * len(spec.children)
+    values = tree.values() if isinstance(tree, dict) else tree
+    return list(values), TreeSpec(spec.kind, spec.context, leaves)
+
+
+def tree_unflatten(leaves: Any, treespec: TreeSpec) -> Any:
+    """A tree of the given shape with the given leaves."""
+    leaves = list(leaves)
+    if len(leaves) != treespec.leaves:
+        raise ValueError(
+            f"tree_unflatten(leaves, treespec): `leaves` has length {len(leaves)} but the spec "
+            f"refers to a pytree that holds {treespec.leaves} items ({treespec})."
+        )
+    return unflatten(leaves, treespec)
+
+
+def tree_leaves(tree: Any, is_leaf: _Test | None = None) -> list[Any]:
+    """The leaves of a tree, in order."""
+    return tree_flatten(tree, is_leaf)[0]
+
+
+def tree_iter(tree: Any, is_leaf: _Test | None = None) -> Iterator[Any]:
+    """The leaves of a tree, one by one."""
+    yield from tree_leaves(tree, is_leaf)
+
+
+def tree_structure(tree: Any, is_leaf: _Test | None = None) -> TreeSpec:
+    """The shape of a tree."""
+    return tree_flatten(tree, is_leaf)[1]
+
+
+def tree_is_leaf(tree: Any, is_leaf: _Test | None = None) -> bool:
+    """Whether a value is a leaf."""
+    return (is_leaf is not None and is_leaf(tree)) or flatten(tree)[1].kind is None
+
+
+def is_namedtuple(obj: Any) -> bool:
+    """Whether a value, or a class, is a named tuple."""
+    kind = obj if isinstance(obj, type) else type(obj)
+    return issubclass(kind, tuple) and hasattr(kind, "_fields")
+
+
+def tree_map(func: Callable[..., Any], tree: Any, *rests: Any, is_leaf: _Test | None = None) -> Any:
+    """The tree with every leaf replaced by ``func(leaf, *leaves of the others)``."""
+    leaves, spec = tree_flatten(tree, is_leaf)
+    others = [_fitting(rest, spec) for rest in rests]
+    return unflatten([func(*each) for each in zip(leaves, *others, strict=True)], spec)
+
+
+def _fitting(tree: Any, spec: TreeSpec) -> list[Any]:
+    """The parts of `tree` at the leaves of a shape, whatever is below them."""
+    if spec.kind is None:
+        return [tree]
+    children, own = _children(tree)
+    if own is None or own.kind is not spec.kind or len(children) != len(spec.children):
+        raise ValueError(f"Node type mismatch; expected {spec.kind!r}, but got {type(tree)!r}.")
+    if isinstance(tree, dict):
+        keys = spec.context[1] if spec.kind is defaultdict else spec.context
+        children = [tree[key] for key in keys]
+    return [
+        leaf
+        for child, part in zip(children, spec.children, strict=True)
+        for leaf in _fitting(child, part)
+    ]
+
+
+def tree_map_(
+    func: Callable[..., Any], tree: Any, *rests: Any, is_leaf: _Test | None = None
+) -> Any:
+    """Call a function with every leaf, and return the tree."""
+    tree_map(func, tree, *rests, is_leaf=is_leaf)
+    return tree
+
+
+def _chooser(kind: Any) -> _Test:
+    if isinstance(kind, (type, tuple)):
+        return lambda leaf: isinstance(leaf, kind)
+    if callable(kind):
+        return kind
+    return lambda leaf: isinstance(leaf, kind)
+
+
+def tree_map_only(
+    type_or_types_or_pred: Any, func: Any, tree: Any, is_leaf: _Test | None = None
+) -> Any:
+    """The tree with every leaf of a type replaced; the type may be a function that chooses.
+
+    >>> from retrograd.utils._pytree import tree_map_only
+    >>> tree_map_only(int, lambda leaf: -leaf, [1, "a", (2,)])
+    [-1, 'a', (-2,)]
+    """
+    chosen = _chooser(type_or_types_or_pred)
+    return tree_map(lambda leaf: func(leaf) if chosen(leaf) else leaf, tree, is_leaf=is_leaf)
+
+
+def tree_map_only_(
+    type_or_types_or_pred: Any, func: Any, tree: Any, is_leaf: _Test | None = None
+) -> Any:
+    """Call a function with every leaf of a type, and return the tree."""
+    tree_map_only(type_or_types_or_pred, func, tree, is_leaf)
+    return tree
+
+
+def tree_all(pred: _Test, tree: Any, is_leaf: _Test | None = None) -> bool:
+    """Whether all leaves are as asked."""
+    return all(map(pred, tree_iter(tree, is_leaf)))
+
+
+def tree_any(pred: _Test, tree: Any, is_leaf: _Test | None = None) -> bool:
+    """Whether some leaf is as asked."""
+    return any(map(pred, tree_iter(tree, is_leaf)))
+
+
+def tree_all_only(kind: Any, pred: _Test, tree: Any, is_leaf: _Test | None = None) -> bool:
+    """Whether all leaves of a type are as asked."""
+    return all(pred(leaf) for leaf in tree_iter(tree, is_leaf) if isinstance(leaf, kind))
+
+
+def tree_any_only(kind: Any, pred: _Test, tree: Any, is_leaf: _Test | None = None) -> bool:
+    """Whether some leaf of a type is as asked."""
+    return any(pred(leaf) for leaf in tree_iter(tree, is_leaf) if isinstance(leaf, kind))
+
+
+def __getattr__(name: str) -> Any:
+    raise missing(__name__, name, globals())
