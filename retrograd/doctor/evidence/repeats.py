@@ -1,0 +1,103 @@
+"""What repeated between two calls: a loop of the program, or one inside a library.
+
+Two calls of the same line tell nothing by their line numbers. Their stacks are compared from the
+outside: the same activation that went back to the head of a loop has gone on to another iteration;
+the same chain in another activation was called again by a loop elsewhere.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from retrograd.doctor.evidence.source import Loop, loops_around
+from retrograd.doctor.model import Place
+from retrograd.doctor.watching.lines import Step
+from retrograd.doctor.watching.records import Call
+
+
+@dataclass(frozen=True)
+class Repetition:
+    """Something ran again: the frame of the stack it is in, and the loop if the program has it."""
+
+    level: int  # index into the stacks of both calls
+    chain: int
+    file: str
+    loop: Loop | None  # None: another activation of the same function, called by a library
+
+    def holds(self, stack: list[tuple[int, Place]]) -> bool:
+        """Whether a stack passes through what is repeated."""
+        for chain, place in stack:
+            if chain == self.chain:
+                return self.loop is None or self.loop.holds(place.line)
+        return False
+
+
+def between(first: Call, second: Call) -> Repetition | None:
+    """What repeated from one call to the other; None if they are of one pass."""
+    if first.log is not second.log:
+        return None
+    chains = first.log.chains
+    edges = first.log.edges[first.edges : second.edges]
+    for level, (before, after) in enumerate(zip(first.stack, second.stack, strict=False)):
+        if before.chain != after.chain:
+            return None
+        file = chains.file_of(after.chain)
+        if before.activation != after.activation:
+            return Repetition(level, after.chain, file, None)
+        heads = {
+            edge.line
+            for edge in edges
+            if edge.chain == after.chain and edge.activation == after.activation
+        }
+        for loop in loops_around(file, after.line):
+            # an inner loop that is exhausted also goes back to its head: both calls must be in it
+            if loop.header in heads and loop.holds(before.line):
+                return Repetition(level, after.chain, file, loop)
+        if before.line != after.line:
+            return None
+    return None
+
+
+def iteration_of(call: Call, repetition: Repetition) -> int:
+    """Which pass of the loop (or which call of the function) a call belongs to, from 1."""
+    step = call.stack[repetition.level]
+    if repetition.loop is None:
+        seen: dict[int, None] = {}
+        for number, site in zip(call.log.numbers, call.log.sites, strict=True):
+            if number > call.start:
+                break
+            if site[0] == step.chain:
+                seen[site[2]] = None
+        earlier = [activation for activation in seen if activation < step.activation]
+        return len(earlier) + 1
+    return 1 + sum(
+        1
+        for edge in call.log.edges[: call.edges]
+        if edge.chain == step.chain
+        and edge.activation == step.activation
+        and edge.line == repetition.loop.header
+    )
+
+
+def in_words(call: Call, repetition: Repetition | None) -> str:
+    """ "iteration 2 of the loop in line 36", or "" where nothing repeats."""
+    if repetition is None:
+        return ""
+    count = iteration_of(call, repetition)
+    if repetition.loop is None:
+        name = call.log.chains.of(repetition.chain).code.co_name
+        return f"call {count} of {name}"
+    return f"iteration {count} of the loop in line {repetition.loop.header}"
+
+
+def made_by_outer_loop(stack: list[tuple[int, Place]], call: Call, repetition: Repetition) -> bool:
+    """Whether a loop further out than what repeats runs both the making and the failing call."""
+    chains = call.log.chains
+    steps: list[Step] = call.stack[: repetition.level + 1]
+    for level, step in enumerate(steps):
+        for loop in loops_around(chains.file_of(step.chain), step.line):
+            if level == repetition.level and loop == repetition.loop:
+                break
+            if any(chain == step.chain and loop.holds(place.line) for chain, place in stack):
+                return True
+    return False

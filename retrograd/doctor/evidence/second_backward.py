@@ -1,0 +1,280 @@
+"""After "Trying to backward through the graph a second time": what was carried into the new graph.
+
+The failing call has itself released the nodes that it passed before it raised, so a node counts as
+released before only if an earlier call that did not retain went through it. The engine takes the
+highest number first: the highest such node is the one that raised.
+"""
+
+from __future__ import annotations
+
+import gc
+from bisect import bisect_left
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from types import FrameType, TracebackType
+from typing import Any
+
+from retrograd.doctor.evidence import repeats
+from retrograd.doctor.evidence.repeats import Repetition
+from retrograd.doctor.model import Place
+from retrograd.doctor.session import Watched
+from retrograd.doctor.watching.graph import Node, in_ranges, leaves_above, state_of, walk
+from retrograd.doctor.watching.holders import Held, holder_of
+from retrograd.doctor.watching.lines import LEAF, LineLog
+from retrograd.doctor.watching.records import Call, Failure
+
+Stack = list[tuple[int, Place]]
+
+ADDING = ("Add", "Sum", "Mean", "Stack", "Div", "Cat", "Unsqueeze", "Select", "Unbind", "Squeeze")
+"""Beginnings of the names of nodes that collect values without using them otherwise."""
+
+
+@dataclass
+class SecondBackward:
+    """Everything the rules ask about a second backward."""
+
+    failure: Failure
+    call: Call  # that failed
+    freer: Call  # that released the node which raised
+    node: Node  # that raised
+    boundary: list[
+        Node
+    ]  # stale values through which the new graph reaches the old one, newest first
+    made: Stack  # the stack that made the newest of them
+    consumers: list[Stack]  # the stacks that used them in the new graph, oldest first
+    repetition: Repetition | None
+    root_sent_before: bool  # the root itself was part of an earlier call
+    root_is_scaled: bool  # ... or is a copy of it: a sum, a multiple
+    made_inside: bool  # of what repeats
+    made_by_outer_loop: bool
+    made_again: bool  # lines of the stale history ran again since it was released
+    stepped_between: bool  # an optimizer step changed parameters above the boundary
+    any_step_between: bool
+    only_sums: bool  # the root reaches the stale values by sums, means and stacks only
+    starved: list[Any]  # parameters that would lose all gradient if the boundary were detached
+    fresh_at_consumer: bool  # the consuming line also takes fresh values made by the same line
+    held: Held | None
+    holder_is_live: bool  # the holder has this very tensor, not its successor
+    inside_checkpoint: bool
+    above: dict[int, Any] = field(default_factory=dict)  # leaves above the boundary, by id
+
+    @property
+    def log(self) -> LineLog:
+        """The log of the thread in which it failed."""
+        return self.call.log
+
+
+def releaser_of(number: int, calls: list[Call]) -> Call | None:
+    """The last of the calls that went through a node and did not retain it."""
+    for call in reversed(calls):
+        if not call.retain and in_ranges(call.ranges, number) and not call.failed:
+            return call
+    return None
+
+
+def gather(watched: Watched) -> SecondBackward | None:
+    """The evidence, or None if the nodes tell no story (another thread, compiled code)."""
+    failure = watched.recorder.failure
+    if failure is None:
+        return None
+    call, nodes = failure.call, failure.nodes
+    log = call.log
+    earlier = [c for c in watched.recorder.calls[: call.index] if c.log is log]
+    released: dict[Node, Call] = {}
+    for node, number in nodes.items():
+        if number < LEAF:
+            freer = releaser_of(number, earlier)
+            if freer is not None and state_of(node) == "released":
+                released[node] = freer
+    if not released:
+        return None
+    raised = max(released, key=lambda node: nodes[node])
+    freer = released[raised]
+    repetition = repeats.between(freer, call)
+    visited = {
+        node
+        for node, number in nodes.items()
+        if number < LEAF and any(in_ranges(c.ranges, number) for c in earlier if not c.failed)
+    }
+    boundary = _boundary(nodes, freer, repetition, visited, set(released))
+    newest = sorted(boundary, key=lambda node: -nodes[node])
+    made = log.stack_of(nodes[newest[0]]) if newest else []
+    numbers = sorted(nodes[user] for node in newest[:3] for user in boundary[node])
+    consumers = [stack for stack in (log.stack_of(number) for number in numbers) if stack]
+    above = leaves_above(newest)
+    steps = watched.recorder.gradients.steps[freer.steps : call.steps]
+    held, is_live = _holder(watched, failure, newest, log, nodes)
+    return SecondBackward(
+        failure=failure,
+        call=call,
+        freer=freer,
+        node=raised,
+        boundary=newest,
+        made=made,
+        consumers=consumers,
+        repetition=repetition,
+        root_sent_before=any(root in visited for root in failure.roots),
+        root_is_scaled=_is_copy_of_visited(failure.roots, visited),
+        made_inside=repetition is not None and repetition.holds(made),
+        made_by_outer_loop=repetition is not None
+        and repeats.made_by_outer_loop(made, call, repetition),
+        made_again=_made_again(newest, log, freer),
+        stepped_between=any(set(above) & step.parameters for step in steps),
+        any_step_between=bool(steps),
+        only_sums=_only_sums(failure.roots, set(newest)),
+        starved=_starved(failure.roots, set(newest), above),
+        fresh_at_consumer=_fresh_at_consumer(consumers, newest, nodes, freer.end, log),
+        held=held,
+        holder_is_live=is_live,
+        inside_checkpoint=call.nested,
+        above=above,
+    )
+
+
+def _boundary(
+    nodes: dict[Node, int],
+    freer: Call,
+    repetition: Repetition | None,
+    visited: set[Node],
+    released: set[Node],
+) -> dict[Node, list[Node]]:
+    """The stale values, each with those that use it in the new graph.
+
+    Over a loop, what was made before the freeing call is old: a state made after its last use was
+    not visited by that call. Within one pass both losses were built before the first backward, so
+    only what was visited is old.
+    """
+    found: dict[Node, list[Node]] = {}
+    for node, number in nodes.items():
+        if number >= LEAF:
+            continue
+        for following, _ in node.next_functions:
+            if following is None:
+                continue
+            if repetition is not None:
+                crosses = number >= freer.end and nodes[following] < freer.start
+            else:
+                crosses = node not in visited and following in visited
+            if crosses:
+                found.setdefault(following, []).append(node)
+    return {
+        node: users for node, users in found.items() if any(n in released for n in walk([node]))
+    }
+
+
+def _is_copy_of_visited(roots: Iterable[Node | None], visited: set[Node]) -> bool:
+    """Whether a root is only a scaled, shifted or reduced copy of a value that was sent back."""
+    for root in roots:
+        node = root
+        for _ in range(4):
+            if node is None:
+                break
+            inner = [n for n, _ in node.next_functions if n is not None and n._sequence_nr() < LEAF]
+            if len(inner) != 1:
+                break
+            node = inner[0]
+            if node in visited:
+                return root is not None and root.name().startswith(("Mul", "Div", "Neg", *ADDING))
+    return False
+
+
+def _only_sums(roots: Iterable[Node | None], boundary: set[Node]) -> bool:
+    waiting, seen = [root for root in roots if root is not None], set()
+    while waiting:
+        node = waiting.pop()
+        if node in boundary:
+            return True
+        if node in seen or not node.name().startswith(ADDING):
+            continue
+        seen.add(node)
+        waiting += [following for following, _ in node.next_functions if following is not None]
+    return False
+
+
+def _starved(roots: Iterable[Node | None], boundary: set[Node], above: dict[int, Any]) -> list[Any]:
+    """The leaves that the root reaches only through the boundary."""
+    waiting, seen, reached = [root for root in roots if root is not None], set(), set()
+    while waiting:
+        node = waiting.pop()
+        if node in seen or node in boundary:
+            continue
+        seen.add(node)
+        leaf = getattr(node, "variable", None)
+        if leaf is not None:
+            reached.add(id(leaf))
+        waiting += [following for following, _ in node.next_functions if following is not None]
+    return [leaf for key, leaf in above.items() if key not in reached]
+
+
+def _line_key(log: LineLog, site: tuple[int, int, int] | None) -> tuple[Any, int] | None:
+    return None if site is None else (log.chains.of(site[0]).code, site[1])
+
+
+def _made_again(boundary: list[Node], log: LineLog, freer: Call) -> bool:
+    """Whether lines that made the stale history ran again after it was released."""
+    old = {_line_key(log, log.site_of(n)) for n in walk(boundary[:3]).values() if n < LEAF}
+    old.discard(None)
+    later = log.sites[bisect_left(log.numbers, freer.end) :]
+    return any(_line_key(log, site) in old for site in later)
+
+
+def _fresh_at_consumer(
+    consumers: list[Stack],
+    boundary: list[Node],
+    nodes: dict[Node, int],
+    since: int,
+    log: LineLog,
+) -> bool:
+    """Whether the consuming line also takes new values made by the line that made the stale one.
+
+    Then the stale value is a step of a recurrence within the pass: detaching there stops training.
+    """
+    lines = {(stack[-1][1].file, stack[-1][1].line) for stack in consumers}
+    makers = {_line_key(log, log.site_of(nodes[node])) for node in boundary[:4]}
+    for node, number in nodes.items():
+        if not since <= number < LEAF:
+            continue
+        site = log.site_of(number)
+        if site is None or (log.chains.file_of(site[0]), site[1]) not in lines:
+            continue
+        own = _line_key(log, site)
+        for following, _ in node.next_functions:
+            if following is not None and since <= nodes[following] < LEAF:
+                maker = _line_key(log, log.site_of(nodes[following]))
+                if maker in makers and maker != own:
+                    return True
+    return False
+
+
+def frames_of(trace: TracebackType | None, watched: Watched) -> list[FrameType]:
+    """The user's frames of a traceback, innermost first."""
+    found = []
+    while trace is not None:
+        if watched.tracer.is_user_file(trace.tb_frame.f_code.co_filename):
+            found.append(trace.tb_frame)
+        trace = trace.tb_next
+    return found[::-1]
+
+
+def _holder(
+    watched: Watched, failure: Failure, boundary: list[Node], log: LineLog, nodes: dict[Node, int]
+) -> tuple[Held | None, bool]:
+    """Who holds the stale value; if it is gone, who holds its successor made by the same line."""
+    if not boundary:
+        return None, False
+    frames = frames_of(failure.error.__traceback__, watched)
+    kind = watched.recorder.torch.Tensor
+    live = [t for t in gc.get_objects() if issubclass(type(t), kind) and t.grad_fn is not None]
+    wanted = _line_key(log, log.site_of(nodes[boundary[0]]))
+    same = [tensor for tensor in live if tensor.grad_fn is boundary[0]]
+    alike = [
+        tensor
+        for tensor in live
+        if _line_key(log, log.site_of(tensor.grad_fn._sequence_nr())) == wanted
+    ]
+    for tensors, is_live in ((same, True), (alike, False)):
+        for tensor in tensors[:20]:
+            held = holder_of(tensor, frames, kind)
+            if held is not None:
+                return held, is_live
+    return None, False

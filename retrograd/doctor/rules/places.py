@@ -1,0 +1,186 @@
+"""Where an edit goes: the line a person would change, found from stacks, holders and the text."""
+
+from __future__ import annotations
+
+import ast
+
+from retrograd.doctor.evidence import source
+from retrograd.doctor.evidence.second_backward import SecondBackward, Stack
+from retrograd.doctor.model import Place
+from retrograd.doctor.watching.holders import Held
+from retrograd.doctor.watching.lines import Step
+from retrograd.doctor.watching.records import OptimizerStep
+
+
+def base_name(path: str) -> str:
+    """The variable that a path begins with: hidden of hidden[0]; self of self.memory."""
+    for position, letter in enumerate(path):
+        if letter in ".[ ":
+            return path[:position]
+    return path
+
+
+def last_attribute(path: str) -> str | None:
+    """The last attribute of a path: _latent of agent.tracker._latent[2]; None if there is none."""
+    plain = path.split("[")[0].split(" ")[0]
+    return plain.rpartition(".")[2] if "." in plain else None
+
+
+def is_container_item(path: str) -> bool:
+    """Whether the path ends inside a list, tuple or dict."""
+    return path.endswith("]")
+
+
+def in_chain(stack: Stack, chain: int) -> Place | None:
+    """The line of a stack in the frame of a chain."""
+    for known, place in stack:
+        if known == chain:
+            return place
+    return None
+
+
+def frame_line_reading(stack: Stack, name: str) -> Place | None:
+    """The outermost line of a stack whose statement reads a variable."""
+    for _, place in stack:
+        if source.reads(place.file, place.line, name):
+            return place
+    return None
+
+
+def detach_line(evidence: SecondBackward) -> Place | None:
+    """The line for `.detach()`, for a value carried from pass to pass."""
+    dropped = _dropped_detach(evidence)
+    if dropped is not None:
+        return dropped
+    held, consumers, made = evidence.held, evidence.consumers, evidence.made
+    attribute = None if held is None else last_attribute(held.path)
+    if held is not None and attribute is not None:
+        return (
+            _line_reading_attribute(consumers, attribute)
+            or _line_storing(made, attribute)
+            or source.where_kept([place for _, place in made])
+        )
+    if held is not None and is_container_item(held.path):
+        name = base_name(held.path)
+        stored = _line_storing(made, name)
+        if stored is not None:
+            return stored
+    if evidence.repetition is not None and consumers:
+        # a variable of the loop's own frame: the line that hands it on
+        handed = in_chain(consumers[0], evidence.repetition.chain)
+        if handed is not None:
+            return handed
+    return source.where_kept([place for _, place in made])
+
+
+def _dropped_detach(evidence: SecondBackward) -> Place | None:
+    """A line that calls `detach()` and drops the result, in a file of the stacks."""
+    files = dict.fromkeys(
+        place.file for stack in [evidence.made, *evidence.consumers] for _, place in stack
+    )
+    for file in files:
+        lines = source.dropped_calls(file, "detach")
+        if lines:
+            return Place(file, lines[-1])
+    return None
+
+
+def _line_reading_attribute(consumers: list[Stack], attribute: str) -> Place | None:
+    """The consuming line if it reads the attribute, else the line that put it into a variable."""
+    for stack in consumers:
+        for _, place in reversed(stack):
+            if _mentions_attribute(place.file, place.line, attribute):
+                return place
+    for stack in consumers:
+        for _, place in reversed(stack):
+            function = source.function_around(place.file, place.line)
+            if function is None:
+                continue
+            lines = [
+                node.lineno
+                for node in ast.walk(function)
+                if isinstance(node, ast.Attribute)
+                and node.attr == attribute
+                and isinstance(node.ctx, ast.Load)
+                and node.lineno <= place.line
+            ]
+            if lines:
+                return Place(place.file, max(lines), place.function)
+    return None
+
+
+def _mentions_attribute(file: str, line: int, attribute: str) -> bool:
+    statement = source.statement_at(file, line)
+    if statement is None:
+        return False
+    return any(
+        isinstance(node, ast.Attribute)
+        and node.attr == attribute
+        and isinstance(node.ctx, ast.Load)
+        for node in ast.walk(statement)
+    )
+
+
+def _line_storing(made: Stack, name: str) -> Place | None:
+    """The line of the making functions that stores into a variable or attribute of this name."""
+    for _, place in reversed(made):
+        function = source.function_around(place.file, place.line)
+        scope: ast.AST = source.tree_of(place.file) if function is None else function
+        lines = [node.lineno for node in ast.walk(scope) if _stores_into(node, name)]
+        if lines:
+            later = [line for line in lines if line >= place.line]
+            return Place(place.file, min(later) if later else max(lines), place.function)
+    return None
+
+
+def _stores_into(node: ast.AST, name: str) -> bool:
+    """`name.append(x)`, `name[i] = x`, `self.name = x`, `name += x`."""
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+        adds = node.func.attr in (
+            "append",
+            "appendleft",
+            "extend",
+            "insert",
+            "add",
+            "put",
+            "update",
+        )
+        return adds and _is_named(node.func.value, name)
+    if isinstance(node, (ast.Assign, ast.AugAssign, ast.AnnAssign)):
+        targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+        for target in targets:
+            inner = target.value if isinstance(target, ast.Subscript) else target
+            if _is_named(inner, name):
+                return True
+    return False
+
+
+def _is_named(node: ast.AST, name: str) -> bool:
+    if isinstance(node, ast.Name):
+        return node.id == name
+    return isinstance(node, ast.Attribute) and node.attr == name
+
+
+def step_line(evidence: SecondBackward, steps: list[OptimizerStep]) -> Place | None:
+    """The line of the last optimizer step before the failing call."""
+    earlier = steps[: evidence.call.steps]
+    if not earlier:
+        return None
+    stack: list[Step] = earlier[-1].stack
+    if evidence.repetition is not None:
+        for step in stack:
+            if step.chain == evidence.repetition.chain:
+                code = evidence.log.chains.of(step.chain).code
+                return Place(code.co_filename, step.line, code.co_qualname)
+    return evidence.log.place_of(stack)
+
+
+def called_in_words(held: Held | None, made: Stack) -> str:
+    """What the user calls the value: the holder's path, else a name that the making line assigns."""
+    if held is not None:
+        return held.path
+    for _, place in reversed(made):
+        names = source.assigned_names(place.file, place.line)
+        if names:
+            return names[0]
+    return ""
