@@ -126,7 +126,11 @@ def _line_storing(made: Stack, name: str) -> Place | None:
     for _, place in reversed(made):
         function = source.function_around(place.file, place.line)
         scope: ast.AST = source.tree_of(place.file) if function is None else function
-        lines = [node.lineno for node in ast.walk(scope) if _stores_into(node, name)]
+        lines = [
+            node.lineno
+            for node in ast.walk(scope)
+            if isinstance(node, (ast.stmt, ast.expr)) and _stores_into(node, name)
+        ]
         if lines:
             later = [line for line in lines if line >= place.line]
             return Place(place.file, min(later) if later else max(lines), place.function)
@@ -176,7 +180,7 @@ def step_line(evidence: SecondBackward, steps: list[OptimizerStep]) -> Place | N
 
 
 def called_in_words(held: Held | None, made: Stack) -> str:
-    """What the user calls the value: the holder's path, else a name that the making line assigns."""
+    """What the user calls the value: the holder's path, else a name assigned by the making line."""
     if held is not None:
         return held.path
     for _, place in reversed(made):

@@ -1,0 +1,539 @@
+"""Causes of "Trying to backward through the graph a second time", and what to change."""
+
+from __future__ import annotations
+
+import ast
+import gc
+from collections.abc import Callable
+
+from retrograd.doctor.evidence import repeats, source
+from retrograd.doctor.evidence.second_backward import SecondBackward, Stack, gather
+from retrograd.doctor.model import Diagnosis, Fix, Place, Span
+from retrograd.doctor.rules import places
+from retrograd.doctor.session import Watched
+from retrograd.doctor.watching.graph import TWICE, in_ranges, walk
+from retrograd.doctor.watching.lines import LEAF
+
+
+def diagnose(watched: Watched) -> list[Diagnosis]:
+    """The diagnosis of the error that ended the program, if it is this one."""
+    failure = watched.recorder.failure
+    if failure is None or TWICE not in str(failure.error) or not _ended_it(watched):
+        return []
+    evidence = gather(watched)
+    if evidence is None:
+        return []
+    for rule in RULES:
+        found = rule(evidence, watched)
+        if found is not None:
+            return [_completed(found, evidence)]
+    return []
+
+
+def _ended_it(watched: Watched) -> bool:
+    """Whether the engine's error, or one raised from it, is what left the program."""
+    failure, error = watched.recorder.failure, watched.error
+    seen: set[int] = set()
+    while error is not None and id(error) not in seen:
+        if failure is not None and error is failure.error:
+            return True
+        seen.add(id(error))
+        error = error.__cause__ or error.__context__
+    return False
+
+
+def _failing(evidence: SecondBackward) -> Place:
+    place = evidence.log.place_of(evidence.call.stack)
+    return place if place is not None else Place("?", 0)
+
+
+def _freeing(evidence: SecondBackward) -> Place:
+    place = evidence.log.place_of(evidence.freer.stack)
+    return place if place is not None else Place("?", 0)
+
+
+def _kept(evidence: SecondBackward) -> Place:
+    place = source.where_kept([place for _, place in evidence.made])
+    return place if place is not None else _failing(evidence)
+
+
+def _name(evidence: SecondBackward) -> str:
+    return places.called_in_words(evidence.held, evidence.made)
+
+
+def _quoted(evidence: SecondBackward) -> str:
+    name = _name(evidence)
+    return f"`{name}`" if name else "a value"
+
+
+# ------------------------------------------------------------------------------- the rules
+
+
+def _in_checkpoint(evidence: SecondBackward, watched: Watched) -> Diagnosis | None:
+    if not evidence.inside_checkpoint:
+        return None
+    line = _checkpoint_line(evidence)
+    return Diagnosis(
+        cause="shared-subgraph",
+        summary="the recomputed part of a checkpoint runs into a graph that is already freed",
+        why="A checkpointed function runs again during backward. What it reads from outside (a "
+        "tensor it closes over, or one computed before) still has its old graph, which this or an "
+        "earlier backward has released.",
+        error_line=_failing(evidence),
+        fixes=[
+            Fix(
+                "fix-checkpoint-call",
+                line or _failing(evidence),
+                "pass every tensor that the function needs as an argument, and use "
+                "use_reentrant=False",
+            )
+        ],
+    )
+
+
+def _checkpoint_line(evidence: SecondBackward) -> Place | None:
+    files = dict.fromkeys(
+        p.file for stack in [evidence.made, *evidence.consumers] for _, p in stack
+    )
+    files.update(dict.fromkeys(p.file for p in evidence.log.places_of(evidence.call.stack)))
+    for file in files:
+        for node in ast.walk(source.tree_of(file)):
+            if isinstance(node, ast.Call):
+                function = node.func
+                name = getattr(function, "attr", getattr(function, "id", ""))
+                if name in ("checkpoint", "checkpoint_sequential"):
+                    return Place(file, node.lineno)
+    return None
+
+
+def _freed_by_grad(evidence: SecondBackward, watched: Watched) -> Diagnosis | None:
+    if evidence.freer.kind != "grad":
+        return None
+    freeing = _freeing(evidence)
+    joins = _result_joins_loss(freeing, _failing(evidence))
+    kind = "create-graph" if joins else "retain-graph"
+    reason = (
+        "its result becomes part of the loss, so it must have a graph of its own"
+        if joins
+        else "the graph is needed again by the backward that follows"
+    )
+    fixes = [Fix(kind, freeing, reason, cost="" if joins else _cost_of_retaining(evidence))]
+    fixes.append(
+        Fix(
+            "recompute-forward",
+            _kept(evidence) if evidence.made else _failing(evidence),
+            "run the forward pass again for the second call",
+            cost="one more forward pass",
+        )
+    )
+    return Diagnosis(
+        cause="freed-by-grad-call",
+        summary="torch.autograd.grad released the graph that this backward needs",
+        why="autograd.grad() frees what it walks, like backward(). Only nodes on a path to its "
+        "inputs are freed, and the loss shares them.",
+        error_line=_failing(evidence),
+        fixes=fixes,
+    )
+
+
+def _result_joins_loss(grad_line: Place, backward_line: Place) -> bool:
+    """Whether, by the text, what the grad call gives flows into the tensor that is sent back."""
+    function = source.function_around(grad_line.file, grad_line.line)
+    scope: ast.AST = source.tree_of(grad_line.file) if function is None else function
+    flowing = set(source.assigned_names(grad_line.file, grad_line.line))
+    if not flowing:
+        return False
+    flowing = _computed_from(scope, flowing)
+    if function is not None and any(
+        isinstance(node, ast.Return)
+        and node.value is not None
+        and {n.id for n in ast.walk(node.value) if isinstance(n, ast.Name)} & flowing
+        for node in ast.walk(function)
+    ):
+        # it is returned: what the caller's line assigns goes on from there
+        return _returned_joins(function.name, backward_line)
+    return backward_line.file == grad_line.file and _sends_back(backward_line, flowing)
+
+
+def _leaves_tensors(value: ast.AST) -> bool:
+    """Whether an expression turns the values into numbers: `.item()`, `float(...)`, `.detach()`."""
+    for node in ast.walk(value):
+        if isinstance(node, ast.Call):
+            name = getattr(node.func, "attr", getattr(node.func, "id", ""))
+            if name in ("item", "float", "int", "tolist", "numpy", "detach", "len"):
+                return True
+    return False
+
+
+def _returned_joins(function: str, backward_line: Place) -> bool:
+    """Whether the result of a call of `function` flows into the tensor of the backward line."""
+    outer = source.function_around(backward_line.file, backward_line.line)
+    scope: ast.AST = source.tree_of(backward_line.file) if outer is None else outer
+    for node in ast.walk(scope):
+        if isinstance(node, ast.Call):
+            name = getattr(node.func, "attr", getattr(node.func, "id", ""))
+            if name == function:
+                line = Place(backward_line.file, node.lineno)
+                assigned = set(source.assigned_names(line.file, line.line))
+                statement = source.statement_at(line.file, line.line)
+                if statement is None or not assigned:
+                    continue
+                if not _leaves_tensors(statement):
+                    return _sends_back(backward_line, _computed_from(scope, assigned))
+    return False
+
+
+def _computed_from(scope: ast.AST, names: set[str]) -> set[str]:
+    """The names with those that assignments of a scope compute from them, as tensors."""
+    flowing = set(names)
+    while True:
+        before = len(flowing)
+        for node in ast.walk(scope):
+            if isinstance(node, (ast.Assign, ast.AugAssign)):
+                read = {n.id for n in ast.walk(node.value) if isinstance(n, ast.Name)}
+                if read & flowing and not _leaves_tensors(node.value):
+                    targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+                    for target in targets:
+                        flowing |= {n.id for n in ast.walk(target) if isinstance(n, ast.Name)}
+        if len(flowing) == before:
+            return flowing
+
+
+def _sends_back(line: Place, names: set[str]) -> bool:
+    """Whether the statement of a line uses one of the names."""
+    statement = source.statement_at(line.file, line.line)
+    if statement is None:
+        return False
+    return bool({n.id for n in ast.walk(statement) if isinstance(n, ast.Name)} & names)
+
+
+def _same_loss(evidence: SecondBackward, watched: Watched) -> Diagnosis | None:
+    if not (evidence.root_sent_before or evidence.root_is_scaled):
+        return None
+    failing = _failing(evidence)
+    repetition = evidence.repetition
+    if repetition is not None and repetition.loop is not None and evidence.root_sent_before:
+        made = evidence.log.stack_of(max(evidence.call.roots, default=0))
+        if made and not repetition.holds(made):
+            kept = source.where_kept([place for _, place in made]) or failing
+            return Diagnosis(
+                cause="precomputed-outside-loop",
+                summary="the loss was computed once, before the loop that sends it back",
+                why="Each backward() walks a graph once. The loop goes round, and nothing in it "
+                "computes the loss again.",
+                error_line=failing,
+                created_at=[kept],
+                fixes=[
+                    Fix("recompute-forward", kept, "compute the loss inside the loop"),
+                    Fix("remove-extra-backward", failing, "or send it back once, after the loop"),
+                ],
+            )
+    return Diagnosis(
+        cause="same-loss-twice",
+        summary="backward is called again on a loss that was already sent back",
+        why="The first backward released the values that the graph needs; nothing has computed "
+        "the loss again since.",
+        error_line=failing,
+        created_at=_made_lines(evidence),
+        fixes=[
+            Fix("remove-extra-backward", failing, "one backward gives the gradients"),
+            Fix(
+                "retain-graph",
+                _freeing(evidence),
+                "only if the gradients are meant to be added twice",
+                cost=_cost_of_retaining(evidence),
+            ),
+        ],
+    )
+
+
+def _within_one_pass(evidence: SecondBackward, watched: Watched) -> Diagnosis | None:
+    if evidence.repetition is not None:
+        return None
+    failing, freeing = _failing(evidence), _freeing(evidence)
+    name = _quoted(evidence)
+    base = Diagnosis(
+        cause="shared-subgraph",
+        summary=f"two losses hang on {name}, and the first backward released its graph",
+        why=f"{name} is used by both losses. backward() on the first frees the graph behind it.",
+        error_line=failing,
+    )
+    retain = Fix(
+        "retain-graph", freeing, "keep the graph for the second call", _cost_of_retaining(evidence)
+    )
+    if evidence.stepped_between:
+        oldest = evidence.consumers[0] if evidence.consumers else []
+        line = _reading_line(oldest, evidence) or _kept(evidence)
+        base.fixes = [
+            Fix(
+                "detach", line, "the second loss then trains only what follows", _starves(evidence)
+            ),
+            Fix("recompute-forward", line, "or compute it again with the updated parameters"),
+            Fix("combine-losses", failing, "or send both losses back before the step"),
+        ]
+        base.why_not_retain = (
+            "An optimizer step between the two calls writes into the parameters that the graph "
+            "saved: with retain_graph=True the second call fails with the in-place error."
+        )
+        return base
+    if evidence.any_step_between:
+        handed = _reading_line(_users_in_freed_graph(evidence, watched), evidence)
+        if handed is not None and _gradients_thrown_away(evidence, watched):
+            base.why += (
+                " The first loss does not train what is behind it: no step used those gradients."
+            )
+            base.fixes = [
+                Fix("detach", handed, "the first loss needs only its numbers"),
+                retain,
+                Fix("recompute-forward", _kept(evidence), "or compute it again for the second"),
+            ]
+            base.why_not_retain = (
+                "It runs, but keeps the whole graph in memory and computes gradients that nobody "
+                "uses."
+            )
+        else:
+            base.fixes = [retain, Fix("combine-losses", failing, "or send the sum back at once")]
+        return base
+    base.fixes = [
+        Fix("combine-losses", failing, "one backward on the sum walks the shared part once"),
+        retain,
+    ]
+    return base
+
+
+def _users_in_freed_graph(evidence: SecondBackward, watched: Watched) -> Stack:
+    """The stack of the first use of the boundary in the graph that was freed, if it still lives."""
+    if not evidence.boundary:
+        return []
+    kind = watched.recorder.torch.Tensor
+    live = [t for t in gc.get_objects() if issubclass(type(t), kind) and t.grad_fn is not None]
+    boundary, numbers = set(evidence.boundary), []
+    for node, number in walk(tensor.grad_fn for tensor in live).items():
+        if number < LEAF and in_ranges(evidence.freer.ranges, number) and node not in boundary:
+            if any(following in boundary for following, _ in node.next_functions):
+                numbers.append(number)
+    return evidence.log.stack_of(min(numbers)) if numbers else []
+
+
+def _reading_line(stack: Stack, evidence: SecondBackward) -> Place | None:
+    """The line that hands the value over: the outermost one that reads its variable."""
+    if not stack:
+        return None
+    if evidence.held is not None:
+        name = places.base_name(evidence.held.path)
+        found = places.frame_line_reading(stack, name)
+        if found is not None:
+            return found
+    return stack[-1][1]
+
+
+def _gradients_thrown_away(evidence: SecondBackward, watched: Watched) -> bool:
+    """Whether what the freeing call gave to the parameters above was used by no step."""
+    steps = watched.recorder.gradients.steps[evidence.freer.steps : evidence.call.steps]
+    return bool(evidence.above) and not any(set(evidence.above) & s.parameters for s in steps)
+
+
+def _made_outside(evidence: SecondBackward, watched: Watched) -> Diagnosis | None:
+    if evidence.made_inside:
+        return None
+    failing, kept, name = _failing(evidence), _kept(evidence), _quoted(evidence)
+    if evidence.made_by_outer_loop and not evidence.stepped_between:
+        fixes = [
+            Fix("combine-losses", failing, "add the losses up and send the sum back once"),
+            Fix(
+                "retain-graph",
+                _freeing(evidence),
+                "keep the graph until the last of the inner passes",
+                _cost_of_retaining(evidence),
+            ),
+        ]
+        return Diagnosis(
+            cause="shared-subgraph",
+            summary=f"several losses hang on {name}, made once before the inner loop",
+            why=f"Each pass of the inner loop sends a loss back through {name}; the first one "
+            "freed its graph.",
+            error_line=failing,
+            fixes=fixes[::-1] if evidence.any_step_between else fixes,
+        )
+    if evidence.made_by_outer_loop and not evidence.starved:
+        return Diagnosis(
+            cause="stale-state-carried",
+            summary=f"{name} is made once per outer pass and used with its history in each inner",
+            why="Its graph was freed by the first inner backward; its parameters are trained by "
+            "other paths too.",
+            error_line=failing,
+            fixes=[Fix("detach", kept, "use its numbers, without the history")],
+        )
+    trained = _is_trained(evidence, watched)
+    recompute = Fix("recompute-forward", kept, "compute it again in each pass")
+    detach = Fix("detach", kept, "keep the numbers of before the loop", cost=_starves(evidence))
+    return Diagnosis(
+        cause="precomputed-outside-loop",
+        summary=f"{name} was computed once, before the loop, and is used in every pass",
+        why=f"The first backward freed the graph behind {name}. The loop goes on using it; "
+        "nothing computes it again.",
+        error_line=failing,
+        fixes=[recompute, detach] if trained else [detach, recompute],
+        why_not_retain="It keeps the old numbers in use: after a step they no longer belong to the "
+        "parameters, and the in-place error follows.",
+    )
+
+
+def _is_trained(evidence: SecondBackward, watched: Watched) -> bool:
+    """Whether an optimizer holds a parameter above the stale value."""
+    held = {
+        id(parameter)
+        for optimizer in watched.recorder.gradients.optimizers
+        for group in optimizer.param_groups
+        for parameter in group["params"]
+    }
+    return bool(set(evidence.above) & held) or not held
+
+
+def _cached(evidence: SecondBackward, watched: Watched) -> Diagnosis | None:
+    if evidence.made_again:
+        return None
+    kept = _memo_line(evidence) or _kept(evidence)
+    name = _quoted(evidence)
+    return Diagnosis(
+        cause="precomputed-outside-loop",
+        summary=f"{name} was computed in the first pass and is taken from a cache since",
+        why="None of the lines that made it ran again, so its graph is the one that the first "
+        "backward freed.",
+        error_line=_failing(evidence),
+        fixes=[
+            Fix(
+                "recompute-forward", kept, "compute it in each pass, or clear the cache after step"
+            ),
+            Fix("detach", kept, "or cache the numbers without their history", _starves(evidence)),
+        ],
+    )
+
+
+def _memo_line(evidence: SecondBackward) -> Place | None:
+    """The line of a cache decorator on one of the functions that made the value."""
+    for _, place in reversed(evidence.made):
+        function = source.function_around(place.file, place.line)
+        for decorator in [] if function is None else function.decorator_list:
+            if "cache" in ast.unparse(decorator) or "memo" in ast.unparse(decorator):
+                return Place(place.file, decorator.lineno)
+    return None
+
+
+def _accumulated(evidence: SecondBackward, watched: Watched) -> Diagnosis | None:
+    if not evidence.only_sums:
+        return None
+    name, failing = _quoted(evidence), _failing(evidence)
+    added = evidence.consumers[0][-1][1] if evidence.consumers else failing
+    step = places.step_line(evidence, watched.recorder.gradients.steps)
+    if evidence.held is not None and evidence.held.window:
+        fixes = [Fix("detach", added, "use the older entries of the window as numbers")]
+    else:
+        fixes = [
+            Fix("reset-state", step or added, "start anew after each step"),
+            Fix("item-for-logging", added, "or, if the total is only reported, add loss.item()"),
+        ]
+    return Diagnosis(
+        cause="accumulated-history",
+        summary=f"{name} collects losses over iterations together with their graphs",
+        why="The sum holds the graphs of earlier iterations. backward() on it walks them again, "
+        "and they were freed the first time.",
+        error_line=failing,
+        fixes=fixes,
+        why_not_retain="It would keep every iteration's graph, add each gradient again in every "
+        "iteration, and fail at the first parameter that a step has changed.",
+    )
+
+
+def _carried(evidence: SecondBackward, watched: Watched) -> Diagnosis | None:
+    name, failing = _quoted(evidence), _failing(evidence)
+    line = places.detach_line(evidence) or failing
+    step = places.step_line(evidence, watched.recorder.gradients.steps)
+    if evidence.fresh_at_consumer and step is not None:
+        fixes = [
+            Fix(
+                "detach",
+                step,
+                "cut it after the step: within the pass the history is needed",
+            ),
+            Fix("reset-state", step, "or start each pass with a fresh state"),
+        ]
+    else:
+        fixes = [
+            Fix("detach", line, "the next pass needs its numbers, not its history"),
+            Fix("reset-state", line, "or start each pass with a fresh state"),
+        ]
+    return Diagnosis(
+        cause="stale-state-carried",
+        summary=f"{name} is carried into the next iteration with its history",
+        why=f"{name} was computed in the iteration before. Its graph was freed by that iteration's "
+        "backward, and this one's runs back into it.",
+        error_line=failing,
+        fixes=fixes,
+        why_not_retain="The graph would grow with every iteration, and after optimizer.step() the "
+        "saved parameters are no longer the ones that were used: the in-place error follows."
+        if evidence.stepped_between
+        else "The graph would grow with every iteration.",
+    )
+
+
+Rule = Callable[[SecondBackward, Watched], Diagnosis | None]
+RULES: tuple[Rule, ...] = (
+    *(_in_checkpoint, _freed_by_grad, _same_loss, _within_one_pass),
+    *(_made_outside, _cached, _accumulated, _carried),
+)
+"""In this order: the first that applies speaks."""
+
+
+# --------------------------------------------------------------------------- what all have
+
+
+def _made_lines(evidence: SecondBackward) -> list[Place]:
+    """Where the value at fault was made: the innermost line, then the lines that led there."""
+    stack = [place for _, place in evidence.made]
+    if not stack:
+        stack = [p for _, p in evidence.log.stack_of(max(evidence.call.roots, default=0))]
+    return list(dict.fromkeys(reversed(stack)))
+
+
+def _cost_of_retaining(evidence: SecondBackward) -> str:
+    return f"keeps the values of {evidence.freer.nodes} nodes until the next backward"
+
+
+def _starves(evidence: SecondBackward) -> str:
+    if not evidence.starved:
+        return ""
+    count = len(evidence.starved)
+    return f"{count} parameter{'s' * (count > 1)} would get no gradient from this loss any more"
+
+
+def _completed(diagnosis: Diagnosis, evidence: SecondBackward) -> Diagnosis:
+    """The spans, the names and the facts that every diagnosis of this error carries."""
+    first_line = str(evidence.failure.error).splitlines()[0]
+    diagnosis.error = f"{type(evidence.failure.error).__name__}: {first_line}"
+    diagnosis.freed_at = evidence.log.place_of(evidence.freer.stack)
+    diagnosis.created_at = diagnosis.created_at or _made_lines(evidence)
+    diagnosis.tensor = _name(evidence)
+    words = repeats.in_words(evidence.freer, evidence.repetition)
+    again = repeats.in_words(evidence.call, evidence.repetition)
+    made = [place for _, place in evidence.made]
+    if made:
+        where = words if evidence.made_inside else ""
+        diagnosis.spans.append(Span("created", made[-1], made, where))
+    freeing = evidence.log.places_of(evidence.freer.stack)
+    if freeing:
+        diagnosis.spans.append(Span("freed", freeing[-1], freeing, words))
+    failing = evidence.log.places_of(evidence.call.stack)
+    if failing:
+        diagnosis.spans.append(Span("used again", failing[-1], failing, again))
+    diagnosis.facts = {
+        "node": evidence.node.name(),
+        "freeing_call": evidence.freer.index,
+        "failing_call": evidence.call.index,
+        "repeats": again,
+        "made_inside": evidence.made_inside,
+        "stepped_between": evidence.stepped_between,
+        "only_sums": evidence.only_sums,
+        "starved": len(evidence.starved),
+    }
+    return diagnosis
