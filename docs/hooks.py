@@ -24,6 +24,17 @@ COPIES = {
 }
 """Files of the project, and the pages that show them."""
 
+REPORT = re.compile(r'(<div class="language-text highlight">.*?<code>)(.*?)(</code>)', re.DOTALL)
+COLOURS = {
+    r"^(?:error|warning)\[RG\d+\]": "error",
+    r"^(?:why|help|note|more):": "label",
+    r"^-  +\|.*$": "removed",
+    r"^\+  +\|.*$": "added",
+    r"(?<=\| ) *[+~]+$": "added",
+    r"(?<=\| ) *\^+(?: \d .*)?$": "error",
+}
+"""Parts of a report, and the classes of the style sheet that colour them as a terminal does."""
+
 LINK = re.compile(r"(?<=\]\()([^)#:\s]+)(#[^)\s]*)?(?=\))")
 FENCE = re.compile(r"(^```.*?^```$)", re.MULTILINE | re.DOTALL)
 
@@ -49,6 +60,22 @@ def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Fil
         LINK.sub(lambda found: link_on_site(found, source, page), p) for p in pieces[::2]
     ]
     return "".join(pieces)
+
+
+def on_page_content(html: str, page: Page, config: MkDocsConfig, files: Files) -> str:
+    """Colour the reports."""
+    return REPORT.sub(lambda found: found[1] + coloured(found[2]) + found[3], html)
+
+
+def coloured(text: str) -> str:
+    """What a program printed; if a report is part of it, with its colours."""
+    if "error[RG" not in text:
+        return text
+    for pattern, name in COLOURS.items():
+        text = re.sub(
+            pattern, rf'<span class="report-{name}">\g<0></span>', text, flags=re.MULTILINE
+        )
+    return text
 
 
 def link_on_site(link: re.Match[str], source: str, page: Page) -> str:

@@ -34,7 +34,7 @@ def main() -> None:
     criterion = nn.BCEWithLogitsLoss()
     ones, zeros = torch.ones(64, 1), torch.zeros(64, 1)
 
-    for step in range(1, 201):
+    for step in range(1, 121):
         real = real_points(64)
         fake = generator(torch.randn(64, LATENT))
 
@@ -53,7 +53,7 @@ def main() -> None:
         fooled.backward()
         for_generator.step()
 
-        if step % 40 == 0:
+        if step % 24 == 0:
             print(
                 f"step {step:3d}  discriminator {judged.item():.4f}  generator {fooled.item():.4f}"
             )

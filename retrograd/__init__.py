@@ -149,4 +149,8 @@ def __getattr__(name: str) -> _Any:
         switches = _import_module("retrograd.amp.switches").PUBLIC
         if name in switches:
             return switches[name]
+    if name.startswith("_foreach_"):
+        functions = _import_module("retrograd.foreach").PUBLIC
+        if name in functions:
+            return functions[name]
     raise _missing(__name__, name, globals())

@@ -294,15 +294,18 @@ class finfo:
                 "'torch.finfo'"
             )
         real = found.to_real()
-        limits: Any = ml_dtypes.finfo if real is bfloat16 else np.finfo
-        info = limits(real.numpy)
+        tiny = real.name.startswith("float8")  # can be asked about; there are no tensors of it
+        limits: Any = ml_dtypes.finfo if real is bfloat16 or tiny else np.finfo
+        info = limits(real.name if tiny else real.numpy)
         self.dtype = real.name
         self.bits = int(info.bits)
-        self.eps = float(info.eps)
+        self.eps = 0.125 if real.name == "float8_e5m2fnuz" else float(info.eps)
         self.max = float(info.max)
         self.min = float(info.min)
         self.tiny = self.smallest_normal = float(info.smallest_normal)
-        self.resolution = 0.01 if real is bfloat16 else float(f"1e-{info.precision}")
+        self.resolution = (
+            1.0 if tiny else 0.01 if real is bfloat16 else float(f"1e-{info.precision}")
+        )
 
     def __repr__(self) -> str:
         fields = ("resolution", "min", "max", "eps", "smallest_normal", "tiny")

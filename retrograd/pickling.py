@@ -6,6 +6,7 @@ A pickle holds the elements and `requires_grad`, never a graph: a tensor comes b
 from __future__ import annotations
 
 import copy
+import copyreg
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,7 @@ from retrograd.autograd.state import STATE
 from retrograd.construction import as_class, shared_array
 from retrograd.memory import address_of, owner_of, region, strides_of
 from retrograd.notices import explained
+from retrograd.reduced_dtypes import PUBLIC_NAMES, UnavailableDtype
 from retrograd.sparse.array import SPARSE_ARRAY
 from retrograd.tensor import (
     Array,
@@ -124,3 +126,16 @@ def __reduce_ex__(self: Tensor, protocol: Any) -> tuple[Any, ...]:
     packed = np.ascontiguousarray(array.transpose(axes)).reshape([array.shape[i] for i in axes])
     order = tuple(int(i) for i in np.argsort(axes))
     return (rebuild_tensor, (type(self), packed, order, self.requires_grad, dict(self.__dict__)))
+
+
+def rebuild_dtype(name: str) -> UnavailableDtype:
+    """A data type without tensors, from its pickle."""
+    found: UnavailableDtype = PUBLIC_NAMES[name]
+    return found
+
+
+def _reduce_dtype(kind: UnavailableDtype) -> tuple[Any, ...]:
+    return (rebuild_dtype, (kind.name,))
+
+
+copyreg.pickle(UnavailableDtype, _reduce_dtype)

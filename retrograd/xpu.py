@@ -93,9 +93,9 @@ for _name in (
 ):
     globals()[_name] = _absent(_name, AssertionError("Torch not compiled with XPU enabled"))
 for _name in ("Event", "MemPool", "Stream", "XPUGraph", "XPUPluggableAllocator"):
-    globals()[_name] = _absent(
-        _name, RuntimeError(f"Tried to instantiate dummy base class {_name}")
-    )
+    _error = RuntimeError(f"Tried to instantiate dummy base class {_name}")
+    _facts = {"__new__": _absent(_name, _error), "__module__": "torch.xpu"}
+    globals()[_name] = refuses(_WHY)(type(_name, (), _facts))
 
 
 def __getattr__(name: str) -> Any:

@@ -1,14 +1,53 @@
-"""The example programs run, and print what PyTorch prints."""
+"""The example programs run under `retrograd run`, and print what they print on PyTorch."""
 
 import contextlib
+import functools
 import io
 import re
+import subprocess
 from pathlib import Path
 
 import pytest
 
+from tests.programs.side_by_side import differences, numbers, on_pytorch, on_retrograd
+
 EXAMPLES = Path(__file__).resolve().parent.parent / "examples"
 AVERAGE = re.compile(r"average loss (\S+)")
+
+# second_backward.py imports retrograd itself and has its own tests below; cartpole.py is a module.
+NAMES = sorted({path.stem for path in EXAMPLES.glob("*.py")} - {"second_backward", "cartpole"})
+SLOW = {"word_lstm"}
+MARKED = [
+    pytest.param(name, marks=pytest.mark.slow) if name in SLOW else pytest.param(name)
+    for name in NAMES
+]
+
+
+@functools.cache
+def _output_here(name: str) -> "subprocess.CompletedProcess[str]":
+    return on_retrograd(EXAMPLES, f"{name}.py")
+
+
+@pytest.mark.parametrize("name", MARKED)
+def test_runs_on_retrograd(name: str) -> None:
+    done = _output_here(name)
+    assert done.returncode == 0, done.stderr
+    assert done.stderr == ""
+    assert len(numbers(done.stdout)) >= 4
+
+
+@pytest.mark.torch
+@pytest.mark.parametrize("name", MARKED)
+def test_prints_the_lines_of_pytorch(name: str) -> None:
+    pytest.importorskip("torch")
+    theirs = on_pytorch(EXAMPLES, f"{name}.py")
+    assert theirs.returncode == 0, theirs.stderr
+    assert differences(_output_here(name).stdout, theirs.stdout) == []
+
+
+def test_every_example_is_described() -> None:
+    described = re.findall(r"^\| `(\w+)\.py` \|", (EXAMPLES / "README.md").read_text(), re.MULTILINE)
+    assert sorted(described) == sorted(path.stem for path in EXAMPLES.glob("*.py"))
 
 
 def output_of(source: str, path: Path) -> str:

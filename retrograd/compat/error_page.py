@@ -28,6 +28,18 @@ _SECTIONS = {
     "How to look closer": "How to look closer",
     "See also": "See also",
 }
+_GUIDES = {
+    "RG101": (
+        *("second_backward", "carried_state", "two_losses", "gan", "outside_the_loop"),
+        *("closures", "gradient_accumulation", "retain_graph"),
+    ),
+    "RG102": ("in_place",),
+    "RG103": ("no_graph", "higher_order"),
+    "RG105": ("in_place",),
+    "RG118": ("checkpointing",),
+    "RG401": ("custom_functions",),
+}
+"""The guides about a code: files of `docs/guides/`."""
 _CODE = re.compile(r"(?<![\w`\[])(RG\d{3})(?![\w`\]])")
 
 
@@ -56,6 +68,10 @@ def _section(entry: Entry) -> list[str]:
             if title is not None:
                 parts.append(f"**{title}**\n")
             parts.append(_linked(text) + "\n")
+    guides = _GUIDES.get(entry.code, ())
+    if guides:
+        links = (f"[{name.replace('_', ' ')}](guides/{name}.md)" for name in guides)
+        parts.append("Guides: " + ", ".join(links) + "\n")
     return parts
 
 

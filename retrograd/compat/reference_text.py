@@ -13,16 +13,10 @@ _ARGUMENT = re.compile(
 def as_markdown(docstring: str) -> str:
     """The text of a docstring as Markdown.
 
-    >>> print(as_markdown("Adds <two>.\\n\\n>>> 1 + 1\\n2"), end="")
-    Adds &lt;two>.
-    <BLANKLINE>
-    ```pycon
-    >>> 1 + 1
-    2
-    ```
-    >>> print(as_markdown("left   the first\\n       number\\nright  the second"), end="")
-    - `left`: the first number
-    - `right`: the second
+    >>> as_markdown("Adds <two> to `a_b`.")
+    'Adds &lt;two> to `a_b`.\\n'
+    >>> as_markdown("left   the first\\n       number\\nright  the second")
+    '- `left`: the first number\\n- `right`: the second\\n'
     """
     blocks = [
         _block(block) for block in re.split(r"\n{2,}", inspect.cleandoc(docstring)) if block.strip()

@@ -80,10 +80,19 @@ for _name in ("Bool", "Byte", "Char", "Double", "Float", "Half", "Int", "Long", 
     _absent(f"{_name}Storage")
 for _name in ("BFloat16", "ComplexDouble", "ComplexFloat"):
     _absent(f"{_name}Storage")
+
+
+def _absent_class(name: str, text: str) -> None:
+    """A class that programs name in annotations and `isinstance`; none can be made."""
+    _absent(name, text, RuntimeError)
+    facts = {"__new__": PUBLIC[name], "__doc__": "Refused: there is no CUDA device."}
+    PUBLIC[name] = refuses(_WHY)(type(name, (), {**facts, "__module__": "torch.cuda"}))
+
+
 for _name in ("CUDAGraph", "Event", "MemPool", "CUDAPluggableAllocator", "GreenContext"):
-    _absent(_name, f"Tried to instantiate dummy base class {_name}", RuntimeError)
+    _absent_class(_name, f"Tried to instantiate dummy base class {_name}")
 for _name in ("Stream", "ExternalStream"):
-    _absent(_name, f"torch.cuda.{_name} requires CUDA support", RuntimeError)
+    _absent_class(_name, f"torch.cuda.{_name} requires CUDA support")
 for _name in ("graph", "graph_pool_handle", "is_current_stream_capturing"):
     _absent(_name, f"torch.cuda.{_name} requires CUDA support", RuntimeError)
 

@@ -61,6 +61,8 @@ class _Named:
 LEAF = TreeSpec(None, None, [])
 _SEQUENCES: tuple[type, ...] = (tuple, list)
 _DICTIONARIES: tuple[type, ...] = (dict, OrderedDict)
+REGISTERED: dict[type, tuple[Callable[[Any], Any], Callable[[Any, Any], Any]]] = {}
+"""Classes of programs that are nodes of trees: how they are taken apart and put together."""
 
 
 def _node_of(value: Any) -> tuple[Any, Any, list[Any]] | None:
@@ -78,6 +80,9 @@ def _node_of(value: Any) -> tuple[Any, Any, list[Any]] | None:
         return kind, None, list(value)
     if issubclass(kind, tuple) and hasattr(kind, "_fields"):
         return _Named, kind, list(value)
+    if kind in REGISTERED:
+        children, context = REGISTERED[kind][0](value)
+        return kind, context, list(children)
     return None
 
 
@@ -114,6 +119,8 @@ def _built(leaves: Iterator[Any], spec: TreeSpec) -> Any:
         return deque(children, context)
     if kind is _Named:
         return context(*children)
+    if kind in REGISTERED:
+        return REGISTERED[kind][1](children, context)
     return kind(children)
 
 

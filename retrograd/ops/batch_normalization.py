@@ -165,6 +165,16 @@ def batch_norm_of(
     floating_only("batch_norm")(array)
     check_parameters(array, weight, bias, running_mean, running_var)
     no_backward("native_batch_norm", running_mean=running_mean, running_var=running_var)
+    parameters = [value for value in (weight, bias) if value is not None]
+    if training and running_mean is not None and parameters:
+        if max(value._level for value in parameters) > input._level:
+            # Many weights for one batch under vmap: the statistics are those of the one batch.
+            result = batch_norm_of(
+                input, running_mean, running_var, None, None, training, momentum, eps
+            )
+            places = (1, channels) + (1,) * (array.ndim - 2)
+            result = result if weight is None else result * weight.view(places)
+            return result if bias is None else result + bias.view(places)
     shape = (array.shape[0], channels, math.prod(array.shape[2:]))
     layout = Layout(shape, shape, (channels, 1))
     result, mean, _, variance = RECORDED._batch_norm(

@@ -150,12 +150,13 @@ def check_transposed(
     """The result of a transposed convolution must have a size, and a gradient."""
     for extra, step, gap in zip(output_padding, stride, dilation, strict=True):
         if extra >= step and extra >= gap:
-            names = {1: ("length",), 2: ("height", "width"), 3: ("depth", "height", "width")}
-            numbers = (("output_padding", output_padding), ("stride", stride))
+            axes = ("depth", "height", "width")[-max(len(stride), 2) :]
+            numbers = (("output_padding", output_padding, 0), ("stride", stride, 1))
             parts = [
                 f"{option}_{axis}: {value}"
-                for option, values in (*numbers, ("dilation", dilation))
-                for axis, value in zip(names[len(values)], values, strict=True)
+                for option, values, flat in (*numbers, ("dilation", dilation, 1))
+                # PyTorch sees a sequence as a flat image.
+                for axis, value in zip(axes, (flat, *values)[-len(axes) :], strict=True)
             ]
             raise RuntimeError(
                 "output padding must be smaller than either stride or dilation, but got "

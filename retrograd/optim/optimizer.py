@@ -256,12 +256,15 @@ class Optimizer:
                 if meta is not None and meta.grad is not None:
                     parameters.append(parameter)
                     gradients.append(meta.grad)
+            sparse = SPARSE.exist and has_sparse([gradient._array for gradient in gradients])
+            if sparse:
+                self._check_sparse(group)
             check_group(type(self).__name__, group, parameters)
             if group.get("differentiable"):
                 with enable_grad():
                     self._update_recorded(group, parameters, gradients)
                 continue
-            if SPARSE.exist and has_sparse([gradient._array for gradient in gradients]):
+            if sparse:
                 self._update_each(group, parameters, gradients)
             else:
                 self._update(group, parameters, gradients)
@@ -299,11 +302,17 @@ class Optimizer:
             else:
                 self._update(group, [parameter], [gradient])
 
-    def _update_sparse(self, group: dict[str, Any], parameter: Tensor, gradient: Tensor) -> None:
-        """Update a parameter along a sparse gradient: most rules cannot."""
+    def _check_sparse(self, group: dict[str, Any]) -> None:
+        """Raise if this optimizer cannot follow sparse gradients, before it looks at options."""
         from retrograd.optim.sparse_steps import refusal
 
-        raise refusal(type(self).__name__)
+        fused = bool(group.get("fused"))
+        if fused or type(self)._update_sparse is Optimizer._update_sparse:
+            raise refusal(type(self).__name__, fused)
+
+    def _update_sparse(self, group: dict[str, Any], parameter: Tensor, gradient: Tensor) -> None:
+        """Update a parameter along a sparse gradient: most rules cannot."""
+        raise NotImplementedError(f"{type(self).__name__} has no rule for sparse gradients")
 
     def _start(self, group: dict[str, Any], parameter: Tensor, state: dict[str, Any]) -> None:
         """Fill the state of a parameter that is updated for the first time."""
@@ -348,8 +357,15 @@ class Optimizer:
         start = 0
         groups = []
         for group in self.param_groups:
-            # A parameter that is twice in its group has the number of its last place.
-            numbers.update({id(p): number for number, p in enumerate(group["params"], start)})
+            # A parameter that is twice in its group has the number of its last place there; one
+            # that is in several groups, that of the first.
+            numbers.update(
+                {
+                    id(p): number
+                    for number, p in enumerate(group["params"], start)
+                    if id(p) not in numbers
+                }
+            )
             start += len(group["params"])
             packed = {key: value for key, value in group.items() if key != "params"}
             packed["params"] = [numbers[id(p)] for p in group["params"]]

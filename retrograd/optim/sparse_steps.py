@@ -20,9 +20,18 @@ _REFUSALS = {
 }
 
 
-def refusal(name: str) -> Exception:
+# those that do take sparse gradients, but not with `fused=True`
+_FUSED_REFUSALS = {
+    "SGD": "`_fused_sgd` does not support sparse gradients",
+    "Adagrad": "`fused` does not support sparse grad or complex param",
+}
+
+
+def refusal(name: str, fused: bool = False) -> Exception:
     """The error of an optimizer that takes dense gradients only."""
     message = _REFUSALS.get(name, f"{name} does not support sparse gradients")
+    if fused:
+        message = _FUSED_REFUSALS.get(name, message)
     return explained(RuntimeError(message))
 
 

@@ -12,13 +12,16 @@ workers, `multiprocessing`, `subprocess` with this Python) see retrograd too.
 from __future__ import annotations
 
 import importlib
+import importlib.util
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec
 from pathlib import Path
 from types import ModuleType
 from typing import Any
+
+_Finder = Callable[[str, str | None], ModuleSpec | None]
 
 SHIM = Path(__file__).parent / "shim"
 """The folder for Python's path: it holds a `torch` that calls `install`."""
@@ -27,11 +30,15 @@ SHIM = Path(__file__).parent / "shim"
 # program may look for a module to learn what it can use.
 OWN = frozenset(
     """
-    arguments backend cli commands compat construction conversion creation diagnostics dlpack doctor
-    dtypes interchange legacy lifecycle lint memory namespaces notices pickling printing progress
-    queries ranges representation return_type running settings size summary tensor
+    __main__ arguments backend cli commands compat construction conversion creation diagnostics
+    dlpack doctor dtypes foreach interchange legacy lifecycle lint memory namespaces notices
+    pickling printing progress queries ranges rarer_members reduced_dtypes removed representation
+    running settings size summary symbolic tensor
     """.split()
 )
+
+# Packages that are compiled for PyTorch: with retrograd they cannot work, installed or not.
+COMPILED = frozenset(["torchaudio", "torchtext", "torchvision"])
 
 
 class _Alias(Loader):
@@ -59,6 +66,12 @@ class TorchFinder(MetaPathFinder):
         head, _, rest = fullname.partition(".")
         if head == "functorch":
             rest = f"func.{rest}" if rest else "func"
+        elif head in COMPILED and _is_import():
+            raise ModuleNotFoundError(
+                f"No module named {fullname!r} ({head} is compiled for PyTorch, and torch is "
+                "retrograd here)",
+                name=fullname,
+            )
         elif head != "torch":
             return None
         if rest.partition(".")[0] in OWN:
@@ -67,6 +80,20 @@ class TorchFinder(MetaPathFinder):
         return ModuleSpec(
             fullname, _Alias(module), is_package=getattr(module, "__path__", None) is not None
         )
+
+
+def _is_import() -> bool:
+    """Whether a finder was asked by an import; programs also ask whether a package is there."""
+    return sys._getframe(3).f_code.co_name == "_find_and_load_unlocked"
+
+
+def _hiding(find_spec: _Finder) -> _Finder:
+    """`importlib.util.find_spec` that does not see the packages which cannot work."""
+
+    def find(name: str, package: str | None = None) -> ModuleSpec | None:
+        return None if name.partition(".")[0] in COMPILED else find_spec(name, package)
+
+    return find
 
 
 def _counterpart(name: str, asked: str) -> ModuleType:
@@ -91,7 +118,11 @@ def install() -> ModuleType:
 
     if not any(isinstance(finder, TorchFinder) for finder in sys.meta_path):
         sys.meta_path.insert(0, TorchFinder())
+        importlib.util.find_spec = _hiding(importlib.util.find_spec)  # type: ignore[assignment]
     # Programs ask for PyTorch's version, to choose between its ways of doing things.
     retrograd.__version__ = TORCH_VERSION
+    retrograd.torch = retrograd  # type: ignore[attr-defined]  # as PyTorch's has, by accident
+    # `print(type(x))` is in many programs: PyTorch's line is <class 'torch.Tensor'>.
+    retrograd.Tensor.__module__ = "torch"
     sys.modules["torch"] = retrograd
     return retrograd

@@ -117,12 +117,25 @@ class Archive:
         if member.method == _DEFLATED:
             self._inflate(member, target)
         else:
-            for begin in range(0, member.size, _CHUNK):
-                part = target[begin : min(begin + _CHUNK, member.size)]
-                part[:] = np.frombuffer(self._exactly(len(part)), np.uint8)
+            self._fill(target)
         # 0: PyTorch wrote the file without sums (set_crc32_options(False), skip_data)
         if member.crc and zlib.crc32(target.data) != member.crc:
             raise broken(f"reading file {name}: its checksum is wrong")
+
+    def _fill(self, target: Array) -> None:
+        """Read into memory where it is, if the file can do so."""
+        into = getattr(self._file, "readinto", None)
+        done = 0
+        while done < target.size:
+            part = target[done : done + _CHUNK]
+            if into is None:
+                part[:] = np.frombuffer(self._exactly(part.size), np.uint8)
+                done += part.size
+                continue
+            taken = into(part.data)
+            if not taken:
+                raise broken("reading zip archive: unexpected end of file")
+            done += taken
 
     def _inflate(self, member: _Member, target: Array) -> None:
         engine = zlib.decompressobj(-15)

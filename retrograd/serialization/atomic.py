@@ -20,15 +20,15 @@ def replacing(path: str) -> Iterator[IO[bytes]]:
     folder = os.path.dirname(path)
     if folder and not os.path.isdir(folder):
         raise RuntimeError(f"Parent directory {folder} does not exist.")
-    target = os.path.realpath(path)  # what a symbolic link points to is replaced, not the link
     try:
-        before = os.stat(target)
+        before = os.stat(path)
     except FileNotFoundError:
         before = None
     if before is not None and not stat.S_ISREG(before.st_mode):
-        with _opened(target) as file:  # a pipe, a terminal: nothing to take the place of
+        with _opened(path) as file:  # a pipe, a terminal: nothing to take the place of
             yield file
         return
+    target = os.path.realpath(path)  # what a symbolic link points to is replaced, not the link
     if before is not None and not os.access(target, os.W_OK):
         raise RuntimeError(f"open file failed with strerror: Permission denied: {path}")
     try:

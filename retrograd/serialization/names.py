@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections import Counter, OrderedDict
 from functools import cache
 from typing import Any
@@ -111,10 +112,46 @@ def present_module(module: str) -> str:
     return _MOVED.get(module, module)
 
 
+@cache
+def _layer_names() -> dict[Any, Foreign]:
+    """The classes of layers, by where PyTorch defines them."""
+    import importlib
+    import pkgutil
+
+    from retrograd.nn import modules
+
+    found: dict[Any, Foreign] = {}
+    for entry in pkgutil.iter_modules(modules.__path__):
+        place = importlib.import_module(f"retrograd.nn.modules.{entry.name}")
+        for name, value in vars(place).items():
+            if isinstance(value, type) and value.__module__.startswith("retrograd.nn."):
+                at_home = value.__module__.rpartition(".")[2] == entry.name
+                if value.__qualname__ == name and (at_home or value not in found):
+                    found[value] = Foreign(f"torch.nn.modules.{entry.name}", name)
+    return found
+
+
+_FUNCTIONS = {"retrograd": "torch", "retrograd.nn.functional": "torch.nn.functional"}
+
+
+def public_name(value: Any) -> Foreign | None:
+    """PyTorch's name of a class of layers or a function that they use; None for all others."""
+    if isinstance(value, type):
+        ours = value.__module__.startswith("retrograd.nn.")
+        return _layer_names().get(value) if ours else None
+    place = _FUNCTIONS.get(value.__module__)
+    name = value.__qualname__
+    if place is None or getattr(sys.modules[value.__module__], name, None) is not value:
+        return None
+    return Foreign(place, name)
+
+
 def counterpart(module: str, name: str) -> Any:
     """The class or function of this library for one of PyTorch's, for whole pickled objects."""
     import importlib
 
+    if module == "torch._C._nn":  # where PyTorch has some functions of torch.nn.functional
+        module = "torch.nn.functional"
     parts = module.split(".")[1:]
     for count in range(len(parts), -1, -1):
         try:

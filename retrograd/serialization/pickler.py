@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pickle
 from collections import OrderedDict
+from types import FunctionType
 from typing import IO, Any, ClassVar
 
 import numpy as np
@@ -14,7 +15,7 @@ from retrograd.memory import TypedStorage, UntypedStorage, address_of, owner_of,
 from retrograd.notices import explained
 from retrograd.reduced_dtypes import UnavailableDtype
 from retrograd.serialization.locations import location_tag
-from retrograd.serialization.names import Foreign
+from retrograd.serialization.names import Foreign, public_name
 from retrograd.size import Size, device, layout, memory_format
 from retrograd.sparse.array import SPARSE_ARRAY
 from retrograd.tensor import Array, Tensor
@@ -115,6 +116,16 @@ class Pickler(_PythonPickler):  # type: ignore[misc]
         """A dtype or a memory format, under PyTorch's name."""
         self.save(_NAMED.setdefault(obj.name, Foreign("torch", obj.name)))
 
+    def save_global(self, obj: Any, name: str | None = None) -> None:
+        """A class or function; layers under the names that PyTorch has for them."""
+        foreign = public_name(obj) if isinstance(obj, (type, FunctionType)) else None
+        if foreign is None:
+            super().save_global(obj, name)
+        else:
+            self.save_foreign(foreign)
+            self.memo.setdefault(id(obj), self.memo[id(foreign)])
+
+    dispatch[FunctionType] = save_global
     dispatch[Foreign] = save_foreign
     dispatch[dtypes.dtype] = save_named
     dispatch[UnavailableDtype] = save_named
@@ -212,7 +223,7 @@ def _has_our_reduction(tensor: Tensor) -> bool:
     """Whether its class leaves the form of its pickles to us."""
     for kind in type(tensor).__mro__:
         if "__reduce_ex__" in vars(kind) or "__reduce__" in vars(kind):
-            return kind.__module__.partition(".")[0] == "retrograd"
+            return kind is Tensor or kind.__module__.partition(".")[0] == "retrograd"
     return True
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import threading
 from collections import Counter, OrderedDict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pickle import UnpicklingError
 from types import BuiltinFunctionType, FunctionType
 from typing import Any
@@ -336,11 +336,8 @@ def ordered(pairs: Any = ()) -> OrderedDict[Any, Any]:
         isinstance(pair, (list, tuple)) and len(pair) == 2 for pair in pairs
     ):
         raise UnpicklingError("an OrderedDict is allowed from pairs only")
-    found: OrderedDict[Any, Any] = OrderedDict()
-    for key, value in pairs:
-        check_key(key)
-        found[key] = value
-    return found
+    check_keys(key for key, _ in pairs)
+    return OrderedDict(pairs)
 
 
 def counter(counts: Any = None) -> Counter[Any]:
@@ -354,27 +351,48 @@ def set_from(items: Any = ()) -> set[Any]:
     """A set from a list."""
     if type(items) not in (list, tuple, set, frozenset):
         raise UnpicklingError("a set is allowed from a list only")
-    for item in items:
-        check_key(item)
+    check_keys(items)
     return set(items)
 
 
 _MOST_KEY_PARTS = 10_000
 _DEEPEST_KEY = 50
+_MOST_UNUSUAL_KEYS = 10_000
+_USUAL = 1 << 60
 
 
-def check_key(key: Any) -> None:
-    """Refuse keys of dicts whose hash would take forever, or more stack than there is."""
-    if type(key) is not tuple:
-        return
+def check_key(key: Any) -> int:
+    """How much of a key is unusual; refuse one whose hash would take forever, or much stack."""
+    if type(key) is str:
+        return 0
+    if not isinstance(key, (tuple, frozenset)):
+        return _is_unusual(key)
     left: list[tuple[Any, int]] = [(key, 1)]
-    seen = 0
+    seen = unusual = 0
     while left:
         part, depth = left.pop()
         seen += len(part)
         if seen > _MOST_KEY_PARTS or depth > _DEEPEST_KEY:
             raise UnpicklingError("a key of a dict is too large")
-        left.extend((inner, depth + 1) for inner in part if isinstance(inner, (tuple, frozenset)))
+        for inner in part:
+            if isinstance(inner, (tuple, frozenset)):
+                left.append((inner, depth + 1))
+            else:
+                unusual += _is_unusual(inner)
+    return unusual
+
+
+def _is_unusual(key: Any) -> int:
+    """Whether it is a number of which many with the same hash can be made."""
+    return int(type(key) is complex or (type(key) is int and abs(key) >= _USUAL))
+
+
+def check_keys(keys: Iterable[Any], before: int = 0) -> int:
+    """Refuse so many keys with the same hash that a dict of them would take forever."""
+    unusual = before + sum(map(check_key, keys))
+    if unusual > _MOST_UNUSUAL_KEYS:
+        raise UnpicklingError("a dict has too many keys that are very large numbers")
+    return unusual
 
 
 def length_of(arguments: Sequence[Any]) -> int:

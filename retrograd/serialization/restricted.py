@@ -103,6 +103,7 @@ class RestrictedUnpickler:
         self._memo: dict[int, Any] = {}
         self._marks: list[list[Any]] = []
         self._stack: list[Any] = []
+        self._unusual_keys = 0
         self._room = _ROOM + _ROOM_PER_BYTE * source.left
 
     def load(self) -> Any:
@@ -313,7 +314,8 @@ class RestrictedUnpickler:
         target = self._stack[-1]
         if type(target) is not set:
             raise UnpicklingError(f"Can only add to sets, but got {type(target)}")
-        target |= rebuild.set_from(items)
+        self._unusual_keys = rebuild.check_keys(items, self._unusual_keys)
+        target.update(items)
 
     def _set_item(self) -> None:
         value, key = self._stack.pop(), self._stack.pop()
@@ -329,8 +331,8 @@ class RestrictedUnpickler:
                 f"Can only {operation} for dict, collections.OrderedDict, collections.Counter, but "
                 f"got {type(target)}"
             )
+        self._unusual_keys = rebuild.check_keys(items[::2], self._unusual_keys)
         for key, value in zip(items[::2], items[1::2], strict=True):
-            rebuild.check_key(key)
             target[key] = value
 
     def _mark(self) -> None:

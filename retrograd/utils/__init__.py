@@ -11,8 +11,8 @@ from retrograd.utils import hooks as hooks
 # seldom needed: imported when asked for
 _LAZY = frozenset(
     """
-    _pytree backcompat benchmark bundled_inputs collect_env cpp_extension dlpack flop_counter
-    mobile_optimizer model_zoo throughput_benchmark
+    _foreach_utils _pytree backcompat benchmark bundled_inputs collect_env cpp_extension dlpack
+    flop_counter mobile_optimizer model_zoo throughput_benchmark
     """.split()
 )
 

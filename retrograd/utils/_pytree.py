@@ -7,12 +7,11 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import OrderedDict, defaultdict
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from retrograd.compat.marks import unsupported
-from retrograd.func.trees import LEAF, TreeSpec, flatten, unflatten
+from retrograd.func.trees import LEAF, REGISTERED, TreeSpec, _node_of, flatten, unflatten
 from retrograd.namespaces import missing
 
 __all__ = [
@@ -25,10 +24,26 @@ __all__ = [
 PyTree = Any
 _Test = Callable[[Any], bool]
 
-register_pytree_node = unsupported(
-    "torch.utils._pytree.register_pytree_node",
-    "trees are of tuples, lists, dictionaries and named tuples; turn the object into one of them",
-)
+
+def register_pytree_node(
+    cls: type, flatten_fn: Callable[[Any], Any], unflatten_fn: Callable[..., Any], **names: Any
+) -> None:
+    """Make a class a node of trees: how it becomes its children and a context, and back."""
+    if cls in REGISTERED:
+        raise ValueError(f"{cls!r} is already registered as pytree node.")
+    REGISTERED[cls] = (flatten_fn, unflatten_fn)
+
+
+def _dict_flatten(d: dict[Any, Any]) -> tuple[list[Any], list[Any]]:
+    return list(d.values()), list(d)
+
+
+def _dict_unflatten(values: Any, context: list[Any]) -> dict[Any, Any]:
+    return dict(zip(context, values, strict=True))
+
+
+def _dict_flatten_with_keys(d: dict[Any, Any]) -> tuple[list[tuple[Any, Any]], list[Any]]:
+    return list(d.items()), list(d)
 
 
 class _Kept:
@@ -58,12 +73,11 @@ def _with_leaves(tree: Any, is_leaf: _Test) -> Any:
 
 def _children(tree: Any) -> tuple[list[Any], TreeSpec | None]:
     """The direct children, and the shape of the tree if they were leaves; None for a leaf."""
-    _, spec = flatten(tree)
-    if spec.kind is None:
+    node = _node_of(tree)
+    if node is None:
         return [], None
-    leaves = [LEAF] * len(spec.children)
-    values = tree.values() if isinstance(tree, dict) else tree
-    return list(values), TreeSpec(spec.kind, spec.context, leaves)
+    kind, context, children = node
+    return children, TreeSpec(kind, context, [LEAF] * len(children))
 
 
 def tree_unflatten(leaves: Any, treespec: TreeSpec) -> Any:
@@ -117,7 +131,7 @@ def _fitting(tree: Any, spec: TreeSpec) -> list[Any]:
     children, own = _children(tree)
     if own is None or own.kind is not spec.kind or len(children) != len(spec.children):
         raise ValueError(f"Node type mismatch; expected {spec.kind!r}, but got {type(tree)!r}.")
-    if isinstance(tree, dict):
+    if spec.kind in (dict, OrderedDict, defaultdict):
         keys = spec.context[1] if spec.kind is defaultdict else spec.context
         children = [tree[key] for key in keys]
     return [
@@ -136,10 +150,9 @@ def tree_map_(
 
 
 def _chooser(kind: Any) -> _Test:
-    if isinstance(kind, (type, tuple)):
-        return lambda leaf: isinstance(leaf, kind)
-    if callable(kind):
-        return kind
+    if callable(kind) and not isinstance(kind, type):
+        chosen: _Test = kind
+        return chosen
     return lambda leaf: isinstance(leaf, kind)
 
 

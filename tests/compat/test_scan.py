@@ -76,7 +76,7 @@ def test_folders_are_read_without_those_of_others(tmp_path: Path) -> None:
     ("text", "status", "said"),
     [
         ("import torch\ntorch.zeros(2)\n", 0, "1 supported"),
-        ("import torch\ntorch.jit.script(f)\n", 1, "torch.jit.script"),
+        ("import torch\ntorch.jit.load(f)\n", 1, "torch.jit.load"),
         ("import torchvision\n", 1, "torchvision"),
         ("print('hello')\n", 0, "0 names of PyTorch"),
         ("x =", 2, "not Python"),
@@ -95,11 +95,11 @@ def test_missing_name_has_its_lines_and_what_to_do(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     program = tmp_path / "program.py"
-    program.write_text("import torch\n\ntorch.jit.script(f)\n")
+    program.write_text("import torch\n\ntorch.jit.load(f)\n")
     assert main(["compat", str(program), "--json"]) == 1
     report = json.loads(capsys.readouterr().out)
     (entry,) = report["names"]
-    assert entry["name"] == "torch.jit.script" and entry["status"] in ("absent", "refuses")
+    assert entry["name"] == "torch.jit.load" and entry["status"] in ("absent", "refuses")
     assert entry["places"] == [{"file": str(program), "line": 3}]
     assert entry["note"]
 

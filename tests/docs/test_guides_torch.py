@@ -1,4 +1,4 @@
-"""PyTorch does what the guides say: the same programs print the same, or fail with the same line."""
+"""PyTorch does what the guides say: the programs print the same, or fail with the same line."""
 
 from __future__ import annotations
 
@@ -52,6 +52,7 @@ def test_pytorch_does_the_same(program: str, shown: str) -> None:
     output = io.StringIO()
     message = ""
     with contextlib.redirect_stdout(output), warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)  # PyTorch's own, about itself
         try:
             exec(compile(source, "train.py", "exec"), {"__name__": "__main__"})
         except RuntimeError as error:

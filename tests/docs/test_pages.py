@@ -11,6 +11,7 @@ from retrograd.compat.documentation import PAGES
 from retrograd.compat.op_table import forward_mode, keeps
 from retrograd.compat.reference import PAGES as REFERENCE
 from retrograd.compat.reference import reference_pages
+from retrograd.compat.reference_text import as_markdown
 from retrograd.compat.status import api_names, status_of
 from retrograd.diagnostics.catalogue import CATALOGUE
 from retrograd.ops.registry import OPS
@@ -84,6 +85,12 @@ def test_every_page_of_the_reference_has_its_names() -> None:
                 assert f"{{ #{module}.{name} }}" in page
     for text in pages.values():
         assert " at 0x" not in text, "an address is not the same in two builds"
+
+
+def test_examples_in_docstrings_become_code_blocks() -> None:
+    text = "Adds.\n\n>>> 1 + 1\n2\n\nOr with *args:\n\n    code(_here_)\n"
+    wanted = "Adds.\n\n```pycon\n>>> 1 + 1\n2\n```\n\nOr with \\*args:\n\n    code(_here_)\n"
+    assert as_markdown(text) == wanted
 
 
 def test_the_navigation_has_every_page() -> None:

@@ -31,5 +31,9 @@ def test_the_site_is_built_and_stands_alone(tmp_path: Path) -> None:
             r"<(?:script|img|link|iframe)\b[^>]*?(?:src|href)=\"(https?:[^\"]*)", text
         )
         assert loaded == [], page.name
+    guide = (tmp_path / "guides" / "carried_state.html").read_text(encoding="utf-8")
+    assert '<span class="report-error">error[RG101]</span>' in guide
+    assert re.search(r'<span class="report-added">\+  \| .*state\.detach\(\)', guide)
+    assert 'href="../examples.html#word_lstm"' in guide
     styles = "".join(path.read_text(encoding="utf-8") for path in tmp_path.glob("**/*.css"))
     assert not re.search(r"url\([\"']?https?:|@import", styles)

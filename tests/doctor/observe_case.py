@@ -7,7 +7,6 @@ Run it by hand with `python tests/doctor/observe_case.py SCRIPT ...`.
 
 from __future__ import annotations
 
-import contextlib
 import gc
 import json
 import os
@@ -125,14 +124,12 @@ def observe(script: Path, probe: dict[str, Any] | None, retain: bool) -> dict[st
     innermost last), the `warnings`, the live graph `nodes` after each optimiser step (asked by
     a probe of kind "graph-growth") and whether the probe found its `symptom`.
     """
-    import torch
+    from torch.optim.optimizer import register_optimizer_step_post_hook
 
     kind = probe["kind"] if probe else None
     result: dict[str, Any] = {"status": "ok", "lines": [], "nodes": [], "symptom": None}
     if kind == "graph-growth":
-        torch.optim.optimizer.register_optimizer_step_post_hook(
-            lambda *_: result["nodes"].append(live_nodes())
-        )
+        register_optimizer_step_post_hook(lambda *_: result["nodes"].append(live_nodes()))
     if retain:
         keep_every_graph()
     sys.argv = [str(script)]
@@ -171,15 +168,19 @@ def in_fork(script: str, probe: dict[str, Any] | None = None, retain: bool = Fal
         os.dup2(printed, 2)
         sys.stdin = open(os.devnull)
         signal.alarm(SECONDS)
-        with open(into, "w") as answer, contextlib.suppress(BrokenPipeError):
-            json.dump(observe(Path(script).resolve(), probe, retain), answer)
-        sys.stdout.flush()
-        os._exit(0)
+        try:
+            with open(into, "w") as answer:
+                json.dump(observe(Path(script).resolve(), probe, retain), answer)
+            sys.stdout.flush()
+        except BaseException:
+            traceback.print_exc()
+        finally:
+            os._exit(0)
     os.close(into)
     with open(out) as answer:
         text = answer.read()
-    _, code = os.waitpid(child, 0)
-    result = json.loads(text) if text else {"status": "died", "lines": [], "code": code}
+    os.waitpid(child, 0)
+    result = json.loads(text) if text else {"status": "died", "lines": [], "symptom": None}
     with open(printed, "rb") as file:
         file.seek(0)
         result["printed"] = file.read().decode(errors="replace")
@@ -188,10 +189,13 @@ def in_fork(script: str, probe: dict[str, Any] | None = None, retain: bool = Fal
 
 def main() -> None:
     import torch
+    import torch.distributions
+    import torch.func
     import torch.utils.checkpoint
     import torch.utils.data
 
     torch.set_num_threads(1)
+    torch.optim.SGD([torch.zeros(1)])  # the first optimiser imports hundreds of modules
     gc.collect()
     gc.freeze()  # `live_nodes` looks at what the script made, not at all of torch
     if sys.argv[1:] == ["--serve"]:

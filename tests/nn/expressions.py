@@ -1,7 +1,8 @@
 """Expressions that are evaluated with both libraries: values, errors and warnings must agree.
 
 In an expression ``t`` is the library, ``nn`` and ``F`` its parts; ``r(2, 3)`` is a tensor of
-that shape with fixed values between -1 and 1, ``i(5, 2, 3)`` one of integers below 5,
+that shape with fixed values between -1 and 1 in float64, ``f(2, 3)`` the same in float32,
+``i(5, 2, 3)`` one of integers below 5,
 ``d(function, *tensors)`` gives the result, the gradients, and the gradients of their squares, and
 ``d1`` the same without the last, for what PyTorch differentiates only once.
 """
@@ -35,7 +36,9 @@ def _derivatives(lib: Any, function: Any, *tensors: Any, second: bool = True) ->
     results = function(*leaves)
     found = list(results) if isinstance(results, tuple) else [results]
     loss = sum(
-        (out * (lib.arange(1.0, out.numel() + 1).to(out.dtype) * 0.7).sin().reshape(out.shape)).sum()
+        (
+            out * (lib.arange(1.0, out.numel() + 1).to(out.dtype) * 0.7).sin().reshape(out.shape)
+        ).sum()
         for out in found
         if out.requires_grad
     )
@@ -46,7 +49,9 @@ def _derivatives(lib: Any, function: Any, *tensors: Any, second: bool = True) ->
     if not second:
         return [found, first]
     constant = isinstance(total, int)
-    again = [None] * len(leaves) if constant else lib.autograd.grad(total, leaves, allow_unused=True)
+    again = (
+        [None] * len(leaves) if constant else lib.autograd.grad(total, leaves, allow_unused=True)
+    )
     # No gradient and one of zeros mean the same.
     zeros = [lib.zeros_like(x) if g is None else g for x, g in zip(leaves, again, strict=True)]
     return [found, first, zeros]
@@ -59,6 +64,7 @@ def evaluate(lib: Any, text: str) -> Any:
         "nn": lib.nn,
         "F": lib.nn.functional,
         "r": lambda *shape, **options: _values(lib, *shape, **options),
+        "f": lambda *shape: _values(lib, *shape, dtype="float32"),
         "i": lambda high, *shape: _integers(lib, high, *shape),
         "d": lambda function, *tensors: _derivatives(lib, function, *tensors),
         "d1": lambda function, *tensors: _derivatives(lib, function, *tensors, second=False),
@@ -72,12 +78,17 @@ def evaluate(lib: Any, text: str) -> Any:
             found = plain(eval(text, names))
         except Exception as error:
             first_line = str(error).strip().split("\n")[0]
-            found = [type(error).__name__, first_line.replace("retrograd.", "torch.")]
+            found = [type(error).__name__, _renamed(first_line)]
     said = [
         (w.category.__name__, str(w.message).split("\n")[0].split(" (Triggered internally")[0])
         for w in caught
     ]
     return found, said
+
+
+def _renamed(text: str) -> str:
+    """A message without the places where the libraries keep their classes."""
+    return text.replace("retrograd.", "torch.").replace("torch.nn.modules.", "torch.nn.")
 
 
 def plain(value: Any) -> Any:
@@ -124,5 +135,11 @@ def assert_alike(torch: Any, text: str) -> None:
 
 
 def lines(table: str) -> list[str]:
-    """The expressions of a table, one in a line."""
-    return [line.strip() for line in table.strip().split("\n") if line.strip()]
+    """The expressions of a table, one in a line; a line further to the right continues one."""
+    found: list[str] = []
+    for line in table.strip("\n").split("\n"):
+        if line.startswith("        "):
+            found[-1] += f" {line.strip()}"
+        elif line.strip():
+            found.append(line.strip())
+    return found

@@ -14,41 +14,41 @@ CONVOLUTIONS = """
     d(nn.Conv2d(2, 4, (3, 2), padding=(1, 0), padding_mode="reflect").double(), r(1, 2, 5, 5))
     d(nn.Conv1d(2, 4, 3, padding=2, padding_mode="replicate", dilation=2).double(), r(2, 2, 9))
     d(nn.Conv3d(1, 2, 2, padding=1, padding_mode="zeros").double(), r(1, 1, 2, 3, 2))
-    nn.Conv2d(2, 4, 3, padding=2, padding_mode="reflect")(r(1, 2, 2, 2, dtype="float32"))
+    nn.Conv2d(2, 4, 3, padding=2, padding_mode="reflect")(f(1, 2, 2, 2))
     nn.Conv2d(2, 4, 3, padding="same", stride=2)
-    nn.Conv2d(2, 4, 3, padding="half")
     nn.Conv2d(3, 4, 3, groups=2)
     nn.Conv2d(4, 3, 3, groups=2)
     nn.Conv2d(4, 4, 3, groups=0)
     nn.Conv2d(4, 4, 3, groups=-1)
-    nn.Conv2d(2, 2, (1, 2, 3))(r(1, 2, 4, 4, dtype="float32"))
-    nn.Conv2d(2, 2, 3, stride=0)(r(1, 2, 4, 4, dtype="float32"))
-    nn.Conv2d(2, 2, 3, dilation=0)(r(1, 2, 4, 4, dtype="float32"))
-    nn.Conv2d(2, 2, 3, padding=-1)(r(1, 2, 4, 4, dtype="float32"))
-    nn.Conv2d(2, 2, 5)(r(1, 2, 4, 4, dtype="float32"))
-    nn.Conv2d(2, 2, 3)(r(1, 3, 4, 4, dtype="float32"))
-    nn.Conv2d(2, 2, 3)(r(4, 4, dtype="float32"))
-    nn.Conv2d(2, 2, 3)(r(1, 1, 2, 4, 4, dtype="float32"))
-    nn.Conv1d(2, 2, 3)(r(1, 1, 2, 4, dtype="float32"))
-    nn.Conv3d(2, 2, 3)(r(2, 4, 4, dtype="float32"))
-    nn.Conv2d(2, 2, 3)(r(0, 2, 4, 4, dtype="float32"))
-    nn.Conv2d(2, 2, 3)(r(1, 2, 0, 4, dtype="float32"))
-    nn.Conv2d(2, 0, 3)(r(1, 2, 4, 4, dtype="float32"))
+    nn.Conv2d(2, 2, (1, 2, 3))(f(1, 2, 4, 4))
+    nn.Conv2d(2, 2, 3, stride=0)(f(1, 2, 4, 4))
+    nn.Conv2d(2, 2, 3, dilation=0)(f(1, 2, 4, 4))
+    nn.Conv2d(2, 2, 3, padding=-1)(f(1, 2, 4, 4))
+    nn.Conv2d(2, 2, 5)(f(1, 2, 4, 4))
+    nn.Conv2d(2, 2, 3)(f(1, 3, 4, 4))
+    nn.Conv2d(2, 2, 3)(f(4, 4))
+    nn.Conv2d(2, 2, 3)(f(1, 1, 2, 4, 4))
+    nn.Conv1d(2, 2, 3)(f(1, 1, 2, 4))
+    nn.Conv3d(2, 2, 3)(f(2, 4, 4))
+    nn.Conv2d(2, 2, 3)(f(0, 2, 4, 4))
+    nn.Conv2d(2, 2, 3)(f(1, 2, 0, 4))
+    nn.Conv2d(2, 0, 3)(f(1, 2, 4, 4))
     nn.Conv2d(0, 2, 3)
     d(nn.Conv2d(2, 2, 3).double(), r(0, 2, 4, 4))
     d(nn.ConvTranspose2d(2, 2, 3).double(), r(0, 2, 4, 4))
     d(lambda x, w: F.conv2d(x, w, stride=3), r(1, 2, 8, 7), r(3, 2, 2, 2))
     d(lambda x, w: F.conv2d(x, w, padding="same", dilation=3), r(1, 2, 4, 5), r(3, 2, 2, 4))
     d(lambda x, w: F.conv1d(x, w, groups=3, padding="valid"), r(2, 3, 4), r(6, 1, 2))
-    d(lambda x, w, b: F.conv_transpose2d(x, w, b, 2, 1, 1, 2, (1, 2)), r(1, 4, 3, 3), r(4, 2, 2, 2), r(4))
+    d(lambda x, w, b: F.conv_transpose2d(x, w, b, 2, 1, 1, 2, (1, 2)), r(1, 4, 3, 3), r(4, 2, 2,
+        2), r(4))
     d(lambda x, w: F.conv_transpose1d(x, w, stride=3, output_padding=2), r(2, 4), r(2, 3, 2))
     d(lambda x, w: F.conv_transpose3d(x, w, padding=1), r(1, 1, 3, 3, 2), r(1, 2, 2, 2, 3))
-    nn.ConvTranspose2d(3, 4, 3, 3, 0, 2)(r(2, 3, 6, 6, dtype="float32"), output_size=(19, 20)).shape
-    nn.ConvTranspose2d(3, 4, 3, 3, 0, 2)(r(2, 3, 6, 6, dtype="float32"), output_size=(2, 4, 19, 20)).shape
-    nn.ConvTranspose2d(3, 4, 3, 3, 0, 2)(r(2, 3, 6, 6, dtype="float32"), output_size=(15, 20))
-    nn.ConvTranspose2d(3, 4, 3, 3, 0, 2)(r(2, 3, 6, 6, dtype="float32"), output_size=(19,))
+    nn.ConvTranspose2d(3, 4, 3, 3, 0, 2)(f(2, 3, 6, 6), output_size=(19, 20)).shape
+    nn.ConvTranspose2d(3, 4, 3, 3, 0, 2)(f(2, 3, 6, 6), output_size=(2, 4, 19, 20)).shape
+    nn.ConvTranspose2d(3, 4, 3, 3, 0, 2)(f(2, 3, 6, 6), output_size=(15, 20))
+    nn.ConvTranspose2d(3, 4, 3, 3, 0, 2)(f(2, 3, 6, 6), output_size=(19,))
     nn.ConvTranspose2d(3, 4, 3, padding_mode="reflect")
-    nn.ConvTranspose1d(1, 1, 2, stride=2, output_padding=2)(r(1, 1, 3, dtype="float32"))
+    nn.ConvTranspose1d(1, 1, 2, stride=2, output_padding=2)(f(1, 1, 3))
     nn.ConvTranspose2d(2, 2, 3)(r(1, 2, 4, 4))
     nn.Conv2d(2, 2, 3)(r(1, 2, 4, 4))
     nn.Conv2d(2, 2, 3, bias=False)(r(1, 2, 4, 4, dtype="bfloat16"))
@@ -121,9 +121,12 @@ POOLS = """
     d(nn.LPPool3d(2, 2), r(1, 1, 2, 2, 4))
     d(nn.LPPool2d(float("inf"), 2), r(1, 1, 4, 4))
     nn.MaxUnpool2d(2)(*F.max_pool2d(r(1, 2, 4, 4), 2, return_indices=True))
-    nn.MaxUnpool2d(2, 2)(*F.max_pool2d(r(1, 1, 5, 5), 2, return_indices=True), output_size=(1, 1, 5, 5))
-    nn.MaxUnpool2d(3, 2)(*F.max_pool2d(r(1, 1, 5, 5), 3, 2, return_indices=True), output_size=(3, 9))
-    nn.MaxUnpool2d(3, 2)(*F.max_pool2d(r(1, 1, 6, 6), 3, 2, return_indices=True), output_size=(4, 4))
+    nn.MaxUnpool2d(2, 2)(*F.max_pool2d(r(1, 1, 5, 5), 2, return_indices=True), output_size=(1, 1,
+        5, 5))
+    nn.MaxUnpool2d(3, 2)(*F.max_pool2d(r(1, 1, 5, 5), 3, 2, return_indices=True), output_size=(3,
+        9))
+    nn.MaxUnpool2d(3, 2)(*F.max_pool2d(r(1, 1, 6, 6), 3, 2, return_indices=True), output_size=(4,
+        4))
     nn.MaxUnpool2d(2)(r(1, 1, 2, 2), t.full((1, 1, 2, 2), 99))
     nn.MaxUnpool2d(2)(r(1, 1, 2, 2), i(4, 1, 1, 2, 3))
     nn.MaxUnpool2d(2)(r(1, 1, 2, 2), i(4, 1, 1, 2, 2).int())
@@ -136,12 +139,15 @@ POOLS = """
     nn.FractionalMaxPool2d(2, output_ratio=0.6)(r(2, 5, 6))
     nn.FractionalMaxPool3d(2, output_size=2, return_indices=True)(r(1, 1, 4, 4, 5))
     nn.FractionalMaxPool2d(2, output_size=5)(r(1, 2, 5, 6))
-    nn.FractionalMaxPool2d(2, output_size=2, _random_samples=t.full((1, 2, 2), 0.3).double())(r(1, 2, 5, 6))
+    nn.FractionalMaxPool2d(2, output_size=2, _random_samples=t.full((1, 2, 2), 0.3).double())(r(1,
+        2, 5, 6))
     nn.FractionalMaxPool2d(2, output_size=2)(r(0, 2, 5, 6))
 """
 
 TABLES = {"convolutions": CONVOLUTIONS, "pools": POOLS}
-CASES = [pytest.param(line, id=f"{topic}-{line}") for topic in TABLES for line in lines(TABLES[topic])]
+CASES = [
+    pytest.param(line, id=f"{topic}-{line}") for topic in TABLES for line in lines(TABLES[topic])
+]
 
 
 @pytest.mark.parametrize("text", CASES)

@@ -11,14 +11,18 @@ pytestmark = pytest.mark.torch
 
 CLASSES = """
     d(lambda x: F.cross_entropy(x, i(3, 4)), r(4, 3))
-    d(lambda x: F.cross_entropy(x, t.tensor([0, -100, 2, 1]), t.tensor([1.0, 2.0, 0.5]).double()), r(4, 3))
-    d(lambda x: F.cross_entropy(x, t.tensor([0, 1, 2, 1]), ignore_index=1, label_smoothing=0.2), r(4, 3))
+    d(lambda x: F.cross_entropy(x, t.tensor([0, -100, 2, 1]), t.tensor([1.0, 2.0, 0.5]).double()),
+        r(4, 3))
+    d(lambda x: F.cross_entropy(x, t.tensor([0, 1, 2, 1]), ignore_index=1, label_smoothing=0.2),
+        r(4, 3))
     d(lambda x: F.cross_entropy(x, i(3, 4), r(3).abs(), label_smoothing=0.1), r(4, 3))
-    d(lambda x: F.cross_entropy(x, i(3, 4), r(3).abs(), label_smoothing=0.1, reduction="none"), r(4, 3))
+    d(lambda x: F.cross_entropy(x, i(3, 4), r(3).abs(), label_smoothing=0.1, reduction="none"),
+        r(4, 3))
     d(lambda x: F.cross_entropy(x, i(3, 2, 4), label_smoothing=0.1), r(2, 3, 4))
     d(lambda x: F.cross_entropy(x, i(3, 2, 4, 2), reduction="none"), r(2, 3, 4, 2))
     d(lambda x, y: F.cross_entropy(x, y.softmax(1), label_smoothing=0.3), r(4, 3), r(4, 3))
-    d(lambda x, y: F.cross_entropy(x, y.softmax(1), r(3).abs(), reduction="sum"), r(4, 3, 2), r(4, 3, 2))
+    d(lambda x, y: F.cross_entropy(x, y.softmax(1), r(3).abs(), reduction="sum"), r(4, 3, 2), r(4,
+        3, 2))
     d(lambda x: F.cross_entropy(x, t.tensor(2)), r(3))
     d(lambda x: F.cross_entropy(x, r(3).softmax(0)), r(3))
     F.cross_entropy(r(4, 3), t.full((4,), -100))
@@ -37,7 +41,7 @@ CLASSES = """
     F.cross_entropy(r(4, 3), r(4))
     F.cross_entropy(r(4, 3), r(4, 2))
     F.cross_entropy(r(4, 3), i(3, 4), r(2))
-    F.cross_entropy(r(4, 3), i(3, 4), r(3, dtype="float32"))
+    F.cross_entropy(r(4, 3), i(3, 4), f(3))
     F.cross_entropy(r(4, 3), i(3, 4), label_smoothing=1.5)
     F.cross_entropy(r(4, 3), r(4, 3), ignore_index=1)
     F.cross_entropy(r(4, 3), i(3, 4), reduction="product")
@@ -86,8 +90,10 @@ CLASSES = """
     F.cosine_embedding_loss(r(2, 3), r(2, 4), t.tensor([1, 1]))
     d(lambda x, y: F.margin_ranking_loss(x, y, t.tensor([1.0, -1.0]).double(), 0.1), r(2), r(2) * 2)
     F.margin_ranking_loss(r(2), r(2), r(2, 2))
-    d(lambda a, p, n: F.triplet_margin_loss(a, p, n, swap=True, p=3), r(2, 4), r(2, 4) + 0.3, r(2, 4) * 2)
-    d(lambda a, p, n: nn.TripletMarginWithDistanceLoss(margin=2.0, swap=True)(a, p, n), r(2, 4), r(2, 4) + 0.3, r(2, 4) * 2)
+    d(lambda a, p, n: F.triplet_margin_loss(a, p, n, swap=True, p=3), r(2, 4), r(2, 4) + 0.3, r(2,
+        4) * 2)
+    d(lambda a, p, n: nn.TripletMarginWithDistanceLoss(margin=2.0, swap=True)(a, p, n), r(2, 4),
+        r(2, 4) + 0.3, r(2, 4) * 2)
     F.triplet_margin_loss(r(2, 4), r(2, 4), r(2, 4), margin=-1)
     F.triplet_margin_loss(r(2, 4), r(2, 4), r(4))
     nn.TripletMarginWithDistanceLoss(margin=0)
@@ -110,7 +116,7 @@ NUMBERS = """
     F.mse_loss(r(2), r(3))
     F.mse_loss(r(0), r(0))
     F.mse_loss(r(0), r(0), reduction="sum")
-    F.mse_loss(r(2, dtype="float32"), r(2))
+    F.mse_loss(f(2), r(2))
     F.l1_loss(i(3, 2), i(4, 2))
     F.l1_loss(r(2, 3), r(2, 3, 1))
     F.mse_loss(r(2), [1.0, 2.0])
@@ -123,12 +129,14 @@ NUMBERS = """
     F.binary_cross_entropy(r(2).abs(), r(3).abs())
     F.binary_cross_entropy(r(2).abs(), i(2, 2))
     F.binary_cross_entropy(r(2).abs(), r(2).abs(), r(3))
-    F.binary_cross_entropy(r(2, dtype="float32").abs(), r(2).abs())
-    d(lambda x, y: F.binary_cross_entropy_with_logits(x, y.sigmoid(), r(3).abs(), pos_weight=r(3).abs()), r(2, 3), r(2, 3))
+    F.binary_cross_entropy(f(2).abs(), r(2).abs())
+    d(lambda x, y: F.binary_cross_entropy_with_logits(x, y.sigmoid(), r(3).abs(),
+        pos_weight=r(3).abs()), r(2, 3), r(2, 3))
     F.binary_cross_entropy_with_logits(r(2, 3) * 1e3, i(2, 2, 3).double(), reduction="none")
     F.binary_cross_entropy_with_logits(r(2, 3), r(3, 2))
     F.binary_cross_entropy_with_logits(r(2), i(2, 2))
-    d(lambda x, y: F.kl_div(x.log_softmax(1), y.softmax(1), reduction="batchmean"), r(2, 3), r(2, 3))
+    d(lambda x, y: F.kl_div(x.log_softmax(1), y.softmax(1), reduction="batchmean"), r(2, 3), r(2,
+        3))
     d(lambda x, y: F.kl_div(x.log_softmax(1), y.log_softmax(1), log_target=True), r(2, 3), r(2, 3))
     F.kl_div(r(3), t.tensor([0.0, 1.0, 0.5]).double(), reduction="none")
     F.kl_div(r(2, 3), r(2, 3).abs(), reduction="mean")
@@ -136,7 +144,8 @@ NUMBERS = """
     d(lambda x, y: F.poisson_nll_loss(x, y.abs() * 3, full=True), r(4), r(4))
     d(lambda x: F.poisson_nll_loss(x, i(5, 4).double(), log_input=False), r(4).abs() + 0.1)
     F.poisson_nll_loss(r(3), r(3), reduction="all")
-    d(lambda x, y, v: F.gaussian_nll_loss(x, y, v.abs(), full=True), r(2, 3), r(2, 3) * 2, r(2, 3) + 2)
+    d(lambda x, y, v: F.gaussian_nll_loss(x, y, v.abs(), full=True), r(2, 3), r(2, 3) * 2, r(2,
+        3) + 2)
     d(lambda x, y, v: F.gaussian_nll_loss(x, y, v.abs()), r(2, 3), r(2, 3) * 2, r(2) + 2)
     F.gaussian_nll_loss(r(2, 3), r(2, 3), 2.0)
     F.gaussian_nll_loss(r(2, 3), r(2, 3), -1.0)
@@ -158,7 +167,8 @@ NUMBERS = """
     F.pdist(r(1, 3))
     F.pdist(r(3))
     F.pdist(r(3, 2), p=-1)
-    d(lambda x: F.ctc_loss(x.log_softmax(-1), t.tensor([[1, 2], [3, 3]]), t.tensor([5, 4]), t.tensor([2, 1])), r(5, 2, 4))[:1]
+    d(lambda x: F.ctc_loss(x.log_softmax(-1), t.tensor([[1, 2], [3, 3]]), t.tensor([5, 4]),
+        t.tensor([2, 1])), r(5, 2, 4))[:1]
     F.ctc_loss(r(5, 2, 4).log_softmax(-1), t.tensor([1, 2, 3]), (5, 4), (2, 1), blank=3)
     F.ctc_loss(r(2, 1, 4).log_softmax(-1), t.tensor([[1, 1]]), (2,), (2,))
     F.ctc_loss(r(2, 1, 4).log_softmax(-1), t.tensor([[1, 1]]), (2,), (2,), zero_infinity=True)
@@ -173,14 +183,14 @@ NUMBERS = """
     F.ctc_loss(r(3, 2, 4).log_softmax(-1), t.tensor([[1], [2]]), (3, 3), (0, 0))
     F.ctc_loss(i(4, 2, 1, 4), t.tensor([[1, 1]]), (2,), (2,))
     d(lambda x: nn.AdaptiveLogSoftmaxWithLoss(4, 6, [2, 4], 2.0).double()(x, i(6, 3)).loss, r(3, 4))
-    nn.AdaptiveLogSoftmaxWithLoss(4, 6, [2, 4]).log_prob(r(3, 4, dtype="float32")).shape
-    nn.AdaptiveLogSoftmaxWithLoss(4, 6, [2, 4])(r(3, 4, dtype="float32"), t.tensor([0, 1, 6]))
-    nn.AdaptiveLogSoftmaxWithLoss(4, 6, [2, 4])(r(3, 4, dtype="float32"), t.tensor([0, 1]))
+    nn.AdaptiveLogSoftmaxWithLoss(4, 6, [2, 4]).log_prob(f(3, 4)).shape
+    nn.AdaptiveLogSoftmaxWithLoss(4, 6, [2, 4])(f(3, 4), t.tensor([0, 1, 6]))
+    nn.AdaptiveLogSoftmaxWithLoss(4, 6, [2, 4])(f(3, 4), t.tensor([0, 1]))
     nn.AdaptiveLogSoftmaxWithLoss(4, 6, [4, 2])
     nn.AdaptiveLogSoftmaxWithLoss(4, 6, [2, 6])
     nn.AdaptiveLogSoftmaxWithLoss(4, 6, [2, 2])
     nn.AdaptiveLogSoftmaxWithLoss(4, 6, [])
-    nn.AdaptiveLogSoftmaxWithLoss(16, 20, [5, 10, 15], head_bias=True).predict(r(8, 16, dtype="float32"))
+    nn.AdaptiveLogSoftmaxWithLoss(16, 20, [5, 10, 15], head_bias=True).predict(f(8, 16))
 """
 
 TABLES = {"classes": CLASSES, "numbers": NUMBERS}

@@ -168,8 +168,8 @@ class EarlyStopping(Callback):
 
 class GradientNorms(Callback):
     def on_before_optimizer_step(self, trainer: Trainer, module: Module, optimizer: Optimizer) -> None:
-        norms = torch._foreach_norm([p.grad for p in module.parameters() if p.grad is not None])
-        module.log("grad_norm", torch.stack(norms).norm(), prog_bar=True)
+        grads = [p.grad for p in module.parameters() if p.grad is not None]
+        module.log("grad_norm", nn.utils.get_total_norm(grads), prog_bar=True)
 
 
 # ---------------------------------------------------------------------------------------------

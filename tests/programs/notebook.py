@@ -68,8 +68,8 @@ display(pred[:3])
 loss.backward()
 display(W2.grad.squeeze())
 display(b2.grad)
-display(pred.grad_fn)
-display(loss.grad_fn.next_functions)
+display(pred.grad_fn.name())
+display([f.name() for f, _ in loss.grad_fn.next_functions])
 
 
 # In[6]:
@@ -85,7 +85,9 @@ for i in range(300):
         for p in params:
             p -= 0.1 * p.grad
     losses.append(loss.item())
-print(np.round(losses[::60], 4))
+print("step  loss by hand")
+for i, l in list(enumerate(losses))[::60]: print(f"{i:4d}  {l:.4f}")
+print(np.round(losses[-3:], 3))
 
 
 # ## The same with torch.nn
@@ -104,7 +106,7 @@ F.mse_loss(model(x), y)
 # In[8]:
 
 
-opt = torch.optim.RMSprop(model.parameters(), lr=1e-3)
+opt = torch.optim.Adadelta(model.parameters(), lr=0.1)
 opt
 
 
@@ -129,7 +131,7 @@ for i in range(200):
 
 
 # which hidden units do the work?
-contribution = (model[2].weight.detach().abs() * torch.tanh(model[0](x)).abs().mean(0)).squeeze()
+contribution = (model[2].weight.abs() * torch.tanh(model[0](x)).abs().mean(0)).squeeze().detach()
 order = contribution.argsort(descending=True)
 display(contribution[order][:8])
 display(torch.stack([contribution.min(), contribution.max()]).numpy().round(2))

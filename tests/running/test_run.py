@@ -56,9 +56,11 @@ def test_torch_is_retrograd_under_all_its_names(tmp_path: Path) -> None:
     assert done.stdout == "2.13.0+retrograd 2.13.0+retrograd\n"
 
 
-@pytest.mark.parametrize("name", ["torch.lifecycle", "torch.no_such_module", "torch._C"])
+@pytest.mark.parametrize(
+    "name", ["torch.lifecycle", "torch.no_such_module", "torch._higher_order_ops"]
+)
 def test_what_retrograd_lacks_cannot_be_imported(tmp_path: Path, name: str) -> None:
-    if name == "torch._C":
+    if name == "torch._higher_order_ops":
         pytest.importorskip("torch")  # else it could not leak
     done = run(tmp_path, text=f"import {name}")
     assert done.returncode == 1
@@ -186,3 +188,129 @@ def test_wrong_use(arguments: list[str], message: str, capsys: pytest.CaptureFix
 
     assert main(["run", *arguments]) == 2
     assert message in capsys.readouterr().err
+
+
+@pytest.mark.skipif(os.name != "posix", reason="signals as POSIX has them")
+def test_an_interrupt_ends_it_as_it_ends_python(tmp_path: Path) -> None:
+    text = "import os, signal, torch\nos.kill(os.getpid(), signal.SIGINT)\nprint('not reached')\n"
+    done = run(tmp_path, text=text)
+    plain = subprocess.run(
+        [sys.executable, "-c", text.replace(", torch", "")], capture_output=True, check=False
+    )
+    assert done.returncode == plain.returncode == -signal.SIGINT
+    assert done.stderr.splitlines()[-1] == "KeyboardInterrupt" and done.stdout == ""
+
+
+def test_spawned_processes_work_and_tell_their_errors(tmp_path: Path) -> None:
+    done = run(
+        tmp_path,
+        text="""
+        import sys
+        import torch
+        import torch.multiprocessing as mp
+        def work(rank, how, queue):
+            if how == "raise" and rank == 1:
+                raise ValueError(f"in {rank}")
+            if how == "exit" and rank == 0:
+                sys.exit(3)
+            queue.put((rank, torch.full((2,), float(rank)).tolist(), torch.__name__))
+        if __name__ == "__main__":
+            queue = mp.get_context("spawn").SimpleQueue()
+            print(mp.spawn(work, ("work", queue), nprocs=2))
+            print(sorted(queue.get() for _ in range(2)))
+            for how in ("raise", "exit"):
+                try:
+                    mp.spawn(work, (how, queue), nprocs=2)
+                except mp.ProcessRaisedException as error:
+                    print(error.error_index, str(error).splitlines()[2], str(error).split()[-3:])
+                except mp.ProcessExitedException as error:
+                    print(error, error.exit_code)
+            context = mp.spawn(work, ("work", queue), nprocs=1, join=False)
+            while not context.join():
+                pass
+            print(len(context.pids()))
+        """,
+    )
+    assert done.stdout.splitlines() == [
+        "None",
+        "[(0, [0.0, 0.0], 'retrograd'), (1, [1.0, 1.0], 'retrograd')]",
+        "1 -- Process 1 terminated with the following error: ['ValueError:', 'in', '1']",
+        "process 0 terminated with exit code 3 3",
+        "1",
+    ], done.stderr
+
+
+def test_an_installed_pytorch_is_never_looked_at(tmp_path: Path) -> None:
+    """A folder stands for it, in front of the program's path."""
+    fake = tmp_path / "site"
+    for name in ("torch/nn", "torchvision", "torch-9.9.dist-info"):
+        (fake / name).mkdir(parents=True)
+    (fake / "torch" / "__init__.py").write_text("raise SystemError('the other one')")
+    (fake / "torch" / "nn" / "__init__.py").write_text("raise SystemError('the other one')")
+    (fake / "torch" / "leaked.py").write_text("")
+    (fake / "torchvision" / "__init__.py").write_text("raise SystemError('the other one')")
+    (fake / "torch-9.9.dist-info" / "METADATA").write_text("Name: torch\nVersion: 9.9\n")
+    program = tmp_path / "program.py"
+    program.write_text(
+        textwrap.dedent(
+            """
+            import importlib.metadata, importlib.util, os, sys
+            import torch, torch.nn, torch.utils.data
+            here = os.path.dirname(torch.__file__)
+            print(importlib.metadata.version("torch"), os.path.basename(here))
+            theirs = [
+                name for name, module in sys.modules.items()
+                if "site" + os.sep + "torch" in (getattr(module, "__file__", None) or "")
+            ]
+            print(theirs, importlib.util.find_spec("torch").name)
+            print(importlib.util.find_spec("torchvision"))
+            for name in ("torch.leaked", "torchvision", "torchvision.transforms"):
+                try:
+                    __import__(name)
+                except ImportError as error:
+                    print(type(error).__name__, error)
+            """
+        )
+    )
+    done = subprocess.run(
+        [sys.executable, "-m", "retrograd", "run", str(program)],
+        env={**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT), str(fake)])},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    reason = "(torchvision is compiled for PyTorch, and torch is retrograd here)"
+    assert done.stdout.splitlines() == [
+        "2.13.0+retrograd retrograd",
+        "[] retrograd",
+        "None",
+        "ModuleNotFoundError No module named 'torch.leaked' (torch is retrograd here, which has "
+        "no such module)",
+        f"ModuleNotFoundError No module named 'torchvision' {reason}",
+        f"ModuleNotFoundError No module named 'torchvision' {reason}",
+    ], done.stderr
+
+
+def test_program_reads_standard_input(tmp_path: Path) -> None:
+    (tmp_path / "program.py").write_text("import sys, torch\nprint(sys.stdin.read().upper())")
+    done = subprocess.run(
+        [sys.executable, "-m", "retrograd", "run", "program.py"],
+        cwd=tmp_path,
+        input="given",
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.stdout == "GIVEN\n", done.stderr
+
+
+def test_package_with_a_main_module(tmp_path: Path) -> None:
+    package = tmp_path / "package"
+    package.mkdir()
+    (package / "__init__.py").write_text("import torch\n")
+    (package / "__main__.py").write_text(
+        "from . import torch\nprint(__name__, __package__, torch.__name__)\n"
+    )
+    done = run(tmp_path, module="package")
+    assert done.stdout == "__main__ package retrograd\n", done.stderr

@@ -109,6 +109,46 @@ def test_whole_modules_of_pytorch_load_if_they_are_trusted() -> None:
     assert found(retrograd.tensor(x)).tolist()[0] == pytest.approx(expected[0], rel=1e-6)
 
 
+LAYERS = {
+    "linear": lambda nn: nn.Sequential(nn.Linear(6, 4), nn.ReLU(), nn.LayerNorm(4)),
+    "dropout": lambda nn: nn.Sequential(nn.Dropout(0.5), nn.Linear(6, 2), nn.Softmax(-1)).eval(),
+    "norm": lambda nn: nn.Sequential(nn.BatchNorm1d(6), nn.Tanh()),
+    "conv": lambda nn: nn.Sequential(nn.Unflatten(1, (1, 6)), nn.Conv1d(1, 2, 3), nn.MaxPool1d(2)),
+    "list": lambda nn: nn.ModuleList([nn.Linear(6, 4)]),
+    "lstm": lambda nn: nn.LSTM(6, 3),
+    "attention": lambda nn: nn.TransformerEncoderLayer(6, 2, 8, batch_first=True).eval(),
+}
+
+
+_ONLY_FROM_PYTORCH = ("lstm", "attention")  # whose attributes are not quite PyTorch's here
+
+
+@pytest.mark.parametrize("name", LAYERS)
+def test_whole_modules_travel(name: str) -> None:
+    x = [[1.0, 2.0, -3.0, 0.5, 0.25, 1.5], [0.0, 1.0, 2.0, -1.0, 0.5, 0.75]]
+    ways = [(torch, retrograd), (retrograd, retrograd)]
+    if name not in _ONLY_FROM_PYTORCH:
+        ways.append((retrograd, torch))
+    for write, read in ways:
+        model = LAYERS[name](write.nn)
+        found = loaded(read, saved(write, model), weights_only=False)
+        assert type(found).__name__ == type(model).__name__
+        assert repr(found) == repr(model)
+        if name == "list":
+            model, found = model[0], found[0]
+        results = [part(library.tensor(x)) for part, library in ((model, write), (found, read))]
+        ours, theirs = (result[0] if name == "lstm" else result for result in results)
+        for one, other in zip(ours.reshape(-1).tolist(), theirs.reshape(-1).tolist(), strict=True):
+            assert one == pytest.approx(other, rel=1e-5, abs=1e-6)
+
+
+def test_functions_of_layers_travel() -> None:
+    for write, read in ((torch, retrograd), (retrograd, torch), (retrograd, retrograd)):
+        content = saved(write, [write.nn.functional.gelu, write.nn.functional.relu])
+        found = loaded(read, content, weights_only=False)
+        assert found == [read.nn.functional.gelu, read.nn.functional.relu]
+
+
 def test_lazy_parameters() -> None:
     allowed = "UninitializedParameter"
     for write, read in ((torch, retrograd), (retrograd, torch)):

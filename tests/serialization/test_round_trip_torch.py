@@ -9,6 +9,8 @@ torch = pytest.importorskip("torch")
 import retrograd
 from tests.serialization.test_round_trip import check, make, through
 
+pytestmark = pytest.mark.torch
+
 
 def test_pytorch_reads_our_files() -> None:
     check(through(make(retrograd), retrograd, torch), torch)

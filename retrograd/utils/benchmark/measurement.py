@@ -55,7 +55,7 @@ class TaskSpec:
         if self.setup in ("", "pass") or not self.setup:
             return ""
         if "\n" in self.setup:
-            return f"setup:\n{_indented(self.setup)}"
+            return f"setup:\n{_indented(self.setup)}\n"
         return f"setup: {self.setup}"
 
     def summarize(self) -> str:

@@ -51,7 +51,7 @@ class Timer:
             import retrograd
 
             names["torch"] = retrograd
-        self._globals = names
+        self._clock = timer
         self._timer = timeit.Timer(stmt=stmt, setup=setup, timer=timer, globals=names)
         self._task_spec = TaskSpec(
             stmt, setup, global_setup, label, sub_label, description, env, num_threads
@@ -121,7 +121,7 @@ class Timer:
             number *= 10
 
     def _overhead(self) -> float:
-        return max(timeit.Timer("pass", timer=self._timer.timer).timeit(1), 1e-9)
+        return max(timeit.Timer("pass", timer=self._clock).timeit(1), 1e-9)
 
     def collect_callgrind(self, *args: Any, **options: Any) -> None:
         """Count instructions: refused."""

@@ -109,7 +109,8 @@ class RandomSampler(Sampler[int]):
         at_once = DRAWN_AT_ONCE if self.replacement else count
         rounds, rest = divmod(self.num_samples, at_once)
         # The last round takes place even if nothing of it is needed: it moves the generator on.
-        for size in [at_once] * rounds + [rest]:
+        # Programs ask for 10 ** 10 samples to mean "without end": the rounds are not listed.
+        for size in itertools.chain(itertools.repeat(at_once, rounds), [rest]):
             if self.replacement:
                 drawn = randint(high=count, size=(size,), dtype=int64, generator=generator)
             else:

@@ -21,6 +21,7 @@ from typing import Any, NoReturn
 import numpy as np
 
 from retrograd.random import manual_seed
+from retrograd.settings import set_num_threads
 from retrograd.tensor import Tensor
 from retrograd.utils.data._utils import MP_STATUS_CHECK_INTERVAL
 from retrograd.utils.data.fetch import _DatasetKind
@@ -214,6 +215,7 @@ def run_worker(
 
 
 def _answer_tasks(work: Work, worker_id: int, inbox: _Inbox, outbox: _Outbox) -> None:
+    set_num_threads(1)  # the workers share the cores
     seed = _seed_everything(work.base_seed, worker_id)
     set_worker_info(WorkerInfo(worker_id, work.num_workers, seed, work.dataset))
     fetcher, failure = _first_pass(work, worker_id)
