@@ -13,11 +13,23 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from retrograd.doctor.model import Place
+from retrograd.doctor.second_pass.runner import Runner
+from retrograd.doctor.watching.effects import Effects, Told, listen
 from retrograd.doctor.watching.engines import Engine
 from retrograd.doctor.watching.lines import Tracer
 from retrograd.doctor.watching.recorder import Recorder
 
 SecondPass = Callable[[dict[str, Any]], dict[str, Any] | None]
+
+
+@dataclass
+class Warned:
+    """A warning as it was shown, with the user's lines that led to it."""
+
+    message: str
+    category: type[Warning]
+    stack: list[Place]  # outermost first
 
 
 @dataclass
@@ -30,7 +42,9 @@ class Watched:
     error: BaseException | None = None  # that left the program, SystemExit apart
     status: int = 0  # exit status of the program
     seconds: float = 0.0
-    warned: list[warnings.WarningMessage] = field(default_factory=list)
+    warned: list[Warned] = field(default_factory=list)
+    effects: Effects = field(default_factory=Effects)  # on files, processes, sockets
+    effects_told: Told | None = None  # called at each effect instead; it may end the run
     second_pass: SecondPass | None = None  # runs the program again with heavy modes, if allowed
     unseen: list[str] = field(default_factory=list)  # what could not be looked at, and why
 
@@ -72,10 +86,17 @@ def run_script(watched: Watched, script: Path, arguments: list[str]) -> None:
     sys.argv = [os.fspath(script), *arguments]
     sys.path[0] = os.fspath(script.resolve().parent)
     sys.modules["__main__"] = module
+    if watched.second_pass is None:
+        watched.second_pass = Runner(watched, script.resolve(), arguments)
+    show = _note_warnings(watched)
     started = time.perf_counter()
     try:
         code = compile(script.read_bytes(), os.fspath(script), "exec")
         watched.recorder.install()
+        if watched.effects_told is None:
+            watched.effects.start()
+        else:
+            listen(watched.effects_told)
         watched.tracer.start()
         exec(code, module.__dict__)
     except SystemExit as error:
@@ -86,7 +107,12 @@ def run_script(watched: Watched, script: Path, arguments: list[str]) -> None:
     finally:
         watched.tracer.stop()
         watched.recorder.enabled = False
+        watched.effects.stop()
         watched.recorder.remove()
+        if warnings.showwarning is not show:  # the program has put its own in place
+            show = warnings.showwarning
+        else:
+            warnings.showwarning = _SHOW
         watched.seconds = time.perf_counter() - started
         sys.argv, sys.path[0], sys.modules["__main__"] = before
 

@@ -91,6 +91,11 @@ class Program:
             raise TooSlow
 
     @cached_property
+    def lines(self) -> list[str]:
+        """The lines of the text, as Python's parser counts them."""
+        return re.split(r"\r\n|\n|\r", self.text)
+
+    @cached_property
     def uses_torch(self) -> bool:
         """Whether the program imports torch anywhere."""
         return any(

@@ -26,6 +26,7 @@ from retrograd.sparse.array import SPARSE, has_sparse
 from retrograd.tensor import Tensor, VersionCell
 
 Hooks = OrderedDict[int, Callable[..., Any]]
+ParamsT = Iterable[Tensor] | Iterable[dict[str, Any]] | Iterable[tuple[str, Tensor]]
 
 _PRE_HOOKS: Hooks = OrderedDict()
 _POST_HOOKS: Hooks = OrderedDict()

@@ -7,6 +7,7 @@ import importlib
 import io
 import pickle
 import re
+import warnings
 
 import pytest
 
@@ -398,6 +399,7 @@ def rates_as_tensors(lib, log):
 
 @scenario
 def sparse_gradients(lib, log):
+    warnings.filterwarnings("ignore", "Sparse invariant checks")  # PyTorch about itself, once
     for name in (*NAMES, "SparseAdam"):
         for options in (
             {},

@@ -63,7 +63,8 @@ class DDPG:
 def transitions(n):
     state, action = torch.randn(n, 3), torch.rand(n, 1) * 2 - 1
     following = 0.9 * state + torch.cat([action, 0 * action, -action], dim=1) * 0.2
-    return SimpleNamespace(state=state, action=action, next=following, reward=-following.norm(dim=1))
+    reward = -following.norm(dim=1)
+    return SimpleNamespace(state=state, action=action, next=following, reward=reward)
 
 
 if __name__ == "__main__":

@@ -57,6 +57,6 @@ if __name__ == "__main__":
     x = torch.randn(80, 6)
     y = (x[:, :2] * x[:, 2:4]).sum(1, keepdim=True)
     loader = DataLoader(TensorDataset(x, y), batch_size=20, num_workers=0)
-    model = nn.Sequential(nn.Linear(6, 32), nn.ReLU(), nn.Linear(32, 32), nn.ReLU(), nn.Linear(32, 1))
+    model = nn.Sequential(nn.Linear(6, 64), nn.ReLU(), nn.Linear(64, 9), nn.ReLU(), nn.Linear(9, 1))
     hooks = Hooks().on("batch_end", MaxNorm(0.8)).on("epoch_end", report)
     fit(model, loader, torch.optim.Adam(model.parameters(), lr=5e-3), hooks, epochs=4)

@@ -24,13 +24,12 @@ def tagged_sentences(n, length, gen):
 def train_sentence_batch(model, optimizer, tokens, tags):
     scores = model(tokens)
     total = 0.0
-    optimizer.zero_grad()
     for t in range(tokens.size(1)):
-        loss = F.cross_entropy(scores[:, t], tags[:, t])
-        loss.backward(retain_graph=True)
-        total += loss.item()
+        total = total + F.cross_entropy(scores[:, t], tags[:, t])
+    optimizer.zero_grad()
+    total.backward()
     optimizer.step()
-    return total / tokens.size(1)
+    return total.item() / tokens.size(1)
 
 
 def accuracy(model, tokens, tags):

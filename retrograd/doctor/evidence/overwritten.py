@@ -1,0 +1,95 @@
+"""After "modified by an inplace operation": which saved value was written over, and by what."""
+
+from __future__ import annotations
+
+import gc
+import re
+from dataclasses import dataclass
+from typing import Any
+
+from retrograd.doctor.session import Watched
+from retrograd.doctor.watching.graph import (
+    INPLACE,
+    Node,
+    Overwritten,
+    saved_names,
+    state_of,
+    storage_of,
+)
+from retrograd.doctor.watching.lines import LEAF
+from retrograd.doctor.watching.records import Call, OptimizerStep
+
+
+@dataclass
+class SavedValue:
+    """A saved value whose memory was written since: by whom it was saved, and the versions."""
+
+    node: Node  # that saved it
+    number: int
+    tensor: Any  # shares the memory and its version
+    storage: int
+    version: int  # now
+    expected: int  # when it was saved
+    call: Call  # that failed
+
+
+def find_overwritten(watched: Watched) -> SavedValue | None:
+    """The saved value at which the failing call stopped: the engine takes high numbers first."""
+    failure = watched.recorder.failure
+    if failure is None or INPLACE not in str(failure.error):
+        return None
+    versions = re.search(r"is at version (\d+); expected version (\d+)", str(failure.error))
+    if versions is None:
+        return None
+    version, expected = int(versions[1]), int(versions[2])
+    numbered = [(number, node) for node, number in failure.nodes.items() if number < LEAF]
+    for number, node in sorted(numbered, key=lambda pair: -pair[0]):
+        if isinstance(state_of(node), Overwritten):
+            tensor = _saved_at_version(node, version)
+            if tensor is not None:
+                storage = storage_of(tensor)
+                return SavedValue(node, number, tensor, storage, version, expected, failure.call)
+    return None
+
+
+def _saved_at_version(node: Node, version: int) -> Any | None:
+    """The value saved by a node whose memory is at a version now."""
+    for name in saved_names(node):
+        raw = getattr(node, f"_raw_{name}")
+        for saved in raw if isinstance(raw, (tuple, list)) else [raw]:
+            if getattr(saved, "unpack_hook", None) is not None:
+                continue
+            tensor = getattr(saved, "data", None)
+            if tensor is not None and tensor._version == version:
+                return tensor
+    return None
+
+
+def optimizers_parameter(saved: SavedValue, watched: Watched) -> Any | None:
+    """The parameter of an optimizer that lies in the memory of the saved value."""
+    for optimizer in watched.recorder.gradients.optimizers:
+        for group in optimizer.param_groups:
+            for parameter in group["params"]:
+                if storage_of(parameter) == saved.storage:
+                    return parameter
+    return None
+
+
+def any_parameter(saved: SavedValue, watched: Watched) -> Any | None:
+    """A leaf that requires grad, or an `nn.Parameter`, in the memory of the saved value."""
+    torch = watched.recorder.torch
+    for tensor in gc.get_objects():
+        if issubclass(type(tensor), torch.Tensor) and tensor.is_leaf:
+            if tensor.requires_grad or isinstance(tensor, torch.nn.Parameter):
+                if storage_of(tensor) == saved.storage:
+                    return tensor
+    return None
+
+
+def step_after(saved: SavedValue, parameter: Any, watched: Watched) -> OptimizerStep | None:
+    """The first step of the parameter's optimizer since it was saved."""
+    steps = watched.recorder.gradients.steps
+    for step in steps:
+        if step.number > saved.number and id(parameter) in step.parameters:
+            return step
+    return None

@@ -1,0 +1,104 @@
+"""The second pass: the program once more in a new process, with modes too slow for the first.
+
+Two questions need it, and only when the first pass has seen the symptom: which line wrote into a
+value that backward needs (`find_writes`), and where the way from parameters to a loss ends
+(`find_cuts`). The output of the second run is dropped; it is not started when the first run took
+long, asked for input, wrote files outside a temporary folder, opened sockets or started processes,
+and it is stopped if it tries to. Then `watched.unseen` says what was not looked for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Literal
+
+from retrograd.doctor.model import Place
+
+if TYPE_CHECKING:
+    from retrograd.doctor.session import Watched
+
+__all__ = ["Cut", "Write", "find_cuts", "find_writes"]
+
+Parameters = Literal["all"] | Sequence[tuple[int, int]]
+
+
+@dataclass(frozen=True)
+class Cut:
+    """A place where history ended: an operation with a differentiable input, but no output."""
+
+    op: str  # "detach", ".data", "item", "nn.Parameter", "grad", "linear", ...
+    stack: list[Place]  # outermost first
+    grad_mode: bool  # whether gradients were on
+    scope: Place | None = None  # the with, decorator or switch that turned them off
+    scope_name: str = ""  # "no_grad", "inference_mode", "set_grad_enabled"
+    escaped: bool = False  # the value left tensors: a number, an array, a list
+    lost: list[tuple[int, int]] = field(default_factory=list)  # (optimizer, parameter) cut off here
+
+    @property
+    def place(self) -> Place | None:
+        """The innermost line."""
+        return self.stack[-1] if self.stack else None
+
+
+@dataclass(frozen=True)
+class Write:
+    """A line that wrote into the memory of a saved value."""
+
+    op: str  # "aten.mul_.Tensor"
+    stack: list[Place]
+
+
+def find_cuts(watched: Watched, parameters: Parameters = "all") -> list[Cut]:
+    """Where the descent from parameters to a loss ends, the cut nearest to the loss first.
+
+    `parameters` are pairs (index of the optimizer in the order of creation, index in it), or "all":
+    every leaf that requires grad. After an error the loss is the one that failed. In a program that
+    ended well it is what was sent back before a step of the optimizers of these parameters; with
+    "all" it is the first loss that no parameter reaches.
+    """
+    chosen: Any = "all" if parameters == "all" else [list(pair) for pair in parameters]
+    result = _ask(
+        watched,
+        {"mode": "cut", "parameters": chosen, "silent": watched.error is None},
+        "where the loss lost its history",
+    )
+    return [_cut(found) for found in result.get("cuts", [])]
+
+
+def find_writes(watched: Watched) -> list[Write]:
+    """The writes into the value of an in-place error since it was saved, oldest first."""
+    result = _ask(watched, {"mode": "write"}, "which line wrote into the saved value")
+    return [Write(found["op"], _stack(found["stack"])) for found in result.get("writes", [])]
+
+
+def _ask(watched: Watched, question: dict[str, Any], wanted: str) -> dict[str, Any]:
+    if watched.second_pass is None:
+        _unseen(watched, f"{wanted}: the program was not run a second time")
+        return {}
+    result = watched.second_pass(question) or {}
+    if "refused" in result:
+        _unseen(watched, f"{wanted}: {result['refused']}")
+    return result
+
+
+def _unseen(watched: Watched, sentence: str) -> None:
+    if sentence not in watched.unseen:
+        watched.unseen.append(sentence)
+
+
+def _stack(places: list[list[Any]]) -> list[Place]:
+    return [Place(file, line, function) for file, line, function in places]
+
+
+def _cut(found: dict[str, Any]) -> Cut:
+    scope = found["scope"]
+    return Cut(
+        op=found["op"],
+        stack=_stack(found["stack"]),
+        grad_mode=found["grad_mode"],
+        scope=None if scope is None else Place(scope[1], scope[2]),
+        scope_name="" if scope is None else scope[0],
+        escaped=found["escaped"],
+        lost=[(pair[0], pair[1]) for pair in found["lost"]],
+    )

@@ -1,0 +1,55 @@
+"""The process of the second pass: `python -m retrograd.doctor.second_pass question.json`."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from pathlib import Path
+from typing import Any
+
+from retrograd.doctor import session
+from retrograd.doctor.second_pass.cuts import CutWatch
+from retrograd.doctor.second_pass.runner import kind_of
+from retrograd.doctor.second_pass.writes import WriteWatch
+from retrograd.doctor.watching import effects
+from retrograd.doctor.watching.engines import TorchEngine
+
+Answer = dict[str, Any]
+
+
+def main(config: str) -> None:
+    """Run the program that a question names and write the answer."""
+    question = json.loads(Path(config).read_text())
+    engine = TorchEngine()
+    watched = session.make(engine)
+
+    def answer(found: Answer, stopped: bool) -> None:
+        """Write the answer and leave, with no further effect."""
+        effects.listen(None)
+        found["stopped"] = stopped
+        found["error"] = "" if watched.error is None else kind_of(watched.error)
+        Path(question["answer"]).write_text(json.dumps(found))
+        os._exit(0)
+
+    def forbid(sentence: str) -> None:
+        answer({"refused": f"the second run was stopped when {sentence}"}, True)
+
+    watch: CutWatch | WriteWatch
+    if question["mode"] == "cut":
+        watch = CutWatch(
+            watched,
+            question["parameters"],
+            question["silent"],
+            lambda found: answer(found, True),
+        )
+    else:
+        watch = WriteWatch(watched)
+    watched.effects_told = None if question["forced"] else forbid
+    with watch:
+        session.run_script(watched, Path(question["script"]), question["arguments"])
+    answer(watch.found(), False)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1])

@@ -1,0 +1,381 @@
+"""Second pass, question "cut": where the descent from parameters to a loss ends.
+
+A mark on each tensor (an attribute) says which parameters reach it with history, and at which
+earlier operations history was lost. An operation with a marked, differentiable input and an output
+that does not require grad is a cut. Marks flow on through tensors without history, so the loss
+knows its cuts. Numbers, arrays and lists carry no marks: what left tensors is kept apart and asked
+only if the loss has no history and no cut.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from types import TracebackType
+from typing import Any
+
+from retrograd.doctor.session import Watched
+from retrograd.doctor.watching.gradients import parameters_of
+from retrograd.doctor.watching.graph import leaves_above, tensors_in
+
+MARK = "_retrograd_mark"
+MOST_CUTS = 16  # on one mark; the newest are kept
+
+ESCAPES = frozenset(
+    "item numpy tolist __float__ __int__ __array__ __complex__ __index__".split()
+)
+_SILENT = frozenset("backward requires_grad_ retain_grad register_hook __set__ grad".split())
+_LOOKS = frozenset("grad_fn requires_grad is_leaf shape dtype device ndim _version".split())
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """Which parameters reach a tensor (bits), and the cuts behind it (indices of events)."""
+
+    live: int = 0
+    cuts: frozenset[int] = frozenset()
+
+
+@dataclass(slots=True)
+class Event:
+    """One loss of history."""
+
+    op: str
+    stack: list[list[Any]]
+    grad_mode: bool
+    scope: list[Any] | None
+    lost: int  # bits of the parameters
+    escaped: bool = False
+    behind: frozenset[int] = frozenset()  # cuts behind what escaped
+
+
+NOTHING = Mark()
+
+
+class CutWatch:
+    """Marks tensors while a program runs; see the module's docstring."""
+
+    def __init__(
+        self,
+        watched: Watched,
+        parameters: Any,
+        silent: bool,
+        decided: Callable[[dict[str, Any]], None],
+    ) -> None:
+        self.watched = watched
+        self.torch = watched.engine.torch
+        self.recorder = watched.recorder
+        self.wanted: Any = (
+            "all" if parameters == "all" else [(pair[0], pair[1]) for pair in parameters]
+        )
+        self.silent = silent
+        self.decided = decided
+        self.events: list[Event] = []
+        self.escapes: list[int] = []
+        self.frozen: list[int] = []  # events that switched a parameter's requires_grad off
+        self.roots: list[tuple[Mark, bool]] = []  # sent back since the last step
+        self.earlier: list[tuple[Mark, bool]] = []
+        self.steps = 0
+        self.paused = 0
+        self._bits: dict[int, int] = {}
+        self._optimizers = -1
+        self._undo: list[Callable[[], None]] = []
+        self._mode = self._make_mode()
+
+    # ---------------------------------------------------------------------- installing
+
+    def __enter__(self) -> CutWatch:
+        self._patch_parameter()
+        self._patch_function()
+        recorder = self.recorder
+        original = recorder._around_backward
+
+        def around(
+            outputs: Sequence[Any],
+            retain: bool,
+            create: bool,
+            inputs: Sequence[Any],
+            accumulates: bool,
+            run: Callable[[], Any],
+        ) -> Any:
+            self.before_backward(outputs, accumulates)
+            results = original(outputs, retain, create, inputs, accumulates, run)
+            if not accumulates and not create:
+                self.after_grad(outputs, results)
+            return results
+
+        recorder._around_backward = around  # type: ignore[method-assign]
+        from torch.optim.optimizer import register_optimizer_step_pre_hook
+
+        def before_step(optimizer: Any, args: Any, keywords: Any) -> None:
+            self.at_step(optimizer)
+
+        self._undo.append(register_optimizer_step_pre_hook(before_step).remove)
+        self._mode.__enter__()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._mode.__exit__(kind, error, trace)
+        while self._undo:
+            self._undo.pop()()
+
+    def _make_mode(self) -> Any:
+        from torch.overrides import TorchFunctionMode
+
+        watch = self
+
+        class Marks(TorchFunctionMode):  # type: ignore[misc]
+            def __torch_function__(
+                self, func: Any, types: Any, args: Any = (), kwargs: Any = None
+            ) -> Any:
+                result = func(*args, **(kwargs or {}))
+                if not watch.paused:
+                    watch.follow(func, args, kwargs or {}, result)
+                return result
+
+        return Marks()
+
+    def _patch_parameter(self) -> None:
+        """`nn.Parameter(tensor)` does not pass through the mode."""
+        kind, watch, tensor = self.torch.nn.Parameter, self, self.torch.Tensor
+        original = kind.__new__
+
+        def __new__(cls: Any, data: Any = None, requires_grad: bool = True) -> Any:
+            made = original(cls, data, requires_grad)
+            if isinstance(data, tensor) and type(data) is not kind:
+                before = watch.mark_of(data)
+                if before.live and data.grad_fn is not None:
+                    event = watch.event("nn.Parameter", before.live)
+                    watch.set_mark(made, Mark(0, before.cuts | {event}))
+            return made
+
+        kind.__new__ = __new__
+        self._undo.append(lambda: setattr(kind, "__new__", original))
+
+    def _patch_function(self) -> None:
+        """What a custom Function does inside is its own matter: only its results are marked."""
+        kind, watch = self.torch.autograd.Function, self
+        original = kind.__dict__["apply"]
+
+        def apply(cls: Any, *args: Any, **keywords: Any) -> Any:
+            watch.paused += 1
+            try:
+                result = original.__get__(None, cls)(*args, **keywords)
+            finally:
+                watch.paused -= 1
+            if not watch.paused:
+                watch.pass_on(f"{cls.__name__}.apply", args, keywords, result)
+            return result
+
+        kind.apply = classmethod(apply)
+        self._undo.append(lambda: setattr(kind, "apply", original))
+
+    # --------------------------------------------------------------------------- marks
+
+    def mark_of(self, tensor: Any) -> Mark:
+        """The mark of a tensor; a leaf has its own bit, other tensors without one are looked at."""
+        if tensor.is_leaf and tensor.requires_grad:
+            bit = self.bit_of(tensor)
+            if bit:
+                return Mark(bit, getattr(tensor, MARK, NOTHING).cuts)
+        found: Mark | None = getattr(tensor, MARK, None)
+        if found is not None:
+            return found
+        if tensor.grad_fn is None:
+            return NOTHING
+        live = 0
+        for leaf in leaves_above([tensor.grad_fn]).values():
+            live |= self.bit_of(leaf)
+        found = Mark(live)
+        self.set_mark(tensor, found)
+        return found
+
+    def bit_of(self, leaf: Any) -> int:
+        """The bit of a leaf if it is one of the parameters in question."""
+        if self.wanted == "all":
+            # a loss that was made a leaf by `requires_grad = True` has a mark from before
+            return 0 if getattr(leaf, MARK, NOTHING).cuts else 1
+        optimizers = self.recorder.gradients.optimizers
+        if len(optimizers) != self._optimizers:
+            self._number_parameters()
+        return self._bits.get(id(leaf), 0)
+
+    def _number_parameters(self) -> None:
+        optimizers = self.recorder.gradients.optimizers
+        self._optimizers = len(optimizers)
+        self._bits = {}
+        for bit, (optimizer, position) in enumerate(self.wanted):
+            if optimizer < len(optimizers):
+                parameters = parameters_of(optimizers[optimizer])
+                if position < len(parameters):
+                    self._bits[id(parameters[position])] = 1 << bit
+
+    def set_mark(self, tensor: Any, mark: Mark) -> None:
+        """Put a mark on a tensor, where it takes one."""
+        try:
+            setattr(tensor, MARK, mark)
+        except (AttributeError, RuntimeError):
+            return
+
+    def event(self, op: str, lost: int, escaped: bool = False) -> int:
+        """Write down a loss of history here; the result is its index."""
+        log = self.watched.tracer.log
+        enabled = bool(self.torch.is_grad_enabled())
+        stack = [[place.file, place.line, place.function] for place in log.places_of(log.here())]
+        self.events.append(Event(op, stack, enabled, self._scope(enabled), lost, escaped))
+        return len(self.events) - 1
+
+    def _scope(self, enabled: bool) -> list[Any] | None:
+        if enabled:
+            return None
+        recorder = self.recorder
+        inner = recorder.scopes[-1] if recorder.scopes else None
+        found = inner or recorder.last_scope.get("set_grad_enabled")
+        if found is None or not found.file:
+            return None
+        return [found.name, found.file, found.line]
+
+    # ---------------------------------------------------------------------- operations
+
+    def follow(self, func: Any, args: Any, keywords: Any, result: Any) -> None:
+        """One operation through the mode: hand the marks on."""
+        name: str = getattr(func, "__name__", str(func))
+        if name == "__set__" or name == "requires_grad_":
+            self._switched(func, name, args, keywords)
+        if name in _SILENT:
+            return
+        if name == "__get__":
+            attribute = getattr(getattr(func, "__self__", None), "__name__", "get")
+            if attribute in _LOOKS:
+                return
+            name = f".{attribute}"
+        if name == "__setitem__":
+            result = args[0]
+        self.pass_on(name, args, keywords, result)
+
+    def pass_on(self, name: str, args: Any, keywords: Any, result: Any) -> None:
+        """The marks of the results from those of the arguments."""
+        kind = self.torch.Tensor
+        marks = [self.mark_of(tensor) for tensor in tensors_in([args, keywords], kind)]
+        live = 0
+        cuts: frozenset[int] = frozenset()
+        for mark in marks:
+            live |= mark.live
+            cuts |= mark.cuts
+        if not live and not cuts:
+            return
+        results = tensors_in(result, kind)
+        if not results:
+            if name in ESCAPES:
+                index = self.event(name, live, escaped=True)
+                self.events[index].behind = cuts
+                self.escapes.append(index)
+            return
+        index = -1
+        for tensor in results:
+            if tensor.is_leaf and tensor.requires_grad:
+                continue  # a parameter written in place stays what it is
+            behind = cuts
+            if live and not tensor.requires_grad:
+                if index < 0:
+                    index = self.event(name, live)
+                behind = cuts | {index}
+            if len(behind) > MOST_CUTS:
+                behind = frozenset(sorted(behind)[-MOST_CUTS:])
+            self.set_mark(tensor, Mark(live if tensor.requires_grad else 0, behind))
+
+    def _switched(self, func: Any, name: str, args: Any, keywords: Any) -> None:
+        """`parameter.requires_grad = False` by hand."""
+        if name == "__set__":
+            attribute = getattr(getattr(func, "__self__", None), "__name__", "")
+            off = attribute == "requires_grad" and len(args) > 1 and args[1] is False
+        else:
+            off = keywords.get("requires_grad", args[1] if len(args) > 1 else True) is False
+        if off and isinstance(args[0], self.torch.nn.Parameter):
+            self.frozen.append(self.event("requires_grad=False", 0))
+
+    # ------------------------------------------------------------------------ decisions
+
+    def before_backward(self, outputs: Any, accumulates: bool) -> None:
+        """A loss is sent back: keep what it knows, or decide."""
+        tensors = tensors_in(list(outputs), self.torch.Tensor)
+        live, cuts, has_history = 0, frozenset[int](), False
+        for tensor in tensors:
+            mark = self.mark_of(tensor)
+            cuts |= mark.cuts
+            if tensor.grad_fn is not None:
+                has_history = True
+                for leaf in leaves_above([tensor.grad_fn]).values():
+                    live |= self.bit_of(leaf)
+        if accumulates:
+            self.roots.append((Mark(live, cuts), has_history))
+        if not has_history and not any(t.requires_grad for t in tensors):
+            self.decided(self.answer([(Mark(0, cuts), False)]))  # this call is going to fail
+        elif self.silent and self.wanted == "all" and not has_history and accumulates:
+            self.decided(self.answer(self.roots[-1:]))
+
+    def after_grad(self, outputs: Any, results: Any) -> None:
+        """What `autograd.grad` gives without create_graph has no history."""
+        live = 0
+        for tensor in tensors_in(list(outputs), self.torch.Tensor):
+            live |= self.mark_of(tensor).live
+        if not live:
+            return
+        index = self.event("grad", live)
+        for result in results:
+            if result is not None and not result.requires_grad:
+                self.set_mark(result, Mark(0, frozenset([index])))
+
+    def at_step(self, optimizer: Any) -> None:
+        """At the second step of an optimizer in question enough has been seen."""
+        optimizers = self.recorder.gradients.optimizers
+        if self.wanted != "all" and optimizer in optimizers:
+            index = optimizers.index(optimizer)
+            if any(wanted[0] == index for wanted in self.wanted):
+                self.steps += 1
+                if self.steps >= 2 and (self.roots or self.earlier):
+                    self.decided(self.found())
+        self.earlier = (self.earlier + self.roots)[-64:]
+        self.roots = []
+
+    def found(self) -> dict[str, Any]:
+        """The answer by what was sent back last, or before that."""
+        near = self.answer(self.roots)
+        return near if near["cuts"] else self.answer(self.earlier[::-1])
+
+    def answer(self, roots: list[tuple[Mark, bool]]) -> dict[str, Any]:
+        """The cuts behind roots, the newest first."""
+        live, cuts, has_history = 0, frozenset[int](), False
+        for mark, known in roots:
+            live |= mark.live
+            cuts |= mark.cuts
+            has_history = has_history or known
+        if self.wanted != "all":
+            cuts = frozenset(i for i in cuts if self.events[i].lost & ~live)
+        chosen = sorted(cuts, reverse=True)
+        # what was only looked at as a number is not on the way to the loss
+        if not chosen and not has_history and roots:
+            if self.escapes:
+                last = self.escapes[-1]
+                chosen = sorted(self.events[last].behind, reverse=True) or [last]
+            elif self.frozen:
+                chosen = self.frozen[-1:]
+        return {"cuts": [self._as_json(self.events[index]) for index in chosen]}
+
+    def _as_json(self, event: Event) -> dict[str, Any]:
+        lost: list[tuple[int, int]] = []
+        if self.wanted != "all":
+            lost = [pair for bit, pair in enumerate(self.wanted) if event.lost >> bit & 1]
+        return {
+            "op": event.op,
+            "stack": event.stack,
+            "grad_mode": event.grad_mode,
+            "scope": event.scope,
+            "escaped": event.escaped,
+            "lost": lost,
+        }

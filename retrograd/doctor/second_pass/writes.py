@@ -1,0 +1,69 @@
+"""Second pass, question "write": every write into memory, with the user's line."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from retrograd.doctor.evidence.overwritten import find_overwritten
+from retrograd.doctor.session import Watched
+from retrograd.doctor.watching.graph import storage_of, tensors_in
+
+MOST_WRITES = 4096  # kept per piece of memory
+
+
+class WriteWatch:
+    """Logs, for each piece of memory, the versions that operations wrote over."""
+
+    def __init__(self, watched: Watched) -> None:
+        self.watched = watched
+        self.torch = watched.engine.torch
+        self.log: dict[int, list[tuple[int, str, list[list[Any]]]]] = {}
+        self._mode = self._make_mode()
+
+    def __enter__(self) -> WriteWatch:
+        self._mode.__enter__()
+        return self
+
+    def __exit__(self, *exception: Any) -> None:
+        self._mode.__exit__(*exception)
+
+    def _make_mode(self) -> Any:
+        from torch.utils._python_dispatch import TorchDispatchMode
+
+        watch = self
+
+        class Writes(TorchDispatchMode):  # type: ignore[misc]
+            def __torch_dispatch__(
+                self, func: Any, types: Any, args: Any = (), kwargs: Any = None
+            ) -> Any:
+                if func._schema.is_mutable:
+                    watch.note(func, args, kwargs or {})
+                return func(*args, **(kwargs or {}))
+
+        return Writes()
+
+    def note(self, operation: Any, args: Any, keywords: Any) -> None:
+        """Write down what an operation is going to overwrite: arguments marked as written."""
+        stack: list[list[Any]] | None = None
+        for position, argument in enumerate(operation._schema.arguments):
+            if argument.alias_info is None or not argument.alias_info.is_write:
+                continue
+            value = args[position] if position < len(args) else keywords.get(argument.name)
+            for tensor in tensors_in(value, self.torch.Tensor):
+                if stack is None:
+                    log = self.watched.tracer.log
+                    stack = [[p.file, p.line, p.function] for p in log.places_of(log.here())]
+                writes = self.log.setdefault(storage_of(tensor), [])
+                writes.append((tensor._version, str(operation), stack))
+                if len(writes) > MOST_WRITES:
+                    del writes[: MOST_WRITES // 2]
+
+    def found(self) -> dict[str, Any]:
+        """The writes since the value that failed was saved."""
+        saved = find_overwritten(self.watched)
+        if saved is None:
+            return {"writes": []}
+        writes = self.log.get(saved.storage, [])
+        first = [i for i, (version, _, _) in enumerate(writes) if version == saved.expected]
+        since = writes[first[-1] :] if first else []
+        return {"writes": [{"op": op, "stack": stack} for _, op, stack in since if stack]}

@@ -1,0 +1,651 @@
+"""RGL1xx: graphs that are kept longer than anyone needs them."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from ..declare import Edit, Fix, Found, rule
+from ..flow import Binding, Loop, Scope, Step, dotted, walk_here
+from ..program import Program, is_true, keyword, mentions
+from ..torch_names import CUTTING_METHODS
+from ..training import Backward, backwards
+from ..values import Values
+
+_HARMLESS = frozenset("print float int str repr format len round isinstance".split())
+
+
+def sent_back_in(program: Program, scope: Scope, loop: Loop) -> list[Backward]:
+    """What is sent back in a loop, not counting inner functions."""
+    return [b for b in backwards(program, scope) if loop in b.step.loops and b.kind == "backward"]
+
+
+def _keeps_graph_of(node: ast.expr, names: set[str]) -> ast.expr | None:
+    """The part of an expression that carries the graph of one of the names, if one does."""
+    if isinstance(node, ast.Name | ast.Attribute) and dotted(node) in names:
+        return node
+    if isinstance(node, ast.BinOp):
+        return _keeps_graph_of(node.left, names) or _keeps_graph_of(node.right, names)
+    if isinstance(node, ast.UnaryOp):
+        return _keeps_graph_of(node.operand, names)
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+        if node.func.attr in ("mean", "sum", "cpu", "clone", "to", "float", "double", "cuda"):
+            return _keeps_graph_of(node.func.value, names)
+    return None
+
+
+def _starts_outside(scope: Scope, name: str, loop: Loop) -> bool:
+    """Whether a total lives longer than one pass of a loop: nothing in the loop starts it again."""
+    return not any(
+        loop in binding.step.loops and binding.how != "augmented" and not _adds_to_itself(binding)
+        for binding in scope.bindings(name)
+    )
+
+
+def _adds_to_itself(binding: Binding) -> bool:
+    return (
+        binding.how == "assign"
+        and isinstance(binding.value, ast.BinOp)
+        and isinstance(binding.value.op, ast.Add)
+        and mentions(binding.value, binding.name)
+    )
+
+
+def _added(binding: Binding) -> ast.expr | None:
+    """What is added to a total: `total += ADDED`, `total = total + ADDED`."""
+    if binding.how == "augmented":
+        node = binding.node
+        plus = isinstance(node, ast.AugAssign) and isinstance(node.op, ast.Add | ast.Sub)
+        return binding.value if plus else None
+    if _adds_to_itself(binding):
+        assert isinstance(binding.value, ast.BinOp)
+        left, right = binding.value.left, binding.value.right
+        if dotted(left) == binding.name:
+            return right
+        if dotted(right) == binding.name:
+            return left
+    return None
+
+
+@rule(
+    "RGL101",
+    "loss-accumulated",
+    "a running total keeps the graph of every loss that is added to it",
+    fix="safe",
+)
+def loss_accumulated(program: Program) -> Iterator[Found]:
+    """
+    ## What it does
+
+    Finds a loss that is sent back in a loop and added, as a tensor, to a total that lives
+    outside the loop.
+
+    ## Why is this bad
+
+    The total is a tensor with a history: every loss that was added, and the graph of each. Nothing
+    of it can be freed before the total goes, so the memory grows with every step.
+
+    ## Example
+
+    ```python
+    import torch
+    from torch import nn
+
+    model = nn.Linear(3, 1)
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    total = 0.0
+    for _ in range(4):
+        optimizer.zero_grad()
+        loss = model(torch.randn(8, 3)).pow(2).mean()
+        loss.backward()
+        optimizer.step()
+        total += loss
+    ```
+
+    ## Use instead
+
+    ```python
+    import torch
+    from torch import nn
+
+    model = nn.Linear(3, 1)
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    total = 0.0
+    for _ in range(4):
+        optimizer.zero_grad()
+        loss = model(torch.randn(8, 3)).pow(2).mean()
+        loss.backward()
+        optimizer.step()
+        total += loss.item()
+    ```
+
+    ## Fix safety
+
+    Safe. `.item()` is added where the total began as a number and is used as one, `.detach()`
+    elsewhere; the numbers stay the same.
+    """
+    for scope in program.scopes:
+        all_sent = {b.name for b in backwards(program, scope)}
+        for step in scope.steps:
+            for binding in step.bindings:
+                added = _added(binding)
+                if added is None or not step.loops or step.grad_off or scope.grad_off:
+                    continue
+                if binding.name in all_sent or _feeds(program, scope, binding.name):
+                    continue
+                found = _loss_in(program, scope, step, binding.name, added)
+                if found is None:
+                    continue
+                loss, text = found, dotted(found)
+                method = "item" if _is_a_number(scope, binding.name) else "detach"
+                yield Found(
+                    step.node,
+                    f"`{binding.name}` keeps the graph of every `{text}` added to it",
+                    (f"add `{text}.item()`, or `{text}.detach()` to stay on the device",),
+                    Fix(f"add .{method}()", (Edit("method", loss, method),), safe=True),
+                )
+
+
+def _loss_in(
+    program: Program, scope: Scope, step: Step, total: str, added: ast.expr
+) -> ast.expr | None:
+    """The loss of the innermost loop that is sent back there and outlived by the total."""
+    for loop in reversed(step.loops):
+        if not _starts_outside(scope, total, loop):
+            return None
+        sent = {b.name for b in sent_back_in(program, scope, loop) if b.name is not None}
+        made = {name for name in sent if _made_in(scope, name, loop)}
+        found = _keeps_graph_of(added, made - {total})
+        if found is not None:
+            return found
+    return None
+
+
+def _made_in(scope: Scope, name: str, loop: Loop) -> bool:
+    return any(loop in binding.step.loops for binding in scope.bindings(name))
+
+
+def _feeds(program: Program, scope: Scope, name: str) -> bool:
+    """Whether a value is sent back after all: it is part of something that is."""
+    values = Values(program, scope)
+    return any(
+        isinstance(seen.node, ast.Name | ast.Attribute) and dotted(seen.node) == name
+        for backward in backwards(program, scope)
+        for seen in values.trail(backward.value, backward.step)
+    )
+
+
+def _is_a_number(scope: Scope, name: str) -> bool:
+    """Whether a total began as a number and nothing asks it for what only a tensor has."""
+    starts = [b for b in scope.bindings(name) if b.how == "assign" and not _adds_to_itself(b)]
+    if not starts or not all(isinstance(b.value, ast.Constant) for b in starts):
+        return False
+    for step in scope.steps:
+        for part in step.parts:
+            for node in walk_here(part):
+                if isinstance(node, ast.Attribute) and dotted(node.value) == name:
+                    return False
+                if isinstance(node, ast.Return) and node.value is not None:
+                    if mentions(node.value, name):
+                        return isinstance(node.value, ast.Call)
+                if isinstance(node, ast.Call) and dotted(node.func) not in _HARMLESS:
+                    if any(dotted(argument) == name for argument in node.args):
+                        return False
+    return True
+
+
+@rule(
+    "RGL102",
+    "graph-kept-in-list",
+    "a list keeps the graph of every loss that is appended to it",
+    fix="safe",
+)
+def graph_kept_in_list(program: Program) -> Iterator[Found]:
+    """
+    ## What it does
+
+    Finds a loss that is sent back in a loop and appended, as a tensor, to a list that lives
+    outside the loop.
+
+    ## Why is this bad
+
+    Each loss in the list holds on to the nodes of its graph, and through them to tensors. For a
+    record of numbers this is memory that grows with every step.
+
+    ## Example
+
+    ```python
+    import torch
+    from torch import nn
+
+    model = nn.Linear(3, 1)
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    losses = []
+    for _ in range(4):
+        optimizer.zero_grad()
+        loss = model(torch.randn(8, 3)).pow(2).mean()
+        loss.backward()
+        optimizer.step()
+        losses.append(loss)
+    ```
+
+    ## Use instead
+
+    ```python
+    import torch
+    from torch import nn
+
+    model = nn.Linear(3, 1)
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    losses = []
+    for _ in range(4):
+        optimizer.zero_grad()
+        loss = model(torch.randn(8, 3)).pow(2).mean()
+        loss.backward()
+        optimizer.step()
+        losses.append(loss.item())
+    ```
+
+    ## Fix safety
+
+    Safe: `.detach()` is added. What the list is used for still gets tensors.
+    """
+    for scope in program.scopes:
+        for step in scope.steps:
+            if step.grad_off or scope.grad_off:
+                continue
+            for call in step.calls:
+                found = _appended(program, scope, step, call)
+                if found is None:
+                    continue
+                name, value = found
+                text = dotted(value)
+                yield Found(
+                    call,
+                    f"`{name}` keeps the graph of every `{text}` in it",
+                    (f"append `{text}.item()`, or `{text}.detach()`",),
+                    Fix("add .detach()", (Edit("method", value, "detach"),), safe=True),
+                )
+
+
+def _appended(
+    program: Program, scope: Scope, step: Step, call: ast.Call
+) -> tuple[str, ast.expr] | None:
+    if not (isinstance(call.func, ast.Attribute) and call.func.attr == "append"):
+        return None
+    name = dotted(call.func.value)
+    if name is None or len(call.args) != 1 or _feeds(program, scope, name):
+        return None
+    if not any(_is_empty_list(b) for b in scope.bindings(name)):
+        return None
+    for loop in reversed(step.loops):
+        if any(loop in b.step.loops for b in scope.bindings(name)) or _cleared(scope, name, loop):
+            return None
+        sent = [b for b in sent_back_in(program, scope, loop) if not b.keeps]
+        names = {b.name for b in sent if b.name is not None and _made_in(scope, b.name, loop)}
+        value = _keeps_graph_of(call.args[0], names)
+        if value is not None:
+            return name, value
+    return None
+
+
+def _is_empty_list(binding: Binding) -> bool:
+    value = binding.value
+    if isinstance(value, ast.List):
+        return not value.elts
+    return isinstance(value, ast.Call) and dotted(value.func) == "list" and not value.args
+
+
+def _cleared(scope: Scope, name: str, loop: Loop) -> bool:
+    return any(
+        isinstance(call.func, ast.Attribute)
+        and call.func.attr in ("clear", "pop", "popleft")
+        and dotted(call.func.value) == name
+        for step in scope.steps
+        if loop in step.loops
+        for call in step.calls
+    )
+
+
+@rule(
+    "RGL103",
+    "needless-retain-graph",
+    "retain_graph=True where the graph is made anew in every step and walked once",
+    fix="safe",
+)
+def needless_retain_graph(program: Program) -> Iterator[Found]:
+    """
+    ## What it does
+
+    Finds `loss.backward(retain_graph=True)` in a loop where the whole graph is made in the same
+    pass, and no other call walks it.
+
+    ## Why is this bad
+
+    The values saved for the backward pass stay in memory until the loss goes away, that is into
+    the next forward pass. It is often what remains of an attempt to silence "Trying to backward
+    through the graph a second time", and hides the next mistake of that kind.
+
+    ## Example
+
+    ```python
+    import torch
+    from torch import nn
+
+    model = nn.Linear(3, 1)
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    for _ in range(4):
+        optimizer.zero_grad()
+        loss = model(torch.randn(8, 3)).pow(2).mean()
+        loss.backward(retain_graph=True)
+        optimizer.step()
+    ```
+
+    ## Use instead
+
+    ```python
+    import torch
+    from torch import nn
+
+    model = nn.Linear(3, 1)
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    for _ in range(4):
+        optimizer.zero_grad()
+        loss = model(torch.randn(8, 3)).pow(2).mean()
+        loss.backward()
+        optimizer.step()
+    ```
+
+    ## Fix safety
+
+    Safe: the argument is removed. The rule reports only where every part of the computation is
+    known and nothing else can walk this graph.
+    """
+    for scope in program.scopes:
+        found = backwards(program, scope)
+        for backward in found:
+            retain = keyword(backward.call, "retain_graph")
+            if backward.kind != "backward" or not is_true(retain) or len(found) != 1:
+                continue
+            if keyword(backward.call, "create_graph") is not None or backward.step.guarded:
+                continue
+            name = backward.name
+            if name is None or "." in name or not backward.step.loops:
+                continue
+            if _all_made_in(program, scope, backward) and _stays_here(scope, name):
+                yield Found(
+                    backward.call,
+                    "`retain_graph=True` keeps a graph that nothing walks again",
+                    ("leave it out: the next pass makes its own graph",),
+                    Fix(
+                        "remove retain_graph=True",
+                        (Edit("keyword", backward.call, "retain_graph"),),
+                        safe=True,
+                    ),
+                )
+
+
+def _all_made_in(program: Program, scope: Scope, backward: Backward) -> bool:
+    """Whether all of a loss's graph is known and made in the same pass of the loop."""
+    loop = backward.step.loops[-1]
+    values = Values(program, scope)
+    for seen in values.trail(backward.value, backward.step):
+        if not seen.certain:
+            return False
+        if seen.binding is not None and loop not in seen.binding.step.loops:
+            if values.graph(seen.node, seen.step) is not False:
+                return False
+        if isinstance(seen.node, ast.Call):
+            callee = program.callee(seen.node, scope)
+            if callee.kind in ("unknown", "function"):
+                if not _known_method(seen.node):
+                    return False
+            elif callee.kind == "module" and callee.own is not None:
+                if callee.own.keeps_state or _graph_in_init(callee.own.text):
+                    return False
+        elif isinstance(seen.node, ast.Name) and not scope.reaching(seen.node.id, seen.step):
+            bindings = program.all_bindings(seen.node.id, scope)
+            plain = bindings is not None and all(isinstance(b.value, ast.Constant) for b in bindings)
+            if not plain and program.instance(seen.node.id, scope).kind == "unknown":
+                return False
+        elif isinstance(seen.node, ast.Attribute):
+            return False
+    return True
+
+
+def _known_method(call: ast.Call) -> bool:
+    from ..torch_names import PASSING_METHODS
+
+    return isinstance(call.func, ast.Attribute) and call.func.attr in (
+        PASSING_METHODS | CUTTING_METHODS
+    )
+
+
+def _graph_in_init(text: str) -> bool:
+    return "softmax(" in text.partition("def forward")[0]
+
+
+def _stays_here(scope: Scope, name: str) -> bool:
+    """Whether a loss goes nowhere else: no unknown function, no list, no result gets it."""
+    for step in scope.steps:
+        if isinstance(step.node, ast.Return) and step.node.value is not None:
+            if any(dotted(part) == name for part in ast.walk(step.node.value)):
+                return False
+        for call in step.calls:
+            given = (*call.args, *(k.value for k in call.keywords))
+            if dotted(call.func) not in _HARMLESS and any(dotted(a) == name for a in given):
+                return False
+        for binding in step.bindings:
+            if binding.name != name and binding.value is not None:
+                if dotted(binding.value) == name:
+                    return False
+    return not any(mentions(inner.node, name) for inner in scope.inner)
+
+
+@rule(
+    "RGL104",
+    "needless-create-graph",
+    "create_graph=True where the gradients are not differentiated again",
+    fix="unsafe",
+)
+def needless_create_graph(program: Program) -> Iterator[Found]:
+    """
+    ## What it does
+
+    Finds `torch.autograd.grad(..., create_graph=True)` whose results are not used, or only as
+    numbers.
+
+    ## Why is this bad
+
+    With `create_graph=True` the backward pass is recorded as well, and nothing of the first graph
+    is freed. That costs about as much memory again, for a second derivative that nobody takes.
+
+    ## Example
+
+    ```python
+    import torch
+
+    x = torch.ones(3, requires_grad=True)
+    y = x.pow(3).sum()
+    (gradient,) = torch.autograd.grad(y, x, create_graph=True)
+    print(gradient.detach())
+    ```
+
+    ## Use instead
+
+    ```python
+    import torch
+
+    x = torch.ones(3, requires_grad=True)
+    y = x.pow(3).sum()
+    (gradient,) = torch.autograd.grad(y, x)
+    print(gradient)
+    ```
+
+    ## Fix safety
+
+    Unsafe: `create_graph=True` also keeps the first graph, and another call may need that.
+    """
+    for scope in program.scopes:
+        for backward in backwards(program, scope):
+            call = backward.call
+            if backward.kind != "grad" or not is_true(keyword(call, "create_graph")):
+                continue
+            names = _results_of(backward.step, call)
+            if names is None or any(_used_with_graph(scope, name) for name in names):
+                continue
+            yield Found(
+                call,
+                "`create_graph=True`, but the gradients are not differentiated again",
+                ("leave it out, or use the gradients in a loss",),
+                Fix("remove create_graph=True", (Edit("keyword", call, "create_graph"),)),
+            )
+
+
+def _results_of(step: Step, call: ast.Call) -> list[str] | None:
+    """The names of a call's results; None if they go somewhere else."""
+    node = step.node
+    if isinstance(node, ast.Expr) and node.value is call:
+        return []
+    value = node.value if isinstance(node, ast.Assign) else None
+    if isinstance(value, ast.Subscript):
+        value = value.value
+    if value is not call:
+        return None
+    names = [binding.name for binding in step.bindings]
+    return names if names and all("." not in name for name in names) else None
+
+
+def _used_with_graph(scope: Scope, name: str) -> bool:
+    """Whether a name is used other than as `name.detach()` and the like, or may be."""
+    if any(name in _names(inner.node) for inner in scope.inner):
+        return True
+    parents: dict[ast.AST, ast.AST] = {}
+    for step in scope.steps:
+        for part in step.parts:
+            for node in walk_here(part):
+                parents.update((child, node) for child in ast.iter_child_nodes(node))
+                if isinstance(node, ast.Name) and node.id == name:
+                    if isinstance(node.ctx, ast.Store):
+                        continue
+                    above = parents.get(node)
+                    if isinstance(above, ast.Attribute) and (
+                        above.attr in ("detach", "item", "data", "shape", "tolist", "size")
+                    ):
+                        continue
+                    return True
+    return False
+
+
+def _names(node: ast.AST) -> set[str]:
+    return {part.id for part in ast.walk(node) if isinstance(part, ast.Name)}
+
+
+@rule(
+    "RGL105",
+    "total-sent-back-each-step",
+    "a total that grows over the steps is sent back in every one of them",
+)
+def total_sent_back(program: Program) -> Iterator[Found]:
+    """
+    ## What it does
+
+    Finds a total to which a loop adds losses, and which is sent back in every pass without being
+    started again.
+
+    ## Why is this bad
+
+    In the second pass the total still holds the graph of the first one, which the first backward
+    pass has freed: "Trying to backward through the graph a second time". With `retain_graph=True`
+    it would run, and count the first losses again and again.
+
+    ## Example
+
+    ```python
+    import torch
+    from torch import nn
+
+    model = nn.Linear(3, 1)
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    total = 0.0
+    for _ in range(4):
+        optimizer.zero_grad()
+        loss = model(torch.randn(8, 3)).pow(2).mean()
+        total += loss
+        total.backward()
+        optimizer.step()
+    ```
+
+    ## Use instead
+
+    ```python
+    import torch
+    from torch import nn
+
+    model = nn.Linear(3, 1)
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    total = 0.0
+    for _ in range(4):
+        optimizer.zero_grad()
+        loss = model(torch.randn(8, 3)).pow(2).mean()
+        loss.backward()
+        optimizer.step()
+        total += loss.item()
+    ```
+
+    ## Fix safety
+
+    There is no fix: which of the two was meant, only the author knows.
+    """
+    for scope in program.scopes:
+        for backward in backwards(program, scope):
+            name, step = backward.name, backward.step
+            if backward.kind != "backward" or name is None or backward.keeps or step.guarded:
+                continue
+            if not step.loops or not step.always_in(step.loops[-1]):
+                continue
+            loop = step.loops[-1]
+            inside = [b for b in scope.bindings(name) if loop in b.step.loops]
+            if not inside or not all(_added(b) is not None for b in inside):
+                continue
+            if loop in scope.leaves_loops or _detached(scope, name, loop):
+                continue
+            if not any(b.step.loops == step.loops and b.step.index < step.index for b in inside):
+                continue
+            if not any(loop not in b.step.loops for b in scope.bindings(name)):
+                continue
+            if not any(_saving(program, scope, b) for b in inside):
+                continue
+            yield Found(
+                backward.call,
+                f"`{name}` is sent back in every pass, with the losses of the passes before",
+                (
+                    "send back the loss of this pass, and add its `.item()` to the total",
+                    f"or start `{name}` again in every pass",
+                ),
+            )
+
+
+def _saving(program: Program, scope: Scope, binding: Binding) -> bool:
+    added = _added(binding)
+    return added is not None and Values(program, scope).graph(added, binding.step) is not False
+
+
+def _detached(scope: Scope, name: str, loop: Loop) -> bool:
+    return any(
+        isinstance(call.func, ast.Attribute)
+        and call.func.attr == "detach_"
+        and dotted(call.func.value) == name
+        for step in scope.steps
+        if loop in step.loops
+        for call in step.calls
+    )
+
+
+RULES = (
+    loss_accumulated,
+    graph_kept_in_list,
+    needless_retain_graph,
+    needless_create_graph,
+    total_sent_back,
+)
