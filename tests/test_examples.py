@@ -46,7 +46,9 @@ def test_prints_the_lines_of_pytorch(name: str) -> None:
 
 
 def test_every_example_is_described() -> None:
-    described = re.findall(r"^\| `(\w+)\.py` \|", (EXAMPLES / "README.md").read_text(), re.MULTILINE)
+    described = re.findall(
+        r"^\| `(\w+)\.py` \|", (EXAMPLES / "README.md").read_text(), re.MULTILINE
+    )
     assert sorted(described) == sorted(path.stem for path in EXAMPLES.glob("*.py"))
 
 

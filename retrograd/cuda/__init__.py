@@ -58,8 +58,9 @@ globals().update(_names.PUBLIC)
 
 
 def __getattr__(name: str) -> Any:
-    if name == "amp":  # seldom needed: imported when asked for
-        return import_module("retrograd.cuda.amp")
+    # seldom needed: imported when asked for
+    if name in ("amp", "graphs", "memory", "nvtx", "random", "streams"):
+        return import_module(f"retrograd.cuda.{name}")
     if name.endswith("Tensor"):
         # programs choose `cuda.FloatTensor if cuda.is_available() else FloatTensor`
         return _AbsentType(f"torch.cuda.{name}")

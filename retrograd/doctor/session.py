@@ -11,7 +11,7 @@ import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO
 
 from retrograd.doctor.model import Place
 from retrograd.doctor.second_pass.runner import Runner
@@ -87,8 +87,8 @@ def run_script(watched: Watched, script: Path, arguments: list[str]) -> None:
     sys.path[0] = os.fspath(script.resolve().parent)
     sys.modules["__main__"] = module
     if watched.second_pass is None:
-        watched.second_pass = Runner(watched, script.resolve(), arguments)
-    show = _note_warnings(watched)
+        watched.second_pass = Runner(watched, script, arguments)
+    stop_noting = _note_warnings(watched)
     started = time.perf_counter()
     try:
         code = compile(script.read_bytes(), os.fspath(script), "exec")
@@ -109,12 +109,34 @@ def run_script(watched: Watched, script: Path, arguments: list[str]) -> None:
         watched.recorder.enabled = False
         watched.effects.stop()
         watched.recorder.remove()
-        if warnings.showwarning is not show:  # the program has put its own in place
-            show = warnings.showwarning
-        else:
-            warnings.showwarning = _SHOW
+        stop_noting()
         watched.seconds = time.perf_counter() - started
         sys.argv, sys.path[0], sys.modules["__main__"] = before
+
+
+def _note_warnings(watched: Watched) -> Callable[[], None]:
+    """Write down each warning that is shown, and show it as before; the result ends that."""
+    original = warnings.showwarning
+
+    def show(
+        message: Warning | str,
+        category: type[Warning],
+        filename: str,
+        lineno: int,
+        file: TextIO | None = None,
+        line: str | None = None,
+    ) -> None:
+        log = watched.tracer.log
+        watched.warned.append(Warned(str(message), category, log.places_of(log.here())))
+        original(message, category, filename, lineno, file, line)
+
+    warnings.showwarning = show
+
+    def stop() -> None:
+        if warnings.showwarning is show:  # else the program has put its own in place
+            warnings.showwarning = original
+
+    return stop
 
 
 def _status_of(error: SystemExit) -> int:

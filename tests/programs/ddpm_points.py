@@ -1,4 +1,5 @@
 """Minimal DDPM on two moons (2-D points), with EMA weights."""
+
 import copy
 import math
 
@@ -90,7 +91,9 @@ class GaussianDiffusion(nn.Module):
         self.register_buffer("weight", torch.minimum(snr, torch.full_like(snr, 5.0)) / snr)
 
     def q_sample(self, x0, t, noise):
-        return extract(self.sqrt_ac, t, x0.shape) * x0 + extract(self.sqrt_1mac, t, x0.shape) * noise
+        return (
+            extract(self.sqrt_ac, t, x0.shape) * x0 + extract(self.sqrt_1mac, t, x0.shape) * noise
+        )
 
     def forward(self, x0):
         t = torch.randint(0, T, (x0.shape[0],), device=x0.device).long()
@@ -148,5 +151,7 @@ if __name__ == "__main__":
     print("samples: mean", samples.mean(0), "std", samples.std(0))
     nearest = torch.cdist(samples, two_moons(512)).min(dim=1).values
     print(f"median distance to the data {nearest.median():.3f}")
-    gap = max((a - b).abs().max().item() for a, b in zip(ema.shadow.parameters(), averaged.parameters()))
+    gap = max(
+        (a - b).abs().max().item() for a, b in zip(ema.shadow.parameters(), averaged.parameters())
+    )
     print("own average and swa_utils' differ early only:", gap < 0.1)

@@ -111,9 +111,16 @@ def fit(model: ExactGP, steps: int, **options) -> None:
 if __name__ == "__main__":
     torch.manual_seed(31)
     x = torch.sort(torch.rand(45, 1) * 8, dim=0).values
-    y = torch.sin(2 * math.pi * x[:, 0] / 2.3) * (1 + 0.1 * x[:, 0]) + 0.3 * x[:, 0] + 0.15 * torch.randn(45)
+    y = (
+        torch.sin(2 * math.pi * x[:, 0] / 2.3) * (1 + 0.1 * x[:, 0])
+        + 0.3 * x[:, 0]
+        + 0.15 * torch.randn(45)
+    )
     held_out = torch.linspace(0.3, 7.7, 7)[:, None]
-    truth = torch.sin(2 * math.pi * held_out[:, 0] / 2.3) * (1 + 0.1 * held_out[:, 0]) + 0.3 * held_out[:, 0]
+    truth = (
+        torch.sin(2 * math.pi * held_out[:, 0] / 2.3) * (1 + 0.1 * held_out[:, 0])
+        + 0.3 * held_out[:, 0]
+    )
 
     for name, kernel in {
         "rbf": RBF(1),
@@ -124,10 +131,16 @@ if __name__ == "__main__":
         fit(model, 4, lr=0.5, max_iter=6, line_search_fn="strong_wolfe")
         mean, covariance = model.predict(held_out)
         std = covariance.diagonal().clamp_min(0).sqrt()
-        print("  rmse %.4f" % (mean - truth).square().mean().sqrt(), " std", [round(s, 4) for s in std.tolist()])
+        print(
+            "  rmse %.4f" % (mean - truth).square().mean().sqrt(),
+            " std",
+            [round(s, 4) for s in std.tolist()],
+        )
         sign, logdet = torch.linalg.slogdet(covariance + 1e-6 * torch.eye(7))
         print("  logdet %.3f" % logdet, sign.item())
-        draws = torch.distributions.MultivariateNormal(mean, covariance + 1e-6 * torch.eye(7)).sample((3,))
+        draws = torch.distributions.MultivariateNormal(
+            mean, covariance + 1e-6 * torch.eye(7)
+        ).sample((3,))
         print("  draws", draws.shape, "%.4f" % draws.mean())
 
     # second derivatives of the evidence: how well are the hyperparameters known?

@@ -42,7 +42,9 @@ class MultiTaskNet(nn.Module):
     def __init__(self, tasks: int) -> None:
         super().__init__()
         self.trunk = nn.Sequential(nn.Linear(12, 24), nn.ELU(), nn.Linear(24, 24), nn.ELU())
-        self.heads = nn.ParameterList([nn.Parameter(torch.randn(24, 6) * 0.1) for _ in range(tasks)])
+        self.heads = nn.ParameterList(
+            [nn.Parameter(torch.randn(24, 6) * 0.1) for _ in range(tasks)]
+        )
         self.task_weights = nn.Parameter(torch.ones(tasks))
         self.log_vars = nn.Parameter(torch.zeros(tasks))
 
@@ -114,7 +116,9 @@ def run(config: Config) -> None:
     print(f"{'':>12} weights {net.task_weights.data} log variances {net.log_vars.data}")
     flat = parameters_to_vector(net.trunk.parameters()).detach()
     vector_to_parameters(torch.zeros_like(flat), net.trunk.parameters())
-    print(f"{'':>12} |trunk| {flat.norm():.4f} -> {sum(p.norm() for p in net.trunk.parameters()):.1f}")
+    print(
+        f"{'':>12} |trunk| {flat.norm():.4f} -> {sum(p.norm() for p in net.trunk.parameters()):.1f}"
+    )
 
 
 if __name__ == "__main__":

@@ -167,7 +167,9 @@ class EarlyStopping(Callback):
 
 
 class GradientNorms(Callback):
-    def on_before_optimizer_step(self, trainer: Trainer, module: Module, optimizer: Optimizer) -> None:
+    def on_before_optimizer_step(
+        self, trainer: Trainer, module: Module, optimizer: Optimizer
+    ) -> None:
         grads = [p.grad for p in module.parameters() if p.grad is not None]
         module.log("grad_norm", nn.utils.get_total_norm(grads), prog_bar=True)
 

@@ -140,5 +140,10 @@ print(f"elbo {elbo.item():.4f} mean", mean.data)
 
 simplex = StickBreakingTransform()(torch.tensor([0.2, -0.4, 1.0]))
 print("simplex", simplex, "sum", simplex.sum())
-print(ExpTransform().inv, TanhTransform().sign, D.kl_divergence(D.Gamma(2.0, 1.5), D.Gamma(3.0, 1.0)))
-print(D.LogNormal(torch.zeros(2), torch.ones(2)).mean, D.constraint_registry.biject_to(constraints.positive)(torch.tensor(-1.0)))
+print(
+    ExpTransform().inv, TanhTransform().sign, D.kl_divergence(D.Gamma(2.0, 1.5), D.Gamma(3.0, 1.0))
+)
+print(
+    D.LogNormal(torch.zeros(2), torch.ones(2)).mean,
+    D.constraint_registry.biject_to(constraints.positive)(torch.tensor(-1.0)),
+)

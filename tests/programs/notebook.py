@@ -86,7 +86,8 @@ for i in range(300):
             p -= 0.1 * p.grad
     losses.append(loss.item())
 print("step  loss by hand")
-for i, l in list(enumerate(losses))[::60]: print(f"{i:4d}  {l:.4f}")
+for i, l in list(enumerate(losses))[::60]:
+    print(f"{i:4d}  {l:.4f}")
 print(np.round(losses[-3:], 3))
 
 
@@ -118,7 +119,8 @@ for i in range(200):
     l = F.mse_loss(model(x), y)
     l.backward()
     opt.step()
-    if i % 50 == 0: print(i, l)
+    if i % 50 == 0:
+        print(i, l)
 
 
 # In[10]:
@@ -150,5 +152,8 @@ print("residuals by segment:", [f"{v:.3f}" for v in residual.std(dim=1)])
 # In[13]:
 
 
-print(torch.quantile(residual, torch.tensor([0.05, 0.5, 0.95])), torch.histc(residual, bins=5, min=-0.5, max=0.5))
+print(
+    torch.quantile(residual, torch.tensor([0.05, 0.5, 0.95])),
+    torch.histc(residual, bins=5, min=-0.5, max=0.5),
+)
 del model, opt

@@ -1,8 +1,8 @@
 #!/usr/bin/env python
 """Train with checkpoints. A run that was killed goes on with --resume, as if nothing had happened.
 
-    python resume_training.py --out runs/a
-    python resume_training.py --out runs/a --resume
+python resume_training.py --out runs/a
+python resume_training.py --out runs/a --resume
 """
 
 import argparse
@@ -61,7 +61,9 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--noise", type=float, default=0.05)
     parser.add_argument("--resume", action="store_true")
-    parser.add_argument("--wait-after", type=int, metavar="EPOCH", help="to practise pulling the plug")
+    parser.add_argument(
+        "--wait-after", type=int, metavar="EPOCH", help="to practise pulling the plug"
+    )
     args = parser.parse_args()
     args.out.mkdir(parents=True, exist_ok=True)
     checkpoint = args.out / "last.pt"

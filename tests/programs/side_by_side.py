@@ -14,7 +14,9 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 
 # A number that stands alone: not part of a name such as conv1_1 or of a shape such as 3x4.
-NUMBER = re.compile(r"(?<![\w.])[-+]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][-+]?\d+)?(?![\w])|\b(?:nan|inf)\b")
+NUMBER = re.compile(
+    r"(?<![\w.])[-+]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][-+]?\d+)?(?![\w])|\b(?:nan|inf)\b"
+)
 
 
 def on_retrograd(folder: Path, *program: str, text: str = "") -> "subprocess.CompletedProcess[str]":
@@ -52,7 +54,11 @@ def differences(ours: str, theirs: str) -> list[str]:
     left, right = ours.splitlines(), theirs.splitlines()
     if len(left) != len(right):
         return [f"{len(left)} lines, and PyTorch prints {len(right)}"]
-    return [f"{a!r}, and PyTorch prints {b!r}" for a, b in zip(left, right, strict=True) if not _same(a, b)]
+    return [
+        f"{a!r}, and PyTorch prints {b!r}"
+        for a, b in zip(left, right, strict=True)
+        if not _same(a, b)
+    ]
 
 
 def _same(ours: str, theirs: str) -> bool:

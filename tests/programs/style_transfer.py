@@ -2,6 +2,7 @@
 Optimise an image: content of one, style of another, as a fixed network sees them.
 The activations are taken by forward hooks; the network itself is never trained.
 """
+
 from collections import OrderedDict
 from functools import partial
 
@@ -14,14 +15,26 @@ device = "cuda" if torch.cuda.is_available() else "cpu"
 SIZE = 24
 
 # "pretrained": random filters, centred and scaled, which see edges and spots well enough
-cnn = nn.Sequential(OrderedDict([
-    ("conv1_1", nn.Conv2d(3, 8, 3, padding=1)), ("relu1_1", nn.ReLU(inplace=True)),
-    ("conv1_2", nn.Conv2d(8, 8, 3, padding=1)), ("relu1_2", nn.ReLU(inplace=True)),
-    ("pool1", nn.MaxPool2d(2, 2)),
-    ("conv2_1", nn.Conv2d(8, 16, 3, padding=1)), ("relu2_1", nn.ReLU(inplace=True)),
-    ("pool2", nn.AvgPool2d(2)),
-    ("conv3_1", nn.Conv2d(16, 16, 3, padding=1, padding_mode="reflect")), ("relu3_1", nn.ReLU()),
-])).to(device).eval()
+cnn = (
+    nn.Sequential(
+        OrderedDict(
+            [
+                ("conv1_1", nn.Conv2d(3, 8, 3, padding=1)),
+                ("relu1_1", nn.ReLU(inplace=True)),
+                ("conv1_2", nn.Conv2d(8, 8, 3, padding=1)),
+                ("relu1_2", nn.ReLU(inplace=True)),
+                ("pool1", nn.MaxPool2d(2, 2)),
+                ("conv2_1", nn.Conv2d(8, 16, 3, padding=1)),
+                ("relu2_1", nn.ReLU(inplace=True)),
+                ("pool2", nn.AvgPool2d(2)),
+                ("conv3_1", nn.Conv2d(16, 16, 3, padding=1, padding_mode="reflect")),
+                ("relu3_1", nn.ReLU()),
+            ]
+        )
+    )
+    .to(device)
+    .eval()
+)
 for name, m in cnn.named_children():
     if name.startswith("conv"):
         nn.init.orthogonal_(m.weight, gain=1.4)
@@ -33,7 +46,10 @@ std = torch.tensor([0.229, 0.224, 0.225]).view(-1, 1, 1)
 ramp = torch.linspace(0, 1, SIZE)
 yy, xx = torch.meshgrid(ramp, ramp, indexing="ij")
 content_img = torch.stack([((xx - 0.5) ** 2 + (yy - 0.5) ** 2 < 0.1).float(), xx, yy])[None]
-style_img = torch.stack([torch.sin(20 * xx), torch.sin(20 * (xx + yy)), torch.cos(14 * yy)])[None] * 0.5 + 0.5
+style_img = (
+    torch.stack([torch.sin(20 * xx), torch.sin(20 * (xx + yy)), torch.cos(14 * yy)])[None] * 0.5
+    + 0.5
+)
 
 activations = {}
 
@@ -51,9 +67,8 @@ CONTENT, STYLE = ["conv2_1"], ["conv1_1", "conv1_2", "conv2_1", "conv3_1"]
 
 
 def gram_matrix(x):
-    a, b, c, d = x.size()
-    f = x.view(a * b, c * d)
-    return torch.mm(f, f.t()).div(a * b * c * d)
+    channels = x.flatten(2)
+    return channels @ channels.mT / x.numel()
 
 
 def look(img):
@@ -68,7 +83,9 @@ with torch.no_grad():
 
 
 def total_variation(img):
-    return (img[..., 1:, :] - img[..., :-1, :]).abs().mean() + (img[..., 1:] - img[..., :-1]).abs().mean()
+    return (img[..., 1:, :] - img[..., :-1, :]).abs().mean() + (
+        img[..., 1:] - img[..., :-1]
+    ).abs().mean()
 
 
 def losses(img):
@@ -80,23 +97,17 @@ def losses(img):
 
 input_img = (content_img + 0.1 * torch.randn_like(content_img)).requires_grad_(True)
 optimizer = torch.optim.Adam([input_img], lr=0.03)
-run = [0]
-while run[0] < 40:
-
-    def closure():
-        with torch.no_grad():
-            input_img.clamp_(0, 1)
-        optimizer.zero_grad()
-        content, style, variation = losses(input_img)
-        loss = content + style + variation
-        loss.backward()
-        run[0] += 1
-        if run[0] % 10 == 0:
-            print("run {}: content {:4f} style {:4f} variation {:4f}".format(
-                run[0], content.item(), style.item(), variation.item()))
-        return loss
-
-    optimizer.step(closure)
+for iteration in range(1, 41):
+    optimizer.zero_grad()
+    parts = losses(input_img)
+    sum(parts).backward()
+    optimizer.step()
+    with torch.no_grad():
+        input_img.clamp_(0, 1)
+    if iteration % 10 == 0:
+        print(
+            "%d: content %.5f style %.5f variation %.5f" % (iteration, *(p.item() for p in parts))
+        )
 
 with torch.no_grad():
     input_img.clamp_(0, 1)
@@ -106,7 +117,9 @@ print("image mean %.3f, std %.3f" % (input_img.mean(), input_img.std()))
 dream = torch.full((1, 3, SIZE, SIZE), 0.5, requires_grad=True)
 dream.register_hook(lambda g: F.avg_pool2d(g, 3, stride=1, padding=1))
 grads_seen = []
-back = cnn.pool2.register_full_backward_hook(lambda m, gin, gout: grads_seen.append(gout[0].abs().sum().item()))
+back = cnn.pool2.register_full_backward_hook(
+    lambda m, gin, gout: grads_seen.append(gout[0].abs().sum().item())
+)
 optimizer = torch.optim.SGD([dream], lr=2.0, maximize=True)
 for step in range(12):
     optimizer.zero_grad()

@@ -132,7 +132,9 @@ def main():
         drop_last=True,
     )
     model = UNet().to(memory_format=torch.channels_last)
-    optimizer = torch.optim.SGD(model.parameters(), lr=0.1, momentum=0.9, nesterov=True, weight_decay=1e-4)
+    optimizer = torch.optim.SGD(
+        model.parameters(), lr=0.1, momentum=0.9, nesterov=True, weight_decay=1e-4
+    )
     scheduler = torch.optim.lr_scheduler.OneCycleLR(optimizer, 0.1, total_steps=5 * len(loader))
     pos_weight = torch.tensor([2.0])
     for epoch in range(5):

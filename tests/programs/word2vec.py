@@ -1,4 +1,5 @@
 """Skip-gram with negative sampling, and sparse gradients."""
+
 from collections import Counter
 import random
 
@@ -7,14 +8,17 @@ import torch.nn as nn
 import torch.nn.functional as F
 from torch.utils.data import Dataset, DataLoader
 
-CORPUS = ("""
+CORPUS = (
+    """
 the king rules the land and the queen rules the land
 the king wears a crown and the queen wears a crown
 the man walks the dog and the woman walks the dog
 the man feeds the cat and the woman feeds the cat
 a dog chases a cat and a cat chases a mouse
 the queen loves the king and the woman loves the man
-""" * 4).split()
+"""
+    * 4
+).split()
 
 
 class SkipGramDataset(Dataset):
@@ -95,10 +99,17 @@ similarity = F.normalize(model.u.weight.detach()) @ F.normalize(model.u.weight.d
 similarity.fill_diagonal_(-1)
 for word in ("king", "man", "dog"):
     values, indices = similarity[dataset.stoi[word]].topk(3)
-    print(word, "~", " ".join(f"{dataset.vocab[i]}:{v:.3f}" for v, i in zip(values.tolist(), indices.tolist())))
+    print(
+        word,
+        "~",
+        " ".join(f"{dataset.vocab[i]}:{v:.3f}" for v, i in zip(values.tolist(), indices.tolist())),
+    )
 
 gaps = BagOfWords(len(dataset.vocab), 12)
-sparse, dense = torch.optim.SGD(gaps.bag.parameters(), lr=2.0), torch.optim.Adagrad(gaps.out.parameters(), lr=0.2)
+sparse, dense = (
+    torch.optim.SGD(gaps.bag.parameters(), lr=2.0),
+    torch.optim.Adagrad(gaps.out.parameters(), lr=0.2),
+)
 ids = torch.tensor([dataset.stoi[w] for w in CORPUS[:64]])
 words, offsets, targets = [], [], []
 for i in range(2, 62):

@@ -9,6 +9,7 @@ only if the loss has no history and no cut.
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from types import TracebackType
@@ -21,9 +22,7 @@ from retrograd.doctor.watching.graph import leaves_above, tensors_in
 MARK = "_retrograd_mark"
 MOST_CUTS = 16  # on one mark; the newest are kept
 
-ESCAPES = frozenset(
-    "item numpy tolist __float__ __int__ __array__ __complex__ __index__".split()
-)
+ESCAPES = frozenset("item numpy tolist __float__ __int__ __array__ __complex__ __index__".split())
 _SILENT = frozenset("backward requires_grad_ retain_grad register_hook __set__ grad".split())
 _LOOKS = frozenset("grad_fn requires_grad is_leaf shape dtype device ndim _version".split())
 
@@ -105,12 +104,12 @@ class CutWatch:
             return results
 
         recorder._around_backward = around  # type: ignore[method-assign]
-        from torch.optim.optimizer import register_optimizer_step_pre_hook
+        module: Any = importlib.import_module("torch.optim.optimizer")
 
         def before_step(optimizer: Any, args: Any, keywords: Any) -> None:
             self.at_step(optimizer)
 
-        self._undo.append(register_optimizer_step_pre_hook(before_step).remove)
+        self._undo.append(module.register_optimizer_step_pre_hook(before_step).remove)
         self._mode.__enter__()
         return self
 
@@ -125,11 +124,10 @@ class CutWatch:
             self._undo.pop()()
 
     def _make_mode(self) -> Any:
-        from torch.overrides import TorchFunctionMode
-
         watch = self
+        mode: Any = importlib.import_module("torch.overrides").TorchFunctionMode
 
-        class Marks(TorchFunctionMode):  # type: ignore[misc]
+        class Marks(mode):  # type: ignore[misc]
             def __torch_function__(
                 self, func: Any, types: Any, args: Any = (), kwargs: Any = None
             ) -> Any:

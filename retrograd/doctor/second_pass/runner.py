@@ -35,6 +35,7 @@ class Runner:
         self.watched = watched
         self.script = script
         self.arguments = arguments
+        self.folder = os.getcwd()
         self.forced = False
         self._known: dict[str, dict[str, Any]] = {}
 
@@ -76,6 +77,7 @@ class Runner:
                     stdout=subprocess.DEVNULL,
                     stderr=subprocess.DEVNULL,
                     timeout=60 + 10 * self.watched.seconds,
+                    cwd=self.folder,
                     check=False,
                 )
             except subprocess.TimeoutExpired:

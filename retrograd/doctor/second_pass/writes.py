@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 from typing import Any
 
 from retrograd.doctor.evidence.overwritten import find_overwritten
@@ -28,11 +29,10 @@ class WriteWatch:
         self._mode.__exit__(*exception)
 
     def _make_mode(self) -> Any:
-        from torch.utils._python_dispatch import TorchDispatchMode
-
         watch = self
+        mode: Any = importlib.import_module("torch.utils._python_dispatch").TorchDispatchMode
 
-        class Writes(TorchDispatchMode):  # type: ignore[misc]
+        class Writes(mode):  # type: ignore[misc]
             def __torch_dispatch__(
                 self, func: Any, types: Any, args: Any = (), kwargs: Any = None
             ) -> Any:

@@ -20,6 +20,7 @@ _REMOVING = ("os.remove", "os.rename", "os.rmdir", "shutil.rmtree", "shutil.move
 Told = Callable[[str], None]
 _listener: Told | None = None
 _hooked = False
+_harmless: list[str] = []  # folders in which files may be written
 
 
 class Effects:
@@ -46,6 +47,8 @@ class Effects:
 def listen(told: Told | None) -> None:
     """Call `told` with a sentence about each effect; it may raise to forbid it. None: stop."""
     global _listener, _hooked
+    if told is not None:
+        _harmless[:] = _caches()
     _listener = told
     if told is not None and not _hooked:
         sys.addaudithook(_hook)
@@ -80,9 +83,14 @@ def _is_harmless(path: Any) -> bool:
     text = os.path.abspath(os.fsdecode(path))
     if f"{os.sep}__pycache__{os.sep}" in text or text.startswith("/dev/"):
         return True
+    return text.startswith(tuple(_harmless))
+
+
+def _caches() -> list[str]:
+    """The temporary folder and the user's caches."""
     folders = [tempfile.gettempdir(), os.environ.get("XDG_CACHE_HOME", "")]
     folders.append(os.fspath(Path.home() / ".cache"))
-    return any(folder and text.startswith(os.path.join(folder, "")) for folder in folders)
+    return [os.path.join(os.path.abspath(folder), "") for folder in folders if folder]
 
 
 def _stdin_was_read() -> bool:
