@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import builtins
 import os
 import sys
 import sysconfig
+import threading
 import time
 import types
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
+from types import FrameType, TracebackType
 from typing import Any, TextIO
 
 from retrograd.doctor.model import Place
@@ -18,6 +21,7 @@ from retrograd.doctor.second_pass.runner import Runner
 from retrograd.doctor.watching.effects import Effects, Told, listen
 from retrograd.doctor.watching.engines import Engine
 from retrograd.doctor.watching.lines import Tracer
+from retrograd.doctor.watching.monitoring import make_tracer
 from retrograd.doctor.watching.recorder import Recorder
 
 SecondPass = Callable[[dict[str, Any]], dict[str, Any] | None]
@@ -47,6 +51,7 @@ class Watched:
     effects_told: Told | None = None  # called at each effect instead; it may end the run
     second_pass: SecondPass | None = None  # runs the program again with heavy modes, if allowed
     unseen: list[str] = field(default_factory=list)  # what could not be looked at, and why
+    undo: list[Callable[[], None]] = field(default_factory=list)  # of what `begin` put in place
 
 
 _LIBRARIES = tuple(
@@ -56,6 +61,9 @@ _LIBRARIES = tuple(
         os.fspath(Path(__file__).resolve().parent.parent),
     }
 )
+
+
+_OWN = os.path.join(os.path.dirname(os.path.abspath(__file__)), "")
 
 
 def is_user_file(file: str) -> bool:
@@ -68,10 +76,92 @@ def is_user_file(file: str) -> bool:
     return f"{os.sep}site-packages{os.sep}" not in real
 
 
-def make(engine: Engine) -> Watched:
-    """A tracer and a recorder for an engine; nothing is watched yet."""
-    tracer = Tracer(engine.counter, is_user_file)
+def make(engine: Engine, own: tuple[str, ...] = ()) -> Watched:
+    """A tracer and a recorder for an engine; nothing is watched yet.
+
+    Files below the folders `own` are the user's wherever they are installed.
+    """
+    folders = tuple(os.path.join(os.path.realpath(folder), "") for folder in own)
+
+    def is_user(file: str) -> bool:
+        return is_user_file(file) or bool(folders and os.path.realpath(file).startswith(folders))
+
+    tracer = make_tracer(engine.counter, is_user)
     return Watched(engine, tracer, Recorder(engine, tracer))
+
+
+def begin(watched: Watched, frame: FrameType | None = None) -> None:
+    """Watch from now on: this thread and those that it starts.
+
+    The user's functions that are already running, from `frame` outwards, are taken in.
+    """
+    global _current
+    _current = watched
+    watched.recorder.install()
+    watched.undo.append(_note_warnings(watched))
+    watched.undo.append(_note_threads(watched))
+    _stop_in_forked_children()
+    watched.tracer.start(frame)
+
+
+def end(watched: Watched) -> None:
+    """Watch no more; what was seen stays."""
+    global _current
+    watched.tracer.stop()
+    watched.recorder.enabled = False
+    watched.recorder.remove()
+    while watched.undo:
+        watched.undo.pop()()
+    for sentence in watched.tracer.unseen:
+        if sentence not in watched.unseen:
+            watched.unseen.append(sentence)
+    _current = None
+
+
+_current: Watched | None = None
+_forks_are_noticed = False
+
+
+def current() -> Watched | None:
+    """The run that is watched now."""
+    return _current
+
+
+def _stop_in_forked_children() -> None:
+    """A data loading worker is a copy of this process that nobody asks anything."""
+    global _forks_are_noticed
+
+    def after_fork() -> None:
+        if _current is not None:
+            end(_current)
+
+    if not _forks_are_noticed and hasattr(os, "register_at_fork"):
+        os.register_at_fork(after_in_child=after_fork)
+        _forks_are_noticed = True
+
+
+def _note_threads(watched: Watched) -> Callable[[], None]:
+    """Keep the autograd error that ends a thread; it is printed as before."""
+    original = threading.excepthook
+
+    def hook(args: threading.ExceptHookArgs) -> None:
+        error = args.exc_value
+        if error is not None:
+            strip_own_frames(error)
+            failure = watched.recorder.failure
+            if watched.error is None and failure is not None and failure.error is error:
+                watched.error = error
+            kind = (args.exc_type, error, error.__traceback__, args.thread)
+            args = threading.ExceptHookArgs(kind)
+        original(args)
+
+    threading.excepthook = hook
+
+    def stop() -> None:
+        if threading.excepthook is hook:  # else the program has put its own in place
+            threading.excepthook = original
+
+    return stop
 
 
 def run_script(watched: Watched, script: Path, arguments: list[str]) -> None:
@@ -81,37 +171,38 @@ def run_script(watched: Watched, script: Path, arguments: list[str]) -> None:
     """
     module = types.ModuleType("__main__")
     module.__file__ = os.fspath(script)
-    module.__dict__["__builtins__"] = __builtins__
+    module.__dict__["__builtins__"] = builtins
     before = sys.argv, sys.path[0], sys.modules["__main__"]
     sys.argv = [os.fspath(script), *arguments]
     sys.path[0] = os.fspath(script.resolve().parent)
     sys.modules["__main__"] = module
     if watched.second_pass is None:
         watched.second_pass = Runner(watched, script, arguments)
-    stop_noting = _note_warnings(watched)
     started = time.perf_counter()
     try:
         code = compile(script.read_bytes(), os.fspath(script), "exec")
-        watched.recorder.install()
         if watched.effects_told is None:
             watched.effects.start()
         else:
             listen(watched.effects_told)
-        watched.tracer.start()
+        begin(watched)
         exec(code, module.__dict__)
-    except SystemExit as error:
-        watched.status = _status_of(error)
     except BaseException as error:
-        watched.error = _without_own_frames(error)
-        watched.status = 130 if isinstance(error, KeyboardInterrupt) else 1
+        note_end(watched, error)
     finally:
-        watched.tracer.stop()
-        watched.recorder.enabled = False
         watched.effects.stop()
-        watched.recorder.remove()
-        stop_noting()
+        end(watched)
         watched.seconds = time.perf_counter() - started
         sys.argv, sys.path[0], sys.modules["__main__"] = before
+
+
+def note_end(watched: Watched, error: BaseException) -> None:
+    """Keep what ended the program."""
+    if isinstance(error, SystemExit):
+        watched.status = status_of(error)
+        return
+    watched.error = strip_own_frames(error)
+    watched.status = 130 if isinstance(error, KeyboardInterrupt) else 1
 
 
 def _note_warnings(watched: Watched) -> Callable[[], None]:
@@ -139,7 +230,8 @@ def _note_warnings(watched: Watched) -> Callable[[], None]:
     return stop
 
 
-def _status_of(error: SystemExit) -> int:
+def status_of(error: SystemExit) -> int:
+    """The exit status that a SystemExit asks for; a message is printed, as Python does it."""
     if error.code is None:
         return 0
     if isinstance(error.code, int):
@@ -148,11 +240,27 @@ def _status_of(error: SystemExit) -> int:
     return 1
 
 
-def _without_own_frames(error: BaseException) -> BaseException:
-    """The error with a traceback that begins in the program."""
-    trace = error.__traceback__
-    while trace is not None and not is_user_file(trace.tb_frame.f_code.co_filename):
-        if trace.tb_next is None:
-            return error  # a SyntaxError of the script itself has no frame of its own
+def strip_own_frames(error: BaseException) -> BaseException:
+    """Take the doctor's frames out of the traceback, and of the errors that led to this one."""
+    seen: set[int] = set()
+    waiting: list[BaseException | None] = [error]
+    while waiting:
+        found = waiting.pop()
+        if found is None or id(found) in seen:
+            continue
+        seen.add(id(found))
+        found.__traceback__ = _without_own(found.__traceback__)
+        waiting += [found.__cause__, found.__context__, *getattr(found, "exceptions", ())]
+    return error
+
+
+def _without_own(trace: TracebackType | None) -> TracebackType | None:
+    kept = []
+    while trace is not None:
+        if not trace.tb_frame.f_code.co_filename.startswith(_OWN):
+            kept.append(trace)
         trace = trace.tb_next
-    return error.with_traceback(trace)
+    for outer, inner in zip(kept, [*kept[1:], None], strict=True):
+        if outer.tb_next is not inner:
+            outer.tb_next = inner
+    return kept[0] if kept else None

@@ -20,6 +20,7 @@ from .torch_names import (
 )
 
 _DEEPEST = 60
+_CONTAINERS = (ast.List, ast.Dict, ast.Set, ast.ListComp, ast.DictComp)
 _CUTTING_ATTRIBUTES = frozenset("data shape dtype device ndim grad is_leaf requires_grad".split())
 _PASSING_ATTRIBUTES = frozenset("T mT H mH real imag".split())
 _NUMBERS = frozenset("float int bool len str range abs round isinstance type id repr".split())
@@ -85,13 +86,26 @@ class Values:
         found = self.scope.reaching(name, step)
         if found is None:
             return self._from_outside(name)
+        if self.carried(name, step, found):
+            return None
         answers = {self._bound(binding, depth) for binding in found}
         return answers.pop() if len(answers) == 1 else None
+
+    def carried(self, name: str, step: Step, found: list[Binding]) -> bool:
+        """Whether a name may have the value that a later line gave it in the pass before."""
+        first = found[-1].step.loops
+        return any(
+            binding.step.index >= step.index
+            and any(loop in step.loops and loop not in first for loop in binding.step.loops)
+            for binding in self.scope.bindings(name)
+        )
 
     def _bound(self, binding: Binding, depth: int) -> bool | None:
         if binding.value is None or binding.how not in ("assign", "augmented"):
             return None
         answer = self.graph(binding.value, binding.step, depth)
+        if isinstance(binding.value, _CONTAINERS):
+            return True if answer else None  # more may be put into it later
         if binding.how == "augmented" and not answer:
             before = self._name(binding.name, binding.step, depth)
             return True if before else (None if None in (before, answer) else False)
@@ -205,6 +219,8 @@ class Values:
         if isinstance(node, ast.Name):
             found = self.scope.reaching(node.id, step)
             certain = seen.certain and found is not None and len(found) == 1
+            if found is not None and self.carried(node.id, step, found):
+                certain = False
             if found is None:
                 found = [b for b in self.scope.bindings(node.id) if b.step.index < step.index]
             for binding in found:
@@ -216,7 +232,8 @@ class Values:
                     continue
                 if (at.grad_off or self.scope.grad_off) and not isinstance(binding.value, ast.Name):
                     continue
-                yield Seen(binding.value, at, certain, binding)
+                whole = certain and not isinstance(binding.value, _CONTAINERS)
+                yield Seen(binding.value, at, whole, binding)
                 if binding.how == "augmented":
                     before = ast.copy_location(ast.Name(binding.name, ast.Load()), node)
                     yield Seen(before, at, certain)

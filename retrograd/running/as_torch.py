@@ -18,7 +18,7 @@ from collections.abc import Callable, Sequence
 from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec
 from pathlib import Path
-from types import ModuleType
+from types import CodeType, ModuleType
 from typing import Any
 
 _Finder = Callable[[str, str | None], ModuleSpec | None]
@@ -54,6 +54,12 @@ class _Alias(Loader):
     def exec_module(self, module: ModuleType) -> None:
         # The import system has written its spec into the module, and it stays retrograd's module.
         module.__spec__ = self._spec
+
+    def get_code(self, fullname: str) -> CodeType | None:
+        """The code of the module, to run it as a program: ``-m torch.utils.collect_env``."""
+        loader: Any = None if self._spec is None else self._spec.loader
+        code: CodeType | None = loader.get_code(self._module.__name__)
+        return code
 
 
 class TorchFinder(MetaPathFinder):
@@ -121,7 +127,7 @@ def install() -> ModuleType:
         importlib.util.find_spec = _hiding(importlib.util.find_spec)  # type: ignore[assignment]
     # Programs ask for PyTorch's version, to choose between its ways of doing things.
     retrograd.__version__ = TORCH_VERSION
-    retrograd.torch = retrograd  # type: ignore[attr-defined]  # as PyTorch's has, by accident
+    vars(retrograd)["torch"] = retrograd  # PyTorch's has itself inside, by accident
     # `print(type(x))` is in many programs: PyTorch's line is <class 'torch.Tensor'>.
     retrograd.Tensor.__module__ = "torch"
     sys.modules["torch"] = retrograd

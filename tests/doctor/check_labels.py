@@ -2,7 +2,8 @@
 
 For each case: the script ends with the labelled exception on the labelled line (or, if it is
 a silent one, runs through and shows the symptom of its probe), the fixed script ends well and
-without the symptom, a healthy one ends well.
+without the symptom, a healthy one ends well. `retain_everywhere` is checked by running the script
+with every graph kept; a run that ends well may be labelled "runs" or "wrong".
 
 `python tests/doctor/check_labels.py [a01 b02 ...]` checks some (or all) and prints what is wrong;
 `test_labels.py` does the same as tests.
@@ -98,7 +99,19 @@ def run_problems(case: dict[str, Any], observer: Observer) -> list[str]:
             problems.append(f"the fixed script fails: {described(fixed)}")
         elif fixed["symptom"]:
             problems.append(f"the fixed script has the symptom, live nodes {fixed['nodes']}")
+    if "retain_everywhere" in case:
+        kept = observer.run(CASES / case["script"], retain=True)
+        if retained(kept) != case["retain_everywhere"].replace("wrong", "runs"):
+            problems.append(f"with every graph kept: {described(kept)}")
     return problems
+
+
+def retained(seen: dict[str, Any]) -> str:
+    """The word for a run with every graph kept."""
+    if seen["status"] == "ok":
+        return "runs"
+    in_place = "modified by an inplace operation" in seen.get("message", "")
+    return "version-error" if in_place else "other error"
 
 
 def described(seen: dict[str, Any]) -> str:

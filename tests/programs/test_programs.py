@@ -26,9 +26,11 @@ HERE = Path(__file__).resolve().parent
 PROGRAMS: dict[str, tuple[tuple[str, ...], str | None]] = {
     "ddpm_points": (("ddpm_points.py",), r"running (\S+)"),
     "distill_contrastive": (("distill_contrastive.py",), r"teacher epoch \d loss (\S+)"),
+    "func_ensemble": (("func_ensemble.py",), r"epoch \d+ losses (\S+)"),
     "gaussian_process": (("gaussian_process.py",), r"-> (\S+)"),
     "gpt_pretrain": (("gpt_pretrain.py", "--log_every=8"), r"step \d+: loss (\S+)"),
     "gradnorm_multitask": (("gradnorm_multitask.py",), r"gradnorm +\d+: relative losses ([\d.]+)"),
+    "jit_and_friends": (("jit_and_friends.py",), None),
     "mini_lightning": (("mini_lightning.py",), r"val_loss=(\S+)"),
     "normalizing_flow": (("normalizing_flow.py",), r"\d nll (\S+)|nll (3\S+)"),
     "notebook": (("notebook.py",), r"^ +\d+  ([\d.]+)$"),
@@ -39,7 +41,9 @@ PROGRAMS: dict[str, tuple[tuple[str, ...], str | None]] = {
     "seq2seq_attention": (("seq2seq_attention.py",), r"loss (\S+)"),
     "sorter": (("-m", "sorter.train", "--trainer.log_every=8"), r"loss (\S+)"),
     "style_transfer": (("style_transfer.py",), r"style (\S+)"),
+    "transformer_classifier": (("transformer_classifier.py",), None),
     "unet_segmentation": (("unet_segmentation.py",), r"loss (\S+)"),
+    "vision_zoo": (("vision_zoo.py", "-a", "all"), r"\] Loss (\S+)"),
     "word2vec": (("word2vec.py",), r"epoch \d: loss (\S+)"),
 }
 

@@ -15,7 +15,8 @@ ROOT = Path(__file__).resolve().parents[2]
 IMPORTS = """
 torch.backends.cudnn torch.backends.cuda torch.backends.mps torch.backends.mkl
 torch.backends.mkldnn torch.backends.openmp torch.backends.opt_einsum torch.backends.cpu
-torch.backends.mha torch.cuda.amp torch.cuda.nvtx torch.cuda.random torch.distributed torch.distributed.algorithms.join
+torch.backends.mha torch.cuda.amp torch.cuda.nvtx torch.cuda.random torch.distributed
+torch.distributed.algorithms.join
 torch.distributed.checkpoint torch.distributed.device_mesh torch.distributed.distributed_c10d
 torch.distributed.elastic.multiprocessing.errors torch.distributed.fsdp torch.distributed.nn
 torch.distributed.optim torch.distributed.pipelining torch.distributed.rpc

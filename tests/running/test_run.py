@@ -314,3 +314,8 @@ def test_package_with_a_main_module(tmp_path: Path) -> None:
     )
     done = run(tmp_path, module="package")
     assert done.stdout == "__main__ package retrograd\n", done.stderr
+
+
+def test_module_of_pytorchs_as_the_program(tmp_path: Path) -> None:
+    done = run(tmp_path, module="torch.utils.collect_env")
+    assert "PyTorch version: 2.13.0+retrograd (this is retrograd)" in done.stdout, done.stderr

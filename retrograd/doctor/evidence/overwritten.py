@@ -17,7 +17,7 @@ from retrograd.doctor.watching.graph import (
     storage_of,
 )
 from retrograd.doctor.watching.lines import LEAF
-from retrograd.doctor.watching.records import Call, OptimizerStep
+from retrograd.doctor.watching.records import Call, Failure, OptimizerStep
 
 
 @dataclass
@@ -30,7 +30,12 @@ class SavedValue:
     storage: int
     version: int  # now
     expected: int  # when it was saved
-    call: Call  # that failed
+    failure: Failure
+
+    @property
+    def call(self) -> Call:
+        """The call that failed."""
+        return self.failure.call
 
 
 def find_overwritten(watched: Watched) -> SavedValue | None:
@@ -48,7 +53,7 @@ def find_overwritten(watched: Watched) -> SavedValue | None:
             tensor = _saved_at_version(node, version)
             if tensor is not None:
                 storage = storage_of(tensor)
-                return SavedValue(node, number, tensor, storage, version, expected, failure.call)
+                return SavedValue(node, number, tensor, storage, version, expected, failure)
     return None
 
 

@@ -18,7 +18,15 @@ from retrograd.doctor.evidence import repeats
 from retrograd.doctor.evidence.repeats import Repetition
 from retrograd.doctor.model import Place
 from retrograd.doctor.session import Watched
-from retrograd.doctor.watching.graph import Node, in_ranges, leaves_above, state_of, walk
+from retrograd.doctor.watching.graph import (
+    Node,
+    in_ranges,
+    leaf_of,
+    leaves_above,
+    on_a_path_to,
+    state_of,
+    walk,
+)
 from retrograd.doctor.watching.holders import Held, holder_of
 from retrograd.doctor.watching.lines import LEAF, LineLog
 from retrograd.doctor.watching.records import Call, Failure
@@ -48,11 +56,13 @@ class SecondBackward:
     made_inside: bool  # of what repeats
     made_by_outer_loop: bool
     made_again: bool  # lines of the stale history ran again since it was released
-    stepped_between: bool  # an optimizer step changed parameters above the boundary
+    stepped_between: bool  # a step, or a write by hand, changed parameters above the boundary
     any_step_between: bool
+    parameters_moved: bool  # any parameter of the graph was written between the two calls
     only_sums: bool  # the root reaches the stale values by sums, means and stacks only
     starved: list[Any]  # parameters that would lose all gradient if the boundary were detached
-    fresh_at_consumer: bool  # the consuming line also takes fresh values made by the same line
+    fresh_at_consumer: bool  # the consuming line also takes fresh values of the same origin
+    only_arithmetic: bool  # between root and stale values there is no parameter
     held: Held | None
     holder_is_live: bool  # the holder has this very tensor, not its successor
     inside_checkpoint: bool
@@ -78,16 +88,21 @@ def gather(watched: Watched) -> SecondBackward | None:
     if failure is None:
         return None
     call, nodes = failure.call, failure.nodes
-    log = call.log
-    earlier = [c for c in watched.recorder.calls[: call.index] if c.log is log]
+    earlier = [c for c in watched.recorder.calls[: call.index] if c.log is call.log]
     released: dict[Node, Call] = {}
     for node, number in nodes.items():
         if number < LEAF:
             freer = releaser_of(number, earlier)
             if freer is not None and state_of(node) == "released":
                 released[node] = freer
-    if not released:
-        return None
+    return assemble(watched, failure, released) if released else None
+
+
+def assemble(watched: Watched, failure: Failure, released: dict[Node, Call]) -> SecondBackward:
+    """The evidence about nodes that are of no use any more, each with the call that did that."""
+    call, nodes = failure.call, failure.nodes
+    log = call.log
+    earlier = [c for c in watched.recorder.calls[: call.index] if c.log is log]
     raised = max(released, key=lambda node: nodes[node])
     freer = released[raised]
     repetition = repeats.between(freer, call)
@@ -103,6 +118,9 @@ def gather(watched: Watched) -> SecondBackward | None:
     consumers = [stack for stack in (log.stack_of(number) for number in numbers) if stack]
     above = leaves_above(newest)
     steps = watched.recorder.gradients.steps[freer.steps : call.steps]
+    moved = {
+        key for key, version in call.versions.items() if freer.versions.get(key, version) != version
+    }
     held, is_live = _holder(watched, failure, newest, log, nodes)
     return SecondBackward(
         failure=failure,
@@ -119,11 +137,14 @@ def gather(watched: Watched) -> SecondBackward | None:
         made_by_outer_loop=repetition is not None
         and repeats.made_by_outer_loop(made, call, repetition),
         made_again=_made_again(newest, log, freer),
-        stepped_between=any(set(above) & step.parameters for step in steps),
-        any_step_between=bool(steps),
+        stepped_between=bool(set(above) & moved)
+        or any(set(above) & step.parameters for step in steps),
+        any_step_between=bool(steps or moved),
+        parameters_moved=bool(steps or moved),
         only_sums=_only_sums(failure.roots, set(newest)),
         starved=_starved(failure.roots, set(newest), above),
-        fresh_at_consumer=_fresh_at_consumer(consumers, newest, nodes, freer.end, log),
+        fresh_at_consumer=_fresh_at_consumer(consumers, newest, nodes, freer.end, log, held),
+        only_arithmetic=_only_arithmetic(failure.roots, set(newest)),
         held=held,
         holder_is_live=is_live,
         inside_checkpoint=call.nested,
@@ -224,11 +245,15 @@ def _fresh_at_consumer(
     nodes: dict[Node, int],
     since: int,
     log: LineLog,
+    held: Held | None,
 ) -> bool:
     """Whether the consuming line also takes new values made by the line that made the stale one.
 
     Then the stale value is a step of a recurrence within the pass: detaching there stops training.
+    Values in a collection count only if the new ones are in the same collection: layers of one
+    class have the same lines, and a memory each.
     """
+    items = _items_of(held)
     lines = {(stack[-1][1].file, stack[-1][1].line) for stack in consumers}
     makers = {_line_key(log, log.site_of(nodes[node])) for node in boundary[:4]}
     for node, number in nodes.items():
@@ -240,10 +265,34 @@ def _fresh_at_consumer(
         own = _line_key(log, site)
         for following, _ in node.next_functions:
             if following is not None and since <= nodes[following] < LEAF:
+                if items is not None and following not in items:
+                    continue
                 maker = _line_key(log, log.site_of(nodes[following]))
                 if maker in makers and maker != own:
                     return True
     return False
+
+
+def _items_of(held: Held | None) -> set[Node] | None:
+    """The nodes of the tensors in the collection that holds the stale value, if one does."""
+    if held is None or held.container is None:
+        return None
+    values = held.container.values() if isinstance(held.container, dict) else held.container
+    return {item.grad_fn for item in values if getattr(item, "grad_fn", None) is not None}
+
+
+def _only_arithmetic(roots: Iterable[Node | None], boundary: set[Node]) -> bool:
+    """Whether no parameter takes part between the root and the stale values."""
+    reaching = on_a_path_to(walk(roots), boundary)
+    for node in reaching:
+        for following, _ in node.next_functions:
+            if following is None or following in reaching or following in boundary:
+                continue
+            # a weight comes directly, or through a transpose or a cast
+            inner = [following, *(f for f, _ in following.next_functions[:1] if f is not None)]
+            if any(leaf_of(end) is not None for end in inner):
+                return False
+    return True
 
 
 def frames_of(trace: TracebackType | None, watched: Watched) -> list[FrameType]:

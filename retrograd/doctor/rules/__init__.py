@@ -1,1 +1,42 @@
-"""From evidence to a cause and a fix: one module for each kind of symptom."""
+"""From evidence to causes and fixes: one module per family of mistakes.
+
+Each has `diagnose(watched)`. Errors come first; silent faults are looked for only in a program that
+no error ended, because what such a program would have done next is not known.
+"""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import traceback
+from typing import TYPE_CHECKING
+
+from retrograd.doctor.model import Diagnosis
+
+if TYPE_CHECKING:
+    from retrograd.doctor.session import Watched
+
+ERRORS = ("second_backward", "errors")
+SILENT = ("silent",)
+
+
+def diagnose(watched: Watched) -> list[Diagnosis]:
+    """All findings, most likely first. A rule that fails says so in `watched.unseen`."""
+    found: list[Diagnosis] = []
+    for name in ERRORS if watched.error is not None else SILENT:
+        found += _ask(name, watched)
+    return found
+
+
+def _ask(name: str, watched: Watched) -> list[Diagnosis]:
+    try:
+        module = importlib.import_module(f"retrograd.doctor.rules.{name}")
+        found: list[Diagnosis] = module.diagnose(watched)
+        return found
+    except Exception as error:  # whatever goes wrong here, the program's result stands
+        inner = traceback.extract_tb(error.__traceback__)[-1]
+        place = f"{inner.name}, line {inner.lineno}"
+        watched.unseen.append(
+            f"the doctor failed here: {type(error).__name__}: {error} (rules.{name}: {place})"
+        )
+        return []

@@ -54,13 +54,16 @@ def detach_line(evidence: SecondBackward) -> Place | None:
         return dropped
     held, consumers, made = evidence.held, evidence.consumers, evidence.made
     attribute = None if held is None else last_attribute(held.path)
-    if held is not None and attribute is not None:
+    if held is not None and attribute is not None and not _is_rebound_in_loop(evidence, held):
+        stored = _line_storing(made, attribute)
+        if stored is not None and _lines_reading(consumers, attribute) > 1:
+            return stored  # several readers: cut it once, where it is kept
         return (
             _line_reading_attribute(consumers, attribute)
-            or _line_storing(made, attribute)
+            or stored
             or source.where_kept([place for _, place in made])
         )
-    if held is not None and is_container_item(held.path):
+    if held is not None and is_container_item(held.path) and attribute is None:
         name = base_name(held.path)
         stored = _line_storing(made, name)
         if stored is not None:
@@ -71,6 +74,49 @@ def detach_line(evidence: SecondBackward) -> Place | None:
         if handed is not None:
             return handed
     return source.where_kept([place for _, place in made])
+
+
+def _is_rebound_in_loop(evidence: SecondBackward, held: Held) -> bool:
+    """Whether the variable that leads to the value is assigned anew in each pass of the loop."""
+    repetition = evidence.repetition
+    if repetition is None or repetition.loop is None:
+        return False
+    if held.frame.f_code.co_filename != repetition.file:
+        return False
+    name, loop = base_name(held.path), repetition.loop
+    return any(
+        source.writes(repetition.file, line, name) for line in range(loop.header + 1, loop.end + 1)
+    )
+
+
+def _lines_reading(consumers: list[Stack], attribute: str) -> int:
+    """How many different lines take the value straight from the attribute."""
+    lines = {
+        (stack[-1][1].file, stack[-1][1].line)
+        for stack in consumers
+        if _mentions_attribute(stack[-1][1].file, stack[-1][1].line, attribute)
+    }
+    return len(lines)
+
+
+def diverging_line(evidence: SecondBackward) -> Place | None:
+    """Where the ways to the two calls part: the failing one's line in the last common frame."""
+    chains = evidence.log.chains
+    pairs = zip(evidence.freer.stack, evidence.call.stack, strict=False)
+    for before, after in pairs:
+        if before.chain == after.chain and before.line != after.line:
+            code = chains.of(after.chain).code
+            return Place(code.co_filename, after.line, code.co_qualname)
+    return evidence.log.place_of(evidence.call.stack)
+
+
+def store_line(evidence: SecondBackward) -> Place | None:
+    """The line that puts the value into the collection or attribute that holds it."""
+    held = evidence.held
+    if held is None or (held.container is None and "." not in held.path):
+        return None
+    name = last_attribute(held.path) or base_name(held.path)
+    return _line_storing(evidence.made, name)
 
 
 def _dropped_detach(evidence: SecondBackward) -> Place | None:

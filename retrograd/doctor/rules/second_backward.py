@@ -18,7 +18,7 @@ from retrograd.doctor.watching.lines import LEAF
 def diagnose(watched: Watched) -> list[Diagnosis]:
     """The diagnosis of the error that ended the program, if it is this one."""
     failure = watched.recorder.failure
-    if failure is None or TWICE not in str(failure.error) or not _ended_it(watched):
+    if failure is None or TWICE not in str(failure.error) or not ended_it(watched):
         return []
     evidence = gather(watched)
     if evidence is None:
@@ -30,7 +30,7 @@ def diagnose(watched: Watched) -> list[Diagnosis]:
     return []
 
 
-def _ended_it(watched: Watched) -> bool:
+def ended_it(watched: Watched) -> bool:
     """Whether the engine's error, or one raised from it, is what left the program."""
     failure, error = watched.recorder.failure, watched.error
     seen: set[int] = set()
@@ -50,6 +50,18 @@ def _failing(evidence: SecondBackward) -> Place:
 def _freeing(evidence: SecondBackward) -> Place:
     place = evidence.log.place_of(evidence.freer.stack)
     return place if place is not None else Place("?", 0)
+
+
+def _in_loop(evidence: SecondBackward) -> Place:
+    """The failing call as the loop sees it: the line in the frame that repeats."""
+    repetition = evidence.repetition
+    if repetition is not None:
+        for chain, place in evidence.log.chains.stack(
+            evidence.call.stack[-1].chain, evidence.call.stack[-1].line
+        ):
+            if chain == repetition.chain:
+                return place
+    return _failing(evidence)
 
 
 def _kept(evidence: SecondBackward) -> Place:
@@ -228,6 +240,22 @@ def _same_loss(evidence: SecondBackward, watched: Watched) -> Diagnosis | None:
                     Fix("remove-extra-backward", failing, "or send it back once, after the loop"),
                 ],
             )
+    moved = evidence.parameters_moved
+    if moved:
+        return Diagnosis(
+            cause="same-loss-twice",
+            summary="a loss that was already sent back is sent back again, with other parameters",
+            why="The first backward released its graph, and the parameters were changed since: the "
+            "loss belongs to the old ones.",
+            error_line=failing,
+            created_at=_made_lines(evidence),
+            fixes=[
+                Fix("recompute-forward", failing, "compute the loss again with the new parameters"),
+                Fix("remove-extra-backward", failing, "or leave the second call out"),
+            ],
+            why_not_retain="The graph saved the parameters as they were: after the change the "
+            "second call fails with the in-place error.",
+        )
     return Diagnosis(
         cause="same-loss-twice",
         summary="backward is called again on a loss that was already sent back",
@@ -251,6 +279,7 @@ def _within_one_pass(evidence: SecondBackward, watched: Watched) -> Diagnosis | 
     if evidence.repetition is not None:
         return None
     failing, freeing = _failing(evidence), _freeing(evidence)
+    parting = places.diverging_line(evidence) or failing
     name = _quoted(evidence)
     base = Diagnosis(
         cause="shared-subgraph",
@@ -269,7 +298,7 @@ def _within_one_pass(evidence: SecondBackward, watched: Watched) -> Diagnosis | 
                 "detach", line, "the second loss then trains only what follows", _starves(evidence)
             ),
             Fix("recompute-forward", line, "or compute it again with the updated parameters"),
-            Fix("combine-losses", failing, "or send both losses back before the step"),
+            Fix("combine-losses", parting, "or send both losses back before the step"),
         ]
         base.why_not_retain = (
             "An optimizer step between the two calls writes into the parameters that the graph "
@@ -292,10 +321,10 @@ def _within_one_pass(evidence: SecondBackward, watched: Watched) -> Diagnosis | 
                 "uses."
             )
         else:
-            base.fixes = [retain, Fix("combine-losses", failing, "or send the sum back at once")]
+            base.fixes = [retain, Fix("combine-losses", parting, "or send the sum back at once")]
         return base
     base.fixes = [
-        Fix("combine-losses", failing, "one backward on the sum walks the shared part once"),
+        Fix("combine-losses", parting, "one backward on the sum walks the shared part once"),
         retain,
     ]
     return base
@@ -339,7 +368,11 @@ def _made_outside(evidence: SecondBackward, watched: Watched) -> Diagnosis | Non
     failing, kept, name = _failing(evidence), _kept(evidence), _quoted(evidence)
     if evidence.made_by_outer_loop and not evidence.stepped_between:
         fixes = [
-            Fix("combine-losses", failing, "add the losses up and send the sum back once"),
+            Fix(
+                "combine-losses",
+                _in_loop(evidence),
+                "add the losses up and send the sum back once",
+            ),
             Fix(
                 "retain-graph",
                 _freeing(evidence),
@@ -395,6 +428,26 @@ def _cached(evidence: SecondBackward, watched: Watched) -> Diagnosis | None:
         return None
     kept = _memo_line(evidence) or _kept(evidence)
     name = _quoted(evidence)
+    if not evidence.any_step_between:
+        return Diagnosis(
+            cause="shared-subgraph",
+            summary=f"several losses of one pass hang on {name}",
+            why="The loop sends them back one by one; the first backward freed what they share.",
+            error_line=_failing(evidence),
+            fixes=[
+                Fix(
+                    "combine-losses",
+                    _in_loop(evidence),
+                    "add them up and send the sum back once",
+                ),
+                Fix(
+                    "retain-graph",
+                    _freeing(evidence),
+                    "keep the graph until the last of them",
+                    _cost_of_retaining(evidence),
+                ),
+            ],
+        )
     return Diagnosis(
         cause="precomputed-outside-loop",
         summary=f"{name} was computed in the first pass and is taken from a cache since",
@@ -449,7 +502,19 @@ def _carried(evidence: SecondBackward, watched: Watched) -> Diagnosis | None:
     name, failing = _quoted(evidence), _failing(evidence)
     line = places.detach_line(evidence) or failing
     step = places.step_line(evidence, watched.recorder.gradients.steps)
-    if evidence.fresh_at_consumer and step is not None:
+    in_collection = evidence.held is not None and evidence.held.container is not None
+    if evidence.fresh_at_consumer and evidence.only_arithmetic and not in_collection:
+        # a prediction of the pass before, taken for one of this pass
+        fixes = [
+            Fix("recompute-forward", line, "compute it again with the parameters of this pass"),
+            Fix("detach", line, "or use it as a number", cost="it no longer trains what made it"),
+        ]
+    elif evidence.fresh_at_consumer and in_collection:
+        fixes = [
+            Fix("reset-state", step or line, "empty it after the step"),
+            Fix("detach", line, "or keep only the numbers of earlier passes"),
+        ]
+    elif evidence.fresh_at_consumer and step is not None:
         fixes = [
             Fix(
                 "detach",
@@ -484,6 +549,9 @@ RULES: tuple[Rule, ...] = (
 )
 """In this order: the first that applies speaks."""
 
+EARLIER_PASS_RULES: tuple[Rule, ...] = (_made_outside, _cached, _accumulated, _carried)
+"""Those about history of an earlier pass; the last always applies."""
+
 
 # --------------------------------------------------------------------------- what all have
 
@@ -491,6 +559,9 @@ RULES: tuple[Rule, ...] = (
 def _made_lines(evidence: SecondBackward) -> list[Place]:
     """Where the value at fault was made: the innermost line, then the lines that led there."""
     stack = [place for _, place in evidence.made]
+    stored = places.store_line(evidence)
+    if stored is not None:
+        stack.insert(0, stored)  # where it was put away
     if not stack:
         stack = [p for _, p in evidence.log.stack_of(max(evidence.call.roots, default=0))]
     return list(dict.fromkeys(reversed(stack)))

@@ -19,7 +19,9 @@ from retrograd.doctor.session import Watched
 from retrograd.doctor.watching.gradients import parameters_of
 from retrograd.doctor.watching.graph import leaves_above, tensors_in
 
+UNUSED = "appears to not have been used in the graph"
 MARK = "_retrograd_mark"
+MOST_LEAVES = 2048  # with a bit of their own when all are asked for
 MOST_CUTS = 16  # on one mark; the newest are kept
 
 ESCAPES = frozenset("item numpy tolist __float__ __int__ __array__ __complex__ __index__".split())
@@ -45,6 +47,7 @@ class Event:
     scope: list[Any] | None
     lost: int  # bits of the parameters
     escaped: bool = False
+    integral: bool = False  # its result cannot have a gradient: an index, a truth value
     behind: frozenset[int] = frozenset()  # cuts behind what escaped
 
 
@@ -77,6 +80,7 @@ class CutWatch:
         self.steps = 0
         self.paused = 0
         self._bits: dict[int, int] = {}
+        self._leaves: list[Any] = []
         self._optimizers = -1
         self._undo: list[Callable[[], None]] = []
         self._mode = self._make_mode()
@@ -98,7 +102,12 @@ class CutWatch:
             run: Callable[[], Any],
         ) -> Any:
             self.before_backward(outputs, accumulates)
-            results = original(outputs, retain, create, inputs, accumulates, run)
+            try:
+                results = original(outputs, retain, create, inputs, accumulates, run)
+            except RuntimeError as error:
+                if UNUSED in str(error):
+                    self.decided(self.behind_unused(outputs, inputs))
+                raise
             if not accumulates and not create:
                 self.after_grad(outputs, results)
             return results
@@ -196,12 +205,22 @@ class CutWatch:
     def bit_of(self, leaf: Any) -> int:
         """The bit of a leaf if it is one of the parameters in question."""
         if self.wanted == "all":
-            # a loss that was made a leaf by `requires_grad = True` has a mark from before
-            return 0 if getattr(leaf, MARK, NOTHING).cuts else 1
+            return self._bit_of_any(leaf)
         optimizers = self.recorder.gradients.optimizers
         if len(optimizers) != self._optimizers:
             self._number_parameters()
         return self._bits.get(id(leaf), 0)
+
+    def _bit_of_any(self, leaf: Any) -> int:
+        if getattr(leaf, MARK, NOTHING).cuts:
+            return 0  # a loss that was made a leaf by `requires_grad = True`
+        known = self._bits.get(id(leaf))
+        if known is None:
+            if len(self._leaves) >= MOST_LEAVES:
+                return 1
+            self._leaves.append(leaf)  # kept alive, so that its id stays its own
+            known = self._bits[id(leaf)] = 1 << len(self._leaves)
+        return known
 
     def _number_parameters(self) -> None:
         optimizers = self.recorder.gradients.optimizers
@@ -282,6 +301,8 @@ class CutWatch:
             if live and not tensor.requires_grad:
                 if index < 0:
                     index = self.event(name, live)
+                    numbers = tensor.is_floating_point() or tensor.is_complex()
+                    self.events[index].integral = not numbers
                 behind = cuts | {index}
             if len(behind) > MOST_CUTS:
                 behind = frozenset(sorted(behind)[-MOST_CUTS:])
@@ -317,6 +338,22 @@ class CutWatch:
         elif self.silent and self.wanted == "all" and not has_history and accumulates:
             self.decided(self.answer(self.roots[-1:]))
 
+    def behind_unused(self, outputs: Any, inputs: Any) -> dict[str, Any]:
+        """`autograd.grad` found no way from its outputs to an input: the cuts between them."""
+        kind = self.torch.Tensor
+        cuts: frozenset[int] = frozenset()
+        reached = 0
+        for tensor in tensors_in(list(outputs), kind):
+            cuts |= self.mark_of(tensor).cuts
+            for leaf in leaves_above([tensor.grad_fn] if tensor.grad_fn else []).values():
+                reached |= self.bit_of(leaf)
+        wanted = 0
+        for tensor in tensors_in(list(inputs), kind):
+            if tensor.is_leaf:
+                wanted |= self.bit_of(tensor) & ~reached
+        chosen = sorted((i for i in cuts if self.events[i].lost & wanted), key=self._rank)
+        return {"cuts": [self._as_json(self.events[index]) for index in chosen]}
+
     def after_grad(self, outputs: Any, results: Any) -> None:
         """What `autograd.grad` gives without create_graph has no history."""
         live = 0
@@ -347,16 +384,21 @@ class CutWatch:
         return near if near["cuts"] else self.answer(self.earlier[::-1])
 
     def answer(self, roots: list[tuple[Mark, bool]]) -> dict[str, Any]:
-        """The cuts behind roots, the newest first."""
+        """The cuts behind roots, the likeliest first."""
         live, cuts, has_history = 0, frozenset[int](), False
         for mark, known in roots:
             live |= mark.live
             cuts |= mark.cuts
             has_history = has_history or known
-        if self.wanted != "all":
-            cuts = frozenset(i for i in cuts if self.events[i].lost & ~live)
-        chosen = sorted(cuts, reverse=True)
-        # what was only looked at as a number is not on the way to the loss
+        # what still reaches the loss by another way is not cut off
+        lost = {index: self.events[index].lost & ~live for index in cuts}
+        chosen = [index for index in cuts if lost[index]]
+        if self.wanted == "all":
+            held = self._bits_of_optimizers()
+            chosen = [index for index in chosen if lost[index] & held] or chosen
+        else:
+            chosen = [index for index in chosen if self.events[index].op != ".grad"]
+        chosen.sort(key=self._rank)
         if not chosen and not has_history and roots:
             if self.escapes:
                 last = self.escapes[-1]
@@ -364,6 +406,21 @@ class CutWatch:
             elif self.frozen:
                 chosen = self.frozen[-1:]
         return {"cuts": [self._as_json(self.events[index]) for index in chosen]}
+
+    def _rank(self, index: int) -> tuple[int, int]:
+        """Losses nobody asked for first, then those on purpose, then indices; newest first."""
+        event = self.events[index]
+        if event.integral:
+            return 2, -index
+        on_purpose = event.op in ("detach", "detach_") or not event.grad_mode
+        return int(on_purpose), -index
+
+    def _bits_of_optimizers(self) -> int:
+        bits = 0
+        for optimizer in self.recorder.gradients.optimizers:
+            for parameter in parameters_of(optimizer):
+                bits |= self._bits.get(id(parameter), 0)
+        return bits
 
     def _as_json(self, event: Event) -> dict[str, Any]:
         lost: list[tuple[int, int]] = []

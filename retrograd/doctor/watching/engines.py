@@ -54,3 +54,18 @@ class TorchEngine:
             autograd.graph._engine_run_backward = original
 
         return undo
+
+
+class RetrogradEngine:
+    """retrograd itself. Its counter is one for all threads, and its calls draw from it too."""
+
+    def __init__(self) -> None:
+        import retrograd
+        from retrograd.autograd.state import last_sequence
+
+        self.torch: Any = retrograd
+        self.counter: Callable[[], int] = last_sequence
+
+    def watch(self, watcher: Watcher) -> Callable[[], None]:
+        """`backward` and `grad` both hand the engine their edges in `api`."""
+        raise NotImplementedError

@@ -67,6 +67,22 @@ def leaves_above(nodes: Iterable[Node]) -> dict[int, Any]:
     return found
 
 
+def added_constants(roots: Iterable[Node | None]) -> list[int]:
+    """Numbers of the nodes that add a value without history to a root, by sums alone."""
+    found, seen = [], set()
+    waiting = [root for root in roots if root is not None]
+    while waiting:
+        node = waiting.pop()
+        if node in seen or not node.name().startswith(("Add", "Sub", "Rsub")):
+            continue
+        seen.add(node)
+        edges = [following for following, _ in node.next_functions]
+        if None in edges:
+            found.append(node._sequence_nr())
+        waiting += [following for following in edges if following is not None]
+    return found
+
+
 def ranges_of(numbers: Iterable[int]) -> Ranges:
     """Numbers as ranges: a few integers for a whole graph.
 

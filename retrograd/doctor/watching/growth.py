@@ -1,82 +1,108 @@
-"""Does the program hold more and more of graphs that backward has already consumed?
+"""Does the program hold more and more graph of earlier iterations?
 
-A sample looks at all live tensors, which takes time: it is taken at the 3rd, 4th, 6th, 8th ... call
-of a site, and only while all samples together stay within a share of the run.
+A sample counts the nodes made before the previous call of the same site that live tensors still
+hold, and finds the variables that hold them. Looking at all live tensors takes time, so samples are
+taken at the first calls of a site and then ever more rarely, within a share of the run.
 """
 
 from __future__ import annotations
 
-import gc
 import time
 from collections.abc import Iterable
 from types import FrameType
 from typing import Any
 
-from retrograd.doctor.watching.graph import in_ranges, walk
-from retrograd.doctor.watching.holders import holder_of
+from retrograd.doctor.watching.graph import Node, ranges_of, walk
+from retrograd.doctor.watching.heap import Heap
+from retrograd.doctor.watching.holders import paths_to
 from retrograd.doctor.watching.lines import LEAF
 from retrograd.doctor.watching.records import Call, GrowthSample, Holder
 
-SAMPLED = frozenset({3, 4, 6, 8, 12, 16, 24, 32, 64, 128, 256, 512, 1024, 4096})
+SAMPLED = frozenset((*range(2, 9), 10, 12, 16, 24, 32, 64, 128, 256, 512, 1024, 4096))
+ALWAYS = 8
 SHARE = 0.02
-"""Of the time since the start that samples may take; the first four are always taken."""
+"""Of the time since the start that samples may take; those of the first calls are always taken."""
 
-RECENT_CALLS = 64
-MOST_HOLDERS = 40
+LONGEST = 2.0
+"""Seconds for all samples of the first calls: huge graphs are looked at less often."""
+
+LEAST = 0.5
+"""Seconds that samples may always take."""
+
+MOST_HOLDERS = 24
 
 
 class Growth:
     """Takes the samples."""
 
-    def __init__(self, tensor: type) -> None:
+    def __init__(self, tensor: type, heap: Heap) -> None:
         self.samples: list[GrowthSample] = []
         self.skipped = 0
         self._tensor = tensor
+        self._heap = heap
         self._counts: dict[tuple[int, int], int] = {}
+        self._previous: dict[tuple[int, int], int] = {}  # where the site's last call began
         self._started = time.perf_counter()
         self._spent = 0.0
 
-    def before_call(self, call: Call, earlier: list[Call], frames: Iterable[FrameType]) -> None:
+    def before_call(
+        self, call: Call, nodes: dict[Node, int], frames: Iterable[FrameType]
+    ) -> None:
         """Count the call of this site, and take a sample if it is one of those."""
         count = self._counts[call.site] = self._counts.get(call.site, 0) + 1
+        previous = self._previous.get(call.site, 0)
+        self._previous[call.site] = call.start
         if count not in SAMPLED:
             return
         now = time.perf_counter()
-        if count > 8 and self._spent > SHARE * (now - self._started):
+        allowed = SHARE * (now - self._started) if count > ALWAYS else LONGEST
+        if self._spent > max(allowed, LEAST):
             self.skipped += 1
             return
-        self._take(call, count, earlier, frames)
+        self._take(call, count, previous, nodes, list(frames))
         self._spent += time.perf_counter() - now
 
     def _take(
-        self, call: Call, count: int, earlier: list[Call], frames: Iterable[FrameType]
+        self,
+        call: Call,
+        count: int,
+        previous: int,
+        current: dict[Node, int],
+        frames: list[FrameType],
     ) -> None:
-        consumed = [c for c in earlier[:-1] if not c.retain and not c.failed][-RECENT_CALLS:]
-        if not consumed:
-            return
-        live = self._live_tensors()
-
-        def is_consumed(number: int) -> bool:
-            return number < LEAF and any(in_ranges(c.ranges, number) for c in consumed)
-
-        numbers = walk(tensor.grad_fn for tensor in live).values()
-        total = sum(1 for number in numbers if is_consumed(number))
-        sample = GrowthSample(call, count, total)
-        if total:
-            frames = list(frames)
-            for tensor in live:
-                if len(sample.holders) >= MOST_HOLDERS:
-                    break
-                if any(is_consumed(n) for n in walk([tensor.grad_fn], 4000).values()):
-                    held = holder_of(tensor, frames, self._tensor)
-                    path = None if held is None else held.path
-                    window = held is not None and held.window
-                    number = tensor.grad_fn._sequence_nr()
-                    sample.holders.append(Holder(number, tensor.dim(), path, window))
-        self.samples.append(sample)
-
-    def _live_tensors(self) -> list[Any]:
-        # isinstance would ask lazy proxies for their class, and wake them
+        """Nodes with numbers below `previous` are of earlier iterations."""
         kind = self._tensor
-        tensors = [thing for thing in gc.get_objects() if issubclass(type(thing), kind)]
-        return [tensor for tensor in tensors if tensor.grad_fn is not None]
+        live = [
+            thing
+            for thing in self._heap.objects()
+            if issubclass(type(thing), kind) and thing.grad_fn is not None
+        ]
+        numbers = walk(tensor.grad_fn for tensor in live)
+        old = [number for number in numbers.values() if number < previous]
+        sample = GrowthSample(call, count, ranges_of(old))
+        self.samples.append(sample)
+        if not old:
+            return
+        reaching = _reaching(numbers, previous)
+        holding = [t for t in live if t.grad_fn in reaching and t.grad_fn not in current]
+        holding.sort(key=lambda tensor: -numbers[tensor.grad_fn])
+        sample.tensors = len(holding)
+        chosen = holding[:MOST_HOLDERS]
+        paths = paths_to(chosen, frames, kind)
+        for tensor in chosen:
+            held = paths.get(id(tensor))
+            path = None if held is None else held.path
+            window = held is not None and held.window
+            sample.holders.append(Holder(numbers[tensor.grad_fn], tensor.dim(), path, window))
+
+
+def _reaching(numbers: dict[Node, int], previous: int) -> set[Node]:
+    """The nodes whose history has a node made before `previous`."""
+    found: set[Node] = set()
+    # a node is younger than those it follows
+    for node, number in sorted(numbers.items(), key=lambda pair: pair[1]):
+        if number >= LEAF:
+            break
+        if number < previous or any(following in found for following, _ in node.next_functions):
+            found.add(node)
+    return found

@@ -102,6 +102,7 @@ class LineLog:
         self.live: dict[FrameType, list[int]] = {}  # frame -> [chain, activation, last line]
         self.activations = 0
         self.forgotten = 0  # nodes below this number have no entry any more
+        self.is_user_file: Callable[[str], bool] | None = None  # set where nothing is traced
 
     def site_of(self, number: int) -> tuple[int, int, int] | None:
         """Chain, line and activation that made a node; None if it is not known."""
@@ -118,6 +119,8 @@ class LineLog:
     def here(self) -> list[Step]:
         """The user's stack now, outermost first."""
         frame: FrameType | None = sys._getframe(1)
+        if self.is_user_file is not None:
+            return self._untraced(frame, self.is_user_file)
         found = []
         while frame is not None:
             state = self.live.get(frame)
@@ -125,6 +128,20 @@ class LineLog:
                 found.append(Step(state[0], state[1], frame.f_lineno))
             frame = frame.f_back
         return found[::-1]
+
+    def _untraced(self, frame: FrameType | None, is_user: Callable[[str], bool]) -> list[Step]:
+        """The stack from the frames alone; an activation is then known by its frame."""
+        frames = []
+        while frame is not None:
+            if is_user(frame.f_code.co_filename):
+                frames.append(frame)
+            frame = frame.f_back
+        found: list[Step] = []
+        for inner in reversed(frames):
+            outer = found[-1] if found else Step(0, 0, 0)
+            chain = self.chains.number(outer.chain, outer.line, inner.f_code)
+            found.append(Step(chain, id(inner), inner.f_lineno))
+        return found
 
     def place_of(self, stack: list[Step]) -> Place | None:
         """The innermost line of a stack."""
@@ -161,7 +178,9 @@ class Tracer:
         self._is_user = is_user
         self._user: dict[str, bool] = {}
         self._local = threading.local()
+        self._trace: Any = None
         self.running = False
+        self.unseen: list[str] = []  # what could not be traced, and why
 
     @property
     def log(self) -> LineLog:
@@ -179,17 +198,50 @@ class Tracer:
             found = self._user[file] = self._is_user(file)
         return found
 
-    def start(self) -> None:
-        """Trace this thread and those that start from now on."""
+    def start(self, frame: FrameType | None = None) -> None:
+        """Trace this thread and those that start from now on.
+
+        The user's frames from `frame` outwards run already; they are traced too.
+        """
+        if sys.gettrace() is not None:
+            # a debugger or coverage: it stays, and stacks are read from the frames alone
+            self.unseen.append(
+                "which lines made the values: another trace function is active "
+                "(a debugger, coverage)"
+            )
+            self.log.is_user_file = self.is_user_file
+            return
         self.running = True
         threading.settrace(self._trace_thread)
-        sys.settrace(self._make_trace())
+        self._trace = trace = self._make_trace()
+        for running in self.user_frames(frame):
+            running.f_trace = trace(running, "call", None)
+        sys.settrace(trace)
+
+    def user_frames(self, frame: FrameType | None) -> list[FrameType]:
+        """The user's frames from one outwards, outermost first."""
+        found = []
+        while frame is not None:
+            if self.is_user_file(frame.f_code.co_filename):
+                found.append(frame)
+            frame = frame.f_back
+        return found[::-1]
 
     def stop(self) -> None:
         """End tracing in this thread; others end with their next call."""
+        if not self.running:
+            return
         self.running = False
-        threading.settrace(None)
-        sys.settrace(None)
+        if threading.gettrace() == self._trace_thread:
+            threading.settrace(None)  # type: ignore[arg-type]
+        if sys.gettrace() is self._trace:
+            sys.settrace(None)
+        else:
+            self.unseen.append(
+                "lines that ran after the program had put a trace function of its own in place"
+            )
+        for frame in list(self.log.live):
+            frame.f_trace = None
 
     def _trace_thread(self, frame: FrameType, event: str, arg: Any) -> Any:
         """The first call in a new thread: give it a trace function of its own."""

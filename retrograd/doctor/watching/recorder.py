@@ -9,9 +9,18 @@ from typing import Any
 
 from retrograd.doctor.watching.engines import Engine, Original
 from retrograd.doctor.watching.gradients import Gradients
-from retrograd.doctor.watching.graph import Node, in_ranges, on_a_path_to, ranges_of, walk
+from retrograd.doctor.watching.graph import (
+    Node,
+    added_constants,
+    in_ranges,
+    on_a_path_to,
+    ranges_of,
+    walk,
+)
 from retrograd.doctor.watching.growth import Growth
+from retrograd.doctor.watching.heap import Heap
 from retrograd.doctor.watching.lines import LEAF, LineLog, Tracer
+from retrograd.doctor.watching.ownership import Ownership
 from retrograd.doctor.watching.records import Call, Failure, Scope
 
 REMEMBERED_RESULTS = 64
@@ -28,7 +37,10 @@ class Recorder:
         self.calls: list[Call] = []
         self.failure: Failure | None = None
         self.gradients = Gradients()
-        self.growth = Growth(self.torch.Tensor)
+        self.heap = Heap(self.torch.Tensor, self.torch.nn.Module)
+        self.growth = Growth(self.torch.Tensor, self.heap)
+        self.ownership = Ownership(self.torch, self.heap)
+        self.constants: dict[int, list[int]] = {}  # of calls: nodes that add a constant to the root
         self.scopes: list[Scope] = []  # that are open now
         self.last_scope: dict[str, Scope] = {}
         self.leaves: dict[int, Any] = {}  # seen at the end of a graph, by id
@@ -57,6 +69,7 @@ class Recorder:
         """Take the patches away again."""
         while self._undo:
             self._undo.pop()()
+        self.heap.release()
 
     def _replace(self, owner: Any, name: str, function: Any) -> None:
         before = owner.__dict__.get(name)
@@ -78,6 +91,7 @@ class Recorder:
         def before(optimizer: Any, args: Any, keywords: Any) -> None:  # None: change nothing
             if self.enabled:
                 self.gradients.before_step(optimizer, self.log.here())
+                self.ownership.before_step(optimizer, self.gradients, self.leaves)
 
         def after(optimizer: Any, args: Any, keywords: Any) -> None:
             if self.enabled:
@@ -182,15 +196,18 @@ class Recorder:
         call = self._note(tensors, roots, nodes, retain, create, inputs, accumulates)
         if accumulates and not inputs:
             self.gradients.before_backward(call)
+        if accumulates and self.grad_results:
+            self.constants[call.index] = added_constants(roots)
         if not self._depth:
-            self.growth.before_call(call, self.calls[:-1], list(call.log.live)[::-1])
+            self.growth.before_call(call, nodes, list(call.log.live)[::-1])
         self._depth += 1
         try:
             results = run()
         except BaseException as error:
             call.failed = True
+            self._note_leaves(call, nodes)
             if self.failure is None or self.failure.error is not error:
-                self.failure = Failure(call, error, roots, tensors, nodes)
+                self.failure = Failure(call, error, roots, tensors, nodes, list(inputs))
             raise
         finally:
             self._depth -= 1
@@ -235,15 +252,21 @@ class Recorder:
             ranges=ranges_of(numbers),
             nodes=len(numbers),
             root_ids=[(id(tensor), tensor.grad_fn is None) for tensor in tensors],
+            versions={},
             nested=self._depth > 0,
         )
         self._note_uses(numbers)
         self.calls.append(call)
         if call.index < LEAVES_SOUGHT or call.index % 50 == 0:
-            for node, number in nodes.items():
-                if number >= LEAF and hasattr(node, "variable"):
-                    self.leaves.setdefault(id(node.variable), node.variable)
+            self._note_leaves(call, nodes)
         return call
+
+    def _note_leaves(self, call: Call, nodes: dict[Node, int]) -> None:
+        for node, number in nodes.items():
+            if number >= LEAF and hasattr(node, "variable"):
+                leaf = node.variable
+                self.leaves.setdefault(id(leaf), leaf)
+                call.versions[id(leaf)] = leaf._version
 
     def _note_uses(self, numbers: list[int]) -> None:
         """Is a graph that an earlier call retained or created used now?"""

@@ -28,6 +28,7 @@ class Call:
     ranges: Ranges  # numbers of the nodes it went through
     nodes: int
     root_ids: list[tuple[int, bool]]  # id of each root tensor, whether it is a leaf
+    versions: dict[int, int]  # of the leaves, by id, in calls that look at them
     nested: bool = False  # inside another call: checkpoint's own
     failed: bool = False
     used_again: bool = False  # a later call went through nodes it retained
@@ -48,6 +49,7 @@ class Failure:
     roots: list[Node | None]
     tensors: list[Any]
     nodes: dict[Node, int]
+    inputs: list[Any] = field(default_factory=list)  # of a grad call
 
 
 @dataclass(eq=False, slots=True)
@@ -90,18 +92,30 @@ class EmptyStep:
 
 
 @dataclass(eq=False, slots=True)
+class WastedBackward:
+    """A step before which gradients of the same backward line were cleared without being used."""
+
+    stack: list[Step]  # of the step
+    call: Call  # the backward whose gradients it uses
+    cleared: ZeroGrad  # the last that dropped earlier ones
+    times: int  # how often gradients of that line were dropped since the step before
+    optimizer: Any
+
+
+@dataclass(eq=False, slots=True)
 class GrowthSample:
-    """How many nodes that a backward has consumed are still held, at one call of a site."""
+    """The nodes of earlier iterations that are still held, at one call of a site."""
 
     call: Call
     count: int  # which call of its site
-    nodes: int
-    holders: list[Holder] = field(default_factory=list)
+    old: Ranges  # numbers of the nodes
+    tensors: int = 0  # live tensors that hold them
+    holders: list[Holder] = field(default_factory=list)  # the youngest of these tensors
 
 
 @dataclass(eq=False, slots=True)
 class Holder:
-    """A live tensor that keeps consumed history, and how the program reaches it."""
+    """A live tensor that keeps history of earlier iterations, and how the program reaches it."""
 
     number: int  # of its node
     dimensions: int

@@ -1,1 +1,802 @@
-RULES = ()
+"""RGL3xx: the path from the loss to the parameters is cut, or what was meant to cut it does not."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from ..declare import Edit, Fix, Found, rule
+from ..flow import Scope, Step, dotted
+from ..program import Program, is_true, keyword, mentions
+from ..torch_names import CREATING_FUNCTIONS
+from ..training import Backward, backwards, expression_statement
+from ..values import Values, is_leaf_that_requires_grad
+
+VARIABLE = ("torch.autograd.Variable", "torch.autograd.variable.Variable")
+_CUT = frozenset("detach".split())
+_COPIES = frozenset(
+    "to cpu cuda float double half bfloat16 long int contiguous clone squeeze unsqueeze".split()
+)
+_ALLOWED_IN_PLACE = frozenset("requires_grad_ detach_ share_memory_ rename_ retain_grad_".split())
+UPDATES = frozenset(
+    "add_ sub_ mul_ div_ copy_ fill_ zero_ clamp_ clip_ pow_ addcmul_ addcdiv_ lerp_ relu_".split()
+)
+
+
+@rule("RGL301", "result-dropped", "a method that changes nothing has its result dropped", fix="unsafe")
+def result_dropped(program: Program) -> Iterator[Found]:
+    """
+    ## What it does
+
+    Finds the statements `x.detach()`, `x.to(device)`, `x.cpu()`, `x.float()` and the like, on a
+    tensor, whose result goes nowhere.
+
+    ## Why is this bad
+
+    These methods give a new tensor and leave the old one as it is. `x.detach()` as a statement
+    detaches nothing. (`x.detach_()` and `module.to(device)` do change what they are called on.)
+
+    ## Example
+
+    ```python
+    import torch
+    from torch import nn
+
+    rnn = nn.GRU(4, 8)
+    out, state = rnn(torch.randn(5, 2, 4))
+    state.detach()
+    ```
+
+    ## Use instead
+
+    ```python
+    import torch
+    from torch import nn
+
+    rnn = nn.GRU(4, 8)
+    out, state = rnn(torch.randn(5, 2, 4))
+    state = state.detach()
+    ```
+
+    ## Fix safety
+
+    Unsafe: the result is assigned to the name, which is what was meant but not what was done.
+    """
+    for scope in program.scopes:
+        for step in scope.steps:
+            call = expression_statement(step)
+            if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Attribute):
+                continue
+            method, name = call.func.attr, dotted(call.func.value)
+            if name is None or name in ("self", "super") or step.guarded:
+                continue
+            surely = method in _CUT or (method in _COPIES and _is_tensor(program, scope, step, name))
+            if not surely or (method in _CUT and (call.args or call.keywords)):
+                continue
+            if program.qualified(call.func, scope) or program.instance(name, scope).kind != "unknown":
+                continue
+            if method in _CUT and _may_be_other(program, scope, name):
+                continue
+            yield Found(
+                call,
+                f"`{name}.{method}()` changes nothing: its result is dropped",
+                (f"`{name} = {name}.{method}(...)`" if call.args else f"`{name} = {name}.{method}()`",),
+                Fix("assign the result", (Edit("assign", step.node, name),)),
+            )
+
+
+def _is_tensor(program: Program, scope: Scope, step: Step, name: str) -> bool:
+    """Whether a name is surely a tensor: made by torch, or sent back."""
+    if any(b.name == name for b in backwards(program, scope)):
+        return True
+    found = scope.reaching(name, step)
+    if not found:
+        return False
+    for binding in found:
+        value = binding.value
+        if binding.how not in ("assign", "part") or not isinstance(value, ast.Call):
+            return False
+        callee = program.callee(value, scope)
+        made = callee.path in CREATING_FUNCTIONS or callee.path.startswith("torch.nn.functional.")
+        if binding.how == "part" or not (made or callee.kind in ("module", "loss")):
+            return False
+        if callee.kind == "module" and callee.own is not None:
+            return False  # it may give anything
+        if callee.kind == "module" and callee.path.rpartition(".")[2] in ("RNN", "GRU", "LSTM"):
+            return False
+    return True
+
+
+def _may_be_other(program: Program, scope: Scope, name: str) -> bool:
+    """Whether something that is bound to an object of a class of the program, with its own detach."""
+    for inner in program.scopes:
+        if not isinstance(inner.node, ast.Module) and inner.node.name == "detach":
+            return True
+    bindings = program.all_bindings(name, scope)
+    if bindings is None:
+        # an argument: a tensor, unless it is called something like a process or a handle
+        return name.rpartition(".")[2] in ("self", "process", "handle", "stream", "client")
+    for binding in bindings:
+        if isinstance(binding.value, ast.Call):
+            path = program.qualified(binding.value.func, scope)
+            if path and not path.startswith("torch"):
+                return True
+    return False
+
+
+@rule(
+    "RGL302", "data-update", "parameters are updated through .data instead of under no_grad", fix="unsafe"
+)
+def data_update(program: Program) -> Iterator[Found]:
+    """
+    ## What it does
+
+    Finds updates such as `p.data -= rate * p.grad`.
+
+    ## Why is this bad
+
+    A write through `.data` is hidden from autograd: if a graph still needs the old value, the
+    gradients are silently wrong, where the same write under `torch.no_grad()` would raise.
+
+    ## Example
+
+    ```python
+    import torch
+
+    weight = torch.ones(3, requires_grad=True)
+    weight.pow(2).sum().backward()
+    weight.data -= 0.1 * weight.grad
+    ```
+
+    ## Use instead
+
+    ```python
+    import torch
+
+    weight = torch.ones(3, requires_grad=True)
+    weight.pow(2).sum().backward()
+    with torch.no_grad():
+        weight -= 0.1 * weight.grad
+    ```
+
+    ## Fix safety
+
+    Unsafe: a write that autograd sees can raise where the hidden one went wrong.
+    """
+    for scope in program.scopes:
+        for step in scope.steps:
+            node = step.node
+            if not (isinstance(node, ast.AugAssign) and isinstance(node.target, ast.Attribute)):
+                continue
+            if node.target.attr != "data" or not _reads_gradient(node.value):
+                continue
+            name = dotted(node.target.value) or "p"
+            edits = [Edit("drop-data", node.target)]
+            module = _torch_name(program, scope)
+            if module is not None and not step.grad_off and not scope.grad_off:
+                edits.append(Edit("block", node, f"{module}.no_grad()"))
+            yield Found(
+                node,
+                f"`{name}.data` is written where autograd does not see it",
+                (f"`with torch.no_grad(): {name} -= ...`", "or use an optimizer of torch.optim"),
+                Fix("write under torch.no_grad()", tuple(edits)) if module is not None else None,
+            )
+
+
+def _reads_gradient(node: ast.AST) -> bool:
+    return any(isinstance(part, ast.Attribute) and part.attr == "grad" for part in ast.walk(node))
+
+
+def _torch_name(program: Program, scope: Scope) -> str | None:
+    """What `torch` is called in a scope."""
+    at: Scope | None = scope
+    while at is not None:
+        for name, path in at.imported.items():
+            if path == "torch":
+                return name
+        at = at.outer
+    return None
+
+
+@rule(
+    "RGL303",
+    "requires-grad-on-loss",
+    "requires_grad is set on a loss that was computed",
+    fix="unsafe",
+)
+def requires_grad_on_loss(program: Program) -> Iterator[Found]:
+    """
+    ## What it does
+
+    Finds `loss.requires_grad = True`, `loss.requires_grad_()` and `Variable(loss,
+    requires_grad=True)` on a loss that is then sent back.
+
+    ## Why is this bad
+
+    A loss that has a graph requires a gradient already. One that has none becomes a leaf: then
+    `backward()` no longer raises, and no parameter gets a gradient.
+
+    ## Example
+
+    ```python
+    import torch
+    from torch import nn
+
+    model = nn.Linear(3, 1)
+    prediction = model(torch.randn(8, 3)).argmax(1).float()
+    loss = nn.functional.mse_loss(prediction, torch.ones(8))
+    loss.requires_grad = True
+    loss.backward()
+    ```
+
+    ## Use instead
+
+    ```python
+    import torch
+    from torch import nn
+
+    model = nn.Linear(3, 1)
+    prediction = model(torch.randn(8, 3)).squeeze(1)
+    loss = nn.functional.mse_loss(prediction, torch.ones(8))
+    loss.backward()
+    ```
+
+    ## Fix safety
+
+    Unsafe: the statement is removed, and the error that it hid appears.
+    """
+    for scope in program.scopes:
+        sent = {b.name: b for b in backwards(program, scope) if b.kind == "backward"}
+        for step in scope.steps:
+            name = _switched_on(program, scope, step)
+            if name is None or name not in sent or sent[name].step.index < step.index:
+                continue
+            if step.guarded or not _computed(program, scope, step, name):
+                continue
+            only = isinstance(step.node, ast.Expr | ast.Assign) and len(step.bindings) <= 1
+            removable = only and not any(b.name == name for b in step.bindings)
+            yield Found(
+                step.node,
+                f"`{name}` was computed; making it require a gradient connects it to nothing",
+                ("remove this line, and find where the path to the parameters is cut",),
+                Fix("remove the statement", (Edit("remove", step.node),)) if removable else None,
+            )
+
+
+def _switched_on(program: Program, scope: Scope, step: Step) -> str | None:
+    node = step.node
+    if isinstance(node, ast.Assign) and len(node.targets) == 1:
+        target, value = node.targets[0], node.value
+        if isinstance(target, ast.Attribute) and target.attr == "requires_grad" and is_true(value):
+            return dotted(target.value)
+        if isinstance(value, ast.Call) and value.args:
+            path = program.qualified(value.func, scope)
+            if path in VARIABLE:
+                if is_true(keyword(value, "requires_grad")) and dotted(target) == dotted(value.args[0]):
+                    return dotted(target)
+        node_value: ast.expr | None = value
+    else:
+        node_value = expression_statement(step)
+    if isinstance(node_value, ast.Call) and isinstance(node_value.func, ast.Attribute):
+        if node_value.func.attr == "requires_grad_":
+            off = node_value.args and not is_true(node_value.args[0])
+            off = off or any(not is_true(k.value) for k in node_value.keywords)
+            return None if off else dotted(node_value.func.value)
+    return None
+
+
+def _computed(program: Program, scope: Scope, step: Step, name: str) -> bool:
+    """Whether a value is the result of a computation, not something new."""
+    found = scope.reaching(name, step)
+    if not found:
+        return False
+    for binding in found:
+        value = binding.value
+        if binding.how == "augmented":
+            continue
+        if binding.how != "assign" or not isinstance(value, ast.Call | ast.BinOp):
+            return False
+        if isinstance(value, ast.Call):
+            callee = program.callee(value, scope)
+            if callee.kind == "unknown" and not isinstance(value.func, ast.Attribute):
+                return False
+            if callee.path in CREATING_FUNCTIONS and callee.path != "torch.tensor":
+                return False
+            method = value.func.attr if isinstance(value.func, ast.Attribute) else ""
+            if method in ("clone", "detach", "to", "cuda", "requires_grad_"):
+                return False
+            if callee.path == "torch.tensor" and not _has_tensor(program, scope, step, value):
+                return False
+    return True
+
+
+@rule("RGL304", "tensor-from-tensor", "torch.tensor is given tensors, whose graph it drops", fix="safe")
+def tensor_from_tensor(program: Program) -> Iterator[Found]:
+    """
+    ## What it does
+
+    Finds `torch.tensor(x)` where `x` is a tensor, and `torch.tensor([a, b])` of tensors that have
+    a graph.
+
+    ## Why is this bad
+
+    `torch.tensor` copies numbers: the result has no history, and what is computed from it trains
+    nothing. PyTorch warns about a single tensor, and says nothing about a list.
+
+    ## Example
+
+    ```python
+    import torch
+    from torch import nn
+
+    model = nn.Linear(3, 1)
+    prediction = model(torch.randn(8, 3))
+    losses = torch.tensor([prediction.pow(2).mean(), prediction.abs().mean()])
+    ```
+
+    ## Use instead
+
+    ```python
+    import torch
+    from torch import nn
+
+    model = nn.Linear(3, 1)
+    prediction = model(torch.randn(8, 3))
+    losses = torch.stack([prediction.pow(2).mean(), prediction.abs().mean()])
+    ```
+
+    ## Fix safety
+
+    Safe for a single tensor without further arguments: `x.detach().clone()` is the same. There is
+    no fix for a list.
+    """
+    for scope in program.scopes:
+        for step in scope.steps:
+            for call in step.calls:
+                if program.qualified(call.func, scope) != "torch.tensor" or not call.args:
+                    continue
+                if step.guarded or not _has_tensor(program, scope, step, call):
+                    continue
+                given = call.args[0]
+                if isinstance(given, ast.List | ast.Tuple):
+                    yield Found(
+                        call,
+                        "`torch.tensor` copies the numbers: the graph of the list's tensors is lost",
+                        ("`torch.stack([...])` keeps it", "or say so: `.item()` on each"),
+                    )
+                    continue
+                text = dotted(given) or "x"
+                fix = Fix(f"use {text}.detach().clone()", (Edit("argument", call, "detach().clone()"),))
+                yield Found(
+                    call,
+                    f"`torch.tensor({text})` copies the numbers: the graph of `{text}` is lost",
+                    (f"for a copy `{text}.detach().clone()`; to keep the graph `{text}` itself",),
+                    Fix(fix.message, fix.edits, safe=True)
+                    if len(call.args) == 1 and not call.keywords
+                    else None,
+                )
+
+
+def _has_tensor(program: Program, scope: Scope, step: Step, call: ast.Call) -> bool:
+    values = Values(program, scope)
+    given = call.args[0] if call.args else None
+    if isinstance(given, ast.List | ast.Tuple):
+        return any(values.graph(part, step) for part in given.elts)
+    if given is None:
+        return False
+    if values.graph(given, step):
+        return True
+    name = dotted(given)
+    return name is not None and _is_tensor(program, scope, step, name)
+
+
+@rule("RGL305", "loss-under-no-grad", "a loss computed with gradients off is sent back")
+def loss_under_no_grad(program: Program) -> Iterator[Found]:
+    """
+    ## What it does
+
+    Finds `backward()` on a loss that was computed in `with torch.no_grad()` or in a function
+    decorated with it.
+
+    ## Why is this bad
+
+    Nothing was recorded, so there is nothing to walk: "element 0 of tensors does not require grad".
+
+    ## Example
+
+    ```python
+    import torch
+    from torch import nn
+
+    model = nn.Linear(3, 1)
+    with torch.no_grad():
+        loss = model(torch.randn(8, 3)).pow(2).mean()
+    loss.backward()
+    ```
+
+    ## Use instead
+
+    ```python
+    import torch
+    from torch import nn
+
+    model = nn.Linear(3, 1)
+    loss = model(torch.randn(8, 3)).pow(2).mean()
+    loss.backward()
+    ```
+
+    ## Fix safety
+
+    There is no fix: the scope without gradients may be there for other lines.
+    """
+    for scope in program.scopes:
+        for backward in backwards(program, scope):
+            if backward.kind != "backward" or backward.name is None or backward.step.guarded:
+                continue
+            found = scope.reaching(backward.name, backward.step)
+            if not found or _made_to_require(scope, backward.name):
+                continue
+            for binding in found:
+                off = binding.step.grad_off or scope.grad_off
+                if not off or binding.how != "assign" or not _known(program, scope, binding.value):
+                    break
+            else:
+                yield Found(
+                    backward.call,
+                    f"`{backward.name}` was computed with gradients off, in line "
+                    f"{found[0].step.node.lineno}: it has no graph",
+                    ("compute it outside `torch.no_grad()`",),
+                )
+
+
+def _known(program: Program, scope: Scope, value: ast.expr | None) -> bool:
+    """Whether a value is surely computed under the scope's own grad mode."""
+    if isinstance(value, ast.BinOp):
+        return _known(program, scope, value.left) or _known(program, scope, value.right)
+    if not isinstance(value, ast.Call):
+        return False
+    callee = program.callee(value, scope)
+    if callee.kind == "module":
+        return callee.own is None or not callee.own.cuts
+    if callee.kind == "loss" or callee.path.startswith("torch.nn.functional."):
+        return True
+    return isinstance(value.func, ast.Attribute) and _known(program, scope, value.func.value)
+
+
+def _made_to_require(scope: Scope, name: str) -> bool:
+    return bool(scope.bindings(name + ".requires_grad")) or any(
+        isinstance(call.func, ast.Attribute)
+        and call.func.attr == "requires_grad_"
+        and dotted(call.func.value) == name
+        for step in scope.steps
+        for call in step.calls
+    )
+
+
+@rule("RGL306", "loss-of-numbers", "a loss is computed from plain numbers, and then sent back")
+def loss_of_numbers(program: Program) -> Iterator[Found]:
+    """
+    ## What it does
+
+    Finds `backward()` on a loss all of whose parts have left the graph, by `.item()`, `float()`,
+    `.numpy()`, `.detach()`, `argmax` or `torch.tensor`.
+
+    ## Why is this bad
+
+    There is no path from such a loss to any parameter. It raises, or with `requires_grad=True` it
+    trains nothing.
+
+    ## Example
+
+    ```python
+    import torch
+    from torch import nn
+
+    model = nn.Linear(3, 1)
+    prediction = model(torch.randn(8, 3))
+    loss = torch.tensor(prediction.pow(2).mean().item(), requires_grad=True)
+    loss.backward()
+    ```
+
+    ## Use instead
+
+    ```python
+    import torch
+    from torch import nn
+
+    model = nn.Linear(3, 1)
+    prediction = model(torch.randn(8, 3))
+    loss = prediction.pow(2).mean()
+    loss.backward()
+    ```
+
+    ## Fix safety
+
+    There is no fix: what was to be a tensor and what a number, only the author knows.
+    """
+    for scope in program.scopes:
+        values = Values(program, scope)
+        for backward in backwards(program, scope):
+            if backward.kind != "backward" or backward.step.guarded or scope.grad_off:
+                continue
+            value, step = backward.value, backward.step
+            found = scope.reaching(backward.name, step) if backward.name else None
+            if found is not None and len(found) == 1 and found[0].value is not None:
+                value, step = found[0].value, found[0].step
+                if found[0].how != "assign" or step.grad_off:
+                    continue
+            if not _leaves_graph(program, scope, value):
+                continue
+            cut = values.graph(_without_requires_grad(value), step) is False
+            if cut and not _made_to_require(scope, backward.name or ""):
+                yield Found(
+                    backward.call,
+                    "the loss has no graph: every part of it is a plain number or was detached",
+                    (f"line {value.lineno}: compute it from the tensors themselves",),
+                )
+
+
+def _leaves_graph(program: Program, scope: Scope, value: ast.expr) -> bool:
+    """Whether something in an expression takes a number out of a tensor."""
+    for part in ast.walk(value):
+        if isinstance(part, ast.Call):
+            method = part.func.attr if isinstance(part.func, ast.Attribute) else ""
+            if method in ("item", "numpy", "detach", "tolist", "argmax"):
+                return True
+            if dotted(part.func) == "float" and part.args:
+                return not isinstance(part.args[0], ast.Constant)
+    return False
+
+
+def _without_requires_grad(value: ast.expr) -> ast.expr:
+    if isinstance(value, ast.Call) and keyword(value, "requires_grad") is not None:
+        rest = [k for k in value.keywords if k.arg != "requires_grad"]
+        return ast.copy_location(ast.Call(value.func, value.args, rest), value)
+    return value
+
+
+@rule("RGL307", "volatile-ignored", "volatile is ignored since PyTorch 0.4")
+def volatile_ignored(program: Program) -> Iterator[Found]:
+    """
+    ## What it does
+
+    Finds `Variable(x, volatile=True)` and `x.volatile = True`.
+
+    ## Why is this bad
+
+    `volatile` does nothing any more, so an evaluation that counts on it records a graph and keeps
+    its memory. `torch.no_grad()` took its place.
+
+    ## Example
+
+    ```python
+    import torch
+    from torch.autograd import Variable
+
+    model = torch.nn.Linear(3, 1)
+    x = Variable(torch.ones(8, 3), volatile=True)
+    prediction = model(x)
+    ```
+
+    ## Use instead
+
+    ```python
+    import torch
+
+    model = torch.nn.Linear(3, 1)
+    x = torch.ones(8, 3)
+    with torch.no_grad():
+        prediction = model(x)
+    ```
+
+    ## Fix safety
+
+    There is no fix: which lines belong under `torch.no_grad()`, only the author knows.
+    """
+    for scope in program.scopes:
+        for step in scope.steps:
+            places: list[ast.AST] = [b.node for b in step.bindings if b.name.endswith(".volatile")]
+            for call in step.calls:
+                path = program.qualified(call.func, scope)
+                if path in VARIABLE and keyword(call, "volatile") is not None:
+                    places.append(call)
+            for place in places:
+                yield Found(
+                    place,
+                    "`volatile` is ignored: a graph is recorded",
+                    ("compute under `with torch.no_grad():`",),
+                )
+
+
+@rule("RGL308", "leaf-written", "a leaf that requires a gradient is written in place")
+def leaf_written(program: Program) -> Iterator[Found]:
+    """
+    ## What it does
+
+    Finds in-place operations (`x += 1`, `x.add_(1)`, `x[0] = 1`) on a tensor that was made with
+    `requires_grad=True`, with gradients on.
+
+    ## Why is this bad
+
+    It raises: "a leaf Variable that requires grad is being used in an in-place operation".
+
+    ## Example
+
+    ```python
+    import torch
+
+    x = torch.ones(3, requires_grad=True)
+    x += 1
+    ```
+
+    ## Use instead
+
+    ```python
+    import torch
+
+    x = torch.ones(3, requires_grad=True)
+    with torch.no_grad():
+        x += 1
+    ```
+
+    ## Fix safety
+
+    There is no fix: an update belongs under `torch.no_grad()`, a computation is written
+    `y = x + 1`.
+    """
+    for scope in program.scopes:
+        if scope.grad_off or _switches_globally(scope):
+            continue
+        for step in scope.steps:
+            if step.grad_off or step.guarded:
+                continue
+            name = _written(step)
+            if name is None:
+                continue
+            found = scope.reaching(name, step)
+            if not found or not all(
+                b.how == "assign"
+                and isinstance(b.value, ast.Call)
+                and is_leaf_that_requires_grad(program, b.value, scope)
+                for b in found
+            ):
+                continue
+            if _let_go(scope, name, found[-1].step, step):
+                continue
+            yield Found(
+                step.node,
+                f"`{name}` is a leaf that requires a gradient, and is written in place",
+                ("an update: `with torch.no_grad():`", f"a computation: a new name for `{name} + ...`"),
+            )
+
+
+def _switches_globally(scope: Scope) -> bool:
+    at: Scope | None = scope
+    while at is not None:
+        for step in at.steps:
+            for call in step.calls:
+                if (dotted(call.func) or "").endswith(("set_grad_enabled", "__enter__", "enter_context")):
+                    return True
+        at = at.outer
+    return False
+
+
+def _written(step: Step) -> str | None:
+    node = step.node
+    if isinstance(node, ast.AugAssign):
+        target = node.target
+        if isinstance(target, ast.Subscript):
+            return dotted(target.value)
+        return dotted(target)
+    if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Subscript):
+        return dotted(node.targets[0].value)
+    call = expression_statement(step)
+    if isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute):
+        if call.func.attr in UPDATES - _ALLOWED_IN_PLACE:
+            return dotted(call.func.value)
+    return None
+
+
+def _let_go(scope: Scope, name: str, made: Step, step: Step) -> bool:
+    """Whether something between may have made it a tensor that requires nothing."""
+    for between in scope.between(made, step):
+        for call in between.calls:
+            if isinstance(call.func, ast.Attribute) and dotted(call.func.value) == name:
+                if call.func.attr in ("requires_grad_", "detach_", "set_", "swap_"):
+                    return True
+    return bool(scope.bindings(name + ".requires_grad"))
+
+
+@rule("RGL309", "data-in-loss", "a loss is computed through .data, which cuts its graph", fix="unsafe")
+def data_in_loss(program: Program) -> Iterator[Found]:
+    """
+    ## What it does
+
+    Finds `x.data` in the computation of a loss that is sent back, where `x` is the result of a
+    network or the loss itself.
+
+    ## Why is this bad
+
+    `.data` is the tensor without its history: what made `x` gets no gradient through it. Where
+    that is meant, `.detach()` says so, and autograd notices when the shared memory is changed.
+
+    ## Example
+
+    ```python
+    import torch
+    from torch import nn
+
+    encoder, decoder = nn.Linear(3, 2), nn.Linear(2, 3)
+    x = torch.randn(8, 3)
+    code = encoder(x)
+    loss = (decoder(code.data) - x).pow(2).mean()
+    loss.backward()
+    ```
+
+    ## Use instead
+
+    ```python
+    import torch
+    from torch import nn
+
+    encoder, decoder = nn.Linear(3, 2), nn.Linear(2, 3)
+    x = torch.randn(8, 3)
+    code = encoder(x)
+    loss = (decoder(code) - x).pow(2).mean()
+    loss.backward()
+    ```
+
+    ## Fix safety
+
+    Unsafe: `.data` becomes `.detach()`. If the cut was not meant, remove it instead.
+    """
+    for scope in program.scopes:
+        values = Values(program, scope)
+        reported: set[ast.expr] = set()
+        for backward in backwards(program, scope):
+            if backward.kind != "backward" or backward.step.guarded:
+                continue
+            for node in _data_in(values, backward):
+                name = dotted(node.value)
+                if node in reported or name is None:
+                    continue
+                reported.add(node)
+                yield Found(
+                    node,
+                    f"`{name}.data` cuts the graph of the loss that is sent back",
+                    (f"`{name}` keeps it; where the cut is meant, write `{name}.detach()`",),
+                    Fix("use .detach()", (Edit("detach", node),)),
+                )
+
+
+def _data_in(values: Values, backward: Backward) -> Iterator[ast.Attribute]:
+    for seen in values.trail(backward.value, backward.step):
+        node = seen.node
+        if isinstance(node, ast.Attribute) and node.attr == "data":
+            if values.graph(node.value, seen.step) and not _is_parameter(values, node.value):
+                yield node
+
+
+def _is_parameter(values: Values, node: ast.expr) -> bool:
+    if isinstance(node, ast.Attribute):
+        return True
+    found = [b.value for b in values.scope.bindings(dotted(node) or "")]
+    return any(
+        isinstance(value, ast.Call)
+        and is_leaf_that_requires_grad(values.program, value, values.scope)
+        or (value is not None and mentions(value, "data"))
+        for value in found
+    )
+
+
+RULES = (
+    result_dropped,
+    data_update,
+    requires_grad_on_loss,
+    tensor_from_tensor,
+    loss_under_no_grad,
+    loss_of_numbers,
+    volatile_ignored,
+    leaf_written,
+    data_in_loss,
+)

@@ -1,1 +1,175 @@
-RULES = ()
+"""RGL5xx: hints, off unless selected. What they find may well be meant."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from ..declare import Edit, Fix, Found, rule
+from ..flow import dotted
+from ..program import Program
+from .cuts import UPDATES, VARIABLE
+
+
+@rule("RGL501", "forward-called", "forward is called instead of the module", default=False, fix="unsafe")
+def forward_called(program: Program) -> Iterator[Found]:
+    """
+    ## What it does
+
+    Finds `model.forward(x)`.
+
+    ## Why is this bad
+
+    Hooks do not run: those of `register_forward_hook`, of `nn.DataParallel`, of profilers and of
+    quantization tools. `model(x)` runs them and then `forward`.
+
+    ## Example
+
+    ```python
+    import torch
+    from torch import nn
+
+    model = nn.Linear(3, 1)
+    model.forward(torch.randn(8, 3))
+    ```
+
+    ## Use instead
+
+    ```python
+    import torch
+    from torch import nn
+
+    model = nn.Linear(3, 1)
+    model(torch.randn(8, 3))
+    ```
+
+    ## Fix safety
+
+    Unsafe: hooks that did not run will run.
+    """
+    for scope in program.scopes:
+        for step in scope.steps:
+            for call in step.calls:
+                if not (isinstance(call.func, ast.Attribute) and call.func.attr == "forward"):
+                    continue
+                name = dotted(call.func.value)
+                if name is None or name in ("self", "cls"):
+                    continue
+                if program.instance(name, scope).kind in ("module", "loss"):
+                    yield Found(
+                        call,
+                        f"`{name}.forward(...)` leaves out the hooks",
+                        (f"call `{name}(...)`",),
+                        Fix("call the module", (Edit("callee", call),)),
+                    )
+
+
+@rule("RGL502", "data-written", "a tensor is written through .data", default=False)
+def data_written(program: Program) -> Iterator[Found]:
+    """
+    ## What it does
+
+    Finds writes through `.data`: `p.data = ...`, `p.data.copy_(...)`. (RGL302 reports those that
+    apply gradients.)
+
+    ## Why is this bad
+
+    Autograd does not see the write. If a graph still needs the old value, the gradients are
+    silently wrong; the same write under `torch.no_grad()` would raise.
+
+    ## Example
+
+    ```python
+    import torch
+
+    weight = torch.ones(3, requires_grad=True)
+    weight.data.fill_(0.5)
+    ```
+
+    ## Use instead
+
+    ```python
+    import torch
+
+    weight = torch.ones(3, requires_grad=True)
+    with torch.no_grad():
+        weight.fill_(0.5)
+    ```
+
+    ## Fix safety
+
+    There is no fix.
+    """
+    for scope in program.scopes:
+        for step in scope.steps:
+            targets: list[ast.expr] = []
+            if isinstance(step.node, ast.Assign):
+                targets = list(step.node.targets)
+            elif isinstance(step.node, ast.AugAssign):
+                targets = [step.node.target]
+            for call in step.calls:
+                if isinstance(call.func, ast.Attribute) and call.func.attr in UPDATES | {"normal_"}:
+                    targets.append(call.func.value)
+            for target in targets:
+                while isinstance(target, ast.Subscript):
+                    target = target.value
+                if isinstance(target, ast.Attribute) and target.attr == "data":
+                    name = dotted(target.value)
+                    if name is not None and name != "self":
+                        yield Found(
+                            step.node,
+                            f"`{name}.data` is written where autograd does not see it",
+                            (f"`with torch.no_grad():` and `{name}` itself",),
+                        )
+
+
+@rule("RGL503", "variable-leftover", "Variable does nothing since PyTorch 0.4", default=False, fix="unsafe")
+def variable_leftover(program: Program) -> Iterator[Found]:
+    """
+    ## What it does
+
+    Finds `Variable(x)`.
+
+    ## Why is this bad
+
+    A tensor is its own variable now. The call is noise, and of a tensor that has a graph it is a
+    copy without one.
+
+    ## Example
+
+    ```python
+    import torch
+    from torch.autograd import Variable
+
+    x = Variable(torch.ones(3), requires_grad=True)
+    x.pow(2).sum().backward()
+    ```
+
+    ## Use instead
+
+    ```python
+    import torch
+
+    x = torch.ones(3, requires_grad=True)
+    x.pow(2).sum().backward()
+    ```
+
+    ## Fix safety
+
+    Unsafe: `Variable(x)` becomes `x`, with its graph if it has one. With further arguments there is
+    no fix.
+    """
+    for scope in program.scopes:
+        for step in scope.steps:
+            for call in step.calls:
+                if program.qualified(call.func, scope) in VARIABLE:
+                    plain = len(call.args) == 1 and not call.keywords
+                    yield Found(
+                        call,
+                        "`Variable` is not needed: a tensor is one",
+                        ("use the tensor, with `requires_grad_()` if it is to be trained",),
+                        Fix("use the tensor", (Edit("argument", call),)) if plain else None,
+                    )
+
+
+RULES = (forward_called, data_written, variable_leftover)

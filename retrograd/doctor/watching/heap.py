@@ -1,0 +1,38 @@
+"""The live tensors and modules of the program, found through the garbage collector's lists.
+
+The first look passes over everything that Python tracks, most of it from imports. Then those lists
+are frozen: a later look sees only what is new, and the tensors and modules that were there before
+are remembered by weak references.
+"""
+
+from __future__ import annotations
+
+import gc
+import weakref
+from typing import Any
+
+
+class Heap:
+    """Finds objects of the kinds it was made for."""
+
+    def __init__(self, *kinds: type) -> None:
+        self._kinds = kinds
+        self._known: list[weakref.ref[Any]] | None = None
+
+    def objects(self) -> list[Any]:
+        """All live objects of these kinds; what only waits to be collected is collected first."""
+        gc.collect()
+        # isinstance would ask lazy proxies for their class, and wake them
+        found = [thing for thing in gc.get_objects() if issubclass(type(thing), self._kinds)]
+        if self._known is None:
+            self._known = [weakref.ref(thing) for thing in found]
+            gc.freeze()
+            return found
+        older = [thing for reference in self._known if (thing := reference()) is not None]
+        return older + found
+
+    def release(self) -> None:
+        """Give the frozen objects back to the collector."""
+        if self._known is not None:
+            self._known = None
+            gc.unfreeze()

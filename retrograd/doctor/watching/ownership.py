@@ -1,0 +1,140 @@
+"""Whose parameters does an optimizer hold? Those of the modules that are used, or of others?"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from types import CodeType
+from typing import Any
+
+from retrograd.doctor.watching.gradients import Gradients, parameters_of
+from retrograd.doctor.watching.heap import Heap
+from retrograd.doctor.watching.holders import is_own
+
+LOOKS = (3, 5)
+"""At these steps of an optimizer its parameters are compared with the modules."""
+
+
+@dataclass(frozen=True)
+class Hidden:
+    """Modules or parameters in a plain list, tuple or dict of a module, where nothing finds them."""
+
+    owner: str  # the name of the class
+    attribute: str
+    codes: tuple[CodeType, ...]  # of the class's methods: where its text is
+    parameters: int
+    in_training: bool  # not all of them in evaluation mode
+
+
+@dataclass
+class Look:
+    """What one look at an optimizer has shown."""
+
+    optimizer: Any
+    step: int
+    held: int
+    orphans: int  # held parameters that no module owns and that never got a gradient
+    starved: int  # held parameters that never got a gradient
+    others: int  # parameters of modules that get gradients, but are in no optimizer
+    loose: int  # the same of tensors that no module owns
+    same_shapes: bool  # such others have the shapes of the starved ones
+    names: list[str] = field(default_factory=list)  # of the others
+    hidden: list[Hidden] = field(default_factory=list)
+
+
+class Ownership:
+    """Looks at an optimizer when leaves get gradients that no optimizer holds."""
+
+    def __init__(self, torch: Any, heap: Heap) -> None:
+        self.looks: list[Look] = []
+        self._torch = torch
+        self._heap = heap
+        self._steps: Counter[int] = Counter()
+
+    def before_step(self, optimizer: Any, gradients: Gradients, leaves: dict[int, Any]) -> None:
+        """Count the step, and look if it is one of those and there is something to see."""
+        self._steps[id(optimizer)] += 1
+        step = self._steps[id(optimizer)]
+        if step not in LOOKS:
+            return
+        held_anywhere = {id(p) for other in gradients.optimizers for p in parameters_of(other)}
+        others = [
+            leaf
+            for key, leaf in leaves.items()
+            if key not in held_anywhere and leaf.requires_grad and leaf.grad is not None
+        ]
+        if others:
+            self._look(optimizer, step, gradients, others)
+
+    def _look(
+        self, optimizer: Any, step: int, gradients: Gradients, others: list[Any]
+    ) -> None:
+        kind = self._torch.nn.Module
+        modules = [thing for thing in self._heap.objects() if issubclass(type(thing), kind)]
+        names: dict[int, str] = {}
+        for module in modules:
+            for name, parameter in module.named_parameters(recurse=False):
+                names.setdefault(id(parameter), f"{type(module).__name__}.{name}")
+        held = parameters_of(optimizer)
+        starved = [p for p in held if id(p) not in gradients.received and p.requires_grad]
+        owned = [leaf for leaf in others if id(leaf) in names]
+        loose = [leaf for leaf in others if id(leaf) not in names]
+        missing = Counter(tuple(p.shape) for p in starved)
+        look = Look(
+            optimizer,
+            step,
+            len(held),
+            orphans=sum(1 for p in starved if id(p) not in names),
+            starved=len(starved),
+            others=len(owned),
+            loose=len(loose),
+            same_shapes=bool(missing) and not missing - Counter(tuple(p.shape) for p in others),
+            names=[names[id(leaf)] for leaf in owned[:6]],
+        )
+        ids = {id(leaf) for leaf in others}
+        mine = {id(parameter) for parameter in held}
+        for module in modules:
+            look.hidden += self._hidden_in(module, ids, mine)
+        self.looks.append(look)
+
+    def _hidden_in(self, module: Any, others: set[int], held: set[int]) -> Iterator[Hidden]:
+        """Plain collections of a module with parameters that the optimizer should have found."""
+        if not is_own(type(module).__module__):
+            return
+        if not any(id(parameter) in held for parameter in module.parameters()):
+            return
+        for name, value in vars(module).items():
+            if name.startswith("_") and name in _INTERNAL:
+                continue
+            things = list(self._in_collection(value))
+            inside = [thing for thing in things if isinstance(thing, self._torch.nn.Module)]
+            lost = {id(thing) for thing in things}
+            lost.update(id(parameter) for thing in inside for parameter in thing.parameters())
+            if lost & others:
+                codes = [getattr(method, "__code__", None) for method in vars(type(module)).values()]
+                yield Hidden(
+                    owner=type(module).__name__,
+                    attribute=name,
+                    codes=tuple(code for code in codes if code is not None),
+                    parameters=len(lost & others),
+                    in_training=not inside or any(thing.training for thing in inside),
+                )
+
+    def _in_collection(self, value: Any, depth: int = 0) -> Iterator[Any]:
+        if isinstance(value, dict):
+            value = list(value.values())
+        if isinstance(value, (list, tuple, set)) and depth < 3:
+            for item in value:
+                if isinstance(item, (self._torch.nn.Module, self._torch.nn.Parameter)):
+                    yield item
+                else:
+                    yield from self._in_collection(item, depth + 1)
+
+
+_INTERNAL = frozenset(
+    """
+    _parameters _buffers _modules _non_persistent_buffers_set _backward_hooks _forward_hooks
+    _backward_pre_hooks _forward_pre_hooks _state_dict_hooks _load_state_dict_pre_hooks
+    """.split()
+)
