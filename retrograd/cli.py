@@ -6,9 +6,9 @@ import argparse
 import sys
 from collections.abc import Sequence
 
-from .commands import compat, explain, info, run
+from .commands import compat, doctor, explain, info, lint, run
 
-COMMANDS = (run, compat, explain, info)
+COMMANDS = (run, doctor, lint, compat, explain, info)
 """In the order of `retrograd --help`."""
 
 

@@ -16,11 +16,8 @@ AVERAGE = re.compile(r"average loss (\S+)")
 
 # second_backward.py imports retrograd itself and has its own tests below; cartpole.py is a module.
 NAMES = sorted({path.stem for path in EXAMPLES.glob("*.py")} - {"second_backward", "cartpole"})
-SLOW = {"word_lstm"}
-MARKED = [
-    pytest.param(name, marks=pytest.mark.slow) if name in SLOW else pytest.param(name)
-    for name in NAMES
-]
+QUICK = {"linear_regression", "two_losses"}  # each is a process, which takes a second to start
+MARKED = [pytest.param(name, marks=() if name in QUICK else pytest.mark.slow) for name in NAMES]
 
 
 @functools.cache

@@ -1,4 +1,4 @@
-"""`retrograd explain RG101`: the page of an error code."""
+"""`retrograd explain RG101`: the page of an error code, or of a lint rule."""
 
 from __future__ import annotations
 
@@ -7,9 +7,11 @@ import json
 import shutil
 import sys
 import textwrap
+from difflib import get_close_matches
 
 from retrograd.diagnostics.catalogue import CATALOGUE, similar
 from retrograd.diagnostics.pages import parse_page, read_page
+from retrograd.lint import RULES
 
 
 def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -17,8 +19,9 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     parser = commands.add_parser(
         "explain",
         help="say what an error code means, with an example that fails and one that works",
-        description="Say what an error code means. Without a code, list all of them.",
-        epilog="example:\n  retrograd explain RG101",
+        description="Say what the code of an error or of a lint rule means. Without a code, list "
+        "all of them.",
+        epilog="examples:\n  retrograd explain RG101\n  retrograd explain RGL101",
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("code", nargs="?", metavar="CODE", help="such as RG101")
@@ -32,16 +35,24 @@ def explain(options: argparse.Namespace) -> int:
         _list_codes(options.json)
         return 0
     code = options.code.upper()
+    by_slug = {rule.slug: rule.code for rule in RULES.values()}
+    if code in RULES or options.code.lower() in by_slug:
+        _explain_rule(by_slug.get(options.code.lower(), code), options.json)
+        return 0
     if code not in CATALOGUE:
         by_slug = {entry.slug: entry.code for entry in CATALOGUE.values()}
         code = by_slug.get(options.code.lower(), "")
     if not code:
         print(f"retrograd: there is no code {options.code}", file=sys.stderr)
+        known = {entry.code: entry.summary for entry in CATALOGUE.values()}
+        known |= {rule.code: rule.summary for rule in RULES.values()}
         near = similar(options.code)
+        if options.code.upper().startswith("RGL"):
+            near = get_close_matches(options.code.upper(), RULES, n=4)
         if near:
             print("did you mean:", file=sys.stderr)
             for other in near:
-                print(f"  {other}  {CATALOGUE[other].summary}", file=sys.stderr)
+                print(f"  {other}  {known[other]}", file=sys.stderr)
         else:
             print("`retrograd explain` lists all codes", file=sys.stderr)
         return 2
@@ -55,9 +66,20 @@ def explain(options: argparse.Namespace) -> int:
     return 0
 
 
+def _explain_rule(code: str, as_json: bool) -> None:
+    rule = RULES[code]
+    if as_json:
+        examples = {"reported": rule.reported, "silent": rule.silent}
+        data = {**rule.to_dict(), "sections": rule.sections, "examples": examples}
+        print(json.dumps(data, indent=2))
+    else:
+        _print_page(rule.page)
+
+
 def _list_codes(as_json: bool) -> None:
     if as_json:
-        print(json.dumps([entry.to_dict() for entry in CATALOGUE.values()], indent=2))
+        data = [entry.to_dict() for entry in CATALOGUE.values()]
+        print(json.dumps(data + [rule.to_dict() for rule in RULES.values()], indent=2))
         return
     width = _width()
     family = ""
@@ -67,6 +89,13 @@ def _list_codes(as_json: bool) -> None:
             print(("" if entry is next(iter(CATALOGUE.values())) else "\n") + family)
         indent = " " * 9
         print(textwrap.fill(f"  {entry.code}  {entry.summary}", width, subsequent_indent=indent))
+    for rule in RULES.values():
+        if f"lint: {rule.family}" != family:
+            family = f"lint: {rule.family}"
+            print(f"\n{family}")
+        summary = rule.summary + ("" if rule.default else " (off unless selected)")
+        indent = " " * 10
+        print(textwrap.fill(f"  {rule.code}  {summary}", width, subsequent_indent=indent))
     print("\nretrograd explain CODE tells more")
 
 

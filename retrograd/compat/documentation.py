@@ -1,6 +1,6 @@
 """Writes pages of the documentation: ``python -m retrograd.compat.documentation docs/ops.md``.
 
-The name of the file says which page: ``ops.md`` or ``errors.md``.
+The name of the file says which page: ``ops.md``, ``errors.md`` or ``lint.md``.
 """
 
 from __future__ import annotations
@@ -10,8 +10,9 @@ from pathlib import Path
 
 from retrograd.compat.error_page import error_page
 from retrograd.compat.op_table import op_page
+from retrograd.lint.page import lint_page
 
-PAGES = {"ops.md": op_page, "errors.md": error_page}
+PAGES = {"ops.md": op_page, "errors.md": error_page, "lint.md": lint_page}
 
 
 def main() -> None:

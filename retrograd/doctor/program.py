@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from types import CodeType
 from typing import Any
 
+from retrograd.doctor.evidence.source import bytes_of
+
 
 class NoSuchProgram(Exception):
     """A module that cannot be found; the message is Python's own."""
@@ -60,9 +62,7 @@ def prepare(program: Program) -> Prepared:
         return _main(code, code.co_filename, spec)
     _put_in_path(os.path.dirname(os.path.realpath(script)))
     prepared = _main(None, script, None)
-    with open(script, "rb") as file:
-        text = file.read()
-    code = compile(text, script, "exec", dont_inherit=True)
+    code = compile(bytes_of(script), script, "exec", dont_inherit=True)
     return Prepared(code, prepared.namespace)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
@@ -26,13 +26,33 @@ class Result:
     unseen: list[str] = field(default_factory=list)
     effects: list[str] = field(default_factory=list)  # on files, processes, sockets
     started: bool = True  # False: there was no such program
+    texts: dict[str, str] = field(default_factory=dict)  # "file:line" -> the line's text
+    calls: int = 0  # of backward and grad
+    gradients: list[list[bool]] = field(default_factory=list)  # per optimizer: who ever had one
 
     @property
     def verdict(self) -> str:
-        """"diagnosed", "failed" (by an error that is not explained) or "healthy"."""
+        """ "diagnosed", "failed" (by an error that is not explained) or "healthy"."""
         if self.diagnoses:
             return "diagnosed"
         return "failed" if self.error else "healthy"
+
+    def text_of(self, place: Place) -> str:
+        """The text of a line, as it was when the program ran; "" if it is not known."""
+        return self.texts.get(f"{place.file}:{place.line}", "")
+
+    def keep_texts(self, text_at: Callable[[str, int], str]) -> None:
+        """Keep the text of all lines that the diagnoses name."""
+        for diagnosis in self.diagnoses:
+            places = [diagnosis.error_line, diagnosis.freed_at, *diagnosis.created_at]
+            places += [fix.place for fix in diagnosis.fixes]
+            for span in diagnosis.spans:
+                places += [span.place, *span.stack]
+            for place in places:
+                if place is not None:
+                    text = text_at(place.file, place.line)
+                    if text:
+                        self.texts[f"{place.file}:{place.line}"] = text
 
     def to_data(self) -> dict[str, Any]:
         """As JSON."""

@@ -51,6 +51,7 @@ class Watched:
     effects_told: Told | None = None  # called at each effect instead; it may end the run
     second_pass: SecondPass | None = None  # runs the program again with heavy modes, if allowed
     unseen: list[str] = field(default_factory=list)  # what could not be looked at, and why
+    whole_program: bool = False  # the command watches, not a block in the program
     undo: list[Callable[[], None]] = field(default_factory=list)  # of what `begin` put in place
 
 
@@ -69,7 +70,7 @@ _OWN = os.path.join(os.path.dirname(os.path.abspath(__file__)), "")
 def is_user_file(file: str) -> bool:
     """Whether a file belongs to the user, and not to Python, an installed package or retrograd."""
     if file.startswith("<"):
-        return False
+        return file.startswith("<ipython-input")  # a cell of a notebook
     real = os.path.realpath(file)
     if real.startswith(_LIBRARIES):
         return False

@@ -15,7 +15,6 @@ import os
 import sys
 import threading
 import time
-import traceback
 from collections.abc import Callable, Sequence
 from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec
@@ -59,6 +58,7 @@ class Watch:
         try:
             prepared = prepare(self.program)
             self.result.script = prepared.namespace["__file__"]
+            source.tree_of(self.result.script)  # the text that runs: it may be gone at the end
             self._choose_engine(prepared)
             self.effects.start()
             exec(prepared.code, prepared.namespace)
@@ -79,7 +79,7 @@ class Watch:
 
     def _show(self, error: BaseException) -> None:
         """Print the error as Python does, by the hook that the program may have put there."""
-        self.result.error = "".join(traceback.format_exception_only(error)[-1:]).split("\n")[0]
+        self.result.error = first_line(error)
         try:
             sys.excepthook(type(error), error, error.__traceback__)
         except BaseException:
@@ -110,6 +110,7 @@ class Watch:
         self.result.engine = "torch" if isinstance(engine, TorchEngine) else "retrograd"
         self.watched = session.make(engine, self.own)
         self.watched.effects = self.effects
+        self.watched.whole_program = True
         session.begin(self.watched, sys._getframe(1))
 
     # ------------------------------------------------------------------------------- end
@@ -127,6 +128,10 @@ class Watch:
             self._diagnose(self.watched, result)
         elif result.started:
             result.unseen.append("the program did not import torch")
+        self.write(result)
+
+    def write(self, result: Result) -> None:
+        """Write the answer."""
         write_atomically(self.answer, as_json(result.to_data()))
 
     def _diagnose(self, watched: Watched, result: Result) -> None:
@@ -136,19 +141,25 @@ class Watch:
             watched.error = self._error or watched.error
             watched.status = result.status
             watched.seconds = result.seconds
+            result.calls = len(watched.recorder.calls)
+            result.gradients = watched.recorder.gradients.who_received()
             if self.program.script is not None and self.again is not False:
                 script = Path(os.path.abspath(self.program.script))
                 runner = Runner(watched, script, list(self.program.arguments))
                 runner.forced = self.again is True
                 watched.second_pass = runner
-            source.forget()
             result.diagnoses = rules.diagnose(watched)
+            result.keep_texts(source.text_at)
             if watched.error is not None and not result.error:
-                lines = traceback.format_exception_only(watched.error)
-                result.error = lines[-1].split("\n")[0]
+                result.error = first_line(watched.error)
         except Exception as error:
             watched.unseen.append(f"the doctor failed here: {type(error).__name__}: {error}")
         result.unseen += [sentence for sentence in watched.unseen if sentence not in result.unseen]
+
+
+def first_line(error: BaseException) -> str:
+    """`RuntimeError: the first line`."""
+    return f"{type(error).__name__}: {error}".splitlines()[0]
 
 
 def imports_retrograd(file: str) -> bool:
@@ -204,7 +215,13 @@ def main(config: str) -> int:
     """Run the program that a configuration file describes."""
     import json
 
-    watch = Watch(json.loads(Path(config).read_text(encoding="utf-8")))
+    asked = json.loads(Path(config).read_text(encoding="utf-8"))
+    kind = Watch
+    if asked.get("trial"):
+        from retrograd.doctor.fixes.trial import Trial
+
+        kind = Trial
+    watch = kind(asked)
     atexit.register(watch.tell)  # the first to be registered runs last
     leave = os._exit
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 import dis
 import inspect
+import os
 from collections.abc import Iterator
 from dataclasses import dataclass
 from sys import _getframe
@@ -22,6 +23,8 @@ from .site import CallSite, is_library
 _LONGEST = 24
 # Frames that only hand their arguments on: an operation that is called for the first time.
 _PASSING_ON = frozenset(("waiting", "first_call"))
+# ... or one that looks first whether autocast is on.
+_ASKING_AUTOCAST = ("<retrograd autocast>", f"{os.sep}ops{os.sep}autocasting.py")
 _MOST_OPERANDS = 4
 
 
@@ -90,7 +93,8 @@ def _library_frames() -> tuple[list[FrameType], FrameType | None]:
     frames: list[FrameType] = []
     frame: FrameType | None = _getframe(2)
     while frame is not None and is_library(frame.f_code.co_filename):
-        if frame.f_code.co_name not in _PASSING_ON:
+        code = frame.f_code
+        if code.co_name not in _PASSING_ON and not code.co_filename.endswith(_ASKING_AUTOCAST):
             frames.append(frame)
         frame = frame.f_back
     return frames, frame

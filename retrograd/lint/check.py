@@ -10,7 +10,7 @@ import warnings
 from collections.abc import Collection
 from dataclasses import dataclass, field
 
-from .declare import Finding, Rule
+from .declare import Finding, Found, Rule
 from .program import Program, TooSlow
 from .rules import RULES
 
@@ -41,7 +41,9 @@ def selected(select: Collection[str] = (), ignore: Collection[str] = ()) -> list
     """
 
     def chosen(rule: Rule, codes: Collection[str]) -> bool:
-        return any(code == "ALL" or rule.code.startswith(code) or rule.slug == code for code in codes)
+        return any(
+            code == "ALL" or rule.code.startswith(code) or rule.slug == code for code in codes
+        )
 
     on = [rule for rule in RULES.values() if (chosen(rule, select) if select else rule.default)]
     return [rule for rule in on if not chosen(rule, ignore)]
@@ -112,15 +114,14 @@ def _parsed(text: str, report: Report) -> ast.Module | None:
     return None
 
 
-def _finding(rule: Rule, found: object, program: Program) -> Finding:
-    from .declare import Found
-
-    assert isinstance(found, Found)
+def _finding(rule: Rule, found: Found, program: Program) -> Finding:
     node = found.node
     line, column = getattr(node, "lineno", 1), getattr(node, "col_offset", 0)
     end_line = getattr(node, "end_lineno", None) or line
     end_column = getattr(node, "end_col_offset", None) or column
-    if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.For | ast.While):
+    if isinstance(
+        node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.For | ast.While
+    ):
         end_line, end_column = line, column
     lines = program.lines
     return Finding(

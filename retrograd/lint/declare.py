@@ -43,7 +43,6 @@ KINDS = (
     "method",  # EXPRESSION -> EXPRESSION.text()
     "call",  # EXPRESSION -> EXPRESSION()
     "argument",  # FUNCTION(EXPRESSION) -> EXPRESSION, or EXPRESSION.text if there is text
-    "receiver",  # EXPRESSION.method() -> EXPRESSION
     "wrap",  # EXPRESSION -> text(EXPRESSION)
     "keyword",  # FUNCTION(..., text=...) -> FUNCTION(...)
     "callee",  # EXPRESSION.attribute(...) -> EXPRESSION(...)
@@ -58,7 +57,7 @@ KINDS = (
 
 @dataclass(frozen=True)
 class Fix:
-    """A change of the program. A safe one changes no number that the program computes on purpose."""
+    """A change of the program. A safe one changes nothing that is computed on purpose."""
 
     message: str
     edits: tuple[Edit, ...]

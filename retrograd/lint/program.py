@@ -7,6 +7,7 @@ import re
 import time
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import Any
 
 from .flow import Binding, Builder, Function, Scope, dotted
 from .torch_names import CONTAINERS, has_parameters, is_layer, is_loss, is_optimizer
@@ -65,6 +66,7 @@ class Callee:
     own: ModuleClass | None = None
     function: Scope | None = None
     trains: bool = False  # it surely has parameters
+    seen: bool = True  # what it does is known; False for a module of which only the training is
 
 
 class Program:
@@ -74,6 +76,10 @@ class Program:
         self.text = text
         self.path = path
         self.tree = tree
+        self._kept: dict[str, dict[Any, Any]] = {}
+        self._trained: dict[Scope, set[str]] = {}
+        self._own_trains: dict[str, bool] = {}
+        self._instances: dict[tuple[str, Scope], Callee] = {}
         self._deadline = time.monotonic() + seconds
         builder = Builder(tree)
         self.scopes = builder.scopes
@@ -85,6 +91,10 @@ class Program:
             if scope.owner is not None:
                 self.class_methods.setdefault(scope.owner, []).append(scope)
 
+    def kept(self, key: str) -> dict[Any, Any]:
+        """A place where answers about this program are kept, by topic."""
+        return self._kept.setdefault(key, {})
+
     def hurry(self) -> None:
         """Stop with TooSlow when the file's time is over."""
         if time.monotonic() > self._deadline:
@@ -94,6 +104,14 @@ class Program:
     def lines(self) -> list[str]:
         """The lines of the text, as Python's parser counts them."""
         return re.split(r"\r\n|\n|\r", self.text)
+
+    @cached_property
+    def switches_grad_mode(self) -> bool:
+        """Whether gradients are turned on and off other than by `with` and decorators."""
+        return (
+            re.search(r"__enter__|enter_context|^\s*[\w.]*set_grad_enabled", self.text, re.M)
+            is not None
+        )
 
     @cached_property
     def uses_torch(self) -> bool:
@@ -166,7 +184,9 @@ class Program:
         return {
             scope.node.name: scope
             for scope in self.scopes
-            if isinstance(scope.node, Function) and scope.owner is None and scope.outer is self.module
+            if isinstance(scope.node, Function)
+            and scope.owner is None
+            and scope.outer is self.module
         }
 
     def cuts(self, scope: Scope) -> bool:
@@ -180,7 +200,7 @@ class Program:
         if path.startswith("torch."):
             return Callee("torch", path)
         if isinstance(call.func, ast.Call):  # nn.MSELoss()(a, b)
-            return self._instance(call.func, scope)
+            return self.built(call.func, scope)
         name = dotted(call.func)
         if name is None:
             return Callee("unknown")
@@ -197,12 +217,25 @@ class Program:
         key = (name, scope)
         if key not in self._instances:
             self._instances[key] = Callee("unknown")  # while it is looked for
-            self._instances[key] = self._find_instance(name, scope)
+            found = self._find_instance(name, scope)
+            if found.kind == "unknown" and name in self.trained_names(scope):
+                found = Callee("module", trains=True, seen=False)
+            self._instances[key] = found
         return self._instances[key]
 
-    @cached_property
-    def _instances(self) -> dict[tuple[str, Scope], Callee]:
-        return {}
+    def trained_names(self, scope: Scope) -> set[str]:
+        """The names `m` whose `m.parameters()` an optimizer gets, in or around a scope."""
+        if scope not in self._trained:
+            found: set[str] = set()
+            for step in scope.steps:
+                for call in step.calls:
+                    if is_optimizer(self.qualified(call.func, scope)):
+                        found.update(self.trained_by(call))
+            if scope.outer is not None:
+                hidden = scope.bound | set(scope.parameters)
+                found |= {n for n in self.trained_names(scope.outer) if n not in hidden}
+            self._trained[scope] = found
+        return self._trained[scope]
 
     def _find_instance(self, name: str, scope: Scope) -> Callee:
         bindings = self.all_bindings(name, scope)
@@ -220,13 +253,14 @@ class Program:
             if self.qualified(value.func, scope) in _WRAPPERS and value.args:
                 if dotted(value.args[0]) == name:
                     continue
-            found = self._instance(value, scope)
+            found = self.built(value, scope)
             if found.kind == "unknown" or result.kind not in ("unknown", found.kind):
                 return Callee("unknown")
             result = found
         return result
 
-    def _instance(self, value: ast.Call, scope: Scope) -> Callee:
+    def built(self, value: ast.Call, scope: Scope) -> Callee:
+        """What a call of a class makes: a module, a loss, something unknown."""
         path = self.qualified(value.func, scope)
         if is_loss(path):
             return Callee("loss", path)
@@ -258,10 +292,6 @@ class Program:
             made = own.methods.get("__init__")
             self._own_trains[own.name] = made is not None and self.makes_parameters(made.node, made)
         return self._own_trains[own.name]
-
-    @cached_property
-    def _own_trains(self) -> dict[str, bool]:
-        return {}
 
     @cached_property
     def frozen(self) -> frozenset[str]:
@@ -322,7 +352,10 @@ class Program:
         last = name.rpartition(".")[2].lower()
         if "sched" in last or "lr_" in last:
             return False
-        return re.search(r"(^|_)(opt|optim|optimi[sz]er)s?\d*($|_)|optimi[sz]er|optim", last) is not None
+        return (
+            re.search(r"(^|_)(opt|optim|optimi[sz]er)s?\d*($|_)|optimi[sz]er|optim", last)
+            is not None
+        )
 
 
 def unwrapped(value: ast.expr) -> ast.expr:

@@ -47,8 +47,8 @@ CREATING_FUNCTIONS = frozenset(
 
 SAVING_METHODS = frozenset(
     """
-    exp log log1p log_softmax logsumexp matmul mm bmm addmm norm pow sigmoid softmax sqrt square tanh
-    abs cos sin prod std var rsqrt reciprocal relu amax amin clamp max min
+    exp log log1p log_softmax logsumexp matmul mm bmm addmm norm pow sigmoid softmax sqrt square
+    tanh abs cos sin prod std var rsqrt reciprocal relu amax amin clamp max min
     """.split()
 )
 """Methods and functions that keep a value for the backward pass."""

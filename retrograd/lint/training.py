@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from .flow import Scope, Step, dotted, walk_here
-from .program import Program, is_true, keyword
+from .program import Program, keyword
 
 _ENGINES = re.compile(
     r"(^|\.|_)(accelerator|fabric|engine|model_engine|booster|manager|strategy|trainer)$"
@@ -33,11 +33,10 @@ class Backward:
 
 def backwards(program: Program, scope: Scope) -> list[Backward]:
     """The calls of a scope that walk a graph, in order."""
-    key = scope
-    cache = program.__dict__.setdefault("_backwards", {})
-    if key not in cache:
-        cache[key] = [b for step in scope.steps for b in _in_step(program, scope, step)]
-    found: list[Backward] = cache[key]
+    cache = program.kept("backwards")
+    if scope not in cache:
+        cache[scope] = [b for step in scope.steps for b in _in_step(program, scope, step)]
+    found: list[Backward] = cache[scope]
     return found
 
 
@@ -71,7 +70,10 @@ def _sent_back(call: ast.Call) -> ast.expr | None:
     if isinstance(receiver, ast.Call) and isinstance(receiver.func, ast.Attribute):
         if receiver.func.attr == "scale" and len(receiver.args) == 1:
             return receiver.args[0]
-        if isinstance(receiver.func.value, ast.Call) and dotted(receiver.func.value.func) == "super":
+        if (
+            isinstance(receiver.func.value, ast.Call)
+            and dotted(receiver.func.value.func) == "super"
+        ):
             return None
     if isinstance(receiver, ast.Call) and dotted(receiver.func) == "super":
         return None
@@ -88,9 +90,7 @@ def _keeps(call: ast.Call) -> bool:
     return positional or unknown
 
 
-def _by_function(
-    program: Program, scope: Scope, step: Step, call: ast.Call
-) -> Iterator[Backward]:
+def _by_function(program: Program, scope: Scope, step: Step, call: ast.Call) -> Iterator[Backward]:
     """A call of a function of this program that walks the graph of an argument, and frees it."""
     name = dotted(call.func)
     function = program.functions.get(name or "")
@@ -138,7 +138,7 @@ class OptimizerCall:
 
 def optimizer_calls(program: Program, scope: Scope) -> list[OptimizerCall]:
     """The calls of optimizers in a scope, in order."""
-    cache = program.__dict__.setdefault("_optimizer_calls", {})
+    cache = program.kept("optimizer calls")
     if scope not in cache:
         cache[scope] = list(_find_optimizer_calls(program, scope))
     found: list[OptimizerCall] = cache[scope]
@@ -163,7 +163,7 @@ def _find_optimizer_calls(program: Program, scope: Scope) -> Iterator[OptimizerC
                     yield OptimizerCall(step, call, given, "step")
 
 
-def clears_gradients(program: Program, node: ast.AST) -> bool:
+def clears_gradients(node: ast.AST) -> bool:
     """Whether something in it clears gradients, or may."""
     for part in ast.walk(node):
         if isinstance(part, ast.Attribute) and part.attr in (
@@ -176,11 +176,12 @@ def clears_gradients(program: Program, node: ast.AST) -> bool:
     return False
 
 
-def local_calls(program: Program, scope: Scope, node: ast.AST) -> Iterator[Scope]:
+def local_calls(program: Program, node: ast.AST) -> Iterator[Scope]:
     """The functions and methods of this program that are called in a part of it, and theirs."""
-    waiting, done = [(node, scope)], set()
+    waiting: list[ast.AST] = [node]
+    done: set[Scope] = set()
     while waiting:
-        part, at = waiting.pop()
+        part = waiting.pop()
         for call in walk_here(part):
             if not isinstance(call, ast.Call):
                 continue
@@ -189,26 +190,18 @@ def local_calls(program: Program, scope: Scope, node: ast.AST) -> Iterator[Scope
                 if other not in done:
                     done.add(other)
                     yield other
-                    waiting += [(step, other) for step in other.node.body]
-    return
+                    waiting += other.node.body
 
 
 def _by_last_name(program: Program) -> dict[str, list[Scope]]:
-    cache: dict[str, list[Scope]] | None = program.__dict__.get("_by_last_name")
-    if cache is None:
-        cache = {}
+    cache: dict[str, list[Scope]] = program.kept("by last name")
+    if not cache:
         for scope in program.scopes[1:]:
             assert not isinstance(scope.node, ast.Module)
             cache.setdefault(scope.node.name, []).append(scope)
-        program.__dict__["_by_last_name"] = cache
     return cache
 
 
 def expression_statement(step: Step) -> ast.expr | None:
     """The expression, if the statement is nothing else."""
     return step.node.value if isinstance(step.node, ast.Expr) else None
-
-
-def says_true(call: ast.Call, name: str) -> bool:
-    """Whether a keyword argument is the constant True."""
-    return is_true(keyword(call, name))

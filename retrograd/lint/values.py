@@ -116,7 +116,9 @@ class Values:
     def _made_to_require(self, binding: Binding) -> bool | None:
         """`x = torch.randn(3)` and then `x.requires_grad_()` or `x.requires_grad = True`."""
         name = binding.name
-        if any(other.name == name + ".requires_grad" for s in self.scope.steps for other in s.bindings):
+        if any(
+            other.name == name + ".requires_grad" for s in self.scope.steps for other in s.bindings
+        ):
             return True
         return any(
             isinstance(call.func, ast.Attribute)
@@ -169,7 +171,11 @@ class Values:
     def _call(self, node: ast.Call, step: Step, depth: int) -> bool | None:
         arguments = [*node.args, *(k.value for k in node.keywords)]
         if isinstance(node.func, ast.Name) and node.func.id in _NUMBERS:
-            return self.graph(node.args[0], step, depth) if node.func.id == "abs" and node.args else False
+            return (
+                self.graph(node.args[0], step, depth)
+                if node.func.id == "abs" and node.args
+                else False
+            )
         callee = self.program.callee(node, self.scope)
         if callee.kind == "torch":
             if is_leaf_that_requires_grad(self.program, node, self.scope):
@@ -275,7 +281,7 @@ class Values:
             assert callee.function is not None
             return not self.program.cuts(callee.function) and _only_computes(callee.function)
         if callee.kind == "module":
-            return callee.own is None or not callee.own.cuts
+            return callee.seen and (callee.own is None or not callee.own.cuts)
         return callee.kind == "loss"
 
     def saves(self, node: ast.expr, step: Step) -> bool:
@@ -309,12 +315,20 @@ def is_operation(path: str) -> bool:
     head, _, last = path.rpartition(".")
     if head not in ("torch", "torch.nn.functional", "torch.linalg", "torch.special", "torch.fft"):
         return False
-    tools = ("no_grad", "enable_grad", "compile", "save", "load", "inference_mode", "set_grad_enabled")
+    tools = (
+        "no_grad",
+        "enable_grad",
+        "compile",
+        "save",
+        "load",
+        "inference_mode",
+        "set_grad_enabled",
+    )
     return last[:1].islower() and last not in tools and not last.startswith(("set_", "get_", "is_"))
 
 
 def is_leaf_that_requires_grad(program: Program, call: ast.Call, scope: Scope) -> bool:
-    """`torch.zeros(3, requires_grad=True)`, `nn.Parameter(...)`, `torch.zeros(3).requires_grad_()`."""
+    """Whether a call makes one: `torch.zeros(3, requires_grad=True)`, `nn.Parameter(...)`."""
     path = program.qualified(call.func, scope)
     if path == "torch.nn.Parameter":
         wants = keyword(call, "requires_grad")
@@ -323,7 +337,9 @@ def is_leaf_that_requires_grad(program: Program, call: ast.Call, scope: Scope) -
         return is_true(keyword(call, "requires_grad"))
     if isinstance(call.func, ast.Attribute) and call.func.attr == "requires_grad_":
         made = call.func.value
-        wanted = not call.args and not call.keywords or (len(call.args) == 1 and is_true(call.args[0]))
+        wanted = (not call.args and not call.keywords) or (
+            len(call.args) == 1 and is_true(call.args[0])
+        )
         return (
             wanted
             and isinstance(made, ast.Call)

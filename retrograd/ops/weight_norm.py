@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from retrograd.notices import explained
 from retrograd.ops.errors import dimension_range
 from retrograd.ops.kinds import Array
 from retrograd.ops.norms import vector_norm_of
@@ -96,8 +97,10 @@ def _weight_norm(v: Tensor, g: Tensor, dim: int = 0) -> Tensor:
     last = v.ndim - 1
     if dim in (0, last):
         if g.dtype is not v.dtype:
-            raise RuntimeError(
-                f"expected scalar type {v.dtype.type_name} but found {g.dtype.type_name}"
+            raise explained(
+                RuntimeError(
+                    f"expected scalar type {v.dtype.type_name} but found {g.dtype.type_name}"
+                )
             )
         # any shape of that many lengths will do
         sizes = [v.shape[dim] if axis == dim else 1 for axis in range(last + 1)]

@@ -16,6 +16,7 @@ import numpy as np
 
 from retrograd import dtypes
 from retrograd.memory import TypedStorage, UntypedStorage
+from retrograd.notices import explained
 from retrograd.serialization.archive_writer import write_all
 from retrograd.serialization.locations import Restore
 from retrograd.serialization.names import StorageType
@@ -56,7 +57,9 @@ def read_legacy(file: Any, read: Read, restore: Restore, is_safe: bool) -> Any:
             raise RuntimeError(
                 "Cannot use ``weights_only=True`` with files saved in the legacy .tar format. "
             )
-        raise NotImplementedError("retrograd does not support files in the legacy .tar format")
+        raise explained(
+            NotImplementedError("retrograd does not support files in the legacy .tar format")
+        )
     source = Source(file)
     if read(source) != _MAGIC_NUMBER:
         raise RuntimeError("Invalid magic number; corrupt file?")

@@ -16,6 +16,7 @@ from typing import Any, NoReturn
 import numpy as np
 
 from retrograd.memory import TypedStorage, UntypedStorage
+from retrograd.notices import explained
 from retrograd.serialization.archive import LOCAL, Archive
 from retrograd.serialization.legacy import read_legacy
 from retrograd.serialization.locations import Restore, restorer
@@ -252,7 +253,7 @@ def _refuse_script(safe: bool) -> NoReturn:
             "Cannot use ``weights_only=True`` with TorchScript archives passed to ``torch.load``. "
             + _UNSAFE
         )
-    raise NotImplementedError("retrograd does not support TorchScript archives")
+    raise explained(NotImplementedError("retrograd does not support TorchScript archives"))
 
 
 def _load_safetensors(path: str, map_location: Any) -> Any:

@@ -158,7 +158,7 @@ def _made(
             memory = -memory
     made = wrap(placed(memory, offset, size, stride))
     if requires_grad and made._array.dtype not in dtypes.DIFFERENTIABLE:
-        raise RuntimeError("only Tensors of floating point dtype can require gradients")
+        raise explained(RuntimeError("only Tensors of floating point dtype can require gradients"))
     made._requires_grad = bool(requires_grad)
     return made
 

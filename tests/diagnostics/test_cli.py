@@ -11,6 +11,7 @@ import pytest
 from retrograd.cli import main
 from retrograd.diagnostics.catalogue import CATALOGUE
 from retrograd.diagnostics.pages import read_page
+from retrograd.lint import RULES
 
 Captured = pytest.CaptureFixture[str]
 
@@ -39,7 +40,8 @@ def test_list(capsys: Captured) -> None:
 
 def test_json(capsys: Captured) -> None:
     assert main(["explain", "--json"]) == 0
-    assert [entry["code"] for entry in json.loads(capsys.readouterr().out)] == list(CATALOGUE)
+    codes = [entry["code"] for entry in json.loads(capsys.readouterr().out)]
+    assert codes == [*CATALOGUE, *RULES]
     assert main(["explain", "RG201", "--json"]) == 0
     data = json.loads(capsys.readouterr().out)
     assert data["slug"] == "shapes-do-not-broadcast"

@@ -34,6 +34,7 @@ def found(pattern: re.Pattern[str]) -> list[Any]:
     return cases
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("block", found(printed.PROGRAM))
 def test_the_page_shows_what_the_program_prints(block: re.Match[str], tmp_path: Path) -> None:
     """If this fails: python tests/docs/printed.py."""
@@ -41,6 +42,7 @@ def test_the_page_shows_what_the_program_prints(block: re.Match[str], tmp_path: 
     assert printed.same(block["printed"], now), now
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("block", found(printed.COMMAND))
 def test_the_page_shows_what_the_command_prints(block: re.Match[str], tmp_path: Path) -> None:
     """If this fails: python tests/docs/printed.py."""

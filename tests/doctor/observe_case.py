@@ -92,22 +92,6 @@ def keep_every_graph() -> None:
     torch.autograd.grad = retained_grad
 
 
-def live_nodes() -> int:
-    """How many graph nodes can be reached from tensors that are alive."""
-    import torch
-
-    gc.collect()
-    tensors = [each for each in gc.get_objects() if issubclass(type(each), torch.Tensor)]
-    todo = [each.grad_fn for each in tensors if each.grad_fn is not None]
-    seen = set(todo)
-    while todo:
-        for node, _ in todo.pop().next_functions:
-            if node is not None and node not in seen:
-                seen.add(node)
-                todo.append(node)
-    return len(seen)
-
-
 def grows(counts: list[int]) -> bool:
     """Whether the live graph after later optimiser steps is much larger than after the first two.
 
@@ -124,12 +108,14 @@ def observe(script: Path, probe: dict[str, Any] | None, retain: bool) -> dict[st
     innermost last), the `warnings`, the live graph `nodes` after each optimiser step (asked by
     a probe of kind "graph-growth") and whether the probe found its `symptom`.
     """
+    from case_probes import WATCHERS, graph_nodes  # next to this file, which runs as a script
     from torch.optim.optimizer import register_optimizer_step_post_hook
 
     kind = probe["kind"] if probe else None
     result: dict[str, Any] = {"status": "ok", "lines": [], "nodes": [], "symptom": None}
     if kind == "graph-growth":
-        register_optimizer_step_post_hook(lambda *_: result["nodes"].append(live_nodes()))
+        register_optimizer_step_post_hook(lambda *_: result["nodes"].append(len(graph_nodes())))
+    watcher = WATCHERS[kind]() if kind in WATCHERS else None
     if retain:
         keep_every_graph()
     sys.argv = [str(script)]
@@ -151,6 +137,8 @@ def observe(script: Path, probe: dict[str, Any] | None, retain: bool) -> dict[st
         result["symptom"] = bool(eval(probe["expr"], space))
     elif kind == "graph-growth":
         result["symptom"] = grows(result["nodes"])
+    elif watcher is not None:
+        result["symptom"] = watcher.symptom()
     elif kind == "warning":
         assert probe is not None
         result["symptom"] = any(probe["text"] in each for each in result["warnings"])
@@ -197,7 +185,7 @@ def main() -> None:
     torch.set_num_threads(1)
     torch.optim.SGD([torch.zeros(1)])  # the first optimiser imports hundreds of modules
     gc.collect()
-    gc.freeze()  # `live_nodes` looks at what the script made, not at all of torch
+    gc.freeze()  # `graph_nodes` looks at what the script made, not at all of torch
     if sys.argv[1:] == ["--serve"]:
         for line in sys.stdin:
             print(in_fork(**json.loads(line)), flush=True)

@@ -47,6 +47,10 @@ PROGRAMS: dict[str, tuple[tuple[str, ...], str | None]] = {
     "word2vec": (("word2vec.py",), r"epoch \d: loss (\S+)"),
 }
 
+# One or two of each kind, for the quick run; a process each takes its time.
+QUICK = {"distill_contrastive", "gradnorm_multitask", "mini_lightning", "old_style_2017", "sorter"}
+MARKED = [pytest.param(name, marks=() if name in QUICK else pytest.mark.slow) for name in PROGRAMS]
+
 Done = subprocess.CompletedProcess[str]
 
 
@@ -63,7 +67,7 @@ def _output_here(name: str) -> Done:
     return _in_a_copy(on_retrograd, name)
 
 
-@pytest.mark.parametrize("name", PROGRAMS)
+@pytest.mark.parametrize("name", MARKED)
 def test_runs_on_retrograd(name: str) -> None:
     done = _output_here(name)
     assert done.returncode == 0, done.stderr
@@ -78,7 +82,7 @@ def test_runs_on_retrograd(name: str) -> None:
 
 
 @pytest.mark.torch
-@pytest.mark.parametrize("name", PROGRAMS)
+@pytest.mark.parametrize("name", MARKED)
 def test_prints_what_it_prints_on_pytorch(name: str) -> None:
     pytest.importorskip("torch")
     theirs = _in_a_copy(on_pytorch, name)

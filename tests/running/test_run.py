@@ -56,6 +56,7 @@ def test_torch_is_retrograd_under_all_its_names(tmp_path: Path) -> None:
     assert done.stdout == "2.13.0+retrograd 2.13.0+retrograd\n"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "name", ["torch.lifecycle", "torch.no_such_module", "torch._higher_order_ops"]
 )
@@ -88,6 +89,7 @@ def test_program_is_main_and_gets_its_arguments(tmp_path: Path) -> None:
     ]
 
 
+@pytest.mark.slow
 def test_module_of_a_package_with_relative_imports(tmp_path: Path) -> None:
     package = tmp_path / "package"
     package.mkdir()
@@ -100,6 +102,7 @@ def test_module_of_a_package_with_relative_imports(tmp_path: Path) -> None:
     assert done.stdout == "Linear(in_features=1, out_features=1, bias=True) ['a']\n", done.stderr
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("text", "status"),
     [("import sys; sys.exit(7)", 7), ("raise SystemExit", 0), ("1 / 0", 1), ("x =", 1)],
@@ -108,6 +111,7 @@ def test_exit_status(tmp_path: Path, text: str, status: int) -> None:
     assert run(tmp_path, text=text).returncode == status
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(os.name != "posix", reason="signals as POSIX has them")
 def test_a_signal_ends_it_as_it_ends_python(tmp_path: Path) -> None:
     done = run(tmp_path, text="import os, signal, torch; os.kill(os.getpid(), signal.SIGTERM)")
@@ -134,6 +138,7 @@ def test_uncaught_error_has_the_programs_own_traceback_and_the_report(tmp_path: 
     assert "error[RG101]" in done.stderr
 
 
+@pytest.mark.slow
 def test_started_processes_see_retrograd_too(tmp_path: Path) -> None:
     done = run(
         tmp_path,
@@ -163,6 +168,7 @@ def test_started_processes_see_retrograd_too(tmp_path: Path) -> None:
     )
 
 
+@pytest.mark.slow
 def test_standard_input_as_the_program() -> None:
     done = subprocess.run(
         [sys.executable, "-m", "retrograd", "run", "-", "a"],
@@ -319,3 +325,17 @@ def test_package_with_a_main_module(tmp_path: Path) -> None:
 def test_module_of_pytorchs_as_the_program(tmp_path: Path) -> None:
     done = run(tmp_path, module="torch.utils.collect_env")
     assert "PyTorch version: 2.13.0+retrograd (this is retrograd)" in done.stdout, done.stderr
+
+
+def test_a_tensors_type_prints_and_pickles_under_the_name_of_pytorch(tmp_path: Path) -> None:
+    done = run(
+        tmp_path,
+        text="""
+        import copy, pickle, torch
+        x = torch.ones(2)
+        print(type(x), pickle.loads(pickle.dumps(torch.Tensor)) is torch.Tensor)
+        torch.save({"kind": torch.Tensor, "x": x}, "x.pt")
+        print(torch.load("x.pt", weights_only=False)["kind"] is type(copy.deepcopy(x)))
+        """,
+    )
+    assert done.stdout == "<class 'torch.Tensor'> True\nTrue\n", done.stderr

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import collections
+import itertools
 import os
 import subprocess
 import sys
@@ -228,3 +229,8 @@ def test_samplers_refuse():
     with pytest.raises(ValueError, match="num_samples should be a positive integer"):
         RandomSampler([])
     assert get_worker_info() is None
+
+
+def test_random_sampler_can_be_asked_for_samples_without_end():
+    endless = RandomSampler(range(10), replacement=True, num_samples=10**18)
+    assert all(0 <= index < 10 for index in itertools.islice(endless, 100))

@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import ast
+import io
+import linecache
+import os
+import tokenize
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -27,10 +31,32 @@ class Loop:
         return self.header <= line <= self.end
 
 
+overlaid: dict[str, bytes] = {}
+"""Contents that stand for those of files, by real path: of a fix that is being tried."""
+
+
+def bytes_of(file: str) -> bytes:
+    """What a file of the program holds."""
+    if overlaid:
+        found = overlaid.get(os.path.realpath(file))
+        if found is not None:
+            return found
+    return Path(file).read_bytes()
+
+
+def _read(file: str) -> str:
+    try:
+        data = bytes_of(file)
+        encoding, _ = tokenize.detect_encoding(io.BytesIO(data).readline)  # by its coding line
+        return data.decode(encoding)
+    except OSError:
+        return "".join(linecache.getlines(file))  # a cell of a notebook
+
+
 @cache
 def _parsed(file: str) -> tuple[ast.Module, tuple[str, ...]]:
     try:
-        text = Path(file).read_bytes().decode("utf-8-sig")
+        text = _read(file)
         return ast.parse(text), tuple(text.splitlines())
     except (OSError, SyntaxError, ValueError):
         return ast.Module([], []), ()

@@ -100,10 +100,11 @@ def value_of(node: ast.expr, frame: FrameType) -> Any:
         except Exception:
             return None
     if isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Constant):
-        owner = value_of(node.value, frame)
-        if isinstance(owner, (list, tuple, dict)):
+        items: Any = value_of(node.value, frame)
+        if isinstance(items, (list, tuple, dict)):
             try:
-                return owner[node.slice.value]
+                key: Any = node.slice.value
+                return items[key]
             except (LookupError, TypeError):
                 return None
     return None
@@ -112,8 +113,9 @@ def value_of(node: ast.expr, frame: FrameType) -> Any:
 def value_has_history(place: Place, frame: FrameType, torch: Any) -> bool:
     """Whether what an in-place line writes depends on tensors that require grad."""
     statement = source.statement_at(place.file, place.line)
-    value = getattr(statement, "value", None)
-    parts: list[ast.AST] = [value] if isinstance(statement, (ast.Assign, ast.AugAssign)) else []
+    parts: list[ast.AST] = []
+    if isinstance(statement, (ast.Assign, ast.AugAssign)):
+        parts = [statement.value]
     if isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Call):
         parts = [*statement.value.args, *(k.value for k in statement.value.keywords)]
     return any(_has_history(part, frame, torch) for part in parts)

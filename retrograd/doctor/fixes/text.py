@@ -36,7 +36,7 @@ class Draft:
 
     def __init__(self, text: str) -> None:
         self.text = text
-        self.lines = [line for line in _LINE.findall(text) if line]
+        self.lines: list[str] = [line for line in _LINE.findall(text) if line]
         self.starts = [0]
         for line in self.lines:
             self.starts.append(self.starts[-1] + len(line))
@@ -69,10 +69,17 @@ class Draft:
         """A node as it stands in the text."""
         return self.text[self.start(node) : self.end(node)]
 
+    def bounds(self, node: ast.expr) -> tuple[int, int]:
+        """Where a node begins and ends with its own parentheses, if something hangs on it."""
+        start, end, parent = self.start(node), self.end(node), self.parents.get(node)
+        if isinstance(parent, ast.Attribute) and self.start(parent) < start:
+            return self.start(parent), self.text.rindex(")", end, self.end(parent)) + 1
+        return start, end
+
     def operand(self, node: ast.expr) -> str:
         """An expression as it stands, in parentheses if something is to be hung on it."""
         text = self.written(node)
-        return text if isinstance(node, _PRIMARY) or text.startswith("(") else f"({text})"
+        return text if isinstance(node, _PRIMARY) else f"({text})"
 
     # ----------------------------------------------------------------------------- finding
 
@@ -145,8 +152,9 @@ class Draft:
         """Hang a method call or the like on an expression."""
         if isinstance(node, (ast.Starred, ast.Yield, ast.Await, ast.NamedExpr, ast.GeneratorExp)):
             raise CannotWrite("the expression cannot take a method call")
-        if self.operand(node) == self.written(node):
-            self.replace(self.end(node), self.end(node), text)
+        end = self.bounds(node)[1]
+        if end > self.end(node) or self.operand(node) == self.written(node):
+            self.replace(end, end, text)
         else:
             self.replace(self.start(node), self.start(node), "(")
             self.replace(self.end(node), self.end(node), ")" + text)
@@ -169,9 +177,9 @@ class Draft:
     def newline(self, statement: ast.stmt) -> str:
         """The line ending used where a statement is."""
         for line in self.lines[first_line(statement) - 1 :: -1] + self.lines:
-            ending = line[len(line.rstrip("\r\n")) :]
-            if ending:
-                return ending
+            found = line[len(line.rstrip("\r\n")) :]
+            if found:
+                return found
         return "\n"
 
     def insert_before(self, statement: ast.stmt, *lines: str) -> None:
@@ -321,9 +329,7 @@ def assigned(statement: ast.stmt) -> tuple[ast.expr, ast.expr] | None:
 
 def names_read(node: ast.AST) -> set[str]:
     """The variables that a piece of the program reads."""
-    return {
-        n.id for n in ast.walk(node) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load)
-    }
+    return {n.id for n in ast.walk(node) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load)}
 
 
 def names_bound(node: ast.AST) -> set[str]:

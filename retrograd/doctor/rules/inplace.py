@@ -53,8 +53,7 @@ def _stepped(saved: SavedValue, step: OptimizerStep, at: Raised, watched: Watche
         found = _this_pass(saved, failing, stepping, evidence)
     made = [place for _, place in log.stack_of(saved.number)]
     found.error_line, found.error = at.place, at.message
-    lines = found.created_at or [stepping, *reversed(made)]
-    found.created_at = list(dict.fromkeys(lines))
+    found.created_at = list(dict.fromkeys([*found.created_at, *reversed(made)]))
     words = repeats.in_words(saved.call, repetition)
     found.spans = [
         *([Span("saved", made[-1], made)] if made else []),

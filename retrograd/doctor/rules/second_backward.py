@@ -578,6 +578,16 @@ def _starves(evidence: SecondBackward) -> str:
     return f"{count} parameter{'s' * (count > 1)} would get no gradient from this loss any more"
 
 
+def _for_the_edit(evidence: SecondBackward) -> dict[str, Any]:
+    """What an edit needs to know: what holds the value, and which loop repeats."""
+    found: dict[str, Any] = {}
+    if evidence.held is not None and evidence.held.container is not None:
+        found["container"] = type(evidence.held.container).__name__
+    if evidence.repetition is not None and evidence.repetition.loop is not None:
+        found["loop"] = evidence.repetition.loop.header
+    return found
+
+
 def _completed(diagnosis: Diagnosis, evidence: SecondBackward) -> Diagnosis:
     """The spans, the names and the facts that every diagnosis of this error carries."""
     first_line = str(evidence.failure.error).splitlines()[0]
@@ -606,5 +616,6 @@ def _completed(diagnosis: Diagnosis, evidence: SecondBackward) -> Diagnosis:
         "stepped_between": evidence.stepped_between,
         "only_sums": evidence.only_sums,
         "starved": len(evidence.starved),
+        **_for_the_edit(evidence),
     }
     return diagnosis

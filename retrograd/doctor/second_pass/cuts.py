@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from types import TracebackType
 from typing import Any
 
+from retrograd.doctor.second_pass.public_calls import PublicCalls
 from retrograd.doctor.session import Watched
 from retrograd.doctor.watching.gradients import parameters_of
 from retrograd.doctor.watching.graph import leaves_above, tensors_in
@@ -113,7 +114,7 @@ class CutWatch:
             return results
 
         recorder._around_backward = around  # type: ignore[method-assign]
-        module: Any = importlib.import_module("torch.optim.optimizer")
+        module: Any = importlib.import_module(f"{self.torch.__name__}.optim.optimizer")
 
         def before_step(optimizer: Any, args: Any, keywords: Any) -> None:
             self.at_step(optimizer)
@@ -134,6 +135,8 @@ class CutWatch:
 
     def _make_mode(self) -> Any:
         watch = self
+        if self.torch.__name__ != "torch":
+            return PublicCalls(self._follow_public, self._note_frozen)
         mode: Any = importlib.import_module("torch.overrides").TorchFunctionMode
 
         class Marks(mode):  # type: ignore[misc]
@@ -146,6 +149,14 @@ class CutWatch:
                 return result
 
         return Marks()
+
+    def _follow_public(self, func: Any, args: Any, keywords: Any, result: Any) -> None:
+        if not self.paused:
+            self.follow(func, args, keywords, result)
+
+    def _note_frozen(self, tensor: Any) -> None:
+        if isinstance(tensor, self.torch.nn.Parameter):
+            self.frozen.append(self.event("requires_grad=False", 0))
 
     def _patch_parameter(self) -> None:
         """`nn.Parameter(tensor)` does not pass through the mode."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+import threading
 from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
@@ -61,11 +63,69 @@ class RetrogradEngine:
 
     def __init__(self) -> None:
         import retrograd
-        from retrograd.autograd.state import last_sequence
+        from retrograd.autograd.state import upcoming_sequence
 
         self.torch: Any = retrograd
-        self.counter: Callable[[], int] = last_sequence
+        self.counter: Callable[[], int] = upcoming_sequence
 
     def watch(self, watcher: Watcher) -> Callable[[], None]:
-        """`backward` and `grad` both hand the engine their edges in `api`."""
-        raise NotImplementedError
+        """`backward` and `grad` turn roots and inputs into edges, then run the engine with them.
+
+        The functions that do so are replaced, so that calls nobody watches pay nothing.
+        """
+        import retrograd.autograd.api as module
+
+        api: Any = module
+        names = ("_root_edges", "_filled_edge", "_captured_edge", "run_backward")
+        originals = {name: getattr(api, name) for name in names}
+        asked = _Asked()
+
+        def root_edges(roots: Any, gradients: Any) -> Any:
+            asked.roots, asked.inputs = roots, []
+            try:
+                return originals["_root_edges"](roots, gradients)
+            except Exception as error:
+                # PyTorch finds this inside its engine
+                accumulates = sys._getframe(1).f_code.co_name == "backward"
+                return watcher(roots, False, False, (), accumulates, _raising(error))
+
+        def edge(name: str) -> Callable[[Any], Any]:
+            def found(target: Any) -> Any:
+                asked.inputs.append(target)
+                return originals[name](target)
+
+            return found
+
+        def run_backward(edges: Any, gradients: Any, call: Any, wanted: Any) -> Any:
+            def run() -> Any:
+                return originals["run_backward"](edges, gradients, call, wanted)
+
+            accumulates = call.kind == "backward"
+            modes = call.retain_graph, call.create_graph
+            return watcher(asked.roots, *modes, asked.inputs, accumulates, run)
+
+        api._root_edges = root_edges
+        api._filled_edge, api._captured_edge = edge("_filled_edge"), edge("_captured_edge")
+        api.run_backward = run_backward
+
+        def undo() -> None:
+            for name, original in originals.items():
+                setattr(api, name, original)
+
+        return undo
+
+
+class _Asked(threading.local):
+    """What the call of this thread is about."""
+
+    roots: Sequence[Any] = ()
+
+    def __init__(self) -> None:
+        self.inputs: list[Any] = []
+
+
+def _raising(error: Exception) -> Original:
+    def run() -> Any:
+        raise error
+
+    return run

@@ -6,7 +6,14 @@ from collections.abc import Iterable
 from typing import Any
 
 from retrograd.doctor.watching.lines import Step
-from retrograd.doctor.watching.records import Call, DirtyStep, EmptyStep, OptimizerStep, ZeroGrad
+from retrograd.doctor.watching.records import (
+    Call,
+    DirtyStep,
+    EmptyStep,
+    OptimizerStep,
+    WastedBackward,
+    ZeroGrad,
+)
 
 
 def parameters_of(owner: Any) -> list[Any]:
@@ -26,17 +33,32 @@ class Gradients:
         self.zeros: list[ZeroGrad] = []
         self.dirty: list[DirtyStep] = []
         self.empty: list[EmptyStep] = []
+        self.wasted: list[WastedBackward] = []
         self.received: set[int] = set()  # ids of parameters that ever had a gradient
+        self.evaluated: set[int] = set()  # of modules in evaluation mode, at the last look
         self._used: dict[int, tuple[int, int]] = {}  # id -> (id, version) of the gradient at a step
         self._contaminated: dict[int, Call] = {}  # id -> the backward that added to a used one
         self._fresh: dict[int, Call] = {}  # id -> the backward whose gradient waits for a step
+        self._given: dict[int, tuple[int, int]] = {}  # id -> (id, version) as backward left it
+        self._dropped: dict[int, list[tuple[Call, ZeroGrad]]] = {}  # id -> since the last step
+        self._tables: tuple[dict[int, Any], ...] = (
+            *(self._used, self._contaminated, self._fresh, self._given),
+        )
+        self._stepping = 0  # inside a step: LBFGS calls its closure there
+
+    def who_received(self) -> list[list[bool]]:
+        """For each optimizer, which of its parameters ever had a gradient."""
+        return [[id(p) in self.received for p in parameters_of(o)] for o in self.optimizers]
 
     def before_backward(self, call: Call) -> None:
         """A gradient that is still the one a step has used will be added to."""
         for parameter in self._held():
             key, gradient = id(parameter), parameter.grad
             used = self._used.get(key)
-            if gradient is None or used is None:
+            if gradient is None:
+                for table in self._tables:  # the next one may get the same id
+                    table.pop(key, None)
+            elif used is None:
                 self._contaminated.pop(key, None)
             elif used == (id(gradient), gradient._version):
                 self._contaminated[key] = call
@@ -46,15 +68,20 @@ class Gradients:
     def after_backward(self, call: Call) -> None:
         """Gradients are there now."""
         for parameter in self._held():
-            if parameter.grad is not None:
-                self._fresh[id(parameter)] = call
-                self.received.add(id(parameter))
+            gradient = parameter.grad
+            if gradient is not None:
+                key, state = id(parameter), (id(gradient), gradient._version)
+                if self._given.get(key) != state:  # else this call did not reach it
+                    self._fresh[key] = call
+                    self._given[key] = state
+                self.received.add(key)
 
     def before_step(self, optimizer: Any, stack: list[Step]) -> None:
         """What does this step use?"""
         held = parameters_of(optimizer)
-        dirty = [p for p in held if id(p) in self._contaminated and p.grad is not None]
-        if held and len(dirty) * 2 > len(held):
+        given = [p for p in held if p.grad is not None]
+        dirty = [p for p in given if id(p) in self._contaminated]
+        if len(dirty) * 2 > len(given):
             call = self._contaminated[id(dirty[0])]
             self.dirty.append(DirtyStep(stack, call, optimizer))
         if held and self._all_empty(held):
@@ -63,6 +90,23 @@ class Gradients:
             if lost:
                 self.empty.append(EmptyStep(stack, lost[-1], optimizer))
         self.received.update(id(p) for p in held if p.grad is not None)
+        self._note_wasted(held, stack, optimizer)
+        self._stepping += 1
+
+    def _note_wasted(self, held: list[Any], stack: list[Step], optimizer: Any) -> None:
+        """Gradients of the line whose gradients are used now were cleared since the last step."""
+        for parameter in held:
+            key, gradient = id(parameter), parameter.grad
+            call, dropped = self._fresh.get(key), self._dropped.get(key, [])
+            if call is None or gradient is None or not dropped:
+                continue
+            if self._given.get(key) != (id(gradient), gradient._version):
+                continue  # written by hand: the dropped ones may have been collected elsewhere
+            same = [zero for earlier, zero in dropped if earlier.site == call.site]
+            if same:
+                wasted = WastedBackward(stack, call, same[-1], len(same), optimizer)
+                self.wasted.append(wasted)
+                return
 
     def _all_empty(self, held: list[Any]) -> bool:
         if all(parameter.grad is None for parameter in held):
@@ -73,9 +117,11 @@ class Gradients:
 
     def after_step(self, optimizer: Any, stack: list[Step], number: int, calls: int) -> None:
         """These gradients are used now."""
+        self._stepping = max(0, self._stepping - 1)
         held = parameters_of(optimizer)
         for parameter in held:
             key = id(parameter)
+            self._dropped.pop(key, None)
             if parameter.grad is not None:
                 self._used[key] = (id(parameter.grad), parameter.grad._version)
             self._contaminated.pop(key, None)
@@ -86,10 +132,14 @@ class Gradients:
     def before_zero(self, owner: Any, stack: list[Step], calls: int) -> None:
         """Gradients are cleared; some may not have been used by any step."""
         held = parameters_of(owner)
-        lost = frozenset(id(p) for p in held if id(p) in self._fresh)
-        self.zeros.append(ZeroGrad(stack, len(self.steps), calls, lost))
+        lost = frozenset(id(p) for p in held if id(p) in self._fresh and p.grad is not None)
+        zero = ZeroGrad(stack, len(self.steps), calls, lost, owner)
+        self.zeros.append(zero)
+        if not self._stepping:
+            for key in lost:
+                self._dropped.setdefault(key, []).append((self._fresh[key], zero))
         for parameter in held:
-            for table in (self._fresh, self._contaminated, self._used):
+            for table in self._tables:
                 table.pop(id(parameter), None)
 
     def _held(self) -> Iterable[Any]:

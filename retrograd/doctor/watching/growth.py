@@ -7,10 +7,10 @@ taken at the first calls of a site and then ever more rarely, within a share of 
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Iterable
 from types import FrameType
-from typing import Any
 
 from retrograd.doctor.watching.graph import Node, ranges_of, walk
 from retrograd.doctor.watching.heap import Heap
@@ -29,7 +29,7 @@ LONGEST = 2.0
 LEAST = 0.5
 """Seconds that samples may always take."""
 
-MOST_HOLDERS = 24
+MOST_HOLDERS = 3  # of one kind
 
 
 class Growth:
@@ -45,9 +45,7 @@ class Growth:
         self._started = time.perf_counter()
         self._spent = 0.0
 
-    def before_call(
-        self, call: Call, nodes: dict[Node, int], frames: Iterable[FrameType]
-    ) -> None:
+    def before_call(self, call: Call, nodes: dict[Node, int], frames: Iterable[FrameType]) -> None:
         """Count the call of this site, and take a sample if it is one of those."""
         count = self._counts[call.site] = self._counts.get(call.site, 0) + 1
         previous = self._previous.get(call.site, 0)
@@ -87,13 +85,25 @@ class Growth:
         holding = [t for t in live if t.grad_fn in reaching and t.grad_fn not in current]
         holding.sort(key=lambda tensor: -numbers[tensor.grad_fn])
         sample.tensors = len(holding)
-        chosen = holding[:MOST_HOLDERS]
-        paths = paths_to(chosen, frames, kind)
-        for tensor in chosen:
+        paths = paths_to(holding, frames, kind)
+        for tensor in holding:
             held = paths.get(id(tensor))
-            path = None if held is None else held.path
-            window = held is not None and held.window
-            sample.holders.append(Holder(numbers[tensor.grad_fn], tensor.dim(), path, window))
+            if held is None:
+                continue
+            pattern = without_indices(held.path)
+            sample.kinds[pattern] = sample.kinds.get(pattern, 0) + 1
+            if sample.kinds[pattern] <= MOST_HOLDERS:
+                number = numbers[tensor.grad_fn]
+                sample.holders.append(Holder(number, tensor.dim(), held.path, held.window))
+
+
+def without_indices(path: str) -> str:
+    """A path with what is between brackets left out.
+
+    >>> without_indices("self.records[3]['loss']")
+    'self.records[][]'
+    """
+    return re.sub(r"\[[^]]*\]", "[]", path)
 
 
 def _reaching(numbers: dict[Node, int], previous: int) -> set[Node]:

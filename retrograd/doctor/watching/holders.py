@@ -33,9 +33,7 @@ def holder_of(target: Any, frames: Iterable[FrameType], tensor: type) -> Held | 
     return paths_to([target], frames, tensor).get(id(target))
 
 
-def paths_to(
-    targets: Iterable[Any], frames: Iterable[FrameType], tensor: type
-) -> dict[int, Held]:
+def paths_to(targets: Iterable[Any], frames: Iterable[FrameType], tensor: type) -> dict[int, Held]:
     """The shortest path to each of the targets that can be reached, by its id."""
     wanted = {id(target) for target in targets}
     found: dict[int, Held] = {}

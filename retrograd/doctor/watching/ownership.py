@@ -12,13 +12,13 @@ from retrograd.doctor.watching.gradients import Gradients, parameters_of
 from retrograd.doctor.watching.heap import Heap
 from retrograd.doctor.watching.holders import is_own
 
-LOOKS = (3, 5)
+LOOKS = (2, 4)
 """At these steps of an optimizer its parameters are compared with the modules."""
 
 
 @dataclass(frozen=True)
 class Hidden:
-    """Modules or parameters in a plain list, tuple or dict of a module, where nothing finds them."""
+    """Modules or parameters in a plain list or dict of a module, where nothing finds them."""
 
     owner: str  # the name of the class
     attribute: str
@@ -66,12 +66,16 @@ class Ownership:
         ]
         if others:
             self._look(optimizer, step, gradients, others)
+        if any(id(p) not in gradients.received for p in parameters_of(optimizer)):
+            for module in self._modules():
+                keys = {id(p) for p in module.parameters(recurse=False)}
+                if module.training:
+                    gradients.evaluated -= keys
+                else:
+                    gradients.evaluated |= keys
 
-    def _look(
-        self, optimizer: Any, step: int, gradients: Gradients, others: list[Any]
-    ) -> None:
-        kind = self._torch.nn.Module
-        modules = [thing for thing in self._heap.objects() if issubclass(type(thing), kind)]
+    def _look(self, optimizer: Any, step: int, gradients: Gradients, others: list[Any]) -> None:
+        modules = self._modules()
         names: dict[int, str] = {}
         for module in modules:
             for name, parameter in module.named_parameters(recurse=False):
@@ -94,15 +98,21 @@ class Ownership:
         )
         ids = {id(leaf) for leaf in others}
         mine = {id(parameter) for parameter in held}
+        optimized: dict[int, Any] = {}
         for module in modules:
-            look.hidden += self._hidden_in(module, ids, mine)
+            if any(id(parameter) in mine for parameter in module.parameters()):
+                optimized.update((id(inner), inner) for inner in module.modules())
+        for module in optimized.values():
+            look.hidden += self._hidden_in(module, ids)
         self.looks.append(look)
 
-    def _hidden_in(self, module: Any, others: set[int], held: set[int]) -> Iterator[Hidden]:
+    def _modules(self) -> list[Any]:
+        kind = self._torch.nn.Module
+        return [thing for thing in self._heap.objects() if issubclass(type(thing), kind)]
+
+    def _hidden_in(self, module: Any, others: set[int]) -> Iterator[Hidden]:
         """Plain collections of a module with parameters that the optimizer should have found."""
         if not is_own(type(module).__module__):
-            return
-        if not any(id(parameter) in held for parameter in module.parameters()):
             return
         for name, value in vars(module).items():
             if name.startswith("_") and name in _INTERNAL:
@@ -112,7 +122,9 @@ class Ownership:
             lost = {id(thing) for thing in things}
             lost.update(id(parameter) for thing in inside for parameter in thing.parameters())
             if lost & others:
-                codes = [getattr(method, "__code__", None) for method in vars(type(module)).values()]
+                codes = [
+                    getattr(method, "__code__", None) for method in vars(type(module)).values()
+                ]
                 yield Hidden(
                     owner=type(module).__name__,
                     attribute=name,

@@ -71,6 +71,7 @@ class ZeroGrad:
     steps: int
     calls: int
     lost: frozenset[int]  # ids of parameters whose gradients no step had used yet
+    owner: Any = None  # the optimizer or module
 
 
 @dataclass(eq=False, slots=True)
@@ -110,6 +111,7 @@ class GrowthSample:
     count: int  # which call of its site
     old: Ranges  # numbers of the nodes
     tensors: int = 0  # live tensors that hold them
+    kinds: dict[str, int] = field(default_factory=dict)  # how many by path, indices left out
     holders: list[Holder] = field(default_factory=list)  # the youngest of these tensors
 
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from itertools import pairwise
 
 from ..declare import Edit, Fix, Found, rule
-from ..flow import Binding, Loop, Scope, Step, dotted
-from ..program import Program, keyword, mentions, names_in
+from ..flow import Binding, Scope, Step, dotted
+from ..program import Program, names_in
 from ..training import Backward, backwards, expression_statement, optimizer_calls
-from ..values import Seen, Values
+from ..values import Values
 
 
 @rule("RGL201", "backward-twice", "one loss is sent back twice, and the first time frees its graph")
@@ -82,342 +83,6 @@ def backward_twice(program: Program) -> Iterator[Found]:
 
 def _bound_between(scope: Scope, name: str, first: Step, last: Step) -> bool:
     return any(first.index <= b.step.index < last.index for b in scope.bindings(name))
-
-
-@rule("RGL202", "forward-outside-loop", "a loop sends back what was computed before it")
-def forward_outside_loop(program: Program) -> Iterator[Found]:
-    """
-    ## What it does
-
-    Finds a loop that calls `backward()` in every pass on something whose forward pass, or part of
-    it, ran once before the loop.
-
-    ## Why is this bad
-
-    The first pass frees the graph, the second pass stops with "Trying to backward through the
-    graph a second time". And if the parameters are updated in the loop, the old result does not
-    belong to them any more.
-
-    ## Example
-
-    ```python
-    import torch
-    from torch import nn
-
-    model = nn.Linear(3, 1)
-    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
-    prediction = model(torch.randn(8, 3))
-    for _ in range(4):
-        optimizer.zero_grad()
-        loss = prediction.pow(2).mean()
-        loss.backward()
-        optimizer.step()
-    ```
-
-    ## Use instead
-
-    ```python
-    import torch
-    from torch import nn
-
-    model = nn.Linear(3, 1)
-    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
-    x = torch.randn(8, 3)
-    for _ in range(4):
-        optimizer.zero_grad()
-        loss = model(x).pow(2).mean()
-        loss.backward()
-        optimizer.step()
-    ```
-
-    ## Fix safety
-
-    There is no fix: moving a line into a loop is the author's to do.
-    """
-    for scope in program.scopes:
-        values = Values(program, scope)
-        for backward in backwards(program, scope):
-            step = backward.step
-            if backward.keeps or step.guarded or not step.loops or backward.kind == "function":
-                continue
-            loop = step.loops[-1]
-            if not step.always_in(loop) or _may_stop_after_one(scope, loop):
-                continue
-            old = _from_before(program, scope, values, backward, loop)
-            if old is not None:
-                yield Found(
-                    backward.call,
-                    f"`{old.name}` was computed once, in line {old.step.node.lineno}, before the "
-                    "loop; the first pass frees its graph",
-                    (f"compute `{old.name}` in the loop", "or use it there as `.detach()`ed data"),
-                )
-
-
-def _may_stop_after_one(scope: Scope, loop: Loop) -> bool:
-    """Whether the loop is left without a condition, or goes over one element only."""
-    if isinstance(loop, ast.For):
-        given = loop.iter
-        if isinstance(given, ast.List | ast.Tuple) and len(given.elts) < 2:
-            return True
-        if isinstance(given, ast.Call) and dotted(given.func) == "range" and len(given.args) == 1:
-            count = given.args[0]
-            if isinstance(count, ast.Constant) and count.value in (0, 1):
-                return True
-    return any(
-        isinstance(step.node, ast.Break | ast.Return | ast.Raise) and step.always_in(loop)
-        for step in scope.steps
-    )
-
-
-def _from_before(
-    program: Program, scope: Scope, values: Values, backward: Backward, loop: Loop
-) -> Binding | None:
-    for seen in values.trail(backward.value, backward.step):
-        binding = seen.binding
-        if binding is None or not seen.certain or binding.how not in ("assign", "part"):
-            continue
-        if loop in binding.step.loops or any(loop in b.step.loops for b in scope.bindings(binding.name)):
-            continue
-        if binding.step.loops and binding.step.loops != backward.step.loops[:-1][: len(binding.step.loops)]:
-            continue
-        if not isinstance(seen.node, ast.Call | ast.BinOp | ast.UnaryOp):
-            continue
-        surely = values.graph(seen.node, seen.step)
-        if surely is None and backward.name == binding.name:
-            surely = True  # it is sent back, so it is meant to have one
-        if surely and values.saves(seen.node, seen.step):
-            return binding
-    return None
-
-
-@rule(
-    "RGL203",
-    "state-carried-through-loop",
-    "a state goes from one pass of the loop to the next with its graph",
-    fix="unsafe",
-)
-def state_carried(program: Program) -> Iterator[Found]:
-    """
-    ## What it does
-
-    Finds `out, state = rnn(x, state)` in a loop that calls `backward()` in every pass, where
-    nothing cuts the state off from the pass before.
-
-    ## Why is this bad
-
-    The state of the first pass holds its graph, which the first `backward()` frees. The second
-    pass walks into it: "Trying to backward through the graph a second time". `retain_graph=True`
-    would make every step slower than the one before.
-
-    ## Example
-
-    ```python
-    import torch
-    from torch import nn
-
-    rnn = nn.GRU(4, 8)
-    optimizer = torch.optim.SGD(rnn.parameters(), lr=0.1)
-    state = torch.zeros(1, 2, 8)
-    for _ in range(4):
-        optimizer.zero_grad()
-        out, state = rnn(torch.randn(5, 2, 4), state)
-        loss = out.pow(2).mean()
-        loss.backward()
-        optimizer.step()
-    ```
-
-    ## Use instead
-
-    ```python
-    import torch
-    from torch import nn
-
-    rnn = nn.GRU(4, 8)
-    optimizer = torch.optim.SGD(rnn.parameters(), lr=0.1)
-    state = torch.zeros(1, 2, 8)
-    for _ in range(4):
-        optimizer.zero_grad()
-        out, state = rnn(torch.randn(5, 2, 4), state.detach())
-        loss = out.pow(2).mean()
-        loss.backward()
-        optimizer.step()
-    ```
-
-    ## Fix safety
-
-    Unsafe: where `backward()` is to reach over several passes, another cure is right. For a state
-    of several tensors (an LSTM's) there is no fix.
-    """
-    for scope in program.scopes:
-        values = Values(program, scope)
-        for backward in backwards(program, scope):
-            step = backward.step
-            if backward.keeps or step.guarded or not step.loops:
-                continue
-            loop = step.loops[-1]
-            if not step.always_in(loop) or _may_stop_after_one(scope, loop):
-                continue
-            for seen in values.trail(backward.value, step):
-                if not seen.certain or not isinstance(seen.node, ast.Call):
-                    continue
-                state = _carried(program, scope, values, seen, loop)
-                if state is None:
-                    continue
-                name = dotted(state)
-                recurrent = program.callee(seen.node, scope).path.rpartition(".")[2]
-                fix = Fix(f"use {name}.detach()", (Edit("method", state, "detach"),))
-                yield Found(
-                    seen.node,
-                    f"`{name}` brings the graph of the pass before, which `backward()` has freed",
-                    (f"detach it between the passes: `{name} = {name}.detach()`",),
-                    None if recurrent.startswith("LSTM") else fix,
-                )
-
-
-def _carried(
-    program: Program, scope: Scope, values: Values, seen: Seen, loop: Loop
-) -> ast.expr | None:
-    """The argument of a recurrent call that is its own result of the pass before."""
-    step, call = seen.step, seen.node
-    assert isinstance(call, ast.Call)
-    if loop not in step.loops or step.grad_off or scope.grad_off:
-        return None
-    callee = program.callee(call, scope)
-    if callee.kind != "module" or not callee.trains or not values.passes(callee):
-        return None
-    if (dotted(call.func) or "") in program.frozen:
-        return None
-    results = {binding.name for binding in step.bindings}
-    for argument in (*call.args, *(k.value for k in call.keywords)):
-        name = dotted(argument)
-        if name is None or name not in results or "." in name:
-            continue
-        inside = [b for b in scope.bindings(name) if loop in b.step.loops]
-        before = [b for b in scope.bindings(name) if loop not in b.step.loops]
-        if len(inside) != 1 or not before or not _touched_only_there(scope, name, step, loop):
-            continue
-        return argument
-    return None
-
-
-def _touched_only_there(scope: Scope, name: str, at: Step, loop: Loop) -> bool:
-    """Whether nothing else in the loop can detach a value: no method, no function gets it."""
-    for step in scope.steps:
-        if loop not in step.loops or step is at:
-            continue
-        for part in step.parts:
-            if any(isinstance(n, ast.Name) and n.id == name for n in ast.walk(part)):
-                if any(mentions(call, name) for call in step.calls):
-                    return False
-    return not any(name in names_in(inner.node) for inner in scope.inner)
-
-
-@rule("RGL204", "closure-without-forward", "an LBFGS closure sends back what was computed outside it")
-def closure_without_forward(program: Program) -> Iterator[Found]:
-    """
-    ## What it does
-
-    Finds a closure given to `LBFGS.step` whose loss was computed, in whole or in part, outside the
-    closure.
-
-    ## Why is this bad
-
-    LBFGS calls the closure many times in one step, to see the loss at new parameters. A prediction
-    from outside is always the old one, and its graph is freed in the first call.
-
-    ## Example
-
-    ```python
-    import torch
-    from torch import nn
-
-    model = nn.Linear(3, 1)
-    optimizer = torch.optim.LBFGS(model.parameters())
-    prediction = model(torch.randn(8, 3))
-
-
-    def closure():
-        optimizer.zero_grad()
-        loss = prediction.pow(2).mean()
-        loss.backward()
-        return loss
-
-
-    optimizer.step(closure)
-    ```
-
-    ## Use instead
-
-    ```python
-    import torch
-    from torch import nn
-
-    model = nn.Linear(3, 1)
-    optimizer = torch.optim.LBFGS(model.parameters())
-    x = torch.randn(8, 3)
-
-
-    def closure():
-        optimizer.zero_grad()
-        loss = model(x).pow(2).mean()
-        loss.backward()
-        return loss
-
-
-    optimizer.step(closure)
-    ```
-
-    ## Fix safety
-
-    There is no fix: moving the forward pass into the closure is the author's to do.
-    """
-    for scope in program.scopes:
-        for closure in scope.inner:
-            assert not isinstance(closure.node, ast.Module)
-            if not _given_to_lbfgs(program, scope, closure.node.name):
-                continue
-            inner = Values(program, closure)
-            for backward in backwards(program, closure):
-                if backward.keeps or backward.step.guarded:
-                    continue
-                old = _from_outside(program, scope, closure, inner, backward)
-                if old is not None:
-                    yield Found(
-                        backward.call,
-                        f"`{old.name}` was computed outside the closure, in line "
-                        f"{old.step.node.lineno}; LBFGS calls the closure many times",
-                        (f"compute `{old.name}` in the closure",),
-                    )
-
-
-def _given_to_lbfgs(program: Program, scope: Scope, name: str) -> bool:
-    for call in optimizer_calls(program, scope):
-        if call.kind == "step" and call.closure == name:
-            made = program.optimizer(call.name, scope)
-            if made is not None and (dotted(made.func) or "").endswith("LBFGS"):
-                most = keyword(made, "max_iter")
-                return not (isinstance(most, ast.Constant) and most.value == 1)
-    return False
-
-
-def _from_outside(
-    program: Program, scope: Scope, closure: Scope, inner: Values, backward: Backward
-) -> Binding | None:
-    outer = Values(program, scope)
-    for seen in inner.trail(backward.value, backward.step):
-        if not seen.certain or not isinstance(seen.node, ast.Name):
-            continue
-        name = seen.node.id
-        if name in closure.bound or name in closure.parameters or name in closure.shared:
-            continue
-        bindings = scope.bindings(name)
-        if len(bindings) != 1 or bindings[0].how not in ("assign", "part"):
-            continue
-        binding = bindings[0]
-        if binding.value is not None and outer.graph(binding.value, binding.step):
-            if outer.saves(binding.value, binding.step):
-                return binding
-    return None
 
 
 @rule("RGL205", "backward-not-called", "backward is named, not called", fix="unsafe")
@@ -525,8 +190,13 @@ def result_sent_back_twice(program: Program) -> Iterator[Found]:
     for scope in program.scopes:
         values = Values(program, scope)
         found = [b for b in backwards(program, scope) if b.kind == "backward"]
-        for first, second in zip(found, found[1:], strict=False):
-            if first.keeps or first.name == second.name or first.step.guarded or second.step.guarded:
+        for first, second in pairwise(found):
+            if (
+                first.keeps
+                or first.name == second.name
+                or first.step.guarded
+                or second.step.guarded
+            ):
                 continue
             if first.step.arms != second.step.arms or first.step.loops != second.step.loops:
                 continue
@@ -687,7 +357,7 @@ def _module_before(
     at: Step,
     trained: list[str],
 ) -> str | None:
-    """The stepped module through which the loss was computed before the step, on a graph's input."""
+    """The stepped module that computed the loss before the step, from an input with a graph."""
     for seen in values.trail(backward.value, backward.step):
         if not isinstance(seen.node, ast.Call) or not seen.certain or seen.step.index > at.index:
             continue
@@ -729,9 +399,6 @@ def _each_result_uses(function: Scope, module: str) -> bool:
 
 RULES = (
     backward_twice,
-    forward_outside_loop,
-    state_carried,
-    closure_without_forward,
     backward_not_called,
     result_sent_back_twice,
     step_before_other_backward,

@@ -11,191 +11,7 @@ from ..program import Program, is_true, keyword, mentions
 from ..torch_names import CREATING_FUNCTIONS
 from ..training import Backward, backwards, expression_statement
 from ..values import Values, is_leaf_that_requires_grad
-
-VARIABLE = ("torch.autograd.Variable", "torch.autograd.variable.Variable")
-_CUT = frozenset("detach".split())
-_COPIES = frozenset(
-    "to cpu cuda float double half bfloat16 long int contiguous clone squeeze unsqueeze".split()
-)
-_ALLOWED_IN_PLACE = frozenset("requires_grad_ detach_ share_memory_ rename_ retain_grad_".split())
-UPDATES = frozenset(
-    "add_ sub_ mul_ div_ copy_ fill_ zero_ clamp_ clip_ pow_ addcmul_ addcdiv_ lerp_ relu_".split()
-)
-
-
-@rule("RGL301", "result-dropped", "a method that changes nothing has its result dropped", fix="unsafe")
-def result_dropped(program: Program) -> Iterator[Found]:
-    """
-    ## What it does
-
-    Finds the statements `x.detach()`, `x.to(device)`, `x.cpu()`, `x.float()` and the like, on a
-    tensor, whose result goes nowhere.
-
-    ## Why is this bad
-
-    These methods give a new tensor and leave the old one as it is. `x.detach()` as a statement
-    detaches nothing. (`x.detach_()` and `module.to(device)` do change what they are called on.)
-
-    ## Example
-
-    ```python
-    import torch
-    from torch import nn
-
-    rnn = nn.GRU(4, 8)
-    out, state = rnn(torch.randn(5, 2, 4))
-    state.detach()
-    ```
-
-    ## Use instead
-
-    ```python
-    import torch
-    from torch import nn
-
-    rnn = nn.GRU(4, 8)
-    out, state = rnn(torch.randn(5, 2, 4))
-    state = state.detach()
-    ```
-
-    ## Fix safety
-
-    Unsafe: the result is assigned to the name, which is what was meant but not what was done.
-    """
-    for scope in program.scopes:
-        for step in scope.steps:
-            call = expression_statement(step)
-            if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Attribute):
-                continue
-            method, name = call.func.attr, dotted(call.func.value)
-            if name is None or name in ("self", "super") or step.guarded:
-                continue
-            surely = method in _CUT or (method in _COPIES and _is_tensor(program, scope, step, name))
-            if not surely or (method in _CUT and (call.args or call.keywords)):
-                continue
-            if program.qualified(call.func, scope) or program.instance(name, scope).kind != "unknown":
-                continue
-            if method in _CUT and _may_be_other(program, scope, name):
-                continue
-            yield Found(
-                call,
-                f"`{name}.{method}()` changes nothing: its result is dropped",
-                (f"`{name} = {name}.{method}(...)`" if call.args else f"`{name} = {name}.{method}()`",),
-                Fix("assign the result", (Edit("assign", step.node, name),)),
-            )
-
-
-def _is_tensor(program: Program, scope: Scope, step: Step, name: str) -> bool:
-    """Whether a name is surely a tensor: made by torch, or sent back."""
-    if any(b.name == name for b in backwards(program, scope)):
-        return True
-    found = scope.reaching(name, step)
-    if not found:
-        return False
-    for binding in found:
-        value = binding.value
-        if binding.how not in ("assign", "part") or not isinstance(value, ast.Call):
-            return False
-        callee = program.callee(value, scope)
-        made = callee.path in CREATING_FUNCTIONS or callee.path.startswith("torch.nn.functional.")
-        if binding.how == "part" or not (made or callee.kind in ("module", "loss")):
-            return False
-        if callee.kind == "module" and callee.own is not None:
-            return False  # it may give anything
-        if callee.kind == "module" and callee.path.rpartition(".")[2] in ("RNN", "GRU", "LSTM"):
-            return False
-    return True
-
-
-def _may_be_other(program: Program, scope: Scope, name: str) -> bool:
-    """Whether something that is bound to an object of a class of the program, with its own detach."""
-    for inner in program.scopes:
-        if not isinstance(inner.node, ast.Module) and inner.node.name == "detach":
-            return True
-    bindings = program.all_bindings(name, scope)
-    if bindings is None:
-        # an argument: a tensor, unless it is called something like a process or a handle
-        return name.rpartition(".")[2] in ("self", "process", "handle", "stream", "client")
-    for binding in bindings:
-        if isinstance(binding.value, ast.Call):
-            path = program.qualified(binding.value.func, scope)
-            if path and not path.startswith("torch"):
-                return True
-    return False
-
-
-@rule(
-    "RGL302", "data-update", "parameters are updated through .data instead of under no_grad", fix="unsafe"
-)
-def data_update(program: Program) -> Iterator[Found]:
-    """
-    ## What it does
-
-    Finds updates such as `p.data -= rate * p.grad`.
-
-    ## Why is this bad
-
-    A write through `.data` is hidden from autograd: if a graph still needs the old value, the
-    gradients are silently wrong, where the same write under `torch.no_grad()` would raise.
-
-    ## Example
-
-    ```python
-    import torch
-
-    weight = torch.ones(3, requires_grad=True)
-    weight.pow(2).sum().backward()
-    weight.data -= 0.1 * weight.grad
-    ```
-
-    ## Use instead
-
-    ```python
-    import torch
-
-    weight = torch.ones(3, requires_grad=True)
-    weight.pow(2).sum().backward()
-    with torch.no_grad():
-        weight -= 0.1 * weight.grad
-    ```
-
-    ## Fix safety
-
-    Unsafe: a write that autograd sees can raise where the hidden one went wrong.
-    """
-    for scope in program.scopes:
-        for step in scope.steps:
-            node = step.node
-            if not (isinstance(node, ast.AugAssign) and isinstance(node.target, ast.Attribute)):
-                continue
-            if node.target.attr != "data" or not _reads_gradient(node.value):
-                continue
-            name = dotted(node.target.value) or "p"
-            edits = [Edit("drop-data", node.target)]
-            module = _torch_name(program, scope)
-            if module is not None and not step.grad_off and not scope.grad_off:
-                edits.append(Edit("block", node, f"{module}.no_grad()"))
-            yield Found(
-                node,
-                f"`{name}.data` is written where autograd does not see it",
-                (f"`with torch.no_grad(): {name} -= ...`", "or use an optimizer of torch.optim"),
-                Fix("write under torch.no_grad()", tuple(edits)) if module is not None else None,
-            )
-
-
-def _reads_gradient(node: ast.AST) -> bool:
-    return any(isinstance(part, ast.Attribute) and part.attr == "grad" for part in ast.walk(node))
-
-
-def _torch_name(program: Program, scope: Scope) -> str | None:
-    """What `torch` is called in a scope."""
-    at: Scope | None = scope
-    while at is not None:
-        for name, path in at.imported.items():
-            if path == "torch":
-                return name
-        at = at.outer
-    return None
+from .idle import VARIABLE, is_tensor
 
 
 @rule(
@@ -272,7 +88,9 @@ def _switched_on(program: Program, scope: Scope, step: Step) -> str | None:
         if isinstance(value, ast.Call) and value.args:
             path = program.qualified(value.func, scope)
             if path in VARIABLE:
-                if is_true(keyword(value, "requires_grad")) and dotted(target) == dotted(value.args[0]):
+                if is_true(keyword(value, "requires_grad")) and dotted(target) == dotted(
+                    value.args[0]
+                ):
                     return dotted(target)
         node_value: ast.expr | None = value
     else:
@@ -310,7 +128,12 @@ def _computed(program: Program, scope: Scope, step: Step, name: str) -> bool:
     return True
 
 
-@rule("RGL304", "tensor-from-tensor", "torch.tensor is given tensors, whose graph it drops", fix="safe")
+@rule(
+    "RGL304",
+    "tensor-from-tensor",
+    "torch.tensor is given tensors, whose graph it drops",
+    fix="safe",
+)
 def tensor_from_tensor(program: Program) -> Iterator[Found]:
     """
     ## What it does
@@ -361,12 +184,14 @@ def tensor_from_tensor(program: Program) -> Iterator[Found]:
                 if isinstance(given, ast.List | ast.Tuple):
                     yield Found(
                         call,
-                        "`torch.tensor` copies the numbers: the graph of the list's tensors is lost",
+                        "`torch.tensor` copies the numbers: the graphs of the tensors are lost",
                         ("`torch.stack([...])` keeps it", "or say so: `.item()` on each"),
                     )
                     continue
                 text = dotted(given) or "x"
-                fix = Fix(f"use {text}.detach().clone()", (Edit("argument", call, "detach().clone()"),))
+                fix = Fix(
+                    f"use {text}.detach().clone()", (Edit("argument", call, "detach().clone()"),)
+                )
                 yield Found(
                     call,
                     f"`torch.tensor({text})` copies the numbers: the graph of `{text}` is lost",
@@ -387,7 +212,7 @@ def _has_tensor(program: Program, scope: Scope, step: Step, call: ast.Call) -> b
     if values.graph(given, step):
         return True
     name = dotted(given)
-    return name is not None and _is_tensor(program, scope, step, name)
+    return name is not None and is_tensor(program, scope, step, name)
 
 
 @rule("RGL305", "loss-under-no-grad", "a loss computed with gradients off is sent back")
@@ -457,7 +282,7 @@ def _known(program: Program, scope: Scope, value: ast.expr | None) -> bool:
         return False
     callee = program.callee(value, scope)
     if callee.kind == "module":
-        return callee.own is None or not callee.own.cuts
+        return callee.seen and (callee.own is None or not callee.own.cuts)
     if callee.kind == "loss" or callee.path.startswith("torch.nn.functional."):
         return True
     return isinstance(value.func, ast.Attribute) and _known(program, scope, value.func.value)
@@ -555,159 +380,9 @@ def _without_requires_grad(value: ast.expr) -> ast.expr:
     return value
 
 
-@rule("RGL307", "volatile-ignored", "volatile is ignored since PyTorch 0.4")
-def volatile_ignored(program: Program) -> Iterator[Found]:
-    """
-    ## What it does
-
-    Finds `Variable(x, volatile=True)` and `x.volatile = True`.
-
-    ## Why is this bad
-
-    `volatile` does nothing any more, so an evaluation that counts on it records a graph and keeps
-    its memory. `torch.no_grad()` took its place.
-
-    ## Example
-
-    ```python
-    import torch
-    from torch.autograd import Variable
-
-    model = torch.nn.Linear(3, 1)
-    x = Variable(torch.ones(8, 3), volatile=True)
-    prediction = model(x)
-    ```
-
-    ## Use instead
-
-    ```python
-    import torch
-
-    model = torch.nn.Linear(3, 1)
-    x = torch.ones(8, 3)
-    with torch.no_grad():
-        prediction = model(x)
-    ```
-
-    ## Fix safety
-
-    There is no fix: which lines belong under `torch.no_grad()`, only the author knows.
-    """
-    for scope in program.scopes:
-        for step in scope.steps:
-            places: list[ast.AST] = [b.node for b in step.bindings if b.name.endswith(".volatile")]
-            for call in step.calls:
-                path = program.qualified(call.func, scope)
-                if path in VARIABLE and keyword(call, "volatile") is not None:
-                    places.append(call)
-            for place in places:
-                yield Found(
-                    place,
-                    "`volatile` is ignored: a graph is recorded",
-                    ("compute under `with torch.no_grad():`",),
-                )
-
-
-@rule("RGL308", "leaf-written", "a leaf that requires a gradient is written in place")
-def leaf_written(program: Program) -> Iterator[Found]:
-    """
-    ## What it does
-
-    Finds in-place operations (`x += 1`, `x.add_(1)`, `x[0] = 1`) on a tensor that was made with
-    `requires_grad=True`, with gradients on.
-
-    ## Why is this bad
-
-    It raises: "a leaf Variable that requires grad is being used in an in-place operation".
-
-    ## Example
-
-    ```python
-    import torch
-
-    x = torch.ones(3, requires_grad=True)
-    x += 1
-    ```
-
-    ## Use instead
-
-    ```python
-    import torch
-
-    x = torch.ones(3, requires_grad=True)
-    with torch.no_grad():
-        x += 1
-    ```
-
-    ## Fix safety
-
-    There is no fix: an update belongs under `torch.no_grad()`, a computation is written
-    `y = x + 1`.
-    """
-    for scope in program.scopes:
-        if scope.grad_off or _switches_globally(scope):
-            continue
-        for step in scope.steps:
-            if step.grad_off or step.guarded:
-                continue
-            name = _written(step)
-            if name is None:
-                continue
-            found = scope.reaching(name, step)
-            if not found or not all(
-                b.how == "assign"
-                and isinstance(b.value, ast.Call)
-                and is_leaf_that_requires_grad(program, b.value, scope)
-                for b in found
-            ):
-                continue
-            if _let_go(scope, name, found[-1].step, step):
-                continue
-            yield Found(
-                step.node,
-                f"`{name}` is a leaf that requires a gradient, and is written in place",
-                ("an update: `with torch.no_grad():`", f"a computation: a new name for `{name} + ...`"),
-            )
-
-
-def _switches_globally(scope: Scope) -> bool:
-    at: Scope | None = scope
-    while at is not None:
-        for step in at.steps:
-            for call in step.calls:
-                if (dotted(call.func) or "").endswith(("set_grad_enabled", "__enter__", "enter_context")):
-                    return True
-        at = at.outer
-    return False
-
-
-def _written(step: Step) -> str | None:
-    node = step.node
-    if isinstance(node, ast.AugAssign):
-        target = node.target
-        if isinstance(target, ast.Subscript):
-            return dotted(target.value)
-        return dotted(target)
-    if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Subscript):
-        return dotted(node.targets[0].value)
-    call = expression_statement(step)
-    if isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute):
-        if call.func.attr in UPDATES - _ALLOWED_IN_PLACE:
-            return dotted(call.func.value)
-    return None
-
-
-def _let_go(scope: Scope, name: str, made: Step, step: Step) -> bool:
-    """Whether something between may have made it a tensor that requires nothing."""
-    for between in scope.between(made, step):
-        for call in between.calls:
-            if isinstance(call.func, ast.Attribute) and dotted(call.func.value) == name:
-                if call.func.attr in ("requires_grad_", "detach_", "set_", "swap_"):
-                    return True
-    return bool(scope.bindings(name + ".requires_grad"))
-
-
-@rule("RGL309", "data-in-loss", "a loss is computed through .data, which cuts its graph", fix="unsafe")
+@rule(
+    "RGL309", "data-in-loss", "a loss is computed through .data, which cuts its graph", fix="unsafe"
+)
 def data_in_loss(program: Program) -> Iterator[Found]:
     """
     ## What it does
@@ -782,21 +457,19 @@ def _is_parameter(values: Values, node: ast.expr) -> bool:
         return True
     found = [b.value for b in values.scope.bindings(dotted(node) or "")]
     return any(
-        isinstance(value, ast.Call)
-        and is_leaf_that_requires_grad(values.program, value, values.scope)
+        (
+            isinstance(value, ast.Call)
+            and is_leaf_that_requires_grad(values.program, value, values.scope)
+        )
         or (value is not None and mentions(value, "data"))
         for value in found
     )
 
 
 RULES = (
-    result_dropped,
-    data_update,
     requires_grad_on_loss,
     tensor_from_tensor,
     loss_under_no_grad,
     loss_of_numbers,
-    volatile_ignored,
-    leaf_written,
     data_in_loss,
 )

@@ -8,10 +8,17 @@ from collections.abc import Iterator
 from ..declare import Edit, Fix, Found, rule
 from ..flow import dotted
 from ..program import Program
-from .cuts import UPDATES, VARIABLE
+from .idle import VARIABLE
+from .writes import UPDATES
 
 
-@rule("RGL501", "forward-called", "forward is called instead of the module", default=False, fix="unsafe")
+@rule(
+    "RGL501",
+    "forward-called",
+    "forward is called instead of the module",
+    default=False,
+    fix="unsafe",
+)
 def forward_called(program: Program) -> Iterator[Found]:
     """
     ## What it does
@@ -123,7 +130,13 @@ def data_written(program: Program) -> Iterator[Found]:
                         )
 
 
-@rule("RGL503", "variable-leftover", "Variable does nothing since PyTorch 0.4", default=False, fix="unsafe")
+@rule(
+    "RGL503",
+    "variable-leftover",
+    "Variable does nothing since PyTorch 0.4",
+    default=False,
+    fix="unsafe",
+)
 def variable_leftover(program: Program) -> Iterator[Found]:
     """
     ## What it does

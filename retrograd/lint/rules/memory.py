@@ -7,12 +7,11 @@ from collections.abc import Iterator
 
 from ..declare import Edit, Fix, Found, rule
 from ..flow import Binding, Loop, Scope, Step, dotted, walk_here
-from ..program import Program, is_true, keyword, mentions
-from ..torch_names import CUTTING_METHODS
+from ..program import Program, mentions
 from ..training import Backward, backwards
 from ..values import Values
 
-_HARMLESS = frozenset("print float int str repr format len round isinstance".split())
+HARMLESS = frozenset("print float int str repr format len round isinstance".split())
 
 
 def sent_back_in(program: Program, scope: Scope, loop: Loop) -> list[Backward]:
@@ -188,7 +187,7 @@ def _is_a_number(scope: Scope, name: str) -> bool:
                 if isinstance(node, ast.Return) and node.value is not None:
                     if mentions(node.value, name):
                         return isinstance(node.value, ast.Call)
-                if isinstance(node, ast.Call) and dotted(node.func) not in _HARMLESS:
+                if isinstance(node, ast.Call) and dotted(node.func) not in HARMLESS:
                     if any(dotted(argument) == name for argument in node.args):
                         return False
     return True
@@ -308,240 +307,6 @@ def _cleared(scope: Scope, name: str, loop: Loop) -> bool:
 
 
 @rule(
-    "RGL103",
-    "needless-retain-graph",
-    "retain_graph=True where the graph is made anew in every step and walked once",
-    fix="safe",
-)
-def needless_retain_graph(program: Program) -> Iterator[Found]:
-    """
-    ## What it does
-
-    Finds `loss.backward(retain_graph=True)` in a loop where the whole graph is made in the same
-    pass, and no other call walks it.
-
-    ## Why is this bad
-
-    The values saved for the backward pass stay in memory until the loss goes away, that is into
-    the next forward pass. It is often what remains of an attempt to silence "Trying to backward
-    through the graph a second time", and hides the next mistake of that kind.
-
-    ## Example
-
-    ```python
-    import torch
-    from torch import nn
-
-    model = nn.Linear(3, 1)
-    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
-    for _ in range(4):
-        optimizer.zero_grad()
-        loss = model(torch.randn(8, 3)).pow(2).mean()
-        loss.backward(retain_graph=True)
-        optimizer.step()
-    ```
-
-    ## Use instead
-
-    ```python
-    import torch
-    from torch import nn
-
-    model = nn.Linear(3, 1)
-    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
-    for _ in range(4):
-        optimizer.zero_grad()
-        loss = model(torch.randn(8, 3)).pow(2).mean()
-        loss.backward()
-        optimizer.step()
-    ```
-
-    ## Fix safety
-
-    Safe: the argument is removed. The rule reports only where every part of the computation is
-    known and nothing else can walk this graph.
-    """
-    for scope in program.scopes:
-        found = backwards(program, scope)
-        for backward in found:
-            retain = keyword(backward.call, "retain_graph")
-            if backward.kind != "backward" or not is_true(retain) or len(found) != 1:
-                continue
-            if keyword(backward.call, "create_graph") is not None or backward.step.guarded:
-                continue
-            name = backward.name
-            if name is None or "." in name or not backward.step.loops:
-                continue
-            if _all_made_in(program, scope, backward) and _stays_here(scope, name):
-                yield Found(
-                    backward.call,
-                    "`retain_graph=True` keeps a graph that nothing walks again",
-                    ("leave it out: the next pass makes its own graph",),
-                    Fix(
-                        "remove retain_graph=True",
-                        (Edit("keyword", backward.call, "retain_graph"),),
-                        safe=True,
-                    ),
-                )
-
-
-def _all_made_in(program: Program, scope: Scope, backward: Backward) -> bool:
-    """Whether all of a loss's graph is known and made in the same pass of the loop."""
-    loop = backward.step.loops[-1]
-    values = Values(program, scope)
-    for seen in values.trail(backward.value, backward.step):
-        if not seen.certain:
-            return False
-        if seen.binding is not None and loop not in seen.binding.step.loops:
-            if values.graph(seen.node, seen.step) is not False:
-                return False
-        if isinstance(seen.node, ast.Call):
-            callee = program.callee(seen.node, scope)
-            if callee.kind in ("unknown", "function"):
-                if not _known_method(seen.node):
-                    return False
-            elif callee.kind == "module" and callee.own is not None:
-                if callee.own.keeps_state or _graph_in_init(callee.own.text):
-                    return False
-        elif isinstance(seen.node, ast.Name) and not scope.reaching(seen.node.id, seen.step):
-            bindings = program.all_bindings(seen.node.id, scope)
-            plain = bindings is not None and all(isinstance(b.value, ast.Constant) for b in bindings)
-            if not plain and program.instance(seen.node.id, scope).kind == "unknown":
-                return False
-        elif isinstance(seen.node, ast.Attribute):
-            return False
-    return True
-
-
-def _known_method(call: ast.Call) -> bool:
-    from ..torch_names import PASSING_METHODS
-
-    return isinstance(call.func, ast.Attribute) and call.func.attr in (
-        PASSING_METHODS | CUTTING_METHODS
-    )
-
-
-def _graph_in_init(text: str) -> bool:
-    return "softmax(" in text.partition("def forward")[0]
-
-
-def _stays_here(scope: Scope, name: str) -> bool:
-    """Whether a loss goes nowhere else: no unknown function, no list, no result gets it."""
-    for step in scope.steps:
-        if isinstance(step.node, ast.Return) and step.node.value is not None:
-            if any(dotted(part) == name for part in ast.walk(step.node.value)):
-                return False
-        for call in step.calls:
-            given = (*call.args, *(k.value for k in call.keywords))
-            if dotted(call.func) not in _HARMLESS and any(dotted(a) == name for a in given):
-                return False
-        for binding in step.bindings:
-            if binding.name != name and binding.value is not None:
-                if dotted(binding.value) == name:
-                    return False
-    return not any(mentions(inner.node, name) for inner in scope.inner)
-
-
-@rule(
-    "RGL104",
-    "needless-create-graph",
-    "create_graph=True where the gradients are not differentiated again",
-    fix="unsafe",
-)
-def needless_create_graph(program: Program) -> Iterator[Found]:
-    """
-    ## What it does
-
-    Finds `torch.autograd.grad(..., create_graph=True)` whose results are not used, or only as
-    numbers.
-
-    ## Why is this bad
-
-    With `create_graph=True` the backward pass is recorded as well, and nothing of the first graph
-    is freed. That costs about as much memory again, for a second derivative that nobody takes.
-
-    ## Example
-
-    ```python
-    import torch
-
-    x = torch.ones(3, requires_grad=True)
-    y = x.pow(3).sum()
-    (gradient,) = torch.autograd.grad(y, x, create_graph=True)
-    print(gradient.detach())
-    ```
-
-    ## Use instead
-
-    ```python
-    import torch
-
-    x = torch.ones(3, requires_grad=True)
-    y = x.pow(3).sum()
-    (gradient,) = torch.autograd.grad(y, x)
-    print(gradient)
-    ```
-
-    ## Fix safety
-
-    Unsafe: `create_graph=True` also keeps the first graph, and another call may need that.
-    """
-    for scope in program.scopes:
-        for backward in backwards(program, scope):
-            call = backward.call
-            if backward.kind != "grad" or not is_true(keyword(call, "create_graph")):
-                continue
-            names = _results_of(backward.step, call)
-            if names is None or any(_used_with_graph(scope, name) for name in names):
-                continue
-            yield Found(
-                call,
-                "`create_graph=True`, but the gradients are not differentiated again",
-                ("leave it out, or use the gradients in a loss",),
-                Fix("remove create_graph=True", (Edit("keyword", call, "create_graph"),)),
-            )
-
-
-def _results_of(step: Step, call: ast.Call) -> list[str] | None:
-    """The names of a call's results; None if they go somewhere else."""
-    node = step.node
-    if isinstance(node, ast.Expr) and node.value is call:
-        return []
-    value = node.value if isinstance(node, ast.Assign) else None
-    if isinstance(value, ast.Subscript):
-        value = value.value
-    if value is not call:
-        return None
-    names = [binding.name for binding in step.bindings]
-    return names if names and all("." not in name for name in names) else None
-
-
-def _used_with_graph(scope: Scope, name: str) -> bool:
-    """Whether a name is used other than as `name.detach()` and the like, or may be."""
-    if any(name in _names(inner.node) for inner in scope.inner):
-        return True
-    parents: dict[ast.AST, ast.AST] = {}
-    for step in scope.steps:
-        for part in step.parts:
-            for node in walk_here(part):
-                parents.update((child, node) for child in ast.iter_child_nodes(node))
-                if isinstance(node, ast.Name) and node.id == name:
-                    if isinstance(node.ctx, ast.Store):
-                        continue
-                    above = parents.get(node)
-                    if isinstance(above, ast.Attribute) and (
-                        above.attr in ("detach", "item", "data", "shape", "tolist", "size")
-                    ):
-                        continue
-                    return True
-    return False
-
-
-def _names(node: ast.AST) -> set[str]:
-    return {part.id for part in ast.walk(node) if isinstance(part, ast.Name)}
-
-
-@rule(
     "RGL105",
     "total-sent-back-each-step",
     "a total that grows over the steps is sent back in every one of them",
@@ -645,7 +410,5 @@ def _detached(scope: Scope, name: str, loop: Loop) -> bool:
 RULES = (
     loss_accumulated,
     graph_kept_in_list,
-    needless_retain_graph,
-    needless_create_graph,
     total_sent_back,
 )

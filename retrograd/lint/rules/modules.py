@@ -7,16 +7,20 @@ import re
 from collections.abc import Iterator
 
 from ..declare import Edit, Fix, Found, rule
-from ..flow import Binding, Scope, dotted
+from ..flow import Binding, Scope, Step, dotted
 from ..program import ModuleClass, Program, mentions
 from ..torch_names import SAVING_METHODS
 from ..training import backwards, optimizer_calls
 from ..values import Values
 
-_REGISTERS = re.compile(r"add_module|register_module|setattr|def (named_)?(parameters|modules|children)\b")
+_REGISTERS = re.compile(
+    r"add_module|register_module|setattr|def (named_)?(parameters|modules|children)\b"
+)
 
 
-@rule("RGL411", "modules-in-plain-list", "a module keeps layers in a plain list or dict", fix="unsafe")
+@rule(
+    "RGL411", "modules-in-plain-list", "a module keeps layers in a plain list or dict", fix="unsafe"
+)
 def modules_in_plain_list(program: Program) -> Iterator[Found]:
     """
     ## What it does
@@ -129,7 +133,7 @@ def _plain_container(
 def _is_layer(program: Program, made: Scope, node: ast.expr) -> bool:
     if not isinstance(node, ast.Call):
         return False
-    return program._instance(node, made).trains
+    return program.built(node, made).trains
 
 
 def _registered(own: ModuleClass, made: Scope, name: str) -> bool:
@@ -152,16 +156,18 @@ def _spelled(program: Program, scope: Scope, kind: str) -> str | None:
     """How the program would write `nn.ModuleList`."""
     at: Scope | None = scope
     while at is not None:
-        for name, path in at.imported.items():
-            if path == "torch.nn":
-                return f"{name}.{kind}"
-            if path == "torch":
-                return f"{name}.nn.{kind}"
+        names = {path: name for name, path in at.imported.items()}
+        if "torch.nn" in names:
+            return f"{names['torch.nn']}.{kind}"
+        if "torch" in names:
+            return f"{names['torch']}.nn.{kind}"
         at = at.outer
     return None
 
 
-@rule("RGL412", "computed-in-init", "a module computes a value from its parameters once, in __init__")
+@rule(
+    "RGL412", "computed-in-init", "a module computes a value from its parameters once, in __init__"
+)
 def computed_in_init(program: Program) -> Iterator[Found]:
     """
     ## What it does
@@ -254,15 +260,19 @@ def _saved_from(
     source = None
     for seen in values.trail(value, binding.step):
         node = seen.node
-        if not seen.certain and not (isinstance(node, ast.Attribute) and dotted(node) in parameters):
+        if not seen.certain and not (
+            isinstance(node, ast.Attribute) and dotted(node) in parameters
+        ):
             continue
         if isinstance(node, ast.Call):
             path = program.callee(node, made).path
             method = node.func.attr if isinstance(node.func, ast.Attribute) else ""
             if path in ("torch.nn.Parameter", "torch.nn.parameter.Buffer"):
                 return None
-            saving = saving or path.rpartition(".")[2] in SAVING_METHODS or (
-                not path and method in SAVING_METHODS
+            saving = (
+                saving
+                or path.rpartition(".")[2] in SAVING_METHODS
+                or (not path and method in SAVING_METHODS)
             )
         if isinstance(node, ast.Attribute) and dotted(node) in parameters:
             source = dotted(node)
@@ -270,9 +280,7 @@ def _saved_from(
 
 
 def _read_elsewhere(own: ModuleClass, name: str) -> bool:
-    written = any(
-        method.bindings(name) for key, method in own.methods.items() if key != "__init__"
-    )
+    written = any(method.bindings(name) for key, method in own.methods.items() if key != "__init__")
     return not written and any(
         mentions(method.node, name) for key, method in own.methods.items() if key != "__init__"
     )
@@ -337,9 +345,7 @@ def loss_misses_the_optimizer(program: Program) -> Iterator[Found]:
             zero = [c for c in calls if c.kind == "zero_grad" and c.name == step.name]
             if step.kind != "step" or step.closure or len(zero) != 1:
                 continue
-            between = [
-                b for b in sent if zero[0].step.index < b.step.index < step.step.index
-            ]
+            between = [b for b in sent if zero[0].step.index < b.step.index < step.step.index]
             inside = [b for b in sent if b.step.loops == step.step.loops]
             if len(between) != 1 or between[0].kind != "backward" or between[0] not in inside:
                 continue
@@ -364,13 +370,10 @@ def _cut_from(
     scope: Scope,
     values: Values,
     loss: ast.expr,
-    step: object,
+    step: Step,
     trained: list[str],
 ) -> ast.expr | None:
     """The place where a loss is cut off, if all other parts of it are other networks or numbers."""
-    from ..flow import Step
-
-    assert isinstance(step, Step)
     cut: ast.expr | None = None
     for seen in values.trail(loss, step):
         node = seen.node
@@ -383,7 +386,7 @@ def _cut_from(
             if method == "detach":
                 cut = node
             elif callee.kind == "module":
-                if name in trained or callee.own is not None and len(trained) > 1:
+                if name in trained or (callee.own is not None and len(trained) > 1):
                     return None
                 if callee.own is not None and any(t in callee.own.text for t in trained):
                     return None

@@ -17,10 +17,10 @@ from ..training import (
     local_calls,
     optimizer_calls,
 )
-from .backward import _may_stop_after_one
+from .loops import may_stop_after_one
 
 _QUIET = frozenset(
-    "print item float len clip_grad_norm_ clip_grad_value_ append format write set_description".split()
+    "print item float len clip_grad_norm_ clip_grad_value_ append format write".split()
 )
 """Functions and methods that surely send nothing back."""
 
@@ -244,7 +244,7 @@ def gradients_not_cleared(program: Program) -> Iterator[Found]:
             if call.kind != "step" or call.closure or not call.step.loops or call.step.guarded:
                 continue
             loop = call.step.loops[-1]
-            if _may_stop_after_one(scope, loop) or not call.step.always_in(loop):
+            if may_stop_after_one(scope, loop) or not call.step.always_in(loop):
                 continue
             sent = [
                 b
@@ -258,9 +258,9 @@ def gradients_not_cleared(program: Program) -> Iterator[Found]:
                 continue
             if any(call.name == b.name for s in scope.steps if loop in s.loops for b in s.bindings):
                 continue  # a new optimizer in every pass
-            if clears_gradients(program, scope.node) or _handed_on(program, scope, call):
+            if clears_gradients(scope.node) or _handed_on(program, scope, call):
                 continue
-            if any(clears_gradients(program, other.node) for other in local_calls(program, scope, loop)):
+            if any(clears_gradients(other.node) for other in local_calls(program, loop)):
                 continue
             first = sent[0]
             yield Found(
@@ -294,7 +294,9 @@ def _handed_on(program: Program, scope: Scope, call: OptimizerCall) -> bool:
     return False
 
 
-@rule("RGL404", "optimizer-of-old-parameters", "the model is replaced after the optimizer was built")
+@rule(
+    "RGL404", "optimizer-of-old-parameters", "the model is replaced after the optimizer was built"
+)
 def optimizer_of_old_parameters(program: Program) -> Iterator[Found]:
     """
     ## What it does
@@ -358,9 +360,7 @@ def optimizer_of_old_parameters(program: Program) -> Iterator[Found]:
                     )
 
 
-def _replaced_after(
-    program: Program, scope: Scope, built: Binding, name: str
-) -> Binding | None:
+def _replaced_after(program: Program, scope: Scope, built: Binding, name: str) -> Binding | None:
     for step in scope.steps[built.step.index + 1 :]:
         if not _same_block(step, built.step):
             continue

@@ -1,0 +1,141 @@
+"""`retrograd doctor SCRIPT [ARGS]`: run a PyTorch program and explain its autograd mistakes."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from pathlib import Path
+
+EXAMPLE = """\
+examples:
+  retrograd doctor train.py --epochs 3
+  retrograd doctor --json report.json --html report.html train.py
+  retrograd doctor --max-seconds 60 -m package.train
+  retrograd doctor --engine retrograd train.py     # where PyTorch is not installed
+
+exit status: 0 nothing found, 1 a mistake was found (or the program failed), 2 wrong use,
+130 interrupted; with --passthrough the program's own.
+"""
+
+
+def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Describe the command."""
+    parser = commands.add_parser(
+        "doctor",
+        help="run a PyTorch program, explain its autograd mistakes, and try the fixes",
+        description="Run a PyTorch program as it is, watch it, and explain its autograd mistakes: "
+        "what happened, on which lines, why, and what to change. The report goes to standard "
+        "error when the program has ended; its own output is untouched.",
+        epilog=EXAMPLE,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        usage="retrograd doctor [OPTIONS] (SCRIPT | -m MODULE) [ARGS ...]",
+    )
+    parser.add_argument(
+        "--engine",
+        choices=("torch", "retrograd"),
+        help="what the program runs on; by default PyTorch where it is installed",
+    )
+    parser.add_argument("--json", metavar="FILE", help="also write the report for programs")
+    parser.add_argument("--html", metavar="FILE", help="also write the report as a web page")
+    parser.add_argument(
+        "--verify",
+        action=argparse.BooleanOptionalAction,
+        default=None,
+        help="try the proposed fixes on a copy of the program; by default if it took under 20 s "
+        "and did nothing that must not happen twice",
+    )
+    parser.add_argument(
+        "--apply", action="store_true", help="write the best fix that was tried into the files"
+    )
+    parser.add_argument(
+        "--second-pass",
+        action=argparse.BooleanOptionalAction,
+        default=None,
+        help="whether the program may run once more where a question needs slower watching; by "
+        "default if it was short and did nothing that must not happen twice",
+    )
+    parser.add_argument(
+        "--max-seconds",
+        type=_seconds,
+        metavar="N",
+        help="interrupt the program after so many seconds, and report what was seen",
+    )
+    parser.add_argument(
+        "--passthrough", action="store_true", help="end with the program's own exit status"
+    )
+    parser.add_argument(
+        "program", nargs=argparse.REMAINDER, metavar="SCRIPT", help="the program and its arguments"
+    )
+    parser.add_argument(
+        "-m",
+        dest="module",
+        nargs=argparse.REMAINDER,
+        metavar="MODULE",
+        help="a module of a package to run as the program, and its arguments",
+    )
+    parser.set_defaults(run=run, parser=parser)
+
+
+def _seconds(text: str) -> float:
+    found = float(text)
+    if not found > 0:
+        raise ValueError(text)
+    return found
+
+
+def run(options: argparse.Namespace) -> int:
+    """Run the program under the doctor and report."""
+    problem = _problem(options)
+    if problem is not None:
+        options.parser.print_usage(sys.stderr)
+        print(f"retrograd doctor: error: {problem}", file=sys.stderr)
+        return 2
+    from retrograd.doctor.supervisor import Order, examine
+
+    if options.module is not None:
+        script, module, arguments = None, options.module[0], options.module[1:]
+    else:
+        script, module, arguments = options.program[0], None, options.program[1:]
+    order = Order(
+        script=script,
+        module=module,
+        arguments=arguments,
+        engine=options.engine,
+        second_pass=options.second_pass,
+        verify=options.verify,
+        apply=options.apply,
+        max_seconds=options.max_seconds,
+        json=None if options.json is None else Path(options.json),
+        html=None if options.html is None else Path(options.html),
+        passthrough=options.passthrough,
+    )
+    return examine(order)
+
+
+def _problem(options: argparse.Namespace) -> str | None:
+    """What is wrong with the command line; None if the program can be started."""
+    if options.module is not None:
+        if not options.module:
+            return "-m needs the name of a module"
+    elif not options.program:
+        return "which program? Give a script, or -m and a module"
+    elif options.program[0] == "-":
+        return "a program from standard input has no lines to point at: save it to a file"
+    elif not os.path.exists(options.program[0]):
+        return f"there is no file {options.program[0]!r} in {os.getcwd()}"
+    for name in ("json", "html"):
+        file = getattr(options, name)
+        if file is not None and not os.path.isdir(os.path.dirname(os.path.abspath(file))):
+            return f"--{name}: there is no folder {os.path.dirname(file)!r}"
+    if options.engine == "torch" and not _has_torch():
+        return "--engine torch: PyTorch is not installed for this Python"
+    if options.apply and options.verify is False:
+        return "--apply writes only what was tried: it does not go with --no-verify"
+    return None
+
+
+def _has_torch() -> bool:
+    import importlib.util
+
+    return importlib.util.find_spec("torch") is not None

@@ -1,0 +1,128 @@
+"""From a fix of a diagnosis to an edit of the user's file, shown as a unified diff.
+
+What cannot be written safely gets no diff, only the words that the fix has: a wrong edit is worse
+than none.
+"""
+
+from __future__ import annotations
+
+import difflib
+import os
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from retrograd.doctor.fixes import backward_calls, carried, inplace, links, recompute
+from retrograd.doctor.fixes.task import Task
+from retrograd.doctor.fixes.text import CannotWrite, Draft, decoded
+from retrograd.doctor.model import Diagnosis, Fix
+
+WRITERS: dict[str, Callable[[Task], None]] = {
+    "detach": carried.detach,
+    "item-for-logging": carried.item_for_logging,
+    "reset-state": carried.reset_state,
+    "no-grad": carried.no_grad,
+    "retain-graph": backward_calls.retain_graph,
+    "create-graph": backward_calls.create_graph,
+    "drop-retain": backward_calls.drop_retain,
+    "remove-extra-backward": backward_calls.remove_extra_backward,
+    "combine-losses": backward_calls.combine_losses,
+    "reduce-loss": backward_calls.reduce_loss,
+    "reorder-step": backward_calls.reorder_step,
+    "zero-grad": backward_calls.zero_grad,
+    "fix-checkpoint-call": backward_calls.fix_checkpoint_call,
+    "clone-before-inplace": inplace.clone_before_inplace,
+    "clone": inplace.clone,
+    "keep-graph": links.keep_graph,
+    "enable-grad": links.enable_grad,
+    "make-leaf": links.make_leaf,
+    "retain-grad": links.retain_grad,
+    "drop-requires-grad": links.drop_requires_grad,
+    "rebuild-optimizer": links.rebuild_optimizer,
+    "register-modules": links.register_modules,
+    "recompute-forward": recompute.recompute_forward,
+}
+
+
+@dataclass(frozen=True)
+class Edit:
+    """A file before and after a fix, as the bytes on the disk."""
+
+    file: str
+    before: bytes
+    after: bytes
+
+
+def edited(text: str, fix: Fix, diagnosis: Diagnosis) -> str:
+    """The text of a file after a fix; raises `CannotWrite` with the reason if there is none.
+
+    >>> from retrograd.doctor.model import Diagnosis, Fix, Place
+    >>> fix = Fix("retain-graph", Place("train.py", 1))
+    >>> edited("loss.backward()\\n", fix, Diagnosis("shared-subgraph", "", "", None))
+    'loss.backward(retain_graph=True)\\n'
+    """
+    try:
+        draft = Draft(text)
+    except (SyntaxError, ValueError, RecursionError) as error:
+        raise CannotWrite("the file is not a program") from error
+    WRITERS[fix.kind](Task(draft, fix, diagnosis))
+    return draft.result()
+
+
+def write_edit(fix: Fix, diagnosis: Diagnosis) -> Edit:
+    """The edit of the file on the disk; raises `CannotWrite`."""
+    try:
+        before = Path(fix.place.file).read_bytes()
+        text, encoding = decoded(before)
+    except (OSError, SyntaxError, ValueError) as error:
+        raise CannotWrite("the file cannot be read") from error
+    try:
+        after = edited(text, fix, diagnosis).encode(encoding)
+    except UnicodeError as error:
+        raise CannotWrite("the result cannot be written in the file's encoding") from error
+    return Edit(fix.place.file, before, after)
+
+
+def propose(diagnosis: Diagnosis) -> None:
+    """Fill in the diff of every fix that can be written, and keep its edit for the trial."""
+    for fix in diagnosis.fixes:
+        try:
+            edit = write_edit(fix, diagnosis)
+        except CannotWrite:
+            continue
+        vars(fix)["_edit"] = edit
+        fix.diff = diff_of(edit)
+
+
+def propose_all(diagnoses: list[Diagnosis]) -> None:
+    """`propose` for each."""
+    for diagnosis in diagnoses:
+        propose(diagnosis)
+
+
+def edit_of(fix: Fix) -> Edit | None:
+    """The edit that `propose` has kept with a fix."""
+    found = vars(fix).get("_edit")
+    return found if isinstance(found, Edit) else None
+
+
+def diff_of(edit: Edit) -> str:
+    """The edit as a unified diff with two lines of context, as `patch` reads it."""
+    name = _shown(edit.file)
+    lines = difflib.unified_diff(
+        _lines(edit.before), _lines(edit.after), f"a/{name}", f"b/{name}", n=2
+    )
+    return "".join(
+        line if line.endswith("\n") else line + "\n\\ No newline at end of file\n" for line in lines
+    )
+
+
+def _lines(data: bytes) -> list[str]:
+    text, _ = decoded(data)
+    return text.replace("\r\n", "\n").replace("\r", "\n").splitlines(keepends=True)
+
+
+def _shown(file: str) -> str:
+    """The file as seen from the working directory, where it is below it."""
+    relative = os.path.relpath(file)
+    return os.path.basename(file) if relative.startswith("..") else relative.replace(os.sep, "/")

@@ -1,0 +1,343 @@
+"""Edits that mend the way from the loss to the parameters: cuts, scopes, leaves, optimizers."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable
+
+from retrograd.doctor.fixes.backward_calls import remove_argument
+from retrograd.doctor.fixes.task import Task
+from retrograd.doctor.fixes.text import (
+    CannotWrite,
+    Draft,
+    assigned,
+    call_statement,
+    called,
+    dotted,
+    header_end,
+    names_bound,
+    names_read,
+)
+
+_COPIES = ("tensor", "as_tensor", "Tensor", "FloatTensor", "from_numpy")
+_SCOPES = ("no_grad", "inference_mode")
+
+
+# -------------------------------------------------------------------------------- keep-graph
+
+
+def keep_graph(task: Task) -> None:
+    """Stay in differentiable tensors: take the cut away."""
+    draft, statement = task.draft, task.statement
+    cuts = _cuts(task, statement)
+    if len(cuts) != 1:
+        raise CannotWrite("not exactly one cut is plain to see in the line")
+    cut = cuts[0]
+    if isinstance(cut, ast.Attribute):  # .data
+        draft.replace(draft.bounds(cut.value)[1], draft.end(cut), "")
+    elif called(cut) in ("detach", "item") and isinstance(cut.func, ast.Attribute):
+        draft.replace(draft.bounds(cut.func.value)[1], draft.end(cut), "")
+    elif called(cut) == "float":
+        draft.rewrite(cut, draft.operand(cut.args[0]))
+    else:
+        _made_anew(task, cut)
+
+
+def _cuts(task: Task, statement: ast.stmt) -> list[ast.Call | ast.Attribute]:
+    """What in a statement leaves the graph, outermost first; inner parts of a cut are its own."""
+    draft, found = task.draft, []
+    covered: set[ast.AST] = set()
+    last = header_end(statement)
+    wanted = str(task.diagnosis.facts.get("cut", task.diagnosis.facts.get("operation", "")))
+    for node in draft.walk(statement):
+        if node in covered or (isinstance(node, ast.expr) and node.lineno > last):
+            continue
+        cut: ast.Call | ast.Attribute | None = None
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+            if called(node) in ("detach", "item") and not node.args:
+                cut = node
+            elif called(node) in _COPIES and node.args and not _is_plain(node.args[0]):
+                cut = node
+        elif isinstance(node, ast.Call) and called(node) == "float" and len(node.args) == 1:
+            cut = node
+        elif isinstance(node, ast.Attribute) and node.attr == "data":
+            if isinstance(node.ctx, ast.Load):
+                cut = node
+        if cut is not None:
+            found.append(cut)
+            covered.update(ast.walk(cut))
+    named = [cut for cut in found if wanted and _name_of(cut) in wanted]
+    return named if len(found) > 1 and named else found
+
+
+def _name_of(cut: ast.Call | ast.Attribute) -> str:
+    return cut.attr if isinstance(cut, ast.Attribute) else called(cut)
+
+
+def _is_plain(node: ast.expr) -> bool:
+    """Whether an expression holds numbers only."""
+    return not any(isinstance(n, (ast.Name, ast.Attribute, ast.Call)) for n in ast.walk(node))
+
+
+def _made_anew(task: Task, cut: ast.Call) -> None:
+    """`torch.tensor(t)` becomes t; of a list of tensors, their stack."""
+    draft, value = task.draft, cut.args[0]
+    if called(cut) == "from_numpy":
+        inner: ast.expr = value
+        while isinstance(inner, ast.Call) and called(inner) in ("numpy", "detach", "cpu"):
+            assert isinstance(inner.func, ast.Attribute)
+            inner = inner.func.value
+        if inner is value:
+            raise CannotWrite("the numbers come from NumPy")
+        draft.rewrite(cut, draft.operand(inner))
+        return
+    if len(cut.args) > 1 or any(
+        k.arg not in ("requires_grad", "dtype", "device") for k in cut.keywords
+    ):
+        raise CannotWrite("the call has further arguments")
+    if isinstance(value, (ast.List, ast.Tuple)):
+        parts = [_tensor_of(draft, part) for part in value.elts]
+        draft.rewrite(cut, f"{task.torch()}.stack([{', '.join(parts)}])")
+    elif isinstance(value, ast.ListComp):
+        part = _tensor_of(draft, value.elt)
+        rest = draft.text[draft.end(value.elt) : draft.end(value)]
+        draft.rewrite(cut, f"{task.torch()}.stack([{part}{rest})")
+    elif isinstance(value, (ast.Name, ast.Attribute)) and _is_list(draft, dotted(value)):
+        draft.rewrite(cut, f"{task.torch()}.stack({draft.written(value)})")
+    elif isinstance(value, (ast.Name, ast.Attribute, ast.Subscript, ast.Call, ast.BinOp)):
+        draft.rewrite(cut, _tensor_of(draft, value))
+    else:
+        raise CannotWrite("what the new tensor is made of is not plain to see")
+
+
+def _tensor_of(draft: Draft, value: ast.expr) -> str:
+    """An element as the tensor that it was: `x.item()` and `float(x)` become x."""
+    if isinstance(value, ast.Call) and called(value) in ("item", "detach") and not value.args:
+        assert isinstance(value.func, ast.Attribute)
+        return draft.operand(value.func.value)
+    if isinstance(value, ast.Call) and called(value) == "float" and len(value.args) == 1:
+        return draft.operand(value.args[0])
+    if isinstance(value, ast.Call) and called(value) in ("tolist", "numpy", "argmax"):
+        raise CannotWrite("the numbers have left the tensors before")
+    if isinstance(value, (ast.Constant, ast.Starred)):
+        raise CannotWrite("a part of the list is not a tensor")
+    return draft.operand(value)
+
+
+def _is_list(draft: Draft, name: str) -> bool:
+    for node in ast.walk(draft.tree):
+        pair = assigned(node) if isinstance(node, ast.stmt) else None
+        if pair is not None and name and dotted(pair[0]) == name:
+            if isinstance(pair[1], (ast.List, ast.ListComp)):
+                return True
+    return False
+
+
+# ------------------------------------------------------------------------------- enable-grad
+
+
+def enable_grad(task: Task) -> None:
+    """Leave the scope without gradients: the `with`, the decorator, the switch."""
+    draft, statement = task.draft, task.statement
+    if isinstance(statement, (ast.With, ast.AsyncWith)):
+        _leave_with(draft, statement)
+        return
+    if isinstance(statement, (ast.FunctionDef, ast.AsyncFunctionDef)):
+        remove_decorator(draft, statement, lambda text: any(name in text for name in _SCOPES))
+        return
+    call = call_statement(statement, "set_grad_enabled")
+    if call is None or len(call.args) != 1 or not isinstance(call.args[0], ast.Constant):
+        raise CannotWrite("the line opens no scope that can be left")
+    if call.args[0].value is not False:
+        raise CannotWrite("the switch is not set to False")
+    draft.rewrite(call.args[0], "True")
+
+
+def _closes_gradients(item: ast.withitem) -> bool:
+    call = item.context_expr
+    if not isinstance(call, ast.Call) or item.optional_vars is not None:
+        return False
+    if called(call) in _SCOPES:
+        return not call.args
+    if called(call) == "set_grad_enabled" and len(call.args) == 1:
+        return isinstance(call.args[0], ast.Constant) and call.args[0].value is False
+    return False
+
+
+def _leave_with(draft: Draft, statement: ast.With | ast.AsyncWith) -> None:
+    found = [item for item in statement.items if _closes_gradients(item)]
+    if len(found) != 1:
+        raise CannotWrite("the with statement is not about gradients alone")
+    if len(statement.items) > 1:
+        raise CannotWrite("the with statement opens several things")
+    body = statement.body
+    if body[0].lineno == statement.lineno:
+        raise CannotWrite("the block stands in the line of its head")
+    start, end = draft.whole_lines(statement)
+    inner = draft.reindented(body, draft.indentation(body[0]), draft.indentation(statement))
+    # comments between the head and the first statement of the block go with it
+    between = "".join(draft.lines[header_end(statement) : body[0].lineno - 1])
+    if between.strip():
+        raise CannotWrite("comments stand between the head and its block")
+    draft.replace(start, end, inner)
+
+
+def remove_decorator(
+    draft: Draft,
+    function: ast.FunctionDef | ast.AsyncFunctionDef,
+    wanted: Callable[[str], bool],
+) -> None:
+    """Take away the one decorator that a test recognises."""
+    found = [node for node in function.decorator_list if wanted(draft.written(node))]
+    if len(found) != 1:
+        raise CannotWrite("not exactly one decorator is meant")
+    first, last = found[0].lineno, found[0].end_lineno or found[0].lineno
+    draft.replace(draft.starts[first - 1], draft.starts[last], "")
+
+
+# ------------------------------------------------------------------------ leaves, optimizers
+
+
+def make_leaf(task: Task) -> None:
+    """What is assigned becomes a leaf, or a parameter where it was made from one."""
+    pair = assigned(task.statement)
+    if pair is None or not isinstance(pair[0], (ast.Name, ast.Attribute)):
+        raise CannotWrite("the line assigns no single tensor")
+    draft, value = task.draft, pair[1]
+    parameters = [
+        node
+        for node in draft.walk(value)
+        if isinstance(node, ast.Call) and called(node) == "Parameter" and node is not value
+    ]
+    if parameters and isinstance(pair[0], ast.Attribute):
+        wrapper = draft.written(parameters[0].func)
+        draft.rewrite(value, f"{wrapper}({draft.operand(value)}.detach())")
+    else:
+        draft.suffix(value, ".detach().requires_grad_()")
+
+
+def retain_grad(task: Task) -> None:
+    """Ask the tensor to keep its gradient, right after it is made."""
+    draft, statement = task.draft, task.statement
+    pair = assigned(statement)
+    if pair is not None and dotted(pair[0]) and ".grad" not in draft.written(pair[1]):
+        draft.insert_after(statement, f"{dotted(pair[0])}.retain_grad()")
+        return
+    owners = {
+        dotted(node.value)
+        for node in draft.walk(statement)
+        if isinstance(node, ast.Attribute) and node.attr == "grad"
+    }
+    owners.discard("")
+    if len(owners) != 1:
+        raise CannotWrite("it is not known which tensor is meant")
+    name = owners.pop()
+    scope = draft.scope_of(statement)
+    made = [
+        node
+        for node in ast.walk(scope)
+        if isinstance(node, ast.stmt)
+        and (found := assigned(node)) is not None
+        and dotted(found[0]) == name
+        and node.lineno < statement.lineno
+    ]
+    if len(made) != 1:
+        raise CannotWrite(f"{name} is not made in one line before")
+    draft.insert_after(made[0], f"{name}.retain_grad()")
+
+
+def drop_requires_grad(task: Task) -> None:
+    """The tensor is data, not a parameter."""
+    draft, statement = task.draft, task.statement
+    pair = assigned(statement)
+    if pair is not None and dotted(pair[0]).endswith(".requires_grad"):
+        if isinstance(pair[1], ast.Constant) and pair[1].value is True:
+            draft.remove(statement)
+            return
+    for node in draft.walk(statement):
+        if isinstance(node, ast.Call):
+            for keyword in node.keywords:
+                if keyword.arg == "requires_grad" and isinstance(keyword.value, ast.Constant):
+                    remove_argument(draft, node, keyword)
+                    return
+            if called(node) == "requires_grad_" and isinstance(node.func, ast.Attribute):
+                if isinstance(statement, ast.Expr) and statement.value is node:
+                    draft.remove(statement)
+                else:
+                    draft.replace(draft.bounds(node.func.value)[1], draft.end(node), "")
+                return
+    raise CannotWrite("the line does not ask for gradients")
+
+
+def rebuild_optimizer(task: Task) -> None:
+    """Build the optimizer after the line that replaces the parameters."""
+    draft, statement = task.draft, task.statement
+    places = [*task.diagnosis.created_at, *(span.place for span in task.diagnosis.spans)]
+    pair = assigned(statement)
+    if pair is None or not isinstance(pair[1], ast.Call) or not dotted(pair[0]):
+        raise CannotWrite("the line does not build the optimizer")
+    block = draft.block_of(statement)
+    for place in places:
+        if task.same_file(place) is None:
+            continue
+        try:
+            other = draft.statement_at(place.line)
+        except CannotWrite:
+            continue
+        while other not in block and other in draft.parents:
+            parent = draft.parents[other]
+            if not isinstance(parent, ast.stmt):
+                break
+            other = parent
+        if other in block and block.index(other) > block.index(statement):
+            _move_down(draft, block, statement, other)
+            return
+    raise CannotWrite("the parameters are not replaced in the same block")
+
+
+def _move_down(draft: Draft, block: list[ast.stmt], statement: ast.stmt, other: ast.stmt) -> None:
+    between = block[block.index(statement) + 1 : block.index(other) + 1]
+    name = names_bound(statement)
+    if any(name & names_read(skipped) for skipped in between):
+        raise CannotWrite("the optimizer is used before")
+    start, end = draft.whole_lines(statement)
+    _, place = draft.whole_lines(other)
+    if not draft.text[:place].endswith(("\n", "\r")):
+        raise CannotWrite("the file does not end with a line")
+    draft.replace(start, end, "")
+    draft.replace(place, place, draft.text[start:end])
+
+
+def register_modules(task: Task) -> None:
+    """A plain list or dict of modules becomes one that the module knows."""
+    draft, statement = task.draft, task.statement
+    pair = assigned(statement)
+    if pair is None:
+        pair = _first_list(draft, statement)
+    target, value = pair
+    if not isinstance(target, ast.Attribute):
+        raise CannotWrite("the list is not an attribute of the module")
+    text = draft.written(value)
+    kind = "Parameter" if "Parameter(" in text else "Module"
+    if isinstance(value, (ast.List, ast.ListComp)):
+        wrapper = f"{task.modules()}.{kind}List"
+    elif isinstance(value, (ast.Dict, ast.DictComp)):
+        wrapper = f"{task.modules()}.{kind}Dict"
+    else:
+        raise CannotWrite("the line makes no list and no dict")
+    if text == "[]":
+        draft.rewrite(value, f"{wrapper}()")
+    else:
+        draft.rewrite(value, f"{wrapper}({text})")
+
+
+def _first_list(draft: Draft, statement: ast.stmt) -> tuple[ast.expr, ast.expr]:
+    """`self.layers.append(...)`: the assignment that makes the list."""
+    if isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Call):
+        function = statement.value.func
+        if isinstance(function, ast.Attribute) and function.attr in ("append", "extend"):
+            for node in ast.walk(draft.scope_of(statement)):
+                pair = assigned(node) if isinstance(node, ast.stmt) else None
+                if pair is not None and dotted(pair[0]) == dotted(function.value):
+                    return pair
+    raise CannotWrite("the line makes no list and no dict")

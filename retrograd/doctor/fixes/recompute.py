@@ -1,0 +1,180 @@
+"""Edits that compute a value again in each pass instead of once."""
+
+from __future__ import annotations
+
+import ast
+
+from retrograd.doctor.fixes.links import remove_decorator
+from retrograd.doctor.fixes.task import Task
+from retrograd.doctor.fixes.text import (
+    CannotWrite,
+    Draft,
+    Function,
+    assigned,
+    dotted,
+    names_bound,
+    names_read,
+)
+
+_LOOPS = (ast.For, ast.AsyncFor, ast.While)
+_FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
+
+
+def recompute_forward(task: Task) -> None:
+    """Move the one line that computes the value to where it is used, or take a cache away."""
+    statement = task.statement
+    if isinstance(statement, _FUNCTIONS):
+        _without_memory(task.draft, statement)
+        return
+    pair = assigned(statement)
+    if pair is None or not dotted(pair[0]):
+        raise CannotWrite("the value is not made by one assignment")
+    target, value = pair
+    if isinstance(target, ast.Attribute):
+        _into_methods(task, statement, target, value)
+    else:
+        _into_pass(task, statement, target, value)
+
+
+def _without_memory(draft: Draft, function: Function) -> None:
+    """A function that remembers its results computes them again."""
+    for node in ast.walk(draft.tree):
+        if isinstance(node, ast.Attribute) and node.attr in ("cache_clear", "cache_info"):
+            raise CannotWrite("the program asks the cache for more")
+    for decorator in function.decorator_list:
+        if draft.written(decorator).rpartition(".")[2] == "cached_property":
+            draft.rewrite(decorator, "property")
+            return
+    remove_decorator(draft, function, lambda text: "cache" in text or "memo" in text)
+
+
+# ------------------------------------------------------------------ a variable of a function
+
+
+def _into_pass(task: Task, statement: ast.stmt, target: ast.expr, value: ast.expr) -> None:
+    draft, name = task.draft, dotted(target)
+    home = _pass_of(task, statement, name)
+    if home is None:
+        _again_before_backward(task, statement)
+        return
+    users = [s for s in home.body if name in names_read(s)]
+    if not users:
+        raise CannotWrite("the value is not read there")
+    inside = names_bound(home)
+    if names_read(value) & (inside - {name}):
+        raise CannotWrite("what it is computed from is something else there")
+    if name in inside and isinstance(home, _LOOPS):
+        raise CannotWrite("the loop sets the variable too")
+    indentation = draft.indentation(users[0])
+    text = draft.reindented([statement], draft.indentation(statement), indentation)
+    if not text.endswith(("\n", "\r")):
+        raise CannotWrite("the file does not end with a line")
+    start, end = draft.whole_lines(statement)
+    place, _ = draft.whole_lines(users[0])
+    if not _is_read_elsewhere(draft, statement, name, home):
+        draft.replace(start, end, "")
+    draft.replace(place, place, text)
+
+
+def _pass_of(
+    task: Task, statement: ast.stmt, name: str
+) -> ast.For | ast.AsyncFor | ast.While | Function | None:
+    """What repeats and uses the value: the loop of the diagnosis, or a function that is called."""
+    draft = task.draft
+    block = draft.block_of(statement)
+    later = block[block.index(statement) + 1 :]
+    wanted = task.diagnosis.facts.get("loop")
+    for node in (n for s in later for n in ast.walk(s)):
+        if isinstance(node, _LOOPS) and node.lineno == wanted:
+            if draft.scope_of(node) is draft.scope_of(statement):
+                return node
+    functions = [s for s in later if isinstance(s, _FUNCTIONS) and name in names_read(s)]
+    error = task.same_file(task.diagnosis.error_line)
+    if error is not None:
+        for function in functions:
+            if function.lineno <= error.line <= (function.end_lineno or 0):
+                return function
+        loops = [s for s in later if isinstance(s, _LOOPS)]
+        for loop in loops:
+            if loop.lineno <= error.line <= (loop.end_lineno or 0) and wanted is None:
+                return loop
+    return None
+
+
+def _is_read_elsewhere(draft: Draft, statement: ast.stmt, name: str, home: ast.AST) -> bool:
+    inside = set(ast.walk(home))
+    return any(
+        isinstance(node, ast.Name)
+        and node.id == name
+        and isinstance(node.ctx, ast.Load)
+        and node not in inside
+        and node.lineno > statement.lineno
+        for node in ast.walk(draft.scope_of(statement))
+    )
+
+
+def _again_before_backward(task: Task, statement: ast.stmt) -> None:
+    """The same line once more, right before the backward that found its graph used up."""
+    draft = task.draft
+    error = task.same_file(task.diagnosis.error_line)
+    if error is None:
+        raise CannotWrite("the second use is in another file")
+    failing = draft.statement_at(error.line)
+    block = draft.block_of(statement)
+    if failing not in block or block.index(failing) <= block.index(statement):
+        raise CannotWrite("the second use is not in the same block")
+    pair = assigned(statement)
+    assert pair is not None
+    if dotted(pair[0]) not in names_read(failing):
+        raise CannotWrite("the second use does not read the value itself")
+    between = block[block.index(statement) + 1 : block.index(failing)]
+    if any(names_bound(s) & (names_read(statement) | names_bound(statement)) for s in between):
+        raise CannotWrite("what it is computed from has changed in between")
+    start, end = draft.whole_lines(statement)
+    place, _ = draft.whole_lines(failing)
+    draft.replace(place, place, draft.text[start:end])
+
+
+# ---------------------------------------------------------------------- an attribute of self
+
+
+def _into_methods(task: Task, statement: ast.stmt, target: ast.Attribute, value: ast.expr) -> None:
+    """`self.weights = f(self.alpha)` of `__init__` goes to the methods that read it."""
+    draft = task.draft
+    maker = draft.scope_of(statement)
+    if not isinstance(maker, _FUNCTIONS) or dotted(target.value) != "self":
+        raise CannotWrite("the value is kept by another object")
+    if names_read(value) & (names_bound(maker) - {"self"}):
+        raise CannotWrite("it is computed from variables that are not known elsewhere")
+    owner = draft.parents[maker]
+    name = f"self.{target.attr}"
+    reads = [
+        node
+        for node in ast.walk(draft.tree)
+        if isinstance(node, ast.Attribute) and node.attr == target.attr and node is not target
+    ]
+    methods: dict[ast.AST, list[ast.Attribute]] = {}
+    for node in reads:
+        method = draft.scope_of(node)
+        if not isinstance(node.ctx, ast.Load) or dotted(node) != name:
+            raise CannotWrite("the value is used from outside, or set again")
+        if method is maker or draft.parents.get(method) is not owner:
+            raise CannotWrite("the value is used in the place that makes it")
+        methods.setdefault(method, []).append(node)
+    if len(methods) != 1:
+        raise CannotWrite("several methods use the value")
+    method, uses = next(iter(methods.items()))
+    assert isinstance(method, _FUNCTIONS)
+    if any(any(draft.enclosing(use, ast.JoinedStr)) for use in uses):
+        raise CannotWrite("the value is read inside an f-string")
+    user = next(s for s in method.body if any(use in set(ast.walk(s)) for use in uses))
+    text = draft.written(value)
+    if "\n" in text or "\r" in text:
+        raise CannotWrite("the line that makes it is a long one")
+    draft.remove(statement)
+    if target.attr in names_bound(method) | names_read(method):
+        draft.insert_before(user, f"{name} = {text}")
+        return
+    draft.insert_before(user, f"{target.attr} = {text}")
+    for use in uses:
+        draft.rewrite(use, target.attr)

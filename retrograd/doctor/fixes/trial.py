@@ -1,0 +1,77 @@
+"""One trial of a fix: the watched process again, on edited texts, without effects."""
+
+from __future__ import annotations
+
+import base64
+import json
+import time
+from collections.abc import Sequence
+from typing import Any
+
+from retrograd.doctor.fixes.overlay import lay_over
+from retrograd.doctor.result import Result, as_json, write_atomically
+from retrograd.doctor.session import Watched
+from retrograd.doctor.watched_process import Watch
+from retrograd.doctor.watching.effects import Effects
+from retrograd.doctor.watching.engines import Engine, Original
+
+
+class Stopped(BaseException):
+    """The trial has seen enough: time is up, or the program is about to do something for good."""
+
+
+class _Forbidden(Effects):
+    """Ends the trial before an effect happens."""
+
+    def _note(self, sentence: str) -> None:
+        raise Stopped(sentence)
+
+
+class Trial(Watch):
+    """A run whose answer also says whether the losses were finite, and why it stopped early."""
+
+    def __init__(self, config: dict[str, Any]) -> None:
+        super().__init__(config)
+        asked = config["trial"]
+        self.until = time.monotonic() + asked["seconds"]
+        self.stopped = ""
+        self.finite = True
+        if not asked["forced"]:
+            self.effects = _Forbidden()
+        lay_over({file: base64.b64decode(data) for file, data in asked["texts"].items()})
+
+    def begin(self, engine: Engine) -> None:
+        """Watch, and look at every loss that is sent back."""
+        super().begin(engine)
+        torch = engine.torch
+
+        def watcher(
+            outputs: Sequence[Any],
+            retain: bool,
+            create: bool,
+            inputs: Sequence[Any],
+            accumulates: bool,
+            run: Original,
+        ) -> Any:
+            if time.monotonic() > self.until:
+                raise Stopped("its time was up")
+            for output in outputs:
+                if isinstance(output, torch.Tensor) and output.is_floating_point():
+                    if not bool(torch.isfinite(output.detach()).all()):
+                        self.finite = False
+            return run()
+
+        engine.watch(watcher)
+
+    def _diagnose(self, watched: Watched, result: Result) -> None:
+        if isinstance(self._error, Stopped):
+            self.stopped = str(self._error)
+            self._error, watched.error = None, None
+            result.status, result.error = 0, ""
+        super()._diagnose(watched, result)
+
+    def write(self, result: Result) -> None:
+        """The answer of a plain run, and what the trial knows besides."""
+        found = json.loads(as_json(result.to_data()))
+        known = {"result": found, "stopped": self.stopped, "finite": self.finite}
+        write_atomically(self.answer, as_json(known))

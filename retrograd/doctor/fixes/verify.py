@@ -1,0 +1,269 @@
+"""Tries the edits of a diagnosis, each in a process of its own, and puts the proven one first."""
+
+from __future__ import annotations
+
+import base64
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Protocol
+
+from retrograd.doctor.fixes.edits import Edit, edit_of
+from retrograd.doctor.model import Diagnosis, Fix
+from retrograd.doctor.result import Result, as_json, result_from
+
+MOST_TRIES = 4
+MOST_SECONDS = 240.0  # for all tries together
+STARTING = 60.0  # what a process may need to import torch and to write its answer
+LONGEST_RUN = 60.0  # a program that ran longer is not run again unasked
+GIVING = ("broken-graph", "no-grad-scope", "stale-optimizer-params")
+"""Causes whose fix must give gradients to parameters that had none."""
+RENUMBERING = ("register-modules", "rebuild-optimizer", "make-leaf", "drop-requires-grad")
+"""Fixes after which an optimizer may hold other parameters in another order."""
+
+
+class Ordered(Protocol):
+    """What a trial needs of the command line."""
+
+    script: str | None
+    module: str | None
+    arguments: list[str]
+    engine: str | None
+    verify: bool | None
+
+
+@dataclass
+class Request:
+    """The program, and how its first run went."""
+
+    script: str | None
+    module: str | None = None
+    arguments: list[str] = field(default_factory=list)
+    engine: str | None = None
+    forced: bool = False  # the user wants it, whatever the program does
+    first: Result = field(default_factory=Result)
+
+    @classmethod
+    def of(cls, order: Ordered, result: Result) -> Request:
+        """The request that a command line and the first run make."""
+        return cls(
+            order.script,
+            order.module,
+            list(order.arguments),
+            order.engine,
+            order.verify is True,
+            result,
+        )
+
+    def reason_against(self) -> str:
+        """Why the program should not run again unasked; "" if nothing speaks against it."""
+        if self.forced:
+            return ""
+        if self.first.seconds > LONGEST_RUN:
+            return f"the program ran for {self.first.seconds:.0f} s"
+        if self.first.effects:
+            return self.first.effects[0].replace("it ", "the program ", 1)
+        return ""
+
+    @property
+    def seconds(self) -> float:
+        """How long a trial may run; it is asked to stop, and counts as far as it came."""
+        return min(LONGEST_RUN, 15.0 + 3.0 * self.first.seconds)
+
+
+def verify_all(diagnoses: list[Diagnosis], request: Request) -> None:
+    """Try the proposals that have an edit, best first, until one of each diagnosis is proven.
+
+    Afterwards a proven fix stands first. Of one that failed the words stay, not the diff.
+    """
+    waiting = _in_turn(diagnoses)
+    against = request.reason_against()
+    if against:
+        for _, fix in waiting:
+            fix.verification = f"not tried: {against}"
+        return
+    workers = max(1, min(MOST_TRIES, os.cpu_count() or 1))
+    deadline = time.monotonic() + MOST_SECONDS
+    tries = 0
+    with ThreadPoolExecutor(workers) as pool:
+        while waiting and tries < MOST_TRIES and time.monotonic() < deadline:
+            waiting = [pair for pair in waiting if not _is_proven(pair[0])]
+            now = waiting[: min(workers, MOST_TRIES - tries)]
+            waiting = waiting[len(now) :]
+            tries += len(now)
+            list(pool.map(lambda pair: _try(pair[0], pair[1], diagnoses, request), now))
+    for diagnosis in diagnoses:
+        _rank(diagnosis)
+
+
+def verify(diagnosis: Diagnosis, request: Request) -> None:
+    """`verify_all` for one diagnosis."""
+    verify_all([diagnosis], request)
+
+
+def _in_turn(diagnoses: list[Diagnosis]) -> list[tuple[Diagnosis, Fix]]:
+    """The first proposal of each diagnosis, then the second of each, ..."""
+    found = []
+    columns = [[fix for fix in d.fixes if edit_of(fix) is not None] for d in diagnoses]
+    for position in range(max(map(len, columns), default=0)):
+        for diagnosis, column in zip(diagnoses, columns, strict=True):
+            if position < len(column):
+                found.append((diagnosis, column[position]))
+    return found
+
+
+def _is_proven(diagnosis: Diagnosis) -> bool:
+    return any(fix.verified for fix in diagnosis.fixes)
+
+
+def _rank(diagnosis: Diagnosis) -> None:
+    """A proven fix first. Nothing proven: the rules' order, and no diff that is known to fail."""
+    diagnosis.fixes.sort(key=lambda fix: fix.verified is not True)
+    for fix in diagnosis.fixes:
+        if fix.verified is False:
+            fix.diff = ""
+    tried = [fix for fix in diagnosis.fixes if fix.verified is False]
+    if tried and not _is_proven(diagnosis):
+        diagnosis.notes.append("no proposal could be proven by running the program again")
+
+
+# ------------------------------------------------------------------------------- one trial
+
+
+def _try(diagnosis: Diagnosis, fix: Fix, diagnoses: list[Diagnosis], request: Request) -> None:
+    edit = edit_of(fix)
+    assert edit is not None
+    found = run_trial(edit, request)
+    if isinstance(found, str):
+        fix.verification = f"not tried to the end: {found}"
+        return
+    problem = judge(found, diagnosis, fix, diagnoses, request)
+    if problem.startswith("?"):
+        fix.verification = problem[1:]
+        return
+    fix.verified = not problem
+    fix.verification = f"tried, and it does not do: {problem}" if problem else praise(found)
+
+
+@dataclass
+class Outcome:
+    """What a trial has shown."""
+
+    result: Result
+    stopped: str
+    finite: bool
+
+
+def run_trial(edit: Edit, request: Request) -> Outcome | str:
+    """Run the program with the edit laid over its file; a text says why nothing is known."""
+    process = Path(__file__).resolve().parent.parent / "process.py"
+    with tempfile.TemporaryDirectory(prefix="retrograd-") as folder:
+        config, answer = Path(folder, "trial.json"), Path(folder, "answer.json")
+        asked = {
+            "script": request.script,
+            "module": request.module,
+            "arguments": request.arguments,
+            "engine": request.engine,
+            "second_pass": False,
+            "answer": os.fspath(answer),
+            "trial": {
+                "texts": {edit.file: base64.b64encode(edit.after).decode()},
+                "seconds": request.seconds,
+                "forced": request.forced,
+            },
+        }
+        config.write_text(as_json(asked), encoding="utf-8")
+        flags = subprocess._args_from_interpreter_flags()  # type: ignore[attr-defined]
+        try:
+            subprocess.run(
+                [sys.executable, *flags, os.fspath(process), os.fspath(config)],
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.DEVNULL,
+                timeout=request.seconds + STARTING,
+                check=False,
+            )
+        except subprocess.TimeoutExpired:
+            return "it took too long"
+        if not answer.exists():
+            return "the trial ended without an answer"
+        return _outcome(json.loads(answer.read_text(encoding="utf-8")))
+
+
+def _outcome(data: Mapping[str, Any]) -> Outcome:
+    return Outcome(result_from(data["result"]), str(data["stopped"]), bool(data["finite"]))
+
+
+def judge(
+    found: Outcome, diagnosis: Diagnosis, fix: Fix, diagnoses: list[Diagnosis], request: Request
+) -> str:
+    """What is wrong with a trial; "" if nothing is. A text after "?" says that it cannot be told."""
+    result, first = found.result, request.first
+    if result.error:
+        same = bool(first.error) and result.error[:60] == first.error[:60]
+        return "the same error comes back" if same else f"it ends with {result.error}"
+    if any("the doctor failed" in sentence for sentence in result.unseen):
+        return "?not decided: the trial could not be looked at"
+    if not first.error and result.status != first.status:
+        return f"the program ends with status {result.status} instead of {first.status}"
+    if first.error and result.status:
+        return f"the program ends with status {result.status}"
+    if found.stopped and not _got_far(found, first):
+        return f"?not decided: the trial was stopped ({found.stopped}) after {result.calls} calls"
+    before, after = Counter(d.cause for d in diagnoses), Counter(d.cause for d in result.diagnoses)
+    before[diagnosis.cause] -= 1
+    new = [cause for cause, number in after.items() if number > before[cause]]
+    if new:
+        again = new[0] == diagnosis.cause
+        return "the same report comes back" if again else f"then there is {new[0]}"
+    lost = _lost(first, result, fix)
+    if lost:
+        return lost
+    if diagnosis.cause in GIVING and _received(result) <= _received(first):
+        if not first.error:
+            return "no further parameter gets a gradient"
+    if not found.finite:
+        return "a loss is not finite"
+    return ""
+
+
+def _got_far(found: Outcome, first: Result) -> bool:
+    """Whether a trial that was stopped has passed what went wrong in the first run."""
+    return found.result.calls >= first.calls + (3 if first.error else 0)
+
+
+def _received(result: Result) -> int:
+    return sum(sum(row) for row in result.gradients)
+
+
+def _lost(first: Result, result: Result, fix: Fix) -> str:
+    """Which parameters had gradients in the first run and have none now."""
+    if fix.kind in RENUMBERING:
+        return "" if _received(result) >= _received(first) else "parameters lose their gradient"
+    lost = 0
+    for number, row in enumerate(first.gradients):
+        now = result.gradients[number] if number < len(result.gradients) else []
+        for index, had in enumerate(row):
+            if had and not (index < len(now) and now[index]):
+                lost += 1
+    if not lost:
+        return ""
+    return f"{lost} parameter{'s' * (lost > 1)} would no longer get a gradient"
+
+
+def praise(found: Outcome) -> str:
+    """What a good trial has shown, in words."""
+    result = found.result
+    trained = _received(result)
+    total = sum(map(len, result.gradients))
+    words = "ran to the end" if not found.stopped else f"ran for {result.calls} backward calls"
+    words += " without an error or a report"
+    return words + (f"; {trained} of {total} parameters get gradients" if total else "")

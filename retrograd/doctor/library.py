@@ -1,0 +1,133 @@
+"""`with retrograd.doctor.watch() as report:` around a piece of a program."""
+
+from __future__ import annotations
+
+import sys
+import time
+from types import FrameType, TracebackType
+from typing import Any
+
+from retrograd.doctor import rules, session
+from retrograd.doctor.evidence import source
+from retrograd.doctor.model import Diagnosis
+from retrograd.doctor.result import Result
+from retrograd.doctor.session import Watched
+from retrograd.doctor.watching.engines import Engine, RetrogradEngine, TorchEngine
+
+
+class Report:
+    """What was found: empty while the block runs, filled when it ends. `print` shows it all."""
+
+    def __init__(self) -> None:
+        self.result = Result(script=sys.argv[0] if sys.argv else "")
+
+    @property
+    def diagnoses(self) -> list[Diagnosis]:
+        """The findings, most likely cause first."""
+        return self.result.diagnoses
+
+    @property
+    def unseen(self) -> list[str]:
+        """What could not be looked at, and why."""
+        return self.result.unseen
+
+    def to_json(self) -> dict[str, Any]:
+        """The report for programs, as `retrograd doctor --json` writes it."""
+        from retrograd.doctor.report.json_form import document
+
+        return document(self.result)
+
+    def to_html(self) -> str:
+        """The report as a web page."""
+        from retrograd.doctor.report.html import page
+
+        return page(self.result)
+
+    def text(self, *, width: int = 80, color: bool = False) -> str:
+        """The report as text."""
+        from retrograd.doctor.report.terminal import render
+
+        return render(self.result, width=width, color=color)
+
+    def __str__(self) -> str:
+        return self.text()
+
+    def _repr_html_(self) -> str:
+        from retrograd.doctor.report.html import fragment
+
+        return fragment(self.result)
+
+
+class watch:
+    """Watch the autograd calls of a block, and say what was wrong when it ends.
+
+    engine   "torch" or "retrograd"; by default PyTorch if the program has imported it
+
+    An exception goes on its way; the report is there nevertheless. One block can be watched at a
+    time, and the threads that it starts are watched too.
+
+    >>> import retrograd as torch
+    >>> import retrograd.doctor
+    >>> x = torch.ones(3, requires_grad=True)
+    >>> with retrograd.doctor.watch(engine="retrograd") as report:
+    ...     (x * x).sum().backward()
+    >>> report.diagnoses
+    []
+    """
+
+    def __init__(self, engine: str | None = None) -> None:
+        if engine not in (None, "torch", "retrograd"):
+            raise ValueError(f"engine must be 'torch' or 'retrograd', not {engine!r}")
+        self._engine = engine
+        self._watched: Watched | None = None
+        self._started = 0.0
+        self.report = Report()
+
+    def __enter__(self) -> Report:
+        return self.start(sys._getframe(1))
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.finish(error)
+
+    def start(self, frame: FrameType | None) -> Report:
+        """Begin; the functions from `frame` outwards run already."""
+        outer = session.current()
+        if outer is not None:
+            if outer.whole_program:
+                self.report.unseen.append("this block: the doctor watches the whole program")
+                return self.report
+            raise RuntimeError(
+                "the doctor is already watching: a watch() block cannot begin inside another one, "
+                "or in another thread at the same time"
+            )
+        self._watched = session.make(self._choose())
+        self._started = time.perf_counter()
+        session.begin(self._watched, frame)
+        return self.report
+
+    def finish(self, error: BaseException | None) -> None:
+        """End, and fill the report."""
+        watched, result = self._watched, self.report.result
+        if watched is None:
+            return
+        session.end(watched)
+        if error is not None and not isinstance(error, (SystemExit, GeneratorExit)):
+            watched.error = session.strip_own_frames(error)
+            result.error = f"{type(error).__name__}: {error}".splitlines()[0]
+        result.seconds = watched.seconds = time.perf_counter() - self._started
+        source.forget()
+        result.diagnoses = rules.diagnose(watched)
+        result.keep_texts(source.text_at)
+        result.unseen += [sentence for sentence in watched.unseen if sentence not in result.unseen]
+        self._watched = None
+
+    def _choose(self) -> Engine:
+        real = "torch" in sys.modules and sys.modules["torch"] is not sys.modules["retrograd"]
+        wanted = self._engine or ("torch" if real else "retrograd")
+        self.report.result.engine = wanted
+        return TorchEngine() if wanted == "torch" else RetrogradEngine()

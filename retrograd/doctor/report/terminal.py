@@ -1,0 +1,170 @@
+"""The report for a terminal, in the form of retrograd's own error reports.
+
+Three places with their lines and iterations, why, the fixes with their costs and what trying them
+showed, why `retain_graph=True` is not the answer, notes, and what could not be seen.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+from typing import TextIO
+
+from retrograd.diagnostics import render as drawing
+from retrograd.diagnostics.report import Location, Report, Span
+from retrograd.doctor.model import CAUSES, Diagnosis, Fix, Place
+from retrograd.doctor.result import Result
+
+WIDEST = 100
+PLAIN_WIDTH = 60  # where the report is not for a terminal
+
+
+def show(result: Result, file: TextIO) -> None:
+    """Print the report: in colour and as wide as a terminal, or plain."""
+    terminal = file.isatty()
+    if terminal:
+        width = min(shutil.get_terminal_size().columns, WIDEST)
+    else:
+        columns = os.environ.get("COLUMNS", "")
+        width = min(int(columns), WIDEST) if columns.isdecimal() else PLAIN_WIDTH
+    text = render(result, width=width, color=terminal)
+    encoding = getattr(file, "encoding", None) or "utf-8"
+    file.write(text.encode(encoding, "backslashreplace").decode(encoding) + "\n")
+    file.flush()
+
+
+def render(result: Result, *, width: int = PLAIN_WIDTH, color: bool = False) -> str:
+    """The whole report as text.
+
+    >>> print(render(Result(script="train.py", engine="torch")))
+    retrograd doctor: no autograd mistake seen (torch)
+    """
+    paint = drawing._Painter(color)
+    width = max(width, drawing.NARROWEST)
+    lines = []
+    for diagnosis in result.diagnoses:
+        lines += [*_diagnosis(diagnosis, result, width, paint), ""]
+    lines += drawing._labelled("retrograd doctor", _conclusion(result), width, paint)
+    for sentence in result.unseen:
+        lines += drawing._labelled("not seen", sentence, width, paint)
+    return "\n".join(line.rstrip() for line in lines)
+
+
+def _conclusion(result: Result) -> str:
+    where = f" ({result.engine})" if result.engine else ""
+    count = len(result.diagnoses)
+    if count:
+        return f"{count} finding{'s' if count > 1 else ''}{where}"
+    if result.error:
+        return f"the program failed, but no autograd mistake that I know was seen{where}"
+    if result.status:
+        return f"no autograd mistake seen; the program ended with status {result.status}{where}"
+    return f"no autograd mistake seen{where}"
+
+
+def _diagnosis(
+    diagnosis: Diagnosis, result: Result, width: int, paint: drawing._Painter
+) -> list[str]:
+    level = "error" if diagnosis.error else "warning"
+    code = f"{level}[{diagnosis.cause}]"
+    heading = drawing._wrap(f"{code}: {diagnosis.summary}", "", "    ", width)
+    heading[0] = paint(level, code) + paint("heading", heading[0].removeprefix(code))
+    lines = heading + _places(diagnosis, result, width, paint)
+    if diagnosis.tensor and f"`{diagnosis.tensor}`" not in diagnosis.summary:
+        lines += drawing._labelled("value", f"`{diagnosis.tensor}`", width, paint)
+    lines += drawing._labelled("why", diagnosis.why or CAUSES[diagnosis.cause], width, paint)
+    for number, fix in enumerate(diagnosis.fixes, 1):
+        lines += _fix(number, fix, result, width, paint)
+    if diagnosis.why_not_retain:
+        lines += drawing._labelled("not retain_graph=True", diagnosis.why_not_retain, width, paint)
+    for note in diagnosis.notes:
+        lines += drawing._labelled("note", note, width, paint)
+    return lines
+
+
+# ------------------------------------------------------------------------------------ places
+
+
+def _places(diagnosis: Diagnosis, result: Result, width: int, paint: drawing._Painter) -> list[str]:
+    spans = [
+        Span(
+            location_of(span.place, result),
+            f"{span.label} here" + (f": {span.iteration}" if span.iteration else ""),
+            order=number,
+        )
+        for number, span in enumerate(diagnosis.spans, 1)
+    ]
+    if not spans and diagnosis.error_line is not None:
+        spans = [Span(location_of(diagnosis.error_line, result), "here")]
+    if not spans:
+        return []
+    spans[-1] = Span(spans[-1].location, spans[-1].label, primary=True, order=spans[-1].order)
+    report = Report(diagnosis.cause, "", tuple(spans))
+    gutter = max(2, *(len(str(span.location.line)) for span in spans))
+    lines = drawing._render_spans(report, gutter, width, paint)
+    return lines + _stacks(diagnosis, width, paint)
+
+
+def _stacks(diagnosis: Diagnosis, width: int, paint: drawing._Painter) -> list[str]:
+    """How the program came to a place that lies in a function: the calls, outermost first."""
+    lines = []
+    for number, span in enumerate(diagnosis.spans, 1):
+        calls = [place for place in span.stack if place != span.place]
+        if calls:
+            way = ", ".join(name_of(place) for place in calls)
+            lines += drawing._labelled(f"place {number}", f"called by {way}", width, paint)
+    return lines
+
+
+def name_of(place: Place) -> str:
+    """`file:line in function`, as a person would type the path."""
+    inside = f" in {place.function}" if place.function not in ("", "<module>") else ""
+    return f"{drawing.display_path(place.file)}:{place.line}{inside}"
+
+
+def location_of(place: Place, result: Result) -> Location:
+    """The statement on a line, to be marked."""
+    text = result.text_of(place)
+    code = text.split("  #")[0].rstrip()
+    start = len(code) - len(code.lstrip())
+    if not code:
+        return Location(place.file, place.line)
+    return Location(place.file, place.line, start, place.line, len(code), place.function, text)
+
+
+# ------------------------------------------------------------------------------------- fixes
+
+
+def _fix(number: int, fix: Fix, result: Result, width: int, paint: drawing._Painter) -> list[str]:
+    reason = f": {fix.reason}" if fix.reason else ""
+    lines = drawing._labelled(f"fix {number}", f"{fix.kind}{reason}", width, paint)
+    lines.append("   " + paint("frame", "--> ") + name_of(fix.place))
+    if fix.diff:
+        lines += ["   " + _coloured(line, paint) for line in _changes(fix.diff)]
+    else:
+        text = result.text_of(fix.place).strip()
+        if text:
+            lines.append("   " + paint("frame", "| ") + text[: width - 5])
+    for label, sentence in (("cost", fix.cost), ("tried", _tried(fix))):
+        if sentence:
+            lines += drawing._wrap(f"{label}: {sentence}", "   ", "      ", width)
+    return lines
+
+
+def _tried(fix: Fix) -> str:
+    if fix.verified is None:
+        return fix.verification
+    found = "it helps" if fix.verified else "it does not help"
+    return f"{found}: {fix.verification}" if fix.verification else found
+
+
+def _changes(diff: str) -> list[str]:
+    """The changed lines of a unified diff with their neighbours, without its headers."""
+    return [
+        line for line in diff.splitlines() if not line.startswith(("--- ", "+++ ", "\\ No newline"))
+    ]
+
+
+def _coloured(line: str, paint: drawing._Painter) -> str:
+    role = {"-": "removed", "+": "added", "@": "frame"}.get(line[:1])
+    return line if role is None else paint(role, line)

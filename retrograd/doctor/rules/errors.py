@@ -1,0 +1,29 @@
+"""Causes of every autograd error other than the second backward."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from retrograd.doctor.model import Diagnosis
+from retrograd.doctor.rules import inplace, leaves, no_history
+from retrograd.doctor.session import Watched
+
+Rule = Callable[[Watched], Diagnosis | None]
+
+RULES: tuple[Rule, ...] = (
+    *(inplace.written_after_save, inplace.leaf_in_place, inplace.view_in_place),
+    *(leaves.non_scalar, no_history.no_history, no_history.unused_input),
+    *(leaves.optimizer_over_result, leaves.inference_tensor, leaves.copied_with_history),
+    *(leaves.flag_of_result, leaves.numpy_of_result, leaves.grad_of_result),
+)
+
+
+def diagnose(watched: Watched) -> list[Diagnosis]:
+    """The diagnosis of the error that ended the program; [] if it is not about autograd."""
+    if watched.error is None:
+        return []
+    for rule in RULES:
+        found = rule(watched)
+        if found is not None:
+            return [found]
+    return []

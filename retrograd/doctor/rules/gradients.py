@@ -1,0 +1,165 @@
+"""Gradients cleared too late, too early, too often, or never."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Protocol
+
+from retrograd.doctor.evidence import source
+from retrograd.doctor.model import Diagnosis, Fix, Place, Span
+from retrograd.doctor.session import Watched
+from retrograd.doctor.watching.lines import Step
+from retrograd.doctor.watching.records import DirtyStep, EmptyStep, WastedBackward
+
+TIMES = 2  # equal observations before anything is said
+
+
+class Observed(Protocol):
+    """What the observations of the recorder have in common."""
+
+    stack: list[Step]
+    optimizer: Any
+
+
+def diagnose(watched: Watched) -> list[Diagnosis]:
+    """At most one diagnosis for each optimizer."""
+    gradients = watched.recorder.gradients
+    found: list[Diagnosis] = []
+    for optimizer in gradients.optimizers:
+        steps = [step for step in gradients.steps if step.optimizer is optimizer]
+        dirty = [each for each in gradients.dirty if each.optimizer is optimizer]
+        empty = [each for each in gradients.empty if each.optimizer is optimizer]
+        wasted = [each for each in gradients.wasted if each.optimizer is optimizer]
+        diagnosis = None
+        # a step without gradients means a fault only if none ever has any
+        if len(empty) >= TIMES and len(empty) >= min(len(steps), 4):
+            diagnosis = _empty(watched, empty)
+        elif len(dirty) >= TIMES and len(dirty) * 2 >= len(steps) - 1:
+            diagnosis = _dirty(watched, dirty, optimizer)
+        elif len(wasted) >= TIMES and len(wasted) * 2 > len(steps):
+            diagnosis = _wasted(watched, wasted)
+        if diagnosis is not None:
+            found.append(diagnosis)
+    return found
+
+
+def _place(watched: Watched, stack: list[Step]) -> Place | None:
+    return watched.tracer.log.place_of(stack)
+
+
+def _span(watched: Watched, label: str, stack: list[Step]) -> list[Span]:
+    places = watched.tracer.log.places_of(stack)
+    return [Span(label, places[-1], places)] if places else []
+
+
+def _sites(watched: Watched, observed: Sequence[Observed]) -> int:
+    """How often the most frequent line was seen."""
+    seen: dict[Place | None, int] = {}
+    for each in observed:
+        place = _place(watched, each.stack)
+        seen[place] = seen.get(place, 0) + 1
+    return max(seen.values(), default=0)
+
+
+def _empty(watched: Watched, empty: list[EmptyStep]) -> Diagnosis | None:
+    last = empty[-1]
+    step, cleared = _place(watched, last.stack), _place(watched, last.cleared.stack)
+    if step is None or cleared is None or _sites(watched, empty) < TIMES:
+        return None
+    return Diagnosis(
+        cause="zero-grad-misuse",
+        summary="the gradients are cleared between backward() and step()",
+        why=f"In all {len(empty)} steps that were looked at the optimizer found no gradient: "
+        "zero_grad() had thrown away what backward() had just computed. Nothing is trained.",
+        error_line=step,
+        created_at=[cleared],
+        fixes=[Fix("reorder-step", cleared, "clear before backward(), or after step()")],
+        spans=_span(watched, "cleared", last.cleared.stack) + _span(watched, "stepped", last.stack),
+        facts={"steps": len(empty)},
+    )
+
+
+def _dirty(watched: Watched, dirty: list[DirtyStep], optimizer: Any) -> Diagnosis | None:
+    last = dirty[-1]
+    step, added = _place(watched, last.stack), last.call.log.place_of(last.call.stack)
+    if step is None or added is None or _sites(watched, dirty) < TIMES:
+        return None
+    clears = [zero for zero in watched.recorder.gradients.zeros if zero.owner is optimizer]
+    if any(_in_same_loop(_place(watched, zero.stack), step) for zero in clears):
+        return None  # cleared now and then, in the very loop: that is decided by the program
+    wrong = _cleared_twice(watched)
+    fixes = [
+        Fix("zero-grad", added, "clear this optimizer's gradients before each backward()"),
+        Fix("zero-grad", step, "or right after the step"),
+    ]
+    why = (
+        f"{len(dirty)} steps used gradients to which those of earlier iterations were still "
+        "added: backward() adds to .grad, and nothing cleared it since the step before."
+    )
+    notes = []
+    if clears:
+        outer = _place(watched, clears[-1].stack)
+        if outer is not None:
+            notes.append(f"zero_grad() in line {outer.line} runs outside the loop of the steps.")
+            fixes.append(Fix("reorder-step", outer, "or move this zero_grad() into the loop"))
+    elif wrong is not None:
+        notes.append(f"Line {wrong.line} clears an optimizer a second time without need.")
+        fixes.insert(0, Fix("zero-grad", wrong, "clear this optimizer here, not the other again"))
+    return Diagnosis(
+        cause="zero-grad-misuse",
+        summary="the gradients are not cleared between the steps",
+        why=why,
+        error_line=step,
+        created_at=list(dict.fromkeys([added, step])),
+        fixes=fixes,
+        spans=_span(watched, "added", last.call.stack) + _span(watched, "stepped", last.stack),
+        notes=notes,
+        facts={"steps": len(dirty), "cleared": len(clears)},
+    )
+
+
+def _in_same_loop(cleared: Place | None, step: Place) -> bool:
+    """Whether the innermost loop around the step clears too."""
+    if cleared is None or cleared.file != step.file:
+        return False
+    loops = source.loops_around(step.file, step.line)
+    return bool(loops) and loops[-1].holds(cleared.line)
+
+
+def _cleared_twice(watched: Watched) -> Place | None:
+    """A line that clears what another line has just cleared: it was meant for another optimizer."""
+    zeros = watched.recorder.gradients.zeros
+    suspects: dict[Place, int] = {}
+    for before, after in zip(zeros, zeros[1:], strict=False):
+        first, second = _place(watched, before.stack), _place(watched, after.stack)
+        if first is None or second is None or first == second:
+            continue
+        if before.owner is after.owner and before.steps == after.steps and not after.lost:
+            suspects[second] = suspects.get(second, 0) + 1
+    likely = [place for place, times in suspects.items() if times >= TIMES]
+    return likely[0] if len(likely) == 1 else None
+
+
+def _wasted(watched: Watched, wasted: list[WastedBackward]) -> Diagnosis | None:
+    last = wasted[-1]
+    step, cleared = _place(watched, last.stack), _place(watched, last.cleared.stack)
+    added = last.call.log.place_of(last.call.stack)
+    if step is None or cleared is None or added is None or _sites(watched, wasted) < TIMES:
+        return None
+    return Diagnosis(
+        cause="zero-grad-misuse",
+        summary="gradients are cleared before any step has used them",
+        why=f"Before each of {len(wasted)} steps the same backward() ran up to "
+        f"{max(each.times for each in wasted) + 1} times, and zero_grad() threw away all but the "
+        "last of its gradients: they are not accumulated.",
+        error_line=step,
+        created_at=[cleared],
+        fixes=[
+            Fix("reorder-step", cleared, "clear once, after the step that uses the sum"),
+            Fix("zero-grad", step, "clear here, and not between the backward calls"),
+        ],
+        spans=_span(watched, "added", last.call.stack)
+        + _span(watched, "cleared", last.cleared.stack)
+        + _span(watched, "stepped", last.stack),
+        facts={"steps": len(wasted)},
+    )

@@ -1,0 +1,81 @@
+"""The graph that grows: losses, outputs and states kept over iterations with their history."""
+
+from __future__ import annotations
+
+import ast
+
+from retrograd.doctor.evidence import growth, source
+from retrograd.doctor.evidence.growth import Growing
+from retrograd.doctor.model import Diagnosis, Fix, Place, Span
+from retrograd.doctor.session import Watched
+
+
+def diagnose(watched: Watched) -> list[Diagnosis]:
+    """One diagnosis for each line that stores what piles up."""
+    return [_diagnosis(growing) for growing in growth.gather(watched)]
+
+
+def _diagnosis(growing: Growing) -> Diagnosis:
+    stored, made = growing.stored, growing.made
+    name = f"`{growing.name}`"
+    places = dict.fromkeys([Place(stored.file, stored.line), *reversed(made)])
+    spans = [Span("kept", stored, made, f"seen at call {growing.sample.count} of the backward")]
+    if made and made[-1].line != stored.line:
+        spans.append(Span("created", made[-1], made))
+    return Diagnosis(
+        cause="accumulated-history",
+        summary=f"{name} keeps the graphs of all earlier iterations",
+        why=f"Each iteration adds about {round(growing.pace)} nodes that no backward will use "
+        f"again; at call {growing.sample.count} of the backward there were {growing.nodes}. They "
+        "and the tensors they refer to stay in memory as long as the value is kept.",
+        error_line=stored,
+        created_at=list(places),
+        fixes=_fixes(growing),
+        spans=spans,
+        tensor=growing.name,
+        facts={
+            "nodes": growing.nodes,
+            "nodes_per_iteration": growing.pace,
+            "calls": growing.sample.count,
+            "dimensions": growing.holder.dimensions,
+        },
+    )
+
+
+def _fixes(growing: Growing) -> list[Fix]:
+    stored = growing.stored
+    detach = Fix("detach", stored, "keep the numbers without their history")
+    if growing.holder.dimensions:
+        return [detach]
+    item = Fix("item-for-logging", stored, "keep the Python number: a report needs no graph")
+    return [detach, item] if _stays_a_tensor(growing) else [item, detach]
+
+
+def _stays_a_tensor(growing: Growing) -> bool:
+    """Whether the program treats what it keeps as a tensor later, or computes it from itself."""
+    names = {part.split("[")[0] for part in growing.name.split(".")}
+    name = growing.name.split("[")[0].split(".")[-1]
+    statement = source.statement_at(growing.stored.file, growing.stored.line)
+    if isinstance(statement, (ast.Assign, ast.AnnAssign)) and "[" not in growing.name:
+        return True  # value = 0.9 * value + 0.1 * loss
+    for node in ast.walk(source.tree_of(growing.stored.file)):
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+            inner = node.func.value
+            if node.func.attr in _TENSOR_METHODS and _last_name(inner) in {name, *names}:
+                return True
+            if node.func.attr in ("stack", "cat") and any(
+                _last_name(argument) == name for argument in node.args
+            ):
+                return True
+    return False
+
+
+_TENSOR_METHODS = frozenset("item detach cpu numpy mean sum tolist".split())
+
+
+def _last_name(node: ast.AST) -> str:
+    while isinstance(node, ast.Subscript):
+        node = node.value
+    if isinstance(node, ast.Attribute):
+        return node.attr
+    return node.id if isinstance(node, ast.Name) else ""

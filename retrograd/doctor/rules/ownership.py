@@ -1,0 +1,124 @@
+"""The optimizer that holds other parameters than those the model uses."""
+
+from __future__ import annotations
+
+import ast
+
+from retrograd.doctor.evidence import source
+from retrograd.doctor.model import Diagnosis, Fix, Place, Span
+from retrograd.doctor.session import Watched
+from retrograd.doctor.watching.ownership import Hidden, Look
+
+DELIBERATE = (
+    "teacher",
+    "target",
+    "frozen",
+    "freeze",
+    "ema",
+    "reference",
+    "hidden_from",
+    "detached",
+)
+"""Words in a name that say: this part is not meant to be trained."""
+
+
+def diagnose(watched: Watched) -> list[Diagnosis]:
+    """One diagnosis for each optimizer whose looks agree, or for each collection that hides."""
+    found: list[Diagnosis] = []
+    looks: dict[int, list[Look]] = {}
+    for look in watched.recorder.ownership.looks:
+        looks.setdefault(id(look.optimizer), []).append(look)
+    named: set[tuple[str, str]] = set()
+    for seen in looks.values():
+        last = seen[-1]
+        hidden = [each for each in last.hidden if each.in_training and not _on_purpose(each)]
+        for each in hidden:
+            diagnosis = _hidden(each)
+            if diagnosis is not None and (each.owner, each.attribute) not in named:
+                named.add((each.owner, each.attribute))
+                found.append(diagnosis)
+        if not hidden and all(_is_stale(look) for look in seen):
+            diagnosis = _stale(watched, last)
+            if diagnosis is not None:
+                found.append(diagnosis)
+    return found
+
+
+def _is_stale(look: Look) -> bool:
+    """Held parameters never get a gradient, others get one that no optimizer holds.
+
+    Unused heads are owned by a module; then only another model of the same shapes is evidence.
+    """
+    if look.orphans and look.others:
+        return True
+    whole = look.starved == look.held
+    return whole and look.same_shapes and bool(look.others or look.loose)
+
+
+def _on_purpose(hidden: Hidden) -> bool:
+    return any(word in hidden.attribute.lower() for word in DELIBERATE)
+
+
+def _stale(watched: Watched, look: Look) -> Diagnosis | None:
+    stack = watched.recorder.built_at.get(id(look.optimizer), [])
+    place = watched.tracer.log.place_of(stack)
+    if place is None:
+        return None
+    kind = type(look.optimizer).__name__
+    some = f" ({', '.join(look.names[:3])})" if look.names else ""
+    others = look.others or look.loose
+    return Diagnosis(
+        cause="stale-optimizer-params",
+        summary=f"{kind} holds {look.starved} parameters that the model does not use",
+        why=f"{look.starved} of its {look.held} parameters never got a gradient, while {others} "
+        f"others{some} get gradients and are in no optimizer. The optimizer was built from "
+        "parameters that were replaced afterwards: new layers, a copy, or another model.",
+        error_line=place,
+        created_at=list(dict.fromkeys(reversed(watched.tracer.log.places_of(stack)))),
+        fixes=[
+            Fix(
+                "rebuild-optimizer",
+                place,
+                "build it when the model is complete, from its own parameters",
+            )
+        ],
+        spans=[Span("built", place, watched.tracer.log.places_of(stack))],
+        facts={"held": look.held, "starved": look.starved, "others": others},
+    )
+
+
+def _hidden(hidden: Hidden) -> Diagnosis | None:
+    place = _line_of(hidden)
+    if place is None:
+        return None
+    name = f"{hidden.owner}.{hidden.attribute}"
+    return Diagnosis(
+        cause="stale-optimizer-params",
+        summary=f"`{name}` is a plain collection: parameters() does not see what is in it",
+        why=f"{hidden.parameters} parameters in it get gradients, but no optimizer holds them, so "
+        "they keep their first values. They also miss in state_dict() and .to().",
+        error_line=place,
+        created_at=[place],
+        fixes=[
+            Fix("register-modules", place, "use nn.ModuleList, nn.ModuleDict or nn.ParameterList")
+        ],
+        spans=[Span("kept", place)],
+        tensor=f"self.{hidden.attribute}",
+        facts={"parameters": hidden.parameters},
+    )
+
+
+def _line_of(hidden: Hidden) -> Place | None:
+    """The line in the class that makes the collection."""
+    for code in hidden.codes:
+        file = code.co_filename
+        for node in ast.walk(source.tree_of(file)):
+            if not isinstance(node, ast.ClassDef) or node.name != hidden.owner:
+                continue
+            for inner in ast.walk(node):
+                if isinstance(inner, (ast.Assign, ast.AnnAssign)):
+                    targets = inner.targets if isinstance(inner, ast.Assign) else [inner.target]
+                    for target in targets:
+                        if isinstance(target, ast.Attribute) and target.attr == hidden.attribute:
+                            return Place(file, inner.lineno, code.co_qualname)
+    return None

@@ -1,0 +1,161 @@
+"""Parameters that an optimizer holds but that never get a gradient: where is the way cut?"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from retrograd.doctor.evidence import source
+from retrograd.doctor.model import Diagnosis, Fix, Place, Span
+from retrograd.doctor.second_pass import Cut, find_cuts
+from retrograd.doctor.session import Watched
+from retrograd.doctor.watching.gradients import parameters_of
+
+STEPS = 2  # of an optimizer before its parameters are judged
+DELIBERATE = (
+    *("freeze", "frozen", "stop_grad", "stopgrad", "stop-grad", "stop grad", "no gradient"),
+    *("teacher", "target", "pretrained", "ema", "momentum_encoder", "baseline", "reference"),
+)
+"""Words near a cut that say: it is meant."""
+
+EXPLICIT = ("detach", "detach_")
+
+
+def diagnose(watched: Watched) -> list[Diagnosis]:
+    """At most one diagnosis: the cut nearest to the loss that starves parameters."""
+    missing = list(_missing(watched))
+    if not missing:
+        return []
+    cuts = [cut for cut in find_cuts(watched, missing) if cut.place is not None]
+    for cut in cuts:
+        if not _is_meant(watched, cut, missing):
+            return [_diagnosis(watched, cut, missing)]
+    return []
+
+
+def _missing(watched: Watched) -> Iterator[tuple[int, int]]:
+    """Held parameters that want a gradient and never had one, as (optimizer, index)."""
+    gradients = watched.recorder.gradients
+    for number, optimizer in enumerate(gradients.optimizers):
+        steps = sum(1 for step in gradients.steps if step.optimizer is optimizer)
+        if steps < STEPS or any(each.optimizer is optimizer for each in gradients.empty):
+            continue
+        for index, parameter in enumerate(parameters_of(optimizer)):
+            if parameter.requires_grad and id(parameter) not in gradients.received:
+                yield number, index
+
+
+def _is_meant(watched: Watched, cut: Cut, missing: list[tuple[int, int]]) -> bool:
+    """Whether the program cuts here on purpose: a frozen part, a target.
+
+    Values that leave autograd by the way (numpy, argmax, .data, torch.tensor) are never meant. An
+    explicit detach or no_grad is, if words say so or if the part it starves is in evaluation mode,
+    unless an optimizer has nothing else to train.
+    """
+    explicit = not cut.grad_mode or cut.op in EXPLICIT
+    if not explicit or cut.op == "grad":
+        return False
+    place = cut.place
+    assert place is not None
+    near = [
+        text for stack_place in (place, cut.scope) if stack_place for text in _text(stack_place)
+    ]
+    if any(word in text.lower() for text in near for word in DELIBERATE):
+        return True
+    lost = set(cut.lost or missing) & set(missing)
+    whole = {
+        number
+        for number, optimizer in enumerate(watched.recorder.gradients.optimizers)
+        if {pair for pair in missing if pair[0] == number}
+        >= {(number, index) for index in range(len(parameters_of(optimizer)))}
+    }
+    if any(number in whole for number, _ in lost):
+        return False
+    return _in_evaluation(watched, lost)
+
+
+def _text(place: Place) -> list[str]:
+    """The line, the one before it, and the name of the function."""
+    lines = [source.text_at(place.file, line) for line in (place.line - 1, place.line)]
+    return [*lines, place.function]
+
+
+def _in_evaluation(watched: Watched, lost: set[tuple[int, int]]) -> bool:
+    """Whether the modules that own the starved parameters are in evaluation mode."""
+    optimizers = watched.recorder.gradients.optimizers
+    keys = {id(parameters_of(optimizers[number])[index]) for number, index in lost}
+    return bool(keys) and keys <= watched.recorder.gradients.evaluated
+
+
+def _diagnosis(watched: Watched, cut: Cut, missing: list[tuple[int, int]]) -> Diagnosis:
+    place = cut.place
+    assert place is not None
+    count = len(cut.lost or missing)
+    starved = f"{count} parameter{'s' if count > 1 else ''} of an optimizer"
+    cause, fixes, why = "broken-graph", [], ""
+    if cut.op == "grad":
+        cause = "missing-create-graph"
+        why = "autograd.grad() without create_graph=True gives numbers without history."
+        fixes = [Fix("create-graph", place, "take the gradient with create_graph=True")]
+    elif not cut.grad_mode and cut.scope is not None:
+        cause = "no-grad-scope"
+        name = cut.scope_name or "no_grad"
+        why = f"The forward pass ran under {name}: no history was recorded there."
+        fixes = [Fix("enable-grad", cut.scope, "leave the scope for what is to be trained")]
+    elif not cut.grad_mode:
+        cause = "no-grad-scope"
+        why = "The forward pass ran with gradients switched off."
+        fixes = [Fix("enable-grad", place, "switch gradients on for what is to be trained")]
+    else:
+        why = f"`{cut.op}` gives a value without history, and the loss is computed from that."
+        fixes = [Fix("keep-graph", place, "stay with differentiable tensors here")]
+    leaf = _made_leaf(watched)
+    if leaf is not None:
+        why += " requires_grad = True on such a value only makes a new leaf of it."
+        fixes.append(Fix("drop-requires-grad", leaf, "and let the history say what requires grad"))
+    created = [] if cut.scope is None or cut.grad_mode else [cut.scope]
+    return Diagnosis(
+        cause=cause,
+        summary=f"{starved} never get a gradient: the way from the loss ends in line {place.line}",
+        why=why,
+        error_line=place,
+        created_at=list(dict.fromkeys([*created, *reversed(cut.stack)])),
+        fixes=fixes,
+        spans=[Span("cut", place, cut.stack)],
+        facts={"op": cut.op, "parameters": count, "grad_mode": cut.grad_mode},
+    )
+
+
+def _made_leaf(watched: Watched) -> Place | None:
+    """The line that makes the loss a leaf by hand, if losses without history were sent back."""
+    for call in watched.recorder.calls:
+        if (
+            call.kind != "backward"
+            or not call.root_ids
+            or not all(leaf for _, leaf in call.root_ids)
+        ):
+            continue
+        place = call.log.place_of(call.stack)
+        if place is None:
+            continue
+        lines = [
+            node.lineno
+            for node in ast.walk(source.tree_of(place.file))
+            if _requires(node) and getattr(node, "lineno", 0) <= place.line
+        ]
+        if lines:
+            return Place(place.file, max(lines), place.function)
+    return None
+
+
+def _requires(node: ast.AST) -> bool:
+    if isinstance(node, ast.Assign):
+        return any(
+            isinstance(target, ast.Attribute) and target.attr == "requires_grad"
+            for target in node.targets
+        )
+    return (
+        isinstance(node, ast.Call)
+        and isinstance(node.func, ast.Attribute)
+        and node.func.attr == "requires_grad_"
+    )

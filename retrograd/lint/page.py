@@ -1,0 +1,97 @@
+"""The rules as one page of the documentation: docs/lint.md."""
+
+from __future__ import annotations
+
+import re
+
+from .declare import FAMILIES, Rule
+from .rules import RULES
+
+_INTRODUCTION = """\
+# Lint
+
+`retrograd lint PATHS` finds autograd mistakes in programs for PyTorch without running them. What
+needs a run, the doctor finds: `retrograd doctor train.py`.
+
+```text
+$ retrograd lint train.py
+train.py:26:9: RGL101 [*] `running_loss` keeps the graph of every `loss` added to it
+    help: add `loss.item()`, or `loss.detach()` to stay on the device
+1 finding in 1 file, 1 [*] can be fixed with --fix
+```
+
+A rule reports only what it can know: a value from another file, an unknown function, a branch that
+may or may not be taken make it silent. Rules that are marked as hints are off unless selected.
+
+| | |
+| --- | --- |
+| `--select`, `--ignore` | codes, their beginnings (`RGL1`), names (`backward-twice`), `ALL` |
+| `--fix` | make the safe changes: they change no number that the program computes on purpose |
+| `--unsafe-fixes` | with `--fix` or `--diff`: also those that change what the program does |
+| `--diff` | show the changes and write nothing |
+| `--json`, `--sarif`, `--statistics` | for programs, for code hosts and editors, as counts |
+| `--exit-zero` | status 0 also when something was found |
+
+The status is 0 if nothing was found, 1 if something was, 2 if a file could not be checked. `-`
+reads the program from standard input. `# noqa` at the end of a line silences it, `# noqa: RGL101`
+one code.
+
+Changing files needs LibCST, which keeps comments and formatting: `pip install 'retrograd[lint]'`.
+
+Settings are in `pyproject.toml`:
+
+```toml
+[tool.retrograd.lint]
+select = ["RGL1", "RGL2", "RGL3", "RGL4"]
+ignore = ["RGL102"]
+exclude = ["legacy/*"]
+per-file-ignores = { "tests/*" = ["RGL201"] }
+```
+
+As a pre-commit hook:
+
+```yaml
+repos:
+  - repo: local
+    hooks:
+      - id: retrograd-lint
+        name: retrograd lint
+        entry: retrograd lint
+        language: python
+        types: [python]
+        additional_dependencies: ["retrograd[lint]"]
+```
+
+This page is written by `python -m retrograd.compat.documentation docs/lint.md` from the rules; the
+tests fail when it is out of date. Both examples of every rule are checked there: the first must be
+reported, the second must not.
+"""
+
+_FIXES = {"none": "", "safe": "safe", "unsafe": "unsafe"}
+
+
+def lint_page() -> str:
+    """The page as text."""
+    parts = [_INTRODUCTION]
+    for prefix, family in FAMILIES.items():
+        rules = [rule for rule in RULES.values() if rule.code.startswith(prefix)]
+        parts.append(f"## {family[0].upper()}{family[1:]}\n")
+        parts.append("| code | name | | fix |\n| --- | --- | --- | --- |")
+        parts += [
+            f"| [{r.code}](#{r.code.lower()}) | {r.slug} | {r.summary} | {_FIXES[r.fix]} |"
+            for r in rules
+        ]
+        parts.append("")
+        for rule in rules:
+            parts += _section(rule)
+    return "\n".join(parts).rstrip() + "\n"
+
+
+def _section(rule: Rule) -> list[str]:
+    hint = "" if rule.default else " (a hint: off unless selected)"
+    parts = [f"### {rule.code}\n", f"**{rule.slug}**{hint}: {rule.summary}\n"]
+    for heading, text in rule.sections.items():
+        # `py`, not `python`: the examples are checked where they come from
+        parts.append(f"**{heading}**\n")
+        parts.append(re.sub("^```python$", "```py", text, flags=re.MULTILINE) + "\n")
+    return parts

@@ -1,0 +1,150 @@
+"""The doctor on many small scripts in one process: torch is imported once, each script has a fork.
+
+The second pass needs a process that was never watched: it is forked before the first pass begins,
+and waits for a question.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import signal
+import sys
+import tempfile
+import traceback
+from pathlib import Path
+from typing import Any
+
+SECONDS = 60
+
+
+def examine(script: Path) -> dict[str, Any]:
+    """Run the doctor on a script in a forked child: its findings as JSON, and how it ended."""
+    out, into = os.pipe()
+    child = os.fork()
+    if child == 0:
+        os.close(out)
+        signal.alarm(SECONDS)
+        try:
+            with open(into, "w") as answer:
+                json.dump(_examine(script.resolve()), answer)
+        except BaseException:
+            traceback.print_exc()
+        finally:
+            os._exit(0)
+    os.close(into)
+    with open(out) as answer:
+        text = answer.read()
+    os.waitpid(child, 0)
+    if not text:
+        raise RuntimeError(f"the doctor died on {script}")
+    result: dict[str, Any] = json.loads(text)
+    return result
+
+
+def _examine(script: Path) -> dict[str, Any]:
+    from retrograd.doctor import rules, session
+    from retrograd.doctor.watching.engines import TorchEngine
+
+    with tempfile.TemporaryDirectory() as folder:
+        second = SecondPass(script, Path(folder))
+        watched = session.make(TorchEngine())
+        # what the script prints goes nowhere, wherever it prints
+        with contextlib.redirect_stdout(open(os.devnull, "w")):
+            session.run_script(watched, script, [])
+        watched.second_pass = second
+        found = rules.diagnose(watched)
+        second.close()
+    return {
+        "error": ""
+        if watched.error is None
+        else f"{type(watched.error).__name__}: {watched.error}",
+        "unseen": watched.unseen,
+        "found": [diagnosis.to_json() for diagnosis in found],
+    }
+
+
+class SecondPass:
+    """Answers questions of the rules like the doctor's own runner, from a process forked before."""
+
+    def __init__(self, script: Path, folder: Path) -> None:
+        self.script, self.folder = script, folder
+        self.questions, self.asking = os.pipe()
+        self.child = os.fork()
+        if self.child == 0:
+            os.close(self.asking)
+            self._serve()
+
+    def _serve(self) -> None:
+        """The child: wait for one question, answer it, end."""
+        with open(self.questions) as questions:
+            config = questions.read()
+        if config:
+            from retrograd.doctor.second_pass.__main__ import main
+
+            silence = os.open(os.devnull, os.O_WRONLY)
+            os.dup2(silence, 1)
+            os.dup2(silence, 2)
+            sys.stdin = open(os.devnull)
+            try:
+                main(config)
+            except BaseException:
+                traceback.print_exc()
+        os._exit(0)
+
+    def __call__(self, question: dict[str, Any]) -> dict[str, Any]:
+        config, answer = self.folder / "question.json", self.folder / "answer.json"
+        asked = {
+            **question,
+            "script": os.fspath(self.script),
+            "arguments": [],
+            "answer": os.fspath(answer),
+            "forced": True,
+        }
+        config.write_text(json.dumps(asked))
+        os.write(self.asking, os.fspath(config).encode())
+        self.close()
+        if not answer.exists():
+            return {"refused": "the second run ended without an answer"}
+        result: dict[str, Any] = json.loads(answer.read_text())
+        return result
+
+    def close(self) -> None:
+        """No more questions."""
+        if self.child:
+            os.close(self.asking)
+            os.waitpid(self.child, 0)
+            self.child = 0
+
+
+def prepare() -> None:
+    """Import what the scripts use, once, in the process that forks."""
+    import torch
+    import torch.distributions
+    import torch.func
+    import torch.utils.checkpoint
+    import torch.utils.data
+
+    import retrograd.doctor.second_pass.__main__
+
+    torch.set_num_threads(1)
+    torch.optim.SGD([torch.zeros(1)])  # the first optimizer imports hundreds of modules
+
+
+def main() -> None:
+    """By hand: `python -m tests.doctor.in_forks SCRIPT ...`."""
+    prepare()
+    for script in sys.argv[1:]:
+        result = examine(Path(script))
+        print(script, result["error"][:100], result["unseen"])
+        for found in result["found"]:
+            report, fix = found["report"], found["fix"]
+            fixes = [(each["kind"], each["place"]["line"]) for each in report["fixes"]]
+            print("   ", found["category"], "|", report["summary"], "|", report["why"])
+            created = [place["line"] for place in found["created_at"]]
+            print("      created", created, "fix", fix and fix["kind"], fixes)
+
+
+if __name__ == "__main__":
+    main()

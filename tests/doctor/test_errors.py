@@ -1,0 +1,77 @@
+"""The doctor's answers to autograd errors other than a second backward, on real programs."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.doctor.error_scenarios import SCENARIOS, Scenario
+
+pytest.importorskip("torch")
+pytestmark = pytest.mark.torch
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def _run(folder: Path, programs: dict[str, str]) -> dict[str, Any]:
+    for name, text in programs.items():
+        (folder / f"{name}.py").write_text(text)
+    environment = {**os.environ, "PYTHONPATH": os.fspath(ROOT), "OMP_NUM_THREADS": "1"}
+    done = subprocess.run(
+        [sys.executable, "-m", "tests.doctor.run_scenarios", os.fspath(folder)],
+        capture_output=True,
+        text=True,
+        env=environment,
+        cwd=ROOT,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr[-3000:]
+    results = [json.loads(line) for line in done.stdout.splitlines()]
+    return {result["name"]: result for result in results}
+
+
+@pytest.fixture(scope="module")
+def answers(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    folder = tmp_path_factory.mktemp("wrong")
+    return _run(folder, {scenario.name: scenario.program for scenario in SCENARIOS})
+
+
+@pytest.fixture(scope="module")
+def repaired(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    folder = tmp_path_factory.mktemp("repaired")
+    return _run(folder, {scenario.name: scenario.repaired for scenario in SCENARIOS})
+
+
+def _lines(scenario: Scenario, word: str) -> list[int]:
+    lines = enumerate(scenario.program.splitlines(), 1)
+    return [number for number, text in lines if word in text.partition("  # ")[2].split()]
+
+
+@pytest.mark.parametrize("scenario", SCENARIOS, ids=lambda scenario: scenario.name)
+def test_names_the_cause_and_its_lines(scenario: Scenario, answers: dict[str, Any]) -> None:
+    answer = answers[scenario.name]
+    assert len(answer["found"]) == 1, answer
+    found = answer["found"][0]
+    assert found["category"] == scenario.cause
+    errors = _lines(scenario, "error")
+    assert (found["error_line"]["line"] in errors) or not errors
+    assert (found["fix"]["kind"], found["fix"]["line"]) == (
+        scenario.fix,
+        _lines(scenario, "fix")[0],
+    )
+    made = {place["line"] for place in found["created_at"]}
+    assert set(_lines(scenario, "made")) <= made
+    assert answer["unseen"] == []
+
+
+@pytest.mark.parametrize("scenario", SCENARIOS, ids=lambda scenario: scenario.name)
+def test_is_silent_about_the_repaired_program(scenario: Scenario, repaired: dict[str, Any]) -> None:
+    answer = repaired[scenario.name]
+    assert answer["error"] == ""
+    assert answer["found"] == []

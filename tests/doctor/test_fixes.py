@@ -1,0 +1,151 @@
+"""Fixes as edits of a text: before and after, character by character (see edits.txt)."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+
+from retrograd.doctor import fixes
+from retrograd.doctor.fixes.edits import WRITERS, edited
+from retrograd.doctor.fixes.text import CannotWrite, Draft
+from retrograd.doctor.model import FIX_KINDS, Diagnosis, Fix, Place
+
+
+class Case(NamedTuple):
+    name: str
+    kind: str
+    tensor: str
+    facts: dict[str, Any]
+    before: str
+    marks: dict[str, int]  # ">" the line of the fix; "f", "e", "c" further lines
+    after: str | None  # None: it must refuse
+
+
+def without_marks(text: str) -> tuple[str, dict[str, int]]:
+    """The text without its first two columns, and the lines of the marks in them."""
+    lines, marks = [], {}
+    for number, line in enumerate(text.strip("\n").split("\n"), 1):
+        for mark in line[:2].strip():
+            marks[mark] = number
+        lines.append(line[2:])
+    return "\n".join(lines) + "\n", marks
+
+
+def read_cases() -> list[Case]:
+    found = []
+    for block in Path(__file__).with_name("edits.txt").read_text().split("\n=== ")[1:]:
+        head, _, body = block.partition("\n")
+        before, _, after = body.partition("\n---\n")
+        parts = [part.strip() for part in head.split("|")] + ["", ""]
+        facts = dict(fact.split("=") for fact in parts[3].split(", ") if fact)
+        text, marks = without_marks(before)
+        result = None if after.strip() == "refuse" else without_marks(after)[0]
+        found.append(Case(*parts[:3], facts, text, marks, result))
+    return found
+
+
+CASES = read_cases()
+WRITTEN = [case for case in CASES if case.after is not None]
+
+
+def fix_of(case: Case) -> tuple[Fix, Diagnosis]:
+    marks, facts = case.marks, dict(case.facts)
+    fix = Fix(case.kind, Place("train.py", marks[">"]))
+    cause = facts.pop("cause", "stale-state-carried")
+    if "loop" in facts:
+        facts["loop"] = int(facts["loop"])
+    diagnosis = Diagnosis(
+        cause,
+        "",
+        "",
+        Place("train.py", marks.get("e", marks[">"])),
+        created_at=[Place("train.py", marks["c"])] if "c" in marks else [],
+        freed_at=Place("train.py", marks["f"]) if "f" in marks else None,
+        fixes=[fix],
+        tensor=case.tensor,
+        facts=facts,
+    )
+    return fix, diagnosis
+
+
+@pytest.mark.parametrize("case", CASES, ids=[case.name for case in CASES])
+def test_edit(case: Case) -> None:
+    ast.parse(case.before)
+    if case.after is None:
+        with pytest.raises(CannotWrite):
+            edited(case.before, *fix_of(case))
+    else:
+        assert edited(case.before, *fix_of(case)) == case.after
+
+
+@pytest.mark.parametrize("case", WRITTEN, ids=[case.name for case in WRITTEN])
+def test_line_endings_of_windows_stay(case: Case) -> None:
+    assert case.after is not None
+    after = edited(case.before.replace("\n", "\r\n"), *fix_of(case))
+    assert after == case.after.replace("\n", "\r\n")
+
+
+def test_every_kind_has_a_writer_and_a_case() -> None:
+    assert set(WRITERS) == FIX_KINDS
+    assert {case.kind for case in WRITTEN} == FIX_KINDS
+
+
+def test_bytes_of_the_file_stay(tmp_path: Path) -> None:
+    file = tmp_path / "train.py"
+    head = "# -*- coding: latin-1 -*-\r\nname = 'Müller'\r\n".encode("latin-1")
+    file.write_bytes(head + b"loss.backward()")
+    fix = Fix("retain-graph", Place(str(file), 3))
+    diagnosis = Diagnosis("shared-subgraph", "", "", None, fixes=[fix])
+    fixes.propose(diagnosis)
+    edit = fixes.edit_of(fix)
+    assert edit is not None
+    assert edit.after == head + b"loss.backward(retain_graph=True)"
+    assert file.read_bytes() == edit.before
+
+
+def test_byte_order_mark_stays(tmp_path: Path) -> None:
+    file = tmp_path / "train.py"
+    file.write_bytes(b"\xef\xbb\xbfloss.backward()\n")
+    fix = Fix("reduce-loss", Place(str(file), 1))
+    fixes.propose(Diagnosis("non-scalar", "", "", None, fixes=[fix]))
+    edit = fixes.edit_of(fix)
+    assert edit is not None
+    assert edit.after == b"\xef\xbb\xbfloss.mean().backward()\n"
+
+
+def test_diff_is_small_and_shows_the_line(tmp_path: Path) -> None:
+    file = tmp_path / "train.py"
+    lines = [f"a{i} = {i}" for i in range(20)]
+    lines[10] = "loss.backward()"
+    file.write_text("\n".join(lines) + "\n")
+    fix = Fix("retain-graph", Place(str(file), 11))
+    fixes.propose(Diagnosis("shared-subgraph", "", "", None, fixes=[fix]))
+    body = fix.diff.splitlines()
+    assert body[0].startswith("--- a/") and body[1].startswith("+++ b/")
+    assert body[2] == "@@ -9,5 +9,5 @@"
+    assert body[5:7] == ["-loss.backward()", "+loss.backward(retain_graph=True)"]
+    assert len(body) == 9
+
+
+def test_file_that_is_gone_gets_no_diff(tmp_path: Path) -> None:
+    fix = Fix("retain-graph", Place(str(tmp_path / "none.py"), 1))
+    fixes.propose(Diagnosis("shared-subgraph", "", "", None, fixes=[fix]))
+    assert fix.diff == "" and fixes.edit_of(fix) is None
+
+
+def test_changes_that_meet_are_refused() -> None:
+    draft = Draft("a = b\n")
+    draft.replace(0, 3, "x")
+    draft.replace(2, 5, "y")
+    with pytest.raises(CannotWrite):
+        draft.result()
+
+
+def test_a_result_that_is_no_program_is_refused() -> None:
+    draft = Draft("a = b\n")
+    draft.replace(0, 1, "a b")
+    with pytest.raises(CannotWrite):
+        draft.result()
