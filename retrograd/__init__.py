@@ -123,10 +123,10 @@ _LOADED = (
 # seldom needed: imported when asked for
 _LAZY = frozenset(
     """
-    _C _dynamo _inductor amp ao compiler cpu distributed distributions export functional futures fx
-    hub interchange jit library masked monitor mps mtia multiprocessing nested onnx overrides
-    package profiler quantization quasirandom return_types signal storage testing torch_version
-    types version xpu
+    _C _dynamo _inductor amp ao compiler cpu distributed distributions doctor export functional
+    futures fx hub interchange jit library masked monitor mps mtia multiprocessing nested onnx
+    overrides package profiler quantization quasirandom return_types signal storage testing
+    torch_version types version xpu
     """.split()
 )
 

@@ -48,6 +48,7 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     parser.add_argument(
         "--apply", action="store_true", help="write the best fix that was tried into the files"
     )
+    parser.add_argument("--yes", action="store_true", help="with --apply: do not ask before")
     parser.add_argument(
         "--second-pass",
         action=argparse.BooleanOptionalAction,
@@ -105,6 +106,7 @@ def run(options: argparse.Namespace) -> int:
         second_pass=options.second_pass,
         verify=options.verify,
         apply=options.apply,
+        yes=options.yes,
         max_seconds=options.max_seconds,
         json=None if options.json is None else Path(options.json),
         html=None if options.html is None else Path(options.html),

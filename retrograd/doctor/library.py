@@ -115,10 +115,10 @@ class watch:
         watched, result = self._watched, self.report.result
         if watched is None:
             return
-        session.end(watched)
         if error is not None and not isinstance(error, (SystemExit, GeneratorExit)):
             watched.error = session.strip_own_frames(error)
             result.error = f"{type(error).__name__}: {error}".splitlines()[0]
+        session.end(watched)
         result.seconds = watched.seconds = time.perf_counter() - self._started
         source.forget()
         result.diagnoses = rules.diagnose(watched)

@@ -45,7 +45,7 @@ def prepare(program: Program) -> Prepared:
         _put_in_path(os.getcwd())
         sys.argv = ["-m", *program.arguments]
         try:
-            name, spec, code = runpy_._get_module_details(program.module)
+            name, spec, code = runpy_._get_module_details(program.module, runpy_._Error)
         except runpy_._Error as error:
             raise NoSuchProgram(str(error)) from None
         sys.argv[0] = code.co_filename

@@ -8,10 +8,12 @@ from __future__ import annotations
 from collections.abc import Generator
 from typing import Any
 
+import pytest
+
 PROPERTY = "autograd-doctor"
 
 
-def pytest_addoption(parser: Any) -> None:
+def pytest_addoption(parser: pytest.Parser) -> None:
     """The option."""
     group = parser.getgroup("retrograd")
     group.addoption(
@@ -21,7 +23,7 @@ def pytest_addoption(parser: Any) -> None:
     )
 
 
-def pytest_configure(config: Any) -> None:
+def pytest_configure(config: pytest.Config) -> None:
     """Put the plugin in place if it was asked for."""
     if config.getoption("--autograd-doctor"):
         config.pluginmanager.register(_Doctor(), "retrograd-doctor-active")
@@ -30,22 +32,27 @@ def pytest_configure(config: Any) -> None:
 class _Doctor:
     """What happens around each test."""
 
-    def pytest_runtest_call(self, item: Any) -> Generator[None, Any, None]:
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_call(self, item: pytest.Item) -> Generator[None, Any, Any]:
         """Watch the test, then add what was found to its report."""
         from retrograd.doctor.library import watch
 
         watcher = watch()
         watcher.start(None)
-        outcome = yield
-        error = outcome.excinfo[1] if outcome.excinfo is not None else None
-        watcher.finish(error)
-        report = watcher.report
-        if report.diagnoses:
-            text = report.text()
-            item.add_report_section("call", "autograd doctor", text)
-            item.user_properties.append((PROPERTY, text))
-
-    pytest_runtest_call.hookwrapper = True  # type: ignore[attr-defined]
+        try:
+            result = yield
+        except BaseException as error:
+            watcher.finish(error)
+            raise
+        else:
+            watcher.finish(None)
+        finally:
+            report = watcher.report
+            if report.diagnoses:
+                text = report.text()
+                item.add_report_section("call", "autograd doctor", text)
+                item.user_properties.append((PROPERTY, text))
+        return result
 
     def pytest_terminal_summary(self, terminalreporter: Any) -> None:
         """The silent faults: of tests that pass, whose sections nobody sees."""

@@ -12,6 +12,8 @@ from typing import Any
 
 from retrograd.doctor.model import Diagnosis, Fix, Place, Span
 
+INTERRUPTED = 130  # the exit status of a program that Ctrl-C has ended
+
 
 @dataclass
 class Result:

@@ -116,7 +116,19 @@ def end(watched: Watched) -> None:
     for sentence in watched.tracer.unseen:
         if sentence not in watched.unseen:
             watched.unseen.append(sentence)
+    _note_caught(watched)
     _current = None
+
+
+def _note_caught(watched: Watched) -> None:
+    """Say that a backward call failed, though the program has gone on."""
+    failure = watched.recorder.failure
+    if failure is None or watched.error is not None:
+        return
+    places = failure.call.log.places_of(failure.call.stack)
+    where = f" in line {places[-1].line} of {os.path.basename(places[-1].file)}" if places else ""
+    line = f"{type(failure.error).__name__}: {failure.error}".splitlines()[0]
+    watched.unseen.append(f"why a backward call failed{where}: the program caught {line[:90]}")
 
 
 _current: Watched | None = None
@@ -201,9 +213,18 @@ def note_end(watched: Watched, error: BaseException) -> None:
     """Keep what ended the program."""
     if isinstance(error, SystemExit):
         watched.status = status_of(error)
+        watched.error = reason_of_exit(error)
         return
     watched.error = strip_own_frames(error)
     watched.status = 130 if isinstance(error, KeyboardInterrupt) else 1
+
+
+def reason_of_exit(error: SystemExit) -> BaseException | None:
+    """The error that a program has printed itself before it left with a status that says so."""
+    reason = error.__context__
+    if error.code in (None, 0) or not isinstance(reason, Exception):
+        return None
+    return strip_own_frames(reason)
 
 
 def _note_warnings(watched: Watched) -> Callable[[], None]:
@@ -261,7 +282,9 @@ def _without_own(trace: TracebackType | None) -> TracebackType | None:
         if not trace.tb_frame.f_code.co_filename.startswith(_OWN):
             kept.append(trace)
         trace = trace.tb_next
+    if not kept:
+        return None  # a SyntaxError of the program itself
     for outer, inner in zip(kept, [*kept[1:], None], strict=True):
         if outer.tb_next is not inner:
             outer.tb_next = inner
-    return kept[0] if kept else None
+    return kept[0]

@@ -6,7 +6,6 @@ it has ended, where nothing that it has changed can be in the way.
 
 from __future__ import annotations
 
-import importlib
 import json
 import os
 import signal
@@ -39,6 +38,7 @@ class Order:
     second_pass: bool | None = None
     verify: bool | None = None
     apply: bool = False
+    yes: bool = False
     max_seconds: float | None = None
     json: Path | None = None
     html: Path | None = None
@@ -47,12 +47,13 @@ class Order:
 
 def examine(order: Order) -> int:
     """Run the program, report, and give the exit status of the command."""
-    folder = os.getcwd()
     result = watch(order)
     if not result.started:
         return 2
     try_fixes(order, result)
-    report(order, result, folder)
+    report(order, result)
+    if order.apply:
+        apply_fix(order, result)
     return status_of(order, result)
 
 
@@ -175,17 +176,37 @@ def _how(status: int) -> str:
 
 def try_fixes(order: Order, result: Result) -> None:
     """Write the proposed changes as diffs, and try them on a copy where that is harmless."""
-    fixes: Any = importlib.import_module("retrograd.doctor.fixes")
-    if not hasattr(fixes, "propose"):
-        return
-    for diagnosis in result.diagnoses:
-        fixes.propose(diagnosis)
+    from retrograd.doctor import fixes
+
+    try:
+        fixes.propose_all(result.diagnoses)
+        if order.verify is False or not result.diagnoses:
+            return
+        if order.verify is None and result.seconds > VERIFIED_BELOW and not order.apply:
+            for diagnosis in result.diagnoses:
+                for fix in diagnosis.fixes[:1]:
+                    fix.verification = "not tried: the program takes long; --verify tries it"
+            return
+        fixes.verify_all(result.diagnoses, fixes.Request.of(order, result))
+    except Exception as error:  # the diagnosis stands without it
+        result.unseen.append(f"the doctor failed here: fixes: {type(error).__name__}: {error}")
+
+
+def apply_fix(order: Order, result: Result) -> None:
+    """Write the best fix into the user's file, if it was proven by trying it."""
+    from retrograd.doctor import fixes
+
+    best = [fix for diagnosis in result.diagnoses for fix in diagnosis.fixes if fix.verified]
+    if best:
+        fixes.offer(best[0], yes=order.yes)
+    elif result.diagnoses:
+        print("retrograd doctor: not applied: no fix was proven by trying it", file=sys.stderr)
 
 
 # ------------------------------------------------------------------------------- the report
 
 
-def report(order: Order, result: Result, folder: str) -> None:
+def report(order: Order, result: Result) -> None:
     """The report on standard error, and in files if they were asked for."""
     from retrograd.doctor.report import html, json_form, terminal
 

@@ -55,6 +55,8 @@ class Watch:
     def run(self) -> int:
         """Run the program; the result is its exit status."""
         status = 0
+        if self.program.script is not None:
+            self.result.script = os.path.abspath(self.program.script)
         try:
             prepared = prepare(self.program)
             self.result.script = prepared.namespace["__file__"]
@@ -68,6 +70,7 @@ class Watch:
             status = 1
         except SystemExit as error:
             status = session.status_of(error)
+            self._error = session.reason_of_exit(error)
         except BaseException as error:
             self._error = session.strip_own_frames(error)
             status = 130 if isinstance(error, KeyboardInterrupt) else 1
@@ -137,8 +140,8 @@ class Watch:
     def _diagnose(self, watched: Watched, result: Result) -> None:
         try:
             os.chdir(self.folder)  # where a second run has to start
+            watched.error = self._error or watched.error or self._caught(watched)
             session.end(watched)
-            watched.error = self._error or watched.error
             watched.status = result.status
             watched.seconds = result.seconds
             result.calls = len(watched.recorder.calls)
@@ -155,6 +158,13 @@ class Watch:
         except Exception as error:
             watched.unseen.append(f"the doctor failed here: {type(error).__name__}: {error}")
         result.unseen += [sentence for sentence in watched.unseen if sentence not in result.unseen]
+
+    def _caught(self, watched: Watched) -> BaseException | None:
+        """The error of the last backward call, if the program caught it and gave up."""
+        failure = watched.recorder.failure
+        if failure is None or self.result.status == 0:
+            return None
+        return failure.error if failure.call is watched.recorder.calls[-1] else None
 
 
 def first_line(error: BaseException) -> str:

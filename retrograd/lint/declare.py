@@ -120,7 +120,7 @@ class Rule:
     summary: str
     check: Check
     default: bool = True
-    fix: str = "none"  # none, safe, unsafe, sometimes
+    fix: str = "none"  # none, safe, unsafe
 
     def __repr__(self) -> str:
         return f"Rule({self.code!r}, {self.slug!r})"

@@ -64,8 +64,10 @@ def apply_fixes(text: str, findings: Sequence[Finding], unsafe: bool = False) ->
     try:
         wrapper = MetadataWrapper(cst.parse_module(text), unsafe_skip_copy=True)
         positions = wrapper.resolve(PositionProvider)
-    except (cst.ParserSyntaxError, RecursionError) as error:
-        raise CannotFix(f"LibCST cannot read it: {str(error).splitlines()[0]}") from None
+    except cst.ParserSyntaxError as error:
+        raise CannotFix(f"LibCST cannot read it: {error.message}") from None
+    except RecursionError:
+        raise CannotFix("nested too deeply to be changed") from None
     lines = re.split(r"\r\n|\n|\r", text)
     wanted: dict[Place, list[Edit]] = {}
     for finding in chosen:
@@ -73,7 +75,10 @@ def apply_fixes(text: str, findings: Sequence[Finding], unsafe: bool = False) ->
         for edit in finding.fix.edits:
             wanted.setdefault(_place(edit.node, lines), []).append(edit)
     changer = _changer(cst, positions, wanted)
-    changed = wrapper.module.visit(changer)
+    try:
+        changed = wrapper.module.visit(changer)
+    except RecursionError:
+        raise CannotFix("nested too deeply to be changed") from None
     done = [
         finding
         for finding in chosen
@@ -200,11 +205,7 @@ def _expression(cst: Any, edit: Edit, node: Any) -> Any:
         return cst.Call(cst.Attribute(_in_parentheses(cst, node), cst.Name(edit.text)))
     if edit.kind == "call" and isinstance(node, cst.Attribute):
         return cst.Call(node)
-    if edit.kind == "wrap" and isinstance(
-        node, cst.List | cst.Dict | cst.ListComp | cst.DictComp | cst.Tuple
-    ):
-        if isinstance(node, cst.Tuple) and not node.lpar:
-            return None
+    if edit.kind == "wrap" and isinstance(node, cst.List | cst.Dict | cst.ListComp | cst.DictComp):
         return cst.Call(cst.parse_expression(edit.text), [cst.Arg(node)])
     if edit.kind == "callee" and isinstance(node, cst.Call):
         if isinstance(node.func, cst.Attribute):

@@ -111,9 +111,25 @@ class Scope:
                 return found
         return None
 
+    def used_inside(self, name: str) -> bool:
+        """Whether a function or lambda in this scope uses its name."""
+        for step in self.steps:
+            for part in step.parts:
+                for node in walk_here(part):
+                    if isinstance(node, ast.Lambda) and _uses(node, name):
+                        return True
+        return any(
+            name not in inner.bound and (_uses(inner.node, name) or inner.used_inside(name))
+            for inner in self.inner
+        )
+
     def between(self, first: Step, last: Step) -> Iterator[Step]:
         """The steps after the first and before the last."""
         return iter(self.steps[first.index + 1 : last.index])
+
+
+def _uses(node: ast.AST, name: str) -> bool:
+    return any(isinstance(part, ast.Name) and part.id == name for part in ast.walk(node))
 
 
 def _other_arm(first: Step, second: Step) -> bool:

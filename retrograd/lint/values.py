@@ -152,7 +152,7 @@ class Values:
         if name is None:
             return None
         owner = dotted(node.value) or ""
-        if node.attr in ("weight", "bias") and self._trains(owner):
+        if node.attr in ("weight", "bias") and self._trained_part(owner):
             return True
         for binding in self.program.all_bindings(name, self.scope) or ():
             value = binding.value
@@ -165,8 +165,15 @@ class Values:
             return True
         return None
 
-    def _trains(self, name: str) -> bool:
-        return name not in self.program.frozen and self.program.instance(name, self.scope).trains
+    def _trained_part(self, name: str) -> bool:
+        """Whether `net` or `net.layer.inner` is (part of) a module that is trained."""
+        found = False
+        while name:
+            if name in self.program.frozen:
+                return False
+            found = found or self.program.instance(name, self.scope).trains
+            name = name.rpartition(".")[0]
+        return found
 
     def _call(self, node: ast.Call, step: Step, depth: int) -> bool | None:
         arguments = [*node.args, *(k.value for k in node.keywords)]

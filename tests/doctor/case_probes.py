@@ -79,7 +79,7 @@ class GradientsUsedAgain:
 
     def after_step(self, optimizer: Optimizer, *_: Any) -> None:
         for parameter in parameters_of(optimizer):
-            if parameter not in self.used:
+            if parameter.requires_grad and parameter not in self.used:
                 parameter.register_hook(lambda _, parameter=parameter: self.before_add(parameter))
             gradient = parameter.grad
             self.used[parameter] = None if gradient is None else gradient.detach().clone()

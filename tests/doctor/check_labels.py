@@ -36,6 +36,10 @@ CATEGORIES = {
     "missing-create-graph", "zero-grad-misuse", "needless-retain", "stale-optimizer-params",
     "nonleaf-grad", "healthy",
 }  # fmt: skip
+PROBES = {
+    "expr", "graph-growth", "warning", "unreleased-nodes", "gradients-used-again", "no-gradient",
+    "not-in-optimizer",
+}  # fmt: skip
 
 
 def load_cases() -> list[dict[str, Any]]:
@@ -71,6 +75,8 @@ def label_problems(case: dict[str, Any]) -> list[str]:
         problems.append("no fix or no culprit")
     if case["error"] == "silent" and "probe" not in case:
         problems.append("a silent case without probe")
+    if "probe" in case and case["probe"]["kind"] not in PROBES:
+        problems.append(f"unknown probe {case['probe']['kind']}")
     return problems
 
 

@@ -7,6 +7,7 @@ and waits for a question.
 from __future__ import annotations
 
 import contextlib
+import importlib
 import json
 import os
 import signal
@@ -121,13 +122,10 @@ class SecondPass:
 def prepare() -> None:
     """Import what the scripts use, once, in the process that forks."""
     import torch
-    import torch.distributions
-    import torch.func
-    import torch.utils.checkpoint
-    import torch.utils.data
 
-    import retrograd.doctor.second_pass.__main__
-
+    for name in ("torch.distributions", "torch.func", "torch.utils.checkpoint", "torch.utils.data"):
+        importlib.import_module(name)
+    importlib.import_module("retrograd.doctor.second_pass.__main__")
     torch.set_num_threads(1)
     torch.optim.SGD([torch.zeros(1)])  # the first optimizer imports hundreds of modules
 

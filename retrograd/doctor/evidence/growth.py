@@ -6,6 +6,7 @@ import ast
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 from statistics import median
 
 from retrograd.doctor.evidence import source
@@ -120,10 +121,7 @@ def last_rising(positions: list[int], counts: list[int]) -> tuple[int, float] | 
 
 
 def _paces(positions: list[int], counts: list[int], run: list[int]) -> list[float]:
-    return [
-        (counts[b] - counts[a]) / (positions[b] - positions[a])
-        for a, b in zip(run, run[1:], strict=False)
-    ]
+    return [(counts[b] - counts[a]) / (positions[b] - positions[a]) for a, b in pairwise(run)]
 
 
 def _one_pace(positions: list[int], counts: list[int], run: list[int]) -> bool:

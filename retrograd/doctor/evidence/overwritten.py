@@ -31,6 +31,7 @@ class SavedValue:
     version: int  # now
     expected: int  # when it was saved
     failure: Failure
+    producer: str  # beginning of the name of the node that made it; "" for a leaf
 
     @property
     def call(self) -> Call:
@@ -47,26 +48,35 @@ def find_overwritten(watched: Watched) -> SavedValue | None:
     if versions is None:
         return None
     version, expected = int(versions[1]), int(versions[2])
+    output = re.search(r"which is output \d+ of (\w+)", str(failure.error))
+    made = "" if output is None else output[1].removesuffix("0").removesuffix("Backward")
     numbered = [(number, node) for node, number in failure.nodes.items() if number < LEAF]
     for number, node in sorted(numbered, key=lambda pair: -pair[0]):
         if isinstance(state_of(node), Overwritten):
             tensor = _saved_at_version(node, version)
             if tensor is not None:
                 storage = storage_of(tensor)
-                return SavedValue(node, number, tensor, storage, version, expected, failure)
+                return SavedValue(node, number, tensor, storage, version, expected, failure, made)
     return None
 
 
 def _saved_at_version(node: Node, version: int) -> Any | None:
-    """The value saved by a node whose memory is at a version now."""
+    """The value saved by a node that cannot be read because its memory is at a version now."""
     for name in saved_names(node):
         raw = getattr(node, f"_raw_{name}")
-        for saved in raw if isinstance(raw, (tuple, list)) else [raw]:
-            if getattr(saved, "unpack_hook", None) is not None:
-                continue
-            tensor = getattr(saved, "data", None)
-            if tensor is not None and tensor._version == version:
-                return tensor
+        kept = list(raw) if isinstance(raw, (tuple, list)) else [raw]
+        if any(getattr(saved, "unpack_hook", None) is not None for saved in kept):
+            continue
+        try:
+            getattr(node, name if name == "saved_tensors" else f"_{name}")
+        except RuntimeError as error:
+            shape = re.search(r"\[[\w.]+ \[([\d, ]*)\]\]", str(error))
+            for saved in kept:
+                tensor = getattr(saved, "data", None)
+                if tensor is None or tensor._version != version:
+                    continue
+                if shape is None or shape[1] == ", ".join(map(str, tensor.shape)):
+                    return tensor
     return None
 
 

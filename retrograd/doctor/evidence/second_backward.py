@@ -190,12 +190,12 @@ def _is_copy_of_visited(roots: Iterable[Node | None], visited: set[Node]) -> boo
         for _ in range(4):
             if node is None:
                 break
-            inner = [n for n, _ in node.next_functions if n is not None and n._sequence_nr() < LEAF]
-            if len(inner) != 1:
-                break
+            inner = [n for n, _ in node.next_functions if n is not None]
+            if len(inner) != 1 or not node.name().startswith(("Mul", "Div", "Neg", *ADDING)):
+                break  # something new is computed from it
             node = inner[0]
             if node in visited:
-                return root is not None and root.name().startswith(("Mul", "Div", "Neg", *ADDING))
+                return True
     return False
 
 
@@ -321,6 +321,8 @@ def _holder(
         for tensor in live
         if _line_key(log, log.site_of(tensor.grad_fn._sequence_nr())) == wanted
     ]
+    # one line makes several values: the successor comes from the same kind of operation
+    alike.sort(key=lambda tensor: tensor.grad_fn.name() != boundary[0].name())
     for tensors, is_live in ((same, True), (alike, False)):
         for tensor in tensors[:20]:
             held = holder_of(tensor, frames, kind)

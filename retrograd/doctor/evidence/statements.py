@@ -110,21 +110,26 @@ def value_of(node: ast.expr, frame: FrameType) -> Any:
     return None
 
 
-def value_has_history(place: Place, frame: FrameType, torch: Any) -> bool:
-    """Whether what an in-place line writes depends on tensors that require grad."""
+def value_has_history(place: Place, frame: FrameType, torch: Any, computed: bool = False) -> bool:
+    """Whether what an in-place line writes depends on tensors that require grad.
+
+    With `computed` only results count, not leaves: copying weights into a parameter is no training.
+    """
     statement = source.statement_at(place.file, place.line)
     parts: list[ast.AST] = []
     if isinstance(statement, (ast.Assign, ast.AugAssign)):
         parts = [statement.value]
     if isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Call):
         parts = [*statement.value.args, *(k.value for k in statement.value.keywords)]
-    return any(_has_history(part, frame, torch) for part in parts)
+    return any(_has_history(part, frame, torch, computed) for part in parts)
 
 
-def _has_history(node: ast.AST, frame: FrameType, torch: Any) -> bool:
+def _has_history(node: ast.AST, frame: FrameType, torch: Any, computed: bool) -> bool:
     if isinstance(node, (ast.Name, ast.Attribute)):
         found = value_of(node, frame)
-        return isinstance(found, torch.Tensor) and bool(found.requires_grad)
+        if not isinstance(found, torch.Tensor) or (computed and found.is_leaf):
+            return False
+        return bool(found.requires_grad)
     if isinstance(node, ast.Call):
         if isinstance(node.func, ast.Attribute) and node.func.attr in _NUMBERS_ONLY:
             return False
@@ -132,8 +137,8 @@ def _has_history(node: ast.AST, frame: FrameType, torch: Any) -> bool:
             return True
         owner = [node.func.value] if isinstance(node.func, ast.Attribute) else []
         inner = [*owner, *node.args, *(keyword.value for keyword in node.keywords)]
-        return any(_has_history(part, frame, torch) for part in inner)
-    return any(_has_history(part, frame, torch) for part in ast.iter_child_nodes(node))
+        return any(_has_history(part, frame, torch, computed) for part in inner)
+    return any(_has_history(part, frame, torch, computed) for part in ast.iter_child_nodes(node))
 
 
 def lines_assigning(place: Place, name: str) -> list[int]:

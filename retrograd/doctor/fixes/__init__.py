@@ -6,9 +6,15 @@ files, `apply` writes one to the disk, `offer` asks before that.
 
 from retrograd.doctor.fixes.applying import CannotApply, apply, offer
 from retrograd.doctor.fixes.edits import edit_of, propose, propose_all
-from retrograd.doctor.fixes.verify import Request, verify, verify_all
+from retrograd.doctor.fixes.verify import Request, verify_all
 
 __all__ = [
-    *("CannotApply", "Request", "apply", "edit_of", "offer"),
-    *("propose", "propose_all", "verify", "verify_all"),
+    "CannotApply",
+    "Request",
+    "apply",
+    "edit_of",
+    "offer",
+    "propose",
+    "propose_all",
+    "verify_all",
 ]

@@ -247,6 +247,10 @@ def reorder_step(task: Task) -> None:
         for backward in backwards:
             if backward in block and block.index(step) < block.index(backward):
                 _move_after(task.draft, step, backward)
+                task.fix.cost = task.fix.cost or (
+                    f"{_owner(step)}.step() then also uses what the later backward adds to the "
+                    "gradients of its parameters"
+                )
                 return
     raise CannotWrite("step and backward are not statements of one block")
 

@@ -14,7 +14,7 @@ from retrograd.doctor.fixes.text import (
     called,
     dotted,
     first_line,
-    names_bound,
+    names_of_scope,
     receiver,
 )
 
@@ -57,6 +57,14 @@ def detach(task: Task) -> None:
     raise CannotWrite("the line does not name the value")
 
 
+def detach_assigned(task: Task) -> None:
+    """Cut what the line assigns, not what it reads: a running value that is only looked at."""
+    target = assigned(task.statement)
+    if target is None or not task.stands_for_value(target[0]) or task.items:
+        raise CannotWrite("the line does not assign the value")
+    _cut(task, target[1])
+
+
 def _stored(task: Task, statement: ast.stmt) -> ast.expr | None:
     """What the statement puts into a collection, or adds to a total."""
     if isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Call):
@@ -82,7 +90,9 @@ def _cut(task: Task, value: ast.expr) -> None:
         if len(own) != 1:
             raise CannotWrite("it is not known which part of the tuple is meant")
         draft.suffix(own[0], ".detach()")
-    elif isinstance(value, (ast.Dict, ast.ListComp, ast.GeneratorExp, ast.Lambda, ast.Constant)):
+    elif task.is_deep or isinstance(
+        value, (ast.Dict, ast.ListComp, ast.GeneratorExp, ast.Lambda, ast.Constant)
+    ):
         raise CannotWrite("what is kept is not a tensor")
     else:
         draft.suffix(value, ".detach()")
@@ -140,15 +150,25 @@ def _cut_reads(task: Task, statement: ast.stmt, reads: list[ast.expr]) -> None:
         parent = draft.parents[node]
         if task.items and isinstance(parent, ast.Subscript) and parent.value is node:
             draft.suffix(parent, ".detach()")
+        elif task.items and not task.is_deep and isinstance(parent, ast.Starred):
+            name = draft.written(node)
+            draft.rewrite(node, f"(part.detach() for part in {name})")
+        elif task.items and not task.is_deep and _is_call_of(parent, "list"):
+            assert isinstance(parent, ast.Call)
+            draft.rewrite(parent, f"[part.detach() for part in {draft.written(node)}]")
         else:
             draft.rewrite(node, _form(task, draft.written(node)))
+
+
+def _is_call_of(node: ast.AST, name: str) -> bool:
+    return isinstance(node, ast.Call) and called(node) == name
 
 
 def _form(task: Task, name: str) -> str:
     """The detached form of a variable: of a tensor, or of a tuple or list of tensors."""
     if not task.items:
         return f"{name}.detach()"
-    if len(task.items) > 1 or task.container not in ("tuple", "list"):
+    if task.is_deep or task.container not in ("tuple", "list"):
         raise CannotWrite("the value lies inside a structure")
     if task.container == "tuple":
         return f"tuple(part.detach() for part in {name})"
@@ -158,19 +178,18 @@ def _form(task: Task, name: str) -> str:
 def _cut_in_place(task: Task) -> str:
     """A line of its own that cuts the value."""
     name = task.variable
-    _must_be_known(task, name)
+    _must_be_known(task.draft, task.statement, name)
     return f"{name} = {_form(task, name)}"
 
 
-def _must_be_known(task: Task, name: str) -> None:
+def _must_be_known(draft: Draft, statement: ast.stmt, name: str) -> None:
     """Refuse a line about a variable that is not one of the place where the line goes."""
-    draft, base = task.draft, name.split(".")[0]
-    scope = draft.scope_of(task.statement)
+    base, scope = name.split(".")[0], draft.scope_of(statement)
     if not name or not all(part.isidentifier() for part in name.split(".")):
         raise CannotWrite("the value has no name here")
-    if base in names_bound(scope):
+    if base in names_of_scope(scope):
         return
-    if scope is draft.tree or "." not in name or base not in names_bound(draft.tree):
+    if scope is draft.tree or "." not in name or base not in names_of_scope(draft.tree):
         raise CannotWrite(f"{base} is not a variable of this function")
 
 
@@ -243,8 +262,8 @@ def item_for_logging(task: Task) -> None:
         draft.suffix(target[1], _as_number(draft, dotted(target[0].value)))
         return
     stored = _stored(task, statement)
-    if stored is None:
-        raise CannotWrite("the line keeps nothing")
+    if stored is None or task.is_deep:
+        raise CannotWrite("the line keeps no tensor by itself")
     _plain_tensor(stored)
     assert isinstance(statement, ast.Expr)
     assert isinstance(statement.value, ast.Call)
@@ -306,15 +325,110 @@ def _as_number(draft: Draft, total: str) -> str:
 def reset_state(task: Task) -> None:
     """Give the variable its first value again: after the step, or before the line that reads it."""
     draft, statement, name = task.draft, task.statement, task.variable
-    _must_be_known(task, name)
+    try:
+        _must_be_known(draft, statement, name)
+    except CannotWrite:
+        statement = _step_beside_backward(task)
+        _must_be_known(draft, statement, name)
     if task.items and task.container in ("list", "deque", "dict", "set"):
+        _must_be_alone(draft, name)
         line = f"{name}.clear()"
     else:
+        _must_not_be_read_later(draft, statement, name)
         line = f"{name} = {_first_value(task, name)}"
     if call_statement(statement, "step") is not None:
         draft.insert_after(statement, line)
+    elif _leads_to_backward(task, statement):
+        draft.insert_after(statement, line)
+    elif any(name in ast.unparse(around) for around in _tests_around(draft, statement)):
+        raise CannotWrite(f"the line is reached by a test of {name}")
     else:
         draft.insert_before(statement, line)
+
+
+def _tests_around(draft: Draft, statement: ast.stmt) -> list[ast.expr]:
+    return [node.test for node in draft.enclosing(statement, ast.If) if isinstance(node, ast.If)]
+
+
+def _step_beside_backward(task: Task) -> ast.stmt:
+    """The step that follows the backward which failed, in the function of that backward."""
+    draft, failed = task.draft, task.same_file(task.diagnosis.error_line)
+    if failed is None:
+        raise CannotWrite("the value is not known where the step is")
+    backward = draft.statement_at(failed.line)
+    block = draft.block_of(backward)
+    for statement in block[block.index(backward) :]:
+        if call_statement(statement, "step") is not None:
+            return statement
+    raise CannotWrite("the value is not known where the step is")
+
+
+def _leads_to_backward(task: Task, statement: ast.stmt) -> bool:
+    """Whether the line calls what sends the loss back: the value is needed until it returns."""
+    lines = range(statement.lineno, (statement.end_lineno or 0) + 1)
+    return any(
+        place.line in lines and task.same_file(place) is not None
+        for span in task.diagnosis.spans
+        if span.label in ("freed", "used again", "needed")
+        for place in span.stack[:-1]
+    )
+
+
+def _must_be_alone(draft: Draft, name: str) -> None:
+    """Refuse to clear one of several collections that are filled and read side by side."""
+    owner, _, own = name.rpartition(".")
+    filled = _filled(draft)
+    for function in ast.walk(draft.tree):
+        if not isinstance(function, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Module)):
+            continue
+        read = _read_by(draft, function)
+        if own in read and any(other != own and other in filled for other in read):
+            if owner or any(own in pair and len(pair & filled) > 1 for pair in _zipped(function)):
+                raise CannotWrite("another collection is filled beside it")
+
+
+def _filled(draft: Draft) -> set[str]:
+    """The last names of collections that are appended to and never emptied."""
+    found, emptied = set(), set()
+    for node in ast.walk(draft.tree):
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+            name = dotted(node.func.value).rpartition(".")[2]
+            if node.func.attr in ADDING:
+                found.add(name)
+            elif node.func.attr == "clear":
+                emptied.add(name)
+    return found - emptied - {""}
+
+
+def _read_by(draft: Draft, function: ast.AST) -> set[str]:
+    """The last names of what a function itself reads, apart from appending to it."""
+    found = set()
+    for node in ast.walk(function):
+        if isinstance(node, (ast.Name, ast.Attribute)) and isinstance(node.ctx, ast.Load):
+            parent = draft.parents.get(node)
+            if isinstance(parent, ast.Attribute) and parent.attr in ADDING:
+                continue
+            if draft.scope_of(node) is function:
+                found.add(dotted(node).rpartition(".")[2])
+    return found
+
+
+def _zipped(function: ast.AST) -> list[set[str]]:
+    return [
+        {dotted(argument).rpartition(".")[2] for argument in node.args}
+        for node in ast.walk(function)
+        if isinstance(node, ast.Call) and called(node) == "zip"
+    ]
+
+
+def _must_not_be_read_later(draft: Draft, statement: ast.stmt, name: str) -> None:
+    """Refuse to start a total anew that is reported after the loop."""
+    loop = next(draft.enclosing(statement, ast.For, ast.AsyncFor, ast.While), None)
+    for node in ast.walk(draft.scope_of(statement)):
+        if isinstance(node, (ast.Name, ast.Attribute)) and isinstance(node.ctx, ast.Load):
+            if isinstance(loop, ast.stmt) and node.lineno > (loop.end_lineno or 0):
+                if dotted(node) == name:
+                    raise CannotWrite(f"{name} is read after the loop")
 
 
 def _first_value(task: Task, name: str) -> str:

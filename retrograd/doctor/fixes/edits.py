@@ -43,6 +43,13 @@ WRITERS: dict[str, Callable[[Task], None]] = {
     "recompute-forward": recompute.recompute_forward,
 }
 
+OTHER_WRITERS: dict[str, Callable[[Task], None]] = {
+    "detach": carried.detach_assigned,
+    "clone-before-inplace": inplace.copy_before_write,
+    "recompute-forward": recompute.recompute_with_inputs,
+}
+"""A second form of some kinds, used where the first cannot be written or a trial rejects it."""
+
 
 @dataclass(frozen=True)
 class Edit:
@@ -53,7 +60,7 @@ class Edit:
     after: bytes
 
 
-def edited(text: str, fix: Fix, diagnosis: Diagnosis) -> str:
+def edited(text: str, fix: Fix, diagnosis: Diagnosis, other: bool = False) -> str:
     """The text of a file after a fix; raises `CannotWrite` with the reason if there is none.
 
     >>> from retrograd.doctor.model import Diagnosis, Fix, Place
@@ -65,11 +72,14 @@ def edited(text: str, fix: Fix, diagnosis: Diagnosis) -> str:
         draft = Draft(text)
     except (SyntaxError, ValueError, RecursionError) as error:
         raise CannotWrite("the file is not a program") from error
-    WRITERS[fix.kind](Task(draft, fix, diagnosis))
+    writer = OTHER_WRITERS.get(fix.kind) if other else WRITERS[fix.kind]
+    if writer is None:
+        raise CannotWrite("there is no other form")
+    writer(Task(draft, fix, diagnosis))
     return draft.result()
 
 
-def write_edit(fix: Fix, diagnosis: Diagnosis) -> Edit:
+def write_edit(fix: Fix, diagnosis: Diagnosis, other: bool = False) -> Edit:
     """The edit of the file on the disk; raises `CannotWrite`."""
     try:
         before = Path(fix.place.file).read_bytes()
@@ -77,7 +87,7 @@ def write_edit(fix: Fix, diagnosis: Diagnosis) -> Edit:
     except (OSError, SyntaxError, ValueError) as error:
         raise CannotWrite("the file cannot be read") from error
     try:
-        after = edited(text, fix, diagnosis).encode(encoding)
+        after = edited(text, fix, diagnosis, other).encode(encoding)
     except UnicodeError as error:
         raise CannotWrite("the result cannot be written in the file's encoding") from error
     return Edit(fix.place.file, before, after)
@@ -86,12 +96,28 @@ def write_edit(fix: Fix, diagnosis: Diagnosis) -> Edit:
 def propose(diagnosis: Diagnosis) -> None:
     """Fill in the diff of every fix that can be written, and keep its edit for the trial."""
     for fix in diagnosis.fixes:
-        try:
-            edit = write_edit(fix, diagnosis)
-        except CannotWrite:
-            continue
-        vars(fix)["_edit"] = edit
-        fix.diff = diff_of(edit)
+        found: list[Edit] = []
+        for other in (False, True):
+            try:
+                edit = write_edit(fix, diagnosis, other)
+            except CannotWrite:
+                continue
+            if edit not in found:
+                found.append(edit)
+        if found:
+            vars(fix)["_others"] = found[1:]
+            choose(fix, found[0])
+
+
+def choose(fix: Fix, edit: Edit) -> None:
+    """Let an edit be the one of a fix."""
+    vars(fix)["_edit"] = edit
+    fix.diff = diff_of(edit)
+
+
+def other_edits(fix: Fix) -> list[Edit]:
+    """Further forms of the edit, to be tried if the first one fails."""
+    return list(vars(fix).get("_others", ()))
 
 
 def propose_all(diagnoses: list[Diagnosis]) -> None:

@@ -49,6 +49,8 @@ def clone_before_inplace(task: Task) -> None:
     draft, statement = task.draft, task.statement
     if hasattr(statement, "body"):
         raise CannotWrite("the line is the head of a block")
+    if task.diagnosis.cause == "leaf-inplace" and "." in task.variable:
+        raise CannotWrite("a parameter of a module cannot be replaced by a tensor")
     if isinstance(statement, ast.AugAssign):
         _augmented(draft, statement)
         return
@@ -61,6 +63,16 @@ def clone_before_inplace(task: Task) -> None:
             _call(draft, statement, node)
             return
     raise CannotWrite("the line shows no in-place operation")
+
+
+def copy_before_write(task: Task) -> None:
+    """A copy of the whole tensor before an item of it is written."""
+    target = assigned(task.statement)
+    if target is None or not isinstance(target[0], ast.Subscript):
+        raise CannotWrite("no item is written")
+    if _is_collection(task.draft, target[0].value):
+        raise CannotWrite("what is changed is an item of a collection")
+    _copy_before(task.draft, task.statement, target[0].value)
 
 
 def _augmented(draft: Draft, statement: ast.AugAssign) -> None:

@@ -11,9 +11,12 @@ from retrograd.doctor.fixes.text import (
     Draft,
     Function,
     assigned,
+    call_statement,
+    called,
     dotted,
     names_bound,
     names_read,
+    receiver,
 )
 
 _LOOPS = (ast.For, ast.AsyncFor, ast.While)
@@ -26,6 +29,9 @@ def recompute_forward(task: Task) -> None:
     if isinstance(statement, _FUNCTIONS):
         _without_memory(task.draft, statement)
         return
+    if call_statement(statement, "backward") is not None:
+        _again_before_backward(task, _maker_of_loss(task.draft, statement))
+        return
     pair = assigned(statement)
     if pair is None or not dotted(pair[0]):
         raise CannotWrite("the value is not made by one assignment")
@@ -34,6 +40,31 @@ def recompute_forward(task: Task) -> None:
         _into_methods(task, statement, target, value)
     else:
         _into_pass(task, statement, target, value)
+
+
+def recompute_with_inputs(task: Task) -> None:
+    """The loss again before its second backward, with the lines that it is computed from."""
+    statement = task.statement
+    if call_statement(statement, "backward") is not None:
+        statement = _maker_of_loss(task.draft, statement)
+    _again_before_backward(task, statement, with_inputs=True)
+
+
+def _maker_of_loss(draft: Draft, backward: ast.stmt) -> ast.stmt:
+    """The one line of the same block that makes what is sent back."""
+    call = call_statement(backward, "backward")
+    assert call is not None
+    name = dotted(receiver(call))
+    block = draft.block_of(backward)
+    made = [s for s in block[: block.index(backward)] if _makes(s, name)]
+    if not name or len(made) != 1:
+        raise CannotWrite("the loss is not made by one line of the block")
+    return made[0]
+
+
+def _makes(statement: ast.stmt, name: str) -> bool:
+    pair = assigned(statement)
+    return pair is not None and dotted(pair[0]) == name
 
 
 def _without_memory(draft: Draft, function: Function) -> None:
@@ -113,7 +144,7 @@ def _is_read_elsewhere(draft: Draft, statement: ast.stmt, name: str, home: ast.A
     )
 
 
-def _again_before_backward(task: Task, statement: ast.stmt) -> None:
+def _again_before_backward(task: Task, statement: ast.stmt, with_inputs: bool = False) -> None:
     """The same line once more, right before the backward that found its graph used up."""
     draft = task.draft
     error = task.same_file(task.diagnosis.error_line)
@@ -124,15 +155,35 @@ def _again_before_backward(task: Task, statement: ast.stmt) -> None:
     if failing not in block or block.index(failing) <= block.index(statement):
         raise CannotWrite("the second use is not in the same block")
     pair = assigned(statement)
-    assert pair is not None
-    if dotted(pair[0]) not in names_read(failing):
+    if pair is None or dotted(pair[0]) not in names_read(failing):
         raise CannotWrite("the second use does not read the value itself")
-    between = block[block.index(statement) + 1 : block.index(failing)]
-    if any(names_bound(s) & (names_read(statement) | names_bound(statement)) for s in between):
-        raise CannotWrite("what it is computed from has changed in between")
-    start, end = draft.whole_lines(statement)
+    makers = [statement]
+    if with_inputs:
+        makers = [*_inputs_of(block, statement), statement]
+        if len(makers) == 1:
+            raise CannotWrite("the line is all there is")
     place, _ = draft.whole_lines(failing)
-    draft.replace(place, place, draft.text[start:end])
+    for maker in makers:
+        between = block[block.index(maker) + 1 : block.index(failing)]
+        used = names_read(maker) | names_bound(maker)
+        if any(names_bound(s) & used for s in between if s not in makers):
+            raise CannotWrite("what it is computed from has changed in between")
+        start, end = draft.whole_lines(maker)
+        draft.replace(place, place, draft.text[start:end])
+
+
+def _inputs_of(block: list[ast.stmt], statement: ast.stmt) -> list[ast.stmt]:
+    """The lines of a block that compute what a line reads; data and random numbers are kept."""
+    needed, found = names_read(statement), list[ast.stmt]()
+    for earlier in block[: block.index(statement)][::-1]:
+        if assigned(earlier) is None or not names_bound(earlier) & needed:
+            continue
+        calls = [called(node) for node in ast.walk(earlier) if isinstance(node, ast.Call)]
+        if not calls or any(name.startswith(("rand", "next", "sample", "to")) for name in calls):
+            continue
+        needed |= names_read(earlier)
+        found.append(earlier)
+    return found[::-1]
 
 
 # ---------------------------------------------------------------------- an attribute of self

@@ -41,6 +41,11 @@ class Task:
         return _ITEM.findall(self.diagnosis.tensor)
 
     @property
+    def is_deep(self) -> bool:
+        """Whether the value lies deeper than in an item of its variable."""
+        return len(self.items) > 1 or (bool(self.items) and not self.diagnosis.tensor.endswith("]"))
+
+    @property
     def container(self) -> str:
         """The kind of what holds the value directly: tuple, list, dict, deque; "" if unknown."""
         return str(self.diagnosis.facts.get("container", ""))

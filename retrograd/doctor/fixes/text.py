@@ -332,6 +332,26 @@ def names_read(node: ast.AST) -> set[str]:
     return {n.id for n in ast.walk(node) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load)}
 
 
+def names_of_scope(scope: ast.AST) -> set[str]:
+    """The variables of a module or function, without those of functions inside it."""
+    found: set[str] = set()
+    arguments = getattr(scope, "args", None)
+    if arguments is not None:
+        found |= names_bound(arguments)
+    waiting: list[ast.AST] = list(getattr(scope, "body", []))
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+            found.add(node.name)
+        elif isinstance(node, ast.Lambda):
+            continue
+        else:
+            if isinstance(node, (ast.Name, ast.alias)):
+                found |= names_bound(node)
+            waiting += ast.iter_child_nodes(node)
+    return found
+
+
 def names_bound(node: ast.AST) -> set[str]:
     """The variables that a piece of the program sets, functions and imports included."""
     found = set()

@@ -16,13 +16,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
 
-from retrograd.doctor.fixes.edits import Edit, edit_of
+from retrograd.doctor.fixes.edits import Edit, choose, edit_of, other_edits
 from retrograd.doctor.model import Diagnosis, Fix
 from retrograd.doctor.result import Result, as_json, result_from
 
 MOST_TRIES = 4
 MOST_SECONDS = 240.0  # for all tries together
-STARTING = 60.0  # what a process may need to import torch and to write its answer
+STARTING = 120.0  # what a process may need to import torch and to write its answer
 LONGEST_RUN = 60.0  # a program that ran longer is not run again unasked
 GIVING = ("broken-graph", "no-grad-scope", "stale-optimizer-params")
 """Causes whose fix must give gradients to parameters that had none."""
@@ -139,18 +139,23 @@ def _rank(diagnosis: Diagnosis) -> None:
 
 
 def _try(diagnosis: Diagnosis, fix: Fix, diagnoses: list[Diagnosis], request: Request) -> None:
+    """Try the edit of a fix; if it fails, its other form. The first failure is what is told."""
     edit = edit_of(fix)
     assert edit is not None
-    found = run_trial(edit, request)
-    if isinstance(found, str):
-        fix.verification = f"not tried to the end: {found}"
-        return
-    problem = judge(found, diagnosis, fix, diagnoses, request)
-    if problem.startswith("?"):
-        fix.verification = problem[1:]
-        return
-    fix.verified = not problem
-    fix.verification = f"tried, and it does not do: {problem}" if problem else praise(found)
+    for form in [edit, *other_edits(fix)]:
+        found = run_trial(form, request)
+        if isinstance(found, str):
+            fix.verification = fix.verification or f"not tried to the end: {found}"
+            return
+        problem = judge(found, diagnosis, fix, diagnoses, request)
+        if problem.startswith("?"):
+            fix.verification = fix.verification or problem[1:]
+            return
+        if not problem:
+            fix.verified, fix.verification = True, praise(found)
+            choose(fix, form)
+            return
+        fix.verified, fix.verification = False, fix.verification or problem
 
 
 @dataclass
@@ -205,7 +210,7 @@ def _outcome(data: Mapping[str, Any]) -> Outcome:
 def judge(
     found: Outcome, diagnosis: Diagnosis, fix: Fix, diagnoses: list[Diagnosis], request: Request
 ) -> str:
-    """What is wrong with a trial; "" if nothing is. A text after "?" says that it cannot be told."""
+    """What is wrong with a trial; "" if nothing is, "?" and a reason if it cannot be told."""
     result, first = found.result, request.first
     if result.error:
         same = bool(first.error) and result.error[:60] == first.error[:60]
@@ -220,6 +225,8 @@ def judge(
         return f"?not decided: the trial was stopped ({found.stopped}) after {result.calls} calls"
     before, after = Counter(d.cause for d in diagnoses), Counter(d.cause for d in result.diagnoses)
     before[diagnosis.cause] -= 1
+    if first.error and fix.kind not in ("retain-graph", "create-graph"):
+        del after["needless-retain"]  # it was needed for the mistake only
     new = [cause for cause, number in after.items() if number > before[cause]]
     if new:
         again = new[0] == diagnosis.cause
@@ -266,4 +273,6 @@ def praise(found: Outcome) -> str:
     total = sum(map(len, result.gradients))
     words = "ran to the end" if not found.stopped else f"ran for {result.calls} backward calls"
     words += " without an error or a report"
+    if any(found.cause == "needless-retain" for found in result.diagnoses):
+        words += ", but retain_graph is no longer needed then"
     return words + (f"; {trained} of {total} parameters get gradients" if total else "")

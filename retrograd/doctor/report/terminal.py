@@ -13,7 +13,7 @@ from typing import TextIO
 from retrograd.diagnostics import render as drawing
 from retrograd.diagnostics.report import Location, Report, Span
 from retrograd.doctor.model import CAUSES, Diagnosis, Fix, Place
-from retrograd.doctor.result import Result
+from retrograd.doctor.result import INTERRUPTED, Result
 
 WIDEST = 100
 PLAIN_WIDTH = 60  # where the report is not for a terminal
@@ -27,7 +27,7 @@ def show(result: Result, file: TextIO) -> None:
     else:
         columns = os.environ.get("COLUMNS", "")
         width = min(int(columns), WIDEST) if columns.isdecimal() else PLAIN_WIDTH
-    text = render(result, width=width, color=terminal)
+    text = "\n" + render(result, width=width, color=terminal)
     encoding = getattr(file, "encoding", None) or "utf-8"
     file.write(text.encode(encoding, "backslashreplace").decode(encoding) + "\n")
     file.flush()
@@ -44,17 +44,28 @@ def render(result: Result, *, width: int = PLAIN_WIDTH, color: bool = False) -> 
     lines = []
     for diagnosis in result.diagnoses:
         lines += [*_diagnosis(diagnosis, result, width, paint), ""]
-    lines += drawing._labelled("retrograd doctor", _conclusion(result), width, paint)
+    lines += _paragraph("retrograd doctor", conclusion(result), width, paint)
     for sentence in result.unseen:
-        lines += drawing._labelled("not seen", sentence, width, paint)
+        lines += _paragraph("not seen", sentence, width, paint)
     return "\n".join(line.rstrip() for line in lines)
 
 
-def _conclusion(result: Result) -> str:
+def _paragraph(label: str, text: str, width: int, paint: drawing._Painter) -> list[str]:
+    """A label and what belongs to it; a long label does not push the text to the right."""
+    hang = " " * min(len(label) + 2, 4 if len(label) > 8 else 9)
+    lines = drawing._wrap(text, f"{label}: ", hang, width)
+    lines[0] = paint("heading", f"{label}:") + lines[0].removeprefix(f"{label}:")
+    return lines
+
+
+def conclusion(result: Result) -> str:
+    """The whole report in one line."""
     where = f" ({result.engine})" if result.engine else ""
     count = len(result.diagnoses)
     if count:
         return f"{count} finding{'s' if count > 1 else ''}{where}"
+    if result.status == INTERRUPTED:
+        return f"no autograd mistake seen until the program was interrupted{where}"
     if result.error:
         return f"the program failed, but no autograd mistake that I know was seen{where}"
     if result.status:
@@ -71,14 +82,14 @@ def _diagnosis(
     heading[0] = paint(level, code) + paint("heading", heading[0].removeprefix(code))
     lines = heading + _places(diagnosis, result, width, paint)
     if diagnosis.tensor and f"`{diagnosis.tensor}`" not in diagnosis.summary:
-        lines += drawing._labelled("value", f"`{diagnosis.tensor}`", width, paint)
-    lines += drawing._labelled("why", diagnosis.why or CAUSES[diagnosis.cause], width, paint)
+        lines += _paragraph("value", f"`{diagnosis.tensor}`", width, paint)
+    lines += _paragraph("why", diagnosis.why or CAUSES[diagnosis.cause], width, paint)
     for number, fix in enumerate(diagnosis.fixes, 1):
         lines += _fix(number, fix, result, width, paint)
     if diagnosis.why_not_retain:
-        lines += drawing._labelled("not retain_graph=True", diagnosis.why_not_retain, width, paint)
+        lines += _paragraph("not retain_graph=True", diagnosis.why_not_retain, width, paint)
     for note in diagnosis.notes:
-        lines += drawing._labelled("note", note, width, paint)
+        lines += _paragraph("note", note, width, paint)
     return lines
 
 
@@ -111,14 +122,16 @@ def _stacks(diagnosis: Diagnosis, width: int, paint: drawing._Painter) -> list[s
     for number, span in enumerate(diagnosis.spans, 1):
         calls = [place for place in span.stack if place != span.place]
         if calls:
-            way = ", ".join(name_of(place) for place in calls)
-            lines += drawing._labelled(f"place {number}", f"called by {way}", width, paint)
+            way = ", ".join(name_of(place, span.place.file) for place in calls)
+            lines += _paragraph(f"place {number}", f"called in {way}", width, paint)
     return lines
 
 
-def name_of(place: Place) -> str:
-    """`file:line in function`, as a person would type the path."""
-    inside = f" in {place.function}" if place.function not in ("", "<module>") else ""
+def name_of(place: Place, file: str = "") -> str:
+    """`file:line in function`; only the line if it lies in `file`."""
+    inside = f" ({place.function})" if place.function not in ("", "<module>") else ""
+    if place.file == file:
+        return f"line {place.line}{inside}"
     return f"{drawing.display_path(place.file)}:{place.line}{inside}"
 
 
@@ -137,7 +150,7 @@ def location_of(place: Place, result: Result) -> Location:
 
 def _fix(number: int, fix: Fix, result: Result, width: int, paint: drawing._Painter) -> list[str]:
     reason = f": {fix.reason}" if fix.reason else ""
-    lines = drawing._labelled(f"fix {number}", f"{fix.kind}{reason}", width, paint)
+    lines = _paragraph(f"fix {number}", f"{fix.kind}{reason}", width, paint)
     lines.append("   " + paint("frame", "--> ") + name_of(fix.place))
     if fix.diff:
         lines += ["   " + _coloured(line, paint) for line in _changes(fix.diff)]
@@ -145,17 +158,18 @@ def _fix(number: int, fix: Fix, result: Result, width: int, paint: drawing._Pain
         text = result.text_of(fix.place).strip()
         if text:
             lines.append("   " + paint("frame", "| ") + text[: width - 5])
-    for label, sentence in (("cost", fix.cost), ("tried", _tried(fix))):
+    for sentence in (f"cost: {fix.cost}" if fix.cost else "", _tried(fix)):
         if sentence:
-            lines += drawing._wrap(f"{label}: {sentence}", "   ", "      ", width)
+            lines += drawing._wrap(sentence, "   ", "      ", width)
     return lines
 
 
 def _tried(fix: Fix) -> str:
-    if fix.verified is None:
-        return fix.verification
-    found = "it helps" if fix.verified else "it does not help"
-    return f"{found}: {fix.verification}" if fix.verification else found
+    if fix.verified:
+        return f"tried: {fix.verification or 'it helps'}"
+    if fix.verified is False:
+        return fix.verification or "tried: it does not help"
+    return fix.verification
 
 
 def _changes(diff: str) -> list[str]:
@@ -166,5 +180,5 @@ def _changes(diff: str) -> list[str]:
 
 
 def _coloured(line: str, paint: drawing._Painter) -> str:
-    role = {"-": "removed", "+": "added", "@": "frame"}.get(line[:1])
+    role = {"-": "removed", "+": "added"}.get(line[:1])
     return line if role is None else paint(role, line)

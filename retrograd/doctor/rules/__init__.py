@@ -22,6 +22,11 @@ SILENT = ("silent",)
 
 def diagnose(watched: Watched) -> list[Diagnosis]:
     """All findings, most likely first. A rule that fails says so in `watched.unseen`."""
+    failure = watched.recorder.failure
+    if watched.error is None and watched.status and failure is not None:
+        # the program printed the error itself and left with a status that says so
+        if failure.call is watched.recorder.calls[-1]:
+            watched.error = failure.error
     found: list[Diagnosis] = []
     for name in ERRORS if watched.error is not None else SILENT:
         found += _ask(name, watched)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from retrograd.doctor.model import Diagnosis
-from retrograd.doctor.rules import inplace, leaves, no_history
+from retrograd.doctor.rules import empty_optimizer, inplace, leaves, no_history
 from retrograd.doctor.session import Watched
 
 Rule = Callable[[Watched], Diagnosis | None]
@@ -15,6 +15,7 @@ RULES: tuple[Rule, ...] = (
     *(leaves.non_scalar, no_history.no_history, no_history.unused_input),
     *(leaves.optimizer_over_result, leaves.inference_tensor, leaves.copied_with_history),
     *(leaves.flag_of_result, leaves.numpy_of_result, leaves.grad_of_result),
+    empty_optimizer.empty_optimizer,
 )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Sequence
 from typing import Any, Protocol
 
@@ -40,7 +41,7 @@ def diagnose(watched: Watched) -> list[Diagnosis]:
             diagnosis = _wasted(watched, wasted)
         if diagnosis is not None:
             found.append(diagnosis)
-    return found
+    return found or _manual(watched)
 
 
 def _place(watched: Watched, stack: list[Step]) -> Place | None:
@@ -87,7 +88,7 @@ def _dirty(watched: Watched, dirty: list[DirtyStep], optimizer: Any) -> Diagnosi
     clears = [zero for zero in watched.recorder.gradients.zeros if zero.owner is optimizer]
     if any(_in_same_loop(_place(watched, zero.stack), step) for zero in clears):
         return None  # cleared now and then, in the very loop: that is decided by the program
-    wrong = _cleared_twice(watched)
+    wrong = _meant_for_it(watched, last)
     fixes = [
         Fix("zero-grad", added, "clear this optimizer's gradients before each backward()"),
         Fix("zero-grad", step, "or right after the step"),
@@ -103,7 +104,7 @@ def _dirty(watched: Watched, dirty: list[DirtyStep], optimizer: Any) -> Diagnosi
             notes.append(f"zero_grad() in line {outer.line} runs outside the loop of the steps.")
             fixes.append(Fix("reorder-step", outer, "or move this zero_grad() into the loop"))
     elif wrong is not None:
-        notes.append(f"Line {wrong.line} clears an optimizer a second time without need.")
+        notes.append(f"Line {wrong.line} clears another optimizer, which has its own line.")
         fixes.insert(0, Fix("zero-grad", wrong, "clear this optimizer here, not the other again"))
     return Diagnosis(
         cause="zero-grad-misuse",
@@ -118,6 +119,49 @@ def _dirty(watched: Watched, dirty: list[DirtyStep], optimizer: Any) -> Diagnosi
     )
 
 
+def _manual(watched: Watched) -> list[Diagnosis]:
+    """Parameters changed by hand, `w -= rate * w.grad`, and their gradients never cleared."""
+    manual = watched.recorder.gradients.manual
+    if len(set(manual)) < TIMES or watched.recorder.gradients.optimizers:
+        return []
+    last = manual[-1]
+    added = last.log.place_of(last.stack)
+    update = None if added is None else _update_after(added)
+    if added is None or update is None:
+        return []
+    return [
+        Diagnosis(
+            cause="zero-grad-misuse",
+            summary="the gradients are not cleared between the updates",
+            why=f"{len(set(manual))} backward calls added to gradients that an update had already "
+            "used: backward() adds to .grad, and nothing cleared it.",
+            error_line=update,
+            created_at=[added, update],
+            fixes=[
+                Fix("zero-grad", update, "set .grad to None, or zero it, after the update"),
+                Fix("zero-grad", added, "or before backward()"),
+            ],
+            spans=_span(watched, "added", last.stack) + [Span("used", update)],
+            facts={"calls": len(set(manual))},
+        )
+    ]
+
+
+def _update_after(added: Place) -> Place | None:
+    """The line that uses `.grad` in the loop or function of a backward call."""
+    loops = source.loops_around(added.file, added.line)
+    lines = [
+        node.lineno
+        for node in ast.walk(source.tree_of(added.file))
+        if isinstance(node, ast.Attribute)
+        and node.attr == "grad"
+        and isinstance(node.ctx, ast.Load)
+        and isinstance(source.statement_at(added.file, node.lineno), (ast.Assign, ast.AugAssign))
+        and (not loops or loops[-1].holds(node.lineno))
+    ]
+    return Place(added.file, max(lines), added.function) if lines else None
+
+
 def _in_same_loop(cleared: Place | None, step: Place) -> bool:
     """Whether the innermost loop around the step clears too."""
     if cleared is None or cleared.file != step.file:
@@ -126,18 +170,15 @@ def _in_same_loop(cleared: Place | None, step: Place) -> bool:
     return bool(loops) and loops[-1].holds(cleared.line)
 
 
-def _cleared_twice(watched: Watched) -> Place | None:
-    """A line that clears what another line has just cleared: it was meant for another optimizer."""
+def _meant_for_it(watched: Watched, last: DirtyStep) -> Place | None:
+    """The line right before the backward that clears another optimizer, which has its own line."""
     zeros = watched.recorder.gradients.zeros
-    suspects: dict[Place, int] = {}
-    for before, after in zip(zeros, zeros[1:], strict=False):
-        first, second = _place(watched, before.stack), _place(watched, after.stack)
-        if first is None or second is None or first == second:
-            continue
-        if before.owner is after.owner and before.steps == after.steps and not after.lost:
-            suspects[second] = suspects.get(second, 0) + 1
-    likely = [place for place, times in suspects.items() if times >= TIMES]
-    return likely[0] if len(likely) == 1 else None
+    near = [zero for zero in zeros if zero.calls == last.call.index]
+    if not near or near[-1].owner is last.optimizer:
+        return None
+    wrong = _place(watched, near[-1].stack)
+    owners = {_place(watched, zero.stack) for zero in zeros if zero.owner is near[-1].owner}
+    return wrong if len(owners) > 1 else None
 
 
 def _wasted(watched: Watched, wasted: list[WastedBackward]) -> Diagnosis | None:

@@ -6,7 +6,7 @@ import ast
 
 from retrograd.doctor.evidence import growth, source
 from retrograd.doctor.evidence.growth import Growing
-from retrograd.doctor.model import Diagnosis, Fix, Place, Span
+from retrograd.doctor.model import Diagnosis, Fix, Span
 from retrograd.doctor.session import Watched
 
 
@@ -18,7 +18,7 @@ def diagnose(watched: Watched) -> list[Diagnosis]:
 def _diagnosis(growing: Growing) -> Diagnosis:
     stored, made = growing.stored, growing.made
     name = f"`{growing.name}`"
-    places = dict.fromkeys([Place(stored.file, stored.line), *reversed(made)])
+    places = {(place.file, place.line): place for place in [stored, *reversed(made)]}
     spans = [Span("kept", stored, made, f"seen at call {growing.sample.count} of the backward")]
     if made and made[-1].line != stored.line:
         spans.append(Span("created", made[-1], made))
@@ -29,7 +29,7 @@ def _diagnosis(growing: Growing) -> Diagnosis:
         f"again; at call {growing.sample.count} of the backward there were {growing.nodes}. They "
         "and the tensors they refer to stay in memory as long as the value is kept.",
         error_line=stored,
-        created_at=list(places),
+        created_at=list(places.values()),
         fixes=_fixes(growing),
         spans=spans,
         tensor=growing.name,

@@ -61,6 +61,8 @@ def _stepped(saved: SavedValue, step: OptimizerStep, at: Raised, watched: Watche
         Span("needed", at.place, at.stack, words),
     ]
     found.facts = _facts(saved)
+    if evidence is not None:
+        found.facts |= second_backward.for_the_edit(evidence)
     return found
 
 
@@ -190,7 +192,8 @@ def recorded_writes(saved: SavedValue) -> list[list[Place]]:
     An in-place operation on a value with history leaves a node, which takes the old value first.
     """
     log = saved.call.log
-    values = {saved.node, *(node for node, _ in saved.node.next_functions if node is not None)}
+    near = [saved.node, *(node for node, _ in saved.node.next_functions if node is not None)]
+    values = {node for node in near if saved.producer and node.name().startswith(saved.producer)}
     found: list[list[Place]] = []
     for node, number in sorted(saved.failure.nodes.items(), key=lambda pair: pair[1]):
         if number <= saved.number or not node.next_functions:
@@ -295,7 +298,7 @@ def leaf_in_place(watched: Watched) -> Diagnosis | None:
     if at is None:
         return None
     torch, place = watched.recorder.torch, at.place
-    name = _name_written(place)
+    name, parameter = _name_written(place), _is_parameter(place, at, torch)
     found = Diagnosis(
         cause="leaf-inplace",
         summary=f"{f'`{name}`' if name else 'a leaf'} requires grad and is written in place while "
@@ -311,10 +314,10 @@ def leaf_in_place(watched: Watched) -> Diagnosis | None:
     clone = Fix("clone-before-inplace", place, "use the out-of-place form, or write into a clone")
     if not statements.writes_in_place(place) or statements.result_is_used(place):
         found.fixes = [clone]
-    elif statements.value_has_history(place, at.frame, torch):
+    elif statements.value_has_history(place, at.frame, torch, parameter):
         made = _made_with_grad(place, name)
         found.fixes = [clone]
-        if made is not None and not _is_parameter(place, at, torch):
+        if made is not None and not parameter:
             found.created_at.append(made)
             reason = "it only collects results: what is written brings its own history"
             found.fixes = [Fix("drop-requires-grad", made, reason), clone]

@@ -64,6 +64,12 @@ def _stale(watched: Watched, look: Look) -> Diagnosis | None:
     place = watched.tracer.log.place_of(stack)
     if place is None:
         return None
+    log = watched.tracer.log
+    replaced = [
+        made
+        for key in look.keys
+        if (made := log.place_of(watched.recorder.registered_at.get(key, []))) is not None
+    ]
     kind = type(look.optimizer).__name__
     some = f" ({', '.join(look.names[:3])})" if look.names else ""
     others = look.others or look.loose
@@ -74,7 +80,7 @@ def _stale(watched: Watched, look: Look) -> Diagnosis | None:
         f"others{some} get gradients and are in no optimizer. The optimizer was built from "
         "parameters that were replaced afterwards: new layers, a copy, or another model.",
         error_line=place,
-        created_at=list(dict.fromkeys(reversed(watched.tracer.log.places_of(stack)))),
+        created_at=list(dict.fromkeys([*replaced, *reversed(log.places_of(stack))])),
         fixes=[
             Fix(
                 "rebuild-optimizer",
@@ -82,7 +88,10 @@ def _stale(watched: Watched, look: Look) -> Diagnosis | None:
                 "build it when the model is complete, from its own parameters",
             )
         ],
-        spans=[Span("built", place, watched.tracer.log.places_of(stack))],
+        spans=[
+            Span("built", place, log.places_of(stack)),
+            *(Span("replaced", made) for made in dict.fromkeys(replaced)),
+        ],
         facts={"held": look.held, "starved": look.starved, "others": others},
     )
 

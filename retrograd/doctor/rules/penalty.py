@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import ast
 
-from retrograd.doctor.evidence import source
+from retrograd.doctor.evidence import flow, source
 from retrograd.doctor.model import Diagnosis, Fix, Place, Span
 from retrograd.doctor.session import Watched
 from retrograd.doctor.watching.records import Call
@@ -25,94 +25,82 @@ def diagnose(watched: Watched) -> list[Diagnosis]:
         place = call.log.place_of(call.stack)
         if call.kind == "grad" and not call.create and not call.nested and place is not None:
             by_line.setdefault(place, []).append(call)
-    adding = _adding_lines(watched)
+    sums = _sums(watched)
     found = []
     for place, taken in by_line.items():
         if len(taken) < TIMES:
             continue
         stack = taken[-1].log.places_of(taken[-1].stack)
-        line = next((line for line in adding if _flows(stack, line)), None)
+        line = next((line for line in sums if _flows(stack, line, sums[line])), None)
         if line is not None:
             found.append(_diagnosis(place, stack, line, len(taken)))
     return found
 
 
-def _adding_lines(watched: Watched) -> list[Place]:
-    """The lines that added a value without history to a loss, at least twice."""
-    seen: dict[Place, int] = {}
-    for index, numbers in watched.recorder.constants.items():
+Terms = list[tuple[bool, bool]]
+
+
+def _sums(watched: Watched) -> dict[Place, Terms]:
+    """The lines that add values without history to a loss, at least twice, and their additions."""
+    seen: dict[Place, list[Terms]] = {}
+    for index, nodes in watched.recorder.sums.items():
         log = watched.recorder.calls[index].log
-        for number in numbers:
+        here: dict[Place, Terms] = {}
+        for number, left, right in nodes:
             stack = log.stack_of(number)
             if stack:
-                place = stack[-1][1]
-                seen[place] = seen.get(place, 0) + 1
-    return [place for place, times in seen.items() if times >= TIMES]
+                here.setdefault(stack[-1][1], []).append((left, right))
+        for place, terms in here.items():
+            if any(left or right for left, right in terms):
+                seen.setdefault(place, []).append(terms)
+    return {place: all_terms[-1] for place, all_terms in seen.items() if len(all_terms) >= TIMES}
 
 
-def _flows(stack: list[Place], line: Place) -> bool:
-    """Whether the line adds a name that comes from the value made by the stack's last line."""
-    names: set[str] = set()
+def _flows(stack: list[Place], line: Place, terms: Terms) -> bool:
+    """Whether the line adds, as a constant, what comes from the value of the stack's last line."""
     for place in reversed(stack):
-        names |= _assigned(place)
         function = source.function_around(place.file, place.line)
         scope: ast.AST = source.tree_of(place.file) if function is None else function
-        names = _tainted(scope, names)
-        if line.file == place.file and _adds_one_of(line, names):
+        names = flow.names_from(scope, set(source.assigned_names(place.file, place.line)))
+        if line.file == place.file and _adds_one_of(line, names, terms):
             return True
-        if not any(
-            isinstance(node, ast.Return) and node.value is not None and _uses(node.value, names)
-            for node in ast.walk(scope)
-        ) and not _returns(place):
+        if not flow.returns(scope, place, names):
             return False
-        names = set()
     return False
 
 
-def _assigned(place: Place) -> set[str]:
-    return set(source.assigned_names(place.file, place.line))
-
-
-def _returns(place: Place) -> bool:
-    return isinstance(source.statement_at(place.file, place.line), ast.Return)
-
-
-def _tainted(scope: ast.AST, names: set[str]) -> set[str]:
-    """All names computed from these in a function or module, in the order of its text."""
-    names = set(names)
-    assigns = [n for n in ast.walk(scope) if isinstance(n, (ast.Assign, ast.AugAssign, ast.For))]
-    for node in sorted(assigns, key=lambda n: n.lineno):
-        if isinstance(node, ast.For):
-            value: ast.AST = node.iter
-            targets: list[ast.expr] = [node.target]
-        else:
-            value = node.value
-            targets = node.targets if isinstance(node, ast.Assign) else [node.target]
-        if _uses(value, names):
-            for target in targets:
-                for inner in ast.walk(target):
-                    if isinstance(inner, ast.Name):
-                        names.add(inner.id)
-    return names
-
-
-def _uses(node: ast.AST, names: set[str]) -> bool:
-    return any(isinstance(inner, ast.Name) and inner.id in names for inner in ast.walk(node))
-
-
-def _adds_one_of(line: Place, names: set[str]) -> bool:
+def _adds_one_of(line: Place, names: set[str], additions: Terms) -> bool:
+    """Whether one of the line's terms uses the names and is without history."""
     statement = source.statement_at(line.file, line.line)
     if statement is None:
         return False
     if isinstance(statement, ast.AugAssign) and isinstance(statement.op, (ast.Add, ast.Sub)):
-        if _uses(statement.value, names):
-            return True
-    return any(
-        isinstance(node, ast.BinOp)
-        and isinstance(node.op, (ast.Add, ast.Sub))
-        and (_uses(node.left, names) != _uses(node.right, names))
-        for node in ast.walk(statement)
-    )
+        return flow.uses(statement.value, names) and additions[-1][1]
+    for node in ast.walk(statement):
+        if isinstance(node, ast.BinOp) and isinstance(node.op, (ast.Add, ast.Sub)):
+            terms = _terms(node)
+            # the first additions may be of constants alone, and leave no node
+            before = len(terms) - 1 - len(additions)
+            if before < 0:
+                return False
+            for position, term in enumerate(terms):
+                if not flow.uses(term, names):
+                    continue
+                if position <= before:
+                    constant = additions[0][0]
+                else:
+                    constant = additions[position - before - 1][1]
+                if constant:
+                    return True
+            return False  # the outermost sum of the line comes first
+    return False
+
+
+def _terms(node: ast.expr) -> list[ast.expr]:
+    """The terms of a sum, from left to right."""
+    if isinstance(node, ast.BinOp) and isinstance(node.op, (ast.Add, ast.Sub)):
+        return [*_terms(node.left), node.right]
+    return [node]
 
 
 def _diagnosis(place: Place, stack: list[Place], line: Place, times: int) -> Diagnosis:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import gc
 from collections.abc import Callable
+from typing import Any
 
 from retrograd.doctor.evidence import repeats, source
 from retrograd.doctor.evidence.second_backward import SecondBackward, Stack, gather
@@ -578,7 +579,7 @@ def _starves(evidence: SecondBackward) -> str:
     return f"{count} parameter{'s' * (count > 1)} would get no gradient from this loss any more"
 
 
-def _for_the_edit(evidence: SecondBackward) -> dict[str, Any]:
+def for_the_edit(evidence: SecondBackward) -> dict[str, Any]:
     """What an edit needs to know: what holds the value, and which loop repeats."""
     found: dict[str, Any] = {}
     if evidence.held is not None and evidence.held.container is not None:
@@ -616,6 +617,6 @@ def _completed(diagnosis: Diagnosis, evidence: SecondBackward) -> Diagnosis:
         "stepped_between": evidence.stepped_between,
         "only_sums": evidence.only_sums,
         "starved": len(evidence.starved),
-        **_for_the_edit(evidence),
+        **for_the_edit(evidence),
     }
     return diagnosis

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from retrograd.doctor.evidence import source
+from retrograd.doctor.evidence import flow, source
 from retrograd.doctor.model import Diagnosis, Fix, Place, Span
 from retrograd.doctor.second_pass import Cut, find_cuts
 from retrograd.doctor.session import Watched
@@ -28,9 +28,44 @@ def diagnose(watched: Watched) -> list[Diagnosis]:
         return []
     cuts = [cut for cut in find_cuts(watched, missing) if cut.place is not None]
     for cut in cuts:
-        if not _is_meant(watched, cut, missing):
+        if cut.escaped and _has_history(watched):
+            if _comes_back(cut):
+                return [_diagnosis(watched, cut, missing)]
+        elif not _is_meant(watched, cut, missing):
             return [_diagnosis(watched, cut, missing)]
     return []
+
+
+def _has_history(watched: Watched) -> bool:
+    """Whether the losses that were sent back had any."""
+    return any(
+        not leaf
+        for call in watched.recorder.calls
+        if call.kind == "backward"
+        for _, leaf in call.root_ids
+    )
+
+
+def _comes_back(cut: Cut) -> bool:
+    """Whether the text makes a tensor again of the numbers or the array that the value became."""
+    for place in reversed(cut.stack):
+        function = source.function_around(place.file, place.line)
+        scope: ast.AST = source.tree_of(place.file) if function is None else function
+        names = flow.names_from(scope, set(source.assigned_names(place.file, place.line)))
+        own = source.statement_at(place.file, place.line)
+        for node in ast.walk(scope):
+            if isinstance(node, ast.Call) and _makes_tensor(node):
+                inside = own is not None and own.lineno <= node.lineno <= (own.end_lineno or 0)
+                if inside or any(flow.uses(argument, names) for argument in node.args):
+                    return True
+        if not flow.returns(scope, place, names):
+            return False
+    return False
+
+
+def _makes_tensor(node: ast.Call) -> bool:
+    name = getattr(node.func, "attr", getattr(node.func, "id", ""))
+    return name in ("tensor", "as_tensor", "from_numpy", "asarray", "Tensor", "FloatTensor")
 
 
 def _missing(watched: Watched) -> Iterator[tuple[int, int]]:
@@ -141,7 +176,9 @@ def _made_leaf(watched: Watched) -> Place | None:
         lines = [
             node.lineno
             for node in ast.walk(source.tree_of(place.file))
-            if _requires(node) and getattr(node, "lineno", 0) <= place.line
+            if isinstance(node, (ast.Assign, ast.Call))
+            and _requires(node)
+            and node.lineno <= place.line
         ]
         if lines:
             return Place(place.file, max(lines), place.function)

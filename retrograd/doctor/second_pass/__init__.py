@@ -58,11 +58,14 @@ def find_cuts(watched: Watched, parameters: Parameters = "all") -> list[Cut]:
     "all" it is the first loss that no parameter reaches.
     """
     chosen: Any = "all" if parameters == "all" else [list(pair) for pair in parameters]
-    result = _ask(
-        watched,
-        {"mode": "cut", "parameters": chosen, "silent": watched.error is None},
-        "where the loss lost its history",
-    )
+    failure, silent = watched.recorder.failure, watched.error is None
+    question = {
+        "mode": "cut",
+        "parameters": chosen,
+        "silent": silent,
+        "failing_call": -1 if failure is None or silent else failure.call.index,
+    }
+    result = _ask(watched, question, "where the loss lost its history")
     return [_cut(found) for found in result.get("cuts", [])]
 
 

@@ -41,6 +41,7 @@ def main(config: str) -> None:
             watched,
             question["parameters"],
             question["silent"],
+            question["failing_call"],
             lambda found: answer(found, True),
         )
     else:

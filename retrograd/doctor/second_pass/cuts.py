@@ -26,6 +26,7 @@ MOST_LEAVES = 2048  # with a bit of their own when all are asked for
 MOST_CUTS = 16  # on one mark; the newest are kept
 
 ESCAPES = frozenset("item numpy tolist __float__ __int__ __array__ __complex__ __index__".split())
+MADE_OF_VALUES = frozenset("tensor as_tensor from_numpy asarray scalar_tensor full".split())
 _SILENT = frozenset("backward requires_grad_ retain_grad register_hook __set__ grad".split())
 _LOOKS = frozenset("grad_fn requires_grad is_leaf shape dtype device ndim _version".split())
 
@@ -36,6 +37,7 @@ class Mark:
 
     live: int = 0
     cuts: frozenset[int] = frozenset()
+    escape: int = -1  # the last value that left tensors before it was made from Python values
 
 
 @dataclass(slots=True)
@@ -63,6 +65,7 @@ class CutWatch:
         watched: Watched,
         parameters: Any,
         silent: bool,
+        failing_call: int,
         decided: Callable[[dict[str, Any]], None],
     ) -> None:
         self.watched = watched
@@ -72,6 +75,7 @@ class CutWatch:
             "all" if parameters == "all" else [(pair[0], pair[1]) for pair in parameters]
         )
         self.silent = silent
+        self.failing_call = failing_call  # index of the call that failed in the first run, or -1
         self.decided = decided
         self.events: list[Event] = []
         self.escapes: list[int] = []
@@ -91,6 +95,8 @@ class CutWatch:
     def __enter__(self) -> CutWatch:
         self._patch_parameter()
         self._patch_function()
+        if self.torch.__name__ == "torch":
+            self._patch_from_numpy()
         recorder = self.recorder
         original = recorder._around_backward
 
@@ -174,6 +180,19 @@ class CutWatch:
 
         kind.__new__ = __new__
         self._undo.append(lambda: setattr(kind, "__new__", original))
+
+    def _patch_from_numpy(self) -> None:
+        """`torch.from_numpy` does not pass through the mode either."""
+        torch, watch = self.torch, self
+        original = torch.from_numpy
+
+        def from_numpy(array: Any) -> Any:
+            made = original(array)
+            watch.pass_on("from_numpy", (array,), {}, made)
+            return made
+
+        torch.from_numpy = from_numpy
+        self._undo.append(lambda: setattr(torch, "from_numpy", original))
 
     def _patch_function(self) -> None:
         """What a custom Function does inside is its own matter: only its results are marked."""
@@ -290,16 +309,19 @@ class CutWatch:
         """The marks of the results from those of the arguments."""
         kind = self.torch.Tensor
         marks = [self.mark_of(tensor) for tensor in tensors_in([args, keywords], kind)]
-        live = 0
+        live, escape = 0, -1
         cuts: frozenset[int] = frozenset()
         for mark in marks:
             live |= mark.live
             cuts |= mark.cuts
-        if not live and not cuts:
+            escape = max(escape, mark.escape)
+        if name in MADE_OF_VALUES and self.escapes and not marks:
+            escape = self.escapes[-1]
+        if not live and not cuts and escape < 0:
             return
         results = tensors_in(result, kind)
         if not results:
-            if name in ESCAPES:
+            if name in ESCAPES and (live or cuts):
                 index = self.event(name, live, escaped=True)
                 self.events[index].behind = cuts
                 self.escapes.append(index)
@@ -317,7 +339,7 @@ class CutWatch:
                 behind = cuts | {index}
             if len(behind) > MOST_CUTS:
                 behind = frozenset(sorted(behind)[-MOST_CUTS:])
-            self.set_mark(tensor, Mark(live if tensor.requires_grad else 0, behind))
+            self.set_mark(tensor, Mark(live if tensor.requires_grad else 0, behind, escape))
 
     def _switched(self, func: Any, name: str, args: Any, keywords: Any) -> None:
         """`parameter.requires_grad = False` by hand."""
@@ -334,20 +356,23 @@ class CutWatch:
     def before_backward(self, outputs: Any, accumulates: bool) -> None:
         """A loss is sent back: keep what it knows, or decide."""
         tensors = tensors_in(list(outputs), self.torch.Tensor)
-        live, cuts, has_history = 0, frozenset[int](), False
+        live, cuts, escape, has_history = 0, frozenset[int](), -1, False
         for tensor in tensors:
             mark = self.mark_of(tensor)
             cuts |= mark.cuts
+            escape = max(escape, mark.escape)
             if tensor.grad_fn is not None:
                 has_history = True
                 for leaf in leaves_above([tensor.grad_fn]).values():
                     live |= self.bit_of(leaf)
+        root = Mark(live, cuts, escape), has_history
         if accumulates:
-            self.roots.append((Mark(live, cuts), has_history))
+            self.roots.append(root)
         if not has_history and not any(t.requires_grad for t in tensors):
-            self.decided(self.answer([(Mark(0, cuts), False)]))  # this call is going to fail
+            if self.failing_call in (-1, len(self.recorder.calls)):
+                self.decided(self.answer([root]))  # this call is going to fail
         elif self.silent and self.wanted == "all" and not has_history and accumulates:
-            self.decided(self.answer(self.roots[-1:]))
+            self.decided(self.answer([root]))
 
     def behind_unused(self, outputs: Any, inputs: Any) -> dict[str, Any]:
         """`autograd.grad` found no way from its outputs to an input: the cuts between them."""
@@ -412,11 +437,27 @@ class CutWatch:
         chosen.sort(key=self._rank)
         if not chosen and not has_history and roots:
             if self.escapes:
-                last = self.escapes[-1]
+                last = max(mark.escape for mark, _ in roots)
+                last = last if last >= 0 else self.escapes[-1]
                 chosen = sorted(self.events[last].behind, reverse=True) or [last]
             elif self.frozen:
                 chosen = self.frozen[-1:]
-        return {"cuts": [self._as_json(self.events[index]) for index in chosen]}
+        found = [self._as_json(self.events[index]) for index in chosen]
+        if not chosen and has_history and self.wanted != "all":
+            found = self._escaped({mark.escape for mark, _ in roots} - {-1}, live)
+        return {"cuts": found}
+
+    def _escaped(self, escapes: set[int], live: int) -> list[dict[str, Any]]:
+        """What left tensors before values came back into the loss; whether it is the same is open.
+
+        A detach before numpy() is where it was cut.
+        """
+        found = []
+        for escape in sorted(escapes, reverse=True):
+            for index in sorted(self.events[escape].behind, reverse=True) or [escape]:
+                if self.events[index].lost & ~live:
+                    found.append({**self._as_json(self.events[index]), "escaped": True})
+        return found
 
     def _rank(self, index: int) -> tuple[int, int]:
         """Losses nobody asked for first, then those on purpose, then indices; newest first."""

@@ -24,6 +24,10 @@ def parameters_of(owner: Any) -> list[Any]:
     return list(owner.parameters())
 
 
+MANUAL_CALLS = 40
+MANUAL_ELEMENTS = 100_000
+
+
 class Gradients:
     """Follows the `.grad` of every parameter that an optimizer holds."""
 
@@ -41,6 +45,8 @@ class Gradients:
         self._fresh: dict[int, Call] = {}  # id -> the backward whose gradient waits for a step
         self._given: dict[int, tuple[int, int]] = {}  # id -> (id, version) as backward left it
         self._dropped: dict[int, list[tuple[Call, ZeroGrad]]] = {}  # id -> since the last step
+        self.manual: list[Call] = []  # that added to gradients a manual update had used
+        self._manual: dict[int, tuple[tuple[int, int], float]] = {}  # id -> gradient, sum of values
         self._tables: tuple[dict[int, Any], ...] = (
             *(self._used, self._contaminated, self._fresh, self._given),
         )
@@ -64,6 +70,29 @@ class Gradients:
                 self._contaminated[key] = call
             elif used[0] == id(gradient):
                 self._contaminated.pop(key, None)  # written since: cleared or scaled by hand
+
+    def before_manual_backward(self, call: Call, leaves: Iterable[Any]) -> None:
+        """In a program without optimizers: leaves that were changed while their gradient stayed."""
+        if self.optimizers or call.index > MANUAL_CALLS:
+            return
+        for leaf in leaves:
+            gradient = leaf.grad
+            if gradient is None or leaf.numel() > MANUAL_ELEMENTS:
+                self._manual.pop(id(leaf), None)
+                continue
+            value = float(leaf.detach().double().sum())
+            state = (id(gradient), gradient._version)
+            before = self._manual.get(id(leaf))
+            if before is not None and before[0] == state and before[1] != value:
+                self.manual.append(call)
+            self._manual[id(leaf)] = (state, value)
+
+    def after_manual_backward(self, leaves: Iterable[Any]) -> None:
+        """The gradients as this call has left them."""
+        for leaf in leaves:
+            before, gradient = self._manual.get(id(leaf)), leaf.grad
+            if before is not None and gradient is not None:
+                self._manual[id(leaf)] = ((id(gradient), gradient._version), before[1])
 
     def after_backward(self, call: Call) -> None:
         """Gradients are there now."""

@@ -67,8 +67,11 @@ def leaves_above(nodes: Iterable[Node]) -> dict[int, Any]:
     return found
 
 
-def added_constants(roots: Iterable[Node | None]) -> list[int]:
-    """Numbers of the nodes that add a value without history to a root, by sums alone."""
+def added_terms(roots: Iterable[Node | None]) -> list[tuple[int, bool, bool]]:
+    """The nodes by which roots are sums, from the oldest to the youngest.
+
+    Each with its number and whether the left and the right term are without history.
+    """
     found, seen = [], set()
     waiting = [root for root in roots if root is not None]
     while waiting:
@@ -77,10 +80,10 @@ def added_constants(roots: Iterable[Node | None]) -> list[int]:
             continue
         seen.add(node)
         edges = [following for following, _ in node.next_functions]
-        if None in edges:
-            found.append(node._sequence_nr())
+        left, right = (edges[0], edges[1]) if len(edges) == 2 else (node, node)
+        found.append((node._sequence_nr(), left is None, right is None))
         waiting += [following for following in edges if following is not None]
-    return found
+    return sorted(found)
 
 
 def ranges_of(numbers: Iterable[int]) -> Ranges:

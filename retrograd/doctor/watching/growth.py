@@ -12,7 +12,7 @@ import time
 from collections.abc import Iterable
 from types import FrameType
 
-from retrograd.doctor.watching.graph import Node, ranges_of, walk
+from retrograd.doctor.watching.graph import Node, ranges_of, saved_names, walk
 from retrograd.doctor.watching.heap import Heap
 from retrograd.doctor.watching.holders import paths_to
 from retrograd.doctor.watching.lines import LEAF
@@ -52,6 +52,7 @@ class Growth:
         self._previous[call.site] = call.start
         if count not in SAMPLED:
             return
+        self._heap.begin()
         now = time.perf_counter()
         allowed = SHARE * (now - self._started) if count > ALWAYS else LONGEST
         if self._spent > max(allowed, LEAST):
@@ -76,7 +77,8 @@ class Growth:
             if issubclass(type(thing), kind) and thing.grad_fn is not None
         ]
         numbers = walk(tensor.grad_fn for tensor in live)
-        old = [number for number in numbers.values() if number < previous]
+        # what saves nothing costs next to nothing: `w = w - rate * gradient` is a chain of such
+        old = [n for node, n in numbers.items() if n < previous and saved_names(node)]
         sample = GrowthSample(call, count, ranges_of(old))
         self.samples.append(sample)
         if not old:

@@ -19,17 +19,23 @@ class Heap:
         self._kinds = kinds
         self._known: list[weakref.ref[Any]] | None = None
 
+    def begin(self) -> None:
+        """The first look: it may take a second where much has been imported."""
+        if self._known is None:
+            self._known = [weakref.ref(thing) for thing in self._tracked()]
+            gc.freeze()
+
     def objects(self) -> list[Any]:
         """All live objects of these kinds; what only waits to be collected is collected first."""
+        self.begin()
+        assert self._known is not None
         gc.collect()
-        # isinstance would ask lazy proxies for their class, and wake them
-        found = [thing for thing in gc.get_objects() if issubclass(type(thing), self._kinds)]
-        if self._known is None:
-            self._known = [weakref.ref(thing) for thing in found]
-            gc.freeze()
-            return found
         older = [thing for reference in self._known if (thing := reference()) is not None]
-        return older + found
+        return older + self._tracked()
+
+    def _tracked(self) -> list[Any]:
+        # isinstance would ask lazy proxies for their class, and wake them
+        return [thing for thing in gc.get_objects() if issubclass(type(thing), self._kinds)]
 
     def release(self) -> None:
         """Give the frozen objects back to the collector."""

@@ -40,6 +40,7 @@ class Look:
     loose: int  # the same of tensors that no module owns
     same_shapes: bool  # such others have the shapes of the starved ones
     names: list[str] = field(default_factory=list)  # of the others
+    keys: list[int] = field(default_factory=list)  # their ids
     hidden: list[Hidden] = field(default_factory=list)
 
 
@@ -95,6 +96,7 @@ class Ownership:
             loose=len(loose),
             same_shapes=bool(missing) and not missing - Counter(tuple(p.shape) for p in others),
             names=[names[id(leaf)] for leaf in owned[:6]],
+            keys=[id(leaf) for leaf in owned],
         )
         ids = {id(leaf) for leaf in others}
         mine = {id(parameter) for parameter in held}

@@ -11,7 +11,7 @@ from retrograd.doctor.watching.engines import Engine, Original
 from retrograd.doctor.watching.gradients import Gradients
 from retrograd.doctor.watching.graph import (
     Node,
-    added_constants,
+    added_terms,
     in_ranges,
     on_a_path_to,
     ranges_of,
@@ -40,12 +40,13 @@ class Recorder:
         self.heap = Heap(self.torch.Tensor, self.torch.nn.Module)
         self.growth = Growth(self.torch.Tensor, self.heap)
         self.ownership = Ownership(self.torch, self.heap)
-        self.constants: dict[int, list[int]] = {}  # of calls: nodes that add a constant to the root
+        self.sums: dict[int, list[tuple[int, bool, bool]]] = {}  # by call: see `added_terms`
         self.scopes: list[Scope] = []  # that are open now
         self.last_scope: dict[str, Scope] = {}
         self.leaves: dict[int, Any] = {}  # seen at the end of a graph, by id
         self.grad_results: dict[int, tuple[Any, Call]] = {}  # of grad calls without create_graph
         self.built_at: dict[int, list[Any]] = {}  # optimizer id -> stack
+        self.registered_at: dict[int, list[Any]] = {}  # parameter id -> stack
         self.enabled = True
         self._depth = 0
         self._undo: list[Callable[[], None]] = []
@@ -62,6 +63,8 @@ class Recorder:
         for mode in (torch.no_grad, torch.inference_mode):
             self._replace(mode, "__enter__", self._enter(mode.__enter__, mode.__name__))
             self._replace(mode, "__exit__", self._leave(mode.__exit__))
+        register = torch.nn.Module.register_parameter
+        self._replace(torch.nn.Module, "register_parameter", self._registering(register))
         switch = torch.set_grad_enabled
         self._replace(switch, "__init__", self._switch(switch.__init__))
 
@@ -123,6 +126,16 @@ class Recorder:
             return original(owner, *args, **keywords)
 
         return zero_grad
+
+    def _registering(self, original: Any) -> Any:
+        recorder = self
+
+        def register_parameter(module: Any, name: str, param: Any) -> None:
+            original(module, name, param)
+            if param is not None and recorder.enabled:
+                recorder.registered_at[id(param)] = recorder.log.here()
+
+        return register_parameter
 
     def _enter(self, original: Any, name: str) -> Any:
         recorder = self
@@ -196,8 +209,9 @@ class Recorder:
         call = self._note(tensors, roots, nodes, retain, create, inputs, accumulates)
         if accumulates and not inputs:
             self.gradients.before_backward(call)
+            self.gradients.before_manual_backward(call, self.leaves.values())
         if accumulates and self.grad_results:
-            self.constants[call.index] = added_constants(roots)
+            self.sums[call.index] = added_terms(roots)
         if not self._depth:
             self.growth.before_call(call, nodes, list(call.log.live)[::-1])
         self._depth += 1
@@ -214,6 +228,7 @@ class Recorder:
             call.end = call.log.counter()
         if accumulates:
             self.gradients.after_backward(call)
+            self.gradients.after_manual_backward(self.leaves.values())
         elif not create:
             self._remember_results(results, call)
         return results

@@ -144,7 +144,7 @@ def tensor_from_tensor(program: Program) -> Iterator[Found]:
     ## Why is this bad
 
     `torch.tensor` copies numbers: the result has no history, and what is computed from it trains
-    nothing. PyTorch warns about a single tensor, and says nothing about a list.
+    nothing. PyTorch only warns.
 
     ## Example
 

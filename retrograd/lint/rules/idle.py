@@ -120,11 +120,9 @@ def _may_be_other(program: Program, scope: Scope, name: str) -> bool:
     for inner in program.scopes:
         if not isinstance(inner.node, ast.Module) and inner.node.name == "detach":
             return True
-    bindings = program.all_bindings(name, scope)
-    if bindings is None:
-        # an argument: a tensor, unless it is called something like a process or a handle
-        return name.rpartition(".")[2] in ("self", "process", "handle", "stream", "client")
-    for binding in bindings:
+    if name.rpartition(".")[2] in ("process", "handle", "stream", "client", "thread", "session"):
+        return True
+    for binding in program.all_bindings(name, scope) or ():
         if isinstance(binding.value, ast.Call):
             path = program.qualified(binding.value.func, scope)
             if path and not path.startswith("torch"):
@@ -172,7 +170,11 @@ def volatile_ignored(program: Program) -> Iterator[Found]:
     """
     for scope in program.scopes:
         for step in scope.steps:
-            places: list[ast.AST] = [b.node for b in step.bindings if b.name.endswith(".volatile")]
+            places: list[ast.AST] = [
+                b.node
+                for b in step.bindings
+                if b.name.endswith(".volatile") and isinstance(b.value, ast.Constant)
+            ]
             for call in step.calls:
                 path = program.qualified(call.func, scope)
                 if path in VARIABLE and keyword(call, "volatile") is not None:

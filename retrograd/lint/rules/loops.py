@@ -7,8 +7,8 @@ from collections.abc import Iterator
 
 from ..declare import Edit, Fix, Found, rule
 from ..flow import Binding, Loop, Scope, Step, dotted
-from ..program import Program, keyword, mentions, names_in
-from ..training import Backward, backwards, optimizer_calls
+from ..program import Program, keyword, mentions
+from ..training import Backward, backwards, expression_statement, optimizer_calls
 from ..values import Seen, Values
 
 
@@ -234,15 +234,22 @@ def _carried(
 
 
 def _touched_only_there(scope: Scope, name: str, at: Step, loop: Loop) -> bool:
-    """Whether nothing else in the loop can detach a value: no method, no function gets it."""
+    """Whether nothing else in the loop can detach a value in place: no method, no statement."""
     for step in scope.steps:
         if loop not in step.loops or step is at:
             continue
-        for part in step.parts:
-            if any(isinstance(n, ast.Name) and n.id == name for n in ast.walk(part)):
-                if any(mentions(call, name) for call in step.calls):
+        for call in step.calls:
+            if isinstance(call.func, ast.Attribute) and call.func.attr.endswith("_"):
+                if mentions(call.func.value, name):
                     return False
-    return not any(name in names_in(inner.node) for inner in scope.inner)
+            if expression_statement(step) is call and dotted(call.func) != "print":
+                if any(mentions(argument, name) for argument in call.args):
+                    return False
+        if any(mentions(part, name) for part in step.parts if isinstance(part, ast.ListComp)):
+            return False
+        if isinstance(step.node, ast.For) and mentions(step.node.iter, name):
+            return False
+    return not scope.used_inside(name)
 
 
 @rule(

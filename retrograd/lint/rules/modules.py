@@ -85,7 +85,7 @@ def modules_in_plain_list(program: Program) -> Iterator[Found]:
                 kind = "ModuleDict" if isinstance(value, ast.Dict | ast.DictComp) else "ModuleList"
                 spelled = _spelled(program, made, kind)
                 fix = None
-                if spelled is not None and binding.name == name:
+                if spelled is not None and not isinstance(value, ast.Tuple):
                     fix = Fix(f"use nn.{kind}", (Edit("wrap", value, spelled),))
                 yield Found(
                     step.node,

@@ -20,7 +20,7 @@ from ..training import (
 from .loops import may_stop_after_one
 
 _QUIET = frozenset(
-    "print item float len clip_grad_norm_ clip_grad_value_ append format write".split()
+    "print item float len clip_grad_norm_ clip_grad_value_ append format write parameters".split()
 )
 """Functions and methods that surely send nothing back."""
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from ..declare import Edit, Fix, Found, rule
 from ..flow import Scope, Step, dotted, walk_here
-from ..program import Program, is_true, keyword, mentions, names_in
+from ..program import Program, is_true, keyword
 from ..torch_names import CUTTING_METHODS, PASSING_METHODS
 from ..training import Backward, backwards
 from ..values import Values
@@ -148,7 +148,7 @@ def _stays_here(scope: Scope, name: str) -> bool:
             if binding.name != name and binding.value is not None:
                 if dotted(binding.value) == name:
                     return False
-    return not any(mentions(inner.node, name) for inner in scope.inner)
+    return not scope.used_inside(name)
 
 
 @rule(
@@ -227,7 +227,7 @@ def _results_of(step: Step, call: ast.Call) -> list[str] | None:
 
 def _used_with_graph(scope: Scope, name: str) -> bool:
     """Whether a name is used other than as `name.detach()` and the like, or may be."""
-    if any(name in names_in(inner.node) for inner in scope.inner):
+    if scope.used_inside(name):
         return True
     parents: dict[ast.AST, ast.AST] = {}
     for step in scope.steps:

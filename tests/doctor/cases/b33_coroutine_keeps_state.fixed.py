@@ -31,7 +31,8 @@ def stream(smoother, state):
 
 
 def chunks(count, length=5, batch=8, channels=2):
-    walk = torch.randn(count * length + 1, batch, channels).cumsum(0) * 0.1
+    time = torch.arange(count * length)[:, None, None] / 4.0
+    walk = 0.7 * torch.sin(time + 6 * torch.rand(batch, channels))
     noisy = walk + 0.3 * torch.randn_like(walk)
     for i in range(0, count * length, length):
         yield noisy[i : i + length], walk[i : i + length]

@@ -28,14 +28,14 @@ def tones(n=24):
 
 model = Audio()
 regulariser = ActivityRegulariser(model, ["spectral", "temporal"], weight=1e-2)
-optimizer = torch.optim.Adam(model.parameters(), lr=1e-2)
-for step in range(20):
+optimizer = torch.optim.Adam(model.parameters(), lr=3e-2)
+for step in range(40):
     x, y = tones()
     optimizer.zero_grad()
     loss = F.cross_entropy(model(x), y)
     penalty = regulariser.penalty()
     (loss + penalty).backward()
     optimizer.step()
-    if step % 5 == 4:
+    if step % 10 == 9:
         print(f"step {step} loss {loss.item():.4f} penalty {float(penalty.detach()):.5f}")
 regulariser.remove()

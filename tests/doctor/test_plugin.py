@@ -1,0 +1,68 @@
+"""`pytest --autograd-doctor`."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+from tests.doctor.running import ROOT
+
+TESTS = """\
+import retrograd as torch
+
+
+def test_twice():
+    weight = torch.ones(3, requires_grad=True)
+    loss = (weight * weight).sum()
+    loss.backward()
+    loss.backward()
+
+
+def test_never_cleared():
+    layer = torch.nn.Linear(2, 1)
+    optimizer = torch.optim.SGD(layer.parameters(), 0.1)
+    for _ in range(4):
+        layer(torch.ones(3, 2)).pow(2).mean().backward()
+        optimizer.step()
+
+
+def test_healthy():
+    weight = torch.ones(3, requires_grad=True)
+    (weight * weight).sum().backward()
+
+
+def test_other():
+    assert 1 == 2
+"""
+
+
+def run(folder: Path, *options: str) -> str:
+    (folder / "test_example.py").write_text(TESTS)
+    done = subprocess.run(
+        [sys.executable, "-m", "pytest", "-p", "retrograd.doctor.pytest_plugin", *options]
+        + ["-p", "no:cacheprovider", "--rootdir", str(folder), str(folder)],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 1, done.stdout + done.stderr
+    return done.stdout
+
+
+def test_nothing_without_the_option(tmp_path: Path) -> None:
+    out = run(tmp_path)
+    assert "2 failed, 2 passed" in out and "autograd doctor" not in out
+
+
+def test_sections_and_summary(tmp_path: Path) -> None:
+    out = run(tmp_path, "--autograd-doctor")
+    assert "2 failed, 2 passed" in out
+    failures, _, summary = out.partition("autograd doctor: silent faults")
+    assert "error[same-loss-twice]" in failures and "test_example.py:8" in failures
+    assert failures.count("- autograd doctor -") == 1  # not for the failure of another kind
+    assert "test_never_cleared" in summary and "warning[zero-grad-misuse]" in summary
+    assert "test_healthy" not in summary
+
+
+def test_with_workers(tmp_path: Path) -> None:
+    out = run(tmp_path, "--autograd-doctor", "-n", "1")
+    assert "error[same-loss-twice]" in out and "warning[zero-grad-misuse]" in out

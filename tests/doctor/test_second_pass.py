@@ -1,0 +1,140 @@
+"""When a program may run a second time, and what is said when it may not."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytest.importorskip("torch")
+pytestmark = pytest.mark.torch
+
+ROOT = Path(__file__).resolve().parents[2]
+
+PROGRAM = """\
+import os
+import sys
+import torch
+
+{effect}
+lin = torch.nn.Linear(3, 2)
+h = lin(torch.randn(4, 3)).sigmoid()
+scaled = h * 2
+with torch.no_grad():
+    h[0] = 0.0
+    scaled[0] = 1.0
+{more}
+(h + scaled).sum().backward()
+"""
+
+WRITES = """\
+with open(os.path.join(os.path.dirname(os.path.abspath(__file__)), "log.csv"), "a") as log:
+    log.write("started\\n")
+"""
+WRITES_TEMPORARY = """\
+import tempfile
+with open(os.path.join(tempfile.gettempdir(), "log.csv"), "a") as log:
+    log.write("started\\n")
+"""
+DIFFERS = """\
+import tempfile
+marker = os.path.join(tempfile.gettempdir(), "marker")
+if os.path.exists(marker):
+    raise ValueError("the second time is different")
+open(marker, "w").close()
+"""
+SAVES = """\
+state = {"steps": 1}
+torch.save(state, os.path.join(os.path.dirname(os.path.abspath(__file__)), "last.pt"))
+print(torch.randn(1), file=sys.stderr)
+"""
+
+DRIVER = """\
+import json, sys
+from pathlib import Path
+from retrograd.doctor.rules import errors
+from retrograd.doctor.session import make, run_script
+from retrograd.doctor.watching.engines import TorchEngine
+
+watched = make(TorchEngine())
+run_script(watched, Path(sys.argv[1]), [])
+watched.second_pass.forced = sys.argv[2] == "forced"
+found = errors.diagnose(watched)
+print(json.dumps({
+    "unseen": watched.unseen,
+    "effects": list(watched.effects.seen),
+    "found": [diagnosis.to_json() for diagnosis in found],
+}))
+"""
+
+
+def _examine(folder: Path, effect: str, more: str = "", mode: str = "asked") -> dict[str, Any]:
+    script = folder / "train.py"
+    script.write_text(PROGRAM.format(effect=effect, more=more))
+    (folder / "temporary").mkdir()
+    environment = {
+        **os.environ,
+        "PYTHONPATH": os.fspath(ROOT),
+        "OMP_NUM_THREADS": "1",
+        "TMPDIR": os.fspath(folder / "temporary"),
+    }
+    done = subprocess.run(
+        [sys.executable, "-c", DRIVER, os.fspath(script), mode],
+        capture_output=True,
+        text=True,
+        env=environment,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr[-3000:]
+    result: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
+    return result
+
+
+def _line_of(folder: Path, text: str) -> int:
+    lines = (folder / "train.py").read_text().splitlines()
+    return next(number for number, line in enumerate(lines, 1) if text in line)
+
+
+def test_runs_again_if_only_temporary_files_were_written(tmp_path: Path) -> None:
+    result = _examine(tmp_path, WRITES_TEMPORARY)
+    assert result["unseen"] == []
+    fix = result["found"][0]["fix"]
+    assert (fix["kind"], fix["line"]) == ("clone-before-inplace", _line_of(tmp_path, "h[0] ="))
+
+
+def test_does_not_run_again_unasked_after_writing_a_file(tmp_path: Path) -> None:
+    result = _examine(tmp_path, WRITES)
+    assert result["effects"] == ["it wrote log.csv"]
+    assert result["unseen"] == [
+        "which line wrote into the saved value: not run again, because it wrote log.csv"
+    ]
+    assert result["found"] == []  # two lines could have written: no guess
+    assert (tmp_path / "log.csv").read_text() == "started\n"
+
+
+def test_runs_again_when_told_to(tmp_path: Path) -> None:
+    result = _examine(tmp_path, WRITES, mode="forced")
+    assert result["unseen"] == []
+    assert result["found"][0]["fix"]["line"] == _line_of(tmp_path, "h[0] =")
+    assert (tmp_path / "log.csv").read_text() == "started\nstarted\n"
+
+
+def test_a_second_run_that_ends_differently_proves_nothing(tmp_path: Path) -> None:
+    result = _examine(tmp_path, "", DIFFERS)
+    assert result["unseen"] == [
+        "which line wrote into the saved value: the second run ended in another way than the first"
+    ]
+    assert result["found"] == []
+
+
+def test_a_second_run_leaves_checkpoints_alone(tmp_path: Path) -> None:
+    result = _examine(tmp_path, "", SAVES)
+    assert result["unseen"] == []
+    assert result["found"][0]["category"] == "inplace-after-save"
+    saved = (tmp_path / "last.pt").stat()
+    assert saved.st_mtime <= (tmp_path / "temporary").stat().st_mtime

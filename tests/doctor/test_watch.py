@@ -1,0 +1,180 @@
+"""`with retrograd.doctor.watch() as report`, on retrograd and on PyTorch."""
+
+import sys
+import threading
+from typing import Any
+
+import pytest
+
+import retrograd
+import retrograd.doctor
+from retrograd.autograd import api
+from retrograd.doctor import session
+from retrograd.doctor.library import Report, watch
+
+
+@pytest.fixture(params=["retrograd", pytest.param("torch", marks=pytest.mark.torch)])
+def torch(request: pytest.FixtureRequest) -> Any:
+    return retrograd if request.param == "retrograd" else pytest.importorskip("torch")
+
+
+def carried(torch: Any, steps: int) -> None:
+    """A recurrent state that keeps its history."""
+    weight = torch.ones(3, 3, requires_grad=True)
+    state = torch.zeros(1, 3)
+    for _ in range(steps):
+        state = torch.tanh(state @ weight + 1)
+        state.sum().backward()
+
+
+def watched(torch: Any, steps: int) -> Report:
+    watcher = watch(engine=torch.__name__)
+    try:
+        with watcher as report:
+            carried(torch, steps)
+    except RuntimeError as error:
+        assert steps > 1 and "second time" in str(error)
+        frames = []
+        trace = error.__traceback__
+        while trace is not None:
+            frames.append(trace.tb_frame.f_code.co_filename)
+            trace = trace.tb_next
+        assert not any("/doctor/watching/" in file for file in frames)
+    return report
+
+
+def test_an_error_in_the_block(torch: Any) -> None:
+    report = watched(torch, 3)
+    found = report.diagnoses[0]
+    assert found.cause == "stale-state-carried" and found.tensor == "state"
+    first = carried.__code__.co_firstlineno
+    assert found.error_line is not None and found.error_line.line == first + 6
+    assert first + 5 in [place.line for place in found.created_at]
+    assert report.to_json()["diagnoses"][0]["category"] == found.cause
+    assert "state = torch.tanh" in str(report) and "stale-state-carried" in report.to_html()
+
+
+def test_a_healthy_block(torch: Any) -> None:
+    report = watched(torch, 1)
+    assert report.diagnoses == [] and "no autograd mistake" in str(report)
+
+
+def test_lines_of_functions_that_run_already(torch: Any) -> None:
+    weight = torch.ones(3, requires_grad=True)
+    report = Report()
+    with pytest.raises(RuntimeError), watch(engine=torch.__name__) as report:
+        loss = (weight * weight).sum()
+        loss.backward()
+        loss.backward()
+    found = report.diagnoses[0]
+    here = test_lines_of_functions_that_run_already.__code__
+    assert found.cause == "same-loss-twice"
+    assert found.error_line is not None and found.error_line.file == __file__
+    assert found.freed_at is not None
+    assert found.freed_at.line == found.error_line.line - 1 > here.co_firstlineno
+
+
+def test_everything_is_taken_away_again(torch: Any) -> None:
+    before = (
+        *(sys.gettrace(), threading.gettrace(), api.run_backward, api._root_edges),
+        *(torch.no_grad.__enter__, torch.optim.Optimizer.zero_grad, torch.optim.Optimizer.__init__),
+    )
+    engine = getattr(torch.autograd, "_engine_run_backward", None)
+    watched(torch, 3)
+    assert before == (
+        *(sys.gettrace(), threading.gettrace(), api.run_backward, api._root_edges),
+        *(torch.no_grad.__enter__, torch.optim.Optimizer.zero_grad, torch.optim.Optimizer.__init__),
+    )
+    assert engine is getattr(torch.autograd, "_engine_run_backward", None)
+    assert session.current() is None
+
+
+def test_blocks_do_not_nest() -> None:
+    with watch(engine="retrograd"):
+        with pytest.raises(RuntimeError, match="already watching"), watch(engine="retrograd"):
+            pass
+        assert session.current() is not None
+    assert watched(retrograd, 3).diagnoses  # and the next one works
+
+
+def test_a_thread_of_the_block() -> None:
+    errors = []
+
+    def work() -> None:
+        try:
+            carried(retrograd, 3)
+        except RuntimeError as error:
+            errors.append(error)
+
+    with watch(engine="retrograd") as report:
+        thread = threading.Thread(target=work)
+        thread.start()
+        thread.join()
+    assert errors and "caught" in report.unseen[0]
+
+
+@pytest.mark.skipif(sys.version_info >= (3, 12), reason="sys.monitoring runs beside a tracer")
+def test_a_debugger_keeps_its_trace_function() -> None:
+    lines = []
+
+    def trace(frame: Any, event: str, arg: Any) -> Any:
+        lines.append(event)
+        return trace
+
+    before = sys.gettrace()
+    sys.settrace(trace)
+    try:
+        report = watched(retrograd, 3)
+        assert sys.gettrace() is trace
+    finally:
+        sys.settrace(before)
+    assert len(lines) > 10
+    assert "another trace function is active" in " ".join(report.unseen)
+    assert "the doctor failed" not in " ".join(report.unseen)
+
+
+def test_the_engine_is_checked() -> None:
+    with pytest.raises(ValueError, match="'jax'"):
+        watch(engine="jax")
+
+
+def test_public_names() -> None:
+    assert retrograd.doctor.watch is watch and retrograd.doctor.Report is Report
+    with pytest.raises(AttributeError, match="nonsense"):
+        _ = retrograd.doctor.nonsense
+
+
+class Shell:
+    """As much of IPython as the extension uses."""
+
+    def __init__(self) -> None:
+        self.magics: dict[str, Any] = {}
+        self.space = {"torch": retrograd}
+
+    def register_magic_function(self, function: Any, magic_kind: str, magic_name: str) -> None:
+        assert magic_kind == "cell"
+        self.magics[magic_name] = function
+
+    def run_cell(self, cell: str) -> Any:
+        class Done:
+            error_in_exec: BaseException | None = None
+            error_before_exec = None
+
+        import linecache
+
+        name = "<ipython-input-1-abc>"
+        linecache.cache[name] = (len(cell), None, cell.splitlines(True), name)
+        try:
+            exec(compile(cell, name, "exec"), self.space)
+        except Exception as error:
+            Done.error_in_exec = error
+        return Done
+
+
+def test_a_cell_of_a_notebook(capsys: pytest.CaptureFixture[str]) -> None:
+    shell = Shell()
+    retrograd.doctor.load_ipython_extension(shell)
+    cell = "w = torch.ones(2, requires_grad=True)\nl = (w * w).sum()\nl.backward()\nl.backward()\n"
+    shell.magics["doctor"]("retrograd", cell)
+    shown = capsys.readouterr().err
+    assert "error[same-loss-twice]" in shown and "l.backward()" in shown
