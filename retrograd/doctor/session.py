@@ -18,7 +18,7 @@ from typing import Any, TextIO
 
 from retrograd.doctor.model import Place
 from retrograd.doctor.second_pass.runner import Runner
-from retrograd.doctor.watching.effects import Effects, Told, listen
+from retrograd.doctor.watching.effects import Effects, Told, listen, watch_saving
 from retrograd.doctor.watching.engines import Engine
 from retrograd.doctor.watching.lines import Tracer
 from retrograd.doctor.watching.monitoring import make_tracer
@@ -101,6 +101,7 @@ def begin(watched: Watched, frame: FrameType | None = None) -> None:
     watched.recorder.install()
     watched.undo.append(_note_warnings(watched))
     watched.undo.append(_note_threads(watched))
+    watched.undo.append(watch_saving(watched.engine.torch))
     _stop_in_forked_children()
     watched.tracer.start(frame)
 

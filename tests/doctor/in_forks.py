@@ -14,6 +14,7 @@ import signal
 import sys
 import tempfile
 import traceback
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +28,7 @@ def examine(script: Path) -> dict[str, Any]:
     if child == 0:
         os.close(out)
         signal.alarm(SECONDS)
+        warnings.resetwarnings()  # a script's warnings are its own
         try:
             with open(into, "w") as answer:
                 json.dump(_examine(script.resolve()), answer)

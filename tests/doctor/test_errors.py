@@ -12,10 +12,13 @@ from typing import Any
 import pytest
 
 from tests.doctor.error_scenarios import SCENARIOS, Scenario
+from tests.doctor.error_scenarios_more import MORE
+from tests.doctor.error_scenarios_rest import QUIET, REST
 
 pytest.importorskip("torch")
 pytestmark = pytest.mark.torch
 
+ALL = SCENARIOS + MORE + REST
 ROOT = Path(__file__).resolve().parents[2]
 
 
@@ -39,13 +42,13 @@ def _run(folder: Path, programs: dict[str, str]) -> dict[str, Any]:
 @pytest.fixture(scope="module")
 def answers(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     folder = tmp_path_factory.mktemp("wrong")
-    return _run(folder, {scenario.name: scenario.program for scenario in SCENARIOS})
+    return _run(folder, {scenario.name: scenario.program for scenario in ALL})
 
 
 @pytest.fixture(scope="module")
 def repaired(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     folder = tmp_path_factory.mktemp("repaired")
-    return _run(folder, {scenario.name: scenario.repaired for scenario in SCENARIOS})
+    return _run(folder, {scenario.name: scenario.repaired for scenario in ALL if scenario.repair})
 
 
 def _lines(scenario: Scenario, word: str) -> list[int]:
@@ -53,7 +56,7 @@ def _lines(scenario: Scenario, word: str) -> list[int]:
     return [number for number, text in lines if word in text.partition("  # ")[2].split()]
 
 
-@pytest.mark.parametrize("scenario", SCENARIOS, ids=lambda scenario: scenario.name)
+@pytest.mark.parametrize("scenario", ALL, ids=lambda scenario: scenario.name)
 def test_names_the_cause_and_its_lines(scenario: Scenario, answers: dict[str, Any]) -> None:
     answer = answers[scenario.name]
     assert len(answer["found"]) == 1, answer
@@ -70,8 +73,16 @@ def test_names_the_cause_and_its_lines(scenario: Scenario, answers: dict[str, An
     assert answer["unseen"] == []
 
 
-@pytest.mark.parametrize("scenario", SCENARIOS, ids=lambda scenario: scenario.name)
+@pytest.mark.parametrize(
+    "scenario", [each for each in ALL if each.repair], ids=lambda scenario: scenario.name
+)
 def test_is_silent_about_the_repaired_program(scenario: Scenario, repaired: dict[str, Any]) -> None:
     answer = repaired[scenario.name]
     assert answer["error"] == ""
     assert answer["found"] == []
+
+
+def test_is_silent_about_other_errors(tmp_path: Path) -> None:
+    answers = _run(tmp_path, QUIET)
+    assert sorted(answers) == sorted(QUIET)
+    assert [name for name, answer in answers.items() if answer["found"]] == []

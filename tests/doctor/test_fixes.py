@@ -155,3 +155,72 @@ def test_a_result_that_is_no_program_is_refused() -> None:
     draft.replace(0, 1, "a b")
     with pytest.raises(CannotWrite):
         draft.result()
+
+
+MIXED = """\
+import torch
+from torch import nn
+
+
+class Model(nn.Module):
+    def __init__(self, size, *, depth=2):
+        super().__init__()
+        self.layers, self.memory = [nn.Linear(size, size)], None
+        self.gain = nn.Parameter(torch.ones(1)).to("cpu"); self.bias = 0
+
+    @torch.no_grad()
+    def update(self, h, c=None):
+        if c is None: c = h
+        self.memory = h if self.memory is None else 0.9 * self.memory + 0.1 * h
+        return h.detach(), c
+
+    async def later(self, x): return [y async for y in x]
+
+
+def train(model, data, opt, total=0.0, **options):
+    losses, h = [], None
+    with torch.no_grad(), open("f") as file:
+        h = file.read()
+    for i, (x, y) in enumerate(data):
+        opt.zero_grad(); out = model(x, *losses)
+        h, c = model.update(out)
+        loss = (lambda a: a.sum())(out) * (
+            1 + i  # weight
+        )
+        x[0] += 1; out.relu_()
+        losses.append(loss); total += loss
+        if (n := len(losses)) > 2:
+            loss.backward(retain_graph=True, **options)
+            opt.step()
+        else: torch.autograd.grad(loss, [x])
+        try:
+            torch.tensor(losses).mean().backward()
+        except RuntimeError as error:
+            print(f"{error} {h} {total.item()}")
+        finally:
+            del out
+    return total, losses
+"""
+
+
+@pytest.mark.parametrize("kind", sorted(FIX_KINDS))
+def test_any_line_gives_an_edit_or_a_refusal(kind: str) -> None:
+    before, tensors = MIXED.splitlines(), ("h", "losses[0]", "model.memory", "total")
+    for line in range(1, len(before) + 1):
+        place = Place("train.py", line)
+        diagnosis = Diagnosis(
+            "accumulated-history",
+            "",
+            "",
+            Place("train.py", len(before) - line + 1),
+            created_at=[place],
+            freed_at=Place("train.py", 34),
+            tensor=tensors[line % 4],
+            facts={"container": "list", "loop": 23},
+        )
+        for other in (False, True)[: 1 + (kind in OTHER_WRITERS)]:
+            try:
+                after = edited(MIXED, Fix(kind, place), diagnosis, other).splitlines()
+            except CannotWrite:
+                continue
+            assert len(set(before) - set(after)) <= 4, (line, after)

@@ -58,7 +58,7 @@ def test_sections_and_summary(tmp_path: Path) -> None:
     assert "2 failed, 2 passed" in out
     failures, _, summary = out.partition("autograd doctor: silent faults")
     assert "error[same-loss-twice]" in failures and "test_example.py:8" in failures
-    assert failures.count("- autograd doctor -") == 1  # not for the failure of another kind
+    assert failures.count("autograd doctor call") == 1  # not for the failure of another kind
     assert "test_never_cleared" in summary and "warning[zero-grad-misuse]" in summary
     assert "test_healthy" not in summary
 

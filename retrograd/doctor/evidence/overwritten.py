@@ -55,7 +55,9 @@ def find_overwritten(watched: Watched) -> SavedValue | None:
         if isinstance(state_of(node), Overwritten):
             tensor = _saved_at_version(node, version)
             if tensor is not None:
-                storage = storage_of(tensor)
+                storage = memory_of(tensor)
+                if storage is None:
+                    return None
                 return SavedValue(node, number, tensor, storage, version, expected, failure, made)
     return None
 
@@ -85,7 +87,7 @@ def optimizers_parameter(saved: SavedValue, watched: Watched) -> Any | None:
     for optimizer in watched.recorder.gradients.optimizers:
         for group in optimizer.param_groups:
             for parameter in group["params"]:
-                if storage_of(parameter) == saved.storage:
+                if memory_of(parameter) == saved.storage:
                     return parameter
     return None
 
@@ -96,9 +98,17 @@ def any_parameter(saved: SavedValue, watched: Watched) -> Any | None:
     for tensor in gc.get_objects():
         if issubclass(type(tensor), torch.Tensor) and tensor.is_leaf:
             if tensor.requires_grad or isinstance(tensor, torch.nn.Parameter):
-                if storage_of(tensor) == saved.storage:
+                if memory_of(tensor) == saved.storage:
                     return tensor
     return None
+
+
+def memory_of(tensor: Any) -> int | None:
+    """The address of a tensor's memory; None of those that have none of their own, as sparse."""
+    try:
+        return storage_of(tensor)
+    except (RuntimeError, NotImplementedError):
+        return None
 
 
 def step_after(saved: SavedValue, parameter: Any, watched: Watched) -> OptimizerStep | None:

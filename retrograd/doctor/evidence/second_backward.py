@@ -21,9 +21,7 @@ from retrograd.doctor.session import Watched
 from retrograd.doctor.watching.graph import (
     Node,
     in_ranges,
-    leaf_of,
     leaves_above,
-    on_a_path_to,
     state_of,
     walk,
 )
@@ -62,7 +60,6 @@ class SecondBackward:
     only_sums: bool  # the root reaches the stale values by sums, means and stacks only
     starved: list[Any]  # parameters that would lose all gradient if the boundary were detached
     fresh_at_consumer: bool  # the consuming line also takes fresh values of the same origin
-    only_arithmetic: bool  # between root and stale values there is no parameter
     held: Held | None
     holder_is_live: bool  # the holder has this very tensor, not its successor
     inside_checkpoint: bool
@@ -144,7 +141,6 @@ def assemble(watched: Watched, failure: Failure, released: dict[Node, Call]) -> 
         only_sums=_only_sums(failure.roots, set(newest)),
         starved=_starved(failure.roots, set(newest), above),
         fresh_at_consumer=_fresh_at_consumer(consumers, newest, nodes, freer.end, log, held),
-        only_arithmetic=_only_arithmetic(failure.roots, set(newest)),
         held=held,
         holder_is_live=is_live,
         inside_checkpoint=call.nested,
@@ -281,20 +277,6 @@ def _items_of(held: Held | None) -> set[Node] | None:
     return {item.grad_fn for item in values if getattr(item, "grad_fn", None) is not None}
 
 
-def _only_arithmetic(roots: Iterable[Node | None], boundary: set[Node]) -> bool:
-    """Whether no parameter takes part between the root and the stale values."""
-    reaching = on_a_path_to(walk(roots), boundary)
-    for node in reaching:
-        for following, _ in node.next_functions:
-            if following is None or following in reaching or following in boundary:
-                continue
-            # a weight comes directly, or through a transpose or a cast
-            inner = [following, *(f for f, _ in following.next_functions[:1] if f is not None)]
-            if any(leaf_of(end) is not None for end in inner):
-                return False
-    return True
-
-
 def frames_of(trace: TracebackType | None, watched: Watched) -> list[FrameType]:
     """The user's frames of a traceback, innermost first."""
     found = []
@@ -324,8 +306,9 @@ def _holder(
     # one line makes several values: the successor comes from the same kind of operation
     alike.sort(key=lambda tensor: tensor.grad_fn.name() != boundary[0].name())
     for tensors, is_live in ((same, True), (alike, False)):
-        for tensor in tensors[:20]:
-            held = holder_of(tensor, frames, kind)
-            if held is not None:
-                return held, is_live
+        found = [held for t in tensors[:20] if (held := holder_of(t, frames, kind)) is not None]
+        # a successor that is in a collection of this pass tells less than a variable that has it
+        found.sort(key=lambda held: not is_live and held.container is not None)
+        if found:
+            return found[0], is_live
     return None, False

@@ -118,8 +118,13 @@ def remove_extra_backward(task: Task) -> None:
 
 
 def reduce_loss(task: Task) -> None:
-    """Send the mean back."""
-    call = _only_call(task, "backward")
+    """Send the mean back; of a grad call, differentiate the sum."""
+    call = _only_call(task, "backward", "grad")
+    if called(call) == "grad":  # of each element: a sum keeps them apart
+        if len(call.args) != 2 or isinstance(call.args[0], (ast.List, ast.Tuple, ast.Starred)):
+            raise CannotWrite("the call has further arguments")
+        task.draft.suffix(call.args[0], ".sum()")
+        return
     if call.args or dotted(call.func).endswith("autograd.backward"):
         raise CannotWrite("the call has arguments")
     task.draft.suffix(receiver(call), ".mean()")
@@ -300,8 +305,13 @@ def zero_grad(task: Task) -> None:
     step = next((s for s in steps if s is statement), steps[0])
     block = draft.block_of(step)
     earlier = block[: block.index(step)]
-    while any(_owner(s) == owner for s in earlier if call_statement(s, "step") is not None):
-        earlier.pop(0)
+    if call_statement(statement, "backward") is not None:
+        block = draft.block_of(statement)
+        earlier = block[: block.index(statement) + 1]
+    for before in earlier[::-1]:
+        if call_statement(before, "step") is not None:  # what comes after it is for this one
+            earlier = earlier[earlier.index(before) + 1 :]
+            break
     for candidate in earlier:
         if call_statement(candidate, "backward") is not None:
             draft.insert_before(candidate, f"{owner}.zero_grad()")

@@ -12,16 +12,16 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from retrograd.doctor.fixes import backward_calls, carried, inplace, links, recompute
+from retrograd.doctor.fixes import backward_calls, carried, collected, inplace, links, recompute
 from retrograd.doctor.fixes.task import Task
 from retrograd.doctor.fixes.text import CannotWrite, Draft, decoded
 from retrograd.doctor.model import Diagnosis, Fix
 
 WRITERS: dict[str, Callable[[Task], None]] = {
     "detach": carried.detach,
-    "item-for-logging": carried.item_for_logging,
-    "reset-state": carried.reset_state,
-    "no-grad": carried.no_grad,
+    "item-for-logging": collected.item_for_logging,
+    "reset-state": collected.reset_state,
+    "no-grad": links.no_grad,
     "retain-graph": backward_calls.retain_graph,
     "create-graph": backward_calls.create_graph,
     "drop-retain": backward_calls.drop_retain,
@@ -47,6 +47,7 @@ OTHER_WRITERS: dict[str, Callable[[Task], None]] = {
     "detach": carried.detach_assigned,
     "clone-before-inplace": inplace.copy_before_write,
     "recompute-forward": recompute.recompute_with_inputs,
+    "keep-graph": links.keep_graph_of_collection,
 }
 """A second form of some kinds, used where the first cannot be written or a trial rejects it."""
 

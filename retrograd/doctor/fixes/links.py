@@ -17,6 +17,7 @@ from retrograd.doctor.fixes.text import (
     header_end,
     names_bound,
     names_read,
+    receiver,
 )
 
 _COPIES = ("tensor", "as_tensor", "Tensor", "FloatTensor", "from_numpy")
@@ -33,6 +34,8 @@ def keep_graph(task: Task) -> None:
     if len(cuts) != 1:
         raise CannotWrite("not exactly one cut is plain to see in the line")
     cut = cuts[0]
+    if any(_is_call_of(around, "numpy", "tolist") for around in draft.enclosing(cut, ast.Call)):
+        raise CannotWrite("the numbers leave the tensors anyway")
     if isinstance(cut, ast.Attribute):  # .data
         draft.replace(draft.bounds(cut.value)[1], draft.end(cut), "")
     elif called(cut) in ("detach", "item") and isinstance(cut.func, ast.Attribute):
@@ -41,6 +44,35 @@ def keep_graph(task: Task) -> None:
         draft.rewrite(cut, draft.operand(cut.args[0]))
     else:
         _made_anew(task, cut)
+
+
+def keep_graph_of_collection(task: Task) -> None:
+    """Numbers are collected and made a tensor again: collect the tensors, and stack them."""
+    draft, statement = task.draft, task.statement
+    pair, name = assigned(statement), ""
+    if pair is not None and isinstance(pair[0], ast.Subscript):
+        name = dotted(pair[0].value)
+    elif isinstance(statement, ast.Expr) and _is_call_of(statement.value, "append"):
+        assert isinstance(statement.value, ast.Call)
+        name = dotted(receiver(statement.value))
+    made = [
+        node
+        for node in draft.walk(draft.tree)
+        if isinstance(node, ast.Call)
+        and called(node) in ("tensor", "as_tensor")
+        and len(node.args) == 1
+        and not node.keywords
+        and draft.written(node.args[0]) in (name, f"list({name})", f"list({name}.values())")
+    ]
+    if not name or not made:
+        raise CannotWrite("nothing is made a tensor again")
+    keep_graph(task)
+    for node in made:
+        draft.rewrite(node, f"{task.torch()}.stack({draft.written(node.args[0])})")
+
+
+def _is_call_of(node: ast.AST, *names: str) -> bool:
+    return isinstance(node, ast.Call) and called(node) in names
 
 
 def _cuts(task: Task, statement: ast.stmt) -> list[ast.Call | ast.Attribute]:
@@ -195,6 +227,23 @@ def remove_decorator(
     draft.replace(draft.starts[first - 1], draft.starts[last], "")
 
 
+def no_grad(task: Task) -> None:
+    """Compute under no_grad: the statement, or the function whose `def` line is named."""
+    statement = task.statement
+    context = f"{task.torch()}.no_grad()"
+    if isinstance(statement, (ast.FunctionDef, ast.AsyncFunctionDef)):
+        start = statement.lineno - 1
+        draft = task.draft
+        draft.whole_lines(statement)
+        space = draft.lines[start][: len(draft.lines[start]) - len(draft.lines[start].lstrip())]
+        at = draft.starts[start]
+        draft.replace(at, at, f"{space}@{context}{draft.newline(statement)}")
+        return
+    if isinstance(statement, ast.Return) or hasattr(statement, "body"):
+        raise CannotWrite("the statement cannot stand in a block of its own")
+    task.draft.wrap(statement, f"with {context}:")
+
+
 # ------------------------------------------------------------------------ leaves, optimizers
 
 
@@ -292,7 +341,17 @@ def rebuild_optimizer(task: Task) -> None:
         if other in block and block.index(other) > block.index(statement):
             _move_down(draft, block, statement, other)
             return
+    for other in block[: block.index(statement) : -1]:
+        if _changes_one_of(other, names_read(pair[1])):
+            _move_down(draft, block, statement, other)
+            return
     raise CannotWrite("the parameters are not replaced in the same block")
+
+
+def _changes_one_of(statement: ast.stmt, names: set[str]) -> bool:
+    """`model.head = ...`: whether a statement replaces a part of one of the objects."""
+    pair = assigned(statement)
+    return pair is not None and dotted(pair[0]).split(".")[0] in names
 
 
 def _move_down(draft: Draft, block: list[ast.stmt], statement: ast.stmt, other: ast.stmt) -> None:

@@ -33,7 +33,10 @@ class Task:
     @property
     def variable(self) -> str:
         """What holds the value at fault, without items: `self.memory` of `self.memory[2][0]`."""
-        return re.split(r"[\[ ]", self.diagnosis.tensor, maxsplit=1)[0]
+        path = self.diagnosis.tensor
+        if " (its " in path:  # a variable of a function that another one has made
+            path = path.rpartition(" (its ")[2].replace(")", "")
+        return re.split(r"[\[ ]", path, maxsplit=1)[0]
 
     @property
     def items(self) -> list[str]:

@@ -44,7 +44,7 @@ class Trial(Watch):
         """Watch, and look at every loss that is sent back."""
         super().begin(engine)
         torch = engine.torch
-        until = time.monotonic() + self.seconds  # not counting the import of the library
+        until = 0.0
 
         def watcher(
             outputs: Sequence[Any],
@@ -54,7 +54,10 @@ class Trial(Watch):
             accumulates: bool,
             run: Original,
         ) -> Any:
-            if time.monotonic() > until:
+            nonlocal until
+            now = time.monotonic()
+            until = until or now + self.seconds  # imports and the first step's own do not count
+            if now > until:
                 raise Stopped("its time was up")
             for output in outputs:
                 if isinstance(output, torch.Tensor) and output.is_floating_point():

@@ -99,9 +99,11 @@ def verify_all(diagnoses: list[Diagnosis], request: Request) -> None:
             now = waiting[: min(workers, MOST_TRIES - tries)]
             waiting = waiting[len(now) :]
             tries += len(now)
-            list(pool.map(lambda pair: _try(pair[0], pair[1], diagnoses, request), now))
+            list(pool.map(lambda pair: _try(pair[0], pair[1], diagnoses, request, deadline), now))
     for diagnosis in diagnoses:
         _rank(diagnosis)
+    # a finding whose fix was tried in vain comes after those whose fix is proven
+    diagnoses.sort(key=lambda d: any(f.verified is False for f in d.fixes) and not _is_proven(d))
 
 
 def verify(diagnosis: Diagnosis, request: Request) -> None:
@@ -138,11 +140,19 @@ def _rank(diagnosis: Diagnosis) -> None:
 # ------------------------------------------------------------------------------- one trial
 
 
-def _try(diagnosis: Diagnosis, fix: Fix, diagnoses: list[Diagnosis], request: Request) -> None:
+def _try(
+    diagnosis: Diagnosis,
+    fix: Fix,
+    diagnoses: list[Diagnosis],
+    request: Request,
+    deadline: float,
+) -> None:
     """Try the edit of a fix; if it fails, its other form. The first failure is what is told."""
     edit = edit_of(fix)
     assert edit is not None
     for form in [edit, *other_edits(fix)]:
+        if form is not edit and time.monotonic() > deadline:
+            return
         found = run_trial(form, request)
         if isinstance(found, str):
             fix.verification = fix.verification or f"not tried to the end: {found}"

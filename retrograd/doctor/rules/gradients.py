@@ -141,7 +141,7 @@ def _manual(watched: Watched) -> list[Diagnosis]:
                 Fix("zero-grad", update, "set .grad to None, or zero it, after the update"),
                 Fix("zero-grad", added, "or before backward()"),
             ],
-            spans=_span(watched, "added", last.stack) + [Span("used", update)],
+            spans=[*_span(watched, "added", last.stack), Span("used", update)],
             facts={"calls": len(set(manual))},
         )
     ]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import gc
 
 from retrograd.doctor import second_pass
 from retrograd.doctor.evidence import raised, source, statements
@@ -24,10 +25,11 @@ def no_history(watched: Watched) -> Diagnosis | None:
         return None
     found = _in_checkpoint(watched) or _gradient_itself(watched)
     if found is None:
+        before = len(watched.unseen)
         cuts = second_pass.find_cuts(watched)
         if cuts:
             found = from_cut(cuts[0], watched)
-        elif not watched.unseen:
+        elif len(watched.unseen) == before and not _any_leaf(watched):
             found = _nothing_requires_grad(at)
     if found is None:
         found = _by_text(at)
@@ -154,8 +156,17 @@ def _in_checkpoint(watched: Watched) -> Diagnosis | None:
     return None
 
 
+def _any_leaf(watched: Watched) -> bool:
+    """Whether anything in the program requires grad; then a cut may have been overlooked."""
+    kind = watched.recorder.torch.Tensor
+    return any(
+        issubclass(type(each), kind) and each.is_leaf and each.requires_grad
+        for each in gc.get_objects()
+    )
+
+
 def _nothing_requires_grad(at: Raised) -> Diagnosis:
-    """A second run found no cut: no tensor behind the loss ever required grad."""
+    """A second run found no cut, and nothing in the program requires grad."""
     made = _constructed(at.place)
     line = made or at.place
     return Diagnosis(

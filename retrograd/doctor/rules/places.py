@@ -63,6 +63,11 @@ def detach_line(evidence: SecondBackward) -> Place | None:
             or stored
             or source.where_kept([place for _, place in made])
         )
+    inner = None if held is None else inner_variable(held.path)
+    if inner is not None:
+        reading = _line_reading_variable(consumers, inner)
+        if reading is not None:
+            return reading
     if held is not None and is_container_item(held.path) and attribute is None:
         name = base_name(held.path)
         stored = _line_storing(made, name)
@@ -97,6 +102,50 @@ def _lines_reading(consumers: list[Stack], attribute: str) -> int:
         if _mentions_attribute(stack[-1][1].file, stack[-1][1].line, attribute)
     }
     return len(lines)
+
+
+def inner_variable(path: str) -> str | None:
+    """The variable of a closure or of a suspended generator: state of "running (its state)"."""
+    _, found, name = path.partition("(its ")
+    return name.split(")")[0] if found else None
+
+
+def _line_reading_variable(consumers: list[Stack], name: str) -> Place | None:
+    """The last line up to the consuming one that reads a variable, in the function that does."""
+    for stack in consumers:
+        for _, place in stack:  # from outside: an inner function may have a parameter so named
+            function = source.function_around(place.file, place.line)
+            if function is None:
+                continue
+            lines = [
+                node.lineno
+                for node in ast.walk(function)
+                if isinstance(node, ast.Name)
+                and node.id == name
+                and isinstance(node.ctx, ast.Load)
+                and node.lineno <= place.line
+            ]
+            if lines:
+                return Place(place.file, max(lines), place.function)
+    return None
+
+
+def before_inner_loop(evidence: SecondBackward) -> Place | None:
+    """For a value kept inside a function: the head of the loop that carries it within the pass."""
+    name = None if evidence.held is None else inner_variable(evidence.held.path)
+    if name is None:
+        return None
+    reading = _line_reading_variable(evidence.consumers, name)
+    if reading is None:
+        return None
+    function = source.function_around(reading.file, reading.line)
+    first = 0 if function is None else function.lineno
+    loops = [
+        loop for loop in source.loops_around(reading.file, reading.line) if loop.header > first
+    ]
+    if not loops:
+        return reading
+    return Place(reading.file, loops[-1].header, reading.function)
 
 
 def diverging_line(evidence: SecondBackward) -> Place | None:

@@ -504,13 +504,7 @@ def _carried(evidence: SecondBackward, watched: Watched) -> Diagnosis | None:
     line = places.detach_line(evidence) or failing
     step = places.step_line(evidence, watched.recorder.gradients.steps)
     in_collection = evidence.held is not None and evidence.held.container is not None
-    if evidence.fresh_at_consumer and evidence.only_arithmetic and not in_collection:
-        # a prediction of the pass before, taken for one of this pass
-        fixes = [
-            Fix("recompute-forward", line, "compute it again with the parameters of this pass"),
-            Fix("detach", line, "or use it as a number", cost="it no longer trains what made it"),
-        ]
-    elif evidence.fresh_at_consumer and in_collection:
+    if evidence.fresh_at_consumer and in_collection:
         fixes = [
             Fix("reset-state", step or line, "empty it after the step"),
             Fix("detach", line, "or keep only the numbers of earlier passes"),
@@ -519,7 +513,7 @@ def _carried(evidence: SecondBackward, watched: Watched) -> Diagnosis | None:
         fixes = [
             Fix(
                 "detach",
-                step,
+                places.before_inner_loop(evidence) or step,
                 "cut it after the step: within the pass the history is needed",
             ),
             Fix("reset-state", step, "or start each pass with a fresh state"),

@@ -84,6 +84,7 @@ class CutWatch:
         self.earlier: list[tuple[Mark, bool]] = []
         self.steps = 0
         self.paused = 0
+        self.lost_marks = 0
         self._bits: dict[int, int] = {}
         self._leaves: list[Any] = []
         self._optimizers = -1
@@ -151,7 +152,10 @@ class CutWatch:
             ) -> Any:
                 result = func(*args, **(kwargs or {}))
                 if not watch.paused:
-                    watch.follow(func, args, kwargs or {}, result)
+                    try:
+                        watch.follow(func, args, kwargs or {}, result)
+                    except Exception:  # a mark is lost, but the program goes on
+                        watch.lost_marks += 1
                 return result
 
         return Marks()

@@ -5,9 +5,9 @@ from __future__ import annotations
 import importlib
 from typing import Any
 
-from retrograd.doctor.evidence.overwritten import find_overwritten
+from retrograd.doctor.evidence.overwritten import find_overwritten, memory_of
 from retrograd.doctor.session import Watched
-from retrograd.doctor.watching.graph import storage_of, tensors_in
+from retrograd.doctor.watching.graph import tensors_in
 
 MOST_WRITES = 4096  # kept per piece of memory
 
@@ -50,10 +50,13 @@ class WriteWatch:
                 continue
             value = args[position] if position < len(args) else keywords.get(argument.name)
             for tensor in tensors_in(value, self.torch.Tensor):
+                memory = memory_of(tensor)
+                if memory is None:
+                    continue
                 if stack is None:
                     log = self.watched.tracer.log
                     stack = [[p.file, p.line, p.function] for p in log.places_of(log.here())]
-                writes = self.log.setdefault(storage_of(tensor), [])
+                writes = self.log.setdefault(memory, [])
                 writes.append((tensor._version, str(operation), stack))
                 if len(writes) > MOST_WRITES:
                     del writes[: MOST_WRITES // 2]

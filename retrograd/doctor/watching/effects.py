@@ -11,9 +11,11 @@ import sys
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
+from types import FrameType
 from typing import Any
 
 _PROCESSES = ("subprocess.Popen", "os.system", "os.fork", "os.forkpty", "os.posix_spawn", "os.exec")
+_LOADER = os.path.join("utils", "data", "dataloader.py")
 _WRITING = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
 _REMOVING = ("os.remove", "os.rename", "os.rmdir", "shutil.rmtree", "shutil.move", "os.truncate")
 
@@ -55,6 +57,26 @@ def listen(told: Told | None) -> None:
         _hooked = True
 
 
+def watch_saving(torch: Any) -> Callable[[], None]:
+    """`torch.save` opens its file below Python, where no event is heard: hear of it here."""
+    module = getattr(torch, "serialization", None)
+    original = getattr(module, "_open_zipfile_writer", None)
+    if module is None or original is None:
+        return lambda: None
+
+    def opened(name_or_buffer: Any) -> Any:
+        if isinstance(name_or_buffer, (str, os.PathLike)):
+            _hook("open", (name_or_buffer, "wb", os.O_WRONLY | os.O_CREAT))
+        return original(name_or_buffer)
+
+    module._open_zipfile_writer = opened
+
+    def undo() -> None:
+        module._open_zipfile_writer = original
+
+    return undo
+
+
 def _hook(event: str, args: tuple[Any, ...]) -> None:
     if _listener is None:
         return
@@ -63,13 +85,25 @@ def _hook(event: str, args: tuple[Any, ...]) -> None:
         if isinstance(flags, int) and flags & _WRITING and not _is_harmless(path):
             _listener(f"it wrote {_short(path)}")
     elif event in _PROCESSES:
-        _listener("it started a process")
+        if not _loads_data():
+            _listener("it started a process")
     elif event == "socket.connect" or event == "socket.bind":
-        _listener("it opened a socket")
+        if isinstance(args[1], tuple):  # the address of a socket within this machine is a path
+            _listener("it opened a socket")
     elif event == "builtins.input":
         _listener("it read its standard input")
     elif event in _REMOVING and not _is_harmless(args[0]):
         _listener(f"it removed or moved {_short(args[0])}")
+
+
+def _loads_data() -> bool:
+    """Whether a DataLoader is starting its workers."""
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None:
+        if frame.f_code.co_filename.endswith(_LOADER):
+            return True
+        frame = frame.f_back
+    return False
 
 
 def _short(path: Any) -> str:

@@ -31,7 +31,8 @@ MANUAL_ELEMENTS = 100_000
 class Gradients:
     """Follows the `.grad` of every parameter that an optimizer holds."""
 
-    def __init__(self) -> None:
+    def __init__(self, torch: Any) -> None:
+        self._torch = torch
         self.optimizers: list[Any] = []
         self.steps: list[OptimizerStep] = []
         self.zeros: list[ZeroGrad] = []
@@ -80,12 +81,20 @@ class Gradients:
             if gradient is None or leaf.numel() > MANUAL_ELEMENTS:
                 self._manual.pop(id(leaf), None)
                 continue
-            value = float(leaf.detach().double().sum())
+            value = self._value_of(leaf)
             state = (id(gradient), gradient._version)
             before = self._manual.get(id(leaf))
             if before is not None and before[0] == state and before[1] != value:
                 self.manual.append(call)
             self._manual[id(leaf)] = (state, value)
+
+    def _value_of(self, leaf: Any) -> float:
+        """A number that changes with the leaf; `leaf.data -= x` leaves its version as it is."""
+        untold = getattr(getattr(self._torch, "_C", None), "DisableTorchFunction", None)
+        if untold is None:
+            return float(leaf._version)
+        with untold():  # a second pass must not take this for a use by the program
+            return float(leaf.detach().double().sum())
 
     def after_manual_backward(self, leaves: Iterable[Any]) -> None:
         """The gradients as this call has left them."""

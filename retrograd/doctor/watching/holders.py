@@ -81,6 +81,10 @@ def _parts(value: Any) -> list[tuple[str, Any, bool]]:
         return [(f"[{i}]", item, bounded) for i, item in enumerate(list(value)[:MOST_ITEMS])]
     if isinstance(value, types.MethodType):
         return [(".__self__", value.__self__, False), ("", value.__func__, False)]
+    if isinstance(value, types.GeneratorType):
+        if value.gi_frame is None:  # it has ended
+            return []
+        return [(f" (its {name})", inner, False) for name, inner in value.gi_frame.f_locals.items()]
     if isinstance(value, types.FunctionType):
         if not is_own(value.__module__):
             return []

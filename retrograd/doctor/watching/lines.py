@@ -177,6 +177,7 @@ class Tracer:
         self._counter = counter
         self._is_user = is_user
         self._user: dict[str, bool] = {}
+        self._library: set[str] = set()  # files that are not the user's
         self._local = threading.local()
         self._trace: Any = None
         self.running = False
@@ -256,7 +257,7 @@ class Tracer:
         log = self.log
         counter, live = log.counter, log.live
         numbers, sites = log.numbers, log.sites
-        chains, user = self.chains, self._user
+        chains, user, library = self.chains, self._user, self._library
         is_user_file = self.is_user_file
 
         def write(chain: int, line: int, activation: int) -> None:
@@ -296,10 +297,13 @@ class Tracer:
             return on_line
 
         def on_call(frame: FrameType, event: str, arg: Any) -> Any:
-            code = frame.f_code
-            known = user.get(code.co_filename)
-            if not known and (known is not None or not is_user_file(code.co_filename)):
+            file = frame.f_code.co_filename
+            if file in library:  # nearly all calls
                 return None
+            if not user.get(file) and not is_user_file(file):
+                library.add(file)
+                return None
+            code = frame.f_code
             outer = frame.f_back
             while outer is not None and outer not in live:
                 outer = outer.f_back

@@ -36,7 +36,7 @@ class Recorder:
         self.tracer = tracer
         self.calls: list[Call] = []
         self.failure: Failure | None = None
-        self.gradients = Gradients()
+        self.gradients = Gradients(self.torch)
         self.heap = Heap(self.torch.Tensor, self.torch.nn.Module)
         self.growth = Growth(self.torch.Tensor, self.heap)
         self.ownership = Ownership(self.torch, self.heap)
@@ -205,15 +205,9 @@ class Recorder:
             return run()
         tensors = [t for t in outputs if isinstance(t, self.torch.Tensor)]
         roots = [tensor.grad_fn for tensor in tensors]
-        nodes = walk(roots)
-        call = self._note(tensors, roots, nodes, retain, create, inputs, accumulates)
-        if accumulates and not inputs:
-            self.gradients.before_backward(call)
-            self.gradients.before_manual_backward(call, self.leaves.values())
-        if accumulates and self.grad_results:
-            self.sums[call.index] = added_terms(roots)
-        if not self._depth:
-            self.growth.before_call(call, nodes, list(call.log.live)[::-1])
+        nodes, call = self._untraced(
+            self._before_backward, tensors, roots, retain, create, inputs, accumulates
+        )
         self._depth += 1
         try:
             results = run()
@@ -226,12 +220,46 @@ class Recorder:
         finally:
             self._depth -= 1
             call.end = call.log.counter()
-        if accumulates:
+        self._untraced(self._after_backward, call, results)
+        return results
+
+    def _untraced(self, function: Callable[..., Any], *args: Any) -> Any:
+        """Call a function of the doctor; a trace function would be asked about each call in it."""
+        trace = sys.gettrace()
+        if trace is None:
+            return function(*args)
+        sys.settrace(None)
+        try:
+            return function(*args)
+        finally:
+            sys.settrace(trace)
+
+    def _before_backward(
+        self,
+        tensors: list[Any],
+        roots: list[Node | None],
+        retain: bool,
+        create: bool,
+        inputs: Sequence[Any],
+        accumulates: bool,
+    ) -> tuple[dict[Node, int], Call]:
+        nodes = walk(roots)
+        call = self._note(tensors, roots, nodes, retain, create, inputs, accumulates)
+        if accumulates and not inputs:
+            self.gradients.before_backward(call)
+            self.gradients.before_manual_backward(call, self.leaves.values())
+        if accumulates and self.grad_results:
+            self.sums[call.index] = added_terms(roots)
+        if not self._depth:
+            self.growth.before_call(call, nodes, list(call.log.live)[::-1])
+        return nodes, call
+
+    def _after_backward(self, call: Call, results: Any) -> None:
+        if call.kind == "backward":
             self.gradients.after_backward(call)
             self.gradients.after_manual_backward(self.leaves.values())
-        elif not create:
+        elif not call.create:
             self._remember_results(results, call)
-        return results
 
     def _note(
         self,

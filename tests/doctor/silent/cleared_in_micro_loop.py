@@ -1,0 +1,10 @@
+import torch
+import torch.nn as nn
+net = nn.Linear(4, 1)
+opt = torch.optim.Adam(net.parameters(), lr=0.01)
+for step in range(12):
+    opt.zero_grad()  # zero-grad-misuse: reorder-step
+    loss = net(torch.randn(5, 4)).pow(2).mean() / 4
+    loss.backward()
+    if (step + 1) % 4 == 0:
+        opt.step()
