@@ -82,8 +82,13 @@ def evaluate(lib: Any, text: str) -> Any:
     said = [
         (w.category.__name__, str(w.message).split("\n")[0].split(" (Triggered internally")[0])
         for w in caught
+        if not str(w.message).startswith(SAID_ONCE)
     ]
     return found, said
+
+
+# PyTorch says these once in a process, so which test hears them depends on their order
+SAID_ONCE = ("Using padding='same' with even kernel lengths", "Casting complex values to real")
 
 
 def _renamed(text: str) -> str:
