@@ -117,6 +117,8 @@ def run(options: argparse.Namespace) -> int:
 
 def _problem(options: argparse.Namespace) -> str | None:
     """What is wrong with the command line; None if the program can be started."""
+    from retrograd.doctor.program import has_torch
+
     if options.module is not None:
         if not options.module:
             return "-m needs the name of a module"
@@ -130,14 +132,8 @@ def _problem(options: argparse.Namespace) -> str | None:
         file = getattr(options, name)
         if file is not None and not os.path.isdir(os.path.dirname(os.path.abspath(file))):
             return f"--{name}: there is no folder {os.path.dirname(file)!r}"
-    if options.engine == "torch" and not _has_torch():
+    if options.engine == "torch" and not has_torch():
         return "--engine torch: PyTorch is not installed for this Python"
     if options.apply and options.verify is False:
         return "--apply writes only what was tried: it does not go with --no-verify"
     return None
-
-
-def _has_torch() -> bool:
-    import importlib.util
-
-    return importlib.util.find_spec("torch") is not None

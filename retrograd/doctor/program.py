@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import builtins
+import importlib.util
 import os
 import runpy
 import sys
@@ -45,7 +46,7 @@ def prepare(program: Program) -> Prepared:
         _put_in_path(os.getcwd())
         sys.argv = ["-m", *program.arguments]
         try:
-            name, spec, code = runpy_._get_module_details(program.module, runpy_._Error)
+            _, spec, code = runpy_._get_module_details(program.module, runpy_._Error)
         except runpy_._Error as error:
             raise NoSuchProgram(str(error)) from None
         sys.argv[0] = code.co_filename
@@ -56,7 +57,7 @@ def prepare(program: Program) -> Prepared:
     if os.path.isdir(script) or _is_archive(script):
         sys.path.insert(0, program.script)
         try:
-            name, spec, code = runpy_._get_main_module_details()
+            _, spec, code = runpy_._get_main_module_details()
         except runpy_._Error as error:
             raise NoSuchProgram(str(error)) from None
         return _main(code, code.co_filename, spec)
@@ -64,6 +65,14 @@ def prepare(program: Program) -> Prepared:
     prepared = _main(None, script, None)
     code = compile(bytes_of(script), script, "exec", dont_inherit=True)
     return Prepared(code, prepared.namespace)
+
+
+def has_torch() -> bool:
+    """Whether PyTorch is installed for this Python."""
+    try:
+        return importlib.util.find_spec("torch") is not None
+    except (ImportError, ValueError):
+        return False
 
 
 def _is_archive(script: str) -> bool:

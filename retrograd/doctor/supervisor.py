@@ -187,6 +187,8 @@ def try_fixes(order: Order, result: Result) -> None:
                 for fix in diagnosis.fixes[:1]:
                     fix.verification = "not tried: the program takes long; --verify tries it"
             return
+        if sys.stderr.isatty():  # it takes some seconds
+            print("\nretrograd doctor: trying the fixes on a copy ...", file=sys.stderr)
         fixes.verify_all(result.diagnoses, fixes.Request.of(order, result))
     except Exception as error:  # the diagnosis stands without it
         result.unseen.append(f"the doctor failed here: fixes: {type(error).__name__}: {error}")

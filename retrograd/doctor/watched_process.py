@@ -24,7 +24,7 @@ from typing import Any
 
 from retrograd.doctor import rules, session
 from retrograd.doctor.evidence import source
-from retrograd.doctor.program import NoSuchProgram, Prepared, Program, prepare
+from retrograd.doctor.program import NoSuchProgram, Prepared, Program, has_torch, prepare
 from retrograd.doctor.result import Result, as_json, write_atomically
 from retrograd.doctor.second_pass.runner import Runner
 from retrograd.doctor.session import Watched
@@ -94,7 +94,7 @@ class Watch:
         if self.program.module is not None:
             self.own = (os.path.dirname(os.path.abspath(prepared.namespace["__file__"])),)
         wanted = self.engine
-        if wanted is None and importlib.util.find_spec("torch") is None:
+        if wanted is None and not has_torch():
             wanted = "retrograd"
         if wanted is None and imports_retrograd(prepared.namespace["__file__"]):
             self.begin(RetrogradEngine())
@@ -183,28 +183,39 @@ def imports_retrograd(file: str) -> bool:
     return "retrograd" in heads and "torch" not in heads
 
 
-class _AfterImport(MetaPathFinder, Loader):
+class _AfterImport(MetaPathFinder):
     """Calls a function once a module has been imported, by whomever."""
 
     def __init__(self, name: str, then: Callable[[], None]) -> None:
         self.name = name
         self.then = then
-        self._loader: Any = None
+        self._searching = False
 
     def find_spec(
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
-        """The spec that the other finders give, with this loader around theirs."""
-        if fullname != self.name or self._loader is not None:
+        """The spec that the other finders give, with a loader around theirs.
+
+        Programs also ask for a spec only to learn whether a package is there.
+        """
+        if fullname != self.name or self._searching:
             return None
-        self._loader = self
-        spec = importlib.util.find_spec(fullname)
-        if spec is None or spec.loader is None:
-            self._loader = None
-            return None
-        self._loader = spec.loader
-        spec.loader = self
+        self._searching = True
+        try:
+            spec = importlib.util.find_spec(fullname)
+        finally:
+            self._searching = False
+        if spec is not None and spec.loader is not None:
+            spec.loader = _Around(spec.loader, self)
         return spec
+
+
+class _Around(Loader):
+    """Loads a module with its own loader, then tells."""
+
+    def __init__(self, loader: Any, finder: _AfterImport) -> None:
+        self._loader = loader
+        self._finder = finder
 
     def create_module(self, spec: ModuleSpec) -> ModuleType | None:
         """As the real loader does."""
@@ -212,13 +223,17 @@ class _AfterImport(MetaPathFinder, Loader):
         return made
 
     def exec_module(self, module: ModuleType) -> None:
-        """Import it, give the module its own loader back, and begin."""
-        sys.meta_path.remove(self)
+        """Import it with its own loader, and begin."""
         spec = module.__spec__
         assert spec is not None
         spec.loader = module.__loader__ = self._loader
         self._loader.exec_module(module)
-        self.then()
+        if self._finder in sys.meta_path:
+            sys.meta_path.remove(self._finder)
+            self._finder.then()
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._loader, name)  # get_filename, get_source, ...
 
 
 def main(config: str) -> int:

@@ -320,3 +320,208 @@ for _ in range(2):
 """,
     [("x)[0]", "x, create_graph=True)[0]")],
 )
+
+scenario(
+    "dropout_inplace",
+    "inplace-after-save",
+    "clone-before-inplace",
+    """
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.a, self.b = nn.Linear(3, 4), nn.Linear(4, 1)
+    def forward(self, x):
+        h = torch.sigmoid(self.a(x))
+        g = F.dropout(h, 0.5, inplace=True)  # fix
+        return self.b(g)
+Net()(torch.randn(4, 3)).sum().backward()  # error
+""",
+    [("inplace=True", "inplace=False")],
+)
+
+scenario(
+    "memory_bank_written",
+    "inplace-after-save",
+    "clone-before-inplace",
+    """
+class Bank(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.enc = nn.Linear(3, 4)
+        self.register_buffer("bank", F.normalize(torch.randn(10, 4), dim=1))
+        self.ptr = 0
+    def forward(self, x):
+        z = F.normalize(self.enc(x), dim=1)
+        logits = z @ self.bank.t()
+        self.enqueue(z)
+        return logits
+    @torch.no_grad()
+    def enqueue(self, z):
+        n = len(z)
+        self.bank[self.ptr:self.ptr + n] = z  # fix
+        self.ptr = (self.ptr + n) % 10
+net = Bank()
+opt = torch.optim.Adam(net.parameters())
+for _ in range(3):
+    loss = F.cross_entropy(net(torch.randn(5, 3)), torch.zeros(5, dtype=torch.long))
+    opt.zero_grad()
+    loss.backward()  # error
+    opt.step()
+""",
+    [("z @ self.bank.t()", "z @ self.bank.clone().t()")],
+)
+
+scenario(
+    "two_optimizers_shared_trunk",
+    "param-updated-before-backward",
+    "reorder-step",
+    """
+trunk = nn.Sequential(nn.Linear(3, 4), nn.Tanh(), nn.Linear(4, 4))
+h1, h2 = nn.Linear(4, 1), nn.Linear(4, 1)
+o1 = torch.optim.Adam([*trunk.parameters(), *h1.parameters()])
+o2 = torch.optim.Adam([*trunk.parameters(), *h2.parameters()])
+for _ in range(3):
+    z = trunk(torch.randn(4, 3))
+    l1, l2 = h1(z).pow(2).mean(), h2(z).abs().mean()
+    o1.zero_grad()
+    l1.backward(retain_graph=True)
+    o1.step()  # made
+    o2.zero_grad()
+    l2.backward()  # error fix
+    o2.step()
+""",
+    [("    o1.step()  # made\n", ""), ("    o2.step()", "    o1.step()\n    o2.step()")],
+)
+
+scenario(
+    "evaluate_helper_module_switch",
+    "no-grad-scope",
+    "enable-grad",
+    """
+class Phase:
+    def __init__(self, train): self.train = train
+    def __enter__(self):
+        self.before = torch.is_grad_enabled()
+        torch.set_grad_enabled(self.train)  # fix
+        return self
+    def __exit__(self, *a):
+        pass
+net = nn.Linear(3, 1)
+opt = torch.optim.SGD(net.parameters(), lr=.1)
+for _ in range(2):
+    with Phase(False):
+        net(torch.randn(2, 3)).mean().item()
+    loss = net(torch.randn(2, 3)).mean()
+    opt.zero_grad()
+    loss.backward()  # error
+    opt.step()
+""",
+    [("        pass", "        torch.set_grad_enabled(self.before)")],
+)
+
+scenario(
+    "generator_no_grad",
+    "no-grad-scope",
+    "enable-grad",
+    """
+@torch.no_grad()  # fix
+def rollout(policy, steps):
+    logps = []
+    for _ in range(steps):
+        d = torch.distributions.Categorical(logits=policy(torch.randn(3)))
+        a = d.sample()
+        logps.append(d.log_prob(a))
+    return torch.stack(logps)
+policy = nn.Linear(3, 2)
+opt = torch.optim.Adam(policy.parameters())
+for _ in range(2):
+    loss = -(rollout(policy, 3) * torch.randn(3)).mean()
+    opt.zero_grad()
+    loss.backward()  # error
+    opt.step()
+""",
+    [("@torch.no_grad()  # fix\n", "")],
+)
+
+scenario(
+    "sample_instead_of_rsample",
+    "broken-graph",
+    "keep-graph",
+    """
+enc = nn.Linear(3, 4)
+opt = torch.optim.Adam(enc.parameters())
+for _ in range(2):
+    mu, logstd = enc(torch.randn(5, 3)).chunk(2, -1)
+    z = torch.distributions.Normal(mu, logstd.exp()).sample()  # fix
+    loss = z.pow(2).mean()
+    opt.zero_grad()
+    loss.backward()  # error
+    opt.step()
+""",
+    [(".sample()", ".rsample()")],
+)
+
+scenario(
+    "detach_in_place",
+    "broken-graph",
+    "keep-graph",
+    """
+net = nn.Linear(3, 1)
+opt = torch.optim.Adam(net.parameters())
+for _ in range(2):
+    out = net(torch.randn(5, 3))
+    out.detach_()  # fix
+    loss = out.pow(2).mean()
+    opt.zero_grad()
+    loss.backward()  # error
+    opt.step()
+""",
+    [("    out.detach_()  # fix\n", "")],
+)
+
+scenario(
+    "thresholded",
+    "broken-graph",
+    "keep-graph",
+    """
+net = nn.Sequential(nn.Linear(3, 1), nn.Sigmoid())
+opt = torch.optim.Adam(net.parameters())
+for _ in range(2):
+    p = net(torch.randn(6, 3))
+    hard = (p > 0.5).float()  # fix
+    dice = 1 - 2 * (hard * torch.ones(6, 1)).sum() / (hard.sum() + 6)
+    opt.zero_grad()
+    dice.backward()  # error
+    opt.step()
+""",
+    [("(p > 0.5).float()", "p")],
+)
+
+scenario(
+    "hessian_without_create",
+    "missing-create-graph",
+    "create-graph",
+    """
+w = torch.randn(3, requires_grad=True)
+def loss_fn(w): return (w ** 4).sum()
+g = torch.autograd.grad(loss_fn(w), w)[0]  # fix
+rows = []
+for i in range(3):
+    rows.append(torch.autograd.grad(g[i], w, retain_graph=True)[0])  # error
+""",
+    [("grad(loss_fn(w), w)", "grad(loss_fn(w), w, create_graph=True)")],
+)
+
+scenario(
+    "grad_clip_nonleaf",
+    "nonleaf-grad",
+    "make-leaf",
+    """
+w = torch.randn(3, requires_grad=True)
+for _ in range(3):
+    loss = w.pow(2).sum()
+    loss.backward()
+    w = w - 0.1 * w.grad  # error fix
+""",
+    [("w = w - 0.1 * w.grad", "w.data -= 0.1 * w.grad")],
+)

@@ -85,8 +85,10 @@ def test_a_folder_with_a_main(tmp_path: Path) -> None:
 def test_python_dash_m_retrograd(tmp_path: Path) -> None:
     (tmp_path / "p.py").write_text(TWICE)
     done = subprocess.run(
-        [sys.executable, "-m", "retrograd", "doctor", "--no-verify", "--engine", "retrograd"]
-        + [str(tmp_path / "p.py")],
+        [
+            *(sys.executable, "-m", "retrograd", "doctor", "--no-verify"),
+            *("--engine", "retrograd", str(tmp_path / "p.py")),
+        ],
         cwd=ROOT,
         capture_output=True,
         text=True,

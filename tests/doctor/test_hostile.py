@@ -58,7 +58,7 @@ def test_an_error_that_is_not_autograds(tmp_path: Path) -> None:
         ("raise SystemExit(4)", 4),
         ("import atexit; atexit.register(print, 'later'); raise SystemExit(5)", 5),
         ("import os; print('', end='', flush=True); os._exit(6)", 6),
-        ("def f():\n    try:\n        raise SystemExit(7)\n    finally:\n        print('end')\nf()", 7),
+        ("try:\n    raise SystemExit(7)\nfinally:\n    print('end')", 7),
         ("import threading, sys; threading.Thread(target=sys.exit, args=(8,)).start()", 0),
     ],
 )
@@ -266,6 +266,7 @@ def test_a_program_whose_time_is_up(tmp_path: Path) -> None:
     assert "3 seconds" in run.report["unseen"][-1]
 
 
+@pytest.mark.torch
 def test_torch_that_replaces_the_engines_entry(tmp_path: Path) -> None:
     pytest.importorskip("torch")
     text = (
@@ -277,6 +278,50 @@ def test_torch_that_replaces_the_engines_entry(tmp_path: Path) -> None:
     assert run.out == "mine\nmine\n" and run.causes == ["same-loss-twice"]
 
 
-test_torch_that_replaces_the_engines_entry = pytest.mark.torch(  # noqa: F811
-    test_torch_that_replaces_the_engines_entry
-)
+@pytest.mark.torch
+def test_a_program_that_looks_for_torch_first(tmp_path: Path) -> None:
+    pytest.importorskip("torch")
+    text = (
+        "import importlib.util\nspec = importlib.util.find_spec('torch')\n"
+        "print(spec.loader.get_filename('torch') == spec.origin)\n"
+        "def load():\n    import torch\n    return torch.__spec__.loader.__class__.__name__\n"
+        "print(load())\n" + TWICE
+    )
+    run = doctor(tmp_path, text, engine="torch")
+    assert run.out == "True\nSourceFileLoader\n" and run.causes == ["same-loss-twice"]
+
+
+@pytest.mark.torch
+def test_workers_of_pytorchs_data_loader(tmp_path: Path) -> None:
+    pytest.importorskip("torch")
+    text = (
+        "import torch\nfrom torch.utils.data import DataLoader, TensorDataset\n"
+        "data = TensorDataset(torch.arange(8.0))\n"
+        "weight = torch.ones(1, requires_grad=True)\n"
+        "for (batch,) in DataLoader(data, batch_size=4, num_workers=1):\n"
+        "    loss = (weight * batch).sum()\n    loss.backward()\n"
+        "print(weight.grad.item())\nloss.backward()\n"
+    )
+    run = doctor(tmp_path, text, engine="torch")
+    assert (run.status, run.out, run.causes) == (1, "28.0\n", ["same-loss-twice"])
+
+
+def test_where_torch_is_not_installed(tmp_path: Path) -> None:
+    hidden = tmp_path / "hidden"
+    hidden.mkdir()
+    (hidden / "sitecustomize.py").write_text(
+        "import sys\n"
+        "class Hide:\n"
+        "    def find_spec(self, name, path=None, target=None):\n"
+        "        if name == 'torch':\n"
+        "            raise ModuleNotFoundError(name)\n"
+        "sys.meta_path.insert(0, Hide())\n"
+    )
+    (tmp_path / "p.py").write_text(TWICE)
+    environment = {**os.environ, "PYTHONPATH": str(hidden)}
+    asked = [*command("--no-verify"), "p.py"]
+    done = subprocess.run(asked, cwd=tmp_path, env=environment, capture_output=True, text=True)
+    assert done.returncode == 1 and "1 finding (retrograd)" in done.stderr
+    asked = [*command("--engine", "torch"), "p.py"]
+    done = subprocess.run(asked, cwd=tmp_path, env=environment, capture_output=True, text=True)
+    assert done.returncode == 2 and "PyTorch is not installed" in done.stderr

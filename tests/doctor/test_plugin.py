@@ -38,8 +38,10 @@ def test_other():
 def run(folder: Path, *options: str) -> str:
     (folder / "test_example.py").write_text(TESTS)
     done = subprocess.run(
-        [sys.executable, "-m", "pytest", "-p", "retrograd.doctor.pytest_plugin", *options]
-        + ["-p", "no:cacheprovider", "--rootdir", str(folder), str(folder)],
+        [
+            *(sys.executable, "-m", "pytest", "-p", "retrograd.doctor.pytest_plugin", *options),
+            *("-p", "no:cacheprovider", "--rootdir", str(folder), str(folder)),
+        ],
         cwd=ROOT,
         capture_output=True,
         text=True,

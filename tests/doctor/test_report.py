@@ -17,7 +17,9 @@ FILE = "/programs/train <b>&co.py"
 
 def example() -> Result:
     """A finding with all there can be."""
-    made, freed, used = Place(FILE, 17, "Net.forward"), Place(FILE, 40, "fit"), Place(FILE, 40, "fit")
+    made, freed = Place(FILE, 17, "forward"), Place(FILE, 40, "fit")
+    used = freed
+    first, second = (f"iteration {number} of the loop in line 36" for number in (1, 2))
     result = Result(script=FILE, engine="torch", status=1, error="RuntimeError: twice <x>")
     result.diagnoses = [
         Diagnosis(
@@ -40,9 +42,9 @@ def example() -> Result:
                 Fix("reset-state", Place(FILE, 38), verified=False, verification="tried: in vain"),
             ],
             [
-                Span("created", made, [Place(FILE, 50), made], "iteration 1 of the loop in line 36"),
-                Span("freed", freed, [freed], "iteration 1 of the loop in line 36"),
-                Span("used again", used, [used], "iteration 2 of the loop in line 36"),
+                Span("created", made, [Place(FILE, 50), made], first),
+                Span("freed", freed, [freed], first),
+                Span("used again", used, [used], second),
             ],
             "RuntimeError: twice",
             "hidden",

@@ -61,7 +61,6 @@ def test_a_healthy_block(torch: Any) -> None:
 
 def test_lines_of_functions_that_run_already(torch: Any) -> None:
     weight = torch.ones(3, requires_grad=True)
-    report = Report()
     with pytest.raises(RuntimeError), watch(engine=torch.__name__) as report:
         loss = (weight * weight).sum()
         loss.backward()

@@ -7,29 +7,55 @@ import ast
 from retrograd.doctor.evidence import source
 from retrograd.doctor.model import Place
 
+KEEPING = frozenset("append appendleft extend insert add put update setdefault".split())
+
+
+def names_kept(place: Place) -> set[str]:
+    """The names that get the value of a line: assigned ones, and collections it is put into."""
+    statement = source.statement_at(place.file, place.line)
+    return set() if statement is None else {n for _, names in _moves(statement) for n in names}
+
+
+def _moves(scope: ast.AST) -> list[tuple[ast.AST, list[str]]]:
+    """Each expression that is kept, with the names that get it, in the order of the text."""
+    found: list[tuple[int, ast.AST, list[str]]] = []
+    for node in ast.walk(scope):
+        if isinstance(node, ast.Assign):
+            found.append((node.lineno, node.value, _written(node.targets)))
+        elif isinstance(node, (ast.AugAssign, ast.AnnAssign)) and node.value is not None:
+            found.append((node.lineno, node.value, _written([node.target])))
+        elif isinstance(node, ast.For):
+            found.append((node.lineno, node.iter, _written([node.target])))
+        elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+            if node.func.attr in KEEPING:
+                for argument in node.args:
+                    found.append((node.lineno, argument, _written([node.func.value])))
+    return [(value, names) for _, value, names in sorted(found, key=lambda move: move[0])]
+
+
+def _written(targets: list[ast.expr]) -> list[str]:
+    """The names that are written to: `a`, and `a` of `a[0]`."""
+    found = []
+    for target in targets:
+        while isinstance(target, (ast.Subscript, ast.Starred)):
+            target = target.value
+        if isinstance(target, ast.Name):
+            found.append(target.id)
+        elif isinstance(target, (ast.Tuple, ast.List)):
+            found += _written(target.elts)
+    return found
+
 
 def names_from(scope: ast.AST, names: set[str]) -> set[str]:
     """All names computed from these in a function or module, in the order of its text.
 
-    >>> sorted(names_from(ast.parse("b = a + 1\\nc = 2\\nd = f(b)"), {"a"}))
-    ['a', 'b', 'd']
+    >>> sorted(names_from(ast.parse("b = a + 1\\nc = 2\\nd = f(b)\\ne.append(d)"), {"a"}))
+    ['a', 'b', 'd', 'e']
     """
     found = set(names)
-    nodes = [n for n in ast.walk(scope) if isinstance(n, (ast.Assign, ast.AugAssign, ast.For))]
-    for node in sorted(nodes, key=lambda n: n.lineno):
-        if isinstance(node, ast.For):
-            value: ast.expr = node.iter
-            targets: list[ast.expr] = [node.target]
-        else:
-            value = node.value
-            targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+    for value, targets in _moves(scope):
         if uses(value, found):
-            found.update(
-                inner.id
-                for target in targets
-                for inner in ast.walk(target)
-                if isinstance(inner, ast.Name)
-            )
+            found.update(targets)
     return found
 
 

@@ -13,6 +13,7 @@ from retrograd.doctor.fixes.text import (
     call_statement,
     called,
     dotted,
+    header_end,
     names_of_scope,
     receiver,
 )
@@ -35,11 +36,21 @@ def detach(task: Task) -> None:
         return
     stored = stored_value(task, statement)
     if stored is not None:
+        if task.is_deep and not isinstance(stored, (ast.Tuple, ast.List)):
+            raise CannotWrite("what is kept is not a tensor")
         _cut(task, stored)
         return
+    if task.diagnosis.cause == "accumulated-history" and not task.diagnosis.error:
+        pair = assigned(statement)
+        if pair is not None and task.stands_for_value(pair[0]):
+            _cut(task, pair[1])  # a running value that nobody sends back
+            return
     reads = _reads(task, statement)
     if reads:
         _cut_reads(task, statement, reads)
+        return
+    if isinstance(statement, (ast.For, ast.While)):
+        _cut_before_loop(task, statement)
         return
     target = assigned(statement)
     if target is not None and isinstance(target[0], (ast.Name, ast.Attribute)):
@@ -91,9 +102,7 @@ def _cut(task: Task, value: ast.expr) -> None:
         if len(own) != 1:
             raise CannotWrite("it is not known which part of the tuple is meant")
         draft.suffix(own[0], ".detach()")
-    elif task.is_deep or isinstance(
-        value, (ast.Dict, ast.ListComp, ast.GeneratorExp, ast.Lambda, ast.Constant)
-    ):
+    elif isinstance(value, (ast.Dict, ast.ListComp, ast.GeneratorExp, ast.Lambda, ast.Constant)):
         raise CannotWrite("what is kept is not a tensor")
     else:
         draft.suffix(value, ".detach()")
@@ -113,8 +122,11 @@ def _cut_returned(task: Task, value: ast.expr) -> None:
 def _reads(task: Task, statement: ast.stmt) -> list[ast.expr]:
     """The places of a statement that read the value, tests for None and the like apart."""
     draft, found = task.draft, list[ast.expr]()
+    last = header_end(statement)  # of a compound statement only what stands before its block
     for node in draft.walk(statement):
         if not isinstance(node, (ast.Name, ast.Attribute)) or not task.stands_for_value(node):
+            continue
+        if node.lineno > last:
             continue
         parent = draft.parents[node]
         if not isinstance(node.ctx, ast.Load) or isinstance(parent, ast.Compare):
@@ -129,6 +141,17 @@ def _reads(task: Task, statement: ast.stmt) -> list[ast.expr]:
             continue
         found.append(node)
     return found
+
+
+def _cut_before_loop(task: Task, loop: ast.For | ast.While) -> None:
+    """A loop goes on with the value: cut it once, before the loop."""
+    draft, name = task.draft, task.variable
+    read = [
+        node for node in draft.walk(loop) if dotted(node) == name and isinstance(node, ast.expr)
+    ]
+    if not read or _may_be_none(draft, read[0]):
+        raise CannotWrite("the loop does not read the value, or it may be None")
+    draft.insert_before(loop, _cut_in_place(task))
 
 
 def _is_differentiable(attribute: str) -> bool:

@@ -230,10 +230,21 @@ def clone(task: Task) -> None:
         pass
     pair = assigned(statement)
     if pair is not None and isinstance(pair[0], (ast.Name, ast.Attribute)):
-        draft.suffix(pair[1], ".clone()")
+        if task.diagnosis.cause == "no-grad-scope":
+            draft.suffix(_only_argument(pair[1]), ".clone()")  # made in inference mode
+        else:
+            draft.suffix(pair[1], ".clone()")
         return
     if isinstance(statement, ast.Return) and statement.value is not None:
         if not isinstance(statement.value, (ast.Tuple, ast.Dict, ast.List)):
             draft.suffix(statement.value, ".clone()")
             return
     raise CannotWrite(f"line {first_line(statement)} makes no single tensor")
+
+
+def _only_argument(value: ast.expr) -> ast.expr:
+    """The one variable that a call is given."""
+    if isinstance(value, ast.Call) and len(value.args) == 1 and not value.keywords:
+        if isinstance(value.args[0], (ast.Name, ast.Attribute)):
+            return value.args[0]
+    raise CannotWrite("it is not known which tensor was made in inference mode")

@@ -29,6 +29,10 @@ _SCOPES = ("no_grad", "inference_mode")
 
 def keep_graph(task: Task) -> None:
     """Stay in differentiable tensors: take the cut away."""
+    _take_cut_away(task, "")
+
+
+def _take_cut_away(task: Task, after_float: str) -> None:
     draft, statement = task.draft, task.statement
     cuts = _cuts(task, statement)
     if len(cuts) != 1:
@@ -41,7 +45,7 @@ def keep_graph(task: Task) -> None:
     elif called(cut) in ("detach", "item") and isinstance(cut.func, ast.Attribute):
         draft.replace(draft.bounds(cut.func.value)[1], draft.end(cut), "")
     elif called(cut) == "float":
-        draft.rewrite(cut, draft.operand(cut.args[0]))
+        draft.rewrite(cut, draft.operand(cut.args[0]) + after_float)
     else:
         _made_anew(task, cut)
 
@@ -66,7 +70,7 @@ def keep_graph_of_collection(task: Task) -> None:
     ]
     if not name or not made:
         raise CannotWrite("nothing is made a tensor again")
-    keep_graph(task)
+    _take_cut_away(task, ".squeeze()")  # float() takes a tensor of one element in any shape
     for node in made:
         draft.rewrite(node, f"{task.torch()}.stack({draft.written(node.args[0])})")
 

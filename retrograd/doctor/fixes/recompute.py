@@ -64,7 +64,10 @@ def _maker_of_loss(draft: Draft, backward: ast.stmt) -> ast.stmt:
 
 def _makes(statement: ast.stmt, name: str) -> bool:
     pair = assigned(statement)
-    return pair is not None and dotted(pair[0]) == name
+    if pair is None:
+        return False
+    targets = pair[0].elts if isinstance(pair[0], ast.Tuple) else [pair[0]]
+    return any(dotted(target) == name for target in targets)
 
 
 def _without_memory(draft: Draft, function: Function) -> None:
@@ -154,8 +157,7 @@ def _again_before_backward(task: Task, statement: ast.stmt, with_inputs: bool = 
     block = draft.block_of(statement)
     if failing not in block or block.index(failing) <= block.index(statement):
         raise CannotWrite("the second use is not in the same block")
-    pair = assigned(statement)
-    if pair is None or dotted(pair[0]) not in names_read(failing):
+    if assigned(statement) is None or not names_bound(statement) & names_read(failing):
         raise CannotWrite("the second use does not read the value itself")
     makers = [statement]
     if with_inputs:

@@ -36,17 +36,24 @@ class Task:
         path = self.diagnosis.tensor
         if " (its " in path:  # a variable of a function that another one has made
             path = path.rpartition(" (its ")[2].replace(")", "")
+        if self._is_part_of_item:
+            return path  # known by its last name only
         return re.split(r"[\[ ]", path, maxsplit=1)[0]
 
     @property
     def items(self) -> list[str]:
         """The items on the way to the value: 2 and 0 of `self.memory[2][0]`."""
-        return _ITEM.findall(self.diagnosis.tensor)
+        return [] if self._is_part_of_item else _ITEM.findall(self.diagnosis.tensor)
+
+    @property
+    def _is_part_of_item(self) -> bool:
+        """Whether the path goes on after an item: `meters['dice'].value`."""
+        return "[" in self.diagnosis.tensor and "." in self.diagnosis.tensor.rpartition("]")[2]
 
     @property
     def is_deep(self) -> bool:
         """Whether the value lies deeper than in an item of its variable."""
-        return len(self.items) > 1 or (bool(self.items) and not self.diagnosis.tensor.endswith("]"))
+        return len(self.items) > 1 or self._is_part_of_item
 
     @property
     def container(self) -> str:

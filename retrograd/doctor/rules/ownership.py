@@ -7,6 +7,7 @@ import ast
 from retrograd.doctor.evidence import source
 from retrograd.doctor.model import Diagnosis, Fix, Place, Span
 from retrograd.doctor.session import Watched
+from retrograd.doctor.watching.lines import LineLog, Step
 from retrograd.doctor.watching.ownership import Hidden, Look
 
 DELIBERATE = (
@@ -37,10 +38,13 @@ def diagnose(watched: Watched) -> list[Diagnosis]:
             if diagnosis is not None and (each.owner, each.attribute) not in named:
                 named.add((each.owner, each.attribute))
                 found.append(diagnosis)
+        diagnosis = None
         if not hidden and all(_is_stale(look) for look in seen):
             diagnosis = _stale(watched, last)
-            if diagnosis is not None:
-                found.append(diagnosis)
+        elif not hidden and len(seen) > 1 and all(look.unfrozen for look in seen):
+            diagnosis = _unfrozen(watched, last)
+        if diagnosis is not None:
+            found.append(diagnosis)
     return found
 
 
@@ -65,35 +69,99 @@ def _stale(watched: Watched, look: Look) -> Diagnosis | None:
     if place is None:
         return None
     log = watched.tracer.log
-    replaced = [
-        made
+    registered = [
+        watched.recorder.registered_at[key]
         for key in look.keys
-        if (made := log.place_of(watched.recorder.registered_at.get(key, []))) is not None
+        if key in watched.recorder.registered_at
     ]
+    replaced = [made for made, _ in registered if made]
+    lines = [line for made in replaced for line in reversed(log.places_of(made))]
+    # replaced in the middle of training: that is where the optimizer has to learn of it
+    late = [made for made, steps in registered if steps and made]
+    where = _beside(log, late[0], stack) if late else place
     kind = type(look.optimizer).__name__
     some = f" ({', '.join(look.names[:3])})" if look.names else ""
     others = look.others or look.loose
+    unused = look.orphans or look.starved
     return Diagnosis(
         cause="stale-optimizer-params",
-        summary=f"{kind} holds {look.starved} parameters that the model does not use",
-        why=f"{look.starved} of its {look.held} parameters never got a gradient, while {others} "
+        summary=f"{kind} holds {unused} of {look.held} parameters that the model does not use",
+        why=f"{unused} of its {look.held} parameters get no gradient, while {others} "
         f"others{some} get gradients and are in no optimizer. The optimizer was built from "
         "parameters that were replaced afterwards: new layers, a copy, or another model.",
         error_line=place,
-        created_at=list(dict.fromkeys([*replaced, *reversed(log.places_of(stack))])),
+        created_at=list(dict.fromkeys([*lines, *reversed(log.places_of(stack))])),
         fixes=[
             Fix(
                 "rebuild-optimizer",
-                place,
+                where,
                 "build it when the model is complete, from its own parameters",
             )
         ],
         spans=[
             Span("built", place, log.places_of(stack)),
-            *(Span("replaced", made) for made in dict.fromkeys(replaced)),
+            *(Span("replaced", line) for line in dict.fromkeys(lines[:1])),
         ],
         facts={"held": look.held, "starved": look.starved, "others": others},
     )
+
+
+def _unfrozen(watched: Watched, look: Look) -> Diagnosis | None:
+    """Parameters that were frozen when the optimizer was built, and train now without it."""
+    log = watched.tracer.log
+    stack = watched.recorder.built_at.get(id(look.optimizer), [])
+    place = log.place_of(stack)
+    if place is None:
+        return None
+    switched = _switched_on(log)
+    return Diagnosis(
+        cause="stale-optimizer-params",
+        summary=f"{look.unfrozen} parameters were unfrozen after the optimizer was built",
+        why=f"{look.unfrozen} parameters did not require grad when the optimizer took those that "
+        "did. They get gradients now, but the optimizer does not hold them: they keep their "
+        "values.",
+        error_line=place,
+        created_at=list(dict.fromkeys([*switched, *reversed(log.places_of(stack))])),
+        fixes=[
+            Fix("rebuild-optimizer", line, "build it, or call add_param_group, after this")
+            for line in [*switched[:1], place]
+        ],
+        spans=[
+            Span("built", place, log.places_of(stack)),
+            *(Span("unfrozen", line) for line in switched[:1]),
+        ],
+        facts={"held": look.held, "unfrozen": look.unfrozen},
+    )
+
+
+def _switched_on(log: LineLog) -> list[Place]:
+    """The lines of the program that set `requires_grad` to True, if there is only one."""
+    files = dict.fromkeys(chain.code.co_filename for chain in log.chains.known if chain)
+    found = []
+    for file in files:
+        for node in ast.walk(source.tree_of(file)):
+            if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Attribute):
+                if node.targets[0].attr == "requires_grad" and _is_true(node.value):
+                    found.append(Place(file, node.lineno))
+            elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+                if node.func.attr == "requires_grad_" and all(map(_is_true, node.args)):
+                    found.append(Place(file, node.lineno))
+    return found if len(found) == 1 else []
+
+
+def _is_true(node: ast.expr) -> bool:
+    return isinstance(node, ast.Constant) and node.value is True
+
+
+def _beside(log: LineLog, replaced: list[Step], built: list[Step]) -> Place:
+    """The line of a stack in the function that built the optimizer, else its innermost line."""
+    chains = {step.chain for step in built}
+    for step in reversed(replaced):
+        if step.chain in chains:
+            return Place(log.chains.file_of(step.chain), step.line)
+    place = log.place_of(replaced)
+    assert place is not None
+    return place
 
 
 def _hidden(hidden: Hidden) -> Diagnosis | None:

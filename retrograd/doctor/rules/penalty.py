@@ -12,6 +12,7 @@ import ast
 from retrograd.doctor.evidence import flow, source
 from retrograd.doctor.model import Diagnosis, Fix, Place, Span
 from retrograd.doctor.session import Watched
+from retrograd.doctor.watching.gradients import parameters_of
 from retrograd.doctor.watching.records import Call
 
 TIMES = 2
@@ -26,9 +27,12 @@ def diagnose(watched: Watched) -> list[Diagnosis]:
         if call.kind == "grad" and not call.create and not call.nested and place is not None:
             by_line.setdefault(place, []).append(call)
     sums = _sums(watched)
+    optimizers = watched.recorder.gradients.optimizers
+    trained = {id(parameter) for each in optimizers for parameter in parameters_of(each)}
     found = []
     for place, taken in by_line.items():
-        if len(taken) < TIMES:
+        # a gradient of something that no optimizer trains is data
+        if len(taken) < TIMES or not any(trained & set(call.versions) for call in taken):
             continue
         stack = taken[-1].log.places_of(taken[-1].stack)
         line = next((line for line in sums if _flows(stack, line, sums[line])), None)
@@ -61,7 +65,7 @@ def _flows(stack: list[Place], line: Place, terms: Terms) -> bool:
     for place in reversed(stack):
         function = source.function_around(place.file, place.line)
         scope: ast.AST = source.tree_of(place.file) if function is None else function
-        names = flow.names_from(scope, set(source.assigned_names(place.file, place.line)))
+        names = flow.names_from(scope, flow.names_kept(place))
         if line.file == place.file and _adds_one_of(line, names, terms):
             return True
         if not flow.returns(scope, place, names):

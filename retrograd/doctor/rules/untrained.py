@@ -51,7 +51,7 @@ def _comes_back(cut: Cut) -> bool:
     for place in reversed(cut.stack):
         function = source.function_around(place.file, place.line)
         scope: ast.AST = source.tree_of(place.file) if function is None else function
-        names = flow.names_from(scope, set(source.assigned_names(place.file, place.line)))
+        names = flow.names_from(scope, flow.names_kept(place))
         own = source.statement_at(place.file, place.line)
         for node in ast.walk(scope):
             if isinstance(node, ast.Call) and _makes_tensor(node):
@@ -110,9 +110,10 @@ def _is_meant(watched: Watched, cut: Cut, missing: list[tuple[int, int]]) -> boo
 
 
 def _text(place: Place) -> list[str]:
-    """The line, the one before it, and the name of the function."""
-    lines = [source.text_at(place.file, line) for line in (place.line - 1, place.line)]
-    return [*lines, place.function]
+    """The line, a comment above it, and the name of the function."""
+    above = source.text_at(place.file, place.line - 1)
+    comment = [above] if above.lstrip().startswith("#") else []
+    return [*comment, source.text_at(place.file, place.line), place.function]
 
 
 def _in_evaluation(watched: Watched, lost: set[tuple[int, int]]) -> bool:

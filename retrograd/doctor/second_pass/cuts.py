@@ -277,19 +277,21 @@ class CutWatch:
         """Write down a loss of history here; the result is its index."""
         log = self.watched.tracer.log
         enabled = bool(self.torch.is_grad_enabled())
+        scope = None if enabled else self._scope()
+        if not enabled and scope is None and self.recorder.scopes:
+            enabled = True  # the library switched gradients off for itself, as in `sample()`
         stack = [[place.file, place.line, place.function] for place in log.places_of(log.here())]
-        self.events.append(Event(op, stack, enabled, self._scope(enabled), lost, escaped))
+        self.events.append(Event(op, stack, enabled, scope, lost, escaped))
         return len(self.events) - 1
 
-    def _scope(self, enabled: bool) -> list[Any] | None:
-        if enabled:
-            return None
+    def _scope(self) -> list[Any] | None:
+        """The innermost place where the program itself switched gradients off."""
         recorder = self.recorder
-        inner = recorder.scopes[-1] if recorder.scopes else None
-        found = inner or recorder.last_scope.get("set_grad_enabled")
-        if found is None or not found.file:
-            return None
-        return [found.name, found.file, found.line]
+        direct = [scope for scope in recorder.scopes if scope.direct and scope.file]
+        found = direct[-1] if direct else None
+        if found is None and not recorder.scopes:
+            found = recorder.last_scope.get("set_grad_enabled")
+        return None if found is None else [found.name, found.file, found.line]
 
     # ---------------------------------------------------------------------- operations
 

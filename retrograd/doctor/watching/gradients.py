@@ -51,7 +51,8 @@ class Gradients:
         self._tables: tuple[dict[int, Any], ...] = (
             *(self._used, self._contaminated, self._fresh, self._given),
         )
-        self._stepping = 0  # inside a step: LBFGS calls its closure there
+        self._stepping: list[tuple[int, ZeroGrad | None]] = []  # steps that run now
+        self._backwards = 0
 
     def who_received(self) -> list[list[bool]]:
         """For each optimizer, which of its parameters ever had a gradient."""
@@ -59,6 +60,7 @@ class Gradients:
 
     def before_backward(self, call: Call) -> None:
         """A gradient that is still the one a step has used will be added to."""
+        self._backwards += 1
         for parameter in self._held():
             key, gradient = id(parameter), parameter.grad
             used = self._used.get(key)
@@ -117,19 +119,29 @@ class Gradients:
     def before_step(self, optimizer: Any, stack: list[Step]) -> None:
         """What does this step use?"""
         held = parameters_of(optimizer)
-        given = [p for p in held if p.grad is not None]
-        dirty = [p for p in given if id(p) in self._contaminated]
-        if len(dirty) * 2 > len(given):
+        dirty = [p for p in held if id(p) in self._contaminated and self._was_added_to(p)]
+        if dirty:
             call = self._contaminated[id(dirty[0])]
             self.dirty.append(DirtyStep(stack, call, optimizer))
+        cleared = None
         if held and self._all_empty(held):
             keys = {id(parameter) for parameter in held}
-            lost = [cleared for cleared in self.zeros[-6:] if cleared.lost & keys]
-            if lost:
-                self.empty.append(EmptyStep(stack, lost[-1], optimizer))
+            lost = [zero for zero in self.zeros[-6:] if zero.lost & keys]
+            cleared = lost[-1] if lost else None
+        self._stepping.append((self._backwards, cleared))
         self.received.update(id(p) for p in held if p.grad is not None)
         self._note_wasted(held, stack, optimizer)
-        self._stepping += 1
+
+    def _was_added_to(self, parameter: Any) -> bool:
+        """Whether a backward has reached a gradient since a step has used it."""
+        gradient = parameter.grad
+        return gradient is not None and self._used.get(id(parameter)) != (
+            *(id(gradient), gradient._version),
+        )
+
+    def is_waiting(self, parameter: Any) -> bool:
+        """Whether a backward has given it a gradient that no step has used yet."""
+        return parameter.grad is not None and id(parameter) in self._fresh
 
     def _note_wasted(self, held: list[Any], stack: list[Step], optimizer: Any) -> None:
         """Gradients of the line whose gradients are used now were cleared since the last step."""
@@ -155,7 +167,10 @@ class Gradients:
 
     def after_step(self, optimizer: Any, stack: list[Step], number: int, calls: int) -> None:
         """These gradients are used now."""
-        self._stepping = max(0, self._stepping - 1)
+        backwards, cleared = self._stepping.pop() if self._stepping else (-1, None)
+        # a closure may have given it its gradients
+        if cleared is not None and backwards == self._backwards:
+            self.empty.append(EmptyStep(stack, cleared, optimizer))
         held = parameters_of(optimizer)
         for parameter in held:
             key = id(parameter)

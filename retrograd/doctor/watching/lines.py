@@ -234,7 +234,7 @@ class Tracer:
             return
         self.running = False
         if threading.gettrace() == self._trace_thread:
-            threading.settrace(None)  # type: ignore[arg-type]
+            threading.settrace(None)
         if sys.gettrace() is self._trace:
             sys.settrace(None)
         else:

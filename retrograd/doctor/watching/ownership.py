@@ -12,7 +12,7 @@ from retrograd.doctor.watching.gradients import Gradients, parameters_of
 from retrograd.doctor.watching.heap import Heap
 from retrograd.doctor.watching.holders import is_own
 
-LOOKS = (2, 4)
+LOOKS = frozenset({2, 4, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256, 512, 1024, 2048, 4096})
 """At these steps of an optimizer its parameters are compared with the modules."""
 
 
@@ -34,13 +34,14 @@ class Look:
     optimizer: Any
     step: int
     held: int
-    orphans: int  # held parameters that no module owns and that never got a gradient
+    orphans: int  # held parameters that no module owns and that get no gradient now
     starved: int  # held parameters that never got a gradient
     others: int  # parameters of modules that get gradients, but are in no optimizer
     loose: int  # the same of tensors that no module owns
     same_shapes: bool  # such others have the shapes of the starved ones
     names: list[str] = field(default_factory=list)  # of the others
     keys: list[int] = field(default_factory=list)  # their ids
+    unfrozen: int = 0  # others that were frozen when it was built, in a module that it trains
     hidden: list[Hidden] = field(default_factory=list)
 
 
@@ -49,6 +50,7 @@ class Ownership:
 
     def __init__(self, torch: Any, heap: Heap) -> None:
         self.looks: list[Look] = []
+        self.frozen: dict[int, frozenset[int]] = {}  # optimizer id -> frozen when it was built
         self._torch = torch
         self._heap = heap
         self._steps: Counter[int] = Counter()
@@ -90,7 +92,7 @@ class Ownership:
             optimizer,
             step,
             len(held),
-            orphans=sum(1 for p in starved if id(p) not in names),
+            orphans=sum(1 for p in held if id(p) not in names and not gradients.is_waiting(p)),
             starved=len(starved),
             others=len(owned),
             loose=len(loose),
@@ -104,6 +106,10 @@ class Ownership:
         for module in modules:
             if any(id(parameter) in mine for parameter in module.parameters()):
                 optimized.update((id(inner), inner) for inner in module.modules())
+        frozen = self.frozen.get(id(optimizer), frozenset()) & ids
+        look.unfrozen = len(
+            {id(p) for module in optimized.values() for p in module.parameters()} & frozen
+        )
         for module in optimized.values():
             look.hidden += self._hidden_in(module, ids)
         self.looks.append(look)

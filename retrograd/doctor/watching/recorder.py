@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import sys
+import weakref
 from collections.abc import Callable, Sequence
 from types import FrameType
 from typing import Any
@@ -46,8 +48,11 @@ class Recorder:
         self.leaves: dict[int, Any] = {}  # seen at the end of a graph, by id
         self.grad_results: dict[int, tuple[Any, Call]] = {}  # of grad calls without create_graph
         self.built_at: dict[int, list[Any]] = {}  # optimizer id -> stack
-        self.registered_at: dict[int, list[Any]] = {}  # parameter id -> stack
+        # parameter id -> stack, optimizer steps before
+        self.registered_at: dict[int, tuple[list[Any], int]] = {}
+        self._registered: dict[int, weakref.ref[Any]] = {}
         self.enabled = True
+        self._library = os.path.join(os.path.dirname(self.torch.__file__), "")
         self._depth = 0
         self._undo: list[Callable[[], None]] = []
 
@@ -93,13 +98,11 @@ class Recorder:
 
         def before(optimizer: Any, args: Any, keywords: Any) -> None:  # None: change nothing
             if self.enabled:
-                self.gradients.before_step(optimizer, self.log.here())
-                self.ownership.before_step(optimizer, self.gradients, self.leaves)
+                self._safely(self._before_step, optimizer)
 
         def after(optimizer: Any, args: Any, keywords: Any) -> None:
             if self.enabled:
-                log = self.log
-                self.gradients.after_step(optimizer, log.here(), log.counter(), len(self.calls))
+                self._safely(self._after_step, optimizer)
 
         for handle in (
             module.register_optimizer_step_pre_hook(before),
@@ -113,19 +116,35 @@ class Recorder:
             original(optimizer, params, defaults)
             recorder.gradients.optimizers.append(optimizer)
             recorder.built_at[id(optimizer)] = recorder.log.here()
+            recorder.ownership.frozen[id(optimizer)] = recorder._frozen()
 
         self._replace(kind, "__init__", __init__)
+
+    def _before_step(self, optimizer: Any) -> None:
+        self.gradients.before_step(optimizer, self.log.here())
+        self.ownership.before_step(optimizer, self.gradients, self.leaves)
+
+    def _after_step(self, optimizer: Any) -> None:
+        log = self.log
+        self.gradients.after_step(optimizer, log.here(), log.counter(), len(self.calls))
+
+    def _before_zero(self, owner: Any) -> None:
+        self.gradients.before_zero(owner, self.log.here(), len(self.calls))
 
     def _zero_grad(self, original: Any) -> Any:
         recorder = self
 
         def zero_grad(owner: Any, *args: Any, **keywords: Any) -> Any:
             if recorder.enabled:
-                log = recorder.log
-                recorder.gradients.before_zero(owner, log.here(), len(recorder.calls))
+                recorder._safely(recorder._before_zero, owner)
             return original(owner, *args, **keywords)
 
         return zero_grad
+
+    def _frozen(self) -> frozenset[int]:
+        """The parameters of modules that do not require grad now, by id."""
+        alive = {key: reference() for key, reference in self._registered.items()}
+        return frozenset(k for k, p in alive.items() if p is not None and not p.requires_grad)
 
     def _registering(self, original: Any) -> Any:
         recorder = self
@@ -133,7 +152,9 @@ class Recorder:
         def register_parameter(module: Any, name: str, param: Any) -> None:
             original(module, name, param)
             if param is not None and recorder.enabled:
-                recorder.registered_at[id(param)] = recorder.log.here()
+                steps = len(recorder.gradients.steps)
+                recorder.registered_at[id(param)] = recorder.log.here(), steps
+                recorder._registered[id(param)] = weakref.ref(param)
 
         return register_parameter
 
@@ -175,13 +196,15 @@ class Recorder:
     def _scope(self, name: str) -> Scope | None:
         """The line of the `with`, or of the function that is decorated."""
         frame: FrameType | None = sys._getframe(2)
+        direct = True
         while frame is not None:
             if frame.f_code.co_name == "decorate_context":
                 code = getattr(frame.f_locals.get("func"), "__code__", None)
                 if code is not None and self.tracer.is_user_file(code.co_filename):
                     return Scope(name, code.co_filename, code.co_firstlineno)
             if frame in self.log.live:
-                return Scope(name, frame.f_code.co_filename, frame.f_lineno)
+                return Scope(name, frame.f_code.co_filename, frame.f_lineno, direct)
+            direct = direct and not frame.f_code.co_filename.startswith(self._library)
             frame = frame.f_back
         return None
 
@@ -205,9 +228,12 @@ class Recorder:
             return run()
         tensors = [t for t in outputs if isinstance(t, self.torch.Tensor)]
         roots = [tensor.grad_fn for tensor in tensors]
-        nodes, call = self._untraced(
+        noted = self._safely(
             self._before_backward, tensors, roots, retain, create, inputs, accumulates
         )
+        if noted is None:
+            return run()
+        nodes, call = noted
         self._depth += 1
         try:
             results = run()
@@ -220,19 +246,25 @@ class Recorder:
         finally:
             self._depth -= 1
             call.end = call.log.counter()
-        self._untraced(self._after_backward, call, results)
+        self._safely(self._after_backward, call, results)
         return results
 
-    def _untraced(self, function: Callable[..., Any], *args: Any) -> Any:
-        """Call a function of the doctor; a trace function would be asked about each call in it."""
+    def _safely(self, function: Callable[..., Any], *args: Any) -> Any:
+        """Call a function of the doctor: untraced, and a mistake in it is not the program's."""
         trace = sys.gettrace()
-        if trace is None:
-            return function(*args)
-        sys.settrace(None)
+        if trace is not None:
+            sys.settrace(None)  # it would be asked about each call in there
         try:
             return function(*args)
+        except Exception as error:
+            self.enabled = False
+            self.tracer.unseen.append(
+                f"the doctor failed here: {type(error).__name__}: {error} (in {function.__name__})"
+            )
+            return None
         finally:
-            sys.settrace(trace)
+            if trace is not None:
+                sys.settrace(trace)
 
     def _before_backward(
         self,

@@ -132,3 +132,4 @@ class Scope:
     name: str
     file: str
     line: int
+    direct: bool = True  # else the library itself switched them off, in a call from this line
