@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from retrograd.doctor.watching import monitoring
+from retrograd.doctor.watching import lines, monitoring
 from retrograd.doctor.watching.lines import LEAF, Tracer
 
 made: list[int] = []
@@ -132,6 +132,48 @@ def test_threads_have_logs_of_their_own(tracer: Tracer) -> None:
     other = [log for log in tracer.logs.values() if log is not tracer.log]
     assert len(other) == 1
     assert other[0].stack_of(0)[0][1].line == line_in(outer, 3)
+
+
+def idle(turns: int) -> None:
+    for _ in range(turns):
+        pass
+
+
+def test_loops_without_nodes_take_no_memory(
+    tracer: Tracer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(lines, "MOST_EDGES", 8)
+    tracer.start()
+    idle(1000)
+    position = tracer.log.seal()
+    assert len(tracer.log.edges) < 8
+    for _ in range(20):
+        outer()
+    tracer.stop()
+    log = tracer.log
+    assert len(log.edges) <= 8 and log.seal() > 50 > position
+    assert len(log.edges_between(0, log.seal())) == len(log.edges)
+    assert log.edges_between(0, position) == []
+
+
+def test_turns_are_counted_though_forgotten(
+    tracer: Tracer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(lines, "MOST_EDGES", 8)
+    tracer.start()
+    seen = []
+
+    def loop() -> None:
+        for turn in range(30):
+            node()
+            log = tracer.log
+            step = log.here()[-1]
+            header = step.line - 4
+            seen.append((turn, log.turns_before(log.seal(), step.activation, header)))
+
+    loop()
+    tracer.stop()
+    assert seen == [(turn, turn) for turn in range(30)]
 
 
 def test_a_long_log_forgets_its_older_half(tracer: Tracer) -> None:

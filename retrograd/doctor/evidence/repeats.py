@@ -37,7 +37,7 @@ def between(first: Call, second: Call) -> Repetition | None:
     if first.log is not second.log:
         return None
     chains = first.log.chains
-    edges = first.log.edges[first.edges : second.edges]
+    edges = first.log.edges_between(first.edges, second.edges)
     for level, (before, after) in enumerate(zip(first.stack, second.stack, strict=False)):
         if before.chain != after.chain:
             return None
@@ -70,13 +70,7 @@ def iteration_of(call: Call, repetition: Repetition) -> int:
                 seen[site[2]] = None
         earlier = [activation for activation in seen if activation < step.activation]
         return len(earlier) + 1
-    return 1 + sum(
-        1
-        for edge in call.log.edges[: call.edges]
-        if edge.chain == step.chain
-        and edge.activation == step.activation
-        and edge.line == repetition.loop.header
-    )
+    return 1 + call.log.turns_before(call.edges, step.activation, repetition.loop.header)
 
 
 def in_words(call: Call, repetition: Repetition | None) -> str:

@@ -125,8 +125,7 @@ def _stale_evidence(
 
 def _as_call(step: OptimizerStep, call: Call) -> Call:
     """A step in the form in which calls are compared."""
-    later = [i for i, edge in enumerate(call.log.edges) if edge.number >= step.number]
-    return replace(call, stack=step.stack, edges=later[0] if later else len(call.log.edges))
+    return replace(call, stack=step.stack, edges=call.log.position_at(step.number))
 
 
 # ----------------------------------------------------------------------- by another write

@@ -98,6 +98,7 @@ class CutWatch:
         self._patch_function()
         if self.torch.__name__ == "torch":
             self._patch_from_numpy()
+            self._patch_variable()
         recorder = self.recorder
         original = recorder._around_backward
 
@@ -184,6 +185,33 @@ class CutWatch:
 
         kind.__new__ = __new__
         self._undo.append(lambda: setattr(kind, "__new__", original))
+
+    def _patch_variable(self) -> None:
+        """The old `Variable(tensor)` neither; what it gives is a new leaf."""
+        meta: Any = type(self.torch.autograd.Variable)
+        watch, tensor = self, self.torch.Tensor
+        original = meta.__dict__.get("__call__")
+
+        def __call__(cls: Any, *args: Any, **keywords: Any) -> Any:
+            made = type.__call__(cls, *args, **keywords)
+            data = args[0] if args else keywords.get("data")
+            if isinstance(data, tensor):
+                before = watch.mark_of(data)
+                cuts = before.cuts
+                if before.live and made.is_leaf:
+                    cuts = cuts | {watch.event("Variable", before.live)}
+                if cuts:
+                    watch.set_mark(made, Mark(0 if made.is_leaf else before.live, cuts))
+            return made
+
+        def undo() -> None:
+            if original is None:
+                del meta.__call__
+            else:
+                meta.__call__ = original
+
+        meta.__call__ = __call__
+        self._undo.append(undo)
 
     def _patch_from_numpy(self) -> None:
         """`torch.from_numpy` does not pass through the mode either."""

@@ -24,6 +24,9 @@ LEAF = 1 << 62
 MOST_ENTRIES = 2_000_000
 """Beyond this many entries the older half of a log is forgotten."""
 
+MOST_EDGES = 500_000
+"""Beyond this many jumps the older half is kept only as counts."""
+
 
 @dataclass(frozen=True, slots=True)
 class Step:
@@ -34,14 +37,18 @@ class Step:
     line: int
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class BackEdge:
-    """A jump back to the head of a loop, or any line that runs again in one activation."""
+    """A jump back to the head of a loop, or any line that runs again in one activation.
+
+    `count` such jumps between which nothing was made and no backward was called are one.
+    """
 
     number: int
     chain: int
     activation: int
     line: int
+    count: int = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +105,10 @@ class LineLog:
         self.counter = counter
         self.numbers: list[int] = []
         self.sites: list[tuple[int, int, int]] = []  # chain, line, activation
-        self.edges: list[BackEdge] = []
+        self.edges: list[BackEdge] = []  # the newest ones; positions count from the very first
+        self.sealed = 0  # a backward was called after so many
+        self._dropped = 0
+        self._dropped_turns: dict[tuple[int, int], int] = {}  # by activation and line
         self.live: dict[FrameType, list[int]] = {}  # frame -> [chain, activation, last line]
         self.activations = 0
         self.forgotten = 0  # nodes below this number have no entry any more
@@ -161,7 +171,56 @@ class LineLog:
         half = len(self.numbers) // 2
         self.forgotten = self.numbers[half]
         del self.numbers[:half], self.sites[:half]
-        self.edges = [edge for edge in self.edges if edge.number >= self.forgotten]
+
+    # -------------------------------------------------------------------- turns of loops
+
+    def go_back(self, number: int, chain: int, activation: int, line: int) -> None:
+        """A jump back to a line."""
+        edges = self.edges
+        if edges and self._dropped + len(edges) > self.sealed:
+            last = edges[-1]
+            if last.number == number and last.line == line and last.activation == activation:
+                last.count += 1
+                return
+        edges.append(BackEdge(number, chain, activation, line))
+        if len(edges) > MOST_EDGES:
+            self._drop_older_edges()
+
+    def seal(self) -> int:
+        """The position in the jumps, now that a backward is called: later ones are later."""
+        self.sealed = self._dropped + len(self.edges)
+        return self.sealed
+
+    def edges_between(self, first: int, second: int) -> list[BackEdge]:
+        """The jumps between two positions, as far as they are remembered."""
+        return self.edges[max(0, first - self._dropped) : max(0, second - self._dropped)]
+
+    def position_at(self, number: int) -> int:
+        """The position of the first jump at which nodes up to a number had been made."""
+        for position, edge in enumerate(self.edges):
+            if edge.number >= number:
+                return self._dropped + position
+        return self._dropped + len(self.edges)
+
+    def turns_before(self, position: int, activation: int, line: int) -> int:
+        """How often an activation has jumped back to a line before a position."""
+        return self._dropped_turns.get((activation, line), 0) + sum(
+            edge.count
+            for edge in self.edges_between(0, position)
+            if edge.activation == activation and edge.line == line
+        )
+
+    def _drop_older_edges(self) -> None:
+        half = len(self.edges) // 2
+        running = {state[1] for state in self.live.values()}
+        turns = {key: n for key, n in self._dropped_turns.items() if key[0] in running}
+        for edge in self.edges[:half]:
+            if edge.activation in running:
+                key = edge.activation, edge.line
+                turns[key] = turns.get(key, 0) + edge.count
+        self._dropped_turns = turns
+        del self.edges[:half]
+        self._dropped += half
 
 
 class Tracer:
@@ -283,7 +342,7 @@ class Tracer:
                     if len(numbers) > MOST_ENTRIES:
                         log.forget_older_half()
                 if line <= state[2]:
-                    log.edges.append(BackEdge(number, state[0], state[1], line))
+                    log.go_back(number, state[0], state[1], line)
                 state[2] = line
             elif event == "return":
                 # The caller's line goes on making nodes: f(x) + g(y).

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from types import CodeType, FrameType
 from typing import Any
 
-from retrograd.doctor.watching.lines import MOST_ENTRIES, BackEdge, LineLog, Tracer
+from retrograd.doctor.watching.lines import MOST_ENTRIES, LineLog, Tracer
 
 _monitoring: Any = getattr(sys, "monitoring", None)
 
@@ -120,7 +120,7 @@ class MonitoringTracer(Tracer):
             return
         number = self._write(log, state[0], line, state[1])
         if line <= state[2]:
-            log.edges.append(BackEdge(number, state[0], state[1], line))
+            log.go_back(number, state[0], state[1], line)
         state[2] = line
 
     def _leave(self, code: CodeType, offset: int, value: Any) -> None:

@@ -318,7 +318,7 @@ class Recorder:
             stack=log.here(),
             start=start,
             end=start,
-            edges=len(log.edges),
+            edges=log.seal(),
             steps=len(self.gradients.steps),
             retain=retain,
             create=create,

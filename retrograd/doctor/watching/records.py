@@ -19,7 +19,7 @@ class Call:
     stack: list[Step]
     start: int  # number of the next node before the call
     end: int  # and after it
-    edges: int  # length of the log's back edges before the call
+    edges: int  # position in the log's back edges before the call
     steps: int  # optimizer steps before the call
     retain: bool
     create: bool
