@@ -168,7 +168,7 @@ def test_turns_are_counted_though_forgotten(
             node()
             log = tracer.log
             step = log.here()[-1]
-            header = step.line - 4
+            header = step.line - 3
             seen.append((turn, log.turns_before(log.seal(), step.activation, header)))
 
     loop()

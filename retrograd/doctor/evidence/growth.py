@@ -64,10 +64,21 @@ def _idle(sample: GrowthSample, calls: list[Call]) -> int:
 
     What an inner `create_graph` call went through waits for an outer one: it is not counted.
     """
-    later = [c for c in calls[sample.call.index :] if c.log is sample.call.log]
-    wanted = [c for c in calls[: sample.call.index] if c.create and c.log is sample.call.log]
-    consumed = [c for c in calls[: sample.call.index] if not c.retain]
-    idle = _numbers_outside(sample.old, [c.ranges for c in later])
+    if not sample.old:
+        return 0
+    lowest, highest = sample.old[0][0], sample.old[-1][1]
+    near = [
+        call
+        for call in calls
+        if call.log is sample.call.log
+        and call.ranges
+        and call.ranges[0][0] <= highest
+        and call.ranges[-1][1] >= lowest
+    ]
+    here = sample.call.index
+    wanted = [call for call in near if call.index < here and call.create]
+    consumed = [call for call in near if call.index < here and not call.retain]
+    idle = _numbers_outside(sample.old, [call.ranges for call in near if call.index >= here])
     return sum(
         1
         for number in idle
@@ -76,17 +87,15 @@ def _idle(sample: GrowthSample, calls: list[Call]) -> int:
     )
 
 
-def _numbers_outside(ranges: Ranges, others: Iterable[Ranges]) -> list[int]:
+def _numbers_outside(ranges: Ranges, others: Iterable[Ranges]) -> set[int]:
     numbers = {number for low, high in ranges for number in range(low, high + 1)}
     for other in others:
-        if not numbers:
-            break
         for low, high in other:
             if high - low < len(numbers):
                 numbers.difference_update(range(low, high + 1))
             else:
                 numbers = {number for number in numbers if not low <= number <= high}
-    return list(numbers)
+    return numbers
 
 
 def last_rising(positions: list[int], counts: list[int]) -> tuple[int, float] | None:
