@@ -180,6 +180,8 @@ class Gradients:
             self._contaminated.pop(key, None)
             self._fresh.pop(key, None)
         keys = frozenset(id(parameter) for parameter in held)
+        if self.steps and self.steps[-1].parameters == keys:
+            keys = self.steps[-1].parameters  # one set for all steps of a long run
         self.steps.append(OptimizerStep(stack, number, optimizer, calls, keys))
 
     def before_zero(self, owner: Any, stack: list[Step], calls: int) -> None:
