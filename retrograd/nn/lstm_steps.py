@@ -23,9 +23,9 @@ StepByStep = Callable[..., tuple[Tensor, Tensor]]
 
 
 def usable(*tensors: Tensor) -> bool:
-    """Whether the layer's tensors are plain ones of one float type, and no mode watches ops."""
+    """Whether the layer's tensors are plain ones of one float type, and nothing watches ops."""
     kind = tensors[0]._array.dtype
-    if HOT["UNUSUAL"] or kind.char not in "fd":
+    if HOT["UNUSUAL"] or STATE.transforms or kind.char not in "fd":
         return False
     return all(type(t)._level == 0 and t._array.dtype is kind and t._array.size for t in tensors)
 

@@ -83,7 +83,12 @@ def test_the_story_in_order() -> None:
     positions = [text.find(piece) for piece in order]
     assert -1 not in positions, order[positions.index(-1)]
     assert positions == sorted(positions)
-    assert "\x1b" not in text and all(line == line.rstrip() for line in text.splitlines())
+    assert "@@" not in text and "+++" not in text
+    assert (
+        "@@" not in text
+        and "\x1b" not in text
+        and all(line == line.rstrip() for line in text.splitlines())
+    )
 
 
 @pytest.mark.parametrize("width", [40, 60, 100])

@@ -11,6 +11,8 @@ import retrograd.doctor
 from retrograd.autograd import api
 from retrograd.doctor import session
 from retrograd.doctor.library import Report, watch
+from retrograd.doctor.rules import second_backward
+from retrograd.doctor.watching.gradients import Gradients
 
 
 @pytest.fixture(params=["retrograd", pytest.param("torch", marks=pytest.mark.torch)])
@@ -130,6 +132,27 @@ def test_a_debugger_keeps_its_trace_function() -> None:
     assert len(lines) > 10
     assert "another trace function is active" in " ".join(report.unseen)
     assert "the doctor failed" not in " ".join(report.unseen)
+
+
+def test_a_mistake_of_the_doctor_is_not_the_programs(monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(*args: Any) -> None:
+        raise KeyError("oops")
+
+    monkeypatch.setattr(Gradients, "before_backward", broken)
+    weight = retrograd.ones(3, requires_grad=True)
+    with watch(engine="retrograd") as report:
+        (weight * weight).sum().backward()
+    assert weight.grad is not None and weight.grad.tolist() == [2.0, 2.0, 2.0]
+    assert "the doctor failed here: KeyError: 'oops'" in report.unseen[0]
+
+
+def test_a_rule_that_fails_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(watched: Any) -> None:
+        raise ValueError("wrong turn")
+
+    monkeypatch.setattr(second_backward, "diagnose", broken)
+    report = watched(retrograd, 3)
+    assert "the doctor failed here: ValueError: wrong turn" in " ".join(report.unseen)
 
 
 def test_the_engine_is_checked() -> None:

@@ -268,7 +268,8 @@ def test_without_libcst(folder: Path, capsys: Captured, monkeypatch: pytest.Monk
     assert main(["lint", "a.py"]) == 1
 
 
-def test_explain(capsys: Captured) -> None:
+def test_explain(capsys: Captured, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "100")
     assert main(["explain", "rgl101"]) == 0
     assert capsys.readouterr().out == RULES["RGL101"].page
     assert main(["explain", "backward-twice"]) == 0

@@ -174,9 +174,16 @@ def _tried(fix: Fix) -> str:
 
 def _changes(diff: str) -> list[str]:
     """The changed lines of a unified diff with their neighbours, without its headers."""
-    return [
-        line for line in diff.splitlines() if not line.startswith(("--- ", "+++ ", "\\ No newline"))
-    ]
+    lines = diff.splitlines()
+    if lines and lines[0].startswith("--- "):
+        lines = lines[2:]
+    parts = [line for line in lines if not line.startswith("\\ No newline")]
+    lines = ["..." if line.startswith("@@") else line for line in parts]
+    if lines and lines[0] == "...":
+        del lines[0]
+    while lines and not lines[-1].strip():
+        lines.pop()
+    return lines
 
 
 def _coloured(line: str, paint: drawing._Painter) -> str:

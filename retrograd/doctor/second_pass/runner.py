@@ -43,14 +43,12 @@ class Runner:
         """Run the program again with the modes that the question needs."""
         key = json.dumps(question, sort_keys=True)
         if key not in self._known:
-            reason = self.reason_against(question)
+            reason = self.reason_against()
             self._known[key] = {"refused": reason} if reason else self._run(question)
         return self._known[key]
 
-    def reason_against(self, question: dict[str, Any]) -> str:
+    def reason_against(self) -> str:
         """Why the program should not run again unasked; "" if nothing speaks against it."""
-        if question["mode"] == "write" and self.watched.engine.torch.__name__ != "torch":
-            return "a second run that looks for writes needs PyTorch"
         if self.forced:
             return ""
         if self.watched.seconds > LONGEST_FIRST_PASS:

@@ -6,10 +6,14 @@ import importlib
 from typing import Any
 
 from retrograd.doctor.evidence.overwritten import find_overwritten, memory_of
+from retrograd.doctor.second_pass.public_calls import PublicCalls
 from retrograd.doctor.session import Watched
 from retrograd.doctor.watching.graph import tensors_in
 
 MOST_WRITES = 4096  # kept per piece of memory
+_INPLACE = frozenset(
+    "__setitem__ __iadd__ __isub__ __imul__ __itruediv__ __ifloordiv__ __ipow__ __imod__".split()
+)
 
 
 class WriteWatch:
@@ -29,6 +33,8 @@ class WriteWatch:
         self._mode.__exit__(*exception)
 
     def _make_mode(self) -> Any:
+        if self.torch.__name__ != "torch":
+            return PublicCalls(self._note_public, lambda tensor: None)
         watch = self
         mode: Any = importlib.import_module("torch.utils._python_dispatch").TorchDispatchMode
 
@@ -44,22 +50,35 @@ class WriteWatch:
 
     def note(self, operation: Any, args: Any, keywords: Any) -> None:
         """Write down what an operation is going to overwrite: arguments marked as written."""
-        stack: list[list[Any]] | None = None
         for position, argument in enumerate(operation._schema.arguments):
             if argument.alias_info is None or not argument.alias_info.is_write:
                 continue
             value = args[position] if position < len(args) else keywords.get(argument.name)
             for tensor in tensors_in(value, self.torch.Tensor):
-                memory = memory_of(tensor)
-                if memory is None:
-                    continue
-                if stack is None:
-                    log = self.watched.tracer.log
-                    stack = [[p.file, p.line, p.function] for p in log.places_of(log.here())]
-                writes = self.log.setdefault(memory, [])
-                writes.append((tensor._version, str(operation), stack))
-                if len(writes) > MOST_WRITES:
-                    del writes[: MOST_WRITES // 2]
+                self._write_down(tensor, tensor._version, str(operation))
+
+    def _note_public(self, function: Any, args: Any, keywords: Any, result: Any) -> None:
+        """retrograd: a call is told when it is done, so the version before it is one less."""
+        name = function.__name__
+        by_name = name in _INPLACE or (name.endswith("_") and not name.endswith("__"))
+        written: list[Any] = []
+        if args and (by_name or keywords.get("inplace")):
+            written.append(args[0])
+        written.append(keywords.get("out"))
+        for tensor in tensors_in(written, self.torch.Tensor):
+            self._write_down(tensor, tensor._version - 1, name)
+
+    def _write_down(self, tensor: Any, version: int, operation: str) -> None:
+        """A write over a version, with the user's lines."""
+        memory = memory_of(tensor)
+        if memory is None:
+            return
+        log = self.watched.tracer.log
+        stack = [[p.file, p.line, p.function] for p in log.places_of(log.here())]
+        writes = self.log.setdefault(memory, [])
+        writes.append((version, operation, stack))
+        if len(writes) > MOST_WRITES:
+            del writes[: MOST_WRITES // 2]
 
     def found(self) -> dict[str, Any]:
         """The writes since the value that failed was saved."""

@@ -239,7 +239,7 @@ class Recorder:
             results = run()
         except BaseException as error:
             call.failed = True
-            self._note_leaves(call, nodes)
+            self._safely(self._note_leaves, call, nodes)
             if self.failure is None or self.failure.error is not error:
                 self.failure = Failure(call, error, roots, tensors, nodes, list(inputs))
             raise
