@@ -31,7 +31,6 @@ def upcoming_sequence() -> int:
     return int(repr(_numbers)[6:-1])  # "count(17)": nothing else tells it
 
 
-
 # With a global interpreter lock, threads and signals take over only where something is called or a
 # loop turns round. So a stretch of plain reads and writes is one step: nothing comes between a mode
 # and its count, not even Ctrl-C. A lock would be slower, and one that is interrupted right after it

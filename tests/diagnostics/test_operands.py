@@ -29,7 +29,11 @@ CASES = [
     ("torch.mv(x, v)", "RG202", "`x` is [3, 5], `v` is [3]"),
     ("torch.ones(2, 3, 4).bmm(torch.ones(2, 5, 6))", "RG202", "`torch.ones(2, 3, 4)` is [2, 3, 4]"),
     ("torch.einsum('ij,jk->ik', x, w)", "RG202", "`x` is [3, 5], `w` is [4, 2]"),
-    ("layer(x)", "RG202", "inside layer[0] (Linear(in_features=4, out_features=2, bias=True)): input"),
+    (
+        "layer(x)",
+        "RG202",
+        "inside layer[0] (Linear(in_features=4, out_features=2, bias=True)): input",
+    ),
     ("x + w", "RG201", "`x` is [3, 5], `w` is [4, 2]"),
     ("1 - x * w", "RG201", "`x` is [3, 5], `w` is [4, 2]"),
     ("x.add_(torch.ones(2, 3, 5))", "RG201", "`x` is [3, 5], `torch.ones(2, 3, 5)` is [2, 3, 5]"),
