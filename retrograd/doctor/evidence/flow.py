@@ -46,17 +46,28 @@ def _written(targets: list[ast.expr]) -> list[str]:
     return found
 
 
-def names_from(scope: ast.AST, names: set[str]) -> set[str]:
+def names_from(scope: ast.AST, names: set[str], as_tensors: bool = False) -> set[str]:
     """All names computed from these in a function or module, in the order of its text.
+
+    as_tensors  leave out what is only a number by then, or cut off
 
     >>> sorted(names_from(ast.parse("b = a + 1\\nc = 2\\nd = f(b)\\ne.append(d)"), {"a"}))
     ['a', 'b', 'd', 'e']
+    >>> sorted(names_from(ast.parse("b = a.item()\\nc = a * 2"), {"a"}, as_tensors=True))
+    ['a', 'c']
     """
     found = set(names)
     for value, targets in _moves(scope):
-        if uses(value, found):
+        if uses(value, found) and not (as_tensors and leaves_tensors(value)):
             found.update(targets)
     return found
+
+
+def leaves_tensors(value: ast.AST) -> bool:
+    """Whether an expression turns the values into numbers: `.item()`, `float(...)`, `.detach()`."""
+    calls = [node.func for node in ast.walk(value) if isinstance(node, ast.Call)]
+    names = {getattr(function, "attr", getattr(function, "id", "")) for function in calls}
+    return not names.isdisjoint(("item", "float", "int", "tolist", "numpy", "detach", "len"))
 
 
 def uses(node: ast.AST, names: set[str]) -> bool:
@@ -72,3 +83,40 @@ def returns(scope: ast.AST, place: Place, names: set[str]) -> bool:
         isinstance(node, ast.Return) and node.value is not None and uses(node.value, names)
         for node in ast.walk(scope)
     )
+
+
+def _scope_of(place: Place) -> ast.AST:
+    return source.function_around(place.file, place.line) or source.tree_of(place.file)
+
+
+def joins_loss(grad_line: Place, backward_line: Place) -> bool:
+    """Whether what a line computes flows, as a tensor, into what another line sends back."""
+    kept = names_kept(grad_line)
+    if not kept:
+        return False
+    scope = _scope_of(grad_line)
+    names = names_from(scope, kept, as_tensors=True)
+    if isinstance(scope, ast.FunctionDef) and returns(scope, grad_line, names):
+        # what the caller's line assigns goes on from there
+        return _call_joins(scope.name, backward_line)
+    return backward_line.file == grad_line.file and _mentions(backward_line, names)
+
+
+def _call_joins(function: str, backward_line: Place) -> bool:
+    """Whether the result of a call of `function` flows into the tensor of the backward line."""
+    scope = _scope_of(backward_line)
+    for node in ast.walk(scope):
+        if not isinstance(node, ast.Call):
+            continue
+        if getattr(node.func, "attr", getattr(node.func, "id", "")) != function:
+            continue
+        place = Place(backward_line.file, node.lineno)
+        kept, statement = names_kept(place), source.statement_at(place.file, place.line)
+        if kept and statement is not None and not leaves_tensors(statement):
+            return _mentions(backward_line, names_from(scope, kept, as_tensors=True))
+    return False
+
+
+def _mentions(place: Place, names: set[str]) -> bool:
+    statement = source.statement_at(place.file, place.line)
+    return statement is not None and uses(statement, names)

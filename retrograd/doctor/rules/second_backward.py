@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 from retrograd.doctor.evidence import repeats, source
+from retrograd.doctor.evidence.flow import joins_loss
 from retrograd.doctor.evidence.second_backward import SecondBackward, Stack, gather
 from retrograd.doctor.model import Diagnosis, Fix, Place, Span
 from retrograd.doctor.rules import places
@@ -123,7 +124,7 @@ def _freed_by_grad(evidence: SecondBackward, watched: Watched) -> Diagnosis | No
     if evidence.freer.kind != "grad":
         return None
     freeing = _freeing(evidence)
-    joins = _result_joins_loss(freeing, _failing(evidence))
+    joins = joins_loss(freeing, _failing(evidence))
     kind = "create-graph" if joins else "retain-graph"
     reason = (
         "its result becomes part of the loss, so it must have a graph of its own"
@@ -147,77 +148,6 @@ def _freed_by_grad(evidence: SecondBackward, watched: Watched) -> Diagnosis | No
         error_line=_failing(evidence),
         fixes=fixes,
     )
-
-
-def _result_joins_loss(grad_line: Place, backward_line: Place) -> bool:
-    """Whether, by the text, what the grad call gives flows into the tensor that is sent back."""
-    function = source.function_around(grad_line.file, grad_line.line)
-    scope: ast.AST = source.tree_of(grad_line.file) if function is None else function
-    flowing = set(source.assigned_names(grad_line.file, grad_line.line))
-    if not flowing:
-        return False
-    flowing = _computed_from(scope, flowing)
-    if function is not None and any(
-        isinstance(node, ast.Return)
-        and node.value is not None
-        and {n.id for n in ast.walk(node.value) if isinstance(n, ast.Name)} & flowing
-        for node in ast.walk(function)
-    ):
-        # it is returned: what the caller's line assigns goes on from there
-        return _returned_joins(function.name, backward_line)
-    return backward_line.file == grad_line.file and _sends_back(backward_line, flowing)
-
-
-def _leaves_tensors(value: ast.AST) -> bool:
-    """Whether an expression turns the values into numbers: `.item()`, `float(...)`, `.detach()`."""
-    for node in ast.walk(value):
-        if isinstance(node, ast.Call):
-            name = getattr(node.func, "attr", getattr(node.func, "id", ""))
-            if name in ("item", "float", "int", "tolist", "numpy", "detach", "len"):
-                return True
-    return False
-
-
-def _returned_joins(function: str, backward_line: Place) -> bool:
-    """Whether the result of a call of `function` flows into the tensor of the backward line."""
-    outer = source.function_around(backward_line.file, backward_line.line)
-    scope: ast.AST = source.tree_of(backward_line.file) if outer is None else outer
-    for node in ast.walk(scope):
-        if isinstance(node, ast.Call):
-            name = getattr(node.func, "attr", getattr(node.func, "id", ""))
-            if name == function:
-                line = Place(backward_line.file, node.lineno)
-                assigned = set(source.assigned_names(line.file, line.line))
-                statement = source.statement_at(line.file, line.line)
-                if statement is None or not assigned:
-                    continue
-                if not _leaves_tensors(statement):
-                    return _sends_back(backward_line, _computed_from(scope, assigned))
-    return False
-
-
-def _computed_from(scope: ast.AST, names: set[str]) -> set[str]:
-    """The names with those that assignments of a scope compute from them, as tensors."""
-    flowing = set(names)
-    while True:
-        before = len(flowing)
-        for node in ast.walk(scope):
-            if isinstance(node, (ast.Assign, ast.AugAssign)):
-                read = {n.id for n in ast.walk(node.value) if isinstance(n, ast.Name)}
-                if read & flowing and not _leaves_tensors(node.value):
-                    targets = node.targets if isinstance(node, ast.Assign) else [node.target]
-                    for target in targets:
-                        flowing |= {n.id for n in ast.walk(target) if isinstance(n, ast.Name)}
-        if len(flowing) == before:
-            return flowing
-
-
-def _sends_back(line: Place, names: set[str]) -> bool:
-    """Whether the statement of a line uses one of the names."""
-    statement = source.statement_at(line.file, line.line)
-    if statement is None:
-        return False
-    return bool({n.id for n in ast.walk(statement) if isinstance(n, ast.Name)} & names)
 
 
 def _same_loss(evidence: SecondBackward, watched: Watched) -> Diagnosis | None:
