@@ -99,9 +99,10 @@ class Watch:
         if wanted is None and imports_retrograd(prepared.namespace["__file__"]):
             self.begin(RetrogradEngine())
         elif wanted == "retrograd":
-            from retrograd.running.as_torch import install
+            from retrograd.running.as_torch import install, pass_on
 
             install()
+            pass_on()
             self.begin(RetrogradEngine())
         elif "torch" in sys.modules:  # a .pth file or sitecustomize has imported it
             self.begin(TorchEngine())

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import importlib
 import importlib.util
+import os
 import sys
 from collections.abc import Callable, Sequence
 from importlib.abc import Loader, MetaPathFinder
@@ -132,3 +133,15 @@ def install() -> ModuleType:
     retrograd.Tensor.__module__ = "torch"
     sys.modules["torch"] = retrograd
     return retrograd
+
+
+def pass_on() -> None:
+    """Let the processes that this one starts see retrograd as torch too."""
+    folder = os.fspath(SHIM)
+    package = SHIM.parent.parent.parent
+    paths = [folder, *os.environ.get("PYTHONPATH", "").split(os.pathsep)]
+    if package.name != "site-packages":
+        paths.append(os.fspath(package))
+    os.environ["PYTHONPATH"] = os.pathsep.join(dict.fromkeys(path for path in paths if path))
+    if folder not in sys.path:
+        sys.path.insert(1, folder)  # what multiprocessing hands to a process that it spawns

@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+from importlib.metadata import entry_points
 from pathlib import Path
 
 from tests.doctor.running import ROOT
@@ -35,11 +36,18 @@ def test_other():
 """
 
 
+# An installed retrograd has told pytest of its plugin; beside a mere checkout it must be named.
+INSTALLED = any(
+    entry.value == "retrograd.doctor.pytest_plugin" for entry in entry_points(group="pytest11")
+)
+PLUGIN = () if INSTALLED else ("-p", "retrograd.doctor.pytest_plugin")
+
+
 def run(folder: Path, *options: str) -> str:
     (folder / "test_example.py").write_text(TESTS)
     done = subprocess.run(
         [
-            *(sys.executable, "-m", "pytest", "-p", "retrograd.doctor.pytest_plugin", *options),
+            *(sys.executable, "-m", "pytest", *PLUGIN, *options),
             *("-p", "no:cacheprovider", "--rootdir", str(folder), str(folder)),
         ],
         cwd=ROOT,
