@@ -56,3 +56,14 @@ def test_cause_lines_and_fix(case: dict[str, Any]) -> None:
     fix = (first["fix"]["kind"], place(first["fix"]))
     accepted = [(each["kind"], line) for each in case["fixes"] for line in each["lines"]]
     assert (fix in accepted) == (case["slug"] not in OTHER_FIX), (fix, accepted)
+
+
+EXAMPLES = Path(__file__).parents[2] / "examples"
+# second_backward.py imports retrograd and shows the mistake; cartpole.py is a module
+HEALTHY = sorted({path.stem for path in EXAMPLES.glob("*.py")} - {"second_backward", "cartpole"})
+
+
+@pytest.mark.parametrize("name", HEALTHY)
+def test_examples_are_healthy(name: str) -> None:
+    result = examine(EXAMPLES / f"{name}.py")
+    assert (result["error"], result["found"]) == ("", [])
