@@ -26,6 +26,9 @@ from retrograd.doctor.watching.ownership import Ownership
 from retrograd.doctor.watching.records import Call, Failure, Scope
 
 REMEMBERED_RESULTS = 64
+DECORATED = {"decorate_context": "func", "decorated": "function"}
+"""How PyTorch's and retrograd's grad modes call a decorated function, and what they call it."""
+
 LEAVES_SOUGHT = 60  # in so many calls all leaves are collected, then in every 50th
 
 
@@ -198,8 +201,9 @@ class Recorder:
         frame: FrameType | None = sys._getframe(2)
         direct = True
         while frame is not None:
-            if frame.f_code.co_name == "decorate_context":
-                code = getattr(frame.f_locals.get("func"), "__code__", None)
+            decorated = DECORATED.get(frame.f_code.co_name)
+            if decorated is not None:
+                code = getattr(frame.f_locals.get(decorated), "__code__", None)
                 if code is not None and self.tracer.is_user_file(code.co_filename):
                     return Scope(name, code.co_filename, code.co_firstlineno)
             if frame in self.log.live:
