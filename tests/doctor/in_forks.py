@@ -1,16 +1,21 @@
 """The doctor on many small scripts in one process: torch is imported once, each script has a fork.
 
+The process that forks is one of its own (`Server`): PyTorch refuses backward in the fork of a
+process that has run it already, as one in which other tests ran has.
+
 The second pass needs a process that was never watched: it is forked before the first pass begins,
 and waits for a question.
 """
 
 from __future__ import annotations
 
+import atexit
 import contextlib
 import importlib
 import json
 import os
 import signal
+import subprocess
 import sys
 import tempfile
 import traceback
@@ -21,12 +26,68 @@ from typing import Any
 SECONDS = 60
 
 
+class Server:
+    """The process that forks; started at the first question, ended with the tests."""
+
+    process: subprocess.Popen[str] | None = None
+
+    @classmethod
+    def ask(cls, script: Path) -> dict[str, Any]:
+        """What `examine_here` finds there."""
+        if cls.process is None:
+            cls.process = subprocess.Popen(
+                [sys.executable, "-m", "tests.doctor.in_forks", "--serve"],
+                cwd=Path(__file__).parents[2],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                text=True,
+            )
+            atexit.register(cls.end)
+        assert cls.process.stdin is not None and cls.process.stdout is not None
+        print(script.resolve(), file=cls.process.stdin, flush=True)
+        answer = cls.process.stdout.readline()
+        if not answer:
+            raise RuntimeError(f"the process that forks ended at {script}")
+        result: dict[str, Any] = json.loads(answer)
+        if "died" in result:
+            raise RuntimeError(result["died"])
+        return result
+
+    @classmethod
+    def end(cls) -> None:
+        """No more questions."""
+        if cls.process is not None and cls.process.stdin is not None:
+            cls.process.stdin.close()
+            cls.process.wait()
+            cls.process = None
+
+
 def examine(script: Path) -> dict[str, Any]:
-    """Run the doctor on a script in a forked child: its findings as JSON, and how it ended."""
+    """Run the doctor on a script: its findings as JSON, and how it ended."""
+    return Server.ask(script)
+
+
+def serve() -> None:
+    """Answer questions: a path per line in, a line of JSON out."""
+    answers = os.fdopen(os.dup(1), "w")
+    silence = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(silence, 1)  # what scripts print must not get among the answers
+    prepare()
+    for line in sys.stdin:
+        try:
+            result = examine_here(Path(line.rstrip("\n")))
+        except RuntimeError as error:
+            result = {"died": str(error)}
+        print(json.dumps(result), file=answers, flush=True)
+
+
+def examine_here(script: Path) -> dict[str, Any]:
+    """Run the doctor on a script in a forked child of this process."""
     out, into = os.pipe()
     child = os.fork()
     if child == 0:
         os.close(out)
+        os.dup2(os.open(os.devnull, os.O_RDONLY), 0)  # the questions are not the script's
         signal.alarm(SECONDS)
         warnings.resetwarnings()  # a script's warnings are its own
         try:
@@ -134,7 +195,9 @@ def prepare() -> None:
 
 def main() -> None:
     """By hand: `python -m tests.doctor.in_forks SCRIPT ...`."""
-    prepare()
+    if sys.argv[1:] == ["--serve"]:
+        serve()
+        return
     for script in sys.argv[1:]:
         result = examine(Path(script))
         print(script, result["error"][:100], result["unseen"])

@@ -15,7 +15,7 @@ from tests.doctor import in_forks
 def main(folder: str) -> None:
     in_forks.prepare()
     for script in sorted(Path(folder).glob("*.py")):
-        print(json.dumps({"name": script.stem, **in_forks.examine(script)}), flush=True)
+        print(json.dumps({"name": script.stem, **in_forks.examine_here(script)}), flush=True)
 
 
 if __name__ == "__main__":

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from tests.doctor.in_forks import examine, prepare
+from tests.doctor.in_forks import examine
 
 pytestmark = [
     pytest.mark.torch,
@@ -35,7 +35,6 @@ OTHER_FIX = {
 @pytest.fixture(scope="module", autouse=True)
 def torch_is_imported() -> None:
     pytest.importorskip("torch")
-    prepare()
 
 
 def place(found: dict[str, Any]) -> dict[str, Any]:

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from retrograd.doctor.model import CAUSES, FIX_KINDS
-from tests.doctor.in_forks import examine, prepare
+from tests.doctor.in_forks import examine
 
 pytestmark = [
     pytest.mark.torch,
@@ -44,7 +44,6 @@ Expected = tuple[str, str, int]
 @pytest.fixture(scope="module", autouse=True)
 def torch_is_imported() -> None:
     pytest.importorskip("torch")
-    prepare()
 
 
 def expected_in(program: Path) -> list[Expected]:
