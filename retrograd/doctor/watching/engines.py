@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import sys
 import threading
 from collections.abc import Callable, Sequence
@@ -28,10 +29,9 @@ class TorchEngine:
     """Real PyTorch."""
 
     def __init__(self) -> None:
-        import torch
-
-        self.torch: Any = torch
-        self.counter: Callable[[], int] = torch._C._autograd._get_sequence_nr
+        # by name: type checkers run where PyTorch is not installed
+        self.torch: Any = importlib.import_module("torch")
+        self.counter: Callable[[], int] = self.torch._C._autograd._get_sequence_nr
 
     def watch(self, watcher: Watcher) -> Callable[[], None]:
         """`Tensor.backward`, `autograd.backward`, `autograd.grad` and checkpoints all go here."""
