@@ -39,7 +39,7 @@ test: $(VENV)/installed-test
 quick: $(VENV)/installed-test
 	$(PYTEST) -m "not torch and not gpu and not slow"
 
-check: $(VENV)/installed-dev
+check: $(VENV)/installed-test $(VENV)/installed-dev
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy --strict retrograd benchmarks
