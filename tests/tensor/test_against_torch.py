@@ -19,6 +19,7 @@ def test_the_record_is_current() -> None:
         found = json.loads(json.dumps(record()))
     finally:
         torch.set_warn_always(before)
+        torch.set_default_device(None)  # even "cpu" is a mode that other tests would notice
     recorded = json.loads(PLACE.read_text(encoding="utf-8"))
     assert found.keys() == recorded.keys()
     for group, expressions in found.items():
