@@ -177,12 +177,22 @@ def _overflow(kind: dtypes.dtype) -> RuntimeError:
     return RuntimeError(f"value cannot be converted to type {name} without overflow")
 
 
+def _type_name(value: Any) -> str:
+    name = type(value).__name__
+    return f"torch.{name}" if name in _TORCH_TYPES else name
+
+
+_TORCH_TYPES = frozenset(["device", "dtype", "layout", "memory_format", "Size"])
+
+
 def invalid_combination(
     function: str, args: tuple[Any, ...], forms: str, **named: Any
 ) -> TypeError:
     """Arguments that fit none of the forms of a function; `forms` has one form a line."""
-    got = [type(a).__name__ for a in args]
-    got += [f"{name}={type(value).__name__}" for name, value in named.items()]
+    got = [_type_name(a) for a in args]
+    got += [f"{name}={_type_name(value)}" for name, value in named.items()]
+    if named and not args:
+        got.append("")  # PyTorch's list ends in a comma there
     lines = "".join(f"\n * ({form})" for form in forms.splitlines())
     return TypeError(
         f"{function}() received an invalid combination of arguments - got ({', '.join(got)}), but "

@@ -6,6 +6,7 @@ import argparse
 import sys
 from collections.abc import Sequence
 
+from . import __version__
 from .commands import compat, doctor, explain, info, lint, run
 
 COMMANDS = (run, doctor, lint, compat, explain, info)
@@ -19,6 +20,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         description="PyTorch's autograd in Python, with a graph you can see.",
         epilog="`retrograd COMMAND --help` has examples.",
     )
+    parser.add_argument("--version", action="version", version=f"retrograd {__version__}")
     commands = parser.add_subparsers(title="commands", metavar="COMMAND")
     for command in COMMANDS:
         command.add(commands)

@@ -62,25 +62,32 @@ _PLAIN = frozenset((bool, int, float))
 def _shape_of(data: Any) -> tuple[int, ...]:
     """The shape of nested sequences, judged by their first elements, as PyTorch does."""
     shape: list[int] = []
-    while _is_sequence(data):
+    while is_sequence(data):
         shape.append(len(data))
         if len(shape) > 128:
             raise ValueError(f"too many dimensions '{type(data).__name__}'")
         if not shape[-1]:
             break
-        data = data[0]
+        try:
+            data = data[0]
+        except Exception:
+            raise ValueError(
+                f"could not determine the shape of object type '{type(data).__name__}'"
+            ) from None
     if isinstance(data, (str, bytes)) and shape:
         raise ValueError(f"too many dimensions '{type(data).__name__}'")
     return tuple(shape)
 
 
-def _is_sequence(data: Any) -> bool:
-    """Tensors in a list count as numbers, arrays as sequences."""
+def is_sequence(data: Any) -> bool:
+    """Tensors in a list count as numbers, arrays and all that has a length and items as sequences."""
     if isinstance(data, (list, tuple)):
         return True
     if isinstance(data, np.ndarray):
         return data.ndim > 0
-    return isinstance(data, Sequence | bytearray) and not isinstance(data, (str, bytes))
+    if isinstance(data, (Tensor, str, bytes, dict, np.generic)):
+        return False
+    return hasattr(data, "__getitem__") and hasattr(data, "__len__")
 
 
 def _infer(data: Any) -> dtype:
@@ -93,7 +100,7 @@ def _infer(data: Any) -> dtype:
         return dtypes.number_dtype(data)
     if isinstance(data, (str, bytes)):
         raise TypeError(f"new(): invalid data type '{type(data).__name__}'")
-    if _is_sequence(data):
+    if is_sequence(data):
         found: dtype | None = None
         if isinstance(data, (list, tuple)):
             kinds = set(map(type, data))
@@ -101,6 +108,8 @@ def _infer(data: Any) -> dtype:
                 # the usual case, without a look at every number
                 return dtypes.number_dtype(next(k for k in (float, int, bool) if k in kinds)())
         for item in data:
+            if item is data:
+                raise TypeError("new(): self-referential lists are incompatible")
             kind = _infer(item)
             found = kind if found is None else dtypes.promote_types(found, kind)
             if found is dtypes.complex128:
@@ -122,7 +131,7 @@ def _flatten(data: Any, shape: tuple[int, ...], depth: int, into: list[Any]) -> 
     if depth == len(shape):
         into.append(data)
         return
-    if not _is_sequence(data):
+    if not is_sequence(data):
         raise TypeError("not a sequence")
     if len(data) != shape[depth]:
         raise explained(
@@ -394,6 +403,10 @@ def asarray(
             found.requires_grad_(True)
         return found
     if isinstance(obj, (np.ndarray, np.generic)):
+        if copy is False and isinstance(obj, np.generic):
+            raise RuntimeError(
+                "can't alias NumPy scalars. Either remove copy=False or transform it in a ndarray. "
+            )
         array = shared_array(np.asarray(obj))
         known = dtypes.from_numpy_dtype(array.dtype)
         _warn_if_read_only(array)
@@ -403,7 +416,7 @@ def asarray(
         elif copy:
             array = array.copy()
         return fresh(array, bool(requires_grad))
-    if hasattr(obj, "__dlpack__"):
+    if hasattr(obj, "__dlpack__") or type(obj).__name__ == "PyCapsule":
         from retrograd.dlpack import from_dlpack
 
         shared = from_dlpack(obj)

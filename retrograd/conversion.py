@@ -28,48 +28,78 @@ from retrograd.tensor import Array, Tensor, tensor_method, wrap
 # --------------------------------------------------------------------------------- dtype, device
 
 
+_SWITCHES = ("non_blocking", "copy")
+_TO_FORMS = (("device", "dtype", *_SWITCHES), ("dtype", *_SWITCHES), ("tensor", *_SWITCHES))
+
+
+def _is_dtype(value: Any) -> bool:
+    return isinstance(value, dtypes.dtype) or (
+        isinstance(value, type) and value in dtypes.PYTHON_TYPES
+    )
+
+
+_FITS: dict[str, Callable[[Any], bool]] = {
+    "device": lambda value: (
+        isinstance(value, (str, int, device_class, type(None))) and not isinstance(value, bool)
+    ),
+    "dtype": _is_dtype,
+    "tensor": lambda value: isinstance(value, Tensor),
+    "non_blocking": lambda value: isinstance(value, bool),
+    "copy": lambda value: isinstance(value, bool),
+    "memory_format": lambda value: value is None or isinstance(value, memory_format),
+}
+
+
+def to_options(args: tuple[Any, ...], named: dict[str, Any]) -> dict[str, Any]:
+    """The arguments of `Tensor.to` and `Module.to` by name; TypeError if they fit no form."""
+    if len(args) > len(_TO_FORMS[0]):
+        raise TypeError(
+            f"to() takes from 0 to {len(_TO_FORMS[0])} positional arguments but {len(args)} were "
+            "given"
+        )
+    for form in _TO_FORMS:
+        options = dict(zip(form, args, strict=False))
+        if len(args) > len(form) or options.keys() & named.keys():
+            continue
+        options |= named
+        optional = form[0] == "device"  # there, no dtype is a dtype too
+        if (optional or form[0] in options) and all(
+            (name in form or name == "memory_format")
+            and (_FITS[name](value) or (optional and name == "dtype" and value is None))
+            for name, value in options.items()
+        ):
+            return options
+    raise invalid_combination(
+        "to",
+        args,
+        "torch.device device = None, torch.dtype dtype = None, bool non_blocking = False, "
+        "bool copy = False, *, torch.memory_format memory_format = None\n"
+        "torch.dtype dtype, bool non_blocking = False, bool copy = False, *, "
+        "torch.memory_format memory_format = None\n"
+        "Tensor tensor, bool non_blocking = False, bool copy = False, *, "
+        "torch.memory_format memory_format = None",
+        **named,
+    )
+
+
 @tensor_method
-def to(
-    self: Tensor,
-    *args: Any,
-    device: Any = None,
-    dtype: Any = None,
-    non_blocking: bool = False,
-    copy: bool = False,
-    memory_format: memory_format | None = None,
-) -> Tensor:
+def to(self: Tensor, *args: Any, **options: Any) -> Tensor:
     """The tensor with another dtype (or on another device); itself where nothing changes.
 
-    The first argument may be a dtype, a device or a tensor to be like.
+    The arguments are a device, a dtype or both, or a tensor to be like; then `non_blocking`,
+    which changes nothing here, `copy`, and the keyword `memory_format`.
 
     >>> import retrograd as torch
     >>> torch.ones(2).to(torch.float64).dtype
     torch.float64
     """
-    rest = list(args)
-    if rest:
-        first = rest.pop(0)
-        if isinstance(first, Tensor):
-            dtype = first.dtype
-        elif isinstance(first, dtypes.dtype) or first in dtypes.PYTHON_TYPES:
-            dtype = first
-        elif first is None or isinstance(first, (str, int, device_class)):
-            device = first
-            if rest and (rest[0] is None or isinstance(rest[0], (dtypes.dtype, type))):
-                dtype = rest.pop(0)
-        else:
-            raise invalid_combination(
-                "to",
-                args,
-                "torch.device device = None, torch.dtype dtype = None, ...\n"
-                "torch.dtype dtype, ...\nTensor tensor, ...",
-            )
-        if rest:
-            rest.pop(0)  # non_blocking: copies are never asynchronous here
-        if rest:
-            copy = rest.pop(0)
-    require_cpu(device)
-    return _convert(self, dtypes.as_dtype(dtype, "to"), copy, memory_format)
+    if len(args) == 1 and not options and isinstance(args[0], dtypes.dtype):
+        return _convert(self, args[0], False, None)
+    found = to_options(args, options)
+    require_cpu(found.get("device"))
+    kind = found["tensor"].dtype if "tensor" in found else found.get("dtype")
+    copy, order = found.get("copy", False), found.get("memory_format")
+    return _convert(self, dtypes.as_dtype(kind, "to"), copy, order)
 
 
 def _convert(

@@ -18,7 +18,7 @@ import numpy as np
 
 from retrograd import dtypes
 from retrograd.arguments import as_element, as_integer, as_number, check_place, size_argument
-from retrograd.autograd.views import announce_write, bump
+from retrograd.autograd.views import announce_write, bump, check_not_expanded
 from retrograd.construction import fresh
 from retrograd.memory import array_like, empty_array, region
 from retrograd.ops.examples import on_batch
@@ -34,6 +34,10 @@ def publish(function: Callable[..., Any]) -> Callable[..., Any]:
     return function
 
 
+# Functions that fill an `out` of any shape which has the right number of elements.
+_FILLS = frozenset(["arange", "linspace", "logspace", "range"])
+
+
 def deliver(name: str, array: Array, out: Tensor | None, dtype: Any, requires_grad: bool) -> Tensor:
     """The new array as a tensor, or written into `out`."""
     if out is None:
@@ -46,7 +50,11 @@ def deliver(name: str, array: Array, out: Tensor | None, dtype: Any, requires_gr
             f"parameter ({out.dtype.type_name})"
         )
     if out._array.shape != array.shape:
-        out.resize_(array.shape)
+        if name in _FILLS and out._array.size == array.size:
+            array = array.reshape(out._array.shape)
+        else:
+            out.resize_(array.shape)
+    check_not_expanded(out)
     announce_write(out)
     np.copyto(out._array, array, casting="unsafe")
     bump(out, name)

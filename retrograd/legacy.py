@@ -6,7 +6,6 @@ They call uninitialised memory with sizes, and copy data given as a sequence.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -14,7 +13,7 @@ import numpy as np
 from retrograd import dtypes
 from retrograd.arguments import size_argument
 from retrograd.autograd.engine import ENGINE
-from retrograd.construction import array_from, as_class, fresh
+from retrograd.construction import array_from, as_class, fresh, is_sequence
 from retrograd.notices import explained, warn_once
 from retrograd.ops.copying import cast_array
 from retrograd.ops.errors import argument_type
@@ -37,7 +36,7 @@ def _legacy_array(args: tuple[Any, ...], kind: dtypes.dtype) -> Array:
             return copied
         if isinstance(first, str):
             raise TypeError(f"new(): invalid data type '{type(first).__name__}'")
-        if isinstance(first, Sequence):
+        if is_sequence(first) or isinstance(first, bytes):
             return array_from(first, kind)
         if isinstance(first, bool) or not isinstance(first, (int, np.integer)):
             raise TypeError(f"new(): data must be a sequence (got {type(first).__name__})")

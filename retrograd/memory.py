@@ -75,8 +75,8 @@ def _existing_dim(dim: int, ndim: int) -> int:
 
 
 def strides_of(array: Array) -> tuple[int, ...]:
-    """An array's strides in elements; for an empty array those of a contiguous one."""
-    if not array.size:
+    """An array's strides in elements; NumPy gives a new empty array none: as if contiguous."""
+    if not array.size and not all(array.strides):
         steps = [max(n, 1) for n in array.shape[1:]] + [1]
         return tuple([math.prod(steps[i:]) for i in range(array.ndim)])
     unit = array.itemsize
@@ -418,9 +418,21 @@ def _reordered(array: Array, order: memory_format) -> Array:
 def resize_as_(
     self: Tensor, the_template: Tensor, memory_format: memory_format | None = None
 ) -> Tensor:
-    """`resize_` to the size of another tensor."""
-    resized: Tensor = self.resize_(the_template.shape, memory_format=memory_format)
+    """`resize_` to the size of another tensor; with `preserve_format` in its order too."""
+    order = memory_format
+    if order is preserve_format:
+        order = _format_of(the_template._array)
+    resized: Tensor = self.resize_(the_template.shape, memory_format=order)
     return resized
+
+
+def _format_of(array: Array) -> memory_format:
+    """The memory format that an array is in: contiguous where it is in none of the others."""
+    if not matches_format(array, contiguous_format):
+        for order in (channels_last, channels_last_3d):
+            if matches_format(array, order):
+                return order
+    return contiguous_format
 
 
 @tensor_method

@@ -40,7 +40,7 @@ def missing(module: str, name: str, known: Iterable[str]) -> AttributeError:
         return AttributeError(text)
     from retrograd.compat.status import absence
 
-    why = absence(f"torch{module.removeprefix('retrograd')}.{name}")
+    why = absence(f"torch{module.removeprefix('retrograd').removeprefix('torch')}.{name}")
     if why is not None:
         return AttributeError(f"{text}: {why}")
     from difflib import get_close_matches

@@ -141,11 +141,22 @@ def _range(
 attach(_range, public=("range",))
 
 
+_COMPLEX_NAMES = {
+    dtypes.complex64: "c10::complex<float>",
+    dtypes.complex128: "c10::complex<double>",
+}
+
+
 def _spaced_type(dtype: Any, name: str, *bounds: Any) -> dtypes.dtype:
     kind = dtypes.as_dtype(dtype, name)
     if kind is None:
         is_complex = any(isinstance(n, complex) for n in bounds)
         kind = dtypes.default_complex() if is_complex else dtypes.get_default_dtype()
+    elif not kind.is_complex and any(isinstance(n, complex) for n in bounds):
+        raise RuntimeError(
+            f"torch.{name}(): inferred dtype {_COMPLEX_NAMES[dtypes.default_complex()]} can't be "
+            f"safely cast to passed dtype {kind.type_name}"
+        )
     if kind is dtypes.bool_:
         raise explained(NotImplementedError(f"\"{name}_cpu\" not implemented for 'Bool'"))
     return kind

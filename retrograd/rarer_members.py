@@ -88,6 +88,12 @@ for _name in ("is_maia", "is_vulkan", "is_xla"):
 
 
 @tensor_property
+def _cdata(self: Tensor) -> int:
+    """A number that no other living tensor has: PyTorch's is the address of its C++ part."""
+    return id(self)
+
+
+@tensor_property
 def name(self: Tensor) -> None:
     """The name of a tensor: PyTorch no longer keeps any."""
     return None

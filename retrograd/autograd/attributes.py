@@ -10,6 +10,7 @@ from retrograd.autograd.accumulate import gradient_dtype
 from retrograd.autograd.state import STATE, Cut
 from retrograd.autograd.views import forget_history
 from retrograd.notices import explained
+from retrograd.sparse.array import SPARSE_ARRAY
 from retrograd.tensor import (
     INFERENCE_CELL,
     Tensor,
@@ -166,6 +167,11 @@ def _set_data(self: Tensor, value: Tensor) -> None:
     if self._requires_grad and value._array.dtype not in dtypes.DIFFERENTIABLE:
         raise RuntimeError(
             "data set to a tensor that requires gradients must be floating point or complex dtype"
+        )
+    if (type(value._array) is SPARSE_ARRAY) != (type(self._array) is SPARSE_ARRAY):
+        raise RuntimeError(
+            "Attempted to call `variable.set_data(tensor)`, but `variable` and `tensor` have "
+            "incompatible tensor type."
         )
     meta = self._meta
     if meta is not None and value._array.dtype is not self._array.dtype:

@@ -111,17 +111,18 @@ def saved_output(node: Node, stored: Any, cell: VersionCell, number: int) -> Ten
 
 def with_history(node: Node, tensor: Tensor, number: int) -> Tensor:
     """Make a bare tensor the output of a node that its node saved."""
-    maker: Node | None = node
-    extra = node.extra
-    if extra is not None and extra.output_node is not None:
-        maker = extra.output_node()
     op = dressed(node).op
     if op is not None and number in op.nondifferentiable:
         return tensor
-    if maker is not None:
-        tensor._grad_fn = maker
-        tensor._output_nr = number if maker is node else 0
-        tensor._requires_grad = True
+    maker = node
+    extra = node.extra
+    if extra is not None and extra.output_node is not None:
+        # A view that was written: its new history, or the writing node's own where nobody has
+        # the view any more (`x[1:].exp_()`). Both lead to the values before the write.
+        maker = extra.output_node() or node
+    tensor._grad_fn = maker
+    tensor._output_nr = number if maker is node else 0
+    tensor._requires_grad = True
     return tensor
 
 

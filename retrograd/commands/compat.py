@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import argparse
 import json
-import shutil
 import sys
 import textwrap
 from pathlib import Path
 from typing import Any
+
+from .layout import HelpFormatter, counted, text_width
 
 EXAMPLE = """\
 examples:
@@ -34,7 +35,7 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
         description="List the names of PyTorch that code uses and what became of them here. The "
         "code is read, not run.",
         epilog=EXAMPLE,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+        formatter_class=HelpFormatter,
     )
     parser.add_argument("paths", nargs="+", type=Path, metavar="PATH", help="a file or a folder")
     parser.add_argument("--json", action="store_true", help="print data for programs")
@@ -94,7 +95,7 @@ def collect(paths: list[Path]) -> dict[str, Any]:
 
 
 def _print(report: dict[str, Any], everything: bool) -> None:
-    width = min(100, shutil.get_terminal_size((100, 24)).columns)
+    width = text_width()
     if not report["files"]:
         print("there are no Python files here")
         return
@@ -118,7 +119,7 @@ def _print(report: dict[str, Any], everything: bool) -> None:
         print(f"{entry['file']}: {entry['reason']}")
     counts = report["counts"]
     print(
-        f"{report['files']} files, {len(report['names'])} names of PyTorch: "
+        f"{counted(report['files'], 'file')}, {counted(len(report['names']), 'name')} of PyTorch: "
         f"{counts['works']} supported, {counts['differs']} differ, {counts['refuses']} refuse, "
         f"{counts['absent']} missing"
     )

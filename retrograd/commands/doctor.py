@@ -7,6 +7,9 @@ import os
 import sys
 from pathlib import Path
 
+from .layout import HelpFormatter
+from .program import add_program, problem_of
+
 EXAMPLE = """\
 examples:
   retrograd doctor train.py --epochs 3
@@ -28,7 +31,7 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
         "what happened, on which lines, why, and what to change. The report goes to standard "
         "error when the program has ended; its own output is untouched.",
         epilog=EXAMPLE,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+        formatter_class=HelpFormatter,
         usage="retrograd doctor [OPTIONS] (SCRIPT | -m MODULE) [ARGS ...]",
     )
     parser.add_argument(
@@ -65,16 +68,7 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     parser.add_argument(
         "--passthrough", action="store_true", help="end with the program's own exit status"
     )
-    parser.add_argument(
-        "program", nargs=argparse.REMAINDER, metavar="SCRIPT", help="the program and its arguments"
-    )
-    parser.add_argument(
-        "-m",
-        dest="module",
-        nargs=argparse.REMAINDER,
-        metavar="MODULE",
-        help="a module of a package to run as the program, and its arguments",
-    )
+    add_program(parser, "the program and its arguments")
     parser.set_defaults(run=run, parser=parser)
 
 
@@ -119,15 +113,11 @@ def _problem(options: argparse.Namespace) -> str | None:
     """What is wrong with the command line; None if the program can be started."""
     from retrograd.doctor.program import has_torch
 
-    if options.module is not None:
-        if not options.module:
-            return "-m needs the name of a module"
-    elif not options.program:
-        return "which program? Give a script, or -m and a module"
-    elif options.program[0] == "-":
+    problem = problem_of(options)
+    if problem is not None:
+        return problem
+    if options.module is None and options.program[0] == "-":
         return "a program from standard input has no lines to point at: save it to a file"
-    elif not os.path.exists(options.program[0]):
-        return f"there is no file {options.program[0]!r} in {os.getcwd()}"
     for name in ("json", "html"):
         file = getattr(options, name)
         if file is not None and not os.path.isdir(os.path.dirname(os.path.abspath(file))):

@@ -4,14 +4,21 @@ from __future__ import annotations
 
 import argparse
 import json
-import shutil
+import re
 import sys
 import textwrap
 from difflib import get_close_matches
+from functools import partial
 
 from retrograd.diagnostics.catalogue import CATALOGUE, similar
 from retrograd.diagnostics.pages import parse_page, read_page
 from retrograd.lint import RULES
+
+from .layout import WIDEST, HelpFormatter, text_width
+
+FENCED = re.compile(r"(^```.*?^```)", re.MULTILINE | re.DOTALL)
+PARAGRAPH = re.compile(r"^(?!#).+(?:\n(?!#|- |\n).+)*", re.MULTILINE)
+"""A paragraph or an item of a list, which goes on to an empty line or the next item."""
 
 
 def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -22,7 +29,7 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
         description="Say what the code of an error or of a lint rule means. Without a code, list "
         "all of them.",
         epilog="examples:\n  retrograd explain RG101\n  retrograd explain RGL101",
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+        formatter_class=HelpFormatter,
     )
     parser.add_argument("code", nargs="?", metavar="CODE", help="such as RG101")
     parser.add_argument("--json", action="store_true", help="print data for programs")
@@ -81,7 +88,7 @@ def _list_codes(as_json: bool) -> None:
         data = [entry.to_dict() for entry in CATALOGUE.values()]
         print(json.dumps(data + [rule.to_dict() for rule in RULES.values()], indent=2))
         return
-    width = _width()
+    width = text_width()
     family = ""
     for entry in CATALOGUE.values():
         if entry.family != family:
@@ -109,23 +116,23 @@ def _print_page(text: str) -> None:
         else:
             Console().print(Markdown(text))
             return
-    print(_wrapped(text, _width()), end="")
+    print(_wrapped(text, text_width()), end="")
 
 
 def _wrapped(text: str, width: int) -> str:
     """The page with its paragraphs and lists wrapped; code stays as it is."""
-    lines: list[str] = []
-    in_code = False
-    for line in text.splitlines():
-        if line.startswith("```"):
-            in_code = not in_code
-        if in_code or len(line) <= width:
-            lines.append(line)
-        else:
-            hang = "  " if line.startswith("- ") else ""
-            lines += textwrap.wrap(line, width, subsequent_indent=hang, break_long_words=False)
-    return "\n".join(lines) + "\n"
+    if width >= WIDEST:
+        return text  # it is written for this width
+    blocks = []
+    for place, part in enumerate(FENCED.split(text)):
+        in_code = place % 2 == 1
+        blocks.append(part if in_code else PARAGRAPH.sub(partial(_filled, width), part))
+    return "".join(blocks)
 
 
-def _width() -> int:
-    return min(100, shutil.get_terminal_size((100, 24)).columns)
+def _filled(width: int, found: re.Match[str]) -> str:
+    hang = "  " if found[0].startswith("- ") else ""
+    text = " ".join(found[0].split())
+    return textwrap.fill(
+        text, width, subsequent_indent=hang, break_long_words=False, break_on_hyphens=False
+    )

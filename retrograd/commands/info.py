@@ -10,18 +10,20 @@ import platform
 import sys
 from typing import Any
 
+from .layout import HelpFormatter
+
 OPTIONAL = {
-    "torch": "the doctor and the comparisons run on it",
-    "scipy": "comparisons",
-    "safetensors": "files in its format",
+    "torch": "retrograd doctor runs programs on it",
+    "libcst": "retrograd lint --fix",
+    "safetensors": "retrograd.interchange",
     "tensorboard": "torch.utils.tensorboard",
-    "libcst": "retrograd lint",
-    "cupy": "arrays on a GPU",
 }
 """Packages that something here can use, and what for."""
 
 THREAD_VARIABLES = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
-SETTINGS = ("RETROGRAD_KERNELS", "RETROGRAD_SITES", "RETROGRAD_KEEP_MEMORY")
+SETTINGS = tuple(
+    f"RETROGRAD_{name}" for name in ("REPORT", "SITES", "NOTICES", "KERNELS", "KEEP_MEMORY")
+)
 
 
 def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -31,7 +33,7 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
         help="versions, backends, compiled kernels and threads",
         description="Say what is installed here and in use.",
         epilog="example:\n  retrograd info --json",
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+        formatter_class=HelpFormatter,
     )
     parser.add_argument("--json", action="store_true", help="print data for programs")
     parser.set_defaults(run=info)
@@ -71,7 +73,7 @@ def collect() -> dict[str, dict[str, Any]]:
         "backends": {
             "cpu": f"NumPy, products by {blas['name']} {blas.get('version', '')}".rstrip(),
             "cuda": "none: tensors live on the CPU",
-            "compiled kernels": kernels.status(),
+            "compiled kernels": "in use" if kernels.AVAILABLE else kernels.status(),
             "freed memory": "kept for reuse" if MEMORY_KEPT else "left to the allocator",
         },
         "threads": {

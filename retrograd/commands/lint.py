@@ -10,6 +10,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from .layout import HelpFormatter
+
 if TYPE_CHECKING:
     from retrograd.lint.check import Report
     from retrograd.lint.declare import Finding
@@ -42,7 +44,7 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
         help="autograd mistakes that can be seen without running the program",
         description="Find autograd mistakes in programs for PyTorch. They are read, not run.",
         epilog=EXAMPLE,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+        formatter_class=HelpFormatter,
     )
     parser.add_argument(
         "paths", nargs="*", default=["."], metavar="PATH", help="a file, a folder, or - for stdin"

@@ -48,6 +48,13 @@ class ReduceOp(IntEnum):
     def __repr__(self) -> str:
         return f"<RedOpType.{self.name}: {self.value}>"
 
+    def __str__(self) -> str:
+        return f"RedOpType.{self.name}"
+
+
+# PyTorch has the operation and the enumeration of its kinds apart; the members are the same.
+ReduceOp.RedOpType = ReduceOp  # type: ignore[attr-defined]
+
 
 class Backend(str):
     """The name of a way to reach other processes, in lower case.

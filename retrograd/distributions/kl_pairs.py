@@ -280,7 +280,7 @@ def _kl_uniform_continuous_bernoulli(p: Any, q: Any) -> Any:
 
 
 @register_kl(Uniform, Exponential)
-def _kl_uniform_exponetial(p: Any, q: Any) -> Any:
+def _kl_uniform_exponential(p: Any, q: Any) -> Any:
     result = q.rate * (p.high + p.low) / 2 - ((p.high - p.low) * q.rate).log()
     return result.masked_fill(p.low < q.support.lower_bound, math.inf)
 

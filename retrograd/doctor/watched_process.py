@@ -153,6 +153,8 @@ class Watch:
                 runner.forced = self.again is True
                 watched.second_pass = runner
             result.diagnoses = rules.diagnose(watched)
+            if not (result.calls or result.diagnoses):
+                result.unseen.append("the program did not call backward")
             result.keep_texts(source.text_at)
             if watched.error is not None and not result.error:
                 result.error = first_line(watched.error)

@@ -66,6 +66,8 @@ def summary(reports: Sequence[Report], fixed: int = 0) -> str:
             parts.append(f"{safe} [*] can be fixed with --fix")
         if unsafe:
             parts.append(f"{unsafe} with --fix --unsafe-fixes")
+    elif not reports:
+        parts.append("there are no Python files here")
     elif not errors:
         parts.append(f"nothing found in {_count(len(reports), 'file')}")
     if errors:

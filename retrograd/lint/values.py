@@ -308,6 +308,10 @@ class Values:
                     return self.graph(part, seen.step) is not False
             if isinstance(part, ast.BinOp) and isinstance(part.op, ast.MatMult | ast.Pow):
                 return self.graph(part, seen.step) is not False
+            if isinstance(part, ast.BinOp) and isinstance(part.op, ast.Mult | ast.Div):
+                # the other factor is kept, a plain number too
+                if self.graph(part, seen.step):
+                    return True
         return False
 
 

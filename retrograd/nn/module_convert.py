@@ -7,8 +7,9 @@ from collections.abc import Callable
 from typing import Any, Self
 
 from retrograd.autograd.grad_mode import no_grad
+from retrograd.conversion import to_options
 from retrograd.creation import empty_like
-from retrograd.dtypes import dtype as Dtype
+from retrograd.dtypes import as_dtype
 from retrograd.nn.module_walk import WalkMethods
 from retrograd.size import memory_format as MemoryFormat
 from retrograd.tensor import Tensor
@@ -68,21 +69,14 @@ class ConversionMethods(WalkMethods):
         >>> torch.nn.Linear(2, 1).to(torch.float64).weight.dtype
         torch.float64
         """
-        options = dict(kwargs)
-        order: MemoryFormat | None = options.pop("memory_format", None)
-        wanted = options.pop("dtype", None)
-        rest = list(args)
-        if rest and isinstance(rest[0], Tensor):
-            wanted = rest.pop(0).dtype
-        elif "tensor" in options:
-            wanted = options.pop("tensor").dtype
-        else:
-            for place in range(min(2, len(rest))):
-                if isinstance(rest[place], Dtype):
-                    wanted = rest.pop(place)
-                    if place == 0:
-                        rest.insert(0, None)  # no device before it
-                    break
+        options = to_options(args, kwargs)
+        if "copy" in options:
+            raise RuntimeError(".to() does not accept copy argument")
+        where = options.get("device")
+        order: MemoryFormat | None = options.get("memory_format")
+        wanted = as_dtype(options.get("dtype"), "to")
+        if "tensor" in options:
+            wanted = options["tensor"].dtype
         if wanted is not None and not (wanted.is_floating_point or wanted.is_complex):
             raise TypeError(
                 "nn.Module.to only accepts floating point or complex dtypes, but got desired "
@@ -94,8 +88,9 @@ class ConversionMethods(WalkMethods):
         def convert(tensor: Tensor) -> Tensor:
             inexact = tensor.is_floating_point() or tensor.is_complex()
             reordered = order if tensor.ndim in (4, 5) else None
-            moved: Tensor = tensor.to(*rest, **options) if rest or options else tensor
-            moved = moved.to(dtype=wanted if inexact else None, memory_format=reordered)
+            moved: Tensor = tensor.to(
+                device=where, dtype=wanted if inexact else None, memory_format=reordered
+            )
             return moved
 
         return self._apply(convert)

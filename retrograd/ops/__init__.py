@@ -3,6 +3,7 @@
 ``torch.ops.aten`` is here as well: PyTorch's names for ops, see `ops.overloads`.
 """
 
+import sys as _sys
 from typing import Any as _Any
 
 from retrograd.ops import activation as activation
@@ -107,4 +108,7 @@ def __getattr__(name: str) -> _Any:
         from retrograd.ops.overloads import namespace
 
         return namespace(name)
+    overloads = _sys.modules.get("retrograd.ops.overloads")
+    if overloads is not None and not name.startswith("_") and overloads.is_declared(name):
+        return overloads.namespace(name)
     raise AttributeError(f"module '{__name__}' has no attribute '{name}'")

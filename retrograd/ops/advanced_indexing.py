@@ -21,7 +21,7 @@ from retrograd.ops import errors
 from retrograd.ops.copying import cast_array
 from retrograd.ops.gathering import in_place
 from retrograd.ops.index_vectors import sum_slices
-from retrograd.ops.kinds import Array
+from retrograd.ops.kinds import Array, copy_to_write
 from retrograd.ops.masking import can_write_directly
 from retrograd.ops.registry import RECORDED, composite, op
 from retrograd.tensor import Tensor, wrap
@@ -320,7 +320,7 @@ def index_put(
     fourth: Array | None = None,
 ) -> Array:
     """A copy of `input` with values written (or added) in the places that index tensors name."""
-    result = input.copy()
+    result = copy_to_write(xp, input)
     _put_into(result, dims, _arrays(dims, first, second, third, fourth), values, accumulate)
     return result
 
@@ -344,7 +344,7 @@ def _index_zero(
     fourth: Array | None,
 ) -> Array:
     """A copy of `input` with zeros in the places that index tensors name."""
-    result = input.copy()
+    result = copy_to_write(xp, input)
     result[numpy_index(input.shape, dims, _arrays(dims, first, second, third, fourth))] = 0
     return result
 
@@ -388,6 +388,8 @@ def _listed(name: str, indices: Any) -> list[tuple[int, Tensor]]:
     """The `indices` of index_put: tensors for the first dimensions, one after the other."""
     if not isinstance(indices, (tuple, list)):
         raise errors.argument_type(name, "indices", 2, "tuple of Tensors", indices)
+    if not indices:
+        raise RuntimeError(f"{name}(): expected at least one index tensor")
     found: list[tuple[int, Tensor]] = []
     dim = 0
     for position, item in enumerate(indices):

@@ -191,6 +191,7 @@ def _attention_samples() -> list[Sample]:
         Sample(T(2, 3, 6), T(2, 5, 6), T(2, 5, 6), mask),
         Sample(T(2, 3, 6), T(2, 5, 6), T(2, 5, 6), is_causal=True),
         Sample(T(2, 3, 6), T(5, 6), T(5, 6)),
+        Sample(T(2, 3, 6), T(2, 5, 6), T(2, 5, 6), dtypes=HALVES),
         Sample(q, T(2, 2, 5, 6), T(2, 2, 5, 6), enable_gqa=True, second=False),
         Sample(T(2, 4, 0, 6), k, v, second=False),
         Sample(q, T(2, 4, 0, 6), T(2, 4, 0, 6), second=False),
@@ -237,6 +238,9 @@ def scaled_dot_product_attention(
             common_shape(scores, mask._array.shape)
         result = RECORDED._attention(query, key, value, mask, float(scale))
         return result
+    kind = query.dtype
+    if kind.itemsize == 2:  # the scores of half precision are computed in float32
+        query, key, value = (x.to(dtypes.float32) for x in (query, key, value))
     root = math.sqrt(scale) if scale >= 0 else None
     if root is None:
         scores = (query * scale) @ key.transpose(-2, -1)
@@ -247,7 +251,7 @@ def scaled_dot_product_attention(
     weights = RECORDED._safe_softmax(scores)
     if dropout_p:
         weights = dropout_of(weights, dropout_p)
-    result = weights @ value
+    result = (weights @ value).to(kind)
     return result
 
 

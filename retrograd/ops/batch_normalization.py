@@ -452,6 +452,7 @@ def _torch_rms_norm(
         Sample(T(2, 5, 3, 2), 3, 0.1, 0.5, 2.0),
         Sample(T(2, 2, 3, 2, 1), 5, alpha=1.0),
         Sample(T(0, 5, 3), 2),
+        Sample(T(1, 4, 3, dtype="int64"), 3, grad=False),
         Sample(T(2, 3), 2),
     ],
 )
@@ -472,6 +473,10 @@ def local_response_norm(
         wrap(np.zeros((shape[0], count, *shape[2:]), input._array.dtype))
         for count in (size // 2, (size - 1) // 2)
     )
-    mean = RECORDED.cat([before, squares, after], 1).unfold(1, size, 1).mean(-1)
+    windows = RECORDED.cat([before, squares, after], 1).unfold(1, size, 1)
+    if input.is_floating_point() or input.is_complex():
+        mean = windows.mean(-1)
+    else:  # PyTorch's average pooling of integers rounds towards zero
+        mean = windows.sum(-1).div(size, rounding_mode="trunc")
     result: Tensor = input / (mean * alpha + k).pow(beta)
     return result

@@ -332,6 +332,7 @@ def _nll_loss_function(
 def _probability_samples() -> list[Sample]:
     some = T(values=[1, 0, 3], dtype="int64")
     gaps = T(values=[1, -100, 3], dtype="int64")
+    past = T(values=[1, 9, 3], dtype="int64")
     weight = T(4, low=0.2, high=2, grad=False)
     found: list[Sample] = []
     for way in ("mean", "sum", "none"):
@@ -344,6 +345,7 @@ def _probability_samples() -> list[Sample]:
             Sample(T(3, 4), some, label_smoothing=0.2, reduction=way),
             Sample(T(3, 4), gaps, weight, label_smoothing=0.2, reduction=way),
             Sample(T(3, 4), gaps, label_smoothing=0.2, reduction=way),
+            Sample(T(3, 4), past, weight, ignore_index=9, label_smoothing=0.2, reduction=way),
             Sample(
                 T(2, 4, 3),
                 T(2, 3, dtype="int64", low=0, high=3),
@@ -396,7 +398,8 @@ def _count(target: Any, weight: Any, ignored: Any) -> Any:
     """What a mean divides by: the places that count, or the sum of their weights."""
     if weight is None:
         return (~ignored).sum()
-    chosen = weight.gather(0, target.masked_fill(target < 0, 0).reshape(-1))
+    ignored = ignored.reshape(target._array.shape)
+    chosen = weight.gather(0, target.masked_fill(ignored, 0).reshape(-1))
     return chosen.masked_fill(ignored.reshape(-1), 0).sum()
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.lib.stride_tricks import as_strided
 
 from retrograd import dtypes
 from retrograd.ops import errors
@@ -95,8 +94,7 @@ def _check_as_real(input: Any) -> None:
 )
 def view_as_real(xp: Any, input: Array) -> Array:
     """A real view with a last dimension of size two: real and imaginary part."""
-    real = input.real
-    return as_strided(real, (*real.shape, 2), (*real.strides, real.itemsize))
+    return input[..., None].view(input.real.dtype)
 
 
 def _check_as_complex(input: Any) -> None:

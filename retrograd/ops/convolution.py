@@ -293,7 +293,7 @@ def _convolve(
     padding = expanded("padding", padding, len(shape) - 2)
     dilation = expanded("dilation", dilation, len(shape) - 2)
     nothing = (0,) * len(stride)
-    check_options(stride, padding, dilation, nothing, groups)
+    check_options(stride, padding, dilation, nothing, groups, False)
     bias_shape = None if bias is None else bias._array.shape
     check_shapes(values._array.shape, shape, bias_shape, groups, False)
     check_windows(values._array.shape, shape, padding, dilation)
@@ -327,7 +327,7 @@ def _convolve_transposed(
         for name, (position, value) in given.items()
     )
     groups = as_integer(groups, function, "groups", 7)
-    check_options(stride, padding, dilation, output_padding, groups)
+    check_options(stride, padding, dilation, output_padding, groups, True)
     bias_shape = None if bias is None else bias._array.shape
     check_shapes(values._array.shape, shape, bias_shape, groups, True)
     check_transposed(values._array.shape, shape, stride, padding, output_padding, dilation, groups)

@@ -69,7 +69,12 @@ def expanded(name: str, values: Sizes, dimensions: int) -> Sizes:
 
 
 def check_options(
-    stride: Sizes, padding: Sizes, dilation: Sizes, output_padding: Sizes, groups: int
+    stride: Sizes,
+    padding: Sizes,
+    dilation: Sizes,
+    output_padding: Sizes,
+    groups: int,
+    transposed: bool,
 ) -> None:
     """Strides and the like must be positive, padding at least zero."""
     if min(padding) < 0:
@@ -79,9 +84,21 @@ def check_options(
     if min(stride) <= 0:
         raise RuntimeError("non-positive stride is not supported")
     if min(dilation) <= 0:
-        raise RuntimeError(f"dilation should be greater than zero, but got {list(dilation)}")
+        raise RuntimeError(f"dilation should be greater than zero{_shown(dilation, transposed)}")
     if groups <= 0:
         raise RuntimeError("non-positive groups is not supported")
+
+
+def _shown(dilation: Sizes, transposed: bool) -> str:
+    """How PyTorch shows a dilation of zero; sequences are images of height 1 there."""
+    if min(dilation) < 0:
+        return ""
+    values = (1, *dilation) if len(dilation) == 1 else dilation
+    if not transposed:
+        return f", but got {list(values)}"
+    names = ("depth", "height", "width")[-len(values) :]
+    pairs = zip(names, values, strict=True)
+    return ", but got " + ", ".join(f"dilation_{name}: {value}" for name, value in pairs)
 
 
 def check_shapes(

@@ -22,6 +22,7 @@ from retrograd.autograd.views import (
 from retrograd.ops import errors
 from retrograd.ops.dispatch import computed, package
 from retrograd.ops.operands import argument_plan, half_of, level_of, operands_of
+from retrograd.ops.out_types import check_out_type
 from retrograd.ops.recording import fill_outputs, is_wanted, make_node, pass_on_cut
 from retrograd.sparse.array import SPARSE, has_sparse
 from retrograd.tensor import Array, Tensor
@@ -162,9 +163,11 @@ def write_out(name: str, target: Any, result: Array) -> None:
     if not isinstance(target, Tensor):
         raise TypeError(f"{name}(): argument 'out' must be Tensor, not {type(target).__name__}")
     check_counted(target)
-    result_type = dtypes.from_numpy_dtype(result.dtype)
-    if not dtypes.can_cast(result_type, target.dtype):
-        raise errors.cannot_cast_result(result_type, target.dtype)
+    if result.dtype != target._array.dtype:
+        result_type = dtypes.from_numpy_dtype(result.dtype)
+        check_out_type(name, result_type, target.dtype)
+        if not dtypes.can_cast(result_type, target.dtype):
+            raise errors.cannot_cast_result(result_type, target.dtype)
     if target._array.shape != result.shape:
         if target._array.size:
             warnings.warn(

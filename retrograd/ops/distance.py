@@ -14,7 +14,7 @@ from retrograd.ops.neural import common_shape
 from retrograd.ops.norms import norm_gradient, vector_norm_of
 from retrograd.ops.registry import RAW, RECORDED, attach, composite, op
 from retrograd.tensor import Tensor, wrap
-from retrograd.testing.samples import FLOATS, HALVES, Sample, T
+from retrograd.testing.samples import COMPLEX, FLOATS, HALVES, Sample, T
 
 _EVERY = (*FLOATS, *HALVES)
 
@@ -97,7 +97,7 @@ def _last_norm_gradient(m: Any, g: Any, input: Any, p: float, out: Any, keepdim:
     return norm_gradient(m, g, input, p, out, -1)
 
 
-@op(input=_last_norm_gradient, node_name="NormBackward1")
+@op(input=_last_norm_gradient, holomorphic=False, node_name="NormBackward1")
 def _norm_of_last(xp: Any, input: Array, p: float, keepdim: bool) -> Array:
     """The `p`-norm along the last dimension."""
     return vector_norm_of(xp, input, p, (input.ndim - 1,), keepdim)
@@ -106,7 +106,7 @@ def _norm_of_last(xp: Any, input: Array, p: float, keepdim: bool) -> Array:
 @composite(
     methods=(),
     samples=lambda: [
-        Sample(T(3, 4), T(3, 4), dtypes=FLOATS),
+        Sample(T(3, 4), T(3, 4), dtypes=(*FLOATS, *COMPLEX)),
         Sample(T(3, 4), T(4)),
         *(Sample(T(3, 4), T(3, 4), p) for p in (1, 3.0, float("inf"))),
         Sample(T(2, 3, 4), T(2, 3, 4), 2.0, 0.1, True),

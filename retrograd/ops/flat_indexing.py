@@ -6,7 +6,7 @@ from typing import Any
 
 from retrograd import dtypes
 from retrograd.backend import scatter as kernels
-from retrograd.ops.kinds import Array
+from retrograd.ops.kinds import Array, copy_to_write
 from retrograd.ops.registry import composite, op
 from retrograd.tensor import Tensor
 from retrograd.testing.samples import COMPLEX, FLOATS, HALVES, Sample, T
@@ -117,7 +117,7 @@ def put(xp: Any, input: Array, index: Array, source: Array, accumulate: bool = F
             f"source.numel() = {source.size}, index.numel() = {index.size}"
         )
     _check_flat(index, input.size)
-    result = input.copy(order="C")
+    result = copy_to_write(xp, input)
     flat = result.reshape(-1)
     if accumulate:
         kernels.add_at(flat, index.reshape(-1), source.reshape(-1))

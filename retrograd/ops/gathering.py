@@ -15,7 +15,7 @@ from retrograd import dtypes
 from retrograd.autograd.views import bump
 from retrograd.backend import scatter as kernels
 from retrograd.ops import errors
-from retrograd.ops.kinds import Array, wrap_dim
+from retrograd.ops.kinds import Array, copy_to_write, wrap_dim
 from retrograd.ops.masking import can_write_directly, fill_value
 from retrograd.ops.registry import OPS, RECORDED, composite, op
 from retrograd.tensor import Tensor, wrap
@@ -245,7 +245,7 @@ def _gather_gradient(xp: Any, g: Array, shape: tuple[int, ...], dim: int, index:
 )
 def scatter(xp: Any, input: Array, dim: int, index: Array, src: Array) -> Array:
     """A copy of `input` with the elements of `src` in the places that `index` names along `dim`."""
-    result = input.copy()
+    result = copy_to_write(xp, input)
     _scatter_into(result, dim, index, src)
     return result
 
@@ -269,7 +269,7 @@ def _scatter_into(target: Array, dim: int, index: Array, src: Array) -> None:
 )
 def _scatter_value(xp: Any, input: Array, dim: int, index: Array, value: Any) -> Array:
     """A copy of `input` with a number in the places that `index` names along `dim`."""
-    result = input.copy()
+    result = copy_to_write(xp, input)
     _scatter_value_into(result, dim, index, value)
     return result
 

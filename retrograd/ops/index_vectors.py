@@ -11,7 +11,7 @@ from retrograd.autograd.views import bump
 from retrograd.backend import scatter as kernels
 from retrograd.notices import explained
 from retrograd.ops.gathering import first_outside, in_place
-from retrograd.ops.kinds import Array, wrap_dim
+from retrograd.ops.kinds import Array, copy_to_write, wrap_dim
 from retrograd.ops.masking import can_write_directly, fill_value
 from retrograd.ops.registry import RECORDED, composite, op
 from retrograd.tensor import Tensor
@@ -229,7 +229,7 @@ def index_add(
     >>> torch.zeros(2).index_add(0, torch.tensor([1, 1]), torch.tensor([2.0, 3.0]))
     tensor([0., 5.])
     """
-    result = input.copy()
+    result = copy_to_write(xp, input)
     _add_into(result, dim, index, source, alpha)
     return result
 
@@ -283,7 +283,7 @@ def index_copy(xp: Any, input: Array, dim: int, index: Array, source: Array) -> 
     >>> torch.zeros(3).index_copy(0, torch.tensor([1]), torch.tensor([2.0]))
     tensor([0., 2., 0.])
     """
-    result = input.copy()
+    result = copy_to_write(xp, input)
     _copy_into(result, dim, index, source)
     return result
 
@@ -386,7 +386,7 @@ def _number(value: Any, target: Array) -> Any:
 )
 def index_fill(xp: Any, input: Array, dim: int, index: Array, value: Any) -> Array:
     """A copy of `input` with a number in the slices along `dim` that a vector names."""
-    result = input.copy()
+    result = copy_to_write(xp, input)
     _fill_into(result, dim, index, _number(value, input))
     return result
 
@@ -410,7 +410,7 @@ def _index_fill_tensor(xp: Any, input: Array, dim: int, index: Array, value: Arr
             "index_fill_ only supports a 0-dimensional value tensor, but got tensor with "
             f"{value.ndim} dimension(s)."
         )
-    result = input.copy()
+    result = copy_to_write(xp, input)
     _fill_into(result, dim, index, _number(value.item(), input))
     return result
 

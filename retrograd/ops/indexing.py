@@ -28,7 +28,7 @@ from retrograd.ops.regions import select as _select
 from retrograd.ops.regions import slice as _slice
 from retrograd.ops.registry import RECORDED, composite
 from retrograd.ops.shape import unsqueeze as _unsqueeze
-from retrograd.tensor import Tensor, wrap
+from retrograd.tensor import Tensor, tensor_method, wrap
 
 Step = tuple[str, tuple[Any, ...]]  # the name of a view op and its options
 Found = list[tuple[int, Tensor]]  # index tensors with the dimension that each starts at
@@ -254,6 +254,12 @@ def _type_name(value: Any) -> str:
 
 
 # ------------------------------------------------------------------------------------ writing
+
+
+@tensor_method
+def __delitem__(self: Tensor, index: Any) -> None:  # noqa: N807
+    """Refuse: the elements of a tensor cannot be taken out."""
+    raise TypeError("Tensor does not support deleting items")
 
 
 @composite(name="__setitem__", namespace=None, methods=("__setitem__",))

@@ -17,6 +17,11 @@ Operand = Any
 Arrays = Sequence[Any]
 
 
+def copy_to_write(xp: Any, array: Array) -> Array:
+    """A copy in row-major order that can be written, also where NumPy made a 0-d array a number."""
+    return xp.array(array, order="C")
+
+
 def wrap_dim(dim: int, ndim: int) -> int:
     """A dimension counted from the front; 0-d tensors accept 0 and -1, as PyTorch's do."""
     limit = ndim or 1

@@ -22,7 +22,7 @@ from retrograd.ops.linalg_shared import (
     require,
     substitute,
 )
-from retrograd.ops.matmul import finish
+from retrograd.ops.matmul import finish, finish_all
 from retrograd.ops.registry import OPS, RECORDED, composite, op
 from retrograd.tensor import Tensor
 from retrograd.testing.samples import COMPLEX, FLOATS, HALVES, Sample, T
@@ -165,13 +165,15 @@ def _cholesky(input: Tensor, upper: bool = False, *, out: Tensor | None = None) 
 
 
 @composite(namespace="linalg", samples=lambda: [Sample(T(values=_POSITIVE)), Sample(T(0, 0))])
-def cholesky_ex(A: Tensor, *, upper: bool = False, check_errors: bool = False) -> Any:
+def cholesky_ex(
+    A: Tensor, *, upper: bool = False, check_errors: bool = False, out: Any = None
+) -> Any:
     """The Cholesky factor and the order of a minor that is not positive-definite (0 if none)."""
     matrices("linalg_cholesky_ex", "linalg.cholesky", A, kernel="cholesky_cpu")
     result = RECORDED.linalg_cholesky_ex(A, bool(upper))
     if check_errors:
         _raise_indefinite("linalg.cholesky_ex", result[1]._elements())
-    return result
+    return finish_all("linalg_cholesky_ex", result, out)
 
 
 def _cholesky_solve_gradient(

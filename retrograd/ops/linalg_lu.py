@@ -19,7 +19,7 @@ from retrograd.ops.linalg_shared import (
     mH,
     require,
 )
-from retrograd.ops.matmul import finish
+from retrograd.ops.matmul import finish, finish_all
 from retrograd.ops.registry import RECORDED, composite, op
 from retrograd.tensor import Tensor, wrap
 from retrograd.testing.samples import COMPLEX, FLOATS, HALVES, Sample, T
@@ -226,7 +226,7 @@ def _linalg_lu(A: Tensor, *, pivot: bool = True, out: Any = None) -> Any:
         Sample(T(values=[[1.0, 1.0], [1.0, 1.0]]), error=(RuntimeError, "torch.linalg.lu_")),
     ],
 )
-def lu_factor(A: Tensor, *, pivot: bool = True) -> Any:
+def lu_factor(A: Tensor, *, pivot: bool = True, out: Any = None) -> Any:
     """L and U packed in one matrix, and the row exchanges as LAPACK gives them."""
     _check_lu("linalg.lu_factor", A, pivot)
     factors, pivots, info = RECORDED.linalg_lu_factor_ex(A)
@@ -238,18 +238,22 @@ def lu_factor(A: Tensor, *, pivot: bool = True) -> Any:
             "would result in a division by zero. If you still want to perform the factorization, "
             "consider calling linalg.lu(A, pivot) or linalg.lu_factor_ex(A, pivot)"
         )
-    return return_types.linalg_lu_factor(factors, pivots)
+    return finish_all("linalg_lu_factor", return_types.linalg_lu_factor(factors, pivots), out)
 
 
 @composite(namespace="linalg", samples=lambda: _lu_samples()[:4])
-def lu_factor_ex(A: Tensor, *, pivot: bool = True, check_errors: bool = False) -> Any:
+def lu_factor_ex(
+    A: Tensor, *, pivot: bool = True, check_errors: bool = False, out: Any = None
+) -> Any:
     """As `lu_factor`, with the number of the first zero pivot instead of an error."""
     _check_lu("linalg.lu_factor", A, pivot)
     if check_errors:
-        return return_types.linalg_lu_factor_ex(
+        result = return_types.linalg_lu_factor_ex(
             *lu_factor(A, pivot=pivot), wrap(np.zeros(A._array.shape[:-2], I32))
         )
-    return RECORDED.linalg_lu_factor_ex(A)
+    else:
+        result = RECORDED.linalg_lu_factor_ex(A)
+    return finish_all("linalg_lu_factor_ex", result, out)
 
 
 @composite(

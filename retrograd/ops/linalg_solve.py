@@ -30,7 +30,7 @@ from retrograd.ops.linalg_shared import (
     require,
     substitute,
 )
-from retrograd.ops.matmul import finish
+from retrograd.ops.matmul import finish, finish_all
 from retrograd.ops.products import type_name
 from retrograd.ops.registry import RECORDED, composite, op
 from retrograd.tensor import Tensor
@@ -113,13 +113,13 @@ def inverse(input: Tensor, *, out: Tensor | None = None) -> Tensor:
 
 
 @composite(namespace="linalg", samples=lambda: [Sample(T(3, 3)), Sample(T(2, 3, 3))])
-def inv_ex(A: Tensor, *, check_errors: bool = False) -> Any:
+def inv_ex(A: Tensor, *, check_errors: bool = False, out: Any = None) -> Any:
     """Inverse matrices and, per matrix, the number of a zero pivot (0 if there is none)."""
     matrices("linalg_inv_ex", "linalg.inv", A)
     result = RECORDED.linalg_inv_ex(A)
     if check_errors:
         raise_singular("linalg.inv_ex", result[1]._elements())
-    return result
+    return finish_all("linalg_inv_ex", result, out)
 
 
 # --------------------------------------------------------------------------------- determinants
@@ -233,17 +233,13 @@ def linalg_slogdet(xp: Any, input: Array) -> tuple[Array, Array]:
 def slogdet(A: Tensor, *, out: Any = None) -> Any:
     """The sign of a determinant and the logarithm of its absolute value."""
     matrices("linalg_slogdet", "linalg.slogdet", A)
-    result = RECORDED.linalg_slogdet(A)
-    if out is None:
-        return result
-    parts = [finish("linalg_slogdet", x, y) for x, y in zip(result, out, strict=True)]
-    return return_types.linalg_slogdet(*parts)
+    return finish_all("linalg_slogdet", RECORDED.linalg_slogdet(A), out)
 
 
 @composite(name="slogdet", samples=lambda: [Sample(T(3, 3)), Sample(T(2, 3, 3))])
-def _slogdet(input: Tensor) -> Any:
+def _slogdet(input: Tensor, *, out: Any = None) -> Any:
     """The sign of a determinant and the logarithm of its absolute value."""
-    return return_types.slogdet(*slogdet(input))
+    return return_types.slogdet(*slogdet(input, out=out))
 
 
 @composite(
@@ -425,7 +421,9 @@ def solve(A: Tensor, B: Tensor, *, left: bool = True, out: Tensor | None = None)
 
 
 @composite(namespace="linalg", samples=_solve_samples)
-def solve_ex(A: Tensor, B: Tensor, *, left: bool = True, check_errors: bool = False) -> Any:
+def solve_ex(
+    A: Tensor, B: Tensor, *, left: bool = True, check_errors: bool = False, out: Any = None
+) -> Any:
     """The solution and, per matrix, the number of a zero pivot (0 if there is none)."""
     _check_solve("linalg.solve", A, B, left)
     result = RECORDED.linalg_solve_ex(A, B, left)
@@ -437,7 +435,7 @@ def solve_ex(A: Tensor, B: Tensor, *, left: bool = True, check_errors: bool = Fa
                 "singular."
             )
         )
-    return result
+    return finish_all("linalg_solve_ex", result, out)
 
 
 # -------------------------------------------------------------------------- triangular systems
@@ -541,6 +539,8 @@ def triangular_solve(
     upper: bool = True,
     transpose: bool = False,
     unitriangular: bool = False,
+    *,
+    out: Any = None,
 ) -> Any:
     """The solution of a triangular system, and a copy of its matrix; `linalg.solve_triangular`."""
     _check_triangular("triangular_solve", A, input, True)
@@ -549,4 +549,5 @@ def triangular_solve(
         matrix, input, upper != transpose, True, unitriangular
     )
     lead = solution._array.shape[:-2]
-    return return_types.triangular_solve(solution, A.expand(*lead, *A._array.shape[-2:]).clone())
+    copied = A.expand(*lead, *A._array.shape[-2:]).clone()
+    return finish_all("triangular_solve", return_types.triangular_solve(solution, copied), out)

@@ -20,20 +20,13 @@ from retrograd.ops.linalg_shared import (
     require,
     row,
 )
-from retrograd.ops.matmul import finish
+from retrograd.ops.matmul import finish, finish_all
 from retrograd.ops.registry import RECORDED, composite, op
 from retrograd.tensor import Tensor, wrap
 from retrograd.testing.samples import COMPLEX, FLOATS, HALVES, Sample, T
 
 _FIELDS = (*FLOATS, *COMPLEX)
 _SYMMETRIC = [[2.0, -1.0, 0.5], [-1.0, 3.0, 1.0], [0.5, 1.0, -1.0]]
-
-
-def _finish_all(name: str, result: Any, out: Any) -> Any:
-    if out is None:
-        return result
-    parts = [finish(name, x, y) for x, y in zip(result, out, strict=True)]
-    return type(result)(*parts)
 
 
 def _gaps(m: Any, values: Any) -> Any:
@@ -198,7 +191,7 @@ def svd(
     """
     matrices("linalg_svd", "linalg.svd", A, square=False, kernel="linalg_svd_cpu")
     _check_driver("linalg.svd", driver)
-    return _finish_all("linalg_svd", RECORDED.linalg_svd(A, bool(full_matrices)), out)
+    return finish_all("linalg_svd", RECORDED.linalg_svd(A, bool(full_matrices)), out)
 
 
 @composite(
@@ -233,7 +226,7 @@ def _svd(input: Tensor, some: bool = True, compute_uv: bool = True, *, out: Any 
             wrap(np.zeros((*lead, size, size), input._array.dtype)) for size in (rows, columns)
         ]
         result = return_types.svd(zeros[0], singular_values(input), zeros[1])
-    return _finish_all("svd", result, out)
+    return finish_all("svd", result, out)
 
 
 # ---------------------------------------------------------------------- eigenvalues, symmetric
@@ -336,7 +329,7 @@ def symmetric_eigenvalues(A: Tensor, UPLO: str) -> Tensor:
 def eigh(A: Tensor, UPLO: str = "L", *, out: Any = None) -> Any:
     """Rising eigenvalues and orthonormal eigenvectors of a symmetric (Hermitian) matrix."""
     triangle = _check_eigh(A, UPLO)
-    return _finish_all("linalg_eigh", RECORDED.linalg_eigh(A, triangle), out)
+    return finish_all("linalg_eigh", RECORDED.linalg_eigh(A, triangle), out)
 
 
 @composite(
@@ -415,7 +408,7 @@ def _check_eig(name: str, A: Any) -> None:
 def eig(A: Tensor, *, out: Any = None) -> Any:
     """The eigenvalues and eigenvectors of a square matrix, always complex."""
     _check_eig("linalg.eig", A)
-    return _finish_all("linalg_eig", RECORDED.linalg_eig(A), out)
+    return finish_all("linalg_eig", RECORDED.linalg_eig(A), out)
 
 
 @composite(

@@ -128,6 +128,7 @@ def lobpcg(
             f"than 3 x the number of requested eigenpairs (={columns})"
         )
     down = largest is None or largest
+    A = (A + mH(RECORDED, A)) / 2  # the algorithm looks at both triangles alike
     if B is None:
         values, vectors = RECORDED.linalg_eigh(A)
     else:

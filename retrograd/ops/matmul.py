@@ -34,6 +34,17 @@ def finish(name: str, result: Tensor, out: Tensor | None) -> Tensor:
     return out
 
 
+def finish_all(name: str, result: Any, out: Any) -> Any:
+    """The results of a composition, written into the tensors of `out` where they were given."""
+    if out is None:
+        return result
+    if isinstance(out, Tensor):
+        raise TypeError(f"{name}(): argument 'out' must be tuple of Tensors, not Tensor")
+    if len(out) != len(result):
+        raise TypeError(f"expected tuple of {len(result)} elements but got {len(out)}")
+    return type(result)(*(finish(name, x, y) for x, y in zip(result, out, strict=True)))
+
+
 @op(
     input=lambda m, g: m.unsqueeze(g, 0),
     half="move",

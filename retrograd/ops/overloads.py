@@ -57,7 +57,7 @@ class OpOverload:
         return name if self._overloadname == "default" else f"{name}.{self._overloadname}"
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        return _function_of(self._packet)(*args, **kwargs)
+        return _function_of(self._packet, self._overloadname)(*args, **kwargs)
 
     def __repr__(self) -> str:
         return f"<OpOverload(op='{self._packet}', overload='{self._overloadname}')>"
@@ -103,7 +103,7 @@ class OpOverloadPacket:
         return iter(self._overloads)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        return _function_of(self)(*args, **kwargs)
+        return _function_of(self, self._overloads[0])(*args, **kwargs)
 
     def __repr__(self) -> str:
         return f"<OpOverloadPacket(op='{self}')>"
@@ -158,7 +158,28 @@ def namespace(name: str) -> _OpNamespace:
         return _OpNamespace(name, overload_table())
     if name == "prim":
         return _OpNamespace(name, {"device": ("default",)})
-    return _OpNamespace(name, _own_ops())
+    if name == "retrograd":
+        return _OpNamespace(name, _own_ops())
+    return _OpNamespace(name, {})
+
+
+# What computes the operators that programs register.
+_REGISTERED: dict[tuple[str, str, str], Any] = {}
+
+
+def declare(space: str, name: str, overload: str, function: Any) -> OpOverloadPacket:
+    """Add an operator of a program: from now on it is ``torch.ops.<space>.<name>``."""
+    place = namespace(space)
+    place.__dict__.pop(name, None)
+    place._table[name] = (*(o for o in place._table.get(name, ()) if o != overload), overload)
+    _REGISTERED[space, name, overload] = function
+    packet: OpOverloadPacket = getattr(place, name)
+    return packet
+
+
+def is_declared(space: str) -> bool:
+    """Whether a program registered operators in this namespace."""
+    return any(space == declared for declared, _, _ in _REGISTERED)
 
 
 @cache
@@ -179,7 +200,7 @@ def _packet_named(space: str, name: str) -> OpOverloadPacket:
 _PREFIXES = ("linalg", "fft", "special")
 
 
-def _function_of(packet: OpOverloadPacket) -> Any:
+def _function_of(packet: OpOverloadPacket, overload: str) -> Any:
     """What computes an op from arguments in PyTorch's order."""
     name = packet.__name__
     if packet._namespace == "aten":
@@ -188,6 +209,8 @@ def _function_of(packet: OpOverloadPacket) -> Any:
         found = None if name in OTHER_ORDER else _public_function(name)
         if found is not None:
             return found
+    elif (packet._namespace, name, overload) in _REGISTERED:
+        return _REGISTERED[packet._namespace, name, overload]
     raise explained(NotImplementedError(f"retrograd does not support calling torch.ops.{packet}"))
 
 

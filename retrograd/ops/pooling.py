@@ -17,6 +17,7 @@ from retrograd.ops.kinds import Array
 from retrograd.ops.pooling_checks import (
     check_line_dimensions,
     check_max_pool1d,
+    line_options,
     one_number,
     pooling_options,
 )
@@ -210,13 +211,27 @@ def _max_pool(
 
 
 def _max_pool_line(
-    input: Any, kernel_size: Any, stride: Any, padding: Any, dilation: Any, ceil_mode: bool
+    input: Any,
+    kernel_size: Any,
+    stride: Any,
+    padding: Any,
+    dilation: Any,
+    ceil_mode: bool,
+    *,
+    return_indices: bool,
 ) -> tuple[Tensor, Tensor]:
     """Maximum pooling of sequences, as images of height one."""
     require_tensor("max_pool1d", input)
-    kernel, step, pad, gap = check_max_pool1d(
-        input._array.shape, kernel_size, stride, padding, dilation, ceil_mode
-    )
+    shape = input._array.shape
+    if return_indices:  # the checks are those of images too
+        kernel, step, pad, gap = line_options(input, kernel_size, stride, padding, dilation)
+        image = (*shape[:-1], 1, shape[-1])
+        sizes = (1, kernel), (1, step), (0, pad), (1, gap)
+        pooling_options("max_pool2d", 2, image, *sizes, ceil_mode)
+    else:
+        kernel, step, pad, gap = check_max_pool1d(
+            shape, kernel_size, stride, padding, dilation, ceil_mode
+        )
     values, indices = RECORDED.max_pool2d_with_indices(
         RECORDED.unsqueeze(input, -2), (1, kernel), (1, step), (0, pad), (1, gap), ceil_mode
     )
@@ -273,7 +288,9 @@ def max_pool1d(
     >>> torch.nn.functional.max_pool1d(torch.tensor([[1.0, 3.0, 2.0, 5.0]]), 2)
     tensor([[3., 5.]])
     """
-    values, indices = _max_pool_line(input, kernel_size, stride, padding, dilation, ceil_mode)
+    values, indices = _max_pool_line(
+        *(input, kernel_size, stride, padding, dilation, ceil_mode), return_indices=return_indices
+    )
     if return_indices:
         return values, indices
     refuse_types("max_pool1d_impl", input._array, lambda kind: kind.is_floating_point)
@@ -330,7 +347,9 @@ def max_pool1d_with_indices(
     return_indices: bool = False,
 ) -> tuple[Tensor, Tensor]:
     """The largest value of each window of a sequence, and where it is."""
-    return _max_pool_line(input, kernel_size, stride, padding, dilation, ceil_mode)
+    return _max_pool_line(
+        input, kernel_size, stride, padding, dilation, ceil_mode, return_indices=True
+    )
 
 
 @composite(namespace="nn.functional", samples=lambda: [Sample(T(1, 2, 5, 4, distinct=True), 2)])

@@ -175,6 +175,21 @@ def check_line_dimensions(function: str, input: Tensor) -> None:
         )
 
 
+def line_options(
+    input: Any, kernel_size: Any, stride: Any, padding: Any, dilation: Any
+) -> tuple[int, int, int, int]:
+    """The four numbers of pooling of sequences, each given as a number or a sequence of one."""
+    if stride is None or window_option("max_pool1d", "stride", 3, stride) == ():
+        stride = kernel_size
+    check_line_dimensions("max_pool1d", input)
+    return (
+        one_number("max_pool1d", "kernel_size", 2, kernel_size),
+        one_number("max_pool1d", "stride", 3, stride),
+        one_number("max_pool1d", "padding", 4, padding),
+        one_number("max_pool1d", "dilation", 5, dilation),
+    )
+
+
 def check_max_pool1d(
     shape: Shape, kernel_size: Any, stride: Any, padding: Any, dilation: Any, ceil_mode: bool
 ) -> tuple[int, int, int, int]:

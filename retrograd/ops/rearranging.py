@@ -9,6 +9,7 @@ import numpy as np
 from retrograd import dtypes
 from retrograd.notices import explained
 from retrograd.ops.kinds import Array, wrap_dim, wrap_dims
+from retrograd.ops.matmul import finish
 from retrograd.ops.regions import diagonal_dims
 from retrograd.ops.registry import RAW, RECORDED, composite, op
 from retrograd.ops.sizes import Shape, as_integer, as_integers, as_size, require_tensor
@@ -331,7 +332,7 @@ def _diagonal_copy(xp: Any, input: Array, offset: int) -> Array:
         Sample(T(2, 2, 2)),
     ]
 )
-def diag(input: Tensor, diagonal: int = 0) -> Tensor:
+def diag(input: Tensor, diagonal: int = 0, *, out: Tensor | None = None) -> Tensor:
     """A matrix with a vector on its diagonal, or the diagonal of a matrix as a copy.
 
     >>> import retrograd as torch
@@ -344,8 +345,8 @@ def diag(input: Tensor, diagonal: int = 0) -> Tensor:
     if ndim not in (1, 2):
         raise RuntimeError(f"diag(): Supports 1D or 2D tensors. Got {ndim}D")
     if ndim == 1:
-        return RECORDED.diag_embed(input, diagonal)  # type: ignore[no-any-return]
-    return RECORDED._diagonal_copy(input, diagonal)  # type: ignore[no-any-return]
+        return finish("diag", RECORDED.diag_embed(input, diagonal), out)
+    return finish("diag", RECORDED._diagonal_copy(input, diagonal), out)
 
 
 @composite(samples=lambda: [Sample(T(3)), Sample(T(2, 2), 1), Sample(T(), offset=-1)])

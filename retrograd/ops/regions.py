@@ -165,6 +165,8 @@ def narrow(input: Tensor, dim: int, start: Any, length: Any) -> Tensor:
     shape = input._array.shape
     if not shape:
         raise RuntimeError("narrow() cannot be applied to a 0-dim tensor.")
+    if isinstance(start, Tensor) and (start._array.ndim or start._array.dtype.kind not in "iu"):
+        raise RuntimeError("start must be an 0-dim integral Tensor.")
     first = as_integer(start, "narrow", "start", 3)
     count = as_integer(length, "narrow", "length", 4)
     if count < 0:

@@ -195,11 +195,11 @@ def _view_dtype(self: Tensor, dtype: dtypes.dtype) -> Tensor:
                 f"self.size(-1) must be divisible by {new // old} to view {names}, but got "
                 f"{array.shape[-1]}"
             )
-        if array.strides[-1] != old:
+        if array.size and array.strides[-1] != old:
             raise RuntimeError(
                 f"self.stride(-1) must be 1 to view {names}, but got {array.strides[-1] // old}"
             )
-        if new > old and any(stride % new for stride in array.strides[:-1]):
+        if array.size and new > old and any(stride % new for stride in array.strides[:-1]):
             raise RuntimeError(f"self.stride() must be divisible by {new // old} to view {names}")
     result = wrap(array.view(dtype.numpy))
     result._cell = cell_of(self)

@@ -27,12 +27,39 @@ def _declare(name: str, view: Callable[..., Any], doc: str, samples: Any) -> Non
 
     def copy(input: Tensor, *args: Any, out: Any = None, **options: Any) -> Any:
         result = _copied(view(input, *args, **options))
-        return result if isinstance(result, tuple) else finish(public, result, out)
+        if isinstance(result, tuple):
+            return result if out is None else _write_pieces(public, result, out)
+        return finish(public, result, out)
 
     copy.__name__ = copy.__qualname__ = public
     copy.__doc__ = doc
     attach(copy, public=(public,))
     COMPOSITES[f"torch.{public}"] = Composite(copy, public, "torch", (), samples)
+
+
+# What PyTorch calls the functions that fill several tensors, in their messages.
+_FILLING = {
+    "split_copy": "split_copy_Tensor_out()",
+    "split_with_sizes_copy": "split_with_sizes_copy_out",
+    "unbind_copy": "unbind_copy_int_out",
+}
+
+
+def _write_pieces(name: str, pieces: tuple[Tensor, ...], out: Any) -> None:
+    """Fill the tensors of `out`; as in PyTorch, such a call returns nothing."""
+    if not isinstance(out, (tuple, list)):
+        raise TypeError(
+            f"{name}(): argument 'out' must be tuple of Tensors, not {type(out).__name__}"
+        )
+    if len(out) != len(pieces):
+        raise RuntimeError(
+            f"{_FILLING[name]} expected an out= argument of size {len(pieces)}, got size {len(out)}"
+        )
+    for target, piece in zip(out, pieces, strict=True):
+        if name == "split_copy":
+            target.copy_(piece)
+        else:
+            finish(name, piece, target)
 
 
 def _slice(

@@ -92,7 +92,10 @@ class NAdam(Optimizer):
         step = count(state)
         if group["decoupled_weight_decay"]:
             decay_weights(group, value)
-        momentum, following, so_far = self._momenta(group, state, step)
+        momentum, following = self._momenta(group, step)
+        product = state["mu_product"]._array
+        product *= momentum
+        so_far = float(product)
         average, square = reals(state["exp_avg"]), reals(state["exp_avg_sq"])
         scratch = np.empty_like(value)
         approach(average, g, 1 - beta1, scratch)
@@ -110,23 +113,20 @@ class NAdam(Optimizer):
         beta1, beta2 = group["betas"]
         rate, step = rate_of(group), count(state)
         shrink_weights(group, parameter)
-        momentum, following, so_far = self._momenta(group, state, step)
+        momentum, following = self._momenta(group, step)
+        so_far = state["mu_product"].mul_(momentum)
         average = averaged(state["exp_avg"], g, beta1)
         square = squared(state["exp_avg_sq"], g, beta2)
         scale = (square / (1 - beta2**step)).sqrt() + group["eps"]
         parameter.sub_(g / scale * (rate * ((1 - momentum) / (1 - so_far))))
         parameter.sub_(average / scale * (rate * (following / (1 - so_far * following))))
 
-    def _momenta(
-        self, group: dict[str, Any], state: dict[str, Any], step: float
-    ) -> tuple[float, float, float]:
-        """This step's momentum, the next one's, and the product of all so far."""
+    def _momenta(self, group: dict[str, Any], step: float) -> tuple[float, float]:
+        """This step's momentum and the next one's; `mu_product` is the product of all so far."""
         beta1, decay = group["betas"][0], group["momentum_decay"]
         momentum = beta1 * (1.0 - 0.5 * 0.96 ** (step * decay))
         following = beta1 * (1.0 - 0.5 * 0.96 ** ((step + 1) * decay))
-        product = state["mu_product"]._array
-        product *= momentum
-        return momentum, following, float(product)
+        return momentum, following
 
 
 def nadam(

@@ -11,13 +11,14 @@ workers, `multiprocessing`, `subprocess` with this Python) see retrograd too.
 
 from __future__ import annotations
 
+import functools
 import importlib
 import importlib.util
 import os
 import sys
 from collections.abc import Callable, Sequence
 from importlib.abc import Loader, MetaPathFinder
-from importlib.machinery import ModuleSpec
+from importlib.machinery import ModuleSpec, PathFinder
 from pathlib import Path
 from types import CodeType, ModuleType
 from typing import Any
@@ -31,14 +32,16 @@ SHIM = Path(__file__).parent / "shim"
 # program may look for a module to learn what it can use.
 OWN = frozenset(
     """
-    __main__ arguments backend cli commands compat construction conversion creation diagnostics
+    __main__ arguments backend cli commands compat construction conversion creation
+    custom_operators diagnostics operator_schema
     dlpack doctor dtypes foreach interchange legacy lifecycle lint memory namespaces notices
     pickling printing progress queries ranges rarer_members reduced_dtypes removed representation
     running settings size summary symbolic tensor
     """.split()
 )
 
-# Packages that are compiled for PyTorch: with retrograd they cannot work, installed or not.
+# Packages that are compiled for PyTorch: with retrograd they cannot work, installed or not. A
+# folder of the program's own with such a name, in plain Python, is a module like any other.
 COMPILED = frozenset(["torchaudio", "torchtext", "torchvision"])
 
 
@@ -73,7 +76,7 @@ class TorchFinder(MetaPathFinder):
         head, _, rest = fullname.partition(".")
         if head == "functorch":
             rest = f"func.{rest}" if rest else "func"
-        elif head in COMPILED and _is_import():
+        elif head in COMPILED and _is_import() and not _in_plain_python(head):
             raise ModuleNotFoundError(
                 f"No module named {fullname!r} ({head} is compiled for PyTorch, and torch is "
                 "retrograd here)",
@@ -84,6 +87,10 @@ class TorchFinder(MetaPathFinder):
         if rest.partition(".")[0] in OWN:
             raise _no_module(fullname)
         module = _counterpart(f"retrograd.{rest}" if rest else "retrograd", fullname)
+        _name_loaded()
+        # With this name among the loaded modules the import system would take the module's own
+        # spec instead of this one, and run the module a second time.
+        sys.modules.pop(fullname, None)
         return ModuleSpec(
             fullname, _Alias(module), is_package=getattr(module, "__path__", None) is not None
         )
@@ -98,9 +105,24 @@ def _hiding(find_spec: _Finder) -> _Finder:
     """`importlib.util.find_spec` that does not see the packages which cannot work."""
 
     def find(name: str, package: str | None = None) -> ModuleSpec | None:
-        return None if name.partition(".")[0] in COMPILED else find_spec(name, package)
+        head = name.partition(".")[0]
+        hidden = head in COMPILED and not _in_plain_python(head)
+        return None if hidden else find_spec(name, package)
 
     return find
+
+
+@functools.cache
+def _in_plain_python(package: str) -> bool:
+    """Whether the path has this package, without a compiled library in its folder."""
+    spec = PathFinder.find_spec(package)
+    if spec is None:
+        return False
+    return not any(
+        file.suffix in (".so", ".pyd", ".dylib", ".dll")
+        for folder in spec.submodule_search_locations or []
+        for file in Path(folder).iterdir()
+    )
 
 
 def _counterpart(name: str, asked: str) -> ModuleType:
@@ -110,6 +132,19 @@ def _counterpart(name: str, asked: str) -> ModuleType:
         if error.name is None or not name.startswith(error.name):
             raise  # the module is there, and something that it needs is not
         raise _no_module(asked) from None
+
+
+def _name_loaded() -> None:
+    """Give every loaded module of retrograd its PyTorch name too.
+
+    An import that loads a module also writes it into its package. Where the package has a function
+    of that name (`torch.autograd.gradcheck`) the function would be lost; a module that is loaded
+    already is only looked up.
+    """
+    for name, module in list(sys.modules.items()):
+        package, _, rest = name.partition(".")
+        if package == "retrograd" and rest and rest.partition(".")[0] not in OWN:
+            sys.modules.setdefault(f"torch.{rest}", module)
 
 
 def _no_module(name: str) -> ModuleNotFoundError:
@@ -131,17 +166,26 @@ def install() -> ModuleType:
     vars(retrograd)["torch"] = retrograd  # PyTorch's has itself inside, by accident
     # `print(type(x))` is in many programs: PyTorch's line is <class 'torch.Tensor'>.
     retrograd.Tensor.__module__ = "torch"
+    # Libraries that replace PyTorch's functions check whom they have before them (Pyro).
+    retrograd.__name__ = "torch"
     sys.modules["torch"] = retrograd
+    _name_loaded()
     return retrograd
+
+
+def path_with_shim(path: str) -> str:
+    """A value for PYTHONPATH with which a new Python finds retrograd, as torch too."""
+    folders = [os.fspath(SHIM), *path.split(os.pathsep)]
+    package = SHIM.parent.parent.parent
+    if package.name not in ("site-packages", "dist-packages"):
+        # A checkout: it may be in the path only as the folder in which this process was started.
+        folders.append(os.fspath(package))
+    return os.pathsep.join(dict.fromkeys(folder for folder in folders if folder))
 
 
 def pass_on() -> None:
     """Let the processes that this one starts see retrograd as torch too."""
+    os.environ["PYTHONPATH"] = path_with_shim(os.environ.get("PYTHONPATH", ""))
     folder = os.fspath(SHIM)
-    package = SHIM.parent.parent.parent
-    paths = [folder, *os.environ.get("PYTHONPATH", "").split(os.pathsep)]
-    if package.name != "site-packages":
-        paths.append(os.fspath(package))
-    os.environ["PYTHONPATH"] = os.pathsep.join(dict.fromkeys(path for path in paths if path))
     if folder not in sys.path:
         sys.path.insert(1, folder)  # what multiprocessing hands to a process that it spawns

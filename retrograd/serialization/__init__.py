@@ -29,6 +29,8 @@ from retrograd.serialization.inspection import mkdtemp as mkdtemp
 from retrograd.serialization.inspection import normalize_storage_type as normalize_storage_type
 from retrograd.serialization.inspection import storage_to_tensor_type as storage_to_tensor_type
 from retrograd.serialization.loading import load as load
+from retrograd.serialization.locations import MAP_LOCATION as MAP_LOCATION
+from retrograd.serialization.locations import STORAGE as STORAGE
 from retrograd.serialization.locations import default_restore_location as default_restore_location
 from retrograd.serialization.locations import location_tag as location_tag
 from retrograd.serialization.locations import register_package as register_package

@@ -5,13 +5,17 @@ from __future__ import annotations
 import functools
 import re
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeAlias
 
 from retrograd.compat.marks import unsupported
 from retrograd.memory import TypedStorage, UntypedStorage
 from retrograd.size import device
 
 Restore = Callable[[UntypedStorage, str], UntypedStorage]
+STORAGE: TypeAlias = TypedStorage | UntypedStorage
+MAP_LOCATION: TypeAlias = Callable[[STORAGE, str], STORAGE] | device | str | dict[str, str] | None
+"""What `map_location` may be; programs write it into the signatures of their own `load`."""
+
 _Tagger = Callable[[Any], str | None]
 _Deserializer = Callable[[Any, str], Any]
 

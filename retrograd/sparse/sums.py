@@ -23,16 +23,6 @@ def flat_places(indices: Array, sizes: tuple[int, ...]) -> Array:
     return places
 
 
-def unflat_places(places: Array, sizes: tuple[int, ...]) -> Array:
-    """The indices of places numbered in row-major order."""
-    found = np.empty((len(sizes), places.shape[0]), np.int64)
-    for axis in range(len(sizes) - 1, -1, -1):
-        size = max(sizes[axis], 1)
-        found[axis] = places % size
-        places = places // size
-    return found
-
-
 def sum_runs(values: Array, starts: Array) -> Array:
     """The sums of runs of values that begin at `starts`; none of them is empty."""
     if not starts.size:

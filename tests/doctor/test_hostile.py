@@ -14,10 +14,10 @@ from tests.doctor.running import HEALTHY, TWICE, command, doctor
 
 def plain(folder: Path, name: str = "program.py", *arguments: str) -> tuple[int, str, str]:
     """The same program under Python alone, with retrograd for torch."""
-    from retrograd.commands.run import with_shim
+    from retrograd.running.as_torch import path_with_shim
     from tests.doctor.running import ROOT
 
-    environment = with_shim({**os.environ, "PYTHONPATH": str(ROOT)})
+    environment = {**os.environ, "PYTHONPATH": path_with_shim(str(ROOT))}
     done = subprocess.run(
         [sys.executable, str(folder / name), *arguments],
         cwd=folder,

@@ -228,7 +228,7 @@ PROGRAMS: list[Callable[[], None]] = [
     views_of_leaves_under_no_grad, unbind_and_split, tensor_hooks, node_hooks, retained_gradients,
     higher_order, saved_outputs_with_create_graph, saved_values_looked_at, grad_with_unused,
     second_backward, modified_value, hook_that_raises, wrong_shapes, nested_backward, copies,
-    inference, many_outputs, indexing,
+    modules_and_optimizers, inference, many_outputs, indexing,
 ]  # fmt: skip
 
 

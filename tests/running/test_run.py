@@ -146,7 +146,7 @@ def test_started_processes_see_retrograd_too(tmp_path: Path) -> None:
         import multiprocessing, subprocess, sys
         import torch
         def name(_):
-            return torch.__name__
+            return torch.__package__
         class Numbers(torch.utils.data.Dataset):
             def __len__(self):
                 return 4
@@ -219,7 +219,7 @@ def test_spawned_processes_work_and_tell_their_errors(tmp_path: Path) -> None:
                 raise ValueError(f"in {rank}")
             if how == "exit" and rank == 0:
                 sys.exit(3)
-            queue.put((rank, torch.full((2,), float(rank)).tolist(), torch.__name__))
+            queue.put((rank, torch.full((2,), float(rank)).tolist(), torch.__package__))
         if __name__ == "__main__":
             queue = mp.get_context("spawn").SimpleQueue()
             print(mp.spawn(work, ("work", queue), nprocs=2))
@@ -255,6 +255,7 @@ def test_an_installed_pytorch_is_never_looked_at(tmp_path: Path) -> None:
     (fake / "torch" / "nn" / "__init__.py").write_text("raise SystemError('the other one')")
     (fake / "torch" / "leaked.py").write_text("")
     (fake / "torchvision" / "__init__.py").write_text("raise SystemError('the other one')")
+    (fake / "torchvision" / "_C.so").write_text("")
     (fake / "torch-9.9.dist-info" / "METADATA").write_text("Name: torch\nVersion: 9.9\n")
     program = tmp_path / "program.py"
     program.write_text(
@@ -297,6 +298,22 @@ def test_an_installed_pytorch_is_never_looked_at(tmp_path: Path) -> None:
     ], done.stderr
 
 
+def test_a_folder_of_the_program_may_have_the_name_of_a_compiled_package(tmp_path: Path) -> None:
+    """Programs bring their own torchvision in plain Python, with the few names they need."""
+    (tmp_path / "torchvision").mkdir()
+    (tmp_path / "torchvision" / "__init__.py").write_text("")
+    (tmp_path / "torchvision" / "datasets.py").write_text("import torch\nones = torch.ones(2)\n")
+    done = run(
+        tmp_path,
+        text="""
+        import importlib.util, torch
+        from torchvision.datasets import ones
+        print(ones, importlib.util.find_spec("torchvision").name)
+        """,
+    )
+    assert done.stdout == "tensor([1., 1.]) torchvision\n", done.stderr
+
+
 def test_program_reads_standard_input(tmp_path: Path) -> None:
     (tmp_path / "program.py").write_text("import sys, torch\nprint(sys.stdin.read().upper())")
     done = subprocess.run(
@@ -319,7 +336,7 @@ def test_package_with_a_main_module(tmp_path: Path) -> None:
         "from . import torch\nprint(__name__, __package__, torch.__name__)\n"
     )
     done = run(tmp_path, module="package")
-    assert done.stdout == "__main__ package retrograd\n", done.stderr
+    assert done.stdout == "__main__ package torch\n", done.stderr
 
 
 def test_module_of_pytorchs_as_the_program(tmp_path: Path) -> None:
@@ -339,3 +356,45 @@ def test_a_tensors_type_prints_and_pickles_under_the_name_of_pytorch(tmp_path: P
         """,
     )
     assert done.stdout == "<class 'torch.Tensor'> True\nTrue\n", done.stderr
+
+
+def test_a_module_that_is_imported_again_stays_the_same(tmp_path: Path) -> None:
+    done = run(
+        tmp_path,
+        text="""
+        import torch
+        before = torch.distributions
+        import torch.distributions.kl
+        import torch.distributions as again
+        print(again is before is torch.distributions, torch.distributions.kl.kl_divergence)
+        """,
+    )
+    assert done.stdout.startswith("True <function kl_divergence"), done.stderr
+
+
+def test_a_library_that_patches_functions_by_their_names_finds_them(tmp_path: Path) -> None:
+    done = run(
+        tmp_path,
+        text="""
+        import torch
+        from torch.serialization import MAP_LOCATION
+        target = "torch.distributions.transforms.Transform.__getstate__".split(".")
+        assert target[0] == torch.__name__
+        place = torch
+        for name in target[1:-1]:
+            place = getattr(place, name)
+        print(place is torch.distributions.Transform)
+        try:
+            torch.zeroes
+        except AttributeError as error:
+            print(error)
+        try:
+            torch.SymInt
+        except AttributeError as error:
+            print(error)
+        """,
+    )
+    assert done.stdout == (
+        "True\nmodule 'torch' has no attribute 'zeroes'. Did you mean: 'zeros'?\n"
+        "module 'torch' has no attribute 'SymInt': sizes are plain integers (symbolic shapes)\n"
+    ), done.stderr

@@ -98,15 +98,6 @@ def _grad(create_graph: bool) -> Any:
     return program
 
 
-def _several_outputs(lib: Any) -> Any:
-    """A sparse gradient for one of the outputs of a node that has several."""
-    weight = table(lib)
-    _, lower = weight.split(2)
-    rows = lib.nn.functional.embedding(lib.tensor([1, 1]), lower.clone(), sparse=True)
-    rows.sum().backward()
-    return weight.grad
-
-
 def _anomaly(lib: Any) -> Any:
     with lib.autograd.detect_anomaly():
         return _embedding()(lib)

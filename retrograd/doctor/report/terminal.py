@@ -6,7 +6,6 @@ showed, why `retain_graph=True` is not the answer, notes, and what could not be 
 
 from __future__ import annotations
 
-import os
 import shutil
 from typing import TextIO
 
@@ -16,24 +15,19 @@ from retrograd.doctor.model import CAUSES, Diagnosis, Fix, Place
 from retrograd.doctor.result import INTERRUPTED, Result
 
 WIDEST = 100
-PLAIN_WIDTH = 60  # where the report is not for a terminal
 
 
 def show(result: Result, file: TextIO) -> None:
     """Print the report: in colour and as wide as a terminal, or plain."""
     terminal = file.isatty()
-    if terminal:
-        width = min(shutil.get_terminal_size().columns, WIDEST)
-    else:
-        columns = os.environ.get("COLUMNS", "")
-        width = min(int(columns), WIDEST) if columns.isdecimal() else PLAIN_WIDTH
-    text = "\n" + render(result, width=width, color=terminal)
+    columns = shutil.get_terminal_size((80 if terminal else WIDEST, 24)).columns
+    text = "\n" + render(result, width=min(columns, WIDEST), color=terminal)
     encoding = getattr(file, "encoding", None) or "utf-8"
     file.write(text.encode(encoding, "backslashreplace").decode(encoding) + "\n")
     file.flush()
 
 
-def render(result: Result, *, width: int = PLAIN_WIDTH, color: bool = False) -> str:
+def render(result: Result, *, width: int = WIDEST, color: bool = False) -> str:
     """The whole report as text.
 
     >>> print(render(Result(script="train.py", engine="torch")))
@@ -67,7 +61,7 @@ def conclusion(result: Result) -> str:
     if result.status == INTERRUPTED:
         return f"no autograd mistake seen until the program was interrupted{where}"
     if result.error:
-        return f"the program failed, but no autograd mistake that I know was seen{where}"
+        return f"the program failed, but not by an autograd mistake that is known here{where}"
     if result.status:
         return f"no autograd mistake seen; the program ended with status {result.status}{where}"
     return f"no autograd mistake seen{where}"

@@ -96,7 +96,7 @@ class CutWatch:
     def __enter__(self) -> CutWatch:
         self._patch_parameter()
         self._patch_function()
-        if self.torch.__name__ == "torch":
+        if self.torch.__package__ == "torch":
             self._patch_from_numpy()
             self._patch_variable()
         recorder = self.recorder
@@ -122,7 +122,7 @@ class CutWatch:
             return results
 
         recorder._around_backward = around  # type: ignore[method-assign]
-        module: Any = importlib.import_module(f"{self.torch.__name__}.optim.optimizer")
+        module: Any = importlib.import_module(f"{self.torch.__package__}.optim.optimizer")
 
         def before_step(optimizer: Any, args: Any, keywords: Any) -> None:
             self.at_step(optimizer)
@@ -143,7 +143,7 @@ class CutWatch:
 
     def _make_mode(self) -> Any:
         watch = self
-        if self.torch.__name__ != "torch":
+        if self.torch.__package__ != "torch":
             return PublicCalls(self._follow_public, self._note_frozen)
         mode: Any = importlib.import_module("torch.overrides").TorchFunctionMode
 

@@ -66,7 +66,7 @@ class Runner:
                 "arguments": self.arguments,
                 "answer": os.fspath(answer),
                 "forced": self.forced,
-                "engine": self.watched.engine.torch.__name__,
+                "engine": self.watched.engine.torch.__package__,
             }
             config.write_text(json.dumps(asked))
             try:

@@ -33,7 +33,7 @@ class WriteWatch:
         self._mode.__exit__(*exception)
 
     def _make_mode(self) -> Any:
-        if self.torch.__name__ != "torch":
+        if self.torch.__package__ != "torch":
             return PublicCalls(self._note_public, lambda tensor: None)
         watch = self
         mode: Any = importlib.import_module("torch.utils._python_dispatch").TorchDispatchMode

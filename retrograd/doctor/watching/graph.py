@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable
 from typing import Any
 
 from retrograd.doctor.watching.lines import LEAF
@@ -49,11 +49,6 @@ def on_a_path_to(nodes: dict[Node, int], targets: Iterable[Node]) -> dict[Node, 
             found[node] = nodes[node]
             waiting += users.get(node, ())
     return found
-
-
-def leaf_of(node: Node) -> Any | None:
-    """The tensor of an end of the graph; None for other nodes."""
-    return getattr(node, "variable", None) if node._sequence_nr() >= LEAF else None
 
 
 def leaves_above(nodes: Iterable[Node]) -> dict[int, Any]:
@@ -172,7 +167,3 @@ def tensors_in(value: Any, kind: type, found: list[Any] | None = None, depth: in
         for item in value.values():
             tensors_in(item, kind, found, depth + 1)
     return found
-
-
-Counter = Callable[[], int]
-Roots = Sequence[Node | None]

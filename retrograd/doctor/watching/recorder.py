@@ -97,7 +97,7 @@ class Recorder:
     def _watch_optimizers(self) -> None:
         import importlib
 
-        module = importlib.import_module(f"{self.torch.__name__}.optim.optimizer")
+        module = importlib.import_module(f"{self.torch.__package__}.optim.optimizer")
 
         def before(optimizer: Any, args: Any, keywords: Any) -> None:  # None: change nothing
             if self.enabled:

@@ -270,7 +270,16 @@ class OneCycleLR(_CyclesMomentum):
     def _anneal_func(self, start: Any, end: Any, done: float) -> Any:
         """The value when the share `done` of the way from `start` to `end` is covered."""
         if self._anneal_func_type == "cos":
-            return end + (start - end) / 2.0 * (math.cos(math.pi * done) + 1)
+            return self._annealing_cos(start, end, done)
+        return self._annealing_linear(start, end, done)
+
+    # State dicts of PyTorch 2.2 and older hold one of these functions, pickled by its name.
+    @staticmethod
+    def _annealing_cos(start: Any, end: Any, done: float) -> Any:
+        return end + (start - end) / 2.0 * (math.cos(math.pi * done) + 1)
+
+    @staticmethod
+    def _annealing_linear(start: Any, end: Any, done: float) -> Any:
         return (end - start) * done + start
 
     def get_lr(self) -> Rates:

@@ -1,0 +1,37 @@
+"""The program that `retrograd run` and `retrograd doctor` start: a script, or `-m` and a module."""
+
+from __future__ import annotations
+
+import argparse
+import os
+
+
+def add_program(parser: argparse.ArgumentParser, script: str) -> None:
+    """Let a command take a program and the program's own arguments."""
+    parser.add_argument("program", nargs=argparse.REMAINDER, metavar="SCRIPT", help=script)
+    parser.add_argument(
+        "-m",
+        dest="module",
+        nargs=argparse.REMAINDER,
+        metavar="MODULE",
+        help="a module of a package to run as the program, and its arguments",
+    )
+
+
+def problem_of(options: argparse.Namespace) -> str | None:
+    """What is wrong with the program's name; None if it can be tried."""
+    if options.module is not None:
+        return None if options.module else "-m needs the name of a module"
+    if not options.program:
+        return "which program? Give a script, or -m and a module"
+    script: str = options.program[0]
+    if script == "-":
+        return None
+    if os.path.isdir(script):
+        if {"__main__.py", "__main__.pyc"}.isdisjoint(os.listdir(script)):
+            return f"{script!r} is a folder without a __main__.py"
+        return None
+    if not os.path.exists(script):
+        where = "" if os.path.isabs(script) else f" in {os.getcwd()}"
+        return f"there is no file {script!r}{where}"
+    return None
