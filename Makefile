@@ -34,10 +34,10 @@ demo: $(VENV)/installed
 	$(BIN)/python examples/second_backward.py
 
 test: $(VENV)/installed-test
-	$(PYTEST) -m "not torch and not gpu" --durations 10
+	$(PYTEST) -m "not torch" --durations 10
 
 quick: $(VENV)/installed-test
-	$(PYTEST) -m "not torch and not gpu and not slow"
+	$(PYTEST) -m "not torch and not slow"
 
 check: $(VENV)/installed-test $(VENV)/installed-dev
 	$(BIN)/ruff format --check .

@@ -70,7 +70,7 @@ def main():
     try:
         train_with_the_mistake(steps=3)
     except RuntimeError as error:
-        print(f"RuntimeError: {error}\n")
+        print(f"RuntimeError: {error}")
         # The report travels as a note, so `except` and message checks see PyTorch's text alone.
         print("\n".join(getattr(error, "__notes__", [])))
     else:

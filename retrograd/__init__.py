@@ -46,6 +46,7 @@ from retrograd import sparse as sparse
 from retrograd import special as special
 from retrograd import symbolic as _symbolic
 from retrograd import utils as utils
+from retrograd.assertions import CONDITIONS as _CONDITIONS
 from retrograd.autograd.anomaly_mode import (
     is_anomaly_check_nan_enabled as is_anomaly_check_nan_enabled,
 )
@@ -123,16 +124,17 @@ _LOADED = (
 # seldom needed: imported when asked for
 _LAZY = frozenset(
     """
-    _C _dynamo _inductor amp ao compiler cpu distributed distributions doctor export functional
-    futures fx hub interchange jit library masked monitor mps mtia multiprocessing nested onnx
-    overrides package profiler quantization quasirandom return_types signal storage testing
-    torch_version types version xpu
+    _C _dynamo _inductor _utils amp ao compiler cpu distributed distributions doctor export
+    functional futures fx hub interchange jit library masked monitor mps mtia multiprocessing
+    nested onnx overrides package profiler quantization quasirandom return_types signal storage
+    testing torch_version types version xpu
     """.split()
 )
 
 globals().update(_dtypes.PUBLIC_NAMES)
 globals().update(_reduced_dtypes.PUBLIC_NAMES)
 globals().update(_legacy.TYPED_TENSORS)
+globals().update(_CONDITIONS)
 globals().update(_published(_PUBLIC["torch"], __name__))
 
 
@@ -143,6 +145,8 @@ def __getattr__(name: str) -> _Any:
         storages = _import_module("retrograd.storage").TYPED_STORAGES
         if name in storages:
             return storages[name]
+    if name == "Future":
+        return _import_module("retrograd.futures").Future
     if name in ("autocast", "GradScaler"):
         return getattr(_import_module("retrograd.amp"), name)
     if "autocast" in name:

@@ -80,7 +80,7 @@ def _shape_of(data: Any) -> tuple[int, ...]:
 
 
 def is_sequence(data: Any) -> bool:
-    """Tensors in a list count as numbers, arrays and all that has a length and items as sequences."""
+    """Tensors in a list count as numbers; what has a length and items is a sequence."""
     if isinstance(data, (list, tuple)):
         return True
     if isinstance(data, np.ndarray):

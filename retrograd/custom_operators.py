@@ -43,6 +43,7 @@ class Operator:
         self.packet = declare(space, name, overload or "default", self)
         self.overload: OpOverload = getattr(self.packet, overload or "default")
         self.overload._schema = schema
+        self.function: Any = _function_of(self)
         OPERATORS[schema.name] = self
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
@@ -51,7 +52,8 @@ class Operator:
             return self._write(values)
         if self.recorded and self.backward is None:
             return self._run(values)
-        return _apply(self, values)
+        layout = _Layout(values)
+        return layout.result(self.function.apply(layout, *_flat(values)))
 
     def register_autograd(
         self, shown: Any, backward: Callable[..., Any], setup_context: Callable[..., Any] | None
@@ -68,14 +70,15 @@ class Operator:
     def _run(self, values: list[Any]) -> Any:
         for place in _EVERYWHERE:
             if place in self.kernels:
-                positional, named = self._parted(values)
+                positional, named = self.parted(values)
                 return self.kernels[place](*positional, **named)
         raise NotImplementedError(
             f"Could not run '{self.schema.name}' with arguments from the 'CPU' backend. "
             "No kernel was registered for it: torch.library.impl registers one"
         )
 
-    def _parted(self, values: list[Any]) -> tuple[list[Any], dict[str, Any]]:
+    def parted(self, values: list[Any]) -> tuple[list[Any], dict[str, Any]]:
+        """The values by position, and those by keyword."""
         pairs = list(zip(self.schema.arguments, values, strict=True))
         positional = [value for argument, value in pairs if not argument.keyword_only]
         return positional, {a.name: value for a, value in pairs if a.keyword_only}
@@ -127,6 +130,35 @@ def find(op: Any) -> Operator:
 # ----------------------------------------------------------------------------------- the graph
 
 
+class _Layout:
+    """Which arguments and results of one call are lists: a Function's are never lists."""
+
+    __slots__ = ("arguments", "listed", "results")
+
+    def __init__(self, values: list[Any]) -> None:
+        self.arguments = _lengths(values)
+        self.results: list[int | None] | None = None  # None: one result
+        self.listed = False
+
+    def note(self, result: Any) -> Any:
+        """Note how a kernel's result is made; the result without lists."""
+        if result is None or isinstance(result, Tensor):
+            return result
+        self.results, self.listed = _lengths(result), isinstance(result, list)
+        return tuple(_flat(result))
+
+    def result(self, output: Any) -> Any:
+        """A result as the kernel makes it, from a Function's."""
+        if self.results is None:
+            return output
+        folded = _folded(output, self.results)
+        return folded if self.listed else tuple(folded)
+
+
+def _lengths(values: Any) -> list[int | None]:
+    return [len(value) if isinstance(value, (list, tuple)) else None for value in values]
+
+
 def _flat(values: Any) -> list[Any]:
     """The values, with those of lists and tuples in their places."""
     flat: list[Any] = []
@@ -135,34 +167,27 @@ def _flat(values: Any) -> list[Any]:
     return flat
 
 
-def _folded(flat: Any, like: Any) -> list[Any]:
-    """The values of `_flat` again in lists, as long as those of `like`."""
+def _folded(flat: Any, lengths: list[int | None]) -> list[Any]:
+    """The values of `_flat` again in lists of these lengths."""
     left = iter(flat)
     return [
-        [next(left) for _ in value] if isinstance(value, (list, tuple)) else next(left)
-        for value in like
+        next(left) if length is None else [next(left) for _ in range(length)] for length in lengths
     ]
 
 
-def _apply(operator: Operator, values: list[Any]) -> Any:
-    """Call an operator through a Function, whose arguments and results are never lists."""
-    shape: dict[str, Any] = {}
+def _function_of(operator: Operator) -> type[Function]:
+    """The Function of an operator. Its first argument is the layout of the others."""
 
-    def forward(*flat: Any) -> Any:
-        result = operator.checked_run(_folded(flat, values))
-        if isinstance(result, Tensor) or result is None:
-            shape["result"] = None
-            return result
-        shape["result"] = result
-        return tuple(_flat(result))
+    def forward(layout: _Layout, *flat: Any) -> Any:
+        return layout.note(operator.checked_run(_folded(flat, layout.arguments)))
 
     def setup_context(ctx: Any, inputs: Any, output: Any) -> None:
+        ctx._layout = layout = inputs[0]
         if operator.setup_context is not None:
-            folded = tuple(_folded(inputs, values))
-            positional, named = operator._parted(list(folded))
+            positional, named = operator.parted(_folded(inputs[1:], layout.arguments))
             options = {"keyword_only_inputs": named} if named else {}
             operator.setup_context(
-                ctx, inputs=tuple(positional), output=_result(output, shape), **options
+                ctx, inputs=tuple(positional), output=layout.result(output), **options
             )
 
     def backward(ctx: Any, *grads: Any) -> Any:
@@ -171,54 +196,41 @@ def _apply(operator: Operator, values: list[Any]) -> Any:
                 f"Trying to backward through {operator.overload} but no autograd formula was "
                 "registered. Please use register_autograd to add one."
             )
-        like = shape["result"]
+        layout: _Layout = ctx._layout
+        folded = layout.result(grads)
         needed = ctx.needs_input_grad
         try:
-            ctx.needs_input_grad = tuple(operator._parted(_folded(needed, values))[0])
-            if isinstance(like, list):
-                found = operator.backward(ctx, list(grads))
-            else:
-                found = operator.backward(ctx, *(grads if like is None else _folded(grads, like)))
+            ctx.needs_input_grad = tuple(operator.parted(_folded(needed[1:], layout.arguments))[0])
+            found = operator.backward(ctx, *([folded] if layout.listed else folded))
         finally:
             ctx.needs_input_grad = needed
         given = list(found) if isinstance(found, tuple) else [found]
         # Arguments by keyword are no inputs of the formula, and have no gradient.
-        given += [None] * (len(values) - len(given))
-        flat: list[Any] = []
-        for gradient, value in zip(given, values, strict=True):
-            if not isinstance(value, (list, tuple)):
+        given += [None] * (len(layout.arguments) - len(given))
+        flat: list[Any] = [None]
+        for gradient, length in zip(given, layout.arguments, strict=True):
+            if length is None:
                 flat.append(gradient)
             else:
-                flat.extend([None] * len(value) if gradient is None else gradient)
+                flat.extend([None] * length if gradient is None else gradient)
         return tuple(flat)
 
-    def vmap(info: Any, in_dims: Any, *flat: Any) -> Any:
-        folded, dims = _folded(flat, values), _folded(in_dims, values)
+    def vmap(info: Any, in_dims: Any, layout: _Layout, *flat: Any) -> Any:
+        values = _folded(flat, layout.arguments)
+        dims = _folded(in_dims[1:], layout.arguments)
         if operator.vmap is None:
-            return _one_by_one(operator, info.batch_size, dims, folded)
-        return operator.vmap(info, tuple(dims), *operator.schema.without_defaults(folded))
+            return _one_by_one(operator, info.batch_size, layout, dims, values)
+        return operator.vmap(info, tuple(dims), *operator.schema.without_defaults(values))
 
+    parts = (forward, setup_context, backward, vmap)
+    members = {part.__name__: staticmethod(part) for part in parts}
     name = str(operator.overload).replace(".", "_")
-    parts = {
-        "forward": forward,
-        "setup_context": setup_context,
-        "backward": backward,
-        "vmap": vmap,
-    }
-    members = {key: staticmethod(part) for key, part in parts.items()}
-    function = type(f"GeneratedBackwardFor_{name}", (Function,), members)
-    return _result(function.apply(*_flat(values)), shape)  # type: ignore[attr-defined]
+    return type(f"GeneratedBackwardFor_{name}", (Function,), members)
 
 
-def _result(output: Any, shape: dict[str, Any]) -> Any:
-    """What the kernel returned, with the tensors that the Function returned."""
-    like = shape.get("result")
-    if like is None:
-        return output
-    return list(output) if isinstance(like, list) else tuple(_folded(output, like))
-
-
-def _one_by_one(operator: Operator, size: int, dims: list[Any], values: list[Any]) -> Any:
+def _one_by_one(
+    operator: Operator, size: int, layout: _Layout, dims: list[Any], values: list[Any]
+) -> Any:
     """The rule of an operator without one: call it for each element of the batch."""
 
     def part(value: Any, dim: Any, index: int) -> Any:
@@ -229,8 +241,8 @@ def _one_by_one(operator: Operator, size: int, dims: list[Any], values: list[Any
     results = []
     for index in range(size):
         one = [part(value, dim, index) for value, dim in zip(values, dims, strict=True)]
-        positional, named = operator._parted(one)
-        results.append(operator(*positional, **named))
+        positional, named = operator.parted(one)
+        results.append(layout.note(operator(*positional, **named)))
     if isinstance(results[0], Tensor):
         return RECORDED.stack(results), 0
     stacked = tuple(RECORDED.stack(list(column)) for column in zip(*results, strict=True))

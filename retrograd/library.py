@@ -141,8 +141,8 @@ class Library:
             )
         if ns == "aten":
             raise NotImplementedError(
-                "torch.library.Library('aten') is not supported by retrograd: the ops that it has "
-                "cannot be replaced"
+                "torch.library.Library is not supported by retrograd: the ops of 'aten' cannot be "
+                "replaced"
             )
         self.ns, self.kind, self.dispatch_key = ns, kind, dispatch_key
 
@@ -185,7 +185,7 @@ def _register_kernel(operator: Operator, types: Any, fn: _Function | None) -> _F
         for place in (types,) if isinstance(types, str) else types or ("default",):
             if place.lower().startswith("autograd"):
                 raise NotImplementedError(
-                    f"torch.library.impl with {place!r} is not supported by retrograd: use "
+                    f"torch.library.impl is not supported by retrograd: for {place!r} use "
                     "torch.library.register_autograd"
                 )
             operator.kernels[place.lower()] = function

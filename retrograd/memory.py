@@ -437,19 +437,23 @@ def _format_of(array: Array) -> memory_format:
 
 @tensor_method
 def set_(
-    self: Tensor, source: Tensor | None = None, storage_offset: int = 0, size: Any = None,
+    self: Tensor, source: Any = None, storage_offset: int = 0, size: Any = None,
     stride: Any = None,
 ) -> Tensor:  # fmt: skip
-    """Make this tensor use the memory (and the size) of another one."""
+    """Make this tensor use the memory (and the size) of another one, or a part of a storage."""
     check_writable(self, "set_")
     if source is None:
         array = np.empty(0, self._array.dtype)
+    elif isinstance(source, UntypedStorage | TypedStorage):
+        array = _part_of(source, self, storage_offset, size, stride)
     elif not isinstance(source, Tensor):
-        raise explained(NotImplementedError("retrograd does not support set_() from a storage"))
+        raise TypeError(
+            "set_() received an invalid combination of arguments: it takes a Tensor or a storage, "
+            f"not {type(source).__name__}"
+        )
     elif source._array.dtype is not self._array.dtype:
         raise RuntimeError(
-            f"Could not set tensor of type {source.dtype.name} to a tensor of type "
-            f"{self.dtype.name}"
+            f"Could not set tensor of type {_c_name(source)} to a tensor of type {_c_name(self)}"
         )
     else:
         array = source._array
@@ -457,7 +461,7 @@ def set_(
             steps = strides_of(np.empty(size, np.int8)) if stride is None else stride
             memory = _storage_owner(source).reshape(-1, order="A")
             array = region(memory, size, storage_offset, steps)
-    operands = [value for value in (self, source) if value is not None]
+    operands = [value for value in (self, source) if isinstance(value, Tensor)]
     recorded = STATE.grad_enabled and any(value.requires_grad for value in operands)
     edges = tuple(edge_of(value) if value.requires_grad else None for value in operands)
     self._array = array
@@ -469,6 +473,39 @@ def set_(
         node.shape, node.dtype = array.shape, array.dtype
         rebase(self, node, saves_output=False)
     return self
+
+
+def _c_name(tensor: Tensor) -> str:
+    from retrograd.ops.products import c_name  # the ops are built on this module
+
+    return c_name(tensor._array)
+
+
+def _part_of(
+    storage: UntypedStorage | TypedStorage, tensor: Tensor, offset: int, size: Any, stride: Any
+) -> Array:
+    """Elements of a storage, of the type of a tensor; all that fit where there is no size."""
+    kind = tensor._array.dtype
+    if isinstance(storage, TypedStorage) and storage.dtype is not tensor.dtype:
+        raise RuntimeError(
+            f"Expected a Storage of type {_c_name(tensor)} or an UntypedStorage, but got type "
+            f"{storage.dtype.type_name} for argument 1 'storage'"
+        )
+    if offset < 0:
+        raise RuntimeError(f"Tensor: invalid storage offset {offset}")
+    flat = storage._owner.reshape(-1, order="A").view(np.uint8)
+    memory = flat[: flat.size // kind.itemsize * kind.itemsize].view(kind)
+    shape = (memory.size,) if size is None else tuple(size)
+    steps = strides_of(np.empty(shape, np.int8)) if stride is None else tuple(stride)
+    needed = offset + 1 + sum((n - 1) * step for n, step in zip(shape, steps, strict=True))
+    if 0 not in shape and needed > memory.size:
+        raise explained(
+            NotImplementedError(
+                f"retrograd does not support set_() beyond the end of a storage: {needed} elements "
+                f"are needed, and there are {memory.size}"
+            )
+        )
+    return region(memory, shape, offset, steps)
 
 
 @tensor_method

@@ -22,6 +22,25 @@ __all__ = [
     "wrap_torch_function",
 ]
 
+
+class TorchFunctionMode:
+    """A context whose ``__torch_function__`` would see every operation: entering it is refused.
+
+    The class is there to be a base class; what derives from it can be imported and made.
+    """
+
+    def __torch_function__(
+        self, func: Any, types: Any, args: Any = (), kwargs: dict[str, Any] | None = None
+    ) -> Any:
+        raise NotImplementedError
+
+    def __enter__(self) -> Any:
+        return unsupported("torch.overrides.TorchFunctionMode", _ASKS_NOBODY)()
+
+    def __exit__(self, *exception: object) -> None:
+        return None
+
+
 _PROTOCOL = "__torch_function__"
 _ASKS_NOBODY = "operations take tensors and do not call __torch_function__"
 

@@ -203,7 +203,7 @@ def hash_tensor(
     whole = input.dtype.category < dtypes.FLOAT
     wide = input._array.astype(np.int64 if whole else np.float64).view(np.uint64)
     dims = (dim,) if isinstance(dim, int) else tuple(dim)
-    axes = tuple(d % input.ndim for d in dims) if dims else None
+    axes = tuple(d % input.ndim for d in dims) if dims and input.ndim else None
     xor: Any = np.bitwise_xor  # whose stubs know `keepdims` as a literal only
     found = xor.reduce(wide, axis=axes, keepdims=keepdim)
     return finish("hash_tensor", wrap(np.asarray(found)), out)

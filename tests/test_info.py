@@ -1,6 +1,8 @@
 """`retrograd info`."""
 
 import json
+import tomllib
+from pathlib import Path
 
 import numpy
 import pytest
@@ -15,6 +17,15 @@ def test_text_names_versions_kernels_and_threads(capsys: pytest.CaptureFixture[s
         assert f"{topic}\n" in printed
     assert numpy.__version__ in printed
     assert max(len(line) for line in printed.splitlines()) < 200
+
+
+def test_the_version(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as ended:
+        main(["--version"])
+    assert ended.value.code == 0
+    with open(Path(__file__).parents[1] / "pyproject.toml", "rb") as file:
+        version = tomllib.load(file)["project"]["version"]
+    assert capsys.readouterr().out == f"retrograd {version}\n"
 
 
 def test_json_has_the_same_facts(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from importlib import import_module
 from typing import Any
 
 from retrograd._dynamo import config as config
@@ -88,4 +89,6 @@ def error_on_graph_break(error_on_graph_break: bool) -> Iterator[None]:
 
 
 def __getattr__(name: str) -> Any:
+    if name == "eval_frame":  # it imports from here
+        return import_module("retrograd._dynamo.eval_frame")
     raise missing(__name__, name, globals())

@@ -73,9 +73,12 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
 
 
 def _seconds(text: str) -> float:
-    found = float(text)
+    try:
+        found = float(text)
+    except ValueError:
+        found = 0.0
     if not found > 0:
-        raise ValueError(text)
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number of seconds above 0")
     return found
 
 

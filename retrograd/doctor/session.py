@@ -16,6 +16,7 @@ from pathlib import Path
 from types import FrameType, TracebackType
 from typing import Any, TextIO
 
+from retrograd.doctor.evidence.grad_reads import NON_LEAF_GRAD, maker_of_read
 from retrograd.doctor.model import Place
 from retrograd.doctor.second_pass.runner import Runner
 from retrograd.doctor.watching.effects import Effects, Told, listen, watch_saving
@@ -34,6 +35,7 @@ class Warned:
     message: str
     category: type[Warning]
     stack: list[Place]  # outermost first
+    made: list[Place] = field(default_factory=list)  # the stack that made the tensor it is about
 
 
 @dataclass
@@ -241,7 +243,10 @@ def _note_warnings(watched: Watched) -> Callable[[], None]:
         line: str | None = None,
     ) -> None:
         log = watched.tracer.log
-        watched.warned.append(Warned(str(message), category, log.places_of(log.here())))
+        warned = Warned(str(message), category, log.places_of(log.here()))
+        if NON_LEAF_GRAD in warned.message:
+            warned.made = maker_of_read(log, watched.engine.torch.Tensor)
+        watched.warned.append(warned)
         original(message, category, filename, lineno, file, line)
 
     warnings.showwarning = show

@@ -11,6 +11,8 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any, TextIO
 
+from retrograd.commands.layout import counted
+
 from .check import Report
 from .declare import Finding
 from .rules import RULES
@@ -56,10 +58,10 @@ def summary(reports: Sequence[Report], fixed: int = 0) -> str:
     errors = sum(bool(report.error) for report in reports)
     parts = []
     if fixed:
-        parts.append(f"{_count(fixed, 'finding')} fixed")
+        parts.append(f"{counted(fixed, 'finding')} fixed")
     if findings:
         files = sum(bool(report.findings) for report in reports)
-        parts.append(f"{_count(len(findings), 'finding')} in {_count(files, 'file')}")
+        parts.append(f"{counted(len(findings), 'finding')} in {counted(files, 'file')}")
         safe = sum(f.fix is not None and f.fix.safe for f in findings)
         unsafe = sum(f.fix is not None and not f.fix.safe for f in findings)
         if safe:
@@ -69,14 +71,10 @@ def summary(reports: Sequence[Report], fixed: int = 0) -> str:
     elif not reports:
         parts.append("there are no Python files here")
     elif not errors:
-        parts.append(f"nothing found in {_count(len(reports), 'file')}")
+        parts.append(f"nothing found in {counted(len(reports), 'file')}")
     if errors:
-        parts.append(f"{_count(errors, 'file')} could not be checked")
+        parts.append(f"{counted(errors, 'file')} could not be checked")
     return ", ".join(parts) + "\n"
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number} {noun}" + ("" if number == 1 else "s")
 
 
 def statistics(reports: Iterable[Report]) -> list[dict[str, Any]]:

@@ -107,6 +107,14 @@ class RNNBase(Module):
     def _flat_weights(self) -> list[Any]:
         return [getattr(self, name, None) for name in self._flat_weights_names]
 
+    @_flat_weights.setter
+    def _flat_weights(self, weights: list[Any]) -> None:
+        # Libraries that replace parameters by other tensors write this list too, with the tensors
+        # that they have put under the names; any other would be one that `forward` does not use.
+        for name, weight in zip(self._flat_weights_names, weights, strict=True):
+            if getattr(self, name, None) is not weight:
+                raise RuntimeError(f"_flat_weights: set the attribute {name!r} instead")
+
     @property
     def all_weights(self) -> list[list[Parameter]]:
         """The parameters, one list for each direction of each layer."""

@@ -103,6 +103,17 @@ from retrograd.ops import window_functions as window_functions
 from retrograd.ops import second_names as second_names  # isort: skip  (renames what the others declare)
 
 
+def load_library(path: _Any) -> None:
+    """Load operators that are compiled for PyTorch: an OSError, as for any file that is unusable.
+
+    >>> import retrograd as torch
+    >>> torch.ops.load_library("_C.so")
+    Traceback (most recent call last):
+    OSError: _C.so: operators that are compiled for PyTorch cannot be loaded by retrograd
+    """
+    raise OSError(f"{path}: operators that are compiled for PyTorch cannot be loaded by retrograd")
+
+
 def __getattr__(name: str) -> _Any:
     if name in ("aten", "prim", "retrograd"):  # seldom needed: imported when asked for
         from retrograd.ops.overloads import namespace

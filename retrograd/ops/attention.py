@@ -400,13 +400,18 @@ def _weighted_heads(
 
 
 def _fused_heads(
-    query: Any, key: Any, value: Any, mask: Any, dropout_p: float, is_causal: bool, batch: int
+    query: Any,
+    key: Any,
+    value: Any,
+    mask: Any,
+    dropout_p: float,
+    is_causal: bool,
+    leading: tuple[int, int],
 ) -> Any:
-    """Attention in one step; heads are a dimension of their own."""
+    """Attention in one step; batch and heads, the `leading` sizes, are dimensions of their own."""
 
     def unfold(x: Any) -> Any:
-        rows = x._array.shape
-        return x.view((batch, rows[0] // batch, *rows[1:]))
+        return x.view((*leading, *x._array.shape[1:]))
 
     if mask is not None:
         shared = mask._array.shape[0] == 1 and mask.ndim == 3
@@ -421,6 +426,7 @@ def _head_samples() -> list[Sample]:
     return [
         Sample(T(3, 2, 4), T(5, 2, 4), T(5, 2, 4), 4, 2, *weights),
         Sample(T(3, 4), T(5, 4), T(5, 4), 4, 2, *weights, need_weights=False, second=False),
+        Sample(T(3, 0, 4), T(5, 0, 4), T(5, 0, 4), 4, 2, *weights, need_weights=False),
     ]
 
 
@@ -526,7 +532,7 @@ def multi_head_attention_forward(
     if need_weights:
         attended, seen = _weighted_heads(q, k, v, mask, dropout_p)
     else:
-        attended = _fused_heads(q, k, v, mask, dropout_p, is_causal, batch)
+        attended = _fused_heads(q, k, v, mask, dropout_p, is_causal, (batch, num_heads))
     attended = attended.transpose(0, 1).reshape((rows * batch, width))
     result = _linear(attended, out_proj_weight, out_proj_bias)
     result = result.view((rows, batch, result._array.shape[1]))

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from retrograd import dtypes
+from retrograd.autograd.state import TRANSFORMS
 from retrograd.autograd.views import bump
 from retrograd.backend.quiet import quiet
 from retrograd.notices import explained
@@ -165,6 +166,12 @@ def batch_norm_of(
     floating_only("batch_norm")(array)
     check_parameters(array, weight, bias, running_mean, running_var)
     no_backward("native_batch_norm", running_mean=running_mean, running_var=running_var)
+    if TRANSFORMS.dual_levels and not training and TRANSFORMS.has_tangents([input]):
+        if TRANSFORMS.has_tangents([running_mean, running_var]):
+            raise RuntimeError(
+                "batch_norm is not differentiable wrt running_mean and running_var, they cannot "
+                "have forward grad defined"
+            )
     parameters = [value for value in (weight, bias) if value is not None]
     if training and running_mean is not None and parameters:
         if max(value._level for value in parameters) > input._level:
@@ -453,6 +460,8 @@ def _torch_rms_norm(
         Sample(T(2, 2, 3, 2, 1), 5, alpha=1.0),
         Sample(T(0, 5, 3), 2),
         Sample(T(1, 4, 3, dtype="int64"), 3, grad=False),
+        Sample(T(2, 5, 3), 0),
+        Sample(T(2, 5, 3, 2), 0),
         Sample(T(2, 3), 2),
     ],
 )
@@ -468,6 +477,11 @@ def local_response_norm(
         )
     if not input._array.size:
         return input
+    if size <= 0:
+        names = ("kH", "kW") if len(shape) == 3 else ("kT", "kH", "kW")
+        numbers = zip(names, (size, 1, 1), strict=False)
+        shown = " ".join(f"{name}: {number}" for name, number in numbers)
+        raise RuntimeError(f"kernel size should be greater than zero, but got {shown}")
     squares = input * input
     before, after = (
         wrap(np.zeros((shape[0], count, *shape[2:]), input._array.dtype))

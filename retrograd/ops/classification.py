@@ -363,6 +363,7 @@ def _probability_samples() -> list[Sample]:
         Sample(T(3, 4), T(3, 5)),
         Sample(T(3, 4), T(3, 4, dtype="int64")),
         Sample(T(3, 4), some, label_smoothing=1.5),
+        Sample(T(3, 4), T(3, 4, low=0, high=1), label_smoothing=1.5),
         Sample(T(3, 4), T(values=[-100] * 3, dtype="int64"), label_smoothing=0.5),
         Sample(T(), T()),
     ]
@@ -403,6 +404,11 @@ def _count(target: Any, weight: Any, ignored: Any) -> Any:
     return chosen.masked_fill(ignored.reshape(-1), 0).sum()
 
 
+def _check_smoothing(smoothing: float) -> None:
+    if smoothing > 1.0:
+        raise RuntimeError(f"label_smoothing must be between 0.0 and 1.0. Got: {smoothing}")
+
+
 def _probabilities(input: Any, target: Any, weight: Any, code: int, smoothing: float) -> Any:
     """The cross entropy with a distribution over the classes at every place."""
     axis = 0 if input._array.ndim == 1 else 1
@@ -419,6 +425,7 @@ def _probabilities(input: Any, target: Any, weight: Any, code: int, smoothing: f
         )
     scores = RECORDED.log_softmax(input, axis)
     if smoothing > 0:
+        _check_smoothing(smoothing)
         target = target * (1 - smoothing) + smoothing / classes
     if weight is not None:
         shape = [1] * input._array.ndim
@@ -461,10 +468,7 @@ def cross_entropy(
             raise RuntimeError("ignore_index is not supported for floating point target")
         result = _probabilities(input, target, weight, code, label_smoothing)
     elif label_smoothing > 0.0:
-        if label_smoothing > 1.0:
-            raise RuntimeError(
-                f"label_smoothing must be between 0.0 and 1.0. Got: {label_smoothing}"
-            )
+        _check_smoothing(label_smoothing)
         result = _smooth_classes(input, target, weight, code, ignore_index, label_smoothing)
     else:
         scores = RECORDED.log_softmax(input, 0 if input._array.ndim == 1 else 1)

@@ -35,6 +35,7 @@ from retrograd.ops.dispatch import dispatch, failure
 from retrograd.ops.dispatch_inplace import dispatch_inplace, dispatch_out
 from retrograd.ops.lazy import build
 from retrograd.ops.node_forms import prepare_nodes
+from retrograd.ops.old_orders import OLD_ORDERS, in_old_order, with_more
 from retrograd.ops.registry import RAW, RECORDED, Op
 from retrograd.sparse.array import NoElements
 from retrograd.tensor import INFERENCE_CELL, Tensor, VersionCell, wrap
@@ -103,6 +104,7 @@ HOT.update(
     NoElements=NoElements,
     dispatch_inplace=dispatch_inplace,
     dispatch_out=dispatch_out,
+    in_old_order=in_old_order,
     getframe=sys._getframe,
     LAST_CODE=None,
     find_site=find_site,
@@ -164,8 +166,11 @@ def _function(
     operator = arguments is None
     if arguments is None:
         arguments = parts.default_arguments(op)
-    lines = [f"def {name}({signature}):"]
+    old_order = public and op.name in OLD_ORDERS
+    lines = [f"def {name}({with_more(signature) if old_order else signature}):"]
     put = lines.append
+    if old_order:
+        parts.old_order_line(op, put, False)
     if public:
         parts.alias_lines(op, put, arguments)
     general = f"return dispatch(OP_{op.name}, ({arguments})" + (", True)" if operator else ")")
@@ -260,8 +265,11 @@ def _inplace_function(op: Op) -> list[str]:
     for extra in (", out=None", ", axis=NOTHING", ", keepdims=NOTHING"):
         signature = signature.replace(extra, "")
     signature = signature.removesuffix(", *")
-    lines = [f"def {name}({signature}):"]
+    old_order = op.name in OLD_ORDERS
+    lines = [f"def {name}({with_more(signature) if old_order else signature}):"]
     put = lines.append
+    if old_order:
+        parts.old_order_line(op, put, True)
     general = f"return dispatch_inplace(OP_{op.name}, ({parts.call_arguments(op)}))"
     if op.fast and op.ufunc is not None and op.tensor_kinds == ["operand", "operand"]:
         first, second = op.tensor_names

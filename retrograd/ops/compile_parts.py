@@ -45,6 +45,17 @@ def signature(op: Op) -> str:
     return ", ".join(parts + extras)
 
 
+def old_order_line(op: Op, put: Put, in_place: bool) -> None:
+    """Hand on a call with the numbers first: it gives more arguments by place than there are."""
+    tensors = "".join(f"{name}, " for name in op.tensor_names)
+    numbers = "".join(f"{p.name}, " for p in op.parameters if p.kind == "option")
+    out = "out" if op.out and not in_place else "None"
+    put(
+        f"    if _more: return in_old_order(OP_{op.name}, ({tensors}*_more), ({numbers}), "
+        f"{out}, {in_place})"
+    )
+
+
 def call_arguments(op: Op) -> str:
     """All parameters, to be passed on."""
     return "".join(p.name + ", " for p in op.parameters)

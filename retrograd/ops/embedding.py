@@ -468,6 +468,8 @@ def embedding_bag(
     if offsets._array.dtype.kind != "b":  # those count as 0 and 1
         _check_indices("embedding_bag", offsets._array)
     rows = weight._array.shape[0]
+    if include_last_offset and not offsets._array.size:
+        raise RuntimeError("include_last_offset: number of offset should be at least 1")
     _check_bag_starts(offsets, array.size)
     _check_bag_indices(indices, rows)
     message = "padding_idx must be within the number of embeddings"

@@ -257,7 +257,7 @@ def _type_name(value: Any) -> str:
 
 
 @tensor_method
-def __delitem__(self: Tensor, index: Any) -> None:  # noqa: N807
+def __delitem__(self: Tensor, index: Any) -> None:
     """Refuse: the elements of a tensor cannot be taken out."""
     raise TypeError("Tensor does not support deleting items")
 

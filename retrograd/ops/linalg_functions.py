@@ -261,6 +261,7 @@ def _powers(x: Tensor, count: int) -> Tensor:
         Sample(T(3), dtypes=_FIELDS),
         Sample(T(2, 3), N=2),
         Sample(T(3), N=5),
+        Sample(T(), N=3),
         Sample(T(3, dtype="int64"), grad=False),
         Sample(T(3), dtypes=HALVES),
         Sample(T(), error=(RuntimeError, "N must be greater than 1.")),
@@ -278,7 +279,7 @@ def _linalg_vander(x: Tensor, *, N: int | None = None) -> Tensor:
     count = (array.shape[-1] if array.ndim else 1) if N is None else N
     if count <= 1:
         raise RuntimeError("N must be greater than 1.")
-    return _powers(x, count)
+    return _powers(x if array.ndim else RECORDED.unsqueeze(x, 0), count)
 
 
 @composite(

@@ -114,7 +114,7 @@ class NAdam(Optimizer):
         rate, step = rate_of(group), count(state)
         shrink_weights(group, parameter)
         momentum, following = self._momenta(group, step)
-        so_far = state["mu_product"].mul_(momentum)
+        so_far = state["mu_product"].mul_(momentum).double()
         average = averaged(state["exp_avg"], g, beta1)
         square = squared(state["exp_avg_sq"], g, beta2)
         scale = (square / (1 - beta2**step)).sqrt() + group["eps"]

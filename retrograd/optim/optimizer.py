@@ -75,7 +75,11 @@ def _hooked(step: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(step)
     def hooked_step(*args: Any, **kwargs: Any) -> Any:
         optimizer = args[0]
-        before, after = optimizer._optimizer_step_pre_hooks, optimizer._optimizer_step_post_hooks
+        try:
+            before = optimizer._optimizer_step_pre_hooks
+            after = optimizer._optimizer_step_post_hooks
+        except AttributeError:  # a wrapper around another optimizer, which never called __init__
+            return step(*args, **kwargs)
         if not (before or after or _PRE_HOOKS or _POST_HOOKS) or optimizer._stepping:
             return step(*args, **kwargs)
         for hook in chain(_PRE_HOOKS.values(), before.values()):
@@ -158,6 +162,12 @@ class Optimizer:
             groups = [{"params": groups}]
         for group in groups:
             self.add_param_group(group)
+
+    def _patch_step_function(self) -> None:
+        """Nothing: the hooks are put around `step` where its class is made.
+
+        Wrappers that do not call ``Optimizer.__init__`` make their tables of hooks and call this.
+        """
 
     def _make_hook_tables(self) -> None:
         for name in _TABLES:

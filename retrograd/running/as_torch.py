@@ -32,7 +32,7 @@ SHIM = Path(__file__).parent / "shim"
 # program may look for a module to learn what it can use.
 OWN = frozenset(
     """
-    __main__ arguments backend cli commands compat construction conversion creation
+    __main__ arguments assertions backend cli commands compat construction conversion creation
     custom_operators diagnostics operator_schema
     dlpack doctor dtypes foreach interchange legacy lifecycle lint memory namespaces notices
     pickling printing progress queries ranges rarer_members reduced_dtypes removed representation
@@ -185,7 +185,7 @@ def path_with_shim(path: str) -> str:
 
 def pass_on() -> None:
     """Let the processes that this one starts see retrograd as torch too."""
-    os.environ["PYTHONPATH"] = path_with_shim(os.environ.get("PYTHONPATH", ""))
-    folder = os.fspath(SHIM)
-    if folder not in sys.path:
-        sys.path.insert(1, folder)  # what multiprocessing hands to a process that it spawns
+    path = path_with_shim(os.environ.get("PYTHONPATH", ""))
+    os.environ["PYTHONPATH"] = path
+    # multiprocessing hands this list to a process that it spawns
+    sys.path[1:1] = [folder for folder in path.split(os.pathsep) if folder not in sys.path]

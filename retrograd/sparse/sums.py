@@ -172,7 +172,7 @@ def add_arrays(one: Any, two: Any) -> Any:
 
 def add_sparse(one: SparseArray, two: SparseArray, alpha: Any = 1) -> SparseArray:
     """The sum of two sparse arrays of one shape and one dtype."""
-    scaled = two.values if alpha == 1 else two.values * np.asarray(alpha, two.values.dtype)
+    scaled = two.values if alpha == 1 else two.values * np.asarray(alpha).astype(two.values.dtype)
     if one.layout is not sparse_coo:
         both = add_sparse(as_coo(one), coo(as_coo(two).indices, scaled, two.shape, True))
         return csr_of_coo(both)

@@ -25,10 +25,14 @@ def test_page(capsys: Captured) -> None:
 
 def test_narrow_terminal(capsys: Captured, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "50")
-    for arguments in (["explain", "RG103"], ["explain"]):
+    for arguments in (["explain", "RG101"], ["explain", "RG103"], ["explain"]):
         assert main(arguments) == 0
-        text = capsys.readouterr().out.split("```")
-        assert max(len(line) for line in "".join(text[::2]).splitlines()) <= 50
+        printed = capsys.readouterr().out
+        text = "".join(printed.split("```")[::2])
+        assert max(len(line) for line in text.splitlines()) <= 50
+        if arguments[1:]:
+            assert printed.split() == read_page(arguments[1]).split()
+            assert "  " not in text.replace("\n  ", "\n")  # wrapped again, not cut
 
 
 def test_list(capsys: Captured) -> None:

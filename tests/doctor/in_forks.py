@@ -135,30 +135,47 @@ class SecondPass:
     def __init__(self, script: Path, folder: Path) -> None:
         self.script, self.folder = script, folder
         self.questions, self.asking = os.pipe()
+        self.answers, self.telling = os.pipe()
+        self.known: dict[str, dict[str, Any]] = {}
         self.child = os.fork()
         if self.child == 0:
             os.close(self.asking)
             self._serve()
+        os.close(self.telling)
 
     def _serve(self) -> None:
-        """The child: wait for one question, answer it, end."""
+        """The child: answer each question in a process forked for it, end with the last."""
         with open(self.questions) as questions:
-            config = questions.read()
-        if config:
-            from retrograd.doctor.second_pass.__main__ import main
-
-            silence = os.open(os.devnull, os.O_WRONLY)
-            os.dup2(silence, 1)
-            os.dup2(silence, 2)
-            sys.stdin = open(os.devnull)
-            try:
-                main(config)
-            except BaseException:
-                traceback.print_exc()
+            for config in questions:
+                if os.fork() == 0:
+                    self._run(config.rstrip("\n"))
+                os.wait()
+                os.write(self.telling, b"\n")
         os._exit(0)
 
+    def _run(self, config: str) -> None:
+        from retrograd.doctor.second_pass.__main__ import main
+
+        silence = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(silence, 1)
+        os.dup2(silence, 2)
+        sys.stdin = open(os.devnull)
+        try:
+            main(config)
+        except BaseException:
+            traceback.print_exc()
+        finally:
+            os._exit(0)
+
     def __call__(self, question: dict[str, Any]) -> dict[str, Any]:
+        key = json.dumps(question, sort_keys=True)
+        if key not in self.known:
+            self.known[key] = self._ask(question)
+        return self.known[key]
+
+    def _ask(self, question: dict[str, Any]) -> dict[str, Any]:
         config, answer = self.folder / "question.json", self.folder / "answer.json"
+        answer.unlink(missing_ok=True)
         asked = {
             **question,
             "script": os.fspath(self.script),
@@ -167,8 +184,8 @@ class SecondPass:
             "forced": True,
         }
         config.write_text(json.dumps(asked))
-        os.write(self.asking, os.fspath(config).encode())
-        self.close()
+        os.write(self.asking, f"{config}\n".encode())
+        os.read(self.answers, 1)
         if not answer.exists():
             return {"refused": "the second run ended without an answer"}
         result: dict[str, Any] = json.loads(answer.read_text())

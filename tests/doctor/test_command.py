@@ -38,7 +38,8 @@ def test_exit_statuses(tmp_path: Path) -> None:
         (["-"], "save it to a file"),
         (["--json", "no/such/report.json", "x.py"], "--json: there is no folder 'no/such'"),
         (["--apply", "--no-verify", "x.py"], "does not go with --no-verify"),
-        (["--max-seconds", "-1", "x.py"], "invalid _seconds value"),
+        (["--max-seconds", "-1", "x.py"], "is not a number of seconds above 0"),
+        (["."], "is a folder without a __main__.py"),
     ],
 )
 def test_wrong_use(arguments: list[str], message: str, tmp_path: Path) -> None:

@@ -109,3 +109,38 @@ def test_attention_in_half_precision(kind: str, masked: str, dropout: float) -> 
     one = {"bfloat16": 2.0**-7, "float16": 2.0**-10}[kind]  # one unit in the last place
     for theirs, ours in zip(*found, strict=True):
         np.testing.assert_allclose(ours, theirs, rtol=one, atol=one / 8 * np.abs(theirs).max())
+
+
+@pytest.mark.filterwarnings("ignore:.*jit.script:DeprecationWarning")  # PyTorch's own use of it
+@pytest.mark.parametrize("places", [(0,), (1,), (1, 2), (0, 1), (0, 2)])
+@pytest.mark.parametrize("training", [True, False])
+def test_tangents_of_running_statistics(training: bool, places: tuple[int, ...]) -> None:
+    found = []
+    for t in (torch, retrograd):
+        forward = t.autograd.forward_ad
+        values = [t.arange(12.0).view(3, 2, 2), t.zeros(2), t.ones(2)]
+        with forward.dual_level():
+            given = [
+                forward.make_dual(x, t.ones_like(x)) if place in places else x
+                for place, x in enumerate(values)
+            ]
+            found.append(
+                _outcome(
+                    lambda t=t, given=given, forward=forward: (
+                        forward.unpack_dual(
+                            t.nn.functional.batch_norm(*given, training=training)
+                        ).tangent
+                        is None
+                    )
+                )
+            )
+    assert found[0] == found[1]
+
+
+def test_bags_without_offsets() -> None:
+    found = []
+    for t in (torch, retrograd):
+        layer = t.nn.EmbeddingBag(4, 3, include_last_offset=True)
+        places, none = t.tensor([1, 2]), t.tensor([], dtype=t.int64)
+        found.append(_outcome(lambda b=layer, i=places, o=none: b(i, o)))
+    assert found[0] == found[1]

@@ -1,5 +1,7 @@
 """Operators that a program registers by name, beside PyTorch's."""
 
+import gc
+import weakref
 from collections.abc import Callable
 from typing import Any, Optional
 
@@ -161,3 +163,34 @@ def mistakes(lib: Any) -> list[Any]:
 )
 def test_registered_operators_are_pytorchs(program: Callable[[Any], list[Any]]) -> None:
     assert program(retrograd) == program(torch)
+
+
+@pytest.mark.parametrize("lib", [retrograd, torch], ids=["retrograd", "torch"])
+def test_compiled_operators_are_an_os_error(lib: Any, tmp_path: Any) -> None:
+    """Packages catch it, and do without their compiled part."""
+    library = tmp_path / "_C.so"
+    library.write_text("")
+    with pytest.raises(OSError, match=r"_C\.so"):
+        lib.ops.load_library(str(library))
+
+
+def test_the_tensors_of_a_call_end_with_it() -> None:
+    def double(x: retrograd.Tensor) -> retrograd.Tensor:
+        return x * 2
+
+    op: Any = retrograd.library.custom_op("shop::double", double, mutates_args=())
+    op.register_autograd(lambda ctx, grad: grad * 2)
+    x = retrograd.ones(3, requires_grad=True)
+    inner = x * 1
+    gone = weakref.ref(inner)
+    gc.disable()
+    try:
+        out = op(inner)
+        del inner
+        out.sum().backward()
+        del out
+        assert gone() is None
+    finally:
+        gc.enable()
+    # PyTorch refuses transforms of registered operators
+    assert retrograd.func.grad(lambda x: op(x).pow(2).sum())(x.detach()).tolist() == [8.0] * 3

@@ -224,3 +224,23 @@ def test_errors(name):
 
     for options in ({"differentiable": True}, {"differentiable": True, "foreach": True}):
         assert outcome(retrograd, **options) == outcome(torch, **options)
+
+
+def test_gradient_of_nadams_product():
+    """`mu_product` is state like the averages: a gradient by it goes through the step."""
+
+    def stepped(product):
+        p = retrograd.tensor([0.5, -1.0], dtype=retrograd.float64)
+        p.grad = retrograd.tensor([0.3, 0.7], dtype=retrograd.float64)
+        optimizer = retrograd.optim.NAdam([p], lr=0.9, differentiable=True)
+        optimizer.state[p].update(
+            step=retrograd.tensor(10.0, dtype=retrograd.float64),
+            exp_avg=retrograd.tensor([0.2, 0.1], dtype=retrograd.float64),
+            exp_avg_sq=retrograd.tensor([0.4, 0.6], dtype=retrograd.float64),
+            mu_product=product.clone(),
+        )
+        optimizer.step()
+        return p
+
+    product = retrograd.tensor(0.8, dtype=retrograd.float64, requires_grad=True)
+    assert retrograd.autograd.gradcheck(stepped, (product,))

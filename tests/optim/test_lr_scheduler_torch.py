@@ -511,3 +511,10 @@ def test_public_names_and_signatures():
             )
             assert got == wanted, name
     assert sorted(retrograd.optim.lr_scheduler.__all__) == sorted(torch.optim.lr_scheduler.__all__)
+
+
+def test_old_state_of_one_cycle():
+    """PyTorch 2.2 and older kept the function itself in the state, pickled by its name."""
+    for name in ("_annealing_cos", "_annealing_linear"):
+        found = [getattr(schedules(t).OneCycleLR, name)(1.0, 0.25, 0.3) for t in (retrograd, torch)]
+        assert found[0] == found[1]

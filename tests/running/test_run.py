@@ -186,7 +186,9 @@ def test_standard_input_as_the_program() -> None:
     [
         ([], "which program?"),
         (["-m"], "-m needs the name of a module"),
-        (["absent.py"], "there is no file 'absent.py'"),
+        (["absent.py"], f"there is no file 'absent.py' in {os.getcwd()}"),
+        ([str(ROOT / "absent.py")], f"there is no file {str(ROOT / 'absent.py')!r}\n"),
+        ([str(ROOT / "docs")], "is a folder without a __main__.py"),
     ],
 )
 def test_wrong_use(arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]) -> None:
@@ -398,3 +400,37 @@ def test_a_library_that_patches_functions_by_their_names_finds_them(tmp_path: Pa
         "True\nmodule 'torch' has no attribute 'zeroes'. Did you mean: 'zeros'?\n"
         "module 'torch' has no attribute 'SymInt': sizes are plain integers (symbolic shapes)\n"
     ), done.stderr
+
+
+def test_libraries_that_ask_for_other_devices_and_compilers_get_answers(tmp_path: Path) -> None:
+    done = run(
+        tmp_path,
+        text="""
+        import torch
+        from torch.distributed.constants import default_pg_timeout
+        from torch.distributed.fsdp.fully_sharded_data_parallel import FullyShardedDataParallel
+        from torch.distributed.fsdp import FullyShardedDataParallel as same
+        from torch.overrides import TorchFunctionMode
+        model = torch.nn.LSTM(1, 1)
+        print(isinstance(model, FullyShardedDataParallel), same is FullyShardedDataParallel)
+        print(isinstance(model, torch._dynamo.eval_frame.OptimizedModule), default_pg_timeout)
+        print(torch.distributed.ReduceOp.SUM, torch.distributed.ReduceOp.RedOpType.SUM == 0)
+        print(isinstance(torch.futures.Future(), torch.Future), model.bias_ih_l0._cdata > 0)
+        model._flat_weights = [getattr(model, name) for name in model._flat_weights_names]
+        class Seen(TorchFunctionMode):
+            pass
+        try:
+            with Seen():
+                print("inside")
+        except NotImplementedError as error:
+            print(error)
+        """,
+    )
+    assert done.stdout.splitlines() == [
+        "False True",
+        "False 0:30:00",
+        "RedOpType.SUM True",
+        "True True",
+        "torch.overrides.TorchFunctionMode is not supported by retrograd: operations take tensors "
+        "and do not call __torch_function__",
+    ], done.stderr

@@ -119,4 +119,7 @@ def _call_joins(function: str, backward_line: Place) -> bool:
 
 def _mentions(place: Place, names: set[str]) -> bool:
     statement = source.statement_at(place.file, place.line)
-    return statement is not None and uses(statement, names)
+    return statement is not None and any(
+        isinstance(node, ast.Name) and node.id in names and isinstance(node.ctx, ast.Load)
+        for node in ast.walk(statement)
+    )

@@ -177,9 +177,36 @@ def _accumulator(made: list[Place], name: str) -> tuple[Place | None, bool]:
         if isinstance(statement, ast.AugAssign) and _is_of(statement.target, name):
             return place, True
         if isinstance(statement, ast.Assign) and any(_is_of(t, name) for t in statement.targets):
-            if any(_is_of(inner, name) for inner in ast.walk(statement.value)):
+            same = {name, *_names_read_from(place, name)}
+            if any(_is_of(inner, each) for inner in ast.walk(statement.value) for each in same):
+                return place, False
+        if isinstance(statement, ast.Expr) and _changes_in_place(statement.value):
+            same = {name, *_names_read_from(place, name)}
+            if any(_is_of(inner, each) for inner in ast.walk(statement.value) for each in same):
                 return place, False
     return None, False
+
+
+def _names_read_from(place: Place, name: str) -> Iterator[str]:
+    """The variables of a function that hold an item: `old` of `old = self.weights[key]`."""
+    function = source.function_around(place.file, place.line) or source.tree_of(place.file)
+    for node in ast.walk(function):
+        if isinstance(node, ast.Assign) and _is_of(node.value, name):
+            yield from (target.id for target in node.targets if isinstance(target, ast.Name))
+        if isinstance(node, (ast.For, ast.comprehension)):
+            if any(_is_of(inner, name) for inner in ast.walk(node.iter)):
+                inner = ast.walk(node.target)
+                yield from (part.id for part in inner if isinstance(part, ast.Name))
+
+
+def _changes_in_place(node: ast.expr) -> bool:
+    """`mean.mul_(0.9).add_(value)`."""
+    while isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+        name = node.func.attr
+        if name.endswith("_") and not name.endswith("__"):
+            return True
+        node = node.func.value
+    return False
 
 
 def _stored(made: list[Place], names: list[str], files: list[str]) -> tuple[Place | None, bool]:

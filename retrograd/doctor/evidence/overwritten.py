@@ -39,15 +39,27 @@ class SavedValue:
         return self.failure.call
 
 
+def versions_in(error: BaseException) -> tuple[int, int] | None:
+    """The version that the memory has now, and the one that the saving node has seen."""
+    found = re.search(r"is at version (\d+); expected version (\d+)", str(error))
+    return None if found is None else (int(found[1]), int(found[2]))
+
+
+def shape_in(error: BaseException) -> str | None:
+    """The shape of the saved value as the message writes it: "2, 4"."""
+    found = re.search(r"\[[\w.]+ \[([\d, ]*)\]\]", str(error))
+    return None if found is None else found[1]
+
+
 def find_overwritten(watched: Watched) -> SavedValue | None:
     """The saved value at which the failing call stopped: the engine takes high numbers first."""
     failure = watched.recorder.failure
     if failure is None or INPLACE not in str(failure.error):
         return None
-    versions = re.search(r"is at version (\d+); expected version (\d+)", str(failure.error))
+    versions = versions_in(failure.error)
     if versions is None:
         return None
-    version, expected = int(versions[1]), int(versions[2])
+    version, expected = versions
     output = re.search(r"which is output \d+ of (\w+)", str(failure.error))
     made = "" if output is None else output[1].removesuffix("0").removesuffix("Backward")
     numbered = [(number, node) for node, number in failure.nodes.items() if number < LEAF]
@@ -72,14 +84,37 @@ def _saved_at_version(node: Node, version: int) -> Any | None:
         try:
             getattr(node, name if name == "saved_tensors" else f"_{name}")
         except RuntimeError as error:
-            shape = re.search(r"\[[\w.]+ \[([\d, ]*)\]\]", str(error))
+            shape = shape_in(error)
             for saved in kept:
                 tensor = getattr(saved, "data", None)
                 if tensor is None or tensor._version != version:
                     continue
-                if shape is None or shape[1] == ", ".join(map(str, tensor.shape)):
+                if shape is None or shape == ", ".join(map(str, tensor.shape)):
                     return tensor
     return None
+
+
+def writes_into_views(failure: Failure) -> list[Node]:
+    """The writes since a value was saved whose saving node is hidden, by what the graph shows.
+
+    An operation in place on a view keeps its own node inside the one of the whole tensor, where
+    nothing can be asked about it. But each such write is a node, which follows the write before.
+    """
+    versions = versions_in(failure.error)
+    if versions is None:
+        return []
+    version, expected = versions
+    copies = {node for node in failure.nodes if node.name().endswith("CopySlices")}
+    before = {node: node.next_functions[0][0] for node in copies if node.next_functions}
+    for last in sorted(copies - set(before.values()), key=lambda node: -failure.nodes[node]):
+        chain: list[Node] = []
+        node: Node = last
+        while node in copies:
+            chain.insert(0, node)
+            node = before.get(node)
+        if len(chain) >= version > expected:
+            return chain[len(chain) - (version - expected) :]
+    return []
 
 
 def optimizers_parameter(saved: SavedValue, watched: Watched) -> Any | None:

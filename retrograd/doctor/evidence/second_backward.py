@@ -11,11 +11,12 @@ import gc
 from bisect import bisect_left
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from types import FrameType, TracebackType
+from types import CodeType, FrameType, TracebackType
 from typing import Any
 
 from retrograd.doctor.evidence import repeats
 from retrograd.doctor.evidence.repeats import Repetition
+from retrograd.doctor.evidence.source import set_before_read
 from retrograd.doctor.model import Place
 from retrograd.doctor.session import Watched
 from retrograd.doctor.watching.graph import (
@@ -118,7 +119,7 @@ def assemble(watched: Watched, failure: Failure, released: dict[Node, Call]) -> 
     moved = {
         key for key, version in call.versions.items() if freer.versions.get(key, version) != version
     }
-    held, is_live = _holder(watched, failure, newest, log, nodes)
+    held, is_live = _holder(watched, failure, newest, log, nodes, repetition)
     return SecondBackward(
         failure=failure,
         call=call,
@@ -204,7 +205,8 @@ def _only_sums(roots: Iterable[Node | None], boundary: set[Node]) -> bool:
         if node in seen or not node.name().startswith(ADDING):
             continue
         seen.add(node)
-        waiting += [following for following, _ in node.next_functions if following is not None]
+        parts = node.next_functions[:1] if node.name().startswith("Div") else node.next_functions
+        waiting += [following for following, _ in parts if following is not None]
     return False
 
 
@@ -249,7 +251,7 @@ def _fresh_at_consumer(
     Values in a collection count only if the new ones are in the same collection: layers of one
     class have the same lines, and a memory each.
     """
-    items = _items_of(held)
+    items, stale = _items_of(held), set(boundary)
     lines = {(stack[-1][1].file, stack[-1][1].line) for stack in consumers}
     makers = {_line_key(log, log.site_of(nodes[node])) for node in boundary[:4]}
     for node, number in nodes.items():
@@ -259,6 +261,8 @@ def _fresh_at_consumer(
         if site is None or (log.chains.file_of(site[0]), site[1]) not in lines:
             continue
         own = _line_key(log, site)
+        if items is None and stale & {following for following, _ in node.next_functions}:
+            continue  # what it takes beside the stale value comes from elsewhere
         for following, _ in node.next_functions:
             if following is not None and since <= nodes[following] < LEAF:
                 if items is not None and following not in items:
@@ -287,8 +291,37 @@ def frames_of(trace: TracebackType | None, watched: Watched) -> list[FrameType]:
     return found[::-1]
 
 
+@dataclass(frozen=True)
+class _Carrying:
+    """A frame without the variables that every pass of the loop sets anew."""
+
+    f_code: CodeType
+    f_locals: dict[str, Any]
+
+
+def _carrying(frame: FrameType, repetition: Repetition | None, log: LineLog) -> FrameType:
+    """The frame of the loop, as far as its variables can carry a value from pass to pass."""
+    if repetition is None or repetition.loop is None:
+        return frame
+    if frame.f_code is not log.chains.of(repetition.chain).code:
+        return frame
+    kept = {
+        name: value
+        for name, value in frame.f_locals.items()
+        if not set_before_read(repetition.file, repetition.loop, name)
+    }
+    view: Any = _Carrying(frame.f_code, kept)
+    found: FrameType = view
+    return found
+
+
 def _holder(
-    watched: Watched, failure: Failure, boundary: list[Node], log: LineLog, nodes: dict[Node, int]
+    watched: Watched,
+    failure: Failure,
+    boundary: list[Node],
+    log: LineLog,
+    nodes: dict[Node, int],
+    repetition: Repetition | None,
 ) -> tuple[Held | None, bool]:
     """Who holds the stale value; if it is gone, who holds its successor made by the same line."""
     if not boundary:
@@ -306,6 +339,8 @@ def _holder(
     # one line makes several values: the successor comes from the same kind of operation
     alike.sort(key=lambda tensor: tensor.grad_fn.name() != boundary[0].name())
     for tensors, is_live in ((same, True), (alike, False)):
+        if not is_live:  # of a successor only what was there in the pass before tells something
+            frames = [_carrying(frame, repetition, log) for frame in frames]
         found = [held for t in tensors[:20] if (held := holder_of(t, frames, kind)) is not None]
         # a successor that is in a collection of this pass tells less than a variable that has it
         found.sort(key=lambda held: not is_live and held.container is not None)

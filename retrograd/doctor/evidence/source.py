@@ -90,6 +90,25 @@ def loops_around(file: str, line: int) -> list[Loop]:
     )
 
 
+def set_before_read(file: str, loop: Loop, name: str) -> bool:
+    """Whether each pass of a loop sets a variable before it reads it: nothing is carried by it.
+
+    Only statements of the loop's own block count as setting it for certain.
+    """
+    for node in ast.walk(tree_of(file)):
+        if isinstance(node, (ast.For, ast.AsyncFor, ast.While)) and node.lineno == loop.header:
+            head = [node.test] if isinstance(node, ast.While) else [node.target]
+            for part in [*head, *node.body]:
+                names = [n for n in ast.walk(part) if isinstance(n, ast.Name) and n.id == name]
+                if any(isinstance(n.ctx, ast.Load) for n in names):
+                    return False
+                if isinstance(part, ast.AugAssign) and names:
+                    return False
+                if names and (part in head or isinstance(part, (ast.Assign, ast.AnnAssign))):
+                    return True
+    return False
+
+
 def statement_at(file: str, line: int) -> ast.stmt | None:
     """The innermost simple statement that a line belongs to."""
     best: ast.stmt | None = None
@@ -118,11 +137,23 @@ def keeps_value(file: str, line: int) -> bool:
 
 
 def where_kept(stack: list[Place]) -> Place | None:
-    """The innermost line of a stack that keeps the value; a `return` passes it on."""
-    for place in reversed(stack):
+    """The innermost line of a stack that keeps the value; a `return` passes it on.
+
+    The head of a loop over a generator keeps what the generator yields.
+    """
+    for position, place in enumerate(reversed(stack)):
         if keeps_value(place.file, place.line):
             return place
+        if position and _is_head_over(place.file, place.line):
+            return place
     return stack[-1] if stack else None
+
+
+def _is_head_over(file: str, line: int) -> bool:
+    return any(
+        isinstance(node, (ast.For, ast.AsyncFor)) and node.lineno == line
+        for node in ast.walk(tree_of(file))
+    )
 
 
 def dropped_calls(file: str, method: str) -> list[int]:

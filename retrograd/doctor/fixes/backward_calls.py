@@ -111,10 +111,57 @@ def drop_retain(task: Task) -> None:
 
 
 def remove_extra_backward(task: Task) -> None:
-    """Take the second backward away."""
-    if call_statement(task.statement, "backward") is None:
+    """Take one of two backward calls away, or the one in a loop out of it."""
+    statement, diagnosis = task.statement, task.diagnosis
+    if call_statement(statement, "backward") is None and not _leads_to_a_call(task, statement):
         raise CannotWrite("the backward call is part of a larger statement")
-    task.draft.remove(task.statement)
+    if diagnosis.freed_at is not None and diagnosis.freed_at == diagnosis.error_line:
+        _out_of_loop(task, statement)
+        return
+    task.draft.remove(statement)
+
+
+def _leads_to_a_call(task: Task, statement: ast.stmt) -> bool:
+    """Whether the statement does nothing but call a function that sends the loss back."""
+    if not isinstance(statement, ast.Expr) or not isinstance(statement.value, ast.Call):
+        return False
+    spans = [span for span in task.diagnosis.spans if span.label in ("freed", "used again")]
+    return any(task.fix.place in span.stack for span in spans)
+
+
+def _out_of_loop(task: Task, statement: ast.stmt) -> None:
+    """`for o in optimizers: o.zero_grad(); loss.backward(); o.step()`: once, between two loops."""
+    draft = task.draft
+    loop = next(draft.enclosing(statement, *_LOOPS), None)
+    if not isinstance(loop, ast.For) or statement not in loop.body or loop.orelse:
+        raise CannotWrite("the call is not a statement of the loop itself")
+    if draft.scope_of(statement) is not draft.scope_of(loop):
+        raise CannotWrite("the call is in a function of its own")
+    if any(isinstance(node, (ast.Break, ast.Continue)) for node in ast.walk(loop)):
+        raise CannotWrite("the loop may be left early")
+    if names_read(statement) & names_bound(loop):
+        raise CannotWrite("the loop sets what is sent back")
+    position = loop.body.index(statement)
+    before, after = loop.body[:position], loop.body[position + 1 :]
+    bound = {name for s in before for name in names_bound(s)}
+    if any(bound & names_read(s) for s in after) or not (before or after):
+        raise CannotWrite("the rest of the loop needs what comes before the call")
+    outer, inner = draft.indentation(loop), draft.indentation(statement)
+    head = draft.text[draft.start(loop) : draft.start(loop.body[0])].split("\n")[0].rstrip()
+    if not head.endswith(":"):
+        raise CannotWrite("the head of the loop is a long one")
+    newline = draft.newline(loop)
+    call = draft.reindented([statement], inner, outer)
+    if not call.endswith(("\n", "\r")):
+        call += newline
+    start, end = draft.whole_lines(statement)
+    again = f"{outer}{head}{newline}" if before and after else ""
+    if before:
+        draft.replace(start, end, call + again)
+    else:
+        place, _ = draft.whole_lines(loop)
+        draft.replace(start, end, "")
+        draft.replace(place, place, call)
 
 
 def reduce_loss(task: Task) -> None:

@@ -14,6 +14,8 @@ from retrograd.doctor.fixes.text import (
     called,
     dotted,
     first_line,
+    names_of_scope,
+    names_read,
     receiver,
 )
 
@@ -107,7 +109,9 @@ def reset_state(task: Task) -> None:
     except CannotWrite:
         statement = _step_beside_backward(task)
         must_be_known(draft, statement, name)
-    if task.items and task.container in ("list", "deque", "dict", "set"):
+    own = name.rpartition(".")[2]
+    collected = task.container in ("list", "deque", "dict", "set") and not _is_rebuilt(draft, own)
+    if task.items and collected:
         _must_be_alone(draft, name)
         line = f"{name}.clear()"
     else:
@@ -121,6 +125,20 @@ def reset_state(task: Task) -> None:
         raise CannotWrite(f"the line is reached by a test of {name}")
     else:
         draft.insert_before(statement, line)
+
+
+def _is_rebuilt(draft: Draft, own: str) -> bool:
+    """Whether the collection is made anew each time, not filled: `self.fast = {... for ...}`."""
+    made = 0
+    for node in ast.walk(draft.tree):
+        pair = assigned(node) if isinstance(node, ast.stmt) else None
+        if pair is not None:
+            target = pair[0].value if isinstance(pair[0], ast.Subscript) else pair[0]
+            if dotted(target).rpartition(".")[2] == own:
+                if target is not pair[0]:
+                    return False
+                made += isinstance(pair[1], (ast.DictComp, ast.ListComp, ast.SetComp))
+    return made > 0 and own not in _filled(draft)
 
 
 def _tests_around(draft: Draft, statement: ast.stmt) -> list[ast.expr]:
@@ -208,11 +226,34 @@ def _must_not_be_read_later(draft: Draft, statement: ast.stmt, name: str) -> Non
                     raise CannotWrite(f"{name} is read after the loop")
 
 
+def _value_at_birth(draft: Draft, method: ast.AST, name: str) -> str:
+    """What `__init__` gives to an attribute, if the text means the same in another method."""
+    owner = draft.parents.get(method)
+    for maker in owner.body if isinstance(owner, ast.ClassDef) else []:
+        if not isinstance(maker, ast.FunctionDef) or maker.name != "__init__":
+            continue
+        found = [
+            pair[1]
+            for node in ast.walk(maker)
+            if isinstance(node, ast.stmt)
+            and (pair := assigned(node)) is not None
+            and dotted(pair[0]) == name
+        ]
+        if len(found) != 1 or "\n" in draft.written(found[0]):
+            break
+        if names_read(found[0]) & (names_of_scope(maker) - {"self"}):
+            break
+        return draft.written(found[0])
+    raise CannotWrite("the first value is not plain to see")
+
+
 def _first_value(task: Task, name: str) -> str:
     """The text of the value that the variable gets before the loop."""
     draft, statement = task.draft, task.statement
     scope = draft.scope_of(statement)
     loops = list(draft.enclosing(statement, ast.For, ast.AsyncFor, ast.While))
+    if not loops and name.startswith("self."):
+        return _value_at_birth(draft, scope, name)
     if not loops:
         raise CannotWrite("no loop is around the line")
     found = []
@@ -223,6 +264,8 @@ def _first_value(task: Task, name: str) -> str:
         inside = [loop for loop in draft.enclosing(node, ast.For, ast.AsyncFor, ast.While)]
         if loops[0] not in inside and first_line(node) < statement.lineno:
             found.append(pair[1])
+    if not found and name.startswith("self."):
+        return _value_at_birth(draft, scope, name)
     if len(found) != 1 or "\n" in draft.written(found[0]):
         raise CannotWrite("the first value is not plain to see")
     own = name.split(".")[0]

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import difflib
 import os
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -136,12 +137,22 @@ def edit_of(fix: Fix) -> Edit | None:
 def diff_of(edit: Edit) -> str:
     """The edit as a unified diff with two lines of context, as `patch` reads it."""
     name = _shown(edit.file)
-    lines = difflib.unified_diff(
-        _lines(edit.before), _lines(edit.after), f"a/{name}", f"b/{name}", n=2
-    )
+    before, after = _lines(edit.before), _lines(edit.after)
+    if len(before) == len(after):
+        # Line by line: where a line stands twice, the one that changes is shown as changed.
+        before, after = _numbered(before), _numbered(after)
+    lines = difflib.unified_diff(before, after, f"a/{name}", f"b/{name}", n=2)
+    lines = (_NUMBER.sub("", line) for line in lines)
     return "".join(
         line if line.endswith("\n") else line + "\n\\ No newline at end of file\n" for line in lines
     )
+
+
+_NUMBER = re.compile("(?<=^[-+ ])[0-9]+\0")
+
+
+def _numbered(lines: list[str]) -> list[str]:
+    return [f"{number}\0{line}" for number, line in enumerate(lines)]
 
 
 def _lines(data: bytes) -> list[str]:

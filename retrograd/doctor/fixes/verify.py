@@ -30,6 +30,10 @@ RENUMBERING = ("register-modules", "rebuild-optimizer", "make-leaf", "drop-requi
 """Fixes after which an optimizer may hold other parameters in another order."""
 
 
+EVASIVE = ("retain-graph", "item-for-logging")
+"""Fixes that nearly always run, and may train something else than was meant."""
+
+
 class Ordered(Protocol):
     """What a trial needs of the command line."""
 
@@ -127,8 +131,17 @@ def _is_proven(diagnosis: Diagnosis) -> bool:
 
 
 def _rank(diagnosis: Diagnosis) -> None:
-    """A proven fix first. Nothing proven: the rules' order, and no diff that is known to fail."""
-    diagnosis.fixes.sort(key=lambda fix: fix.verified is not True)
+    """A proven fix first. Nothing proven: the rules' order, and no diff that is known to fail.
+
+    What runs without an error but is not what the rules would do stays behind what they name
+    before it, unless that was tried in vain.
+    """
+    proven: list[Fix] = []
+    rest: list[Fix] = []
+    for fix in diagnosis.fixes:
+        waits = fix.kind in EVASIVE and any(other.verified is None for other in rest)
+        (proven if fix.verified and not waits else rest).append(fix)
+    diagnosis.fixes = proven + rest
     for fix in diagnosis.fixes:
         if fix.verified is False:
             fix.diff = ""

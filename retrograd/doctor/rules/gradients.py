@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import Any, Protocol
 
 from retrograd.doctor.evidence import source
 from retrograd.doctor.model import Diagnosis, Fix, Place, Span
 from retrograd.doctor.session import Watched
 from retrograd.doctor.watching.lines import Step
-from retrograd.doctor.watching.records import DirtyStep, EmptyStep, WastedBackward
+from retrograd.doctor.watching.records import DirtyStep, EmptyStep, WastedBackward, ZeroGrad
 
 TIMES = 2  # equal observations before anything is said
 
@@ -87,7 +88,9 @@ def _dirty(watched: Watched, dirty: list[DirtyStep], optimizer: Any) -> Diagnosi
         return None
     clears = [zero for zero in watched.recorder.gradients.zeros if zero.owner is optimizer]
     if any(_in_same_loop(_place(watched, zero.stack), step) for zero in clears):
-        return None  # cleared now and then, in the very loop: that is decided by the program
+        # cleared now and then, in the very loop: only a fixed number of steps tells what is meant
+        period = _period(watched, optimizer)
+        return None if period is None else _stepped_too_often(watched, dirty, clears[-1], period)
     wrong = _meant_for_it(watched, last)
     fixes = [
         Fix("zero-grad", added, "clear this optimizer's gradients before each backward()"),
@@ -116,6 +119,54 @@ def _dirty(watched: Watched, dirty: list[DirtyStep], optimizer: Any) -> Diagnosi
         spans=_span(watched, "added", last.call.stack) + _span(watched, "stepped", last.stack),
         notes=notes,
         facts={"steps": len(dirty), "cleared": len(clears)},
+    )
+
+
+def _period(watched: Watched, optimizer: Any) -> int | None:
+    """How many steps lie between two clearings, if it is always the same number above one.
+
+    One backward call before each of the steps: gradients are collected over so many batches, and
+    each of them is used again and again.
+    """
+    gradients = watched.recorder.gradients
+    steps = [s for s in gradients.steps if s.optimizer is optimizer]
+    cleared = sorted({zero.calls for zero in gradients.zeros if zero.owner is optimizer})
+    if len(steps) < 2 or len({step.calls for step in steps}) < len(steps):
+        return None
+    inner = [c for c in cleared if steps[0].calls <= c <= steps[-1].calls]
+    # step.calls counts the backward calls before a step: those of one clearing have one interval
+    lengths = [
+        sum(1 for step in steps if low < step.calls <= high) for low, high in pairwise(inner)
+    ]
+    if len(lengths) < TIMES or len(set(lengths)) != 1 or lengths[0] < 2:
+        return None
+    return lengths[0]
+
+
+def _stepped_too_often(
+    watched: Watched, dirty: list[DirtyStep], cleared: ZeroGrad, period: int
+) -> Diagnosis | None:
+    last = dirty[-1]
+    step, added = _place(watched, last.stack), last.call.log.place_of(last.call.stack)
+    clearing = _place(watched, cleared.stack)
+    if step is None or added is None or clearing is None:
+        return None
+    return Diagnosis(
+        cause="zero-grad-misuse",
+        summary=f"the optimizer steps {period} times before its gradients are cleared",
+        why=f"Gradients are collected over {period} backward calls, but a step follows each of "
+        f"them: what the first one gave is used {period} times. {len(dirty)} steps used gradients "
+        "that a step had used before.",
+        error_line=step,
+        created_at=list(dict.fromkeys([step, added, clearing])),
+        fixes=[
+            Fix("reorder-step", step, "step only where the gradients are cleared, just before"),
+            Fix("zero-grad", added, "or clear them before each backward()"),
+        ],
+        spans=_span(watched, "added", last.call.stack)
+        + _span(watched, "stepped", last.stack)
+        + _span(watched, "cleared", cleared.stack),
+        facts={"steps": len(dirty), "period": period},
     )
 
 

@@ -14,7 +14,8 @@ from retrograd.doctor.model import Diagnosis, Fix, Place, Span
 from retrograd.doctor.rules import places, second_backward
 from retrograd.doctor.session import Watched
 from retrograd.doctor.watching.graph import INPLACE
-from retrograd.doctor.watching.records import Call, OptimizerStep
+from retrograd.doctor.watching.lines import LEAF
+from retrograd.doctor.watching.records import Call, Failure, OptimizerStep
 
 LEAF_IN_PLACE = "a leaf Variable that requires grad"
 VIEW_IN_PLACE = ("is a view and is being modified inplace", "is a view and its base or another")
@@ -24,9 +25,11 @@ NO_GRAD_VIEW = "A view was created in no_grad mode"
 def written_after_save(watched: Watched) -> Diagnosis | None:
     """ "one of the variables needed for gradient computation has been modified"."""
     at = raised.find(watched, INPLACE)
-    saved = overwritten.find_overwritten(watched)
-    if at is None or saved is None or not second_backward.ended_it(watched):
+    if at is None:
         return None
+    saved = overwritten.find_overwritten(watched) if second_backward.ended_it(watched) else None
+    if saved is None:
+        return _hidden(at, watched)
     parameter = overwritten.optimizers_parameter(saved, watched)
     if parameter is not None:
         step = overwritten.step_after(saved, parameter, watched)
@@ -50,7 +53,12 @@ def _stepped(saved: SavedValue, step: OptimizerStep, at: Raised, watched: Watche
             "The graph is retained already: it is the step that makes the old graph useless."
         )
     else:
-        found = _this_pass(saved, failing, stepping, evidence)
+        ahead = repetition is not None and max(saved.call.roots, default=0) < step.number
+        found = (
+            _made_ahead(saved, failing, stepping)
+            if ahead and evidence is None
+            else _this_pass(saved, failing, stepping, evidence)
+        )
     made = [place for _, place in log.stack_of(saved.number)]
     found.error_line, found.error = at.place, at.message
     found.created_at = list(dict.fromkeys([*found.created_at, *reversed(made)]))
@@ -86,6 +94,24 @@ def _this_pass(
         error_line=failing,
         created_at=[stepping],
         fixes=fixes,
+    )
+
+
+def _made_ahead(saved: SavedValue, failing: Place, stepping: Place) -> Diagnosis:
+    """The whole loss was computed one pass ahead, and kept while the pass before made its step."""
+    made = saved.call.log.stack_of(max(saved.call.roots, default=0))
+    kept = source.where_kept([place for _, place in made]) or failing
+    return Diagnosis(
+        cause="param-updated-before-backward",
+        summary="the loss was computed before the step of the pass before",
+        why="It was made ahead of its turn, with the parameters of then. A step has written over "
+        "them since, and this backward would mix the old values with the new ones.",
+        error_line=failing,
+        created_at=[stepping],
+        fixes=[
+            Fix("recompute-forward", kept, "fetch only the data ahead: the loss after the step"),
+            Fix("reorder-step", stepping, "or make the next loss only after the step"),
+        ],
     )
 
 
@@ -137,7 +163,7 @@ def _written(saved: SavedValue, at: Raised, watched: Watched) -> Diagnosis | Non
     log = saved.call.log
     made = [place for _, place in log.stack_of(saved.number)]
     if not stacks:
-        return _guessed(saved, at, made)
+        return _guessed(saved, at, made) or _hidden(at, watched)
     stack = stacks[0]
     written = stack[-1]
     spans = [
@@ -204,6 +230,59 @@ def recorded_writes(saved: SavedValue) -> list[list[Place]]:
             values.add(node)
             found.append(stack)
     return found if len(found) == saved.version - saved.expected else []
+
+
+def _hidden(at: Raised, watched: Watched) -> Diagnosis:
+    """The node that saved the value cannot be asked: what wrote in place is known, or guessed."""
+    failure = watched.recorder.failure
+    stacks: list[list[Place]] = []
+    if failure is not None and failure.error is at.error:
+        log = failure.call.log
+        nodes = overwritten.writes_into_views(failure)
+        stacks = [[place for _, place in log.stack_of(failure.nodes[node])] for node in nodes]
+    stacks = [stack for stack in stacks if stack]
+    stacks = stacks or [w.stack for w in second_pass.find_writes(watched) if w.stack]
+    seen = bool(stacks)
+    if not seen and failure is not None:
+        stacks = [[place] for place in _writing_lines(failure)]
+    found = Diagnosis(
+        cause="inplace-after-save",
+        summary="an in-place operation changed a value that backward needs",
+        why="An operation saved the value for its gradient; the line below wrote into the same "
+        "memory before the backward ran."
+        if seen
+        else "An operation saved the value for its gradient, and its memory was written before the "
+        "backward ran. The write itself was not seen; the lines below write in place.",
+        error_line=at.place,
+        created_at=list(dict.fromkeys(stack[-1] for stack in stacks)) or [at.place],
+        spans=[Span("needed", at.place, at.stack)],
+        error=at.message,
+    )
+    for stack in stacks[: 1 if seen else 3]:
+        reason = "use the out-of-place form, or write into a clone"
+        found.fixes.append(Fix("clone-before-inplace", _line_to_change(stack), reason))
+        found.spans.insert(0, Span("written", stack[-1], stack))
+    if seen:
+        found.tensor = _name_written(stacks[0][-1])
+        found.created_at += [p for p in reversed(stacks[0][:-1]) if p not in found.created_at]
+    return found
+
+
+def _writing_lines(failure: Failure) -> list[Place]:
+    """The lines that write in place in functions that made the graph, the last one first."""
+    log, makers = failure.call.log, dict[tuple[str, str], Place]()
+    for number in sorted((n for n in failure.nodes.values() if n < LEAF), reverse=True):
+        for _, place in reversed(log.stack_of(number)):
+            makers.setdefault((place.file, place.function), place)
+    found: dict[Place, None] = {}
+    for place in makers.values():
+        function = source.function_around(place.file, place.line)
+        scope: ast.AST = source.tree_of(place.file) if function is None else function
+        for node in ast.walk(scope):
+            if isinstance(node, (ast.Assign, ast.AugAssign, ast.Expr, ast.Return)):
+                if any(True for _ in statements.in_place_parts(node)):
+                    found.setdefault(Place(place.file, node.lineno, place.function))
+    return list(found)
 
 
 def _guessed(saved: SavedValue, at: Raised, made: list[Place]) -> Diagnosis | None:
@@ -297,7 +376,7 @@ def leaf_in_place(watched: Watched) -> Diagnosis | None:
     if at is None:
         return None
     torch, place = watched.recorder.torch, at.place
-    name, parameter = _name_written(place), _is_parameter(place, at, torch)
+    name, parameter = _name_written(place), _is_trained(place, at, watched)
     found = Diagnosis(
         cause="leaf-inplace",
         summary=f"{f'`{name}`' if name else 'a leaf'} requires grad and is written in place while "
@@ -321,15 +400,25 @@ def leaf_in_place(watched: Watched) -> Diagnosis | None:
             reason = "it only collects results: what is written brings its own history"
             found.fixes = [Fix("drop-requires-grad", made, reason), clone]
     else:
-        line = _decorated(place) or place
-        found.fixes = [Fix("no-grad", line, "change it under torch.no_grad()"), clone]
+        found.fixes = [Fix("no-grad", place, "change it under torch.no_grad()")]
+        if not parameter:
+            found.fixes.append(clone)
     return found
 
 
-def _is_parameter(place: Place, at: Raised, torch: object) -> bool:
+def _is_trained(place: Place, at: Raised, watched: Watched) -> bool:
+    """Whether what is written is a parameter: by its class, or because it has been differentiated.
+
+    Such a leaf is updated by hand: the new value must be in the same tensor, without history.
+    """
     target = statements.written_name(place)
     value = None if target is None else statements.value_of(target, at.frame)
-    return isinstance(value, torch.nn.Parameter)  # type: ignore[attr-defined]
+    torch = watched.recorder.torch
+    if not isinstance(value, torch.Tensor) or not value.is_leaf:
+        return False
+    if isinstance(value, torch.nn.Parameter) or value.grad is not None:
+        return True
+    return watched.recorder.leaves.get(id(value)) is value
 
 
 def _made_with_grad(place: Place, name: str) -> Place | None:
@@ -337,19 +426,6 @@ def _made_with_grad(place: Place, name: str) -> Place | None:
     lines = statements.lines_assigning(place, name) if name else []
     asking = [n for n in lines if "requires_grad" in source.text_at(place.file, n)]
     return Place(place.file, asking[-1]) if asking else None
-
-
-def _decorated(place: Place) -> Place | None:
-    """The `def` of a function that does nothing but write in place: the decorator goes there."""
-    function = source.function_around(place.file, place.line)
-    if function is None:
-        return None
-    for statement in function.body:
-        if isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant):
-            continue  # its docstring
-        if not any(True for _ in statements.in_place_parts(statement)):
-            return None
-    return Place(place.file, function.lineno, place.function)
 
 
 def view_in_place(watched: Watched) -> Diagnosis | None:

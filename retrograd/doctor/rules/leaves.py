@@ -6,6 +6,7 @@ import ast
 from typing import Any
 
 from retrograd.doctor.evidence import raised, source, statements
+from retrograd.doctor.evidence.grad_reads import NON_LEAF_GRAD, grad_attributes, result_read
 from retrograd.doctor.evidence.raised import Raised
 from retrograd.doctor.model import Diagnosis, Fix, Place, Span
 from retrograd.doctor.session import Watched
@@ -16,7 +17,6 @@ from retrograd.doctor.watching.lines import LineLog
 NON_SCALAR = "grad can be implicitly created only for scalar outputs"
 SHAPE_MISMATCH = "Mismatch in shape: grad_output["
 NON_LEAF_OPTIMIZER = "can't optimize a non-leaf Tensor"
-NON_LEAF_GRAD = "The .grad attribute of a Tensor that is not a leaf Tensor is being accessed"
 NOT_A_LEAF_FLAG = "you can only change requires_grad flags of leaf variables"
 DEEPCOPY = "Only Tensors created explicitly by the user"
 NUMPY = "Can't call numpy() on Tensor that requires grad"
@@ -108,14 +108,16 @@ def grad_of_result(watched: Watched) -> Diagnosis | None:
     tensor = None if at is None else _tensor_read(at, watched)
     if at is not None and tensor is not None:
         reading = at.stack  # seen directly: the program may have switched warnings off
+        made = _made(tensor, watched.tracer.log)
     else:
         warned = [w for w in watched.warned if NON_LEAF_GRAD in w.message and w.stack]
-        direct = [w.stack for w in warned if _reads_grad(w.stack[-1])]
+        reads = [w for w in warned if _reads_grad(w.stack[-1])]
+        direct = [w.stack for w in reads]
         if not direct or (watched.error is not None and (at is None or not _follows(at, direct))):
             return None
-        reading = direct[-1]
+        reading, made = direct[-1], reads[-1].made
     place = reading[-1]
-    made = _made(tensor, watched.tracer.log) or _assigned(place, _names_read(place))
+    made = made or _assigned(place, _names_read(place))
     kept = source.where_kept(made) or place
     retain = Fix("retain-grad", kept, "call retain_grad() on it before the backward")
     leaf = Fix("make-leaf", kept, "or make it the leaf: compute first, then requires_grad_()")
@@ -145,38 +147,19 @@ def _follows(at: Raised, reading: list[list[Place]]) -> bool:
     return any((p.file, p.function) == (place.file, place.function) for p in at.stack)
 
 
-def _grad_attributes(place: Place) -> list[ast.Attribute]:
-    statement = source.statement_at(place.file, place.line)
-    # a compound statement (if x.grad is None:) has no simple one: look at the line's own nodes
-    nodes = ast.walk(statement) if statement is not None else ast.walk(source.tree_of(place.file))
-    return [
-        node
-        for node in nodes
-        if isinstance(node, ast.Attribute)
-        and node.attr == "grad"
-        and isinstance(node.ctx, ast.Load)
-        and (statement is not None or node.lineno == place.line)
-    ]
-
-
 def _reads_grad(place: Place) -> bool:
     """Whether the text of the line reads `.grad` (and not `torch.autograd.grad`)."""
     return bool(_names_read(place))
 
 
 def _names_read(place: Place) -> list[str]:
-    names = [ast.unparse(node.value) for node in _grad_attributes(place)]
+    names = [ast.unparse(node.value) for node in grad_attributes(place)]
     return [name for name in names if name not in ("torch.autograd", "autograd", "torch.func")]
 
 
 def _tensor_read(at: Raised, watched: Watched) -> Any | None:
     """The tensor whose `.grad` the failing line reads."""
-    torch = watched.recorder.torch
-    for node in _grad_attributes(at.place):
-        value = statements.value_of(node.value, at.frame)
-        if isinstance(value, torch.Tensor) and not value.is_leaf and not value.retains_grad:
-            return value
-    return None
+    return result_read(at.place, at.frame, watched.recorder.torch.Tensor)
 
 
 def _assigned(place: Place, names: list[str]) -> list[Place]:

@@ -43,6 +43,8 @@ def diagnose(watched: Watched) -> list[Diagnosis]:
             diagnosis = _stale(watched, last)
         elif not hidden and len(seen) > 1 and all(look.unfrozen for look in seen):
             diagnosis = _unfrozen(watched, last)
+        elif not hidden and len(seen) > 1 and all(look.late for look in seen):
+            diagnosis = _stale(watched, last)
         if diagnosis is not None:
             found.append(diagnosis)
     return found
@@ -83,12 +85,23 @@ def _stale(watched: Watched, look: Look) -> Diagnosis | None:
     some = f" ({', '.join(look.names[:3])})" if look.names else ""
     others = look.others or look.loose
     unused = look.orphans or look.starved
+    summary = f"{kind} holds {unused} of {look.held} parameters that the model does not use"
+    why = (
+        f"{unused} of its {look.held} parameters get no gradient, while {others} others{some} get "
+        "gradients and are in no optimizer. The optimizer was built from parameters that were "
+        "replaced afterwards: new layers, a copy, or another model."
+    )
+    if not _is_stale(look):
+        summary = f"{kind} does not hold {look.late} parameters that the model got later"
+        why = (
+            f"{look.late} parameters{some} were made after the optimizer was built from all that "
+            "the model had by then. They get gradients, but no optimizer holds them: they keep "
+            "their first values."
+        )
     return Diagnosis(
         cause="stale-optimizer-params",
-        summary=f"{kind} holds {unused} of {look.held} parameters that the model does not use",
-        why=f"{unused} of its {look.held} parameters get no gradient, while {others} "
-        f"others{some} get gradients and are in no optimizer. The optimizer was built from "
-        "parameters that were replaced afterwards: new layers, a copy, or another model.",
+        summary=summary,
+        why=why,
         error_line=place,
         created_at=list(dict.fromkeys([*lines, *reversed(log.places_of(stack))])),
         fixes=[
@@ -100,7 +113,7 @@ def _stale(watched: Watched, look: Look) -> Diagnosis | None:
         ],
         spans=[
             Span("built", place, log.places_of(stack)),
-            *(Span("replaced", line) for line in dict.fromkeys(lines[:1])),
+            *(Span("replaced" if unused else "made", line) for line in lines[:1]),
         ],
         facts={"held": look.held, "starved": look.starved, "others": others},
     )

@@ -266,6 +266,11 @@ def step_line(evidence: SecondBackward, steps: list[OptimizerStep]) -> Place | N
     if not earlier:
         return None
     stack: list[Step] = earlier[-1].stack
+    if evidence.held is not None:  # where the state is known, as near to the step as possible
+        for step in reversed(stack):
+            code = evidence.log.chains.of(step.chain).code
+            if code is evidence.held.frame.f_code:
+                return Place(code.co_filename, step.line, code.co_qualname)
     if evidence.repetition is not None:
         for step in stack:
             if step.chain == evidence.repetition.chain:

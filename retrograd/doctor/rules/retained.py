@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterator
 
 from retrograd.doctor.evidence import source
 from retrograd.doctor.model import Diagnosis, Fix, Place, Span
@@ -24,12 +25,53 @@ def diagnose(watched: Watched) -> list[Diagnosis]:
             by_line.setdefault(place, []).append(call)
     found = []
     for place, kept in by_line.items():
+        if len(kept) < EXECUTIONS:
+            continue
         word = _argument_at(place)
-        if len(kept) < EXECUTIONS or word is None:
+        given = place if word is not None else None
+        if word is None and all(call.direct for call in kept):
+            # handed over where the text does not show it: a partial, **options, a position
+            word = "create_graph" if kept[0].create else "retain_graph"
+            given = _given_elsewhere(watched, word) or place
+        if word is None or given is None:
             continue
         if not any(_is_used(call, calls) for call in kept[:LOOKED_AT]):
-            found.append(_diagnosis(place, kept, word))
+            found.append(_diagnosis(place, kept, word, given))
     return found
+
+
+def _given_elsewhere(watched: Watched, word: str) -> Place | None:
+    """The one line of the program that sets the argument for calls it does not make itself."""
+    chains = watched.tracer.chains.known
+    files = dict.fromkeys(chain.code.co_filename for chain in chains if chain is not None)
+    found = {
+        Place(file, line)
+        for file in files
+        for node in ast.walk(source.tree_of(file))
+        for line in _settings(node, word)
+    }
+    return found.pop() if len(found) == 1 else None
+
+
+def _settings(node: ast.AST, word: str) -> Iterator[int]:
+    """Where a node sets it: `partial(f, word=True)`, `dict(word=True)`, `{"word": True}`."""
+    if isinstance(node, ast.Call) and getattr(node.func, "attr", "") not in ("backward", "grad"):
+        for keyword in node.keywords:
+            if keyword.arg == word and _is_true(keyword.value):
+                yield keyword.value.lineno
+    elif isinstance(node, ast.Dict):
+        for key, value in zip(node.keys, node.values, strict=True):
+            if isinstance(key, ast.Constant) and key.value == word and _is_true(value):
+                yield key.lineno
+    elif isinstance(node, ast.Assign) and _is_true(node.value):
+        for target in node.targets:
+            key = target.slice if isinstance(target, ast.Subscript) else None
+            if isinstance(key, ast.Constant) and key.value == word:
+                yield node.lineno
+
+
+def _is_true(node: ast.expr) -> bool:
+    return isinstance(node, ast.Constant) and node.value is True
 
 
 def _argument_at(place: Place) -> str | None:
@@ -73,7 +115,8 @@ def _overlap(first: Ranges, second: Ranges) -> bool:
     return False
 
 
-def _diagnosis(place: Place, kept: list[Call], word: str) -> Diagnosis:
+def _diagnosis(place: Place, kept: list[Call], word: str, given: Place) -> Diagnosis:
+    """`given` is the line that says `word`; mostly that of the call itself."""
     nodes = max(call.nodes for call in kept)
     stack = kept[0].log.places_of(kept[0].stack)
     return Diagnosis(
@@ -82,8 +125,11 @@ def _diagnosis(place: Place, kept: list[Call], word: str) -> Diagnosis:
         why=f"The line ran {len(kept)} times and kept up to {nodes} nodes with their saved tensors "
         "each time. No later backward or grad call went through any of them.",
         error_line=place,
-        created_at=list(dict.fromkeys(reversed(stack))),
-        fixes=[Fix("drop-retain", place, f"call it without {word}=True")],
-        spans=[Span("kept", place, stack, f"in all {len(kept)} calls")],
+        created_at=list(dict.fromkeys([*reversed(stack), given])),
+        fixes=[Fix("drop-retain", given, f"call it without {word}=True")],
+        spans=[
+            Span("kept", place, stack, f"in all {len(kept)} calls"),
+            *([Span("given", given)] if given.line != place.line else []),
+        ],
         facts={"executions": len(kept), "nodes": nodes, "argument": word},
     )

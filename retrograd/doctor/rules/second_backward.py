@@ -11,7 +11,18 @@ from retrograd.doctor.evidence import repeats, source
 from retrograd.doctor.evidence.flow import joins_loss
 from retrograd.doctor.evidence.second_backward import SecondBackward, Stack, gather
 from retrograd.doctor.model import Diagnosis, Fix, Place, Span
-from retrograd.doctor.rules import places
+from retrograd.doctor.rules import places, same_loss
+from retrograd.doctor.rules.second_words import (
+    cost_of_retaining,
+    failing_place,
+    freeing_place,
+    in_loop,
+    kept_place,
+    made_lines,
+    name_of,
+    quoted,
+    starves,
+)
 from retrograd.doctor.session import Watched
 from retrograd.doctor.watching.graph import TWICE, in_ranges, walk
 from retrograd.doctor.watching.lines import LEAF
@@ -44,42 +55,6 @@ def ended_it(watched: Watched) -> bool:
     return False
 
 
-def _failing(evidence: SecondBackward) -> Place:
-    place = evidence.log.place_of(evidence.call.stack)
-    return place if place is not None else Place("?", 0)
-
-
-def _freeing(evidence: SecondBackward) -> Place:
-    place = evidence.log.place_of(evidence.freer.stack)
-    return place if place is not None else Place("?", 0)
-
-
-def _in_loop(evidence: SecondBackward) -> Place:
-    """The failing call as the loop sees it: the line in the frame that repeats."""
-    repetition = evidence.repetition
-    if repetition is not None:
-        for chain, place in evidence.log.chains.stack(
-            evidence.call.stack[-1].chain, evidence.call.stack[-1].line
-        ):
-            if chain == repetition.chain:
-                return place
-    return _failing(evidence)
-
-
-def _kept(evidence: SecondBackward) -> Place:
-    place = source.where_kept([place for _, place in evidence.made])
-    return place if place is not None else _failing(evidence)
-
-
-def _name(evidence: SecondBackward) -> str:
-    return places.called_in_words(evidence.held, evidence.made)
-
-
-def _quoted(evidence: SecondBackward) -> str:
-    name = _name(evidence)
-    return f"`{name}`" if name else "a value"
-
-
 # ------------------------------------------------------------------------------- the rules
 
 
@@ -93,11 +68,11 @@ def _in_checkpoint(evidence: SecondBackward, watched: Watched) -> Diagnosis | No
         why="A checkpointed function runs again during backward. What it reads from outside (a "
         "tensor it closes over, or one computed before) still has its old graph, which this or an "
         "earlier backward has released.",
-        error_line=_failing(evidence),
+        error_line=failing_place(evidence),
         fixes=[
             Fix(
                 "fix-checkpoint-call",
-                line or _failing(evidence),
+                line or failing_place(evidence),
                 "pass every tensor that the function needs as an argument, and use "
                 "use_reentrant=False",
             )
@@ -123,19 +98,19 @@ def _checkpoint_line(evidence: SecondBackward) -> Place | None:
 def _freed_by_grad(evidence: SecondBackward, watched: Watched) -> Diagnosis | None:
     if evidence.freer.kind != "grad":
         return None
-    freeing = _freeing(evidence)
-    joins = joins_loss(freeing, _failing(evidence))
+    freeing = freeing_place(evidence)
+    joins = joins_loss(freeing, failing_place(evidence))
     kind = "create-graph" if joins else "retain-graph"
     reason = (
         "its result becomes part of the loss, so it must have a graph of its own"
         if joins
         else "the graph is needed again by the backward that follows"
     )
-    fixes = [Fix(kind, freeing, reason, cost="" if joins else _cost_of_retaining(evidence))]
+    fixes = [Fix(kind, freeing, reason, cost="" if joins else cost_of_retaining(evidence))]
     fixes.append(
         Fix(
             "recompute-forward",
-            _kept(evidence) if evidence.made else _failing(evidence),
+            kept_place(evidence) if evidence.made else failing_place(evidence),
             "run the forward pass again for the second call",
             cost="one more forward pass",
         )
@@ -145,73 +120,17 @@ def _freed_by_grad(evidence: SecondBackward, watched: Watched) -> Diagnosis | No
         summary="torch.autograd.grad released the graph that this backward needs",
         why="autograd.grad() frees what it walks, like backward(). Only nodes on a path to its "
         "inputs are freed, and the loss shares them.",
-        error_line=_failing(evidence),
+        error_line=failing_place(evidence),
         fixes=fixes,
-    )
-
-
-def _same_loss(evidence: SecondBackward, watched: Watched) -> Diagnosis | None:
-    if not (evidence.root_sent_before or evidence.root_is_scaled):
-        return None
-    failing = _failing(evidence)
-    repetition = evidence.repetition
-    if repetition is not None and repetition.loop is not None and evidence.root_sent_before:
-        made = evidence.log.stack_of(max(evidence.call.roots, default=0))
-        if made and not repetition.holds(made):
-            kept = source.where_kept([place for _, place in made]) or failing
-            return Diagnosis(
-                cause="precomputed-outside-loop",
-                summary="the loss was computed once, before the loop that sends it back",
-                why="Each backward() walks a graph once. The loop goes round, and nothing in it "
-                "computes the loss again.",
-                error_line=failing,
-                created_at=[kept],
-                fixes=[
-                    Fix("recompute-forward", kept, "compute the loss inside the loop"),
-                    Fix("remove-extra-backward", failing, "or send it back once, after the loop"),
-                ],
-            )
-    moved = evidence.parameters_moved
-    if moved:
-        return Diagnosis(
-            cause="same-loss-twice",
-            summary="a loss that was already sent back is sent back again, with other parameters",
-            why="The first backward released its graph, and the parameters were changed since: the "
-            "loss belongs to the old ones.",
-            error_line=failing,
-            created_at=_made_lines(evidence),
-            fixes=[
-                Fix("recompute-forward", failing, "compute the loss again with the new parameters"),
-                Fix("remove-extra-backward", failing, "or leave the second call out"),
-            ],
-            why_not_retain="The graph saved the parameters as they were: after the change the "
-            "second call fails with the in-place error.",
-        )
-    return Diagnosis(
-        cause="same-loss-twice",
-        summary="backward is called again on a loss that was already sent back",
-        why="The first backward released the values that the graph needs; nothing has computed "
-        "the loss again since.",
-        error_line=failing,
-        created_at=_made_lines(evidence),
-        fixes=[
-            Fix("remove-extra-backward", failing, "one backward gives the gradients"),
-            Fix(
-                "retain-graph",
-                _freeing(evidence),
-                "only if the gradients are meant to be added twice",
-                cost=_cost_of_retaining(evidence),
-            ),
-        ],
     )
 
 
 def _within_one_pass(evidence: SecondBackward, watched: Watched) -> Diagnosis | None:
     if evidence.repetition is not None:
         return None
-    failing, freeing = _failing(evidence), _freeing(evidence)
+    failing, freeing = failing_place(evidence), freeing_place(evidence)
     parting = places.diverging_line(evidence) or failing
-    name = _quoted(evidence)
+    name = quoted(evidence)
     base = Diagnosis(
         cause="shared-subgraph",
         summary=f"two losses hang on {name}, and the first backward released its graph",
@@ -219,15 +138,13 @@ def _within_one_pass(evidence: SecondBackward, watched: Watched) -> Diagnosis | 
         error_line=failing,
     )
     retain = Fix(
-        "retain-graph", freeing, "keep the graph for the second call", _cost_of_retaining(evidence)
+        "retain-graph", freeing, "keep the graph for the second call", cost_of_retaining(evidence)
     )
     if evidence.stepped_between:
         oldest = evidence.consumers[0] if evidence.consumers else []
-        line = _reading_line(oldest, evidence) or _kept(evidence)
+        line = _reading_line(oldest, evidence) or kept_place(evidence)
         base.fixes = [
-            Fix(
-                "detach", line, "the second loss then trains only what follows", _starves(evidence)
-            ),
+            Fix("detach", line, "the second loss then trains only what follows", starves(evidence)),
             Fix("recompute-forward", line, "or compute it again with the updated parameters"),
             Fix("combine-losses", parting, "or send both losses back before the step"),
         ]
@@ -245,7 +162,9 @@ def _within_one_pass(evidence: SecondBackward, watched: Watched) -> Diagnosis | 
             base.fixes = [
                 Fix("detach", handed, "the first loss needs only its numbers"),
                 retain,
-                Fix("recompute-forward", _kept(evidence), "or compute it again for the second"),
+                Fix(
+                    "recompute-forward", kept_place(evidence), "or compute it again for the second"
+                ),
             ]
             base.why_not_retain = (
                 "It runs, but keeps the whole graph in memory and computes gradients that nobody "
@@ -296,19 +215,19 @@ def _gradients_thrown_away(evidence: SecondBackward, watched: Watched) -> bool:
 def _made_outside(evidence: SecondBackward, watched: Watched) -> Diagnosis | None:
     if evidence.made_inside:
         return None
-    failing, kept, name = _failing(evidence), _kept(evidence), _quoted(evidence)
+    failing, kept, name = failing_place(evidence), kept_place(evidence), quoted(evidence)
     if evidence.made_by_outer_loop and not evidence.stepped_between:
         fixes = [
             Fix(
                 "combine-losses",
-                _in_loop(evidence),
+                in_loop(evidence),
                 "add the losses up and send the sum back once",
             ),
             Fix(
                 "retain-graph",
-                _freeing(evidence),
+                freeing_place(evidence),
                 "keep the graph until the last of the inner passes",
-                _cost_of_retaining(evidence),
+                cost_of_retaining(evidence),
             ),
         ]
         return Diagnosis(
@@ -320,17 +239,19 @@ def _made_outside(evidence: SecondBackward, watched: Watched) -> Diagnosis | Non
             fixes=fixes[::-1] if evidence.any_step_between else fixes,
         )
     if evidence.made_by_outer_loop and not evidence.starved:
+        by_attribute = evidence.held is not None and places.last_attribute(evidence.held.path)
+        line = (places.detach_line(evidence) if by_attribute else None) or kept
         return Diagnosis(
             cause="stale-state-carried",
             summary=f"{name} is made once per outer pass and used with its history in each inner",
             why="Its graph was freed by the first inner backward; its parameters are trained by "
             "other paths too.",
             error_line=failing,
-            fixes=[Fix("detach", kept, "use its numbers, without the history")],
+            fixes=[Fix("detach", line, "use its numbers, without the history")],
         )
     trained = _is_trained(evidence, watched)
     recompute = Fix("recompute-forward", kept, "compute it again in each pass")
-    detach = Fix("detach", kept, "keep the numbers of before the loop", cost=_starves(evidence))
+    detach = Fix("detach", kept, "keep the numbers of before the loop", cost=starves(evidence))
     return Diagnosis(
         cause="precomputed-outside-loop",
         summary=f"{name} was computed once, before the loop, and is used in every pass",
@@ -351,31 +272,34 @@ def _is_trained(evidence: SecondBackward, watched: Watched) -> bool:
         for group in optimizer.param_groups
         for parameter in group["params"]
     }
+    if not held:  # updated by hand
+        now, before = evidence.call.versions, evidence.freer.versions
+        held = {key for key, version in now.items() if before.get(key, version) != version}
     return bool(set(evidence.above) & held) or not held
 
 
 def _cached(evidence: SecondBackward, watched: Watched) -> Diagnosis | None:
     if evidence.made_again:
         return None
-    kept = _memo_line(evidence) or _kept(evidence)
-    name = _quoted(evidence)
+    kept = _memo_line(evidence) or kept_place(evidence)
+    name = quoted(evidence)
     if not evidence.any_step_between:
         return Diagnosis(
             cause="shared-subgraph",
             summary=f"several losses of one pass hang on {name}",
             why="The loop sends them back one by one; the first backward freed what they share.",
-            error_line=_failing(evidence),
+            error_line=failing_place(evidence),
             fixes=[
                 Fix(
                     "combine-losses",
-                    _in_loop(evidence),
+                    in_loop(evidence),
                     "add them up and send the sum back once",
                 ),
                 Fix(
                     "retain-graph",
-                    _freeing(evidence),
+                    freeing_place(evidence),
                     "keep the graph until the last of them",
-                    _cost_of_retaining(evidence),
+                    cost_of_retaining(evidence),
                 ),
             ],
         )
@@ -384,12 +308,12 @@ def _cached(evidence: SecondBackward, watched: Watched) -> Diagnosis | None:
         summary=f"{name} was computed in the first pass and is taken from a cache since",
         why="None of the lines that made it ran again, so its graph is the one that the first "
         "backward freed.",
-        error_line=_failing(evidence),
+        error_line=failing_place(evidence),
         fixes=[
             Fix(
                 "recompute-forward", kept, "compute it in each pass, or clear the cache after step"
             ),
-            Fix("detach", kept, "or cache the numbers without their history", _starves(evidence)),
+            Fix("detach", kept, "or cache the numbers without their history", starves(evidence)),
         ],
     )
 
@@ -407,16 +331,16 @@ def _memo_line(evidence: SecondBackward) -> Place | None:
 def _accumulated(evidence: SecondBackward, watched: Watched) -> Diagnosis | None:
     if not evidence.only_sums:
         return None
-    name, failing = _quoted(evidence), _failing(evidence)
+    name, failing = quoted(evidence), failing_place(evidence)
     added = evidence.consumers[0][-1][1] if evidence.consumers else failing
     step = places.step_line(evidence, watched.recorder.gradients.steps)
     if evidence.held is not None and evidence.held.window:
         fixes = [Fix("detach", added, "use the older entries of the window as numbers")]
     else:
-        fixes = [
-            Fix("reset-state", step or added, "start anew after each step"),
-            Fix("item-for-logging", added, "or, if the total is only reported, add loss.item()"),
-        ]
+        fixes = [Fix("reset-state", step or added, "start anew after each step")]
+        if _is_sent_itself(evidence, added):
+            reason = "or, if the total is only reported, add loss.item()"
+            fixes.append(Fix("item-for-logging", added, reason))
     return Diagnosis(
         cause="accumulated-history",
         summary=f"{name} collects losses over iterations together with their graphs",
@@ -429,8 +353,26 @@ def _accumulated(evidence: SecondBackward, watched: Watched) -> Diagnosis | None
     )
 
 
+def _is_sent_itself(evidence: SecondBackward, added: Place) -> bool:
+    """Whether the total, or a multiple of it, is what is sent back.
+
+    As a part of a loss it must keep the history of this pass: a number would not be trained.
+    """
+    for root in evidence.failure.roots:
+        node = root
+        for _ in range(4):
+            if node is None:
+                break
+            stack = evidence.log.stack_of(node._sequence_nr())
+            if stack and (stack[-1][1].file, stack[-1][1].line) == (added.file, added.line):
+                return True
+            parts = [following for following, _ in node.next_functions if following is not None]
+            node = parts[0] if len(parts) == 1 else None
+    return False
+
+
 def _carried(evidence: SecondBackward, watched: Watched) -> Diagnosis | None:
-    name, failing = _quoted(evidence), _failing(evidence)
+    name, failing = quoted(evidence), failing_place(evidence)
     line = places.detach_line(evidence) or failing
     step = places.step_line(evidence, watched.recorder.gradients.steps)
     in_collection = evidence.held is not None and evidence.held.container is not None
@@ -469,7 +411,7 @@ def _carried(evidence: SecondBackward, watched: Watched) -> Diagnosis | None:
 
 Rule = Callable[[SecondBackward, Watched], Diagnosis | None]
 RULES: tuple[Rule, ...] = (
-    *(_in_checkpoint, _freed_by_grad, _same_loss, _within_one_pass),
+    *(_in_checkpoint, _freed_by_grad, same_loss.rule, _within_one_pass),
     *(_made_outside, _cached, _accumulated, _carried),
 )
 """In this order: the first that applies speaks."""
@@ -479,28 +421,6 @@ EARLIER_PASS_RULES: tuple[Rule, ...] = (_made_outside, _cached, _accumulated, _c
 
 
 # --------------------------------------------------------------------------- what all have
-
-
-def _made_lines(evidence: SecondBackward) -> list[Place]:
-    """Where the value at fault was made: the innermost line, then the lines that led there."""
-    stack = [place for _, place in evidence.made]
-    stored = places.store_line(evidence)
-    if stored is not None:
-        stack.insert(0, stored)  # where it was put away
-    if not stack:
-        stack = [p for _, p in evidence.log.stack_of(max(evidence.call.roots, default=0))]
-    return list(dict.fromkeys(reversed(stack)))
-
-
-def _cost_of_retaining(evidence: SecondBackward) -> str:
-    return f"keeps the values of {evidence.freer.nodes} nodes until the next backward"
-
-
-def _starves(evidence: SecondBackward) -> str:
-    if not evidence.starved:
-        return ""
-    count = len(evidence.starved)
-    return f"{count} parameter{'s' * (count > 1)} would get no gradient from this loss any more"
 
 
 def for_the_edit(evidence: SecondBackward) -> dict[str, Any]:
@@ -518,8 +438,8 @@ def _completed(diagnosis: Diagnosis, evidence: SecondBackward) -> Diagnosis:
     first_line = str(evidence.failure.error).splitlines()[0]
     diagnosis.error = f"{type(evidence.failure.error).__name__}: {first_line}"
     diagnosis.freed_at = evidence.log.place_of(evidence.freer.stack)
-    diagnosis.created_at = diagnosis.created_at or _made_lines(evidence)
-    diagnosis.tensor = _name(evidence)
+    diagnosis.created_at = diagnosis.created_at or made_lines(evidence)
+    diagnosis.tensor = name_of(evidence)
     words = repeats.in_words(evidence.freer, evidence.repetition)
     again = repeats.in_words(evidence.call, evidence.repetition)
     made = [place for _, place in evidence.made]

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from retrograd.doctor.evidence import flow, source
 from retrograd.doctor.model import Diagnosis, Fix, Place, Span
-from retrograd.doctor.second_pass import Cut, find_cuts
+from retrograd.doctor.second_pass import Cut, find_cuts, find_number
 from retrograd.doctor.session import Watched
 from retrograd.doctor.watching.gradients import parameters_of
 
@@ -19,6 +19,7 @@ DELIBERATE = (
 """Words near a cut that say: it is meant."""
 
 EXPLICIT = ("detach", "detach_")
+NUMBERS = ("item", "tolist", "__float__", "__complex__")
 
 
 def diagnose(watched: Watched) -> list[Diagnosis]:
@@ -32,8 +33,9 @@ def diagnose(watched: Watched) -> list[Diagnosis]:
             if _comes_back(cut):
                 return [_diagnosis(watched, cut, missing)]
         elif not _is_meant(watched, cut, missing):
-            return [_diagnosis(watched, cut, missing)]
-    return []
+            return [_diagnosis(watched, cut, missing, cuts)]
+    number = find_number(watched, missing)
+    return [] if number is None else [_diagnosis(watched, number, missing)]
 
 
 def _has_history(watched: Watched) -> bool:
@@ -123,11 +125,15 @@ def _in_evaluation(watched: Watched, lost: set[tuple[int, int]]) -> bool:
     return bool(keys) and keys <= watched.recorder.gradients.evaluated
 
 
-def _diagnosis(watched: Watched, cut: Cut, missing: list[tuple[int, int]]) -> Diagnosis:
+def _diagnosis(
+    watched: Watched, cut: Cut, missing: list[tuple[int, int]], others: Sequence[Cut] = ()
+) -> Diagnosis:
     place = cut.place
     assert place is not None
-    count = len(cut.lost or missing)
-    starved = f"{count} parameter{'s' if count > 1 else ''} of an optimizer"
+    lost = {pair for each in (cut, *others) if each.place == place for pair in each.lost}
+    count = len(lost or missing)
+    starved = f"{count} parameter{'s' if count > 1 else ''} of an optimizer never "
+    starved += "get" if count > 1 else "gets"
     cause, fixes, why = "broken-graph", [], ""
     if cut.op == "grad":
         cause = "missing-create-graph"
@@ -142,6 +148,18 @@ def _diagnosis(watched: Watched, cut: Cut, missing: list[tuple[int, int]]) -> Di
         cause = "no-grad-scope"
         why = "The forward pass ran with gradients switched off."
         fixes = [Fix("enable-grad", place, "switch gradients on for what is to be trained")]
+    elif cut.op == "checkpoint":
+        why = (
+            "A reentrant checkpoint looks only at its arguments: if none requires grad, its result "
+            "has no history, whatever is computed inside."
+        )
+        fixes = [Fix("fix-checkpoint-call", place, "pass use_reentrant=False")]
+    elif cut.op in NUMBERS:
+        why = (
+            "The value becomes a plain number here, and the loss is computed from that: changing "
+            "the number changes the loss, but no gradient can go back through it."
+        )
+        fixes = [Fix("keep-graph", place, "compute with the tensor itself")]
     else:
         why = f"`{cut.op}` gives a value without history, and the loss is computed from that."
         fixes = [Fix("keep-graph", place, "stay with differentiable tensors here")]
@@ -152,7 +170,7 @@ def _diagnosis(watched: Watched, cut: Cut, missing: list[tuple[int, int]]) -> Di
     created = [] if cut.scope is None or cut.grad_mode else [cut.scope]
     return Diagnosis(
         cause=cause,
-        summary=f"{starved} never get a gradient: the way from the loss ends in line {place.line}",
+        summary=f"{starved} a gradient: the way from the loss ends in line {place.line}",
         why=why,
         error_line=place,
         created_at=list(dict.fromkeys([*created, *reversed(cut.stack)])),

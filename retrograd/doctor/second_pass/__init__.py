@@ -18,7 +18,10 @@ from retrograd.doctor.model import Place
 if TYPE_CHECKING:
     from retrograd.doctor.session import Watched
 
-__all__ = ["Cut", "Write", "find_cuts", "find_writes"]
+__all__ = ["Cut", "Write", "find_cuts", "find_number", "find_writes"]
+
+WHERE = "where the loss lost its history"
+MOST_TRIALS = 3  # lines whose numbers are changed, each in a run of its own
 
 Parameters = Literal["all"] | Sequence[tuple[int, int]]
 
@@ -57,16 +60,41 @@ def find_cuts(watched: Watched, parameters: Parameters = "all") -> list[Cut]:
     ended well it is what was sent back before a step of the optimizers of these parameters; with
     "all" it is the first loss that no parameter reaches.
     """
-    chosen: Any = "all" if parameters == "all" else [list(pair) for pair in parameters]
+    result = _ask(watched, _question(watched, parameters), WHERE)
+    return [_cut(found) for found in result.get("cuts", [])]
+
+
+def find_number(watched: Watched, parameters: Sequence[tuple[int, int]]) -> Cut | None:
+    """Where values of these parameters became Python numbers that a loss was computed from.
+
+    Each line that takes such numbers is tried: the program runs again with them changed, and what
+    it sends back must change with them. A further run without a change must change nothing.
+    """
+    question = _question(watched, parameters)
+    result = _ask(watched, question, WHERE)
+    for found in result.get("numbers", [])[:MOST_TRIALS]:
+        trial = {**question, "values": result["values"], "changed": found["at"]}
+        if _differs(watched, trial) and _differs(watched, {**trial, "changed": None}) is False:
+            return _cut(found["cut"])
+    return None
+
+
+def _differs(watched: Watched, question: dict[str, Any]) -> bool | None:
+    """The answer of a trial; None if it ended without one."""
+    if watched.second_pass is None:
+        return None
+    answer: bool | None = (watched.second_pass(question) or {}).get("differs")
+    return answer
+
+
+def _question(watched: Watched, parameters: Parameters) -> dict[str, Any]:
     failure, silent = watched.recorder.failure, watched.error is None
-    question = {
+    return {
         "mode": "cut",
-        "parameters": chosen,
+        "parameters": "all" if parameters == "all" else [list(pair) for pair in parameters],
         "silent": silent,
         "failing_call": -1 if failure is None or silent else failure.call.index,
     }
-    result = _ask(watched, question, "where the loss lost its history")
-    return [_cut(found) for found in result.get("cuts", [])]
 
 
 def find_writes(watched: Watched) -> list[Write]:

@@ -10,6 +10,7 @@ from typing import Any
 
 from retrograd.doctor import session
 from retrograd.doctor.second_pass.cuts import CutWatch
+from retrograd.doctor.second_pass.numbers import NumberTrial, seed
 from retrograd.doctor.second_pass.runner import kind_of
 from retrograd.doctor.second_pass.writes import WriteWatch
 from retrograd.doctor.watching import effects
@@ -43,7 +44,10 @@ def main(config: str) -> None:
             question["silent"],
             question["failing_call"],
             lambda found: answer(found, True),
+            NumberTrial(question["changed"], question["values"]) if "changed" in question else None,
         )
+        if question["silent"]:
+            seed(watched.engine.torch)
     else:
         watch = WriteWatch(watched)
     if not question["forced"]:

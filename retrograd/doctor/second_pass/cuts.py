@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from types import TracebackType
 from typing import Any
 
+from retrograd.doctor.second_pass.numbers import NumberTrial
 from retrograd.doctor.second_pass.public_calls import PublicCalls
 from retrograd.doctor.session import Watched
 from retrograd.doctor.watching.gradients import parameters_of
@@ -22,6 +23,7 @@ from retrograd.doctor.watching.graph import leaves_above, tensors_in
 
 UNUSED = "appears to not have been used in the graph"
 MARK = "_retrograd_mark"
+CHECKPOINT = "CheckpointFunction"  # what a reentrant checkpoint calls, in both libraries
 MOST_LEAVES = 2048  # with a bit of their own when all are asked for
 MOST_CUTS = 16  # on one mark; the newest are kept
 
@@ -67,8 +69,11 @@ class CutWatch:
         silent: bool,
         failing_call: int,
         decided: Callable[[dict[str, Any]], None],
+        trial: NumberTrial | None = None,
     ) -> None:
         self.watched = watched
+        self.trial = trial
+        self.values: list[float] = []  # of what was sent back
         self.torch = watched.engine.torch
         self.recorder = watched.recorder
         self.wanted: Any = (
@@ -87,7 +92,7 @@ class CutWatch:
         self.lost_marks = 0
         self._bits: dict[int, int] = {}
         self._leaves: list[Any] = []
-        self._optimizers = -1
+        self._numbered = -1
         self._undo: list[Callable[[], None]] = []
         self._mode = self._make_mode()
 
@@ -144,7 +149,7 @@ class CutWatch:
     def _make_mode(self) -> Any:
         watch = self
         if self.torch.__package__ != "torch":
-            return PublicCalls(self._follow_public, self._note_frozen)
+            return PublicCalls(self.told, self._note_frozen)
         mode: Any = importlib.import_module("torch.overrides").TorchFunctionMode
 
         class Marks(mode):  # type: ignore[misc]
@@ -152,18 +157,22 @@ class CutWatch:
                 self, func: Any, types: Any, args: Any = (), kwargs: Any = None
             ) -> Any:
                 result = func(*args, **(kwargs or {}))
-                if not watch.paused:
-                    try:
-                        watch.follow(func, args, kwargs or {}, result)
-                    except Exception:  # a mark is lost, but the program goes on
-                        watch.lost_marks += 1
-                return result
+                return watch.told(func, args, kwargs or {}, result)
 
         return Marks()
 
-    def _follow_public(self, func: Any, args: Any, keywords: Any, result: Any) -> None:
-        if not self.paused:
+    def told(self, func: Any, args: Any, keywords: Any, result: Any) -> Any:
+        """An operation has run; what the program is to get of it."""
+        if self.paused:
+            return result
+        escaped = len(self.escapes)
+        try:
             self.follow(func, args, keywords, result)
+        except Exception:  # a mark is lost, but the program goes on
+            self.lost_marks += 1
+        if self.trial is not None and len(self.escapes) > escaped:
+            return self.trial.given(self.events[self.escapes[-1]].stack, result)
+        return result
 
     def _note_frozen(self, tensor: Any) -> None:
         if isinstance(tensor, self.torch.nn.Parameter):
@@ -232,6 +241,8 @@ class CutWatch:
         original = kind.__dict__["apply"]
 
         def apply(cls: Any, *args: Any, **keywords: Any) -> Any:
+            if cls.__name__ == CHECKPOINT and not watch.paused:
+                return watch.follow_checkpoint(original.__get__(None, cls), args, keywords)
             watch.paused += 1
             try:
                 result = original.__get__(None, cls)(*args, **keywords)
@@ -243,6 +254,31 @@ class CutWatch:
 
         kind.apply = classmethod(apply)
         self._undo.append(lambda: setattr(kind, "apply", original))
+
+    def follow_checkpoint(self, apply: Any, args: Any, keywords: Any) -> Any:
+        """A reentrant checkpoint runs without gradients; parameters used in there hang on it.
+
+        They get their gradients when it is sent back, and it is only if an argument requires grad.
+        """
+        first = len(self.events)
+        result = apply(*args, **keywords)
+        inside = 0
+        for event in self.events[first:]:
+            inside |= event.lost
+        kind = self.torch.Tensor
+        live, cuts = inside, frozenset[int]()
+        for tensor in tensors_in([args, keywords], kind):
+            mark = self.mark_of(tensor)
+            live |= mark.live
+            cuts |= mark.cuts
+        lost = frozenset[int]()
+        for tensor in tensors_in(result, kind):
+            if tensor.requires_grad:
+                self.set_mark(tensor, Mark(live, cuts))
+            elif live:
+                lost = lost or frozenset([self.event("checkpoint", live)])
+                self.set_mark(tensor, Mark(0, cuts | lost))
+        return result
 
     # --------------------------------------------------------------------------- marks
 
@@ -268,10 +304,13 @@ class CutWatch:
         """The bit of a leaf if it is one of the parameters in question."""
         if self.wanted == "all":
             return self._bit_of_any(leaf)
-        optimizers = self.recorder.gradients.optimizers
-        if len(optimizers) != self._optimizers:
+        if self._groups() != self._numbered:
             self._number_parameters()
         return self._bits.get(id(leaf), 0)
+
+    def _groups(self) -> int:
+        """How many groups of parameters all optimizers have: it rises with each new one."""
+        return sum(len(each.param_groups) for each in self.recorder.gradients.optimizers)
 
     def _bit_of_any(self, leaf: Any) -> int:
         if getattr(leaf, MARK, NOTHING).cuts:
@@ -286,7 +325,7 @@ class CutWatch:
 
     def _number_parameters(self) -> None:
         optimizers = self.recorder.gradients.optimizers
-        self._optimizers = len(optimizers)
+        self._numbered = self._groups()
         self._bits = {}
         for bit, (optimizer, position) in enumerate(self.wanted):
             if optimizer < len(optimizers):
@@ -402,11 +441,24 @@ class CutWatch:
         root = Mark(live, cuts, escape), has_history
         if accumulates:
             self.roots.append(root)
+            self._note_value(tensors)
         if not has_history and not any(t.requires_grad for t in tensors):
             if self.failing_call in (-1, len(self.recorder.calls)):
                 self.decided(self.answer([root]))  # this call is going to fail
         elif self.silent and self.wanted == "all" and not has_history and accumulates:
             self.decided(self.answer([root]))
+
+    def _note_value(self, tensors: list[Any]) -> None:
+        """What is sent back, as a number; in a trial it may have changed."""
+        if not self.silent or self.wanted == "all":
+            return
+        self.paused += 1
+        try:
+            self.values.append(sum(float(tensor.detach().sum()) for tensor in tensors))
+        finally:
+            self.paused -= 1
+        if self.trial is not None and self.trial.differs(self.values):
+            self.decided({"cuts": [], "differs": True})
 
     def behind_unused(self, outputs: Any, inputs: Any) -> dict[str, Any]:
         """`autograd.grad` found no way from its outputs to an input: the cuts between them."""
@@ -441,7 +493,10 @@ class CutWatch:
         optimizers = self.recorder.gradients.optimizers
         if self.wanted != "all" and optimizer in optimizers:
             index = optimizers.index(optimizer)
-            if any(wanted[0] == index for wanted in self.wanted):
+            parameters = parameters_of(optimizer)
+            # those that it holds by now, and that are to be trained by now
+            asked = [place for number, place in self.wanted if number == index]
+            if any(p < len(parameters) and parameters[p].requires_grad for p in asked):
                 self.steps += 1
                 if self.steps >= 2 and (self.roots or self.earlier):
                     self.decided(self.found())
@@ -451,7 +506,23 @@ class CutWatch:
     def found(self) -> dict[str, Any]:
         """The answer by what was sent back last, or before that."""
         near = self.answer(self.roots)
-        return near if near["cuts"] else self.answer(self.earlier[::-1])
+        found = near if near["cuts"] else self.answer(self.earlier[::-1])
+        return {**found, "numbers": self._numbers(), "values": self.values, "differs": False}
+
+    def _numbers(self) -> list[dict[str, Any]]:
+        """The lines at which values of the parameters left tensors, as they came."""
+        live = 0
+        for mark, _ in self.roots + self.earlier:
+            live |= mark.live
+        found: dict[str, dict[str, Any]] = {}
+        for index in self.escapes:
+            event = self.events[index]
+            for inner in sorted(event.behind, reverse=True) or [index]:
+                if self.events[inner].lost & ~live and event.stack:
+                    cut = {**self._as_json(self.events[inner]), "escaped": True}
+                    found.setdefault(str(event.stack[-1]), {"cut": cut, "at": event.stack[-1][:2]})
+                    break
+        return list(found.values())
 
     def answer(self, roots: list[tuple[Mark, bool]]) -> dict[str, Any]:
         """The cuts behind roots, the likeliest first."""

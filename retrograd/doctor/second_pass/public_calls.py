@@ -12,8 +12,8 @@ import types
 from collections.abc import Callable
 from typing import Any
 
-Told = Callable[[Any, Any, Any, Any], None]
-"""Called as (function, arguments, keywords, result)."""
+Told = Callable[[Any, Any, Any, Any], Any]
+"""Called as (function, arguments, keywords, result); what it returns is handed on."""
 
 _NAMESPACES = ("retrograd", "retrograd.nn.functional", "retrograd.linalg", "retrograd.special")
 _METHODS = frozenset(
@@ -73,10 +73,9 @@ class PublicCalls:
             self._depth += 1
             try:
                 result = function(*args, **keywords)
-                self._told(function, args, keywords, result)
+                return self._told(function, args, keywords, result)
             finally:
                 self._depth -= 1
-            return result
 
         return call
 

@@ -5,7 +5,12 @@ from __future__ import annotations
 import importlib
 from typing import Any
 
-from retrograd.doctor.evidence.overwritten import find_overwritten, memory_of
+from retrograd.doctor.evidence.overwritten import (
+    find_overwritten,
+    memory_of,
+    shape_in,
+    versions_in,
+)
 from retrograd.doctor.second_pass.public_calls import PublicCalls
 from retrograd.doctor.session import Watched
 from retrograd.doctor.watching.graph import tensors_in
@@ -23,6 +28,7 @@ class WriteWatch:
         self.watched = watched
         self.torch = watched.engine.torch
         self.log: dict[int, list[tuple[int, str, list[list[Any]]]]] = {}
+        self.shapes: dict[int, set[str]] = {}  # of what was written, as messages write them
         self._mode = self._make_mode()
 
     def __enter__(self) -> WriteWatch:
@@ -77,6 +83,7 @@ class WriteWatch:
         stack = [[p.file, p.line, p.function] for p in log.places_of(log.here())]
         writes = self.log.setdefault(memory, [])
         writes.append((version, operation, stack))
+        self.shapes.setdefault(memory, set()).add(", ".join(map(str, tensor.shape)))
         if len(writes) > MOST_WRITES:
             del writes[: MOST_WRITES // 2]
 
@@ -84,8 +91,30 @@ class WriteWatch:
         """The writes since the value that failed was saved."""
         saved = find_overwritten(self.watched)
         if saved is None:
-            return {"writes": []}
-        writes = self.log.get(saved.storage, [])
-        first = [i for i, (version, _, _) in enumerate(writes) if version == saved.expected]
+            memory, expected = self._by_version()
+        else:
+            memory, expected = saved.storage, saved.expected
+        writes = self.log.get(memory, [])
+        first = [i for i, (version, _, _) in enumerate(writes) if version == expected]
         since = writes[first[-1] :] if first else []
         return {"writes": [{"op": op, "stack": stack} for _, op, stack in since if stack]}
+
+    def _by_version(self) -> tuple[int, int]:
+        """The memory of a value whose saving node is hidden: its last writes fit the message.
+
+        It is still in use, so that the last writes in the log of its address are its own. Of
+        several the one that was written in the shape of the message, then the youngest.
+        """
+        failure = self.watched.recorder.failure
+        versions = None if failure is None else versions_in(failure.error)
+        if failure is None or versions is None:
+            return -1, 0
+        version, expected = versions
+        fitting = [
+            memory
+            for memory, writes in self.log.items()
+            if writes[-1][0] == version - 1 and any(w[0] == expected for w in writes)
+        ]
+        shape = shape_in(failure.error)
+        fitting.sort(key=lambda memory: shape in self.shapes[memory])
+        return (fitting[-1] if fitting else -1), expected

@@ -77,8 +77,9 @@ class Growth:
             if issubclass(type(thing), kind) and thing.grad_fn is not None
         ]
         numbers = walk(tensor.grad_fn for tensor in live)
-        # what saves nothing costs next to nothing: `w = w - rate * gradient` is a chain of such
-        old = [n for node, n in numbers.items() if n < previous and saved_names(node)]
+        # what saves nothing costs next to nothing: `w = w - rate * gradient` is a chain of such;
+        # but a mean of parameters takes them in anew each time
+        old = [n for node, n in numbers.items() if n < previous and _counts(node)]
         sample = GrowthSample(call, count, ranges_of(old))
         self.samples.append(sample)
         if not old:
@@ -97,6 +98,13 @@ class Growth:
             if sample.kinds[pattern] <= MOST_HOLDERS:
                 number = numbers[tensor.grad_fn]
                 sample.holders.append(Holder(number, tensor.dim(), held.path, held.window))
+
+
+def _counts(node: Node) -> bool:
+    """Whether a node keeps a tensor: one that it saved, or a leaf that it was computed from."""
+    return bool(saved_names(node)) or any(
+        hasattr(following, "variable") for following, _ in node.next_functions
+    )
 
 
 def without_indices(path: str) -> str:

@@ -42,6 +42,7 @@ class Look:
     names: list[str] = field(default_factory=list)  # of the others
     keys: list[int] = field(default_factory=list)  # their ids
     unfrozen: int = 0  # others that were frozen when it was built, in a module that it trains
+    late: int = 0  # others made after it was built, in a module that it holds the rest of
     hidden: list[Hidden] = field(default_factory=list)
 
 
@@ -51,6 +52,7 @@ class Ownership:
     def __init__(self, torch: Any, heap: Heap) -> None:
         self.looks: list[Look] = []
         self.frozen: dict[int, frozenset[int]] = {}  # optimizer id -> frozen when it was built
+        self.made_after: dict[int, int] = {}  # parameter id -> optimizers that were built by then
         self._torch = torch
         self._heap = heap
         self._steps: Counter[int] = Counter()
@@ -110,9 +112,21 @@ class Ownership:
         look.unfrozen = len(
             {id(p) for module in optimized.values() for p in module.parameters()} & frozen
         )
+        look.late = self._late(gradients.optimizers.index(optimizer), modules, mine, ids)
         for module in optimized.values():
             look.hidden += self._hidden_in(module, ids)
         self.looks.append(look)
+
+    def _late(self, index: int, modules: list[Any], mine: set[int], others: set[int]) -> int:
+        """How many of the others came late to a module whose earlier parameters it all holds."""
+        late = {key for key in others if self.made_after.get(key, 0) > index}
+        found: set[int] = set()
+        for module in modules if late else ():
+            parameters = [p for p in module.parameters() if p.requires_grad]
+            earlier = {id(p) for p in parameters if self.made_after.get(id(p), 0) <= index}
+            if earlier and earlier <= mine:
+                found |= {id(p) for p in parameters} & late
+        return len(found)
 
     def _modules(self) -> list[Any]:
         kind = self._torch.nn.Module

@@ -29,6 +29,11 @@ REMEMBERED_RESULTS = 64
 DECORATED = {"decorate_context": "func", "decorated": "function"}
 """How PyTorch's and retrograd's grad modes call a decorated function, and what they call it."""
 
+DIRECT = frozenset("backward grad handle_torch_function __torch_function__".split())
+"""What the public calls are named; other functions of the library choose arguments themselves."""
+
+_OWN = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "")
+
 LEAVES_SOUGHT = 60  # in so many calls all leaves are collected, then in every 50th
 
 
@@ -158,6 +163,7 @@ class Recorder:
                 steps = len(recorder.gradients.steps)
                 recorder.registered_at[id(param)] = recorder.log.here(), steps
                 recorder._registered[id(param)] = weakref.ref(param)
+                recorder.ownership.made_after[id(param)] = len(recorder.gradients.optimizers)
 
         return register_parameter
 
@@ -333,12 +339,26 @@ class Recorder:
             root_ids=[(id(tensor), tensor.grad_fn is None) for tensor in tensors],
             versions={},
             nested=self._depth > 0,
+            direct=not retain or self._is_called_directly(),
         )
         self._note_uses(numbers)
         self.calls.append(call)
         if call.index < LEAVES_SOUGHT or call.index % 50 == 0:
             self._note_leaves(call, nodes)
         return call
+
+    def _is_called_directly(self) -> bool:
+        """Whether only the public calls themselves lie between the user's line and the engine."""
+        frame: FrameType | None = sys._getframe(1)
+        while frame is not None and frame not in self.log.live:
+            code = frame.f_code
+            own = code.co_filename.startswith(_OWN)
+            if not own and not (
+                code.co_name in DIRECT and code.co_filename.startswith(self._library)
+            ):
+                return False
+            frame = frame.f_back
+        return frame is not None
 
     def _note_leaves(self, call: Call, nodes: dict[Node, int]) -> None:
         for node, number in nodes.items():

@@ -30,6 +30,7 @@ class Call:
     root_ids: list[tuple[int, bool]]  # id of each root tensor, whether it is a leaf
     versions: dict[int, int]  # of the leaves, by id, in calls that look at them
     nested: bool = False  # inside another call: checkpoint's own
+    direct: bool = True  # no library has called it with arguments of its own choice
     failed: bool = False
     used_again: bool = False  # a later call went through nodes it retained
     result_used: bool = False  # a later call went through nodes that it created

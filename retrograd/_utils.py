@@ -1,0 +1,36 @@
+"""The helpers of PyTorch's `torch._utils` that programs use: many tensors as one vector.
+
+>>> import retrograd as torch
+>>> torch._utils._flatten_dense_tensors([torch.zeros(1, 2), torch.ones(1)])
+tensor([0., 0., 1.])
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from retrograd.namespaces import missing
+from retrograd.ops.registry import RECORDED
+from retrograd.tensor import Tensor
+
+
+def _flatten_dense_tensors(tensors: Iterable[Tensor]) -> Tensor:
+    """All elements of tensors, one after the other; of a single tensor, its own memory."""
+    parts = [tensor.contiguous().view(-1) for tensor in tensors]
+    flat: Tensor = parts[0] if len(parts) == 1 else RECORDED.cat(parts)
+    return flat
+
+
+def _unflatten_dense_tensors(flat: Tensor, tensors: Iterable[Tensor]) -> tuple[Tensor, ...]:
+    """Views of a vector with the sizes of tensors, one after the other."""
+    views, start = [], 0
+    for tensor in tensors:
+        count = tensor.numel()
+        views.append(flat.narrow(0, start, count).view(tensor.shape))
+        start += count
+    return tuple(views)
+
+
+def __getattr__(name: str) -> Any:
+    raise missing(__name__, name, globals())

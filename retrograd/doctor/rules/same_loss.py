@@ -1,0 +1,119 @@
+"""One loss that is sent back twice: which of the two calls is too many, if any."""
+
+from __future__ import annotations
+
+from retrograd.doctor.evidence import between, source
+from retrograd.doctor.evidence.second_backward import SecondBackward, Stack
+from retrograd.doctor.model import Diagnosis, Fix
+from retrograd.doctor.rules.second_words import (
+    cost_of_retaining,
+    failing_place,
+    freeing_place,
+    in_loop,
+    made_lines,
+)
+from retrograd.doctor.session import Watched
+
+
+def rule(evidence: SecondBackward, watched: Watched) -> Diagnosis | None:
+    """The root itself, or a scaled copy of it, was sent back before."""
+    if not (evidence.root_sent_before or evidence.root_is_scaled):
+        return None
+    repetition = evidence.repetition
+    if repetition is not None and repetition.loop is not None and evidence.root_sent_before:
+        made = evidence.log.stack_of(max(evidence.call.roots, default=0))
+        if made and not repetition.holds(made):
+            return _in_each_pass(evidence, made)
+    if evidence.parameters_moved:
+        return _of_old_parameters(evidence)
+    return _within_one_pass(evidence, watched)
+
+
+def _in_each_pass(evidence: SecondBackward, made: Stack) -> Diagnosis:
+    """The loop sends back a loss that was made before it."""
+    failing, repetition = failing_place(evidence), evidence.repetition
+    assert repetition is not None
+    kept = source.where_kept([place for _, place in made]) or failing
+    here = in_loop(evidence)
+    if between.runs_over_users(repetition, here, direct=here == failing):
+        return Diagnosis(
+            cause="same-loss-twice",
+            summary="each pass of the loop sends the same loss back",
+            why="The loop goes over those that use the gradients of one loss. One backward gives "
+            "the gradients to all of them; the first pass has released the graph.",
+            error_line=failing,
+            created_at=[kept],
+            fixes=[
+                Fix("remove-extra-backward", failing, "send the loss back once, for all of them"),
+                Fix("recompute-forward", kept, "or compute the loss again in each pass"),
+            ],
+            why_not_retain="Each step changes parameters that the graph has saved; and what is "
+            "sent back twice is added twice.",
+        )
+    return Diagnosis(
+        cause="precomputed-outside-loop",
+        summary="the loss was computed once, before the loop that sends it back",
+        why="Each backward() walks a graph once. The loop goes round, and nothing in it "
+        "computes the loss again.",
+        error_line=failing,
+        created_at=[kept],
+        fixes=[
+            Fix("recompute-forward", kept, "compute the loss inside the loop"),
+            Fix("remove-extra-backward", failing, "or send it back once, after the loop"),
+        ],
+    )
+
+
+def _of_old_parameters(evidence: SecondBackward) -> Diagnosis:
+    failing = failing_place(evidence)
+    return Diagnosis(
+        cause="same-loss-twice",
+        summary="a loss that was already sent back is sent back again, with other parameters",
+        why="The first backward released its graph, and the parameters were changed since: the "
+        "loss belongs to the old ones.",
+        error_line=failing,
+        created_at=made_lines(evidence),
+        fixes=[
+            Fix("recompute-forward", failing, "compute the loss again with the new parameters"),
+            Fix("remove-extra-backward", failing, "or leave the second call out"),
+        ],
+        why_not_retain="The graph saved the parameters as they were: after the change the "
+        "second call fails with the in-place error.",
+    )
+
+
+def _within_one_pass(evidence: SecondBackward, watched: Watched) -> Diagnosis:
+    """Nothing changed between the two: what became of the gradients of the first tells the rest."""
+    failing, freeing = failing_place(evidence), freeing_place(evidence)
+    first, second = evidence.freer, evidence.call
+    found = Diagnosis(
+        cause="same-loss-twice",
+        summary="backward is called again on a loss that was already sent back",
+        why="The first backward released the values that the graph needs; nothing has computed "
+        "the loss again since.",
+        error_line=failing,
+        created_at=made_lines(evidence),
+    )
+    retain = Fix(
+        "retain-graph",
+        freeing,
+        "only if the gradients are meant to be added twice",
+        cost=cost_of_retaining(evidence),
+    )
+    dropped = between.statement_to_drop(evidence.log.places_of(first.stack)) or freeing
+    drop_first = Fix("remove-extra-backward", dropped, "leave the first call out")
+    drop_second = Fix("remove-extra-backward", failing, "one backward gives the gradients")
+    if not between.cleared(first, second, watched):
+        found.fixes = [drop_second, drop_first, retain]
+    elif between.gradients_looked_at(first, second):
+        found.why += (
+            " The program looks at the gradients of the first call, clears them, and wants others."
+        )
+        retain.reason = "both calls are wanted: the first one must keep the graph for the second"
+        again = Fix("recompute-forward", failing, "or compute the loss again for the second call")
+        found.fixes = [retain, again]
+    else:
+        found.why += " The gradients of the first call were cleared before a step used them."
+        drop_first.reason = "its gradients are thrown away: the second call is the one that counts"
+        found.fixes = [drop_first, drop_second, retain]
+    return found
