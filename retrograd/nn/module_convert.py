@@ -11,9 +11,7 @@ from retrograd.conversion import to_options
 from retrograd.creation import empty_like
 from retrograd.dtypes import as_dtype
 from retrograd.nn.module_walk import WalkMethods
-from retrograd.nn.parameter import Parameter
 from retrograd.size import memory_format as MemoryFormat
-from retrograd.sparse.array import SPARSE_ARRAY
 from retrograd.tensor import Tensor
 
 _COMPLEX = (
@@ -22,11 +20,6 @@ _COMPLEX = (
     "Please file an issue at https://github.com/pytorch/pytorch/issues/new?template=bug-report.yml "
     "if a complex module does not work as expected."
 )
-
-
-def _fits(tensor: Tensor, value: Tensor) -> bool:
-    """Whether a tensor can take the data of another: both dense, or both sparse."""
-    return (type(tensor._array) is SPARSE_ARRAY) is (type(value._array) is SPARSE_ARRAY)
 
 
 class ConversionMethods(WalkMethods):
@@ -54,23 +47,14 @@ class ConversionMethods(WalkMethods):
         if recurse:
             for module in self.children():
                 module._apply(fn)
-        for key, parameter in self._parameters.items():
+        for parameter in self._parameters.values():
             if parameter is None:
                 continue
             with no_grad():
-                value, gradient = fn(parameter), parameter.grad
-                if _fits(parameter, value):
-                    parameter.data = value
-                else:  # a tensor keeps its layout, so that this takes a new one
-                    parameter = Parameter(value, parameter.requires_grad)
-                    self._parameters[key] = parameter
+                parameter.data = fn(parameter)
+                gradient = parameter.grad
                 if gradient is not None:
-                    slope = fn(gradient)
-                    if _fits(gradient, slope):
-                        gradient.data = slope
-                    else:
-                        gradient = slope.requires_grad_(gradient.requires_grad)
-                    parameter.grad = gradient
+                    gradient.data = fn(gradient)
         for name, buffer in self._buffers.items():
             if buffer is not None:
                 self._buffers[name] = fn(buffer)

@@ -7,6 +7,7 @@ from typing import Any
 from retrograd import dtypes
 from retrograd.notices import explained
 from retrograd.ops.kinds import Array, Operand
+from retrograd.ops.operands import OPERANDS
 from retrograd.ops.registry import RECORDED, composite, op
 from retrograd.tensor import Tensor
 from retrograd.testing import samples
@@ -263,4 +264,6 @@ def reciprocal(xp: Any, input: Array) -> Array:
 @composite(namespace=None, methods=(), operators=("__rtruediv__", "__rdiv__"))
 def _rtruediv(self: Tensor, other: Any) -> Any:
     """``other / self``, as PyTorch records it: the reciprocal times `other`."""
+    if not isinstance(other, OPERANDS):
+        return NotImplemented
     return RECORDED.reciprocal(self) * other

@@ -7,6 +7,7 @@ from typing import Any
 from retrograd import dtypes
 from retrograd.ops import errors
 from retrograd.ops.kinds import Array, Operand
+from retrograd.ops.operands import OPERANDS
 from retrograd.ops.registry import RECORDED, composite, op
 from retrograd.tensor import Tensor
 from retrograd.testing.samples import Sample, T
@@ -162,10 +163,14 @@ def bitwise_right_shift(xp: Any, input: Operand, other: Operand) -> Array:
 @composite(namespace=None, methods=(), operators=("__rlshift__",))
 def _reflected_left_shift(self: Tensor, other: Any) -> Any:
     """``other << self``."""
+    if not isinstance(other, OPERANDS):
+        return NotImplemented
     return RECORDED.bitwise_left_shift(other, self)
 
 
 @composite(namespace=None, methods=(), operators=("__rrshift__",))
 def _reflected_right_shift(self: Tensor, other: Any) -> Any:
     """``other >> self``."""
+    if not isinstance(other, OPERANDS):
+        return NotImplemented
     return RECORDED.bitwise_right_shift(other, self)

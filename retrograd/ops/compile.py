@@ -156,6 +156,14 @@ def compile_operator(op: Op, name: str) -> Callable[..., Any]:
     return operator
 
 
+def compile_inplace_operator(op: Op, name: str) -> Callable[..., Any]:
+    """An operator that writes, such as `__iadd__`: NotImplemented if foreign."""
+    operator: Callable[..., Any] = build(
+        name, lambda: _inplace_function(op, name), f"operator {name} of {op.name}"
+    )
+    return operator
+
+
 # ------------------------------------------------------------------------- the forward function
 
 
@@ -258,19 +266,21 @@ def _single_lines(op: Op, put: Put, general: str, *, operator: bool) -> None:
 # ------------------------------------------------------------------------------ in-place twins
 
 
-def _inplace_function(op: Op) -> list[str]:
+def _inplace_function(op: Op, operator: str = "") -> list[str]:
+    """Source of the op's in-place twin, or of an operator of that name that is one."""
     assert op.inplace_name is not None
     name = op.inplace_name
     signature = parts.signature(op)
     for extra in (", out=None", ", axis=NOTHING", ", keepdims=NOTHING"):
         signature = signature.replace(extra, "")
     signature = signature.removesuffix(", *")
-    old_order = op.name in OLD_ORDERS
-    lines = [f"def {name}({with_more(signature) if old_order else signature}):"]
+    old_order = op.name in OLD_ORDERS and not operator
+    lines = [f"def {operator or name}({with_more(signature) if old_order else signature}):"]
     put = lines.append
     if old_order:
         parts.old_order_line(op, put, True)
-    general = f"return dispatch_inplace(OP_{op.name}, ({parts.call_arguments(op)}))"
+    general = f"return dispatch_inplace(OP_{op.name}, ({parts.call_arguments(op)})"
+    general += ", True)" if operator else ")"
     if op.fast and op.ufunc is not None and op.tensor_kinds == ["operand", "operand"]:
         first, second = op.tensor_names
         HOT[f"ufunc_{op.name}"] = getattr(np, op.ufunc)

@@ -21,7 +21,7 @@ from retrograd.autograd.views import (
 )
 from retrograd.ops import errors
 from retrograd.ops.dispatch import computed, package
-from retrograd.ops.operands import argument_plan, half_of, level_of, operands_of
+from retrograd.ops.operands import OPERANDS, argument_plan, half_of, level_of, operands_of
 from retrograd.ops.out_types import check_out_type
 from retrograd.ops.recording import fill_outputs, is_wanted, make_node, pass_on_cut
 from retrograd.sparse.array import SPARSE, has_sparse
@@ -31,8 +31,13 @@ if TYPE_CHECKING:
     from retrograd.ops.registry import Op
 
 
-def dispatch_inplace(op: Op, args: tuple[Any, ...]) -> Any:
-    """An in-place op: the out-of-place twin, written back, with the history moved over."""
+def dispatch_inplace(op: Op, args: tuple[Any, ...], operator: bool = False) -> Any:
+    """An in-place op: the out-of-place twin, written back, with the history moved over.
+
+    Operators answer NotImplemented to strangers.
+    """
+    if operator and not isinstance(args[1], OPERANDS):
+        return NotImplemented
     writer = op.inplace_name or op.name
     target = args[0]
     if not isinstance(target, Tensor):

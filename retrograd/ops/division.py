@@ -7,6 +7,7 @@ from typing import Any
 from retrograd import dtypes
 from retrograd.ops import errors
 from retrograd.ops.kinds import Array, Operand
+from retrograd.ops.operands import OPERANDS
 from retrograd.ops.registry import OPS, RECORDED, composite, op
 from retrograd.tensor import Tensor
 from retrograd.testing import samples
@@ -200,6 +201,8 @@ def floor_divide(xp: Any, input: Operand, other: Operand) -> Array:
 @composite(namespace=None, methods=(), operators=("__rfloordiv__",))
 def _reflected_floor_divide(self: Tensor, other: Any) -> Any:
     """``other // self``."""
+    if not isinstance(other, OPERANDS):
+        return NotImplemented
     return RECORDED.floor_divide(other, self)
 
 
@@ -288,7 +291,6 @@ def _remainder_op(other: Any) -> Any:
 
 @composite(
     name="remainder",
-    operators=("__mod__",),
     samples=lambda: [*_remainder_samples(), Sample(5, T(3, low=1), grad=False)],
 )
 def _remainder_function(input: Any, other: Any, *, out: Any = None) -> Any:
@@ -303,15 +305,31 @@ def _remainder_function(input: Any, other: Any, *, out: Any = None) -> Any:
     return chosen(input, other) if out is None else chosen(input, other, out=out)
 
 
-@composite(name="remainder_", namespace=None, methods=("remainder_", "__imod__"))
+@composite(namespace=None, methods=(), operators=("__mod__",))
+def _remainder_operator(self: Tensor, other: Any) -> Any:
+    """``self % other``."""
+    if not isinstance(other, OPERANDS):
+        return NotImplemented
+    return _remainder_op(other).function(self, other)
+
+
+@composite(name="remainder_", namespace=None, methods=("remainder_",))
 def _remainder_in_place(self: Tensor, other: Any) -> Any:
     """In-place version of `remainder`."""
     return _remainder_op(other).inplace_function(self, other)
 
 
+@composite(namespace=None, methods=(), operators=("__imod__",))
+def _remainder_inplace_operator(self: Tensor, other: Any) -> Any:
+    """``self %= other``."""
+    return _remainder_in_place(self, other) if isinstance(other, OPERANDS) else NotImplemented
+
+
 @composite(namespace=None, methods=(), operators=("__rmod__",))
 def _reflected_remainder(self: Tensor, other: Any) -> Any:
     """``other % self``."""
+    if not isinstance(other, OPERANDS):
+        return NotImplemented
     return RECORDED._remainder_of_number(other, self)
 
 

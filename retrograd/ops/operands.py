@@ -23,6 +23,9 @@ if TYPE_CHECKING:
 _NUMBERS = (bool, int, float, complex)
 ndarray = np.ndarray
 
+# What a Python operator of a Tensor takes beside it; to anything else it answers NotImplemented.
+OPERANDS = (Tensor, int, float, complex, np.generic, ndarray)
+
 
 class Plan:
     """What this module needs to know of an op again and again, worked out at its first call."""

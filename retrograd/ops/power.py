@@ -9,6 +9,7 @@ import numpy as np
 from retrograd import dtypes
 from retrograd.ops import errors
 from retrograd.ops.kinds import Array, Operand
+from retrograd.ops.operands import OPERANDS
 from retrograd.ops.registry import OPS, RECORDED, composite, op, table_entry
 from retrograd.tensor import Tensor
 from retrograd.testing import samples
@@ -195,13 +196,19 @@ def _pow_operator(self: Tensor, exponent: Any) -> Any:
     return NotImplemented
 
 
-@composite(name="pow_", namespace=None, methods=("pow_", "__ipow__"))
+@composite(name="pow_", namespace=None, methods=("pow_",))
 def _pow_in_place(self: Tensor, exponent: Any) -> Tensor:
     """In-place version of `pow`."""
     chosen = OPS["_pow_tensor" if isinstance(exponent, Tensor) else "_pow_number"]
     assert chosen.inplace_function is not None
     result: Tensor = chosen.inplace_function(self, exponent)
     return result
+
+
+@composite(namespace=None, methods=(), operators=("__ipow__",))
+def _pow_inplace_operator(self: Tensor, exponent: Any) -> Any:
+    """``self **= exponent``."""
+    return _pow_in_place(self, exponent) if isinstance(exponent, OPERANDS) else NotImplemented
 
 
 @composite(namespace=None, methods=(), operators=("__rpow__",))

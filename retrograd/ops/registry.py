@@ -351,7 +351,7 @@ def op(
 
 
 def _attach_operators(made: Op, operators: Sequence[str], inplace: Sequence[str]) -> None:
-    from retrograd.ops.compile import compile_operator
+    from retrograd.ops.compile import compile_inplace_operator, compile_operator
     from retrograd.tensor import Tensor
 
     for name in operators:
@@ -359,7 +359,7 @@ def _attach_operators(made: Op, operators: Sequence[str], inplace: Sequence[str]
     if made.inplace_function is not None:
         setattr(Tensor, made.inplace_function.__name__, made.inplace_function)
         for name in inplace:
-            setattr(Tensor, name, made.inplace_function)
+            setattr(Tensor, name, compile_inplace_operator(made, name))
 
 
 def attach(

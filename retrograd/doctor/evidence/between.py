@@ -38,9 +38,10 @@ def _statements_between(first: Call, second: Call) -> Iterator[tuple[str, ast.st
         if before.chain != after.chain or before.line != after.line:
             break
         common += 1
-    for level, (before, after) in enumerate(zip(*places, strict=False)):
-        if level == common and (before.file, before.function) == (after.file, after.function):
-            yield from _lines_of(before, before.line, after.line)
+    if common < min(len(places[0]), len(places[1])):
+        start, end = places[0][common], places[1][common]
+        if (start.file, start.function) == (end.file, end.function):
+            yield from _lines_of(start, start.line, end.line)
     for place in places[0][common + 1 :]:  # the functions that the first call returned from
         yield from _lines_of(place, place.line, None)
     for place in places[1][common + 1 :]:  # those that led to the second
