@@ -142,7 +142,8 @@ _C_NAMES = {
     "UInt32": "uint32_t",
     "UInt64": "uint64_t",
 }
-_C_NAMES |= {"Float": "float", "Double": "double", "Half": "at::Half", "BFloat16": "at::BFloat16"}
+_C_NAMES |= {"Float": "float", "Double": "double", "Half": "c10::Half"}
+_C_NAMES |= {"BFloat16": "c10::BFloat16"}
 
 
 def as_element(value: Any, kind: dtypes.dtype) -> Any:

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from retrograd import dtypes
 from retrograd.ops.registry import RECORDED
 from retrograd.tensor import Tensor
 
@@ -65,6 +66,9 @@ def _one(method: str, name: str, tensor: Any, arguments: tuple[Any, ...], named:
         name = name.replace(method, _NUMBERS[method])
     elif name in ("maximum_", "minimum_"):
         return tensor.copy_(getattr(tensor, method)(*arguments))
+    elif name == "mul_" and type(arguments[0]) is float:
+        if tensor._array.dtype in dtypes.HALF_TYPES:  # here alone the number is rounded first
+            return tensor.mul_(tensor.new_tensor(arguments[0]))
     return getattr(tensor, name)(*arguments, **named)
 
 

@@ -1,17 +1,23 @@
-"""The protocol ``__torch_function__``, as far as Python code uses it by itself.
+"""The protocol ``__torch_function__``: modes that see every call, and classes that can be asked.
 
-Classes with that method can be found and asked, as `handle_torch_function` does. The operations of
-this library do not ask: they take tensors.
+A `TorchFunctionMode` sees all public functions, methods and properties. Classes with the method are
+found and asked by `handle_torch_function`; the operations of this library do not ask them by
+themselves: they take tensors.
 """
 
 from __future__ import annotations
 
+import contextlib
 import functools
-from collections.abc import Callable, Iterable
+import warnings
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from retrograd.compat.marks import differs, unsupported
 from retrograd.namespaces import missing
+from retrograd.ops.function_modes import STACK, ask
+from retrograd.ops.function_modes import pop as _pop_mode
+from retrograd.ops.function_modes import push as _push_mode
 from retrograd.ops.registry import PUBLIC
 from retrograd.tensor import Tensor
 
@@ -24,9 +30,17 @@ __all__ = [
 
 
 class TorchFunctionMode:
-    """A context whose ``__torch_function__`` would see every operation: entering it is refused.
+    """A context whose ``__torch_function__`` is called in place of every function of the library.
 
-    The class is there to be a base class; what derives from it can be imported and made.
+    >>> import retrograd as torch
+    >>> class Names(torch.overrides.TorchFunctionMode):
+    ...     def __torch_function__(self, func, types, args=(), kwargs=None):
+    ...         print(func.__name__)
+    ...         return func(*args, **(kwargs or {}))
+    >>> with Names():
+    ...     x = torch.ones(2) * 3
+    ones
+    mul
     """
 
     def __torch_function__(
@@ -35,31 +49,71 @@ class TorchFunctionMode:
         raise NotImplementedError
 
     def __enter__(self) -> Any:
-        return unsupported("torch.overrides.TorchFunctionMode", _ASKS_NOBODY)()
+        _push_mode(self)
+        return self
 
     def __exit__(self, *exception: object) -> None:
-        return None
+        _pop_mode()
+
+    @classmethod
+    def push(cls, *args: Any, **kwargs: Any) -> Any:
+        """Make one; an older form of ``with Mode():``."""
+        warnings.warn(
+            "`Mode.push()` is no longer necessary and can be replaced with just `with Mode()`",
+            stacklevel=2,
+        )
+        return cls(*args, **kwargs)
+
+
+class BaseTorchFunctionMode(TorchFunctionMode):
+    """A mode that changes nothing: it calls what it is asked for."""
+
+    def __torch_function__(
+        self, func: Any, types: Any, args: Any = (), kwargs: dict[str, Any] | None = None
+    ) -> Any:
+        return func(*args, **(kwargs or {}))
+
+
+def _get_current_function_mode() -> Any:
+    return STACK.modes[-1] if STACK.modes else None
+
+
+def _get_current_function_mode_stack() -> list[Any]:
+    return list(STACK.modes)
+
+
+@contextlib.contextmanager
+def _pop_mode_temporarily() -> Iterator[Any]:
+    mode = _pop_mode()
+    try:
+        yield mode
+    finally:
+        _push_mode(mode)
 
 
 _PROTOCOL = "__torch_function__"
-_ASKS_NOBODY = "operations take tensors and do not call __torch_function__"
+_ASKS_NOBODY = "operations take tensors and do not call their __torch_function__"
 
 
 def has_torch_function(relevant_args: Iterable[Any]) -> bool:
-    """Whether some argument has a ``__torch_function__`` of its own.
+    """Whether a mode is on, or some argument has a ``__torch_function__`` of its own.
 
     >>> import retrograd as torch
     >>> torch.overrides.has_torch_function([torch.ones(1)])
     False
     """
-    return any(hasattr(type(argument), _PROTOCOL) for argument in relevant_args)
+    return bool(STACK.modes) or any(
+        hasattr(type(argument), _PROTOCOL) for argument in relevant_args
+    )
 
 
 @differs("plain operations do not come here by themselves")
 def handle_torch_function(
     public_api: Callable[..., Any], relevant_args: Iterable[Any], *args: Any, **kwargs: Any
 ) -> Any:
-    """Ask the arguments, subclasses first, to do what `public_api` does."""
+    """Ask the innermost mode, or the arguments, subclasses first, to do what `public_api` does."""
+    if STACK.modes:
+        return ask(public_api, args, kwargs)
     asked: list[Any] = []
     for argument in relevant_args:
         kind = type(argument)

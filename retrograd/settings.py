@@ -141,7 +141,9 @@ def get_default_device() -> device:
 
 @_publish
 def compile(model: Any = None, **options: Any) -> Any:
-    """The model or function itself: compilation changes speed only, and here it changes nothing.
+    """The function itself, or a module around the model, as PyTorch's: they run as written.
+
+    Compilation changes speed only, and here it changes nothing.
 
     >>> import retrograd as torch
     >>> @torch.compile
@@ -149,4 +151,11 @@ def compile(model: Any = None, **options: Any) -> Any:
     ...     return x * 2
     """
     notice("torch.compile", "there is no compiler; models and functions run as they are written")
-    return (lambda found: found) if model is None else model
+    if model is None:
+        return compile
+    from retrograd._dynamo.optimized import OptimizedModule
+    from retrograd.nn.module import Module
+
+    if isinstance(model, Module) and not isinstance(model, OptimizedModule):
+        return OptimizedModule(model)
+    return model

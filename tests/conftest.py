@@ -12,14 +12,19 @@ import importlib.machinery
 import logging
 import re
 import sys
-from collections.abc import Sequence
+from collections.abc import Generator, Sequence
 from types import ModuleType
+from typing import Any
 
 import hypothesis
 import pytest
 
-hypothesis.settings.register_profile("dev", deadline=None)
-hypothesis.settings.register_profile("ci", deadline=None, derandomize=True, print_blob=True)
+from tests import global_state
+
+# How fast a machine is decides nothing: no time for an example, none for making one up.
+ANY_SPEED = {"deadline": None, "suppress_health_check": [hypothesis.HealthCheck.too_slow]}
+hypothesis.settings.register_profile("dev", **ANY_SPEED)
+hypothesis.settings.register_profile("ci", **ANY_SPEED, derandomize=True, print_blob=True)
 hypothesis.settings.load_profile("ci" if os.environ.get("CI") else "dev")
 
 
@@ -76,3 +81,23 @@ def pytest_collection_finish() -> None:
     """
     gc.collect()
     gc.freeze()
+    LEFT.update(global_state.snapshot())
+
+
+LEFT: dict[str, Any] = {}
+"""The global state that the module of tests before left."""
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_teardown(
+    item: pytest.Item, nextitem: pytest.Item | None
+) -> Generator[None, None, None]:
+    """After the last test of a module, the global state must be as before the first."""
+    yield
+    if nextitem is not None and nextitem.path == item.path:
+        return
+    now = global_state.snapshot()
+    found = global_state.changes(LEFT, now)
+    LEFT.update(now)
+    if found:
+        pytest.fail(f"tests of {item.path.name} left changed: {'; '.join(found)}", pytrace=False)

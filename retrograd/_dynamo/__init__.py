@@ -8,15 +8,14 @@ from importlib import import_module
 from typing import Any
 
 from retrograd._dynamo import config as config
+from retrograd._dynamo.optimized import OptimizedModule as OptimizedModule
 from retrograd.compat.marks import refusing
 from retrograd.namespaces import missing
 from retrograd.notices import notice
 
 _WHY = "there is no compiler; call the model or function itself"
 
-globals().update(
-    refusing("torch._dynamo", _WHY, "explain export replay lookup_backend", "OptimizedModule")
-)
+globals().update(refusing("torch._dynamo", _WHY, "explain export replay lookup_backend"))
 
 
 def is_compiling() -> bool:

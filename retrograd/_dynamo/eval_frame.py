@@ -1,8 +1,8 @@
-"""The module of PyTorch's compiler whose class tells compiled models from others: none is one."""
+"""The module of PyTorch's compiler whose class tells compiled models from others."""
 
 from typing import Any
 
-from retrograd._dynamo import OptimizedModule as OptimizedModule
+from retrograd._dynamo.optimized import OptimizedModule as OptimizedModule
 from retrograd.namespaces import missing
 
 

@@ -90,8 +90,9 @@ def logit(x: Array, eps: float | None = None) -> Array:
         if eps is not None:
             # 1 - eps is rounded to the array's precision, as the bound itself is.
             low = x.dtype.type(eps)
-            x = np.clip(x, low, x.dtype.type(1) - low)
-        out = np.subtract(1, x)
+            high = x.dtype.type(1) - low
+            x = np.where(x < low, low, np.where(x > high, high, x))
+        out = np.subtract(x.dtype.type(1), x)
         np.divide(x, out, out)
         return np.log(out, out)
 

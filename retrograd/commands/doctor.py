@@ -63,7 +63,8 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
         "--max-seconds",
         type=_seconds,
         metavar="N",
-        help="interrupt the program after so many seconds, and report what was seen",
+        help="interrupt the program so many seconds after it has imported torch, and report what "
+        "was seen",
     )
     parser.add_argument(
         "--passthrough", action="store_true", help="end with the program's own exit status"

@@ -36,6 +36,7 @@ class Warned:
     category: type[Warning]
     stack: list[Place]  # outermost first
     made: list[Place] = field(default_factory=list)  # the stack that made the tensor it is about
+    whole: bool = False  # that tensor is the value of its line, not a part of it
 
 
 @dataclass
@@ -245,7 +246,7 @@ def _note_warnings(watched: Watched) -> Callable[[], None]:
         log = watched.tracer.log
         warned = Warned(str(message), category, log.places_of(log.here()))
         if NON_LEAF_GRAD in warned.message:
-            warned.made = maker_of_read(log, watched.engine.torch.Tensor)
+            warned.made, warned.whole = maker_of_read(log, watched.engine.torch.Tensor)
         watched.warned.append(warned)
         original(message, category, filename, lineno, file, line)
 

@@ -12,6 +12,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -22,6 +23,7 @@ from retrograd.doctor.result import Result, as_json, result_from, write_atomical
 
 PROCESS = Path(__file__).with_name("process.py")
 
+STARTING = 120.0  # seconds that a program may need to import torch
 VERIFIED_BELOW = 20.0  # seconds of a program whose fixes are tried unasked
 
 _FORWARDED = ("SIGTERM", "SIGHUP", "SIGUSR1", "SIGUSR2")
@@ -85,9 +87,8 @@ def watch(order: Order) -> Result:
         }
         config.write_text(as_json(asked), encoding="utf-8")
         flags = subprocess._args_from_interpreter_flags()  # type: ignore[attr-defined]
-        status, stopped = _wait(
-            [sys.executable, *flags, os.fspath(PROCESS), os.fspath(config)], order.max_seconds
-        )
+        command = [sys.executable, *flags, os.fspath(PROCESS), os.fspath(config)]
+        status, stopped = _wait(command, order.max_seconds, Path(folder, "begun"))
         result = _read(answer, order, status)
     if stopped and result.status == 130:
         result.status, result.error = 0, ""
@@ -95,8 +96,11 @@ def watch(order: Order) -> Result:
     return result
 
 
-def _wait(command: list[str], seconds: float | None) -> tuple[int, bool]:
-    """Start a process and wait for its end; its status, and whether its time was up."""
+def _wait(command: list[str], seconds: float | None, begun: Path) -> tuple[int, bool]:
+    """Start a process and wait for its end; its status, and whether its time was up.
+
+    The time counts from when the program has torch: then there is a file `begun`.
+    """
     sys.stdout.flush()
     sys.stderr.flush()
     stopped = False
@@ -104,12 +108,21 @@ def _wait(command: list[str], seconds: float | None) -> tuple[int, bool]:
         process = subprocess.Popen(command)
         passed.append(process)
         try:
+            if seconds is not None:
+                _wait_for(begun, process)
             status = process.wait(seconds)
         except subprocess.TimeoutExpired:
             stopped = True
             process.send_signal(signal.SIGINT)
             status = process.wait()
     return status, stopped
+
+
+def _wait_for(begun: Path, process: subprocess.Popen[bytes]) -> None:
+    """Wait until the file is there, or the process has ended, or nothing came for long."""
+    until = time.monotonic() + STARTING
+    while not begun.exists() and process.poll() is None and time.monotonic() < until:
+        time.sleep(0.02)
 
 
 @contextmanager

@@ -40,6 +40,7 @@ class Watch:
         self.engine: str | None = config["engine"]
         self.again: bool | None = config["second_pass"]
         self.answer = Path(config["answer"])
+        self.begun = self.answer.with_name("begun")  # tells the process that waits
         self.folder = os.getcwd()
         self.process = os.getpid()
         self.effects = Effects()
@@ -110,7 +111,9 @@ class Watch:
             sys.meta_path.insert(0, _AfterImport("torch", lambda: self.begin(TorchEngine())))
 
     def begin(self, engine: Engine) -> None:
-        """The program has the library now: watch."""
+        """The program has the library now: watch, and count its time from here."""
+        self.started = time.perf_counter()
+        self.begun.touch()
         self.result.engine = "torch" if isinstance(engine, TorchEngine) else "retrograd"
         self.watched = session.make(engine, self.own)
         self.watched.effects = self.effects

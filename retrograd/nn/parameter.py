@@ -18,7 +18,7 @@ from retrograd.construction import as_class
 from retrograd.creation import empty
 from retrograd.notices import explained
 from retrograd.printing import format_parameter
-from retrograd.tensor import Array, Tensor, cell_of, wrap
+from retrograd.tensor import Array, Tensor, cell_of, flag_leaf, wrap
 
 
 class _ParameterMeta(type):
@@ -66,9 +66,9 @@ class Parameter(Tensor, metaclass=_ParameterMeta):
         made._view = None
         made._cut = None
         made._meta = None
-        if data.is_inference():
+        if data._meta is not None and data._meta.inference:
             mark_like(made, data)
-        made.requires_grad = requires_grad
+        flag_leaf(made, bool(requires_grad))
         return made
 
     def __init__(self, data: Tensor | None = None, requires_grad: bool = True) -> None:

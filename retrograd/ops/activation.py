@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from retrograd import dtypes
+from retrograd.arguments import as_element
 from retrograd.backend import kernels
 from retrograd.ops.kinds import Array
 from retrograd.ops.neural import (
@@ -199,6 +200,8 @@ def _check_hardtanh(input: Array, min_val: Any, max_val: Any) -> None:
         raise NotImplementedError("clamp is not supported for complex types")
     if input.dtype.kind == "u" and int(min_val) < 0:
         raise RuntimeError("cannot do hardtanh on an unsigned type with negative limits")
+    for limit in (min_val, max_val):
+        as_element(limit, dtypes.from_numpy_dtype(input.dtype))
 
 
 @op(
@@ -212,7 +215,7 @@ def _check_hardtanh(input: Array, min_val: Any, max_val: Any) -> None:
 def hardtanh(xp: Any, input: Array, min_val: Any = -1.0, max_val: Any = 1.0) -> Array:
     """The input limited to an interval."""
     low, high = (_as_element(value, input.dtype) for value in (min_val, max_val))
-    return kernels.minimum(kernels.maximum(input, low), high)
+    return kernels.minimum(high, kernels.maximum(low, input))  # a zero keeps its sign
 
 
 hardtanh_ = inplace_twin("hardtanh", namespaces=("nn.functional",))
@@ -259,19 +262,27 @@ def relu6(input: Tensor, inplace: bool = False) -> Tensor:
 @op(
     grad=lambda m, g, input, lambd: m._shrink_gradient(g, input, lambd),
     input=lambda m, g: m.zeros_like(g),
+    half="steps",
     node_name="HardshrinkBackwardBackward0",
     saved_names={"self": "input"},
     forward="elementwise",
 )
 def _shrink_gradient(xp: Any, grad: Array, input: Array, lambd: Any) -> Array:
     """`grad` outside of [-lambd, lambd], else zero."""
+    lambd = input.dtype.type(lambd)
     inside = xp.logical_and(input >= -lambd, input <= lambd)
     return keep_where(xp, grad, xp.logical_not(inside))
 
 
+def _check_hardshrink(input: Array, lambd: Any) -> None:
+    floating_only("hardshrink_cpu")(input)
+    as_element(lambd, dtypes.from_numpy_dtype(input.dtype))
+
+
 @op(
     input=lambda m, g, input, lambd: m._shrink_gradient(g, input, lambd),
-    check=floating_only("hardshrink_cpu"),
+    check=_check_hardshrink,
+    half="steps",
     samples=lambda: [*shapes(), *shapes(1.0), Sample(T(3), lambd=0.0)],
     forward="elementwise",
 )
@@ -281,6 +292,7 @@ def hardshrink(xp: Any, input: Array, lambd: Any = 0.5) -> Array:
     >>> torch.hardshrink(torch.tensor([0.2, 2.0]))
     tensor([0., 2.])
     """
+    lambd = input.dtype.type(lambd)
     inside = xp.logical_and(input >= -lambd, input <= lambd)
     return keep_where(xp, input, xp.logical_not(inside))
 
@@ -290,6 +302,19 @@ attach(hardshrink, namespace="nn.functional", public=("hardshrink",))
 
 def _check_softshrink(input: Array, lambd: Any) -> None:
     floating_only("softshrink_check")(input)
+    _check_lambd(input, lambd)
+
+
+def _check_lambd(input: Array, lambd: Any) -> None:
+    if 0 <= lambd <= 65504:
+        return  # as far as any dtype goes
+    kind = dtypes.from_numpy_dtype(input.dtype)
+    largest = dtypes.finfo(kind).max
+    if not 0 <= lambd <= largest:
+        raise RuntimeError(
+            f"lambda must be in range [0, {largest:g}] for input dtype {kind.type_name}, but "
+            f"found {lambd:g}"
+        )
 
 
 @op(
@@ -301,12 +326,7 @@ def _check_softshrink(input: Array, lambd: Any) -> None:
 )
 def softshrink(xp: Any, input: Array, lambd: Any = 0.5) -> Array:
     """The input moved towards zero by `lambd`, and zero where it would cross."""
-    if lambd < 0:
-        kind = dtypes.from_numpy_dtype(input.dtype).type_name
-        largest = dtypes.finfo(dtypes.from_numpy_dtype(input.dtype)).max
-        raise RuntimeError(
-            f"lambda must be in range [0, {largest:g}] for input dtype {kind}, but found {lambd:g}"
-        )
+    _check_lambd(input, lambd)
     return xp.subtract(input, kernels.minimum(kernels.maximum(input, -lambd), lambd))
 
 

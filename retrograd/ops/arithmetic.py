@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from retrograd import dtypes
+from retrograd.arguments import as_element
 from retrograd.notices import explained
 from retrograd.ops.kinds import Array, Operand
 from retrograd.ops.operands import OPERANDS
@@ -17,7 +18,7 @@ _ALL = (*FLOATS, *HALVES, *COMPLEX)
 
 
 def _is_bool(operand: Any) -> bool:
-    return bool(getattr(operand, "dtype", None) == dtypes.B8)
+    return type(operand) is bool or bool(getattr(operand, "dtype", None) == dtypes.B8)
 
 
 def _check_alpha(input: Any, other: Any, *, alpha: Any) -> None:
@@ -34,6 +35,7 @@ def _check_alpha(input: Any, other: Any, *, alpha: Any) -> None:
         raise RuntimeError(
             "For non-complex input tensors, argument alpha must not be a complex number."
         )
+    as_element(alpha, dtypes.result_dtype([input, other]))
 
 
 def _check_sub(input: Any, other: Any, *, alpha: Any) -> None:
@@ -58,8 +60,11 @@ def _scaled(xp: Any, value: Any, alpha: Any) -> Any:
     """``alpha * value`` in the dtype of `value` (a float alpha never meets an integer here)."""
     if alpha == 1:
         return value
-    if getattr(value, "dtype", None) is not None and value.dtype.kind in "biu":
-        alpha = xp.asarray(alpha).astype(value.dtype)
+    kind = getattr(value, "dtype", None)
+    if kind is not None and kind.kind in "biu":
+        alpha = xp.asarray(alpha).astype(kind)
+    elif kind in dtypes.HALF_TYPES:  # rounds the factor and the sum, not the product
+        value, alpha = value.astype(dtypes.F32), xp.asarray(alpha, kind).astype(dtypes.F32)
     return xp.multiply(value, alpha)
 
 
@@ -90,6 +95,7 @@ def _alpha_samples() -> list[Sample]:
     ufunc="add",
     promote=True,
     check=_check_alpha,
+    half="steps",
     operators=("__add__", "__radd__"),
     inplace=True,
     inplace_operators=("__iadd__",),
@@ -107,6 +113,7 @@ def add(xp: Any, input: Operand, other: Operand, *, alpha: Any = 1) -> Array:
     ufunc="subtract",
     promote=True,
     check=_check_sub,
+    half="steps",
     operators=("__sub__",),
     inplace=True,
     inplace_operators=("__isub__",),
@@ -122,6 +129,7 @@ def sub(xp: Any, input: Operand, other: Operand, *, alpha: Any = 1) -> Array:
     input=lambda m, g, alpha: m.neg(g) if alpha == 1 else m.mul(g, -alpha),
     promote=True,
     check=_check_sub,
+    half="steps",
     node_name="RsubBackward1",
     namespace=None,
     methods=(),
@@ -139,6 +147,7 @@ def _rsub_number(xp: Any, input: Array, other: Operand, *, alpha: Any = 1) -> Ar
     other=lambda m, g: g,
     promote=True,
     check=_check_sub,
+    half="steps",
     node_name="RsubBackward0",
     namespace=None,
     methods=(),

@@ -58,7 +58,7 @@ def dispatch(op: Op, args: tuple[Any, ...], operator: bool = False) -> Any:
         if TRANSFORMS.dual_levels:
             args, tensors = TRANSFORMS.lifted(level, args, tensors)
         outputs = TRANSFORMS.batched(level, op, args, tensors)
-        half = half_of(arrays) if op.half == "compute" else None
+        half = half_of(arrays) if op.half != "move" else None
     else:
         outputs, half = computed(op, plan, args, arrays)
     dual = TRANSFORMS.dual_levels > 0 and TRANSFORMS.has_tangents(tensors)
@@ -114,29 +114,30 @@ def run_kernel(
     if op.check is not None:
         positional, keywords = _arguments(plan, args, arrays)
         op.check(*positional, **keywords)
-    if op.promote:
-        arrays = promote_arrays(op, arrays)
-    if op.half == "compute":
-        half = half_of(arrays)
-        if half is not None:
-            arrays = [widen(array) for array in arrays]
-    positional, keywords = _arguments(plan, args, arrays)
     token = enter_quiet(QUIET)
     try:
-        result = op.kernel(np, *positional, **keywords) if keywords else op.kernel(np, *positional)
-    except Exception as error:
-        raise failure(arrays, error) from None
+        if op.promote:
+            arrays = promote_arrays(op, arrays)
+        if op.half != "move":
+            half = half_of(arrays)
+            if half is not None and op.half == "compute":
+                arrays = [widen(array) for array in arrays]
+        positional, keywords = _arguments(plan, args, arrays)
+        try:
+            result = op.kernel(np, *positional, **keywords)
+        except Exception as error:
+            raise failure(arrays, error) from None
+        results = [result] if op.outputs == 1 else list(result)
+        rounds = half is not None and not _asks_for_float32(op, args)
+        for index, array in enumerate(results):
+            if type(array) is not ndarray:
+                results[index] = array = np.asarray(array)
+            # statistics that go along with a result stay as exact as they are
+            if rounds and array.dtype is dtypes.F32 and index not in op.nondifferentiable:
+                results[index] = array.astype(half.numpy)  # type: ignore[union-attr]
+        return results, half
     finally:
         leave_quiet(token)
-    results = [result] if op.outputs == 1 else list(result)
-    rounds = half is not None and not _asks_for_float32(op, args)
-    for index, array in enumerate(results):
-        if type(array) is not ndarray:
-            results[index] = array = np.asarray(array)
-        # statistics that go along with a result stay as exact as they are
-        if rounds and array.dtype is dtypes.F32 and index not in op.nondifferentiable:
-            results[index] = array.astype(half.numpy)  # type: ignore[union-attr]
-    return results, half
 
 
 def _asks_for_float32(op: Op, args: tuple[Any, ...]) -> bool:

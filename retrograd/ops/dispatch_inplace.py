@@ -55,7 +55,7 @@ def dispatch_inplace(op: Op, args: tuple[Any, ...], operator: bool = False) -> A
         if TRANSFORMS.dual_levels and target._level == level:
             args, tensors = TRANSFORMS.lifted(level, args, tensors)
         [shadow] = TRANSFORMS.batched(level, op, *_before_write(args, tensors))
-        half = half_of(arrays) if op.half == "compute" else None
+        half = half_of(arrays) if op.half != "move" else None
     else:
         [shadow], half = computed(op, argument_plan(op), args, arrays, [target], "_")
     write_check(target, shadow._array)

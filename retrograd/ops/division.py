@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from retrograd import dtypes
 from retrograd.ops import errors
 from retrograd.ops.kinds import Array, Operand
@@ -33,13 +35,38 @@ def _check_zero(input: Any, other: Any) -> None:
         raise RuntimeError("ZeroDivisionError")
 
 
+def _as_steps(input: Any, other: Any) -> tuple[Any, Any, bool]:
+    """The operands, and whether each step of a division rounds to half precision.
+
+    With one number as the second operand PyTorch computes in float32.
+    """
+    found = getattr(other if getattr(input, "dtype", None) is None else input, "dtype", None)
+    if found not in dtypes.HALF_TYPES:
+        return input, other, False
+    if np.size(other) == 1:
+        return np.asarray(input, dtypes.F32), np.asarray(other, dtypes.F32), False
+    return input, other, True
+
+
 def _floor_divide(xp: Any, input: Any, other: Any) -> Any:
     if getattr(other, "dtype", None) is not None:
         _check_zero(input, other)
-    return xp.floor_divide(input, other)
+    input, other, steps = _as_steps(input, other)
+    if not steps:
+        return xp.floor_divide(input, other)
+    one = other.dtype.type(1)
+    rest = xp.fmod(input, other)
+    quotient = (input - rest) / other
+    quotient = xp.where((rest != 0) & ((other < 0) != (rest < 0)), quotient - one, quotient)
+    floor = xp.floor(quotient)
+    floor = xp.where(quotient - floor > other.dtype.type(0.5), floor + one, floor)
+    whole = input / other
+    floor = xp.where(quotient == 0, xp.copysign(one - one, whole), floor)
+    return xp.where(other == 0, whole, floor)
 
 
 def _truncated(xp: Any, input: Any, other: Any) -> Any:
+    input, other, _ = _as_steps(input, other)
     if getattr(other, "dtype", None) is None or other.dtype.kind not in "iu":
         return xp.trunc(xp.divide(input, other))
     _check_zero(input, other)
@@ -63,6 +90,7 @@ def _check_mode(input: Any, other: Any, rounding_mode: str) -> None:
     other=lambda m, g: m.zeros_like(g),
     promote=True,
     check=_check_mode,
+    half="steps",
     fast=False,
     node_name="DivBackward2",
     inplace="div_",
@@ -184,6 +212,7 @@ _FLOORED = [
     other=_floor_rule,
     promote=True,
     check=_check_real_number("div_floor_cpu"),
+    half="steps",
     node_name="NotImplemented",
     operators=("__floordiv__",),
     inplace=True,
@@ -212,7 +241,10 @@ def _reflected_floor_divide(self: Tensor, other: Any) -> Any:
 def _remainder(xp: Any, input: Any, other: Any) -> Any:
     if getattr(other, "dtype", None) is not None:
         _check_zero(input, other)
-    return xp.remainder(input, other)
+    rest = xp.fmod(input, other)
+    # NumPy's `remainder` gives a zero the sign of `other`, PyTorch the sign of `input`
+    wrong = xp.logical_and(xp.not_equal(rest, 0), xp.not_equal(rest < 0, other < 0))
+    return xp.where(wrong, xp.add(rest, other), rest)
 
 
 def _fmod(xp: Any, input: Any, other: Any) -> Any:

@@ -18,6 +18,8 @@ from retrograd.lifecycle import site
 
 _SOURCES: dict[Any, tuple[Callable[[], list[str]], str]] = {}
 _compiling = threading.RLock()
+# called with each function that has got its own code
+AFTER_COMPILING: list[Callable[[Any], None]] = []
 
 
 def build(name: str, lines: Callable[[], list[str]], label: str) -> Any:
@@ -54,6 +56,8 @@ def force(function: Any) -> None:
         function.__defaults__ = made.__defaults__
         function.__kwdefaults__ = {**(made.__kwdefaults__ or {}), "_function": function}
         function.__code__ = made.__code__
+        for follow in AFTER_COMPILING:
+            follow(function)
 
 
 def first_call(function: Any, args: Any, options: Any) -> Any:

@@ -52,14 +52,14 @@ def not_below_zero(xp: Any, values: Array) -> Array:
     """
     zeros = _ROW_OF_ZEROS.get(values.dtype)
     if values.size < _FEW or zeros is None or not values.flags.c_contiguous:
-        return kernels.maximum(values, 0)
+        return kernels.maximum(0, values)  # the second where both are zeros
     if values.size <= _CHUNK:
-        return xp.maximum(values, zeros[: values.size].reshape(values.shape))
+        return xp.maximum(zeros[: values.size].reshape(values.shape), values)
     result = xp.empty_like(values)
     source, target = values.reshape(-1), result.reshape(-1)
     for start in range(0, source.size, _CHUNK):
         part = source[start : start + _CHUNK]
-        xp.maximum(part, zeros[: part.size], out=target[start : start + _CHUNK])
+        xp.maximum(zeros[: part.size], part, out=target[start : start + _CHUNK])
     return result
 
 

@@ -414,6 +414,7 @@ def _renorm_gradient(m: Any, g: Any, input: Any, p: float, dim: int, maxnorm: fl
 
 @op(
     input=lambda m, g, input, p, dim, maxnorm: _renorm_gradient(m, g, input, p, dim, maxnorm),
+    half="steps",
     holomorphic=False,
     inplace=True,
     out=True,
@@ -432,7 +433,7 @@ def renorm(xp: Any, input: Array, p: float, dim: int, maxnorm: float) -> Array:
     """Each slice along `dim` scaled down so that its p-norm is at most `maxnorm`."""
     if p <= 0:
         raise RuntimeError("renorm: non-positive-norm not supported")
-    if maxnorm < 0:
+    if not maxnorm >= 0:
         raise RuntimeError(f"renorm: expected maxnorm to be >= 0 but got {maxnorm:g}")
     if input.ndim < 2:
         raise RuntimeError(
@@ -440,6 +441,7 @@ def renorm(xp: Any, input: Array, p: float, dim: int, maxnorm: float) -> Array:
         )
     _cast_for_norm(input, None)
     others = tuple(d for d in range(input.ndim) if d != wrap_dim(dim, input.ndim))
-    norm = vector_norm_of(xp, input, p, others, True)
-    factor = xp.where(norm > maxnorm, maxnorm / (norm + 1e-7), 1.0).astype(norm.dtype)
-    return xp.multiply(input, factor)
+    half = input.dtype in dtypes.HALF_TYPES
+    norm = vector_norm_of(xp, input.astype(dtypes.F32) if half else input, p, others, True)
+    factor = xp.where(norm > maxnorm, maxnorm / (norm + 1e-7), 1.0)
+    return xp.multiply(input, factor.astype(input.dtype if half else norm.dtype))

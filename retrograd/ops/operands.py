@@ -169,7 +169,15 @@ def promote_arrays(op: Op, arrays: list[Any]) -> list[Any]:
     target = dtypes.result_dtype(flat)
     if op.float_result and target.category < dtypes.FLOAT:
         target = dtypes.get_default_dtype()
-    return [_cast(array, target) for array in arrays]
+    found = [_cast(array, target) for array in arrays]
+    if target.numpy in dtypes.HALF_TYPES and op.name in _EXACT and np.ndim(arrays[1]) == 0:
+        found[1] = np.asarray(arrays[1]).astype(dtypes.F32)
+    return found
+
+
+# Half precision takes the second operand of these, where it is one number, as it is; the others
+# round it to their own precision first.
+_EXACT = ("mul", "div", "_div_rounded", "floor_divide")
 
 
 def _cast(value: Any, target: dtypes.dtype) -> Any:
@@ -179,11 +187,13 @@ def _cast(value: Any, target: dtypes.dtype) -> Any:
         return [_cast(item, target) for item in value]
     if isinstance(value, ndarray):
         return value if value.dtype is target.numpy else value.astype(target.numpy)
-    # a number: with integers it wraps around as PyTorch's does, with floats it stays weak
+    # a number: with integers it wraps around as PyTorch's does
     if target.category <= dtypes.INTEGER:
         return np.asarray(value).astype(target.numpy)
-    return np.asarray(value, np.float64 if target.category == dtypes.FLOAT else np.complex128)\
-        .astype(dtypes.F32 if target.numpy in dtypes.HALF_TYPES else target.numpy)  # fmt: skip
+    number = np.asarray(value, np.float64 if target.category == dtypes.FLOAT else np.complex128)
+    if target.numpy in dtypes.HALF_TYPES:
+        number = number.astype(dtypes.F32)  # and rounded twice, as there
+    return number.astype(target.numpy)
 
 
 def half_of(arrays: list[Any]) -> dtypes.dtype | None:

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from retrograd import dtypes
+from retrograd.arguments import as_element
 from retrograd.ops import errors
 from retrograd.ops.kinds import Array, Operand
 from retrograd.ops.operands import OPERANDS
@@ -21,6 +22,9 @@ _ALL = (*FLOATS, *HALVES, *COMPLEX)
 def _power(xp: Any, base: Any, exponent: Any) -> Any:
     """NumPy's power with PyTorch's integers: a negative exponent gives 0, 1 or -1."""
     if getattr(base, "dtype", None) is None or base.dtype.kind not in "iu":
+        if getattr(base, "dtype", None) is not None and xp.ndim(exponent) == 0 and exponent == 0.5:
+            # NumPy takes a root here, where -inf and -0.0 are not what they are to a power
+            exponent = xp.full_like(base, 0.5)
         return xp.power(base, exponent)
     if base.dtype.kind == "u":
         return xp.power(base, exponent)
@@ -39,15 +43,18 @@ def _power_of_number(xp: Any, base: Any, exponent: Any) -> Any:
         return xp.array(base)
     if number == 0:
         return xp.ones_like(base)
-    if base.dtype.kind in "fc":
+    if base.dtype is dtypes.F16:  # which has no short cuts beyond
+        base, exponent = base.astype(dtypes.F32), xp.asarray(exponent, dtypes.F32)
+    elif base.dtype.kind in "fc" or base.dtype is dtypes.BF16:
         if number == 0.5:
             return xp.sqrt(base)
         if number == -1:
             return xp.reciprocal(base)
-        if number == 3 and base.dtype.kind == "f":
+        if number == 3 and base.dtype.kind != "c":
             return xp.multiply(xp.multiply(base, base), base)
-        if number == -0.5 and base.dtype.kind == "f":
-            return xp.reciprocal(xp.sqrt(base))
+        if number == -0.5 and base.dtype.kind != "c":
+            wide = base if base.dtype.kind == "f" else base.astype(dtypes.F32)
+            return xp.reciprocal(xp.sqrt(wide))
     return _power(xp, base, exponent)
 
 
@@ -59,6 +66,7 @@ def _check_pow(input: Any, exponent: Any) -> None:
 def _check_pow_number(input: Any, exponent: Any) -> None:
     if input.dtype.kind in "biu" and isinstance(exponent, int) and exponent < 0:
         raise errors.explained(RuntimeError("Integers to negative integer powers are not allowed."))
+    as_element(exponent, dtypes.result_dtype([input, exponent]))
 
 
 def _number_rule(m: Any, g: Any, input: Any, exponent: Any) -> Any:
@@ -92,6 +100,7 @@ def _number_base_rule(m: Any, g: Any, input: Any, exponent: Any, out: Any, out_d
     input=_number_rule,
     promote=True,
     check=_check_pow_number,
+    half="steps",
     node_name="PowBackward0",
     inplace="pow_",
     out=True,

@@ -277,7 +277,8 @@ def op(
     ufunc              name of the NumPy ufunc that is the kernel when options have their defaults
     promote            operands are promoted to a common dtype by PyTorch's rules
     float_result       integers become the default float dtype first
-    half               "compute": half precision computes in float32; "move": data is only moved
+    half               "compute": half precision computes in float32; "move": data is only moved;
+                       "steps": the kernel gets it as it is, and rounds between its steps
     holomorphic        rules may ignore conjugation: complex gradients are conjugated around them
     view               "always" or "maybe": the result shares the first input's memory
     outputs            how many results, or "list"; `returns` wraps several
@@ -425,6 +426,8 @@ def composite(
         attach(function, methods=(*found, *operators), namespace=namespace, public=names)
         key = names[0] if names else own_name
         COMPOSITES[f"{namespace}.{key}"] = Composite(function, key, namespace, found, samples)
+        if operators and namespace is None and not found:
+            function.__name__ = function.__qualname__ = operators[-1]  # it is nothing else
         return function
 
     return publish

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from retrograd import dtypes
+from retrograd.arguments import as_element
 from retrograd.ops import errors
 from retrograd.ops.dispatch import failure
 from retrograd.ops.kinds import Array, Operand
@@ -237,16 +238,12 @@ def fmin(xp: Any, input: Array, other: Array) -> Array:
 
 
 def _check_clamp(input: Any, min: Any = None, max: Any = None) -> None:
-    if dtypes.result_dtype([x for x in (input, min, max) if x is not None]).is_complex:
+    found = dtypes.result_dtype([x for x in (input, min, max) if x is not None])
+    if found.is_complex:
         raise NotImplementedError("clamp is not supported for complex types")
-
-
-def _clamp(xp: Any, input: Any, low: Any, high: Any) -> Any:
-    if low is not None:
-        input = xp.maximum(input, low)
-    if high is not None:
-        input = xp.minimum(input, high)
-    return input
+    for limit in (min, max):
+        if isinstance(limit, (int, float)):
+            as_element(limit, found)
 
 
 def _inside(m: Any, input: Any, low: Any, high: Any) -> Any:
@@ -284,7 +281,9 @@ def _high_rule(m: Any, g: Any, input: Any, min: Any, max: Any) -> Any:
 )
 def clamp(xp: Any, input: Array, min: Operand | None = None, max: Operand | None = None) -> Array:
     """Elements limited to [min, max], which are numbers."""
-    return _clamp(xp, input, min, max)
+    if min is not None:
+        input = xp.maximum(min, input)  # the second where both are zeros
+    return input if max is None else xp.minimum(max, input)
 
 
 @op(
@@ -303,7 +302,9 @@ def _clamp_tensors(
     xp: Any, input: Array, min: Array | None = None, max: Array | None = None
 ) -> Array:
     """Elements limited to [min, max], which are tensors."""
-    return _clamp(xp, input, min, max)
+    if min is not None:
+        input = xp.maximum(input, min)
+    return input if max is None else xp.minimum(input, max)
 
 
 def _clamp_op(min: Any, max: Any) -> Any:
@@ -379,7 +380,7 @@ def _clamp_in_place(self: Tensor, min: Any = None, max: Any = None) -> Tensor:
     forward="elementwise",
 )
 def _clamp_min_number(xp: Any, input: Array, min: Operand) -> Array:
-    return xp.maximum(input, min)
+    return xp.maximum(min, input)
 
 
 @op(
@@ -408,7 +409,7 @@ def _clamp_min_tensor(xp: Any, input: Array, min: Array) -> Array:
     forward="elementwise",
 )
 def _clamp_max_number(xp: Any, input: Array, max: Operand) -> Array:
-    return xp.minimum(input, max)
+    return xp.minimum(max, input)
 
 
 @op(

@@ -311,7 +311,7 @@ def _elu_gradient(
 
 def _elu_kernel(xp: Any, input: Array, alpha: float, scale: float, input_scale: float) -> Array:
     below = xp.expm1(input * input_scale) * (alpha * scale)
-    return xp.where(input <= 0, below, input if scale == 1 else input * scale)
+    return xp.where(input < 0, below, input if scale == 1 else input * scale)
 
 
 def _elu_rule(m: Any, g: Any, input: Any, alpha: float, scale: float, input_scale: float) -> Any:

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from retrograd import dtypes
+from retrograd.arguments import as_element
 from retrograd.backend import special
 from retrograd.ops import errors
 from retrograd.ops.dispatch_inplace import write_out
@@ -169,11 +170,18 @@ def _logit_rule(m: Any, g: Any, input: Any, eps: float | None) -> Any:
     return m.where(outside, beyond, slope)
 
 
+def _check_logit(input: Any, eps: float | None) -> None:
+    check_real("logit_cpu")(input)
+    if eps is not None and input.dtype in dtypes.HALF_TYPES:
+        as_element(eps, dtypes.from_numpy_dtype(input.dtype))
+
+
 @op(
     input=_logit_rule,
     promote=True,
     float_result=True,
-    check=check_real("logit_cpu"),
+    check=_check_logit,
+    half="steps",
     inplace=True,
     out=True,
     samples=lambda: [
@@ -309,6 +317,7 @@ def _xlog1py_input_rule(m: Any, g: Any, input: Any, other: Any) -> Any:
     promote=True,
     float_result=True,
     check=check_real("xlogy_cpu"),
+    half="steps",
     node_name="XlogyBackward0",
     inplace="xlogy_",
     out=True,
@@ -326,6 +335,7 @@ def xlogy(xp: Any, input: Operand, other: Operand) -> Array:
     promote=True,
     float_result=True,
     check=check_real("xlogy_cpu"),
+    half="steps",
     node_name="XlogyBackward1",
     fast=False,
     out=True,
@@ -347,6 +357,7 @@ def _xlogy_number_rule(m: Any, g: Any, input: Any, other: Any) -> Any:
     promote=True,
     float_result=True,
     check=check_real("xlogy_cpu"),
+    half="steps",
     node_name="XlogyBackward2",
     inplace="xlogy_",
     fast=False,
@@ -404,6 +415,7 @@ def xlogy_(self: Tensor, other: Any) -> Any:
     promote=True,
     float_result=True,
     check=check_real("xlog1py_cpu"),
+    half="steps",
     node_name="SpecialXlog1PyBackward0",
     out=True,
     namespace=None,
@@ -419,6 +431,7 @@ def xlog1py(xp: Any, input: Operand, other: Operand) -> Array:
     promote=True,
     float_result=True,
     check=check_real("xlog1py_cpu"),
+    half="steps",
     node_name="SpecialXlog1PyBackward1",
     fast=False,
     out=True,
@@ -440,6 +453,7 @@ def _xlog1py_number_rule(m: Any, g: Any, input: Any, other: Any) -> Any:
     promote=True,
     float_result=True,
     check=check_real("xlog1py_cpu"),
+    half="steps",
     node_name="SpecialXlog1PyBackward2",
     fast=False,
     out=True,

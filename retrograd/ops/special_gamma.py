@@ -226,12 +226,18 @@ def _zeta_number_rule(m: Any, g: Any, input: Any, other: Any) -> Any:
     return m.mul(g, m.mul(m.zeta(input + 1.0, other), -input))
 
 
+def _check_zeta(input: Any, other: Any) -> None:
+    found = dtypes.result_dtype([input, other])
+    if found.is_complex or found.numpy in dtypes.HALF_TYPES:
+        raise errors.not_implemented_for("zeta_cpu", found.numpy)
+
+
 @op(
     input=no_derivative("zeta"),
     other=_zeta_rule,
     promote=True,
     float_result=True,
-    check=check_real("zeta_cpu"),
+    check=_check_zeta,
     node_name="SpecialZetaBackward0",
     out=True,
     namespace=None,
@@ -246,7 +252,7 @@ def zeta(xp: Any, input: Operand, other: Operand) -> Array:
     other=_zeta_number_rule,
     promote=True,
     float_result=True,
-    check=check_real("zeta_cpu"),
+    check=_check_zeta,
     node_name="SpecialZetaBackward1",
     fast=False,
     out=True,
@@ -261,7 +267,7 @@ def _zeta_number_input(xp: Any, input: Operand, other: Array) -> Array:
     input=no_derivative("zeta"),
     promote=True,
     float_result=True,
-    check=check_real("zeta_cpu"),
+    check=_check_zeta,
     node_name="SpecialZetaBackward2",
     fast=False,
     out=True,

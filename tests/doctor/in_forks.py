@@ -23,7 +23,7 @@ import warnings
 from pathlib import Path
 from typing import Any
 
-SECONDS = 60
+SECONDS = 900  # for scripts that hang
 
 
 class Server:

@@ -19,7 +19,7 @@ import warnings
 from pathlib import Path
 from typing import Any
 
-SECONDS = 120
+SECONDS = 900  # for scripts that hang
 
 
 class Observer:

@@ -50,7 +50,7 @@ def doctor(
         input=given,
         capture_output=True,
         text=True,
-        timeout=200,
+        timeout=900,  # for what hangs
     )
     report = json.loads(out.read_text()) if out.exists() else {}
     return Run(done.returncode, done.stdout, done.stderr, report)

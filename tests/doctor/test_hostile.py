@@ -4,7 +4,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -242,7 +241,7 @@ def test_a_hook_for_exceptions(tmp_path: Path) -> None:
 
 def test_control_c(tmp_path: Path) -> None:
     script = tmp_path / "program.py"
-    script.write_text(HEALTHY + "print('waits', flush=True)\nimport time\ntime.sleep(60)\n")
+    script.write_text(HEALTHY + "print('waits', flush=True)\nimport time\ntime.sleep(900)\n")
     process = subprocess.Popen(
         [*command("--engine", "retrograd"), str(script)],
         stdout=subprocess.PIPE,
@@ -251,19 +250,18 @@ def test_control_c(tmp_path: Path) -> None:
         start_new_session=True,  # no terminal: the signal has to be passed on
     )
     assert process.stdout is not None
-    while process.stdout.readline() != "waits\n":
-        time.sleep(0.01)
+    assert "waits\n" in process.stdout  # reads up to that line
     process.send_signal(signal.SIGINT)
-    _, errors = process.communicate(timeout=60)
+    _, errors = process.communicate(timeout=600)
     assert process.returncode == 130
     assert "KeyboardInterrupt" in errors and "retrograd doctor: no" in errors
 
 
 def test_a_program_whose_time_is_up(tmp_path: Path) -> None:
     text = "import time\n" + HEALTHY + "while True:\n    time.sleep(0.05)\n"
-    run = doctor(tmp_path, text, "--max-seconds", "3")
-    assert (run.status, run.out, run.report["status"]) == (0, "done\n", "healthy")
-    assert "3 seconds" in run.report["unseen"][-1]
+    run = doctor(tmp_path, text, "--max-seconds", "1.5")
+    assert (run.status, run.report["status"]) == (0, "healthy")
+    assert "first 1.5 seconds" in run.report["unseen"][-1]
 
 
 @pytest.mark.torch

@@ -31,7 +31,7 @@ def examine(script: str, engine: str, folder: Path) -> tuple[int, dict[str, Any]
         stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,
-        timeout=300,
+        timeout=900,  # for what hangs
     )
     assert out.exists(), done.stderr
     return done.returncode, json.loads(out.read_text())

@@ -214,21 +214,27 @@ def answers(monkeypatch: pytest.MonkeyPatch, **by_text: Outcome | str) -> list[s
 def test_a_proven_fix_comes_first_and_the_failed_one_loses_its_diff(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    diagnosis = proposed(tmp_path, "detach", "reduce-loss", "retain-graph")
+    diagnosis = proposed(tmp_path, "reduce-loss", "retain-graph", "detach")
     answers(
         monkeypatch,
         mean=Outcome(Result(**FAILED), "", True),
         retain_graph=Outcome(Result(**GOOD), "", True),
     )
     verify_all([diagnosis], Request("train.py", first=Result(**FAILED)))
-    assert [fix.kind for fix in diagnosis.fixes] == [
-        "retain-graph",
-        "detach",
-        "reduce-loss",
-    ]
-    assert [fix.verified for fix in diagnosis.fixes] == [True, None, False]
-    assert diagnosis.fixes[0].diff and not diagnosis.fixes[2].diff
-    assert diagnosis.fixes[2].verification == "the same error comes back"
+    assert [fix.kind for fix in diagnosis.fixes] == ["retain-graph", "reduce-loss", "detach"]
+    assert [fix.verified for fix in diagnosis.fixes] == [True, False, None]
+    assert diagnosis.fixes[0].diff and not diagnosis.fixes[1].diff
+    assert diagnosis.fixes[1].verification == "the same error comes back"
+
+
+def test_keeping_the_graph_proves_little_while_a_better_fix_was_not_tried(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    diagnosis = proposed(tmp_path, "detach", "retain-graph")
+    answers(monkeypatch, retain_graph=Outcome(Result(**GOOD), "", True))
+    verify_all([diagnosis], Request("train.py", first=Result(**FAILED)))
+    assert [fix.kind for fix in diagnosis.fixes] == ["detach", "retain-graph"]
+    assert [fix.verified for fix in diagnosis.fixes] == [None, True]
 
 
 def test_nothing_proven_keeps_the_order_and_says_so(
@@ -385,6 +391,7 @@ def written(folder: Path, kind: str, file: str, line: int, tensor: str) -> Diagn
 def test_trial_of_a_good_fix(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("torch")
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(Request, "seconds", 600.0)
     request = program(tmp_path, 'torch.save(cell.state_dict(), "/nowhere/model.pt")')
     before = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
     diagnosis = written(tmp_path, "detach", "train.py", 10, "h")
@@ -423,6 +430,7 @@ def test_trial_ends_when_its_time_is_up(tmp_path: Path, monkeypatch: pytest.Monk
     script = tmp_path / "train.py"
     script.write_text(script.read_text().replace("range(6)", "range(10**9)"))
     monkeypatch.setattr(Request, "seconds", 2.0)
+    request.first.calls = -2  # one call is far enough: a slow machine may not come further
     diagnosis = written(tmp_path, "detach", "train.py", 10, "h")
     verify_all([diagnosis], request)
     assert diagnosis.fixes[0].verified, diagnosis.fixes[0].verification

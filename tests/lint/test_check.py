@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import time
+import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -15,10 +16,11 @@ from tests.lint.cases import PREAMBLE, read_cases
 
 ROOT = Path(__file__).resolve().parents[2]
 BAD = "import torch\nloss.backward\n"
+LONG = 900  # seconds: only what never ends takes so long
 
 
 def codes(text: str) -> list[str]:
-    report = lint_text(text, "x.py")
+    report = lint_text(text, "x.py", seconds=LONG)
     assert report.error == ""
     return [finding.code for finding in report.findings]
 
@@ -136,11 +138,9 @@ def test_line_ends(ends: str) -> None:
     ids=lambda text: repr(text[-12:]),
 )
 def test_hostile_text_gives_a_message(text: str) -> None:
-    start = time.monotonic()
-    report = lint_text(text, "x.py")
+    report = lint_text(text, "x.py", seconds=LONG)
     assert isinstance(report, Report)
-    assert report.error and report.findings == []
-    assert time.monotonic() - start < 5
+    assert report.error and report.findings == [] and "took longer" not in report.error
 
 
 def test_many_branches_are_no_problem() -> None:
@@ -153,10 +153,8 @@ def test_many_steps_in_one_loop() -> None:
     text = (
         f"{PREAMBLE}a0 = 1\nfor _ in loader:\n{lines}    loss = a699.mean()\n    loss.backward()\n"
     )
-    start = time.monotonic()
-    report = lint_text(text, "x.py")
+    report = lint_text(text, "x.py", seconds=LONG)
     assert report.error == "" and report.findings == []
-    assert time.monotonic() - start < 5
 
 
 def test_time_is_limited() -> None:
@@ -165,20 +163,32 @@ def test_time_is_limited() -> None:
     assert report.findings == []
 
 
-def test_a_thousand_lines_take_well_under_a_second() -> None:
+def test_the_work_grows_with_the_length_of_a_program() -> None:
     bodies = [case.source.replace(PREAMBLE, "") for case in read_cases()]
-    text = PREAMBLE
-    for number, body in enumerate(bodies):
-        inner = "".join(f"    {line}\n" for line in body.splitlines())
-        text += f"def case_{number}():\n{inner}"
-        if text.count("\n") > 1000:
-            break
-    times = []
-    for _ in range(3):
-        start = time.perf_counter()
-        assert lint_text(text, "x.py").findings
-        times.append(time.perf_counter() - start)
-    assert min(times) < 0.7
+
+    def calls(copies: int) -> int:
+        """The calls that checking sixty programs in one, or copies of them, takes."""
+        text = PREAMBLE
+        for number, body in enumerate(bodies[:60] * copies):
+            inner = "".join(f"    {line}\n" for line in body.splitlines())
+            text += f"def case_{number}():\n{inner}"
+        count = 0
+
+        def counting(frame: Any, event: str, argument: Any) -> None:
+            nonlocal count
+            count += 1
+
+        before = sys.getprofile()
+        sys.setprofile(counting)
+        try:
+            report = lint_text(text, "x.py", seconds=LONG)
+        finally:
+            sys.setprofile(before)
+        assert report.findings
+        return count
+
+    once = calls(1)
+    assert calls(2) < 2.5 * once
 
 
 # ----------------------------------------------------------------------------- healthy
@@ -198,7 +208,7 @@ def healthy() -> list[Path]:
 def test_healthy_programs_are_silent() -> None:
     reported = {}
     for path in healthy():
-        report = lint_text(path.read_text(encoding="utf-8"), str(path))
+        report = lint_text(path.read_text(encoding="utf-8"), str(path), seconds=LONG)
         assert report.error == ""
         if report.findings:
             reported[path.name] = [(f.code, f.line) for f in report.findings]

@@ -88,3 +88,18 @@ def test_gradients_flow():
         library._foreach_mul([x, x], [x, x])[0].sum().backward()
         found.append(x.grad.tolist())
     assert found[0] == found[1]
+
+
+@pytest.mark.parametrize("dtype", ["bfloat16", "float16"])
+@pytest.mark.parametrize("factor", [1.1547, 0.73])
+def test_in_place_factors_of_half_tensors_are_rounded_first(dtype, factor):
+    found = []
+    for library in (torch, retrograd):
+        values = library.linspace(0.5, 2, 64).to(getattr(library, dtype))
+        first, second = [values.clone()], [values.clone()]
+        library._foreach_mul_(first, factor)
+        library._foreach_mul_(second, [factor])
+        fresh = library._foreach_mul([values], factor)
+        found.append([each.tolist() for each in (*first, *second, *fresh)])
+    assert found[0] == found[1]
+    assert found[0][0] != found[0][2]

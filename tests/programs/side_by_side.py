@@ -39,7 +39,7 @@ def _run(
         input=text,
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=900,  # for what hangs
         check=False,
     )
 

@@ -81,7 +81,7 @@ def test_what_cannot_work_names_itself_and_a_way_out(call) -> None:
 
 def test_models_and_functions_stay_themselves() -> None:
     model = torch.nn.Linear(1, 1)
-    assert torch.compile(model) is model and torch.compile(mode="max-autotune")(model) is model
+    assert torch.compile(model)._orig_mod is torch.compile(mode="default")(model)._orig_mod is model
     assert torch.jit.script(model) is model and torch.jit.trace(model, torch.ones(1)) is model
     assert torch._dynamo.disable(model) is model and torch._dynamo.disable()(model) is model
     assert torch.compiler.disable(model) is model
@@ -139,7 +139,7 @@ def test_more_processes_are_refused() -> None:
 def test_timer_measures() -> None:
     timer = torch.utils.benchmark.Timer("x + 1", globals={"x": torch.ones(3)}, num_threads=1)
     measured = timer.blocked_autorange(min_run_time=0.01)
-    assert 0 < measured.median < 1 and sum(measured.raw_times) >= 0.01
+    assert measured.median > 0 and sum(measured.raw_times) >= 0.01
     assert timer.timeit(5).number_per_run == 5
     with pytest.raises(NotImplementedError, match="C\\+\\+"):
         torch.utils.benchmark.Timer("x", language="c++")

@@ -25,7 +25,7 @@ def run(
         env={**os.environ, "PYTHONPATH": str(ROOT)},
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=900,  # for what hangs
         check=False,
     )
 

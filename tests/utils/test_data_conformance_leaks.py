@@ -32,7 +32,7 @@ def fail(batch):
 
 def a_pass(options):
     loader = retrograd.utils.data.DataLoader(
-        range(6), num_workers=2, multiprocessing_context="fork", timeout=50, **options
+        range(6), num_workers=2, multiprocessing_context="fork", timeout=600, **options
     )
     if "collate_fn" in options:
         with pytest.raises(ValueError, match="on purpose"):
@@ -68,7 +68,7 @@ def test_an_interrupted_program_leaves_no_process():
 
         class Slow(torch.utils.data.Dataset):
             def __len__(self):
-                return 100
+                return 10**9
             def __getitem__(self, index):
                 time.sleep(0.2)
                 return index
@@ -97,9 +97,9 @@ def test_an_interrupted_program_leaves_no_process():
     pids = [int(pid) for pid in child.stdout.readline().split()]
     assert len(pids) == 2
     os.killpg(child.pid, signal.SIGINT)  # as a terminal does: to all of its processes
-    output, complaints = child.communicate(timeout=30)
+    output, complaints = child.communicate(timeout=600)
     assert (child.returncode, output, complaints) == (7, "interrupted\n", "")
-    deadline = time.monotonic() + 10
+    deadline = time.monotonic() + 600  # for what stays
     while any(os.path.exists(f"/proc/{pid}") for pid in pids) and time.monotonic() < deadline:
         time.sleep(0.05)
     assert not any(os.path.exists(f"/proc/{pid}") for pid in pids)

@@ -22,7 +22,7 @@ pytestmark = [
 
 def loader(library, dataset, **options):
     return library.utils.data.DataLoader(
-        dataset, num_workers=2, multiprocessing_context="fork", timeout=50, **options
+        dataset, num_workers=2, multiprocessing_context="fork", timeout=600, **options
     )
 
 

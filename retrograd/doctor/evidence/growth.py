@@ -176,15 +176,38 @@ def _accumulator(made: list[Place], name: str) -> tuple[Place | None, bool]:
         statement = source.statement_at(place.file, place.line)
         if isinstance(statement, ast.AugAssign) and _is_of(statement.target, name):
             return place, True
-        if isinstance(statement, ast.Assign) and any(_is_of(t, name) for t in statement.targets):
+        value: ast.expr | None = None
+        if isinstance(statement, ast.Assign) and any(_targets(t, name) for t in statement.targets):
+            value = statement.value
+        elif isinstance(statement, ast.Expr) and _changes_in_place(statement.value):
+            value = statement.value
+        elif isinstance(statement, ast.Expr) and _sets_from_itself(statement.value):
+            return place, False
+        if value is not None:
             same = {name, *_names_read_from(place, name)}
-            if any(_is_of(inner, each) for inner in ast.walk(statement.value) for each in same):
-                return place, False
-        if isinstance(statement, ast.Expr) and _changes_in_place(statement.value):
-            same = {name, *_names_read_from(place, name)}
-            if any(_is_of(inner, each) for inner in ast.walk(statement.value) for each in same):
+            if any(_is_of(inner, each) for inner in ast.walk(value) for each in same):
                 return place, False
     return None, False
+
+
+def _targets(target: ast.expr, name: str) -> bool:
+    """Whether an assignment writes to a name, alone or among others: `total, n = ...`."""
+    if isinstance(target, (ast.Tuple, ast.List)):
+        return any(_targets(each, name) for each in target.elts)
+    return _is_of(target, name)
+
+
+def _sets_from_itself(node: ast.expr) -> bool:
+    """`setattr(self, key, 0.9 * getattr(self, key) + value)`."""
+    if not isinstance(node, ast.Call) or getattr(node.func, "id", "") != "setattr":
+        return False
+    where = [ast.dump(argument) for argument in node.args[:2]]
+    return any(
+        isinstance(inner, ast.Call)
+        and getattr(inner.func, "id", "") == "getattr"
+        and [ast.dump(argument) for argument in inner.args[:2]] == where
+        for inner in ast.walk(node)
+    )
 
 
 def _names_read_from(place: Place, name: str) -> Iterator[str]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import gc
 from bisect import bisect_left
+from collections import deque
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from types import CodeType, FrameType, TracebackType
@@ -23,10 +24,11 @@ from retrograd.doctor.watching.graph import (
     Node,
     in_ranges,
     leaves_above,
+    saved_names,
     state_of,
     walk,
 )
-from retrograd.doctor.watching.holders import Held, holder_of
+from retrograd.doctor.watching.holders import MOST_ITEMS, Held, holder_of
 from retrograd.doctor.watching.lines import LEAF, LineLog
 from retrograd.doctor.watching.records import Call, Failure
 
@@ -60,6 +62,7 @@ class SecondBackward:
     parameters_moved: bool  # any parameter of the graph was written between the two calls
     only_sums: bool  # the root reaches the stale values by sums, means and stacks only
     starved: list[Any]  # parameters that would lose all gradient if the boundary were detached
+    all_stale: bool  # nothing that is trained is reached but through the boundary
     fresh_at_consumer: bool  # the consuming line also takes fresh values of the same origin
     held: Held | None
     holder_is_live: bool  # the holder has this very tensor, not its successor
@@ -87,13 +90,28 @@ def gather(watched: Watched) -> SecondBackward | None:
         return None
     call, nodes = failure.call, failure.nodes
     earlier = [c for c in watched.recorder.calls[: call.index] if c.log is call.log]
-    released: dict[Node, Call] = {}
+    passed: dict[Node, Call] = {}
     for node, number in nodes.items():
         if number < LEAF:
             freer = releaser_of(number, earlier)
-            if freer is not None and state_of(node) == "released":
-                released[node] = freer
-    return assemble(watched, failure, released) if released else None
+            if freer is not None:
+                passed[node] = freer
+    released = {node: call for node, call in passed.items() if state_of(node) == "released"}
+    # a node that packs its values by hooks, or writes into a view, does not tell its state
+    released = released or {node: call for node, call in passed.items() if is_closed(node)}
+    return assemble(watched, failure, released or passed) if passed else None
+
+
+def is_closed(node: Node) -> bool:
+    """Whether a node may have saved values that cannot be looked at."""
+    if node.name().endswith("CopySlices"):
+        return True
+    for name in saved_names(node):
+        raw = getattr(node, f"_raw_{name}", None)
+        first = raw[0] if isinstance(raw, (tuple, list)) and raw else raw
+        if getattr(first, "unpack_hook", None) is not None:
+            return True
+    return False
 
 
 def assemble(watched: Watched, failure: Failure, released: dict[Node, Call]) -> SecondBackward:
@@ -119,6 +137,7 @@ def assemble(watched: Watched, failure: Failure, released: dict[Node, Call]) -> 
     moved = {
         key for key, version in call.versions.items() if freer.versions.get(key, version) != version
     }
+    reached = _reached(failure.roots, set(newest))
     held, is_live = _holder(watched, failure, newest, log, nodes, repetition)
     return SecondBackward(
         failure=failure,
@@ -140,7 +159,8 @@ def assemble(watched: Watched, failure: Failure, released: dict[Node, Call]) -> 
         any_step_between=bool(steps or moved),
         parameters_moved=bool(steps or moved),
         only_sums=_only_sums(failure.roots, set(newest)),
-        starved=_starved(failure.roots, set(newest), above),
+        starved=[leaf for key, leaf in above.items() if key not in reached],
+        all_stale=bool(above) and not reached,
         fresh_at_consumer=_fresh_at_consumer(consumers, newest, nodes, freer.end, log, held),
         held=held,
         holder_is_live=is_live,
@@ -210,9 +230,10 @@ def _only_sums(roots: Iterable[Node | None], boundary: set[Node]) -> bool:
     return False
 
 
-def _starved(roots: Iterable[Node | None], boundary: set[Node], above: dict[int, Any]) -> list[Any]:
-    """The leaves that the root reaches only through the boundary."""
-    waiting, seen, reached = [root for root in roots if root is not None], set(), set()
+def _reached(roots: Iterable[Node | None], boundary: set[Node]) -> set[int]:
+    """The ids of the leaves that the root reaches without going through the boundary."""
+    waiting, seen = [root for root in roots if root is not None], set[Node]()
+    reached: set[int] = set()
     while waiting:
         node = waiting.pop()
         if node in seen or node in boundary:
@@ -222,7 +243,7 @@ def _starved(roots: Iterable[Node | None], boundary: set[Node], above: dict[int,
         if leaf is not None:
             reached.add(id(leaf))
         waiting += [following for following, _ in node.next_functions if following is not None]
-    return [leaf for key, leaf in above.items() if key not in reached]
+    return reached
 
 
 def _line_key(log: LineLog, site: tuple[int, int, int] | None) -> tuple[Any, int] | None:
@@ -254,31 +275,70 @@ def _fresh_at_consumer(
     items, stale = _items_of(held), set(boundary)
     lines = {(stack[-1][1].file, stack[-1][1].line) for stack in consumers}
     makers = {_line_key(log, log.site_of(nodes[node])) for node in boundary[:4]}
+    turns = [edge.number for edge in log.edges]
+
+    def run_of(number: int) -> tuple[int, int]:
+        """Tells the executions of a line apart: the activation, and the turns of its loops."""
+        site = log.site_of(number)
+        return (0 if site is None else site[2], bisect_left(turns, number))
+
+    takers = {n for n in nodes if any(following in stale for following, _ in n.next_functions)}
+    first_runs = {run_of(nodes[node]) for node in takers if nodes[node] < LEAF}
     for node, number in nodes.items():
         if not since <= number < LEAF:
             continue
         site = log.site_of(number)
         if site is None or (log.chains.file_of(site[0]), site[1]) not in lines:
             continue
+        if items is None and run_of(number) in first_runs:
+            continue  # what a line takes beside the stale value comes from elsewhere
         own = _line_key(log, site)
-        if items is None and stale & {following for following, _ in node.next_functions}:
-            continue  # what it takes beside the stale value comes from elsewhere
         for following, _ in node.next_functions:
             if following is not None and since <= nodes[following] < LEAF:
                 if items is not None and following not in items:
                     continue
                 maker = _line_key(log, log.site_of(nodes[following]))
-                if maker in makers and maker != own:
+                # within one line only what an earlier execution of it has made
+                if maker in makers and (maker != own or run_of(nodes[following]) != run_of(number)):
                     return True
     return False
 
 
 def _items_of(held: Held | None) -> set[Node] | None:
-    """The nodes of the tensors in the collection that holds the stale value, if one does."""
+    """The nodes of the tensors in the collection that holds the stale value, if one does.
+
+    A value in a record of a collection (`buffer[3][1]`) counts as one of the whole collection.
+    """
     if held is None or held.container is None:
         return None
-    values = held.container.values() if isinstance(held.container, dict) else held.container
-    return {item.grad_fn for item in values if getattr(item, "grad_fn", None) is not None}
+    found: set[Node] = set()
+    for outer in (held.container, _outermost(held)):
+        waiting: list[Any] = [outer]
+        for _ in range(3):
+            inner: list[Any] = []
+            for value in waiting:
+                if isinstance(value, dict):
+                    inner += value.values()
+                elif isinstance(value, (list, tuple, set, frozenset, deque)):
+                    inner += value
+                elif getattr(value, "grad_fn", None) is not None:
+                    found.add(value.grad_fn)
+            waiting = inner[:MOST_ITEMS]
+        found |= {v.grad_fn for v in waiting if getattr(v, "grad_fn", None) is not None}
+    return found
+
+
+def _outermost(held: Held) -> Any:
+    """The collection at the beginning of a path: what `self.buffer` of `self.buffer[3][1]` is."""
+    path = held.path.split("[")[0]
+    if " " in path:  # a variable of another function
+        return None
+    name, *attributes = path.split(".")
+    value = held.frame.f_locals.get(name)
+    for attribute in attributes:
+        parts = getattr(value, "__dict__", {})
+        value = parts.get(attribute, parts.get("_modules", {}).get(attribute))
+    return value
 
 
 def frames_of(trace: TracebackType | None, watched: Watched) -> list[FrameType]:
@@ -299,16 +359,17 @@ class _Carrying:
     f_locals: dict[str, Any]
 
 
-def _carrying(frame: FrameType, repetition: Repetition | None, log: LineLog) -> FrameType:
+def _carrying(frame: FrameType, repetition: Repetition | None, call: Call) -> FrameType:
     """The frame of the loop, as far as its variables can carry a value from pass to pass."""
     if repetition is None or repetition.loop is None:
         return frame
+    log, line = call.log, call.stack[repetition.level].line
     if frame.f_code is not log.chains.of(repetition.chain).code:
         return frame
     kept = {
         name: value
         for name, value in frame.f_locals.items()
-        if not set_before_read(repetition.file, repetition.loop, name)
+        if not set_before_read(repetition.file, repetition.loop, name, line)
     }
     view: Any = _Carrying(frame.f_code, kept)
     found: FrameType = view
@@ -340,7 +401,7 @@ def _holder(
     alike.sort(key=lambda tensor: tensor.grad_fn.name() != boundary[0].name())
     for tensors, is_live in ((same, True), (alike, False)):
         if not is_live:  # of a successor only what was there in the pass before tells something
-            frames = [_carrying(frame, repetition, log) for frame in frames]
+            frames = [_carrying(frame, repetition, failure.call) for frame in frames]
         found = [held for t in tensors[:20] if (held := holder_of(t, frames, kind)) is not None]
         # a successor that is in a collection of this pass tells less than a variable that has it
         found.sort(key=lambda held: not is_live and held.container is not None)

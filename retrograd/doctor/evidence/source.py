@@ -90,22 +90,34 @@ def loops_around(file: str, line: int) -> list[Loop]:
     )
 
 
-def set_before_read(file: str, loop: Loop, name: str) -> bool:
+def set_before_read(file: str, loop: Loop, name: str, line: int) -> bool:
     """Whether each pass of a loop sets a variable before it reads it: nothing is carried by it.
 
-    Only statements of the loop's own block count as setting it for certain.
+    line  one in the loop: a loop around it that is inside the other one may be what sets it
+
+    Only statements of a loop's own block count as setting it for certain.
     """
     for node in ast.walk(tree_of(file)):
-        if isinstance(node, (ast.For, ast.AsyncFor, ast.While)) and node.lineno == loop.header:
-            head = [node.test] if isinstance(node, ast.While) else [node.target]
-            for part in [*head, *node.body]:
-                names = [n for n in ast.walk(part) if isinstance(n, ast.Name) and n.id == name]
-                if any(isinstance(n.ctx, ast.Load) for n in names):
-                    return False
-                if isinstance(part, ast.AugAssign) and names:
-                    return False
-                if names and (part in head or isinstance(part, (ast.Assign, ast.AnnAssign))):
-                    return True
+        if isinstance(node, _LOOPS) and node.lineno == loop.header:
+            return _sets_first(node, name, line)
+    return False
+
+
+_LOOPS = (ast.For, ast.AsyncFor, ast.While)
+
+
+def _sets_first(loop: ast.For | ast.AsyncFor | ast.While, name: str, line: int) -> bool:
+    head = [loop.test] if isinstance(loop, ast.While) else [loop.target]
+    for part in [*head, *loop.body]:
+        if isinstance(part, _LOOPS) and part.lineno <= line <= (part.end_lineno or 0):
+            return _sets_first(part, name, line)
+        names = [n for n in ast.walk(part) if isinstance(n, ast.Name) and n.id == name]
+        if any(isinstance(n.ctx, ast.Load) for n in names):
+            return False
+        if isinstance(part, ast.AugAssign) and names:
+            return False
+        if names and (part in head or isinstance(part, (ast.Assign, ast.AnnAssign))):
+            return True
     return False
 
 

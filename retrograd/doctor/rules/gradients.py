@@ -87,7 +87,7 @@ def _dirty(watched: Watched, dirty: list[DirtyStep], optimizer: Any) -> Diagnosi
     if step is None or added is None or _sites(watched, dirty) < TIMES:
         return None
     clears = [zero for zero in watched.recorder.gradients.zeros if zero.owner is optimizer]
-    if any(_in_same_loop(_place(watched, zero.stack), step) for zero in clears):
+    if any(_in_same_loop(watched, zero.stack, last.stack) for zero in clears):
         # cleared now and then, in the very loop: only a fixed number of steps tells what is meant
         period = _period(watched, optimizer)
         return None if period is None else _stepped_too_often(watched, dirty, clears[-1], period)
@@ -213,12 +213,16 @@ def _update_after(added: Place) -> Place | None:
     return Place(added.file, max(lines), added.function) if lines else None
 
 
-def _in_same_loop(cleared: Place | None, step: Place) -> bool:
-    """Whether the innermost loop around the step clears too."""
-    if cleared is None or cleared.file != step.file:
-        return False
-    loops = source.loops_around(step.file, step.line)
-    return bool(loops) and loops[-1].holds(cleared.line)
+def _in_same_loop(watched: Watched, cleared: list[Step], stepped: list[Step]) -> bool:
+    """Whether the innermost loop around the step clears too, itself or in what it calls."""
+    chains = watched.tracer.log.chains
+    for level in range(len(stepped) - 1, -1, -1):
+        step = stepped[level]
+        loops = source.loops_around(chains.file_of(step.chain), step.line)
+        if loops:
+            clear = cleared[level] if level < len(cleared) else None
+            return clear is not None and clear.chain == step.chain and loops[-1].holds(clear.line)
+    return False
 
 
 def _meant_for_it(watched: Watched, last: DirtyStep) -> Place | None:

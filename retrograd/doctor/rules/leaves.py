@@ -108,7 +108,7 @@ def grad_of_result(watched: Watched) -> Diagnosis | None:
     tensor = None if at is None else _tensor_read(at, watched)
     if at is not None and tensor is not None:
         reading = at.stack  # seen directly: the program may have switched warnings off
-        made = _made(tensor, watched.tracer.log)
+        made, part = _made(tensor, watched.tracer.log), False
     else:
         warned = [w for w in watched.warned if NON_LEAF_GRAD in w.message and w.stack]
         reads = [w for w in warned if _reads_grad(w.stack[-1])]
@@ -116,9 +116,12 @@ def grad_of_result(watched: Watched) -> Diagnosis | None:
         if not direct or (watched.error is not None and (at is None or not _follows(at, direct))):
             return None
         reading, made = direct[-1], reads[-1].made
+        part = bool(made) and not reads[-1].whole
     place = reading[-1]
     made = made or _assigned(place, _names_read(place))
     kept = source.where_kept(made) or place
+    if part:  # no name of the line that made it stands for it: ask before the backward
+        kept = _last_backward(watched) or kept
     retain = Fix("retain-grad", kept, "call retain_grad() on it before the backward")
     leaf = Fix("make-leaf", kept, "or make it the leaf: compute first, then requires_grad_()")
     meant_as_leaf = "requires_grad" in source.text_at(kept.file, kept.line)
@@ -139,6 +142,11 @@ def grad_of_result(watched: Watched) -> Diagnosis | None:
             Span("read", place, reading),
         ],
     )
+
+
+def _last_backward(watched: Watched) -> Place | None:
+    calls = [call for call in watched.recorder.calls if call.kind == "backward"]
+    return calls[-1].log.place_of(calls[-1].stack) if calls else None
 
 
 def _follows(at: Raised, reading: list[list[Place]]) -> bool:

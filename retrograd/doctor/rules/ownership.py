@@ -32,7 +32,11 @@ def diagnose(watched: Watched) -> list[Diagnosis]:
     named: set[tuple[str, str]] = set()
     for seen in looks.values():
         last = seen[-1]
-        hidden = [each for each in last.hidden if each.in_training and not _on_purpose(each)]
+        hidden = [
+            each
+            for each in last.hidden
+            if each.in_training and not _on_purpose(each) and _stays(each, seen)
+        ]
         for each in hidden:
             diagnosis = _hidden(each)
             if diagnosis is not None and (each.owner, each.attribute) not in named:
@@ -59,6 +63,24 @@ def _is_stale(look: Look) -> bool:
         return True
     whole = look.starved == look.held
     return whole and look.same_shapes and bool(look.others or look.loose)
+
+
+def _stays(hidden: Hidden, seen: list[Look]) -> bool:
+    """Whether a tensor that is no parameter keeps its value, and nothing reads its gradient.
+
+    Else the program changes it itself, as a perturbation of its inputs, or wants the gradient.
+    """
+    if not hidden.plain:
+        return True
+    name = hidden.attribute
+    same = [each for look in seen for each in look.hidden if each.attribute == name]
+    if len(same) < 2 or any(each.plain != hidden.plain for each in same):
+        return False
+    return not any(
+        isinstance(node, ast.Attribute) and node.attr == "grad" and name in ast.unparse(node.value)
+        for file in {code.co_filename for code in hidden.codes}
+        for node in ast.walk(source.tree_of(file))
+    )
 
 
 def _on_purpose(hidden: Hidden) -> bool:
@@ -182,16 +204,22 @@ def _hidden(hidden: Hidden) -> Diagnosis | None:
     if place is None:
         return None
     name = f"{hidden.owner}.{hidden.attribute}"
+    summary = f"`{name}` is a plain collection: parameters() does not see what is in it"
+    advice = "use nn.ModuleList, nn.ModuleDict or nn.ParameterList"
+    if hidden.plain:
+        summary = f"`{name}` is a tensor, but no nn.Parameter: parameters() does not see it"
+        advice = "make it an nn.Parameter"
     return Diagnosis(
         cause="stale-optimizer-params",
-        summary=f"`{name}` is a plain collection: parameters() does not see what is in it",
+        summary=summary,
         why=f"{hidden.parameters} parameters in it get gradients, but no optimizer holds them, so "
-        "they keep their first values. They also miss in state_dict() and .to().",
+        "they keep their first values. They also miss in state_dict() and .to()."
+        if not hidden.plain
+        else "It gets gradients, but no optimizer holds it: it keeps its first value. It also "
+        "misses in state_dict() and .to().",
         error_line=place,
         created_at=[place],
-        fixes=[
-            Fix("register-modules", place, "use nn.ModuleList, nn.ModuleDict or nn.ParameterList")
-        ],
+        fixes=[Fix("register-modules", place, advice)],
         spans=[Span("kept", place)],
         tensor=f"self.{hidden.attribute}",
         facts={"parameters": hidden.parameters},

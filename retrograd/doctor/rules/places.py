@@ -63,6 +63,10 @@ def detach_line(evidence: SecondBackward) -> Place | None:
             or stored
             or source.where_kept([place for _, place in made])
         )
+    if held is None:
+        updated = updated_attribute(consumers)
+        if updated is not None:
+            return updated[0]
     inner = None if held is None else inner_variable(held.path)
     if inner is not None:
         reading = _line_reading_variable(consumers, inner)
@@ -204,6 +208,20 @@ def _line_reading_attribute(consumers: list[Stack], attribute: str) -> Place | N
     return None
 
 
+def updated_attribute(consumers: list[Stack]) -> tuple[Place, str] | None:
+    """A consuming line that reads an attribute which its function sets: the state lives there."""
+    for stack in consumers:
+        place = stack[-1][1]
+        function = source.function_around(place.file, place.line)
+        if function is None:
+            continue
+        for node in ast.walk(function):
+            if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store):
+                if _mentions_attribute(place.file, place.line, node.attr):
+                    return place, ast.unparse(node)
+    return None
+
+
 def _mentions_attribute(file: str, line: int, attribute: str) -> bool:
     statement = source.statement_at(file, line)
     if statement is None:
@@ -243,6 +261,8 @@ def _stores_into(node: ast.AST, name: str) -> bool:
             "add",
             "put",
             "update",
+            "setdefault",
+            "__setitem__",
         )
         return adds and _is_named(node.func.value, name)
     if isinstance(node, (ast.Assign, ast.AugAssign, ast.AnnAssign)):
@@ -252,6 +272,44 @@ def _stores_into(node: ast.AST, name: str) -> bool:
             if _is_named(inner, name):
                 return True
     return False
+
+
+def is_memo(evidence: SecondBackward) -> bool:
+    """Whether the value was put into a dict that is only filled where a key is missing.
+
+    `if key in known: return known[key]` before the line that stores, or `if key not in known:`
+    around it. A table whose entries are written again is no memo.
+    """
+    held, stored = evidence.held, store_line(evidence)
+    if held is None or stored is None or not isinstance(held.container, dict):
+        return False
+    name = last_attribute(held.path) or base_name(held.path)
+    function = source.function_around(stored.file, stored.line)
+    tree = source.tree_of(stored.file)
+    stores = [node for node in ast.walk(tree) if _stores_into(node, name) and _fills(node)]
+    if function is None or len(stores) != 1:
+        return False
+    store = stores[0]
+    value = store.value if isinstance(store, ast.Assign) else None
+    if value is not None and any(_is_named(part, name) for part in ast.walk(value)):
+        return False  # computed from the entry that is there
+    for node in ast.walk(function):
+        if isinstance(node, ast.If) and isinstance(node.test, ast.Compare):
+            if not any(_is_named(part, name) for part in ast.walk(node.test)):
+                continue
+            asked = node.test.ops[0]
+            if isinstance(asked, ast.In) and any(isinstance(s, ast.Return) for s in node.body):
+                return True
+            if isinstance(asked, ast.NotIn) and store in set(ast.walk(node)):
+                return True
+    return False
+
+
+def _fills(node: ast.AST) -> bool:
+    """Whether a statement stores an item, and does not make the collection."""
+    if isinstance(node, ast.Assign):
+        return any(isinstance(target, ast.Subscript) for target in node.targets)
+    return True
 
 
 def _is_named(node: ast.AST, name: str) -> bool:

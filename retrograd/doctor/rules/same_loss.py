@@ -22,11 +22,20 @@ def rule(evidence: SecondBackward, watched: Watched) -> Diagnosis | None:
     repetition = evidence.repetition
     if repetition is not None and repetition.loop is not None and evidence.root_sent_before:
         made = evidence.log.stack_of(max(evidence.call.roots, default=0))
-        if made and not repetition.holds(made):
+        if made and (not repetition.holds(made) or _by_iterator(evidence, made)):
             return _in_each_pass(evidence, made)
     if evidence.parameters_moved:
         return _of_old_parameters(evidence)
     return _within_one_pass(evidence, watched)
+
+
+def _by_iterator(evidence: SecondBackward, made: Stack) -> bool:
+    """Whether a generator that the loop goes over made the loss, and hands it out again."""
+    repetition = evidence.repetition
+    assert repetition is not None and repetition.loop is not None
+    inner = {chain: place for chain, place in made}
+    place = inner.get(repetition.chain)
+    return place is not None and place.line == repetition.loop.header and place != made[-1][1]
 
 
 def _in_each_pass(evidence: SecondBackward, made: Stack) -> Diagnosis:

@@ -35,12 +35,52 @@ def diagnose(watched: Watched) -> list[Diagnosis]:
         return []
     evidence = gather(watched)
     if evidence is None:
-        return []
+        return [_unseen(watched)]
     for rule in RULES:
         found = rule(evidence, watched)
         if found is not None:
             return [_completed(found, evidence)]
     return []
+
+
+def _unseen(watched: Watched) -> Diagnosis:
+    """No call that was seen has released the graph: say what is certain."""
+    failure = watched.recorder.failure
+    assert failure is not None
+    log = failure.call.log
+    stack = log.places_of(failure.call.stack)
+    failing = stack[-1] if stack else Place("?", 0)
+    made = [place for _, place in log.stack_of(max(failure.call.roots, default=0))]
+    first_line = str(failure.error).splitlines()[0]
+    own = failure.call
+    for call in watched.recorder.calls[: own.index]:
+        if call.root_ids == own.root_ids and call.roots == own.roots and not call.retain:
+            return Diagnosis(
+                cause="same-loss-twice",
+                summary="backward is called again on a loss that another thread has sent back",
+                why="The first backward released the values that the graph needs; nothing has "
+                "computed the loss again since.",
+                error_line=failing,
+                created_at=list(dict.fromkeys(reversed(made))) or [failing],
+                freed_at=call.log.place_of(call.stack),
+                fixes=[Fix("remove-extra-backward", failing, "one backward gives the gradients")],
+                spans=[Span("used again", failing, stack)],
+                error=f"{type(failure.error).__name__}: {first_line}",
+            )
+    return Diagnosis(
+        cause="shared-subgraph",
+        summary="a part of this graph was released by a call that was not seen",
+        why="Another thread, compiled code, or a call before the program was watched has sent "
+        "something back through the same graph.",
+        error_line=failing,
+        created_at=list(dict.fromkeys(reversed(made))) or [failing],
+        fixes=[
+            Fix("combine-losses", failing, "send what shares a forward pass back in one call"),
+            Fix("recompute-forward", failing, "or run the forward pass again for this call"),
+        ],
+        spans=[Span("used again", failing, stack)],
+        error=f"{type(failure.error).__name__}: {first_line}",
+    )
 
 
 def ended_it(watched: Watched) -> bool:
@@ -279,9 +319,11 @@ def _is_trained(evidence: SecondBackward, watched: Watched) -> bool:
 
 
 def _cached(evidence: SecondBackward, watched: Watched) -> Diagnosis | None:
-    if evidence.made_again:
+    memo = evidence.holder_is_live and places.is_memo(evidence)
+    if evidence.made_again and not memo:
         return None
-    kept = _memo_line(evidence) or kept_place(evidence)
+    stored = places.store_line(evidence) if memo else None
+    kept = stored or _memo_line(evidence) or kept_place(evidence)
     name = quoted(evidence)
     if not evidence.any_step_between:
         return Diagnosis(
@@ -376,7 +418,7 @@ def _carried(evidence: SecondBackward, watched: Watched) -> Diagnosis | None:
     line = places.detach_line(evidence) or failing
     step = places.step_line(evidence, watched.recorder.gradients.steps)
     in_collection = evidence.held is not None and evidence.held.container is not None
-    if evidence.fresh_at_consumer and in_collection:
+    if in_collection and (evidence.fresh_at_consumer or evidence.all_stale):
         fixes = [
             Fix("reset-state", step or line, "empty it after the step"),
             Fix("detach", line, "or keep only the numbers of earlier passes"),
@@ -395,6 +437,9 @@ def _carried(evidence: SecondBackward, watched: Watched) -> Diagnosis | None:
             Fix("detach", line, "the next pass needs its numbers, not its history"),
             Fix("reset-state", line, "or start each pass with a fresh state"),
         ]
+        if evidence.all_stale:  # without its history there would be nothing to train
+            again = Fix("recompute-forward", kept_place(evidence), "compute it again in each pass")
+            fixes = [again, fixes[1]]
     return Diagnosis(
         cause="stale-state-carried",
         summary=f"{name} is carried into the next iteration with its history",

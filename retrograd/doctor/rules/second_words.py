@@ -40,6 +40,10 @@ def kept_place(evidence: SecondBackward) -> Place:
 
 def name_of(evidence: SecondBackward) -> str:
     """What the user calls the stale value; "" if it has no name."""
+    if evidence.held is None and evidence.made_inside:
+        updated = places.updated_attribute(evidence.consumers)
+        if updated is not None:
+            return updated[1]
     return places.called_in_words(evidence.held, evidence.made)
 
 

@@ -75,7 +75,7 @@ class Runner:
                     stdin=subprocess.DEVNULL,
                     stdout=subprocess.DEVNULL,
                     stderr=subprocess.DEVNULL,
-                    timeout=60 + 10 * self.watched.seconds,
+                    timeout=120 + 10 * self.watched.seconds,
                     cwd=self.folder,
                     check=False,
                 )

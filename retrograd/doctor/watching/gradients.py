@@ -46,6 +46,7 @@ class Gradients:
         self._fresh: dict[int, Call] = {}  # id -> the backward whose gradient waits for a step
         self._given: dict[int, tuple[int, int]] = {}  # id -> (id, version) as backward left it
         self._dropped: dict[int, list[tuple[Call, ZeroGrad]]] = {}  # id -> since the last step
+        self._last_used: dict[tuple[int, int], int] = {}  # site -> its last call that a step used
         self.manual: list[Call] = []  # that added to gradients a manual update had used
         self._manual: dict[int, tuple[tuple[int, int], float]] = {}  # id -> gradient, sum of values
         self._tables: tuple[dict[int, Any], ...] = (
@@ -83,14 +84,14 @@ class Gradients:
             if gradient is None or leaf.numel() > MANUAL_ELEMENTS:
                 self._manual.pop(id(leaf), None)
                 continue
-            value = self._value_of(leaf)
+            value = self.value_of(leaf)
             state = (id(gradient), gradient._version)
             before = self._manual.get(id(leaf))
             if before is not None and before[0] == state and before[1] != value:
                 self.manual.append(call)
             self._manual[id(leaf)] = (state, value)
 
-    def _value_of(self, leaf: Any) -> float:
+    def value_of(self, leaf: Any) -> float:
         """A number that changes with the leaf; `leaf.data -= x` leaves its version as it is."""
         untold = getattr(getattr(self._torch, "_C", None), "DisableTorchFunction", None)
         if untold is None:
@@ -119,10 +120,7 @@ class Gradients:
     def before_step(self, optimizer: Any, stack: list[Step]) -> None:
         """What does this step use?"""
         held = parameters_of(optimizer)
-        dirty = [p for p in held if id(p) in self._contaminated and self._was_added_to(p)]
-        if dirty:
-            call = self._contaminated[id(dirty[0])]
-            self.dirty.append(DirtyStep(stack, call, optimizer))
+        self._note_dirty(held, stack, optimizer)
         cleared = None
         if held and self._all_empty(held):
             keys = {id(parameter) for parameter in held}
@@ -131,6 +129,12 @@ class Gradients:
         self._stepping.append((self._backwards, cleared))
         self.received.update(id(p) for p in held if p.grad is not None)
         self._note_wasted(held, stack, optimizer)
+
+    def _note_dirty(self, held: list[Any], stack: list[Step], optimizer: Any) -> None:
+        dirty = [p for p in held if id(p) in self._contaminated and self._was_added_to(p)]
+        if dirty:
+            call = self._contaminated[id(dirty[0])]
+            self.dirty.append(DirtyStep(stack, call, optimizer))
 
     def _was_added_to(self, parameter: Any) -> bool:
         """Whether a backward has reached a gradient since a step has used it."""
@@ -152,7 +156,13 @@ class Gradients:
                 continue
             if self._given.get(key) != (id(gradient), gradient._version):
                 continue  # written by hand: the dropped ones may have been collected elsewhere
-            same = [zero for earlier, zero in dropped if earlier.site == call.site]
+            # what another optimizer has used in the meantime was not in vain
+            used = self._last_used.get(call.site, -1)
+            same = [
+                zero
+                for earlier, zero in dropped
+                if earlier.site == call.site and earlier.index > used
+            ]
             if same:
                 wasted = WastedBackward(stack, call, same[-1], len(same), optimizer)
                 self.wasted.append(wasted)
@@ -172,8 +182,13 @@ class Gradients:
         if cleared is not None and backwards == self._backwards:
             self.empty.append(EmptyStep(stack, cleared, optimizer))
         held = parameters_of(optimizer)
+        if backwards != self._backwards:  # by a closure, within the step
+            self._note_dirty(held, stack, optimizer)
         for parameter in held:
             key = id(parameter)
+            call = self._fresh.get(key)
+            if call is not None:
+                self._last_used[call.site] = call.index
             self._dropped.pop(key, None)
             if parameter.grad is not None:
                 self._used[key] = (id(parameter.grad), parameter.grad._version)

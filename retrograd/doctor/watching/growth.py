@@ -53,13 +53,13 @@ class Growth:
         if count not in SAMPLED:
             return
         self._heap.begin()
-        now = time.perf_counter()
-        allowed = SHARE * (now - self._started) if count > ALWAYS else LONGEST
+        allowed = SHARE * (time.perf_counter() - self._started) if count > ALWAYS else LONGEST
         if self._spent > max(allowed, LEAST):
             self.skipped += 1
             return
+        now = time.thread_time()  # waiting for a processor does not count
         self._take(call, count, previous, nodes, list(frames))
-        self._spent += time.perf_counter() - now
+        self._spent += time.thread_time() - now
 
     def _take(
         self,

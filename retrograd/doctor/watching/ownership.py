@@ -18,13 +18,17 @@ LOOKS = frozenset({2, 4, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256, 512, 1024
 
 @dataclass(frozen=True)
 class Hidden:
-    """Modules or parameters in a plain list or dict of a module, where nothing finds them."""
+    """Modules or parameters in a plain list or dict of a module, where nothing finds them.
+
+    Also a tensor that requires grad, but is no parameter.
+    """
 
     owner: str  # the name of the class
     attribute: str
     codes: tuple[CodeType, ...]  # of the class's methods: where its text is
     parameters: int
     in_training: bool  # not all of them in evaluation mode
+    plain: tuple[tuple[int, float], ...] = ()  # of tensors that are no parameters: id, sum
 
 
 @dataclass
@@ -115,6 +119,7 @@ class Ownership:
         look.late = self._late(gradients.optimizers.index(optimizer), modules, mine, ids)
         for module in optimized.values():
             look.hidden += self._hidden_in(module, ids)
+            look.hidden += self._plain_in(module, ids, gradients)
         self.looks.append(look)
 
     def _late(self, index: int, modules: list[Any], mine: set[int], others: set[int]) -> int:
@@ -153,6 +158,30 @@ class Ownership:
                     codes=tuple(code for code in codes if code is not None),
                     parameters=len(lost & others),
                     in_training=not inside or any(thing.training for thing in inside),
+                )
+
+    def _plain_in(self, module: Any, others: set[int], gradients: Gradients) -> Iterator[Hidden]:
+        """Tensors of a module that require grad, but are no parameters."""
+        if not is_own(type(module).__module__):
+            return
+        for name, value in vars(module).items():
+            inside = list(value) if isinstance(value, (list, tuple)) else [value]
+            found = [
+                tensor
+                for tensor in inside
+                if isinstance(tensor, self._torch.Tensor)
+                and not isinstance(tensor, self._torch.nn.Parameter)
+                and id(tensor) in others
+            ]
+            if found:
+                codes = [getattr(each, "__code__", None) for each in vars(type(module)).values()]
+                yield Hidden(
+                    owner=type(module).__name__,
+                    attribute=name,
+                    codes=tuple(code for code in codes if code is not None),
+                    parameters=len(found),
+                    in_training=bool(module.training),
+                    plain=tuple((id(tensor), gradients.value_of(tensor)) for tensor in found),
                 )
 
     def _in_collection(self, value: Any, depth: int = 0) -> Iterator[Any]:
