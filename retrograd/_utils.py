@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
+from retrograd import dtypes
 from retrograd.namespaces import missing
 from retrograd.ops.registry import RECORDED
 from retrograd.tensor import Tensor
@@ -30,6 +31,17 @@ def _unflatten_dense_tensors(flat: Tensor, tensors: Iterable[Tensor]) -> tuple[T
         views.append(flat.narrow(0, start, count).view(tensor.shape))
         start += count
     return tuple(views)
+
+
+def _element_size(dtype: dtypes.dtype) -> int:
+    """Bytes of one element.
+
+    >>> import retrograd as torch
+    >>> torch._utils._element_size(torch.float16)
+    2
+    """
+    size: int = dtype.itemsize
+    return size
 
 
 def __getattr__(name: str) -> Any:

@@ -44,7 +44,7 @@ def size_argument(
     """The sizes of ``f(2, 3)``, ``f((2, 3))`` or ``f(size=(2, 3))`` as a tuple of ints."""
     if single and size and not named:
         for n in size:
-            if type(n) is not int or n < 0:
+            if type(n) is not int or n < 0 or n > _MANY:
                 break
         else:
             return size  # the usual case
@@ -74,7 +74,14 @@ def size_argument(
         raise RuntimeError(
             f"Trying to create tensor with negative dimension {wrong}: {list(found)}"
         )
+    if found and math.prod(found) >= _TOO_MANY:
+        raise RuntimeError(f"Storage size calculation overflowed with sizes={list(found)}")
     return found
+
+
+_MANY = 1 << 30
+# elements of four bytes whose addresses no longer fit 64 bits
+_TOO_MANY = 1 << 61
 
 
 def _is_integer(value: Any) -> bool:

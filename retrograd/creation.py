@@ -23,7 +23,7 @@ from retrograd.construction import fresh
 from retrograd.memory import array_like, empty_array, region
 from retrograd.ops.examples import on_batch
 from retrograd.ops.registry import attach
-from retrograd.size import memory_format, strided
+from retrograd.size import memory_format, require_cpu, sparse_coo, sparse_csr, strided
 from retrograd.sparse.array import SPARSE_ARRAY
 from retrograd.tensor import Array, Tensor, tensor_method
 
@@ -77,6 +77,11 @@ def _filled(name: str, value: int | None) -> Callable[..., Tensor]:
         **named: Any,
     ) -> Tensor:
         shape = size_argument(name, size, named)
+        if layout is sparse_coo or layout is sparse_csr:
+            from retrograd.sparse.construction import without_entries
+
+            require_cpu(device)
+            return without_entries(name, shape, dtype, layout, requires_grad)
         check_place(name, layout, device, pin_memory)
         kind = dtypes.as_dtype(dtype, name)
         if kind is None:
@@ -295,7 +300,7 @@ def _new(name: str, base: Callable[..., Tensor]) -> None:
         self: Tensor,
         *size: Any,
         dtype: Any = None,
-        layout: Any = strided,
+        layout: Any = None,
         device: Any = None,
         pin_memory: bool = False,
         requires_grad: bool = False,
@@ -305,7 +310,7 @@ def _new(name: str, base: Callable[..., Tensor]) -> None:
         return base(
             shape,
             dtype=self.dtype if dtype is None else dtype,
-            layout=layout,
+            layout=self.layout if layout is None else layout,
             device=device,
             pin_memory=pin_memory,
             requires_grad=requires_grad,

@@ -230,6 +230,8 @@ def data_ptr(self: Tensor) -> int:
 @tensor_method
 def storage_offset(self: Tensor) -> int:
     """How many elements of the storage lie before the first one."""
+    if type(self._array) is SPARSE_ARRAY:
+        return 0
     array = self._array if self._view is None else self._view.base._array
     return (address_of(self._array) - address_of(owner_of(array))) // self._array.itemsize
 

@@ -36,7 +36,7 @@ class OptimizedModule(Module):
         return self._orig_mod(*args, **kwargs)
 
     @property
-    def training(self) -> bool:  # type: ignore[override]
+    def training(self) -> bool:
         """Whether the module is in training mode."""
         return self._orig_mod.training
 
@@ -66,7 +66,7 @@ class OptimizedModule(Module):
 
     def __len__(self) -> int:
         if hasattr(type(self._orig_mod), "__len__"):
-            return len(self._orig_mod)  # type: ignore[arg-type]
+            return len(self._orig_mod)
         raise TypeError(f"{type(self._orig_mod).__name__} does not support len()")
 
     def __dir__(self) -> list[str]:

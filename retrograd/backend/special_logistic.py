@@ -94,7 +94,8 @@ def logit(x: Array, eps: float | None = None) -> Array:
             x = np.where(x < low, low, np.where(x > high, high, x))
         out = np.subtract(x.dtype.type(1), x)
         np.divide(x, out, out)
-        return np.log(out, out)
+        result: Array = np.log(out, out)
+        return result
 
     return elementwise(kernel)(x)
 

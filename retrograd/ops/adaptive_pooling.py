@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from retrograd.backend import pooling as kernels
+from retrograd.backend.arrangement import arranged
 from retrograd.ops.kinds import Array
 from retrograd.ops.pooling_checks import check_line_dimensions, one_number
 from retrograd.ops.registry import RECORDED, attach, composite, op
@@ -37,19 +38,24 @@ def _declare(dimensions: int) -> None:
         if 0 in output_size:
             shape = (*input.shape[:-dimensions], *output_size)
             return xp.empty(shape, input.dtype), xp.empty(shape, xp.int64)
-        return kernels.adaptive_max_pool(input, output_size)
+        values, places = kernels.adaptive_max_pool(input, output_size)
+        if dimensions == 2:
+            values, places = arranged(values, input), arranged(places, input)
+        return values, places
 
     def max_backward(xp: Any, gradient: Array, input: Array, indices: Array) -> Array:
         return kernels.scatter_to_indices(gradient, indices, input.shape[-dimensions:])
 
     def avg_forward(xp: Any, input: Array, output_size: Sizes) -> Array:
-        return kernels.adaptive_avg_pool(input, output_size)
+        result = kernels.adaptive_avg_pool(input, output_size)
+        return arranged(result, input) if dimensions == 2 else result
 
     def avg_backward(xp: Any, gradient: Array, input: Array) -> Array:
         return kernels.adaptive_avg_pool_gradient(gradient, input.shape[-dimensions:])
 
     def unpool(xp: Any, input: Array, indices: Array, output_size: Sizes) -> Array:
-        return kernels.max_unpool(input, indices, output_size)
+        result = kernels.max_unpool(input, indices, output_size)
+        return arranged(result, input) if dimensions == 2 else result
 
     max_forward.__name__, max_backward.__name__ = maximum, max_gradient
     avg_forward.__name__, avg_backward.__name__ = average, avg_gradient

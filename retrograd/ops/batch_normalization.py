@@ -10,6 +10,7 @@ import numpy as np
 from retrograd import dtypes
 from retrograd.autograd.state import TRANSFORMS
 from retrograd.autograd.views import bump
+from retrograd.backend.arrangement import arranged
 from retrograd.backend.quiet import quiet
 from retrograd.notices import explained
 from retrograd.ops import errors
@@ -93,14 +94,15 @@ def _batch_norm(
 ) -> tuple[Array, Array, Array, Array]:
     """The function itself, and its statistics: mean, one over deviation, variance."""
     if training:
-        return normalized(xp, input, weight, bias, layout, eps)
+        result, mean, inverse, variance = normalized(xp, input, weight, bias, layout, eps)
+        return arranged(result, input), mean, inverse, variance
     assert running_mean is not None and running_var is not None
     mean = running_mean.reshape(-1, 1)
     inverse = xp.divide(1, xp.sqrt(xp.add(running_var.reshape(-1, 1), eps)))
     result = xp.subtract(input.reshape(layout.grouped), mean)
     result *= inverse
     result = scaled(xp, result, layout, weight, bias, input.shape)
-    return result, mean.copy(), inverse, running_var.reshape(-1, 1).copy()
+    return arranged(result, input), mean.copy(), inverse, running_var.reshape(-1, 1).copy()
 
 
 def _update(running: Tensor, value: Array, momentum: float) -> None:

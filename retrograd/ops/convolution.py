@@ -10,7 +10,9 @@ from __future__ import annotations
 import warnings
 from typing import Any
 
+from retrograd import dtypes
 from retrograd.backend import convolution as kernels
+from retrograd.backend.arrangement import arranged
 from retrograd.ops import errors
 from retrograd.ops.convolution_checks import (
     check_options,
@@ -110,7 +112,9 @@ def convolution(
         result = kernels.convolution(input, weight, stride, padding, dilation, groups)
     if bias is not None:
         result += bias.reshape(-1, *(1,) * len(stride))
-    return result
+    if len(stride) == 3 and result.dtype == dtypes.F64:  # PyTorch's plain kernel for volumes
+        return result
+    return arranged(result, input, weight)
 
 
 @op(

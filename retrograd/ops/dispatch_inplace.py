@@ -141,6 +141,11 @@ def dispatch_out(op: Op, args: tuple[Any, ...], out: Any) -> Any:
                 )
             )
     refuse_dual_out(op.label, [*tensors, *outs])
+    if op.promote:  # element by element: what is written must not be read again
+        for value in outs:
+            if isinstance(value, Tensor):
+                check_not_expanded(value)
+                check_overlap(value, tensors)
     if TRANSFORMS.active and level_of([*tensors, *outs]):
         raise RuntimeError(
             f"Batching rule not implemented for aten::{op.label}.out; the fallback path doesn't "

@@ -363,6 +363,8 @@ def aminmax(
             "identity."
         )
     axes = wrap_dims(dim, input.ndim)
+    if input.dtype.kind == "c":
+        raise errors.not_implemented_for("aminmax_cpu", input.dtype)
     check_dims_not_empty("aminmax", input.shape, axes)
     lowest = xp.minimum.reduce(input, axis=axes, keepdims=keepdim)
     return lowest, xp.maximum.reduce(input, axis=axes, keepdims=keepdim)

@@ -10,6 +10,7 @@ from typing import Any
 
 from retrograd import dtypes
 from retrograd.backend import folding as kernels
+from retrograd.backend.arrangement import arranged
 from retrograd.ops import errors
 from retrograd.ops.kinds import Array
 from retrograd.ops.registry import RECORDED, composite, op
@@ -277,7 +278,7 @@ def pixel_shuffle(xp: Any, input: Array, upscale_factor: int) -> Array:
     first = len(lead)
     order = (*range(first + 1), first + 3, first + 1, first + 4, first + 2)
     result: Array = xp.array(parts.transpose(order), order="C")
-    return result.reshape(*lead, kept, height * factor, width * factor)
+    return arranged(result.reshape(*lead, kept, height * factor, width * factor), input)
 
 
 @op(
@@ -313,7 +314,7 @@ def pixel_unshuffle(xp: Any, input: Array, downscale_factor: int) -> Array:
     first = len(lead)
     order = (*range(first + 1), first + 2, first + 4, first + 1, first + 3)
     result: Array = xp.array(parts.transpose(order), order="C")
-    return result.reshape(*lead, channels * factor * factor, *shape)
+    return arranged(result.reshape(*lead, channels * factor * factor, *shape), input)
 
 
 @op(
@@ -354,7 +355,7 @@ def channel_shuffle(xp: Any, input: Array, groups: int) -> Array:
         )
     parts = input.reshape(samples, number, channels // number, *spatial).swapaxes(1, 2)
     result: Array = xp.array(parts, order="C")
-    return result.reshape(input.shape)
+    return arranged(result.reshape(input.shape), input)
 
 
 also_in_torch(pixel_shuffle, pixel_unshuffle, channel_shuffle)

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from retrograd import dtypes
+from retrograd.backend.arrangement import arranged, is_channels_last
 from retrograd.ops import errors
 from retrograd.ops.broadcasting import meshgrid
 from retrograd.ops.examples import by_example
@@ -95,6 +96,8 @@ def cat(xp: Any, tensors: Arrays, dim: int = 0) -> Array:
         result: Array = xp.concatenate(kept, axis=place)
     except ValueError:
         raise _cat_error(tensors, kept[0], place) from None
+    if result.ndim > 3 and all(map(is_channels_last, kept)):
+        return arranged(result, kept[0])
     return result if result.flags.c_contiguous else xp.ascontiguousarray(result)
 
 

@@ -23,6 +23,7 @@ import numpy as np
 
 from retrograd import dtypes
 from retrograd.backend import kernels
+from retrograd.backend.arrangement import arranged
 from retrograd.ops import errors
 from retrograd.ops.kinds import Array
 from retrograd.ops.neural import floating_only
@@ -392,7 +393,8 @@ def _group_norm(
     eps: float,
 ) -> tuple[Array, Array, Array]:
     """The function itself, and its statistics for the gradient."""
-    return normalized(xp, input, weight, bias, layout, eps)[:3]
+    result, mean, inverse, _ = normalized(xp, input, weight, bias, layout, eps)
+    return arranged(result, input), mean, inverse
 
 
 def check_batch(size: Any) -> None:

@@ -31,8 +31,8 @@ class Plan:
     """What this module needs to know of an op again and again, worked out at its first call."""
 
     __slots__ = (
-        *("copies", "edges", "keeps_output", "kept", "keywords", "names", "only_tensors"),
-        *("options", "places", "positional", "saves", "short", "takers", "wraps"),
+        *("copies", "edges", "keeps_output", "kept", "keywords", "names", "numbers"),
+        *("only_tensors", "options", "places", "positional", "saves", "short", "takers", "wraps"),
     )
 
     def __init__(self, op: Op) -> None:
@@ -66,6 +66,8 @@ class Plan:
         # the ways back from inference mode; and where a number stands for a new tensor
         self.copies = op.name in ("clone", "_to_dtype")
         self.wraps = op.name in ("add", "sub", "mul", "div", "_div_rounded")
+        # these take two numbers, too
+        self.numbers = self.wraps or op.name == "floor_divide"
 
     def sources(self, tensors: list[Any]) -> list[Any]:
         """The arguments that the node has edges to."""
@@ -124,6 +126,12 @@ def operands_of(op: Op, plan: Plan, args: tuple[Any, ...], operator: bool) -> An
     if tensors and not found:
         if operator:
             return None
+        if plan.numbers and isinstance(args[0], _NUMBERS):
+            # the first becomes a tensor of its own kind, and the other stays a number beside it
+            kind = dtypes.result_dtype([args[0]])
+            tensors[0] = wrap(np.asarray(args[0], kind.numpy))
+            arrays[0] = tensors[0]._array
+            return tensors, arrays
         raise errors.argument_type(op.label, op.tensor_names[0], 1, "Tensor", args[0])
     return tensors, arrays
 

@@ -200,6 +200,8 @@ def _nanmedian(
 def mode(xp: Any, input: Array, dim: int = -1, keepdim: bool = False) -> tuple[Array, Array]:
     """The most frequent value along a dimension (the smallest of several), and its last index."""
     axis = wrap_dim(dim, input.ndim)
+    if input.dtype.kind == "c":
+        raise errors.not_implemented_for("mode_cpu", input.dtype)
     check_dims_not_empty("mode()", input.shape, (axis,))
     if not input.ndim:
         return pick(xp, input, input, 0, keepdim)

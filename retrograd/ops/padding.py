@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from retrograd.backend.arrangement import arranged
 from retrograd.ops import errors
 from retrograd.ops.kinds import Array
 from retrograd.ops.registry import RECORDED, composite, op
@@ -78,11 +79,11 @@ def constant_pad_nd(xp: Any, input: Array, pad: Sizes, value: Any = 0) -> Array:
         if shape[dim] < 0 or size + min(before, 0) + min(after, 0) < 0:
             raise RuntimeError("narrow(): length must be non-negative.")
     if max(pad, default=0) <= 0:
-        return xp.array(input[tuple(source)], order="C")
+        return arranged(xp.array(input[tuple(source)], order="C"), input)
     filling = _filling(value, input.dtype)
     result: Array = xp.full(shape, filling, input.dtype) if value else xp.zeros(shape, input.dtype)
     result[tuple(target)] = input[tuple(source)]
-    return result
+    return arranged(result, input)
 
 
 _C_NAMES = {
@@ -195,7 +196,7 @@ def _declare(mode: str, dimensions: int) -> None:
         refuse_types(name, input, lambda kind: is_real_number(kind) or kind.is_complex)
 
     def forward(xp: Any, input: Array, padding: Sizes) -> Array:
-        return _pad(xp, input, padding, mode)
+        return arranged(_pad(xp, input, padding, mode), input)
 
     def backward(xp: Any, gradient: Array, input: Array, padding: Sizes) -> Array:
         return _unpad(xp, gradient, input.shape[-dimensions:], padding, mode)

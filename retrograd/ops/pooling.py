@@ -12,6 +12,7 @@ from typing import Any
 
 from retrograd import dtypes
 from retrograd.backend import pooling as kernels
+from retrograd.backend.arrangement import arranged
 from retrograd.ops import errors
 from retrograd.ops.kinds import Array
 from retrograd.ops.pooling_checks import (
@@ -54,7 +55,8 @@ def _declare_max_pool(dimensions: int) -> None:
         dilation: Sizes,
         ceil_mode: bool,
     ) -> tuple[Array, Array]:
-        return kernels.max_pool(input, kernel_size, stride, padding, dilation, ceil_mode)
+        values, places = kernels.max_pool(input, kernel_size, stride, padding, dilation, ceil_mode)
+        return arranged(values, input), arranged(places, input)
 
     def backward(xp: Any, gradient: Array, input: Array, indices: Array) -> Array:
         return kernels.scatter_to_indices(gradient, indices, input.shape[-dimensions:])
@@ -102,9 +104,10 @@ def _declare_avg_pool(dimensions: int) -> None:
         count_include_pad: bool,
         divisor_override: int | None,
     ) -> Array:
-        return kernels.avg_pool(
+        result = kernels.avg_pool(
             input, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override
         )
+        return arranged(result, input) if dimensions == 2 else result
 
     def backward(
         xp: Any,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from retrograd import dtypes
+from retrograd.arguments import as_element
 from retrograd.backend import kernels
 from retrograd.ops import errors
 from retrograd.ops.broadcasting import expanded_size
@@ -37,7 +38,7 @@ def _number(value: Any, array: Array) -> Any:
     kind = array.dtype.kind
     if isinstance(value, complex) and kind != "c":
         raise RuntimeError(f"value cannot be converted to type {c_name(array)} without overflow")
-    return int(value) if kind in "iu" else value
+    return as_element(value, dtypes.from_numpy_dtype(array.dtype)) if kind in "iu" else value
 
 
 _SMALL = 2048

@@ -10,6 +10,7 @@ import numpy as np
 
 from retrograd import dtypes
 from retrograd.backend import resampling as kernels
+from retrograd.backend.arrangement import arranged
 from retrograd.ops import errors
 from retrograd.ops.adaptive_pooling import (
     adaptive_avg_pool1d,
@@ -76,7 +77,8 @@ def _declare(mode: str, dimensions: int, antialias: bool = False) -> None:
     def forward(
         xp: Any, input: Array, output_size: Sizes, align_corners: bool, scales: _Scales
     ) -> Array:
-        return kernels.interpolate(input, output_size, along, align_corners, scales, antialias)
+        result = kernels.interpolate(input, output_size, along, align_corners, scales, antialias)
+        return arranged(result, input)
 
     def backward(
         xp: Any, gradient: Array, spatial: Shape, align_corners: bool, scales: _Scales

@@ -12,6 +12,7 @@ from retrograd.ops import errors
 from retrograd.ops.kinds import Array, wrap_dim
 from retrograd.ops.reduce import cast_summands, cast_total, has_zeros
 from retrograd.ops.registry import RECORDED, composite, op
+from retrograd.ops.special import complex_logaddexp
 from retrograd.tensor import Tensor
 from retrograd.testing.samples import COMPLEX, FLOATS, HALVES, Sample, T
 
@@ -115,6 +116,9 @@ def _logcumsumexp_gradient(m: Any, g: Any, input: Any, out: Any, dim: int, input
     """exp(input) times the sum of later g * exp(-out), in logarithms; g by parts of each sign."""
     if not input.ndim:
         return g
+    if input_dtype.kind == "c":  # where a logarithm knows the sign
+        logarithm = m.flip(m.sub(m.log(g), out), (dim,))
+        return m.exp(m.add(m.flip(m.logcumsumexp(logarithm, dim), (dim,)), input))
     lowest = float(np.finfo(np.float64 if input_dtype is dtypes.F64 else np.float32).min)
     magnitude = m.log(m.abs(g))
     parts = []
@@ -136,6 +140,14 @@ def _logcumsumexp_tangent(m: Any, tangent: Any, input: Any, out: Any, dim: int) 
     return m.transpose(m.squeeze(m.matmul(shares, m.unsqueeze(moves, -1)), -1), dim, -1)
 
 
+def _complex_logcumsumexp(xp: Any, input: Array, axis: int) -> Array:
+    result = xp.array(input)
+    steps = xp.moveaxis(result, axis, 0)
+    for place in range(1, len(steps)):
+        steps[place] = complex_logaddexp(xp, steps[place - 1], steps[place])
+    return result
+
+
 @op(
     input=lambda m, g, input, out, dim, input_dtype: _logcumsumexp_gradient(
         m, g, input, out, dim, input_dtype
@@ -148,6 +160,8 @@ def _logcumsumexp_tangent(m: Any, tangent: Any, input: Any, out: Any, dim: int) 
         Sample(T(values=[-inf, -inf, 1.0, 2.0]), 0, second=False),
         Sample(T(values=[1000.0, 0.0, -1000.0, 1001.0]), 0),
         Sample(T(3, dtype="int64"), 0, grad=False),
+        Sample(T(3, 4), 1, dtypes=COMPLEX),
+        Sample(T(), 0, dtypes=COMPLEX),
     ),
 )
 def logcumsumexp(xp: Any, input: Array, dim: int) -> Array:
@@ -155,8 +169,8 @@ def logcumsumexp(xp: Any, input: Array, dim: int) -> Array:
     axis = wrap_dim(dim, input.ndim)
     if input.dtype.kind in "biu":
         raise errors.not_implemented_for("logcumsumexp_out_cpu", input.dtype)
-    if input.dtype.kind == "c":
-        raise errors.unsupported("logcumsumexp of complex tensors")
+    if input.dtype.kind == "c" and input.ndim:
+        return _complex_logcumsumexp(xp, input, axis)
     return xp.logaddexp.accumulate(input, axis=axis) if input.ndim else input.copy()
 
 

@@ -32,6 +32,8 @@ def _shifted(xp: Any, input: Array, dim: int) -> tuple[Array, tuple[int, ...]]:
 
     With it comes the shape of a sum along `dim`, which stays as size one.
     """
+    if not input.flags.c_contiguous:  # the result is, whatever the input
+        input = xp.ascontiguousarray(input)
     largest = xp.maximum.reduce(input, axis=dim, keepdims=True)
     return kernels.subtract(input, largest), largest.shape
 

@@ -277,11 +277,20 @@ def logaddexp(xp: Any, input: Array, other: Array) -> Array:
     """``log(exp(input) + exp(other))`` without overflow."""
     if input.dtype.kind != "c":
         return special.logaddexp(input, other)
+    return complex_logaddexp(xp, input, other)
+
+
+def complex_logaddexp(xp: Any, input: Array, other: Array) -> Array:
+    """`logaddexp` of complex numbers; two infinities are not subtracted from each other."""
     input, other = xp.broadcast_arrays(input, other)
     first = input.real >= other.real
     larger, smaller = xp.where(first, input, other), xp.where(first, other, input)
-    result: Array = larger + xp.log1p(xp.exp(smaller - larger))
-    return result
+    result = larger + xp.log1p(xp.exp(smaller - larger))
+    same = xp.logical_and(smaller.real == larger.real, xp.isinf(larger.real))
+    if not same.any():
+        return result
+    infinite = xp.where(larger.real < 0, larger, xp.log(xp.exp(smaller) + xp.exp(larger)))
+    return xp.where(same, infinite, result)
 
 
 @op(

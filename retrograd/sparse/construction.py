@@ -141,6 +141,27 @@ def empty_like_sparse(
     return made
 
 
+def without_entries(
+    name: str, shape: tuple[int, ...], dtype: Any, kind: Any, requires_grad: bool
+) -> Tensor:
+    """`zeros` and `empty` in a sparse layout; other functions have no such form."""
+    if name not in ("zeros", "empty"):
+        raise RuntimeError("full(...) is not implemented for sparse layout")
+    if kind is sparse_csr and len(shape) != 2:
+        raise explained(
+            NotImplementedError(
+                f"retrograd does not support layout {kind!r} with {len(shape)} dimensions in "
+                f"{name}()"
+            )
+        )
+    wanted = dtypes.as_dtype(dtype, name) or dtypes.get_default_dtype()
+    made = empty_coo(shape, len(shape), wanted.numpy)
+    if kind is sparse_csr:
+        made = as_tensor(sums.csr_of_coo(sparse_of(made)))
+    made.requires_grad_(bool(requires_grad))
+    return made
+
+
 def empty_coo(shape: tuple[int, ...], sparse_dim: int, numpy_dtype: Any) -> Tensor:
     """A COO tensor without entries."""
     values = np.zeros((0, *shape[sparse_dim:]), numpy_dtype)

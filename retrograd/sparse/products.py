@@ -10,6 +10,8 @@ from typing import Any
 
 import numpy as np
 
+from retrograd import dtypes
+from retrograd.arguments import as_element
 from retrograd.autograd.function import Function
 from retrograd.notices import explained
 from retrograd.ops import errors
@@ -26,7 +28,7 @@ from retrograd.sparse.conversions import (
 )
 from retrograd.sparse.graph import apply, as_tensor, is_sparse, missing, node, sparse_of
 from retrograd.sparse.rearranging import permute
-from retrograd.tensor import Tensor, wrap
+from retrograd.tensor import Array, Tensor, wrap
 
 
 def _check(sparse: Tensor, dense: Tensor) -> None:
@@ -213,6 +215,11 @@ class _ProductsAt(Function):
         return of_one, _transposed_times(spread, one) if needs[1] else None, None
 
 
+def _factor(number: Any, array: Array) -> Array:
+    """A number as an element of an array, which it has to fit."""
+    return np.asarray(as_element(number, dtypes.from_numpy_dtype(array.dtype)), array.dtype)
+
+
 @node("SparseAddmmBackward0")
 class _SparseAddmm(Function):
     """``beta * input + alpha * (sparse @ dense)``; the sparse one's gradient has its entries."""
@@ -226,9 +233,9 @@ class _SparseAddmm(Function):
         ctx.shape = None if input is None else input._array.shape
         result = sums.times_dense(sparse_of(sparse), dense._array)
         if alpha != 1:
-            result *= np.asarray(alpha, result.dtype)
+            result *= _factor(alpha, result)
         if input is not None and beta != 0:
-            result = result + input._array * np.asarray(beta, result.dtype)
+            result = result + input._array * _factor(beta, result)
         return wrap(result)
 
     @staticmethod

@@ -7,6 +7,7 @@ from retrograd.namespaces import missing
 from retrograd.utils import checkpoint as checkpoint
 from retrograd.utils import data as data
 from retrograd.utils import hooks as hooks
+from retrograd.utils.swapping import swap_tensors as swap_tensors
 
 # seldom needed: imported when asked for
 _LAZY = frozenset(

@@ -1,4 +1,4 @@
-"""Half precision and Python numbers: which step rounds decides the last bit, so bits are compared."""
+"""Half precision and Python numbers: the step that rounds decides the last bit, so bits count."""
 
 import operator
 

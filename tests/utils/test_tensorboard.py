@@ -133,8 +133,47 @@ class TestWithThePackage:
         assert [event.step for event in events[1:]] == [7, 7]
         assert events[2].session_log.status == events[2].session_log.START
 
-    @pytest.mark.parametrize("name", ["add_graph", "add_onnx_graph"])
-    def test_what_is_not_supported_says_so(self, name: str, tmp_path: Path) -> None:
+    def test_what_is_not_supported_says_so(self, tmp_path: Path) -> None:
         with torch.utils.tensorboard.SummaryWriter(tmp_path) as writer:
-            with pytest.raises(NotImplementedError, match=f"SummaryWriter.{name}"):
-                getattr(writer, name)(torch.nn.ReLU())
+            with pytest.raises(NotImplementedError, match=r"SummaryWriter\.add_onnx_graph"):
+                writer.add_onnx_graph(torch.nn.ReLU())
+
+    def test_the_graph_of_a_model(self, tmp_path: Path) -> None:
+        from tensorboard.backend.event_processing.event_file_loader import EventFileLoader
+        from tensorboard.compat.proto.graph_pb2 import GraphDef
+
+        class Model(torch.nn.Module):
+            def __init__(self) -> None:
+                super().__init__()
+                self.body = torch.nn.Sequential(torch.nn.Linear(2, 3), torch.nn.Dropout())
+
+            def forward(self, x: Any, y: Any) -> Any:
+                return self.body(x) + y
+
+        model = Model()
+        model.body[1].eval()
+        with torch.utils.tensorboard.SummaryWriter(tmp_path) as writer:
+            writer.add_graph(model, (torch.ones(1, 2), torch.ones(3)))
+        assert [module.training for module in model.modules()] == [True, True, True, False]
+        assert not any(m._forward_hooks or m._forward_pre_hooks for m in model.modules())
+        (file,) = tmp_path.iterdir()
+        (found,) = [e.graph_def for e in EventFileLoader(str(file)).Load() if e.graph_def]
+        graph = GraphDef.FromString(found)
+        nodes = {node.name: (node.op, list(node.input)) for node in graph.node}
+        linear = "Model/Sequential[body]/Linear[0]"
+        dropout = "Model/Sequential[body]/Dropout[1]/dropout"
+        assert nodes == {
+            "input/input.1": ("IO Node", []),
+            "input/input.2": ("IO Node", []),
+            f"{linear}/weight": ("prim::GetAttr", []),
+            f"{linear}/bias": ("prim::GetAttr", []),
+            f"{linear}/linear": (
+                "aten::linear",
+                ["input/input.1", f"{linear}/weight", f"{linear}/bias"],
+            ),
+            dropout: ("aten::dropout", [f"{linear}/linear"]),
+            "Model/add": ("aten::add", [dropout, "input/input.2"]),
+            "output/output.1": ("IO Node", ["Model/add"]),
+        }
+        shapes = graph.node[-1].attr["_output_shapes"].list.shape
+        assert [dim.size for dim in shapes[0].dim] == [1, 3]

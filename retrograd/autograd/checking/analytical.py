@@ -9,6 +9,7 @@ from typing import Any
 import retrograd
 from retrograd.autograd.api import grad
 from retrograd.autograd.checking.shared import Settings, checked_inputs
+from retrograd.autograd.checking.sparse_inputs import dense_gradient
 from retrograd.autograd.gradcheck import GradcheckError
 from retrograd.notices import explained
 from retrograd.tensor import Tensor
@@ -120,5 +121,5 @@ def _stacked(
                     f"Expected out_jacobian column to have {gradient.numel()} elements, but got "
                     f"{source.numel()}"
                 )
-            jacobian[:, column] = gradient.detach().reshape(-1)
+            jacobian[:, column] = dense_gradient(gradient).reshape(-1)
     return tuple(jacobians), sizes_right, dtypes_right

@@ -18,6 +18,7 @@ from retrograd.autograd.checking.shared import (
     differentiable,
     is_checked,
 )
+from retrograd.autograd.checking.sparse_inputs import dense_gradient, is_sparse
 from retrograd.autograd.checking.texts import BATCHED, batched_failure, batched_mismatch
 from retrograd.autograd.gradcheck import GradcheckError
 from retrograd.autograd.node import BackwardCall, Node, fill_node
@@ -32,6 +33,13 @@ def check_everything(function: Callable[..., Any], inputs: Any, settings: Settin
     values = as_tuple(inputs)
     _check_inputs(values)
     result = as_tuple(function(*values))
+    if any(is_sparse(output) for output in result):
+        raise explained(
+            ValueError(
+                "Sparse output is not supported at gradcheck yet. Please call "
+                "to_dense(masked_grad=...) on the output of fn for gradcheck."
+            )
+        )
     outputs = differentiable(result)
     if settings.backward:
         _check_backward(function, result, values, settings)
@@ -63,7 +71,9 @@ def _check_inputs(values: tuple[Any, ...]) -> None:
                 ),
                 stacklevel=4,
             )
-        if any(s == 0 and n > 1 for s, n in zip(value.stride(), value.shape, strict=True)):
+        if not is_sparse(value) and any(
+            s == 0 and n > 1 for s, n in zip(value.stride(), value.shape, strict=True)
+        ):
             raise explained(
                 RuntimeError(
                     f"The {number}th input has a dimension with stride 0. gradcheck only supports "
@@ -196,6 +206,7 @@ def _check_zero_start(outputs: Any, inputs: tuple[Any, ...], masked: bool) -> No
     for gradient, source in zip(gradients, sources, strict=True):
         if gradient is None:
             continue
+        gradient = dense_gradient(gradient)
         near = retrograd.allclose(gradient, retrograd.zeros_like(gradient)) if masked else False
         if not near and not bool(gradient.eq(0).all()):
             raise explained(GradcheckError("backward not multiplied by grad_output"))
@@ -226,7 +237,9 @@ def _check_undefined(function: Callable[..., Any], count: int, inputs: tuple[Any
                     '"Notes about undefined output gradients" in "tools/autograd/derivatives.yaml"'
                 )
             ) from error
-        if any(found is not None and not bool(found.eq(0).all()) for found in gradients):
+        if any(
+            found is not None and not bool(dense_gradient(found).eq(0).all()) for found in gradients
+        ):
             _warn_undefined()
             raise explained(
                 GradcheckError(

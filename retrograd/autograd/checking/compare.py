@@ -10,6 +10,7 @@ from retrograd.autograd.checking.forward import forward_jacobians, forward_produ
 from retrograd.autograd.checking.hints import mismatch_error
 from retrograd.autograd.checking.numerical import numerical_jacobians, numerical_products
 from retrograd.autograd.checking.shared import Case, Settings, carries_gradient, checked_inputs
+from retrograd.autograd.checking.sparse_inputs import is_sparse
 from retrograd.autograd.checking.texts import in_slow_mode, jacobian_mismatch
 from retrograd.autograd.gradcheck import GradcheckError
 from retrograd.notices import explained
@@ -21,7 +22,7 @@ Direction = Any
 
 def compare(case: Case, settings: Settings) -> None:
     """Raise `GradcheckError` where autograd disagrees with the differences of the function."""
-    if settings.fast:
+    if settings.fast and not any(map(is_sparse, checked_inputs(case.inputs))):
         _compare_directions(case, settings)
     else:
         _compare_jacobians(case, settings)
@@ -29,7 +30,13 @@ def compare(case: Case, settings: Settings) -> None:
 
 def _compare_jacobians(case: Case, settings: Settings) -> None:
     numerical = numerical_jacobians(
-        case.function, case.inputs, None, case.result, eps=settings.eps, forward=case.forward
+        case.function,
+        case.inputs,
+        None,
+        case.result,
+        eps=settings.eps,
+        forward=case.forward,
+        masked=settings.masked,
     )
     places = case.places
     if not places:

@@ -8,7 +8,6 @@ respect to the conjugate, twice.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from itertools import product
 from typing import Any
 
 import retrograd
@@ -17,6 +16,7 @@ from retrograd.autograd.checking.shared import (
     carries_gradient,
     checked_inputs,
 )
+from retrograd.autograd.checking.sparse_inputs import all_places, entries
 from retrograd.notices import explained
 from retrograd.tensor import Tensor
 
@@ -32,6 +32,7 @@ def numerical_jacobians(
     *,
     eps: float,
     forward: bool = False,
+    masked: bool = True,
 ) -> list[Column]:
     """For each target that requires grad (the inputs, unless given), a Jacobian per output."""
     if result is None:
@@ -42,7 +43,9 @@ def numerical_jacobians(
             "functions that return complex outputs."
         )
     return [
-        jacobians_of_input(function, inputs, target, result, eps=eps, forward=forward)
+        jacobians_of_input(
+            function, inputs, target, result, eps=eps, forward=forward, masked=masked
+        )
         for target in checked_inputs(inputs if targets is None else targets)
     ]
 
@@ -55,6 +58,7 @@ def jacobians_of_input(
     *,
     eps: float,
     forward: bool,
+    masked: bool = True,
 ) -> Column:
     """The Jacobian of each floating output for one input, row by row."""
     jacobians: Column = [
@@ -66,14 +70,14 @@ def jacobians_of_input(
         else None
         for output in result
     ]
-    elements = source.data  # no history, no version: the function must not notice the writes
-    for row, index in enumerate(product(*map(range, source.shape))):
-        found = _derivatives(
-            function, inputs, elements[index], (eps, eps), eps, index, source.is_complex(), forward
-        )
-        for jacobian, derivative in zip(jacobians, found, strict=True):
-            if jacobian is not None:
-                jacobian[row] = derivative
+    with all_places(source, masked):
+        for row, index, place in entries(source):
+            found = _derivatives(
+                function, inputs, place, (eps, eps), eps, index, source.is_complex(), forward
+            )
+            for jacobian, derivative in zip(jacobians, found, strict=True):
+                if jacobian is not None:
+                    jacobian[row] = derivative
     return jacobians
 
 

@@ -30,6 +30,23 @@ def gradients_looked_at(first: Call, second: Call) -> bool:
     )
 
 
+def apart(first: Call, second: Call, repetition: Repetition | None, watched: Watched) -> bool:
+    """Whether the program wants the gradients of the two calls one by one.
+
+    They are cleared in between, and looked at before: the gradient of a sum would not do.
+    """
+    if not cleared(first, second, watched):
+        return False
+    if repetition is None or repetition.loop is None:
+        return gradients_looked_at(first, second)
+    loop = repetition.loop
+    return any(
+        _looks_at_gradients(node, repetition.file, DEEPEST)
+        for node in ast.walk(source.tree_of(repetition.file))
+        if isinstance(node, (ast.Assign, ast.AugAssign, ast.Expr)) and loop.holds(node.lineno)
+    )
+
+
 def _statements_between(first: Call, second: Call) -> Iterator[tuple[str, ast.stmt]]:
     """The simple statements after the first call and before the second, outermost frame first."""
     places = first.log.places_of(first.stack), second.log.places_of(second.stack)

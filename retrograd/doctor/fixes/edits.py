@@ -13,7 +13,15 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from retrograd.doctor.fixes import backward_calls, carried, collected, inplace, links, recompute
+from retrograd.doctor.fixes import (
+    backward_calls,
+    carried,
+    collected,
+    elsewhere,
+    inplace,
+    links,
+    recompute,
+)
 from retrograd.doctor.fixes.task import Task
 from retrograd.doctor.fixes.text import CannotWrite, Draft, decoded
 from retrograd.doctor.model import Diagnosis, Fix
@@ -49,6 +57,9 @@ OTHER_WRITERS: dict[str, Callable[[Task], None]] = {
     "clone-before-inplace": inplace.copy_before_write,
     "recompute-forward": recompute.recompute_with_inputs,
     "keep-graph": links.keep_graph_of_collection,
+    "drop-retain": elsewhere.drop_setting,
+    "reorder-step": elsewhere.step_where_cleared,
+    "register-modules": elsewhere.make_parameter,
 }
 """A second form of some kinds, used where the first cannot be written or a trial rejects it."""
 

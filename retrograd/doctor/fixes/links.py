@@ -381,7 +381,7 @@ def register_modules(task: Task) -> None:
     if not isinstance(target, ast.Attribute):
         raise CannotWrite("the list is not an attribute of the module")
     text = draft.written(value)
-    kind = "Parameter" if "Parameter(" in text else "Module"
+    kind = "Parameter" if "Parameter(" in text or "requires_grad" in text else "Module"
     if isinstance(value, (ast.List, ast.ListComp)):
         wrapper = f"{task.modules()}.{kind}List"
     elif isinstance(value, (ast.Dict, ast.DictComp)):

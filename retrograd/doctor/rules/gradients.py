@@ -66,18 +66,48 @@ def _sites(watched: Watched, observed: Sequence[Observed]) -> int:
 def _empty(watched: Watched, empty: list[EmptyStep]) -> Diagnosis | None:
     last = empty[-1]
     step, cleared = _place(watched, last.stack), _place(watched, last.cleared.stack)
+    by_hand = not last.cleared.stack
+    if by_hand and step is not None:
+        cleared = _cleared_by_hand(step)
     if step is None or cleared is None or _sites(watched, empty) < TIMES:
         return None
+    clearing = f"line {cleared.line}" if by_hand else "zero_grad()"
     return Diagnosis(
         cause="zero-grad-misuse",
         summary="the gradients are cleared between backward() and step()",
         why=f"In all {len(empty)} steps that were looked at the optimizer found no gradient: "
-        "zero_grad() had thrown away what backward() had just computed. Nothing is trained.",
+        f"{clearing} had thrown away what backward() had just computed. Nothing is trained.",
         error_line=step,
         created_at=[cleared],
         fixes=[Fix("reorder-step", cleared, "clear before backward(), or after step()")],
-        spans=_span(watched, "cleared", last.cleared.stack) + _span(watched, "stepped", last.stack),
+        spans=(_span(watched, "cleared", last.cleared.stack) or [Span("cleared", cleared)])
+        + _span(watched, "stepped", last.stack),
         facts={"steps": len(empty)},
+    )
+
+
+def _cleared_by_hand(step: Place) -> Place | None:
+    """The last line before a step that sets `.grad` to None or zero, in the file of the step."""
+    lines = [
+        node.lineno
+        for node in ast.walk(source.tree_of(step.file))
+        if isinstance(node, ast.stmt) and node.lineno < step.line and _empties(node)
+    ]
+    return Place(step.file, max(lines), step.function) if lines else None
+
+
+def _empties(node: ast.stmt) -> bool:
+    """`p.grad = None`, `p.grad.zero_()`."""
+    if isinstance(node, ast.Assign):
+        return any(isinstance(t, ast.Attribute) and t.attr == "grad" for t in node.targets)
+    if not isinstance(node, ast.Expr) or not isinstance(node.value, ast.Call):
+        return False
+    function = node.value.func
+    return (
+        isinstance(function, ast.Attribute)
+        and function.attr in ("zero_", "fill_", "mul_")
+        and isinstance(function.value, ast.Attribute)
+        and function.value.attr in ("grad", "data")
     )
 
 

@@ -282,7 +282,13 @@ def _writing_lines(failure: Failure) -> list[Place]:
             if isinstance(node, (ast.Assign, ast.AugAssign, ast.Expr, ast.Return)):
                 if any(True for _ in statements.in_place_parts(node)):
                     found.setdefault(Place(place.file, node.lineno, place.function))
-    return list(found)
+    # a statement like `count += 1` is more often about a number than about a tensor
+    return sorted(found, key=lambda place: _adds_constant(place))
+
+
+def _adds_constant(place: Place) -> bool:
+    statement = source.statement_at(place.file, place.line)
+    return isinstance(statement, ast.AugAssign) and isinstance(statement.value, ast.Constant)
 
 
 def _guessed(saved: SavedValue, at: Raised, made: list[Place]) -> Diagnosis | None:

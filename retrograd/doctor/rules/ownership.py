@@ -207,8 +207,9 @@ def _hidden(hidden: Hidden) -> Diagnosis | None:
     summary = f"`{name}` is a plain collection: parameters() does not see what is in it"
     advice = "use nn.ModuleList, nn.ModuleDict or nn.ParameterList"
     if hidden.plain:
-        summary = f"`{name}` is a tensor, but no nn.Parameter: parameters() does not see it"
-        advice = "make it an nn.Parameter"
+        kind = "a tensor" if hidden.parameters == 1 else "a list of tensors"
+        summary = f"`{name}` is {kind}, but no nn.Parameter: parameters() does not see it"
+        advice = "make it an nn.Parameter, or an nn.ParameterList"
     return Diagnosis(
         cause="stale-optimizer-params",
         summary=summary,

@@ -78,11 +78,33 @@ def detach_line(evidence: SecondBackward) -> Place | None:
         if stored is not None:
             return stored
     if evidence.repetition is not None and consumers:
+        alias = _line_renaming(evidence)
+        if alias is not None:
+            return alias
         # a variable of the loop's own frame: the line that hands it on
         handed = in_chain(consumers[0], evidence.repetition.chain)
         if handed is not None:
             return handed
     return source.where_kept([place for _, place in made])
+
+
+def _line_renaming(evidence: SecondBackward) -> Place | None:
+    """`previous = state` at the head of a pass, where several lines read the new name."""
+    held, repetition = evidence.held, evidence.repetition
+    if held is None or not held.path.isidentifier():
+        return None
+    if repetition is None or repetition.loop is None:
+        return None
+    handed = {place for s in evidence.consumers if (place := in_chain(s, repetition.chain))}
+    if len(handed) < 2:
+        return None
+    first = min(place.line for place in handed)
+    for line in range(repetition.loop.header + 1, first):
+        statement = source.statement_at(repetition.file, line)
+        if isinstance(statement, ast.Assign) and isinstance(statement.value, ast.Name):
+            if any(_is_named(target, held.path) for target in statement.targets):
+                return Place(repetition.file, statement.lineno)
+    return None
 
 
 def _is_rebound_in_loop(evidence: SecondBackward, held: Held) -> bool:
@@ -209,7 +231,10 @@ def _line_reading_attribute(consumers: list[Stack], attribute: str) -> Place | N
 
 
 def updated_attribute(consumers: list[Stack]) -> tuple[Place, str] | None:
-    """A consuming line that reads an attribute which its function sets: the state lives there."""
+    """The consuming line at which a state is updated, and the state: there it lives.
+
+    It reads an attribute that its function sets, or sets an attribute or an item itself.
+    """
     for stack in consumers:
         place = stack[-1][1]
         function = source.function_around(place.file, place.line)
@@ -219,6 +244,13 @@ def updated_attribute(consumers: list[Stack]) -> tuple[Place, str] | None:
             if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store):
                 if _mentions_attribute(place.file, place.line, node.attr):
                     return place, ast.unparse(node)
+    for stack in consumers:
+        place = stack[-1][1]
+        statement = source.statement_at(place.file, place.line)
+        if isinstance(statement, ast.Assign):
+            target = statement.targets[0]
+            if isinstance(target, (ast.Attribute, ast.Subscript)):
+                return place, ast.unparse(target)
     return None
 
 

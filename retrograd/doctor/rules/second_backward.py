@@ -7,7 +7,7 @@ import gc
 from collections.abc import Callable
 from typing import Any
 
-from retrograd.doctor.evidence import repeats, source
+from retrograd.doctor.evidence import between, repeats, source
 from retrograd.doctor.evidence.flow import joins_loss
 from retrograd.doctor.evidence.second_backward import SecondBackward, Stack, gather
 from retrograd.doctor.model import Diagnosis, Fix, Place, Span
@@ -217,7 +217,23 @@ def _within_one_pass(evidence: SecondBackward, watched: Watched) -> Diagnosis | 
         Fix("combine-losses", parting, "one backward on the sum walks the shared part once"),
         retain,
     ]
+    if _wanted_apart(evidence, watched):
+        base.fixes.reverse()
     return base
+
+
+def _wanted_apart(evidence: SecondBackward, watched: Watched) -> bool:
+    return between.apart(evidence.freer, evidence.call, evidence.repetition, watched)
+
+
+def _trains_one_part(evidence: SecondBackward, watched: Watched) -> bool:
+    """Whether the steps between trained what this call trains too: a critic, several times.
+
+    Its loss has no business with what is behind the shared value. Heads with an optimizer each are
+    another matter: then the step before was that of another head.
+    """
+    steps = watched.recorder.gradients.steps[evidence.freer.steps : evidence.call.steps]
+    return any(set(evidence.call.versions) & step.parameters for step in steps)
 
 
 def _users_in_freed_graph(evidence: SecondBackward, watched: Watched) -> Stack:
@@ -256,7 +272,29 @@ def _made_outside(evidence: SecondBackward, watched: Watched) -> Diagnosis | Non
     if evidence.made_inside:
         return None
     failing, kept, name = failing_place(evidence), kept_place(evidence), quoted(evidence)
-    if evidence.made_by_outer_loop and not evidence.stepped_between:
+    all_made = not evidence.boundary  # the losses themselves were made before the loop
+    if (evidence.made_by_outer_loop or all_made) and not evidence.stepped_between:
+        critic = _trains_one_part(evidence, watched)
+        handed = _reading_line(evidence.consumers[0], evidence) if evidence.consumers else None
+        if critic and handed is not None:
+            return Diagnosis(
+                cause="shared-subgraph",
+                summary=f"each pass of the inner loop sends a loss back through {name}",
+                why=f"The inner loop trains what follows {name}; what is behind it is not stepped "
+                "there, and its graph was freed by the first pass.",
+                error_line=failing,
+                fixes=[
+                    Fix("detach", handed, "the inner loop needs only its numbers"),
+                    Fix(
+                        "retain-graph",
+                        freeing_place(evidence),
+                        "or keep the graph, if the gradients are to go on",
+                        cost_of_retaining(evidence),
+                    ),
+                ],
+                why_not_retain="It keeps the whole graph in memory for gradients that no step of "
+                "the inner loop uses.",
+            )
         fixes = [
             Fix(
                 "combine-losses",
@@ -276,7 +314,9 @@ def _made_outside(evidence: SecondBackward, watched: Watched) -> Diagnosis | Non
             why=f"Each pass of the inner loop sends a loss back through {name}; the first one "
             "freed its graph.",
             error_line=failing,
-            fixes=fixes[::-1] if evidence.any_step_between else fixes,
+            fixes=fixes[::-1]
+            if (evidence.any_step_between and not all_made) or _wanted_apart(evidence, watched)
+            else fixes,
         )
     if evidence.made_by_outer_loop and not evidence.starved:
         by_attribute = evidence.held is not None and places.last_attribute(evidence.held.path)
@@ -326,24 +366,19 @@ def _cached(evidence: SecondBackward, watched: Watched) -> Diagnosis | None:
     kept = stored or _memo_line(evidence) or kept_place(evidence)
     name = quoted(evidence)
     if not evidence.any_step_between:
+        summed = "add them up and send the sum back once"
+        kept_on = "keep the graph until the last of them"
+        cost = cost_of_retaining(evidence)
+        fixes = [
+            Fix("combine-losses", in_loop(evidence), summed),
+            Fix("retain-graph", freeing_place(evidence), kept_on, cost),
+        ]
         return Diagnosis(
             cause="shared-subgraph",
             summary=f"several losses of one pass hang on {name}",
             why="The loop sends them back one by one; the first backward freed what they share.",
             error_line=failing_place(evidence),
-            fixes=[
-                Fix(
-                    "combine-losses",
-                    in_loop(evidence),
-                    "add them up and send the sum back once",
-                ),
-                Fix(
-                    "retain-graph",
-                    freeing_place(evidence),
-                    "keep the graph until the last of them",
-                    cost_of_retaining(evidence),
-                ),
-            ],
+            fixes=fixes[::-1] if _wanted_apart(evidence, watched) else fixes,
         )
     return Diagnosis(
         cause="precomputed-outside-loop",

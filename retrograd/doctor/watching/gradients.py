@@ -126,6 +126,9 @@ class Gradients:
             keys = {id(parameter) for parameter in held}
             lost = [zero for zero in self.zeros[-6:] if zero.lost & keys]
             cleared = lost[-1] if lost else None
+            if cleared is None and all(self._was_emptied(p) for p in held if id(p) in self._fresh):
+                keys &= self._fresh.keys()
+                cleared = ZeroGrad([], len(self.steps), 0, frozenset(keys)) if keys else None
         self._stepping.append((self._backwards, cleared))
         self.received.update(id(p) for p in held if p.grad is not None)
         self._note_wasted(held, stack, optimizer)
@@ -140,6 +143,13 @@ class Gradients:
         """Whether a backward has reached a gradient since a step has used it."""
         gradient = parameter.grad
         return gradient is not None and self._used.get(id(parameter)) != (
+            *(id(gradient), gradient._version),
+        )
+
+    def _was_emptied(self, parameter: Any) -> bool:
+        """Whether a gradient is another one than backward has left, with no step in between."""
+        gradient = parameter.grad
+        return gradient is None or self._given.get(id(parameter)) != (
             *(id(gradient), gradient._version),
         )
 

@@ -403,8 +403,18 @@ class SummaryWriter:
         verbose: bool = False,
         use_strict_trace: bool = True,
     ) -> None:
-        """Not supported: there is no tracer. `retrograd.summary` shows a model's layers."""
-        raise unsupported("SummaryWriter.add_graph, which needs a tracer")
+        """Call a model once and show the functions that it ran, module by module.
+
+        model           the model; it runs in evaluation mode, without gradients
+        input_to_model  what it is called with: a tensor, or a tuple of arguments
+        """
+        from retrograd.utils.tensorboard.graphs import graph
+
+        made = graph(model, input_to_model)
+        if verbose:
+            print(made)
+        event = proto("event").Event(graph_def=made.SerializeToString())
+        self._get_file_writer().add_event(event)
 
     def add_onnx_graph(self, prototxt: Any) -> None:
         """Not supported."""
