@@ -8,7 +8,7 @@ from typing import Any
 from retrograd import dtypes
 from retrograd.memory import TypedStorage, UntypedStorage
 from retrograd.ops import errors
-from retrograd.ops.registry import composite
+from retrograd.ops.registry import RECORDED, composite
 from retrograd.tensor import Tensor, tensor_method
 
 
@@ -107,6 +107,11 @@ def typename(obj: Any) -> str:
     kind = obj if isinstance(obj, type) else type(obj)
     module = kind.__module__
     return kind.__qualname__ if module in (None, "builtins") else f"{module}.{kind.__qualname__}"
+
+
+@tensor_method
+def __reversed__(self: Tensor) -> Tensor:
+    return self if self.ndim == 0 else RECORDED.flip(self, (0,))
 
 
 @tensor_method

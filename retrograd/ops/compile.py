@@ -273,6 +273,7 @@ def _inplace_function(op: Op, operator: str = "") -> list[str]:
     signature = parts.signature(op)
     for extra in (", out=None", ", axis=NOTHING", ", keepdims=NOTHING"):
         signature = signature.replace(extra, "")
+    signature = signature.replace("dim=NOTHING", "dim")
     signature = signature.removesuffix(", *")
     old_order = op.name in OLD_ORDERS and not operator
     lines = [f"def {operator or name}({with_more(signature) if old_order else signature}):"]

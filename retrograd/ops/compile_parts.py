@@ -27,7 +27,9 @@ def signature(op: Op) -> str:
         if p.keyword_only and not keyword_only:
             parts.append("*")
             keyword_only = True
-        if p.default is inspect.Parameter.empty:
+        if index == _required_dim(op):
+            parts.append("dim=NOTHING")  # it may come as `axis`
+        elif p.default is inspect.Parameter.empty:
             parts.append(p.name)
         else:
             HOT[f"default_{op.name}_{index}"] = p.default
@@ -43,6 +45,23 @@ def signature(op: Op) -> str:
     if extras and not keyword_only:
         parts.append("*")
     return ", ".join(parts + extras)
+
+
+def _required_dim(op: Op) -> int | None:
+    """The place of a `dim` without default that stands last among those given by place."""
+    names = [p.name for p in op.parameters if not p.keyword_only]
+    if not names or names[-1] != "dim" or "axis" in names:
+        return None
+    place = len(names) - 1
+    return place if op.parameters[place].default is inspect.Parameter.empty else None
+
+
+def missing_dim(name: str) -> TypeError:
+    """The error of a call without its dimension."""
+    return TypeError(f'{name}() missing 1 required positional arguments: "dim"')
+
+
+HOT["missing_dim"] = missing_dim
 
 
 def old_order_line(op: Op, put: Put, in_place: bool) -> None:
@@ -78,6 +97,8 @@ def alias_lines(op: Op, put: Put, arguments: str) -> None:
     names = {p.name for p in op.parameters}
     if "dim" in names and "axis" not in names:
         put("    if axis is not NOTHING: dim = axis")
+        if _required_dim(op) is not None:
+            put(f"    if dim is NOTHING: raise missing_dim({op.label!r})")
     if "keepdim" in names and "keepdims" not in names:
         put("    if keepdims is not NOTHING: keepdim = keepdims")
     if op.out:

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from retrograd import dtypes
+from retrograd.arguments import as_element
 from retrograd.autograd.views import bump
 from retrograd.backend import scatter as kernels
 from retrograd.notices import explained
@@ -239,8 +240,9 @@ def _add_into(target: Array, dim: int, index: Array, source: Array, alpha: Any) 
     dim = wrap_dim(dim, target.ndim)
     _check_vector_bounds(index, target.shape[dim] if target.ndim else 1, dim)
     if alpha != 1:
-        factor = int(alpha) if target.dtype.kind in "iu" else alpha
-        source = source * target.dtype.type(factor)
+        kind = dtypes.from_numpy_dtype(target.dtype)
+        factor = as_element(alpha, kind) if target.dtype.kind in "iu" else alpha
+        source = source * np.asarray(factor, target.dtype)
     kernels.add_at(_lined(target), along(dim, index), _lined(source))
 
 

@@ -7,6 +7,7 @@ refuse another dtype; the words differ with the way in which they are written th
 from __future__ import annotations
 
 from retrograd import dtypes
+from retrograd.notices import explained
 
 _ELEMENTWISE = frozenset(
     """
@@ -58,7 +59,9 @@ _SPELLED = {
 def check_out_type(name: str, result: dtypes.dtype, out: dtypes.dtype) -> None:
     """Refuse an `out` whose dtype is not the result's, where PyTorch refuses it."""
     if name in _ELEMENTWISE:
-        raise RuntimeError(f"Found dtype {out.type_name} but expected {result.type_name}")
+        raise explained(
+            RuntimeError(f"Found dtype {out.type_name} but expected {result.type_name}")
+        )
     if name in _STRUCTURED:
         raise RuntimeError(
             f"Expected out tensor to have dtype {_SPELLED.get(result, result.name)}, but got "

@@ -10,7 +10,7 @@ from typing import Any
 
 from retrograd.doctor import session
 from retrograd.doctor.second_pass.cuts import CutWatch
-from retrograd.doctor.second_pass.numbers import NumberTrial, seed
+from retrograd.doctor.second_pass.number_trial import NumberTrial, seed
 from retrograd.doctor.second_pass.runner import kind_of
 from retrograd.doctor.second_pass.writes import WriteWatch
 from retrograd.doctor.watching import effects

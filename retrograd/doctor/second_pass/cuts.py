@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from types import TracebackType
 from typing import Any
 
-from retrograd.doctor.second_pass.numbers import NumberTrial
+from retrograd.doctor.second_pass.number_trial import NumberTrial
 from retrograd.doctor.second_pass.public_calls import PublicCalls
 from retrograd.doctor.session import Watched
 from retrograd.doctor.watching.gradients import parameters_of
