@@ -68,7 +68,9 @@ class Parameter(Tensor, metaclass=_ParameterMeta):
         made._meta = None
         if data._meta is not None and data._meta.inference:
             mark_like(made, data)
-        flag_leaf(made, bool(requires_grad))
+            made.requires_grad = requires_grad  # not allowed outside inference mode
+        else:
+            flag_leaf(made, bool(requires_grad))
         return made
 
     def __init__(self, data: Tensor | None = None, requires_grad: bool = True) -> None:

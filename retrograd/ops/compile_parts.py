@@ -48,12 +48,15 @@ def signature(op: Op) -> str:
 
 
 def _required_dim(op: Op) -> int | None:
-    """The place of a `dim` without default that stands last among those given by place."""
-    names = [p.name for p in op.parameters if not p.keyword_only]
-    if not names or names[-1] != "dim" or "axis" in names:
+    """The place of a `dim` that is the last parameter without a default."""
+    needed = [
+        place
+        for place, p in enumerate(op.parameters)
+        if p.default is inspect.Parameter.empty and not p.keyword_only
+    ]
+    if not needed or any(p.name == "axis" for p in op.parameters):
         return None
-    place = len(names) - 1
-    return place if op.parameters[place].default is inspect.Parameter.empty else None
+    return needed[-1] if op.parameters[needed[-1]].name == "dim" else None
 
 
 def missing_dim(name: str) -> TypeError:

@@ -47,8 +47,10 @@ def test_switches_are_accepted(monkeypatch: pytest.MonkeyPatch) -> None:
     torch.use_deterministic_algorithms(True)
     assert torch.are_deterministic_algorithms_enabled()
     torch.use_deterministic_algorithms(False)
+    threads = torch.get_num_threads()
     torch.set_num_threads(3)
     assert torch.get_num_threads() == 3
+    torch.set_num_threads(threads)
     torch.set_float32_matmul_precision("high")
     assert torch.get_float32_matmul_precision() == "high"
     torch.set_float32_matmul_precision("highest")
