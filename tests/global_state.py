@@ -59,9 +59,10 @@ def snapshot() -> dict[str, Any]:
         "numpy.geterr": np.geterr(),
     }
     for library, own in OWN.items():
-        if library in sys.modules:
+        module = sys.modules.get(library)
+        if module is not None and module.__name__ == library:  # not one under the other's name
             for name in (*BOTH, *own):
-                found[f"{library}.{name}"] = _value(sys.modules[library], name)
+                found[f"{library}.{name}"] = _value(module, name)
     return found
 
 

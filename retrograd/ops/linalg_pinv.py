@@ -221,9 +221,13 @@ def linalg_lstsq(
     solution = xp.zeros((*lead, columns, other.shape[-1]), input.dtype)
     rank = xp.zeros(tuple(lead), np.int64)
     values = xp.zeros((*lead, min(rows, columns)), real)
+    if driver == "gels":
+        rcond = 0.0  # it takes every matrix to have full rank
     for place in np.ndindex(*lead):
         found = xp.linalg.lstsq(input[place], other[place], rcond=rcond)
         solution[place], rank[place], values[place] = found[0], found[2], found[3]
+    if driver == "gelss" and rcond >= 1:  # which leaves no singular value
+        solution[...], rank[...] = 0, 0
     residuals = xp.empty((0,), real)
     if driver != "gelsy" and rows > columns and (driver == "gels" or (rank == columns).all()):
         rest = xp.matmul(input, solution) - other

@@ -120,7 +120,14 @@ def log10(xp: Any, input: Array) -> Array:
 )
 def log1p(xp: Any, input: Array) -> Array:
     """``log(1 + input)``, exact also near zero."""
-    return xp.log1p(input)
+    result = xp.log1p(input)
+    if input.dtype.kind != "c":
+        return result
+    # NumPy loses small real parts: the squared length less one is x * (x + 2) + y * y
+    x, y = input.real, input.imag
+    length = xp.log1p(x * (x + 2) + y * y) / 2
+    small = xp.logical_and(xp.abs(x) < 0.5, xp.abs(y) < 0.5)
+    return xp.where(small, length + 1j * xp.arctan2(y, x + 1), result).astype(input.dtype)
 
 
 # ------------------------------------------------------------------------------- sigmoid, tanh

@@ -67,3 +67,17 @@ def _outcome(library, expression):
 )
 def test_as_in_pytorch(expression):
     assert _outcome(retrograd, expression) == _outcome(torch, expression)
+
+
+@pytest.mark.parametrize(
+    "expression",
+    [
+        *(f"torch.{f}(torch.arange(4.0), axis=0)" for f in ("cumsum", "cumprod", "unsqueeze")),
+        *("torch.ones(2, 3).logsumexp(axis=1)", "torch.cummax(torch.arange(4), axis=0).indices"),
+        *("torch.cumsum(torch.ones(2))", "reversed(torch.arange(6).view(3, 2))"),
+        "torch.zeros(2, dtype=torch.uint8).index_add(0, torch.tensor([1]), "
+        "torch.ones(1, dtype=torch.uint8), alpha=-1)",
+    ],
+)
+def test_other_spellings(expression):
+    assert _outcome(retrograd, expression) == _outcome(torch, expression)
