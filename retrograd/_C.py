@@ -1,9 +1,9 @@
 """The few names that programs take from PyTorch's compiled part."""
 
-from retrograd.ops.linalg_shared import LinAlgError as _LinAlgError
+from retrograd.ops.linalg.shared import LinAlgError as _LinAlgError
 from retrograd.random import Generator as Generator
-from retrograd.size import Size as Size
-from retrograd.size import device as device
+from retrograd.tensors.size import Size as Size
+from retrograd.tensors.size import device as device
 
 
 def _log_api_usage_once(event: str) -> None:

@@ -28,9 +28,9 @@ from retrograd.serialization.archive import Archive
 from retrograd.serialization.archive_writer import ArchiveWriter
 from retrograd.serialization.atomic import replacing
 from retrograd.serialization.rebuild import swapped
-from retrograd.size import require_cpu
 from retrograd.sparse.array import SPARSE_ARRAY
 from retrograd.tensor import Array, Tensor, wrap
+from retrograd.tensors.size import require_cpu
 
 # The names of data types in the file, and those that the package takes.
 _SAFETENSORS: dict[str, dtypes.dtype] = {

@@ -21,10 +21,10 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from retrograd.compat.marks import refusing
-from retrograd.custom_operators import Operator, find
 from retrograd.namespaces import missing
-from retrograd.operator_schema import Schema
-from retrograd.operator_schema import infer_schema as infer_schema
+from retrograd.ops.registered.operators import Operator, find
+from retrograd.ops.registered.schema import Schema
+from retrograd.ops.registered.schema import infer_schema as infer_schema
 
 _Function = Callable[..., Any]
 

@@ -15,9 +15,9 @@ from typing import Any
 
 from retrograd.compat.marks import differs, unsupported
 from retrograd.namespaces import missing
-from retrograd.ops.function_modes import STACK, ask
-from retrograd.ops.function_modes import pop as _pop_mode
-from retrograd.ops.function_modes import push as _push_mode
+from retrograd.ops.calling.function_modes import STACK, ask
+from retrograd.ops.calling.function_modes import pop as _pop_mode
+from retrograd.ops.calling.function_modes import push as _push_mode
 from retrograd.ops.registry import PUBLIC
 from retrograd.tensor import Tensor
 

@@ -16,12 +16,12 @@ from typing import Any
 import numpy as np
 
 from retrograd import dtypes
-from retrograd.construction import fresh
 from retrograd.namespaces import missing
 from retrograd.ops.errors import unsupported
 from retrograd.ops.registry import PUBLIC
 from retrograd.random import Generator
 from retrograd.tensor import Array, Tensor
+from retrograd.tensors.construction import fresh
 
 _LIST = Path(__file__).parent / "random" / "sobol_directions.txt"
 

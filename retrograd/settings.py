@@ -8,7 +8,7 @@ from typing import Any
 
 from retrograd.notices import notice
 from retrograd.ops.registry import attach
-from retrograd.size import CPU, device, require_cpu
+from retrograd.tensors.size import CPU, device, require_cpu
 
 
 class _Settings:

@@ -14,10 +14,10 @@ import numpy as np
 
 from retrograd import dtypes
 from retrograd.compat.marks import unsupported_class
-from retrograd.construction import array_from
-from retrograd.memory import TypedStorage as TypedStorage
-from retrograd.memory import UntypedStorage as UntypedStorage
 from retrograd.namespaces import missing
+from retrograd.tensors.construction import array_from
+from retrograd.tensors.memory import TypedStorage as TypedStorage
+from retrograd.tensors.memory import UntypedStorage as UntypedStorage
 
 __all__ = ["TypedStorage", "UntypedStorage"]
 

@@ -30,16 +30,16 @@ import numpy as np
 
 from retrograd.autograd.grad_mode import enable_grad, inference_mode
 from retrograd.autograd.state import next_sequence
-from retrograd.creation import zeros
 from retrograd.dtypes import dtype as DType
 from retrograd.lifecycle.layers import step
 from retrograd.lifecycle.saved_memory import graph_nodes, saved_arrays
-from retrograd.memory import owner_of
 from retrograd.nn.module import Module
 from retrograd.nn.module_hooks import register_module_forward_hook, register_module_forward_pre_hook
 from retrograd.nn.parameter import is_lazy
 from retrograd.random import get_rng_state, set_rng_state
 from retrograd.tensor import Tensor
+from retrograd.tensors.creation import zeros
+from retrograd.tensors.memory import owner_of
 
 if TYPE_CHECKING:
     from rich.console import Console, ConsoleOptions, RenderResult

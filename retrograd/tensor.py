@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 
 from retrograd import dtypes
-from retrograd.size import CPU, Size, device, layout, strided
+from retrograd.tensors.size import CPU, Size, device, layout, strided
 
 if TYPE_CHECKING:
     from retrograd.autograd.node import Node

@@ -3,9 +3,9 @@
 import os
 from typing import IO, Any
 
-from retrograd.memory import UntypedStorage as Storage
 from retrograd.namespaces import missing
-from retrograd.size import device as _device
+from retrograd.tensors.memory import UntypedStorage as Storage
+from retrograd.tensors.size import device as _device
 
 __all__ = ["Device", "FileLike", "Number", "Storage"]
 

@@ -32,7 +32,7 @@ OWN = {
         autograd.state.STATE.mutation nn.module_hooks.BUFFER_REGISTRATION
         nn.module_hooks.MODULE_REGISTRATION nn.module_hooks.PARAMETER_REGISTRATION
         nn.module_hooks.FORWARD_PRE nn.module_hooks.FORWARD nn.module_hooks.BACKWARD_PRE
-        nn.module_hooks.BACKWARD printing._options
+        nn.module_hooks.BACKWARD tensors.printing._options
     """.split(),
     "torch": """
         _C._len_torch_function_stack _C._len_torch_dispatch_stack

@@ -12,8 +12,8 @@ import pytest
 
 import retrograd as torch
 from retrograd import nn
-from retrograd.memory import owner_of
 from retrograd.nn.module_hooks import FORWARD, FORWARD_PRE
+from retrograd.tensors.memory import owner_of
 from retrograd.utils.checkpoint import checkpoint
 
 

@@ -1,7 +1,7 @@
 """`autocast`: regions in which each op runs in the dtype that suits it.
 
 Matrix products, convolutions and attention run in bfloat16 (or float16), most losses and linear
-algebra in float32, everything else in the dtype of what it is given; `ops.autocasting` has the
+algebra in float32, everything else in the dtype of what it is given; `calling.autocasting` has the
 lists. Backward is best called outside of the region: gradients then come in the dtypes of the
 forward pass.
 """

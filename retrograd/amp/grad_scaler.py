@@ -26,8 +26,8 @@ import numpy as np
 
 from retrograd import dtypes
 from retrograd.autograd.grad_mode import no_grad
-from retrograd.size import device as device_class
 from retrograd.tensor import Tensor, wrap
+from retrograd.tensors.size import device as device_class
 
 __all__ = ["GradScaler", "OptState"]
 

@@ -13,8 +13,8 @@ from typing import Any
 
 from retrograd import dtypes
 from retrograd.autograd.state import STATE, set_autocast
-from retrograd.ops.autocasting import WEIGHTS, install
-from retrograd.size import device
+from retrograd.ops.calling.autocasting import WEIGHTS, install
+from retrograd.tensors.size import device
 
 _DEFAULTS = {
     "cpu": dtypes.bfloat16,

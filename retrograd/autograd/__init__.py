@@ -47,7 +47,7 @@ _OF_THE_PROFILER = frozenset(
 
 def __getattr__(name: str) -> Any:
     if name == "Variable":  # made of tensors, which this package must not need at import
-        from retrograd.legacy import Variable
+        from retrograd.tensors.legacy import Variable
 
         return Variable
     if name in ("_functions", "profiler", "profiler_util", "variable"):  # seldom needed

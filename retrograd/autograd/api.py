@@ -18,8 +18,8 @@ from retrograd.autograd.views import edge_of, refresh
 from retrograd.backend.kernels import filled
 from retrograd.lifecycle.site import user_site
 from retrograd.notices import explained, warn_once
-from retrograd.size import Size
 from retrograd.tensor import Tensor, mark_inference, tensor_method, wrap
+from retrograd.tensors.size import Size
 
 _CYCLE = (
     "Using backward() with create_graph=True will create a reference cycle between the parameter "

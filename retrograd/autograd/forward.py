@@ -400,7 +400,7 @@ def _place_like(array: Array, tangent: Tensor) -> None:
 
     `as_strided` of the array may show more of its storage: there must be as much of the tangent's.
     """
-    from retrograd.memory import address_of, owner_of, region
+    from retrograd.tensors.memory import address_of, owner_of, region
 
     owner = owner_of(array)
     if owner.size == owner_of(tangent._array).size or owner.dtype != array.dtype:
@@ -459,7 +459,7 @@ def _settle(view: Tensor, origin: Origin) -> None:
 
 def _same_geometry(tensor: Tensor, tangent: Tensor) -> bool:
     """Whether two tensors lie in the same way in storages of the same size."""
-    from retrograd.memory import address_of, owner_of
+    from retrograd.tensors.memory import address_of, owner_of
 
     if tensor._level or tangent._level:
         return True

@@ -21,9 +21,9 @@ from retrograd.autograd.forward import (
 from retrograd.autograd.packing import is_packed, pack_new
 from retrograd.autograd.state import STATE, TRANSFORMS
 from retrograd.backend.quiet import QUIET, enter_quiet, leave_quiet
-from retrograd.ops.operands import Plan, argument_plan
+from retrograd.ops.calling.operands import Plan, argument_plan
+from retrograd.ops.calling.shortcut import call_generated, usual_operands
 from retrograd.ops.registry import RAW, save_kind
-from retrograd.ops.shortcut import call_generated, usual_operands
 from retrograd.tensor import Tensor, TensorMeta, wrap
 
 _OUTPUT, _INPUT, _OPTION = range(3)

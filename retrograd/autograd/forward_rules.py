@@ -26,10 +26,10 @@ from retrograd.autograd.forward import (
 )
 from retrograd.autograd.state import STATE, set_grad_mode, set_saved_hooks
 from retrograd.backend.quiet import QUIET, enter_quiet, leave_quiet
-from retrograd.ops.dispatch import dispatch
-from retrograd.ops.dispatch_inplace import may_be_recorded
-from retrograd.ops.operands import argument_plan
-from retrograd.ops.recording import array_fact
+from retrograd.ops.calling.dispatch import dispatch
+from retrograd.ops.calling.dispatch_inplace import may_be_recorded
+from retrograd.ops.calling.operands import argument_plan
+from retrograd.ops.calling.recording import array_fact
 from retrograd.ops.registry import RAW, RECORDED, names_of, save_kind
 from retrograd.tensor import Tensor, wrap
 

@@ -92,7 +92,7 @@ class _AllowMutationOnSavedContext:
 
 def _memory_of(array: Array) -> int:
     """A number for the block of memory that an array lies in."""
-    from retrograd.memory import owner_of
+    from retrograd.tensors.memory import owner_of
 
     return id(owner_of(array))
 

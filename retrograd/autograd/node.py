@@ -1,7 +1,7 @@
 """Graph nodes: what an op leaves behind so that its gradient can be computed.
 
 A node points at the nodes of its inputs (`edges`), never at its outputs, so a graph has no
-reference cycle and goes when its last user goes. Op nodes are subclasses made by `ops.compile`,
+reference cycle and goes when its last user goes. Op nodes are subclasses made by `calling.compile`,
 which also writes their `run_raw` (arrays in and out) and `run_recorded` (Tensors in and out).
 """
 
@@ -16,7 +16,7 @@ from retrograd import dtypes
 from retrograd.autograd.anomaly_stack import ForwardRecord
 from retrograd.autograd.hooks import HookTable, RemovableHandle
 from retrograd.autograd.state import ANOMALY, next_sequence
-from retrograd.size import CPU, Size
+from retrograd.tensors.size import CPU, Size
 
 if TYPE_CHECKING:
     from retrograd.ops.registry import Op

@@ -18,7 +18,7 @@ from typing import Any
 
 from retrograd.lifecycle.site import user_site
 
-# The namespace of compiled op functions (ops/compile.py fills it, this module counts in it).
+# The namespace of compiled op functions (`calling.compile` fills it, this module counts in it).
 HOT: dict[str, Any] = {"NO_GRAD": 0, "UNUSUAL": 0, "__name__": "retrograd.ops.compiled"}
 
 # Nodes and backward calls draw from one counter, so that their order in time can be compared.
@@ -123,7 +123,8 @@ class _Transforms:
     # vmap: (level, op, args, tensors) -> results of an op, and the in-place op's target
     batched: Callable[..., list[Any]]
     batched_inplace: Callable[..., Any]
-    batched_shortcut: Callable[..., Any]  # (op, plan, args) -> result or None; see `ops.shortcut`
+    # (op, plan, args) -> result or None; see `calling.shortcut`
+    batched_shortcut: Callable[..., Any]
     # forward mode: whether an operand carries a tangent; (op, args, tensors, outputs) sets those of
     # the outputs; (target, result) moves them to the target of an in-place op; (tensor, view op,
     # options) changes their geometry with the tensor's
@@ -133,7 +134,7 @@ class _Transforms:
     relay_tangents: Callable[..., None]
     # both: (level, args, tensors) -> args and tensors, batched where they must be
     lifted: Callable[..., tuple[Any, Any]]
-    # forward mode, quickly: (op, args, tensors, output) and (op, plan, args), see `ops.shortcut`
+    # forward mode, quickly: (op, args, tensors, output), (op, plan, args), see `calling.shortcut`
     set_elementwise: Callable[..., bool]
     dual_shortcut: Callable[..., Any]
 
@@ -166,7 +167,7 @@ def set_saved_hooks(pairs: tuple[tuple[Any, Any], ...]) -> None:
 
 
 def set_op_modes(modes: tuple[Any, ...]) -> None:
-    """Replace this thread's stack of op modes (`ops.op_modes`), keeping the global count right."""
+    """Replace this thread's op modes (`calling.op_modes`), keeping the global count right."""
     change = bool(modes) - bool(STATE.op_modes)
     _switch(STATE, "op_modes", modes, "UNUSUAL", change)
 

@@ -1,4 +1,4 @@
 """`Variable`, the old name of a tensor with history."""
 
-from retrograd.legacy import Variable as Variable
-from retrograd.legacy import VariableMeta as VariableMeta
+from retrograd.tensors.legacy import Variable as Variable
+from retrograd.tensors.legacy import VariableMeta as VariableMeta

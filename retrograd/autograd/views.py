@@ -124,7 +124,7 @@ def link_view(
 ) -> None:
     """Make `view`, the result of one view op on `source`, a view of source's root base.
 
-    The generated functions of view ops do the same in line; see `ops.compile_parts`.
+    The generated functions of view ops do the same in line; see `calling.compile_parts`.
     """
     cell = cell_of(source)
     if cell is INFERENCE_CELL:
@@ -184,7 +184,7 @@ def renew(tensor: Tensor) -> None:
         again = _recorded_again(base, info.chain)
         node, tensor._output_nr = again._grad_fn, again._output_nr
     else:
-        from retrograd.ops.replay import replay_node
+        from retrograd.ops.shapes.replay import replay_node
 
         node, tensor._output_nr = replay_node(base, tensor, info.chain), 0
     tensor._grad_fn = node

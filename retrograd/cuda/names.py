@@ -11,8 +11,8 @@ from typing import Any, NoReturn
 
 from retrograd.compat.marks import refuses
 from retrograd.notices import explained
-from retrograd.size import device as _device
 from retrograd.tensor import Tensor
+from retrograd.tensors.size import device as _device
 
 _WHY = "there is no CUDA device; ask torch.cuda.is_available() first"
 

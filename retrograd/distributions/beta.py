@@ -6,15 +6,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, ClassVar
 
-from retrograd.construction import tensor
 from retrograd.distributions import constraints
 from retrograd.distributions.dirichlet import Dirichlet
 from retrograd.distributions.distribution import Distribution
 from retrograd.distributions.exp_family import ExponentialFamily
 from retrograd.distributions.utils import broadcast_all
 from retrograd.ops.registry import RECORDED
-from retrograd.size import Size
 from retrograd.tensor import Tensor
+from retrograd.tensors.construction import tensor
+from retrograd.tensors.size import Size
 
 __all__ = ["Beta"]
 

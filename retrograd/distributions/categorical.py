@@ -11,8 +11,6 @@ import numpy as np
 
 from retrograd import dtypes
 from retrograd.autograd.state import HOT
-from retrograd.construction import fresh
-from retrograd.creation import full
 from retrograd.distributions import constraints
 from retrograd.distributions.distribution import Distribution
 from retrograd.distributions.parameters import (
@@ -22,12 +20,14 @@ from retrograd.distributions.parameters import (
     smallest,
 )
 from retrograd.distributions.utils import lazy_property, logits_to_probs, probs_to_logits
-from retrograd.ops.broadcasting import broadcast_tensors
+from retrograd.ops.shapes.broadcasting import broadcast_tensors
 from retrograd.random.multinomial import multinomial as multinomial_array
 from retrograd.random.sampling import multinomial
 from retrograd.random.state import default_generator
-from retrograd.size import Size
 from retrograd.tensor import Tensor
+from retrograd.tensors.construction import fresh
+from retrograd.tensors.creation import full
+from retrograd.tensors.size import Size
 
 __all__ = ["Categorical"]
 

@@ -7,12 +7,12 @@ import math
 from collections.abc import Sequence
 from typing import Any, ClassVar
 
-from retrograd.creation import full
 from retrograd.distributions import constraints
 from retrograd.distributions.distribution import Distribution
 from retrograd.distributions.parameters import expanded
 from retrograd.distributions.utils import broadcast_all
 from retrograd.tensor import Tensor
+from retrograd.tensors.creation import full
 
 __all__ = ["Cauchy"]
 

@@ -15,12 +15,12 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from retrograd import dtypes
-from retrograd.creation import full
-from retrograd.ops.linalg_cholesky import cholesky_ex
-from retrograd.ops.linalg_norm import norm
-from retrograd.ops.linalg_spectral import eigvalsh
+from retrograd.ops.linalg.cholesky import cholesky_ex
+from retrograd.ops.linalg.norm import norm
+from retrograd.ops.linalg.spectral import eigvalsh
 from retrograd.ops.registry import RECORDED
 from retrograd.tensor import Tensor
+from retrograd.tensors.creation import full
 
 __all__ = [
     "Constraint",

@@ -10,8 +10,8 @@ from typing import Any
 from retrograd.autograd.grad_mode import no_grad
 from retrograd.distributions import constraints
 from retrograd.distributions.utils import lazy_property
-from retrograd.size import Size
 from retrograd.tensor import Tensor
+from retrograd.tensors.size import Size
 
 __all__ = ["Distribution"]
 

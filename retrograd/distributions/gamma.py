@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from typing import Any, ClassVar
 
 from retrograd import dtypes
-from retrograd.construction import as_tensor
 from retrograd.distributions import constraints
 from retrograd.distributions.exp_family import ExponentialFamily
 from retrograd.distributions.parameters import expanded
@@ -15,6 +14,7 @@ from retrograd.distributions.utils import broadcast_all
 from retrograd.ops.registry import RECORDED
 from retrograd.random.gammas import _standard_gamma
 from retrograd.tensor import Tensor
+from retrograd.tensors.construction import as_tensor
 
 __all__ = ["Gamma"]
 

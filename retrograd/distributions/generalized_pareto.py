@@ -13,8 +13,8 @@ from retrograd.distributions.parameters import expanded
 from retrograd.distributions.utils import broadcast_all
 from retrograd.ops.registry import RECORDED
 from retrograd.random.sampling import rand
-from retrograd.size import Size
 from retrograd.tensor import Tensor
+from retrograd.tensors.size import Size
 
 __all__ = ["GeneralizedPareto"]
 

@@ -13,8 +13,8 @@ from retrograd.distributions.parameters import BinaryParameters
 from retrograd.distributions.utils import broadcast_all
 from retrograd.nn.functional import binary_cross_entropy_with_logits
 from retrograd.ops.registry import RECORDED
-from retrograd.size import contiguous_format
 from retrograd.tensor import Tensor
+from retrograd.tensors.size import contiguous_format
 
 __all__ = ["Geometric"]
 

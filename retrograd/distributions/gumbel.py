@@ -8,13 +8,13 @@ from collections.abc import Sequence
 from typing import Any, ClassVar
 
 from retrograd import dtypes
-from retrograd.creation import full_like, ones_like
 from retrograd.distributions import constraints
 from retrograd.distributions.transformed_distribution import TransformedDistribution
 from retrograd.distributions.transforms import AffineTransform, ExpTransform
 from retrograd.distributions.uniform import Uniform
 from retrograd.distributions.utils import broadcast_all, euler_constant
 from retrograd.tensor import Tensor
+from retrograd.tensors.creation import full_like, ones_like
 
 __all__ = ["Gumbel"]
 

@@ -7,13 +7,13 @@ import math
 from collections.abc import Sequence
 from typing import Any, ClassVar
 
-from retrograd.creation import zeros_like
 from retrograd.distributions import constraints
 from retrograd.distributions.normal import Normal
 from retrograd.distributions.transformed_distribution import TransformedDistribution
 from retrograd.distributions.transforms import AbsTransform
 from retrograd.ops.registry import RECORDED
 from retrograd.tensor import Tensor
+from retrograd.tensors.creation import zeros_like
 
 __all__ = ["HalfNormal"]
 

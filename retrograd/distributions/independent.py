@@ -8,8 +8,8 @@ from typing import Any, ClassVar, Generic, TypeVar
 from retrograd.distributions import constraints
 from retrograd.distributions.distribution import Distribution
 from retrograd.distributions.utils import _sum_rightmost
-from retrograd.size import Size
 from retrograd.tensor import Tensor
+from retrograd.tensors.size import Size
 
 __all__ = ["Independent"]
 

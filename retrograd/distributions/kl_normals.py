@@ -15,8 +15,8 @@ from retrograd.distributions.lowrank_multivariate_normal import (
     _batch_lowrank_mahalanobis,
 )
 from retrograd.distributions.multivariate_normal import MultivariateNormal, _batch_mahalanobis
-from retrograd.ops.broadcasting import common_shape
 from retrograd.ops.registry import RECORDED
+from retrograd.ops.shapes.broadcasting import common_shape
 
 
 def _check_events(p: Any, q: Any, kind: str) -> None:

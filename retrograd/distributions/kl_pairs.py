@@ -9,7 +9,6 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from retrograd.creation import full_like
 from retrograd.distributions.beta import Beta
 from retrograd.distributions.continuous_bernoulli import ContinuousBernoulli
 from retrograd.distributions.exponential import Exponential
@@ -22,6 +21,7 @@ from retrograd.distributions.pareto import Pareto
 from retrograd.distributions.uniform import Uniform
 from retrograd.distributions.utils import euler_constant
 from retrograd.ops.registry import RECORDED
+from retrograd.tensors.creation import full_like
 
 _INFINITE: dict[type, tuple[type, ...]] = {
     Beta: (Pareto,),

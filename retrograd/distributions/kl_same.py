@@ -9,7 +9,6 @@ import math
 from typing import Any
 
 from retrograd.autograd.api import grad
-from retrograd.creation import full_like
 from retrograd.distributions.bernoulli import Bernoulli
 from retrograd.distributions.beta import Beta
 from retrograd.distributions.binomial import Binomial
@@ -34,6 +33,7 @@ from retrograd.distributions.transformed_distribution import TransformedDistribu
 from retrograd.distributions.uniform import Uniform
 from retrograd.distributions.utils import _sum_rightmost, euler_constant
 from retrograd.nn.functional import softplus
+from retrograd.tensors.creation import full_like
 
 # -------------------------------------------------------------------------------- continuous
 

@@ -7,13 +7,13 @@ import math
 from collections.abc import Sequence
 from typing import Any, ClassVar
 
-from retrograd.creation import full_like
 from retrograd.distributions import constraints
 from retrograd.distributions.transformed_distribution import TransformedDistribution
 from retrograd.distributions.transforms import AffineTransform, PowerTransform
 from retrograd.distributions.uniform import Uniform
 from retrograd.distributions.utils import broadcast_all, euler_constant
 from retrograd.tensor import Tensor
+from retrograd.tensors.creation import full_like
 
 __all__ = ["Kumaraswamy"]
 

@@ -14,9 +14,9 @@ from retrograd.distributions.distribution import Distribution
 from retrograd.distributions.utils import broadcast_all
 from retrograd.ops.registry import RECORDED
 from retrograd.random.sampling import randn
-from retrograd.ranges import arange
-from retrograd.size import Size
 from retrograd.tensor import Tensor
+from retrograd.tensors.ranges import arange
+from retrograd.tensors.size import Size
 
 __all__ = ["LKJCholesky"]
 

@@ -10,8 +10,8 @@ from retrograd.autograd.grad_mode import no_grad
 from retrograd.distributions import constraints
 from retrograd.distributions.categorical import Categorical
 from retrograd.distributions.distribution import Distribution
-from retrograd.size import Size
 from retrograd.tensor import Tensor
+from retrograd.tensors.size import Size
 
 __all__ = ["MixtureSameFamily"]
 

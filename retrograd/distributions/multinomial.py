@@ -7,15 +7,15 @@ import math
 from collections.abc import Sequence
 from typing import Any, ClassVar
 
-from retrograd.construction import tensor
 from retrograd.distributions import constraints
 from retrograd.distributions.binomial import Binomial
 from retrograd.distributions.categorical import Categorical
 from retrograd.distributions.distribution import Distribution
 from retrograd.distributions.utils import broadcast_all
 from retrograd.ops.registry import RECORDED
-from retrograd.size import Size, contiguous_format
 from retrograd.tensor import Tensor
+from retrograd.tensors.construction import tensor
+from retrograd.tensors.size import Size, contiguous_format
 
 __all__ = ["Multinomial"]
 

@@ -7,15 +7,15 @@ import math
 from collections.abc import Sequence
 from typing import Any, ClassVar
 
-from retrograd.creation import eye
 from retrograd.distributions import constraints
 from retrograd.distributions.distribution import Distribution
 from retrograd.distributions.utils import _standard_normal, lazy_property
-from retrograd.ops.broadcasting import broadcast_shapes
-from retrograd.ops.linalg_cholesky import cholesky
-from retrograd.ops.linalg_solve import solve_triangular
-from retrograd.size import Size
+from retrograd.ops.linalg.cholesky import cholesky
+from retrograd.ops.linalg.solve import solve_triangular
+from retrograd.ops.shapes.broadcasting import broadcast_shapes
 from retrograd.tensor import Tensor
+from retrograd.tensors.creation import eye
+from retrograd.tensors.size import Size
 
 __all__ = ["MultivariateNormal"]
 

@@ -11,7 +11,6 @@ import numpy as np
 
 from retrograd.autograd.grad_mode import no_grad
 from retrograd.autograd.state import HOT, STATE, Cut
-from retrograd.construction import fresh
 from retrograd.distributions import constraints
 from retrograd.distributions.exp_family import ExponentialFamily
 from retrograd.distributions.parameters import broadcast_pair, expanded, smallest
@@ -20,6 +19,7 @@ from retrograd.random.normal import normal as normal_array
 from retrograd.random.sampling import normal
 from retrograd.random.state import default_generator
 from retrograd.tensor import Tensor
+from retrograd.tensors.construction import fresh
 
 __all__ = ["Normal"]
 

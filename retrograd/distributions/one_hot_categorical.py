@@ -6,13 +6,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, ClassVar
 
-from retrograd.creation import eye
 from retrograd.distributions import constraints
 from retrograd.distributions.categorical import Categorical
 from retrograd.distributions.distribution import Distribution
 from retrograd.nn.functional import one_hot
-from retrograd.size import Size
 from retrograd.tensor import Tensor
+from retrograd.tensors.creation import eye
+from retrograd.tensors.size import Size
 
 __all__ = ["OneHotCategorical", "OneHotCategoricalStraightThrough"]
 

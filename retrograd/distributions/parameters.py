@@ -17,9 +17,9 @@ from retrograd.distributions.utils import (
     logits_to_probs,
     probs_to_logits,
 )
-from retrograd.ranges import arange
-from retrograd.size import Size
 from retrograd.tensor import Tensor
+from retrograd.tensors.ranges import arange
+from retrograd.tensors.size import Size
 
 __all__ = [
     "ONE_OF_TWO",

@@ -12,8 +12,8 @@ from retrograd.distributions.transformed_distribution import TransformedDistribu
 from retrograd.distributions.transforms import SigmoidTransform
 from retrograd.distributions.utils import broadcast_all, clamp_probs
 from retrograd.random.sampling import rand
-from retrograd.size import Size
 from retrograd.tensor import Tensor
+from retrograd.tensors.size import Size
 
 __all__ = ["LogitRelaxedBernoulli", "RelaxedBernoulli"]
 

@@ -6,7 +6,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, ClassVar
 
-from retrograd.creation import full_like
 from retrograd.distributions import constraints
 from retrograd.distributions.categorical import Categorical
 from retrograd.distributions.distribution import Distribution
@@ -14,8 +13,9 @@ from retrograd.distributions.transformed_distribution import TransformedDistribu
 from retrograd.distributions.transforms import ExpTransform
 from retrograd.distributions.utils import broadcast_all, clamp_probs
 from retrograd.random.sampling import rand
-from retrograd.size import Size
 from retrograd.tensor import Tensor
+from retrograd.tensors.creation import full_like
+from retrograd.tensors.size import Size
 
 __all__ = ["ExpRelaxedCategorical", "RelaxedOneHotCategorical"]
 

@@ -11,8 +11,8 @@ from retrograd.distributions.distribution import Distribution
 from retrograd.distributions.independent import Independent
 from retrograd.distributions.transforms import ComposeTransform, Transform
 from retrograd.distributions.utils import _sum_rightmost
-from retrograd.size import Size
 from retrograd.tensor import Tensor
+from retrograd.tensors.size import Size
 
 __all__ = ["TransformedDistribution"]
 

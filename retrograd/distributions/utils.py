@@ -9,12 +9,12 @@ from typing import Any, Generic, TypeVar, overload
 
 from retrograd import dtypes
 from retrograd.autograd.grad_mode import enable_grad
-from retrograd.construction import tensor
-from retrograd.creation import empty
-from retrograd.ops.broadcasting import broadcast_tensors
-from retrograd.ranges import arange
-from retrograd.size import Size
+from retrograd.ops.shapes.broadcasting import broadcast_tensors
 from retrograd.tensor import Tensor
+from retrograd.tensors.construction import tensor
+from retrograd.tensors.creation import empty
+from retrograd.tensors.ranges import arange
+from retrograd.tensors.size import Size
 
 __all__ = [
     "broadcast_all",

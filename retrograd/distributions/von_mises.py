@@ -9,13 +9,13 @@ from typing import Any, ClassVar
 
 from retrograd import dtypes
 from retrograd.autograd.grad_mode import no_grad
-from retrograd.creation import empty, zeros
 from retrograd.distributions import constraints
 from retrograd.distributions.distribution import Distribution
 from retrograd.distributions.utils import broadcast_all, lazy_property
 from retrograd.ops.registry import RECORDED
 from retrograd.random.sampling import rand
 from retrograd.tensor import Tensor
+from retrograd.tensors.creation import empty, zeros
 
 __all__ = ["VonMises"]
 

@@ -6,13 +6,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, ClassVar
 
-from retrograd.creation import ones_like
 from retrograd.distributions import constraints
 from retrograd.distributions.exponential import Exponential
 from retrograd.distributions.transformed_distribution import TransformedDistribution
 from retrograd.distributions.transforms import AffineTransform, PowerTransform, Transform
 from retrograd.distributions.utils import broadcast_all, euler_constant
 from retrograd.tensor import Tensor
+from retrograd.tensors.creation import ones_like
 
 __all__ = ["Weibull"]
 

@@ -9,8 +9,6 @@ from collections.abc import Sequence
 from typing import Any
 
 from retrograd import dtypes
-from retrograd.construction import tensor
-from retrograd.creation import eye
 from retrograd.distributions import constraints
 from retrograd.distributions.chi2 import Chi2
 from retrograd.distributions.exp_family import ExponentialFamily
@@ -19,13 +17,15 @@ from retrograd.distributions.multivariate_normal import (
     _precision_to_scale_tril,
 )
 from retrograd.distributions.utils import _lower_triangle, lazy_property
-from retrograd.ops.broadcasting import broadcast_shapes
-from retrograd.ops.linalg_cholesky import cholesky
-from retrograd.ops.linalg_solve import slogdet
+from retrograd.ops.linalg.cholesky import cholesky
+from retrograd.ops.linalg.solve import slogdet
+from retrograd.ops.shapes.broadcasting import broadcast_shapes
 from retrograd.random.sampling import randn
-from retrograd.ranges import arange
-from retrograd.size import Size
 from retrograd.tensor import Tensor
+from retrograd.tensors.construction import tensor
+from retrograd.tensors.creation import eye
+from retrograd.tensors.ranges import arange
+from retrograd.tensors.size import Size
 
 __all__ = ["Wishart"]
 

@@ -20,20 +20,20 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from retrograd.arguments import size_argument
 from retrograd.autograd.state import STATE, TRANSFORMS, count_unusual
 from retrograd.autograd.views import bump, refresh
 from retrograd.notices import explained
-from retrograd.ops.operands import Plan
-from retrograd.ops.recording import (
+from retrograd.ops.calling.operands import Plan
+from retrograd.ops.calling.recording import (
     fill_outputs,
     is_wanted,
     link_outputs,
     pass_on_cut,
     record,
 )
-from retrograd.ops.shortcut import call_generated, usual_operands
+from retrograd.ops.calling.shortcut import call_generated, usual_operands
 from retrograd.tensor import Array, Tensor, VersionCell, cell_of, meta_of
+from retrograd.tensors.arguments import size_argument
 
 # ------------------------------------------------------------------------------- running vmaps
 

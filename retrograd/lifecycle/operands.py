@@ -24,7 +24,7 @@ _LONGEST = 24
 # Frames that only hand their arguments on: an operation that is called for the first time.
 _PASSING_ON = frozenset(("waiting", "first_call"))
 # ... or one that looks first whether autocast is on.
-_ASKING_AUTOCAST = ("<retrograd autocast>", f"{os.sep}ops{os.sep}autocasting.py")
+_ASKING_AUTOCAST = ("<retrograd autocast>", f"{os.sep}calling{os.sep}autocasting.py")
 _MOST_OPERANDS = 4
 
 

@@ -6,7 +6,6 @@ import warnings
 from typing import Any
 
 from retrograd import dtypes
-from retrograd.creation import empty
 from retrograd.nn import functional, init
 from retrograd.nn.attention_backends import SDPBackend as SDPBackend
 from retrograd.nn.attention_backends import sdpa_kernel as sdpa_kernel
@@ -15,6 +14,7 @@ from retrograd.nn.module import Module
 from retrograd.nn.parameter import Parameter
 from retrograd.ops.registry import RECORDED
 from retrograd.tensor import Tensor
+from retrograd.tensors.creation import empty
 
 
 class NonDynamicallyQuantizableLinear(Linear):

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from retrograd.construction import tensor
-from retrograd.creation import empty, ones, zeros
 from retrograd.dtypes import int64
 from retrograd.nn import functional, init
 from retrograd.nn.module import Module
 from retrograd.nn.parameter import Parameter
 from retrograd.tensor import Tensor
+from retrograd.tensors.construction import tensor
+from retrograd.tensors.creation import empty, ones, zeros
 
 
 class _NormBase(Module):

@@ -6,11 +6,11 @@ import math
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, ClassVar
 
-from retrograd.creation import empty
 from retrograd.nn import functional, init
 from retrograd.nn.module import Module
 from retrograd.nn.parameter import Parameter
 from retrograd.tensor import Tensor
+from retrograd.tensors.creation import empty
 
 _PADDING_MODES = ("zeros", "reflect", "replicate", "circular")
 

@@ -14,7 +14,7 @@ from collections.abc import Callable
 from typing import Any
 
 from retrograd.nn.modules.utils import _ntuple
-from retrograd.ops.aten_calls import CALLS
+from retrograd.ops.calling.aten_calls import CALLS
 from retrograd.tensor import Tensor
 
 

@@ -8,11 +8,11 @@ from collections.abc import Callable
 from typing import Any
 
 from retrograd.autograd.grad_mode import no_grad
-from retrograd.creation import empty_like
-from retrograd.creation import eye as eye_matrix
-from retrograd.ops.linalg_qr import qr
+from retrograd.ops.linalg.qr import qr
 from retrograd.random.sampling import randperm
 from retrograd.tensor import Tensor
+from retrograd.tensors.creation import empty_like
+from retrograd.tensors.creation import eye as eye_matrix
 
 _GAINS = {"sigmoid": 1, "tanh": 5.0 / 3, "relu": math.sqrt(2.0), "selu": 3.0 / 4}
 _LINEAR = ("linear", "conv1d", "conv2d", "conv3d", "conv_transpose1d", "conv_transpose2d",

@@ -10,7 +10,6 @@ from typing import Any
 
 from retrograd.autograd.grad_mode import no_grad
 from retrograd.autograd.hooks import RemovableHandle
-from retrograd.construction import tensor
 from retrograd.dtypes import int64
 from retrograd.nn.batchnorm import BatchNorm1d, BatchNorm2d, BatchNorm3d, _NormBase
 from retrograd.nn.conv import (
@@ -28,6 +27,7 @@ from retrograd.nn.module import Module
 from retrograd.nn.parameter import UninitializedBuffer, UninitializedParameter, is_lazy
 from retrograd.notices import explained
 from retrograd.tensor import Tensor
+from retrograd.tensors.construction import tensor
 
 
 class LazyModuleMixin(Module):

@@ -5,11 +5,11 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from retrograd.creation import empty
 from retrograd.nn import functional, init
 from retrograd.nn.module import Module
 from retrograd.nn.parameter import Parameter
 from retrograd.tensor import Tensor
+from retrograd.tensors.creation import empty
 
 
 class Identity(Module):

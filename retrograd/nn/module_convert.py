@@ -7,12 +7,12 @@ from collections.abc import Callable
 from typing import Any, Self
 
 from retrograd.autograd.grad_mode import no_grad
-from retrograd.conversion import to_options
-from retrograd.creation import empty_like
 from retrograd.dtypes import as_dtype
 from retrograd.nn.module_walk import WalkMethods
-from retrograd.size import memory_format as MemoryFormat
 from retrograd.tensor import Tensor
+from retrograd.tensors.conversion import to_options
+from retrograd.tensors.creation import empty_like
+from retrograd.tensors.size import memory_format as MemoryFormat
 
 _COMPLEX = (
     "Complex modules are a new feature under active development whose design may change, and some "

@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from numbers import Integral
 from typing import Any
 
-from retrograd.creation import empty
 from retrograd.nn import functional, init
 from retrograd.nn.module import Module
 from retrograd.nn.parameter import Parameter
 from retrograd.tensor import Tensor
+from retrograd.tensors.creation import empty
 
 
 class LocalResponseNorm(Module):

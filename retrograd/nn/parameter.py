@@ -14,11 +14,11 @@ import numpy as np
 from retrograd import dtypes
 from retrograd.autograd.attributes import mark_like
 from retrograd.autograd.state import HOT
-from retrograd.construction import as_class
-from retrograd.creation import empty
 from retrograd.notices import explained
-from retrograd.printing import format_parameter
 from retrograd.tensor import Array, Tensor, cell_of, flag_leaf, wrap
+from retrograd.tensors.construction import as_class
+from retrograd.tensors.creation import empty
+from retrograd.tensors.printing import format_parameter
 
 
 class _ParameterMeta(type):

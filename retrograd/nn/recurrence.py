@@ -54,7 +54,7 @@ def _as_used(weight: Tensor) -> Tensor:
     """A weight as products with it take it: autocast would cast what is made of it at each step."""
     if STATE.autocast is None:
         return weight
-    from retrograd.ops.autocasting import cast
+    from retrograd.ops.calling.autocasting import cast
 
     return cast(weight, STATE.autocast)
 
@@ -248,7 +248,7 @@ def run_layers(
     the final state that comes back with the last layer's output.
     """
     if batch_sizes is None and _runs_lowered(cells, input):
-        from retrograd.ops.autocasting import run_lowered
+        from retrograd.ops.calling.autocasting import run_lowered
 
         for cell in cells:
             cell.weight_ih = _as_used(cell.weight_ih)

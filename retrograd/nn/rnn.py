@@ -8,13 +8,13 @@ import warnings
 from typing import Any
 
 from retrograd.autograd.state import STATE
-from retrograd.creation import empty, zeros
 from retrograd.nn import init
 from retrograd.nn.module import Module
 from retrograd.nn.parameter import Parameter
 from retrograd.nn.recurrence import State, make_cell, run_layers
 from retrograd.nn.utils.rnn import PackedSequence
 from retrograd.tensor import Tensor
+from retrograd.tensors.creation import empty, zeros
 
 _GATES = {"LSTM": 4, "GRU": 3, "RNN_TANH": 1, "RNN_RELU": 1}
 

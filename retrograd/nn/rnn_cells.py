@@ -5,12 +5,12 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from retrograd.creation import empty, zeros
 from retrograd.nn import init
 from retrograd.nn.module import Module
 from retrograd.nn.parameter import Parameter
 from retrograd.nn.recurrence import State, make_cell
 from retrograd.tensor import Tensor
+from retrograd.tensors.creation import empty, zeros
 
 
 class RNNCellBase(Module):

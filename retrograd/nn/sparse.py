@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from retrograd.autograd.grad_mode import no_grad
-from retrograd.creation import empty
 from retrograd.nn import functional, init
 from retrograd.nn.module import Module
 from retrograd.nn.parameter import Parameter
 from retrograd.tensor import Tensor
+from retrograd.tensors.creation import empty
 
 
 class _LookupTable(Module):

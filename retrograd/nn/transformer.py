@@ -9,7 +9,6 @@ from typing import Any
 
 from retrograd import dtypes
 from retrograd.autograd.grad_mode import is_grad_enabled
-from retrograd.creation import full
 from retrograd.nn import functional, init
 from retrograd.nn.activation import ReLU
 from retrograd.nn.attention import MultiheadAttention, additive_mask
@@ -19,6 +18,7 @@ from retrograd.nn.linear import Linear
 from retrograd.nn.module import Module
 from retrograd.nn.normalization import LayerNorm
 from retrograd.tensor import Tensor
+from retrograd.tensors.creation import full
 
 Activation = str | Callable[[Tensor], Tensor]
 

@@ -153,21 +153,21 @@ class Op:
     @functools.cached_property
     def node_class(self) -> type[Node]:
         """The class of its ordinary nodes, made when first asked for."""
-        from retrograd.ops.node_forms import plain_form
+        from retrograd.ops.calling.node_forms import plain_form
 
         return plain_form(self)
 
     @functools.cached_property
     def half_class(self) -> type[Node]:
         """The class of its nodes in half precision."""
-        from retrograd.ops.node_forms import half_form
+        from retrograd.ops.calling.node_forms import half_form
 
         return half_form(self)
 
     @functools.cached_property
     def complex_class(self) -> type[Node]:
         """The class of its nodes with complex values."""
-        from retrograd.ops.node_forms import complex_form
+        from retrograd.ops.calling.node_forms import complex_form
 
         return complex_form(self)
 
@@ -303,7 +303,7 @@ def op(
     """
 
     def declare(kernel: Callable[..., Any]) -> Callable[..., Any]:
-        from retrograd.ops.compile import compile_op
+        from retrograd.ops.calling.compile import compile_op
 
         made = Op(
             kernel,
@@ -352,7 +352,7 @@ def op(
 
 
 def _attach_operators(made: Op, operators: Sequence[str], inplace: Sequence[str]) -> None:
-    from retrograd.ops.compile import compile_inplace_operator, compile_operator
+    from retrograd.ops.calling.compile import compile_inplace_operator, compile_operator
     from retrograd.tensor import Tensor
 
     for name in operators:

@@ -21,9 +21,9 @@ from retrograd.ops import errors
 from retrograd.optim.arithmetic import descent, reals, scalar
 from retrograd.optim.options import check_group
 from retrograd.optim.recorded import record_step
-from retrograd.queries import typename
 from retrograd.sparse.array import SPARSE, has_sparse
 from retrograd.tensor import Tensor, VersionCell
+from retrograd.tensors.queries import typename
 
 Hooks = OrderedDict[int, Callable[..., Any]]
 ParamsT = Iterable[Tensor] | Iterable[dict[str, Any]] | Iterable[tuple[str, Tensor]]

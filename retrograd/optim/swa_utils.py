@@ -13,13 +13,13 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from retrograd.autograd.grad_mode import no_grad
-from retrograd.construction import tensor
 from retrograd.dtypes import int64
 from retrograd.nn.batchnorm import _BatchNorm
 from retrograd.nn.module import Module
 from retrograd.optim.lr_scheduler.base import LRScheduler, Rates, one_per_group
 from retrograd.optim.optimizer import Optimizer
 from retrograd.tensor import Tensor
+from retrograd.tensors.construction import tensor
 
 _Tensors = list[Tensor] | tuple[Tensor, ...]
 _AverageOne = Callable[[Tensor, Tensor, Any], Tensor]

@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 
 from retrograd.autograd.state import TRANSFORMS
+from retrograd.ops.elementwise.special import no_derivative
 from retrograd.ops.kinds import Array
 from retrograd.ops.registry import RECORDED, attach, composite, op
-from retrograd.ops.special import no_derivative
 from retrograd.random import continuous
 from retrograd.random.mapping import batches, is_mapped
 from retrograd.random.reparameterization import dirichlet_gradient, gamma_gradient

@@ -11,7 +11,6 @@ from typing import Any
 
 import numpy as np
 
-from retrograd.arguments import as_integer
 from retrograd.autograd.state import STATE, TRANSFORMS
 from retrograd.autograd.views import bump, check_writable, refresh
 from retrograd.ops.kinds import Array
@@ -23,6 +22,7 @@ from retrograd.random.normal import normal_ as normal_array_
 from retrograd.random.state import generator_or_default
 from retrograd.random.uniform import uniform
 from retrograd.tensor import Tensor, tensor_method
+from retrograd.tensors.arguments import as_integer
 
 
 def _declare(name: str, node_name: str, writer: str) -> None:

@@ -10,17 +10,7 @@ from typing import Any
 import numpy as np
 
 from retrograd import dtypes
-from retrograd.arguments import (
-    as_integer,
-    check_place,
-    invalid_combination,
-    refuse_out,
-    size_argument,
-)
 from retrograd.autograd.state import TRANSFORMS
-from retrograd.construction import fresh
-from retrograd.creation import deliver, publish
-from retrograd.memory import array_like
 from retrograd.ops.kinds import Array
 from retrograd.ops.registry import RECORDED, composite, op
 from retrograd.random import discrete, integers, permutation
@@ -32,8 +22,18 @@ from retrograd.random.normal import normal_ as normal_array_
 from retrograd.random.normal import normal_from_arrays
 from retrograd.random.state import Generator, generator_or_default
 from retrograd.random.uniform import uniform
-from retrograd.size import memory_format, strided
 from retrograd.tensor import Tensor
+from retrograd.tensors.arguments import (
+    as_integer,
+    check_place,
+    invalid_combination,
+    refuse_out,
+    size_argument,
+)
+from retrograd.tensors.construction import fresh
+from retrograd.tensors.creation import deliver, publish
+from retrograd.tensors.memory import array_like
+from retrograd.tensors.size import memory_format, strided
 
 _Sampler = Callable[[Generator, int, Any], Array]
 

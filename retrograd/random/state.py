@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from retrograd.random import generator as streams
-from retrograd.size import CPU, device
 from retrograd.tensor import Tensor, wrap
+from retrograd.tensors.size import CPU, device
 
 
 class Generator(streams.Generator):

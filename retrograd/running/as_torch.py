@@ -32,11 +32,9 @@ SHIM = Path(__file__).parent / "shim"
 # program may look for a module to learn what it can use.
 OWN = frozenset(
     """
-    __main__ arguments assertions backend cli commands compat construction conversion creation
-    custom_operators diagnostics operator_schema
-    dlpack doctor dtypes foreach interchange legacy lifecycle lint memory namespaces notices
-    pickling printing progress queries ranges rarer_members reduced_dtypes removed representation
-    running settings size summary symbolic tensor
+    assertions backend cli commands compat diagnostics doctor dtypes foreach interchange
+    lifecycle lint __main__ namespaces notices progress reduced_dtypes removed running settings
+    summary symbolic tensor tensors
     """.split()
 )
 

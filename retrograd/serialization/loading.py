@@ -15,7 +15,6 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from retrograd.memory import TypedStorage, UntypedStorage
 from retrograd.notices import explained
 from retrograd.serialization.archive import LOCAL, Archive
 from retrograd.serialization.legacy import read_legacy
@@ -26,6 +25,7 @@ from retrograd.serialization.rebuild import swapped
 from retrograd.serialization.restricted import Source
 from retrograd.serialization.trusted import Read, restricting, trusting
 from retrograd.tensor import Array
+from retrograd.tensors.memory import TypedStorage, UntypedStorage
 
 _UNSAFE = (
     "In PyTorch 2.6, we changed the default value of the `weights_only` argument in `torch.load` "

@@ -8,8 +8,8 @@ from collections.abc import Callable
 from typing import Any, TypeAlias
 
 from retrograd.compat.marks import unsupported
-from retrograd.memory import TypedStorage, UntypedStorage
-from retrograd.size import device
+from retrograd.tensors.memory import TypedStorage, UntypedStorage
+from retrograd.tensors.size import device
 
 Restore = Callable[[UntypedStorage, str], UntypedStorage]
 STORAGE: TypeAlias = TypedStorage | UntypedStorage

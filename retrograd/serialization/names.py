@@ -9,8 +9,8 @@ from typing import Any
 
 from retrograd import dtypes, reduced_dtypes
 from retrograd.serialization import rebuild
-from retrograd.size import Size, device
 from retrograd.tensor import Tensor
+from retrograd.tensors.size import Size, device
 
 
 class Foreign:

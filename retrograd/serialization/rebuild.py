@@ -13,10 +13,11 @@ from typing import Any
 import numpy as np
 
 from retrograd import dtypes
-from retrograd.construction import as_class
-from retrograd.memory import TypedStorage, region
 from retrograd.notices import explained
-from retrograd.size import (
+from retrograd.tensor import Array, Tensor, wrap
+from retrograd.tensors.construction import as_class
+from retrograd.tensors.memory import TypedStorage, region
+from retrograd.tensors.size import (
     Size,
     layout,
     sparse_bsc,
@@ -26,7 +27,6 @@ from retrograd.size import (
     sparse_csr,
     strided,
 )
-from retrograd.tensor import Array, Tensor, wrap
 
 _MOST_DIMENSIONS = 64  # of an array
 _LARGEST = 2**63 - 1

@@ -17,11 +17,11 @@ from typing import Any
 import numpy as np
 
 from retrograd import dtypes
-from retrograd.construction import fresh
 from retrograd.namespaces import missing
-from retrograd.size import layout as Layout
-from retrograd.size import require_cpu, strided
 from retrograd.tensor import Array, Tensor
+from retrograd.tensors.construction import fresh
+from retrograd.tensors.size import layout as Layout
+from retrograd.tensors.size import require_cpu, strided
 
 __all__ = [
     *("bartlett", "blackman", "cosine", "exponential", "gaussian", "general_cosine"),

@@ -12,7 +12,6 @@ from retrograd.autograd.grad_mode import no_grad
 from retrograd.notices import explained
 from retrograd.ops import errors
 from retrograd.ops.registry import OPS, RECORDED
-from retrograd.size import sparse_coo, sparse_csr
 from retrograd.sparse import sums
 from retrograd.sparse.array import SparseArray, coo
 from retrograd.sparse.conversions import to_csr, to_dense, to_sparse
@@ -26,6 +25,7 @@ from retrograd.sparse.graph import (
     sparse_of,
 )
 from retrograd.tensor import Tensor, wrap
+from retrograd.tensors.size import sparse_coo, sparse_csr
 
 
 def common_dtype(*operands: Any) -> dtypes.dtype:

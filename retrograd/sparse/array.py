@@ -18,8 +18,8 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from retrograd.size import layout as Layout
-from retrograd.size import sparse_coo, sparse_csr
+from retrograd.tensors.size import layout as Layout
+from retrograd.tensors.size import sparse_coo, sparse_csr
 
 Array = np.ndarray[Any, Any]
 

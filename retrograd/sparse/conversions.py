@@ -9,8 +9,7 @@ import numpy as np
 from retrograd import dtypes
 from retrograd.autograd.function import Function
 from retrograd.notices import explained
-from retrograd.ops.copying import cast_array
-from retrograd.size import sparse_coo, sparse_csr
+from retrograd.ops.shapes.copying import cast_array
 from retrograd.sparse import sums
 from retrograd.sparse.array import SparseArray, coo, csr
 from retrograd.sparse.checking import ascending
@@ -24,6 +23,7 @@ from retrograd.sparse.graph import (
     sparse_of,
 )
 from retrograd.tensor import Tensor, wrap
+from retrograd.tensors.size import sparse_coo, sparse_csr
 
 # ------------------------------------------------------------------------------- dense or sparse
 

@@ -16,12 +16,12 @@ from retrograd.autograd.state import STATE
 from retrograd.autograd.views import bump
 from retrograd.notices import explained
 from retrograd.ops import errors
-from retrograd.ops.aten_names import overload_name
-from retrograd.size import sparse_csr
+from retrograd.ops.calling.aten_names import overload_name
 from retrograd.sparse import arithmetic, conversions, products, rearranging, reductions, sums
 from retrograd.sparse.construction import empty_coo, in_place_zero
 from retrograd.sparse.graph import as_tensor, is_sparse, layout_name, missing, sparse_of
 from retrograd.tensor import Tensor, wrap
+from retrograd.tensors.size import sparse_csr
 
 
 def _refused(message: str) -> Callable[..., Any]:

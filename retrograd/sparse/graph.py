@@ -12,9 +12,9 @@ from typing import Any, TypeVar
 from retrograd.autograd.function import Function, call_function
 from retrograd.autograd.state import TRANSFORMS
 from retrograd.notices import explained
-from retrograd.size import sparse_coo, strided
 from retrograd.sparse.array import SPARSE_ARRAY, SparseArray
 from retrograd.tensor import Tensor, wrap
+from retrograd.tensors.size import sparse_coo, strided
 
 _C = TypeVar("_C", bound=type[Function])
 

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 from retrograd.notices import explained
 from retrograd.ops import errors
-from retrograd.size import layout, sparse_coo, sparse_csr, strided
 from retrograd.sparse import construction
 from retrograd.sparse.graph import is_sparse, missing, refuse_strided, sparse_of
 from retrograd.sparse.later import Later
 from retrograd.tensor import Tensor, tensor_method, tensor_property, wrap
+from retrograd.tensors.size import layout, sparse_coo, sparse_csr, strided
 
 if TYPE_CHECKING:
     from retrograd.sparse import conversions

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from retrograd import dtypes, printing
-from retrograd.size import sparse_coo
+from retrograd import dtypes
 from retrograd.sparse.graph import sparse_of
 from retrograd.tensor import Array, Tensor
+from retrograd.tensors import printing
+from retrograd.tensors.size import sparse_coo
 
 
 def _part(name: str, array: Array, indent: int) -> str:

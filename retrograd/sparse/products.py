@@ -11,11 +11,9 @@ from typing import Any
 import numpy as np
 
 from retrograd import dtypes
-from retrograd.arguments import as_element
 from retrograd.autograd.function import Function
 from retrograd.notices import explained
 from retrograd.ops import errors
-from retrograd.size import sparse_coo
 from retrograd.sparse import sums
 from retrograd.sparse.array import SparseArray, coo
 from retrograd.sparse.conversions import (
@@ -29,6 +27,8 @@ from retrograd.sparse.conversions import (
 from retrograd.sparse.graph import apply, as_tensor, is_sparse, missing, node, sparse_of
 from retrograd.sparse.rearranging import permute
 from retrograd.tensor import Array, Tensor, wrap
+from retrograd.tensors.arguments import as_element
+from retrograd.tensors.size import sparse_coo
 
 
 def _check(sparse: Tensor, dense: Tensor) -> None:

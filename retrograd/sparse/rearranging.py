@@ -11,11 +11,11 @@ from retrograd.autograd.state import STATE
 from retrograd.autograd.views import bump
 from retrograd.notices import explained
 from retrograd.ops import errors
-from retrograd.size import sparse_coo
 from retrograd.sparse.array import coo
 from retrograd.sparse.conversions import to_sparse
 from retrograd.sparse.graph import apply, as_tensor, is_sparse, missing, node, sparse_of
 from retrograd.tensor import Tensor, wrap
+from retrograd.tensors.size import sparse_coo
 
 
 def _dim(dim: int, count: int) -> int:

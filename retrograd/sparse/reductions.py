@@ -11,7 +11,6 @@ from retrograd.autograd.function import Function
 from retrograd.notices import explained
 from retrograd.ops import errors
 from retrograd.ops.registry import RECORDED
-from retrograd.size import sparse_coo, sparse_csr
 from retrograd.sparse import sums
 from retrograd.sparse.arithmetic import with_values
 from retrograd.sparse.array import Array, SparseArray, coo
@@ -31,6 +30,7 @@ from retrograd.sparse.graph import (
 )
 from retrograd.sparse.rearranging import unsqueeze
 from retrograd.tensor import Tensor, wrap
+from retrograd.tensors.size import sparse_coo, sparse_csr
 
 
 def _dims(dim: Any, count: int) -> tuple[int, ...]:

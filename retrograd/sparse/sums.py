@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from retrograd import dtypes
-from retrograd.size import sparse_coo
 from retrograd.sparse.array import Array, SparseArray, coo, csr
+from retrograd.tensors.size import sparse_coo
 
 
 def flat_places(indices: Array, sizes: tuple[int, ...]) -> Array:

@@ -11,8 +11,8 @@ import numpy as np
 from retrograd import dtypes
 from retrograd.notices import warn_once
 from retrograd.ops.registry import PUBLIC
-from retrograd.size import strided
 from retrograd.tensor import Tensor
+from retrograd.tensors.size import strided
 
 # relative and absolute, by dtype; whole numbers have to be equal
 _TOLERANCES = {

@@ -9,8 +9,8 @@ from typing import Any
 
 from retrograd import dtypes
 from retrograd.ops.registry import PUBLIC
-from retrograd.size import require_cpu
 from retrograd.tensor import Tensor
+from retrograd.tensors.size import require_cpu
 
 
 def _bounds(low: Any, high: Any, kind: dtypes.dtype) -> tuple[float, float]:

@@ -1,10 +1,10 @@
 """Selective checkpointing: a policy says which results are kept, all others are computed again.
 
 The contexts that `create_selective_checkpoint_contexts` returns are modes between ops and their
-kernels (`ops.op_modes`). In the forward pass the policy is asked about every op, and the results
-that it wants to save are kept, per op in the order of the calls. In the recomputation the calls
-come in the same order: a kept result is returned in place of a new one. The graph is recorded as
-usual.
+kernels (`calling.op_modes`). In the forward pass the policy is asked about every op, and the
+results that it wants to save are kept, per op in the order of the calls. In the recomputation the
+calls come in the same order: a kept result is returned in place of a new one. The graph is recorded
+as usual.
 
 A kept result goes when it is returned, so backward through the region can run once.
 """
@@ -19,10 +19,10 @@ from typing import Any
 
 from retrograd.autograd.state import STATE, set_grad_mode, set_op_modes
 from retrograd.notices import explained
-from retrograd.ops.aten_arguments import aten_arguments
-from retrograd.ops.aten_names import overload_name
-from retrograd.ops.op_modes import Computed
-from retrograd.ops.overloads import OpOverload, OpOverloadPacket, overload_named
+from retrograd.ops.calling.aten_arguments import aten_arguments
+from retrograd.ops.calling.aten_names import overload_name
+from retrograd.ops.calling.op_modes import Computed
+from retrograd.ops.calling.overloads import OpOverload, OpOverloadPacket, overload_named
 from retrograd.tensor import Tensor, cell_of, wrap
 
 

@@ -10,7 +10,7 @@ import pytest
 
 import retrograd as torch
 from retrograd.autograd.state import HOT
-from retrograd.ops.autocasting import WEIGHTS
+from retrograd.ops.calling.autocasting import WEIGHTS
 
 F = torch.nn.functional
 BF16, F32, F64, F16 = torch.bfloat16, torch.float32, torch.float64, torch.float16
@@ -253,7 +253,7 @@ import sys
 import retrograd as torch
 code = torch.nn.functional.linear.__code__
 assert "retrograd.amp" not in sys.modules
-assert "retrograd.ops.autocasting" not in sys.modules
+assert "retrograd.ops.calling.autocasting" not in sys.modules
 torch.nn.functional.linear(torch.ones(1, 2), torch.ones(3, 2))
 torch.amp.GradScaler("cpu")
 assert torch.nn.functional.linear.__code__ is code

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import retrograd
-from retrograd.ops.autocasting import FLOAT32, LOWER, WIDEST, listed_composites, way_of
+from retrograd.ops.calling.autocasting import FLOAT32, LOWER, WIDEST, listed_composites, way_of
 from retrograd.ops.registry import OPS
 from tests.amp.walk import SAMPLES, call, close, kinds
 from tests.ops.compare import is_tensor, to_array
@@ -52,8 +52,8 @@ def test_lists_are_those_of_the_dispatcher():
 
 def test_listed_functions_are_found():
     """Each name of a list that is public here is reached, as an op or as a function."""
-    from retrograd.ops.aten_names import event_name
-    from retrograd.ops.autocasting import _composite_name
+    from retrograd.ops.calling.aten_names import event_name
+    from retrograd.ops.calling.autocasting import _composite_name
 
     reached = {event_name(op).rpartition("::")[2] for op in OPS.values() if way_of(op)}
     reached |= {_composite_name(key) for key in listed_composites()}

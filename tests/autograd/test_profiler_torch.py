@@ -63,7 +63,7 @@ def test_forward_events_have_the_same_names(name):
 
 
 def test_events_of_ops_are_named_after_pytorchs():
-    from retrograd.ops.aten_names import event_name
+    from retrograd.ops.calling.aten_names import event_name
     from retrograd.ops.registry import OPS
 
     unknown = {}
@@ -71,7 +71,7 @@ def test_events_of_ops_are_named_after_pytorchs():
         space, _, shown = event_name(op).partition("::")
         if space == "aten" and not hasattr(torch.ops.aten, shown):
             unknown[name] = shown
-    assert not unknown, "give them a name in ops/aten_names.py"
+    assert not unknown, "give them a name in ops/calling/aten_names.py"
 
 
 def test_backward_events_have_the_same_names_and_order():

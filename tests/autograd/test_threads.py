@@ -16,7 +16,7 @@ import pytest
 import retrograd
 from retrograd.autograd import accumulate, engine, ownership
 from retrograd.autograd.state import GIL, HOT, STATE
-from retrograd.ops.lazy import build
+from retrograd.ops.calling.lazy import build
 from retrograd.ops.registry import OPS
 from retrograd.tensor import meta_of
 

@@ -10,7 +10,7 @@ import pytest
 
 import retrograd as torch
 from retrograd.autograd.node import dressed
-from retrograd.ops.dispatch import dispatch
+from retrograd.ops.calling.dispatch import dispatch
 from retrograd.ops.registry import OPS
 from retrograd.tensor import Tensor, VersionCell
 
@@ -174,7 +174,7 @@ def test_generated_functions_agree_with_the_general_path(
 
 
 def test_generated_source_can_be_read():
-    from retrograd.ops.lazy import source_of
+    from retrograd.ops.calling.lazy import source_of
 
     text = source_of(torch.mul)
     assert text.startswith("def mul(input, other")

@@ -14,9 +14,9 @@ import pytest
 
 import retrograd
 from retrograd.autograd.state import set_op_modes
-from retrograd.ops.aten_calls import CALLS, OTHER_ORDER
-from retrograd.ops.aten_names import overload_name, overload_table
-from retrograd.ops.overloads import _public_function
+from retrograd.ops.calling.aten_calls import CALLS, OTHER_ORDER
+from retrograd.ops.calling.aten_names import overload_name, overload_table
+from retrograd.ops.calling.overloads import _public_function
 from retrograd.ops.registry import OPS
 from tests.ops.compare import build, function_of, to_array
 

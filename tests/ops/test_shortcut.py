@@ -11,7 +11,7 @@ import pytest
 
 import retrograd as torch
 from retrograd.autograd.state import HOT
-from retrograd.ops import dispatch
+from retrograd.ops.calling import dispatch
 
 
 def chain(x: Any, w: Any) -> Any:

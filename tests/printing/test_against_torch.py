@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as numpy_strategies
 from ml_dtypes import bfloat16
 
-from retrograd import printing
+from retrograd.tensors import printing
 
 pytestmark = pytest.mark.torch
 

@@ -9,7 +9,7 @@ import ml_dtypes
 import numpy
 import pytest
 
-from retrograd import printing
+from retrograd.tensors import printing
 
 inf, nan = numpy.inf, numpy.nan
 

@@ -179,7 +179,7 @@ def test_the_same_number_of_ops_runs_again_as_in_pytorch() -> None:
             self.counts: Counter[str] = Counter()
 
         def run(self, op: Any, args: Any, targets: Any, form: str, compute: Any) -> Any:
-            from retrograd.ops.aten_names import overload_name
+            from retrograd.ops.calling.aten_names import overload_name
 
             self.counts[overload_name(op, args, form)] += 1
             return compute()

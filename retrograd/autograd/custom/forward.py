@@ -15,9 +15,9 @@ from retrograd.autograd import forward
 from retrograd.autograd.custom.node import FunctionNode
 from retrograd.autograd.custom.outputs import Outputs
 from retrograd.autograd.forward import DualLevel
-from retrograd.creation import zeros_like
 from retrograd.notices import explained
 from retrograd.tensor import Tensor, wrap
+from retrograd.tensors.creation import zeros_like
 
 
 @contextmanager

@@ -22,7 +22,7 @@ from retrograd import dtypes
 from retrograd.autograd.profiling.state import PROFILER
 from retrograd.autograd.state import HOT, count_unusual
 from retrograd.lifecycle.site import is_library
-from retrograd.ops.aten_names import event_name
+from retrograd.ops.calling.aten_names import event_name
 
 FORWARD, BACKWARD, USER = 0, 1, 7  # kinds of events, PyTorch's numbers for them
 
@@ -218,8 +218,8 @@ def pause(recorder: Recorder, paused: bool) -> None:
 def _install() -> tuple[Callable[[], None], ...]:
     """Put timed versions in place; returns what puts the plain ones back."""
     from retrograd.autograd.profiling.public import timed_names
-    from retrograd.ops.dispatch import dispatch
-    from retrograd.ops.dispatch_inplace import dispatch_inplace, dispatch_out
+    from retrograd.ops.calling.dispatch import dispatch
+    from retrograd.ops.calling.dispatch_inplace import dispatch_inplace, dispatch_out
     from retrograd.ops.registry import OPS, RAW
 
     plain_rules = dict(vars(RAW))

@@ -7,14 +7,14 @@ import math
 from typing import Any
 
 from retrograd import dtypes
-from retrograd.creation import full_like
 from retrograd.distributions import constraints
 from retrograd.distributions.distribution import Distribution
 from retrograd.distributions.transforms.base import Transform
 from retrograd.distributions.utils import broadcast_all, lazy_property
-from retrograd.ops.broadcasting import broadcast_shapes
 from retrograd.ops.registry import RECORDED
+from retrograd.ops.shapes.broadcasting import broadcast_shapes
 from retrograd.tensor import Tensor
+from retrograd.tensors.creation import full_like
 
 
 def _same(ours: Any, theirs: Any) -> bool:

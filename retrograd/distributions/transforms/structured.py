@@ -7,16 +7,16 @@ import math
 from typing import Any
 
 from retrograd import dtypes
-from retrograd.creation import eye
 from retrograd.distributions import constraints
 from retrograd.distributions.transforms.base import Transform
 from retrograd.distributions.transforms.elementwise import _clipped_sigmoid
 from retrograd.distributions.utils import tril_matrix_to_vec, vec_to_tril_matrix
-from retrograd.ops.linalg_cholesky import cholesky
-from retrograd.ops.padding import pad
+from retrograd.ops.linalg.cholesky import cholesky
+from retrograd.ops.neural.padding import pad
 from retrograd.ops.registry import RECORDED
-from retrograd.size import Size
 from retrograd.tensor import Tensor
+from retrograd.tensors.creation import eye
+from retrograd.tensors.size import Size
 
 
 def _require_dimensions(shape: Any, count: int) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 from retrograd import dtypes
 from retrograd.func.batched import BatchedTensor
 from retrograd.func.batching.rules import RULES, BatchedCall, batching, call_op, loop
-from retrograd.ops.operands import argument_plan
+from retrograd.ops.calling.operands import argument_plan
 from retrograd.ops.registry import OPS, RECORDED
 from retrograd.tensor import Tensor
 

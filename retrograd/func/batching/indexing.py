@@ -11,7 +11,7 @@ from retrograd.func.batching.elementwise import line_up_one
 from retrograd.func.batching.reductions import along
 from retrograd.func.batching.rules import BatchedCall, batching, loop
 from retrograd.ops.errors import explained
-from retrograd.ops.gathering import first_outside
+from retrograd.ops.indexing.gathering import first_outside
 from retrograd.ops.kinds import wrap_dim
 from retrograd.ops.registry import RECORDED
 from retrograd.tensor import Tensor, wrap

@@ -8,7 +8,7 @@ from typing import Any
 from retrograd.func.batching.elementwise import line_up
 from retrograd.func.batching.neural import joined, parted
 from retrograd.func.batching.rules import BatchedCall, batching, loop
-from retrograd.ops.neural import MEAN, NONE, SUM
+from retrograd.ops.neural.shared import MEAN, NONE, SUM
 from retrograd.ops.registry import RECORDED
 from retrograd.tensor import Tensor
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from retrograd.func.batching.elementwise import elementwise
 from retrograd.func.batching.rules import BatchedCall, batching, call_op, loop
-from retrograd.ops.normalization import Layout
+from retrograd.ops.neural.normalization import Layout
 from retrograd.ops.registry import OPS, RECORDED
 from retrograd.tensor import Tensor
 

@@ -22,7 +22,7 @@ import numpy as np
 from retrograd.autograd.state import STATE
 from retrograd.func.batched import BatchedTensor
 from retrograd.notices import explained
-from retrograd.ops.operands import argument_plan
+from retrograd.ops.calling.operands import argument_plan
 from retrograd.ops.registry import RECORDED, Op
 from retrograd.tensor import Tensor, wrap
 

@@ -1,3 +1,3 @@
 """PyTorch's ``torch.nn.modules.linear_cross_entropy`` computes in parts; here is what it is for."""
 
-from retrograd.ops.linear_cross_entropy import linear_cross_entropy as linear_cross_entropy
+from retrograd.ops.neural.linear_cross_entropy import linear_cross_entropy as linear_cross_entropy

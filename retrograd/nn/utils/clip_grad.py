@@ -9,9 +9,9 @@ from typing import Any
 
 from retrograd import linalg
 from retrograd.autograd.grad_mode import no_grad
-from retrograd.creation import zeros
 from retrograd.ops.registry import RECORDED
 from retrograd.tensor import Tensor
+from retrograd.tensors.creation import zeros
 
 
 def _gradients(parameters: Tensor | Iterable[Tensor]) -> list[Tensor]:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from copy import deepcopy
 from typing import Any, TypeVar
 
-from retrograd.creation import ones_like, zeros_like
 from retrograd.nn.module import Module
 from retrograd.nn.parameter import Parameter
 from retrograd.tensor import Tensor
+from retrograd.tensors.creation import ones_like, zeros_like
 
 __all__ = [
     "fuse_conv_bn_eval",

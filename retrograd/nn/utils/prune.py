@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from retrograd.creation import ones_like
 from retrograd.nn.module import Module
 from retrograd.nn.utils.convert_parameters import parameters_to_vector
 from retrograd.nn.utils.pruning_methods import BasePruningMethod as BasePruningMethod
@@ -20,6 +19,7 @@ from retrograd.nn.utils.pruning_methods import LnStructured as LnStructured
 from retrograd.nn.utils.pruning_methods import PruningContainer as PruningContainer
 from retrograd.nn.utils.pruning_methods import RandomStructured as RandomStructured
 from retrograd.nn.utils.pruning_methods import RandomUnstructured as RandomUnstructured
+from retrograd.tensors.creation import ones_like
 
 
 def identity(module: Module, name: str) -> Module:

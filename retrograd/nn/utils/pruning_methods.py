@@ -7,10 +7,10 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from typing import Any
 
-from retrograd.creation import ones_like, zeros_like
 from retrograd.nn.module import Module
 from retrograd.ops.registry import PUBLIC
 from retrograd.random.sampling import rand, rand_like
+from retrograd.tensors.creation import ones_like, zeros_like
 
 
 class BasePruningMethod(ABC):

@@ -12,11 +12,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from retrograd import dtypes
-from retrograd.construction import as_tensor
-from retrograd.creation import full
 from retrograd.dtypes import dtype as Dtype
-from retrograd.ranges import arange
 from retrograd.tensor import Tensor, wrap
+from retrograd.tensors.construction import as_tensor
+from retrograd.tensors.creation import full
+from retrograd.tensors.ranges import arange
 
 __all__ = [
     "PackedSequence",

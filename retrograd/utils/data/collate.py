@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from retrograd.construction import as_tensor, tensor
 from retrograd.dtypes import float64
 from retrograd.ops.registry import PUBLIC
 from retrograd.tensor import Tensor
+from retrograd.tensors.construction import as_tensor, tensor
 
 CollateMap = dict[Any, Callable[..., Any]]
 

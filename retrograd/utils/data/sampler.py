@@ -9,12 +9,12 @@ import itertools
 from collections.abc import Iterable, Iterator, Sequence, Sized
 from typing import Any, Generic, TypeVar
 
-from retrograd.construction import as_tensor
-from retrograd.creation import empty
 from retrograd.dtypes import float64, int64
 from retrograd.random import Generator
 from retrograd.random.sampling import multinomial, randint, randperm
 from retrograd.tensor import Tensor
+from retrograd.tensors.construction import as_tensor
+from retrograd.tensors.creation import empty
 
 Index = TypeVar("Index", covariant=True)
 

@@ -1,0 +1,313 @@
+"""Declarations become flat functions: the hot path of every op is generated once, at registration.
+
+An interpreted declaration costs about 5 microseconds a call, a generated one 1. As `dataclasses`
+does, this module writes source text; `lazy` compiles it at the first call and keeps the text for
+tracebacks (``source_of(torch.mul)`` from there returns it). `compile_parts` has the pieces that
+functions are put together from, `compile_many` those with lists and several results, `node_forms`
+the nodes' side.
+
+The generated function handles the common case in line: one dtype (float32 or float64), no rare
+mode, tensors or Python floats as operands. Everything else goes to `dispatch`, the general path.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from retrograd import dtypes
+from retrograd.autograd import saved
+from retrograd.autograd.accumulate import accumulator
+from retrograd.autograd.fitting import rounded
+from retrograd.autograd.node import FREED, Freed, Node
+from retrograd.autograd.state import HOT, STATE, Cut, next_sequence
+from retrograd.autograd.views import ViewInfo, bump, edge_of, link_view, refresh
+from retrograd.backend import kernels
+from retrograd.backend.quiet import QUIET, enter_quiet, leave_quiet
+from retrograd.lifecycle import site
+from retrograd.ops.calling import compile_many as many
+from retrograd.ops.calling import compile_parts as parts
+from retrograd.ops.calling.compile_parts import Put
+from retrograd.ops.calling.dispatch import dispatch, failure
+from retrograd.ops.calling.dispatch_inplace import dispatch_inplace, dispatch_out
+from retrograd.ops.calling.lazy import build
+from retrograd.ops.calling.node_forms import prepare_nodes
+from retrograd.ops.calling.old_orders import OLD_ORDERS, in_old_order, with_more
+from retrograd.ops.registry import RAW, RECORDED, Op
+from retrograd.sparse.array import NoElements
+from retrograd.tensor import INFERENCE_CELL, Tensor, VersionCell, wrap
+
+# Ufuncs with a compiled twin for small arrays. They never warn and always return arrays.
+_KERNELS: dict[str, Any] = {
+    "add": kernels.add,
+    "subtract": kernels.subtract,
+    "multiply": kernels.multiply,
+    "divide": kernels.divide,
+    "negative": kernels.negative,
+    "maximum": kernels.maximum,
+    "minimum": kernels.minimum,
+}
+
+
+def find_site(frame: Any, files: set[str] = site.LIBRARY_FILES) -> tuple[Any, int]:
+    """`(code, lasti)` of the innermost frame of the user, from the frame that called an op."""
+    code = frame.f_code
+    if code.co_filename not in files:
+        HOT["LAST_CODE"] = code
+        return code, frame.f_lasti
+    while True:
+        outer = frame.f_back
+        if outer is None:
+            return code, frame.f_lasti
+        frame = outer
+        code = frame.f_code
+        if code.co_filename not in files:
+            return code, frame.f_lasti
+
+
+HOT.update(
+    Node=Node,
+    Tensor=Tensor,
+    Parameter=Tensor,  # nn.parameter replaces it by its class
+    VersionCell=VersionCell,
+    INFERENCE_CELL=INFERENCE_CELL,
+    new=object.__new__,
+    new_tuple=tuple.__new__,
+    ndarray=np.ndarray,
+    asarray=np.asarray,
+    F32=dtypes.F32,
+    F64=dtypes.F64,
+    I64=dtypes.I64,
+    B8=dtypes.B8,
+    xp=np,
+    RAW=RAW,
+    RECORDED=RECORDED,
+    STATE=STATE,
+    FREED=FREED,
+    Freed=Freed,
+    QUIET=QUIET,
+    enter_quiet=enter_quiet,
+    leave_quiet=leave_quiet,
+    next_sequence=next_sequence,
+    accumulator=accumulator,
+    edge_of=edge_of,
+    refresh=refresh,
+    link_view=link_view,
+    ViewInfo=ViewInfo,
+    bump=bump,
+    dispatch=dispatch,
+    Cut=Cut,
+    failure=failure,
+    NoElements=NoElements,
+    dispatch_inplace=dispatch_inplace,
+    dispatch_out=dispatch_out,
+    in_old_order=in_old_order,
+    getframe=sys._getframe,
+    LAST_CODE=None,
+    find_site=find_site,
+    stale=saved.stale_value,
+    freed_failure=saved.freed_failure,
+    saved_output=saved.saved_output,
+    conjugate_all=saved.conjugate_all,
+    may_share_memory=np.may_share_memory,
+    HALF_TYPES=dtypes.HALF_TYPES,
+    rounded=rounded,
+    wrap=wrap,
+)
+
+NOTHING = object()
+HOT["NOTHING"] = NOTHING
+
+
+def compile_op(op: Op) -> None:
+    """Give an op its public function, its in-place twin and its node classes."""
+    key = op.name
+    HOT[f"OP_{key}"] = op
+    forward: Any = op.kernel
+    if op.ufunc is not None:
+        forward = _KERNELS.get(op.ufunc) or getattr(np, op.ufunc)
+        if not op.option_names:
+            op.raw = forward  # rules on arrays take the short way too
+    HOT[f"forward_{key}"] = forward
+    prepare_nodes(op)
+    op.function = build(
+        op.name,
+        lambda: _function(op, op.name, parts.signature(op), parts.call_arguments(op), public=True),
+        f"op {op.name}",
+    )
+    op.function.__doc__ = op.doc
+    op.function.__signature__ = op.signature  # type: ignore[attr-defined]
+    if op.inplace_name:
+        name = op.inplace_name
+        op.inplace_function = build(name, lambda: _inplace_function(op), f"op {name}")
+        op.inplace_function.__doc__ = f"In-place version of `{op.name}`."
+
+
+def compile_operator(op: Op, name: str) -> Callable[..., Any]:
+    """A Python operator: positional only, options at their defaults, NotImplemented if foreign."""
+    operator: Callable[..., Any] = build(
+        name,
+        lambda: _function(op, name, ", ".join(op.tensor_names), None, public=False),
+        f"operator {name} of {op.name}",
+    )
+    return operator
+
+
+def compile_inplace_operator(op: Op, name: str) -> Callable[..., Any]:
+    """An operator that writes, such as `__iadd__`: NotImplemented if foreign."""
+    operator: Callable[..., Any] = build(
+        name, lambda: _inplace_function(op, name), f"operator {name} of {op.name}"
+    )
+    return operator
+
+
+# ------------------------------------------------------------------------- the forward function
+
+
+def _function(
+    op: Op, name: str, signature: str, arguments: str | None, *, public: bool
+) -> list[str]:
+    """Source of the op's function, or of an operator if `arguments` is None."""
+    operator = arguments is None
+    if arguments is None:
+        arguments = parts.default_arguments(op)
+    old_order = public and op.name in OLD_ORDERS
+    lines = [f"def {name}({with_more(signature) if old_order else signature}):"]
+    put = lines.append
+    if old_order:
+        parts.old_order_line(op, put, False)
+    if public:
+        parts.alias_lines(op, put, arguments)
+    general = f"return dispatch(OP_{op.name}, ({arguments})" + (", True)" if operator else ")")
+    if not op.fast or not op.tensor_names:
+        put(f"    {general}")
+    elif many.takes_list(op):
+        many.list_lines(op, put, general)
+    elif not _has_plain_operands(op):
+        put(f"    {general}")
+    elif op.outputs == 1 and not op.nondifferentiable:
+        _single_lines(op, put, general, operator=operator)
+    elif many.is_split(op):
+        many.pieces_lines(op, put, general)
+    elif many.has_several(op) and not operator:
+        many.several_lines(op, put, general)
+    else:
+        put(f"    {general}")
+    return lines
+
+
+def _has_plain_operands(op: Op) -> bool:
+    kinds = op.tensor_kinds
+    return "list" not in kinds and kinds[0] != "optional" and len(kinds) <= 5
+
+
+def _single_lines(op: Op, put: Put, general: str, *, operator: bool) -> None:
+    """The body of an op with one result."""
+    first = op.tensor_names[0]
+    if op.ufunc is not None and op.option_names and not operator:
+        # the ufunc is the kernel only when every option has its default
+        tests = []
+        for index, p in enumerate(op.parameters):
+            if p.kind == "option":
+                tests.append(f"{p.name} is not default_{op.name}_{index}")
+        put(f"    if {' or '.join(tests)}: {general}")
+    flags = parts.operand_lines(op, put, general)
+    if op.view == "always":
+        parts.source_cell_lines(op, put, general)
+    # ---- forward
+    if op.ufunc is not None:
+        call = ", ".join(f"_x{i}" for i in range(len(op.tensor_names)))
+    else:
+        call = parts.kernel_arguments(op)
+        if operator:
+            for index, p in enumerate(op.parameters):
+                if p.kind == "option":
+                    put(f"    {p.name} = default_{op.name}_{index}")
+    operands = "".join(f"_x{i}, " for i in range(len(op.tensor_names)))
+    loud = op.ufunc not in _KERNELS and op.view is None
+    parts.forward_lines(op, put, call, operands, general, loud=loud)
+    if loud:
+        put("    if type(_r) is not ndarray: _r = asarray(_r)")
+    if op.ufunc is None:
+        # a kernel that changes the dtype may need another kind of node
+        put(f"    if _r.dtype is not _dtype: {general}")
+    view = "" if op.view == "always" else "_t._view = None; "
+    put(f"    _t = new(Tensor); _t._array = _r; _t._output_nr = 0; {view}_t._meta = None")
+    # ---- node
+    if op.edge_names:
+        wanted = parts.wanted_expression(op, flags)
+        put(f"    if ({wanted}) and (not NO_GRAD or STATE.grad_enabled):")
+        parts.node_lines(op, put, "_r.shape", "_dtype")
+        parts.edge_lines(op, put, flags, general)
+        parts.saved_lines(op, put, operator=operator)
+        put("        _t._grad_fn = _n; _t._requires_grad = True; _t._cut = None")
+        if op.view != "always" and all(kind != "output" for kind, _ in op.save_plan):
+            put("        _t._cell = None")
+        put("    else:")
+        cell = "" if op.view == "always" else "; _t._cell = None"
+        put(f"        _t._grad_fn = None; _t._requires_grad = False{cell}")
+        put(f"        _t._cut = STATE.cut if NO_GRAD and ({wanted}) else {parts.earlier_cut(op)}")
+    else:
+        parts.cut_lines(op, put, flags)
+        put("    _t._grad_fn = None; _t._requires_grad = False; _t._cell = None; _t._cut = _cut")
+    # ---- view
+    if op.view == "always":
+        parts.view_lines(op, put)
+    elif op.view == "maybe":
+        options = "".join(f"{n}, " for n in op.option_names)
+        put("    if may_share_memory(_r, _x0): "
+            f"link_view({first}, _t, OP_{op.name}, ({options}))")  # fmt: skip
+    put("    return _t")
+
+
+# ------------------------------------------------------------------------------ in-place twins
+
+
+def _inplace_function(op: Op, operator: str = "") -> list[str]:
+    """Source of the op's in-place twin, or of an operator of that name that is one."""
+    assert op.inplace_name is not None
+    name = op.inplace_name
+    signature = parts.signature(op)
+    for extra in (", out=None", ", axis=NOTHING", ", keepdims=NOTHING"):
+        signature = signature.replace(extra, "")
+    signature = signature.replace("dim=NOTHING", "dim")
+    signature = signature.removesuffix(", *")
+    old_order = op.name in OLD_ORDERS and not operator
+    lines = [f"def {operator or name}({with_more(signature) if old_order else signature}):"]
+    put = lines.append
+    if old_order:
+        parts.old_order_line(op, put, True)
+    general = f"return dispatch_inplace(OP_{op.name}, ({parts.call_arguments(op)})"
+    general += ", True)" if operator else ")"
+    if op.fast and op.ufunc is not None and op.tensor_kinds == ["operand", "operand"]:
+        first, second = op.tensor_names
+        HOT[f"ufunc_{op.name}"] = getattr(np, op.ufunc)
+        tests = "".join(
+            f" and {p.name} is default_{op.name}_{index}"
+            for index, p in enumerate(op.parameters)
+            if p.kind == "option"
+        )
+        # writes without history: same dtype and shape, nothing that requires a gradient
+        put(f"    if not UNUSUAL and isinstance({first}, Tensor){tests}:")
+        put(f"        _kind = type({second}); _x0 = {first}._array; _dtype = _x0.dtype")
+        put("        if _dtype is F32 or _dtype is F64:")
+        put(f"            if _kind is float: _x1 = {second}; _wanted = False")
+        put("            elif _kind is Tensor or _kind is Parameter:")
+        put(f"                _x1 = {second}._array; _wanted = {second}._requires_grad")
+        put(f"                if _x1.dtype is not _dtype or _x1.shape != _x0.shape: {general}")
+        put(f"                if {second}._cell is not None and {second} is not {first}: {general}")
+        put(f"            else: {general}")
+        put(f"            if {first}._view is None and _x0.flags.writeable and (")
+        put("                NO_GRAD and not STATE.grad_enabled or not ("
+            f"{first}._requires_grad or _wanted)) "
+            f"and {first}._cell is not INFERENCE_CELL:")  # fmt: skip
+        put("                _token = enter_quiet(QUIET)")
+        put(f"                try: ufunc_{op.name}(_x0, _x1, _x0)")
+        put("                finally: leave_quiet(_token)")
+        put(f"                bump({first}, {name!r})")
+        put(f"                return {first}")
+    put(f"    {general}")
+    return lines

@@ -1,0 +1,183 @@
+"""The general path of an op: every dtype, every mode, every kind of argument.
+
+The generated functions of `calling.compile` handle the common case and call here for the rest:
+promotion, half precision, complex numbers, inference mode, several outputs, lists of tensors,
+transforms. `calling.operands` reads the arguments, `calling.recording` makes the node.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from retrograd import dtypes
+from retrograd.autograd.state import AUTOCAST, STATE, TRANSFORMS
+from retrograd.backend.quiet import QUIET, enter_quiet, leave_quiet
+from retrograd.ops import errors
+from retrograd.ops.calling.op_modes import Computed, through_modes
+from retrograd.ops.calling.operands import (
+    Plan,
+    argument_plan,
+    half_of,
+    level_of,
+    operands_of,
+    promote_arrays,
+    widen,
+)
+from retrograd.ops.calling.recording import (
+    fill_outputs,
+    is_wanted,
+    link_outputs,
+    pass_on_cut,
+    record,
+)
+from retrograd.ops.calling.shortcut import shortcut
+from retrograd.sparse.array import SPARSE, has_sparse
+from retrograd.tensor import Array, Tensor, mark_inference, wrap
+
+if TYPE_CHECKING:
+    from retrograd.ops.registry import Op
+
+ndarray = np.ndarray
+
+
+def dispatch(op: Op, args: tuple[Any, ...], operator: bool = False) -> Any:
+    """Run an op on its full list of arguments; operators answer NotImplemented to strangers."""
+    plan = argument_plan(op)
+    if TRANSFORMS.active and SPARSE.exist:
+        SPARSE.refuse_batches(op, args)
+    found = shortcut(op, plan, args)
+    if found is not None:
+        return found
+    if STATE.autocast is not None:
+        args = AUTOCAST.cast_arguments(op, args)
+    operands = operands_of(op, plan, args, operator)
+    if operands is None:
+        return NotImplemented
+    tensors, arrays = operands
+    if SPARSE.exist and has_sparse(arrays):
+        return SPARSE.run(op, args)
+    level = level_of(tensors) if TRANSFORMS.active else 0
+    if level:
+        if TRANSFORMS.dual_levels:
+            args, tensors = TRANSFORMS.lifted(level, args, tensors)
+        outputs = TRANSFORMS.batched(level, op, args, tensors)
+        half = half_of(arrays) if op.half != "move" else None
+    else:
+        outputs, half = computed(op, plan, args, arrays)
+    dual = TRANSFORMS.dual_levels > 0 and TRANSFORMS.has_tangents(tensors)
+    node = None
+    if not is_wanted(plan, tensors, level):
+        pass_on_cut(op, tensors, outputs, False)
+    else:
+        node = record(op, args, tensors, outputs, half, level, dual)
+    if dual:  # with the history of the outputs, before they are saved
+        TRANSFORMS.set_tangents(op, args, tensors, outputs)
+    if node is not None:
+        fill_outputs(op, node, outputs)
+    if op.view is not None:
+        link_outputs(op, args, tensors[0], outputs)
+    if STATE.inference:
+        for output in outputs:
+            if output._view is None:
+                mark_inference(output)
+    return package(op, outputs)
+
+
+def package(op: Op, outputs: list[Tensor]) -> Any:
+    if op.outputs == 1:
+        return outputs[0]
+    return op.returns(*outputs) if op.returns is not None else tuple(outputs)
+
+
+# --------------------------------------------------------------------------------- the kernel
+
+
+def computed(
+    op: Op,
+    plan: Plan,
+    args: tuple[Any, ...],
+    arrays: list[Any],
+    targets: Sequence[Any] = (),
+    form: str = "",
+) -> Computed:
+    """The kernel's results as new tensors, or what modes give in its place; and the half type."""
+
+    def run() -> Computed:
+        results, half = run_kernel(op, plan, args, arrays)
+        return [wrap(result) for result in results], half
+
+    return through_modes(op, args, run, targets, form) if STATE.op_modes else run()
+
+
+def run_kernel(
+    op: Op, plan: Plan, args: tuple[Any, ...], arrays: list[Any]
+) -> tuple[list[Array], dtypes.dtype | None]:
+    """Run the kernel; the second result is the half type when float32 stood in for it."""
+    half: dtypes.dtype | None = None
+    if op.check is not None:
+        positional, keywords = _arguments(plan, args, arrays)
+        op.check(*positional, **keywords)
+    token = enter_quiet(QUIET)
+    try:
+        if op.promote:
+            arrays = promote_arrays(op, arrays)
+        if op.half != "move":
+            half = half_of(arrays)
+            if half is not None and op.half == "compute":
+                arrays = [widen(array) for array in arrays]
+        positional, keywords = _arguments(plan, args, arrays)
+        try:
+            result = op.kernel(np, *positional, **keywords)
+        except Exception as error:
+            raise failure(arrays, error) from None
+        results = [result] if op.outputs == 1 else list(result)
+        rounds = half is not None and not _asks_for_float32(op, args)
+        for index, array in enumerate(results):
+            if type(array) is not ndarray:
+                results[index] = array = np.asarray(array)
+            # statistics that go along with a result stay as exact as they are
+            if rounds and array.dtype is dtypes.F32 and index not in op.nondifferentiable:
+                results[index] = array.astype(half.numpy)  # type: ignore[union-attr]
+        return results, half
+    finally:
+        leave_quiet(token)
+
+
+def _asks_for_float32(op: Op, args: tuple[Any, ...]) -> bool:
+    """Whether the caller wants results of half-precision operands in float32, by `dtype=`."""
+    for parameter, value in zip(op.parameters, args, strict=False):
+        if parameter.name == "dtype":
+            return value is dtypes.float32 or value is dtypes.F32
+    return False
+
+
+def failure(operands: Sequence[Any], error: Exception) -> Exception:
+    """What to raise for an exception of a kernel: PyTorch's error where shapes do not broadcast."""
+    if not isinstance(error, ValueError) or "broadcast" not in str(error):
+        return errors.explained(error)
+    together: tuple[int, ...] = ()
+    for operand in operands:
+        if isinstance(operand, np.ndarray):
+            try:
+                together = np.broadcast_shapes(together, operand.shape)
+            except ValueError:
+                return errors.broadcast(together, operand.shape)
+    return error
+
+
+def _arguments(
+    plan: Plan, args: tuple[Any, ...], arrays: list[Any]
+) -> tuple[list[Any], dict[str, Any]]:
+    """The call's arguments with arrays in place of tensors, as the kernel takes them."""
+    if plan.only_tensors:
+        return arrays, {}
+    positional = list(args)
+    for taker, array in zip(plan.takers, arrays, strict=True):
+        positional[taker[0]] = array
+    keywords: dict[str, Any] = {}
+    for place, name, _ in reversed(plan.keywords):  # they are the last parameters
+        keywords[name] = positional.pop(place)
+    return positional, keywords

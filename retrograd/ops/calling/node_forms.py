@@ -1,0 +1,217 @@
+"""What an op's nodes do: their `run` functions, and the classes they show when looked at.
+
+Each op has up to three kinds of nodes. The plain one; one for half precision, whose rules run in
+float32; and one for complex numbers, which conjugates around rules written for real ones. Their
+classes, named as PyTorch names them, are made when the first such node is looked at.
+"""
+
+from __future__ import annotations
+
+import functools
+import threading
+from collections.abc import Callable
+from typing import Any
+
+from retrograd.autograd import saved
+from retrograd.autograd.node import Node
+from retrograd.autograd.state import HOT
+from retrograd.ops.calling.lazy import build
+from retrograd.ops.registry import Op
+
+
+def prepare_nodes(op: Op) -> None:
+    """Give an op the `run` function of its plain nodes and put its rules in reach."""
+    for position, (rule, _) in enumerate(op.rules):
+        HOT[f"rule_{op.name}_{position}"] = rule
+    if op.joint is not None:
+        HOT[f"rule_{op.name}"] = op.joint[0]
+    op.run = HOT[f"run_{op.name}"] = _run(op, recorded=False, half=False)
+    op.run.op = op
+    op.run.form = None  # made when the first node is looked at
+
+
+def _run(op: Op, *, recorded: bool, half: bool) -> Any:
+    name = "run_recorded" if recorded else "run_raw"
+    label = f"{'half ' if half else ''}{name} of {op.name}"
+    return build(name, lambda: _run_lines(op, recorded=recorded, half=half), label)
+
+
+_forming = threading.RLock()
+_Form = Callable[[Op], type[Node]]
+
+
+def _made_once(attribute: str) -> Callable[[_Form], _Form]:
+    """Make a class under a lock: of `cached_property`, two threads may get one each."""
+
+    def decorate(make: _Form) -> _Form:
+        @functools.wraps(make)
+        def form(op: Op) -> type[Node]:
+            with _forming:
+                found: type[Node] | None = op.__dict__.get(attribute)
+                if found is None:
+                    found = op.__dict__[attribute] = make(op)
+                return found
+
+        return form
+
+    return decorate
+
+
+# Nodes that PyTorch names in full: their classes are written by hand there.
+_DISPLAY_NAMES = {name: f"torch::autograd::{name}" for name in ("CopyBackwards", "Identity")}
+
+
+@_made_once("node_class")
+def plain_form(op: Op) -> type[Node]:
+    """The class of the op's ordinary nodes."""
+    space = {
+        **_space(op),
+        **saved.saved_properties(op),
+        "display_name": _DISPLAY_NAMES.get(op.node_name),
+        "run_raw": op.run,
+        "run_recorded": _run(op, recorded=True, half=False),
+        "release": build("release", lambda: _release_lines(op), f"release of {op.name}"),
+    }
+    form: type[Node] = type(op.node_name, (Node,), space)
+    op.run.form = form
+    return form
+
+
+@_made_once("half_class")
+def half_form(op: Op) -> type[Node]:
+    """The class of nodes whose values are float16 or bfloat16."""
+    run = _run(op, recorded=False, half=True)
+    form: type[Node] = type(op.node_name, (op.node_class,), {**_space(op), "run_raw": run})
+    run.form = form
+    return form
+
+
+@_made_once("complex_class")
+def complex_form(op: Op) -> type[Node]:
+    """The class of nodes with complex values."""
+    if not op.holomorphic:
+        return op.node_class
+    base: Any = op.node_class
+
+    def run_raw(self: Any, gradient: Any, need: Any, freeing: Any) -> Any:
+        parts = base.run_raw(self, saved.conjugate_all(gradient), need, freeing)
+        return saved.conjugate_all(parts)
+
+    def run_recorded(self: Any, gradient: Any, need: Any, freeing: Any) -> Any:
+        parts = base.run_recorded(self, saved.conjugate_all(gradient), need, freeing)
+        return saved.conjugate_all(parts)
+
+    space = {**_space(op), "run_raw": run_raw, "run_recorded": run_recorded}
+    form: type[Node] = type(op.node_name, (base,), space)
+    run_raw.form = form  # type: ignore[attr-defined]
+    return form
+
+
+def _space(op: Op) -> dict[str, Any]:
+    return {"__slots__": (), "op": op, "__module__": "retrograd.autograd"}
+
+
+def _run_lines(op: Op, *, recorded: bool, half: bool) -> list[str]:
+    """Source of a node's `run_raw` or `run_recorded`: unpack, check versions, apply the rules.
+
+    Names of the generated code begin with an underscore, since saved names are the user's.
+    """
+    count = len(op.edge_names)
+    name = "run_recorded" if recorded else "run_raw"
+    lines = [f"def {name}(_n, _g, _need, _freeing):"]
+    put = lines.append
+    if op.outputs == 1:
+        put("    if _g is None: return (None,) * len(_n.edges)")
+        if half:
+            put("    if _g.dtype in HALF_TYPES: _g = _g.astype(F32)")
+    else:
+        put("    if all([p is None for p in _g]): return (None,) * len(_n.edges)")
+        if half:
+            half_part = "p.astype(F32) if p is not None and p.dtype in HALF_TYPES else p"
+            put(f"    _g = [{half_part} for p in _g]")
+    put("    _s = _n.saved")
+    place = 0
+    for kind, saved_name in op.save_plan:
+        put(f"    {saved_name} = _s[{place}]")
+        if kind == "output":
+            version = f"_s[{place + 1}], _s[{place + 2}]"
+            put(f"    if {saved_name} is FREED: raise freed_failure(_n)")
+            put(f"    if _s[{place + 1}].version != _s[{place + 2}]:")
+            put(f"        stale(_n, {saved_name!r}, {saved_name}, {version})")
+            if recorded:
+                number = saved_name[3:] or "0"
+                put(f"    {saved_name} = saved_output(_n, _s[{place}], _s[{place + 1}], {number})")
+            place += 3
+        elif kind == "input":
+            check = f"stale(_n, {saved_name!r}, {saved_name}, {saved_name}._cell, _s[{place + 1}])"
+            put(f"    _kind = type({saved_name})")
+            put("    if _kind is Tensor or _kind is Parameter:")
+            put(f"        _c = {saved_name}._cell")
+            moved = f"_c.version != _s[{place + 1}] or _c.detached > _n.sequence"
+            put(f"        if _c is not None and ({moved}): {check}")
+            if not recorded:
+                put(f"        {saved_name} = {saved_name}._array")
+            put("    elif _kind is Freed: raise freed_failure(_n)")
+            put(f"    elif isinstance({saved_name}, Tensor):")
+            put(f"        {check}")
+            if not recorded:
+                put(f"        {saved_name} = {saved_name}._array")
+            place += 2
+        else:
+            place += 1
+        if half and kind in ("input", "output"):
+            put(f"    if type({saved_name}) is ndarray and {saved_name}.dtype in HALF_TYPES:")
+            put(f"        {saved_name} = {saved_name}.astype(F32)")
+    face = "RECORDED" if recorded else "RAW"
+    if op.joint is not None:
+        extra = "".join(f", {x}" for x in op.joint[1])
+        put("    _needs = tuple([_e is not None and (_need is None or _e in _need) "
+            "for _e in _n.edges])")  # fmt: skip
+        put(f"    _result = rule_{op.name}({face}, _g, _needs{extra})")
+        put("    _result = tuple([_r if _k else None "
+            "for _r, _k in zip(_result, _needs, strict=True)])")  # fmt: skip
+    elif "list" in op.tensor_kinds:
+        extra = "".join(f", {x}" for x in op.rules[0][1])
+        put(f"    _result = tuple(rule_{op.name}_0({face}, _g{extra}))")
+    else:
+        parts = []
+        if count > 1:
+            put("    _e = _n.edges")
+        for position, (_, names) in enumerate(op.rules):
+            call = f"rule_{op.name}_{position}({face}, _g{''.join(f', {x}' for x in names)})"
+            if count > 1:
+                call += (
+                    f" if _e[{position}] is not None and "
+                    f"(_need is None or _e[{position}] in _need) else None"
+                )
+            parts.append(call)
+        put("    _result = (" + "".join(p + ", " for p in parts) + ")")
+    put("    if _freeing is not None:")
+    put("        if _n.freed is None: _n.freed = _freeing")
+    if any(kind in ("input", "output") for kind, _ in op.save_plan):
+        put(f"        _n.saved = {_released(op)}")
+    put("    return rounded(_n, _result)" if half else "    return _result")
+    return lines
+
+
+def _released(op: Op) -> str:
+    """What a freed node holds instead of its saved values: options stay, tensors leave a mark."""
+    entries: list[str] = []
+    for kind, _ in op.save_plan:
+        place = len(entries)
+        if kind == "output":
+            entries += ["FREED", f"_s[{place + 1}]", f"_s[{place + 2}]"]
+        elif kind == "input":
+            entries += [f"None if _s[{place}] is None else FREED", f"_s[{place + 1}]"]
+        else:
+            entries.append(f"_s[{place}]")
+    return "(" + "".join(entry + ", " for entry in entries) + ")"
+
+
+def _release_lines(op: Op) -> list[str]:
+    return [
+        "def release(_n, _call):",
+        "    if _n.freed is None: _n.freed = _call",
+        "    _s = _n.saved",
+        f"    _n.saved = {_released(op)}",
+    ]

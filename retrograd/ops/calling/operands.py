@@ -1,0 +1,224 @@
+"""The operands of a call: which arguments are tensors, their arrays, and the type they share.
+
+For the general path (`calling.dispatch`) and for those who look at a call as it does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from retrograd import dtypes
+from retrograd.autograd.packing import kept_places
+from retrograd.autograd.state import STATE
+from retrograd.autograd.views import refresh
+from retrograd.ops import errors
+from retrograd.tensor import Tensor, wrap
+
+if TYPE_CHECKING:
+    from retrograd.ops.registry import Op
+
+_NUMBERS = (bool, int, float, complex)
+ndarray = np.ndarray
+
+# What a Python operator of a Tensor takes beside it; to anything else it answers NotImplemented.
+OPERANDS = (Tensor, int, float, complex, np.generic, ndarray)
+
+
+class Plan:
+    """What this module needs to know of an op again and again, worked out at its first call."""
+
+    __slots__ = (
+        *("copies", "edges", "keeps_output", "kept", "keywords", "names", "numbers"),
+        *("only_tensors", "options", "places", "positional", "saves", "short", "takers", "wraps"),
+    )
+
+    def __init__(self, op: Op) -> None:
+        places = {p.name: place for place, p in enumerate(op.parameters)}
+        # place among the arguments, name, and whether it is a list, may be a number, may be None
+        self.takers = tuple(
+            (place, p.name, p.kind == "list", "operand" in p.kind, "optional" in p.kind)
+            for place, p in enumerate(op.parameters)
+            if p.kind != "option"
+        )
+        self.places = tuple([taker[0] for taker in self.takers])
+        self.only_tensors = not op.option_names and not any(p.keyword_only for p in op.parameters)
+        self.options = tuple([places[name] for name in op.option_names])
+        # the last parameters; `positional` is the number of the others
+        self.keywords = tuple(
+            [(places[p.name], p.name, p.default) for p in op.parameters if p.keyword_only]
+        )
+        self.positional = len(op.parameters) - len(self.keywords)
+        # where the tensors are that have a rule; None: in a list, all of them
+        self.edges: tuple[int, ...] | None = None
+        if "list" not in op.tensor_kinds:
+            self.edges = tuple([op.tensor_names.index(name) for name in op.edge_names])
+        self.names = {name: place for place, name in enumerate(op.tensor_names)}
+        self.saves = tuple([(kind, name, places.get(name, 0)) for kind, name in op.save_plan])
+        self.kept = kept_places(op)
+        self.keeps_output = any(number is not None for _, _, number in self.kept)
+        # whether the generated function computes anything itself; see `calling.shortcut`
+        kinds = op.tensor_kinds
+        usual = bool(kinds) and "list" not in kinds and kinds[0] != "optional" and len(kinds) <= 5
+        self.short = usual and op.fast and op.outputs == 1 and not op.nondifferentiable
+        # the ways back from inference mode; and where a number stands for a new tensor
+        self.copies = op.name in ("clone", "_to_dtype")
+        self.wraps = op.name in ("add", "sub", "mul", "div", "_div_rounded")
+        # these take two numbers, too
+        self.numbers = self.wraps or op.name == "floor_divide"
+
+    def sources(self, tensors: list[Any]) -> list[Any]:
+        """The arguments that the node has edges to."""
+        if self.edges is not None:
+            return [tensors[place] for place in self.edges]
+        return [x for x in tensors if isinstance(x, Tensor)]
+
+
+_PLANS: dict[Op, Plan] = {}
+
+
+def argument_plan(op: Op) -> Plan:
+    """What is known of an op's arguments."""
+    plan = _PLANS.get(op)
+    if plan is None:
+        plan = _PLANS[op] = Plan(op)
+    return plan
+
+
+def operands_of(op: Op, plan: Plan, args: tuple[Any, ...], operator: bool) -> Any:
+    """The tensor arguments (Tensor, number or None each; lists flattened) and their arrays."""
+    if STATE.op_watcher is not None:
+        STATE.op_watcher(op, args)
+    tensors: list[Any] = []
+    arrays: list[Any] = []
+    found = False  # a Tensor
+    for place, name, is_list, may_be_number, may_be_none in plan.takers:
+        value = args[place]
+        if is_list:
+            items = _check_list(op, name, place + 1, value)
+            tensors.extend(items)
+            arrays.append([item._array for item in items])
+            found = found or bool(items)
+            continue
+        if isinstance(value, Tensor):
+            if value._view is not None:
+                refresh(value)
+            array: Any = value._array
+            found = True
+        elif value is None and may_be_none:
+            array = None
+        elif may_be_number and isinstance(value, _NUMBERS):
+            array = value
+        elif may_be_number and isinstance(value, np.generic):
+            array = value = value.item()
+        elif may_be_number and isinstance(value, ndarray):
+            value = wrap(np.asarray(value, dtypes.from_numpy_dtype(value.dtype).numpy))
+            array = value._array
+            found = True
+        elif operator:
+            return None
+        else:
+            raise errors.argument_type(op.label, name, place + 1, "Tensor", value)
+        tensors.append(value)
+        arrays.append(array)
+    if tensors and not found:
+        if operator:
+            return None
+        if plan.numbers and isinstance(args[0], _NUMBERS):
+            # the first becomes a tensor of its own kind, and the other stays a number beside it
+            kind = dtypes.result_dtype([args[0]])
+            tensors[0] = wrap(np.asarray(args[0], kind.numpy))
+            arrays[0] = tensors[0]._array
+            return tensors, arrays
+        raise errors.argument_type(op.label, op.tensor_names[0], 1, "Tensor", args[0])
+    return tensors, arrays
+
+
+def _check_list(op: Op, name: str, position: int, value: Any) -> list[Tensor]:
+    if isinstance(value, Tensor) or not isinstance(value, Sequence):
+        raise errors.argument_type(op.label, name, position, "tuple of Tensors", value)
+    for index, item in enumerate(value):
+        if not isinstance(item, Tensor):
+            raise TypeError(
+                f"expected Tensor as element {index} in argument {position - 1}, but got "
+                f"{type(item).__name__}"
+            )
+        if item._view is not None:
+            refresh(item)
+    return list(value)
+
+
+def level_of(tensors: list[Any]) -> int:
+    """The innermost vmap call that an argument belongs to; 0 where all are ordinary tensors."""
+    found = 0
+    for x in tensors:
+        if isinstance(x, Tensor) and x._level > found:
+            found = x._level
+    return found
+
+
+# ------------------------------------------------------------------------------------- promotion
+
+
+def promote_arrays(op: Op, arrays: list[Any]) -> list[Any]:
+    """Cast all operands to the type PyTorch's promotion gives them together."""
+    common: Any = getattr(arrays[0], "dtype", None)
+    for array in arrays:
+        if type(array) is not ndarray or array.dtype is not common:
+            break
+    else:  # the usual case: they have it
+        if not op.float_result or common.kind not in "biu":
+            return arrays
+    flat = [x for a in arrays for x in (a if isinstance(a, list) else [a]) if x is not None]
+    if not flat:
+        return arrays  # an empty list of tensors: the kernel says what is wrong
+    target = dtypes.result_dtype(flat)
+    if op.float_result and target.category < dtypes.FLOAT:
+        target = dtypes.get_default_dtype()
+    found = [_cast(array, target) for array in arrays]
+    if target.numpy in dtypes.HALF_TYPES and op.name in _EXACT and np.ndim(arrays[1]) == 0:
+        found[1] = np.asarray(arrays[1]).astype(dtypes.F32)
+    return found
+
+
+# Half precision takes the second operand of these, where it is one number, as it is; the others
+# round it to their own precision first.
+_EXACT = ("mul", "div", "_div_rounded", "floor_divide")
+
+
+def _cast(value: Any, target: dtypes.dtype) -> Any:
+    if value is None:
+        return None
+    if isinstance(value, list):
+        return [_cast(item, target) for item in value]
+    if isinstance(value, ndarray):
+        return value if value.dtype is target.numpy else value.astype(target.numpy)
+    # a number: with integers it wraps around as PyTorch's does
+    if target.category <= dtypes.INTEGER:
+        return np.asarray(value).astype(target.numpy)
+    number = np.asarray(value, np.float64 if target.category == dtypes.FLOAT else np.complex128)
+    if target.numpy in dtypes.HALF_TYPES:
+        number = number.astype(dtypes.F32)  # and rounded twice, as there
+    return number.astype(target.numpy)
+
+
+def half_of(arrays: list[Any]) -> dtypes.dtype | None:
+    for value in arrays:
+        if isinstance(value, ndarray):
+            if value.dtype.itemsize == 2 and value.dtype in dtypes.HALF_TYPES:
+                return dtypes.from_numpy_dtype(value.dtype)
+        elif isinstance(value, list):
+            found = half_of(value)
+            if found is not None:
+                return found
+    return None
+
+
+def widen(value: Any) -> Any:
+    if isinstance(value, list):
+        return [widen(item) for item in value]
+    if isinstance(value, ndarray) and value.dtype in dtypes.HALF_TYPES:
+        return value.astype(np.float32)
+    return value

@@ -1,0 +1,229 @@
+"""The graph's side of the general path: the node of a call, what it saves, where paths are cut."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from retrograd import dtypes
+from retrograd.autograd.accumulate import has_accumulator, is_accumulator
+from retrograd.autograd.node import Node, plain_node, remember_forward
+from retrograd.autograd.packing import SavedTensor, is_packed, must_pack, packed_form
+from retrograd.autograd.state import ANOMALY, STATE, TRANSFORMS, Cut
+from retrograd.autograd.views import edge_of, link_view
+from retrograd.lifecycle.site import user_site
+from retrograd.ops import errors
+from retrograd.ops.calling.operands import Plan, argument_plan
+from retrograd.tensor import INFERENCE_CELL, Tensor, cell_of, wrap
+
+if TYPE_CHECKING:
+    from retrograd.ops.registry import Op
+
+
+def record(
+    op: Op,
+    args: tuple[Any, ...],
+    tensors: list[Any],
+    outputs: list[Tensor],
+    half: dtypes.dtype | None,
+    level: int = 0,
+    dual: bool = False,
+) -> Node | None:
+    """Make the node of an op whose gradient is wanted and link it to the outputs.
+
+    Arguments of a level below `level` are constants here: their own graph is recorded below.
+    """
+    if not STATE.grad_enabled:
+        pass_on_cut(op, tensors, outputs, True)
+        return None
+    carries = [
+        number not in op.nondifferentiable and output._array.dtype in dtypes.DIFFERENTIABLE
+        for number, output in enumerate(outputs)
+    ]
+    if True not in carries:
+        pass_on_cut(op, tensors, outputs, False)
+        return None
+    node = make_node(op, args, tensors, outputs, half, level=level, dual=dual)
+    for number, output in enumerate(outputs):
+        if carries[number]:
+            output._grad_fn = node
+            output._output_nr = number
+            output._requires_grad = True
+        else:
+            output._cut = cut_by(op)
+    return node
+
+
+def is_wanted(plan: Plan, tensors: list[Any], level: int = 0) -> bool:
+    """Whether an argument with a rule requires grad."""
+    edges = plan.edges
+    for x in tensors if edges is None else [tensors[place] for place in edges]:
+        if isinstance(x, Tensor) and x._requires_grad and x._level == level:
+            if x._cell is not INFERENCE_CELL or plan.copies or _meets_normal(plan, tensors):
+                return True
+    return False
+
+
+def _meets_normal(plan: Plan, tensors: list[Any]) -> bool:
+    """Whether a call has an operand from outside inference mode.
+
+    Among themselves, inference tensors that require grad are not recorded, as in PyTorch.
+    """
+    return any(
+        x._cell is not INFERENCE_CELL if isinstance(x, Tensor) else x is not None and plan.wraps
+        for x in tensors
+    )
+
+
+def make_node(
+    op: Op,
+    args: tuple[Any, ...],
+    tensors: list[Any],
+    outputs: list[Tensor],
+    half: dtypes.dtype | None,
+    overwritten: Tensor | None = None,
+    level: int = 0,
+    dual: bool = False,
+) -> Node:
+    """A node with edges and save list, laid out as the generated code lays it out.
+
+    Saved outputs are left out: `fill_outputs` puts them in once they belong to the node.
+    """
+    plan = argument_plan(op)
+    form = _node_form(op, tensors, outputs, half)
+    pack = bool(plan.kept) and must_pack(op, outputs, dual)
+    node = plain_node(packed_form(form) if pack else form)
+    node.code, node.lasti = user_site(2)
+    if op.outputs == 1:
+        array = outputs[0]._array
+        node.shape, node.dtype = array.shape, array.dtype
+    else:
+        node.shape = [output._array.shape for output in outputs]
+        node.dtype = [output._array.dtype for output in outputs]
+    edges: list[Node | None] = []
+    numbers: list[int] = []
+    for x in plan.sources(tensors):
+        edge: Node | None = None
+        if isinstance(x, Tensor) and x._requires_grad and x._level == level:
+            known = not ANOMALY.enabled or has_accumulator(x)
+            edge = edge_of(x)
+            if not known and edge is not None and is_accumulator(edge):
+                remember_forward(edge)  # new: an older one may be behind the node that runs now
+        edges.append(edge)
+        numbers.append(0 if edge is None else x._output_nr)
+    node.edges = tuple(edges)
+    node.edge_numbers = tuple(numbers) if any(numbers) else None
+    if not plan.saves:
+        return node
+    # The only rule of an op runs even where its gradient goes nowhere: the operand is a view that
+    # was made without recording. So does a rule for all operands together.
+    always = len(edges) == 1 or op.joint is not None
+    saved: list[Any] = []
+    for kind, name, place in plan.saves:
+        if kind == "output":
+            saved += [None, None, 0]
+        elif kind == "input":
+            value = tensors[plan.names[name]]
+            for position in op.reads[name]:
+                if edges[position] is not None:
+                    break
+            else:
+                if not always:  # no rule that will run reads it
+                    saved += [None, 0]
+                    continue
+            if not isinstance(value, Tensor):
+                saved += [value, 0]
+                continue
+            cell = value._cell
+            if cell is INFERENCE_CELL:
+                raise errors.inference_saved()
+            if overwritten is value and name == op.tensor_names[0]:
+                value = _copy_before_write(value)
+                cell = value._cell
+            version = 0 if cell is None else cell.version
+            if pack:
+                value = SavedTensor(value, node, is_output=False, number=0)
+                value.name = name
+            saved += [value, version]
+        elif kind == "option":
+            saved.append(args[place])
+        else:
+            saved.append(array_fact(plan, name, kind, tensors, outputs))
+    node.saved = tuple(saved)
+    return node
+
+
+def fill_outputs(op: Op, node: Node, outputs: list[Tensor]) -> None:
+    """Save the outputs that the rules read: with their history, for hooks, and after any write."""
+    for place, _, number in argument_plan(op).kept:
+        if number is not None:
+            output = outputs[number]
+            cell = cell_of(output)
+            stored: Any = output._array
+            if is_packed(node):
+                stored = SavedTensor(output, node, is_output=True, number=number)
+            saved = node.saved
+            node.saved = (*saved[:place], stored, cell, cell.version, *saved[place + 3 :])
+
+
+def _node_form(
+    op: Op, tensors: list[Any], outputs: list[Tensor], half: dtypes.dtype | None
+) -> type[Node]:
+    if half is not None:
+        return op.half_class
+    for x in (*tensors, *outputs):
+        if isinstance(x, Tensor) and x._array.dtype.kind == "c":
+            return op.complex_class
+    return op.node_class
+
+
+def array_fact(plan: Plan, name: str, fact: str, tensors: list[Any], outputs: list[Tensor]) -> Any:
+    """Shape, dtype or strides of an operand, or of the first output, as rules ask for them."""
+    stem = name.rpartition("_")[0]
+    if stem == "out":
+        return getattr(outputs[0]._array, fact)
+    if plan.edges is None:  # the list is the only tensor parameter of such ops
+        return tuple([getattr(item._array, fact) for item in tensors])
+    value = tensors[plan.names[stem]]
+    return getattr(value._array, fact) if isinstance(value, Tensor) else None
+
+
+def _copy_before_write(tensor: Tensor) -> Tensor:
+    """The overwritten value, when a rule reads it, with the history it had."""
+    if TRANSFORMS.active:  # batched, or with tangents: what makes it so is copied, and recorded
+        copy = tensor.clone()
+    else:
+        copy = wrap(tensor._array.copy(order="K"))
+    copy._grad_fn = tensor._grad_fn
+    copy._output_nr = tensor._output_nr
+    copy._requires_grad = tensor._requires_grad
+    return copy  # type: ignore[no-any-return]
+
+
+def cut_by(op: Op) -> Cut | None:
+    """The cut that an op without a derivative makes on the user's line."""
+    return Cut.here("nondifferentiable", op.label) if STATE.grad_enabled else STATE.cut
+
+
+def pass_on_cut(op: Op, tensors: list[Any], outputs: list[Tensor], wanted: bool) -> None:
+    """Remember on results without history where a path that could have carried one was cut."""
+    cut: Cut | None = None
+    for x in tensors:
+        if isinstance(x, Tensor):
+            if x._requires_grad:
+                cut = STATE.cut if wanted or not STATE.grad_enabled else cut_by(op)
+                break
+            if cut is None:
+                cut = x._cut
+    for output in outputs:
+        output._cut = cut
+
+
+def link_outputs(op: Op, args: tuple[Any, ...], source: Tensor, outputs: list[Tensor]) -> None:
+    """Make the outputs of a view op views of its operand, where they are."""
+    options = tuple([args[place] for place in argument_plan(op).options])
+    for number, output in enumerate(outputs):
+        if op.view == "maybe" and not np.may_share_memory(output._array, source._array):
+            continue
+        link_view(source, output, op, options, None if op.outputs == 1 else number)

@@ -1,0 +1,328 @@
+"""Powers and roots: pow in its three overloads, float_power, square, sqrt, rsqrt."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from retrograd import dtypes
+from retrograd.ops import errors
+from retrograd.ops.calling.operands import OPERANDS
+from retrograd.ops.kinds import Array, Operand
+from retrograd.ops.registry import OPS, RECORDED, composite, op, table_entry
+from retrograd.tensor import Tensor
+from retrograd.tensors.arguments import as_element
+from retrograd.testing import samples
+from retrograd.testing.samples import COMPLEX, FLOATS, HALVES, Sample, T
+
+_ALL = (*FLOATS, *HALVES, *COMPLEX)
+
+
+def _power(xp: Any, base: Any, exponent: Any) -> Any:
+    """NumPy's power with PyTorch's integers: a negative exponent gives 0, 1 or -1."""
+    if getattr(base, "dtype", None) is None or base.dtype.kind not in "iu":
+        if getattr(base, "dtype", None) is not None and xp.ndim(exponent) == 0 and exponent == 0.5:
+            # NumPy takes a root here, where -inf and -0.0 are not what they are to a power
+            exponent = xp.full_like(base, 0.5)
+        return xp.power(base, exponent)
+    if base.dtype.kind == "u":
+        return xp.power(base, exponent)
+    negative = exponent < 0
+    power = xp.power(base, xp.where(negative, 0, exponent))
+    inverse = xp.where(base == -1, xp.where(exponent % 2 == 0, 1, -1), base == 1)
+    return xp.where(negative, inverse, power).astype(base.dtype, copy=False)
+
+
+def _power_of_number(xp: Any, base: Any, exponent: Any) -> Any:
+    """``base ** exponent`` for one number (possibly as a 0-d array), with PyTorch's short cuts."""
+    number = exponent if type(exponent) in (int, float) else complex(exponent)
+    if number == 2:
+        return xp.multiply(base, base)
+    if number == 1:
+        return xp.array(base)
+    if number == 0:
+        return xp.ones_like(base)
+    if base.dtype is dtypes.F16:  # which has no short cuts beyond
+        base, exponent = base.astype(dtypes.F32), xp.asarray(exponent, dtypes.F32)
+    elif base.dtype.kind in "fc" or base.dtype is dtypes.BF16:
+        if number == 0.5:
+            return xp.sqrt(base)
+        if number == -1:
+            return xp.reciprocal(base)
+        if number == 3 and base.dtype.kind != "c":
+            return xp.multiply(xp.multiply(base, base), base)
+        if number == -0.5 and base.dtype.kind != "c":
+            wide = base if base.dtype.kind == "f" else base.astype(dtypes.F32)
+            return xp.reciprocal(xp.sqrt(wide))
+    return _power(xp, base, exponent)
+
+
+def _check_pow(input: Any, exponent: Any) -> None:
+    if dtypes.result_dtype([input, exponent]) is dtypes.bool_:
+        raise errors.not_implemented_for("pow", dtypes.B8)
+
+
+def _check_pow_number(input: Any, exponent: Any) -> None:
+    if input.dtype.kind in "biu" and isinstance(exponent, int) and exponent < 0:
+        raise errors.explained(RuntimeError("Integers to negative integer powers are not allowed."))
+    as_element(exponent, dtypes.result_dtype([input, exponent]))
+
+
+def _number_rule(m: Any, g: Any, input: Any, exponent: Any) -> Any:
+    if exponent == 0:
+        return m.zeros_like(g)
+    return m.mul(g, m.mul(m.pow(input, exponent - 1), exponent))
+
+
+def _base_rule(m: Any, g: Any, input: Any, exponent: Any) -> Any:
+    gradient = m.mul(g, m.mul(exponent, m.pow(input, m.sub(exponent, 1))))
+    return m.where(m.eq(exponent, 0), 0, gradient)
+
+
+def _exponent_rule(m: Any, g: Any, input: Any, exponent: Any, out: Any, out_dtype: Any) -> Any:
+    # 0 ** positive is constant 0 near the exponent, although log(0) is infinite
+    flat = m.logical_and(m.eq(input, 0), m.ge(m.real(exponent), 0))
+    if out_dtype.kind == "c":
+        input = m._to_dtype(input, out_dtype)  # negative numbers have a logarithm there
+    return m.mul(g, m.where(flat, 0, m.mul(out, m.log(input))))
+
+
+def _number_base_rule(m: Any, g: Any, input: Any, exponent: Any, out: Any, out_dtype: Any) -> Any:
+    logarithm = np.log(complex(input) if out_dtype.kind == "c" else float(input)).item()
+    gradient = m.mul(out, logarithm)
+    if input == 0:
+        gradient = m.where(m.ge(m.real(exponent), 0), 0, gradient)
+    return m.mul(g, gradient)
+
+
+@op(
+    input=_number_rule,
+    promote=True,
+    check=_check_pow_number,
+    half="steps",
+    node_name="PowBackward0",
+    inplace="pow_",
+    out=True,
+    label="pow",
+    forward="elementwise",
+)
+def _pow_number(xp: Any, input: Array, exponent: Operand) -> Array:
+    """``input ** exponent`` for a number."""
+    return _power_of_number(xp, input, exponent)
+
+
+@op(
+    input=_base_rule,
+    exponent=_exponent_rule,
+    promote=True,
+    check=_check_pow,
+    node_name="PowBackward1",
+    inplace="pow_",
+    out=True,
+    label="pow",
+    forward="elementwise",
+)
+def _pow_tensor(xp: Any, input: Array, exponent: Array) -> Array:
+    """``input ** exponent`` for two tensors."""
+    return _power(xp, input, exponent)
+
+
+@op(
+    exponent=_number_base_rule,
+    promote=True,
+    check=_check_pow,
+    node_name="PowBackward2",
+    out=True,
+    fast=False,
+    label="pow",
+    forward="elementwise",
+)
+def _pow_base(xp: Any, input: Operand, exponent: Array) -> Array:
+    """``input ** exponent`` for a number `input`."""
+    return _power(xp, input, exponent)
+
+
+_TENSOR, _NUMBER, _BASE = (
+    OPS[name].function for name in ("_pow_tensor", "_pow_number", "_pow_base")
+)
+_SPECIAL = [0.0, 0.0, 0.0, -1.0, float("nan"), 2.0, 0.0, float("inf")]
+_EXPONENTS = [0.0, 1.0, -1.0, 0.5, 2.0, float("nan"), 2.0, 0.0]
+
+
+def _pow_samples() -> list[Sample]:
+    found = samples.binary(0.3, 2, -2, 2, dtypes=_ALL, mixed=False)()
+    found += [
+        Sample(T(6), exponent, dtypes=_ALL)
+        for exponent in (0, 0.0, 1, 2, 3, -1, -2, 1.0, 2.0, 3.0, -1.0, -2.0, 4)
+    ]
+    found += [Sample(T(6, low=0.2), exponent) for exponent in (0.5, -0.5, 1.5, 2.5, -1.5)]
+    found += [Sample(T(values=_SPECIAL), exponent) for exponent in (0, 1, 2, 3, -1, 0.5, 1.5)]
+    found += [Sample(T(values=_SPECIAL), T(values=_EXPONENTS))]
+    found += [Sample(base, T(values=_EXPONENTS)) for base in (0, 0.0, 1, 2, 2.5)]
+    found += [Sample(base, T(3, 2), dtypes=(*FLOATS, *HALVES)) for base in (2, 0.5, 3.0)]
+    found += [Sample(2 + 1j, T(3)), Sample(T(3), 1 + 1j), Sample(2.5, T(3), dtypes=COMPLEX)]
+    found += [Sample(T(3), T(3, dtype="complex128", grad=True))]
+    kinds = ("int64", "int32", "uint8", "int8", "bool", "float32", "float16")
+    for first in kinds:
+        base = T(4, low=1, high=4, dtype=first)
+        found += [Sample(base, T(4, low=0, high=3, dtype=k), grad=False) for k in kinds]
+        found += [Sample(base, e, grad=False) for e in (2, 0, -1, 2.0, 0.5, True)]
+        found += [Sample(b, T(4, low=0, high=3, dtype=first), grad=False) for b in (2, 3.0, True)]
+    found += [
+        Sample(T(values=[1, -1, 2, 0, -1]), T(values=[-1, -1, -2, -1, -2]), dtypes=("float64",)),
+        Sample(
+            T(values=[1, -1, 2, 0, -1, 3], dtype="int64"),
+            T(values=[-1, -1, -2, -1, -2, 3], dtype="int64"),
+            grad=False,
+        ),
+        Sample(T(3), "a", error=(TypeError, "")),
+    ]
+    return found
+
+
+@composite(name="pow", samples=_pow_samples)
+def _pow(input: Any, exponent: Any, *, out: Any = None) -> Any:
+    """``input ** exponent``, where one of the two may be a number.
+
+    >>> torch.pow(torch.tensor([2.0, 3.0]), 2)
+    tensor([4., 9.])
+    """
+    if isinstance(exponent, Tensor):
+        chosen = _TENSOR if isinstance(input, Tensor) else _BASE
+    else:
+        chosen = _NUMBER
+    return chosen(input, exponent) if out is None else chosen(input, exponent, out=out)
+
+
+@composite(namespace=None, methods=(), operators=("__pow__",))
+def _pow_operator(self: Tensor, exponent: Any) -> Any:
+    """``self ** exponent``."""
+    if isinstance(exponent, Tensor):
+        return _TENSOR(self, exponent)
+    if isinstance(exponent, (int, float, complex, np.generic)):
+        return _NUMBER(self, exponent)
+    return NotImplemented
+
+
+@composite(name="pow_", namespace=None, methods=("pow_",))
+def _pow_in_place(self: Tensor, exponent: Any) -> Tensor:
+    """In-place version of `pow`."""
+    chosen = OPS["_pow_tensor" if isinstance(exponent, Tensor) else "_pow_number"]
+    assert chosen.inplace_function is not None
+    result: Tensor = chosen.inplace_function(self, exponent)
+    return result
+
+
+@composite(namespace=None, methods=(), operators=("__ipow__",))
+def _pow_inplace_operator(self: Tensor, exponent: Any) -> Any:
+    """``self **= exponent``."""
+    return _pow_in_place(self, exponent) if isinstance(exponent, OPERANDS) else NotImplemented
+
+
+@composite(namespace=None, methods=(), operators=("__rpow__",))
+def _reflected_pow(self: Tensor, other: Any) -> Any:
+    """``other ** self`` for a number."""
+    if isinstance(other, (int, float, complex, np.generic)):
+        return _BASE(other, self)
+    return NotImplemented
+
+
+def _raw_pow(base: Any, exponent: Any) -> Any:
+    if isinstance(exponent, (int, float, complex)):
+        return base if exponent == 1 else _power_of_number(np, np.asarray(base), exponent)
+    return _power(np, base, exponent)
+
+
+table_entry("pow", _raw_pow, _pow)
+
+
+@composite(
+    methods=("square",),
+    samples=samples.unary(dtypes=_ALL),
+)
+def square(input: Tensor, *, out: Any = None) -> Any:
+    """``input * input``, recorded as a power."""
+    return _pow(input, 2, out=out)
+
+
+@composite(name="square_", namespace=None, methods=("square_",))
+def _square_in_place(self: Tensor) -> Any:
+    """In-place version of `square`."""
+    return _pow_in_place(self, 2)
+
+
+table_entry("square", np.square, square)
+
+
+def _as_double(value: Any, wanted: dtypes.dtype) -> Any:
+    if isinstance(value, Tensor):
+        same = value._array.dtype is wanted.numpy
+        return value if same else RECORDED._to_dtype(value, wanted.numpy)
+    return complex(value) if wanted.is_complex else float(value)
+
+
+def _float_power_samples() -> list[Sample]:
+    found = [Sample(T(4, low=0.2), T(4)), Sample(T(4), 2), Sample(2, T(4)), Sample(T(4), 3 + 1j)]
+    found += [Sample(T(4, low=0.2), T(4), dtypes=COMPLEX)]
+    found += [Sample(T(4, dtype=k), 2, grad=False) for k in ("int64", "bool", "uint8", "float16")]
+    return found
+
+
+@composite(samples=_float_power_samples)
+def float_power(input: Any, exponent: Any, *, out: Any = None) -> Any:
+    """``input ** exponent`` in float64, or complex128 if one of them is complex."""
+    is_complex = any(
+        value.dtype.is_complex if isinstance(value, Tensor) else isinstance(value, complex)
+        for value in (input, exponent)
+    )
+    wanted = dtypes.complex128 if is_complex else dtypes.float64
+    return _pow(_as_double(input, wanted), _as_double(exponent, wanted), out=out)
+
+
+@composite(name="float_power_", namespace=None, methods=("float_power_",))
+def _float_power_in_place(self: Tensor, exponent: Any) -> Any:
+    """In-place version of `float_power`: the tensor must already be of that dtype."""
+    complex_exponent = (
+        exponent.dtype.is_complex if isinstance(exponent, Tensor) else isinstance(exponent, complex)
+    )
+    is_complex = self.dtype.is_complex or complex_exponent
+    wanted = dtypes.complex128 if is_complex else dtypes.float64
+    if self.dtype is not wanted:
+        raise RuntimeError(
+            f"the base given to float_power_ has dtype {self.dtype.type_name} but the operation's "
+            f"result requires dtype {wanted.type_name}"
+        )
+    return _pow_in_place(self, _as_double(exponent, wanted))
+
+
+@op(
+    input=lambda m, g, out: m.div(g, m.mul(out, 2)),
+    ufunc="sqrt",
+    promote=True,
+    float_result=True,
+    inplace=True,
+    out=True,
+    samples=samples.unary(
+        0.2, 4, dtypes=_ALL, extra=[Sample(T(values=[0.0, -1.0, float("inf")]), second=False)]
+    ),
+)
+def sqrt(xp: Any, input: Array) -> Array:
+    """Square root of every element; nan for negative ones."""
+    return xp.sqrt(input)
+
+
+@op(
+    input=lambda m, g, out: m.mul(m.mul(g, -0.5), m.pow(out, 3)),
+    promote=True,
+    float_result=True,
+    inplace=True,
+    out=True,
+    samples=samples.unary(
+        0.2, 4, dtypes=_ALL, extra=[Sample(T(values=[0.0, -1.0, float("inf")]), second=False)]
+    ),
+    forward="elementwise",
+)
+def rsqrt(xp: Any, input: Array) -> Array:
+    """``1 / sqrt(input)``."""
+    return xp.reciprocal(xp.sqrt(input))

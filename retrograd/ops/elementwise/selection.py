@@ -1,0 +1,470 @@
+"""Choosing between operands: where, maximum, minimum, fmax, fmin, clamp."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+
+from retrograd import dtypes
+from retrograd.ops import errors
+from retrograd.ops.calling.dispatch import failure
+from retrograd.ops.kinds import Array, Operand
+from retrograd.ops.registry import OPS, composite, op, table_entry
+from retrograd.tensor import Tensor
+from retrograd.tensors.arguments import as_element
+from retrograd.testing import samples
+from retrograd.testing.samples import COMPLEX, FLOATS, HALVES, Sample, T
+
+_NAN = float("nan")
+
+# ---------------------------------------------------------------------------------------- where
+
+
+def _check_condition(condition: Any) -> None:
+    if condition.dtype not in (dtypes.B8, dtypes.uint8.numpy):
+        raise RuntimeError(
+            "where expected condition to be a boolean tensor, but got a tensor with dtype "
+            f"{dtypes.from_numpy_dtype(condition.dtype).type_name}"
+        )
+
+
+def _same_dtype(values: list[Any]) -> list[Any]:
+    """The values as arrays of the dtype PyTorch promotes them to."""
+    values = [np.asarray(v) if isinstance(v, np.generic) else v for v in values]
+    target = dtypes.result_dtype(values).numpy
+    return [np.asarray(value, target) for value in values]
+
+
+# The condition comes last here: the first operand decides whether the short path is taken.
+@op(
+    input=lambda m, g, condition: m.where(condition, g, 0),
+    other=lambda m, g, condition: m.where(condition, 0, g),
+    half="move",
+    node_name="WhereBackward0",
+    label="where",
+    out=True,
+    forward="elementwise",
+)
+def _choose(xp: Any, input: Operand, other: Operand, condition: Array) -> Array:
+    _check_condition(condition)
+    if getattr(input, "dtype", None) is not getattr(other, "dtype", 0):
+        input, other = _same_dtype([input, other])
+    try:
+        return xp.where(condition, input, other)
+    except ValueError as error:  # sizes that differ are named from the condition on
+        raise failure((condition, input, other), error) from None
+
+
+def _raw_where(condition: Any, input: Any, other: Any) -> Any:
+    if getattr(input, "dtype", None) is not getattr(other, "dtype", 0):
+        input, other = _same_dtype([input, other])
+    return np.where(condition, input, other)
+
+
+def _recorded_where(condition: Any, input: Any, other: Any) -> Any:
+    return OPS["_choose"].function(input, other, condition)
+
+
+table_entry("where", _raw_where, _recorded_where)
+
+
+def _where_samples() -> list[Sample]:
+    def mask(*shape: int) -> T:
+        return T(*shape, dtype="bool")
+
+    every = (*FLOATS, *HALVES, *COMPLEX)
+    found = [
+        Sample(mask(3, 4), T(3, 4), T(3, 4), dtypes=every),
+        Sample(mask(3, 1), T(4), T(), dtypes=every),
+        Sample(mask(), T(2, 3), T(3)),
+        Sample(mask(0, 3), T(3), T(1)),
+        Sample(mask(4), T(4), 0.5, dtypes=every),
+        Sample(mask(4), 2, T(4), dtypes=every),
+        Sample(mask(4), 1.0, 2),
+        Sample(mask(4), 1, 2),
+        Sample(mask(4), True, False),
+        Sample(mask(4), 1j, 2.0),
+        Sample(T(4, dtype="uint8", low=0, high=1), T(4), T(4)),
+        Sample(T(4, dtype="int64"), T(4), T(4), error=(RuntimeError, "where expected")),
+        Sample(mask(3), T(3), T(4), error=(RuntimeError, "The size of tensor a")),
+    ]
+    kinds = ("float32", "float64", "int64", "uint8", "bool", "float16", "complex128")
+    for first in kinds:
+        found += [Sample(mask(3), T(3, dtype=first), T(3, dtype=k), grad=False) for k in kinds]
+        scalars = [k for k in kinds if (first, k) != ("float16", "complex128")]
+        found += [Sample(mask(3), T(3, dtype=first), T(dtype=k), grad=False) for k in scalars]
+        found += [Sample(mask(3), T(3, dtype=first), n, grad=False) for n in (1, 1.5, True)]
+    return found
+
+
+def _check_where_out(input: Any, other: Any, out: Any) -> None:
+    for position, (name, value) in enumerate((("input", input), ("other", other)), 2):
+        if not isinstance(value, Tensor):
+            raise errors.argument_type("where", name, position, "Tensor", value)
+    found = dtypes.result_dtype([input._array, other._array])
+    if out.dtype is not found:
+        raise RuntimeError(
+            f"Expected out type to be {found.type_name} but got {out.dtype.type_name}"
+        )
+
+
+@composite(name="where", methods=(), samples=_where_samples)
+def _where(condition: Tensor, input: Any = None, other: Any = None, *, out: Any = None) -> Any:
+    """Elements of `input` where `condition` is true, of `other` elsewhere.
+
+    With the condition alone: the indices of its true elements, one tensor per dimension.
+
+    >>> torch.where(torch.tensor([True, False]), torch.tensor([1.0, 2.0]), 0.0)
+    tensor([1., 0.])
+    """
+    if input is None and other is None:
+        return condition.nonzero(as_tuple=True)
+    if input is None or other is None:
+        given = (condition, input) if other is None else (condition, other)
+        raise errors.invalid_combination("where", given)
+    if isinstance(condition, Tensor) and condition.dtype is dtypes.uint8:
+        warnings.warn(
+            "where received a uint8 condition tensor. This behavior is deprecated and will be "
+            "removed in a future version of PyTorch. Use a boolean condition instead.",
+            UserWarning,
+            stacklevel=2,
+        )
+    if out is not None:
+        _check_where_out(input, other, out)
+        return OPS["_choose"].function(input, other, condition, out=out)
+    return OPS["_choose"].function(input, other, condition)
+
+
+@composite(name="where", namespace=None, methods=("where",))
+def _where_method(self: Tensor, condition: Tensor, other: Any) -> Tensor:
+    """Elements of this tensor where `condition` is true, of `other` elsewhere."""
+    result: Tensor = OPS["_choose"].function(self, other, condition)
+    return result
+
+
+# --------------------------------------------------------------------------- maximum and minimum
+
+
+def _no_complex(name: str) -> Any:
+    def check(input: Any, other: Any) -> None:
+        if input.dtype.kind == "c" or other.dtype.kind == "c":
+            raise RuntimeError(f"{name} not implemented for complex tensors.")
+
+    return check
+
+
+def _shared(m: Any, g: Any, input: Any, other: Any, lost: Any) -> Any:
+    """The gradient of the operand that was chosen, half of it where both are equal."""
+    return m.masked_fill(m.where(m.eq(input, other), m.div(g, 2), g), lost, 0)
+
+
+_MIXED_PAIRS = samples.binary(
+    numbers=(),
+    extra=[
+        Sample(T(values=[1, 2, 3, _NAN, 1, _NAN]), T(values=[2, 2, 1, 1, _NAN, _NAN])),
+        Sample(T(3), 2, error=(TypeError, "")),
+        Sample(T(3), T(3), dtypes=COMPLEX),
+    ],
+)
+
+
+@op(
+    input=lambda m, g, input, other: _shared(m, g, input, other, m.lt(input, other)),
+    other=lambda m, g, input, other: _shared(m, g, input, other, m.gt(input, other)),
+    ufunc="maximum",
+    promote=True,
+    check=_no_complex("maximum"),
+    out=True,
+    samples=_MIXED_PAIRS,
+)
+def maximum(xp: Any, input: Array, other: Array) -> Array:
+    """The larger of two elements; nan if one of them is. Equal elements share the gradient."""
+    return xp.maximum(input, other)
+
+
+@op(
+    input=lambda m, g, input, other: _shared(m, g, input, other, m.gt(input, other)),
+    other=lambda m, g, input, other: _shared(m, g, input, other, m.lt(input, other)),
+    ufunc="minimum",
+    promote=True,
+    check=_no_complex("minimum"),
+    out=True,
+    samples=_MIXED_PAIRS,
+)
+def minimum(xp: Any, input: Array, other: Array) -> Array:
+    """The smaller of two elements; nan if one of them is. Equal elements share the gradient."""
+    return xp.minimum(input, other)
+
+
+def _first_is_larger(m: Any, input: Any, other: Any) -> Any:
+    return m.logical_or(m.ge(input, other), m.isnan(other))
+
+
+def _first_is_smaller(m: Any, input: Any, other: Any) -> Any:
+    return m.logical_or(m.le(input, other), m.isnan(other))
+
+
+@op(
+    input=lambda m, g, input, other: m.where(_first_is_larger(m, input, other), g, 0),
+    other=lambda m, g, input, other: m.masked_fill(g, _first_is_larger(m, input, other), 0),
+    ufunc="fmax",
+    promote=True,
+    check=_no_complex("fmax"),
+    out=True,
+    samples=_MIXED_PAIRS,
+)
+def fmax(xp: Any, input: Array, other: Array) -> Array:
+    """The larger of two elements, ignoring nan where the other is a number."""
+    return xp.fmax(input, other)
+
+
+@op(
+    input=lambda m, g, input, other: m.where(_first_is_smaller(m, input, other), g, 0),
+    other=lambda m, g, input, other: m.masked_fill(g, _first_is_smaller(m, input, other), 0),
+    ufunc="fmin",
+    promote=True,
+    check=_no_complex("fmin"),
+    out=True,
+    samples=_MIXED_PAIRS,
+)
+def fmin(xp: Any, input: Array, other: Array) -> Array:
+    """The smaller of two elements, ignoring nan where the other is a number."""
+    return xp.fmin(input, other)
+
+
+# ---------------------------------------------------------------------------------------- clamp
+
+
+def _check_clamp(input: Any, min: Any = None, max: Any = None) -> None:
+    found = dtypes.result_dtype([x for x in (input, min, max) if x is not None])
+    if found.is_complex:
+        raise NotImplementedError("clamp is not supported for complex types")
+    for limit in (min, max):
+        if isinstance(limit, (int, float)):
+            as_element(limit, found)
+
+
+def _inside(m: Any, input: Any, low: Any, high: Any) -> Any:
+    if high is None:
+        return m.ge(input, low)
+    if low is None:
+        return m.le(input, high)
+    return m.logical_and(m.ge(input, low), m.le(input, high))
+
+
+def _low_rule(m: Any, g: Any, input: Any, min: Any, max: Any) -> Any:
+    below = m.lt(input, min)
+    if max is not None:
+        below = m.logical_and(below, m.lt(min, max))
+    return m.where(below, g, 0)
+
+
+def _high_rule(m: Any, g: Any, input: Any, min: Any, max: Any) -> Any:
+    above = m.gt(input, max)
+    if min is not None:
+        above = m.logical_or(above, m.lt(max, min))
+    return m.where(above, g, 0)
+
+
+@op(
+    input=lambda m, g, input, min, max: m.where(_inside(m, input, min, max), g, 0),
+    promote=True,
+    check=_check_clamp,
+    node_name="ClampBackward1",
+    inplace="clamp_",
+    out=True,
+    namespace=None,
+    methods=(),
+    forward="elementwise",
+)
+def clamp(xp: Any, input: Array, min: Operand | None = None, max: Operand | None = None) -> Array:
+    """Elements limited to [min, max], which are numbers."""
+    if min is not None:
+        input = xp.maximum(min, input)  # the second where both are zeros
+    return input if max is None else xp.minimum(max, input)
+
+
+@op(
+    input=lambda m, g, input, min, max: m.where(_inside(m, input, min, max), g, 0),
+    min=_low_rule,
+    max=_high_rule,
+    promote=True,
+    check=_check_clamp,
+    node_name="ClampBackward0",
+    inplace="clamp_",
+    out=True,
+    label="clamp",
+    forward="elementwise",
+)
+def _clamp_tensors(
+    xp: Any, input: Array, min: Array | None = None, max: Array | None = None
+) -> Array:
+    """Elements limited to [min, max], which are tensors."""
+    if min is not None:
+        input = xp.maximum(input, min)
+    return input if max is None else xp.minimum(input, max)
+
+
+def _clamp_op(min: Any, max: Any) -> Any:
+    if min is None and max is None:
+        raise RuntimeError("torch.clamp: At least one of 'min' or 'max' must not be None")
+    if isinstance(min, Tensor) or isinstance(max, Tensor):
+        for limit in (min, max):
+            if limit is not None and not isinstance(limit, Tensor):
+                raise errors.invalid_combination("clamp", (min, max))
+        return OPS["_clamp_tensors"]
+    return OPS["clamp"]
+
+
+def _clamp_samples() -> list[Sample]:
+    every = (*FLOATS, *HALVES)
+    points = T(values=[-1, 0, 0.5, 1, 2, _NAN])
+    low, high = T(values=[0.0, 0, 1, 1, 1, 0]), T(values=[1.0, 1, 0, 1, 1, 1])
+    found = [
+        Sample(T(3, 4), -0.5, 1, dtypes=every),
+        Sample(T(3, 4), min=0, dtypes=every),
+        Sample(T(3, 4), max=0.5, dtypes=every),
+        Sample(T(), 0.0, 1.0),
+        Sample(T(0, 2), 0.0, 1.0),
+        Sample(points, 0, 1),
+        Sample(points, 1, 0),
+        Sample(points, low, high),
+        Sample(points, low),
+        Sample(points, max=high),
+        Sample(T(3, 4), T(4, high=0), T(3, 1, low=0.1), dtypes=every),
+        Sample(T(4), T(3, 1, high=0), T(3, 1, low=0.1)),
+        Sample(T(3), T(), None),
+        Sample(T(3), error=(RuntimeError, "torch.clamp: At least one")),
+        Sample(T(3), T(3), 1, error=(TypeError, "clamp() received")),
+        Sample(T(3), 0, 1, dtypes=COMPLEX),
+    ]
+    for kind in ("int64", "uint8", "bool", "float16", "int8"):
+        found += [Sample(T(4, dtype=kind), *c, grad=False) for c in ((0, 1), (0.5, 1.5), (None, 1))]
+        found += [Sample(T(4, dtype=kind), T(4, dtype=k), grad=False) for k in ("int64", "float32")]
+    return found
+
+
+@composite(
+    name="clamp", public=("clamp", "clip"), methods=("clamp", "clip"), samples=_clamp_samples
+)
+def _clamp_function(input: Tensor, min: Any = None, max: Any = None, *, out: Any = None) -> Any:
+    """Elements limited to [min, max]: numbers or tensors, one of which may be left out.
+
+    >>> torch.tensor([-1.0, 0.5, 2.0]).clamp(0, 1)
+    tensor([0.0000, 0.5000, 1.0000])
+    """
+    chosen = _clamp_op(min, max).function
+    return chosen(input, min, max) if out is None else chosen(input, min, max, out=out)
+
+
+@composite(name="clamp_", namespace=None, methods=("clamp_", "clip_"))
+def _clamp_in_place(self: Tensor, min: Any = None, max: Any = None) -> Tensor:
+    """In-place version of `clamp`."""
+    result: Tensor = _clamp_op(min, max).inplace_function(self, min, max)
+    return result
+
+
+# --------------------------------------------------------------------------- clamp_min, clamp_max
+
+
+@op(
+    input=lambda m, g, input, min: m.where(m.ge(input, min), g, 0),
+    promote=True,
+    check=lambda input, min: _check_clamp(input, min),
+    node_name="ClampMinBackward0",
+    inplace="clamp_min_",
+    out=True,
+    label="clamp_min",
+    forward="elementwise",
+)
+def _clamp_min_number(xp: Any, input: Array, min: Operand) -> Array:
+    return xp.maximum(min, input)
+
+
+@op(
+    input=lambda m, g, input, min: m.where(m.ge(input, min), g, 0),
+    min=lambda m, g, input, min: m.where(m.lt(input, min), g, 0),
+    promote=True,
+    check=lambda input, min: _check_clamp(input, min),
+    node_name="ClampMinBackward1",
+    inplace="clamp_min_",
+    out=True,
+    label="clamp_min",
+    forward="elementwise",
+)
+def _clamp_min_tensor(xp: Any, input: Array, min: Array) -> Array:
+    return xp.maximum(input, min)
+
+
+@op(
+    input=lambda m, g, input, max: m.where(m.le(input, max), g, 0),
+    promote=True,
+    check=lambda input, max: _check_clamp(input, max),
+    node_name="ClampMaxBackward0",
+    inplace="clamp_max_",
+    out=True,
+    label="clamp_max",
+    forward="elementwise",
+)
+def _clamp_max_number(xp: Any, input: Array, max: Operand) -> Array:
+    return xp.minimum(max, input)
+
+
+@op(
+    input=lambda m, g, input, max: m.where(m.le(input, max), g, 0),
+    max=lambda m, g, input, max: m.where(m.gt(input, max), g, 0),
+    promote=True,
+    check=lambda input, max: _check_clamp(input, max),
+    node_name="ClampMaxBackward1",
+    inplace="clamp_max_",
+    out=True,
+    label="clamp_max",
+    forward="elementwise",
+)
+def _clamp_max_tensor(xp: Any, input: Array, max: Array) -> Array:
+    return xp.minimum(input, max)
+
+
+def _one_sided(side: str, limit: Any) -> Any:
+    return OPS[f"_clamp_{side}_" + ("tensor" if isinstance(limit, Tensor) else "number")]
+
+
+def _one_sided_samples() -> list[Sample]:
+    every = (*FLOATS, *HALVES)
+    points = T(values=[-1, 0, 0.5, 1, 2, _NAN])
+    return [
+        *(Sample(points, limit, dtypes=every) for limit in (0, 0.5, -3)),
+        Sample(points, T(values=[0.0, 0, 1, 1, 1, 0])),
+        Sample(T(3, 1), T(4)),
+        Sample(T(4, dtype="int64"), 0.5, grad=False),
+        Sample(T(4, dtype="int64"), T(4, dtype="float32"), grad=False),
+        Sample(T(4), 0, dtypes=COMPLEX),
+    ]
+
+
+@composite(samples=_one_sided_samples)
+def clamp_min(input: Tensor, min: Any, *, out: Any = None) -> Any:
+    """Elements not below `min`, a number or a tensor."""
+    chosen = _one_sided("min", min).function
+    return chosen(input, min) if out is None else chosen(input, min, out=out)
+
+
+@composite(samples=_one_sided_samples)
+def clamp_max(input: Tensor, max: Any, *, out: Any = None) -> Any:
+    """Elements not above `max`, a number or a tensor."""
+    chosen = _one_sided("max", max).function
+    return chosen(input, max) if out is None else chosen(input, max, out=out)
+
+
+@composite(namespace=None, methods=("clamp_min_",))
+def clamp_min_(self: Tensor, min: Any) -> Any:
+    """In-place version of `clamp_min`."""
+    return _one_sided("min", min).inplace_function(self, min)
+
+
+@composite(namespace=None, methods=("clamp_max_",))
+def clamp_max_(self: Tensor, max: Any) -> Any:
+    """In-place version of `clamp_max`."""
+    return _one_sided("max", max).inplace_function(self, max)

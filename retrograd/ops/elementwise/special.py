@@ -1,0 +1,480 @@
+"""Special functions of statistics: the error function family, logit, xlogy, logaddexp, sinc."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from retrograd import dtypes
+from retrograd.backend import special
+from retrograd.ops import errors
+from retrograd.ops.calling.dispatch_inplace import write_out
+from retrograd.ops.kinds import Array, Operand
+from retrograd.ops.registry import OPS, composite, op
+from retrograd.tensor import Tensor
+from retrograd.tensors.arguments import as_element
+from retrograd.testing import samples
+from retrograd.testing.samples import COMPLEX, FLOATS, HALVES, Sample, T
+
+_EVERY = (*FLOATS, *HALVES, *COMPLEX)
+_REAL = (*FLOATS, *HALVES)
+_NAN, _INF = float("nan"), float("inf")
+_POINTS = Sample(T(values=[0.0, -0.0, 1.0, -1.0, _INF, -_INF, _NAN, 9.0, -9.0]), second=False)
+_SQRT_PI = math.sqrt(math.pi)
+
+
+def check_real(kernel: str) -> Any:
+    """A check that refuses complex numbers in the words of PyTorch's kernel."""
+
+    def check(*arguments: Any) -> None:
+        arrays = [x for x in arguments if isinstance(x, (np.ndarray, complex))]
+        found = dtypes.result_dtype(arrays) if arrays else dtypes.float32
+        if found.is_complex:
+            raise errors.not_implemented_for(kernel, found.numpy)
+
+    return check
+
+
+def no_derivative(name: str) -> Any:
+    """A rule for an argument that PyTorch cannot differentiate either."""
+
+    def rule(m: Any, g: Any) -> Any:
+        raise NotImplementedError(f"the derivative for '{name}' is not implemented.")
+
+    return rule
+
+
+# ------------------------------------------------------------------------- error function family
+
+
+@op(
+    input=lambda m, g, input: m.mul(m.mul(m.exp(m.neg(m.pow(input, 2))), 2 / _SQRT_PI), g),
+    promote=True,
+    float_result=True,
+    check=check_real("erf_vml_cpu"),
+    inplace=True,
+    out=True,
+    samples=samples.unary(dtypes=_EVERY, extra=[_POINTS]),
+    forward="elementwise",
+)
+def erf(xp: Any, input: Array) -> Array:
+    """The error function."""
+    return special.erf(input)
+
+
+@op(
+    input=lambda m, g, input: m.mul(m.mul(m.exp(m.neg(m.pow(input, 2))), -2 / _SQRT_PI), g),
+    promote=True,
+    float_result=True,
+    check=check_real("erfc_vml_cpu"),
+    inplace=True,
+    out=True,
+    samples=samples.unary(dtypes=_EVERY, extra=[_POINTS]),
+    forward="elementwise",
+)
+def erfc(xp: Any, input: Array) -> Array:
+    """``1 - erf(input)``, exact also where that is tiny."""
+    return special.erfc(input)
+
+
+@op(
+    input=lambda m, g, input: m.mul(m.mul(m.exp(m.pow(m.erfinv(input), 2)), 0.5 * _SQRT_PI), g),
+    promote=True,
+    float_result=True,
+    check=check_real("erfinv_vml_cpu"),
+    inplace=True,
+    out=True,
+    samples=samples.unary(-0.9, 0.9, dtypes=_EVERY, extra=[_POINTS]),
+    forward="elementwise",
+)
+def erfinv(xp: Any, input: Array) -> Array:
+    """The inverse of `erf`; infinite at -1 and 1, nan outside."""
+    return special.erfinv(input)
+
+
+@op(
+    input=lambda m, g, input, out: m.mul(m.sub(m.mul(m.mul(input, 2), out), 2 / _SQRT_PI), g),
+    promote=True,
+    float_result=True,
+    check=check_real("erfcx_cpu"),
+    node_name="SpecialErfcxBackward0",
+    namespace="special",
+    out=True,
+    samples=samples.unary(dtypes=(*FLOATS, *COMPLEX), extra=[_POINTS]),
+    forward="elementwise",
+)
+def erfcx(xp: Any, input: Array) -> Array:
+    """``exp(input**2) * erfc(input)``."""
+    return special.erfcx(input)
+
+
+@composite(namespace="special", samples=samples.unary(dtypes=_EVERY, extra=[_POINTS]))
+def ndtr(input: Tensor, *, out: Any = None) -> Any:
+    """The standard normal distribution function."""
+    result = (OPS["erf"].function(input * math.sqrt(0.5)) + 1) * 0.5
+    if out is not None:
+        write_out("special_ndtr", out, result._array)
+        return out
+    return result
+
+
+@op(
+    input=lambda m, g, out: m.mul(m.mul(g, math.sqrt(2 * math.pi)), m.exp(m.div(m.pow(out, 2), 2))),
+    promote=True,
+    float_result=True,
+    check=check_real("ndtri_cpu"),
+    node_name="SpecialNdtriBackward0",
+    namespace="special",
+    out=True,
+    samples=samples.unary(0.05, 0.95, dtypes=(*FLOATS, *COMPLEX), extra=[_POINTS]),
+    forward="elementwise",
+)
+def ndtri(xp: Any, input: Array) -> Array:
+    """The quantiles of the standard normal distribution."""
+    return special.ndtri(input)
+
+
+@op(
+    input=lambda m, g, input: m.mul(
+        m.div(g, m.erfcx(m.div(m.neg(input), math.sqrt(2)))), math.sqrt(2 / math.pi)
+    ),
+    promote=True,
+    float_result=True,
+    check=check_real("log_ndtr_cpu"),
+    node_name="SpecialLogNdtrBackward0",
+    namespace="special",
+    out=True,
+    samples=samples.unary(
+        dtypes=(*FLOATS, *COMPLEX),
+        extra=[
+            Sample(T(values=[0.0, _INF, _NAN, 9.0, -9.0, -30.0]), second=False),
+            Sample(T(values=[-_INF]), grad=False),
+        ],
+    ),
+    forward="elementwise",
+)
+def log_ndtr(xp: Any, input: Array) -> Array:
+    """The logarithm of `ndtr`, exact far into the lower tail."""
+    return special.log_ndtr(input)
+
+
+# ------------------------------------------------------------------------------ logit, entr, sinc
+
+
+def _logit_rule(m: Any, g: Any, input: Any, eps: float | None) -> Any:
+    slope = m.div(g, m.mul(input, m.rsub(input, 1)))
+    low, beyond = (0.0, _NAN) if eps is None or eps < 0 else (eps, 0.0)
+    outside = m.logical_or(m.lt(input, low), m.gt(input, 1 - low))
+    return m.where(outside, beyond, slope)
+
+
+def _check_logit(input: Any, eps: float | None) -> None:
+    check_real("logit_cpu")(input)
+    if eps is not None and input.dtype in dtypes.HALF_TYPES:
+        as_element(eps, dtypes.from_numpy_dtype(input.dtype))
+
+
+@op(
+    input=_logit_rule,
+    promote=True,
+    float_result=True,
+    check=_check_logit,
+    half="steps",
+    inplace=True,
+    out=True,
+    samples=lambda: [
+        *samples.unary(0.1, 0.9, dtypes=_EVERY)(),
+        *(Sample(T(6, low=0, high=1), eps, dtypes=_REAL) for eps in (0.2, 1e-3, 0.0)),
+        Sample(T(values=[0.0, -0.5, 0.5, 1, 1.5, _NAN]), second=False),
+        Sample(T(values=[0.0, -0.5, 0.5, 1, 1.5, _NAN]), eps=0.1, second=False),
+    ],
+    forward="elementwise",
+)
+def logit(xp: Any, input: Array, eps: float | None = None) -> Array:
+    """``log(input / (1 - input))``, with the input first limited to [eps, 1 - eps]."""
+    return special.logit(input, eps)
+
+
+@op(
+    input=lambda m, g, input: m.mul(g, m.neg(m.add(m.log(input), 1))),
+    promote=True,
+    float_result=True,
+    check=check_real("entr_cpu"),
+    node_name="SpecialEntrBackward0",
+    namespace="special",
+    out=True,
+    samples=samples.unary(0.1, 2, dtypes=_EVERY, extra=[_POINTS]),
+    forward="elementwise",
+)
+def entr(xp: Any, input: Array) -> Array:
+    """``-input * log(input)``: 0 at zero, -inf below."""
+    return special.entr(input)
+
+
+def _sinc_rule(m: Any, g: Any, input: Any) -> Any:
+    angle = m.mul(input, math.pi)
+    square = m.mul(m.mul(input, input), math.pi)
+    slope = m.div(m.sub(m.mul(angle, m.cos(angle)), m.sin(angle)), square)
+    return m.where(m.eq(square, 0), 0, m.mul(g, slope))
+
+
+@op(
+    input=_sinc_rule,
+    promote=True,
+    float_result=True,
+    inplace=True,
+    out=True,
+    samples=samples.unary(
+        dtypes=(*FLOATS, *COMPLEX), extra=[_POINTS, Sample(T(5), grad=False, dtypes=HALVES)]
+    ),
+    forward="elementwise",
+)
+def sinc(xp: Any, input: Array) -> Array:
+    """``sin(pi x) / (pi x)``, and 1 at zero."""
+    if input.dtype.kind != "c":
+        return special.sinc(input)
+    angle = xp.multiply(input, math.pi)
+    result: Array = xp.where(input == 0, 1, xp.divide(xp.sin(angle), angle))
+    return result.astype(input.dtype, copy=False)
+
+
+# -------------------------------------------------------------------------------------- logaddexp
+
+
+def _check_logaddexp(kernel: str) -> Any:
+    def check(input: Any, other: Any) -> None:
+        found = dtypes.result_dtype([input, other])
+        if found.category < dtypes.FLOAT or (found.is_complex and kernel == "logaddexp2_cpu"):
+            raise errors.not_implemented_for(kernel, found.numpy)
+
+    return check
+
+
+def _pair_samples() -> list[Sample]:
+    return samples.binary(
+        dtypes=_EVERY,
+        numbers=(),
+        extra=[
+            Sample(T(values=[_INF, -_INF, _INF, 1, _NAN]), T(values=[_INF, -_INF, 1.0, -_INF, 1])),
+            Sample(T(values=[800.0, -800]), T(values=[801.0, -800])),
+            Sample(T(3), 2, error=(TypeError, "")),
+        ],
+    )()
+
+
+@op(
+    input=lambda m, g, input, other: m.div(g, m.add(m.exp(m.sub(other, input)), 1)),
+    other=lambda m, g, input, other: m.div(g, m.add(m.exp(m.sub(input, other)), 1)),
+    promote=True,
+    check=_check_logaddexp("logaddexp_cpu"),
+    out=True,
+    samples=_pair_samples,
+    forward="elementwise",
+)
+def logaddexp(xp: Any, input: Array, other: Array) -> Array:
+    """``log(exp(input) + exp(other))`` without overflow."""
+    if input.dtype.kind != "c":
+        return special.logaddexp(input, other)
+    return complex_logaddexp(xp, input, other)
+
+
+def complex_logaddexp(xp: Any, input: Array, other: Array) -> Array:
+    """`logaddexp` of complex numbers; two infinities are not subtracted from each other."""
+    input, other = xp.broadcast_arrays(input, other)
+    first = input.real >= other.real
+    larger, smaller = xp.where(first, input, other), xp.where(first, other, input)
+    result = larger + xp.log1p(xp.exp(smaller - larger))
+    same = xp.logical_and(smaller.real == larger.real, xp.isinf(larger.real))
+    if not same.any():
+        return result
+    infinite = xp.where(larger.real < 0, larger, xp.log(xp.exp(smaller) + xp.exp(larger)))
+    return xp.where(same, infinite, result)
+
+
+@op(
+    input=lambda m, g, input, other: m.div(g, m.add(m.exp2(m.sub(other, input)), 1)),
+    other=lambda m, g, input, other: m.div(g, m.add(m.exp2(m.sub(input, other)), 1)),
+    promote=True,
+    check=_check_logaddexp("logaddexp2_cpu"),
+    out=True,
+    samples=_pair_samples,
+    forward="elementwise",
+)
+def logaddexp2(xp: Any, input: Array, other: Array) -> Array:
+    """``log2(2**input + 2**other)`` without overflow."""
+    return special.logaddexp2(input, other)
+
+
+# --------------------------------------------------------------------------------- xlogy, xlog1py
+
+
+def _xlogy_input_rule(m: Any, g: Any, input: Any, other: Any) -> Any:
+    flat = m.logical_and(m.eq(input, 0), m.le(other, 0))
+    return m.masked_fill(m.xlogy(g, other), flat, 0)
+
+
+def _xlog1py_input_rule(m: Any, g: Any, input: Any, other: Any) -> Any:
+    flat = m.logical_and(m.eq(input, 0), m.le(other, -1))
+    return m.masked_fill(m.xlog1py(g, other), flat, 0)
+
+
+@op(
+    input=_xlogy_input_rule,
+    other=lambda m, g, input, other: m.div(m.mul(g, input), other),
+    promote=True,
+    float_result=True,
+    check=check_real("xlogy_cpu"),
+    half="steps",
+    node_name="XlogyBackward0",
+    inplace="xlogy_",
+    out=True,
+    namespace=None,
+    methods=(),
+    forward="elementwise",
+)
+def xlogy(xp: Any, input: Operand, other: Operand) -> Array:
+    """``input * log(other)``, and 0 where `input` is 0."""
+    return special.xlogy(np.asarray(input), np.asarray(other))
+
+
+@op(
+    other=lambda m, g, input, other: m.div(m.mul(g, input), other),
+    promote=True,
+    float_result=True,
+    check=check_real("xlogy_cpu"),
+    half="steps",
+    node_name="XlogyBackward1",
+    fast=False,
+    out=True,
+    label="xlogy",
+    forward="elementwise",
+)
+def _xlogy_number_input(xp: Any, input: Operand, other: Array) -> Array:
+    return special.xlogy(np.asarray(input), np.asarray(other))
+
+
+def _xlogy_number_rule(m: Any, g: Any, input: Any, other: Any) -> Any:
+    if other > 0:
+        return m.mul(g, math.log(other))
+    return m.masked_fill(m.xlogy(g, float(other)), m.eq(input, 0), 0)
+
+
+@op(
+    input=_xlogy_number_rule,
+    promote=True,
+    float_result=True,
+    check=check_real("xlogy_cpu"),
+    half="steps",
+    node_name="XlogyBackward2",
+    inplace="xlogy_",
+    fast=False,
+    out=True,
+    label="xlogy",
+    forward="elementwise",
+)
+def _xlogy_number_other(xp: Any, input: Array, other: Operand) -> Array:
+    return special.xlogy(np.asarray(input), np.asarray(other))
+
+
+def _overload(name: str, input: Any, other: Any) -> Any:
+    """The op of `name` for two tensors, a number first, or a number second."""
+    if isinstance(input, Tensor):
+        return OPS[name if isinstance(other, Tensor) else f"_{name}_number_other"]
+    if not isinstance(other, Tensor):
+        raise errors.invalid_combination(name, (input, other))
+    return OPS[f"_{name}_number_input"]
+
+
+def _xlogy_samples() -> list[Sample]:
+    points = T(values=[0.0, -0.5, 0.5, 1, 1.5, _NAN, 0.9999, -0.0])
+    return samples.binary(
+        0.1,
+        2,
+        dtypes=_REAL,
+        numbers=(2, 0.5),
+        extra=[
+            Sample(points, T(values=[0.0, -0.5, 0.5, 1, 1.5, 1, -1, -1]), second=False),
+            Sample(points, 2.5),
+            Sample(points, 0, second=False),
+            Sample(2.5, T(4, low=0.1)),
+            Sample(0, points, second=False),
+            Sample(T(3), T(3), dtypes=COMPLEX),
+        ],
+    )()
+
+
+@composite(name="xlogy", public=("xlogy",), samples=_xlogy_samples)
+def _xlogy(input: Any, other: Any, *, out: Any = None) -> Any:
+    """``input * log(other)``, and 0 where `input` is 0."""
+    chosen = _overload("xlogy", input, other).function
+    return chosen(input, other) if out is None else chosen(input, other, out=out)
+
+
+@composite(namespace=None, methods=("xlogy_",))
+def xlogy_(self: Tensor, other: Any) -> Any:
+    """In-place version of `xlogy`."""
+    return _overload("xlogy", self, other).inplace_function(self, other)
+
+
+@op(
+    input=_xlog1py_input_rule,
+    other=lambda m, g, input, other: m.div(m.mul(g, input), m.add(other, 1)),
+    promote=True,
+    float_result=True,
+    check=check_real("xlog1py_cpu"),
+    half="steps",
+    node_name="SpecialXlog1PyBackward0",
+    out=True,
+    namespace=None,
+    forward="elementwise",
+)
+def xlog1py(xp: Any, input: Operand, other: Operand) -> Array:
+    """``input * log1p(other)``, and 0 where `input` is 0."""
+    return special.xlog1py(np.asarray(input), np.asarray(other))
+
+
+@op(
+    other=lambda m, g, input, other: m.div(m.mul(g, input), m.add(other, 1)),
+    promote=True,
+    float_result=True,
+    check=check_real("xlog1py_cpu"),
+    half="steps",
+    node_name="SpecialXlog1PyBackward1",
+    fast=False,
+    out=True,
+    label="special_xlog1py",
+    forward="elementwise",
+)
+def _xlog1py_number_input(xp: Any, input: Operand, other: Array) -> Array:
+    return special.xlog1py(np.asarray(input), np.asarray(other))
+
+
+def _xlog1py_number_rule(m: Any, g: Any, input: Any, other: Any) -> Any:
+    if other > -1:
+        return m.mul(g, math.log1p(other))
+    return m.masked_fill(m.xlog1py(g, float(other)), m.eq(input, 0), 0)
+
+
+@op(
+    input=_xlog1py_number_rule,
+    promote=True,
+    float_result=True,
+    check=check_real("xlog1py_cpu"),
+    half="steps",
+    node_name="SpecialXlog1PyBackward2",
+    fast=False,
+    out=True,
+    label="special_xlog1py",
+    forward="elementwise",
+)
+def _xlog1py_number_other(xp: Any, input: Array, other: Operand) -> Array:
+    return special.xlog1py(np.asarray(input), np.asarray(other))
+
+
+@composite(name="xlog1py", namespace="special", samples=_xlogy_samples)
+def _xlog1py(input: Any, other: Any, *, out: Any = None) -> Any:
+    """``input * log1p(other)``, and 0 where `input` is 0."""
+    chosen = _overload("xlog1py", input, other).function
+    return chosen(input, other) if out is None else chosen(input, other, out=out)

@@ -1,0 +1,192 @@
+"""Bessel functions of `torch.special` that have no gradient: J, Y, K, spherical j0, Airy.
+
+J, Y and I come from the backend. K and Ai are computed here in float64 from integrals whose
+integrands die off fast enough for a few dozen points to give full accuracy, and from power series
+near zero.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from retrograd.backend import special
+from retrograd.ops.elementwise.special import check_real
+from retrograd.ops.kinds import Array
+from retrograd.ops.registry import op
+from retrograd.testing.samples import COMPLEX, Sample, T
+
+_EULER = 0.5772156649015329
+_STEPS = np.arange(41) / 40.0
+
+
+def _scaled_k(order: int, x: Array) -> Array:
+    """exp(x) K(x), the integral over t >= 0 of exp(x (1 - cosh t)) cosh(order t), for x >= 2."""
+    excess = 40 / x
+    end = np.log1p(excess + np.sqrt(excess * (excess + 2)))  # cosh(end) = 1 + excess: e^-40 there
+    t = end[:, None] * _STEPS
+    values = np.exp(-2 * x[:, None] * np.sinh(t / 2) ** 2) * np.cosh(order * t)
+    total: Array = (values.sum(axis=1) - values[:, 0] / 2) * end / 40
+    return total
+
+
+def _k0_series(x: Array) -> Array:
+    quarter = x * x / 4
+    total, term, harmonic = np.zeros_like(x), np.ones_like(x), 0.0
+    for k in range(1, 20):
+        harmonic += 1 / k
+        term = term * quarter / (k * k)
+        total = total + term * harmonic
+    result: Array = total - (np.log(x / 2) + _EULER) * special.i0(x)
+    return result
+
+
+def _k1_series(x: Array) -> Array:
+    quarter = x * x / 4
+    total, term, digamma = np.zeros_like(x), np.ones_like(x), -_EULER
+    for k in range(20):
+        total = total + term * (2 * digamma + 1 / (k + 1))
+        digamma += 1 / (k + 1)
+        term = term * quarter / ((k + 1) * (k + 2))
+    result: Array = 1 / x + np.log(x / 2) * special.i1(x) - x / 4 * total
+    return result
+
+
+def _modified_k(order: int, scaled: bool, input: Array) -> Array:
+    x = np.atleast_1d(input.astype(np.float64)).ravel()
+    result = np.full(x.shape, np.nan)
+    result[x == 0] = np.inf
+    near, far = (x > 0) & (x <= 2), x > 2
+    series = _k0_series if order == 0 else _k1_series
+    result[near] = series(x[near]) * (np.exp(x[near]) if scaled else 1)
+    finite = far & (x < np.inf)
+    result[x == np.inf] = 0
+    result[finite] = _scaled_k(order, x[finite]) * (1 if scaled else np.exp(-x[finite]))
+    return result.reshape(input.shape).astype(input.dtype)
+
+
+def _spherical_j0(input: Array) -> Array:
+    small = np.abs(input) < 0.5
+    square = input * input
+    series = 1 - square / 6 * (
+        1 - square / 20 * (1 - square / 42 * (1 - square / 72 * (1 - square / 110)))
+    )
+    direct = np.sin(input) / np.where(input == 0, 1, input)
+    direct = np.where(np.isinf(input), 0, direct)
+    return np.where(small, series, direct).astype(input.dtype)
+
+
+# Double exponential points and weights for integrals over u > 0 of exp(-u) u^(-1/6) f(u).
+_GRID = np.linspace(-6.0, 4.5, 211)
+_POINTS = np.exp(_GRID - np.exp(-_GRID))
+_WEIGHTS = (
+    (_GRID[1] - _GRID[0]) * (1 + np.exp(-_GRID)) * _POINTS ** (5 / 6) * np.exp(-_POINTS)
+)  # fmt: skip
+_GAMMA_5_6 = math.gamma(5 / 6)
+
+
+def _airy_integral(ratio: Array) -> Array:
+    """The integral of exp(-u) u^(-1/6) (1 + u ratio)^(-1/6), over gamma(5/6)."""
+    result: Array = ((1 + ratio[:, None] * _POINTS) ** (-1 / 6)) @ _WEIGHTS / _GAMMA_5_6
+    return result
+
+
+def _airy_series(x: Array) -> Array:
+    cube = x * x * x
+    even, odd = np.ones_like(x), x
+    total_even, total_odd = even, odd
+    for k in range(1, 30):
+        even = even * cube / ((3 * k - 1) * (3 * k))
+        odd = odd * cube / ((3 * k) * (3 * k + 1))
+        total_even, total_odd = total_even + even, total_odd + odd
+    at_zero = 1 / (3 ** (2 / 3) * math.gamma(2 / 3))
+    slope = 1 / (3 ** (1 / 3) * math.gamma(1 / 3))
+    result: Array = at_zero * total_even - slope * total_odd
+    return result
+
+
+def _airy_ai(input: Array) -> Array:
+    x = np.atleast_1d(input.astype(np.float64)).ravel()
+    result = np.full(x.shape, np.nan)
+    near = np.abs(x) <= 2
+    result[near] = _airy_series(x[near])
+    right, left = (x > 2) & (x < np.inf), (x < -2) & (x > -np.inf)
+    z = x[right]
+    phase = 2 / 3 * z**1.5
+    result[right] = (
+        np.exp(-phase) / (2 * math.sqrt(math.pi) * z**0.25) * _airy_integral(1 / (2 * phase))
+    )
+    z = -x[left]
+    phase = 2 / 3 * z**1.5
+    wave = np.exp(1j * (phase - math.pi / 4)) * _airy_integral(1j / (2 * phase))
+    result[left] = wave.real / (math.sqrt(math.pi) * z**0.25)
+    return result.reshape(input.shape).astype(input.dtype)
+
+
+_SPECIAL_POINTS = [-1.0, 0.0, 1e-30, 1.0, 2.0, 2.5, float("inf"), float("nan"), 30.0]
+
+
+def _declare(name: str, function: Any, doc: str) -> None:
+    """Declare a function that PyTorch does not differentiate either."""
+
+    def kernel(xp: Any, input: Array) -> Array:
+        result: Array = function(input)
+        return result
+
+    def make_samples() -> list[Sample]:
+        # PyTorch's have seven to ten digits, so float64 cannot be compared closely
+        found = [Sample(T(*shape, low=low, high=9), dtypes=("float32",)) for shape, low in _SHAPES]
+        found += [Sample(T(3, low=1, high=5, dtype=k), grad=False) for k in ("int64", "bool")]
+        found += [Sample(T(3), dtypes=COMPLEX)]
+        if name not in _INEXACT:
+            found += [Sample(T(values=_SPECIAL_POINTS))]
+        return found
+
+    kernel.__name__ = name
+    kernel.__doc__ = doc
+    op(
+        promote=True,
+        float_result=True,
+        check=check_real(f"{name}_cpu"),
+        namespace="special",
+        out=True,
+        samples=make_samples,
+    )(kernel)
+
+
+_SHAPES = (((), 0.0), ((5,), 0.0), ((3, 4), -9.0), ((0, 3), 0.0))
+_INEXACT = ("bessel_j0", "bessel_j1", "bessel_y0", "bessel_y1", "airy_ai")
+
+for _name, _function, _doc in (
+    ("bessel_j0", special.bessel_j0, "Bessel function of the first kind, order 0."),
+    ("bessel_j1", special.bessel_j1, "Bessel function of the first kind, order 1."),
+    ("bessel_y0", special.bessel_y0, "Bessel function of the second kind, order 0."),
+    ("bessel_y1", special.bessel_y1, "Bessel function of the second kind, order 1."),
+    ("modified_bessel_i0", special.i0, "Modified Bessel function of the first kind, order 0."),
+    ("modified_bessel_i1", special.i1, "Modified Bessel function of the first kind, order 1."),
+    (
+        "modified_bessel_k0",
+        lambda x: _modified_k(0, False, x),
+        "Modified Bessel function of the second kind, order 0.",
+    ),
+    (
+        "modified_bessel_k1",
+        lambda x: _modified_k(1, False, x),
+        "Modified Bessel function of the second kind, order 1.",
+    ),
+    (
+        "scaled_modified_bessel_k0",
+        lambda x: _modified_k(0, True, x),
+        "``exp(input) * modified_bessel_k0(input)``.",
+    ),
+    (
+        "scaled_modified_bessel_k1",
+        lambda x: _modified_k(1, True, x),
+        "``exp(input) * modified_bessel_k1(input)``.",
+    ),
+    ("spherical_bessel_j0", _spherical_j0, "Spherical Bessel function of order 0."),
+    ("airy_ai", _airy_ai, "Airy function Ai."),
+):
+    _declare(_name, _function, _doc)

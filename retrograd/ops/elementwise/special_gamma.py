@@ -1,0 +1,390 @@
+"""Gamma functions, zeta, and the modified Bessel functions I that have gradients."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from retrograd import dtypes
+from retrograd.backend import special
+from retrograd.ops import errors
+from retrograd.ops.elementwise.special import check_real, no_derivative
+from retrograd.ops.kinds import Array, Operand
+from retrograd.ops.registry import OPS, composite, op
+from retrograd.tensor import Tensor
+from retrograd.testing import samples
+from retrograd.testing.samples import COMPLEX, FLOATS, HALVES, Sample, T
+
+_EVERY = (*FLOATS, *HALVES, *COMPLEX)
+_NAN, _INF = float("nan"), float("inf")
+_POINTS = Sample(T(values=[0.0, -0.0, 1.0, -1.5, _INF, _NAN, 9.0, 50.0]), second=False)
+
+# ---------------------------------------------------------------------------------- gamma family
+
+
+@op(
+    input=lambda m, g, input: m.mul(g, m.digamma(input)),
+    promote=True,
+    float_result=True,
+    check=check_real("lgamma_vml_cpu"),
+    inplace=True,
+    out=True,
+    samples=samples.unary(0.2, 5, dtypes=_EVERY, extra=[_POINTS]),
+    forward="elementwise",
+)
+def lgamma(xp: Any, input: Array) -> Array:
+    """The logarithm of the absolute value of the gamma function."""
+    return special.lgamma(input)
+
+
+@op(
+    input=lambda m, g, input: m.mul(g, m._polygamma(input, 1)),
+    promote=True,
+    float_result=True,
+    check=check_real("digamma"),
+    inplace=True,
+    out=True,
+    samples=samples.unary(0.2, 5, dtypes=_EVERY, extra=[_POINTS]),
+    forward="elementwise",
+)
+def digamma(xp: Any, input: Array) -> Array:
+    """The derivative of `lgamma`."""
+    return special.digamma(input)
+
+
+def _check_polygamma(input: Any, n: int) -> None:
+    if n < 0:
+        raise RuntimeError("polygamma(n, x) does not support negative n.")
+    kernel = {0: "digamma", 1: "trigamma"}.get(n, "polygamma")
+    check_real(kernel)(input)
+
+
+@op(
+    input=lambda m, g, input, n: m.mul(g, m._polygamma(input, n + 1)),
+    promote=True,
+    float_result=True,
+    check=_check_polygamma,
+    node_name="PolygammaBackward0",
+    inplace="polygamma_",
+    out=True,
+    forward="elementwise",
+)
+def _polygamma(xp: Any, input: Array, n: int) -> Array:
+    if n < 0:
+        raise RuntimeError("polygamma(n, x) does not support negative n.")
+    return special.digamma(input) if n == 0 else special.polygamma(n, input)
+
+
+def _polygamma_samples() -> list[Sample]:
+    found = [Sample(n, T(3, 4, low=0.3, high=4)) for n in (0, 2, 3, 5)]
+    found += [
+        Sample(1, T(3, 4, low=0.3, high=4), dtypes=("float32",)),  # PyTorch's has ten digits
+        Sample(2, T(3, low=0.5, high=3), dtypes=HALVES),
+        Sample(1, T(3, low=1, high=5, dtype="int64"), grad=False),
+        Sample(1, T(), dtypes=COMPLEX),
+        Sample(-1, T(3), error=(RuntimeError, "polygamma(n, x) does not")),
+        Sample(T(3), 1, error=(TypeError, "polygamma()")),
+    ]
+    return found
+
+
+@composite(methods=(), samples=_polygamma_samples)
+def polygamma(n: int, input: Tensor, *, out: Any = None) -> Any:
+    """The `n`-th derivative of `digamma`."""
+    if isinstance(n, Tensor):
+        raise errors.argument_type("polygamma", "n", 1, "int", n)
+    chosen = OPS["_polygamma"].function
+    return chosen(input, n) if out is None else chosen(input, n, out=out)
+
+
+@composite(name="polygamma", namespace=None, methods=("polygamma",))
+def _polygamma_method(self: Tensor, n: int) -> Any:
+    """The `n`-th derivative of `digamma`."""
+    return OPS["_polygamma"].function(self, n)
+
+
+def _mvlgamma_rule(m: Any, g: Any, input: Any, p: int) -> Any:
+    total = m.digamma(input)
+    for j in range(1, p):
+        total = m.add(total, m.digamma(m.sub(input, j / 2)))
+    return m.mul(g, total)
+
+
+def _check_mvlgamma(input: Any, p: int) -> None:
+    if p < 1:
+        raise RuntimeError("p has to be greater than or equal to 1")
+    check_real("arange_cpu")(input)
+
+
+@op(
+    input=_mvlgamma_rule,
+    promote=True,
+    float_result=True,
+    check=_check_mvlgamma,
+    inplace=True,
+    out=True,
+    samples=lambda: [
+        *(Sample(T(3, 4, low=2, high=5), p, dtypes=(*FLOATS, *HALVES)) for p in (1, 2, 3)),
+        Sample(T(3, low=2, high=5, dtype="int64"), 2, grad=False),
+        Sample(T(values=[0.4, 0.5, 1.0]), 2, grad=False),
+        Sample(T(3, low=2), p=0, error=(RuntimeError, "p has to be")),
+        Sample(T(3), 1, dtypes=COMPLEX),
+    ],
+    forward="elementwise",
+)
+def mvlgamma(xp: Any, input: Array, p: int) -> Array:
+    """The logarithm of the multivariate gamma function of dimension `p`."""
+    if p < 1:
+        raise RuntimeError("p has to be greater than or equal to 1")
+    constant = p * (p - 1) / 4 * math.log(math.pi)
+    parts = [special.lgamma(input - input.dtype.type(j / 2)) for j in range(p)]
+    return xp.add(np.sum(parts, axis=0, dtype=input.dtype), input.dtype.type(constant))
+
+
+# ---------------------------------------------------------------------------------- incomplete
+
+
+def _check_igamma(kernel: str) -> Any:
+    def check(input: Any, other: Any) -> None:
+        found = dtypes.result_dtype([input, other])
+        if not found.is_floating_point:
+            raise errors.not_implemented_for(kernel, found.numpy)
+
+    return check
+
+
+def _igamma_slope(m: Any, input: Any, other: Any) -> Any:
+    return m.exp(m.sub(m.sub(m.mul(m.sub(input, 1), m.log(other)), other), m.lgamma(input)))
+
+
+def _igamma_tangent(name: str, sign: int) -> Any:
+    def forward(m: Any, tangents: Any, input: Any, other: Any) -> Any:
+        if tangents[0] is not None:
+            raise errors.no_forward_mode(name)
+        return m.mul(m.mul(tangents[1], sign), _igamma_slope(m, input, other))
+
+    return forward
+
+
+def _igamma_samples() -> list[Sample]:
+    def a(*shape: int, **more: Any) -> T:
+        return T(*shape, low=0.2, high=4, grad=False, **more)
+
+    return [
+        Sample(a(3, 4), T(3, 4, low=0.1, high=6), dtypes=(*FLOATS, *HALVES)),
+        Sample(a(3, 1), T(4, low=0.1, high=6)),
+        Sample(a(), T(low=0.5)),
+        Sample(T(values=[0.0, 1, 2, -1, _NAN]), T(values=[1.0, 0, _INF, 1, 1]), grad=False),
+        Sample(T(3, dtype="int64"), T(3, dtype="int64"), grad=False),
+        Sample(a(3), 2.0, error=(TypeError, "")),
+        Sample(T(3), T(3), dtypes=COMPLEX),
+    ]
+
+
+@op(
+    input=no_derivative("igamma: input"),
+    other=lambda m, g, input, other: m.mul(g, _igamma_slope(m, input, other)),
+    promote=True,
+    check=_check_igamma("igamma_cpu"),
+    inplace=True,
+    out=True,
+    samples=_igamma_samples,
+    forward=_igamma_tangent("igamma", 1),
+)
+def igamma(xp: Any, input: Array, other: Array) -> Array:
+    """The regularized lower incomplete gamma function."""
+    return special.gammainc(input, other)
+
+
+@op(
+    input=no_derivative("igammac: input"),
+    other=lambda m, g, input, other: m.mul(m.neg(g), _igamma_slope(m, input, other)),
+    promote=True,
+    check=_check_igamma("igammac_cpu"),
+    inplace=True,
+    out=True,
+    samples=_igamma_samples,
+    forward=_igamma_tangent("igammac", -1),
+)
+def igammac(xp: Any, input: Array, other: Array) -> Array:
+    """The regularized upper incomplete gamma function."""
+    return special.gammaincc(input, other)
+
+
+# ------------------------------------------------------------------------------------------ zeta
+
+
+def _zeta_rule(m: Any, g: Any, input: Any, other: Any) -> Any:
+    if isinstance(input, (int, float)):
+        return _zeta_number_rule(m, g, input, other)
+    return m.mul(g, m.mul(m.neg(input), m.zeta(m.add(input, 1), other)))
+
+
+def _zeta_number_rule(m: Any, g: Any, input: Any, other: Any) -> Any:
+    return m.mul(g, m.mul(m.zeta(input + 1.0, other), -input))
+
+
+def _check_zeta(input: Any, other: Any) -> None:
+    found = dtypes.result_dtype([input, other])
+    if found.is_complex or found.numpy in dtypes.HALF_TYPES:
+        raise errors.not_implemented_for("zeta_cpu", found.numpy)
+
+
+@op(
+    input=no_derivative("zeta"),
+    other=_zeta_rule,
+    promote=True,
+    float_result=True,
+    check=_check_zeta,
+    node_name="SpecialZetaBackward0",
+    out=True,
+    namespace=None,
+    forward="elementwise",
+)
+def zeta(xp: Any, input: Operand, other: Operand) -> Array:
+    """The Hurwitz zeta function."""
+    return special.zeta(np.asarray(input), np.asarray(other))
+
+
+@op(
+    other=_zeta_number_rule,
+    promote=True,
+    float_result=True,
+    check=_check_zeta,
+    node_name="SpecialZetaBackward1",
+    fast=False,
+    out=True,
+    label="special_zeta",
+    forward="elementwise",
+)
+def _zeta_number_input(xp: Any, input: Operand, other: Array) -> Array:
+    return special.zeta(np.asarray(input), np.asarray(other))
+
+
+@op(
+    input=no_derivative("zeta"),
+    promote=True,
+    float_result=True,
+    check=_check_zeta,
+    node_name="SpecialZetaBackward2",
+    fast=False,
+    out=True,
+    label="special_zeta",
+    forward="elementwise",
+)
+def _zeta_number_other(xp: Any, input: Array, other: Operand) -> Array:
+    return special.zeta(np.asarray(input), np.asarray(other))
+
+
+def _zeta_samples() -> list[Sample]:
+    return [
+        Sample(T(3, 4, low=1.5, high=5, grad=False), T(4, low=0.5, high=4)),
+        Sample(2, T(3, low=0.5, high=4)),
+        Sample(2.5, T(3, low=0.5, high=4)),
+        Sample(T(3, low=1.5, high=5), 2, grad=False),
+        Sample(T(values=[1.0, 0.5, 2, 2, _NAN]), T(values=[1.0, 1, 0, -1.5, 1]), grad=False),
+        Sample(T(3, low=2, high=4, dtype="int64"), T(3, low=1, dtype="int64"), grad=False),
+        Sample(T(3), T(3), dtypes=COMPLEX),
+    ]
+
+
+@composite(name="zeta", namespace="special", samples=_zeta_samples)
+def _zeta(input: Any, other: Any, *, out: Any = None) -> Any:
+    """The Hurwitz zeta function, the sum over k of ``(other + k) ** -input``."""
+    if isinstance(input, Tensor):
+        chosen = OPS["zeta" if isinstance(other, Tensor) else "_zeta_number_other"].function
+    else:
+        chosen = OPS["_zeta_number_input"].function
+    return chosen(input, other) if out is None else chosen(input, other, out=out)
+
+
+# -------------------------------------------------------------------------- modified Bessel, I
+
+
+@op(
+    input=lambda m, g, input: m.mul(g, m.i1(input)),
+    promote=True,
+    float_result=True,
+    check=check_real("i0_vml_cpu"),
+    inplace=True,
+    out=True,
+    samples=samples.unary(dtypes=_EVERY, extra=[_POINTS]),
+    forward="elementwise",
+)
+def i0(xp: Any, input: Array) -> Array:
+    """The modified Bessel function of the first kind, order 0."""
+    return special.i0(input)
+
+
+@op(
+    input=lambda m, g, input, out: m.mul(g, m.sub(m.i1e(input), m.mul(m.sgn(input), out))),
+    promote=True,
+    float_result=True,
+    check=check_real("i0e_cpu"),
+    node_name="SpecialI0EBackward0",
+    namespace="special",
+    out=True,
+    samples=samples.unary(dtypes=_EVERY, extra=[_POINTS]),
+    forward="elementwise",
+)
+def i0e(xp: Any, input: Array) -> Array:
+    """``exp(-|input|) * i0(input)``."""
+    return special.i0e(input)
+
+
+def _away_from_zero(m: Any, input: Any, input_dtype: Any) -> tuple[Any, Any]:
+    """A mask of the elements that are not tiny, and the input with the tiny ones moved off zero."""
+    eps = dtypes.finfo(dtypes.from_numpy_dtype(input_dtype)).eps
+    large = m.gt(m.abs(input), eps)
+    return large, m.where(large, input, eps)
+
+
+def _i1_rule(m: Any, g: Any, input: Any, input_dtype: Any, out: Any) -> Any:
+    large, safe = _away_from_zero(m, input, input_dtype)
+    slope = m.sub(m.i0(safe), m.mul(out, m.reciprocal(safe)))
+    return m.mul(g, m.where(large, slope, 0.5))
+
+
+def _i1e_rule(m: Any, g: Any, input: Any, input_dtype: Any, out: Any) -> Any:
+    large, safe = _away_from_zero(m, input, input_dtype)
+    slope = m.sub(m.i0e(safe), m.mul(out, m.add(m.sgn(safe), m.reciprocal(safe))))
+    return m.mul(g, m.where(large, slope, 0.5))
+
+
+_I1_SAMPLES = samples.unary(
+    dtypes=(*FLOATS, *COMPLEX), extra=[_POINTS, Sample(T(5), grad=False, dtypes=HALVES)]
+)
+
+
+@op(
+    input=_i1_rule,
+    promote=True,
+    float_result=True,
+    check=check_real("i1_cpu"),
+    node_name="SpecialI1Backward0",
+    namespace="special",
+    out=True,
+    samples=_I1_SAMPLES,
+    forward="elementwise",
+)
+def i1(xp: Any, input: Array) -> Array:
+    """The modified Bessel function of the first kind, order 1."""
+    return special.i1(input)
+
+
+@op(
+    input=_i1e_rule,
+    promote=True,
+    float_result=True,
+    check=check_real("i1e_cpu"),
+    node_name="SpecialI1EBackward0",
+    namespace="special",
+    out=True,
+    samples=_I1_SAMPLES,
+    forward="elementwise",
+)
+def i1e(xp: Any, input: Array) -> Array:
+    """``exp(-|input|) * i1(input)``."""
+    return special.i1e(input)

@@ -1,0 +1,1 @@
+"""Reading and writing chosen elements: brackets, index tensors, masks."""

@@ -1,0 +1,385 @@
+"""The LU decomposition with row exchanges, and solutions with its factors."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from retrograd import dtypes, return_types
+from retrograd.ops.kinds import Array
+from retrograd.ops.linalg.matmul import finish, finish_all
+from retrograd.ops.linalg.shared import (
+    I32,
+    check_field,
+    check_kernel,
+    check_matrix,
+    first_failure,
+    lu_decompose,
+    lu_info,
+    mH,
+    require,
+)
+from retrograd.ops.registry import RECORDED, composite, op
+from retrograd.tensor import Tensor, wrap
+from retrograd.testing.samples import COMPLEX, FLOATS, HALVES, Sample, T
+
+_FIELDS = (*FLOATS, *COMPLEX)
+
+
+def permutation_from(xp: Any, pivots: Array, rows: int) -> Array:
+    """Row numbers: row i of L @ U is row ``result[i]`` of the matrix that was factored."""
+    lead = pivots.shape[:-1]
+    order = xp.empty((*lead, rows), np.int64)
+    for place in np.ndindex(*lead):
+        found = list(range(rows))
+        for i, other in enumerate(pivots[place]):
+            found[i], found[other - 1] = found[other - 1], found[i]
+        order[place] = found
+    return order
+
+
+def permutation_matrix(xp: Any, pivots: Array, rows: int, dtype: Any) -> Array:
+    """The matrix P with ``P @ L @ U = A``."""
+    order = permutation_from(xp, pivots, rows)
+    return xp.asarray(order[..., None, :] == xp.arange(rows)[:, None], dtype)
+
+
+def _lu_base_gradient(m: Any, for_l: Any, for_u: Any, lower: Any, upper: Any, P: Any) -> Any:
+    """The gradient of A = P L U; L is square or tall, U square or wide."""
+    rows, inner = lower.shape[-2:]
+    columns = upper.shape[-1]
+    l1, u1 = m.narrow(lower, -2, 0, inner), m.narrow(upper, -1, 0, inner)
+    below = right = None
+    if columns > inner:  # A2 = P L U2
+        u2 = m.narrow(upper, -1, inner, columns - inner)
+        for_u2 = m.narrow(for_u, -1, inner, columns - inner)
+        for_u = m.narrow(for_u, -1, 0, inner)
+        right = m.linalg_solve_triangular(mH(m, l1), for_u2, True, True, True)
+        for_l = for_l - m.matmul(right, mH(m, u2))
+    if rows > inner:  # A2 = L2 U
+        l2 = m.narrow(lower, -2, inner, rows - inner)
+        for_l2 = m.narrow(for_l, -2, inner, rows - inner)
+        for_l = m.narrow(for_l, -2, 0, inner)
+        below = m.linalg_solve_triangular(mH(m, u1), for_l2, False, False, False)
+        for_u = for_u - m.matmul(mH(m, l2), below)
+    middle = m.tril(m.matmul(mH(m, l1), for_l), -1) + m.triu(m.matmul(for_u, mH(m, u1)), 0)
+    middle = m.linalg_solve_triangular(mH(m, l1), middle, True, True, True)
+    total = m.linalg_solve_triangular(mH(m, u1), middle, False, False, False)
+    if right is not None:
+        total = m.cat([total, right], -1)
+    if below is not None:
+        total = m.cat([total, below], -2)
+    return m.matmul(P, total)
+
+
+def _lu_gradient(m: Any, g: Any, out0: Any, out1: Any, out2: Any) -> Any:
+    if g[1] is None and g[2] is None:
+        return None
+    for_l = m.zeros_like(out1) if g[1] is None else g[1]
+    for_u = m.zeros_like(out2) if g[2] is None else g[2]
+    return _lu_base_gradient(m, for_l, for_u, out1, out2, out0)
+
+
+@op(
+    input=_lu_gradient,
+    outputs=3,
+    nondifferentiable=(0,),
+    holomorphic=False,
+    returns=return_types.linalg_lu,
+    namespace=None,
+    methods=(),
+)
+def linalg_lu(xp: Any, input: Array) -> tuple[Array, Array, Array]:
+    """A permutation, a lower triangular and an upper triangular matrix."""
+    factors, pivots = lu_decompose(xp, input)
+    lower, upper = unpack_arrays(xp, factors)
+    return permutation_matrix(xp, pivots, input.shape[-2], input.dtype), lower, upper
+
+
+def unpack_arrays(xp: Any, factors: Array) -> tuple[Array, Array]:
+    """L with its ones, and U, from the array that holds both."""
+    *_, rows, columns = factors.shape
+    inner = min(rows, columns)
+    lower = xp.tril(factors[..., :, :inner], -1)
+    lower += xp.eye(rows, inner, dtype=factors.dtype)
+    return lower, xp.triu(factors[..., :inner, :])
+
+
+def _lu_factor_gradient(m: Any, g: Any, out0: Any, out1: Any) -> Any:
+    gradient = g[0]
+    if gradient is None:
+        return None
+    P, lower, upper = m.lu_unpack(out0, out1, True, True)
+    inner = min(gradient.shape[-2:])
+    for_l = m.tril(m.narrow(gradient, -1, 0, inner), -1)
+    for_u = m.triu(m.narrow(gradient, -2, 0, inner), 0)
+    return _lu_base_gradient(m, for_l, for_u, lower, upper, P)
+
+
+@op(
+    input=_lu_factor_gradient,
+    outputs=3,
+    nondifferentiable=(1, 2),
+    holomorphic=False,
+    returns=return_types.linalg_lu_factor_ex,
+    namespace=None,
+    methods=(),
+)
+def linalg_lu_factor_ex(xp: Any, input: Array) -> tuple[Array, Array, Array]:
+    """L and U in one array, the row exchanges, and the number of the first zero pivot."""
+    factors, pivots = lu_decompose(xp, input)
+    return factors, pivots, lu_info(xp, factors)
+
+
+def _unpack_gradient(m: Any, g: Any, LU_data_shape: Any) -> Any:
+    rows, columns = LU_data_shape[-2:]
+    parts = []
+    if g[1] is not None:
+        lower = m.tril(g[1], -1)
+        if columns > rows:
+            wide = m._zeros_of(g[1], (*LU_data_shape[:-1], columns - rows))
+            lower = m.cat([lower, wide], -1)
+        parts.append(lower)
+    if g[2] is not None:
+        upper = m.triu(g[2], 0)
+        if rows > columns:
+            tall = m._zeros_of(g[2], (*LU_data_shape[:-2], rows - columns, columns))
+            upper = m.cat([upper, tall], -2)
+        parts.append(upper)
+    return parts[0] + parts[1] if len(parts) == 2 else parts[0] if parts else None
+
+
+@op()
+def _zeros_of(xp: Any, input: Array, shape: tuple[int, ...]) -> Array:
+    """Zeros of another shape in the dtype of `input`."""
+    return xp.zeros(shape, input.dtype)
+
+
+@op(
+    LU_data=_unpack_gradient,
+    outputs=3,
+    nondifferentiable=(0,),
+    holomorphic=False,
+    returns=return_types.lu_unpack,
+    namespace=None,
+    methods=(),
+)
+def lu_unpack(
+    xp: Any, LU_data: Array, LU_pivots: Array, unpack_data: bool = True, unpack_pivots: bool = True
+) -> tuple[Array, Array, Array]:
+    """The permutation, L and U that `lu_factor` has packed."""
+    empty = xp.empty((0,), LU_data.dtype)
+    lower, upper = unpack_arrays(xp, LU_data) if unpack_data else (empty, empty.copy())
+    permutation = empty.copy()
+    if unpack_pivots:
+        permutation = permutation_matrix(xp, LU_pivots, LU_data.shape[-2], LU_data.dtype)
+    return permutation, lower, upper
+
+
+def _lu_samples() -> list[Sample]:
+    return [
+        *(Sample(T(*shape), dtypes=_FIELDS) for shape in ((3, 3), (4, 3), (3, 4))),
+        Sample(T(2, 3, 3)),
+        Sample(T(2, 4, 2)),
+        Sample(T(1, 1)),
+        Sample(T(0, 3), grad=False),
+        Sample(T(3, 3), dtypes=HALVES),
+    ]
+
+
+def _check_lu(name: str, A: Any, pivot: bool) -> None:
+    array = require(name.replace(".", "_"), "A", 1, A)
+    if array.ndim < 2:
+        raise RuntimeError(
+            f"{name}: Expected tensor with 2 or more dimensions. Got size: {list(array.shape)} "
+            "instead"
+        )
+    if not pivot:
+        raise RuntimeError("linalg.lu_factor: LU without pivoting is not implemented on the CPU")
+    check_kernel("lu_cpu", array)
+
+
+@composite(
+    name="lu",
+    namespace="linalg",
+    samples=lambda: [
+        *_lu_samples(),
+        Sample(T(3), error=(RuntimeError, "linalg.lu: Expected tensor with 2 or more")),
+        Sample(T(2, 3), pivot=False, error=(RuntimeError, "linalg.lu_factor: LU without")),
+    ],
+)
+def _linalg_lu(A: Tensor, *, pivot: bool = True, out: Any = None) -> Any:
+    """A permutation P, lower triangular L and upper triangular U with ``P @ L @ U = A``."""
+    _check_lu("linalg.lu", A, pivot)
+    result = RECORDED.linalg_lu(A)
+    if out is None:
+        return result
+    parts = [finish("linalg_lu", x, y) for x, y in zip(result, out, strict=True)]
+    return return_types.linalg_lu(*parts)
+
+
+@composite(
+    namespace="linalg",
+    samples=lambda: [
+        *_lu_samples(),
+        Sample(T(values=[[1.0, 1.0], [1.0, 1.0]]), error=(RuntimeError, "torch.linalg.lu_")),
+    ],
+)
+def lu_factor(A: Tensor, *, pivot: bool = True, out: Any = None) -> Any:
+    """L and U packed in one matrix, and the row exchanges as LAPACK gives them."""
+    _check_lu("linalg.lu_factor", A, pivot)
+    factors, pivots, info = RECORDED.linalg_lu_factor_ex(A)
+    failure = first_failure(info._elements())
+    if failure is not None:
+        where, number = failure
+        raise RuntimeError(
+            f"torch.linalg.lu_factor: {where}U[{number},{number}] is zero and using it on lu_solve "
+            "would result in a division by zero. If you still want to perform the factorization, "
+            "consider calling linalg.lu(A, pivot) or linalg.lu_factor_ex(A, pivot)"
+        )
+    return finish_all("linalg_lu_factor", return_types.linalg_lu_factor(factors, pivots), out)
+
+
+@composite(namespace="linalg", samples=lambda: _lu_samples()[:4])
+def lu_factor_ex(
+    A: Tensor, *, pivot: bool = True, check_errors: bool = False, out: Any = None
+) -> Any:
+    """As `lu_factor`, with the number of the first zero pivot instead of an error."""
+    _check_lu("linalg.lu_factor", A, pivot)
+    if check_errors:
+        result = return_types.linalg_lu_factor_ex(
+            *lu_factor(A, pivot=pivot), wrap(np.zeros(A._array.shape[:-2], I32))
+        )
+    else:
+        result = RECORDED.linalg_lu_factor_ex(A)
+    return finish_all("linalg_lu_factor_ex", result, out)
+
+
+@composite(
+    name="lu_unpack",
+    methods=(),
+    samples=lambda: [
+        Sample(T(3, 3), T(values=[2, 2, 3], dtype="int32"), dtypes=_FIELDS),
+        Sample(T(4, 3), T(values=[2, 4, 3], dtype="int32")),
+        Sample(T(3, 4), T(values=[3, 2, 3], dtype="int32")),
+        Sample(T(2, 2, 2), T(values=[[2, 2], [1, 2]], dtype="int32")),
+        Sample(T(3, 3), T(values=[1, 3, 3], dtype="int32"), unpack_data=False, grad=False),
+        Sample(T(3, 3), T(values=[1, 3, 3], dtype="int32"), unpack_pivots=False),
+        Sample(T(3, 3), T(values=[1, 3, 3], dtype="int64"), error=(RuntimeError, "torch.lu_")),
+    ],
+)
+def _lu_unpack(
+    LU_data: Tensor,
+    LU_pivots: Tensor,
+    unpack_data: bool = True,
+    unpack_pivots: bool = True,
+    *,
+    out: Any = None,
+) -> Any:
+    """The permutation P, L and U that `lu_factor` has packed."""
+    require("lu_unpack", "LU_data", 1, LU_data)
+    if unpack_pivots and require("lu_unpack", "LU_pivots", 2, LU_pivots).dtype is not I32:
+        raise RuntimeError(
+            "torch.lu_unpack: LU_pivots is expected to be a contiguous tensor of torch.int32 dtype."
+        )
+    result = RECORDED.lu_unpack(LU_data, LU_pivots, bool(unpack_data), bool(unpack_pivots))
+    if out is None:
+        return result
+    return return_types.lu_unpack(
+        *(finish("lu_unpack", x, y) for x, y in zip(result, out, strict=True))
+    )
+
+
+@composite(
+    methods=("lu",),
+    samples=lambda: [Sample(T(3, 3)), Sample(T(2, 3, 2)), Sample(T(3, 3), get_infos=True)],
+)
+def lu(A: Tensor, pivot: bool = True, get_infos: bool = False, out: Any = None) -> Any:
+    """L and U packed in one matrix, and the row exchanges; `linalg.lu_factor`."""
+    _check_lu("torch.lu", A, pivot)
+    result = tuple(RECORDED.linalg_lu_factor_ex(A))[: 3 if get_infos else 2]
+    if out is None:
+        return result
+    return tuple(finish("lu", x, y) for x, y in zip(result, out, strict=True))
+
+
+def _lu_solve(
+    LU: Tensor, pivots: Tensor, B: Tensor, left: bool = True, adjoint: bool = False
+) -> Tensor:
+    permutation, lower, upper = RECORDED.lu_unpack(LU, pivots, True, True)
+    solve, product = RECORDED.linalg_solve_triangular, RECORDED.matmul
+    turned = RECORDED.transpose(permutation, -2, -1)
+    down, up = mH(RECORDED, lower), mH(RECORDED, upper)
+    # A = P L U: peel the factors off one by one, from the side where B stands
+    if left and not adjoint:
+        half = solve(lower, product(turned, B), False, True, True)
+        result: Tensor = solve(upper, half, True, True, False)
+    elif left:
+        half = solve(down, solve(up, B, False, True, False), True, True, True)
+        result = product(permutation, half)
+    elif not adjoint:
+        half = solve(lower, solve(upper, B, True, False, False), False, False, True)
+        result = product(half, turned)
+    else:
+        half = solve(down, product(B, permutation), True, False, True)
+        result = solve(up, half, False, False, False)
+    return result
+
+
+def _lu_solve_samples() -> list[Sample]:
+    def factors(*shape: int) -> T:
+        return T(*shape, low=0.5, high=2.0)
+
+    pivots = T(values=[2, 3, 3], dtype="int32")
+    return [
+        Sample(factors(3, 3), pivots, T(3, 2), dtypes=_FIELDS),
+        Sample(factors(3, 3), pivots, T(3, 2), adjoint=True, dtypes=_FIELDS),
+        Sample(factors(3, 3), pivots, T(2, 3), left=False, dtypes=_FIELDS),
+        Sample(factors(3, 3), pivots, T(2, 3), left=False, adjoint=True, dtypes=_FIELDS),
+        Sample(factors(3, 3), pivots, T(4, 3, 2)),
+        Sample(factors(3, 3), pivots, T(3), error=(RuntimeError, "linalg.lu_solve: The input")),
+    ]
+
+
+def _check_lu_solve(LU: Any, pivots: Any, B: Any) -> None:
+    factors = require("linalg_lu_solve", "LU", 1, LU)
+    require("linalg_lu_solve", "pivots", 2, pivots)
+    b = require("linalg_lu_solve", "B", 3, B)
+    check_field("torch.linalg.lu_solve", factors, "linalg.lu_solve_cpu")
+    check_matrix("linalg.lu_solve", b, "B")
+    if factors.dtype is not b.dtype:
+        raise RuntimeError(
+            "linalg.lu_solve: Expected LU and B to have the same dtype, but found LU of type "
+            f"{dtypes.from_numpy_dtype(factors.dtype).type_name} and B of type "
+            f"{dtypes.from_numpy_dtype(b.dtype).type_name} instead"
+        )
+
+
+@composite(namespace="linalg", samples=_lu_solve_samples)
+def lu_solve(
+    LU: Tensor,
+    pivots: Tensor,
+    B: Tensor,
+    *,
+    left: bool = True,
+    adjoint: bool = False,
+    out: Tensor | None = None,
+) -> Tensor:
+    """The solution of ``A @ X = B`` for a matrix that `lu_factor` has taken apart."""
+    _check_lu_solve(LU, pivots, B)
+    return finish("linalg_lu_solve", _lu_solve(LU, pivots, B, left, adjoint), out)
+
+
+@composite(
+    name="lu_solve",
+    samples=lambda: [
+        Sample(T(3, 2), T(3, 3, low=0.5), T(values=[2, 3, 3], dtype="int32")),
+    ],
+)
+def _torch_lu_solve(
+    b: Tensor, LU_data: Tensor, LU_pivots: Tensor, *, out: Tensor | None = None
+) -> Tensor:
+    """The solution of ``A @ x = b`` for a matrix that `lu` has taken apart."""
+    _check_lu_solve(LU_data, LU_pivots, b)
+    return finish("lu_solve", _lu_solve(LU_data, LU_pivots, b), out)

@@ -1,0 +1,206 @@
+"""What the linear algebra modules share: checks of matrices, errors, transposes on both faces."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from retrograd import dtypes
+from retrograd.ops import errors
+from retrograd.ops.kinds import Array
+from retrograd.ops.linalg.products import type_name
+from retrograd.ops.registry import PUBLIC
+from retrograd.tensor import Tensor
+
+I32 = dtypes.int32.numpy
+
+
+class _LinAlgError(RuntimeError):
+    """A matrix that an algorithm cannot work with: singular, not positive-definite, not finite."""
+
+
+LinAlgError = _LinAlgError
+PUBLIC.setdefault("linalg", {})["LinAlgError"] = LinAlgError
+
+
+# ------------------------------------------------------------------------------- on both faces
+
+
+def mT(m: Any, x: Any) -> Any:
+    """The matrices transposed."""
+    return m.transpose(x, -2, -1)
+
+
+def mH(m: Any, x: Any) -> Any:
+    """The matrices transposed and conjugated."""
+    return m.conj(m.transpose(x, -2, -1))
+
+
+def column(m: Any, x: Any) -> Any:
+    """Vectors as matrices of one column; a factor for the rows of a matrix."""
+    return m.unsqueeze(x, -1)
+
+
+def row(m: Any, x: Any) -> Any:
+    """Vectors as matrices of one row; a factor for the columns of a matrix."""
+    return m.unsqueeze(x, -2)
+
+
+# -------------------------------------------------------------------------------------- checks
+
+
+def require(function: str, name: str, position: int, value: Any) -> Array:
+    """The array of an argument that must be a tensor."""
+    if not isinstance(value, Tensor):
+        raise errors.argument_type(function, name, position, "Tensor", value)
+    return value._array
+
+
+def check_field(name: str, array: Array, kernel: str | None = None) -> None:
+    """Floating point or complex, of full precision; `kernel` names what lacks the others."""
+    if array.dtype not in dtypes.DIFFERENTIABLE:
+        raise RuntimeError(
+            f"{name}: Expected a floating point or complex tensor as input. Got {type_name(array)}"
+        )
+    if array.dtype in dtypes.HALF_TYPES:
+        if kernel is not None:
+            raise errors.not_implemented_for(kernel, array.dtype)
+        raise RuntimeError(f"{name}: Low precision dtypes not supported. Got {type_name(array)}")
+
+
+def check_kernel(kernel: str, array: Array) -> None:
+    """Floating point or complex, of full precision, in the words of PyTorch's kernels."""
+    if array.dtype not in dtypes.DIFFERENTIABLE or array.dtype in dtypes.HALF_TYPES:
+        raise errors.not_implemented_for(kernel, array.dtype)
+
+
+def check_matrix(name: str, array: Array, argument: str = "A") -> None:
+    """At least two dimensions."""
+    if array.ndim < 2:
+        raise RuntimeError(f"{name}: The input tensor {argument} must have at least 2 dimensions.")
+
+
+def check_square(name: str, array: Array) -> None:
+    """A square matrix or a batch of them, with elements that can be divided."""
+    check_matrix(name, array)
+    rows, columns = array.shape[-2:]
+    if rows != columns:
+        raise RuntimeError(
+            f"{name}: A must be batches of square matrices, but they are {rows} by {columns} "
+            "matrices"
+        )
+
+
+def matrices(
+    function: str, name: str, value: Any, square: bool = True, kernel: str | None = None
+) -> Array:
+    """All checks of a function of one (batch of) matrices."""
+    array = require(function, "A", 1, value)
+    check_field(name, array, kernel)
+    if square:
+        check_square(name, array)
+    else:
+        check_matrix(name, array)
+    return array
+
+
+def batch_shape(a: Sequence[int], b: Sequence[int]) -> tuple[int, ...]:
+    """The batch dimensions of two operands together."""
+    try:
+        return np.broadcast_shapes(tuple(a), tuple(b))
+    except ValueError:
+        raise errors.broadcast(a, b) from None
+
+
+def first_failure(info: Array) -> tuple[str, int] | None:
+    """The first entry of `info` that is not zero, with words for its place in the batch."""
+    if not info.any():
+        return None
+    place = int(np.flatnonzero(info)[0])
+    where = f"(Batch element {place}): " if info.ndim else ""
+    return where, int(info.reshape(-1)[place])
+
+
+def raise_singular(name: str, info: Array) -> None:
+    """Raise if some inverse does not exist."""
+    failure = first_failure(info)
+    if failure is not None:
+        where, element = failure
+        raise errors.explained(
+            LinAlgError(
+                f"{name}: {where}The diagonal element {element} is zero, the inversion could not "
+                "be completed because the input matrix is singular."
+            )
+        )
+
+
+# ------------------------------------------------------------------------------------- kernels
+
+
+def lu_decompose(xp: Any, matrix: Array) -> tuple[Array, Array]:
+    """LU with partial pivoting of a batch: L and U in one array, and LAPACK's pivots (from 1)."""
+    *lead, rows, columns = matrix.shape
+    work = xp.array(matrix, order="C").reshape((prod(lead), rows, columns))
+    steps = min(rows, columns)
+    pivots = xp.empty((work.shape[0], steps), I32)
+    batch = xp.arange(work.shape[0])
+    is_complex = matrix.dtype.kind == "c"
+    for j in range(steps):
+        below = work[:, j:, j]
+        # LAPACK measures a complex pivot by the sum of its two parts
+        size = xp.abs(below.real) + xp.abs(below.imag) if is_complex else xp.abs(below)
+        chosen = xp.argmax(size, axis=1) + j
+        pivots[:, j] = chosen + 1
+        moved = work[batch, chosen]
+        work[batch, chosen] = work[:, j]
+        work[:, j] = moved
+        pivot = work[:, j, j]
+        # below a zero pivot the column is zero anyway
+        work[:, j + 1 :, j] /= xp.where(pivot == 0, 1, pivot)[:, None]
+        work[:, j + 1 :, j + 1 :] -= work[:, j + 1 :, j, None] * work[:, None, j, j + 1 :]
+    return work.reshape(matrix.shape), pivots.reshape((*lead, steps))
+
+
+def lu_info(xp: Any, factors: Array) -> Array:
+    """For each LU the number (from 1) of the first zero on the diagonal, 0 if there is none."""
+    zeros = xp.diagonal(factors, axis1=-2, axis2=-1) == 0
+    first = xp.argmax(zeros, axis=-1) + 1 if zeros.shape[-1] else xp.zeros(zeros.shape[:-1])
+    return xp.asarray(xp.where(zeros.any(axis=-1), first, 0), I32)
+
+
+def one_by_one(xp: Any, function: Any, matrix: Array, *shapes: tuple[int, ...]) -> list[Array]:
+    """Results of `function` for each matrix of a batch; nan where it raises LinAlgError."""
+    lead = matrix.shape[:-2]
+    found = [xp.full((*lead, *shape), xp.nan, matrix.dtype) for shape in shapes]
+    for place in np.ndindex(*lead):
+        try:
+            results = function(matrix[place])
+        except np.linalg.LinAlgError:
+            continue
+        for target, result in zip(found, results, strict=True):
+            target[place] = result
+    return found
+
+
+def substitute(xp: Any, a: Array, b: Array, upper: bool, unit: bool) -> Array:
+    """Solve ``a @ x = b`` for triangular `a`; large ones in halves, as products of matrices."""
+    size = a.shape[-1]
+    if size > 32:
+        middle = size // 2
+        top, bottom = slice(None, middle), slice(middle, None)
+        done, rest = (bottom, top) if upper else (top, bottom)
+        known = substitute(xp, a[..., done, done], b[..., done, :], upper, unit)
+        left = b[..., rest, :] - xp.matmul(a[..., rest, done], known)
+        other = substitute(xp, a[..., rest, rest], left, upper, unit)
+        return xp.concatenate((other, known) if upper else (known, other), axis=-2)
+    lead = batch_shape(a.shape[:-2], b.shape[:-2])
+    x = xp.array(xp.broadcast_to(b, (*lead, *b.shape[-2:])), order="C")
+    for i in reversed(range(size)) if upper else range(size):
+        done = slice(i + 1, None) if upper else slice(None, i)
+        x[..., i, :] -= xp.matmul(a[..., None, i, done], x[..., done, :])[..., 0, :]
+        if not unit:
+            x[..., i, :] /= a[..., i, i, None]
+    return x

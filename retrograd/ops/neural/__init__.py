@@ -1,0 +1,1 @@
+"""Layers as functions: activations, convolution, pooling, normalization, losses."""

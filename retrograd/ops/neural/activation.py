@@ -1,0 +1,418 @@
+"""Activations that are straight lines piece by piece: relu, hardtanh, leaky_relu and the like."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from retrograd import dtypes
+from retrograd.backend import kernels
+from retrograd.ops.kinds import Array
+from retrograd.ops.neural.shared import (
+    floating_only,
+    inplace_twin,
+    keep_where,
+    not_below_zero,
+)
+from retrograd.ops.registry import RECORDED, attach, composite, op
+from retrograd.tensor import Tensor
+from retrograd.tensors.arguments import as_element
+from retrograd.testing import samples
+from retrograd.testing.samples import FLOATS, HALVES, Sample, T
+
+_EVERY = (*FLOATS, *HALVES)
+_NAN, _INF = float("nan"), float("inf")
+# all points where some function of this file changes its slope
+CORNERS = T(values=[0.0, 0.5, -0.5, 1.0, -1.0, 3.0, -3.0, 6.0, _INF, -_INF, _NAN])
+
+
+def shapes(*options: Any, integers: bool = True, **named: Any) -> list[Sample]:
+    """Samples of a function of one tensor, with options."""
+    found = [
+        Sample(T(*shape, low=-4, high=4), *options, dtypes=_EVERY, **named)
+        for shape in ((), (5,), (3, 4), (0, 3))
+    ]
+    found.append(Sample(CORNERS, *options, **(named | {"second": False})))
+    if integers:
+        found += [
+            Sample(T(3, dtype=name), *options, grad=False, **named)
+            for name in ("int64", "uint8", "bool", "complex64")
+        ]
+    return found
+
+
+# ---------------------------------------------------------------------------------------- relu
+
+
+@op(
+    grad=lambda m, g, output: m._relu_gradient(g, output),
+    output=lambda m, g: m.zeros_like(g),
+    node_name="ThresholdBackwardBackward0",
+    saved_names={"self": "output"},
+    forward="elementwise",
+)
+def _relu_gradient(xp: Any, grad: Array, output: Array) -> Array:
+    """`grad` where `output`, which is never negative, is not zero."""
+    return keep_where(xp, grad, xp.not_equal(output, 0))
+
+
+def _check_relu(input: Array) -> None:
+    if input.dtype is dtypes.B8:
+        raise RuntimeError("Boolean inputs not supported for relu")
+    if input.dtype.kind == "c":
+        raise NotImplementedError("clamp is not supported for complex types")
+
+
+@op(
+    input=lambda m, g, out: m._relu_gradient(g, out),
+    check=_check_relu,
+    inplace=True,
+    samples=lambda: [*samples.unary()(), *shapes()],
+    forward="elementwise",
+)
+def relu(xp: Any, input: Array) -> Array:
+    """``max(input, 0)``, elementwise.
+
+    >>> torch.relu(torch.tensor([-1.0, 2.0]))
+    tensor([0., 2.])
+    """
+    return not_below_zero(xp, input)
+
+
+relu_ = inplace_twin("relu", method=True, namespaces=("torch", "nn.functional"))
+
+
+@composite(
+    name="relu",
+    namespace="nn.functional",
+    samples=lambda: [Sample(T(3, 4)), Sample(T(3, grad=False), inplace=True)],
+)
+def _relu(input: Tensor, inplace: bool = False) -> Tensor:
+    """``max(input, 0)``, elementwise.
+
+    >>> torch.nn.functional.relu(torch.tensor([-1.0, 2.0]))
+    tensor([0., 2.])
+    """
+    result: Tensor = relu_(input) if inplace else relu(input)
+    return result
+
+
+# ------------------------------------------------------------------------------------ threshold
+
+
+@op(
+    grad=lambda m, g, input, threshold: m._threshold_gradient(g, input, threshold),
+    input=lambda m, g: m.zeros_like(g),
+    node_name="ThresholdBackwardBackward0",
+    saved_names={"self": "input"},
+    forward="elementwise",
+)
+def _threshold_gradient(xp: Any, grad: Array, input: Array, threshold: Any) -> Array:
+    """`grad` where `input` is above the threshold (or nan), else zero."""
+    return keep_where(xp, grad, xp.logical_not(input <= threshold))
+
+
+def _as_element(value: Any, kind: Any) -> Any:
+    """A number for an array of a dtype: with integers a whole one, which wraps around."""
+    return np.asarray(int(value)).astype(kind) if kind.kind in "iu" else value
+
+
+def _threshold_kernel(xp: Any, input: Array, threshold: Any, value: Any) -> Array:
+    low, other = (_as_element(x, input.dtype) for x in (threshold, value))
+    return xp.where(input <= low, xp.asarray(other, input.dtype), input)
+
+
+def _check_threshold(input: Array, threshold: Any, value: Any) -> None:
+    if input.dtype.kind not in "iu":
+        floating_only("threshold_cpu")(input)
+
+
+def _threshold_rule(m: Any, g: Any, input: Any, threshold: Any) -> Any:
+    return m._threshold_gradient(g, input, threshold)
+
+
+@op(
+    input=_threshold_rule, check=_check_threshold, namespace=None, methods=(), forward="elementwise"
+)
+def threshold(xp: Any, input: Array, threshold: Any, value: Any) -> Array:
+    """`input` where it is above the threshold, else `value`."""
+    return _threshold_kernel(xp, input, threshold, value)
+
+
+@op(
+    input=_threshold_rule,
+    check=_check_threshold,
+    inplace="threshold_",
+    node_name="ThresholdBackward1",
+    forward="elementwise",
+)
+def _threshold_in_place(xp: Any, input: Array, threshold: Any, value: Any) -> Array:
+    return _threshold_kernel(xp, input, threshold, value)
+
+
+threshold_ = inplace_twin("_threshold_in_place", namespaces=("torch", "nn.functional"))
+
+
+def _threshold_samples() -> list[Sample]:
+    return [
+        *shapes(0.5, 7.0),
+        *shapes(-1, 2),
+        Sample(T(values=[1, 2, 3], dtype="int64"), 1.5, 2.7, grad=False),
+        Sample(T(3), 1.0),
+    ]
+
+
+@composite(
+    name="threshold",
+    namespace="nn.functional",
+    samples=lambda: [*_threshold_samples(), Sample(T(3, grad=False), 0.1, 20, inplace=True)],
+)
+def _threshold(input: Tensor, threshold: float, value: float, inplace: bool = False) -> Tensor:
+    """`input` where it is above the threshold, else `value`."""
+    chosen = threshold_ if inplace else RECORDED.threshold
+    result: Tensor = chosen(input, threshold, value)
+    return result
+
+
+attach(RECORDED.threshold, public=("threshold",))
+
+# ----------------------------------------------------------------------------- hardtanh, relu6
+
+
+@op(
+    grad=lambda m, g, input, min_val, max_val: m._hardtanh_gradient(g, input, min_val, max_val),
+    input=lambda m, g: m.zeros_like(g),
+    node_name="HardtanhBackwardBackward0",
+    saved_names={"self": "input"},
+    forward="elementwise",
+)
+def _hardtanh_gradient(xp: Any, grad: Array, input: Array, min_val: Any, max_val: Any) -> Array:
+    """`grad` strictly between the limits, else zero."""
+    outside = xp.logical_or(input <= min_val, input >= max_val)
+    return keep_where(xp, grad, xp.logical_not(outside))
+
+
+def _check_hardtanh(input: Array, min_val: Any, max_val: Any) -> None:
+    if input.dtype is dtypes.B8:
+        raise RuntimeError("Bool inputs not supported for hardtanh")
+    if input.dtype.kind == "c":
+        raise NotImplementedError("clamp is not supported for complex types")
+    if input.dtype.kind == "u" and int(min_val) < 0:
+        raise RuntimeError("cannot do hardtanh on an unsigned type with negative limits")
+    for limit in (min_val, max_val):
+        as_element(limit, dtypes.from_numpy_dtype(input.dtype))
+
+
+@op(
+    input=lambda m, g, input, min_val, max_val: m._hardtanh_gradient(g, input, min_val, max_val),
+    check=_check_hardtanh,
+    inplace=True,
+    namespace=None,
+    methods=(),
+    forward="elementwise",
+)
+def hardtanh(xp: Any, input: Array, min_val: Any = -1.0, max_val: Any = 1.0) -> Array:
+    """The input limited to an interval."""
+    low, high = (_as_element(value, input.dtype) for value in (min_val, max_val))
+    return kernels.minimum(high, kernels.maximum(low, input))  # a zero keeps its sign
+
+
+hardtanh_ = inplace_twin("hardtanh", namespaces=("nn.functional",))
+
+
+@composite(
+    name="hardtanh",
+    namespace="nn.functional",
+    samples=lambda: [
+        *shapes(),
+        *shapes(-0.5, 2.5),
+        Sample(T(3, grad=False), inplace=True),
+        Sample(T(values=[1, 2, 3], dtype="uint8"), 0, 2, grad=False),
+        Sample(T(3), 2.0, 1.0),
+    ],
+)
+def _hardtanh(
+    input: Tensor, min_val: float = -1.0, max_val: float = 1.0, inplace: bool = False
+) -> Tensor:
+    """The input limited to an interval.
+
+    >>> torch.nn.functional.hardtanh(torch.tensor([-2.0, 0.5, 2.0]))
+    tensor([-1.0000,  0.5000,  1.0000])
+    """
+    if min_val > max_val:
+        raise ValueError("min_val cannot be greater than max_val")
+    result: Tensor = (hardtanh_ if inplace else RECORDED.hardtanh)(input, min_val, max_val)
+    return result
+
+
+@composite(
+    namespace="nn.functional",
+    samples=lambda: [*shapes(), Sample(T(3, grad=False), inplace=True)],
+)
+def relu6(input: Tensor, inplace: bool = False) -> Tensor:
+    """The input limited to [0, 6]."""
+    result: Tensor = (hardtanh_ if inplace else RECORDED.hardtanh)(input, 0.0, 6.0)
+    return result
+
+
+# ------------------------------------------------------------------------------- shrinking ones
+
+
+@op(
+    grad=lambda m, g, input, lambd: m._shrink_gradient(g, input, lambd),
+    input=lambda m, g: m.zeros_like(g),
+    half="steps",
+    node_name="HardshrinkBackwardBackward0",
+    saved_names={"self": "input"},
+    forward="elementwise",
+)
+def _shrink_gradient(xp: Any, grad: Array, input: Array, lambd: Any) -> Array:
+    """`grad` outside of [-lambd, lambd], else zero."""
+    lambd = input.dtype.type(lambd)
+    inside = xp.logical_and(input >= -lambd, input <= lambd)
+    return keep_where(xp, grad, xp.logical_not(inside))
+
+
+def _check_hardshrink(input: Array, lambd: Any) -> None:
+    floating_only("hardshrink_cpu")(input)
+    as_element(lambd, dtypes.from_numpy_dtype(input.dtype))
+
+
+@op(
+    input=lambda m, g, input, lambd: m._shrink_gradient(g, input, lambd),
+    check=_check_hardshrink,
+    half="steps",
+    samples=lambda: [*shapes(), *shapes(1.0), Sample(T(3), lambd=0.0)],
+    forward="elementwise",
+)
+def hardshrink(xp: Any, input: Array, lambd: Any = 0.5) -> Array:
+    """Zero in [-lambd, lambd], else the input.
+
+    >>> torch.hardshrink(torch.tensor([0.2, 2.0]))
+    tensor([0., 2.])
+    """
+    lambd = input.dtype.type(lambd)
+    inside = xp.logical_and(input >= -lambd, input <= lambd)
+    return keep_where(xp, input, xp.logical_not(inside))
+
+
+attach(hardshrink, namespace="nn.functional", public=("hardshrink",))
+
+
+def _check_softshrink(input: Array, lambd: Any) -> None:
+    floating_only("softshrink_check")(input)
+    _check_lambd(input, lambd)
+
+
+def _check_lambd(input: Array, lambd: Any) -> None:
+    if 0 <= lambd <= 65504:
+        return  # as far as any dtype goes
+    kind = dtypes.from_numpy_dtype(input.dtype)
+    largest = dtypes.finfo(kind).max
+    if not 0 <= lambd <= largest:
+        raise RuntimeError(
+            f"lambda must be in range [0, {largest:g}] for input dtype {kind.type_name}, but "
+            f"found {lambd:g}"
+        )
+
+
+@op(
+    input=lambda m, g, input, lambd: m._shrink_gradient(g, input, lambd),
+    check=_check_softshrink,
+    namespace="nn.functional",
+    samples=lambda: [*shapes(), *shapes(1.0), Sample(T(3), -1.0), Sample(T(3), lambd=0.0)],
+    forward="elementwise",
+)
+def softshrink(xp: Any, input: Array, lambd: Any = 0.5) -> Array:
+    """The input moved towards zero by `lambd`, and zero where it would cross."""
+    _check_lambd(input, lambd)
+    return xp.subtract(input, kernels.minimum(kernels.maximum(input, -lambd), lambd))
+
+
+# --------------------------------------------------------------------- hardswish, hardsigmoid
+
+
+@op(
+    grad=lambda m, g, input: m._hardswish_gradient(g, input),
+    input=lambda m, g, grad, input: m.mul(
+        m.div(m.mul(g, grad), 3), m.logical_and(m.gt(input, -3), m.lt(input, 3))
+    ),
+    node_name="HardswishBackwardBackward0",
+    saved_names={"grad_output": "grad", "self": "input"},
+    forward="elementwise",
+)
+def _hardswish_gradient(xp: Any, grad: Array, input: Array) -> Array:
+    inside = xp.multiply(xp.add(xp.divide(input, 3), 0.5), grad)
+    rising = xp.where(input < 3, inside, grad)
+    return keep_where(xp, rising, xp.logical_not(input <= -3))
+
+
+@op(
+    input=lambda m, g, input: m._hardswish_gradient(g, input),
+    check=floating_only("hardswish_cpu"),
+    inplace=True,
+    namespace=None,
+    methods=(),
+    forward="elementwise",
+)
+def hardswish(xp: Any, input: Array) -> Array:
+    """``input * relu6(input + 3) / 6``."""
+    ramp = kernels.minimum(kernels.maximum(xp.add(input, 3), 0), 6)
+    return xp.divide(xp.multiply(input, ramp), 6)
+
+
+_hardswish_write = inplace_twin("hardswish")
+
+
+@composite(
+    name="hardswish",
+    namespace="nn.functional",
+    samples=lambda: [*shapes(), Sample(T(3, grad=False), inplace=True)],
+)
+def _hardswish(input: Tensor, inplace: bool = False) -> Tensor:
+    """``input * relu6(input + 3) / 6``."""
+    result: Tensor = (_hardswish_write if inplace else RECORDED.hardswish)(input)
+    return result
+
+
+_SIXTH = float(np.float32(1 / 6))  # PyTorch's constant has this precision in all dtypes
+
+
+@op(
+    grad=lambda m, g, input: m._hardsigmoid_gradient(g, input),
+    input=lambda m, g: m.zeros_like(g),
+    node_name="HardsigmoidBackwardBackward0",
+    saved_names={"self": "input"},
+    forward="elementwise",
+)
+def _hardsigmoid_gradient(xp: Any, grad: Array, input: Array) -> Array:
+    inside = xp.logical_and(input > -3, input < 3)
+    return keep_where(xp, xp.multiply(grad, _SIXTH), inside)
+
+
+@op(
+    input=lambda m, g, input: m._hardsigmoid_gradient(g, input),
+    check=floating_only("hardsigmoid_cpu"),
+    inplace=True,
+    namespace=None,
+    methods=(),
+    forward="elementwise",
+)
+def hardsigmoid(xp: Any, input: Array) -> Array:
+    """``relu6(input + 3) / 6``."""
+    return xp.divide(kernels.minimum(kernels.maximum(xp.add(input, 3), 0), 6), 6)
+
+
+_hardsigmoid_write = inplace_twin("hardsigmoid")
+
+
+@composite(
+    name="hardsigmoid",
+    namespace="nn.functional",
+    samples=lambda: [*shapes(second=False), Sample(T(3, grad=False), inplace=True)],
+)
+def _hardsigmoid(input: Tensor, inplace: bool = False) -> Tensor:
+    """``relu6(input + 3) / 6``."""
+    result: Tensor = (_hardsigmoid_write if inplace else RECORDED.hardsigmoid)(input)
+    return result

@@ -1,0 +1,1 @@
+"""Ops that bring elements together: sums, extremes, order, statistics."""

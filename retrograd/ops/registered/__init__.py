@@ -1,0 +1,1 @@
+"""Operators that a program registers by name: `torch.library` and `torch.ops`."""

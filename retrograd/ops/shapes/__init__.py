@@ -1,0 +1,1 @@
+"""Views, copies and tensors joined or cut: the same elements in other shapes and places."""

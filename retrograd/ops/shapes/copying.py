@@ -1,0 +1,340 @@
+"""Copies: clone, copy_, fill_, zero_ and conversion between dtypes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from retrograd import dtypes
+from retrograd.autograd.state import STATE, TRANSFORMS
+from retrograd.autograd.views import (
+    announce_write,
+    bump,
+    check_operand_view,
+    check_overlap,
+    check_writable,
+)
+from retrograd.backend.quiet import quiet
+from retrograd.notices import warn_once
+from retrograd.ops import errors
+from retrograd.ops.kinds import Array
+from retrograd.ops.registry import OPS, RECORDED, composite, op
+from retrograd.sparse.array import SPARSE, SPARSE_ARRAY
+from retrograd.tensor import Tensor, wrap
+from retrograd.tensors.arguments import as_element
+from retrograd.tensors.memory import array_like, in_format
+from retrograd.tensors.size import memory_format, preserve_format
+from retrograd.testing.samples import Sample, T
+
+
+@op(
+    input=lambda m, g: g,
+    half="move",
+    namespace=None,
+    methods=(),
+    node_name="CloneBackward0",
+    forward="linear",
+)
+def clone(xp: Any, input: Array) -> Array:
+    """A copy in the same memory order."""
+    if input.flags.c_contiguous:
+        return input.copy()
+    result = array_like(input, input.dtype)
+    xp.copyto(result, input)
+    return result
+
+
+@op(input=lambda m, g: g, half="move", node_name="CloneBackward0", forward="linear")
+def _clone_as(xp: Any, input: Array, order: memory_format) -> Array:
+    return in_format(input, order)
+
+
+@composite(name="clone", samples=lambda: [Sample(T(3, 4)), Sample(T())])
+def _clone(input: Tensor, *, memory_format: memory_format | None = None) -> Tensor:
+    """A copy of the elements that stays in the graph.
+
+    >>> import retrograd as torch
+    >>> x = torch.ones(2, requires_grad=True)
+    >>> x.clone()
+    tensor([1., 1.], grad_fn=<CloneBackward0>)
+    """
+    if memory_format is None or memory_format is preserve_format:
+        result: Tensor = RECORDED.clone(input)
+    else:
+        result = RECORDED._clone_as(input, memory_format)
+    return result
+
+
+@op(input=lambda m, g: g, view="always", half="move", node_name="AliasBackward0")
+def _alias(xp: Any, input: Array) -> Array:
+    """The same elements as another tensor."""
+    return input.view()
+
+
+# --------------------------------------------------------------------------------------- dtypes
+
+
+def cast_array(array: Array, dtype: Any) -> Array:
+    """A fresh array in another dtype, by PyTorch's rules where C leaves the result open.
+
+    A real target takes the real part; uint8 the low bits of the whole number.
+    """
+    source = array.dtype.kind
+    if source == "c" and dtype.kind != "c" and dtype is not dtypes.B8:
+        array = array.real
+    with quiet():
+        if dtype is dtypes.U8 and source not in "biu":
+            array = array.astype(dtypes.I64)
+        if array.flags.c_contiguous:
+            return array.astype(dtype)
+        result = array_like(array, dtype)
+        np.copyto(result, array, casting="unsafe")
+        return result
+
+
+@op(
+    input=lambda m, g, input_dtype: m._to_dtype(g, input_dtype),
+    half="move",
+    holomorphic=False,
+    node_name="ToCopyBackward0",
+    fast=False,
+    forward="linear",
+)
+def _to_dtype(xp: Any, input: Array, dtype: Any, order: Any = None) -> Array:
+    """The elements in another dtype (a NumPy dtype) and, if asked, another memory format."""
+    result = cast_array(input, dtype)
+    return result if order is None else in_format(result, order)
+
+
+# -------------------------------------------------------------------------------------- writing
+
+
+def _is_recorded(target: Tensor, other: Tensor | None = None) -> bool:
+    """Whether a write must leave a node, or reach a whole batch."""
+    if TRANSFORMS.active:
+        return True
+    if not STATE.grad_enabled:
+        return False
+    return target.requires_grad or (other is not None and other.requires_grad)
+
+
+@op(
+    input=lambda m, g: m.zeros_like(g),
+    src=lambda m, g: g,
+    half="move",
+    inplace="copy_",
+    node_name="CopyBackwards",
+    forward="linear",
+)
+def _copy(xp: Any, input: Array, src: Array) -> Array:
+    """`src` in the shape and dtype of `input`."""
+    return xp.array(xp.broadcast_to(cast_array(src, input.dtype), input.shape))
+
+
+_copy_recorded = OPS["_copy"].inplace_function
+
+
+@composite(name="copy_", namespace=None, methods=("copy_",))
+def _copy_(self: Tensor, other: Any, non_blocking: bool = False) -> Tensor:
+    """Write the elements of `other`, broadcast and converted, into this tensor.
+
+    >>> import retrograd as torch
+    >>> torch.zeros(2, dtype=torch.int64).copy_(torch.tensor([1.5, 2.5]))
+    tensor([1, 2])
+    """
+    if isinstance(other, (bool, int, float, complex)):
+        other = wrap(np.asarray(other))
+    elif not isinstance(other, Tensor):
+        raise errors.argument_type("copy_", "other", 1, "Tensor", other)
+    if type(self._array) is SPARSE_ARRAY or type(other._array) is SPARSE_ARRAY:
+        return SPARSE.copy(self, other)  # type: ignore[no-any-return]
+    check_writable(self, "copy_")
+    recorded = _is_recorded(self, other)
+    if STATE.grad_enabled and other.requires_grad and not self.requires_grad:
+        check_operand_view(self, "copy_")
+    check_overlap(self, (other,))
+    target, source = self._array, other._array
+    if source.shape != target.shape:
+        _check_expands(source.shape, target.shape)
+    if source.dtype.kind == "c" and target.dtype.kind not in "cb":
+        warn_complex_cast(3)
+    if recorded:
+        assert _copy_recorded is not None
+        result: Tensor = _copy_recorded(self, other)
+        return result
+    if source.dtype is target.dtype:
+        np.copyto(target, source)
+    else:
+        np.copyto(target, cast_array(source, target.dtype))
+    bump(self, "copy_")
+    self._cut = STATE.cut if other._requires_grad else other._cut
+    return self
+
+
+def warn_complex_cast(level: int) -> None:
+    """Say that imaginary parts are lost."""
+    warn_once("Casting complex values to real discards the imaginary part", level + 1)
+
+
+def _check_expands(source: tuple[int, ...], target: tuple[int, ...]) -> None:
+    """A written value may be broadcast to its target, but not enlarge it."""
+    try:
+        together = np.broadcast_shapes(target, source)
+    except ValueError:
+        raise errors.broadcast(target, source) from None
+    if together != target:
+        raise errors.output_shape(target, together)
+
+
+@op(
+    input=lambda m, g: m.zeros_like(g),
+    half="move",
+    inplace="zero_",
+    node_name="ZeroBackward0",
+    forward="linear",
+)
+def _zero(xp: Any, input: Array) -> Array:
+    """Zeros in the shape of `input`."""
+    return xp.zeros_like(input)
+
+
+_zero_recorded = OPS["_zero"].inplace_function
+
+
+@composite(name="zero_", methods=("zero_",), samples=lambda: [Sample(T(2, 3), grad=False)])
+def _zero_(input: Tensor) -> Tensor:
+    """Write zeros into this tensor."""
+    if _is_recorded(input):
+        assert _zero_recorded is not None
+        result: Tensor = _zero_recorded(input)
+        return result
+    if type(input._array) is SPARSE_ARRAY:
+        return SPARSE.zero(input)  # type: ignore[no-any-return]
+    _fill_directly(input, 0, "zero_")
+    return input
+
+
+def _fill_directly(target: Tensor, value: Any, writer: str) -> None:
+    array = target._array
+    if 0 in array.strides:
+        # elements that share memory may all be set to one value
+        announce_write(target)
+        array = array[tuple(slice(0, 1) if step == 0 else slice(None) for step in array.strides)]
+        if not array.flags.writeable:
+            array = array.view()
+            array.flags.writeable = True  # raises if the memory itself may not be written
+    else:
+        check_writable(target, writer)
+    array[...] = value
+    bump(target, writer)
+
+
+def _constant(xp: Any, input: Array, value: Any) -> Array:
+    result: Array = xp.empty_like(input)
+    result[...] = value
+    return result
+
+
+@op(input=lambda m, g: m.zeros_like(g), half="move", node_name="FillBackward0")
+def _fill_number(xp: Any, input: Array, value: Any) -> Array:
+    return _constant(xp, input, value)
+
+
+@op(
+    input=lambda m, g: m.zeros_like(g),
+    value=lambda m, g: m.sum(g),
+    half="move",
+    node_name="FillBackward1",
+)
+def _fill_tensor(xp: Any, input: Array, value: Array) -> Array:
+    return _constant(xp, input, cast_array(value, input.dtype))
+
+
+@op(input=lambda m, g: m.zeros_like(g), half="move", inplace="fill_", node_name="FillBackward2")
+def _fill_number_in_place(xp: Any, input: Array, value: Any) -> Array:
+    return _constant(xp, input, value)
+
+
+@op(
+    input=lambda m, g: m.zeros_like(g),
+    value=lambda m, g: m.sum(g),
+    half="move",
+    inplace="fill_",
+    node_name="FillBackward3",
+)
+def _fill_tensor_in_place(xp: Any, input: Array, value: Array) -> Array:
+    return _constant(xp, input, cast_array(value, input.dtype))
+
+
+def _fill_value(function: str, input: Tensor, value: Any) -> Any:
+    """A tensor, or a number that fits the dtype of `input`."""
+    if isinstance(value, Tensor):
+        if value._array.ndim:
+            raise RuntimeError(
+                f"{function} only supports 0-dimension value tensor but got tensor with "
+                f"{value._array.ndim} dimensions."
+            )
+        return value
+    if isinstance(value, np.generic):
+        value = value.item()
+    if not isinstance(value, (bool, int, float, complex)):
+        raise TypeError(
+            f"{function}() received an invalid combination of arguments - got "
+            f"({type(value).__name__}), but expected one of:\n * (Tensor value)\n * (Number value)"
+        )
+    return as_element(value, input.dtype)
+
+
+@composite(methods=(), samples=lambda: [Sample(T(2, 3), 2.5), Sample(T(3), T())])
+def fill(input: Tensor, value: Any) -> Tensor:
+    """A tensor like `input` with one value everywhere."""
+    number = _fill_value("fill", input, value)
+    operation = RECORDED._fill_tensor if isinstance(number, Tensor) else RECORDED._fill_number
+    result: Tensor = operation(input, number)
+    return result
+
+
+_fill_recorded = OPS["_fill_number_in_place"].inplace_function
+_fill_recorded_tensor = OPS["_fill_tensor_in_place"].inplace_function
+
+
+@composite(
+    methods=("fill_",),
+    samples=lambda: [Sample(T(2, 3), 2.5, grad=False), Sample(T(3), T(), grad=False)],
+)
+def fill_(input: Tensor, value: Any) -> Tensor:
+    """Write one value into every element.
+
+    >>> import retrograd as torch
+    >>> torch.zeros(2).fill_(3)
+    tensor([3., 3.])
+    """
+    number = _fill_value("fill_", input, value)
+    if isinstance(number, Tensor):
+        if _is_recorded(input, number):
+            assert _fill_recorded_tensor is not None
+            result: Tensor = _fill_recorded_tensor(input, number)
+            return result
+        number = cast_array(number._array, input._array.dtype)
+    elif _is_recorded(input):
+        assert _fill_recorded is not None
+        result = _fill_recorded(input, number)
+        return result
+    _fill_directly(input, number, "fill_")
+    return input
+
+
+# --------------------------------------------------------------------------------------- likes
+
+
+@op(half="move", namespace=None, methods=())
+def zeros_like(xp: Any, input: Array) -> Array:
+    """Zeros in the shape, dtype and memory order of `input` (the op; creation has the function)."""
+    return xp.zeros_like(input)
+
+
+@op(half="move", namespace=None, methods=())
+def ones_like(xp: Any, input: Array) -> Array:
+    """Ones in the shape, dtype and memory order of `input`."""
+    return xp.ones_like(input)

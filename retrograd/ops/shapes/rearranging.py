@@ -1,0 +1,381 @@
+"""Elements moved to other places: flip, roll, rot90, triangles and diagonals."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from retrograd import dtypes
+from retrograd.notices import explained
+from retrograd.ops.kinds import Array, wrap_dim, wrap_dims
+from retrograd.ops.linalg.matmul import finish
+from retrograd.ops.registry import RAW, RECORDED, composite, op
+from retrograd.ops.shapes.regions import diagonal_dims
+from retrograd.ops.sizes import Shape, as_integer, as_integers, as_size, require_tensor
+from retrograd.tensor import Tensor, wrap
+from retrograd.tensors.size import require_cpu
+from retrograd.testing.samples import COMPLEX, FLOATS, HALVES, Sample, T
+
+_MOVED = (*FLOATS, *HALVES, *COMPLEX)  # dtypes to try where data only moves
+
+
+# -------------------------------------------------------------------------------- flip, rotate
+
+
+@op(
+    input=lambda m, g, dims: m.flip(g, dims),
+    half="move",
+    holomorphic=False,
+    namespace=None,
+    methods=(),
+    forward="linear",
+)
+def flip(xp: Any, input: Array, dims: Shape) -> Array:
+    """The order of elements reversed along dimensions."""
+    axes = wrap_dims(dims, input.ndim) if len(dims) else ()
+    return xp.flip(input, axes).copy(order="K")
+
+
+@composite(
+    name="flip",
+    methods=(),
+    samples=lambda: [
+        Sample(T(2, 3), (0,), dtypes=_MOVED),
+        Sample(T(2, 3), [0, -1]),
+        Sample(T(2, 3), ()),
+        Sample(T(), (0,)),
+        Sample(T(0, 3), (0,)),
+        Sample(T(2, 3), 0),
+        Sample(T(2, 3), (0, 0)),
+        Sample(T(2, 3), (5,)),
+    ],
+)
+def _flip_function(input: Tensor, dims: Any) -> Tensor:
+    """The order of elements reversed along dimensions, as a copy."""
+    require_tensor("flip", input)
+    return RECORDED.flip(input, as_integers("flip", "dims", 2, dims))  # type: ignore[no-any-return]
+
+
+@composite(
+    name="flip",
+    namespace=None,
+    methods=("flip",),
+    samples=lambda: [Sample(T(2, 3), 0, 1), Sample(T(2, 3), (1,)), Sample(T(2, 3))],
+)
+def _flip_method(self: Tensor, *dims: Any, **named: Any) -> Tensor:
+    """The order of elements reversed along dimensions, as a copy."""
+    return RECORDED.flip(self, as_size("flip", "dims", (named["dims"],) if named else dims))  # type: ignore[no-any-return]
+
+
+@composite(samples=lambda: [Sample(T(2, 3)), Sample(T(3))])
+def fliplr(input: Tensor) -> Tensor:
+    """Columns in reverse order."""
+    require_tensor("fliplr", input)
+    if input._array.ndim < 2:
+        raise RuntimeError("Input must be >= 2-d.")
+    return RECORDED.flip(input, (1,))  # type: ignore[no-any-return]
+
+
+@composite(samples=lambda: [Sample(T(2, 3)), Sample(T())])
+def flipud(input: Tensor) -> Tensor:
+    """Rows in reverse order."""
+    require_tensor("flipud", input)
+    if input._array.ndim < 1:
+        raise RuntimeError("Input must be >= 1-d.")
+    return RECORDED.flip(input, (0,))  # type: ignore[no-any-return]
+
+
+@op(
+    input=lambda m, g, k, dims: m.rot90(g, -k, dims),
+    half="move",
+    holomorphic=False,
+    samples=lambda: [
+        *(Sample(T(2, 3), k, dtypes=_MOVED) for k in (0, 1, 2, 3, -1, 5)),
+        Sample(T(2, 3)),
+        Sample(T(2, 3, 4), 1, (0, 2)),
+        Sample(T(2, 3, 4), 1, [-1, 0]),
+        Sample(T(2, 3), 1, (0, 0)),
+        Sample(T(2, 3), 1, (0, 5)),
+        Sample(T(2, 3), 1, (0,)),
+        Sample(T(3)),
+    ],
+    forward="linear",
+)
+def rot90(xp: Any, input: Array, k: int = 1, dims: Any = (0, 1)) -> Array:
+    """Turned by `k` quarter turns in the plane of two dimensions."""
+    if len(dims) != 2:
+        raise RuntimeError(f"expected total rotation dims == 2, but got dims = {len(dims)}")
+    if input.ndim < 2:
+        raise RuntimeError(f"expected total dims >= 2, but got total dims = {input.ndim}")
+    first, second = (wrap_dim(dim, input.ndim) for dim in dims)
+    if first == second:
+        raise RuntimeError(
+            f"expected rotation dims to be different, but got dim0 = {dims[0]} and dim1 = {dims[1]}"
+        )
+    return xp.array(xp.rot90(input, k, (first, second)), order="C")
+
+
+@op(
+    input=lambda m, g, shifts, dims: m.roll(g, tuple(-shift for shift in shifts), dims),
+    half="move",
+    holomorphic=False,
+    namespace=None,
+    methods=(),
+    forward="linear",
+)
+def roll(xp: Any, input: Array, shifts: Shape, dims: Shape) -> Array:
+    """Elements moved around in a circle along dimensions; () is all of them as one."""
+    if not dims:
+        return xp.array(xp.roll(input, shifts[0]), order="C")
+    return xp.array(xp.roll(input, shifts, dims), order="C")
+
+
+@composite(
+    name="roll",
+    samples=lambda: [
+        Sample(T(2, 3), 1, dtypes=_MOVED),
+        Sample(T(2, 3), 1, 0),
+        Sample(T(2, 3), -2, -1),
+        Sample(T(2, 3), (1, 2), (0, 1)),
+        Sample(T(4), (1, 1), (0, 0)),
+        Sample(T(), 1),
+        Sample(T(0, 3), 1, 0),
+        Sample(T(2, 3), (1, 2), 0),
+        Sample(T(2, 3), (1, 2)),
+        Sample(T(2, 3), ()),
+        Sample(T(2, 3), 1, 5),
+        Sample(T(), 1, 0),
+    ],
+)
+def _roll(input: Tensor, shifts: Any, dims: Any = ()) -> Tensor:
+    """Elements moved around in a circle, along dimensions or as one long line.
+
+    >>> import retrograd as torch
+    >>> torch.roll(torch.arange(4), 1)
+    tensor([3, 0, 1, 2])
+    """
+    require_tensor("roll", input)
+    steps = _int_or_tuple("shifts", 2, shifts)
+    places = _int_or_tuple("dims", 3, () if dims is None else dims)
+    if not steps:
+        raise RuntimeError("`shifts` required")
+    if len(steps) != len(places) and not (not places and len(steps) == 1):
+        raise RuntimeError(
+            f"shifts and dimensions must align. shifts: {len(steps)}, dims:{len(places)}"
+        )
+    ndim = input._array.ndim
+    if places and not ndim:
+        raise IndexError("Dimension specified as 0 but tensor has no dimensions")
+    return RECORDED.roll(input, steps, tuple(wrap_dim(dim, ndim) for dim in places))  # type: ignore[no-any-return]
+
+
+def _int_or_tuple(name: str, position: int, value: Any) -> Shape:
+    if isinstance(value, (tuple, list)):
+        return as_integers("roll", name, position, value)
+    return (as_integer(value, "roll", name, position),)
+
+
+# ----------------------------------------------------------------------------------- triangles
+
+
+def _triangle(xp: Any, array: Array, name: str, keep_lower: bool, diagonal: int) -> Array:
+    if array.ndim < 2:
+        raise RuntimeError(f"{name}: input tensor must have at least 2 dimensions")
+    rows, columns = array.shape[-2:]
+    if keep_lower:
+        kept = xp.tri(rows, columns, diagonal, dtype=bool)
+    else:
+        kept = ~xp.tri(rows, columns, diagonal - 1, dtype=bool)
+    result = xp.zeros(array.shape, array.dtype)
+    xp.copyto(result, array, where=kept)
+    return result
+
+
+def _triangle_samples() -> list[Sample]:
+    return [
+        Sample(T(3, 4), dtypes=_MOVED),
+        Sample(T(3, 4), 1),
+        Sample(T(4, 3), diagonal=-1),
+        Sample(T(2, 3, 3), 2),
+        Sample(T(0, 3)),
+        Sample(T(3, 3, dtype="int64"), grad=False),
+        Sample(T(3, 3, dtype="bool"), grad=False),
+        Sample(T(3)),
+    ]
+
+
+@op(
+    input=lambda m, g, diagonal: m.tril(g, diagonal),
+    half="move",
+    holomorphic=False,
+    inplace=True,
+    out=True,
+    samples=_triangle_samples,
+    forward="linear",
+)
+def tril(xp: Any, input: Array, diagonal: int = 0) -> Array:
+    """Matrices with zeros above a diagonal."""
+    return _triangle(xp, input, "tril", True, diagonal)
+
+
+@op(
+    input=lambda m, g, diagonal: m.triu(g, diagonal),
+    half="move",
+    holomorphic=False,
+    inplace=True,
+    out=True,
+    samples=_triangle_samples,
+    forward="linear",
+)
+def triu(xp: Any, input: Array, diagonal: int = 0) -> Array:
+    """Matrices with zeros below a diagonal."""
+    return _triangle(xp, input, "triu", False, diagonal)
+
+
+def _triangle_indices(name: str, keep_lower: bool) -> None:
+    """`tril_indices` and `triu_indices`: the places of a triangle, rows in the first row."""
+
+    def indices(
+        row: int,
+        col: int,
+        offset: int = 0,
+        *,
+        dtype: dtypes.dtype | None = None,
+        layout: Any = None,
+        device: Any = None,
+        pin_memory: bool = False,
+    ) -> Tensor:
+        require_cpu(device)
+        for label, value in (("row", row), ("col", col)):
+            if value < 0:
+                raise RuntimeError(f"{label} must be non-negative, got{value}")
+        kind = dtypes.int64 if dtype is None else dtype
+        if kind.category != dtypes.INTEGER:
+            raise explained(
+                NotImplementedError(f"\"{name}\" not implemented for '{kind.type_name}'")
+            )
+        if keep_lower:
+            kept = np.tri(row, col, offset, dtype=bool)
+        else:
+            kept = ~np.tri(row, col, offset - 1, dtype=bool)
+        return wrap(np.stack(np.nonzero(kept)).astype(kind.numpy))
+
+    indices.__doc__ = f"Rows and columns of the places that `{name[:4]}` keeps."
+    composite(
+        name=name,
+        methods=(),
+        samples=lambda: [
+            *(Sample(3, 4, offset) for offset in (0, 1, -1, 5, -5)),
+            Sample(0, 3),
+            Sample(4, 2, offset=1, dtype="dtype:int32"),
+            Sample(3, 3, dtype="dtype:float32"),
+            Sample(-1, 3),
+        ],
+    )(indices)
+
+
+_triangle_indices("tril_indices", True)
+_triangle_indices("triu_indices", False)
+
+
+# ----------------------------------------------------------------------------------- diagonals
+
+
+@op(
+    input=lambda m, g, offset, dim1, dim2: m.diagonal(g, offset, dim1, dim2),
+    half="move",
+    holomorphic=False,
+    samples=lambda: [
+        Sample(T(3), dtypes=_MOVED),
+        Sample(T(2, 3), 1),
+        Sample(T(2, 3), -1, 0, 2),
+        Sample(T(2, 3), offset=0, dim1=1, dim2=0),
+        Sample(T(0)),
+        Sample(T(2, 3), 0, 0, 0),
+        Sample(T(2, 3), 0, 0, 5),
+        Sample(T()),
+    ],
+    forward="linear",
+)
+def diag_embed(xp: Any, input: Array, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Array:
+    """Matrices with the last dimension of the input on a diagonal and zeros elsewhere."""
+    first, second = diagonal_dims(dim1, dim2, input.ndim + 1)
+    size = input.shape[-1] + abs(offset)
+    shape = list(input.shape[:-1])
+    for place in sorted((first, second)):
+        shape.insert(place, size)
+    result: Array = xp.zeros(tuple(shape), input.dtype)
+    RAW.diagonal(result, offset, first, second)[...] = input
+    return result
+
+
+@op(
+    input=lambda m, g, input_shape, offset: m._diagonal_gradient(g, input_shape, offset, 0, 1),
+    half="move",
+    holomorphic=False,
+    node_name="DiagonalBackward0_copy",
+    forward="linear",
+)
+def _diagonal_copy(xp: Any, input: Array, offset: int) -> Array:
+    return input.diagonal(offset).copy()
+
+
+@composite(
+    samples=lambda: [
+        Sample(T(3), dtypes=_MOVED),
+        Sample(T(3), 1),
+        Sample(T(3, 4)),
+        Sample(T(3, 4), -1),
+        Sample(T(3, 4), diagonal=4),
+        Sample(T()),
+        Sample(T(2, 2, 2)),
+    ]
+)
+def diag(input: Tensor, diagonal: int = 0, *, out: Tensor | None = None) -> Tensor:
+    """A matrix with a vector on its diagonal, or the diagonal of a matrix as a copy.
+
+    >>> import retrograd as torch
+    >>> torch.diag(torch.tensor([1, 2]))
+    tensor([[1, 0],
+            [0, 2]])
+    """
+    require_tensor("diag", input)
+    ndim = input._array.ndim
+    if ndim not in (1, 2):
+        raise RuntimeError(f"diag(): Supports 1D or 2D tensors. Got {ndim}D")
+    if ndim == 1:
+        return finish("diag", RECORDED.diag_embed(input, diagonal), out)
+    return finish("diag", RECORDED._diagonal_copy(input, diagonal), out)
+
+
+@composite(samples=lambda: [Sample(T(3)), Sample(T(2, 2), 1), Sample(T(), offset=-1)])
+def diagflat(input: Tensor, offset: int = 0) -> Tensor:
+    """A matrix with all elements of the input on its diagonal."""
+    require_tensor("diagflat", input)
+    return RECORDED.diag_embed(RECORDED.reshape(input, (input._array.size,)), offset)  # type: ignore[no-any-return]
+
+
+@op(
+    input=lambda m, g, input_shape: m._diagonal_gradient(
+        m.expand(g, (min(input_shape),)), input_shape, 0, 0, 1
+    ),
+    holomorphic=False,
+    samples=lambda: [
+        Sample(T(3, 3), dtypes=(*FLOATS, *COMPLEX)),
+        Sample(T(3, 4)),
+        Sample(T(0, 4)),
+        Sample(T(3, 3, dtype="int32"), grad=False),
+        Sample(T(3, 3, dtype="bool"), grad=False),
+        Sample(T(3)),
+    ],
+    forward="linear",
+)
+def trace(xp: Any, input: Array) -> Array:
+    """The sum of the diagonal of a matrix."""
+    if input.ndim != 2:
+        raise RuntimeError(f"trace: expected a matrix, but got tensor with dim {input.ndim}")
+    if input.dtype.kind == "b":
+        raise explained(NotImplementedError("\"trace\" not implemented for 'Bool'"))
+    kind = np.int64 if input.dtype.kind in "iu" else input.dtype
+    return xp.add.reduce(input.diagonal(), dtype=kind)

@@ -1,0 +1,220 @@
+"""In-place ops that change a tensor's geometry, not its elements: t_, squeeze_, as_strided_ ...
+
+They count as writes: the version grows, and leaves that require grad refuse them. The tensor's
+history gets the view op's node. A view grows by one step of its chain; views of a base that changed
+itself find their place again by address (`autograd.views.refresh`).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from retrograd.autograd.state import STATE, TRANSFORMS
+from retrograd.autograd.views import ViewStep, bump, check_history, refresh
+from retrograd.ops.calling.recording import make_node
+from retrograd.ops.kinds import Array
+from retrograd.ops.registry import OPS, RAW, composite, op
+from retrograd.ops.shapes.striding import region_arguments
+from retrograd.ops.sizes import Shape, as_integer, as_integers, require_tensor
+from retrograd.tensor import Tensor, cell_of, meta_of, wrap
+from retrograd.testing.samples import Sample, T
+
+# PyTorch numbers the nodes of these ops after those of the ops that give views.
+
+
+@op(input=lambda m, g: m.t(g), half="move", holomorphic=False, node_name="TBackward1")
+def _t_here(xp: Any, input: Array) -> Array:
+    if input.ndim > 2:
+        raise RuntimeError(f"t_() expects a tensor with <= 2 dimensions, but self is {input.ndim}D")
+    return RAW.t(input)
+
+
+@op(
+    input=lambda m, g, dim0, dim1: m.transpose(g, dim0, dim1),
+    half="move",
+    holomorphic=False,
+    node_name="TransposeBackward1",
+)
+def _transpose_here(xp: Any, input: Array, dim0: int, dim1: int) -> Array:
+    return RAW.transpose(input, dim0, dim1)
+
+
+@op(
+    input=OPS["_squeeze_all"].rules[0][0],
+    half="move",
+    holomorphic=False,
+    node_name="SqueezeBackward3",
+)
+def _squeeze_all_here(xp: Any, input: Array) -> Array:
+    return RAW._squeeze_all(input)
+
+
+@op(
+    input=OPS["_squeeze_dim"].rules[0][0],
+    half="move",
+    holomorphic=False,
+    node_name="SqueezeBackward4",
+)
+def _squeeze_dim_here(xp: Any, input: Array, dim: int) -> Array:
+    return RAW._squeeze_dim(input, dim)
+
+
+@op(
+    input=OPS["_squeeze_dims"].rules[0][0],
+    half="move",
+    holomorphic=False,
+    node_name="SqueezeBackward5",
+)
+def _squeeze_dims_here(xp: Any, input: Array, dims: Shape) -> Array:
+    return RAW._squeeze_dims(input, dims)
+
+
+@op(
+    input=lambda m, g, dim: m.squeeze(g, dim),
+    half="move",
+    holomorphic=False,
+    node_name="UnsqueezeBackward1",
+)
+def _unsqueeze_here(xp: Any, input: Array, dim: int) -> Array:
+    return RAW.unsqueeze(input, dim)
+
+
+@op(
+    input=OPS["as_strided"].rules[0][0],
+    half="move",
+    holomorphic=False,
+    node_name="AsStridedBackward1",
+)
+def _as_strided_here(xp: Any, input: Array, size: Shape, stride: Shape, shift: int) -> Array:
+    return RAW.as_strided(input, size, stride, shift)
+
+
+def _change_geometry(tensor: Tensor, view_op: str, options: tuple[Any, ...], writer: str) -> Tensor:
+    """Make `tensor` show its memory as the view op `view_op` does."""
+    require_tensor(writer, tensor, "self")
+    info = tensor._view
+    if info is not None:
+        refresh(tensor)
+    check_history(tensor, writer)
+    if tensor._level:
+        if view_op == "t" and tensor._array.ndim > 2:
+            raise RuntimeError(
+                f"t_() expects a tensor with <= 2 dimensions, but self is {tensor._array.ndim}D"
+            )
+        from retrograd.func.batched import change_geometry
+
+        if TRANSFORMS.dual_levels:
+            TRANSFORMS.relay_tangents(tensor, OPS[view_op], options)
+        return change_geometry(tensor, OPS[view_op], options, writer)
+    recorded = OPS[f"_{view_op.lstrip('_')}_here"]
+    result = recorded.raw(tensor._array, *options)
+    node = None
+    if STATE.grad_enabled and tensor._requires_grad:
+        node = make_node(recorded, (tensor, *options), [tensor], [wrap(result)], None)
+    if TRANSFORMS.dual_levels:
+        TRANSFORMS.relay_tangents(tensor, OPS[view_op], options)
+    tensor._array = result
+    bump(tensor, writer)
+    version = cell_of(tensor).version
+    if info is not None:
+        info.chain = (*info.chain, ViewStep(OPS[view_op], options, None))
+        if node is not None:
+            info.at = version
+    else:
+        meta = meta_of(tensor)
+        meta.relaid = version
+        meta.accumulator = None  # it knows the old shape
+    if node is not None:
+        # hooks and `retain_grad` stay with the old history, whose gradient has the old shape
+        tensor._grad_fn = node
+        tensor._output_nr = 0
+    return tensor
+
+
+@composite(
+    namespace=None,
+    methods=("t_",),
+    samples=lambda: [Sample(T(2, 3), grad=False), Sample(T(2, 2, 2), grad=False), Sample(T(2, 3))],
+)
+def t_(self: Tensor) -> Tensor:
+    """Transpose a matrix in place.
+
+    >>> import retrograd as torch
+    >>> torch.zeros(2, 3).t_().shape
+    torch.Size([3, 2])
+    """
+    return _change_geometry(self, "t", (), "t_")
+
+
+@composite(
+    namespace=None,
+    methods=("transpose_", "swapdims_"),
+    samples=lambda: [
+        Sample(T(2, 3, 4), 0, -1, grad=False),
+        Sample(T(2, 3), 0, 2, grad=False),
+        Sample(T(2, 3), 0, 1),
+    ],
+)
+def transpose_(self: Tensor, dim0: int, dim1: int) -> Tensor:
+    """Swap two dimensions in place."""
+    return _change_geometry(self, "transpose", (dim0, dim1), "transpose_")
+
+
+@composite(
+    namespace=None,
+    methods=("swapaxes_",),
+    samples=lambda: [Sample(T(2, 3, 4), axis0=0, axis1=-1, grad=False)],
+)
+def swapaxes_(self: Tensor, axis0: int, axis1: int) -> Tensor:
+    """Swap two dimensions in place."""
+    return _change_geometry(self, "transpose", (axis0, axis1), "swapaxes_")
+
+
+@composite(
+    namespace=None,
+    methods=("squeeze_",),
+    samples=lambda: [
+        Sample(T(1, 3, 1), grad=False),
+        Sample(T(1, 3, 1), 0, grad=False),
+        Sample(T(1, 3, 1), (0, -1), grad=False),
+        Sample(T(1, 3), 2, grad=False),
+    ],
+)
+def squeeze_(self: Tensor, dim: Any = None) -> Tensor:
+    """Take out dimensions of size one in place."""
+    if dim is None:
+        return _change_geometry(self, "_squeeze_all", (), "squeeze_")
+    if isinstance(dim, (tuple, list)):
+        dims = as_integers("squeeze_", "dim", 1, dim)
+        return _change_geometry(self, "_squeeze_dims", (dims,), "squeeze_")
+    place = as_integer(dim, "squeeze_", "dim", 1)
+    return _change_geometry(self, "_squeeze_dim", (place,), "squeeze_")
+
+
+@composite(
+    namespace=None,
+    methods=("unsqueeze_",),
+    samples=lambda: [
+        Sample(T(3), 0, grad=False),
+        Sample(T(2, 3), dim=-1, grad=False),
+        Sample(T(3), 5, grad=False),
+    ],
+)
+def unsqueeze_(self: Tensor, dim: int) -> Tensor:
+    """Put in a dimension of size one in place."""
+    return _change_geometry(self, "unsqueeze", (dim,), "unsqueeze_")
+
+
+@composite(
+    methods=("as_strided_",),
+    samples=lambda: [
+        Sample(T(6), (2, 2), (3, 1), grad=False),
+        Sample(T(6), (2, 2), (3, 1), 1, grad=False),
+        Sample(T(6), (3, 3), (3, 1), grad=False),
+    ],
+)
+def as_strided_(input: Tensor, size: Any, stride: Any, storage_offset: int | None = None) -> Tensor:
+    """Show the tensor's storage with any sizes and strides (in elements), in place."""
+    require_tensor("as_strided_", input)
+    region = region_arguments("as_strided_", input, size, stride, storage_offset)
+    return _change_geometry(input, "as_strided", region, "as_strided_")

@@ -1,0 +1,364 @@
+"""Fourier transforms along several dimensions, frequencies, and shifts of the origin."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from retrograd import dtypes
+from retrograd.ops.kinds import wrap_dims
+from retrograd.ops.linalg.matmul import finish
+from retrograd.ops.registry import RECORDED, composite
+from retrograd.ops.signals.fft import (
+    NORMS,
+    as_complex,
+    as_real,
+    check_size,
+    dims_and_sizes,
+    require_input,
+    resized,
+    scale_of,
+)
+from retrograd.tensor import Tensor
+from retrograd.tensors.size import strided
+from retrograd.testing.samples import COMPLEX, FLOATS, HALVES, Sample, T
+
+
+def _full(name: str, input: Any, s: Any, dim: Any, norm: Any, forward: bool) -> Tensor:
+    require_input(name, input)
+    dims, sizes = dims_and_sizes(input, s, dim)
+    input = resized(as_complex(input), dims, sizes)
+    result: Tensor = RECORDED._fft_c2c(input, dims, scale_of(norm, forward), forward)
+    return result
+
+
+def _check_some(name: str, dims: tuple[int, ...]) -> None:
+    if not dims:
+        raise RuntimeError(f"{name} must transform at least one axis")
+
+
+def _to_half(name: str, input: Any, s: Any, dim: Any, norm: Any) -> Tensor:
+    require_input(name, input)
+    input = as_real(input, "rfftn expects a real-valued input tensor, but got")
+    dims, sizes = dims_and_sizes(input, s, dim)
+    _check_some(name, dims)
+    input = resized(input, dims, sizes)
+    result: Tensor = RECORDED._fft_r2c(input, dims, scale_of(norm, True), True)
+    return result
+
+
+def _half_sizes(
+    name: str, input: Tensor, s: Any, dim: Any
+) -> tuple[tuple[int, ...], list[int], int]:
+    """Dimensions, sizes of a one-sided input, and the last size of the real output."""
+    dims, sizes = dims_and_sizes(input, s, dim)
+    _check_some(name, dims)
+    given = None if s is None else ((s,) if isinstance(s, int) else s)[-1]
+    if given is None or given == -1:
+        last = 2 * (input._array.shape[dims[-1]] - 1)
+    else:
+        last = int(given)
+    check_size(last)
+    sizes[-1] = last // 2 + 1
+    return dims, sizes, last
+
+
+def _from_half(name: str, input: Any, s: Any, dim: Any, norm: Any) -> Tensor:
+    require_input(name, input)
+    input = as_complex(input)
+    dims, sizes, last = _half_sizes(name, input, s, dim)
+    input = resized(input, dims, sizes)
+    result: Tensor = RECORDED._fft_c2r(input, dims, scale_of(norm, False), last)
+    return result
+
+
+def _samples(*, real: bool = False, two: bool = False, half: bool = False) -> list[Sample]:
+    kinds = FLOATS if real else (*FLOATS, *COMPLEX)
+    found = [
+        Sample(T(3, 4), dtypes=kinds),
+        Sample(T(2, 3, 4), dtypes=kinds),
+        *(Sample(T(3, 4), norm=norm, dtypes=kinds) for norm in NORMS),
+        Sample(T(3, 4), (2, 5), dtypes=kinds),
+        Sample(T(3, 4), (5, 3)),
+        Sample(T(3, 4), s=(-1, 6)),
+        Sample(T(3, 4), s=(4, -1)),
+        Sample(T(2, 3, 4), (2, 3), (0, 2), dtypes=kinds),
+        Sample(T(2, 3, 4), dim=(2, 0)),
+        Sample(T(2, 3, 4), dim=(-1, 0), norm="ortho"),
+        Sample(T(3, 4, dtype="int64"), grad=False),
+        Sample(T(3, 4), dtypes=HALVES),
+        Sample(T(2, 3), dim=(0, 0), error=(RuntimeError, "FFT dims must be unique")),
+        Sample(T(2, 3), (2, 2), (0,), error=(RuntimeError, "When given, dim and shape")),
+        Sample(T(2, 3), s=(0, 2), error=(RuntimeError, "Invalid number of data points")),
+        Sample(T(2, 3), norm="foo", error=(RuntimeError, "Invalid normalization mode: ")),
+        Sample(3, error=(TypeError, "fft_")),
+    ]
+    if two:
+        found.append(Sample(T(4), error=(IndexError, "Dimension out of range")))
+    else:
+        found += [
+            Sample(T(5), dtypes=kinds),
+            Sample(T(2, 3, 4), s=(2, 2)),
+            Sample(T(2, 3), s=(2, 2, 2), error=(RuntimeError, "Got shape with 3 values but")),
+        ]
+    if real:
+        found.append(Sample(T(3, 3, dtype="complex64"), error=(RuntimeError, "")))
+    if real or half:
+        found.append(Sample(T(2, 3), dim=(), error=(RuntimeError, "")))
+    return found
+
+
+@composite(namespace="fft", samples=_samples)
+def fftn(
+    input: Tensor, s: Any = None, dim: Any = None, norm: Any = None, *, out: Tensor | None = None
+) -> Tensor:
+    """The Fourier transform along `dim` (all by default), resized to `s` first."""
+    return finish("fft_fftn", _full("fftn", input, s, dim, norm, True), out)
+
+
+@composite(namespace="fft", samples=_samples)
+def ifftn(
+    input: Tensor, s: Any = None, dim: Any = None, norm: Any = None, *, out: Tensor | None = None
+) -> Tensor:
+    """The inverse of `fftn`."""
+    return finish("fft_ifftn", _full("ifftn", input, s, dim, norm, False), out)
+
+
+@composite(namespace="fft", samples=lambda: _samples(real=True))
+def rfftn(
+    input: Tensor, s: Any = None, dim: Any = None, norm: Any = None, *, out: Tensor | None = None
+) -> Tensor:
+    """The transform of real numbers; the last dimension has no negative frequencies."""
+    return finish("fft_rfftn", _to_half("rfftn", input, s, dim, norm), out)
+
+
+@composite(namespace="fft", samples=lambda: _samples(half=True))
+def irfftn(
+    input: Tensor, s: Any = None, dim: Any = None, norm: Any = None, *, out: Tensor | None = None
+) -> Tensor:
+    """The inverse of `rfftn`."""
+    return finish("fft_irfftn", _from_half("irfftn", input, s, dim, norm), out)
+
+
+@composite(namespace="fft", samples=lambda: _samples(two=True))
+def fft2(
+    input: Tensor,
+    s: Any = None,
+    dim: Any = (-2, -1),
+    norm: Any = None,
+    *,
+    out: Tensor | None = None,
+) -> Tensor:
+    """The Fourier transform along two dimensions.
+
+    >>> import retrograd as torch
+    >>> torch.fft.fft2(torch.ones(2, 2))
+    tensor([[4.+0.j, 0.+0.j],
+            [0.+0.j, 0.+0.j]])
+    """
+    return finish("fft_fft2", _full("fft2", input, s, dim, norm, True), out)
+
+
+@composite(namespace="fft", samples=lambda: _samples(two=True))
+def ifft2(
+    input: Tensor,
+    s: Any = None,
+    dim: Any = (-2, -1),
+    norm: Any = None,
+    *,
+    out: Tensor | None = None,
+) -> Tensor:
+    """The inverse of `fft2`."""
+    return finish("fft_ifft2", _full("ifft2", input, s, dim, norm, False), out)
+
+
+@composite(namespace="fft", samples=lambda: _samples(real=True, two=True))
+def rfft2(
+    input: Tensor,
+    s: Any = None,
+    dim: Any = (-2, -1),
+    norm: Any = None,
+    *,
+    out: Tensor | None = None,
+) -> Tensor:
+    """The transform of real numbers along two dimensions."""
+    require_input("rfft2", input)
+    return finish("fft_rfft2", _to_half("rfftn", input, s, dim, norm), out)
+
+
+@composite(namespace="fft", samples=lambda: _samples(two=True, half=True))
+def irfft2(
+    input: Tensor,
+    s: Any = None,
+    dim: Any = (-2, -1),
+    norm: Any = None,
+    *,
+    out: Tensor | None = None,
+) -> Tensor:
+    """The inverse of `rfft2`."""
+    require_input("irfft2", input)
+    return finish("fft_irfft2", _from_half("irfftn", input, s, dim, norm), out)
+
+
+# ------------------------------------------------------------------------- Hermitian symmetry
+
+
+def _hermitian(name: str, input: Any, s: Any, dim: Any, norm: Any) -> Tensor:
+    require_input(name, input)
+    input = as_complex(input)
+    dims, sizes, last = _half_sizes(name, input, s, dim)
+    input = resized(input, dims, sizes)
+    scale = scale_of(norm, True)
+    if len(dims) > 1:
+        input = RECORDED._fft_c2c(input, dims[:-1], scale, True)
+    result: Tensor = RECORDED._fft_c2r(RECORDED.conj(input), dims[-1:], scale, last)
+    return result
+
+
+def _inverse_hermitian(name: str, input: Any, s: Any, dim: Any, norm: Any) -> Tensor:
+    require_input(name, input)
+    input = as_real(input, "Only supports floating-point dtypes, but found:")
+    dims, sizes = dims_and_sizes(input, s, dim)
+    _check_some(name, dims)
+    input = resized(input, dims, sizes)
+    scale = scale_of(norm, False)
+    half: Tensor = RECORDED._conj_physical(RECORDED._fft_r2c(input, dims[-1:], scale, True))
+    return RECORDED._fft_c2c(half, dims[:-1], scale, False) if len(dims) > 1 else half
+
+
+@composite(namespace="fft", samples=lambda: _samples(half=True))
+def hfftn(
+    input: Tensor, s: Any = None, dim: Any = None, norm: Any = None, *, out: Tensor | None = None
+) -> Tensor:
+    """The transform of a signal with Hermitian symmetry, given half of its last dimension."""
+    return finish("fft_hfftn", _hermitian("hfftn", input, s, dim, norm), out)
+
+
+@composite(namespace="fft", samples=lambda: _samples(real=True))
+def ihfftn(
+    input: Tensor, s: Any = None, dim: Any = None, norm: Any = None, *, out: Tensor | None = None
+) -> Tensor:
+    """The inverse of `hfftn`."""
+    return finish("fft_ihfftn", _inverse_hermitian("ihfftn", input, s, dim, norm), out)
+
+
+@composite(namespace="fft", samples=lambda: _samples(two=True, half=True))
+def hfft2(
+    input: Tensor,
+    s: Any = None,
+    dim: Any = (-2, -1),
+    norm: Any = None,
+    *,
+    out: Tensor | None = None,
+) -> Tensor:
+    """The two-dimensional transform of a signal with Hermitian symmetry."""
+    require_input("hfft2", input)
+    return finish("fft_hfft2", _hermitian("hfftn", input, s, dim, norm), out)
+
+
+@composite(namespace="fft", samples=lambda: _samples(real=True, two=True))
+def ihfft2(
+    input: Tensor,
+    s: Any = None,
+    dim: Any = (-2, -1),
+    norm: Any = None,
+    *,
+    out: Tensor | None = None,
+) -> Tensor:
+    """The inverse of `hfft2`."""
+    require_input("ihfft2", input)
+    return finish("fft_ihfft2", _inverse_hermitian("ihfftn", input, s, dim, norm), out)
+
+
+# --------------------------------------------------------------------- frequencies and shifts
+
+
+def _frequencies(
+    name: str, steps: Any, n: int, d: float, dtype: Any, out: Any, requires_grad: bool
+) -> Tensor:
+    from retrograd.tensors.creation import deliver
+
+    chosen = dtypes.as_dtype(dtype, name) or dtypes.get_default_dtype()
+    with np.errstate(invalid="ignore"):  # no samples: zero times infinity
+        values = steps.astype(chosen.numpy) * chosen.numpy.type(1.0 / (n * d) if n * d else np.inf)
+    return deliver(name, values, out, dtype, requires_grad)
+
+
+def _frequency_samples() -> list[Sample]:
+    return [
+        *(Sample(n, grad=False) for n in (1, 4, 5, 0)),
+        Sample(4, 0.5, grad=False),
+        Sample(5, d=2.0, dtype="dtype:float64", grad=False),
+    ]
+
+
+@composite(namespace="fft", samples=_frequency_samples)
+def fftfreq(
+    n: int,
+    d: float = 1.0,
+    *,
+    out: Tensor | None = None,
+    dtype: Any = None,
+    layout: Any = strided,
+    device: Any = None,
+    requires_grad: bool = False,
+) -> Tensor:
+    """The frequencies that `fft` of `n` samples, `d` apart, computes.
+
+    >>> import retrograd as torch
+    >>> torch.fft.fftfreq(4)
+    tensor([ 0.0000,  0.2500, -0.5000, -0.2500])
+    """
+    half = (n - 1) // 2 + 1
+    steps = np.concatenate([np.arange(half), np.arange(-(n // 2), 0)])
+    return _frequencies("fft_fftfreq", steps, n, d, dtype, out, requires_grad)
+
+
+@composite(namespace="fft", samples=_frequency_samples)
+def rfftfreq(
+    n: int,
+    d: float = 1.0,
+    *,
+    out: Tensor | None = None,
+    dtype: Any = None,
+    layout: Any = strided,
+    device: Any = None,
+    requires_grad: bool = False,
+) -> Tensor:
+    """The frequencies that `rfft` of `n` samples, `d` apart, computes."""
+    steps = np.arange(n // 2 + 1)
+    return _frequencies("fft_rfftfreq", steps, n, d, dtype, out, requires_grad)
+
+
+def _shifted(name: str, input: Any, dim: Any, back: bool) -> Tensor:
+    require_input(name, input)
+    dims = wrap_dims(dim, input._array.ndim)
+    sizes = [input._array.shape[d] for d in dims]
+    steps = tuple((size + 1) // 2 if back else size // 2 for size in sizes)
+    result: Tensor = RECORDED.roll(input, steps, dims)
+    return result
+
+
+def _shift_samples() -> list[Sample]:
+    return [
+        Sample(T(5), dtypes=(*FLOATS, *COMPLEX, *HALVES)),
+        Sample(T(4)),
+        Sample(T(3, 4)),
+        Sample(T(3, 4), dim=1),
+        Sample(T(3, 4, 5), (0, -1)),
+        Sample(T(4, dtype="int64"), grad=False),
+        Sample(T(3), dim=1, error=(IndexError, "Dimension out of range")),
+    ]
+
+
+@composite(namespace="fft", samples=_shift_samples)
+def fftshift(input: Tensor, dim: Any = None) -> Tensor:
+    """The frequencies in rising order, zero in the middle."""
+    return _shifted("fftshift", input, dim, False)
+
+
+@composite(namespace="fft", samples=_shift_samples)
+def ifftshift(input: Tensor, dim: Any = None) -> Tensor:
+    """The inverse of `fftshift`."""
+    return _shifted("ifftshift", input, dim, True)

@@ -1,0 +1,1 @@
+"""Tensors besides ops: made from data and sizes, converted, shown, pickled, laid out in memory."""

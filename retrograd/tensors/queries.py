@@ -1,0 +1,154 @@
+"""Questions about tensors and types: `is_tensor`, `numel`, `result_type` and their relatives."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from retrograd import dtypes
+from retrograd.ops import errors
+from retrograd.ops.registry import RECORDED, composite
+from retrograd.tensor import Tensor, tensor_method
+from retrograd.tensors.memory import TypedStorage, UntypedStorage
+
+
+@composite(methods=())
+def is_tensor(obj: Any) -> bool:
+    """Whether `obj` is a tensor."""
+    return isinstance(obj, Tensor)
+
+
+@composite(methods=())
+def is_storage(obj: Any) -> bool:
+    """Whether `obj` is the storage of a tensor."""
+    return isinstance(obj, (TypedStorage, UntypedStorage))
+
+
+@composite(methods=())
+def numel(input: Tensor) -> int:
+    """The number of elements."""
+    if not isinstance(input, Tensor):
+        raise errors.argument_type("numel", "input", 1, "Tensor", input)
+    return input._array.size
+
+
+@composite()
+def is_floating_point(input: Tensor) -> bool:
+    """Whether the dtype is a floating point one."""
+    return input.dtype.is_floating_point
+
+
+@composite()
+def is_complex(input: Tensor) -> bool:
+    """Whether the dtype is a complex one."""
+    return input.dtype.is_complex
+
+
+@composite()
+def is_signed(input: Tensor) -> bool:
+    """Whether the dtype has negative numbers."""
+    return input.dtype.is_signed
+
+
+@composite()
+def is_inference(input: Tensor) -> bool:
+    """Whether the tensor was made in inference mode."""
+    return input._meta is not None and input._meta.inference
+
+
+@composite()
+def is_conj(input: Tensor) -> bool:
+    """Whether the tensor is waiting to be conjugated: never, conjugation is done at once."""
+    return False
+
+
+@composite()
+def is_neg(input: Tensor) -> bool:
+    """Whether the tensor is waiting to be negated: never, negation is done at once."""
+    return False
+
+
+@composite()
+def resolve_conj(input: Tensor) -> Tensor:
+    """The tensor itself: conjugation is done at once."""
+    return input
+
+
+@composite()
+def resolve_neg(input: Tensor) -> Tensor:
+    """The tensor itself: negation is done at once."""
+    return input
+
+
+@composite(methods=())
+def result_type(tensor1: Any, tensor2: Any) -> dtypes.dtype:
+    """The dtype of an arithmetic result of two tensors or numbers.
+
+    >>> import retrograd as torch
+    >>> torch.result_type(torch.tensor([1, 2]), 1.0)
+    torch.float32
+    """
+    return dtypes.result_dtype(
+        [x._array if isinstance(x, Tensor) else x for x in (tensor1, tensor2)]
+    )
+
+
+@composite(methods=())
+def typename(obj: Any) -> str:
+    """The full name of a value's type; of a tensor, its legacy type.
+
+    >>> import retrograd as torch
+    >>> torch.typename(torch.ones(1))
+    'torch.FloatTensor'
+    """
+    if isinstance(obj, Tensor):
+        name: str = obj.type()
+        return name
+    kind = obj if isinstance(obj, type) else type(obj)
+    module = kind.__module__
+    return kind.__qualname__ if module in (None, "builtins") else f"{module}.{kind.__qualname__}"
+
+
+@tensor_method
+def __reversed__(self: Tensor) -> Tensor:
+    return self if self.ndim == 0 else RECORDED.flip(self, (0,))
+
+
+@tensor_method
+def __contains__(self: Tensor, element: Any) -> bool:
+    if not isinstance(element, (Tensor, bool, int, float, complex)):
+        raise RuntimeError(
+            "Tensor.__contains__ only supports Tensor or scalar, but you passed in a "
+            f"{type(element)}."
+        )
+    equal: Any = self == element
+    return bool(equal.any())
+
+
+@tensor_method
+def apply_(self: Tensor, callable: Callable[[Any], Any]) -> Tensor:
+    """Replace every element by ``callable(element)``; slow, one Python call each."""
+    return each(self, "apply_", callable)
+
+
+@tensor_method
+def map_(self: Tensor, tensor: Tensor, callable: Callable[[Any, Any], Any]) -> Tensor:
+    """Replace every element by ``callable(element, element of tensor)``; slow."""
+    return each(self, "map_", callable, tensor)
+
+
+def each(target: Tensor, name: str, function: Callable[..., Any], *others: Tensor) -> Tensor:
+    """Replace every element by what a Python function makes of it and of those of `others`."""
+    from retrograd.autograd.views import bump, check_writable
+
+    if target.requires_grad:
+        raise RuntimeError(
+            f"Can't call {name}() on Variable that requires grad. Use "
+            f"var.detach().{name}() instead."
+        )
+    check_writable(target, name)
+    lists = [x.expand(target.shape).reshape(-1).tolist() for x in (target, *others)]
+    values = [function(*row) for row in zip(*lists, strict=True)]
+    target._array[...] = target.new_tensor(values)._array.reshape(target._array.shape)
+    bump(target, name)
+    return target

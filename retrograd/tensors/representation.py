@@ -1,0 +1,70 @@
+"""How a tensor shows itself: `repr`, `str` and formatted."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from retrograd import dtypes
+from retrograd.autograd.state import HOT, TRANSFORMS
+from retrograd.sparse.array import SPARSE_ARRAY
+from retrograd.tensor import Tensor, tensor_method
+from retrograd.tensors import printing
+
+
+def text_of(tensor: Tensor, prefix: str = "tensor(") -> str:
+    """The text of a tensor, with its dtype, `grad_fn` or `requires_grad` where they matter."""
+    if type(tensor._array) is SPARSE_ARRAY:
+        from retrograd.sparse.printing import text_of as sparse_text
+
+        return sparse_text(tensor, prefix)
+    name: str | None = None
+    requires_grad = False
+    if tensor.requires_grad:
+        try:
+            node = tensor.grad_fn
+            name = None if node is None else type(node).__name__
+            requires_grad = node is None
+        except RuntimeError:
+            # a view that may not be used any more, because its base was written
+            name = "Invalid"
+    return printing.format_tensor(
+        tensor._array,
+        dtype_name=tensor.dtype.name,
+        default_float=dtypes.get_default_dtype().name,
+        default_complex=dtypes.default_complex().name,
+        requires_grad=requires_grad,
+        grad_fn_name=name,
+        prefix=prefix,
+        extra=_tangent_suffixes(tensor),
+    )
+
+
+def _tangent_suffixes(tensor: Tensor) -> tuple[str, ...]:
+    """``tangent=...`` of a dual tensor, at the innermost level where it is one."""
+    if not TRANSFORMS.dual_levels:
+        return ()
+    from retrograd.autograd.forward import active_levels, tangent_of
+
+    found = [tangent_of(tensor, level) for level in active_levels()]
+    tangents = [tangent for tangent in found if tangent is not None]
+    return (f"tangent={tangents[-1]}",) if tangents else ()
+
+
+@tensor_method
+def __repr__(self: Tensor, *, tensor_contents: Any = None) -> str:
+    kind = type(self)
+    plain = kind is Tensor or kind is HOT["Parameter"]
+    return text_of(self, "tensor(" if plain else f"{kind.__name__}(")
+
+
+@tensor_method
+def __str__(self: Tensor) -> str:
+    return repr(self)
+
+
+@tensor_method
+def __format__(self: Tensor, spec: str) -> str:
+    if not spec and (self._array.ndim or type(self) is not Tensor):
+        return str(self)
+    # a single element formats as the number it is
+    return printing.format_scalar_spec(self._array, spec, class_name=type(self).__name__)
