@@ -158,6 +158,8 @@ def _holders(
         made = [place for _, place in log.stack_of(holder.number)]
         names = re.findall(r"[A-Za-z_]\w*", pattern)
         stored, adds = _accumulator(made, names[-1])
+        if stored is None:
+            stored = _written_into(made, names[-1], _items_of_last(pattern))
         # other collections may show some of the same values for a moment
         if stored is None and "[" in pattern and rise[pattern] > 0 and rise[pattern] * 2 >= most:
             stored, adds = _stored(made, names, files)
@@ -188,6 +190,34 @@ def _accumulator(made: list[Place], name: str) -> tuple[Place | None, bool]:
             if any(_is_of(inner, each) for inner in ast.walk(value) for each in same):
                 return place, False
     return None, False
+
+
+def _items_of_last(pattern: str) -> int:
+    """How many brackets a path ends with.
+
+    >>> _items_of_last("self.tables[][]"), _items_of_last("self.rows[].table")
+    (2, 0)
+    """
+    return (len(pattern) - len(re.sub(r"(\[\])+$", "", pattern))) // 2
+
+
+def _written_into(made: list[Place], name: str, items: int) -> Place | None:
+    """The line `name[index] = value` that writes into a tensor, which so gets a longer history.
+
+    The tensor itself has `items` brackets in its path; one more writes into it. With as many the
+    line puts a tensor into a collection.
+    """
+    for place in reversed(made):
+        statement = source.statement_at(place.file, place.line)
+        if not isinstance(statement, ast.Assign):
+            continue
+        for target in statement.targets:
+            depth, inner = 0, target
+            while isinstance(inner, ast.Subscript):
+                depth, inner = depth + 1, inner.value
+            if depth > items and _is_of(inner, name):
+                return place
+    return None
 
 
 def _targets(target: ast.expr, name: str) -> bool:

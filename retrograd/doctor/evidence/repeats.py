@@ -7,6 +7,7 @@ the same chain in another activation was called again by a loop elsewhere.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from retrograd.doctor.evidence.source import Loop, loops_around
@@ -86,6 +87,26 @@ def in_words(call: Call, repetition: Repetition | None) -> str:
 
 def made_by_outer_loop(stack: list[tuple[int, Place]], call: Call, repetition: Repetition) -> bool:
     """Whether a loop further out than what repeats runs both the making and the failing call."""
+    return next(_outer_loops(stack, call, repetition), None) is not None
+
+
+def outer_went_round(
+    stack: list[tuple[int, Place]], number: int, call: Call, repetition: Repetition
+) -> bool:
+    """Whether such a loop has gone on to another pass between the making and a call."""
+    # a jump has the number of the next node: the one before the making has its own
+    edges = call.log.edges_between(call.log.position_at(number + 1), call.edges)
+    return any(
+        edge.line == loop.header and edge.activation == step.activation
+        for step, loop in _outer_loops(stack, call, repetition)
+        for edge in edges
+    )
+
+
+def _outer_loops(
+    stack: list[tuple[int, Place]], call: Call, repetition: Repetition
+) -> Iterator[tuple[Step, Loop]]:
+    """The loops further out than what repeats, around both a stack and a call."""
     chains = call.log.chains
     steps: list[Step] = call.stack[: repetition.level + 1]
     for level, step in enumerate(steps):
@@ -93,5 +114,4 @@ def made_by_outer_loop(stack: list[tuple[int, Place]], call: Call, repetition: R
             if level == repetition.level and loop == repetition.loop:
                 break
             if any(chain == step.chain and loop.holds(place.line) for chain, place in stack):
-                return True
-    return False
+                yield step, loop

@@ -8,10 +8,12 @@ highest number first: the highest such node is the one that raised.
 from __future__ import annotations
 
 import gc
-from bisect import bisect_left
+from bisect import bisect_left, bisect_right
 from collections import deque
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from inspect import CO_GENERATOR
+from itertools import pairwise
 from types import CodeType, FrameType, TracebackType
 from typing import Any
 
@@ -56,6 +58,8 @@ class SecondBackward:
     root_is_scaled: bool  # ... or is a copy of it: a sum, a multiple
     made_inside: bool  # of what repeats
     made_by_outer_loop: bool
+    made_in_earlier_outer: bool  # ... which has gone round since
+    in_one_generator: bool  # the loop goes over a generator, one run of which made and used it
     made_again: bool  # lines of the stale history ran again since it was released
     stepped_between: bool  # a step, or a write by hand, changed parameters above the boundary
     any_step_between: bool
@@ -153,6 +157,11 @@ def assemble(watched: Watched, failure: Failure, released: dict[Node, Call]) -> 
         made_inside=repetition is not None and repetition.holds(made),
         made_by_outer_loop=repetition is not None
         and repeats.made_by_outer_loop(made, call, repetition),
+        made_in_earlier_outer=repetition is not None
+        and bool(newest)
+        and repeats.outer_went_round(made, nodes[newest[0]], freer, repetition),
+        in_one_generator=repetition is not None
+        and _in_one_generator(made, consumers, repetition, log),
         made_again=_made_again(newest, log, freer),
         stepped_between=bool(set(above) & moved)
         or any(set(above) & step.parameters for step in steps),
@@ -258,6 +267,27 @@ def _made_again(boundary: list[Node], log: LineLog, freer: Call) -> bool:
     return any(_line_key(log, site) in old for site in later)
 
 
+def _in_one_generator(
+    made: Stack, consumers: list[Stack], repetition: Repetition, log: LineLog
+) -> bool:
+    """Whether a generator that the loop goes over made a value and uses it in the next pass.
+
+    The head of a `for` makes its iterator once, so that it is one run of the generator.
+    """
+    own = _generator_in_head(made, repetition, log)
+    users = [_generator_in_head(stack, repetition, log) for stack in consumers]
+    return own is not None and own in users
+
+
+def _generator_in_head(stack: Stack, repetition: Repetition, log: LineLog) -> int | None:
+    """The chain of the generator that the loop's head has called in a stack."""
+    for (outer, place), (inner, _) in pairwise(stack):
+        if outer == repetition.chain and repetition.loop is not None:
+            is_generator = log.chains.of(inner).code.co_flags & CO_GENERATOR
+            return inner if is_generator and place.line == repetition.loop.header else None
+    return None
+
+
 def _fresh_at_consumer(
     consumers: list[Stack],
     boundary: list[Node],
@@ -280,7 +310,7 @@ def _fresh_at_consumer(
     def run_of(number: int) -> tuple[int, int]:
         """Tells the executions of a line apart: the activation, and the turns of its loops."""
         site = log.site_of(number)
-        return (0 if site is None else site[2], bisect_left(turns, number))
+        return (0 if site is None else site[2], bisect_right(turns, number))
 
     takers = {n for n in nodes if any(following in stale for following, _ in n.next_functions)}
     first_runs = {run_of(nodes[node]) for node in takers if nodes[node] < LEAF}

@@ -304,7 +304,29 @@ def reorder_step(task: Task) -> None:
                     "gradients of its parameters"
                 )
                 return
-    raise CannotWrite("step and backward are not statements of one block")
+    _move_writing_after(task, backwards)
+
+
+def _move_writing_after(task: Task, backwards: list[ast.stmt]) -> None:
+    """Another statement that changes parameters: a function that restores them, a loop."""
+    draft, written = task.draft, task.statement
+    for statement in [written, *draft.enclosing(written, ast.stmt)]:
+        assert isinstance(statement, ast.stmt)
+        if statement is not written and not isinstance(statement, (ast.With, ast.For)):
+            break
+        if any(isinstance(n, ast.Call) and called(n) == "backward" for n in ast.walk(statement)):
+            break
+        block = draft.block_of(statement)
+        for backward in backwards:
+            if backward not in block or block.index(statement) >= block.index(backward):
+                continue
+            between = block[block.index(statement) + 1 : block.index(backward) + 1]
+            bound = names_bound(statement)
+            if any(bound & names_read(other) for other in between):
+                raise CannotWrite("what the statement sets is used before the backward")
+            _move_after(draft, statement, backward)
+            return
+    raise CannotWrite("what changes the parameters and backward are not of one block")
 
 
 def _move_after(draft: Draft, statement: ast.stmt, other: ast.stmt) -> None:

@@ -181,12 +181,30 @@ def enable_grad(task: Task) -> None:
     if isinstance(statement, (ast.FunctionDef, ast.AsyncFunctionDef)):
         remove_decorator(draft, statement, lambda text: any(name in text for name in _SCOPES))
         return
+    if _unwrap(draft, statement):
+        return
     call = call_statement(statement, "set_grad_enabled")
     if call is None or len(call.args) != 1 or not isinstance(call.args[0], ast.Constant):
         raise CannotWrite("the line opens no scope that can be left")
     if call.args[0].value is not False:
         raise CannotWrite("the switch is not set to False")
     draft.rewrite(call.args[0], "True")
+
+
+def _unwrap(draft: Draft, statement: ast.stmt) -> bool:
+    """`model.forward = torch.no_grad()(model.forward)`: the function without the mode around it."""
+    pair = assigned(statement)
+    if pair is None or not isinstance(pair[1], ast.Call) or len(pair[1].args) != 1:
+        return False
+    call, inner = pair[1], pair[1].args[0]
+    mode = call.func.func if isinstance(call.func, ast.Call) else call.func
+    if call.keywords or dotted(mode).rpartition(".")[2] not in _SCOPES:
+        return False
+    if ast.unparse(pair[0]) == ast.unparse(inner):
+        draft.remove(statement)
+    else:
+        draft.rewrite(call, draft.written(inner))
+    return True
 
 
 def _closes_gradients(item: ast.withitem) -> bool:

@@ -6,6 +6,7 @@ import ast
 
 from retrograd.doctor.evidence import source
 from retrograd.doctor.model import Diagnosis, Fix, Place, Span
+from retrograd.doctor.rules import forgotten
 from retrograd.doctor.session import Watched
 from retrograd.doctor.watching.lines import LineLog, Step
 from retrograd.doctor.watching.ownership import Hidden, Look
@@ -49,6 +50,8 @@ def diagnose(watched: Watched) -> list[Diagnosis]:
             diagnosis = _unfrozen(watched, last)
         elif not hidden and len(seen) > 1 and all(look.late for look in seen):
             diagnosis = _stale(watched, last)
+        elif not hidden:
+            diagnosis = forgotten.diagnose(watched, seen)
         if diagnosis is not None:
             found.append(diagnosis)
     return found

@@ -37,7 +37,82 @@ def diagnose(watched: Watched) -> list[Diagnosis]:
             continue
         if not any(_is_used(call, calls) for call in kept[:LOOKED_AT]):
             found.append(_diagnosis(place, kept, word, given))
+        elif word == "retain_graph" and given == place:
+            groups = _groups(kept, calls)
+            if groups and _is_plain_loop(place):
+                found.append(_last_diagnosis(place, groups))
     return found
+
+
+def _groups(kept: list[Call], calls: list[Call]) -> list[list[Call]]:
+    """The calls of a line that share a graph, if the last of each group keeps it for nobody.
+
+    Nothing is said if their number varies, if another line goes through the graph later, or if the
+    losses are made in the loop itself: then it is not known beforehand which one is the last.
+    """
+    groups: list[list[Call]] = []
+    for call in kept[:LOOKED_AT]:
+        same_steps = bool(groups) and groups[-1][-1].steps == call.steps
+        if same_steps and any(_overlap(each.ranges, call.ranges) for each in groups[-1]):
+            groups[-1].append(call)
+        else:
+            groups.append([call])
+    if len(kept) > LOOKED_AT:
+        groups.pop()  # it may go on
+    sizes = {len(group) for group in groups}
+    if len(groups) < EXECUTIONS or len(sizes) != 1 or sizes == {1}:
+        return []
+    for group in groups:
+        first, last = group[0], group[-1]
+        roots = [number for call in group for number in call.roots]
+        if _made_between(roots, first) or len(set(roots)) < len(group):
+            return []
+        if any(call.kind != "backward" or call.create or call.has_inputs for call in group):
+            return []
+        if _is_used(last, calls):
+            return []
+    return groups
+
+
+def _made_between(roots: list[int], first: Call) -> bool:
+    """Whether some of the losses were not there yet at the first call."""
+    return any(number >= first.start for number in roots)
+
+
+def _is_plain_loop(place: Place) -> bool:
+    """Whether the line itself says True, in a loop that nothing leaves early."""
+    statement = source.statement_at(place.file, place.line)
+    says = statement is not None and any(
+        isinstance(node, ast.keyword) and node.arg == "retain_graph" and _is_true(node.value)
+        for node in ast.walk(statement)
+    )
+    inner = [
+        node
+        for node in ast.walk(source.tree_of(place.file))
+        if isinstance(node, (ast.For, ast.While))
+        and node.lineno <= place.line <= (node.end_lineno or node.lineno)
+    ]
+    if not says or not inner:
+        return False
+    loop = max(inner, key=lambda node: node.lineno)
+    return not any(isinstance(node, (ast.Break, ast.Return)) for node in ast.walk(loop))
+
+
+def _last_diagnosis(place: Place, groups: list[list[Call]]) -> Diagnosis:
+    size, nodes = len(groups[0]), max(call.nodes for group in groups for call in group)
+    stack = groups[0][-1].log.places_of(groups[0][-1].stack)
+    return Diagnosis(
+        cause="needless-retain",
+        summary="retain_graph=True keeps the graph after the last of its losses too",
+        why=f"{size} losses that share a graph go back through it in turn. All but the last have "
+        f"to keep it; the last kept up to {nodes} nodes and their saved tensors too, "
+        f"{len(groups)} times, and no later backward or grad call went through any of them.",
+        error_line=place,
+        created_at=list(dict.fromkeys(reversed(stack))),
+        fixes=[Fix("drop-retain", place, "keep the graph for all losses but the last")],
+        spans=[Span("kept", place, stack, f"in vain by the last of each {size} calls")],
+        facts={"executions": len(groups), "nodes": nodes, "argument": "retain_graph"},
+    )
 
 
 def _given_elsewhere(watched: Watched, word: str) -> Place | None:

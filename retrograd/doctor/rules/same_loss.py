@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from retrograd.doctor.evidence import between, source
+from retrograd.doctor.evidence import between, repeats, source
 from retrograd.doctor.evidence.second_backward import SecondBackward, Stack
 from retrograd.doctor.model import Diagnosis, Fix
 from retrograd.doctor.rules.second_words import (
@@ -58,6 +58,19 @@ def _in_each_pass(evidence: SecondBackward, made: Stack) -> Diagnosis:
             ],
             why_not_retain="Each step changes parameters that the graph has saved; and what is "
             "sent back twice is added twice.",
+        )
+    if repeats.made_by_outer_loop(made, evidence.call, repetition):
+        return Diagnosis(
+            cause="same-loss-twice",
+            summary="each try of the inner loop sends the same loss back",
+            why="The loss is computed once for all passes of the inner loop. The first backward "
+            "has released its graph, and nothing in that loop computes it again.",
+            error_line=failing,
+            created_at=[kept],
+            fixes=[
+                Fix("recompute-forward", kept, "compute the loss in each pass of the inner loop"),
+                Fix("remove-extra-backward", failing, "or send it back once, before that loop"),
+            ],
         )
     return Diagnosis(
         cause="precomputed-outside-loop",

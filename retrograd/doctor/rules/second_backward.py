@@ -272,6 +272,8 @@ def _made_outside(evidence: SecondBackward, watched: Watched) -> Diagnosis | Non
     if evidence.made_inside:
         return None
     failing, kept, name = failing_place(evidence), kept_place(evidence), quoted(evidence)
+    if evidence.made_in_earlier_outer:
+        return _carried_by_outer_loop(evidence)
     all_made = not evidence.boundary  # the losses themselves were made before the loop
     if (evidence.made_by_outer_loop or all_made) and not evidence.stepped_between:
         critic = _trains_one_part(evidence, watched)
@@ -344,6 +346,23 @@ def _made_outside(evidence: SecondBackward, watched: Watched) -> Diagnosis | Non
     )
 
 
+def _carried_by_outer_loop(evidence: SecondBackward) -> Diagnosis:
+    """Made at the end of a pass of the outer loop, for the inner loop of the next one."""
+    name, kept = quoted(evidence), kept_place(evidence)
+    return Diagnosis(
+        cause="stale-state-carried",
+        summary=f"{name} is carried into the next pass of the outer loop with its history",
+        why=f"{name} was computed in an earlier pass of the outer loop. Every pass of the inner "
+        "loop sends a loss back through it, and the first one freed its graph.",
+        error_line=failing_place(evidence),
+        fixes=[
+            Fix("detach", kept, "the next pass needs its numbers, not its history"),
+            Fix("no-grad", kept, "or compute it without recording"),
+        ],
+        why_not_retain="The graph would grow with every pass of the outer loop.",
+    )
+
+
 def _is_trained(evidence: SecondBackward, watched: Watched) -> bool:
     """Whether an optimizer holds a parameter above the stale value."""
     held = {
@@ -366,20 +385,7 @@ def _cached(evidence: SecondBackward, watched: Watched) -> Diagnosis | None:
     kept = stored or _memo_line(evidence) or kept_place(evidence)
     name = quoted(evidence)
     if not evidence.any_step_between:
-        summed = "add them up and send the sum back once"
-        kept_on = "keep the graph until the last of them"
-        cost = cost_of_retaining(evidence)
-        fixes = [
-            Fix("combine-losses", in_loop(evidence), summed),
-            Fix("retain-graph", freeing_place(evidence), kept_on, cost),
-        ]
-        return Diagnosis(
-            cause="shared-subgraph",
-            summary=f"several losses of one pass hang on {name}",
-            why="The loop sends them back one by one; the first backward freed what they share.",
-            error_line=failing_place(evidence),
-            fixes=fixes[::-1] if _wanted_apart(evidence, watched) else fixes,
-        )
+        return _losses_of_one_pass(evidence, watched)
     return Diagnosis(
         cause="precomputed-outside-loop",
         summary=f"{name} was computed in the first pass and is taken from a cache since",
@@ -393,6 +399,40 @@ def _cached(evidence: SecondBackward, watched: Watched) -> Diagnosis | None:
             Fix("detach", kept, "or cache the numbers without their history", starves(evidence)),
         ],
     )
+
+
+def _losses_of_one_pass(evidence: SecondBackward, watched: Watched) -> Diagnosis:
+    """Nothing was stepped between the passes of the loop: their losses belong together."""
+    fixes = [
+        Fix("combine-losses", in_loop(evidence), "add them up and send the sum back once"),
+        Fix(
+            "retain-graph",
+            freeing_place(evidence),
+            "keep the graph until the last of them",
+            cost_of_retaining(evidence),
+        ),
+    ]
+    return Diagnosis(
+        cause="shared-subgraph",
+        summary=f"several losses of one pass hang on {quoted(evidence)}",
+        why="The loop sends them back one by one; the first backward freed what they share.",
+        error_line=failing_place(evidence),
+        fixes=fixes[::-1] if _wanted_apart(evidence, watched) else fixes,
+    )
+
+
+def _one_forward_pass(evidence: SecondBackward, watched: Watched) -> Diagnosis | None:
+    """The loop goes through the parts of one network, and sends a loss back after each.
+
+    Either one generator runs through the network and hands its outputs out, or each pass of the
+    loop uses other parameters than those behind the value that it goes on from. A recurrence uses
+    the same ones again.
+    """
+    if evidence.any_step_between or evidence.all_stale or not evidence.above:
+        return None
+    if not evidence.in_one_generator and len(evidence.starved) < len(evidence.above):
+        return None
+    return _losses_of_one_pass(evidence, watched)
 
 
 def _memo_line(evidence: SecondBackward) -> Place | None:
@@ -492,7 +532,7 @@ def _carried(evidence: SecondBackward, watched: Watched) -> Diagnosis | None:
 Rule = Callable[[SecondBackward, Watched], Diagnosis | None]
 RULES: tuple[Rule, ...] = (
     *(_in_checkpoint, _freed_by_grad, same_loss.rule, _within_one_pass),
-    *(_made_outside, _cached, _accumulated, _carried),
+    *(_made_outside, _cached, _one_forward_pass, _accumulated, _carried),
 )
 """In this order: the first that applies speaks."""
 

@@ -10,6 +10,7 @@ from retrograd.doctor.rules import (
     gradients,
     growth,
     leaves,
+    left_over,
     ownership,
     penalty,
     retained,
@@ -25,7 +26,8 @@ def diagnose(watched: Watched) -> list[Diagnosis]:
     found = ownership.diagnose(watched)
     if not found:
         found += untrained.diagnose(watched)
-    found += gradients.diagnose(watched)
+    cleared = gradients.diagnose(watched)
+    found += cleared or left_over.diagnose(watched)
     penalties = penalty.diagnose(watched)
     found += penalties
     found += growth.diagnose(watched)

@@ -17,6 +17,7 @@ from typing import Any
 
 from retrograd.doctor.second_pass.number_trial import NumberTrial
 from retrograd.doctor.second_pass.public_calls import PublicCalls
+from retrograd.doctor.second_pass.wrapped import Wrapped
 from retrograd.doctor.session import Watched
 from retrograd.doctor.watching.gradients import parameters_of
 from retrograd.doctor.watching.graph import leaves_above, tensors_in
@@ -95,10 +96,12 @@ class CutWatch:
         self._numbered = -1
         self._undo: list[Callable[[], None]] = []
         self._mode = self._make_mode()
+        self._wrapped = Wrapped(watched)
 
     # ---------------------------------------------------------------------- installing
 
     def __enter__(self) -> CutWatch:
+        self._undo.append(self._wrapped.install())
         self._patch_parameter()
         self._patch_function()
         if self.torch.__package__ == "torch":
@@ -354,10 +357,13 @@ class CutWatch:
     def _scope(self) -> list[Any] | None:
         """The innermost place where the program itself switched gradients off."""
         recorder = self.recorder
-        direct = [scope for scope in recorder.scopes if scope.direct and scope.file]
-        found = direct[-1] if direct else None
-        if found is None and not recorder.scopes:
-            found = recorder.last_scope.get("set_grad_enabled")
+        for position, scope in reversed(list(enumerate(recorder.scopes))):
+            wrapped = self._wrapped.lines.get(position)
+            if wrapped is not None:
+                return [scope.name, *wrapped]
+            if scope.direct and scope.file:
+                return [scope.name, scope.file, scope.line]
+        found = None if recorder.scopes else recorder.last_scope.get("set_grad_enabled")
         return None if found is None else [found.name, found.file, found.line]
 
     # ---------------------------------------------------------------------- operations

@@ -10,6 +10,7 @@ from retrograd.doctor.watching.records import (
     Call,
     DirtyStep,
     EmptyStep,
+    MixedStep,
     OptimizerStep,
     WastedBackward,
     ZeroGrad,
@@ -24,6 +25,7 @@ def parameters_of(owner: Any) -> list[Any]:
     return list(owner.parameters())
 
 
+MIXED_STEPS = 12  # that are kept
 MANUAL_CALLS = 40
 MANUAL_ELEMENTS = 100_000
 
@@ -39,6 +41,7 @@ class Gradients:
         self.dirty: list[DirtyStep] = []
         self.empty: list[EmptyStep] = []
         self.wasted: list[WastedBackward] = []
+        self.mixed: list[MixedStep] = []
         self.received: set[int] = set()  # ids of parameters that ever had a gradient
         self.evaluated: set[int] = set()  # of modules in evaluation mode, at the last look
         self._used: dict[int, tuple[int, int]] = {}  # id -> (id, version) of the gradient at a step
@@ -49,8 +52,9 @@ class Gradients:
         self._last_used: dict[tuple[int, int], int] = {}  # site -> its last call that a step used
         self.manual: list[Call] = []  # that added to gradients a manual update had used
         self._manual: dict[int, tuple[tuple[int, int], float]] = {}  # id -> gradient, sum of values
+        self._givers: dict[int, list[Call]] = {}  # id -> the backwards since it was empty
         self._tables: tuple[dict[int, Any], ...] = (
-            *(self._used, self._contaminated, self._fresh, self._given),
+            *(self._used, self._contaminated, self._fresh, self._given, self._givers),
         )
         self._stepping: list[tuple[int, ZeroGrad | None]] = []  # steps that run now
         self._backwards = 0
@@ -68,7 +72,10 @@ class Gradients:
             if gradient is None:
                 for table in self._tables:  # the next one may get the same id
                     table.pop(key, None)
-            elif used is None:
+                continue
+            if self._given.get(key) != (id(gradient), gradient._version):
+                self._givers.pop(key, None)  # written by hand
+            if used is None:
                 self._contaminated.pop(key, None)
             elif used == (id(gradient), gradient._version):
                 self._contaminated[key] = call
@@ -115,6 +122,7 @@ class Gradients:
                 if self._given.get(key) != state:  # else this call did not reach it
                     self._fresh[key] = call
                     self._given[key] = state
+                    self._givers.setdefault(key, []).append(call)
                 self.received.add(key)
 
     def before_step(self, optimizer: Any, stack: list[Step]) -> None:
@@ -132,6 +140,27 @@ class Gradients:
         self._stepping.append((self._backwards, cleared))
         self.received.update(id(p) for p in held if p.grad is not None)
         self._note_wasted(held, stack, optimizer)
+        self._note_mixed(held, stack, optimizer)
+
+    def _note_mixed(self, held: list[Any], stack: list[Step], optimizer: Any) -> None:
+        """Gradients of several lines are added, which `zero_grad` had cleared before the first."""
+        if len(self.mixed) >= MIXED_STEPS or not self.zeros:
+            return
+        calls: dict[int, Call] = {}
+        given: dict[int, set[int]] = {}
+        for parameter in held:
+            key, gradient = id(parameter), parameter.grad
+            # still the tensor that backward has left: it may have been clipped
+            if gradient is not None and self._given.get(key, (0, 0))[0] == id(gradient):
+                for call in self._givers.get(key, []):
+                    calls[call.index] = call
+                    given.setdefault(call.index, set()).add(key)
+        if len({call.site for call in calls.values()}) < 2:
+            return
+        ordered = [calls[index] for index in sorted(calls)]
+        before = [zero for zero in self.zeros[-6:] if zero.calls <= ordered[0].index]
+        if before:
+            self.mixed.append(MixedStep(stack, ordered, given, before[-1], optimizer))
 
     def _note_dirty(self, held: list[Any], stack: list[Step], optimizer: Any) -> None:
         dirty = [p for p in held if id(p) in self._contaminated and self._was_added_to(p)]
@@ -204,6 +233,7 @@ class Gradients:
                 self._used[key] = (id(parameter.grad), parameter.grad._version)
             self._contaminated.pop(key, None)
             self._fresh.pop(key, None)
+            self._givers.pop(key, None)
         keys = frozenset(id(parameter) for parameter in held)
         if self.steps and self.steps[-1].parameters == keys:
             keys = self.steps[-1].parameters  # one set for all steps of a long run

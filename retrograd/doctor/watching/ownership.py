@@ -48,6 +48,7 @@ class Look:
     unfrozen: int = 0  # others that were frozen when it was built, in a module that it trains
     late: int = 0  # others made after it was built, in a module that it holds the rest of
     hidden: list[Hidden] = field(default_factory=list)
+    forgotten: dict[str, float] = field(default_factory=dict)  # see `_forgotten`: name -> sum
 
 
 class Ownership:
@@ -120,7 +121,51 @@ class Ownership:
         for module in optimized.values():
             look.hidden += self._hidden_in(module, ids)
             look.hidden += self._plain_in(module, ids, gradients)
+        look.forgotten = self._forgotten(optimizer, modules, owned, gradients)
         self.looks.append(look)
+
+    def _forgotten(
+        self, optimizer: Any, modules: list[Any], others: list[Any], gradients: Gradients
+    ) -> dict[str, float]:
+        """Parameters that fell through when those of a model were sorted by their kind.
+
+        They are sorted by kind if the parameters of one module, weight and bias, are in different
+        groups. What is left out is a kind too: no parameter of that name, in a module of that type,
+        is in a group, and they are few. Else a part of the model is left out, and that is meant.
+        """
+        group_of = {
+            id(p): number
+            for number, group in enumerate(optimizer.param_groups)
+            for p in group["params"]
+        }
+        inside = [m for m in modules if group_of.keys() <= {id(p) for p in m.parameters()}]
+        if len(set(group_of.values())) < 2 or not inside:
+            return {}
+        model = min(inside, key=lambda module: sum(1 for _ in module.modules()))
+        wanted = {id(leaf) for leaf in others}
+        held_kinds: set[tuple[type, str]] = set()
+        lost: dict[str, tuple[type, str, Any]] = {}
+        split = False
+        for path, module in model.named_modules():
+            groups: set[int] = set()
+            for name, parameter in module.named_parameters(recurse=False):
+                if id(parameter) in group_of:
+                    groups.add(group_of[id(parameter)])
+                    held_kinds.add((type(module), name))
+                elif parameter.requires_grad:
+                    lost[f"{path}.{name}" if path else name] = type(module), name, parameter
+            split = split or len(groups) > 1
+        held_elsewhere = {id(p) for o in gradients.optimizers for p in parameters_of(o)}
+        lost = {name: each for name, each in lost.items() if id(each[2]) not in held_elsewhere}
+        if not split or len(lost) * 2 > len(group_of):
+            return {}
+        if any((kind, name) in held_kinds for kind, name, _ in lost.values()):
+            return {}
+        return {
+            name: gradients.value_of(parameter)
+            for name, (_, _, parameter) in lost.items()
+            if id(parameter) in wanted
+        }
 
     def _late(self, index: int, modules: list[Any], mine: set[int], others: set[int]) -> int:
         """How many of the others came late to a module whose earlier parameters it all holds."""

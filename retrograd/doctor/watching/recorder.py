@@ -159,6 +159,9 @@ class Recorder:
 
         def register_parameter(module: Any, name: str, param: Any) -> None:
             original(module, name, param)
+            known = recorder._registered.get(id(param))
+            if known is not None and known() is param:
+                return  # `module.scale -= 0.1` assigns what was there before
             if param is not None and recorder.enabled:
                 steps = len(recorder.gradients.steps)
                 recorder.registered_at[id(param)] = recorder.log.here(), steps

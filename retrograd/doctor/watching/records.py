@@ -105,6 +105,17 @@ class WastedBackward:
 
 
 @dataclass(eq=False, slots=True)
+class MixedStep:
+    """A step whose gradients are the sum of backward calls of different lines."""
+
+    stack: list[Step]  # of the step
+    calls: list[Call]  # in their order
+    given: dict[int, set[int]]  # call index -> ids of the held parameters it added to
+    cleared: ZeroGrad  # before the first of them
+    optimizer: Any
+
+
+@dataclass(eq=False, slots=True)
 class GrowthSample:
     """The nodes of earlier iterations that are still held, at one call of a site."""
 
