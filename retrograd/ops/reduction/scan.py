@@ -135,7 +135,7 @@ def _logcumsumexp_tangent(m: Any, tangent: Any, input: Any, out: Any, dim: int) 
         return tangent
     terms, sums, moves = (m.transpose(x, dim, -1) for x in (input, out, tangent))
     shares = m.exp(m.sub(m.unsqueeze(terms, -2), m.unsqueeze(sums, -1)))
-    none = m.unsqueeze(m.isneginf(sums), -1)  # no terms yet, so nothing to share
+    none = m.unsqueeze(m.isneginf(m.real(sums)), -1)  # no terms yet, so nothing to share
     shares = m.tril(m.masked_fill(shares, none, 0.0), 0)
     return m.transpose(m.squeeze(m.matmul(shares, m.unsqueeze(moves, -1)), -1), dim, -1)
 
