@@ -17,11 +17,8 @@ from retrograd.doctor.watching.records import Call, MixedStep
 
 TIMES = 2  # equal observations before anything is said
 
-DELIBERATE = (
-    *("accumul", "on purpose", "deliberate", "intend", "add up", "adds up", "keep the grad"),
-    *("sum of both", "also train", "trains too", "mixture"),
-)
-"""Words in the text of the helper that say: its gradients are meant to stay."""
+DELIBERATE = ("accumul", "on purpose", "deliberate", "intend")
+"""Words in the text of the helper that say: its gradients are meant to stay. Its author knows."""
 
 NUMBERS = frozenset("item float int tolist numpy len".split())
 

@@ -82,10 +82,6 @@ class BatchedCall:
         """The physical tensor with the batch as its first dimension; other values as they are."""
         return to_front(self[name], self.level)
 
-    def fronts(self, name: str) -> list[Any]:
-        """The same for the tensors of a list."""
-        return [to_front(item, self.level) for item in self[name]]
-
     def expanded(self, name: str) -> Any:
         """As `front`, but a tensor without the batch gets it; None stays None."""
         return self.with_batch(self[name])
