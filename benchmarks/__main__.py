@@ -6,10 +6,12 @@ import importlib.util
 import json
 import platform
 import sys
+from collections.abc import Sequence
 from dataclasses import asdict
+from pathlib import Path
 from typing import Any
 
-from benchmarks.runner import Measurement, Worker, WorkerError, measure
+from benchmarks.runner import Measurement, Worker, WorkerError, geometric_mean, measure
 from benchmarks.workloads import WORKLOADS
 
 PINNED_TORCH = "2.13"
@@ -42,7 +44,19 @@ def arguments() -> argparse.Namespace:
         metavar="MODULE",
         help="the module to compare; 'torch' compares PyTorch with itself, to try the method",
     )
+    parser.add_argument(
+        "--baseline",
+        type=Path,
+        metavar="FOLDER",
+        help="compare with retrograd in another checkout instead of with PyTorch: above 1 this "
+        "one is faster",
+    )
     options = parser.parse_args()
+    if options.baseline is not None:
+        options.baseline = options.baseline.resolve()
+        if not (options.baseline / "retrograd").is_dir():
+            parser.error(f"no retrograd in {options.baseline}")
+    options.name = "PyTorch" if options.baseline is None else "baseline"
     if options.rounds is None:
         options.rounds = 5 if options.quick else 21
     if options.rounds < 1:
@@ -56,8 +70,8 @@ def as_data(measurement: Measurement) -> dict[str, Any]:
         "title": WORKLOADS[measurement.workload].title,
         "iterations": measurement.iterations,
         "microseconds": {label: measurement.microseconds(label) for label in measurement.seconds},
-        "ratio": asdict(measurement.ratio("PyTorch", "subject")),
-        "control": asdict(measurement.ratio("PyTorch", "control")),
+        "ratio": asdict(measurement.ratio("reference", "subject")),
+        "control": asdict(measurement.ratio("reference", "control")),
         "seconds": measurement.seconds,
     }
 
@@ -69,46 +83,60 @@ def duration(microseconds: float) -> str:
 
 
 def row(measurement: Measurement) -> str:
-    ratio = measurement.ratio("PyTorch", "subject")
-    control = measurement.ratio("PyTorch", "control")
+    ratio = measurement.ratio("reference", "subject")
+    control = measurement.ratio("reference", "control")
     return (
         f"{measurement.workload:<18}"
-        f"{duration(measurement.microseconds('PyTorch')):>10}"
+        f"{duration(measurement.microseconds('reference')):>10}"
         f"{duration(measurement.microseconds('subject')):>10}"
         f"{ratio.median:>7.2f}  {ratio.low:>5.2f}-{ratio.high:<5.2f}"
         f"{control.median:>8.2f}  {control.low:.2f}-{control.high:.2f}"
     )
 
 
+def means(results: Sequence[dict[str, Any]]) -> dict[str, float]:
+    """Geometric means over the workloads."""
+    if not results:
+        return {}
+    kinds = ("ratio", "control")
+    return {kind: geometric_mean([r[kind]["median"] for r in results]) for kind in kinds}
+
+
+def heading(facts: dict[str, Any], options: argparse.Namespace) -> str:
+    name, subject = options.name, options.subject
+    return (
+        f"{name} {facts['reference']}, {facts['subject']}, Python {facts['python']}, "
+        f"{facts['machine']}\nprocessor time of one step, one thread, median of "
+        f"{options.rounds} interleaved rounds\nratio: {name} / {subject}, above 1 "
+        f"{subject} is faster; control: {name} / {name}\n\n"
+        f"{'workload':<18}{name:>10}{subject[:9]:>10}{'ratio':>7}"
+        f"  {'quartiles':<11}{'control':>8}  quartiles"
+    )
+
+
 def run(options: argparse.Namespace) -> int:
     target_seconds = 0.02 if options.quick else 0.075
+    reference = "torch" if options.baseline is None else "retrograd"
     with contextlib.ExitStack() as stack:
         workers = [
-            stack.enter_context(Worker(label, module))
-            for label, module in [
-                ("PyTorch", "torch"),
-                ("subject", options.subject),
-                ("control", "torch"),
+            stack.enter_context(Worker(label, module, folder=folder))
+            for label, module, folder in [
+                ("reference", reference, options.baseline),
+                ("subject", options.subject, None),
+                ("control", reference, options.baseline),
             ]
         ]
         facts = {
-            "torch": workers[0].version,
+            "reference": workers[0].version,
             "subject": f"{options.subject} {workers[1].version}",
             "python": platform.python_version(),
             "machine": platform.machine(),
             "rounds": options.rounds,
         }
-        if not workers[0].version.startswith(PINNED_TORCH):
+        if reference == "torch" and not workers[0].version.startswith(PINNED_TORCH):
             print(f"note: figures are kept for PyTorch {PINNED_TORCH}", file=sys.stderr)
         if not options.json:
-            print(
-                f"PyTorch {facts['torch']}, {facts['subject']}, Python {facts['python']}, "
-                f"{facts['machine']}\nprocessor time of one step, one thread, median of "
-                f"{options.rounds} interleaved rounds\nratio: PyTorch / {options.subject}, above 1 "
-                f"{options.subject} is faster; control: PyTorch / PyTorch\n\n"
-                f"{'workload':<18}{'PyTorch':>10}{options.subject[:9]:>10}{'ratio':>7}"
-                f"  {'quartiles':<11}{'control':>8}  quartiles"
-            )
+            print(heading(facts, options))
         results: list[dict[str, Any]] = []
         failures: list[dict[str, str]] = []
         for name in options.only or WORKLOADS:
@@ -123,10 +151,16 @@ def run(options: argparse.Namespace) -> int:
             results.append(as_data(measurement))
             if not options.json:
                 print(row(measurement), flush=True)
+        mean = means(results)
         if options.json:
-            print(json.dumps({**facts, "results": results, "failures": failures}, indent=2))
-        elif not options.only:
-            print("\n" + "\n".join(f"{w.name:<18}{w.title}" for w in WORKLOADS.values()))
+            found = {**facts, "geometric_mean": mean, "results": results, "failures": failures}
+            print(json.dumps(found, indent=2))
+        else:
+            if len(results) > 1:
+                blank = " " * 20
+                print(f"{'geometric mean':<38}{mean['ratio']:>7.2f}{blank}{mean['control']:.2f}")
+            if not options.only:
+                print("\n" + "\n".join(f"{w.name:<18}{w.title}" for w in WORKLOADS.values()))
     return 1 if failures else 0
 
 
@@ -144,17 +178,22 @@ def run_memory(options: argparse.Namespace) -> int:
         return 2
     results: list[dict[str, Any]] = []
     failures: list[dict[str, str]] = []
-    with Worker("PyTorch", "torch") as torch, Worker("subject", options.subject) as subject:
+    module = "torch" if options.baseline is None else "retrograd"
+    with (
+        Worker("reference", module, folder=options.baseline) as reference,
+        Worker("subject", options.subject) as subject,
+    ):
         if not options.json:
             print(
-                f"PyTorch {torch.version}, {options.subject} {subject.version}\npeak memory of a "
+                f"{options.name} {reference.version}, {options.subject} {subject.version}\n"
+                f"peak memory of a "
                 f"process while it prepares a workload and runs a few steps, above what it had\n"
                 f"before; less than a few MiB says little\n\n"
-                f"{'workload':<18}{'PyTorch':>12}{options.subject[:9]:>12}"
+                f"{'workload':<18}{options.name:>12}{options.subject[:9]:>12}"
             )
         for name in options.only or WORKLOADS:
             try:
-                peaks = {w.label: w.peak_bytes(name) for w in (torch, subject)}
+                peaks = {w.label: w.peak_bytes(name) for w in (reference, subject)}
             except WorkerError as error:
                 failures.append({"workload": name, "error": str(error)})
                 print(f"{name:<18} not measured: {error}", file=sys.stderr)
@@ -170,7 +209,7 @@ def run_memory(options: argparse.Namespace) -> int:
 
 def main() -> int:
     options = arguments()
-    for module in ("torch", options.subject):
+    for module in ("torch" if options.baseline is None else "retrograd", options.subject):
         if importlib.util.find_spec(module) is None:
             advice = "run `make bench`, or: pip install torch==2.13.0" if module == "torch" else ""
             print(

@@ -38,19 +38,30 @@ class WorkerError(Exception):
 
 
 class Worker:
-    """One process that runs workloads on one module."""
+    """One process that runs workloads on one module; `folder` names another checkout of it."""
 
-    def __init__(self, label: str, module: str, environment: Mapping[str, str] | None = None):
+    def __init__(
+        self,
+        label: str,
+        module: str,
+        environment: Mapping[str, str] | None = None,
+        folder: Path | None = None,
+    ):
         self.label = label
+        place = [] if folder is None else [str(folder)]
         self.process = subprocess.Popen(
-            [sys.executable, "-m", "benchmarks.worker", module],
+            [sys.executable, "-m", "benchmarks.worker", module, *place],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,
             cwd=ROOT,
             env={**os.environ, **ONE_THREAD, **(environment or {})},
         )
-        self.version = str(self.receive()["version"])
+        greeting = self.receive()
+        self.version = str(greeting["version"])
+        if folder is not None and not Path(greeting["file"]).is_relative_to(folder):
+            self.close()
+            raise WorkerError(f"{module} came from {greeting['file']}, not from {folder}")
 
     def receive(self) -> dict[str, Any]:
         assert self.process.stdout is not None
@@ -137,6 +148,15 @@ def spread(ratios: Sequence[float]) -> Ratio:
         return Ratio(ratios[0], ratios[0], ratios[0])
     low, median, high = statistics.quantiles(ratios, n=4, method="inclusive")
     return Ratio(median, low, high)
+
+
+def geometric_mean(ratios: Sequence[float]) -> float:
+    """The mean of ratios: half as fast and twice as fast make 1.
+
+    >>> geometric_mean([0.5, 2.0])
+    1.0
+    """
+    return statistics.geometric_mean(ratios)
 
 
 def difference(

@@ -1,10 +1,11 @@
 """The process that runs workloads on one module: requests on stdin, replies on stdout.
 
-    python -m benchmarks.worker retrograd
+    python -m benchmarks.worker retrograd [FOLDER]
     {"do": "time", "workload": "add", "iterations": 1000}
     {"seconds": 0.00091}
 
-One JSON object per line. The first reply, before any request, says which module was loaded.
+One JSON object per line. The first reply, before any request, says which module was loaded. With a
+folder the module comes from there (another checkout of retrograd); the workloads are always these.
 """
 
 import ctypes
@@ -132,11 +133,12 @@ def main() -> None:
     # Replies keep the real stdout to themselves; what a library prints goes to stderr.
     replies = os.fdopen(os.dup(1), "w", buffering=1)
     os.dup2(2, 1)
+    sys.path[:0] = sys.argv[2:]
     module = importlib.import_module(sys.argv[1])
     if hasattr(module, "set_num_threads"):
         module.set_num_threads(1)
     version = str(getattr(module, "__version__", "unknown"))
-    print(json.dumps({"module": module.__name__, "version": version}), file=replies)
+    print(json.dumps({"file": module.__file__, "version": version}), file=replies)
     for line in sys.stdin:
         print(json.dumps(answer(module, json.loads(line))), file=replies)
 

@@ -2,11 +2,14 @@
 
 import math
 import sys
+from pathlib import Path
 
 import pytest
 
 import retrograd
-from benchmarks.runner import Measurement, Ratio, difference, spread
+from benchmarks.runner import ROOT, Measurement, Ratio, Worker, WorkerError, difference, spread
+from benchmarks.size import rooms, total
+from benchmarks.start import start, table
 from benchmarks.worker import answer, peak_bytes, values_after_steps
 from benchmarks.workloads import WORKLOADS
 
@@ -19,6 +22,42 @@ def test_ratio_is_the_median_over_paired_rounds() -> None:
 
 def test_spread_of_one_round() -> None:
     assert spread([1.25]) == Ratio(1.25, 1.25, 1.25)
+
+
+def test_a_baseline_worker_takes_the_library_of_its_folder(tmp_path: Path) -> None:
+    (tmp_path / "retrograd").mkdir()
+    (tmp_path / "retrograd" / "__init__.py").write_text("__version__ = 'older'")
+    with Worker("baseline", "retrograd", folder=tmp_path) as worker:
+        assert worker.version == "older"
+
+
+def test_a_folder_without_the_library_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(WorkerError, match="not from"):
+        Worker("baseline", "retrograd", folder=tmp_path)
+
+
+def test_start_measures_a_fresh_process() -> None:
+    found = start("retrograd", ROOT)
+    assert found["modules"] > 10
+    assert 0 < found["import"] <= found["seconds"]
+
+
+def test_start_compares_with_retrograd_round_by_round() -> None:
+    own = [{"seconds": 1.0, "modules": 5}, {"seconds": 2.0, "modules": 5}]
+    other = [{"seconds": 3.0, "modules": 9}, {"seconds": 6.0, "modules": 9}]
+    row = table({"retrograd": own, "PyTorch": other})[1]
+    assert (row["subject"], row["seconds"], row["modules"]) == ("PyTorch", 4.5, 9)
+    assert row["ratio"]["median"] == 3.0
+
+
+def test_size_counts_the_lines_of_a_room(tmp_path: Path) -> None:
+    room = tmp_path / "retrograd" / "room" / "inner"
+    room.mkdir(parents=True)
+    (room / "one.py").write_text("a = 1\n\nb = 2\n")
+    (room / "two.c").write_text("int x;\n")
+    (tmp_path / "retrograd" / "beside.py").write_text("c = 3\n")
+    assert rooms(tmp_path) == {"(modules)": {"python": 1}, "room": {"python": 3, "compiled": 1}}
+    assert total(rooms(tmp_path), "python") == 4
 
 
 def test_difference_names_the_first_tensor_that_differs() -> None:

@@ -1,6 +1,7 @@
 """Steps of training, as programs do them."""
 
 import importlib
+from collections.abc import Callable
 from typing import Any
 
 from benchmarks.workloads.registry import Prepared, filled, set_values, workload
@@ -52,6 +53,30 @@ def policy(torch: Any) -> Prepared:
     return Prepared(step, parameters)
 
 
+@workload("policy network without distributions, 200 one-row inferences and one backward")
+def policy_plain(torch: Any) -> Prepared:
+    nn = torch.nn
+    model = nn.Sequential(nn.Linear(4, 64), nn.ReLU(), nn.Linear(64, 2))
+    parameters = list(model.parameters())
+    set_values(torch, parameters)
+    states = [filled(torch, 4, scale=0.01 * (turn % 17 - 8)) for turn in range(200)]
+    returns = filled(torch, 200)
+    optimizer = torch.optim.Adam(parameters, lr=0.001)
+
+    def step() -> Any:
+        scores = [
+            nn.functional.log_softmax(model(state), dim=-1)[turn % 2]
+            for turn, state in enumerate(states)
+        ]
+        loss = -(torch.stack(scores) * returns).sum()
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+        return loss
+
+    return Prepared(step, parameters)
+
+
 @workload("LSTM(16, 32), batch of 8, 4 pieces of 25 steps, hidden state detached")
 def lstm_pieces(torch: Any) -> Prepared:
     nn = torch.nn
@@ -74,6 +99,64 @@ def lstm_pieces(torch: Any) -> Prepared:
         return loss
 
     return Prepared(step, parameters)
+
+
+@workload("LSTMCell(16, 32), batch of 8, a loop of 50 steps, SGD step")
+def lstm_cell(torch: Any) -> Prepared:
+    nn = torch.nn
+    cell, head = nn.LSTMCell(16, 32), nn.Linear(32, 16)
+    parameters = [*cell.parameters(), *head.parameters()]
+    set_values(torch, parameters)
+    inputs, targets = filled(torch, 50, 8, 16), filled(torch, 8, 16)
+    optimizer = torch.optim.SGD(parameters, lr=0.01)
+
+    def step() -> Any:
+        hidden, memory = torch.zeros(8, 32), torch.zeros(8, 32)
+        for turn in range(50):
+            hidden, memory = cell(inputs[turn], (hidden, memory))
+        loss = nn.functional.mse_loss(head(hidden), targets)
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+        return loss
+
+    return Prepared(step, parameters)
+
+
+def two_losses(torch: Any, send_back: Callable[[Any, Any], None]) -> Prepared:
+    """A trunk with two heads; `send_back` gets the two losses."""
+    nn, functional = torch.nn, torch.nn.functional
+    trunk = nn.Sequential(nn.Linear(32, 128), nn.ReLU(), nn.Linear(128, 64), nn.ReLU())
+    classes, values = nn.Linear(64, 10), nn.Linear(64, 1)
+    parameters = [*trunk.parameters(), *classes.parameters(), *values.parameters()]
+    set_values(torch, parameters, scale=0.05)
+    inputs, wanted, labels = filled(torch, 32, 32), filled(torch, 32, 1), torch.arange(32) % 10
+    optimizer = torch.optim.SGD(parameters, lr=0.01)
+
+    def step() -> Any:
+        hidden = trunk(inputs)
+        first = functional.cross_entropy(classes(hidden), labels)
+        second = functional.mse_loss(values(hidden), wanted)
+        optimizer.zero_grad()
+        send_back(first, second)
+        optimizer.step()
+        return first
+
+    return Prepared(step, parameters)
+
+
+@workload("two losses on one trunk, the graph retained for the second backward")
+def losses_retained(torch: Any) -> Prepared:
+    def send_back(first: Any, second: Any) -> None:
+        first.backward(retain_graph=True)
+        second.backward()
+
+    return two_losses(torch, send_back)
+
+
+@workload("two losses on one trunk, added up for one backward")
+def losses_summed(torch: Any) -> Prepared:
+    return two_losses(torch, lambda first, second: (first + second).backward())
 
 
 @workload("MAML: 4 tasks, 2 inner steps each, MLP(1, 40, 40, 1)")
