@@ -8,7 +8,7 @@ PYTHON ?= $(shell for name in python3.11 python3 python; do \
 VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
-PACKAGE := pyproject.toml setup.py $(wildcard retrograd/backend/kernels/*.[ch])
+PACKAGE := pyproject.toml setup.py $(wildcard retrograd/backend/kernels/*.[ch] retrograd/core/*.[ch])
 
 # One thread for each process: two test processes on two cores, and figures that can be compared.
 export OMP_NUM_THREADS := 1
@@ -66,18 +66,19 @@ $(VENV)/created:
 	$(PYTHON) -m venv $(VENV)
 	@touch $@
 
-SAY_KERNELS = @ls retrograd/backend/kernels/_tiny*.so >/dev/null 2>&1 || echo "retrograd: the compiled" \
-	"kernels were not built here (no C compiler?). Everything works without them, more slowly."
+SAY_COMPILED = @ls retrograd/backend/kernels/_tiny*.so retrograd/core/_core*.so >/dev/null 2>&1 || echo \
+	"retrograd: the compiled kernels or the compiled core were not built here (no C compiler?)." \
+	"Everything works without them, more slowly."
 
 $(VENV)/installed: $(VENV)/created $(PACKAGE)
 	$(PIP) --editable .
-	$(SAY_KERNELS)
+	$(SAY_COMPILED)
 	@touch $@
 
 # The package with one of its extras: test, dev, docs.
 $(VENV)/installed-%: $(VENV)/created $(PACKAGE)
 	$(PIP) --editable '.[$*]'
-	$(SAY_KERNELS)
+	$(SAY_COMPILED)
 	@touch $@
 
 $(VENV)/installed-oracle: $(VENV)/created

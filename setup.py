@@ -1,60 +1,90 @@
-"""Declares the optional compiled kernels; everything else is in pyproject.toml."""
+"""Declares the optional compiled parts; everything else is in pyproject.toml."""
 
 import os
 import sys
+import sysconfig
+from glob import glob
 
 from setuptools import Extension, setup
 from setuptools.command.build_ext import build_ext
 
-KERNEL_SOURCE = os.path.join("retrograd", "backend", "kernels", "tiny.c")
+KERNELS = os.path.join("retrograd", "backend", "kernels")
+CORE = os.path.join("retrograd", "core")
+
+# What the results promise: they are NumPy's, bit for bit. So no fused multiply-add, and never
+# -ffast-math, which changes the handling of nan for the whole process.
+FLAGS = [] if os.name == "nt" else ["-O3", "-ffp-contract=off"]
+
+# What is missed without an extension, in the words of the message that says so.
+MISSED = {
+    "retrograd.backend.kernels._tiny": (
+        "the compiled kernels",
+        "every kernel has a NumPy twin that gives the same results, more slowly",
+    ),
+    "retrograd.core._core": (
+        "the compiled core",
+        "it does what the Python code does, which is slower with small tensors",
+    ),
+}
 
 
-def say_missing(reason: object) -> None:
+def say_missing(name: str, reason: object) -> None:
+    part, instead = MISSED[name]
     print(
-        f"retrograd: the compiled kernels were NOT built ({reason}). retrograd works without "
-        "them: every kernel has a NumPy twin that gives the same results, more slowly.",
+        f"retrograd: {part} was NOT built ({reason}). retrograd works without it: {instead}.",
         file=sys.stderr,
     )
 
 
-class BuildKernels(build_ext):
-    """Build the extension if this machine can, and say so in plain words if it cannot."""
+class BuildParts(build_ext):
+    """Build the extensions if this machine can, and say so in plain words if it cannot."""
 
     def run(self) -> None:
         try:
             super().run()
         except Exception as error:
-            say_missing(error)
+            for extension in self.extensions:
+                say_missing(extension.name, error)
 
     def build_extension(self, extension: Extension) -> None:
         # Extension(optional=True) alone would go on without saying what that means.
         try:
             super().build_extension(extension)
         except Exception:
-            say_missing("the C compiler failed, see its messages above")
+            say_missing(extension.name, "the C compiler failed, see its messages above")
 
 
-def kernels() -> list[Extension]:
-    if not os.path.exists(KERNEL_SOURCE):
-        say_missing(f"{KERNEL_SOURCE} is not part of this source tree")
-        return []
+def declared(name: str, folder: str, include: str) -> Extension | None:
+    """The extension of all C sources of a folder, None where they are not part of the tree."""
+    sources = sorted(glob(os.path.join(folder, "*.c")))
+    if not sources:
+        say_missing(name, f"{folder} has no C source in this tree")
+        return None
+    return Extension(
+        name,
+        sources=sources,
+        depends=sorted(glob(os.path.join(folder, "*.h"))),
+        include_dirs=[include],
+        extra_compile_args=FLAGS,
+        optional=True,
+    )
+
+
+def extensions() -> list[Extension]:
+    names = dict(zip(MISSED, (KERNELS, CORE), strict=True))
     try:
         import numpy
     except ImportError as error:
-        say_missing(error)
+        for name in names:
+            say_missing(name, error)
         return []
-    return [
-        Extension(
-            "retrograd.backend.kernels._tiny",
-            sources=[KERNEL_SOURCE],
-            depends=[os.path.join("retrograd", "backend", "kernels", "tiny_loops.h")],
-            include_dirs=[numpy.get_include()],
-            # The results are NumPy's, bit for bit: no fused multiply-add, and never -ffast-math,
-            # which changes the handling of nan for the whole process.
-            extra_compile_args=[] if os.name == "nt" else ["-O3", "-ffp-contract=off"],
-            optional=True,
-        )
-    ]
+    if sysconfig.get_config_var("Py_GIL_DISABLED"):
+        # A stretch of C is one step only under the global lock.
+        say_missing("retrograd.core._core", "this Python has no global interpreter lock")
+        del names["retrograd.core._core"]
+    include = numpy.get_include()
+    found = [declared(name, folder, include) for name, folder in names.items()]
+    return [extension for extension in found if extension is not None]
 
 
-setup(ext_modules=kernels(), cmdclass={"build_ext": BuildKernels})
+setup(ext_modules=extensions(), cmdclass={"build_ext": BuildParts})

@@ -49,6 +49,7 @@ from retrograd.autograd.grad_mode import is_grad_enabled as is_grad_enabled
 from retrograd.autograd.grad_mode import is_inference_mode_enabled as is_inference_mode_enabled
 from retrograd.autograd.grad_mode import no_grad as no_grad
 from retrograd.autograd.grad_mode import set_grad_enabled as set_grad_enabled
+from retrograd.core.install import install as _install_core
 from retrograd.cuda.names import AcceleratorError as AcceleratorError
 from retrograd.cuda.names import OutOfMemoryError as OutOfMemoryError
 from retrograd.func import vmap as vmap
@@ -136,6 +137,7 @@ globals().update(_reduced_dtypes.PUBLIC_NAMES)
 globals().update(_legacy.TYPED_TENSORS)
 globals().update(_CONDITIONS)
 globals().update(_published(_PUBLIC["torch"], __name__))
+_install_core()
 
 
 def __getattr__(name: str) -> _Any:

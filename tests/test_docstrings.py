@@ -15,7 +15,7 @@ from retrograd.ops.registry import COMPOSITES, OPS, PUBLIC
 MODULES = sorted(
     module.name
     for module in pkgutil.walk_packages(retrograd.__path__, "retrograd.")
-    if not module.name.endswith(("__main__", "_tiny"))
+    if not module.name.endswith(("__main__", "_core", "_tiny"))
 )
 
 

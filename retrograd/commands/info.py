@@ -22,7 +22,7 @@ OPTIONAL = {
 
 THREAD_VARIABLES = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 SETTINGS = tuple(
-    f"RETROGRAD_{name}" for name in ("REPORT", "SITES", "NOTICES", "KERNELS", "KEEP_MEMORY")
+    f"RETROGRAD_{name}" for name in ("REPORT", "SITES", "NOTICES", "KERNELS", "CORE", "KEEP_MEMORY")
 )
 
 
@@ -30,7 +30,7 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     """Describe the command."""
     parser = commands.add_parser(
         "info",
-        help="versions, backends, compiled kernels and threads",
+        help="versions, backends, compiled parts and threads",
         description="Say what is installed here and in use.",
         epilog="example:\n  retrograd info --json",
         formatter_class=HelpFormatter,
@@ -58,6 +58,7 @@ def collect() -> dict[str, dict[str, Any]]:
     import numpy as np
 
     import retrograd
+    from retrograd import core
     from retrograd.backend import MEMORY_KEPT, kernels
     from retrograd.torch_version import TORCH_VERSION
 
@@ -74,6 +75,7 @@ def collect() -> dict[str, dict[str, Any]]:
             "cpu": f"NumPy, products by {blas['name']} {blas.get('version', '')}".rstrip(),
             "cuda": "none: tensors live on the CPU",
             "compiled kernels": "in use" if kernels.AVAILABLE else kernels.status(),
+            "compiled core": "in use" if core.AVAILABLE else core.status(),
             "freed memory": "kept for reuse" if MEMORY_KEPT else "left to the allocator",
         },
         "threads": {

@@ -122,10 +122,10 @@ class CallSite:
         """Same instruction of the same code; an unknown site equals nothing."""
         if not isinstance(other, CallSite) or self.code is None:
             return False
-        return self.code is other.code and self.lasti == other.lasti
+        return self.code is other.code and self._instruction == other._instruction
 
     def __hash__(self) -> int:
-        return hash((id(self.code), self.lasti))
+        return hash((id(self.code), self._instruction))
 
     def __bool__(self) -> bool:
         return self.code is not None
@@ -210,6 +210,17 @@ class CallSite:
     def loop(self) -> Loop | None:
         """The innermost loop of the same function whose body holds the site."""
         return None if self.place is None else self.place.loop()
+
+    @cached_property
+    def _instruction(self) -> int:
+        """Where the instruction begins: `lasti` is in its cache if what it calls is in Python."""
+        if self.code is None or self.lasti < 0:
+            return self.lasti
+        units = self.code.co_code
+        start = self.lasti
+        while start > 0 and units[start] == 0:  # CACHE
+            start -= 2
+        return start
 
     def _positions(self) -> tuple[int | None, int | None, int | None, int | None] | None:
         if self.code is None or self.lasti < 0:

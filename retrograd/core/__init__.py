@@ -1,0 +1,43 @@
+"""The compiled core: calls of ops, the walk over the graph, optimizer steps; built where possible.
+
+An accelerator in the manner of Python's own (`heapq` and `_heapq`): the Python code is the
+definition. The C functions do the same for the common case, and call the Python functions for
+everything unusual, so results, errors and call sites do not depend on them. `core.h` says how the
+sources are laid out, `install` gives them the library's objects.
+
+Without the compiled module, or with ``RETROGRAD_CORE=0`` in the environment, Python does all of it.
+
+>>> status().startswith("The compiled core is")
+True
+"""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+AVAILABLE: bool
+"""Whether the compiled core is in use."""
+
+_core: Any
+_status: str
+
+try:
+    if os.environ.get("RETROGRAD_CORE") == "0":
+        raise ImportError("switched off by RETROGRAD_CORE=0")
+    from retrograd.core import _core
+except (ImportError, RuntimeError) as error:  # RuntimeError: built for a newer NumPy than this one
+    _core = None
+    AVAILABLE = False
+    _status = f"The compiled core is not in use ({error}); Python does the same, more slowly."
+else:
+    AVAILABLE = True
+    _status = "The compiled core is in use."
+
+
+def status() -> str:
+    """A sentence that says whether the compiled core is in use and, if not, why."""
+    return _status
+
+
+__all__ = ["AVAILABLE", "status"]

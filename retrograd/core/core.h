@@ -1,0 +1,192 @@
+/* What the files of the compiled core share: the slots of the library's classes, arrays, modes, call sites.
+ *
+ * The core is an accelerator in the manner of `_heapq`: the Python code is the definition. A function here does
+ * what the Python function of the same purpose does, for the common case, and calls that Python function for
+ * everything else. It decides before it has changed anything, so the two never do half of the work each.
+ *
+ * Tensors, nodes and their kin are ordinary Python objects whose classes declare `__slots__`. A slot is a pointer
+ * at a fixed place in the object; the places are read from the classes' member descriptors once, by `setup`.
+ *
+ * How a file adds to the module: it defines a `Part` (its methods, the Python objects it needs, a function that
+ * runs once when they are there), declares it below, and module.c lists it.
+ */
+#ifndef RETROGRAD_CORE_H
+#define RETROGRAD_CORE_H
+
+#define PY_SSIZE_T_CLEAN
+#include <Python.h>
+
+#define NPY_NO_DEPRECATED_API NPY_2_0_API_VERSION
+#define NPY_TARGET_VERSION NPY_2_0_API_VERSION
+#ifndef RETROGRAD_CORE_MODULE
+#define NO_IMPORT_ARRAY
+#define NO_IMPORT_UFUNC
+#endif
+#define PY_ARRAY_UNIQUE_SYMBOL retrograd_core_array_api
+#define PY_UFUNC_UNIQUE_SYMBOL retrograd_core_ufunc_api
+#include <numpy/arrayobject.h>
+#include <numpy/ufuncobject.h>
+
+#define ARRAY(object) ((PyArrayObject *)(object))
+
+/* ---- parts of the module ------------------------------------------------------------------------------------ */
+
+/* A Python object that `setup` is given by name; `place` gets a reference of its own. */
+typedef struct {
+    const char *name;
+    PyObject **place;
+} Wanted;
+
+typedef struct {
+    PyMethodDef *methods; /* ends with an empty entry; NULL: none */
+    const Wanted *wanted; /* ends with an empty entry; NULL: none */
+    int (*add)(PyObject *module);   /* when the module is made: types; NULL: nothing; -1 with an error set */
+    int (*start)(void);             /* when all objects are there; NULL: nothing to do; -1 with an error set */
+} Part;
+
+extern const Part site_part;
+
+/* ---- the library's objects ---------------------------------------------------------------------------------- */
+
+typedef struct {
+    PyTypeObject *Tensor, *Parameter, *TensorMeta, *VersionCell, *ViewInfo, *Node, *BackwardCall;
+    PyObject *HOT, *STATE, *INFERENCE_CELL;
+    PyObject *numbers;                            /* the counter of nodes and backward calls */
+    PyObject *refresh, *accumulator, *edge_of;    /* autograd.views, autograd.accumulate */
+    PyObject *QUIET, *enter_quiet, *leave_quiet;  /* backend.quiet */
+    PyObject *zero, *one;                         /* made here, as are the names below */
+    PyObject *name_UNUSUAL, *name_NO_GRAD, *name_grad_enabled, *name_cut;
+    PyArray_Descr *F32, *F64, *I64, *B8;
+} Objects;
+
+extern Objects objects;
+extern int core_ready; /* `setup` was run: before, every caller calls its Python function */
+
+typedef struct {
+    Py_ssize_t array, cell, cut, grad_fn, meta, output_nr, requires_grad, view;
+} TensorSlots;
+
+typedef struct {
+    Py_ssize_t accumulator, grad, grad_dtype, hooks, inference, post_accumulate_hooks, relaid, retains_grad, tangents;
+} MetaSlots;
+
+typedef struct {
+    Py_ssize_t code, detached, lasti, version, writer;
+} CellSlots;
+
+typedef struct {
+    Py_ssize_t at, base, creation, last, own;
+} ViewSlots;
+
+typedef struct {
+    Py_ssize_t reached_code, reached_lasti, buffer, code, dtype, edge_numbers, edges, extra, freed, lasti, owned, pending,
+        run, saved, sequence, shape, visit;
+} NodeSlots;
+
+typedef struct {
+    Py_ssize_t callbacks, code, create_graph, interrupted_by, kind, lasti, need, node, nodes_run, number, ordinal,
+        restricted, retain_graph, root_nodes, roots;
+} CallSlots;
+
+extern TensorSlots in_tensor;
+extern MetaSlots in_meta;
+extern CellSlots in_cell;
+extern ViewSlots in_view;
+extern NodeSlots in_node;
+extern CallSlots in_call;
+
+/* ---- slots -------------------------------------------------------------------------------------------------- */
+
+/* A slot as a place: NULL in it means that the attribute was deleted, or never set. */
+#define SLOT(object, offset) (*(PyObject **)((char *)(object) + (offset)))
+
+/* Gives an empty slot of a new object its value. */
+static inline void
+slot_fill(PyObject *object, Py_ssize_t offset, PyObject *value)
+{
+    SLOT(object, offset) = Py_NewRef(value);
+}
+
+/* Replaces a slot's value. What was there goes last: its end may run any code. */
+static inline void
+slot_set(PyObject *object, Py_ssize_t offset, PyObject *value)
+{
+    PyObject *before = SLOT(object, offset);
+    SLOT(object, offset) = Py_NewRef(value);
+    Py_XDECREF(before);
+}
+
+/* Whether a slot holds a value other than None. */
+static inline int
+slot_given(PyObject *object, Py_ssize_t offset)
+{
+    PyObject *value = SLOT(object, offset);
+    return value != NULL && value != Py_None;
+}
+
+/* A tensor of the library's own two classes: a subclass may have another idea of everything. */
+static inline int
+is_tensor(PyObject *object)
+{
+    return Py_TYPE(object) == objects.Tensor || Py_TYPE(object) == objects.Parameter;
+}
+
+/* ---- modes -------------------------------------------------------------------------------------------------- */
+
+/* Whether the count of that name in HOT is 0. Anything odd reads as "not 0": the Python path looks again. */
+static inline int
+count_is_zero(PyObject *name)
+{
+    return PyDict_GetItemWithError(objects.HOT, name) == objects.zero;
+}
+
+/* A rarer mode is on somewhere: everything goes the general way. */
+static inline int
+is_unusual(void)
+{
+    return !count_is_zero(objects.name_UNUSUAL);
+}
+
+/* Whether this thread records gradients: 1 or 0; -1 with an error set. */
+int grad_is_enabled(void);
+
+/* The number of a new node or backward call; a new reference. */
+static inline PyObject *
+next_sequence(void)
+{
+    return Py_TYPE(objects.numbers)->tp_iternext(objects.numbers);
+}
+
+/* ---- call sites (site.c) ------------------------------------------------------------------------------------ */
+
+/* The user's line: code object (or None) and instruction, both new references; -1 with an error set. */
+int user_site(PyObject **code, PyObject **instruction);
+
+/* ---- arrays ------------------------------------------------------------------------------------------------- */
+
+/* The shape as a tuple of ints; a new reference. */
+static inline PyObject *
+shape_of(PyObject *array)
+{
+    return PyArray_IntTupleFromIntp(PyArray_NDIM(ARRAY(array)), PyArray_DIMS(ARRAY(array)));
+}
+
+/* A new array of the same shape and layout (row by row unless the other is column by column). */
+static inline PyObject *
+new_array_like(PyObject *array)
+{
+    PyArray_Descr *dtype = PyArray_DESCR(ARRAY(array));
+    Py_INCREF(dtype); /* the call below takes this reference */
+    return PyArray_NewFromDescr(&PyArray_Type, dtype, PyArray_NDIM(ARRAY(array)), PyArray_DIMS(ARRAY(array)), NULL, NULL,
+                                PyArray_IS_C_CONTIGUOUS(ARRAY(array)) ? 0 : NPY_ARRAY_F_CONTIGUOUS, NULL);
+}
+
+/* ---- new objects (module.c) --------------------------------------------------------------------------------- */
+
+/* A Tensor around an array without history: `tensor.wrap`. */
+PyObject *new_tensor(PyObject *array);
+
+/* A version cell at version 0. It refers to nothing that could refer back, so the collector need not know it. */
+PyObject *new_cell(void);
+
+#endif
