@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import weakref
 from typing import Any
 
@@ -21,35 +20,11 @@ from retrograd.autograd.forward import (
 from retrograd.autograd.packing import is_packed, pack_new
 from retrograd.autograd.state import STATE, TRANSFORMS
 from retrograd.backend.quiet import QUIET, enter_quiet, leave_quiet
-from retrograd.ops.calling.operands import Plan, argument_plan
+from retrograd.ops.calling.plan import CallPlan
+from retrograd.ops.calling.recording import array_fact
 from retrograd.ops.calling.shortcut import call_generated, usual_operands
-from retrograd.ops.registry import RAW, save_kind
+from retrograd.ops.registry import RAW
 from retrograd.tensor import Tensor, TensorMeta, wrap
-
-_OUTPUT, _INPUT, _OPTION = range(3)
-
-
-@functools.cache
-def _elementwise_plan(op: Any) -> Any:
-    """For each rule of an op: its operand's place, and where to find what it reads."""
-    plan = argument_plan(op)
-    assert plan.edges is not None
-    places = {parameter.name: place for place, parameter in enumerate(op.parameters)}
-    found = []
-    for place, (rule, names) in zip(plan.edges, op.rules, strict=True):
-        reads = []
-        for name in names:
-            kind = save_kind(op, name)
-            if kind == "output":
-                reads.append((_OUTPUT, 0))
-            elif kind == "input":
-                reads.append((_INPUT, plan.names[name]))
-            elif kind == "option":
-                reads.append((_OPTION, places[name]))
-            else:
-                return None
-        found.append((place, rule, tuple(reads)))
-    return tuple(found)
 
 
 def set_elementwise(op: Any, args: tuple[Any, ...], tensors: list[Any], output: Tensor) -> bool:
@@ -58,8 +33,8 @@ def set_elementwise(op: Any, args: tuple[Any, ...], tensors: list[Any], output: 
     The usual case: real numbers, one level, nothing to record, nothing batched.
     """
     array = output._array
-    plan = _elementwise_plan(op)
-    if plan is None or (array.dtype is not dtypes.F64 and array.dtype is not dtypes.F32):
+    plan: CallPlan = op.plan
+    if array.dtype is not dtypes.F64 and array.dtype is not dtypes.F32:
         return False
     recording = STATE.grad_enabled
     level: Any = None
@@ -90,7 +65,8 @@ def set_elementwise(op: Any, args: tuple[Any, ...], tensors: list[Any], output: 
     moved = False
     token = enter_quiet(QUIET)
     try:
-        for place, rule, reads in plan:
+        assert plan.edges is not None
+        for place, (rule, reads) in zip(plan.edges, plan.rules, strict=True):
             direction = moving[place]
             if direction is None:
                 continue
@@ -98,14 +74,17 @@ def set_elementwise(op: Any, args: tuple[Any, ...], tensors: list[Any], output: 
             if direction.shape != array.shape:
                 direction = np.broadcast_to(direction, array.shape)
             values = []
-            for kind, where in reads:
-                if kind == _OUTPUT:
+            for position in reads:
+                kind, _, source, *_ = plan.saves[position]
+                if kind == "output":
                     values.append(array)
-                elif kind == _OPTION:
-                    values.append(args[where])
-                else:
-                    value = tensors[where]
+                elif kind == "option":
+                    values.append(args[source])
+                elif kind == "input":
+                    value = tensors[source]
                     values.append(value._array if isinstance(value, Tensor) else value)
+                else:
+                    values.append(array_fact(plan, kind, source, tensors, [output]))
             part = rule(RAW, direction, *values)
             if part is not None:
                 total = part if total is None else total + part
@@ -135,7 +114,7 @@ def set_elementwise(op: Any, args: tuple[Any, ...], tensors: list[Any], output: 
     return True
 
 
-def dual_shortcut(op: Any, plan: Plan, args: tuple[Any, ...]) -> Any:
+def dual_shortcut(op: Any, plan: CallPlan, args: tuple[Any, ...]) -> Any:
     """The result of an op on ordinary tensors, with its tangents; None: the general path has to.
 
     For a thread whose dual levels are the only rare mode anywhere.

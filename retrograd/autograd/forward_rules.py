@@ -9,7 +9,6 @@ with respect to g, started from the tangents, is the tangent of the op's result.
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable
 from typing import Any
 
@@ -28,9 +27,9 @@ from retrograd.autograd.state import STATE, set_grad_mode, set_saved_hooks
 from retrograd.backend.quiet import QUIET, enter_quiet, leave_quiet
 from retrograd.ops.calling.dispatch import dispatch
 from retrograd.ops.calling.dispatch_inplace import may_be_recorded
-from retrograd.ops.calling.operands import argument_plan
+from retrograd.ops.calling.plan import CallPlan, Rule, Source
 from retrograd.ops.calling.recording import array_fact
-from retrograd.ops.registry import RAW, RECORDED, names_of, save_kind
+from retrograd.ops.registry import RAW, RECORDED, names_of
 from retrograd.tensor import Tensor, wrap
 
 
@@ -52,7 +51,7 @@ class OpCall:
     ) -> None:
         self.op = op
         self.args = args
-        self.plan = argument_plan(op)
+        self.plan: CallPlan = op.plan
         self.tangents = tangents
         self.recording = STATE.grad_enabled and any(
             [isinstance(x, Tensor) and may_be_recorded(x) for x in (*tensors, *tangents)]
@@ -112,42 +111,46 @@ class OpCall:
 
     def _moving(self) -> list[Tensor | None]:
         """The tangents of the operands that have a derivative, in the order of the rules."""
-        edges = self.plan.edges
-        return self.tangents if edges is None else [self.tangents[place] for place in edges]
+        return self.plan.sources_of_edges(self.tangents)
 
-    def value_of(self, name: str, *, raw: bool) -> Any:
-        """What a rule means by a name in its signature."""
-        kind = save_kind(self.op, name)
+    def _value(self, source: Source, raw: bool = False) -> Any:
+        """What a rule reads."""
+        kind, index = source
         if kind == "output":
-            value: Any = self.outputs[int(name[3:] or 0)]
+            value: Any = self.outputs[index]
         elif kind == "input":
-            value = self.tensors[self.plan.names[name]]
+            value = self.tensors[index]
         elif kind == "option":
-            return self.args[_place_of(self.op, name)]
+            return self.args[index]
         else:
-            return array_fact(self.plan, name, kind, self.tensors, self.outputs)
+            return array_fact(self.plan, kind, index, self.tensors, self.outputs)
         return value._array if raw and isinstance(value, Tensor) else value
 
-    def _values(self, names: list[str], raw: bool = False) -> list[Any]:
-        return [self.value_of(name, raw=raw) for name in names]
+    def _values(self, rule: Rule, raw: bool = False) -> list[Any]:
+        saves = self.plan.saves
+        return [
+            self._value(Source(saves[position].kind, saves[position].source), raw)
+            for position in rule.reads
+        ]
 
     def _call(self, operands: list[Any]) -> list[Tensor]:
         """The op itself on other operands."""
         args = list(self.args)
         rest = list(operands)
-        for place, _, is_list, _, _ in self.plan.takers:
-            if is_list:
-                count = len(args[place])
-                args[place], rest = rest[:count], rest[count:]
+        for p in self.plan.tensors:
+            if p.is_list:
+                count = len(args[p.place])
+                args[p.place], rest = rest[:count], rest[count:]
             else:
-                args[place] = rest.pop(0)
+                args[p.place] = rest.pop(0)
         results = dispatch(self.op, tuple(args))
         return [results] if self.op.outputs == 1 else list(results)
 
     # ------------------------------------------------------------------------ the ways
 
     def _given(self, forward: Callable[..., Any], moving: list[Any]) -> list[Any]:
-        results = forward(RECORDED, moving, *self._values(names_of(forward)[2:]))
+        read = [self._value(self.plan.source(name)) for name in names_of(forward)[2:]]
+        results = forward(RECORDED, moving, *read)
         return [results] if self.op.outputs == 1 else list(results)
 
     def _linear(self) -> list[Any]:
@@ -188,15 +191,15 @@ class OpCall:
         total: Any = None
         token = enter_quiet(QUIET) if raw else None
         try:
-            for (rule, names), tangent in zip(self.op.rules, moving, strict=True):
+            for rule, tangent in zip(self.plan.rules, moving, strict=True):
                 if tangent is None:
                     continue
                 if tangent._array.shape != shape:
                     tangent = tangent.expand(shape)
                 if raw:
-                    part = rule(RAW, tangent._array, *self._values(names, raw=True))
+                    part = rule.function(RAW, tangent._array, *self._values(rule, raw=True))
                 else:
-                    part = rule(RECORDED, tangent, *self._values(names))
+                    part = rule.function(RECORDED, tangent, *self._values(rule))
                 if part is not None:
                     total = part if total is None else total + part
         finally:
@@ -206,18 +209,18 @@ class OpCall:
 
     def _reduction(self, tangent: Any) -> Any:
         """The sum of the tangents, each times its element's weight in the result."""
-        rule, names = self.op.rules[0]
-        weights = rule(RECORDED, RECORDED.ones_like(self.outputs[0]), *self._values(names))
+        rule = self.plan.rules[0]
+        weights = rule.function(RECORDED, RECORDED.ones_like(self.outputs[0]), *self._values(rule))
         if weights is None:
             return None
         if self.is_complex and not self.op.holomorphic:  # a real result of complex numbers
             weights = RECORDED.conj(weights)
         parts = _in_type(RECORDED.mul(weights, tangent), self.outputs[0]._array.dtype)
-        options = self.op.option_names
-        dim = self.value_of("dim", raw=False) if "dim" in options else None
+        places = self.plan.places
+        dim = self.args[places["dim"]] if "dim" in places else None
         if dim is None or dim == () or not parts._array.ndim:
             return RECORDED.reshape(RECORDED._sum_all(parts), self.outputs[0]._array.shape)
-        return RECORDED.sum(parts, dim, self.value_of("keepdim", raw=False))
+        return RECORDED.sum(parts, dim, self.args[places["keepdim"]])
 
     def _can_be_raw(self, moving: list[Any]) -> bool:
         """Whether the rules may run on arrays: no graph to record, no other level to inform."""
@@ -277,17 +280,15 @@ class OpCall:
 
     def _rule_results(self, gradient: Any) -> list[Any]:
         """What the rules give for each operand that has one."""
-        op = self.op
         wanted = [tangent is not None for tangent in self._moving()]
-        if op.joint is not None:
-            rule, names = op.joint
-            return list(rule(RECORDED, gradient, tuple(wanted), *self._values(names)))
+        joint, rules = self.plan.joint, self.plan.rules
+        if joint is not None:
+            return list(joint.function(RECORDED, gradient, tuple(wanted), *self._values(joint)))
         if self.plan.edges is None:
-            rule, names = op.rules[0]
-            return list(rule(RECORDED, gradient, *self._values(names)))
+            return list(rules[0].function(RECORDED, gradient, *self._values(rules[0])))
         return [
-            rule(RECORDED, gradient, *self._values(names)) if moves else None
-            for (rule, names), moves in zip(op.rules, wanted, strict=True)
+            rule.function(RECORDED, gradient, *self._values(rule)) if moves else None
+            for rule, moves in zip(rules, wanted, strict=True)
         ]
 
     def _as_start(self, tangent: Tensor, part: Tensor) -> Tensor:
@@ -322,12 +323,6 @@ class OpCall:
             if other is not None and np.may_share_memory(tangent._array, other._array):
                 return True
         return False
-
-
-@functools.cache
-def _place_of(op: Any, name: str) -> int:
-    """The place of a parameter among an op's arguments."""
-    return [parameter.name for parameter in op.parameters].index(name)
 
 
 def _in_type(tensor: Tensor, dtype: Any) -> Tensor:

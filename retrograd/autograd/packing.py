@@ -298,7 +298,7 @@ def _unpacked(node: Node, form: type[Node], *, raw: bool) -> Node:
     """A stand-in for a packed node with live values in the flat layout, for one run of its rule."""
     assert form.op is not None
     saved = list(node.saved)
-    for place, _, number in kept_places(form.op):
+    for kind, _, _, place, *_ in form.op.plan.kept:
         value = saved[place]
         if type(value) is not SavedTensor:
             continue
@@ -307,7 +307,7 @@ def _unpacked(node: Node, form: type[Node], *, raw: bool) -> Node:
         if tensor is None:
             continue
         cell = tensor._cell
-        if number is not None:
+        if kind == "output":
             cell = saved[place + 1] = cell_of(tensor)
             saved[place + 2] = cell.version
             saved[place] = tensor._array if raw else tensor
@@ -324,24 +324,6 @@ def _unpacked(node: Node, form: type[Node], *, raw: bool) -> Node:
     return shadow
 
 
-Kept = tuple[int, str, int | None]
-_KEPT: dict[Op, tuple[Kept, ...]] = {}
-
-
-def kept_places(op: Op) -> tuple[Kept, ...]:
-    """The tensors among an op's saved values: place in `saved`, name, and an output's number."""
-    found = _KEPT.get(op)
-    if found is None:
-        listed: list[Kept] = []
-        place = 0
-        for kind, name in op.save_plan:
-            if kind in ("input", "output"):
-                listed.append((place, name, int(name[3:] or 0) if kind == "output" else None))
-            place += {"output": 3, "input": 2}.get(kind, 1)
-        found = _KEPT[op] = tuple(listed)
-    return found
-
-
 def pack_new(op: Op, node: Node, output: Tensor) -> None:
     """Hand over to the hooks what the new node of an op with one output has saved.
 
@@ -354,9 +336,9 @@ def pack_new(op: Op, node: Node, output: Tensor) -> None:
     before, cut = state.grad_enabled, state.cut
     set_grad_mode(False, IN_HOOK)  # once for all hooks
     try:
-        for place, name, number in kept_places(op):
+        for kind, name, number, place, *_ in op.plan.kept:
             value = saved[place]
-            if number is not None:
+            if kind == "output":
                 saved[place] = SavedTensor(output, node, True, number)
             elif isinstance(value, Tensor):
                 saved[place] = made = SavedTensor(value, node)
@@ -377,19 +359,17 @@ def pack_node(node: Node) -> None:
     outer = STATE.saved_hooks
     set_saved_hooks(())  # those of now were not there when the value was saved
     try:
-        place = 0
-        for kind, name in node.op.save_plan:
+        for kind, name, number, place, *_ in node.op.plan.kept:
             value = saved[place]
             if kind == "output" and value is not FREED:
                 stored = wrap(value)
                 stored._cell = saved[place + 1]
-                saved[place] = _stored_output(stored, node, saved[place + 2], int(name[3:] or 0))
+                saved[place] = _stored_output(stored, node, saved[place + 2], number)
             elif kind == "input" and isinstance(value, Tensor):
                 made = SavedTensor(value, node, is_output=False, number=0)
                 made._version = saved[place + 1]
                 made.name = name
                 saved[place] = made
-            place += {"output": 3, "input": 2}.get(kind, 1)
     finally:
         set_saved_hooks(outer)
     made_form = packed_form(form)
@@ -408,11 +388,10 @@ def _stored_output(value: Tensor, node: Node, version: int, number: int) -> Save
 
 def must_pack(op: Op, outputs: list[Tensor], dual: bool) -> bool:
     """Whether a node being made now needs saved values as objects; `dual`: outputs get tangents."""
-    kept = kept_places(op)
     if STATE.saved_hooks:
-        return bool(kept)
-    for _, _, number in kept:
-        if number is not None and (dual or outputs[number]._level):
+        return bool(op.plan.kept)
+    for kind, _, number, *_ in op.plan.kept:
+        if kind == "output" and (dual or outputs[number]._level):
             return True
     return False
 

@@ -1,9 +1,8 @@
 """Saved values: how a node's save list is read back, checked and shown.
 
-In a node's `saved` tuple an input takes two places (the Tensor or number, and the version seen when
-it was saved), an output three (array, version cell, version), everything else one. Inputs are kept
-as the Tensor itself, so its identity survives; outputs as array and cell, since a node that kept
-its output Tensor would keep itself alive.
+`op.plan.saves` says what lies where in a node's `saved` tuple. Inputs are kept as the Tensor
+itself, so its identity survives; outputs as array and cell, since a node that kept its output
+Tensor would keep itself alive.
 """
 
 from __future__ import annotations
@@ -20,6 +19,7 @@ from retrograd.autograd.state import STATE
 from retrograd.tensor import Tensor, VersionCell, wrap
 
 if TYPE_CHECKING:
+    from retrograd.ops.calling.plan import Save
     from retrograd.ops.registry import Op
 
 
@@ -139,20 +139,11 @@ def conjugate_all(values: Any) -> Any:
 
 def saved_properties(op: Op) -> dict[str, property]:
     """`_saved_<name>` of an op's nodes under PyTorch's names: `self` is the first input."""
-    places: dict[str, tuple[str, int]] = {}
-    place = 0
-    for kind, name in op.save_plan:
-        places[name] = (kind, place)
-        place += {"output": 3, "input": 2}.get(kind, 1)
-    names = public_names(op, {name: kind for name, (kind, _) in places.items()})
-    readers = {
-        f"_saved_{theirs}": property(_reader(op, ours, *places[ours]))
-        for theirs, ours in names.items()
-    }
-    for theirs, ours in names.items():
-        kind, place = places[ours]
-        if kind in ("input", "output"):
-            readers[f"_raw_saved_{theirs}"] = property(_raw_reader(op, theirs, place))
+    names = public_names(op)
+    readers = {f"_saved_{name}": property(_reader(op, save)) for name, save in names.items()}
+    for name, save in names.items():
+        if save.kind in ("input", "output"):
+            readers[f"_raw_saved_{name}"] = property(_raw_reader(op, name, save.start))
     for name, reader in DERIVED.get(op.node_name, {}).items():
         readers[name] = property(reader)
     return readers
@@ -179,9 +170,10 @@ def _raw_reader(op: Op, name: str, place: int) -> Callable[[Node], Any]:
     return read
 
 
-def _reader(op: Op, name: str, kind: str, place: int) -> Callable[[Node], Any]:
+def _reader(op: Op, save: Save) -> Callable[[Node], Any]:
     from retrograd.autograd import packing  # which imports this module
 
+    kind, name, source, place = save[:4]
     wraps = kind == "input" and op.node_name in WRAPPING
 
     def read(node: Node) -> Any:
@@ -193,7 +185,7 @@ def _reader(op: Op, name: str, kind: str, place: int) -> Callable[[Node], Any]:
         if kind == "output":
             cell, seen = node.saved[place + 1], node.saved[place + 2]
             stale_value(node, name, value, cell, seen)
-            return saved_output(node, value, cell, int(name[3:] or 0))
+            return saved_output(node, value, cell, source)
         if kind == "input" and isinstance(value, Tensor):
             cell, seen = value._cell, node.saved[place + 1]
             if cell is not None and cell.version != seen:  # one that was detached may be read

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from retrograd.ops.calling.plan import Save
     from retrograd.ops.registry import Op
 
 _EIGEN = {"out0": "eigenvalues", "out1": "eigenvectors"}
@@ -112,16 +113,18 @@ _TUPLES = frozenset(
 )
 
 
-def public_names(op: Op, kinds: dict[str, str]) -> dict[str, str]:
-    """PyTorch's names of an op's saved values, each with ours; dtypes have none there."""
+def public_names(op: Op) -> dict[str, Save]:
+    """PyTorch's names of what an op's nodes save; dtypes have none there."""
     renamed = _RENAMED.get(op.node_name, {})
-    declared = {ours: theirs for theirs, ours in op.saved_names.items() if ours in kinds}
-    first = op.parameters[0].name
-    if first != "input" and declared.get(first) == "self":
-        del declared[first]
+    first = op.plan.parameters[0].name
+    usual = {"result": "out", "self_sym_sizes": f"{first}_shape"}
+    if first == "input":
+        usual["self"] = first
+    declared = {ours: theirs for theirs, ours in (usual | op.saved_names).items()}
     fields = getattr(op.returns, "_fields", ())
-    found: dict[str, str] = {}
-    for name, kind in kinds.items():
+    found: dict[str, Save] = {}
+    for save in op.plan.saves:
+        name, kind = save.name, save.kind
         if name in renamed:
             public = renamed[name]
         elif name in declared:
@@ -133,11 +136,11 @@ def public_names(op: Op, kinds: dict[str, str]) -> dict[str, str]:
             stem = "self" if stem == first == "input" else stem
             public = f"{stem}_sym_{'sizes' if kind == 'shape' else 'strides'}"
         elif kind == "output" and name[3:]:
-            number = int(name[3:])
+            number = save.source
             public = fields[number] if number < len(fields) else f"result{number}"
         else:
             public = name
-        found[public] = name
+        found[public] = save
     return found
 
 

@@ -72,13 +72,14 @@ class ViewStep:
             count = len(op.raw(source, *self.options))
             sent = [None] * count
             sent[self.number] = gradient
-        rule, names = op.rules[0]
-        known: dict[str, Any] = dict(zip(op.option_names, self.options, strict=True))
-        first = op.tensor_names[0]
-        known[f"{first}_shape"] = source.shape
-        known[f"{first}_dtype"] = source.dtype
-        known[f"{first}_strides"] = source.strides
-        result: Array = rule(RAW, sent, *[known[name] for name in names])
+        plan = op.plan
+        rule, reads = plan.rules[0]
+        known = dict(zip(plan.options, self.options, strict=True))
+        values = [
+            known[save.source] if save.kind == "option" else getattr(source, save.kind)
+            for save in map(plan.saves.__getitem__, reads)
+        ]
+        result: Array = rule(RAW, sent, *values)
         return result
 
 

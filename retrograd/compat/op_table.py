@@ -87,7 +87,7 @@ def _table(ops: Iterable[Op]) -> list[str]:
             f"`{_name(op)}`",
             "-" if op.inplace_name is None else f"`{op.inplace_name}`",
             "yes" if op.out else "-",
-            _listed(op.edge_names),
+            _listed(op.plan.edge_names),
             keeps(op),
             forward_mode(op),
             _vmap(op),
@@ -97,7 +97,7 @@ def _table(ops: Iterable[Op]) -> list[str]:
 
 
 def _has_node(op: Op) -> bool:
-    return bool(op.edge_names)
+    return bool(op.plan.edge_names)
 
 
 def _node(op: Op) -> tuple[str, str]:
@@ -108,7 +108,7 @@ def _inner_row(op: Op) -> str:
     cells = (
         f"`{op.node_name}`",
         f"`{op.name}`",
-        _listed(op.edge_names),
+        _listed(op.plan.edge_names),
         keeps(op),
         forward_mode(op),
         _vmap(op),
@@ -134,15 +134,15 @@ def keeps(op: Op) -> str:
     >>> keeps(OPS["mul"]), keeps(OPS["exp"]), keeps(OPS["add"])
     ('`input`, `other`', 'result', '-')
     """
-    kinds = dict.fromkeys(kind for kind, _ in op.save_plan)
+    kinds = {save.kind for save in op.plan.saves}
     # the order of the arguments, not of the rules that read them
-    read = {name for kind, name in op.save_plan if kind == "input"}
-    held = [f"`{name}`" for name in op.tensor_names if name in read]
+    read = {save.name for save in op.plan.saves if save.kind == "input"}
+    held = [f"`{name}`" for name in op.plan.tensor_names if name in read]
     if "output" in kinds:
         held.append("result")
     if held:
         return ", ".join(held)
-    return "sizes" if {"shape", "dtype", "strides"} & set(kinds) else "-"
+    return "sizes" if {"shape", "dtype", "strides"} & kinds else "-"
 
 
 def forward_mode(op: Op) -> str:
@@ -151,7 +151,7 @@ def forward_mode(op: Op) -> str:
     >>> forward_mode(OPS["exp"]), forward_mode(OPS["argmax"])
     ('elementwise', '-')
     """
-    if not op.edge_names:
+    if not op.plan.edge_names:
         return "-"
     if op.forward is None:
         return "transposed"

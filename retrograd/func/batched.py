@@ -23,7 +23,7 @@ import numpy as np
 from retrograd.autograd.state import STATE, TRANSFORMS, count_unusual
 from retrograd.autograd.views import bump, refresh
 from retrograd.notices import explained
-from retrograd.ops.calling.operands import Plan
+from retrograd.ops.calling.plan import CallPlan
 from retrograd.ops.calling.recording import (
     fill_outputs,
     is_wanted,
@@ -436,7 +436,7 @@ def batched(level: int, op: Any, args: tuple[Any, ...], tensors: list[Any]) -> l
     return [rewrap(result, 0, level) for result in results]
 
 
-def batched_shortcut(op: Any, plan: Plan, args: tuple[Any, ...]) -> Any:
+def batched_shortcut(op: Any, plan: CallPlan, args: tuple[Any, ...]) -> Any:
     """The result of an op in the usual case of `vmap`; None: the general path has to.
 
     For a thread whose `vmap` calls are the only rare mode anywhere.
@@ -447,8 +447,8 @@ def batched_shortcut(op: Any, plan: Plan, args: tuple[Any, ...]) -> Any:
     level = 0
     wanted = False
     operands: list[Any] = []
-    for place, _, _, may_be_number, may_be_none in plan.takers:
-        value = args[place]
+    for p in plan.tensors:
+        value = args[p.place]
         if isinstance(value, Tensor):
             if value._view is not None:
                 refresh(value)
@@ -457,9 +457,9 @@ def batched_shortcut(op: Any, plan: Plan, args: tuple[Any, ...]) -> Any:
             if value._level > level:
                 level = value._level
         elif value is None:
-            if not may_be_none:
+            if not p.may_be_none:
                 return None
-        elif not may_be_number or (type(value) is not float and type(value) is not int):
+        elif not p.may_be_number or (type(value) is not float and type(value) is not int):
             return None
         operands.append(value)
     if not level:

@@ -183,7 +183,8 @@ def _still_holds(value: NodeFacts, consumer: NodeFacts, name: str) -> bool:
 def takes_list(node: NodeFacts) -> bool:
     """Whether the node's operation takes a list of tensors, as cat() does."""
     node.name()  # a node gets its own class, which knows its operation, when it is looked at
-    return "list" in getattr(getattr(node, "op", None), "tensor_kinds", ())
+    op = getattr(node, "op", None)
+    return op is not None and op.plan.edges is None
 
 
 def freed_evidence(

@@ -93,7 +93,8 @@ def saved_operand(node: NodeFacts, saved_name: str) -> str:
     place = site_of(node).place
     expression = None if place is None else place.node
     node.name()  # a node gets its own class, which knows its operation, when it is looked at
-    roles = getattr(getattr(node, "op", None), "tensor_names", ())
+    op = getattr(node, "op", None)
+    roles = () if op is None else op.plan.tensor_names
     if place is not None and isinstance(expression, ast.BinOp) and saved_name in roles[:2]:
         # With a number on one side the roles may be swapped: `2 - h` is an operation on `h`.
         both = isinstance(expression.op, ast.MatMult) or None not in tuple(node.edges)

@@ -31,6 +31,7 @@ from typing import Any
 import numpy as np
 
 from retrograd.autograd.node import Node
+from retrograd.ops.calling.plan import CallPlan
 
 RAW = types.SimpleNamespace()
 RECORDED = types.SimpleNamespace()
@@ -38,26 +39,6 @@ OPS: dict[str, Op] = {}
 # namespace ("torch", "nn.functional", "linalg", ...) -> public name -> function
 PUBLIC: dict[str, dict[str, Callable[..., Any]]] = {}
 COMPOSITES: dict[str, Composite] = {}
-
-_KINDS = {
-    "Array": "array",
-    "Operand": "operand",
-    "Array | None": "optional",
-    "Operand | None": "optional_operand",
-    "Arrays": "list",
-}
-
-
-class Parameter:
-    """One parameter of an op: its name, kind ("array", ..., "option") and default."""
-
-    __slots__ = ("default", "keyword_only", "kind", "name")
-
-    def __init__(self, source: inspect.Parameter) -> None:
-        self.name = source.name
-        self.default = source.default
-        self.kind = _KINDS.get(str(source.annotation), "option")
-        self.keyword_only = source.kind is inspect.Parameter.KEYWORD_ONLY
 
 
 class Op:
@@ -95,6 +76,9 @@ class Op:
     ) -> None:
         self.name = kernel.__name__
         self.kernel = kernel
+        self.rules = rules
+        self.gradients = gradients
+        self.differentiable = differentiable
         self.ufunc = ufunc
         self.promote = promote
         self.float_result = float_result
@@ -116,39 +100,18 @@ class Op:
 
         public = _parameters(kernel)[1:]
         self.signature = inspect.Signature(public, __validate_parameters__=False)
-        self.parameters = [Parameter(p) for p in public]
-        names = [p.name for p in self.parameters]
-        self.tensor_names = [p.name for p in self.parameters if p.kind != "option"]
-        self.option_names = [p.name for p in self.parameters if p.kind == "option"]
-        self.tensor_kinds = [p.kind for p in self.parameters if p.kind != "option"]
-
-        if gradients is not None:
-            self.joint: tuple[Callable[..., Any], list[str]] | None = (
-                gradients,
-                names_of(gradients)[3:],
-            )
-            self.edge_names = list(differentiable)
-            self.rules: list[tuple[Callable[..., Any], list[str]]] = []
-            reads = [self.joint[1]] * len(self.edge_names)
-        else:
-            self.joint = None
-            self.edge_names = [n for n in names if n in rules]
-            unknown = set(rules) - set(names)
-            if unknown:
-                raise TypeError(f"op {self.name}: rules for unknown parameters {sorted(unknown)}")
-            self.rules = [(rules[n], names_of(rules[n])[2:]) for n in self.edge_names]
-            reads = [names_read for _, names_read in self.rules]
-        # name -> positions of the edges whose rule reads it
-        self.reads: dict[str, list[int]] = {}
-        for position, names_read in enumerate(reads):
-            for name in names_read:
-                self.reads.setdefault(name, []).append(position)
-        self.save_plan = [(save_kind(self, name), name) for name in self.reads]
-        sizes = {"self_sym_sizes": f"{names[0]}_shape"}
-        self.saved_names = {"self": names[0], "result": "out"} | sizes | saved_names
+        unknown = {*rules, *differentiable} - {p.name for p in public}
+        if unknown:
+            raise TypeError(f"op {self.name}: rules for unknown parameters {sorted(unknown)}")
+        self.saved_names = saved_names
         self.namespace: str | None = None
         self.methods: tuple[str, ...] = ()
         self.raw = self._make_raw()
+
+    @functools.cached_property
+    def plan(self) -> CallPlan:
+        """What its calls take and save, worked out when first asked for."""
+        return CallPlan(self)
 
     @functools.cached_property
     def node_class(self) -> type[Node]:
@@ -219,22 +182,6 @@ def _parameters(kernel: Any) -> list[inspect.Parameter]:
         annotation = kernel.__annotations__.get(name, inspect.Parameter.empty)
         found.append(inspect.Parameter(name, kind, default=default, annotation=annotation))
     return found
-
-
-def save_kind(op: Op, name: str) -> str:
-    """What a rule means by a name: "output", "input", "option", "shape", "dtype", "strides"."""
-    if name == "out" or (name.startswith("out") and name[3:].isdigit()):
-        return "output"
-    if name in op.tensor_names:
-        if op.tensor_kinds[op.tensor_names.index(name)] == "list":
-            raise TypeError(f"op {op.name}: lists of tensors cannot be saved")
-        return "input"
-    if name in op.option_names:
-        return "option"
-    stem, _, fact = name.rpartition("_")
-    if fact in ("shape", "dtype", "strides") and (stem in op.tensor_names or stem == "out"):
-        return fact
-    raise TypeError(f"op {op.name}: a rule reads {name!r}, which is nothing it can save")
 
 
 def _camel(name: str) -> str:

@@ -172,7 +172,7 @@ def _must_run(op: Any, form: str) -> bool:
     A view belongs to the memory of its base, an op in place has to write, and random numbers are
     drawn again so that those after them are the same as before.
     """
-    return op.view is not None or form != "" or any(p.name == "generator" for p in op.parameters)
+    return op.view is not None or form != "" or "generator" in op.plan.places
 
 
 # --------------------------------------------------------------------------------- the contexts
@@ -288,7 +288,7 @@ class _Recalling(_Mode):
         index = self.seen[overload]
         self.seen[overload] += 1
         entry, follows = self._find(overload, index)
-        if any(kind == "input" for kind, _ in op.save_plan):
+        if any(save.kind == "input" for save in op.plan.saves):
             self.pending = follows
         else:
             follows()

@@ -163,11 +163,11 @@ def test_generated_functions_agree_with_the_general_path(
         made = [x.detach().to(kind) for x in inputs(torch.float32)]
     else:
         made = inputs(kind)
-    first: Any = made if op.tensor_kinds == ["list"] else made[0]
+    first: Any = made if op.plan.edges is None else made[0]
     arguments = (first, *CASES[name])
     with torch.set_grad_enabled(mode == "grad"):
         general = _outcome(lambda: dispatch(op, arguments), made)
-        names = [parameter.name for parameter in op.parameters[1:]]
+        names = [parameter.name for parameter in op.plan.parameters[1:]]
         options = dict(zip(names, CASES[name], strict=True))
         generated = _outcome(lambda: op.function(first, **options), made)
     assert generated == general

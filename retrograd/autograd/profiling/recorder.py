@@ -94,7 +94,7 @@ class Recorder:
         """Note that an op begins; `op` is None where only arrays or plain values are known."""
         record = self.begin(name)
         if self.shapes:
-            kinds = [""] * len(args) if op is None else [p.kind for p in op.parameters]
+            kinds = [""] * len(args) if op is None else [p.kind for p in op.plan.parameters]
             for value, kind in zip(args, kinds, strict=True):
                 _describe(record, value, operand="operand" in kind)
             record.start = perf_counter_ns()  # looking at the arguments is not the op's time

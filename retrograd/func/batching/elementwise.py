@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from retrograd import dtypes
 from retrograd.func.batched import BatchedTensor
 from retrograd.func.batching.rules import RULES, BatchedCall, batching, call_op, loop
-from retrograd.ops.calling.operands import argument_plan
 from retrograd.ops.registry import OPS, RECORDED
 from retrograd.tensor import Tensor
 
@@ -38,7 +38,7 @@ _fill_number_in_place _zero _refuse_second_order frexp _fill_where
 """
 
 
-def line_up(call: BatchedCall, names: list[str]) -> dict[str, Any]:
+def line_up(call: BatchedCall, names: Sequence[str]) -> dict[str, Any]:
     """Physical operands whose dimensions broadcast as those of the examples do.
 
     An operand without dimensions takes no part in type promotion when others have some; with the
@@ -80,7 +80,7 @@ def elementwise(call: BatchedCall) -> list[Tensor]:
     values = _in_line(call)
     if values is not None:
         return call_op(call.op, values)
-    return call.run(**line_up(call, call.op.tensor_names))
+    return call.run(**line_up(call, call.op.plan.tensor_names))
 
 
 def _in_line(call: BatchedCall) -> list[Any] | None:
@@ -92,14 +92,14 @@ def _in_line(call: BatchedCall) -> list[Any] | None:
     level = call.level
     rank = highest = 0  # of the physical tensors, and of those without the batch
     dtype: Any = None
-    for taker in argument_plan(call.op).takers:
-        value = values[taker[0]]
+    for place in call.op.plan.tensor_places:
+        value = values[place]
         if isinstance(value, Tensor):
             if value._level == level:
                 assert isinstance(value, BatchedTensor)
                 if value._batch_dim:
                     return None
-                value = values[taker[0]] = value._physical
+                value = values[place] = value._physical
                 array = value._array
                 if rank and array.ndim != rank:
                     return None
@@ -116,7 +116,7 @@ def _in_line(call: BatchedCall) -> list[Any] | None:
 @batching("_choose")
 def _choose(call: BatchedCall) -> list[Tensor]:
     target = _promoted([call["input"], call["other"]])
-    rank = max([call.rank(name) for name in call.op.tensor_names])
+    rank = max([call.rank(name) for name in call.op.plan.tensor_names])
     found = {name: line_up_one(call, name, rank, target) for name in ("input", "other")}
     return call.run(condition=line_up_one(call, "condition", rank), **found)
 

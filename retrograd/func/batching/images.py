@@ -15,7 +15,7 @@ from retrograd.tensor import Tensor
 
 def _more_images(call: BatchedCall) -> list[Tensor]:
     """Join the batch with the images of every tensor, and of the shapes that options tell."""
-    names = call.op.tensor_names
+    names = call.op.plan.tensor_names
     if not call.size or any(call.rank(name) < 3 for name in names):
         return loop(call)  # the smallest tensor of all is an affine matrix for every image
     changed: dict[str, Any] = {name: joined(call.expanded(name)) for name in names}
@@ -35,4 +35,4 @@ batching(
 @batching("_gather_spatial", "_scatter_spatial")
 def _spatial(call: BatchedCall) -> list[Tensor]:
     """Places in the last dimensions, for any number of images."""
-    return call.run(**{name: call.expanded(name) for name in call.op.tensor_names})
+    return call.run(**{name: call.expanded(name) for name in call.op.plan.tensor_names})

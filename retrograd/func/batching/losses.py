@@ -32,7 +32,7 @@ def _together(call: BatchedCall, losses: Any) -> Tensor:
     *("binary_cross_entropy", "binary_cross_entropy_with_logits"),
 )
 def _elementwise_loss(call: BatchedCall) -> list[Tensor]:
-    names = [name for name in call.op.tensor_names if call[name] is not None]
+    names = [name for name in call.op.plan.tensor_names if call[name] is not None]
     if not call.size:
         return loop(call)
     losses = call.run(**line_up(call, names), reduction=NONE)[0]
@@ -44,7 +44,7 @@ def _elementwise_loss(call: BatchedCall) -> list[Tensor]:
     *("_binary_cross_entropy_gradient",),
 )
 def _elementwise_gradient(call: BatchedCall) -> list[Tensor]:
-    names = [name for name in call.op.tensor_names if call[name] is not None]
+    names = [name for name in call.op.plan.tensor_names if call[name] is not None]
     if len({call.shape(name) for name in ("input", "target")}) > 1 or not call.size:
         return loop(call)
     found = line_up(call, names)

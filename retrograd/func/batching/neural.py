@@ -43,7 +43,7 @@ def _image_rank(name: str) -> int | None:
 
 def _images(call: BatchedCall) -> list[Tensor]:
     full = _image_rank(call.op.name)
-    names = call.op.tensor_names
+    names = call.op.plan.tensor_names
     ranks = {call.rank(name) for name in names}
     tensors = {name: call.expanded(name) for name in names}
     if not call.size or len(ranks) > 1:

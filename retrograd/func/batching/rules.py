@@ -22,7 +22,6 @@ import numpy as np
 from retrograd.autograd.state import STATE
 from retrograd.func.batched import BatchedTensor
 from retrograd.notices import explained
-from retrograd.ops.calling.operands import argument_plan
 from retrograd.ops.registry import RECORDED, Op
 from retrograd.tensor import Tensor, wrap
 
@@ -58,7 +57,7 @@ class BatchedCall:
         self.args = args
         self.level = level
         self.size = size  # of the batch
-        self.places = _places_of(op)
+        self.places = op.plan.places
 
     def __getitem__(self, name: str) -> Any:
         """An argument by its parameter's name: logical tensor, list, number or option."""
@@ -101,7 +100,7 @@ class BatchedCall:
             return
         positional: list[Any] = []
         keywords: dict[str, Any] = {}
-        for parameter, value in zip(self.op.parameters, self.args, strict=True):
+        for parameter, value in zip(self.op.plan.parameters, self.args, strict=True):
             fact = value._array if isinstance(value, Tensor) else value
             if parameter.keyword_only:
                 keywords[parameter.name] = fact
@@ -127,12 +126,6 @@ class BatchedCall:
         return call_op(self.op, values)
 
 
-@functools.cache
-def _places_of(op: Op) -> dict[str, int]:
-    """The places of an op's arguments by name."""
-    return {p.name: place for place, p in enumerate(op.parameters)}
-
-
 def to_front(value: Any, level: int) -> Any:
     """The physical tensor of a value of this level, batch first; any other value as it is."""
     if not isinstance(value, Tensor) or value._level != level:
@@ -147,9 +140,9 @@ def to_front(value: Any, level: int) -> Any:
 
 def call_op(op: Op, values: list[Any]) -> list[Tensor]:
     """Call an op's function on the full list of its arguments."""
-    plan = argument_plan(op)
+    plan = op.plan
     if plan.keywords:
-        keywords = {name: values[place] for place, name, _ in plan.keywords}
+        keywords = {p.name: values[p.place] for p in plan.keywords}
         result = op.function(*values[: plan.positional], **keywords)
     else:
         result = op.function(*values)

@@ -21,7 +21,6 @@ from typing import Any
 from retrograd import dtypes
 from retrograd.autograd.state import AUTOCAST, HOT, STATE, set_autocast, set_grad_mode
 from retrograd.lifecycle import site
-from retrograd.ops.calling.operands import argument_plan
 from retrograd.ops.registry import COMPOSITES, RECORDED
 from retrograd.tensor import Tensor
 
@@ -169,7 +168,7 @@ def cast_arguments(op: Any, args: tuple[Any, ...]) -> tuple[Any, ...]:
     way = way_of(op)
     if way is None:
         return args
-    places = argument_plan(op).places
+    places = op.plan.tensor_places
     if way == "widest":
         target = _widest([args[place] for place in places])
     else:

@@ -36,20 +36,13 @@ from retrograd.ops.calling.dispatch_inplace import dispatch_inplace, dispatch_ou
 from retrograd.ops.calling.lazy import build
 from retrograd.ops.calling.node_forms import prepare_nodes
 from retrograd.ops.calling.old_orders import OLD_ORDERS, in_old_order, with_more
+from retrograd.ops.calling.plan import SILENT_UFUNCS
 from retrograd.ops.registry import RAW, RECORDED, Op
 from retrograd.sparse.array import NoElements
 from retrograd.tensor import INFERENCE_CELL, Tensor, VersionCell, wrap
 
-# Ufuncs with a compiled twin for small arrays. They never warn and always return arrays.
-_KERNELS: dict[str, Any] = {
-    "add": kernels.add,
-    "subtract": kernels.subtract,
-    "multiply": kernels.multiply,
-    "divide": kernels.divide,
-    "negative": kernels.negative,
-    "maximum": kernels.maximum,
-    "minimum": kernels.minimum,
-}
+# the compiled twins of these ufuncs, for small arrays
+_KERNELS: dict[str, Any] = {name: getattr(kernels, name) for name in SILENT_UFUNCS}
 
 
 def find_site(frame: Any, files: set[str] = site.LIBRARY_FILES) -> tuple[Any, int]:
@@ -129,7 +122,7 @@ def compile_op(op: Op) -> None:
     forward: Any = op.kernel
     if op.ufunc is not None:
         forward = _KERNELS.get(op.ufunc) or getattr(np, op.ufunc)
-        if not op.option_names:
+        if len(op.signature.parameters) == getattr(np, op.ufunc).nin:  # without options
             op.raw = forward  # rules on arrays take the short way too
     HOT[f"forward_{key}"] = forward
     prepare_nodes(op)
@@ -150,7 +143,7 @@ def compile_operator(op: Op, name: str) -> Callable[..., Any]:
     """A Python operator: positional only, options at their defaults, NotImplemented if foreign."""
     operator: Callable[..., Any] = build(
         name,
-        lambda: _function(op, name, ", ".join(op.tensor_names), None, public=False),
+        lambda: _function(op, name, ", ".join(op.plan.tensor_names), None, public=False),
         f"operator {name} of {op.name}",
     )
     return operator
@@ -182,54 +175,45 @@ def _function(
     if public:
         parts.alias_lines(op, put, arguments)
     general = f"return dispatch(OP_{op.name}, ({arguments})" + (", True)" if operator else ")")
-    if not op.fast or not op.tensor_names:
-        put(f"    {general}")
-    elif many.takes_list(op):
-        many.list_lines(op, put, general)
-    elif not _has_plain_operands(op):
-        put(f"    {general}")
-    elif op.outputs == 1 and not op.nondifferentiable:
+    form = op.plan.form
+    if form == "single":
         _single_lines(op, put, general, operator=operator)
-    elif many.is_split(op):
+    elif form == "list":
+        many.list_lines(op, put, general)
+    elif form == "pieces":
         many.pieces_lines(op, put, general)
-    elif many.has_several(op) and not operator:
+    elif form == "several" and not operator:
         many.several_lines(op, put, general)
     else:
         put(f"    {general}")
     return lines
 
 
-def _has_plain_operands(op: Op) -> bool:
-    kinds = op.tensor_kinds
-    return "list" not in kinds and kinds[0] != "optional" and len(kinds) <= 5
-
-
 def _single_lines(op: Op, put: Put, general: str, *, operator: bool) -> None:
     """The body of an op with one result."""
-    first = op.tensor_names[0]
-    if op.ufunc is not None and op.option_names and not operator:
+    plan = op.plan
+    first = plan.tensor_names[0]
+    if op.ufunc is not None and plan.options and not operator:
         # the ufunc is the kernel only when every option has its default
-        tests = []
-        for index, p in enumerate(op.parameters):
-            if p.kind == "option":
-                tests.append(f"{p.name} is not default_{op.name}_{index}")
+        tests = [
+            f"{name} is not default_{op.name}_{place}"
+            for name, place in zip(plan.option_names, plan.options, strict=True)
+        ]
         put(f"    if {' or '.join(tests)}: {general}")
     flags = parts.operand_lines(op, put, general)
     if op.view == "always":
         parts.source_cell_lines(op, put, general)
     # ---- forward
     if op.ufunc is not None:
-        call = ", ".join(f"_x{i}" for i in range(len(op.tensor_names)))
+        call = ", ".join(f"_x{i}" for i in range(len(plan.tensors)))
     else:
         call = parts.kernel_arguments(op)
         if operator:
-            for index, p in enumerate(op.parameters):
-                if p.kind == "option":
-                    put(f"    {p.name} = default_{op.name}_{index}")
-    operands = "".join(f"_x{i}, " for i in range(len(op.tensor_names)))
-    loud = op.ufunc not in _KERNELS and op.view is None
-    parts.forward_lines(op, put, call, operands, general, loud=loud)
-    if loud:
+            for name, place in zip(plan.option_names, plan.options, strict=True):
+                put(f"    {name} = default_{op.name}_{place}")
+    operands = "".join(f"_x{i}, " for i in range(len(plan.tensors)))
+    parts.forward_lines(op, put, call, operands, general)
+    if plan.loud:
         put("    if type(_r) is not ndarray: _r = asarray(_r)")
     if op.ufunc is None:
         # a kernel that changes the dtype may need another kind of node
@@ -237,14 +221,14 @@ def _single_lines(op: Op, put: Put, general: str, *, operator: bool) -> None:
     view = "" if op.view == "always" else "_t._view = None; "
     put(f"    _t = new(Tensor); _t._array = _r; _t._output_nr = 0; {view}_t._meta = None")
     # ---- node
-    if op.edge_names:
+    if plan.edges:
         wanted = parts.wanted_expression(op, flags)
         put(f"    if ({wanted}) and (not NO_GRAD or STATE.grad_enabled):")
         parts.node_lines(op, put, "_r.shape", "_dtype")
         parts.edge_lines(op, put, flags, general)
         parts.saved_lines(op, put, operator=operator)
         put("        _t._grad_fn = _n; _t._requires_grad = True; _t._cut = None")
-        if op.view != "always" and all(kind != "output" for kind, _ in op.save_plan):
+        if op.view != "always" and not plan.keeps_output:
             put("        _t._cell = None")
         put("    else:")
         cell = "" if op.view == "always" else "; _t._cell = None"
@@ -257,7 +241,7 @@ def _single_lines(op: Op, put: Put, general: str, *, operator: bool) -> None:
     if op.view == "always":
         parts.view_lines(op, put)
     elif op.view == "maybe":
-        options = "".join(f"{n}, " for n in op.option_names)
+        options = "".join(f"{n}, " for n in plan.option_names)
         put("    if may_share_memory(_r, _x0): "
             f"link_view({first}, _t, OP_{op.name}, ({options}))")  # fmt: skip
     put("    return _t")
@@ -282,13 +266,13 @@ def _inplace_function(op: Op, operator: str = "") -> list[str]:
         parts.old_order_line(op, put, True)
     general = f"return dispatch_inplace(OP_{op.name}, ({parts.call_arguments(op)})"
     general += ", True)" if operator else ")"
-    if op.fast and op.ufunc is not None and op.tensor_kinds == ["operand", "operand"]:
-        first, second = op.tensor_names
+    kinds = [p.kind for p in op.plan.tensors]
+    if op.fast and op.ufunc is not None and kinds == ["operand", "operand"]:
+        first, second = op.plan.tensor_names
         HOT[f"ufunc_{op.name}"] = getattr(np, op.ufunc)
         tests = "".join(
-            f" and {p.name} is default_{op.name}_{index}"
-            for index, p in enumerate(op.parameters)
-            if p.kind == "option"
+            f" and {name} is default_{op.name}_{place}"
+            for name, place in zip(op.plan.option_names, op.plan.options, strict=True)
         )
         # writes without history: same dtype and shape, nothing that requires a gradient
         put(f"    if not UNUSUAL and isinstance({first}, Tensor){tests}:")

@@ -14,14 +14,9 @@ from retrograd.ops.registry import Op
 # ------------------------------------------------------------------------------ lists of tensors
 
 
-def takes_list(op: Op) -> bool:
-    """Whether `list_lines` can write the op: its tensors are one list, it has one result."""
-    return op.tensor_kinds == ["list"] and bool(op.edge_names) and op.outputs == 1 and not op.view
-
-
 def list_lines(op: Op, put: Put, general: str) -> None:
     """The body of an op whose only tensor parameter is a list."""
-    name = op.tensor_names[0]
+    name = op.plan.tensor_names[0]
     put(f"    _kind = type({name})")
     put(f"    if UNUSUAL or (_kind is not list and _kind is not tuple): {general}")
     put("    _x0 = []; _dtype = None; _wanted = False")
@@ -30,23 +25,22 @@ def list_lines(op: Op, put: Put, general: str) -> None:
     put(f"        if _kind is not Tensor and _kind is not Parameter: {general}")
     put("        _a = _x._array")
     put("        if _a.dtype is not _dtype:")
-    other = "" if parts.takes_any_dtype(op) else " or (_a.dtype is not F32 and _a.dtype is not F64)"
+    other = " or (_a.dtype is not F32 and _a.dtype is not F64)"
+    other = "" if op.plan.takes_any_dtype else other
     put(f"            if _dtype is not None{other}: {general}")
     put("            _dtype = _a.dtype")
     put(f"        {parts.refresh_line('_x')}")
     put("        if _x._requires_grad: _wanted = True")
     put("        _x0.append(_a)")
-    parts.forward_lines(
-        op, put, parts.kernel_arguments(op), "*_x0, ", general, loud=op.half != "move"
-    )
+    parts.forward_lines(op, put, parts.kernel_arguments(op), "*_x0, ", general)
     put("    if type(_r) is not ndarray: _r = asarray(_r)")
     put(f"    if _r.dtype is not _dtype: {general}")
     put("    _t = new(Tensor); _t._array = _r; _t._output_nr = 0; _t._view = None; _t._meta = None")
     put("    _t._cell = None")
     put("    if _wanted and (not NO_GRAD or STATE.grad_enabled):")
     parts.node_lines(op, put, "_r.shape", "_dtype")
-    facts = [(kind, key) for kind, key in op.save_plan if kind not in ("option", "output")]
-    own = [kind for kind, key in facts if not key.startswith("out_")]
+    facts = [save for save in op.plan.saves if save.kind not in ("option", "output")]
+    own = [save.kind for save in facts if save.source == 0]
     put("        _edges = []; _numbers = False")
     for kind in own:
         put(f"        _{kind}s = []")
@@ -65,15 +59,15 @@ def list_lines(op: Op, put: Put, general: str) -> None:
     put("            _n.edge_numbers = tuple([0 if _e is None else _x._output_nr "
         f"for _e, _x in zip(_edges, {name})])")  # fmt: skip
     entries = []
-    for kind, key in op.save_plan:
-        if kind == "option":
-            entries.append(key)
-        elif kind == "output":
+    for save in op.plan.saves:
+        if save.kind == "option":
+            entries.append(save.name)
+        elif save.kind == "output":
             put("        _cell = _t._cell = new(VersionCell)")
             put(f"        {parts.cell_fields('_cell')}")
             entries.append("_r, _cell, 0")
         else:
-            entries.append(f"_r.{kind}" if key.startswith("out_") else f"tuple(_{kind}s)")
+            entries.append(f"tuple(_{save.kind}s)" if save.source == 0 else f"_r.{save.kind}")
     put("        _n.saved = (" + "".join(entry + ", " for entry in entries) + ")")
     put("        _t._grad_fn = _n; _t._requires_grad = True; _t._cut = None")
     put("        return _t")
@@ -92,8 +86,8 @@ def several_lines(op: Op, put: Put, general: str) -> None:
     """The body of an op with a fixed number of results, some of which may carry no gradient."""
     assert isinstance(op.outputs, int)
     flags = parts.operand_lines(op, put, general)
-    operands = "".join(f"_x{i}, " for i in range(len(op.tensor_names)))
-    parts.forward_lines(op, put, parts.kernel_arguments(op), operands, general, loud=True)
+    operands = "".join(f"_x{i}, " for i in range(len(op.plan.tensors)))
+    parts.forward_lines(op, put, parts.kernel_arguments(op), operands, general)
     numbers = range(op.outputs)
     carriers = [k for k in numbers if k not in op.nondifferentiable]
     results = ", ".join(f"_r{k}" for k in numbers)
@@ -105,7 +99,7 @@ def several_lines(op: Op, put: Put, general: str) -> None:
     for k in numbers:
         put(f"    _t{k} = new(Tensor); _t{k}._array = _r{k}; _t{k}._output_nr = 0; "
             f"_t{k}._view = None; _t{k}._meta = None; _t{k}._cell = None")  # fmt: skip
-    if op.edge_names:
+    if op.plan.edges:
         wanted = parts.wanted_expression(op, flags)
         put(f"    if ({wanted}) and (not NO_GRAD or STATE.grad_enabled):")
         shapes = ", ".join(f"_r{k}.shape" for k in numbers)
@@ -142,42 +136,29 @@ def several_lines(op: Op, put: Put, general: str) -> None:
         put(f"    return returns_{op.name}({tensors})")
 
 
-def has_several(op: Op) -> bool:
-    """Whether `several_lines` can write the op."""
-    carries = isinstance(op.outputs, int) and len(op.nondifferentiable) < op.outputs
-    return isinstance(op.outputs, int) and op.view is None and (carries or not op.edge_names)
-
-
 # -------------------------------------------------------------------------------- several views
-
-
-def is_split(op: Op) -> bool:
-    """Whether `pieces_lines` can write the op: one tensor cut into a list of views."""
-    return op.outputs == "list" and op.view == "always" and op.tensor_kinds == ["array"]
 
 
 def pieces_lines(op: Op, put: Put, general: str) -> None:
     """The body of an op that cuts one tensor into views; such views cannot be written."""
-    first = op.tensor_names[0]
+    first = op.plan.tensor_names[0]
     flags = parts.operand_lines(op, put, general)
     parts.source_cell_lines(op, put, general)
-    parts.forward_lines(op, put, parts.kernel_arguments(op), "_x0, ", general, loud=False)
+    parts.forward_lines(op, put, parts.kernel_arguments(op), "_x0, ", general)
     put("    _results = _r")
     put(f"    if {flags[first]} and (not NO_GRAD or STATE.grad_enabled):")
     put("        _shapes = []")
     put("        for _r in _results: _shapes.append(_r.shape)")
     parts.node_lines(op, put, "_shapes", "[_dtype] * len(_shapes)")
     parts.edge_lines(op, put, flags, general)
-    entries = []
-    for kind, name in op.save_plan:
-        entries.append(name if kind == "option" else f"_x0.{kind}")
+    entries = [s.name if s.kind == "option" else f"_x0.{s.kind}" for s in op.plan.saves]
     put("        _n.saved = (" + "".join(entry + ", " for entry in entries) + ")")
     put("        _flag = True; _cut = None; _creation = 'multi'")
     put("    else:")
     put(f"        _n = None; _cut = STATE.cut if NO_GRAD and {flags[first]} else {first}._cut")
     put("        _creation = 'no_grad' if NO_GRAD and not STATE.grad_enabled else 'multi'")
     put("        _flag = False")
-    options = "".join(f"{n}, " for n in op.option_names)
+    options = "".join(f"{n}, " for n in op.plan.option_names)
     put(f"    _u = {first}._view; _version = _cell.version; _options = ({options})")
     put(f"    if _u is None: _base = {first}; _before = None")
     put("    else: _base = _u.base; _before = _u.last")

@@ -7,11 +7,11 @@ Names of the generated code begin with an underscore, since an op's parameters a
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable
 
 from retrograd.autograd.state import HOT
 from retrograd.lifecycle import site
+from retrograd.ops.calling.plan import Save
 from retrograd.ops.registry import Op
 
 Put = Callable[[str], None]
@@ -23,40 +23,23 @@ def signature(op: Op) -> str:
     """The op's parameters, with defaults and the aliases that PyTorch gives some of them."""
     parts: list[str] = []
     keyword_only = False
-    for index, p in enumerate(op.parameters):
+    for p in op.plan.parameters:
         if p.keyword_only and not keyword_only:
             parts.append("*")
             keyword_only = True
-        if index == _required_dim(op):
+        if p.place == op.plan.required_dim:
             parts.append("dim=NOTHING")  # it may come as `axis`
-        elif p.default is inspect.Parameter.empty:
+        elif p.required:
             parts.append(p.name)
         else:
-            HOT[f"default_{op.name}_{index}"] = p.default
-            parts.append(f"{p.name}=default_{op.name}_{index}")
-    extras = []
-    names = {p.name for p in op.parameters}
-    if "dim" in names and "axis" not in names:
-        extras.append("axis=NOTHING")
-    if "keepdim" in names and "keepdims" not in names:
-        extras.append("keepdims=NOTHING")
+            HOT[f"default_{op.name}_{p.place}"] = p.default
+            parts.append(f"{p.name}=default_{op.name}_{p.place}")
+    extras = [f"{alias}=NOTHING" for alias in op.plan.aliases]
     if op.out:
         extras.append("out=None")
     if extras and not keyword_only:
         parts.append("*")
     return ", ".join(parts + extras)
-
-
-def _required_dim(op: Op) -> int | None:
-    """The place of a `dim` that is the last parameter without a default."""
-    needed = [
-        place
-        for place, p in enumerate(op.parameters)
-        if p.default is inspect.Parameter.empty and not p.keyword_only
-    ]
-    if not needed or any(p.name == "axis" for p in op.parameters):
-        return None
-    return needed[-1] if op.parameters[needed[-1]].name == "dim" else None
 
 
 def missing_dim(name: str) -> TypeError:
@@ -69,8 +52,8 @@ HOT["missing_dim"] = missing_dim
 
 def old_order_line(op: Op, put: Put, in_place: bool) -> None:
     """Hand on a call with the numbers first: it gives more arguments by place than there are."""
-    tensors = "".join(f"{name}, " for name in op.tensor_names)
-    numbers = "".join(f"{p.name}, " for p in op.parameters if p.kind == "option")
+    tensors = "".join(f"{name}, " for name in op.plan.tensor_names)
+    numbers = "".join(f"{name}, " for name in op.plan.option_names)
     out = "out" if op.out and not in_place else "None"
     put(
         f"    if _more: return in_old_order(OP_{op.name}, ({tensors}*_more), ({numbers}), "
@@ -80,16 +63,16 @@ def old_order_line(op: Op, put: Put, in_place: bool) -> None:
 
 def call_arguments(op: Op) -> str:
     """All parameters, to be passed on."""
-    return "".join(p.name + ", " for p in op.parameters)
+    return "".join(p.name + ", " for p in op.plan.parameters)
 
 
 def default_arguments(op: Op) -> str:
     """The same with options at their defaults."""
     parts = []
-    for index, p in enumerate(op.parameters):
+    for p in op.plan.parameters:
         if p.kind == "option":
-            HOT[f"default_{op.name}_{index}"] = p.default
-            parts.append(f"default_{op.name}_{index}, ")
+            HOT[f"default_{op.name}_{p.place}"] = p.default
+            parts.append(f"default_{op.name}_{p.place}, ")
         else:
             parts.append(p.name + ", ")
     return "".join(parts)
@@ -97,13 +80,10 @@ def default_arguments(op: Op) -> str:
 
 def alias_lines(op: Op, put: Put, arguments: str) -> None:
     """What a public function does with aliases and ``out=`` first."""
-    names = {p.name for p in op.parameters}
-    if "dim" in names and "axis" not in names:
-        put("    if axis is not NOTHING: dim = axis")
-        if _required_dim(op) is not None:
+    for alias, place in op.plan.aliases.items():
+        put(f"    if {alias} is not NOTHING: {op.plan.parameters[place].name} = {alias}")
+        if place == op.plan.required_dim:
             put(f"    if dim is NOTHING: raise missing_dim({op.label!r})")
-    if "keepdim" in names and "keepdims" not in names:
-        put("    if keepdims is not NOTHING: keepdim = keepdims")
     if op.out:
         put(f"    if out is not None: return dispatch_out(OP_{op.name}, ({arguments}), out)")
 
@@ -113,23 +93,24 @@ def alias_lines(op: Op, put: Put, arguments: str) -> None:
 
 def operand_lines(op: Op, put: Put, general: str) -> dict[str, str]:
     """Arrays of the operands; returns, for each, the expression that says if it requires grad."""
-    first = op.tensor_names[0]
+    plan = op.plan
+    first = plan.tensor_names[0]
     put("    try:")
     put(f"        _x0 = {first}._array")
     put("    except AttributeError:")
     put(f"        {general}")
     put("    _dtype = _x0.dtype")
-    other = "" if takes_any_dtype(op) else " or (_dtype is not F32 and _dtype is not F64)"
+    other = "" if plan.takes_any_dtype else " or (_dtype is not F32 and _dtype is not F64)"
     put(f"    if UNUSUAL{other}: {general}")
     put(f"    {refresh_line(first)}")
     flags = {first: f"{first}._requires_grad"}
-    for index, (tensor, kind) in enumerate(zip(op.tensor_names, op.tensor_kinds, strict=True)):
-        if index == 0:
-            continue
+    read_names = {save.name for save in plan.saves}
+    for index, p in enumerate(plan.tensors[1:], 1):
+        tensor = p.name
         put(f"    _kind = type({tensor})")
         put("    if _kind is Tensor or _kind is Parameter:")
         put(f"        _x{index} = {tensor}._array")
-        if op.promote or tensor in op.edge_names:
+        if plan.alike[index]:
             put(f"        if _x{index}.dtype is not _dtype: {general}")
         else:
             # an index or a mask: not differentiable, so its dtype does not choose the node
@@ -138,14 +119,14 @@ def operand_lines(op: Op, put: Put, general: str) -> dict[str, str]:
             put(f"        if {other}: {general}")
         put(f"        {refresh_line(tensor)}")
         put(f"        _need{index} = {tensor}._requires_grad")
-        read = tensor in op.reads
+        read = tensor in read_names
         if read:
             put(f"        _c{index} = {tensor}._cell")
         nothing = f"_need{index} = False" + (f"; _c{index} = None" if read else "")
-        if kind in ("operand", "optional_operand"):
+        if p.may_be_number:
             put("    elif _kind is float or _kind is int:")
             put(f"        _x{index} = {tensor}; {nothing}")
-        if kind in ("optional", "optional_operand"):
+        if p.may_be_none:
             put(f"    elif {tensor} is None:")
             put(f"        _x{index} = None; {nothing}")
         put(f"    else: {general}")
@@ -159,34 +140,28 @@ def refresh_line(tensor: str) -> str:
     return f"if {tensor}._view is not None and ({old}): refresh({tensor})"
 
 
-def takes_any_dtype(op: Op) -> bool:
-    """Whether the op only moves data: its kernel and its nodes are then alike for every dtype."""
-    moves = op.half == "move" and not op.holomorphic and op.check is None and not op.float_result
-    return moves and set(op.tensor_kinds) <= {"array", "optional", "list"}
-
-
 def kernel_arguments(op: Op) -> str:
     """The kernel's arguments: arrays in place of tensors, options as they are."""
     return "xp, " + ", ".join(
-        (f"_x{op.tensor_names.index(p.name)}" if p.kind != "option" else p.name)
+        (f"_x{op.plan.tensor_places.index(p.place)}" if p.kind != "option" else p.name)
         if not p.keyword_only
         else f"{p.name}={p.name}"
-        for p in op.parameters
+        for p in op.plan.parameters
     )
 
 
-def forward_lines(op: Op, put: Put, call: str, operands: str, general: str, *, loud: bool) -> None:
-    """Run the kernel into `_r`; `loud` ones may warn, so they run with warnings off.
+def forward_lines(op: Op, put: Put, call: str, operands: str, general: str) -> None:
+    """Run the kernel into `_r`; loud ones may warn, so they run with warnings off.
 
     A sparse operand has no elements to give to a kernel: the general path knows what to do.
     """
     explain = f"    except Exception as _error: raise failure(({operands}), _error) from None"
-    if loud:
+    if op.plan.loud:
         put("    _token = enter_quiet(QUIET)")
     put(f"    try: _r = forward_{op.name}({call})")
     put(f"    except NoElements: {general}")
     put(explain)
-    if loud:
+    if op.plan.loud:
         put("    finally: leave_quiet(_token)")
 
 
@@ -219,9 +194,10 @@ def edge_lines(op: Op, put: Put, flags: dict[str, str], general: str) -> None:
     A view without history has none, though it requires grad: what is saved then, the general path
     knows.
     """
-    saves = any(kind == "input" for kind, _ in op.save_plan)
-    if len(op.edge_names) == 1:  # the node is made because of it
-        name = op.edge_names[0]
+    edge_names = op.plan.edge_names
+    saves = any(save.kind == "input" for save in op.plan.saves)
+    if len(edge_names) == 1:  # the node is made because of it
+        name = edge_names[0]
         put(f"        _e0 = {name}._grad_fn")
         put("        if _e0 is None:")
         put(f"            _e0 = accumulator({name}) if {name}._view is None else edge_of({name})")
@@ -230,7 +206,7 @@ def edge_lines(op: Op, put: Put, flags: dict[str, str], general: str) -> None:
         put("        _n.edges = (_e0,)")
         put(f"        _n.edge_numbers = ({name}._output_nr,) if {name}._output_nr else None")
         return
-    for position, name in enumerate(op.edge_names):
+    for position, name in enumerate(edge_names):
         put(f"        if {flags[name]}:")
         put(f"            _e{position} = {name}._grad_fn")
         put(f"            if _e{position} is None:")
@@ -239,9 +215,9 @@ def edge_lines(op: Op, put: Put, flags: dict[str, str], general: str) -> None:
         if saves:
             put(f"                if _e{position} is None: {general}")
         put(f"        else: _e{position} = None")
-    put("        _n.edges = (" + "".join(f"_e{i}, " for i in range(len(op.edge_names))) + ")")
-    numbers = [f"{n}._output_nr if {flags[n]} else 0" for n in op.edge_names]
-    other = " or ".join(f"({flags[n]} and {n}._output_nr)" for n in op.edge_names)
+    put("        _n.edges = (" + "".join(f"_e{i}, " for i in range(len(edge_names))) + ")")
+    numbers = [f"{n}._output_nr if {flags[n]} else 0" for n in edge_names]
+    other = " or ".join(f"({flags[n]} and {n}._output_nr)" for n in edge_names)
     put(f"        _n.edge_numbers = ({', '.join(numbers)}) if {other} else None")
 
 
@@ -249,48 +225,45 @@ def saved_lines(op: Op, put: Put, *, operator: bool) -> None:
     """The node's saved values, laid out as `recording.make_node` lays them out."""
     entries: list[str] = []
     single = op.outputs == 1
-    for kind, name in op.save_plan:
-        if kind == "output":
-            number = "" if single else name[3:] or "0"
+    for save in op.plan.saves:
+        if save.kind == "output":
+            number = "" if single else save.source
             put(f"        _cell{number} = _t{number}._cell = new(VersionCell)")
             put(f"        {cell_fields(f'_cell{number}')}")
             entries.append(f"_r{number}, _cell{number}, 0")
-        elif kind == "input":
-            entries.append(_input_entry(op, put, name))
-        elif kind == "option":
-            entries.append(name)
+        elif save.kind == "input":
+            entries.append(_input_entry(op, put, save))
+        elif save.kind == "option":
+            entries.append(save.name)
             if operator and op.ufunc is not None:
-                index = [p.name for p in op.parameters].index(name)
-                entries[-1] = f"default_{op.name}_{index}"
+                entries[-1] = f"default_{op.name}_{save.source}"
         else:
-            entries.append(_fact(op, name, kind))
+            entries.append(_fact(op, save))
     put("        _n.saved = (" + "".join(e + ", " for e in entries) + ")")
 
 
-def _input_entry(op: Op, put: Put, name: str) -> str:
+def _input_entry(op: Op, put: Put, save: Save) -> str:
     """A saved input and its version; None where no rule that runs will read it."""
-    users = op.reads[name]
-    index = op.tensor_names.index(name)
-    always = len(users) == len(op.edge_names)
+    edges = op.plan.edges
+    assert edges is not None
+    name, index, users = save.name, save.source, save.readers
     condition = " or ".join(f"_e{i} is not None" for i in users)
-    value = name if always else f"({name} if {condition} else None)"
+    value = name if len(users) == len(edges) else f"({name} if {condition} else None)"
     if index == 0:
         put(f"        _c0 = {name}._cell")
     version = f"0 if _c{index} is None else _c{index}.version"
-    others = [i for i, edge in enumerate(op.edge_names) if edge != name]
-    if not set(others) <= set(users):
+    if not {i for i, edge in enumerate(edges) if edge != index} <= set(users):
         # not saved for sure: reading the version of an inference tensor would raise
         version = f"0 if _c{index} is None or not ({condition}) else _c{index}.version"
     return f"{value}, {version}"
 
 
-def _fact(op: Op, name: str, fact: str) -> str:
+def _fact(op: Op, save: Save) -> str:
     """The shape, dtype or strides of an operand or of the (first) result."""
-    stem = name.rpartition("_")[0]
-    if stem == "out":
+    fact, index = save.kind, save.source
+    if index < 0:
         return f"_r.{fact}" if op.outputs == 1 else f"_r0.{fact}"
-    index = op.tensor_names.index(stem)
-    if op.tensor_kinds[index] == "array":
+    if op.plan.tensors[index].kind == "array":
         return f"_x{index}.{fact}"
     return f"(_x{index}.{fact} if type(_x{index}) is ndarray else None)"
 
@@ -302,17 +275,17 @@ def cell_fields(cell: str) -> str:
 
 def wanted_expression(op: Op, flags: dict[str, str]) -> str:
     """Whether an operand with a rule requires grad."""
-    return " or ".join(flags[name] for name in op.edge_names)
+    return " or ".join(flags[name] for name in op.plan.edge_names)
 
 
 def earlier_cut(op: Op) -> str:
     """The first cut behind the operands, for a result that has no history itself."""
     parts = []
-    for index, (name, kind) in enumerate(zip(op.tensor_names, op.tensor_kinds, strict=True)):
-        if index == 0 or kind == "array":
-            parts.append(f"{name}._cut")
+    for index, p in enumerate(op.plan.tensors):
+        if index == 0 or p.kind == "array":
+            parts.append(f"{p.name}._cut")
         else:  # a number or None is its own array
-            parts.append(f"(None if _x{index} is {name} else {name}._cut)")
+            parts.append(f"(None if _x{index} is {p.name} else {p.name}._cut)")
     return " or ".join(parts)
 
 
@@ -330,7 +303,7 @@ def cut_lines(op: Op, put: Put, flags: dict[str, str]) -> None:
 
 def source_cell_lines(op: Op, put: Put, general: str) -> None:
     """The version cell that a view will share, as `_cell`."""
-    first = op.tensor_names[0]
+    first = op.plan.tensor_names[0]
     put(f"    _cell = {first}._cell")
     put("    if _cell is None:")
     put(f"        _cell = {first}._cell = new(VersionCell)")
@@ -340,8 +313,8 @@ def source_cell_lines(op: Op, put: Put, general: str) -> None:
 
 def view_lines(op: Op, put: Put) -> None:
     """Make `_t` a view of the first operand: `views.link_view` written out."""
-    first = op.tensor_names[0]
-    link = f"(OP_{op.name}, ({''.join(f'{n}, ' for n in op.option_names)}), None"
+    first = op.plan.tensor_names[0]
+    link = f"(OP_{op.name}, ({''.join(f'{n}, ' for n in op.plan.option_names)}), None"
     put("    _t._cell = _cell; _v = _t._view = ViewInfo(); _v.at = _cell.version; _v.own = False")
     put(f"    _u = {first}._view")
     put("    if _u is None:")

@@ -18,8 +18,6 @@ from retrograd.backend.quiet import QUIET, enter_quiet, leave_quiet
 from retrograd.ops import errors
 from retrograd.ops.calling.op_modes import Computed, through_modes
 from retrograd.ops.calling.operands import (
-    Plan,
-    argument_plan,
     half_of,
     level_of,
     operands_of,
@@ -38,6 +36,7 @@ from retrograd.sparse.array import SPARSE, has_sparse
 from retrograd.tensor import Array, Tensor, mark_inference, wrap
 
 if TYPE_CHECKING:
+    from retrograd.ops.calling.plan import CallPlan
     from retrograd.ops.registry import Op
 
 ndarray = np.ndarray
@@ -45,7 +44,7 @@ ndarray = np.ndarray
 
 def dispatch(op: Op, args: tuple[Any, ...], operator: bool = False) -> Any:
     """Run an op on its full list of arguments; operators answer NotImplemented to strangers."""
-    plan = argument_plan(op)
+    plan = op.plan
     if TRANSFORMS.active and SPARSE.exist:
         SPARSE.refuse_batches(op, args)
     found = shortcut(op, plan, args)
@@ -97,7 +96,7 @@ def package(op: Op, outputs: list[Tensor]) -> Any:
 
 def computed(
     op: Op,
-    plan: Plan,
+    plan: CallPlan,
     args: tuple[Any, ...],
     arrays: list[Any],
     targets: Sequence[Any] = (),
@@ -113,7 +112,7 @@ def computed(
 
 
 def run_kernel(
-    op: Op, plan: Plan, args: tuple[Any, ...], arrays: list[Any]
+    op: Op, plan: CallPlan, args: tuple[Any, ...], arrays: list[Any]
 ) -> tuple[list[Array], dtypes.dtype | None]:
     """Run the kernel; the second result is the half type when float32 stood in for it."""
     half: dtypes.dtype | None = None
@@ -134,7 +133,7 @@ def run_kernel(
         except Exception as error:
             raise failure(arrays, error) from None
         results = [result] if op.outputs == 1 else list(result)
-        rounds = half is not None and not _asks_for_float32(op, args)
+        rounds = half is not None and not _asks_for_float32(plan, args)
         for index, array in enumerate(results):
             if type(array) is not ndarray:
                 results[index] = array = np.asarray(array)
@@ -146,12 +145,10 @@ def run_kernel(
         leave_quiet(token)
 
 
-def _asks_for_float32(op: Op, args: tuple[Any, ...]) -> bool:
+def _asks_for_float32(plan: CallPlan, args: tuple[Any, ...]) -> bool:
     """Whether the caller wants results of half-precision operands in float32, by `dtype=`."""
-    for parameter, value in zip(op.parameters, args, strict=False):
-        if parameter.name == "dtype":
-            return value is dtypes.float32 or value is dtypes.F32
-    return False
+    place = plan.places.get("dtype")
+    return place is not None and (args[place] is dtypes.float32 or args[place] is dtypes.F32)
 
 
 def failure(operands: Sequence[Any], error: Exception) -> Exception:
@@ -169,15 +166,15 @@ def failure(operands: Sequence[Any], error: Exception) -> Exception:
 
 
 def _arguments(
-    plan: Plan, args: tuple[Any, ...], arrays: list[Any]
+    plan: CallPlan, args: tuple[Any, ...], arrays: list[Any]
 ) -> tuple[list[Any], dict[str, Any]]:
     """The call's arguments with arrays in place of tensors, as the kernel takes them."""
     if plan.only_tensors:
         return arrays, {}
     positional = list(args)
-    for taker, array in zip(plan.takers, arrays, strict=True):
-        positional[taker[0]] = array
+    for place, array in zip(plan.tensor_places, arrays, strict=True):
+        positional[place] = array
     keywords: dict[str, Any] = {}
-    for place, name, _ in reversed(plan.keywords):  # they are the last parameters
-        keywords[name] = positional.pop(place)
+    for p in reversed(plan.keywords):  # they are the last parameters
+        keywords[p.name] = positional.pop(p.place)
     return positional, keywords

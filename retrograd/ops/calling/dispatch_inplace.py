@@ -21,7 +21,7 @@ from retrograd.autograd.views import (
 )
 from retrograd.ops import errors
 from retrograd.ops.calling.dispatch import computed, package
-from retrograd.ops.calling.operands import OPERANDS, argument_plan, half_of, level_of, operands_of
+from retrograd.ops.calling.operands import OPERANDS, half_of, level_of, operands_of
 from retrograd.ops.calling.out_types import check_out_type
 from retrograd.ops.calling.recording import fill_outputs, is_wanted, make_node, pass_on_cut
 from retrograd.sparse.array import SPARSE, has_sparse
@@ -41,14 +41,14 @@ def dispatch_inplace(op: Op, args: tuple[Any, ...], operator: bool = False) -> A
     writer = op.inplace_name or op.name
     target = args[0]
     if not isinstance(target, Tensor):
-        raise errors.argument_type(writer, op.tensor_names[0], 1, "Tensor", target)
+        raise errors.argument_type(writer, op.plan.tensor_names[0], 1, "Tensor", target)
     if SPARSE.exist and has_sparse([x._array for x in args if isinstance(x, Tensor)]):
         return SPARSE.run_in_place(op, args, writer)
     check_writable(target, writer)
-    tensors, arrays = operands_of(op, argument_plan(op), args, False)
+    tensors, arrays = operands_of(op, op.plan, args, False)
     check_overlap(target, [x for x in tensors[1:] if isinstance(x, Tensor)])
     level = level_of(tensors) if TRANSFORMS.active else 0
-    track = STATE.grad_enabled and is_wanted(argument_plan(op), tensors, level)
+    track = STATE.grad_enabled and is_wanted(op.plan, tensors, level)
     if track and not target._requires_grad:
         check_operand_view(target, writer)
     if level:
@@ -57,7 +57,7 @@ def dispatch_inplace(op: Op, args: tuple[Any, ...], operator: bool = False) -> A
         [shadow] = TRANSFORMS.batched(level, op, *_before_write(args, tensors))
         half = half_of(arrays) if op.half != "move" else None
     else:
-        [shadow], half = computed(op, argument_plan(op), args, arrays, [target], "_")
+        [shadow], half = computed(op, op.plan, args, arrays, [target], "_")
     write_check(target, shadow._array)
     dual = TRANSFORMS.dual_levels > 0 and TRANSFORMS.has_tangents(tensors)
     node = None
@@ -77,8 +77,7 @@ def dispatch_inplace(op: Op, args: tuple[Any, ...], operator: bool = False) -> A
     if dual:
         TRANSFORMS.write_tangent(target, shadow)
     if node is not None:
-        saves_output = any(kind == "output" for kind, _ in op.save_plan)
-        rebase(target, node, saves_output)
+        rebase(target, node, op.plan.keeps_output)
         fill_outputs(op, node, [target])
     elif not target._requires_grad:
         pass_on_cut(op, tensors, [target], track)
@@ -127,7 +126,7 @@ def write_check(target: Tensor, result: Array) -> None:
 def dispatch_out(op: Op, args: tuple[Any, ...], out: Any) -> Any:
     """``out=``: compute, then write into the given tensor, which is resized if it must be."""
     outs = list(out) if isinstance(out, (tuple, list)) else [out]
-    operands = operands_of(op, argument_plan(op), args, False)
+    operands = operands_of(op, op.plan, args, False)
     assert operands is not None
     tensors, arrays = operands
     if SPARSE.exist and has_sparse([*arrays, *(x._array for x in outs if isinstance(x, Tensor))]):
@@ -151,7 +150,7 @@ def dispatch_out(op: Op, args: tuple[Any, ...], out: Any) -> Any:
             f"Batching rule not implemented for aten::{op.label}.out; the fallback path doesn't "
             "work on out= or view ops."
         )
-    results, _ = computed(op, argument_plan(op), args, arrays, outs, "out")
+    results, _ = computed(op, op.plan, args, arrays, outs, "out")
     for target, result in zip(outs, results, strict=True):
         write_out(op.label, target, result._array)
     return outs[0] if op.outputs == 1 else package(op, outs)

@@ -20,11 +20,7 @@ from retrograd.ops.registry import Op
 
 
 def prepare_nodes(op: Op) -> None:
-    """Give an op the `run` function of its plain nodes and put its rules in reach."""
-    for position, (rule, _) in enumerate(op.rules):
-        HOT[f"rule_{op.name}_{position}"] = rule
-    if op.joint is not None:
-        HOT[f"rule_{op.name}"] = op.joint[0]
+    """Give an op the `run` function of its plain nodes."""
     op.run = HOT[f"run_{op.name}"] = _run(op, recorded=False, half=False)
     op.run.op = op
     op.run.form = None  # made when the first node is looked at
@@ -116,7 +112,7 @@ def _run_lines(op: Op, *, recorded: bool, half: bool) -> list[str]:
 
     Names of the generated code begin with an underscore, since saved names are the user's.
     """
-    count = len(op.edge_names)
+    plan = op.plan
     name = "run_recorded" if recorded else "run_raw"
     lines = [f"def {name}(_n, _g, _need, _freeing):"]
     put = lines.append
@@ -130,8 +126,7 @@ def _run_lines(op: Op, *, recorded: bool, half: bool) -> list[str]:
             half_part = "p.astype(F32) if p is not None and p.dtype in HALF_TYPES else p"
             put(f"    _g = [{half_part} for p in _g]")
     put("    _s = _n.saved")
-    place = 0
-    for kind, saved_name in op.save_plan:
+    for kind, saved_name, source, place, *_ in plan.saves:
         put(f"    {saved_name} = _s[{place}]")
         if kind == "output":
             version = f"_s[{place + 1}], _s[{place + 2}]"
@@ -139,9 +134,7 @@ def _run_lines(op: Op, *, recorded: bool, half: bool) -> list[str]:
             put(f"    if _s[{place + 1}].version != _s[{place + 2}]:")
             put(f"        stale(_n, {saved_name!r}, {saved_name}, {version})")
             if recorded:
-                number = saved_name[3:] or "0"
-                put(f"    {saved_name} = saved_output(_n, _s[{place}], _s[{place + 1}], {number})")
-            place += 3
+                put(f"    {saved_name} = saved_output(_n, _s[{place}], _s[{place + 1}], {source})")
         elif kind == "input":
             check = f"stale(_n, {saved_name!r}, {saved_name}, {saved_name}._cell, _s[{place + 1}])"
             put(f"    _kind = type({saved_name})")
@@ -156,30 +149,32 @@ def _run_lines(op: Op, *, recorded: bool, half: bool) -> list[str]:
             put(f"        {check}")
             if not recorded:
                 put(f"        {saved_name} = {saved_name}._array")
-            place += 2
-        else:
-            place += 1
         if half and kind in ("input", "output"):
             put(f"    if type({saved_name}) is ndarray and {saved_name}.dtype in HALF_TYPES:")
             put(f"        {saved_name} = {saved_name}.astype(F32)")
     face = "RECORDED" if recorded else "RAW"
-    if op.joint is not None:
-        extra = "".join(f", {x}" for x in op.joint[1])
+    if plan.joint is not None:
+        HOT[f"rule_{op.name}"] = plan.joint.function
+        extra = "".join(f", {x}" for x in plan.names_read(plan.joint))
         put("    _needs = tuple([_e is not None and (_need is None or _e in _need) "
             "for _e in _n.edges])")  # fmt: skip
         put(f"    _result = rule_{op.name}({face}, _g, _needs{extra})")
         put("    _result = tuple([_r if _k else None "
             "for _r, _k in zip(_result, _needs, strict=True)])")  # fmt: skip
-    elif "list" in op.tensor_kinds:
-        extra = "".join(f", {x}" for x in op.rules[0][1])
+    elif plan.edges is None:
+        HOT[f"rule_{op.name}_0"] = plan.rules[0].function
+        extra = "".join(f", {x}" for x in plan.names_read(plan.rules[0]))
         put(f"    _result = tuple(rule_{op.name}_0({face}, _g{extra}))")
     else:
         parts = []
-        if count > 1:
+        several = len(plan.rules) > 1
+        if several:
             put("    _e = _n.edges")
-        for position, (_, names) in enumerate(op.rules):
-            call = f"rule_{op.name}_{position}({face}, _g{''.join(f', {x}' for x in names)})"
-            if count > 1:
+        for position, rule in enumerate(plan.rules):
+            HOT[f"rule_{op.name}_{position}"] = rule.function
+            extra = "".join(f", {x}" for x in plan.names_read(rule))
+            call = f"rule_{op.name}_{position}({face}, _g{extra})"
+            if several:
                 call += (
                     f" if _e[{position}] is not None and "
                     f"(_need is None or _e[{position}] in _need) else None"
@@ -188,7 +183,7 @@ def _run_lines(op: Op, *, recorded: bool, half: bool) -> list[str]:
         put("    _result = (" + "".join(p + ", " for p in parts) + ")")
     put("    if _freeing is not None:")
     put("        if _n.freed is None: _n.freed = _freeing")
-    if any(kind in ("input", "output") for kind, _ in op.save_plan):
+    if plan.kept:
         put(f"        _n.saved = {_released(op)}")
     put("    return rounded(_n, _result)" if half else "    return _result")
     return lines
@@ -197,14 +192,13 @@ def _run_lines(op: Op, *, recorded: bool, half: bool) -> list[str]:
 def _released(op: Op) -> str:
     """What a freed node holds instead of its saved values: options stay, tensors leave a mark."""
     entries: list[str] = []
-    for kind, _ in op.save_plan:
-        place = len(entries)
-        if kind == "output":
-            entries += ["FREED", f"_s[{place + 1}]", f"_s[{place + 2}]"]
-        elif kind == "input":
-            entries += [f"None if _s[{place}] is None else FREED", f"_s[{place + 1}]"]
-        else:
-            entries.append(f"_s[{place}]")
+    for save in op.plan.saves:
+        first, *rest = [f"_s[{save.start + offset}]" for offset in range(save.width)]
+        if save.kind == "output":
+            first = "FREED"
+        elif save.kind == "input":
+            first = f"None if {first} is None else FREED"
+        entries += [first, *rest]
     return "(" + "".join(entry + ", " for entry in entries) + ")"
 
 

@@ -39,8 +39,8 @@ def in_old_order(
     `named` are the values of its options as the call has them: all must be the defaults.
     """
     numbers = OLD_ORDERS[op.name]
-    defaults = [p.default for p in op.parameters if p.kind == "option"]
-    operands = len(op.tensor_names)
+    defaults = [op.plan.parameters[place].default for place in op.plan.options]
+    operands = len(op.plan.tensors)
     name = op.inplace_name if in_place else op.name
     found = list(given)
     # A function has the tensor behind beta, ``addmm(beta, input, ...)``; a method has it in front.
@@ -59,7 +59,7 @@ def in_old_order(
         raise TypeError(
             f"{name}() takes {operands} positional arguments but {len(given)} were given"
         )
-    shown = ["Tensor input", *(f"Tensor {other}" for other in op.tensor_names[1:])]
+    shown = ["Tensor input", *(f"Tensor {other}" for other in op.plan.tensor_names[1:])]
     old = [f"Number {number}" for number in numbers[:count]]
     new = "".join(f", Number {number} = 1" for number in numbers)
     if in_place:

@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from retrograd import dtypes
-from retrograd.autograd.packing import kept_places
 from retrograd.autograd.state import STATE
 from retrograd.autograd.views import refresh
 from retrograd.ops import errors
 from retrograd.tensor import Tensor, wrap
 
 if TYPE_CHECKING:
+    from retrograd.ops.calling.plan import CallPlan
     from retrograd.ops.registry import Op
 
 _NUMBERS = (bool, int, float, complex)
@@ -27,77 +27,17 @@ ndarray = np.ndarray
 OPERANDS = (Tensor, int, float, complex, np.generic, ndarray)
 
 
-class Plan:
-    """What this module needs to know of an op again and again, worked out at its first call."""
-
-    __slots__ = (
-        *("copies", "edges", "keeps_output", "kept", "keywords", "names", "numbers"),
-        *("only_tensors", "options", "places", "positional", "saves", "short", "takers", "wraps"),
-    )
-
-    def __init__(self, op: Op) -> None:
-        places = {p.name: place for place, p in enumerate(op.parameters)}
-        # place among the arguments, name, and whether it is a list, may be a number, may be None
-        self.takers = tuple(
-            (place, p.name, p.kind == "list", "operand" in p.kind, "optional" in p.kind)
-            for place, p in enumerate(op.parameters)
-            if p.kind != "option"
-        )
-        self.places = tuple([taker[0] for taker in self.takers])
-        self.only_tensors = not op.option_names and not any(p.keyword_only for p in op.parameters)
-        self.options = tuple([places[name] for name in op.option_names])
-        # the last parameters; `positional` is the number of the others
-        self.keywords = tuple(
-            [(places[p.name], p.name, p.default) for p in op.parameters if p.keyword_only]
-        )
-        self.positional = len(op.parameters) - len(self.keywords)
-        # where the tensors are that have a rule; None: in a list, all of them
-        self.edges: tuple[int, ...] | None = None
-        if "list" not in op.tensor_kinds:
-            self.edges = tuple([op.tensor_names.index(name) for name in op.edge_names])
-        self.names = {name: place for place, name in enumerate(op.tensor_names)}
-        self.saves = tuple([(kind, name, places.get(name, 0)) for kind, name in op.save_plan])
-        self.kept = kept_places(op)
-        self.keeps_output = any(number is not None for _, _, number in self.kept)
-        # whether the generated function computes anything itself; see `calling.shortcut`
-        kinds = op.tensor_kinds
-        usual = bool(kinds) and "list" not in kinds and kinds[0] != "optional" and len(kinds) <= 5
-        self.short = usual and op.fast and op.outputs == 1 and not op.nondifferentiable
-        # the ways back from inference mode; and where a number stands for a new tensor
-        self.copies = op.name in ("clone", "_to_dtype")
-        self.wraps = op.name in ("add", "sub", "mul", "div", "_div_rounded")
-        # these take two numbers, too
-        self.numbers = self.wraps or op.name == "floor_divide"
-
-    def sources(self, tensors: list[Any]) -> list[Any]:
-        """The arguments that the node has edges to."""
-        if self.edges is not None:
-            return [tensors[place] for place in self.edges]
-        return [x for x in tensors if isinstance(x, Tensor)]
-
-
-_PLANS: dict[Op, Plan] = {}
-
-
-def argument_plan(op: Op) -> Plan:
-    """What is known of an op's arguments."""
-    plan = _PLANS.get(op)
-    if plan is None:
-        plan = _PLANS[op] = Plan(op)
-    return plan
-
-
-def operands_of(op: Op, plan: Plan, args: tuple[Any, ...], operator: bool) -> Any:
+def operands_of(op: Op, plan: CallPlan, args: tuple[Any, ...], operator: bool) -> Any:
     """The tensor arguments (Tensor, number or None each; lists flattened) and their arrays."""
     if STATE.op_watcher is not None:
         STATE.op_watcher(op, args)
     tensors: list[Any] = []
     arrays: list[Any] = []
     found = False  # a Tensor
-    for place, name, is_list, may_be_number, may_be_none in plan.takers:
-        value = args[place]
-        if is_list:
-            items = _check_list(op, name, place + 1, value)
+    for p in plan.tensors:
+        value = args[p.place]
+        if p.is_list:
+            items = _check_list(op, p.name, p.place + 1, value)
             tensors.extend(items)
             arrays.append([item._array for item in items])
             found = found or bool(items)
@@ -107,20 +47,20 @@ def operands_of(op: Op, plan: Plan, args: tuple[Any, ...], operator: bool) -> An
                 refresh(value)
             array: Any = value._array
             found = True
-        elif value is None and may_be_none:
+        elif value is None and p.may_be_none:
             array = None
-        elif may_be_number and isinstance(value, _NUMBERS):
+        elif p.may_be_number and isinstance(value, _NUMBERS):
             array = value
-        elif may_be_number and isinstance(value, np.generic):
+        elif p.may_be_number and isinstance(value, np.generic):
             array = value = value.item()
-        elif may_be_number and isinstance(value, ndarray):
+        elif p.may_be_number and isinstance(value, ndarray):
             value = wrap(np.asarray(value, dtypes.from_numpy_dtype(value.dtype).numpy))
             array = value._array
             found = True
         elif operator:
             return None
         else:
-            raise errors.argument_type(op.label, name, place + 1, "Tensor", value)
+            raise errors.argument_type(op.label, p.name, p.place + 1, "Tensor", value)
         tensors.append(value)
         arrays.append(array)
     if tensors and not found:
@@ -132,7 +72,7 @@ def operands_of(op: Op, plan: Plan, args: tuple[Any, ...], operator: bool) -> An
             tensors[0] = wrap(np.asarray(args[0], kind.numpy))
             arrays[0] = tensors[0]._array
             return tensors, arrays
-        raise errors.argument_type(op.label, op.tensor_names[0], 1, "Tensor", args[0])
+        raise errors.argument_type(op.label, plan.tensor_names[0], 1, "Tensor", args[0])
     return tensors, arrays
 
 

@@ -14,10 +14,10 @@ from retrograd.autograd.state import ANOMALY, STATE, TRANSFORMS, Cut
 from retrograd.autograd.views import edge_of, link_view
 from retrograd.lifecycle.site import user_site
 from retrograd.ops import errors
-from retrograd.ops.calling.operands import Plan, argument_plan
 from retrograd.tensor import INFERENCE_CELL, Tensor, cell_of, wrap
 
 if TYPE_CHECKING:
+    from retrograd.ops.calling.plan import CallPlan
     from retrograd.ops.registry import Op
 
 
@@ -55,17 +55,16 @@ def record(
     return node
 
 
-def is_wanted(plan: Plan, tensors: list[Any], level: int = 0) -> bool:
+def is_wanted(plan: CallPlan, tensors: list[Any], level: int = 0) -> bool:
     """Whether an argument with a rule requires grad."""
-    edges = plan.edges
-    for x in tensors if edges is None else [tensors[place] for place in edges]:
+    for x in plan.sources_of_edges(tensors):
         if isinstance(x, Tensor) and x._requires_grad and x._level == level:
             if x._cell is not INFERENCE_CELL or plan.copies or _meets_normal(plan, tensors):
                 return True
     return False
 
 
-def _meets_normal(plan: Plan, tensors: list[Any]) -> bool:
+def _meets_normal(plan: CallPlan, tensors: list[Any]) -> bool:
     """Whether a call has an operand from outside inference mode.
 
     Among themselves, inference tensors that require grad are not recorded, as in PyTorch.
@@ -90,7 +89,7 @@ def make_node(
 
     Saved outputs are left out: `fill_outputs` puts them in once they belong to the node.
     """
-    plan = argument_plan(op)
+    plan = op.plan
     form = _node_form(op, tensors, outputs, half)
     pack = bool(plan.kept) and must_pack(op, outputs, dual)
     node = plain_node(packed_form(form) if pack else form)
@@ -103,7 +102,7 @@ def make_node(
         node.dtype = [output._array.dtype for output in outputs]
     edges: list[Node | None] = []
     numbers: list[int] = []
-    for x in plan.sources(tensors):
+    for x in plan.sources_of_edges(tensors):
         edge: Node | None = None
         if isinstance(x, Tensor) and x._requires_grad and x._level == level:
             known = not ANOMALY.enabled or has_accumulator(x)
@@ -116,16 +115,13 @@ def make_node(
     node.edge_numbers = tuple(numbers) if any(numbers) else None
     if not plan.saves:
         return node
-    # The only rule of an op runs even where its gradient goes nowhere: the operand is a view that
-    # was made without recording. So does a rule for all operands together.
-    always = len(edges) == 1 or op.joint is not None
     saved: list[Any] = []
-    for kind, name, place in plan.saves:
+    for kind, name, source, _, _, readers, always in plan.saves:
         if kind == "output":
             saved += [None, None, 0]
         elif kind == "input":
-            value = tensors[plan.names[name]]
-            for position in op.reads[name]:
+            value = tensors[source]
+            for position in readers:
                 if edges[position] is not None:
                     break
             else:
@@ -138,7 +134,7 @@ def make_node(
             cell = value._cell
             if cell is INFERENCE_CELL:
                 raise errors.inference_saved()
-            if overwritten is value and name == op.tensor_names[0]:
+            if overwritten is value and source == 0:
                 value = _copy_before_write(value)
                 cell = value._cell
             version = 0 if cell is None else cell.version
@@ -147,17 +143,17 @@ def make_node(
                 value.name = name
             saved += [value, version]
         elif kind == "option":
-            saved.append(args[place])
+            saved.append(args[source])
         else:
-            saved.append(array_fact(plan, name, kind, tensors, outputs))
+            saved.append(array_fact(plan, kind, source, tensors, outputs))
     node.saved = tuple(saved)
     return node
 
 
 def fill_outputs(op: Op, node: Node, outputs: list[Tensor]) -> None:
     """Save the outputs that the rules read: with their history, for hooks, and after any write."""
-    for place, _, number in argument_plan(op).kept:
-        if number is not None:
+    for kind, _, number, place, *_ in op.plan.kept:
+        if kind == "output":
             output = outputs[number]
             cell = cell_of(output)
             stored: Any = output._array
@@ -178,14 +174,15 @@ def _node_form(
     return op.node_class
 
 
-def array_fact(plan: Plan, name: str, fact: str, tensors: list[Any], outputs: list[Tensor]) -> Any:
+def array_fact(
+    plan: CallPlan, fact: str, source: int, tensors: list[Any], outputs: list[Tensor]
+) -> Any:
     """Shape, dtype or strides of an operand, or of the first output, as rules ask for them."""
-    stem = name.rpartition("_")[0]
-    if stem == "out":
+    if source < 0:
         return getattr(outputs[0]._array, fact)
     if plan.edges is None:  # the list is the only tensor parameter of such ops
         return tuple([getattr(item._array, fact) for item in tensors])
-    value = tensors[plan.names[stem]]
+    value = tensors[source]
     return getattr(value._array, fact) if isinstance(value, Tensor) else None
 
 
@@ -222,7 +219,7 @@ def pass_on_cut(op: Op, tensors: list[Any], outputs: list[Tensor], wanted: bool)
 
 def link_outputs(op: Op, args: tuple[Any, ...], source: Tensor, outputs: list[Tensor]) -> None:
     """Make the outputs of a view op views of its operand, where they are."""
-    options = tuple([args[place] for place in argument_plan(op).options])
+    options = tuple([args[place] for place in op.plan.options])
     for number, output in enumerate(outputs):
         if op.view == "maybe" and not np.may_share_memory(output._array, source._array):
             continue

@@ -12,16 +12,16 @@ from typing import TYPE_CHECKING, Any
 from retrograd.autograd.packing import is_packed, pack_new
 from retrograd.autograd.state import AUTOCAST, GIL, HOT, STATE, TRANSFORMS, count_unusual
 from retrograd.dtypes import F32, F64
-from retrograd.ops.calling.operands import Plan
 from retrograd.tensor import Tensor
 
 if TYPE_CHECKING:
+    from retrograd.ops.calling.plan import CallPlan
     from retrograd.ops.registry import Op
 
 
-def shortcut(op: Op, plan: Plan, args: tuple[Any, ...]) -> Any:
+def shortcut(op: Op, plan: CallPlan, args: tuple[Any, ...]) -> Any:
     """The result of an op in one of these modes; None where the general path has to be taken."""
-    if not plan.short:
+    if plan.form != "single":
         return None
     unusual = HOT["UNUSUAL"]
     if unusual == 1 and STATE.autocast is not None:  # the one that is counted
@@ -45,10 +45,10 @@ def shortcut(op: Op, plan: Plan, args: tuple[Any, ...]) -> Any:
     return None
 
 
-def usual_operands(plan: Plan, args: tuple[Any, ...]) -> list[Any] | None:
+def usual_operands(plan: CallPlan, args: tuple[Any, ...]) -> list[Any] | None:
     """The operands, if they are such as generated functions take."""
     parameter = HOT["Parameter"]
-    operands = [args[place] for place in plan.places]
+    operands = [args[place] for place in plan.tensor_places]
     first = None
     for value in operands:
         kind = type(value)
@@ -62,7 +62,7 @@ def usual_operands(plan: Plan, args: tuple[Any, ...]) -> list[Any] | None:
     return operands
 
 
-def call_generated(op: Op, plan: Plan, args: tuple[Any, ...], own: int) -> Any:
+def call_generated(op: Op, plan: CallPlan, args: tuple[Any, ...], own: int) -> Any:
     """Call the generated function without `own` of the rare modes, which are this thread's."""
     if not GIL:
         count_unusual(-own)
@@ -77,11 +77,11 @@ def call_generated(op: Op, plan: Plan, args: tuple[Any, ...], own: int) -> Any:
         HOT["UNUSUAL"] += own
 
 
-def _generated(op: Op, plan: Plan, args: tuple[Any, ...]) -> Any:
-    for place, _, default in plan.keywords:
-        if args[place] is not default:
+def _generated(op: Op, plan: CallPlan, args: tuple[Any, ...]) -> Any:
+    for p in plan.keywords:
+        if args[p.place] is not p.default:
             break
     else:  # the usual case: only the others are needed, which come first
         return op.function(*args[: plan.positional])
-    named = {name: args[place] for place, name, _ in plan.keywords}
+    named = {p.name: args[p.place] for p in plan.keywords}
     return op.function(*args[: plan.positional], **named)

@@ -40,7 +40,7 @@ def _transpose_here(xp: Any, input: Array, dim0: int, dim1: int) -> Array:
 
 
 @op(
-    input=OPS["_squeeze_all"].rules[0][0],
+    input=OPS["_squeeze_all"].rules["input"],
     half="move",
     holomorphic=False,
     node_name="SqueezeBackward3",
@@ -50,7 +50,7 @@ def _squeeze_all_here(xp: Any, input: Array) -> Array:
 
 
 @op(
-    input=OPS["_squeeze_dim"].rules[0][0],
+    input=OPS["_squeeze_dim"].rules["input"],
     half="move",
     holomorphic=False,
     node_name="SqueezeBackward4",
@@ -60,7 +60,7 @@ def _squeeze_dim_here(xp: Any, input: Array, dim: int) -> Array:
 
 
 @op(
-    input=OPS["_squeeze_dims"].rules[0][0],
+    input=OPS["_squeeze_dims"].rules["input"],
     half="move",
     holomorphic=False,
     node_name="SqueezeBackward5",
@@ -80,7 +80,7 @@ def _unsqueeze_here(xp: Any, input: Array, dim: int) -> Array:
 
 
 @op(
-    input=OPS["as_strided"].rules[0][0],
+    input=OPS["as_strided"].rules["input"],
     half="move",
     holomorphic=False,
     node_name="AsStridedBackward1",
