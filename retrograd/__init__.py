@@ -17,26 +17,15 @@ from math import nan as nan
 from math import pi as pi
 from typing import Any as _Any
 
-from retrograd import accelerator as accelerator
 from retrograd import autograd as autograd
-from retrograd import backends as backends
-from retrograd import cuda as cuda
 from retrograd import dtypes as _dtypes
-from retrograd import fft as fft
-from retrograd import func as func
-from retrograd import linalg as linalg
-from retrograd import nn as nn
 from retrograd import ops as ops
-from retrograd import optim as optim
 from retrograd import random as random
 from retrograd import reduced_dtypes as _reduced_dtypes
 from retrograd import removed as _removed
-from retrograd import serialization as serialization
 from retrograd import settings as _settings
 from retrograd import sparse as sparse
-from retrograd import special as special
 from retrograd import symbolic as _symbolic
-from retrograd import utils as utils
 from retrograd.assertions import CONDITIONS as _CONDITIONS
 from retrograd.autograd.anomaly_mode import (
     is_anomaly_check_nan_enabled as is_anomaly_check_nan_enabled,
@@ -50,15 +39,12 @@ from retrograd.autograd.grad_mode import is_inference_mode_enabled as is_inferen
 from retrograd.autograd.grad_mode import no_grad as no_grad
 from retrograd.autograd.grad_mode import set_grad_enabled as set_grad_enabled
 from retrograd.core.install import install as _install_core
-from retrograd.cuda.names import AcceleratorError as AcceleratorError
-from retrograd.cuda.names import OutOfMemoryError as OutOfMemoryError
-from retrograd.func import vmap as vmap
 from retrograd.namespaces import missing as _missing
 from retrograd.namespaces import published as _published
+from retrograd.nn import recurrence_functions as _recurrence_functions
 from retrograd.notices import is_warn_always_enabled as is_warn_always_enabled
 from retrograd.notices import set_warn_always as set_warn_always
 from retrograd.ops.registry import PUBLIC as _PUBLIC
-from retrograd.progress import progress as progress
 from retrograd.random import Generator as Generator
 from retrograd.random import default_generator as default_generator
 from retrograd.random import gammas as _gammas
@@ -70,11 +56,8 @@ from retrograd.random import sampling as _sampling
 from retrograd.random import seed as seed
 from retrograd.random import set_rng_state as set_rng_state
 from retrograd.random import thread_safe_generator as thread_safe_generator
-from retrograd.serialization import load as load
-from retrograd.serialization import save as save
 from retrograd.sparse import functions as _sparse_functions
 from retrograd.sparse import methods as _sparse_methods
-from retrograd.summary import summary as summary
 from retrograd.tensor import Tensor as Tensor
 from retrograd.tensors import conversion as _conversion
 from retrograd.tensors import creation as _creation
@@ -119,18 +102,30 @@ has_spectral = True
 _LOADED = (
     *(_conversion, _creation, _dlpack, _inplace, _pickling, _queries, _ranges),
     *(_gammas, _rarer_members, _removed, _representation, _sampling, _settings, _symbolic),
-    *(_sparse_functions, _sparse_methods),
+    *(_recurrence_functions, _sparse_functions, _sparse_methods),
 )
 
-# seldom needed: imported when asked for
-_LAZY = frozenset(
+# Modules that a small program does not need: imported when asked for.
+_MODULES = frozenset(
     """
-    _C _dynamo _inductor _utils amp ao compiler cpu distributed distributions doctor export
-    functional futures fx hub interchange jit library masked monitor mps mtia multiprocessing
-    nested onnx overrides package profiler quantization quasirandom return_types signal storage
-    testing torch_version types version xpu
+    _C _dynamo _inductor _utils accelerator amp ao backends compiler cpu cuda distributed
+    distributions doctor export fft func functional futures fx hub interchange jit library linalg
+    masked monitor mps mtia multiprocessing nested nn onnx optim overrides package profiler
+    quantization quasirandom return_types serialization signal special storage testing
+    torch_version types utils version xpu
     """.split()
 )
+# Names from them, by module.
+_PLACES = {
+    "amp": "GradScaler autocast",
+    "cuda.names": "AcceleratorError OutOfMemoryError",
+    "func": "vmap",
+    "futures": "Future",
+    "model_summary": "summary",
+    "progress_bar": "progress",
+    "serialization": "load save",
+}
+_NAMES = {name: place for place, names in _PLACES.items() for name in names.split()}
 
 globals().update(_dtypes.PUBLIC_NAMES)
 globals().update(_reduced_dtypes.PUBLIC_NAMES)
@@ -141,22 +136,23 @@ _install_core()
 
 
 def __getattr__(name: str) -> _Any:
-    if name in _LAZY:
+    if name in _MODULES:
         return _import_module(f"retrograd.{name}")
-    if name.endswith("Storage"):
-        storages = _import_module("retrograd.storage").TYPED_STORAGES
-        if name in storages:
-            return storages[name]
-    if name == "Future":
-        return _import_module("retrograd.futures").Future
-    if name in ("autocast", "GradScaler"):
-        return getattr(_import_module("retrograd.amp"), name)
-    if "autocast" in name:
-        switches = _import_module("retrograd.amp.switches").PUBLIC
-        if name in switches:
-            return switches[name]
-    if name.startswith("_foreach_"):
-        functions = _import_module("retrograd.foreach").PUBLIC
-        if name in functions:
-            return functions[name]
-    raise _missing(__name__, name, globals())
+    if name in _NAMES:
+        found = getattr(_import_module(f"retrograd.{_NAMES[name]}"), name)
+    elif name.endswith("Storage"):
+        found = _import_module("retrograd.storage").TYPED_STORAGES.get(name)
+    elif "autocast" in name:
+        found = _import_module("retrograd.amp.switches").PUBLIC.get(name)
+    elif name.startswith("_foreach_"):
+        found = _import_module("retrograd.foreach").PUBLIC.get(name)
+    else:
+        found = None
+    if found is None:
+        raise _missing(__name__, name, __dir__())
+    globals()[name] = found
+    return found
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_MODULES, *_NAMES})

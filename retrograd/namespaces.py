@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from importlib import import_module
 from types import FunctionType
 from typing import Any
 
@@ -27,26 +28,82 @@ def published(functions: dict[str, Any], module: str) -> dict[str, Any]:
     return functions
 
 
+def on_first_use(
+    package: str, places: dict[str, str], modules: str = ""
+) -> tuple[list[str], Callable[[str], Any], Callable[[], list[str]]]:
+    """The ``__all__``, ``__getattr__`` and ``__dir__`` of a package that imports when asked.
+
+    places   its public names, by the module inside it that defines them
+    modules  modules inside it that are found without an import of their own
+
+    A name must not be that of a module inside the package too: importing the module would put it
+    in the name's place. Such a name is imported at once.
+
+    >>> everything, find, _ = on_first_use("retrograd.optim", {"sgd": "SGD"}, "swa_utils")
+    >>> find("SGD").__name__, everything
+    ('SGD', ['SGD', 'swa_utils'])
+    """
+    inside = {name: place for place, names in places.items() for name in names.split()}
+    inside.update(dict.fromkeys(modules.split(), ""))
+    everything = sorted(inside)
+
+    def find(name: str) -> Any:
+        if name not in inside:
+            raise missing(package, name, dir(sys.modules[package]))
+        place = inside[name]
+        module = import_module(f"{package}.{place or name}")
+        found = getattr(module, name) if place else module
+        setattr(sys.modules[package], name, found)
+        return found
+
+    def known() -> list[str]:
+        return sorted({*vars(sys.modules[package]), *inside})
+
+    return everything, find, known
+
+
+class _Missing(AttributeError):
+    """Says what is missing when it is read: programs ask with `hasattr`, and throw it away."""
+
+    def __init__(self, module: str, name: str, known: Iterable[str]) -> None:
+        super().__init__()
+        self.question = module, name, known
+
+    def __str__(self) -> str:
+        return _absence(*self.question)
+
+    def __reduce__(self) -> Any:
+        return AttributeError, (str(self),)
+
+
+# what a program sees of its type
+_Missing.__name__ = _Missing.__qualname__ = "AttributeError"
+_Missing.__module__ = "builtins"
+
+
 def missing(module: str, name: str, known: Iterable[str]) -> AttributeError:
     """An error that names what is missing and what comes near.
 
-    >>> missing("retrograd", "zeroes", ["zeros", "ones"]).args[0]
-    "module 'retrograd' has no attribute 'zeroes'. Did you mean: 'zeros'?"
+    >>> print(missing("retrograd", "zeroes", ["zeros", "ones"]))
+    module 'retrograd' has no attribute 'zeroes'. Did you mean: 'zeros'?
     >>> print(missing("retrograd", "SymInt", []))
     module 'retrograd' has no attribute 'SymInt': sizes are plain integers (symbolic shapes)
     """
+    return _Missing(module, name, known)
+
+
+def _absence(module: str, name: str, known: Iterable[str]) -> str:
     text = f"module '{module}' has no attribute '{name}'"
     if name.startswith("_"):
-        return AttributeError(text)
+        return text
     from retrograd.compat.status import absence
 
     why = absence(f"torch{module.removeprefix('retrograd').removeprefix('torch')}.{name}")
     if why is not None:
-        return AttributeError(f"{text}: {why}")
+        return f"{text}: {why}"
     from difflib import get_close_matches
 
     near = get_close_matches(name, [n for n in known if not n.startswith("_")], 3, 0.75)
     if near:
-        quoted = ", ".join(repr(n) for n in near)
-        return AttributeError(f"{text}. Did you mean: {quoted}?")
-    return AttributeError(f"{text}: it is not a public name of PyTorch 2.13 either")
+        return f"{text}. Did you mean: {', '.join(map(repr, near))}?"
+    return f"{text}: it is not a public name of PyTorch 2.13 either"

@@ -7,10 +7,12 @@ which tests these are differs from run to run.
 from __future__ import annotations
 
 import gc
+import importlib
 import os
 import sys
 import threading
 from collections.abc import Sized
+from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -78,6 +80,8 @@ def changes(before: dict[str, Any], after: dict[str, Any]) -> list[str]:
 def _value(library: Any, name: str) -> Any:
     value = library
     for part in name.split("."):
+        if isinstance(value, ModuleType) and not hasattr(value, part):
+            importlib.import_module(f"{value.__name__}.{part}")  # not loaded yet
         value = value[part] if isinstance(value, dict) else getattr(value, part)
     if callable(value):
         value = value()

@@ -17,9 +17,8 @@ import numpy as np
 import pytest
 
 import retrograd as torch
+import retrograd.progress_bar as MODULE
 from retrograd.utils.data import DataLoader, IterableDataset, TensorDataset
-
-MODULE = sys.modules["retrograd.progress"]
 
 
 class Clock:

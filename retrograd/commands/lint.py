@@ -192,7 +192,7 @@ def _shown(files: list[Path]) -> Iterable[Path]:
     """The files, with a progress line on a terminal when there are many."""
     if len(files) < MANY or not sys.stderr.isatty():
         return files
-    from retrograd.progress import progress
+    from retrograd.progress_bar import progress
 
     return progress(files, description="lint", file=sys.stderr)
 

@@ -12,12 +12,13 @@ is supported. What is absent on purpose is in `absent.txt`, by group, with the r
 'absent'
 """
 
-from retrograd.compat.marks import differs as differs
-from retrograd.compat.marks import refuses as refuses
-from retrograd.compat.marks import unsupported as unsupported
-from retrograd.compat.marks import unsupported_class as unsupported_class
-from retrograd.compat.names import Support as Support
-from retrograd.compat.names import public_names as public_names
-from retrograd.compat.names import support as support
-from retrograd.compat.status import Status as Status
-from retrograd.compat.status import status_of as status_of
+from retrograd.namespaces import on_first_use
+
+__all__, __getattr__, __dir__ = on_first_use(
+    __name__,
+    {
+        "marks": "differs refuses unsupported unsupported_class",
+        "names": "Support public_names support",
+        "status": "Status status_of",
+    },
+)

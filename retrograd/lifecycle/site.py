@@ -19,9 +19,11 @@ from functools import cached_property
 from itertools import islice
 from sys import _getframe
 from types import CodeType
+from typing import TYPE_CHECKING
 
-from ..diagnostics.report import Location
-from ..diagnostics.source import Loop, Place, character_column, find_place
+if TYPE_CHECKING:  # at run time only where a site is printed: both need `ast` and `dataclasses`
+    from ..diagnostics.report import Location
+    from ..diagnostics.source import Loop, Place
 
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 
@@ -188,6 +190,8 @@ class CallSite:
             line, end_line, column, end_column = positions
             if line is None or end_line is None or column is None or end_column is None:
                 return None
+            from ..diagnostics.source import find_place
+
             place = find_place(self.code.co_filename, (line, column, end_line, end_column))
             if place is None or not place.belongs_to(self.code.co_name, self.code.co_firstlineno):
                 return None
@@ -234,6 +238,9 @@ class CallSite:
         line, end_line, column, end_column = positions
         if line is None:
             return None
+        from ..diagnostics.report import Location
+        from ..diagnostics.source import character_column
+
         file, function = self.code.co_filename, self.code.co_qualname
         place = self.place
         if place is None or end_line is None or column is None or end_column is None:

@@ -1,181 +1,65 @@
 """Building blocks of neural networks."""
 
-from retrograd.nn import common_types as common_types
-from retrograd.nn import functional as functional
-from retrograd.nn import grad as grad
-from retrograd.nn import init as init
-from retrograd.nn import modules as modules
-from retrograd.nn import parallel as parallel
-from retrograd.nn import recurrence_functions as _recurrence_functions  # noqa: F401 (publishes)
-from retrograd.nn import utils as utils
-from retrograd.nn.activation import CELU as CELU
-from retrograd.nn.activation import ELU as ELU
-from retrograd.nn.activation import GELU as GELU
-from retrograd.nn.activation import GLU as GLU
-from retrograd.nn.activation import SELU as SELU
-from retrograd.nn.activation import Hardshrink as Hardshrink
-from retrograd.nn.activation import Hardsigmoid as Hardsigmoid
-from retrograd.nn.activation import Hardswish as Hardswish
-from retrograd.nn.activation import Hardtanh as Hardtanh
-from retrograd.nn.activation import LeakyReLU as LeakyReLU
-from retrograd.nn.activation import LogSigmoid as LogSigmoid
-from retrograd.nn.activation import LogSoftmax as LogSoftmax
-from retrograd.nn.activation import Mish as Mish
-from retrograd.nn.activation import PReLU as PReLU
-from retrograd.nn.activation import ReLU as ReLU
-from retrograd.nn.activation import ReLU6 as ReLU6
-from retrograd.nn.activation import RReLU as RReLU
-from retrograd.nn.activation import Sigmoid as Sigmoid
-from retrograd.nn.activation import SiLU as SiLU
-from retrograd.nn.activation import Softmax as Softmax
-from retrograd.nn.activation import Softmax2d as Softmax2d
-from retrograd.nn.activation import Softmin as Softmin
-from retrograd.nn.activation import Softplus as Softplus
-from retrograd.nn.activation import Softshrink as Softshrink
-from retrograd.nn.activation import Softsign as Softsign
-from retrograd.nn.activation import Tanh as Tanh
-from retrograd.nn.activation import Tanhshrink as Tanhshrink
-from retrograd.nn.activation import Threshold as Threshold
-from retrograd.nn.adaptive import AdaptiveLogSoftmaxWithLoss as AdaptiveLogSoftmaxWithLoss
-from retrograd.nn.attention import MultiheadAttention as MultiheadAttention
-from retrograd.nn.batchnorm import BatchNorm1d as BatchNorm1d
-from retrograd.nn.batchnorm import BatchNorm2d as BatchNorm2d
-from retrograd.nn.batchnorm import BatchNorm3d as BatchNorm3d
-from retrograd.nn.batchnorm import SyncBatchNorm as SyncBatchNorm
-from retrograd.nn.channelshuffle import ChannelShuffle as ChannelShuffle
-from retrograd.nn.container import Container as Container
-from retrograd.nn.container import ModuleDict as ModuleDict
-from retrograd.nn.container import ModuleList as ModuleList
-from retrograd.nn.container import ParameterDict as ParameterDict
-from retrograd.nn.container import ParameterList as ParameterList
-from retrograd.nn.container import Sequential as Sequential
-from retrograd.nn.conv import Conv1d as Conv1d
-from retrograd.nn.conv import Conv2d as Conv2d
-from retrograd.nn.conv import Conv3d as Conv3d
-from retrograd.nn.conv import ConvTranspose1d as ConvTranspose1d
-from retrograd.nn.conv import ConvTranspose2d as ConvTranspose2d
-from retrograd.nn.conv import ConvTranspose3d as ConvTranspose3d
-from retrograd.nn.cross_map_lrn import CrossMapLRN2d as CrossMapLRN2d
-from retrograd.nn.distance import CosineSimilarity as CosineSimilarity
-from retrograd.nn.distance import PairwiseDistance as PairwiseDistance
-from retrograd.nn.dropout import AlphaDropout as AlphaDropout
-from retrograd.nn.dropout import Dropout as Dropout
-from retrograd.nn.dropout import Dropout1d as Dropout1d
-from retrograd.nn.dropout import Dropout2d as Dropout2d
-from retrograd.nn.dropout import Dropout3d as Dropout3d
-from retrograd.nn.dropout import FeatureAlphaDropout as FeatureAlphaDropout
-from retrograd.nn.flatten import Flatten as Flatten
-from retrograd.nn.flatten import Unflatten as Unflatten
-from retrograd.nn.fold import Fold as Fold
-from retrograd.nn.fold import Unfold as Unfold
-from retrograd.nn.fractional_pooling import FractionalMaxPool2d as FractionalMaxPool2d
-from retrograd.nn.fractional_pooling import FractionalMaxPool3d as FractionalMaxPool3d
-from retrograd.nn.instancenorm import InstanceNorm1d as InstanceNorm1d
-from retrograd.nn.instancenorm import InstanceNorm2d as InstanceNorm2d
-from retrograd.nn.instancenorm import InstanceNorm3d as InstanceNorm3d
-from retrograd.nn.lazy import LazyBatchNorm1d as LazyBatchNorm1d
-from retrograd.nn.lazy import LazyBatchNorm2d as LazyBatchNorm2d
-from retrograd.nn.lazy import LazyBatchNorm3d as LazyBatchNorm3d
-from retrograd.nn.lazy import LazyConv1d as LazyConv1d
-from retrograd.nn.lazy import LazyConv2d as LazyConv2d
-from retrograd.nn.lazy import LazyConv3d as LazyConv3d
-from retrograd.nn.lazy import LazyConvTranspose1d as LazyConvTranspose1d
-from retrograd.nn.lazy import LazyConvTranspose2d as LazyConvTranspose2d
-from retrograd.nn.lazy import LazyConvTranspose3d as LazyConvTranspose3d
-from retrograd.nn.lazy import LazyInstanceNorm1d as LazyInstanceNorm1d
-from retrograd.nn.lazy import LazyInstanceNorm2d as LazyInstanceNorm2d
-from retrograd.nn.lazy import LazyInstanceNorm3d as LazyInstanceNorm3d
-from retrograd.nn.lazy import LazyLinear as LazyLinear
-from retrograd.nn.linear import Bilinear as Bilinear
-from retrograd.nn.linear import Identity as Identity
-from retrograd.nn.linear import Linear as Linear
-from retrograd.nn.linear_cross_entropy import LinearCrossEntropyLoss as LinearCrossEntropyLoss
-from retrograd.nn.linear_cross_entropy import (
-    LinearCrossEntropyOptions as LinearCrossEntropyOptions,
+from retrograd.namespaces import on_first_use
+
+__all__, __getattr__, __dir__ = on_first_use(
+    __name__,
+    {
+        "activation": """
+            CELU ELU GELU GLU SELU Hardshrink Hardsigmoid Hardswish Hardtanh LeakyReLU
+            LogSigmoid LogSoftmax Mish PReLU ReLU ReLU6 RReLU Sigmoid SiLU Softmax Softmax2d
+            Softmin Softplus Softshrink Softsign Tanh Tanhshrink Threshold
+        """,
+        "adaptive": "AdaptiveLogSoftmaxWithLoss",
+        "attention": "MultiheadAttention",
+        "batchnorm": "BatchNorm1d BatchNorm2d BatchNorm3d SyncBatchNorm",
+        "channelshuffle": "ChannelShuffle",
+        "container": "Container ModuleDict ModuleList ParameterDict ParameterList Sequential",
+        "conv": "Conv1d Conv2d Conv3d ConvTranspose1d ConvTranspose2d ConvTranspose3d",
+        "cross_map_lrn": "CrossMapLRN2d",
+        "distance": "CosineSimilarity PairwiseDistance",
+        "dropout": "AlphaDropout Dropout Dropout1d Dropout2d Dropout3d FeatureAlphaDropout",
+        "flatten": "Flatten Unflatten",
+        "fold": "Fold Unfold",
+        "fractional_pooling": "FractionalMaxPool2d FractionalMaxPool3d",
+        "instancenorm": "InstanceNorm1d InstanceNorm2d InstanceNorm3d",
+        "lazy": """
+            LazyBatchNorm1d LazyBatchNorm2d LazyBatchNorm3d LazyConv1d LazyConv2d LazyConv3d
+            LazyConvTranspose1d LazyConvTranspose2d LazyConvTranspose3d LazyInstanceNorm1d
+            LazyInstanceNorm2d LazyInstanceNorm3d LazyLinear
+        """,
+        "linear": "Bilinear Identity Linear",
+        "linear_cross_entropy": "LinearCrossEntropyLoss LinearCrossEntropyOptions",
+        "loss": """
+            BCELoss BCEWithLogitsLoss CosineEmbeddingLoss CrossEntropyLoss CTCLoss
+            GaussianNLLLoss HingeEmbeddingLoss HuberLoss KLDivLoss L1Loss MarginRankingLoss
+            MSELoss MultiLabelMarginLoss MultiLabelSoftMarginLoss MultiMarginLoss NLLLoss
+            NLLLoss2d PoissonNLLLoss SmoothL1Loss SoftMarginLoss TripletMarginLoss
+            TripletMarginWithDistanceLoss
+        """,
+        "module": "Module",
+        "normalization": "GroupNorm LayerNorm LocalResponseNorm RMSNorm",
+        "padding": """
+            CircularPad1d CircularPad2d CircularPad3d ConstantPad1d ConstantPad2d ConstantPad3d
+            ReflectionPad1d ReflectionPad2d ReflectionPad3d ReplicationPad1d ReplicationPad2d
+            ReplicationPad3d ZeroPad1d ZeroPad2d ZeroPad3d
+        """,
+        "parallel": "DataParallel",
+        "parameter": "Buffer Parameter UninitializedBuffer UninitializedParameter factory_kwargs",
+        "pixelshuffle": "PixelShuffle PixelUnshuffle",
+        "pooling": """
+            AdaptiveAvgPool1d AdaptiveAvgPool2d AdaptiveAvgPool3d AdaptiveMaxPool1d
+            AdaptiveMaxPool2d AdaptiveMaxPool3d AvgPool1d AvgPool2d AvgPool3d LPPool1d LPPool2d
+            LPPool3d MaxPool1d MaxPool2d MaxPool3d MaxUnpool1d MaxUnpool2d MaxUnpool3d
+        """,
+        "rnn": "GRU LSTM RNN RNNBase",
+        "rnn_cells": "GRUCell LSTMCell RNNCell RNNCellBase",
+        "sparse": "Embedding EmbeddingBag",
+        "transformer": """
+            Transformer TransformerDecoder TransformerDecoderLayer TransformerEncoder
+            TransformerEncoderLayer
+        """,
+        "upsampling": "Upsample UpsamplingBilinear2d UpsamplingNearest2d",
+    },
+    modules="common_types functional grad init modules parallel utils",
 )
-from retrograd.nn.loss import BCELoss as BCELoss
-from retrograd.nn.loss import BCEWithLogitsLoss as BCEWithLogitsLoss
-from retrograd.nn.loss import CosineEmbeddingLoss as CosineEmbeddingLoss
-from retrograd.nn.loss import CrossEntropyLoss as CrossEntropyLoss
-from retrograd.nn.loss import CTCLoss as CTCLoss
-from retrograd.nn.loss import GaussianNLLLoss as GaussianNLLLoss
-from retrograd.nn.loss import HingeEmbeddingLoss as HingeEmbeddingLoss
-from retrograd.nn.loss import HuberLoss as HuberLoss
-from retrograd.nn.loss import KLDivLoss as KLDivLoss
-from retrograd.nn.loss import L1Loss as L1Loss
-from retrograd.nn.loss import MarginRankingLoss as MarginRankingLoss
-from retrograd.nn.loss import MSELoss as MSELoss
-from retrograd.nn.loss import MultiLabelMarginLoss as MultiLabelMarginLoss
-from retrograd.nn.loss import MultiLabelSoftMarginLoss as MultiLabelSoftMarginLoss
-from retrograd.nn.loss import MultiMarginLoss as MultiMarginLoss
-from retrograd.nn.loss import NLLLoss as NLLLoss
-from retrograd.nn.loss import NLLLoss2d as NLLLoss2d
-from retrograd.nn.loss import PoissonNLLLoss as PoissonNLLLoss
-from retrograd.nn.loss import SmoothL1Loss as SmoothL1Loss
-from retrograd.nn.loss import SoftMarginLoss as SoftMarginLoss
-from retrograd.nn.loss import TripletMarginLoss as TripletMarginLoss
-from retrograd.nn.loss import TripletMarginWithDistanceLoss as TripletMarginWithDistanceLoss
-from retrograd.nn.module import Module as Module
-from retrograd.nn.normalization import GroupNorm as GroupNorm
-from retrograd.nn.normalization import LayerNorm as LayerNorm
-from retrograd.nn.normalization import LocalResponseNorm as LocalResponseNorm
-from retrograd.nn.normalization import RMSNorm as RMSNorm
-from retrograd.nn.padding import CircularPad1d as CircularPad1d
-from retrograd.nn.padding import CircularPad2d as CircularPad2d
-from retrograd.nn.padding import CircularPad3d as CircularPad3d
-from retrograd.nn.padding import ConstantPad1d as ConstantPad1d
-from retrograd.nn.padding import ConstantPad2d as ConstantPad2d
-from retrograd.nn.padding import ConstantPad3d as ConstantPad3d
-from retrograd.nn.padding import ReflectionPad1d as ReflectionPad1d
-from retrograd.nn.padding import ReflectionPad2d as ReflectionPad2d
-from retrograd.nn.padding import ReflectionPad3d as ReflectionPad3d
-from retrograd.nn.padding import ReplicationPad1d as ReplicationPad1d
-from retrograd.nn.padding import ReplicationPad2d as ReplicationPad2d
-from retrograd.nn.padding import ReplicationPad3d as ReplicationPad3d
-from retrograd.nn.padding import ZeroPad1d as ZeroPad1d
-from retrograd.nn.padding import ZeroPad2d as ZeroPad2d
-from retrograd.nn.padding import ZeroPad3d as ZeroPad3d
-from retrograd.nn.parallel import DataParallel as DataParallel
-from retrograd.nn.parameter import Buffer as Buffer
-from retrograd.nn.parameter import Parameter as Parameter
-from retrograd.nn.parameter import UninitializedBuffer as UninitializedBuffer
-from retrograd.nn.parameter import UninitializedParameter as UninitializedParameter
-from retrograd.nn.parameter import factory_kwargs as factory_kwargs
-from retrograd.nn.pixelshuffle import PixelShuffle as PixelShuffle
-from retrograd.nn.pixelshuffle import PixelUnshuffle as PixelUnshuffle
-from retrograd.nn.pooling import AdaptiveAvgPool1d as AdaptiveAvgPool1d
-from retrograd.nn.pooling import AdaptiveAvgPool2d as AdaptiveAvgPool2d
-from retrograd.nn.pooling import AdaptiveAvgPool3d as AdaptiveAvgPool3d
-from retrograd.nn.pooling import AdaptiveMaxPool1d as AdaptiveMaxPool1d
-from retrograd.nn.pooling import AdaptiveMaxPool2d as AdaptiveMaxPool2d
-from retrograd.nn.pooling import AdaptiveMaxPool3d as AdaptiveMaxPool3d
-from retrograd.nn.pooling import AvgPool1d as AvgPool1d
-from retrograd.nn.pooling import AvgPool2d as AvgPool2d
-from retrograd.nn.pooling import AvgPool3d as AvgPool3d
-from retrograd.nn.pooling import LPPool1d as LPPool1d
-from retrograd.nn.pooling import LPPool2d as LPPool2d
-from retrograd.nn.pooling import LPPool3d as LPPool3d
-from retrograd.nn.pooling import MaxPool1d as MaxPool1d
-from retrograd.nn.pooling import MaxPool2d as MaxPool2d
-from retrograd.nn.pooling import MaxPool3d as MaxPool3d
-from retrograd.nn.pooling import MaxUnpool1d as MaxUnpool1d
-from retrograd.nn.pooling import MaxUnpool2d as MaxUnpool2d
-from retrograd.nn.pooling import MaxUnpool3d as MaxUnpool3d
-from retrograd.nn.rnn import GRU as GRU
-from retrograd.nn.rnn import LSTM as LSTM
-from retrograd.nn.rnn import RNN as RNN
-from retrograd.nn.rnn import RNNBase as RNNBase
-from retrograd.nn.rnn_cells import GRUCell as GRUCell
-from retrograd.nn.rnn_cells import LSTMCell as LSTMCell
-from retrograd.nn.rnn_cells import RNNCell as RNNCell
-from retrograd.nn.rnn_cells import RNNCellBase as RNNCellBase
-from retrograd.nn.sparse import Embedding as Embedding
-from retrograd.nn.sparse import EmbeddingBag as EmbeddingBag
-from retrograd.nn.transformer import Transformer as Transformer
-from retrograd.nn.transformer import TransformerDecoder as TransformerDecoder
-from retrograd.nn.transformer import TransformerDecoderLayer as TransformerDecoderLayer
-from retrograd.nn.transformer import TransformerEncoder as TransformerEncoder
-from retrograd.nn.transformer import TransformerEncoderLayer as TransformerEncoderLayer
-from retrograd.nn.upsampling import Upsample as Upsample
-from retrograd.nn.upsampling import UpsamplingBilinear2d as UpsamplingBilinear2d
-from retrograd.nn.upsampling import UpsamplingNearest2d as UpsamplingNearest2d

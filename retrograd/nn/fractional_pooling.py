@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 from retrograd.nn import functional
 from retrograd.nn.module import Module
-from retrograd.nn.modules.utils import _ntuple
+from retrograd.nn.tuples import _ntuple
 from retrograd.tensor import Tensor
 
 

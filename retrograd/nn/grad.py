@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from retrograd.nn.modules.utils import _ntuple
+from retrograd.nn.tuples import _ntuple
 from retrograd.ops.calling.aten_calls import CALLS
 from retrograd.tensor import Tensor
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Iterator
+from functools import cached_property
 from typing import Any, Self, TypeAlias
 
 import numpy as np
@@ -66,9 +67,15 @@ class Generator:
         if kind != "cpu":
             raise RuntimeError(f"Generator supports only the cpu device, but got {device}")
         self.lock = threading.RLock()
-        self._bits = np.random.MT19937(0)
-        self._stream = np.random.RandomState(self._bits)  # another door to the same stream
         self._start(DEFAULT_SEED)
+
+    @cached_property
+    def _numpy(self) -> tuple[np.random.MT19937, np.random.RandomState]:
+        """NumPy's generator, and another door to the same stream; made for the first number."""
+        bits = np.random.MT19937(0)
+        stream = np.random.RandomState(bits)
+        stream.seed(self._seed & 0xFFFFFFFF)
+        return bits, stream
 
     @property
     def device(self) -> Any:
@@ -78,7 +85,8 @@ class Generator:
     def _start(self, seed: int) -> None:
         self._seed = seed
         self._known: tuple[Any, ...] | None = None  # the last state read, and what it belongs to
-        self._stream.seed(seed & 0xFFFFFFFF)
+        if "_numpy" in vars(self):
+            self._numpy[1].seed(seed & 0xFFFFFFFF)
         self._words: Array = np.empty(0, np.uint32)
         self._next = self._stop = 0  # the words [_next, _stop) of the block are still unused
         self.ahead: Any = None  # what was made in advance from unused words, see normal.py
@@ -133,7 +141,7 @@ class Generator:
             record["left"] = self._stop - self._next + 1
             record["seeded"] = 1
             record["next"] = self._next
-            record["words"] = self._bits.state["state"]["key"]
+            record["words"] = self._numpy[0].state["state"]["key"]
             if self.cached_normal is not None:
                 record["normal"], record["has_normal"] = self.cached_normal, 1
             if self._float_normal is not None:
@@ -173,7 +181,7 @@ class Generator:
         with self.lock:
             self._seed = int(record["seed"])
             # From position 0 NumPy hands out the words of this very block, and stands at its end.
-            self._bits.state = {"bit_generator": "MT19937", "state": {"key": key, "pos": 0}}
+            self._numpy[0].state = {"bit_generator": "MT19937", "state": {"key": key, "pos": 0}}
             self._refill()
             self._next, self._stop = position, position + unused
             self.cached_normal = float(record["normal"]) if record["has_normal"] else None
@@ -193,7 +201,7 @@ class Generator:
     # ---- raw draws
 
     def _refill(self) -> None:
-        words = self._bits.random_raw(_BLOCK).astype(np.uint32)
+        words = self._numpy[0].random_raw(_BLOCK).astype(np.uint32)
         words.flags.writeable = False
         self._words, self._next, self._stop = words, 0, _BLOCK
         self._known = None
@@ -225,9 +233,9 @@ class Generator:
         if whole:
             # Two ways to the same words: one is cheap to call, the other is cheap per word.
             if whole <= 4 * _BLOCK:
-                out[done : done + whole] = self._bits.random_raw(whole)
+                out[done : done + whole] = self._numpy[0].random_raw(whole)
             else:
-                out[done : done + whole] = self._stream.randint(0, 2**32, whole, np.uint32)
+                out[done : done + whole] = self._numpy[1].randint(0, 2**32, whole, np.uint32)
             done += whole
         self._next = self._stop = _BLOCK
         if done < count:

@@ -33,8 +33,8 @@ SHIM = Path(__file__).parent / "shim"
 OWN = frozenset(
     """
     assertions backend cli commands compat diagnostics doctor dtypes foreach interchange
-    lifecycle lint __main__ namespaces notices progress reduced_dtypes removed running settings
-    summary symbolic tensor tensors
+    lifecycle lint __main__ model_summary namespaces notices progress_bar reduced_dtypes removed
+    running settings symbolic tensor tensors
     """.split()
 )
 
