@@ -44,8 +44,12 @@ class NamedResult(tuple[Any, ...]):
         return type(self), (tuple(self),)
 
 
-def _result(name: str, *fields: str) -> type[NamedResult]:
+def _result(name: str, *fields: str, **others: str) -> type[NamedResult]:
+    """A class of results: the fields that are tensors, then those of another type."""
+    types = dict.fromkeys(fields, "Tensor") | others
+    fields = tuple(types)
     space: dict[str, Any] = {
+        "__annotations__": types,
         "__slots__": (),
         "__module__": __name__,
         "__doc__": f"What `{name}` returns: ({', '.join(fields)}).",
@@ -70,7 +74,7 @@ cummin = _result("cummin", "values", "indices")
 sort = _result("sort", "values", "indices")
 topk = _result("topk", "values", "indices")
 histogram = _result("histogram", "hist", "bin_edges")
-histogramdd = _result("histogramdd", "hist", "bin_edges")
+histogramdd = _result("histogramdd", "hist", bin_edges="tuple[Tensor, ...]")
 frexp = _result("frexp", "mantissa", "exponent")
 geqrf = _result("geqrf", "a", "tau")
 qr = _result("qr", "Q", "R")
@@ -95,8 +99,9 @@ linalg_svd = _result("linalg_svd", "U", "S", "Vh")
 
 # What the same functions return when they write into ``out=``.
 for _kind in list(NamedResult.__subclasses__()):
-    _written = _result(f"{_kind.__name__}_out", *_kind.__match_args__)
+    _written = _result(f"{_kind.__name__}_out", **_kind.__annotations__)
     globals()[_written.__name__] = _written
+del _kind, _written
 
 all_return_types = [kind for kind in globals().values() if isinstance(kind, type)]
 all_return_types = [kind for kind in all_return_types if NamedResult in kind.__bases__]

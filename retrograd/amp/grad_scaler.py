@@ -125,6 +125,7 @@ class GradScaler:
         if isinstance(outputs, Tensor):
             if self._scale is None:
                 self._lazy_init_scale_growth_tracker(outputs.device)
+            assert self._scale is not None
             return outputs * self._scale
         if isinstance(outputs, Iterable):
             scaled = map(self.scale, outputs)

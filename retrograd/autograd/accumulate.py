@@ -140,15 +140,15 @@ def _accumulated(variable: Tensor, held: Tensor | None, gradient: Tensor) -> Ten
         return accumulated_sparse(held, gradient)  # type: ignore[no-any-return]
     if held is None:
         if TRANSFORMS.active or (gradient.requires_grad and not is_dense(variable._array)):
-            return gradient.clone()  # type: ignore[no-any-return]
+            return gradient.clone()
         if not gradient.requires_grad:
             return wrap(copy_in_layout(gradient._array, variable._array))
         laid = wrap(np.empty_like(variable._array, dtype=gradient._array.dtype))
-        return laid.copy_(gradient)  # type: ignore[no-any-return]
+        return laid.copy_(gradient)
     # a batched gradient does not fit into a tensor that all of the batch share
     if STATE.grad_enabled or gradient._level > held._level:
         return held + gradient
-    return held.add_(gradient)  # type: ignore[no-any-return]
+    return held.add_(gradient)
 
 
 AccumulateGrad.run_raw.form = AccumulateGrad  # type: ignore[attr-defined]

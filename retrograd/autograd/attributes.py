@@ -18,6 +18,7 @@ from retrograd.tensor import (
     cell_of,
     mark_inference,
     meta_of,
+    tensor_member,
     tensor_method,
     wrap,
 )
@@ -184,7 +185,7 @@ def _delete_data(self: Tensor) -> None:
     raise explained(RuntimeError("Deleting tensor data is not allowed. Delete tensor instead!"))
 
 
-Tensor.grad = property(_get_grad, _set_grad, _delete_grad)  # type: ignore[assignment]
-Tensor._grad = property(_get_grad, _set_grad, _delete_grad)  # type: ignore[attr-defined]
-Tensor.data = property(_get_data, _set_data, _delete_data)  # type: ignore[assignment]
-Tensor.grad_dtype = property(_get_grad_dtype, _set_grad_dtype)  # type: ignore[attr-defined]
+tensor_member("grad", property(_get_grad, _set_grad, _delete_grad))
+tensor_member("_grad", property(_get_grad, _set_grad, _delete_grad))
+tensor_member("data", property(_get_data, _set_data, _delete_data))
+tensor_member("grad_dtype", property(_get_grad_dtype, _set_grad_dtype))

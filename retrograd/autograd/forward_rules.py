@@ -331,8 +331,8 @@ def _in_type(tensor: Tensor, dtype: Any) -> Tensor:
         return tensor
     if tensor._array.dtype.kind == "c" and dtype.kind != "c":
         tensor = tensor.real
-    return tensor.to(dtypes.from_numpy_dtype(dtype))  # type: ignore[no-any-return]
+    return tensor.to(dtypes.from_numpy_dtype(dtype))
 
 
 def _zeros(output: Tensor) -> Tensor:
-    return RECORDED.zeros_like(output)  # type: ignore[no-any-return]
+    return RECORDED.zeros_like(output)

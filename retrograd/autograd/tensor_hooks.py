@@ -12,7 +12,7 @@ from retrograd.autograd.hooks import RemovableHandle
 from retrograd.autograd.node import extra_of
 from retrograd.autograd.state import STATE
 from retrograd.notices import explained
-from retrograd.tensor import Tensor, meta_of, tensor_method, wrap
+from retrograd.tensor import Tensor, meta_of, tensor_member, tensor_method, wrap
 
 
 @tensor_method
@@ -154,9 +154,8 @@ def _delete_hooks(self: Tensor) -> None:
     raise explained(RuntimeError("Deletion of _backwards_hooks not allowed!"))
 
 
-Tensor._backward_hooks = property(  # type: ignore[attr-defined]
-    _get_hooks, _set_hooks, _delete_hooks
-)
-Tensor._post_accumulate_grad_hooks = property(  # type: ignore[attr-defined]
-    _get_post_accumulate_hooks, _set_post_accumulate_hooks
+tensor_member("_backward_hooks", property(_get_hooks, _set_hooks, _delete_hooks))
+tensor_member(
+    "_post_accumulate_grad_hooks",
+    property(_get_post_accumulate_hooks, _set_post_accumulate_hooks),
 )

@@ -28,6 +28,7 @@ from retrograd.tensor import (
     cell_of,
     flag_leaf,
     mark_inference,
+    tensor_member,
     tensor_property,
 )
 
@@ -491,8 +492,8 @@ def _delete_requires_grad(self: Tensor) -> None:
     raise explained(RuntimeError("requires_grad must be a bool"))
 
 
-Tensor.requires_grad = property(  # type: ignore[assignment]
-    _get_requires_grad, _set_requires_grad, _delete_requires_grad
+tensor_member(
+    "requires_grad", property(_get_requires_grad, _set_requires_grad, _delete_requires_grad)
 )
 
 

@@ -257,7 +257,7 @@ class BatchedTensor(Tensor):
         """The same elements without history, neither here nor outside of vmap."""
         return rewrap(self._physical.detach(), self._batch_dim, self._level)
 
-    def __repr__(self, *, tensor_contents: Any = None) -> str:
+    def __repr__(self) -> str:
         inner = textwrap.indent(repr(self._physical), "    ")
         return f"BatchedTensor(lvl={self._level}, bdim={self._batch_dim}, value=\n{inner}\n)"
 

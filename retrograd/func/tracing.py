@@ -244,7 +244,7 @@ class Trace:
                     if is_recorded(value):
                         return None
                     continue
-                if value._level and is_recorded(value._physical):
+                if isinstance(value, BatchedTensor) and is_recorded(value._physical):
                     return None
                 held = tangents_of(value) if TRANSFORMS.dual_levels else None
                 for tangent in held.values() if held else ():

@@ -356,4 +356,4 @@ def with_batch_at(value: Tensor, dim: int, level: int, size: int) -> Tensor:
     if place == dim:
         return physical
     rest = [d for d in range(rank) if d != place]
-    return RECORDED.permute(physical, (*rest[:dim], place, *rest[dim:]))  # type: ignore[no-any-return]
+    return RECORDED.permute(physical, (*rest[:dim], place, *rest[dim:]))

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any, Self
 
 from retrograd.autograd.grad_mode import no_grad
-from retrograd.dtypes import as_dtype
+from retrograd.dtypes import as_dtype, dtype
 from retrograd.nn.module_walk import WalkMethods
 from retrograd.tensor import Tensor
 from retrograd.tensors.conversion import to_options
@@ -99,7 +99,7 @@ class ConversionMethods(WalkMethods):
         """New memory for all parameters and buffers, its values not set."""
         return self._apply(lambda tensor: empty_like(tensor, device=device), recurse=recurse)
 
-    def type(self, dst_type: Any) -> Self:
+    def type(self, dst_type: dtype | str) -> Self:
         """Convert all parameters and buffers, integers too."""
         return self._apply(lambda tensor: tensor.type(dst_type))
 

@@ -26,7 +26,7 @@ import functools
 import inspect
 import types
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
@@ -34,18 +34,24 @@ from retrograd.autograd.node import Node
 from retrograd.ops.calling.plan import CallPlan
 
 RAW = types.SimpleNamespace()
-RECORDED = types.SimpleNamespace()
+if TYPE_CHECKING:
+    from retrograd.ops.recorded import RECORDED as RECORDED
+    from retrograd.tensor import Tensor
+else:
+    RECORDED = types.SimpleNamespace()
 OPS: dict[str, Op] = {}
 # namespace ("torch", "nn.functional", "linalg", ...) -> public name -> function
 PUBLIC: dict[str, dict[str, Callable[..., Any]]] = {}
 COMPOSITES: dict[str, Composite] = {}
+
+_F = TypeVar("_F", bound=Callable[..., Any])
 
 
 class Op:
     """A declared operation. `function` is its public face, `raw` the same on arrays."""
 
     function: Callable[..., Any]
-    inplace_function: Callable[..., Any] | None = None
+    inplace_function: Callable[..., Tensor] | None = None
     run: Any  # what its plain nodes do on arrays
 
     def __init__(
@@ -357,14 +363,14 @@ def composite(
     public: Sequence[str] | None = None,
     operators: Sequence[str] = (),
     samples: Any = None,
-) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+) -> Callable[[_F], _F]:
     """Publish a plain function of Tensors: overloads, argument forms, compositions of ops.
 
     `name` defaults to the function's own; `methods` to that name for namespace "torch" and to
     nothing elsewhere. With ``namespace=None`` it is a method only.
     """
 
-    def publish(function: Callable[..., Any]) -> Callable[..., Any]:
+    def publish(function: _F) -> _F:
         own_name = name or function.__name__
         function.__name__ = function.__qualname__ = own_name
         own = (own_name,) if namespace == "torch" else ()

@@ -194,7 +194,7 @@ def from_type(function: Any, kind: Any, arguments: Any, state: Any) -> Tensor:
         made = as_class(made, kind)
     own: Any = getattr(kind, "__setstate__", None)
     if own is not None and own is not getattr(Tensor, "__setstate__", None):
-        made.__setstate__(state)
+        own(made, state)
     else:
         set_state(made, state)
     return made

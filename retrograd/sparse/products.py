@@ -305,9 +305,10 @@ def sparse_mm(mat1: Tensor, mat2: Tensor, reduce: str | None = None) -> Tensor:
         made: Tensor = apply(_SparseSparse, mat1, mat2)
         return made
     if is_sparse(mat2):
-        return sparse_mm(_turned(mat2), mat1.t()).transpose(-2, -1)  # type: ignore[no-any-return]
+        return sparse_mm(_turned(mat2), mat1.t()).transpose(-2, -1)
     if not is_sparse(mat1):
-        return mat1 @ mat2
+        result: Tensor = mat1 @ mat2
+        return result
     _check(mat1, mat2)
     made = apply(_SparseAddmm, None, mat1, mat2, 0, 1)
     return made

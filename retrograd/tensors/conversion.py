@@ -8,7 +8,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -18,12 +18,16 @@ from retrograd.dtypes import dtype
 from retrograd.notices import explained, warn_once
 from retrograd.ops.registry import RECORDED
 from retrograd.ops.shapes.copying import cast_array, warn_complex_cast
+from retrograd.signatures import forms
 from retrograd.sparse.array import SPARSE_ARRAY
 from retrograd.tensor import Array, Tensor, tensor_method, wrap
 from retrograd.tensors.arguments import invalid_combination
 from retrograd.tensors.memory import matches_format
 from retrograd.tensors.size import device as device_class
 from retrograd.tensors.size import memory_format, preserve_format, require_cpu
+
+if TYPE_CHECKING:
+    from retrograd.types import Number
 
 # --------------------------------------------------------------------------------- dtype, device
 
@@ -83,6 +87,14 @@ def to_options(args: tuple[Any, ...], named: dict[str, Any]) -> dict[str, Any]:
 
 
 @tensor_method
+@forms(
+    "(self: Tensor, dtype: dtype, non_blocking: bool = False, copy: bool = False, *, "
+    "memory_format: memory_format | None = None) -> Tensor",
+    "(self: Tensor, device: Device = None, dtype: dtype | None = None, non_blocking: bool = False, "
+    "copy: bool = False, *, memory_format: memory_format | None = None) -> Tensor",
+    "(self: Tensor, tensor: Tensor, non_blocking: bool = False, copy: bool = False, *, "
+    "memory_format: memory_format | None = None) -> Tensor",
+)
 def to(self: Tensor, *args: Any, **options: Any) -> Tensor:
     """The tensor with another dtype (or on another device); itself where nothing changes.
 
@@ -161,6 +173,10 @@ def type_name(tensor: Tensor) -> str:
     return f"torch.sparse.{name}"
 
 
+@forms(
+    "(self: Tensor, dtype: None = None, non_blocking: bool = False) -> str",
+    "(self: Tensor, dtype: dtype | str | type, non_blocking: bool = False) -> Tensor",
+)
 def _type(
     self: Tensor, dtype: Any = None, non_blocking: bool = False, **options: Any
 ) -> str | Tensor:
@@ -213,7 +229,7 @@ def get_device(self: Tensor) -> int:
 
 
 @tensor_method
-def item(self: Tensor) -> Any:
+def item(self: Tensor) -> Number:
     """The only element, as a Python number.
 
     >>> import retrograd as torch
@@ -227,14 +243,16 @@ def item(self: Tensor) -> Any:
         )
     if array.dtype is dtypes.BF16:
         return float(array.reshape(())[()])
-    return array.item()
+    found: Number = array.item()
+    return found
 
 
 @tensor_method
-def tolist(self: Tensor) -> Any:
+def tolist(self: Tensor) -> list[Any]:
     """The elements as nested lists of Python numbers (a number for a 0-d tensor)."""
     array = self._array
-    return (array.astype(np.float32) if array.dtype is dtypes.BF16 else array).tolist()
+    found: list[Any] = (array.astype(np.float32) if array.dtype is dtypes.BF16 else array).tolist()
+    return found
 
 
 def _number(tensor: Tensor) -> Any:

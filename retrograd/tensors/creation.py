@@ -12,7 +12,7 @@ accepted with the only values there are.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -33,8 +33,10 @@ from retrograd.tensors.construction import fresh
 from retrograd.tensors.memory import array_like, empty_array, region
 from retrograd.tensors.size import memory_format, require_cpu, sparse_coo, sparse_csr, strided
 
+_F = TypeVar("_F", bound=Callable[..., Any])
 
-def publish(function: Callable[..., Any]) -> Callable[..., Any]:
+
+def publish(function: _F) -> _F:
     """Make a creating function public under its own name."""
     attach(function, public=(function.__name__,))
     return function

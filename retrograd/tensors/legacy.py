@@ -16,7 +16,8 @@ from retrograd.notices import explained, warn_once
 from retrograd.ops.errors import argument_type
 from retrograd.ops.registry import RECORDED
 from retrograd.ops.shapes.copying import cast_array
-from retrograd.tensor import Array, Tensor, tensor_method, wrap
+from retrograd.signatures import forms
+from retrograd.tensor import Array, Tensor, tensor_member, tensor_method, wrap
 from retrograd.tensors.arguments import size_argument
 from retrograd.tensors.construction import array_from, as_class, fresh, is_sequence
 from retrograd.tensors.size import Size, require_cpu
@@ -43,6 +44,7 @@ def _legacy_array(args: tuple[Any, ...], kind: dtypes.dtype) -> Array:
     return np.empty(size_argument("new", args, {}), kind.numpy)
 
 
+@forms("(cls, *args: Any, device: Device = None) -> Self")
 def _new_tensor(cls: type[Tensor], *args: Any, device: Any = None) -> Tensor:
     """``Tensor(...)`` and its subclasses: sizes or data, in the default dtype."""
     require_cpu(device)
@@ -53,7 +55,7 @@ def _new_tensor(cls: type[Tensor], *args: Any, device: Any = None) -> Tensor:
     return as_class(made, cls)
 
 
-Tensor.__new__ = staticmethod(_new_tensor)  # type: ignore[method-assign,assignment]
+tensor_member("__new__", staticmethod(_new_tensor))
 
 
 @tensor_method
@@ -86,7 +88,7 @@ def _make_subclass(cls: type[Tensor], data: Tensor, require_grad: bool = False) 
     return made
 
 
-Tensor._make_subclass = staticmethod(_make_subclass)  # type: ignore[attr-defined]
+tensor_member("_make_subclass", staticmethod(_make_subclass))
 
 
 @tensor_method
@@ -159,7 +161,7 @@ def _warn_volatile(stacklevel: int) -> None:
     )
 
 
-Tensor.volatile = property(_get_volatile, _set_volatile)  # type: ignore[attr-defined]
+tensor_member("volatile", property(_get_volatile, _set_volatile))
 
 
 class VariableMeta(type):

@@ -25,6 +25,7 @@ from retrograd.autograd.views import (
 )
 from retrograd.compat.marks import refuses
 from retrograd.notices import explained, warn_once
+from retrograd.signatures import forms
 from retrograd.sparse.array import SPARSE_ARRAY, no_elements
 from retrograd.tensor import Array, Tensor, tensor_method
 from retrograd.tensors.arguments import size_argument
@@ -43,6 +44,7 @@ from retrograd.tensors.size import (
 
 
 @tensor_method
+@forms("(self: Tensor, dim: None = None) -> Size", "(self: Tensor, dim: int) -> int")
 def size(self: Tensor, dim: int | None = None) -> Size | int:
     """The shape, or the size of one dimension.
 
@@ -55,6 +57,7 @@ def size(self: Tensor, dim: int | None = None) -> Size | int:
 
 
 @tensor_method
+@forms("(self: Tensor, dim: None = None) -> tuple[int, ...]", "(self: Tensor, dim: int) -> int")
 def stride(self: Tensor, dim: int | None = None) -> tuple[int, ...] | int:
     """The steps between neighbours along every dimension, in elements."""
     found = strides_of(self._array)

@@ -102,8 +102,7 @@ def typename(obj: Any) -> str:
     'torch.FloatTensor'
     """
     if isinstance(obj, Tensor):
-        name: str = obj.type()
-        return name
+        return obj.type()
     kind = obj if isinstance(obj, type) else type(obj)
     module = kind.__module__
     return kind.__qualname__ if module in (None, "builtins") else f"{module}.{kind.__qualname__}"

@@ -14,8 +14,13 @@ from retrograd.notices import warn_once
 from retrograd.ops.errors import explained
 from retrograd.ops.linalg.matmul import finish
 from retrograd.ops.registry import RECORDED, attach
-from retrograd.tensor import Tensor, tensor_method, tensor_property, wrap
+from retrograd.tensor import Tensor, tensor_member, tensor_method, tensor_property, wrap
 from retrograd.tensors.arguments import size_argument
+
+
+def _refuse(name: str, reason: str) -> None:
+    tensor_member(name, unsupported(f"torch.Tensor.{name}", reason))
+
 
 _QUANTIZED = "there are no quantized tensors; compute in float32"
 
@@ -23,33 +28,20 @@ for _name in (
     *("int_repr", "q_per_channel_axis", "q_per_channel_scales", "q_per_channel_zero_points"),
     *("q_scale", "q_zero_point", "qscheme"),
 ):
-    setattr(Tensor, _name, unsupported(f"torch.Tensor.{_name}", _QUANTIZED))
-Tensor.to_mkldnn = unsupported(  # type: ignore[attr-defined]
-    "torch.Tensor.to_mkldnn", "there is no oneDNN layout; the tensor works as it is"
-)
-Tensor.to_padded_tensor = unsupported(  # type: ignore[attr-defined]
-    "torch.Tensor.to_padded_tensor",
-    "there are no nested tensors; use nn.utils.rnn.pad_sequence",
-)
-Tensor.chalf = unsupported(  # type: ignore[attr-defined]
-    "torch.Tensor.chalf", "there are no complex numbers of half precision; use to(torch.complex64)"
-)
-Tensor.record_stream = unsupported(  # type: ignore[attr-defined]
-    "torch.Tensor.record_stream", "there is no device with streams; leave the call out"
-)
-Tensor.slice_inverse = unsupported(  # type: ignore[attr-defined]
-    "torch.Tensor.slice_inverse", "it undoes views of compiled programs; use as_strided"
-)
+    _refuse(_name, _QUANTIZED)
+_refuse("to_mkldnn", "there is no oneDNN layout; the tensor works as it is")
+_refuse("to_padded_tensor", "there are no nested tensors; use nn.utils.rnn.pad_sequence")
+_refuse("chalf", "there are no complex numbers of half precision; use to(torch.complex64)")
+_refuse("record_stream", "there is no device with streams; leave the call out")
+_refuse("slice_inverse", "it undoes views of compiled programs; use as_strided")
 
 
-Tensor.index = unsupported(  # type: ignore[attr-defined]
-    "torch.Tensor.index", "there are no first-class dimensions; index with brackets"
-)
+_refuse("index", "there are no first-class dimensions; index with brackets")
 
 
 def dequantize(self: Tensor) -> Tensor:
     """The tensor in float32: it is not quantized."""
-    return self.to(dtypes.float32)  # type: ignore[no-any-return]
+    return self.to(dtypes.float32)
 
 
 attach(dequantize, methods=("dequantize",), public=("dequantize",))
@@ -114,7 +106,7 @@ def dim_order(self: Tensor, *, ambiguity_check: bool | Sequence[Any] = False) ->
     >>> torch.empty(2, 3).t().dim_order()
     (1, 0)
     """
-    strides: tuple[int, ...] = self.stride()
+    strides = self.stride()
     if ambiguity_check is True and len(set(strides)) < len(strides):
         raise RuntimeError(
             "The tensor does not have unique dim order, or cannot map to exact one of the given "

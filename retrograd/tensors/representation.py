@@ -6,6 +6,7 @@ from typing import Any
 
 from retrograd import dtypes
 from retrograd.autograd.state import HOT, TRANSFORMS
+from retrograd.signatures import forms
 from retrograd.sparse.array import SPARSE_ARRAY
 from retrograd.tensor import Tensor, tensor_method
 from retrograd.tensors import printing
@@ -51,6 +52,7 @@ def _tangent_suffixes(tensor: Tensor) -> tuple[str, ...]:
 
 
 @tensor_method
+@forms("(self: Tensor) -> str")
 def __repr__(self: Tensor, *, tensor_contents: Any = None) -> str:
     kind = type(self)
     plain = kind is Tensor or kind is HOT["Parameter"]

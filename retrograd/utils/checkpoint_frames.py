@@ -262,7 +262,7 @@ class _Run:
 def _detached(tensor: Tensor) -> Tensor:
     """`detach()`, but an ordinary tensor is not told where: nobody asks a saved value."""
     if type(tensor) is not Tensor or tensor.is_inference():
-        return tensor.detach()  # type: ignore[no-any-return]
+        return tensor.detach()
     made = wrap(tensor._array)
     made._cell = cell_of(tensor)
     return made

@@ -87,7 +87,11 @@ def _compare_directions(case: Case, settings: Settings) -> None:
         if not places:
             _check_zero([part for part in found if part is not None], settings.nondet_tol)
         products.append(
-            [(v * found[place]).sum() for v, place in zip(weights, places, strict=True)]
+            [
+                (v * part).sum()
+                for v, place in zip(weights, places, strict=True)
+                if (part := found[place]) is not None
+            ]
         )
     analytical: list[list[Tensor]] = []  # per output
     for weight, place in zip(weights, places, strict=True):

@@ -43,7 +43,7 @@ def _own_rows(call: BatchedCall, place: int, rank: int) -> Tensor:
     count = index._array.size // max(call.size, 1) if call.size else 0
     shape = [call.size] + [1] * rank
     shape[place] = count
-    return RECORDED.reshape(index, tuple(shape))  # type: ignore[no-any-return]
+    return RECORDED.reshape(index, tuple(shape))
 
 
 @batching("index_select")

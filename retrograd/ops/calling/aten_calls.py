@@ -46,7 +46,8 @@ def _convolution_backward(
     output_padding: Sequence[int], groups: int, output_mask: Sequence[bool],
 ) -> tuple[Tensor | None, Tensor | None, Tensor | None]:  # fmt: skip
     places = input.ndim - 2
-    options = (*(spread(tuple(sizes), places) for sizes in (stride, padding, dilation)), groups)
+    steps, pads, gaps = (spread(tuple(sizes), places) for sizes in (stride, padding, dilation))
+    options = (steps, pads, gaps, groups)
     grads: list[Tensor | None] = [None, None, None]
     if output_mask[0]:
         shape = input._array.shape

@@ -24,7 +24,7 @@ _NUMBERS = (bool, int, float, complex)
 ndarray = np.ndarray
 
 # What a Python operator of a Tensor takes beside it; to anything else it answers NotImplemented.
-OPERANDS = (Tensor, int, float, complex, np.generic, ndarray)
+OPERANDS: tuple[type[Any], ...] = (Tensor, int, float, complex, np.generic, ndarray)
 
 
 def operands_of(op: Op, plan: CallPlan, args: tuple[Any, ...], operator: bool) -> Any:

@@ -195,7 +195,7 @@ def _copy_before_write(tensor: Tensor) -> Tensor:
     copy._grad_fn = tensor._grad_fn
     copy._output_nr = tensor._output_nr
     copy._requires_grad = tensor._requires_grad
-    return copy  # type: ignore[no-any-return]
+    return copy
 
 
 def cut_by(op: Op) -> Cut | None:

@@ -119,7 +119,7 @@ def bitwise_not(xp: Any, input: Array) -> Array:
 
 
 @composite(namespace=None, methods=(), operators=("__invert__",))
-def _invert(self: Tensor) -> Any:
+def _invert(self: Tensor) -> Tensor:
     """``~self``."""
     if self._array.dtype.kind not in "biu":
         raise TypeError(

@@ -146,7 +146,7 @@ def _div_samples() -> list[Sample]:
     methods=("div", "divide"),
     samples=_div_samples,
 )
-def _div(input: Any, other: Any, *, rounding_mode: str | None = None, out: Any = None) -> Any:
+def _div(input: Any, other: Any, *, rounding_mode: str | None = None, out: Any = None) -> Tensor:
     """``input / other``; with `rounding_mode` "floor" or "trunc" the rounded quotient.
 
     >>> torch.div(torch.tensor([7, -7]), 2, rounding_mode="trunc")
@@ -159,23 +159,25 @@ def _div(input: Any, other: Any, *, rounding_mode: str | None = None, out: Any =
 
 
 @composite(name="div_", namespace=None, methods=("div_", "divide_"))
-def _div_in_place(self: Tensor, other: Any, *, rounding_mode: str | None = None) -> Any:
+def _div_in_place(self: Tensor, other: Any, *, rounding_mode: str | None = None) -> Tensor:
     """In-place version of `div`."""
     if rounding_mode is None:
-        divide: Any = OPS["div"].inplace_function
+        divide = OPS["div"].inplace_function
+        assert divide is not None
         return divide(self, other)
-    rounded: Any = OPS["_div_rounded"].inplace_function
+    rounded = OPS["_div_rounded"].inplace_function
+    assert rounded is not None
     return rounded(self, other, rounding_mode)
 
 
 @composite(methods=("true_divide",), samples=samples.binary(0.3, 2))
-def true_divide(dividend: Any, divisor: Any, *, out: Any = None) -> Any:
+def true_divide(dividend: Any, divisor: Any, *, out: Any = None) -> Tensor:
     """``dividend / divisor``."""
     return _div(dividend, divisor, out=out)
 
 
 @composite(name="true_divide_", namespace=None, methods=("true_divide_",))
-def _true_divide_in_place(self: Tensor, other: Any) -> Any:
+def _true_divide_in_place(self: Tensor, other: Any) -> Tensor:
     """In-place version of `true_divide`."""
     return _div_in_place(self, other)
 
@@ -325,7 +327,7 @@ def _remainder_op(other: Any) -> Any:
     name="remainder",
     samples=lambda: [*_remainder_samples(), Sample(5, T(3, low=1), grad=False)],
 )
-def _remainder_function(input: Any, other: Any, *, out: Any = None) -> Any:
+def _remainder_function(input: Any, other: Any, *, out: Any = None) -> Tensor:
     """The remainder of the division rounded down: it has the sign of `other`.
 
     >>> torch.remainder(torch.tensor([-3.0, 3.0]), 2)
@@ -334,7 +336,8 @@ def _remainder_function(input: Any, other: Any, *, out: Any = None) -> Any:
     if not isinstance(input, Tensor) and isinstance(other, Tensor):
         return RECORDED._remainder_of_number(input, other)
     chosen = _remainder_op(other).function
-    return chosen(input, other) if out is None else chosen(input, other, out=out)
+    result: Tensor = chosen(input, other) if out is None else chosen(input, other, out=out)
+    return result
 
 
 @composite(namespace=None, methods=(), operators=("__mod__",))
@@ -346,13 +349,14 @@ def _remainder_operator(self: Tensor, other: Any) -> Any:
 
 
 @composite(name="remainder_", namespace=None, methods=("remainder_",))
-def _remainder_in_place(self: Tensor, other: Any) -> Any:
+def _remainder_in_place(self: Tensor, other: Any) -> Tensor:
     """In-place version of `remainder`."""
-    return _remainder_op(other).inplace_function(self, other)
+    result: Tensor = _remainder_op(other).inplace_function(self, other)
+    return result
 
 
 @composite(namespace=None, methods=(), operators=("__imod__",))
-def _remainder_inplace_operator(self: Tensor, other: Any) -> Any:
+def _remainder_inplace_operator(self: Tensor, other: Any) -> Tensor:
     """``self %= other``."""
     return _remainder_in_place(self, other) if isinstance(other, OPERANDS) else NotImplemented
 
@@ -403,16 +407,18 @@ def _fmod_op(other: Any) -> Any:
 
 
 @composite(name="fmod", samples=_remainder_samples)
-def _fmod_function(input: Tensor, other: Any, *, out: Any = None) -> Any:
+def _fmod_function(input: Tensor, other: Any, *, out: Any = None) -> Tensor:
     """The remainder of the division rounded towards zero: it has the sign of `input`."""
     chosen = _fmod_op(other).function
-    return chosen(input, other) if out is None else chosen(input, other, out=out)
+    result: Tensor = chosen(input, other) if out is None else chosen(input, other, out=out)
+    return result
 
 
 @composite(name="fmod_", namespace=None, methods=("fmod_",))
-def _fmod_in_place(self: Tensor, other: Any) -> Any:
+def _fmod_in_place(self: Tensor, other: Any) -> Tensor:
     """In-place version of `fmod`."""
-    return _fmod_op(other).inplace_function(self, other)
+    result: Tensor = _fmod_op(other).inplace_function(self, other)
+    return result
 
 
 # --------------------------------------------------------------------------------------- gcd, lcm

@@ -182,7 +182,7 @@ def _pow_samples() -> list[Sample]:
 
 
 @composite(name="pow", samples=_pow_samples)
-def _pow(input: Any, exponent: Any, *, out: Any = None) -> Any:
+def _pow(input: Any, exponent: Any, *, out: Any = None) -> Tensor:
     """``input ** exponent``, where one of the two may be a number.
 
     >>> torch.pow(torch.tensor([2.0, 3.0]), 2)
@@ -192,7 +192,8 @@ def _pow(input: Any, exponent: Any, *, out: Any = None) -> Any:
         chosen = _TENSOR if isinstance(input, Tensor) else _BASE
     else:
         chosen = _NUMBER
-    return chosen(input, exponent) if out is None else chosen(input, exponent, out=out)
+    result: Tensor = chosen(input, exponent) if out is None else chosen(input, exponent, out=out)
+    return result
 
 
 @composite(namespace=None, methods=(), operators=("__pow__",))
@@ -215,7 +216,7 @@ def _pow_in_place(self: Tensor, exponent: Any) -> Tensor:
 
 
 @composite(namespace=None, methods=(), operators=("__ipow__",))
-def _pow_inplace_operator(self: Tensor, exponent: Any) -> Any:
+def _pow_inplace_operator(self: Tensor, exponent: Any) -> Tensor:
     """``self **= exponent``."""
     return _pow_in_place(self, exponent) if isinstance(exponent, OPERANDS) else NotImplemented
 
@@ -241,13 +242,13 @@ table_entry("pow", _raw_pow, _pow)
     methods=("square",),
     samples=samples.unary(dtypes=_ALL),
 )
-def square(input: Tensor, *, out: Any = None) -> Any:
+def square(input: Tensor, *, out: Any = None) -> Tensor:
     """``input * input``, recorded as a power."""
     return _pow(input, 2, out=out)
 
 
 @composite(name="square_", namespace=None, methods=("square_",))
-def _square_in_place(self: Tensor) -> Any:
+def _square_in_place(self: Tensor) -> Tensor:
     """In-place version of `square`."""
     return _pow_in_place(self, 2)
 
@@ -270,7 +271,7 @@ def _float_power_samples() -> list[Sample]:
 
 
 @composite(samples=_float_power_samples)
-def float_power(input: Any, exponent: Any, *, out: Any = None) -> Any:
+def float_power(input: Any, exponent: Any, *, out: Any = None) -> Tensor:
     """``input ** exponent`` in float64, or complex128 if one of them is complex."""
     is_complex = any(
         value.dtype.is_complex if isinstance(value, Tensor) else isinstance(value, complex)
@@ -281,7 +282,7 @@ def float_power(input: Any, exponent: Any, *, out: Any = None) -> Any:
 
 
 @composite(name="float_power_", namespace=None, methods=("float_power_",))
-def _float_power_in_place(self: Tensor, exponent: Any) -> Any:
+def _float_power_in_place(self: Tensor, exponent: Any) -> Tensor:
     """In-place version of `float_power`: the tensor must already be of that dtype."""
     complex_exponent = (
         exponent.dtype.is_complex if isinstance(exponent, Tensor) else isinstance(exponent, complex)

@@ -10,7 +10,7 @@ from retrograd import dtypes
 from retrograd.autograd.state import STATE
 from retrograd.ops import errors
 from retrograd.ops.kinds import Array
-from retrograd.ops.registry import OPS, composite, op
+from retrograd.ops.registry import OPS, RECORDED, composite, op
 from retrograd.tensor import Tensor
 from retrograd.testing import samples
 from retrograd.testing.samples import COMPLEX, FLOATS, HALVES, Sample, T
@@ -151,7 +151,7 @@ def _round_samples() -> list[Sample]:
 
 
 @composite(name="round", samples=_round_samples)
-def _round(input: Tensor, *, decimals: int | None = None, out: Any = None) -> Any:
+def _round(input: Tensor, *, decimals: int | None = None, out: Any = None) -> Tensor:
     """Every element rounded to integers, or to `decimals` places; halves go to even.
 
     >>> torch.round(torch.tensor([0.5, 1.5, 2.5]))
@@ -159,25 +159,27 @@ def _round(input: Tensor, *, decimals: int | None = None, out: Any = None) -> An
     """
     more = {} if out is None else {"out": out}
     if decimals is None:
-        return OPS["round"].function(input, **more)
-    return OPS["_round_decimals"].function(input, decimals, **more)
+        return RECORDED.round(input, **more)
+    return RECORDED._round_decimals(input, decimals, **more)
 
 
 @composite(
     name="round", namespace="special", samples=lambda: [Sample(T(4)), Sample(T(4), decimals=1)]
 )
-def _round_special(input: Tensor, *, decimals: int = 0, out: Any = None) -> Any:
+def _round_special(input: Tensor, *, decimals: int = 0, out: Any = None) -> Tensor:
     """Every element rounded to `decimals` places; halves go to even."""
     return _round(input, decimals=decimals, out=out)
 
 
 @composite(name="round_", namespace=None, methods=("round_",))
-def _round_in_place(self: Tensor, *, decimals: int | None = None) -> Any:
+def _round_in_place(self: Tensor, *, decimals: int | None = None) -> Tensor:
     """In-place version of `round`."""
     if decimals is None:
-        plain: Any = OPS["round"].inplace_function
+        plain = OPS["round"].inplace_function
+        assert plain is not None
         return plain(self)
-    places: Any = OPS["_round_decimals"].inplace_function
+    places = OPS["_round_decimals"].inplace_function
+    assert places is not None
     return places(self, decimals)
 
 
@@ -245,7 +247,7 @@ def _nan_to_num(
     neginf: float | None = None,
     *,
     out: Any = None,
-) -> Any:
+) -> Tensor:
     """Replaces nan by `nan` (0) and infinities by the given or the largest finite numbers.
 
     >>> torch.nan_to_num(torch.tensor([1.0, float("nan")]))
@@ -256,4 +258,5 @@ def _nan_to_num(
             "nan_to_num does not support automatic differentiation for outputs with complex dtype."
         )
     more = {} if out is None else {"out": out}
-    return OPS["nan_to_num"].function(input, nan, posinf, neginf, **more)
+    result: Tensor = OPS["nan_to_num"].function(input, nan, posinf, neginf, **more)
+    return result

@@ -12,6 +12,7 @@ from retrograd.ops import errors
 from retrograd.ops.calling.dispatch import failure
 from retrograd.ops.kinds import Array, Operand
 from retrograd.ops.registry import OPS, composite, op, table_entry
+from retrograd.signatures import forms
 from retrograd.tensor import Tensor
 from retrograd.tensors.arguments import as_element
 from retrograd.testing import samples
@@ -111,6 +112,11 @@ def _check_where_out(input: Any, other: Any, out: Any) -> None:
 
 
 @composite(name="where", methods=(), samples=_where_samples)
+@forms(
+    "(condition: Tensor) -> tuple[Tensor, ...]",
+    "(condition: Tensor, input: Tensor | Number | complex, other: Tensor | Number | complex, *, "
+    "out: Tensor | None = None) -> Tensor",
+)
 def _where(condition: Tensor, input: Any = None, other: Any = None, *, out: Any = None) -> Any:
     """Elements of `input` where `condition` is true, of `other` elsewhere.
 
@@ -349,14 +355,15 @@ def _clamp_samples() -> list[Sample]:
 @composite(
     name="clamp", public=("clamp", "clip"), methods=("clamp", "clip"), samples=_clamp_samples
 )
-def _clamp_function(input: Tensor, min: Any = None, max: Any = None, *, out: Any = None) -> Any:
+def _clamp_function(input: Tensor, min: Any = None, max: Any = None, *, out: Any = None) -> Tensor:
     """Elements limited to [min, max]: numbers or tensors, one of which may be left out.
 
     >>> torch.tensor([-1.0, 0.5, 2.0]).clamp(0, 1)
     tensor([0.0000, 0.5000, 1.0000])
     """
     chosen = _clamp_op(min, max).function
-    return chosen(input, min, max) if out is None else chosen(input, min, max, out=out)
+    result: Tensor = chosen(input, min, max) if out is None else chosen(input, min, max, out=out)
+    return result
 
 
 @composite(name="clamp_", namespace=None, methods=("clamp_", "clip_"))
@@ -445,26 +452,30 @@ def _one_sided_samples() -> list[Sample]:
 
 
 @composite(samples=_one_sided_samples)
-def clamp_min(input: Tensor, min: Any, *, out: Any = None) -> Any:
+def clamp_min(input: Tensor, min: Any, *, out: Any = None) -> Tensor:
     """Elements not below `min`, a number or a tensor."""
     chosen = _one_sided("min", min).function
-    return chosen(input, min) if out is None else chosen(input, min, out=out)
+    result: Tensor = chosen(input, min) if out is None else chosen(input, min, out=out)
+    return result
 
 
 @composite(samples=_one_sided_samples)
-def clamp_max(input: Tensor, max: Any, *, out: Any = None) -> Any:
+def clamp_max(input: Tensor, max: Any, *, out: Any = None) -> Tensor:
     """Elements not above `max`, a number or a tensor."""
     chosen = _one_sided("max", max).function
-    return chosen(input, max) if out is None else chosen(input, max, out=out)
+    result: Tensor = chosen(input, max) if out is None else chosen(input, max, out=out)
+    return result
 
 
 @composite(namespace=None, methods=("clamp_min_",))
-def clamp_min_(self: Tensor, min: Any) -> Any:
+def clamp_min_(self: Tensor, min: Any) -> Tensor:
     """In-place version of `clamp_min`."""
-    return _one_sided("min", min).inplace_function(self, min)
+    result: Tensor = _one_sided("min", min).inplace_function(self, min)
+    return result
 
 
 @composite(namespace=None, methods=("clamp_max_",))
-def clamp_max_(self: Tensor, max: Any) -> Any:
+def clamp_max_(self: Tensor, max: Any) -> Tensor:
     """In-place version of `clamp_max`."""
-    return _one_sided("max", max).inplace_function(self, max)
+    result: Tensor = _one_sided("max", max).inplace_function(self, max)
+    return result

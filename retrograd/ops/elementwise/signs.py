@@ -42,12 +42,13 @@ def abs(xp: Any, input: Array) -> Array:
 
 
 @composite(namespace=None, methods=("abs_", "absolute_"))
-def abs_(self: Tensor) -> Any:
+def abs_(self: Tensor) -> Tensor:
     """In-place version of `abs`; complex numbers have no room for a real result."""
     if self._array.dtype.kind == "c":
         raise RuntimeError("In-place abs is not supported for complex tensors.")
     in_place: Any = OPS["abs"].inplace_function
-    return in_place(self)
+    result: Tensor = in_place(self)
+    return result
 
 
 def _sign(xp: Any, input: Any) -> Any:
@@ -179,10 +180,11 @@ def _copysign_op(other: Any) -> Any:
         extra=[Sample(T(values=[0.0, -1, 2, -0.0, _NAN]), T(values=[1.0, 1, -1, -1, -1]))],
     )
 )
-def copysign(input: Tensor, other: Any, *, out: Any = None) -> Any:
+def copysign(input: Tensor, other: Any, *, out: Any = None) -> Tensor:
     """The size of `input` with the sign of `other`."""
     chosen = _copysign_op(other).function
-    return chosen(input, other) if out is None else chosen(input, other, out=out)
+    result: Tensor = chosen(input, other) if out is None else chosen(input, other, out=out)
+    return result
 
 
 @composite(name="copysign_", namespace=None, methods=("copysign_",))

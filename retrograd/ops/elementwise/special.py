@@ -12,7 +12,7 @@ from retrograd.backend import special
 from retrograd.ops import errors
 from retrograd.ops.calling.dispatch_inplace import write_out
 from retrograd.ops.kinds import Array, Operand
-from retrograd.ops.registry import OPS, composite, op
+from retrograd.ops.registry import OPS, RECORDED, composite, op
 from retrograd.tensor import Tensor
 from retrograd.tensors.arguments import as_element
 from retrograd.testing import samples
@@ -111,9 +111,9 @@ def erfcx(xp: Any, input: Array) -> Array:
 
 
 @composite(namespace="special", samples=samples.unary(dtypes=_EVERY, extra=[_POINTS]))
-def ndtr(input: Tensor, *, out: Any = None) -> Any:
+def ndtr(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The standard normal distribution function."""
-    result = (OPS["erf"].function(input * math.sqrt(0.5)) + 1) * 0.5
+    result = (RECORDED.erf(input * math.sqrt(0.5)) + 1) * 0.5
     if out is not None:
         write_out("special_ndtr", out, result._array)
         return out
@@ -406,16 +406,18 @@ def _xlogy_samples() -> list[Sample]:
 
 
 @composite(name="xlogy", public=("xlogy",), samples=_xlogy_samples)
-def _xlogy(input: Any, other: Any, *, out: Any = None) -> Any:
+def _xlogy(input: Any, other: Any, *, out: Any = None) -> Tensor:
     """``input * log(other)``, and 0 where `input` is 0."""
     chosen = _overload("xlogy", input, other).function
-    return chosen(input, other) if out is None else chosen(input, other, out=out)
+    result: Tensor = chosen(input, other) if out is None else chosen(input, other, out=out)
+    return result
 
 
 @composite(namespace=None, methods=("xlogy_",))
-def xlogy_(self: Tensor, other: Any) -> Any:
+def xlogy_(self: Tensor, other: Any) -> Tensor:
     """In-place version of `xlogy`."""
-    return _overload("xlogy", self, other).inplace_function(self, other)
+    result: Tensor = _overload("xlogy", self, other).inplace_function(self, other)
+    return result
 
 
 @op(
@@ -474,7 +476,8 @@ def _xlog1py_number_other(xp: Any, input: Array, other: Operand) -> Array:
 
 
 @composite(name="xlog1py", namespace="special", samples=_xlogy_samples)
-def _xlog1py(input: Any, other: Any, *, out: Any = None) -> Any:
+def _xlog1py(input: Any, other: Any, *, out: Any = None) -> Tensor:
     """``input * log1p(other)``, and 0 where `input` is 0."""
     chosen = _overload("xlog1py", input, other).function
-    return chosen(input, other) if out is None else chosen(input, other, out=out)
+    result: Tensor = chosen(input, other) if out is None else chosen(input, other, out=out)
+    return result

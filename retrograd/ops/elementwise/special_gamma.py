@@ -91,18 +91,20 @@ def _polygamma_samples() -> list[Sample]:
 
 
 @composite(methods=(), samples=_polygamma_samples)
-def polygamma(n: int, input: Tensor, *, out: Any = None) -> Any:
+def polygamma(n: int, input: Tensor, *, out: Any = None) -> Tensor:
     """The `n`-th derivative of `digamma`."""
     if isinstance(n, Tensor):
         raise errors.argument_type("polygamma", "n", 1, "int", n)
     chosen = OPS["_polygamma"].function
-    return chosen(input, n) if out is None else chosen(input, n, out=out)
+    result: Tensor = chosen(input, n) if out is None else chosen(input, n, out=out)
+    return result
 
 
 @composite(name="polygamma", namespace=None, methods=("polygamma",))
-def _polygamma_method(self: Tensor, n: int) -> Any:
+def _polygamma_method(self: Tensor, n: int) -> Tensor:
     """The `n`-th derivative of `digamma`."""
-    return OPS["_polygamma"].function(self, n)
+    result: Tensor = OPS["_polygamma"].function(self, n)
+    return result
 
 
 def _mvlgamma_rule(m: Any, g: Any, input: Any, p: int) -> Any:
@@ -291,13 +293,14 @@ def _zeta_samples() -> list[Sample]:
 
 
 @composite(name="zeta", namespace="special", samples=_zeta_samples)
-def _zeta(input: Any, other: Any, *, out: Any = None) -> Any:
+def _zeta(input: Any, other: Any, *, out: Any = None) -> Tensor:
     """The Hurwitz zeta function, the sum over k of ``(other + k) ** -input``."""
     if isinstance(input, Tensor):
         chosen = OPS["zeta" if isinstance(other, Tensor) else "_zeta_number_other"].function
     else:
         chosen = OPS["_zeta_number_input"].function
-    return chosen(input, other) if out is None else chosen(input, other, out=out)
+    result: Tensor = chosen(input, other) if out is None else chosen(input, other, out=out)
+    return result
 
 
 # -------------------------------------------------------------------------- modified Bessel, I

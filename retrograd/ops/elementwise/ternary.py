@@ -201,20 +201,24 @@ def _lerp_samples() -> list[Sample]:
 
 
 @composite(name="lerp", samples=_lerp_samples)
-def _lerp_function(input: Tensor, end: Tensor, weight: Any, *, out: Any = None) -> Any:
+def _lerp_function(input: Tensor, end: Tensor, weight: Any, *, out: Any = None) -> Tensor:
     """``input + weight * (end - input)``; `weight` is a number or a tensor.
 
     >>> torch.lerp(torch.tensor([0.0]), torch.tensor([10.0]), 0.25)
     tensor([2.5000])
     """
     chosen = _lerp_op(weight).function
-    return chosen(input, end, weight) if out is None else chosen(input, end, weight, out=out)
+    result: Tensor = (
+        chosen(input, end, weight) if out is None else chosen(input, end, weight, out=out)
+    )
+    return result
 
 
 @composite(name="lerp_", namespace=None, methods=("lerp_",))
-def _lerp_in_place(self: Tensor, end: Tensor, weight: Any) -> Any:
+def _lerp_in_place(self: Tensor, end: Tensor, weight: Any) -> Tensor:
     """In-place version of `lerp`."""
-    return _lerp_op(weight).inplace_function(self, end, weight)
+    result: Tensor = _lerp_op(weight).inplace_function(self, end, weight)
+    return result
 
 
 # ----------------------------------------------------------------------------------------- ldexp

@@ -371,7 +371,7 @@ def _without_leading_ones(value: Tensor, *, always: bool) -> Tensor:
         ones += 1
     if not ones and not always:
         return value
-    return RECORDED.view(value, shape[ones:])  # type: ignore[no-any-return]
+    return RECORDED.view(value, shape[ones:])
 
 
 def _write(self: Tensor, steps: list[Step], values: Array) -> None:

@@ -12,6 +12,7 @@ from retrograd.autograd.views import bump, check_not_expanded
 from retrograd.ops import errors
 from retrograd.ops.kinds import Array
 from retrograd.ops.registry import OPS, RECORDED, composite, op
+from retrograd.signatures import forms
 from retrograd.tensor import Tensor
 from retrograd.tensors.arguments import as_element
 from retrograd.testing.samples import COMPLEX, FLOATS, HALVES, Sample, T
@@ -362,6 +363,10 @@ def _nonzero_samples() -> list[Sample]:
 
 
 @composite(name="nonzero", samples=_nonzero_samples)
+@forms(
+    "(input: Tensor, *, out: Tensor | None = None, as_tuple: Literal[False] = False) -> Tensor",
+    "(input: Tensor, *, as_tuple: Literal[True]) -> tuple[Tensor, ...]",
+)
 def _nonzero(input: Tensor, *, out: Tensor | None = None, as_tuple: bool = False) -> Any:
     """Indices of the elements that are not zero: a row each, or with `as_tuple` a tensor per dim.
 

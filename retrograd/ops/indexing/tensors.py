@@ -378,7 +378,7 @@ def _usable(tensor: Tensor) -> Tensor:
             UserWarning,
             stacklevel=5,
         )
-        return RECORDED.ne(tensor, 0)  # type: ignore[no-any-return]
+        return RECORDED.ne(tensor, 0)
     raise errors.explained(
         IndexError("tensors used as indices must be long, int, byte or bool tensors")
     )

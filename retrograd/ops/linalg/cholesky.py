@@ -166,8 +166,12 @@ def _cholesky(input: Tensor, upper: bool = False, *, out: Tensor | None = None) 
 
 @composite(namespace="linalg", samples=lambda: [Sample(T(values=_POSITIVE)), Sample(T(0, 0))])
 def cholesky_ex(
-    A: Tensor, *, upper: bool = False, check_errors: bool = False, out: Any = None
-) -> Any:
+    A: Tensor,
+    *,
+    upper: bool = False,
+    check_errors: bool = False,
+    out: Sequence[Tensor] | None = None,
+) -> return_types.linalg_cholesky_ex:
     """The Cholesky factor and the order of a minor that is not positive-definite (0 if none)."""
     matrices("linalg_cholesky_ex", "linalg.cholesky", A, kernel="cholesky_cpu")
     result = RECORDED.linalg_cholesky_ex(A, bool(upper))

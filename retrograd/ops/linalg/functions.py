@@ -35,12 +35,12 @@ _FIELDS = (*FLOATS, *COMPLEX)
 def _power(A: Tensor, n: int) -> Tensor:
     if n == 0:
         identity = np.broadcast_to(np.eye(A._array.shape[-1]), A._array.shape)
-        return A.clone().copy_(wrap(identity.astype(A._array.dtype)))  # type: ignore[no-any-return]
+        return A.clone().copy_(wrap(identity.astype(A._array.dtype)))
     if n < 0:
         A = inv(A)
         n = -n
     if n == 1:
-        return A.clone()  # type: ignore[no-any-return]
+        return A.clone()
     multiply = RECORDED.matmul
     if n == 2:
         result: Tensor = multiply(A, A)

@@ -8,6 +8,7 @@ blocks of two.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -144,7 +145,9 @@ def _factor_samples() -> list[Sample]:
     ]
 
 
-def _factor(name: str, A: Tensor, hermitian: bool, check: bool) -> Any:
+def _factor(
+    name: str, A: Tensor, hermitian: bool, check: bool
+) -> return_types.linalg_ldl_factor_ex:
     matrices(f"linalg_{name}", "torch.linalg.ldl_factor_ex", A)
     result = RECORDED.linalg_ldl_factor_ex(A, bool(hermitian))
     failure = first_failure(result[2]._elements()) if check else None
@@ -157,7 +160,9 @@ def _factor(name: str, A: Tensor, hermitian: bool, check: bool) -> Any:
 
 
 @composite(namespace="linalg", samples=_factor_samples)
-def ldl_factor(A: Tensor, *, hermitian: bool = False, out: Any = None) -> Any:
+def ldl_factor(
+    A: Tensor, *, hermitian: bool = False, out: Sequence[Tensor] | None = None
+) -> return_types.linalg_ldl_factor:
     """L and D of ``A = L @ D @ L.mT`` (or ``L.mH``) in one matrix, and LAPACK's pivots."""
     packed, pivots, _ = _factor("ldl_factor", A, hermitian, True)
     if out is not None:
@@ -173,8 +178,12 @@ def ldl_factor(A: Tensor, *, hermitian: bool = False, out: Any = None) -> Any:
     samples=lambda: [*_factor_samples(), Sample(T(values=[[0.0, 0.0], [0.0, 0.0]]), grad=False)],
 )
 def ldl_factor_ex(
-    A: Tensor, *, hermitian: bool = False, check_errors: bool = False, out: Any = None
-) -> Any:
+    A: Tensor,
+    *,
+    hermitian: bool = False,
+    check_errors: bool = False,
+    out: Sequence[Tensor] | None = None,
+) -> return_types.linalg_ldl_factor_ex:
     """`ldl_factor` that reports a singular matrix in `info` instead of raising."""
     result = _factor("ldl_factor_ex", A, hermitian, check_errors)
     if out is None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -21,6 +22,7 @@ from retrograd.ops.linalg.shared import (
     require,
 )
 from retrograd.ops.registry import RECORDED, composite, op
+from retrograd.signatures import forms
 from retrograd.tensor import Tensor, wrap
 from retrograd.testing.samples import COMPLEX, FLOATS, HALVES, Sample, T
 
@@ -209,7 +211,9 @@ def _check_lu(name: str, A: Any, pivot: bool) -> None:
         Sample(T(2, 3), pivot=False, error=(RuntimeError, "linalg.lu_factor: LU without")),
     ],
 )
-def _linalg_lu(A: Tensor, *, pivot: bool = True, out: Any = None) -> Any:
+def _linalg_lu(
+    A: Tensor, *, pivot: bool = True, out: Sequence[Tensor] | None = None
+) -> return_types.linalg_lu:
     """A permutation P, lower triangular L and upper triangular U with ``P @ L @ U = A``."""
     _check_lu("linalg.lu", A, pivot)
     result = RECORDED.linalg_lu(A)
@@ -226,7 +230,9 @@ def _linalg_lu(A: Tensor, *, pivot: bool = True, out: Any = None) -> Any:
         Sample(T(values=[[1.0, 1.0], [1.0, 1.0]]), error=(RuntimeError, "torch.linalg.lu_")),
     ],
 )
-def lu_factor(A: Tensor, *, pivot: bool = True, out: Any = None) -> Any:
+def lu_factor(
+    A: Tensor, *, pivot: bool = True, out: Sequence[Tensor] | None = None
+) -> return_types.linalg_lu_factor:
     """L and U packed in one matrix, and the row exchanges as LAPACK gives them."""
     _check_lu("linalg.lu_factor", A, pivot)
     factors, pivots, info = RECORDED.linalg_lu_factor_ex(A)
@@ -243,8 +249,12 @@ def lu_factor(A: Tensor, *, pivot: bool = True, out: Any = None) -> Any:
 
 @composite(namespace="linalg", samples=lambda: _lu_samples()[:4])
 def lu_factor_ex(
-    A: Tensor, *, pivot: bool = True, check_errors: bool = False, out: Any = None
-) -> Any:
+    A: Tensor,
+    *,
+    pivot: bool = True,
+    check_errors: bool = False,
+    out: Sequence[Tensor] | None = None,
+) -> return_types.linalg_lu_factor_ex:
     """As `lu_factor`, with the number of the first zero pivot instead of an error."""
     _check_lu("linalg.lu_factor", A, pivot)
     if check_errors:
@@ -275,8 +285,8 @@ def _lu_unpack(
     unpack_data: bool = True,
     unpack_pivots: bool = True,
     *,
-    out: Any = None,
-) -> Any:
+    out: Sequence[Tensor] | None = None,
+) -> return_types.lu_unpack:
     """The permutation P, L and U that `lu_factor` has packed."""
     require("lu_unpack", "LU_data", 1, LU_data)
     if unpack_pivots and require("lu_unpack", "LU_pivots", 2, LU_pivots).dtype is not I32:
@@ -294,6 +304,12 @@ def _lu_unpack(
 @composite(
     methods=("lu",),
     samples=lambda: [Sample(T(3, 3)), Sample(T(2, 3, 2)), Sample(T(3, 3), get_infos=True)],
+)
+@forms(
+    "(A: Tensor, pivot: bool = True, get_infos: Literal[False] = False, out: Any = None) -> "
+    "tuple[Tensor, Tensor]",
+    "(A: Tensor, pivot: bool = True, *, get_infos: Literal[True], out: Any = None) -> "
+    "tuple[Tensor, Tensor, Tensor]",
 )
 def lu(A: Tensor, pivot: bool = True, get_infos: bool = False, out: Any = None) -> Any:
     """L and U packed in one matrix, and the row exchanges; `linalg.lu_factor`."""

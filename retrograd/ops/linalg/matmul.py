@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from math import prod
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -34,7 +34,10 @@ def finish(name: str, result: Tensor, out: Tensor | None) -> Tensor:
     return out
 
 
-def finish_all(name: str, result: Any, out: Any) -> Any:
+_Results = TypeVar("_Results", bound=tuple[Tensor, ...])
+
+
+def finish_all(name: str, result: _Results, out: Any) -> _Results:
     """The results of a composition, written into the tensors of `out` where they were given."""
     if out is None:
         return result
@@ -207,11 +210,11 @@ def matmul(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor
     return finish("matmul", _matmul(input, other), out)
 
 
-def _matmul_operator(self: Tensor, other: Any) -> Any:
+def _matmul_operator(self: Tensor, other: Tensor) -> Tensor:
     return _matmul(self, other) if isinstance(other, Tensor) else NotImplemented
 
 
-def _matmul_reflected(self: Tensor, other: Any) -> Any:
+def _matmul_reflected(self: Tensor, other: Tensor) -> Tensor:
     return _matmul(other, self) if isinstance(other, Tensor) else NotImplemented
 
 

@@ -68,7 +68,7 @@ def _converted(name: str, A: Tensor, dtype: Any) -> Tensor:
             f"{name}: the dtype of the input ({own.type_name}) should be convertible without "
             f"narrowing to the specified dtype ({wanted.type_name})"
         )
-    return A.to(wanted)  # type: ignore[no-any-return]
+    return A.to(wanted)
 
 
 def _spectral_norm(A: Tensor, ord: Any, dims: tuple[int, int], keepdim: bool) -> Tensor:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -126,7 +127,7 @@ def pinv(
 @composite(samples=lambda: [Sample(T(4, 3)), Sample(T(3, 2), rcond=1e-10)])
 def pinverse(input: Tensor, rcond: float = 1e-15) -> Tensor:
     """The pseudo-inverse; `linalg.pinv`."""
-    return pinv(input, rcond)  # type: ignore[no-any-return]
+    return pinv(input, rcond)
 
 
 @composite(
@@ -263,8 +264,13 @@ def _lstsq_samples() -> list[Sample]:
 
 @composite(namespace="linalg", samples=_lstsq_samples)
 def lstsq(
-    A: Tensor, B: Tensor, rcond: float | None = None, *, driver: str | None = None, out: Any = None
-) -> Any:
+    A: Tensor,
+    B: Tensor,
+    rcond: float | None = None,
+    *,
+    driver: str | None = None,
+    out: Sequence[Tensor] | None = None,
+) -> return_types.linalg_lstsq:
     """The X that makes ``A @ X - B`` as small as possible, with residuals and ranks."""
     a, b = require("linalg_lstsq", "A", 1, A), require("linalg_lstsq", "B", 2, B)
     name = "torch.linalg.lstsq"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -107,7 +108,9 @@ def _empty_qr(xp: Any, input: Array, mode: str) -> tuple[Array, Array]:
         Sample(T(3, 3), "foo", error=(RuntimeError, "qr received unrecognized mode 'foo'")),
     ],
 )
-def qr(A: Tensor, mode: str = "reduced", *, out: Any = None) -> Any:
+def qr(
+    A: Tensor, mode: str = "reduced", *, out: Sequence[Tensor] | None = None
+) -> return_types.linalg_qr:
     """Orthonormal columns Q and an upper triangular R with ``Q @ R = A``."""
     matrices("linalg_qr", "linalg.qr", A, square=False, kernel="geqrf_cpu")
     if mode not in ("reduced", "complete", "r"):
@@ -124,7 +127,9 @@ def qr(A: Tensor, mode: str = "reduced", *, out: Any = None) -> Any:
 
 
 @composite(name="qr", samples=lambda: [Sample(T(4, 3)), Sample(T(3, 4), False, grad=False)])
-def _qr(input: Tensor, some: bool = True, *, out: Any = None) -> Any:
+def _qr(
+    input: Tensor, some: bool = True, *, out: Sequence[Tensor] | None = None
+) -> return_types.qr:
     """The QR decomposition, reduced if `some`; `linalg.qr`."""
     return return_types.qr(*qr(input, "reduced" if some else "complete", out=out))
 
@@ -153,7 +158,7 @@ def _no_geqrf_gradient() -> Any:
     name="geqrf",
     samples=lambda: [Sample(T(4, 3), grad=False), Sample(T(2, 3, 3), grad=False)],
 )
-def _geqrf(input: Tensor, *, out: Any = None) -> Any:
+def _geqrf(input: Tensor, *, out: Sequence[Tensor] | None = None) -> return_types.geqrf:
     """The reflections and R of a QR decomposition, packed as LAPACK packs them."""
     matrices("geqrf", "torch.geqrf", input, square=False, kernel="geqrf_cpu")
     result = RECORDED.geqrf(input)

@@ -109,11 +109,13 @@ def inv(A: Tensor, *, out: Tensor | None = None) -> Tensor:
 @composite(samples=lambda: [Sample(T(3, 3)), Sample(T(2, 2, 2))])
 def inverse(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The inverse of a square matrix, or of each in a batch; `linalg.inv`."""
-    return inv(input, out=out)  # type: ignore[no-any-return]
+    return inv(input, out=out)
 
 
 @composite(namespace="linalg", samples=lambda: [Sample(T(3, 3)), Sample(T(2, 3, 3))])
-def inv_ex(A: Tensor, *, check_errors: bool = False, out: Any = None) -> Any:
+def inv_ex(
+    A: Tensor, *, check_errors: bool = False, out: Sequence[Tensor] | None = None
+) -> return_types.linalg_inv_ex:
     """Inverse matrices and, per matrix, the number of a zero pivot (0 if there is none)."""
     matrices("linalg_inv_ex", "linalg.inv", A)
     result = RECORDED.linalg_inv_ex(A)
@@ -194,7 +196,7 @@ def _det(input: Tensor) -> Tensor:
     tensor(-2.)
     """
     require("det", "input", 1, input)
-    return det(input)  # type: ignore[no-any-return]
+    return det(input)
 
 
 def _slogdet_gradient(m: Any, g: Any, input: Any, out0: Any, input_dtype: Any) -> Any:
@@ -230,14 +232,14 @@ def linalg_slogdet(xp: Any, input: Array) -> tuple[Array, Array]:
     namespace="linalg",
     samples=lambda: _square_samples(Sample(T(values=_SINGULAR), grad=False)),
 )
-def slogdet(A: Tensor, *, out: Any = None) -> Any:
+def slogdet(A: Tensor, *, out: Sequence[Tensor] | None = None) -> return_types.linalg_slogdet:
     """The sign of a determinant and the logarithm of its absolute value."""
     matrices("linalg_slogdet", "linalg.slogdet", A)
     return finish_all("linalg_slogdet", RECORDED.linalg_slogdet(A), out)
 
 
 @composite(name="slogdet", samples=lambda: [Sample(T(3, 3)), Sample(T(2, 3, 3))])
-def _slogdet(input: Tensor, *, out: Any = None) -> Any:
+def _slogdet(input: Tensor, *, out: Sequence[Tensor] | None = None) -> return_types.slogdet:
     """The sign of a determinant and the logarithm of its absolute value."""
     return return_types.slogdet(*slogdet(input, out=out))
 
@@ -256,7 +258,7 @@ def logdet(input: Tensor) -> Tensor:
     matrices("logdet", "logdet", input)
     sign, logarithm = RECORDED.linalg_slogdet(input)
     if sign._array.dtype in dtypes.COMPLEX_TYPES:
-        return logarithm + sign.log()  # type: ignore[no-any-return]
+        return logarithm + sign.log()
     result: Tensor = RECORDED.where(RECORDED.eq(sign, -1.0), float("nan"), logarithm)
     return result
 
@@ -422,8 +424,13 @@ def solve(A: Tensor, B: Tensor, *, left: bool = True, out: Tensor | None = None)
 
 @composite(namespace="linalg", samples=_solve_samples)
 def solve_ex(
-    A: Tensor, B: Tensor, *, left: bool = True, check_errors: bool = False, out: Any = None
-) -> Any:
+    A: Tensor,
+    B: Tensor,
+    *,
+    left: bool = True,
+    check_errors: bool = False,
+    out: Sequence[Tensor] | None = None,
+) -> return_types.linalg_solve_ex:
     """The solution and, per matrix, the number of a zero pivot (0 if there is none)."""
     _check_solve("linalg.solve", A, B, left)
     result = RECORDED.linalg_solve_ex(A, B, left)
@@ -540,8 +547,8 @@ def triangular_solve(
     transpose: bool = False,
     unitriangular: bool = False,
     *,
-    out: Any = None,
-) -> Any:
+    out: Sequence[Tensor] | None = None,
+) -> return_types.triangular_solve:
     """The solution of a triangular system, and a copy of its matrix; `linalg.solve_triangular`."""
     _check_triangular("triangular_solve", A, input, True)
     matrix = RECORDED.transpose(A, -2, -1) if transpose else A

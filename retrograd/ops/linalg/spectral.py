@@ -181,8 +181,12 @@ def _check_driver(name: str, driver: Any) -> None:
     ],
 )
 def svd(
-    A: Tensor, full_matrices: bool = True, *, driver: str | None = None, out: Any = None
-) -> Any:
+    A: Tensor,
+    full_matrices: bool = True,
+    *,
+    driver: str | None = None,
+    out: Sequence[Tensor] | None = None,
+) -> return_types.linalg_svd:
     """The singular value decomposition ``A = U @ diag(S) @ Vh``.
 
     >>> import retrograd as torch
@@ -214,7 +218,13 @@ def svdvals(A: Tensor, *, driver: str | None = None, out: Tensor | None = None) 
 
 
 @composite(name="svd", samples=lambda: [Sample(T(3, 2), compute_uv=False, second=False)])
-def _svd(input: Tensor, some: bool = True, compute_uv: bool = True, *, out: Any = None) -> Any:
+def _svd(
+    input: Tensor,
+    some: bool = True,
+    compute_uv: bool = True,
+    *,
+    out: Sequence[Tensor] | None = None,
+) -> return_types.svd:
     """The decomposition ``U @ diag(S) @ V.mH``: V itself, where `linalg.svd` gives ``V.mH``."""
     matrices("svd", "linalg.svd", input, square=False, kernel="linalg_svd_cpu")
     if compute_uv:
@@ -326,7 +336,9 @@ def symmetric_eigenvalues(A: Tensor, UPLO: str) -> Tensor:
         Sample(T(3, 3), UPLO="X", error=(RuntimeError, "Expected UPLO argument to be 'L'")),
     ],
 )
-def eigh(A: Tensor, UPLO: str = "L", *, out: Any = None) -> Any:
+def eigh(
+    A: Tensor, UPLO: str = "L", *, out: Sequence[Tensor] | None = None
+) -> return_types.linalg_eigh:
     """Rising eigenvalues and orthonormal eigenvectors of a symmetric (Hermitian) matrix."""
     triangle = _check_eigh(A, UPLO)
     return finish_all("linalg_eigh", RECORDED.linalg_eigh(A, triangle), out)
@@ -405,7 +417,7 @@ def _check_eig(name: str, A: Any) -> None:
         Sample(T(2, 3), error=(RuntimeError, "linalg.eig: A must be batches of square")),
     ],
 )
-def eig(A: Tensor, *, out: Any = None) -> Any:
+def eig(A: Tensor, *, out: Sequence[Tensor] | None = None) -> return_types.linalg_eig:
     """The eigenvalues and eigenvectors of a square matrix, always complex."""
     _check_eig("linalg.eig", A)
     return finish_all("linalg_eig", RECORDED.linalg_eig(A), out)

@@ -466,7 +466,7 @@ def chain_matmul(*matrices: Tensor, out: Tensor | None = None) -> Tensor:
         stacklevel=2,
     )
     if len(matrices) == 1:
-        return matrices[0].clone()  # type: ignore[no-any-return]
+        return matrices[0].clone()
     return finish("chain_matmul", _multi_dot(matrices), out)
 
 

@@ -19,6 +19,7 @@ from retrograd.ops.neural.windows import (
 )
 from retrograd.ops.registry import RECORDED, attach, composite, op
 from retrograd.ops.sizes import Shape, as_integers, require_tensor
+from retrograd.signatures import forms
 from retrograd.tensor import Tensor
 from retrograd.testing.samples import FLOATS, HALVES, Sample, T
 
@@ -169,7 +170,7 @@ def _adaptive_avg(function: str, dimensions: int, input: Any, output_size: Any) 
             f"{{{inside}}}"
         )
     if all(count == 1 for count in size) and input._array.ndim > dimensions:
-        return RECORDED.mean(input, tuple(range(-1, -dimensions - 1, -1)), True)  # type: ignore[no-any-return]
+        return RECORDED.mean(input, tuple(range(-1, -dimensions - 1, -1)), True)
     _check_shape(function, dimensions, input._array.shape, 1 if dimensions == 2 else 0)
     return getattr(RECORDED, function)(input, size)  # type: ignore[no-any-return]
 
@@ -214,7 +215,7 @@ def adaptive_avg_pool1d(input: Tensor, output_size: Any) -> Tensor:
     """
     size = _line_size("adaptive_avg_pool1d", input, output_size)
     image = RECORDED.unsqueeze(input, -2)
-    return RECORDED.squeeze(_adaptive_avg("adaptive_avg_pool2d", 2, image, (1, size)), -2)  # type: ignore[no-any-return]
+    return RECORDED.squeeze(_adaptive_avg("adaptive_avg_pool2d", 2, image, (1, size)), -2)
 
 
 @composite(namespace="nn.functional", samples=lambda: _adaptive_samples(5, 7, indices=False))
@@ -266,6 +267,12 @@ def adaptive_max_pool3d_with_indices(
 
 
 @composite(namespace="nn.functional", samples=lambda: _adaptive_samples(7, indices=True))
+@forms(
+    "(input: Tensor, output_size: int | Sequence[int | None], return_indices: Literal[False] = "
+    "False) -> Tensor",
+    "(input: Tensor, output_size: int | Sequence[int | None], *, return_indices: Literal[True]) "
+    "-> tuple[Tensor, Tensor]",
+)
 def adaptive_max_pool1d(input: Tensor, output_size: Any, return_indices: bool = False) -> Any:
     """The largest values of `output_size` windows that cover a sequence evenly."""
     found = adaptive_max_pool1d_with_indices(input, output_size)
@@ -273,6 +280,12 @@ def adaptive_max_pool1d(input: Tensor, output_size: Any, return_indices: bool = 
 
 
 @composite(namespace="nn.functional", samples=lambda: _adaptive_samples(5, 7, indices=True))
+@forms(
+    "(input: Tensor, output_size: int | Sequence[int | None], return_indices: Literal[False] = "
+    "False) -> Tensor",
+    "(input: Tensor, output_size: int | Sequence[int | None], *, return_indices: Literal[True]) "
+    "-> tuple[Tensor, Tensor]",
+)
 def adaptive_max_pool2d(input: Tensor, output_size: Any, return_indices: bool = False) -> Any:
     """The largest values of windows that cover an image evenly; None keeps a dimension."""
     found = _adaptive_max("adaptive_max_pool2d", 2, input, output_size)
@@ -280,6 +293,12 @@ def adaptive_max_pool2d(input: Tensor, output_size: Any, return_indices: bool = 
 
 
 @composite(namespace="nn.functional", samples=lambda: _adaptive_samples(3, 4, 5, indices=True))
+@forms(
+    "(input: Tensor, output_size: int | Sequence[int | None], return_indices: Literal[False] = "
+    "False) -> Tensor",
+    "(input: Tensor, output_size: int | Sequence[int | None], *, return_indices: Literal[True]) "
+    "-> tuple[Tensor, Tensor]",
+)
 def adaptive_max_pool3d(input: Tensor, output_size: Any, return_indices: bool = False) -> Any:
     """The largest values of windows that cover a volume evenly; None keeps a dimension."""
     found = _adaptive_max("adaptive_max_pool3d", 3, input, output_size)
@@ -385,7 +404,7 @@ def _unpool(
         size = [*size, 1]
         image, places = RECORDED.unsqueeze(input, -1), RECORDED.unsqueeze(indices, -1)
         _check_unpool(image, places, size, 2)
-        return RECORDED.squeeze(RECORDED.max_unpool2d(image, places, tuple(size)), -1)  # type: ignore[no-any-return]
+        return RECORDED.squeeze(RECORDED.max_unpool2d(image, places, tuple(size)), -1)
     _check_unpool(input, indices, size, dimensions)
     return getattr(RECORDED, function)(input, indices, tuple(size))  # type: ignore[no-any-return]
 

@@ -234,8 +234,8 @@ def scaled_dot_product_attention(
     result: Tensor
     if _is_fusible(query, key, value, mask, dropout_p):
         if mask is not None:
-            scores = (*query._array.shape[:3], key._array.shape[2])
-            common_shape(scores, mask._array.shape)
+            shape = (*query._array.shape[:3], key._array.shape[2])
+            common_shape(shape, mask._array.shape)
         result = RECORDED._attention(query, key, value, mask, float(scale))
         return result
     kind = query.dtype

@@ -354,7 +354,7 @@ def instance_norm_of(
                 mixed = np.add.reduce(average, axis=0, dtype=np.float64) / batch
             np.copyto(value._array, mixed, casting="same_kind")
             bump(value, "instance_norm")
-    return result.view(shape)  # type: ignore[no-any-return]
+    return result.view(shape)
 
 
 @composite(namespace="nn.functional", samples=_instance_samples)
@@ -443,7 +443,7 @@ def rms_norm(
     result = wide * (mean + eps).rsqrt()
     if weight is not None:
         result = result * weight
-    return result.to(input.dtype)  # type: ignore[no-any-return]
+    return result.to(input.dtype)
 
 
 @composite(name="rms_norm", methods=(), samples=lambda: [Sample(T(3, 4), (4,), T(4))])
@@ -451,7 +451,7 @@ def _torch_rms_norm(
     input: Tensor, normalized_shape: Any, weight: Tensor | None = None, eps: float | None = None
 ) -> Tensor:
     """The input over the root of its mean square in the last dimensions, times `weight`."""
-    return rms_norm(input, normalized_shape, weight, eps)  # type: ignore[no-any-return]
+    return rms_norm(input, normalized_shape, weight, eps)
 
 
 @composite(

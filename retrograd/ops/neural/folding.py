@@ -162,7 +162,7 @@ def unfold(
             f"padding={pads}, calculated shape of the array of sliding blocks as {windows}, but "
             "its components must be at least one."
         )
-    return RECORDED.im2col(input, kernel, gaps, pads, steps)  # type: ignore[no-any-return]
+    return RECORDED.im2col(input, kernel, gaps, pads, steps)
 
 
 @composite(
@@ -225,7 +225,7 @@ def fold(
             f"of sliding blocks {sizes_text(windows, ' * ')} = {count}, but got "
             f"input.size(2)={shape[-1]}."
         )
-    return RECORDED.col2im(input, size, kernel, gaps, pads, steps)  # type: ignore[no-any-return]
+    return RECORDED.col2im(input, size, kernel, gaps, pads, steps)
 
 
 # -------------------------------------------------------------------------------------- shuffles

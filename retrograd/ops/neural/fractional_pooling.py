@@ -11,6 +11,7 @@ from retrograd.ops.kinds import Array
 from retrograd.ops.neural.windows import Sizes
 from retrograd.ops.registry import RECORDED, composite, op
 from retrograd.ops.sizes import require_tensor
+from retrograd.signatures import forms
 from retrograd.tensor import Tensor
 from retrograd.testing.samples import FLOATS, HALVES, Sample, T
 
@@ -207,6 +208,14 @@ def _samples(*spatial: int) -> list[Sample]:
 
 
 @composite(namespace="nn.functional", samples=lambda: _samples(6, 7))
+@forms(
+    "(input: Tensor, kernel_size: int | Sequence[int], output_size: int | Sequence[int] | None = "
+    "None, output_ratio: float | Sequence[float] | None = None, return_indices: Literal[False] = "
+    "False, _random_samples: Tensor | None = None) -> Tensor",
+    "(input: Tensor, kernel_size: int | Sequence[int], output_size: int | Sequence[int] | None = "
+    "None, output_ratio: float | Sequence[float] | None = None, *, return_indices: "
+    "Literal[True], _random_samples: Tensor | None = None) -> tuple[Tensor, Tensor]",
+)
 def fractional_max_pool2d(
     input: Tensor,
     kernel_size: Any,
@@ -234,6 +243,14 @@ def fractional_max_pool2d(
 
 
 @composite(namespace="nn.functional", samples=lambda: _samples(5, 6, 5))
+@forms(
+    "(input: Tensor, kernel_size: int | Sequence[int], output_size: int | Sequence[int] | None = "
+    "None, output_ratio: float | Sequence[float] | None = None, return_indices: Literal[False] = "
+    "False, _random_samples: Tensor | None = None) -> Tensor",
+    "(input: Tensor, kernel_size: int | Sequence[int], output_size: int | Sequence[int] | None = "
+    "None, output_ratio: float | Sequence[float] | None = None, *, return_indices: "
+    "Literal[True], _random_samples: Tensor | None = None) -> tuple[Tensor, Tensor]",
+)
 def fractional_max_pool3d(
     input: Tensor,
     kernel_size: Any,

@@ -424,4 +424,4 @@ def affine_grid(theta: Tensor, size: Sequence[int], align_corners: bool | None =
                 f'{place} with error "type must be tuple of ints,but got {type(value).__name__}"'
             )
     sizes = tuple(int(value) for value in size)
-    return RECORDED.affine_grid_generator(theta, sizes, bool(align_corners))  # type: ignore[no-any-return]
+    return RECORDED.affine_grid_generator(theta, sizes, bool(align_corners))

@@ -46,8 +46,9 @@ def _publish(name: str, compute: Callable[..., Any], *shapes: tuple[int, ...]) -
         ways = [Sample(*tensors, reduction=code) for code in (0, 1, 2)]
         return [*ways, Sample(*tensors)]
 
-    def function(*args: Any, **named: Any) -> Any:
-        return compute(*args, **named)
+    def function(*args: Any, **named: Any) -> Tensor:
+        result: Tensor = compute(*args, **named)
+        return result
 
     function.__doc__ = compute.__doc__
     composite(name=name, methods=(), samples=samples)(function)

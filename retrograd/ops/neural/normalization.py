@@ -367,7 +367,7 @@ def _torch_layer_norm(
     cudnn_enable: bool = True,
 ) -> Tensor:
     """Mean zero and variance one over the last dimensions, then times `weight` plus `bias`."""
-    return layer_norm(input, normalized_shape, weight, bias, eps)  # type: ignore[no-any-return]
+    return layer_norm(input, normalized_shape, weight, bias, eps)
 
 
 # ---------------------------------------------------------------------------------- group_norm

@@ -349,13 +349,13 @@ def pad(
     if isinstance(value, complex):
         raise errors.argument_type("pad", "value", 4, "float", value)
     if mode == "constant":
-        return RECORDED.constant_pad_nd(input, sizes, 0 if value is None else value)  # type: ignore[no-any-return]
+        return RECORDED.constant_pad_nd(input, sizes, 0 if value is None else value)
     if value:
         raise RuntimeError(f'Padding mode "{mode}" doesn\'t take in value argument')
     if mode not in _MODES:
         raise NotImplementedError(f"Unrecognised padding mode {mode}")
     dimensions = _check_borders(input, sizes, _MODES[mode])
     if mode == "circular":
-        return RECORDED._circular_pad(input, sizes)  # type: ignore[no-any-return]
+        return RECORDED._circular_pad(input, sizes)
     function = getattr(RECORDED, f"{_MODES[mode]}_pad{dimensions}d")
     return function(input, sizes)  # type: ignore[no-any-return]

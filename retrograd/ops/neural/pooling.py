@@ -31,6 +31,7 @@ from retrograd.ops.neural.windows import (
 )
 from retrograd.ops.registry import RECORDED, attach, composite, op
 from retrograd.ops.sizes import Shape, require_tensor
+from retrograd.signatures import forms
 from retrograd.tensor import Tensor
 from retrograd.testing.samples import FLOATS, HALVES, Sample, T
 
@@ -276,6 +277,14 @@ def _nested(shape: tuple[int, ...], value: float) -> Any:
 
 
 @composite(namespace="nn.functional", samples=lambda: _max_samples(7))
+@forms(
+    "(input: Tensor, kernel_size: int | Sequence[int], stride: int | Sequence[int] | None = "
+    "None, padding: int | Sequence[int] = 0, dilation: int | Sequence[int] = 1, ceil_mode: bool "
+    "= False, return_indices: Literal[False] = False) -> Tensor",
+    "(input: Tensor, kernel_size: int | Sequence[int], stride: int | Sequence[int] | None = "
+    "None, padding: int | Sequence[int] = 0, dilation: int | Sequence[int] = 1, ceil_mode: bool "
+    "= False, *, return_indices: Literal[True]) -> tuple[Tensor, Tensor]",
+)
 def max_pool1d(
     input: Tensor,
     kernel_size: Any,
@@ -301,6 +310,14 @@ def max_pool1d(
 
 
 @composite(namespace="nn.functional", samples=lambda: _max_samples(5, 6))
+@forms(
+    "(input: Tensor, kernel_size: int | Sequence[int], stride: int | Sequence[int] | None = "
+    "None, padding: int | Sequence[int] = 0, dilation: int | Sequence[int] = 1, ceil_mode: bool "
+    "= False, return_indices: Literal[False] = False) -> Tensor",
+    "(input: Tensor, kernel_size: int | Sequence[int], stride: int | Sequence[int] | None = "
+    "None, padding: int | Sequence[int] = 0, dilation: int | Sequence[int] = 1, ceil_mode: bool "
+    "= False, *, return_indices: Literal[True]) -> tuple[Tensor, Tensor]",
+)
 def max_pool2d(
     input: Tensor,
     kernel_size: Any,
@@ -322,6 +339,14 @@ def max_pool2d(
 
 
 @composite(namespace="nn.functional", samples=lambda: _max_samples(4, 5, 3))
+@forms(
+    "(input: Tensor, kernel_size: int | Sequence[int], stride: int | Sequence[int] | None = "
+    "None, padding: int | Sequence[int] = 0, dilation: int | Sequence[int] = 1, ceil_mode: bool "
+    "= False, return_indices: Literal[False] = False) -> Tensor",
+    "(input: Tensor, kernel_size: int | Sequence[int], stride: int | Sequence[int] | None = "
+    "None, padding: int | Sequence[int] = 0, dilation: int | Sequence[int] = 1, ceil_mode: bool "
+    "= False, *, return_indices: Literal[True]) -> tuple[Tensor, Tensor]",
+)
 def max_pool3d(
     input: Tensor,
     kernel_size: Any,
@@ -460,7 +485,7 @@ def avg_pool1d(
         "avg_pool2d", 2, RECORDED.unsqueeze(input, -2), (1, kernel), (1, step), (0, pad), ceil_mode,
         count_include_pad, None,
     )  # fmt: skip
-    return RECORDED.squeeze(result, -2)  # type: ignore[no-any-return]
+    return RECORDED.squeeze(result, -2)
 
 
 @composite(namespace="nn.functional", samples=lambda: _avg_samples(5, 6))
@@ -535,7 +560,7 @@ def _lp_pool(
     if isinstance(size, (tuple, list)):
         raise errors.argument_type("mul", "other", 1, "Tensor", size)
     total = (mean.sign() * RECORDED.relu(mean.abs())).mul(size)
-    return total.pow(1.0 / norm_type)  # type: ignore[no-any-return]
+    return total.pow(1.0 / norm_type)
 
 
 def _lp_samples(*spatial: int) -> list[Sample]:

@@ -305,7 +305,7 @@ def interpolate(
             return _upsample(input, mode, False, False, output_size, scales)
         if mode == "area":
             pools = (adaptive_avg_pool1d, adaptive_avg_pool2d, adaptive_avg_pool3d)
-            return pools[len(shape) - 3](input, output_size)  # type: ignore[no-any-return]
+            return pools[len(shape) - 3](input, output_size)
         if _NEEDED.get(mode) == len(shape):
             if mode == "lanczos" and align_corners:
                 raise ValueError("Lanczos mode does not support align_corners=True")
@@ -347,7 +347,7 @@ def upsample(
 ) -> Tensor:
     """The old name of `interpolate`."""
     _deprecated("upsample")
-    return interpolate(input, size, scale_factor, mode, align_corners)  # type: ignore[no-any-return]
+    return interpolate(input, size, scale_factor, mode, align_corners)
 
 
 @composite(
@@ -357,7 +357,7 @@ def upsample(
 def upsample_nearest(input: Tensor, size: Any = None, scale_factor: Any = None) -> Tensor:
     """`interpolate` in mode "nearest"."""
     _deprecated("upsample_nearest")
-    return interpolate(input, size, scale_factor, mode="nearest")  # type: ignore[no-any-return]
+    return interpolate(input, size, scale_factor, mode="nearest")
 
 
 @composite(
@@ -367,4 +367,4 @@ def upsample_nearest(input: Tensor, size: Any = None, scale_factor: Any = None) 
 def upsample_bilinear(input: Tensor, size: Any = None, scale_factor: Any = None) -> Tensor:
     """`interpolate` in mode "bilinear" with aligned corners."""
     _deprecated("upsample_bilinear")
-    return interpolate(input, size, scale_factor, mode="bilinear", align_corners=True)  # type: ignore[no-any-return]
+    return interpolate(input, size, scale_factor, mode="bilinear", align_corners=True)

@@ -425,12 +425,12 @@ def selu(input: Tensor, inplace: bool = False) -> Tensor:
 @composite(name="selu", methods=(), samples=lambda: [Sample(T(3, 4))])
 def _torch_selu(input: Tensor) -> Tensor:
     """A scaled elu that keeps mean zero and variance one."""
-    return selu(input)  # type: ignore[no-any-return]
+    return selu(input)
 
 
 def selu_(input: Tensor) -> Tensor:
     """In-place version of `selu`."""
-    return selu(input, True)  # type: ignore[no-any-return]
+    return selu(input, True)
 
 
 def _check_alpha(alpha: float) -> None:
@@ -458,12 +458,12 @@ def _celu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
 @composite(name="celu", methods=(), samples=lambda: [Sample(T(3, 4), 0.5)])
 def _torch_celu(input: Tensor, alpha: float = 1.0) -> Tensor:
     """The input where positive, else ``alpha * (exp(input / alpha) - 1)``."""
-    return _celu(input, alpha)  # type: ignore[no-any-return]
+    return _celu(input, alpha)
 
 
 def celu_(input: Tensor, alpha: float = 1.0) -> Tensor:
     """In-place version of `celu`."""
-    return _celu(input, alpha, True)  # type: ignore[no-any-return]
+    return _celu(input, alpha, True)
 
 
 for _function in (selu_, celu_):

@@ -259,7 +259,7 @@ def gumbel_softmax(
     noise = -RECORDED.zeros_like(logits.detach()).exponential_().log()
     soft = _functional_softmax((logits + noise) / tau, dim)
     if not hard:
-        return soft  # type: ignore[no-any-return]
+        return soft
     index = soft.max(dim, keepdim=True)[1]
     chosen = RECORDED.zeros_like(logits.detach()).scatter_(dim, index, 1.0)
-    return chosen - soft.detach() + soft  # type: ignore[no-any-return]
+    return chosen - soft.detach() + soft

@@ -34,13 +34,13 @@ def norm_except_dim(v: Tensor, pow: int = 2, dim: int = 0) -> Tensor:
     sizes = v._array.shape
     last = len(sizes) - 1
     if dim == -1:
-        return v.norm(pow)  # type: ignore[no-any-return]
+        return v.norm(pow)
     if dim == 0:
         rows = v.contiguous().view(sizes[0], -1).norm(pow, 1)
-        return rows.view(sizes[0], *(1,) * last)  # type: ignore[no-any-return]
+        return rows.view(sizes[0], *(1,) * last)
     if dim == last:
         columns = v.contiguous().view(-1, sizes[last]).norm(pow, 0)
-        return columns.view(*(1,) * last, sizes[last])  # type: ignore[no-any-return]
+        return columns.view(*(1,) * last, sizes[last])
     if not -last - 1 <= dim <= last:
         raise dimension_range(dim, len(sizes))
     swapped: Any = norm_except_dim(v.transpose(0, dim), pow, 0)
@@ -105,5 +105,5 @@ def _weight_norm(v: Tensor, g: Tensor, dim: int = 0) -> Tensor:
         # any shape of that many lengths will do
         sizes = [v.shape[dim] if axis == dim else 1 for axis in range(last + 1)]
         lengths: Any = g if list(g.shape) == sizes else g.reshape(sizes)
-        return RECORDED._weight_norm_interface(v.contiguous(), lengths.contiguous(), dim)  # type: ignore[no-any-return]
-    return v * (g / norm_except_dim(v, 2, dim))  # type: ignore[no-any-return]
+        return RECORDED._weight_norm_interface(v.contiguous(), lengths.contiguous(), dim)
+    return v * (g / norm_except_dim(v, 2, dim))

@@ -12,6 +12,7 @@ from retrograd.ops import errors
 from retrograd.ops.calling.examples import by_example
 from retrograd.ops.kinds import Array, wrap_dim
 from retrograd.ops.registry import RECORDED, composite, op
+from retrograd.signatures import forms
 from retrograd.tensor import Tensor
 from retrograd.testing.samples import HALVES, Sample, T
 
@@ -122,6 +123,18 @@ def _unique_samples() -> list[Sample]:
 
 
 @composite(name="unique", samples=_unique_samples)
+@forms(
+    "(input: Tensor, sorted: bool = True, return_inverse: Literal[False] = False, return_counts: "
+    "Literal[False] = False, dim: int | None = None) -> Tensor",
+    "(input: Tensor, sorted: bool = True, *, return_inverse: Literal[True], return_counts: "
+    "Literal[False] = False, dim: int | None = None) -> tuple[Tensor, Tensor]",
+    "(input: Tensor, sorted: bool = True, return_inverse: Literal[False] = False, *, "
+    "return_counts: Literal[True], dim: int | None = None) -> tuple[Tensor, Tensor]",
+    "(input: Tensor, sorted: bool = True, *, return_inverse: Literal[True], return_counts: "
+    "Literal[True], dim: int | None = None) -> tuple[Tensor, Tensor, Tensor]",
+    "(input: Tensor, sorted: bool = True, return_inverse: bool = False, return_counts: bool = "
+    "False, dim: int | None = None) -> Any",
+)
 def unique(
     input: Tensor,
     sorted: bool = True,
@@ -140,6 +153,18 @@ def unique(
 
 
 @composite(name="unique_consecutive", samples=_unique_samples)
+@forms(
+    "(input: Tensor, return_inverse: Literal[False] = False, return_counts: Literal[False] = "
+    "False, dim: int | None = None) -> Tensor",
+    "(input: Tensor, *, return_inverse: Literal[True], return_counts: Literal[False] = False, "
+    "dim: int | None = None) -> tuple[Tensor, Tensor]",
+    "(input: Tensor, return_inverse: Literal[False] = False, *, return_counts: Literal[True], "
+    "dim: int | None = None) -> tuple[Tensor, Tensor]",
+    "(input: Tensor, *, return_inverse: Literal[True], return_counts: Literal[True], dim: int | "
+    "None = None) -> tuple[Tensor, Tensor, Tensor]",
+    "(input: Tensor, return_inverse: bool = False, return_counts: bool = False, dim: int | None "
+    "= None) -> Any",
+)
 def unique_consecutive(
     input: Tensor,
     return_inverse: bool = False,
@@ -401,7 +426,7 @@ def histogram(
     range: tuple[float, float] | None = None,
     weight: Tensor | None = None,
     density: bool = False,
-) -> Any:
+) -> return_types.histogram:
     """Counts (or weights) of the elements in bins, and the edges of the bins.
 
     >>> import retrograd as torch

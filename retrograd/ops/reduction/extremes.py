@@ -12,6 +12,7 @@ from retrograd.ops import errors
 from retrograd.ops.kinds import Array, restore_dims, wrap_dim, wrap_dims
 from retrograd.ops.reduction.reduce import check_keepdim
 from retrograd.ops.registry import RECORDED, composite, op
+from retrograd.signatures import forms
 from retrograd.tensor import Tensor
 from retrograd.testing import samples
 from retrograd.testing.samples import FLOATS, HALVES, Sample, T
@@ -236,6 +237,12 @@ def _extreme_samples() -> list[Sample]:
 
 
 @composite(name="max", samples=_extreme_samples)
+@forms(
+    "(input: Tensor, *, out: Tensor | None = None) -> Tensor",
+    "(input: Tensor, dim: int, keepdim: bool = False, *, out: Sequence[Tensor] | None = None) -> "
+    "return_types.max",
+    "(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor",
+)
 def _max(input: Tensor, *args: Any, **keywords: Any) -> Any:
     """``max(input)``, ``max(input, dim, keepdim=False)`` or ``max(input, other)``.
 
@@ -254,6 +261,12 @@ def _max(input: Tensor, *args: Any, **keywords: Any) -> Any:
 
 
 @composite(name="min", samples=_extreme_samples)
+@forms(
+    "(input: Tensor, *, out: Tensor | None = None) -> Tensor",
+    "(input: Tensor, dim: int, keepdim: bool = False, *, out: Sequence[Tensor] | None = None) -> "
+    "return_types.min",
+    "(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor",
+)
 def _min(input: Tensor, *args: Any, **keywords: Any) -> Any:
     """``min(input)``, ``min(input, dim, keepdim=False)`` or ``min(input, other)``.
 

@@ -19,6 +19,7 @@ from retrograd.ops.reduction.extremes import (
 from retrograd.ops.reduction.reduce import check_keepdim
 from retrograd.ops.reduction.sorting import order_along
 from retrograd.ops.registry import RECORDED, composite, op
+from retrograd.signatures import forms
 from retrograd.tensor import Tensor
 from retrograd.testing.samples import FLOATS, HALVES, Sample, T
 
@@ -157,6 +158,11 @@ def _median_forms(name: str, input: Tensor, dim: int | None, keepdim: bool, out:
 
 
 @composite(name="median", samples=_median_samples)
+@forms(
+    "(input: Tensor) -> Tensor",
+    "(input: Tensor, dim: int, keepdim: bool = False, *, out: Sequence[Tensor] | None = None) -> "
+    "return_types.median",
+)
 def _median(
     input: Tensor, dim: int | None = None, keepdim: bool = False, *, out: Any = None
 ) -> Any:
@@ -170,6 +176,11 @@ def _median(
 
 
 @composite(name="nanmedian", samples=_median_samples)
+@forms(
+    "(input: Tensor) -> Tensor",
+    "(input: Tensor, dim: int, keepdim: bool = False, *, out: Sequence[Tensor] | None = None) -> "
+    "return_types.nanmedian",
+)
 def _nanmedian(
     input: Tensor, dim: int | None = None, keepdim: bool = False, *, out: Any = None
 ) -> Any:

@@ -181,7 +181,7 @@ def histogramdd(
     range: Sequence[float] | None = None,
     weight: Tensor | None = None,
     density: bool = False,
-) -> Any:
+) -> return_types.histogramdd:
     """Counts (or weights) of points in boxes, and the edges along each dimension.
 
     The last dimension of `input` holds coordinates; `bins` is a number of bins, one for each

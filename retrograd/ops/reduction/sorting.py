@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -97,9 +98,9 @@ def _sort(
     descending: bool = False,
     *,
     stable: bool | None = None,
-    out: Any = None,
+    out: Sequence[Tensor] | None = None,
     axis: int | None = None,
-) -> Any:
+) -> return_types.sort:
     """Values in order along a dimension, and the indices where they came from.
 
     Equal elements keep their order; nan counts as larger than every number.

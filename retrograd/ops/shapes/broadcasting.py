@@ -9,6 +9,7 @@ from retrograd.ops import errors
 from retrograd.ops.kinds import Array
 from retrograd.ops.registry import RECORDED, composite, op
 from retrograd.ops.sizes import Shape, as_integers, as_size, require_tensor
+from retrograd.signatures import forms
 from retrograd.tensor import Tensor
 from retrograd.tensors.size import Size
 from retrograd.testing.samples import COMPLEX, FLOATS, HALVES, Sample, T
@@ -121,14 +122,14 @@ def _expand(self: Tensor, *size: Any, implicit: bool = False, **named: Any) -> T
     torch.Size([3, 4])
     """
     wanted = as_size("expand", "size", (named["size"],) if named else size)
-    return RECORDED.expand(self, expanded_size(self, wanted))  # type: ignore[no-any-return]
+    return RECORDED.expand(self, expanded_size(self, wanted))
 
 
 @composite(namespace=None, methods=("expand_as",), samples=lambda: [Sample(T(3, 1), T(2, 3, 4))])
 def expand_as(self: Tensor, other: Tensor) -> Tensor:
     """A view expanded to the shape of `other`."""
     require_tensor("expand_as", other, "other")
-    return _expand(self, other._array.shape)  # type: ignore[no-any-return]
+    return _expand(self, other._array.shape)
 
 
 @composite(
@@ -139,7 +140,7 @@ def expand_as(self: Tensor, other: Tensor) -> Tensor:
 def broadcast_to(input: Tensor, size: Any) -> Tensor:
     """A view expanded to `size`."""
     require_tensor("broadcast_to", input)
-    return _expand(input, as_integers("broadcast_to", "size", 2, size))  # type: ignore[no-any-return]
+    return _expand(input, as_integers("broadcast_to", "size", 2, size))
 
 
 @composite(
@@ -150,7 +151,7 @@ def broadcast_to(input: Tensor, size: Any) -> Tensor:
 )
 def _broadcast_to_method(self: Tensor, *size: Any) -> Tensor:
     """A view expanded to `size`."""
-    return _expand(self, *size)  # type: ignore[no-any-return]
+    return _expand(self, *size)
 
 
 # ----------------------------------------------------------------------- shapes come together
@@ -238,6 +239,11 @@ def _is_list(value: Any) -> bool:
 def _at_least(name: str, lift: Any) -> None:
     """`atleast_1d` and its relatives: a tensor, several tensors or a sequence of them."""
 
+    @forms(
+        "(tensor: Tensor, /) -> Tensor",
+        "(first: Tensor, second: Tensor, /, *tensors: Tensor) -> tuple[Tensor, ...]",
+        "(tensors: Sequence[Tensor], /) -> tuple[Tensor, ...]",
+    )
     def atleast(*tensors: Any) -> Any:
         if len(tensors) == 1 and isinstance(tensors[0], Tensor):
             return lift(tensors[0])
@@ -264,16 +270,16 @@ def _lift_1d(tensor: Tensor) -> Tensor:
 
 def _lift_2d(tensor: Tensor) -> Tensor:
     if tensor._array.ndim == 0:
-        return RECORDED.reshape(tensor, (1, 1))  # type: ignore[no-any-return]
+        return RECORDED.reshape(tensor, (1, 1))
     return RECORDED.unsqueeze(tensor, 0) if tensor._array.ndim == 1 else tensor
 
 
 def _lift_3d(tensor: Tensor) -> Tensor:
     ndim = tensor._array.ndim
     if ndim == 0:
-        return RECORDED.reshape(tensor, (1, 1, 1))  # type: ignore[no-any-return]
+        return RECORDED.reshape(tensor, (1, 1, 1))
     if ndim == 1:
-        return RECORDED.unsqueeze(RECORDED.unsqueeze(tensor, 0), -1)  # type: ignore[no-any-return]
+        return RECORDED.unsqueeze(RECORDED.unsqueeze(tensor, 0), -1)
     return RECORDED.unsqueeze(tensor, -1) if ndim == 2 else tensor
 
 

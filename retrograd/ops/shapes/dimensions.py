@@ -43,7 +43,7 @@ def _swap(name: str, first: str, second: str) -> None:
         if len(values) < 2:
             missing = (first, second)[len(values)]
             raise TypeError(f'{name}() missing 1 required positional arguments: "{missing}"')
-        return RECORDED.transpose(input, *values)  # type: ignore[no-any-return]
+        return RECORDED.transpose(input, *values)
 
     swap.__doc__ = "A view with two dimensions swapped."
     composite(name=name, samples=lambda: [Sample(T(2, 3, 4), 0, -1)])(swap)
@@ -103,7 +103,7 @@ def _permute(input: Tensor, dims: Shape) -> Tensor:
     found = tuple([wrap_dim(dim, ndim) for dim in dims])
     if len(set(found)) != ndim:
         raise RuntimeError("permute(): duplicate dims are not allowed.")
-    return RECORDED.permute(input, found)  # type: ignore[no-any-return]
+    return RECORDED.permute(input, found)
 
 
 @composite(
@@ -174,12 +174,12 @@ def movedim(input: Tensor, source: Any, destination: Any) -> Tensor:
         if len(set(dims)) != len(dims):
             raise RuntimeError(f"movedim: repeated dim in `{name}` ({list(given)})")
     if ndim == 0:
-        return RECORDED.alias(input)  # type: ignore[no-any-return]
+        return RECORDED.alias(input)
     order = [-1] * ndim
     for start, end in zip(origin, target, strict=True):
         order[end] = start
     rest = iter(dim for dim in range(ndim) if dim not in origin)
-    return RECORDED.permute(input, tuple(next(rest) if dim < 0 else dim for dim in order))  # type: ignore[no-any-return]
+    return RECORDED.permute(input, tuple(next(rest) if dim < 0 else dim for dim in order))
 
 
 def _matrix_transpose(tensor: Tensor, name: str, conjugate: bool) -> Tensor:
@@ -217,7 +217,7 @@ def _T(self: Tensor) -> Tensor:
             else f"Tensor.T is deprecated on 0-D tensors. {_IDENTITY}",
             3,
         )
-    return RECORDED.permute(self, tuple(range(ndim))[::-1])  # type: ignore[no-any-return]
+    return RECORDED.permute(self, tuple(range(ndim))[::-1])
 
 
 def _mT(self: Tensor) -> Tensor:

@@ -186,7 +186,7 @@ def _lifted(tensors: list[Tensor], ndim: int) -> list[Tensor]:
 
 
 def _joined(tensors: list[Tensor], dim: int, out: Tensor | None) -> Tensor:
-    return RECORDED.cat(tensors, dim, out=out)  # type: ignore[no-any-return]
+    return RECORDED.cat(tensors, dim, out=out)
 
 
 @composite(
@@ -295,7 +295,7 @@ def block_diag(*tensors: Any) -> Tensor:
                 "torch.block_diag: Input tensors must have 2 or fewer dimensions. Input "
                 f"{place} has {item._array.ndim} dimensions"
             )
-    return RECORDED._block_diag(tensors)  # type: ignore[no-any-return]
+    return RECORDED._block_diag(tensors)
 
 
 def _check_vector(tensor: Any) -> None:
@@ -328,7 +328,7 @@ def cartesian_prod(*tensors: Any) -> Tensor:
         return items[0]  # type: ignore[no-any-return]
     grids = meshgrid(*items, indexing="ij")
     count = grids[0]._array.size
-    return RECORDED.stack([RECORDED.reshape(grid, (count,)) for grid in grids], 1)  # type: ignore[no-any-return]
+    return RECORDED.stack([RECORDED.reshape(grid, (count,)) for grid in grids], 1)
 
 
 @composite(
@@ -355,7 +355,7 @@ def combinations(input: Tensor, r: int = 2, with_replacement: bool = False) -> T
     places = np.indices(grids[0]._array.shape)
     follows = places[:-1] <= places[1:] if with_replacement else places[:-1] < places[1:]
     mask = wrap(np.asarray(follows.all(axis=0)))
-    return RECORDED.stack([RECORDED.masked_select(grid, mask) for grid in grids], 1)  # type: ignore[no-any-return]
+    return RECORDED.stack([RECORDED.masked_select(grid, mask) for grid in grids], 1)
 
 
 # --------------------------------------------------------------------------------- repetition
@@ -408,7 +408,7 @@ def _repeated(input: Tensor, repeats: Shape) -> Tensor:
     for count, size in zip(repeats, sizes, strict=True):
         if count < 0:
             raise RuntimeError(f"Trying to create tensor with negative dimension {size}: {sizes}")
-    return RECORDED.repeat(input, repeats)  # type: ignore[no-any-return]
+    return RECORDED.repeat(input, repeats)
 
 
 @composite(
@@ -452,7 +452,7 @@ def _repeat(self: Tensor, *repeats: Any, **named: Any) -> Tensor:
 def _tile_function(input: Tensor, dims: Any) -> Tensor:
     """Copies of the tensor; `dims` is counted from the last dimension."""
     require_tensor("tile", input)
-    return _tile(input, dims)  # type: ignore[no-any-return]
+    return _tile(input, dims)
 
 
 @composite(
@@ -520,7 +520,7 @@ def repeat_interleave(
             f"{repeats._array.size} and input.size({place}) = {size}"
         )
     index = _repeated_positions(repeats, output_size)
-    return RECORDED.index_select(input, place, index)  # type: ignore[no-any-return]
+    return RECORDED.index_select(input, place, index)
 
 
 def _repeat_evenly(input: Tensor, count: int, place: int) -> Tensor:
@@ -531,7 +531,7 @@ def _repeat_evenly(input: Tensor, count: int, place: int) -> Tensor:
     shape = input._array.shape
     wide = RECORDED.expand(lifted, (*shape[: place + 1], count, *shape[place + 1 :]))
     joined = (*shape[:place], shape[place] * count, *shape[place + 1 :])
-    return RECORDED.view(RECORDED._contiguous_copy(wide), joined)  # type: ignore[no-any-return]
+    return RECORDED.view(RECORDED._contiguous_copy(wide), joined)
 
 
 @by_example

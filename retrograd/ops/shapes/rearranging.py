@@ -54,7 +54,7 @@ def flip(xp: Any, input: Array, dims: Shape) -> Array:
 def _flip_function(input: Tensor, dims: Any) -> Tensor:
     """The order of elements reversed along dimensions, as a copy."""
     require_tensor("flip", input)
-    return RECORDED.flip(input, as_integers("flip", "dims", 2, dims))  # type: ignore[no-any-return]
+    return RECORDED.flip(input, as_integers("flip", "dims", 2, dims))
 
 
 @composite(
@@ -65,7 +65,7 @@ def _flip_function(input: Tensor, dims: Any) -> Tensor:
 )
 def _flip_method(self: Tensor, *dims: Any, **named: Any) -> Tensor:
     """The order of elements reversed along dimensions, as a copy."""
-    return RECORDED.flip(self, as_size("flip", "dims", (named["dims"],) if named else dims))  # type: ignore[no-any-return]
+    return RECORDED.flip(self, as_size("flip", "dims", (named["dims"],) if named else dims))
 
 
 @composite(samples=lambda: [Sample(T(2, 3)), Sample(T(3))])
@@ -74,7 +74,7 @@ def fliplr(input: Tensor) -> Tensor:
     require_tensor("fliplr", input)
     if input._array.ndim < 2:
         raise RuntimeError("Input must be >= 2-d.")
-    return RECORDED.flip(input, (1,))  # type: ignore[no-any-return]
+    return RECORDED.flip(input, (1,))
 
 
 @composite(samples=lambda: [Sample(T(2, 3)), Sample(T())])
@@ -83,7 +83,7 @@ def flipud(input: Tensor) -> Tensor:
     require_tensor("flipud", input)
     if input._array.ndim < 1:
         raise RuntimeError("Input must be >= 1-d.")
-    return RECORDED.flip(input, (0,))  # type: ignore[no-any-return]
+    return RECORDED.flip(input, (0,))
 
 
 @op(
@@ -167,7 +167,7 @@ def _roll(input: Tensor, shifts: Any, dims: Any = ()) -> Tensor:
     ndim = input._array.ndim
     if places and not ndim:
         raise IndexError("Dimension specified as 0 but tensor has no dimensions")
-    return RECORDED.roll(input, steps, tuple(wrap_dim(dim, ndim) for dim in places))  # type: ignore[no-any-return]
+    return RECORDED.roll(input, steps, tuple(wrap_dim(dim, ndim) for dim in places))
 
 
 def _int_or_tuple(name: str, position: int, value: Any) -> Shape:
@@ -353,7 +353,7 @@ def diag(input: Tensor, diagonal: int = 0, *, out: Tensor | None = None) -> Tens
 def diagflat(input: Tensor, offset: int = 0) -> Tensor:
     """A matrix with all elements of the input on its diagonal."""
     require_tensor("diagflat", input)
-    return RECORDED.diag_embed(RECORDED.reshape(input, (input._array.size,)), offset)  # type: ignore[no-any-return]
+    return RECORDED.diag_embed(RECORDED.reshape(input, (input._array.size,)), offset)
 
 
 @op(

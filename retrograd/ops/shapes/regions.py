@@ -85,7 +85,7 @@ def _select_gradient(xp: Any, gradient: Array, shape: Shape, dim: int, index: in
 )
 def _select(input: Tensor, dim: int, index: Any) -> Tensor:
     """A view of one index of a dimension, without that dimension."""
-    return RECORDED.select(input, dim, as_integer(index, "select", "index", 3))  # type: ignore[no-any-return]
+    return RECORDED.select(input, dim, as_integer(index, "select", "index", 3))
 
 
 # ------------------------------------------------------------------------------ slice, narrow
@@ -183,7 +183,7 @@ def narrow(input: Tensor, dim: int, start: Any, length: Any) -> Tensor:
         raise explained(
             RuntimeError(f"start ({first}) + length ({count}) exceeds dimension size ({size}).")
         )
-    return RECORDED.slice(input, place, first, first + count, 1)  # type: ignore[no-any-return]
+    return RECORDED.slice(input, place, first, first + count, 1)
 
 
 # ----------------------------------------------------------------------------------- diagonal

@@ -117,10 +117,10 @@ def _reshape(input: Tensor, shape: Shape) -> Tensor:
     """A view where the strides allow it, else a view of a copy; `shape` is complete."""
     array = input._array
     if array.flags.c_contiguous:
-        return RECORDED.view(input, shape)  # type: ignore[no-any-return]
+        return RECORDED.view(input, shape)
     if view_strides(array.shape, array.strides, shape, array.itemsize) is not None:
-        return RECORDED._reshape_alias(input, shape)  # type: ignore[no-any-return]
-    return RECORDED._unsafe_view(RECORDED._contiguous_copy(input), shape)  # type: ignore[no-any-return]
+        return RECORDED._reshape_alias(input, shape)
+    return RECORDED._unsafe_view(RECORDED._contiguous_copy(input), shape)
 
 
 publish_rule_name("reshape", _raw_reshape, _reshape)
@@ -169,7 +169,7 @@ def _view(self: Tensor, *shape: Any, size: Any = None, dtype: Any = None) -> Ten
         if len(shape) == 1 and isinstance(shape[0], dtypes.dtype):
             return _view_dtype(self, shape[0])
         raise errors.invalid_combination("view", shape) from None
-    return RECORDED.view(self, complete_size(wanted, self._array.size))  # type: ignore[no-any-return]
+    return RECORDED.view(self, complete_size(wanted, self._array.size))
 
 
 def _view_dtype(self: Tensor, dtype: dtypes.dtype) -> Tensor:
@@ -249,14 +249,14 @@ def _reshape_method(self: Tensor, *shape: Any, **named: Any) -> Tensor:
 def view_as(self: Tensor, other: Tensor) -> Tensor:
     """A view in the shape of `other`."""
     require_tensor("view_as", other, "other")
-    return _view(self, *other._array.shape) if other._array.ndim else _view(self, ())  # type: ignore[no-any-return]
+    return _view(self, *other._array.shape) if other._array.ndim else _view(self, ())
 
 
 @composite(namespace=None, methods=("reshape_as",), samples=lambda: [Sample(T(3, 4), T(2, 6))])
 def reshape_as(self: Tensor, other: Tensor) -> Tensor:
     """The elements in the shape of `other`."""
     require_tensor("reshape_as", other, "other")
-    return _reshape_method(self, other._array.shape)  # type: ignore[no-any-return]
+    return _reshape_method(self, other._array.shape)
 
 
 @composite(
@@ -317,7 +317,7 @@ def unflatten(input: Tensor, dim: int, sizes: Any) -> Tensor:
                 f"{place} ({shape[place]}) in the input tensor"
             )
         ) from None
-    return RECORDED.view(input, (*shape[:place], *complete, *shape[place + 1 :]))  # type: ignore[no-any-return]
+    return RECORDED.view(input, (*shape[:place], *complete, *shape[place + 1 :]))
 
 
 @composite(samples=lambda: [Sample(T(2, 3)), Sample(T())])
@@ -325,7 +325,7 @@ def ravel(input: Tensor) -> Tensor:
     """All elements in one dimension, contiguous in memory."""
     require_tensor("ravel", input)
     dense = input if input._array.flags.c_contiguous else RECORDED._contiguous_copy(input)
-    return RECORDED.view(dense, (input._array.size,))  # type: ignore[no-any-return]
+    return RECORDED.view(dense, (input._array.size,))
 
 
 # ------------------------------------------------------------------- dimensions of size one

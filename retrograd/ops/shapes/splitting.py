@@ -146,7 +146,7 @@ def _even_place(input: Tensor, split_size: int, dim: int) -> int:
 
 def _split_evenly(input: Tensor, split_size: int, dim: int) -> tuple[Tensor, ...]:
     place = _even_place(input, split_size, dim)
-    return RECORDED._split(input, split_size, place)  # type: ignore[no-any-return]
+    return RECORDED._split(input, split_size, place)
 
 
 @composite(
@@ -164,7 +164,7 @@ def _split_evenly(input: Tensor, split_size: int, dim: int) -> tuple[Tensor, ...
 def split_with_sizes(input: Tensor, split_sizes: Any, dim: int = 0) -> tuple[Tensor, ...]:
     """Views of pieces of the given sizes along a dimension."""
     sizes, place = _sizes_and_place("split_with_sizes", input, split_sizes, dim)
-    return RECORDED._split_with_sizes(input, sizes, place)  # type: ignore[no-any-return]
+    return RECORDED._split_with_sizes(input, sizes, place)
 
 
 def _sizes_and_place(name: str, input: Any, split_sizes: Any, dim: int) -> tuple[Shape, int]:
@@ -216,7 +216,7 @@ def split(tensor: Tensor, split_size_or_sections: Any, dim: int = 0) -> tuple[Te
     """
     require_tensor("split", tensor, "tensor")
     if isinstance(split_size_or_sections, (tuple, list)):
-        return split_with_sizes(tensor, split_size_or_sections, dim)  # type: ignore[no-any-return]
+        return split_with_sizes(tensor, split_size_or_sections, dim)
     try:
         size = as_integer(split_size_or_sections, "split", "split_size", 2)
     except TypeError:
@@ -233,7 +233,7 @@ def split(tensor: Tensor, split_size_or_sections: Any, dim: int = 0) -> tuple[Te
 )
 def _split_method(self: Tensor, split_size: Any, dim: int = 0) -> tuple[Tensor, ...]:
     """Views of pieces along a dimension: of one size, or of a list of sizes."""
-    return split(self, split_size, dim)  # type: ignore[no-any-return]
+    return split(self, split_size, dim)
 
 
 @composite(
@@ -257,7 +257,7 @@ def chunk(input: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
     """
     count, size = _count_and_size("chunk", input, chunks, dim)
     if not size:
-        return split_with_sizes(input, [0] * count, dim)  # type: ignore[no-any-return]
+        return split_with_sizes(input, [0] * count, dim)
     return _split_evenly(input, size, dim)
 
 
@@ -320,7 +320,7 @@ def unsafe_split(input: Tensor, split_size: int, dim: int = 0) -> tuple[Tensor, 
     require_tensor("unsafe_split", input)
     size = as_integer(split_size, "unsafe_split", "split_size", 2)
     place = _even_place(input, size, dim)
-    return RECORDED._unsafe_split(input, size, place)  # type: ignore[no-any-return]
+    return RECORDED._unsafe_split(input, size, place)
 
 
 @composite(
@@ -335,9 +335,7 @@ def unsafe_split(input: Tensor, split_size: int, dim: int = 0) -> tuple[Tensor, 
 def unsafe_split_with_sizes(input: Tensor, split_sizes: Any, dim: int = 0) -> tuple[Tensor, ...]:
     """Like `split_with_sizes`, but the pieces may be written; see `unsafe_split`."""
     sizes, place = _sizes_and_place("unsafe_split_with_sizes", input, split_sizes, dim)
-    return RECORDED._unsafe_split_with_sizes(  # type: ignore[no-any-return]
-        input, sizes, place
-    )
+    return RECORDED._unsafe_split_with_sizes(input, sizes, place)
 
 
 @composite(
@@ -353,8 +351,8 @@ def unsafe_chunk(input: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]
     """Like `chunk`, but the pieces may be written; see `unsafe_split`."""
     count, size = _count_and_size("unsafe_chunk", input, chunks, dim)
     if not size:
-        return unsafe_split_with_sizes(input, [0] * count, dim)  # type: ignore[no-any-return]
-    return unsafe_split(input, size, dim)  # type: ignore[no-any-return]
+        return unsafe_split_with_sizes(input, [0] * count, dim)
+    return unsafe_split(input, size, dim)
 
 
 # ------------------------------------------------------------------------------- tensor_split
@@ -472,7 +470,7 @@ def _direction(name: str, least: int, dim_of: Callable[[int], int], sample: T) -
                 f"torch.{name} attempted to split along dimension {dim}, but the size of the "
                 f"dimension {shape[dim]} is not divisible by the split_size {sections}!"
             )
-        return tensor_split(input, sections, dim)  # type: ignore[no-any-return]
+        return tensor_split(input, sections, dim)
 
     divide.__doc__ = "Views of equal pieces along one dimension, or cut at the given indices."
     composite(

@@ -227,7 +227,7 @@ def _as_strided(input: Tensor, size: Any, stride: Any, storage_offset: int | Non
     """
     require_tensor("as_strided", input)
     region = region_arguments("as_strided", input, size, stride, storage_offset)
-    return RECORDED.as_strided(input, *region)  # type: ignore[no-any-return]
+    return RECORDED.as_strided(input, *region)
 
 
 @composite(
@@ -253,4 +253,4 @@ def as_strided_scatter(
         )
     RAW.as_strided(array, *region)  # refuses what lies outside the storage
     strides = _in_elements(array.strides, array.dtype)
-    return RECORDED._as_strided_write(input, src, strides, *region)  # type: ignore[no-any-return]
+    return RECORDED._as_strided_write(input, src, strides, *region)

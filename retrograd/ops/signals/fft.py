@@ -114,7 +114,7 @@ def _as_float(input: Tensor) -> Tensor:
     _check_kind(input)
     if input._array.dtype in dtypes.DIFFERENTIABLE:
         return input
-    return input.to(dtypes.get_default_dtype())  # type: ignore[no-any-return]
+    return input.to(dtypes.get_default_dtype())
 
 
 def as_complex(input: Tensor) -> Tensor:
@@ -122,7 +122,7 @@ def as_complex(input: Tensor) -> Tensor:
     own = dtypes.from_numpy_dtype(input._array.dtype)
     if own.is_complex:
         return input
-    return input.to(own.to_complex())  # type: ignore[no-any-return]
+    return input.to(own.to_complex())
 
 
 def as_real(input: Tensor, refusal: str) -> Tensor:

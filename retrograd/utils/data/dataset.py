@@ -268,23 +268,23 @@ def random_split(
     >>> [len(part) for part in parts]
     [5, 3, 2]
     """
-    total = sum(lengths)
+    sizes: Sequence[Any] = lengths  # `randperm` refuses a sum that is no integer
+    total = sum(sizes)
     if math.isclose(total, 1) and total <= 1:
-        lengths = _whole_lengths(len(dataset), lengths)
-        for i, length in enumerate(lengths):
+        sizes = _whole_lengths(len(dataset), lengths)
+        for i, length in enumerate(sizes):
             if length == 0:
                 warnings.warn(
                     f"Length of split at index {i} is 0. This might result in an empty dataset.",
                     stacklevel=2,
                 )
-        total = sum(lengths)
+        total = sum(sizes)
     if total != len(dataset):
         raise ValueError("Sum of input lengths does not equal the length of the input dataset!")
     order = randperm(total, generator=generator).tolist()
-    ends = itertools.accumulate(lengths)
+    ends = itertools.accumulate(sizes)
     return [
-        Subset(dataset, order[end - length : end])
-        for end, length in zip(ends, lengths, strict=True)
+        Subset(dataset, order[end - length : end]) for end, length in zip(ends, sizes, strict=True)
     ]
 
 

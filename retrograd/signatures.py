@@ -1,0 +1,30 @@
+"""How a function may be called, where its Python signature does not say it.
+
+`max(input)` is a tensor and `max(input, dim)` a pair; `x.view(2, 3)` and `x.view((2, 3))` are the
+same. Such functions take ``*args`` and sort them out. Their forms stand beside them:
+
+>>> @forms("(input: Tensor) -> Tensor", "(input: Tensor, dim: int) -> return_types.max")
+... def largest(input, *args): ...
+>>> largest.__forms__[0]
+'(input: Tensor) -> Tensor'
+
+The type stubs (`retrograd.compat.stubs`) are made of them. The names in a form are PyTorch's public
+ones, and those of `typing` and `collections.abc`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+_F = TypeVar("_F", bound=Callable[..., Any])
+
+
+def forms(*texts: str) -> Callable[[_F], _F]:
+    """Say in which forms a function may be called, the most particular first."""
+
+    def mark(function: _F) -> _F:
+        function.__forms__ = texts  # type: ignore[attr-defined]
+        return function
+
+    return mark
