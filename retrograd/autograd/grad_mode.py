@@ -11,7 +11,7 @@ import inspect
 import threading
 import warnings
 from collections.abc import Callable, Generator
-from typing import Any, TypeVar
+from typing import Any, Self, TypeVar, overload
 
 from retrograd.autograd.state import STATE, Cut, set_grad_mode, set_inference
 from retrograd.lifecycle.site import user_site
@@ -125,6 +125,10 @@ class _DecoratorContextManager:
 class _NoParamDecoratorContextManager(_DecoratorContextManager):
     """One that decorates without parentheses too."""
 
+    @overload
+    def __new__(cls, orig_func: None = None) -> Self: ...
+    @overload
+    def __new__(cls, orig_func: _F) -> _F: ...  # type: ignore[misc]  # not an instance
     def __new__(cls, orig_func: Any = None) -> Any:
         made = super().__new__(cls)
         return made if orig_func is None else made._decorate(orig_func)

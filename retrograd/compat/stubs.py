@@ -28,7 +28,7 @@ from retrograd.ops.registry import OPS, PUBLIC, RECORDED, Op
 from retrograd.tensor import Tensor
 
 PACKAGE = Path(__file__).parent.parent
-MODULES = ("", "nn.functional", "linalg", "fft", "special")
+MODULES = ("", "nn", "nn.functional", "optim", "linalg", "fft", "special")
 ATTACHED = "tensors/attached.pyi"
 
 _HEAD = '''"""{}
@@ -56,9 +56,16 @@ def stubs() -> dict[str, str]:
     found = {ATTACHED: _attached(), "return_types.pyi": _return_types()}
     found["ops/recorded.pyi"] = _recorded()
     for module in MODULES:
-        path = module.replace(".", "/") + ".pyi" if module else "__init__.pyi"
-        found[path] = _module(module)
+        found[stub_path(module)] = _module(module)
     return found
+
+
+def stub_path(module: str) -> str:
+    """Where in the package the stub of a public module is."""
+    parts = module.split(".") if module else []
+    if PACKAGE.joinpath(*parts).is_dir():
+        return "/".join([*parts, "__init__.pyi"])
+    return "/".join(parts) + ".pyi"
 
 
 # ------------------------------------------------------------------------------------- functions
@@ -352,24 +359,44 @@ def _offered(place: types.ModuleType) -> dict[str, Any]:
     """The names that a module has, those too that it imports or makes only when asked."""
     # a submodule that something has imported is no name of the module yet
     found = {n: v for n, v in vars(place).items() if not isinstance(v, types.ModuleType)}
-    lazy = [*getattr(place, "_LAZY", ()), *api_names().get(_torch_name(place), [])]
-    lazy += public_names().get(_torch_name(place), [])
-    for name in lazy:
+    told = place.__dir__() if "__dir__" in vars(place) else []
+    if "__getattr__" in vars(place):
+        told = [*told, *api_names().get(_torch_name(place), ())]
+        told += public_names().get(_torch_name(place), ())
+    for name in told:
         value = getattr(place, name, _EMPTY)
-        if value is not _EMPTY:
+        if value is not _EMPTY and _belongs(place, name, value):
             found[name] = value
-    hidden = ("published", "missing", "PUBLIC", "Any")
+    hidden = ("published", "missing", "on_first_use", "PUBLIC", "Any")
     public = {n: v for n, v in found.items() if n.isidentifier() and not n.startswith("_")}
     version = {"__version__": found["__version__"]} if "__version__" in found else {}
     return version | {n: v for n, v in public.items() if n not in hidden}
+
+
+def _belongs(place: types.ModuleType, name: str, value: Any) -> bool:
+    """Whether a module is one of those that another offers by itself, imported or not."""
+    if not isinstance(value, types.ModuleType):
+        return True
+    return name in getattr(place, "_MODULES", getattr(place, "__all__", ()))
 
 
 def _torch_name(place: types.ModuleType) -> str:
     return "torch" + place.__name__.removeprefix("retrograd")
 
 
+def _stands_in_its_file(function: Any) -> bool:
+    """Whether a type checker can read a function where it is written."""
+    if function.__module__ in {f"retrograd.{module}".rstrip(".") for module in MODULES}:
+        return False
+    if any(function in table.values() for table in PUBLIC.values()):
+        return False
+    return vars(importlib.import_module(function.__module__)).get(function.__name__) is function
+
+
 def _value(name: str, value: Any, imports: Imports) -> list[str]:
     if inspect.isfunction(value):
+        if _stands_in_its_file(value):
+            return [f"from {value.__module__} import {value.__name__} as {name}"]
         return function_lines(name, value, imports)
     if isinstance(value, types.ModuleType):
         outer, _, last = value.__name__.rpartition(".")

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 import retrograd as torch
-from retrograd.compat.stubs import ATTACHED, MODULES, PACKAGE, form, stubs
+from retrograd.compat.stubs import ATTACHED, MODULES, PACKAGE, form, stub_path, stubs
 from retrograd.ops.registry import OPS, PUBLIC
 
 WRITTEN = stubs()
@@ -39,15 +39,14 @@ def _names(body: list[ast.stmt]) -> set[str]:
 
 @pytest.mark.parametrize("module", MODULES)
 def test_every_public_name_is_in_the_stub_and_the_other_way_round(module: str) -> None:
-    path = module.replace(".", "/") + ".pyi" if module else "__init__.pyi"
+    path = stub_path(module)
     place = importlib.import_module(f"retrograd.{module}".rstrip("."))
     listed = _names(ast.parse(WRITTEN[path]).body)
     assert [name for name in listed if not hasattr(place, name)] == []
-    assert set(PUBLIC[module or "torch"]) - listed <= {
-        name for name in PUBLIC[module or "torch"] if name.startswith("_")
-    }
+    offered = {*PUBLIC.get(module or "torch", ()), *getattr(place, "__all__", ())}
+    assert {name for name in offered - listed if not name.startswith("_")} == set()
     own = {n for n, v in vars(place).items() if not n.startswith("_") and not inspect.ismodule(v)}
-    assert own - listed <= {"PUBLIC", "missing", "published", "Any"}
+    assert own - listed <= {"PUBLIC", "missing", "published", "on_first_use", "Any"}
 
 
 def test_every_member_of_a_tensor_is_known_to_a_type_checker() -> None:
@@ -65,8 +64,7 @@ def _functions() -> list[tuple[str, ast.FunctionDef]]:
     """The definitions that stand once in a stub: those without overloads."""
     found = []
     for module in MODULES:
-        path = module.replace(".", "/") + ".pyi" if module else "__init__.pyi"
-        body = ast.parse(WRITTEN[path]).body
+        body = ast.parse(WRITTEN[stub_path(module)]).body
         once = [n for n in body if isinstance(n, ast.FunctionDef) and not n.decorator_list]
         found += [(module, node) for node in once]
     return found
