@@ -12,6 +12,8 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 
+from retrograd.backend import is_array
+
 
 class dtype:
     """One data type, compared by identity: there is exactly one object per type."""
@@ -241,7 +243,7 @@ def result_dtype(operands: Any) -> dtype:
     """
     classes: list[dtype | None] = [None, None, None]
     for operand in operands:
-        if isinstance(operand, np.ndarray):
+        if is_array(operand):
             rank = 0 if operand.ndim else 1
             found = _BY_NUMPY[operand.dtype]
         else:

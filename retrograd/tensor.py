@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 
 from retrograd import dtypes
-from retrograd.tensors.size import CPU, Size, device, layout, strided
+from retrograd.tensors.size import CPU, Size, device, device_of, layout, strided
 
 if TYPE_CHECKING:
     from retrograd.autograd.node import Node
@@ -180,7 +180,7 @@ class Tensor(Attached):
     @property
     def device(self) -> device:
         """Where the elements live."""
-        return CPU
+        return CPU if type(self._array) is ndarray else device_of(self._array)
 
     @property
     def layout(self) -> layout:

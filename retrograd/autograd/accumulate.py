@@ -8,8 +8,6 @@ from collections.abc import Callable
 from sys import getrefcount
 from typing import Any
 
-import numpy as np
-
 from retrograd import dtypes
 from retrograd.autograd.grad_mode import SWITCHES, check_counted
 from retrograd.autograd.hooks import HookTable, check_hook
@@ -24,7 +22,7 @@ from retrograd.autograd.state import (
     TRANSFORMS,
     set_grad_mode,
 )
-from retrograd.backend.kernels import iadd
+from retrograd.backend import backend_of
 from retrograd.notices import explained
 from retrograd.sparse.array import SPARSE, SPARSE_ARRAY, has_sparse
 from retrograd.sparse.gradients import accumulated_sparse, add_sparse_into, adopted
@@ -143,7 +141,8 @@ def _accumulated(variable: Tensor, held: Tensor | None, gradient: Tensor) -> Ten
             return gradient.clone()
         if not gradient.requires_grad:
             return wrap(copy_in_layout(gradient._array, variable._array))
-        laid = wrap(np.empty_like(variable._array, dtype=gradient._array.dtype))
+        xp = backend_of(variable._array).xp
+        laid = wrap(xp.empty_like(variable._array, dtype=gradient._array.dtype))
         return laid.copy_(gradient)
     # a batched gradient does not fit into a tensor that all of the batch share
     if STATE.grad_enabled or gradient._level > held._level:
@@ -173,11 +172,14 @@ def copy_in_layout(gradient: Array, like: Array) -> Array:
         raise _mismatch(like, gradient)
     if type(gradient) is SPARSE_ARRAY:
         return adopted(gradient)  # type: ignore[no-any-return]
+    xp = backend_of(gradient).xp
     if type(like) is SPARSE_ARRAY:
-        return np.array(gradient, order="C")
+        copy: Array = xp.array(gradient, order="C")
+        return copy
     if like.flags.c_contiguous or not (like.flags.f_contiguous or like.ndim > 2):
-        return np.array(gradient, order="C")
-    copy = np.empty_like(like, dtype=gradient.dtype)
+        copy = xp.array(gradient, order="C")
+        return copy
+    copy = xp.empty_like(like, dtype=gradient.dtype)
     copy[...] = gradient
     return copy
 
@@ -191,10 +193,11 @@ def add_into(held: Tensor, gradient: Array) -> None:
     cell.version += 1  # before the write: an interrupt between them must not hide it
     cell.writer, cell.code = "accumulation into .grad", None
     try:
+        xp = backend_of(target).xp
         if target.dtype is gradient.dtype:
-            iadd(target, gradient)
+            xp.iadd(target, gradient)
         else:
-            np.add(target, gradient, out=target, casting="unsafe")
+            xp.add(target, gradient, out=target, casting="unsafe")
     except ValueError:
         raise _mismatch(target, gradient) from None
 

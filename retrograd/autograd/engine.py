@@ -26,7 +26,7 @@ import numpy as np
 from retrograd import dtypes
 from retrograd.autograd import failures
 from retrograd.autograd.accumulate import ACTIVE
-from retrograd.autograd.fitting import as_dtype, cast, fit, fit_raw
+from retrograd.autograd.fitting import as_array, as_dtype, cast, fit, fit_raw
 from retrograd.autograd.grad_mode import SWITCHES
 from retrograd.autograd.hooked import hook_gradient, run_hooked
 from retrograd.autograd.node import BackwardCall, GraphRoot, Node, dressed
@@ -44,9 +44,10 @@ from retrograd.autograd.state import (
     set_inference,
     set_saved_hooks,
 )
+from retrograd.backend import backend_of
 from retrograd.backend.kernels import add, add_matching, iadd, sum_to
 from retrograd.backend.quiet import QUIET, enter_quiet, leave_quiet
-from retrograd.sparse.array import SPARSE_ARRAY, as_array
+from retrograd.sparse.array import SPARSE_ARRAY
 from retrograd.sparse.gradients import deliver_sparse
 from retrograd.tensor import Array, Tensor, wrap
 
@@ -357,7 +358,7 @@ def _deliver(node: Node, position: int, target: Node, part: Any) -> None:
         if type(part) is SPARSE_ARRAY:
             deliver_sparse(node, position, target, part)
             return
-        part = np.asarray(part)
+        part = as_array(part)
     elif type(target.buffer) is SPARSE_ARRAY:
         deliver_sparse(node, position, target, part)
         return
@@ -365,12 +366,14 @@ def _deliver(node: Node, position: int, target: Node, part: Any) -> None:
     if type(shape) is list:
         _deliver_to_output(node, position, target, part)
         return
+    if type(part) is not ndarray:
+        _deliver_elsewhere(node, position, target, part)
+        return
     if part.shape == shape:
         fitted = part
     else:
-        fitted = sum_to(part, shape)
-        if fitted is None:
-            fitted = fit_raw(node, position, part, shape)
+        summed: Array | None = sum_to(part, shape)
+        fitted = fit_raw(node, position, part, shape) if summed is None else summed
     held = target.buffer
     if held is None:
         target.buffer = fitted
@@ -387,6 +390,13 @@ def _deliver(node: Node, position: int, target: Node, part: Any) -> None:
         target.owned = True
 
 
+def _deliver_elsewhere(node: Node, position: int, target: Node, part: Any) -> None:
+    """The same for an array of another device than the CPU."""
+    fitted = part if part.shape == target.shape else fit_raw(node, position, part, target.shape)
+    held = target.buffer
+    target.buffer = fitted if held is None else backend_of(part).xp.add(held, fitted)
+
+
 def _deliver_to_output(node: Node, position: int, target: Node, part: Array) -> None:
     number = 0 if node.edge_numbers is None else node.edge_numbers[position]
     if part.shape != target.shape[number]:
@@ -397,7 +407,8 @@ def _deliver_to_output(node: Node, position: int, target: Node, part: Array) -> 
     held = target.buffer
     if held is None:
         held = target.buffer = [None] * len(target.shape)
-    held[number] = part if held[number] is None else add(held[number], part)
+    known = held[number]
+    held[number] = part if known is None else backend_of(part).xp.add(known, part)
 
 
 # ---------------------------------------------------------------------------------- everything
@@ -473,7 +484,7 @@ def _check_nan(node: Node, results: Any) -> None:
         array: Any = part._elements() if isinstance(part, Tensor) else as_array(part)
         if type(array) is SPARSE_ARRAY:
             array = array.values
-        if array.dtype in dtypes.DIFFERENTIABLE and np.isnan(array).any():
+        if array.dtype in dtypes.DIFFERENTIABLE and backend_of(array).xp.isnan(array).any():
             raise failures.nan_result(node, index)
 
 

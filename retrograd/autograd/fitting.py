@@ -9,10 +9,9 @@ import numpy as np
 from retrograd import dtypes
 from retrograd.autograd import failures
 from retrograd.autograd.node import AnyDtype, Node
+from retrograd.backend import BACKENDS, backend_of
 from retrograd.sparse.array import SPARSE_ARRAY
 from retrograd.tensor import Array
-
-ndarray = np.ndarray
 
 
 def cast(gradient: Array, dtype: Any) -> Array:
@@ -39,12 +38,19 @@ def rounded(node: Node, results: tuple[Any, ...]) -> tuple[Any, ...]:
         return results
     return tuple(
         [
-            np.asarray(part).astype(dtype)
+            as_array(part).astype(dtype)
             if part is not None and target is not None and type(target.dtype) is AnyDtype
             else part
             for part, target in zip(results, node.edges, strict=True)
         ]
     )
+
+
+def as_array(part: Any) -> Any:
+    """What a rule gave, as an array: NumPy gives numbers where there are no dimensions."""
+    if type(part) in BACKENDS or type(part) is SPARSE_ARRAY:
+        return part
+    return np.asarray(part)
 
 
 def fit_raw(node: Node, position: int, part: Array, shape: tuple[int, ...]) -> Array:
@@ -55,8 +61,9 @@ def fit_raw(node: Node, position: int, part: Array, shape: tuple[int, ...]) -> A
     axes = tuple(range(lead)) + tuple(
         i + lead for i, size in enumerate(shape) if size == 1 and part.shape[i + lead] != 1
     )
-    total = np.add.reduce(part, axis=axes, dtype=_sum_dtype(part))
-    return np.asarray(total).reshape(shape)
+    xp = backend_of(part).xp
+    total: Array = xp.asarray(xp.sum(part, axis=axes, dtype=_sum_dtype(part)))
+    return total.reshape(shape)
 
 
 def _sum_dtype(array: Array) -> Any:
@@ -76,8 +83,7 @@ def expands(shape: tuple[int, ...], larger: tuple[int, ...]) -> bool:
 def fit(node: Node, position: int, part: Any, shape: tuple[int, ...], as_tensors: bool) -> Any:
     """A gradient in the shape of what it is for; Tensors are summed by a recorded op."""
     if not as_tensors:
-        if type(part) is not ndarray and type(part) is not SPARSE_ARRAY:
-            part = np.asarray(part)
+        part = as_array(part)
         return part if part.shape == shape else fit_raw(node, position, part, shape)
     if part._array.shape == shape:
         return part

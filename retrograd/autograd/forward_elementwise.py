@@ -19,11 +19,11 @@ from retrograd.autograd.forward import (
 )
 from retrograd.autograd.packing import is_packed, pack_new
 from retrograd.autograd.state import STATE, TRANSFORMS
+from retrograd.backend import backend_of
 from retrograd.backend.quiet import QUIET, enter_quiet, leave_quiet
 from retrograd.ops.calling.plan import CallPlan
 from retrograd.ops.calling.recording import array_fact
 from retrograd.ops.calling.shortcut import call_generated, usual_operands
-from retrograd.ops.registry import RAW
 from retrograd.tensor import Tensor, TensorMeta, wrap
 
 
@@ -85,7 +85,7 @@ def set_elementwise(op: Any, args: tuple[Any, ...], tensors: list[Any], output: 
                     values.append(value._array if isinstance(value, Tensor) else value)
                 else:
                     values.append(array_fact(plan, kind, source, tensors, [output]))
-            part = rule(RAW, direction, *values)
+            part = rule(backend_of(direction).raw, direction, *values)
             if part is not None:
                 total = part if total is None else total + part
     finally:

@@ -24,12 +24,13 @@ from retrograd.autograd.forward import (
     without_level,
 )
 from retrograd.autograd.state import STATE, set_grad_mode, set_saved_hooks
+from retrograd.backend import backend_of
 from retrograd.backend.quiet import QUIET, enter_quiet, leave_quiet
 from retrograd.ops.calling.dispatch import dispatch
 from retrograd.ops.calling.dispatch_inplace import may_be_recorded
 from retrograd.ops.calling.plan import CallPlan, Rule, Source
 from retrograd.ops.calling.recording import array_fact
-from retrograd.ops.registry import RAW, RECORDED, names_of
+from retrograd.ops.registry import RECORDED, names_of
 from retrograd.tensor import Tensor, wrap
 
 
@@ -197,7 +198,9 @@ class OpCall:
                 if tangent._array.shape != shape:
                     tangent = tangent.expand(shape)
                 if raw:
-                    part = rule.function(RAW, tangent._array, *self._values(rule, raw=True))
+                    raw_table = backend_of(tangent._array).raw
+                    values = self._values(rule, raw=True)
+                    part = rule.function(raw_table, tangent._array, *values)
                 else:
                     part = rule.function(RECORDED, tangent, *self._values(rule))
                 if part is not None:

@@ -16,6 +16,7 @@ from retrograd.autograd import failures
 from retrograd.autograd.node import FREED, Node, dressed, forward_name
 from retrograd.autograd.saved_names import DERIVED, WRAPPING, public_names, public_value
 from retrograd.autograd.state import STATE
+from retrograd.backend import BACKENDS
 from retrograd.tensor import Tensor, VersionCell, wrap
 
 if TYPE_CHECKING:
@@ -130,10 +131,10 @@ def conjugate_all(values: Any) -> Any:
     """Conjugates of complex entries (arrays or Tensors), None and real ones as they are."""
     if isinstance(values, (tuple, list)):
         return type(values)(conjugate_all(value) for value in values)
-    if isinstance(values, (np.ndarray, np.generic)):
-        return values.conj() if values.dtype.kind == "c" else values
     if isinstance(values, Tensor):
         return values.conj() if values._array.dtype.kind == "c" else values
+    if type(values) in BACKENDS or isinstance(values, np.generic):
+        return values.conj() if values.dtype.kind == "c" else values
     return values
 
 

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 from retrograd.autograd.node import BackwardCall, Node, dressed, fill_node
+from retrograd.backend import backend_of
 from retrograd.tensor import Array
 
 
@@ -91,11 +90,12 @@ def _has_more_batches(part: Any, whole: Any) -> bool:
 
 def copy_with_strides(source: Array, strides: tuple[int, ...]) -> Array:
     """A copy laid out with the given strides, gaps included; plainly if they overlap."""
-    copy = np.array(source)
+    xp = backend_of(source).xp
+    copy: Array = xp.array(source)
     if copy.strides == strides or 0 in strides or not copy.size:
         return copy
     unit = copy.itemsize
     extent = 1 + sum((n - 1) * s for n, s in zip(copy.shape, strides, strict=True)) // unit
-    laid = np.lib.stride_tricks.as_strided(np.empty(extent, copy.dtype), copy.shape, strides)
+    laid: Array = xp.strided(xp.empty(extent, copy.dtype), copy.shape, strides)
     laid[...] = copy
     return laid

@@ -10,14 +10,13 @@ from __future__ import annotations
 import weakref
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from retrograd.autograd import failures
 from retrograd.autograd.accumulate import accumulator
 from retrograd.autograd.grad_mode import SWITCHES, check_counted, enable_grad
 from retrograd.autograd.node import Node, extra_of, forward_name
 from retrograd.autograd.slices import CopySlices
 from retrograd.autograd.state import STATE, next_sequence
+from retrograd.backend import backend_of
 from retrograd.lifecycle.site import user_site
 from retrograd.notices import explained
 from retrograd.tensor import (
@@ -48,12 +47,11 @@ class ViewStep:
 
     def raw(self, array: Array) -> Array:
         """The region of an array."""
-        found = self.op.raw(array, *self.options)
+        backend = backend_of(array)
+        found = getattr(backend.raw, self.op.name)(array, *self.options)
         result: Array = found if self.number is None else found[self.number]
-        if not result.flags.writeable and array.flags.writeable:
-            result = result.view()
-            result.flags.writeable = True
-        return result
+        shared: Array = backend.writable(result, array)
+        return shared
 
     def recorded(self, tensor: Tensor) -> Tensor:
         """The region of a Tensor, recorded."""
@@ -65,12 +63,11 @@ class ViewStep:
 
     def raw_gradient(self, gradient: Array, source: Array) -> Array:
         """The gradient of the source of this step, as an array."""
-        from retrograd.ops.registry import RAW
-
         op = self.op
+        raw = backend_of(source).raw
         sent: Any = gradient
         if self.number is not None:
-            count = len(op.raw(source, *self.options))
+            count = len(getattr(raw, op.name)(source, *self.options))
             sent = [None] * count
             sent[self.number] = gradient
         plan = op.plan
@@ -80,7 +77,7 @@ class ViewStep:
             known[save.source] if save.kind == "option" else getattr(source, save.kind)
             for save in map(plan.saves.__getitem__, reads)
         ]
-        result: Array = rule(RAW, sent, *values)
+        result: Array = rule(raw, sent, *values)
         return result
 
 
@@ -339,13 +336,13 @@ def check_overlap(target: Tensor, operands: Any) -> None:
             continue
         read = operand._array
         same = (
-            read.ctypes.data == written.ctypes.data
+            backend_of(read).address(read) == backend_of(written).address(written)
             and read.strides == written.strides
             and read.shape == written.shape
         )
         if same or not (is_dense(read) and is_dense(written)):
             continue
-        if np.may_share_memory(read, written):
+        if backend_of(read).xp.shares_memory(read, written):
             raise explained(
                 RuntimeError(
                     "unsupported operation: some elements of the input tensor and the written-to "

@@ -16,8 +16,9 @@ tensors, `Arrays` a sequence of tensors; all others are options. The kernel sees
 `out0`, `out1` ... with several outputs), an option, `<input>_shape` or `<input>_dtype`. These names
 are the save list. A rule may use operators, `m.<op>`, and plain Python on options.
 
-`RAW` maps every op name to its array function, `RECORDED` to its Tensor function. First-order
-gradients run the rules on RAW; with ``create_graph=True`` the same rules run on RECORDED.
+`RAW` maps every op name to its function on arrays of the CPU, `RECORDED` to its Tensor function;
+each backend has a table like `RAW`. First-order gradients run the rules on the
+table of their arrays; with ``create_graph=True`` the same rules run on RECORDED.
 """
 
 from __future__ import annotations
@@ -28,12 +29,12 @@ import types
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
-import numpy as np
-
 from retrograd.autograd.node import Node
+from retrograd.backend import CPU
+from retrograd.backend.device import KERNELS
 from retrograd.ops.calling.plan import CallPlan
 
-RAW = types.SimpleNamespace()
+RAW = CPU.raw
 if TYPE_CHECKING:
     from retrograd.ops.recorded import RECORDED as RECORDED
     from retrograd.tensor import Tensor
@@ -112,7 +113,8 @@ class Op:
         self.saved_names = saved_names
         self.namespace: str | None = None
         self.methods: tuple[str, ...] = ()
-        self.raw = self._make_raw()
+        whole = all([p.annotation in ("Array", "Operand") for p in public])  # no options
+        KERNELS[self.name] = (kernel, ufunc if whole else None)
 
     @functools.cached_property
     def plan(self) -> CallPlan:
@@ -140,9 +142,11 @@ class Op:
 
         return complex_form(self)
 
-    def _make_raw(self) -> Callable[..., Any]:
-        # a partial object adds less to a call than a function in Python would
-        return functools.partial(self.kernel, np)
+    @property
+    def raw(self) -> Callable[..., Any]:
+        """The op on arrays of the CPU."""
+        found: Callable[..., Any] = getattr(RAW, self.name)
+        return found
 
     def __repr__(self) -> str:
         return f"<op {self.name}>"
@@ -286,7 +290,6 @@ def op(
             raise TypeError(f"op {made.name} is declared twice")
         compile_op(made)
         OPS[made.name] = made
-        setattr(RAW, made.name, made.raw)
         setattr(RECORDED, made.name, made.function)
         private = made.name.startswith("_")
         made.namespace = None if private else namespace
@@ -334,9 +337,9 @@ def attach(
             table[name] = function
 
 
-def table_entry(name: str, raw: Callable[..., Any], recorded: Callable[..., Any]) -> None:
-    """Let rules use a name that is no single op (overloads, compositions): its two faces."""
-    setattr(RAW, name, raw)
+def table_entry(name: str, kernel: Callable[..., Any], recorded: Callable[..., Any]) -> None:
+    """Let rules say ``m.<name>`` for what is no single op: on arrays (`xp` first), on Tensors."""
+    KERNELS[name] = (kernel, None)
     setattr(RECORDED, name, recorded)
 
 

@@ -7,23 +7,15 @@ numbers may be ints, NumPy integers or tensors of one integer.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from retrograd.notices import explained
 from retrograd.ops.kinds import Array
-from retrograd.ops.registry import RAW, RECORDED
 from retrograd.tensor import Tensor
 
 Shape = tuple[int, ...]
-
-
-def publish_rule_name(name: str, raw: Callable[..., Any], recorded: Callable[..., Any]) -> None:
-    """Let rules say ``m.<name>`` for what is not one op: `reshape` is a view or a copy."""
-    setattr(RAW, name, raw)
-    setattr(RECORDED, name, recorded)
 
 
 # ----------------------------------------------------------------------------------- arguments

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from retrograd.backend import special
+from retrograd.backend.neutral import special
 from retrograd.random.generator import Array
 
 __all__ = ["dirichlet_gradient", "gamma_gradient"]

@@ -14,6 +14,7 @@ import numpy as np
 
 from retrograd import dtypes
 from retrograd.autograd.state import HOT, STATE
+from retrograd.backend import CPU, Backend, backend_of
 from retrograd.dtypes import dtype
 from retrograd.notices import explained, warn_once
 from retrograd.ops.registry import RECORDED
@@ -23,8 +24,8 @@ from retrograd.sparse.array import SPARSE_ARRAY
 from retrograd.tensor import Array, Tensor, tensor_method, wrap
 from retrograd.tensors.arguments import invalid_combination
 from retrograd.tensors.memory import matches_format
+from retrograd.tensors.size import backend_at, memory_format, preserve_format, require_cpu
 from retrograd.tensors.size import device as device_class
-from retrograd.tensors.size import memory_format, preserve_format, require_cpu
 
 if TYPE_CHECKING:
     from retrograd.types import Number
@@ -108,10 +109,21 @@ def to(self: Tensor, *args: Any, **options: Any) -> Tensor:
     if len(args) == 1 and not options and isinstance(args[0], dtypes.dtype):
         return _convert(self, args[0], False, None)
     found = to_options(args, options)
-    require_cpu(found.get("device"))
-    kind = found["tensor"].dtype if "tensor" in found else found.get("dtype")
-    copy, order = found.get("copy", False), found.get("memory_format")
-    return _convert(self, dtypes.as_dtype(kind, "to"), copy, order)
+    other = found.get("tensor")
+    where = found.get("device") if other is None else other.device
+    kind = found.get("dtype") if other is None else other.dtype
+    moved = self if where is None else _moved(self, backend_at(where))
+    copy = found.get("copy", False) and moved is self
+    return _convert(moved, dtypes.as_dtype(kind, "to"), copy, found.get("memory_format"))
+
+
+def _moved(tensor: Tensor, target: Backend) -> Tensor:
+    """The tensor on a device, recorded; itself if it is there."""
+    array = tensor._array
+    if type(array) is target.array or type(array) is SPARSE_ARRAY:
+        return tensor
+    result: Tensor = RECORDED._to_device(tensor, backend_of(array), target)
+    return result
 
 
 def _convert(
@@ -208,8 +220,8 @@ def type_as(self: Tensor, other: Tensor) -> Tensor:
 
 @tensor_method
 def cpu(self: Tensor, memory_format: memory_format | None = None) -> Tensor:
-    """The tensor on the CPU, where it is already."""
-    return _convert(self, None, False, memory_format)
+    """The tensor on the CPU; itself if it is there."""
+    return _convert(_moved(self, CPU), None, False, memory_format)
 
 
 @tensor_method
@@ -222,7 +234,8 @@ def cuda(self: Tensor, device: Any = None, non_blocking: bool = False, **options
 @tensor_method
 def get_device(self: Tensor) -> int:
     """The device's number, -1 for the CPU."""
-    return -1
+    index = self.device.index
+    return -1 if index is None else index
 
 
 # -------------------------------------------------------------------------------- Python numbers
@@ -342,6 +355,11 @@ def numpy(self: Tensor, *, force: bool = False) -> Array:
         raise TypeError(
             f"can't convert {layout_name(self)} layout tensor to numpy. Use Tensor.to_dense() "
             "first."
+        )
+    if backend_of(self._array) is not CPU:
+        raise TypeError(
+            f"can't convert {self.device} device type tensor to numpy. Use Tensor.cpu() to copy "
+            "the tensor to host memory first."
         )
     if self._array.dtype is dtypes.BF16:
         raise TypeError("Got unsupported ScalarType BFloat16")

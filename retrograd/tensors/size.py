@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from typing import Any, SupportsIndex, overload
 
+from retrograd import backend
+from retrograd.backend import Backend, backend_named, backend_of
 from retrograd.notices import explained
 
 
@@ -119,17 +121,32 @@ class device:
 CPU = device("cpu")
 
 
-def require_cpu(where: Any) -> None:
-    """Accept None and the CPU; any other device raises an error that says what to do."""
+def backend_at(where: Any) -> Backend:
+    """The backend of a ``device=`` argument; None is the CPU. An unknown device raises."""
     if where is None or where is CPU or where == "cpu":
-        return
+        return backend.CPU
     wanted = where if isinstance(where, device) else device(where)
+    found = backend_named(wanted.type)
+    if found is not None:
+        return found
     if wanted.type == "cuda":
         raise explained(AssertionError("Torch not compiled with CUDA enabled"))
-    if wanted.type != "cpu":
-        raise RuntimeError(
-            f"device '{wanted}' is not available: this build of retrograd computes on the CPU only"
-        )
+    raise RuntimeError(
+        f"device '{wanted}' is not available: this build of retrograd computes on the CPU only"
+    )
+
+
+def require_cpu(where: Any) -> None:
+    """Accept None and the CPU; any other device raises an error that says what to do."""
+    found = backend_at(where)
+    if found is not backend.CPU:
+        raise RuntimeError(f"not supported on device '{found.name}' yet")
+
+
+def device_of(array: Any) -> device:
+    """The device of an array."""
+    found = backend_of(array)
+    return CPU if found is backend.CPU else device(found.name, 0)
 
 
 class layout:

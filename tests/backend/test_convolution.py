@@ -8,7 +8,7 @@ import ml_dtypes
 import numpy as np
 import pytest
 
-from retrograd.backend import convolution as conv
+from retrograd.backend.neutral import convolution as conv
 
 # (input, weight, stride, padding, dilation, groups)
 CASES = [
@@ -38,7 +38,7 @@ def draw(shape, dtype=np.float64, seed=0):
 
 @pytest.mark.parametrize("name", ["folding", "convolution", "pooling", "resampling", "scatter"])
 def test_docstring_examples(name):
-    module = importlib.import_module(f"retrograd.backend.{name}")
+    module = importlib.import_module(f"retrograd.backend.neutral.{name}")
     assert doctest.testmod(module).failed == 0
 
 

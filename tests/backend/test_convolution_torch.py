@@ -7,8 +7,8 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from retrograd.backend import convolution as conv
-from retrograd.backend import folding
+from retrograd.backend.neutral import convolution as conv
+from retrograd.backend.neutral import folding
 
 pytestmark = pytest.mark.torch
 functional = torch.nn.functional

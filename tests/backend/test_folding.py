@@ -6,7 +6,7 @@ import ml_dtypes
 import numpy as np
 import pytest
 
-from retrograd.backend import folding
+from retrograd.backend.neutral import folding
 
 OPTIONS = list(product((1, 2, 3), (1, 2), (0, 1, 2), (1, 2, 4)))
 

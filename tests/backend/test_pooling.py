@@ -6,7 +6,7 @@ import ml_dtypes
 import numpy as np
 import pytest
 
-from retrograd.backend import pooling
+from retrograd.backend.neutral import pooling
 
 rng = np.random.default_rng(0)
 SIZES = [(9,), (8, 7), (5, 6, 4)]

@@ -7,7 +7,7 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from retrograd.backend import pooling
+from retrograd.backend.neutral import pooling
 
 pytestmark = pytest.mark.torch
 functional = torch.nn.functional

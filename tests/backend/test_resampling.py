@@ -6,7 +6,7 @@ import ml_dtypes
 import numpy as np
 import pytest
 
-from retrograd.backend import grid_sampling, resampling
+from retrograd.backend.neutral import grid_sampling, resampling
 
 rng = np.random.default_rng(0)
 pytestmark = pytest.mark.filterwarnings("ignore::RuntimeWarning")  # ops switch them off

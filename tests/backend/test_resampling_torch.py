@@ -7,7 +7,7 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from retrograd.backend import grid_sampling, resampling
+from retrograd.backend.neutral import grid_sampling, resampling
 
 pytestmark = pytest.mark.torch
 functional = torch.nn.functional

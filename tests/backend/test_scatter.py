@@ -4,7 +4,7 @@ import ml_dtypes
 import numpy as np
 import pytest
 
-from retrograd.backend import scatter
+from retrograd.backend.neutral import scatter
 
 rng = np.random.default_rng(0)
 TYPES = [np.float32, np.float64, np.int64, np.int32, np.uint8, np.complex64, np.bool_]

@@ -7,7 +7,7 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from retrograd.backend import scatter
+from retrograd.backend.neutral import scatter
 
 # Ops switch NumPy's warnings off around their kernels.
 pytestmark = [pytest.mark.torch, pytest.mark.filterwarnings("ignore::RuntimeWarning")]

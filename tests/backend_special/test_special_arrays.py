@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
-from retrograd.backend import special
-from retrograd.backend.special_shared import CHUNK
+from retrograd.backend.neutral import special
+from retrograd.backend.neutral.special_shared import CHUNK
 
 Array = np.ndarray[Any, Any]
 

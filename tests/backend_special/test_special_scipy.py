@@ -8,7 +8,7 @@ import pytest
 
 scipy_special = pytest.importorskip("scipy.special")
 
-from retrograd.backend import special
+from retrograd.backend.neutral import special
 
 Array = np.ndarray[Any, Any]
 

@@ -7,7 +7,7 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from retrograd.backend import special
+from retrograd.backend.neutral import special
 
 pytestmark = pytest.mark.torch
 

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from retrograd.backend import special
+from retrograd.backend.neutral import special
 
 inf, nan = math.inf, math.nan
 

@@ -21,6 +21,7 @@ import numpy as np
 from retrograd import dtypes
 from retrograd.autograd.profiling.state import PROFILER
 from retrograd.autograd.state import HOT, count_unusual
+from retrograd.backend.device import KERNELS
 from retrograd.lifecycle.site import is_library
 from retrograd.ops.calling.aten_names import event_name
 
@@ -230,14 +231,16 @@ def _install() -> tuple[Callable[[], None], ...]:
     }
     plain = {name: HOT[name] for name in timed}
     HOT.update(timed)
-    for name, function in plain_rules.items():
-        setattr(RAW, name, _timed_rule_step(name, OPS.get(name), function))
+    for name in KERNELS:
+        setattr(RAW, name, _timed_rule_step(name, OPS.get(name), getattr(RAW, name)))
     PROFILER.run_node = _run_node
     put_back = timed_names()
 
     def restore() -> None:
         HOT.update(plain)
         vars(RAW).update(plain_rules)
+        for name in vars(RAW).keys() - plain_rules.keys():
+            delattr(RAW, name)  # looked up anew when it is needed
 
     return restore, put_back
 

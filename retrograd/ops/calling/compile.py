@@ -25,7 +25,8 @@ from retrograd.autograd.fitting import rounded
 from retrograd.autograd.node import FREED, Freed, Node
 from retrograd.autograd.state import HOT, STATE, Cut, next_sequence
 from retrograd.autograd.views import ViewInfo, bump, edge_of, link_view, refresh
-from retrograd.backend import kernels
+from retrograd.backend import CPU
+from retrograd.backend.device import raw_of
 from retrograd.backend.quiet import QUIET, enter_quiet, leave_quiet
 from retrograd.lifecycle import site
 from retrograd.ops.calling import compile_many as many
@@ -40,9 +41,6 @@ from retrograd.ops.calling.plan import SILENT_UFUNCS
 from retrograd.ops.registry import RAW, RECORDED, Op
 from retrograd.sparse.array import NoElements
 from retrograd.tensor import INFERENCE_CELL, Tensor, VersionCell, wrap
-
-# the compiled twins of these ufuncs, for small arrays
-_KERNELS: dict[str, Any] = {name: getattr(kernels, name) for name in SILENT_UFUNCS}
 
 
 def find_site(frame: Any, files: set[str] = site.LIBRARY_FILES) -> tuple[Any, int]:
@@ -75,7 +73,8 @@ HOT.update(
     F64=dtypes.F64,
     I64=dtypes.I64,
     B8=dtypes.B8,
-    xp=np,
+    xp=CPU.xp,
+    raw_of=raw_of,
     RAW=RAW,
     RECORDED=RECORDED,
     STATE=STATE,
@@ -119,11 +118,9 @@ def compile_op(op: Op) -> None:
     """Give an op its public function, its in-place twin and its node classes."""
     key = op.name
     HOT[f"OP_{key}"] = op
-    forward: Any = op.kernel
+    forward: Any = CPU.kernel(op.name)
     if op.ufunc is not None:
-        forward = _KERNELS.get(op.ufunc) or getattr(np, op.ufunc)
-        if len(op.signature.parameters) == getattr(np, op.ufunc).nin:  # without options
-            op.raw = forward  # rules on arrays take the short way too
+        forward = getattr(CPU.xp if op.ufunc in SILENT_UFUNCS else np, op.ufunc)
     HOT[f"forward_{key}"] = forward
     prepare_nodes(op)
     op.function = build(

@@ -101,7 +101,7 @@ def operand_lines(op: Op, put: Put, general: str) -> dict[str, str]:
     put(f"        {general}")
     put("    _dtype = _x0.dtype")
     other = "" if plan.takes_any_dtype else " or (_dtype is not F32 and _dtype is not F64)"
-    put(f"    if UNUSUAL{other}: {general}")
+    put(f"    if UNUSUAL or type(_x0) is not ndarray{other}: {general}")
     put(f"    {refresh_line(first)}")
     flags = {first: f"{first}._requires_grad"}
     read_names = {save.name for save in plan.saves}

@@ -14,8 +14,10 @@ import numpy as np
 
 from retrograd import dtypes
 from retrograd.autograd.state import AUTOCAST, STATE, TRANSFORMS
+from retrograd.backend import is_array
 from retrograd.backend.quiet import QUIET, enter_quiet, leave_quiet
 from retrograd.ops import errors
+from retrograd.ops.calling.devices import on_one_device
 from retrograd.ops.calling.op_modes import Computed, through_modes
 from retrograd.ops.calling.operands import (
     half_of,
@@ -116,27 +118,28 @@ def run_kernel(
 ) -> tuple[list[Array], dtypes.dtype | None]:
     """Run the kernel; the second result is the half type when float32 stood in for it."""
     half: dtypes.dtype | None = None
+    backend, arrays = on_one_device(arrays)
     if op.check is not None:
         positional, keywords = _arguments(plan, args, arrays)
         op.check(*positional, **keywords)
     token = enter_quiet(QUIET)
     try:
         if op.promote:
-            arrays = promote_arrays(op, arrays)
+            arrays = promote_arrays(op, arrays, backend)
         if op.half != "move":
             half = half_of(arrays)
             if half is not None and op.half == "compute":
                 arrays = [widen(array) for array in arrays]
         positional, keywords = _arguments(plan, args, arrays)
         try:
-            result = op.kernel(np, *positional, **keywords)
+            result = backend.kernel(op.name)(backend.xp, *positional, **keywords)
         except Exception as error:
             raise failure(arrays, error) from None
         results = [result] if op.outputs == 1 else list(result)
         rounds = half is not None and not _asks_for_float32(plan, args)
         for index, array in enumerate(results):
-            if type(array) is not ndarray:
-                results[index] = array = np.asarray(array)
+            if type(array) is not backend.array:
+                results[index] = array = backend.as_result(array)
             # statistics that go along with a result stay as exact as they are
             if rounds and array.dtype is dtypes.F32 and index not in op.nondifferentiable:
                 results[index] = array.astype(half.numpy)  # type: ignore[union-attr]
@@ -157,7 +160,7 @@ def failure(operands: Sequence[Any], error: Exception) -> Exception:
         return errors.explained(error)
     together: tuple[int, ...] = ()
     for operand in operands:
-        if isinstance(operand, np.ndarray):
+        if is_array(operand):
             try:
                 together = np.broadcast_shapes(together, operand.shape)
             except ValueError:

@@ -5,8 +5,6 @@ from __future__ import annotations
 import warnings
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from retrograd import dtypes
 from retrograd.autograd.grad_mode import check_counted
 from retrograd.autograd.state import STATE, TRANSFORMS
@@ -19,6 +17,7 @@ from retrograd.autograd.views import (
     check_writable,
     rebase,
 )
+from retrograd.backend import backend_of
 from retrograd.ops import errors
 from retrograd.ops.calling.dispatch import computed, package
 from retrograd.ops.calling.operands import OPERANDS, half_of, level_of, operands_of
@@ -72,7 +71,7 @@ def dispatch_inplace(op: Op, args: tuple[Any, ...], operator: bool = False) -> A
     if level:
         TRANSFORMS.batched_inplace(target, shadow, writer)
     else:
-        np.copyto(target._array, shadow._array, casting="unsafe")
+        backend_of(target._array).xp.copy_into(target._array, shadow._array)
         bump(target, writer)
     if dual:
         TRANSFORMS.write_tangent(target, shadow)
@@ -172,6 +171,7 @@ def write_out(name: str, target: Any, result: Array) -> None:
     if not isinstance(target, Tensor):
         raise TypeError(f"{name}(): argument 'out' must be Tensor, not {type(target).__name__}")
     check_counted(target)
+    xp = backend_of(target._array).xp
     if result.dtype != target._array.dtype:
         result_type = dtypes.from_numpy_dtype(result.dtype)
         check_out_type(name, result_type, target.dtype)
@@ -189,8 +189,8 @@ def write_out(name: str, target: Any, result: Array) -> None:
                 UserWarning,
                 stacklevel=4,
             )
-        target._array = np.empty(result.shape, target._array.dtype)
+        target._array = xp.empty(result.shape, target._array.dtype)
     check_not_expanded(target)
     announce_write(target)
-    np.copyto(target._array, result, casting="unsafe")
+    xp.copy_into(target._array, result)
     bump(target, name)

@@ -150,9 +150,12 @@ def _run_lines(op: Op, *, recorded: bool, half: bool) -> list[str]:
             if not recorded:
                 put(f"        {saved_name} = {saved_name}._array")
         if half and kind in ("input", "output"):
-            put(f"    if type({saved_name}) is ndarray and {saved_name}.dtype in HALF_TYPES:")
+            put(f"    if getattr({saved_name}, 'dtype', None) in HALF_TYPES:")
             put(f"        {saved_name} = {saved_name}.astype(F32)")
-    face = "RECORDED" if recorded else "RAW"
+    face = "RECORDED" if recorded else "_m"
+    if not recorded:
+        single = "type(_g) is ndarray" if plan.outputs == 1 else "ndarray in map(type, _g)"
+        put(f"    _m = RAW if {single} else raw_of(_g)")
     if plan.joint is not None:
         HOT[f"rule_{op.name}"] = plan.joint.function
         extra = "".join(f", {x}" for x in plan.names_read(plan.joint))

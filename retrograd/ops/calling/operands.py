@@ -13,6 +13,7 @@ import numpy as np
 from retrograd import dtypes
 from retrograd.autograd.state import STATE
 from retrograd.autograd.views import refresh
+from retrograd.backend import Backend, is_array
 from retrograd.ops import errors
 from retrograd.tensor import Tensor, wrap
 
@@ -102,11 +103,11 @@ def level_of(tensors: list[Any]) -> int:
 # ------------------------------------------------------------------------------------- promotion
 
 
-def promote_arrays(op: Op, arrays: list[Any]) -> list[Any]:
+def promote_arrays(op: Op, arrays: list[Any], backend: Backend) -> list[Any]:
     """Cast all operands to the type PyTorch's promotion gives them together."""
     common: Any = getattr(arrays[0], "dtype", None)
     for array in arrays:
-        if type(array) is not ndarray or array.dtype is not common:
+        if type(array) is not backend.array or array.dtype is not common:
             break
     else:  # the usual case: they have it
         if not op.float_result or common.kind not in "biu":
@@ -117,9 +118,11 @@ def promote_arrays(op: Op, arrays: list[Any]) -> list[Any]:
     target = dtypes.result_dtype(flat)
     if op.float_result and target.category < dtypes.FLOAT:
         target = dtypes.get_default_dtype()
-    found = [_cast(array, target) for array in arrays]
-    if target.numpy in dtypes.HALF_TYPES and op.name in _EXACT and np.ndim(arrays[1]) == 0:
-        found[1] = np.asarray(arrays[1]).astype(dtypes.F32)
+    xp = backend.xp
+    found = [_cast(array, target, xp) for array in arrays]
+    if target.numpy in dtypes.HALF_TYPES and op.name in _EXACT:
+        if getattr(arrays[1], "ndim", 0) == 0:
+            found[1] = xp.asarray(arrays[1]).astype(dtypes.F32)
     return found
 
 
@@ -128,17 +131,17 @@ def promote_arrays(op: Op, arrays: list[Any]) -> list[Any]:
 _EXACT = ("mul", "div", "_div_rounded", "floor_divide")
 
 
-def _cast(value: Any, target: dtypes.dtype) -> Any:
+def _cast(value: Any, target: dtypes.dtype, xp: Any) -> Any:
     if value is None:
         return None
     if isinstance(value, list):
-        return [_cast(item, target) for item in value]
-    if isinstance(value, ndarray):
+        return [_cast(item, target, xp) for item in value]
+    if is_array(value):
         return value if value.dtype is target.numpy else value.astype(target.numpy)
     # a number: with integers it wraps around as PyTorch's does
     if target.category <= dtypes.INTEGER:
-        return np.asarray(value).astype(target.numpy)
-    number = np.asarray(value, np.float64 if target.category == dtypes.FLOAT else np.complex128)
+        return xp.asarray(value).astype(target.numpy)
+    number = xp.asarray(value, dtypes.F64 if target.category == dtypes.FLOAT else dtypes.C128)
     if target.numpy in dtypes.HALF_TYPES:
         number = number.astype(dtypes.F32)  # and rounded twice, as there
     return number.astype(target.numpy)
@@ -146,7 +149,7 @@ def _cast(value: Any, target: dtypes.dtype) -> Any:
 
 def half_of(arrays: list[Any]) -> dtypes.dtype | None:
     for value in arrays:
-        if isinstance(value, ndarray):
+        if is_array(value):
             if value.dtype.itemsize == 2 and value.dtype in dtypes.HALF_TYPES:
                 return dtypes.from_numpy_dtype(value.dtype)
         elif isinstance(value, list):
@@ -159,6 +162,6 @@ def half_of(arrays: list[Any]) -> dtypes.dtype | None:
 def widen(value: Any) -> Any:
     if isinstance(value, list):
         return [widen(item) for item in value]
-    if isinstance(value, ndarray) and value.dtype in dtypes.HALF_TYPES:
-        return value.astype(np.float32)
+    if is_array(value) and value.dtype in dtypes.HALF_TYPES:
+        return value.astype(dtypes.F32)
     return value

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from retrograd import dtypes
 from retrograd.autograd.accumulate import has_accumulator, is_accumulator
 from retrograd.autograd.node import Node, plain_node, remember_forward
 from retrograd.autograd.packing import SavedTensor, is_packed, must_pack, packed_form
 from retrograd.autograd.state import ANOMALY, STATE, TRANSFORMS, Cut
 from retrograd.autograd.views import edge_of, link_view
+from retrograd.backend import backend_of
 from retrograd.lifecycle.site import user_site
 from retrograd.ops import errors
 from retrograd.tensor import INFERENCE_CELL, Tensor, cell_of, wrap
@@ -221,6 +220,8 @@ def link_outputs(op: Op, args: tuple[Any, ...], source: Tensor, outputs: list[Te
     """Make the outputs of a view op views of its operand, where they are."""
     options = tuple([args[place] for place in op.plan.options])
     for number, output in enumerate(outputs):
-        if op.view == "maybe" and not np.may_share_memory(output._array, source._array):
+        if op.view == "maybe" and not backend_of(source._array).xp.shares_memory(
+            output._array, source._array
+        ):
             continue
         link_view(source, output, op, options, None if op.outputs == 1 else number)

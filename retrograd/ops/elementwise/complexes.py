@@ -57,10 +57,11 @@ def conj(input: Tensor) -> Tensor:
     return result
 
 
-def _raw_conj(value: Any) -> Any:
-    if isinstance(value, (np.ndarray, np.generic)):
-        return value.conj() if value.dtype.kind == "c" else value
-    return value.conjugate() if isinstance(value, complex) else value
+def _raw_conj(xp: Any, value: Any) -> Any:
+    kind = getattr(value, "dtype", None)
+    if kind is None:
+        return value.conjugate() if isinstance(value, complex) else value
+    return xp.conjugate(value) if kind.kind == "c" else value
 
 
 table_entry("conj", _raw_conj, conj)
@@ -166,8 +167,8 @@ def _set_imag(self: Tensor, value: Any) -> None:
 
 setattr(Tensor, "real", property(real, _set_real))  # noqa: B010 (slots are declared elsewhere)
 setattr(Tensor, "imag", property(imag, _set_imag))  # noqa: B010
-table_entry("real", np.real, real)
-table_entry("imag", np.imag, imag)
+table_entry("real", lambda xp, a: xp.real(a), real)
+table_entry("imag", lambda xp, a: xp.imag(a), imag)
 
 
 # ---------------------------------------------------------------------------------- construction

@@ -229,10 +229,10 @@ def _reflected_pow(self: Tensor, other: Any) -> Any:
     return NotImplemented
 
 
-def _raw_pow(base: Any, exponent: Any) -> Any:
+def _raw_pow(xp: Any, base: Any, exponent: Any) -> Any:
     if isinstance(exponent, (int, float, complex)):
-        return base if exponent == 1 else _power_of_number(np, np.asarray(base), exponent)
-    return _power(np, base, exponent)
+        return base if exponent == 1 else _power_of_number(xp, xp.asarray(base), exponent)
+    return _power(xp, base, exponent)
 
 
 table_entry("pow", _raw_pow, _pow)
@@ -253,7 +253,7 @@ def _square_in_place(self: Tensor) -> Tensor:
     return _pow_in_place(self, 2)
 
 
-table_entry("square", np.square, square)
+table_entry("square", lambda xp, a: xp.square(a), square)
 
 
 def _as_double(value: Any, wanted: dtypes.dtype) -> Any:

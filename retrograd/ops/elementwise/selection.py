@@ -58,10 +58,10 @@ def _choose(xp: Any, input: Operand, other: Operand, condition: Array) -> Array:
         raise failure((condition, input, other), error) from None
 
 
-def _raw_where(condition: Any, input: Any, other: Any) -> Any:
+def _raw_where(xp: Any, condition: Any, input: Any, other: Any) -> Any:
     if getattr(input, "dtype", None) is not getattr(other, "dtype", 0):
         input, other = _same_dtype([input, other])
-    return np.where(condition, input, other)
+    return xp.where(condition, input, other)
 
 
 def _recorded_where(condition: Any, input: Any, other: Any) -> Any:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from retrograd import dtypes
-from retrograd.backend import special
+from retrograd.backend.neutral import special
 from retrograd.ops import errors
 from retrograd.ops.calling.dispatch_inplace import write_out
 from retrograd.ops.kinds import Array, Operand

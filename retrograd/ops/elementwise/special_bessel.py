@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from retrograd.backend import special
+from retrograd.backend.neutral import special
 from retrograd.ops.elementwise.special import check_real
 from retrograd.ops.kinds import Array
 from retrograd.ops.registry import op

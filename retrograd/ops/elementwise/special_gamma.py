@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from retrograd import dtypes
-from retrograd.backend import special
+from retrograd.backend.neutral import special
 from retrograd.ops import errors
 from retrograd.ops.elementwise.special import check_real, no_derivative
 from retrograd.ops.kinds import Array, Operand

@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from retrograd.backend import kernels, special
+from retrograd.backend import kernels
+from retrograd.backend.neutral import special
 from retrograd.ops.kinds import Array
 from retrograd.ops.registry import op
 from retrograd.testing import samples

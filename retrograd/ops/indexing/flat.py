@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from retrograd import dtypes
-from retrograd.backend import scatter as kernels
+from retrograd.backend.neutral import scatter as kernels
 from retrograd.ops.kinds import Array, copy_to_write
 from retrograd.ops.registry import composite, op
 from retrograd.tensor import Tensor

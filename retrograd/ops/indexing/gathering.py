@@ -13,7 +13,7 @@ import numpy as np
 
 from retrograd import dtypes
 from retrograd.autograd.views import bump
-from retrograd.backend import scatter as kernels
+from retrograd.backend.neutral import scatter as kernels
 from retrograd.ops import errors
 from retrograd.ops.indexing.masking import can_write_directly, fill_value
 from retrograd.ops.kinds import Array, copy_to_write, wrap_dim

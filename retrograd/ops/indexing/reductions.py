@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from retrograd.backend import scatter as kernels
+from retrograd.backend.neutral import scatter as kernels
 from retrograd.notices import explained
 from retrograd.ops.indexing.gathering import check_source_type, first_outside, reduce_along
 from retrograd.ops.indexing.vectors import check_source, vector_shape

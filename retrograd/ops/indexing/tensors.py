@@ -16,7 +16,7 @@ import numpy as np
 
 from retrograd import dtypes
 from retrograd.autograd.views import bump
-from retrograd.backend import scatter as kernels
+from retrograd.backend.neutral import scatter as kernels
 from retrograd.ops import errors
 from retrograd.ops.indexing.gathering import in_place
 from retrograd.ops.indexing.masking import can_write_directly

@@ -8,7 +8,7 @@ import numpy as np
 
 from retrograd import dtypes
 from retrograd.autograd.views import bump
-from retrograd.backend import scatter as kernels
+from retrograd.backend.neutral import scatter as kernels
 from retrograd.notices import explained
 from retrograd.ops.indexing.gathering import first_outside, in_place
 from retrograd.ops.indexing.masking import can_write_directly, fill_value

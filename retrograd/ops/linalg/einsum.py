@@ -11,8 +11,6 @@ from collections.abc import Sequence
 from math import prod
 from typing import Any
 
-import numpy as np
-
 from retrograd.autograd.state import STATE
 from retrograd.ops import errors
 from retrograd.ops.kinds import Array
@@ -303,8 +301,8 @@ def _einsum(equation: str, *tensors: Tensor) -> Tensor:
     return found
 
 
-def _raw_einsum(equation: str, *arrays: Array) -> Array:
-    return np.einsum(equation, *arrays, optimize=True)
+def _raw_einsum(xp: Any, equation: str, *arrays: Array) -> Array:
+    return xp.einsum(equation, *arrays, optimize=True)
 
 
 table_entry("einsum", _raw_einsum, _einsum)

@@ -232,7 +232,7 @@ def linalg_lstsq(
     residuals = xp.empty((0,), real)
     if driver != "gelsy" and rows > columns and (driver == "gels" or (rank == columns).all()):
         rest = xp.matmul(input, solution) - other
-        residuals = xp.add.reduce(xp.abs(rest) ** 2, axis=-2)
+        residuals = xp.sum(xp.abs(rest) ** 2, axis=-2)
     if driver == "gels":
         rank = xp.empty((0,), np.int64)
     if driver in ("gels", "gelsy"):

@@ -231,7 +231,7 @@ def addbmm(
             "batch1 and batch2 must have same number of batches, got "
             f"{batch1.shape[0]} and {batch2.shape[0]}"
         )
-    product = xp.add.reduce(batched_product(xp, batch1, batch2), axis=0)
+    product = xp.sum(batched_product(xp, batch1, batch2), axis=0)
     return _combine(input, product, beta, alpha)
 
 

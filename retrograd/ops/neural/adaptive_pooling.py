@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from retrograd.backend import pooling as kernels
-from retrograd.backend.arrangement import arranged
+from retrograd.backend.neutral import pooling as kernels
+from retrograd.backend.neutral.arrangement import arranged
 from retrograd.ops.kinds import Array
 from retrograd.ops.neural.pooling_checks import check_line_dimensions, one_number
 from retrograd.ops.neural.windows import (

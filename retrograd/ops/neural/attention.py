@@ -28,11 +28,11 @@ def _softmax_rows(xp: Any, scores: Array) -> Array:
     """The softmax along the last dimension, in place; a row of nothing but -inf becomes zeros."""
     if not scores.shape[-1]:
         return scores
-    peak = xp.maximum.reduce(scores, axis=-1, keepdims=True)
+    peak = xp.max(scores, axis=-1, keepdims=True)
     scores -= xp.maximum(peak, np.finfo(scores.dtype).min)
     xp.exp(scores, scores)
     # the largest exponential is 1, so that only empty rows have a smaller sum
-    scores /= xp.maximum(xp.add.reduce(scores, axis=-1, keepdims=True), 1)
+    scores /= xp.maximum(xp.sum(scores, axis=-1, keepdims=True), 1)
     return scores
 
 

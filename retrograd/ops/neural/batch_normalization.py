@@ -10,7 +10,7 @@ import numpy as np
 from retrograd import dtypes
 from retrograd.autograd.state import TRANSFORMS
 from retrograd.autograd.views import bump
-from retrograd.backend.arrangement import arranged
+from retrograd.backend.neutral.arrangement import arranged
 from retrograd.backend.quiet import quiet
 from retrograd.notices import explained
 from retrograd.ops import errors

@@ -11,8 +11,8 @@ import warnings
 from typing import Any
 
 from retrograd import dtypes
-from retrograd.backend import convolution as kernels
-from retrograd.backend.arrangement import arranged
+from retrograd.backend.neutral import convolution as kernels
+from retrograd.backend.neutral.arrangement import arranged
 from retrograd.ops import errors
 from retrograd.ops.kinds import Array
 from retrograd.ops.neural.convolution_checks import (

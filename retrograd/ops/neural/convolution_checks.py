@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from retrograd import dtypes
-from retrograd.backend.convolution import transposed_output_shape
+from retrograd.backend.neutral.convolution import transposed_output_shape
 from retrograd.ops import errors
 from retrograd.ops.kinds import Array
 from retrograd.ops.neural.windows import Sizes, sizes_text, spread

@@ -12,7 +12,7 @@ from retrograd.ops import errors
 from retrograd.ops.kinds import Array
 from retrograd.ops.neural.shared import common_shape
 from retrograd.ops.reduction.norms import norm_gradient, vector_norm_of
-from retrograd.ops.registry import RAW, RECORDED, attach, composite, op
+from retrograd.ops.registry import RECORDED, attach, composite, op
 from retrograd.tensor import Tensor, wrap
 from retrograd.testing.samples import COMPLEX, FLOATS, HALVES, Sample, T
 
@@ -142,7 +142,7 @@ def _pair_gradient(m: Any, g: Any, input: Any, p: float, out: Any) -> Any:
     if p == 0 or shape[0] < 2 or not shape[1]:
         return m.zeros_like(input)
     rows = _pairs(shape[0])
-    first, second = rows if m is RAW else [wrap(row) for row in rows]
+    first, second = rows if m is not RECORDED else [wrap(row) for row in rows]
     differences = m.sub(m.index_select(input, 0, first), m.index_select(input, 0, second))
     slopes = norm_gradient(m, m.unsqueeze(g, 1), differences, p, m.unsqueeze(out, 1), 1)
     return m.sub(

@@ -11,14 +11,14 @@ from retrograd import dtypes
 from retrograd.autograd.grad_mode import no_grad
 from retrograd.autograd.state import TRANSFORMS
 from retrograd.autograd.views import bump, check_writable
-from retrograd.backend import scatter
+from retrograd.backend.neutral import scatter
 from retrograd.backend.quiet import quiet
 from retrograd.ops import errors
 from retrograd.ops.calling.examples import by_example, level_in
 from retrograd.ops.indexing.gathering import first_outside
 from retrograd.ops.kinds import Array
 from retrograd.ops.reduction.norms import vector_norm_of
-from retrograd.ops.registry import RAW, RECORDED, composite, op
+from retrograd.ops.registry import RECORDED, composite, op
 from retrograd.tensor import Tensor, wrap
 from retrograd.testing.samples import FLOATS, HALVES, Sample, T
 
@@ -216,11 +216,11 @@ def _bag_rule(m: Any, g: Any, needs: tuple[bool, ...], weight: Any, indices: Any
     of_weight = of_samples = None
     if mode == "max":
         return _max_rule(m, g, shape, kept[0]), None
-    places = bags if m is RAW else wrap(bags)
+    places = bags if m is not RECORDED else wrap(bags)
     slopes = m.index_select(g, 0, places)
     if mode == "mean":
         counts = np.bincount(bags, minlength=g.shape[0])[bags].reshape(-1, 1).astype(kept[0].dtype)
-        slopes = m.div(slopes, counts if m is RAW else wrap(counts))
+        slopes = m.div(slopes, counts if m is not RECORDED else wrap(counts))
     if needs[1]:
         of_samples = m.sum(m.mul(slopes, m.index_select(weight, 0, indices)), 1)
     if needs[0]:
@@ -235,7 +235,7 @@ def _max_rule(m: Any, g: Any, shape: tuple[int, ...], winners: Array) -> Any:
     full = winners[:, 0] >= 0 if winners.size else np.zeros(0, np.bool_)
     bags: Any = np.flatnonzero(full)
     rows: Any = winners[bags]
-    if m is not RAW:
+    if m is RECORDED:
         bags, rows = wrap(bags), wrap(rows)
     return m._gather_gradient(m.index_select(g, 0, bags), shape, 0, rows)
 

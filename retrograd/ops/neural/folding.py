@@ -9,8 +9,8 @@ from __future__ import annotations
 from typing import Any
 
 from retrograd import dtypes
-from retrograd.backend import folding as kernels
-from retrograd.backend.arrangement import arranged
+from retrograd.backend.neutral import folding as kernels
+from retrograd.backend.neutral.arrangement import arranged
 from retrograd.ops import errors
 from retrograd.ops.kinds import Array
 from retrograd.ops.neural.windows import Sizes, also_in_torch, refuse_types, sizes_text

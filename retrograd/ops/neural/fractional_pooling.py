@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from retrograd.backend import fractional_pooling, pooling
+from retrograd.backend.neutral import fractional_pooling, pooling
 from retrograd.ops import errors
 from retrograd.ops.kinds import Array
 from retrograd.ops.neural.windows import Sizes

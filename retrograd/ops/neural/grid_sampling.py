@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from retrograd import dtypes
-from retrograd.backend import grid_sampling as kernels
+from retrograd.backend.neutral import grid_sampling as kernels
 from retrograd.ops import errors
 from retrograd.ops.kinds import Array
 from retrograd.ops.neural.windows import Sizes, refuse_types, require_tensors

@@ -364,7 +364,7 @@ def multi_margin_loss(
     places = (xp.arange(len(classes)), classes)
     beyond = xp.maximum(scores - scores[places][:, None] + margin, 0)
     beyond[places] = 0
-    losses = xp.add.reduce(beyond if p == 1 else beyond * beyond, axis=1) / scores.shape[1]
+    losses = xp.sum(beyond if p == 1 else beyond * beyond, axis=1) / scores.shape[1]
     if weight is not None:
         losses = losses * weight[classes]
     if reduction == NONE:
@@ -482,9 +482,9 @@ def _multilabel_margin_slopes(xp: Any, input: Array, target: Array) -> Array:
     scores, labels = _rows(input), _rows(target)
     gaps, counts = _gaps(xp, scores, labels)
     active = (gaps > 0).astype(input.dtype)
-    slopes = xp.add.reduce(active, axis=1)
+    slopes = xp.sum(active, axis=1)
     rows = np.broadcast_to(np.arange(len(labels))[:, None], labels.shape)
-    np.subtract.at(slopes, (rows[counts], labels[counts]), xp.add.reduce(active, axis=2)[counts])
+    np.subtract.at(slopes, (rows[counts], labels[counts]), xp.sum(active, axis=2)[counts])
     return (slopes / scores.shape[1]).reshape(input.shape)
 
 
@@ -502,7 +502,7 @@ def multilabel_margin_loss(xp: Any, input: Array, target: Array, reduction: int)
     """Sums over pairs of a named and another class of how far the other comes near."""
     scores = _rows(input)
     gaps, _ = _gaps(xp, scores, _rows(target))
-    losses = xp.add.reduce(gaps, axis=(1, 2)) / scores.shape[1]
+    losses = xp.sum(gaps, axis=(1, 2)) / scores.shape[1]
     if reduction == NONE:
         return losses if input.ndim == 2 else losses.reshape(())
     return reduced(xp, losses, reduction)

@@ -23,11 +23,11 @@ import numpy as np
 
 from retrograd import dtypes
 from retrograd.backend import kernels
-from retrograd.backend.arrangement import arranged
+from retrograd.backend.neutral.arrangement import arranged
 from retrograd.ops import errors
 from retrograd.ops.kinds import Array
 from retrograd.ops.neural.shared import floating_only
-from retrograd.ops.registry import RAW, RECORDED, composite, op
+from retrograd.ops.registry import RECORDED, composite, op
 from retrograd.tensor import Tensor
 from retrograd.testing.samples import FLOATS, HALVES, Sample, T
 
@@ -59,9 +59,9 @@ def _totals(xp: Any, values: Array) -> Array:
     if small is not None:
         return small
     if last == 1:
-        return xp.add.reduce(values, axis=0, keepdims=True)
-    total = xp.add.reduce(values, axis=2, keepdims=True)
-    return total if first == 1 else xp.add.reduce(total, axis=0, keepdims=True)
+        return xp.sum(values, axis=0, keepdims=True)
+    total = xp.sum(values, axis=2, keepdims=True)
+    return total if first == 1 else xp.sum(total, axis=0, keepdims=True)
 
 
 def _products(xp: Any, a: Array, b: Array) -> Array:
@@ -70,7 +70,7 @@ def _products(xp: Any, a: Array, b: Array) -> Array:
     if last == 1 or a.size <= _SMALL:
         return _totals(xp, kernels.multiply(a, b))
     total = xp.vecdot(a, b)[..., None]
-    return total if first == 1 else xp.add.reduce(total, axis=0, keepdims=True)
+    return total if first == 1 else xp.sum(total, axis=0, keepdims=True)
 
 
 def _count(layout: Layout) -> int:
@@ -109,7 +109,7 @@ def to_weight(m: Any, values: Any, layout: Layout, shape: Shape) -> Any:
     values = m.reshape(values, layout.scaled)
     if len(layout.scaled) == 2:
         return m.reshape(m.sum(values, 0), shape)
-    return m.reshape(_totals(np, values) if m is RAW else m.sum(values, (0, 2)), shape)
+    return m.reshape(_totals(np, values) if m is not RECORDED else m.sum(values, (0, 2)), shape)
 
 
 def times_weight(m: Any, values: Any, weight: Any, layout: Layout) -> Any:
@@ -210,7 +210,7 @@ def all_gradients(
     """The gradients of input, weight and bias; on arrays the standardised input is made once."""
     of_input = of_weight = of_bias = None
     slopes = times_weight(m, g, weight, layout) if needs[0] else g
-    if m is RAW:
+    if m is not RECORDED:
         standard = kernels.subtract(input.reshape(layout.grouped), mean)
         standard = kernels.multiply(standard, inverse)
         if needs[0]:

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from retrograd.backend.arrangement import arranged
+from retrograd.backend.neutral.arrangement import arranged
 from retrograd.ops import errors
 from retrograd.ops.kinds import Array
 from retrograd.ops.neural.windows import Sizes, is_real_number, refuse_types
@@ -179,7 +179,7 @@ def _add_part(xp: Any, total: Array, values: Array, axis: int, table: Any, part:
     if len(distinct) == 1:
         total[(*lead, places[0])] += chosen.sum(axis)
     elif len(distinct) < len(places):
-        xp.add.at(total, (*lead, places), chosen)
+        xp.add_at(total, (*lead, places), chosen)
     elif places[-1] - places[0] == len(places) - 1:  # in order, so without an index array
         total[(*lead, slice(places[0], places[-1] + 1))] += chosen
     else:

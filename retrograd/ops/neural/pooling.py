@@ -11,8 +11,8 @@ import math
 from typing import Any
 
 from retrograd import dtypes
-from retrograd.backend import pooling as kernels
-from retrograd.backend.arrangement import arranged
+from retrograd.backend.neutral import pooling as kernels
+from retrograd.backend.neutral.arrangement import arranged
 from retrograd.ops import errors
 from retrograd.ops.kinds import Array
 from retrograd.ops.neural.pooling_checks import (

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from retrograd.backend.pooling import pooled_size
+from retrograd.backend.neutral.pooling import pooled_size
 from retrograd.ops import errors
 from retrograd.ops.neural.windows import AXIS_LETTERS, Sizes, sizes_text, spread, window_option
 from retrograd.ops.sizes import Shape

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from retrograd import dtypes
-from retrograd.backend import resampling as kernels
-from retrograd.backend.arrangement import arranged
+from retrograd.backend.neutral import resampling as kernels
+from retrograd.backend.neutral.arrangement import arranged
 from retrograd.ops import errors
 from retrograd.ops.kinds import Array
 from retrograd.ops.neural.adaptive_pooling import (

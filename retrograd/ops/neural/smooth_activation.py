@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from retrograd.backend import special
+from retrograd.backend.neutral import special
 from retrograd.ops.kinds import Array, wrap_dim
 from retrograd.ops.neural.shared import floating_only, inplace_twin
 from retrograd.ops.registry import RECORDED, attach, composite, op

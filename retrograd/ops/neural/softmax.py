@@ -34,14 +34,14 @@ def _shifted(xp: Any, input: Array, dim: int) -> tuple[Array, tuple[int, ...]]:
     """
     if not input.flags.c_contiguous:  # the result is, whatever the input
         input = xp.ascontiguousarray(input)
-    largest = xp.maximum.reduce(input, axis=dim, keepdims=True)
+    largest = xp.max(input, axis=dim, keepdims=True)
     return kernels.subtract(input, largest), largest.shape
 
 
 def _total(xp: Any, values: Array, dim: int, shape: tuple[int, ...]) -> Array:
     """The sum along `dim`, of the given shape; small ones by the compiled kernel."""
     total = kernels.sum_to(values, shape)
-    return xp.add.reduce(values, axis=dim, keepdims=True) if total is None else total
+    return xp.sum(values, axis=dim, keepdims=True) if total is None else total
 
 
 def _kept(shape: tuple[int, ...], dim: int) -> tuple[int, ...]:

@@ -55,7 +55,7 @@ def is_nan(value: Any) -> bool:
 def _count_true(xp: Any, mask: Array, like: Array, dim: Any) -> Array:
     """How many places of a mask are true along `dim` (kept), as a number of `like`'s dtype."""
     axes = wrap_dims(dim, mask.ndim)
-    return xp.add.reduce(mask, axis=axes, dtype=like.dtype, keepdims=True)
+    return xp.sum(mask, axis=axes, dtype=like.dtype, keepdims=True)
 
 
 def share_among(m: Any, g: Any, mask: Any, dim: Any) -> Any:
@@ -132,7 +132,7 @@ def pick(xp: Any, input: Array, index: Array, dim: int, keepdim: bool) -> tuple[
 def _max_all(xp: Any, input: Array) -> Array:
     refuse_complex("max_all", input)
     check_not_empty("max", input)
-    return xp.maximum.reduce(input, axis=None)
+    return xp.max(input, axis=None)
 
 
 @op(
@@ -144,7 +144,7 @@ def _max_all(xp: Any, input: Array) -> Array:
 def _min_all(xp: Any, input: Array) -> Array:
     refuse_complex("min_all", input)
     check_not_empty("min", input)
-    return xp.minimum.reduce(input, axis=None)
+    return xp.min(input, axis=None)
 
 
 @op(
@@ -165,7 +165,7 @@ def max(xp: Any, input: Array, dim: int, keepdim: bool = False) -> tuple[Array, 
     dim = wrap_dim(dim, input.ndim)
     check_dims_not_empty("max()", input.shape, (dim,))
     axis = dim if input.ndim else None
-    values = xp.maximum.reduce(input, axis=axis, keepdims=keepdim)
+    values = xp.max(input, axis=axis, keepdims=keepdim)
     return values, input.argmax(axis, keepdims=keepdim)
 
 
@@ -187,7 +187,7 @@ def min(xp: Any, input: Array, dim: int, keepdim: bool = False) -> tuple[Array, 
     dim = wrap_dim(dim, input.ndim)
     check_dims_not_empty("min()", input.shape, (dim,))
     axis = dim if input.ndim else None
-    values = xp.minimum.reduce(input, axis=axis, keepdims=keepdim)
+    values = xp.min(input, axis=axis, keepdims=keepdim)
     return values, input.argmin(axis, keepdims=keepdim)
 
 
@@ -314,7 +314,7 @@ def _amax_samples() -> list[Sample]:
 )
 def amax(xp: Any, input: Array, dim: Any = (), keepdim: bool = False) -> Array:
     """Largest values along dimensions; ties share the gradient evenly."""
-    return _reduce_extreme("amax", xp.maximum, input, dim, keepdim)
+    return _reduce_extreme("amax", xp.max, input, dim, keepdim)
 
 
 @op(
@@ -325,17 +325,17 @@ def amax(xp: Any, input: Array, dim: Any = (), keepdim: bool = False) -> Array:
 )
 def amin(xp: Any, input: Array, dim: Any = (), keepdim: bool = False) -> Array:
     """Smallest values along dimensions; ties share the gradient evenly."""
-    return _reduce_extreme("amin", xp.minimum, input, dim, keepdim)
+    return _reduce_extreme("amin", xp.min, input, dim, keepdim)
 
 
-def _reduce_extreme(name: str, ufunc: Any, input: Array, dim: Any, keepdim: bool) -> Array:
+def _reduce_extreme(name: str, reduce: Any, input: Array, dim: Any, keepdim: bool) -> Array:
     axes = wrap_dims(dim, input.ndim)
     if dim is None or dim == ():
         check_not_empty(name, input)
     given = dim if isinstance(dim, (tuple, list)) else (dim,)
     check_dims_not_empty(f"{name}()", input.shape, tuple(given) if dim else axes)
     refuse_complex(f"{name[1:]}_values_cpu", input)
-    result: Array = ufunc.reduce(input, axis=axes, keepdims=keepdim)
+    result: Array = reduce(input, axis=axes, keepdims=keepdim)
     return result
 
 
@@ -379,8 +379,8 @@ def aminmax(
     if input.dtype.kind == "c":
         raise errors.not_implemented_for("aminmax_cpu", input.dtype)
     check_dims_not_empty("aminmax", input.shape, axes)
-    lowest = xp.minimum.reduce(input, axis=axes, keepdims=keepdim)
-    return lowest, xp.maximum.reduce(input, axis=axes, keepdims=keepdim)
+    lowest = xp.min(input, axis=axes, keepdims=keepdim)
+    return lowest, xp.max(input, axis=axes, keepdims=keepdim)
 
 
 # ------------------------------------------------------------------------------- argmax, argmin

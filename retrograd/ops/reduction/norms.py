@@ -63,17 +63,16 @@ def vector_norm_of(xp: Any, input: Array, p: float, axes: tuple[int, ...], keepd
     if p == 2:
         squares = xp.square(input.real) + xp.square(input.imag) if input.dtype.kind == "c" \
             else xp.square(input)  # fmt: skip
-        return xp.sqrt(xp.add.reduce(squares, axis=axes, keepdims=keepdims))
+        return xp.sqrt(xp.sum(squares, axis=axes, keepdims=keepdims))
     magnitude = xp.abs(input)
     if p == 0:
-        return xp.add.reduce(magnitude != 0, axis=axes, keepdims=keepdims, dtype=magnitude.dtype)
+        return xp.sum(magnitude != 0, axis=axes, keepdims=keepdims, dtype=magnitude.dtype)
     if p == 1:
-        return xp.add.reduce(magnitude, axis=axes, keepdims=keepdims)
+        return xp.sum(magnitude, axis=axes, keepdims=keepdims)
     if math.isinf(p):
-        reduce = (xp.maximum if p > 0 else xp.minimum).reduce
-        return reduce(magnitude, axis=axes, keepdims=keepdims)
+        return (xp.max if p > 0 else xp.min)(magnitude, axis=axes, keepdims=keepdims)
     powers = xp.power(magnitude, p, dtype=np.float64)
-    total = xp.add.reduce(powers, axis=axes, keepdims=keepdims)
+    total = xp.sum(powers, axis=axes, keepdims=keepdims)
     return xp.power(total, 1 / p).astype(magnitude.dtype)
 
 
@@ -314,8 +313,8 @@ def _euclidean_gradients(m: Any, g: Any, needs: Any, x1: Any, x2: Any, out: Any)
 )
 def _euclidean_dist(xp: Any, x1: Array, x2: Array) -> Array:
     """All Euclidean distances by one matrix product: |a|² - 2 ab + |b|²."""
-    squares1 = xp.add.reduce(xp.square(x1), axis=-1, keepdims=True)
-    squares2 = xp.add.reduce(xp.square(x2), axis=-1)[..., None, :]
+    squares1 = xp.sum(xp.square(x1), axis=-1, keepdims=True)
+    squares2 = xp.sum(xp.square(x2), axis=-1)[..., None, :]
     products = xp.matmul(x1 * -2.0, xp.swapaxes(x2, -1, -2))
     return xp.sqrt(xp.maximum(products + squares1 + squares2, 0.0))
 

@@ -70,7 +70,7 @@ def _median_along(name: str, xp: Any, input: Array, dim: int, keepdim: bool) -> 
         if not input.ndim:
             return input
         count = input.shape[axis]
-        missing = xp.add.reduce(input != input, axis=axis, keepdims=True, dtype=np.int64)
+        missing = xp.sum(input != input, axis=axis, keepdims=True, dtype=np.int64)
         if name == "median":  # the first nan, if there is one
             return xp.where(missing > 0, count - missing, (count - 1) // 2)
         return xp.maximum((count - missing - 1) // 2, 0)
@@ -222,7 +222,7 @@ def mode(xp: Any, input: Array, dim: int = -1, keepdim: bool = False) -> tuple[A
     new = xp.ones(ordered.shape, bool)
     new[..., 1:] = ordered[..., 1:] != ordered[..., :-1]
     # how far into its run of equals each place is: the longest run ends at the maximum
-    length = place - xp.maximum.accumulate(xp.where(new, place, 0), axis=-1)
+    length = place - xp.maximum_accumulate(xp.where(new, place, 0), axis=-1)
     best = xp.moveaxis(xp.argmax(length, axis=-1, keepdims=True), -1, axis)
     return pick(xp, input, xp.take_along_axis(order, best, axis), axis, keepdim)
 

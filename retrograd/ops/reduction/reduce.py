@@ -12,7 +12,7 @@ from retrograd import dtypes
 from retrograd.backend import kernels
 from retrograd.ops import errors
 from retrograd.ops.kinds import Array, restore_dims, wrap_dim, wrap_dims
-from retrograd.ops.registry import RAW, RECORDED, composite, op
+from retrograd.ops.registry import RECORDED, composite, op
 from retrograd.tensor import Tensor
 from retrograd.testing import samples
 from retrograd.testing.samples import COMPLEX, FLOATS, HALVES, Sample, T
@@ -54,7 +54,7 @@ def add_along(xp: Any, input: Array, axes: tuple[int, ...], keepdims: bool) -> A
             small = _add_small(input, axes[0], keepdims)
             if small is not None:
                 return small
-        total = xp.add.reduce(input, axis=axes, keepdims=keepdims)
+        total = xp.sum(input, axis=axes, keepdims=keepdims)
         return total
     first, last = min(axes), max(axes) + 1
     rows = math.prod(input.shape[first:last])
@@ -65,15 +65,15 @@ def add_along(xp: Any, input: Array, axes: tuple[int, ...], keepdims: bool) -> A
         or input.dtype.kind != "f"
         or not input.flags.c_contiguous
     ):
-        total = xp.add.reduce(input, axis=axes, keepdims=keepdims)
+        total = xp.sum(input, axis=axes, keepdims=keepdims)
         return total
     lead, rest = input.shape[:first], input.shape[last:]
     table = input.reshape(math.prod(lead), rows, math.prod(rest))
     whole = rows - rows % _BLOCK
     blocks = table[:, :whole].reshape(table.shape[0], -1, _BLOCK, table.shape[2])
-    total = xp.add.reduce((xp.ones((1, _BLOCK), input.dtype) @ blocks)[:, :, 0], axis=1)
+    total = xp.sum((xp.ones((1, _BLOCK), input.dtype) @ blocks)[:, :, 0], axis=1)
     if whole != rows:
-        total += xp.add.reduce(table[:, whole:], axis=1)
+        total += xp.sum(table[:, whole:], axis=1)
     return total.reshape(*lead, *((1,) * len(axes) if keepdims else ()), *rest)
 
 
@@ -107,7 +107,7 @@ def has_zeros(value: Any) -> bool:
 
 def spread(m: Any, g: Any, shape: tuple[int, ...]) -> Any:
     """A 0-d gradient at every place: filled in at once on arrays, an expanded view on Tensors."""
-    return kernels.filled(shape, g, g.dtype) if m is RAW else m.expand(g, shape)
+    return kernels.filled(shape, g, g.dtype) if m is not RECORDED else m.expand(g, shape)
 
 
 # ----------------------------------------------------------------------------------------- sum
@@ -275,7 +275,7 @@ def nansum(
     axes = wrap_dims(dim, input.ndim)
     if input.dtype.kind not in "biu":
         input = xp.where(xp.isnan(input), input.dtype.type(0), input)
-    total = xp.add.reduce(cast_summands(input, dtype), axis=axes, keepdims=keepdim)
+    total = xp.sum(cast_summands(input, dtype), axis=axes, keepdims=keepdim)
     return cast_total(total, dtype)
 
 
@@ -286,7 +286,7 @@ def spread_mean(m: Any, g: Any, shape: tuple[int, ...], dim: Any, keepdim: bool)
     """The gradient of a mean: on arrays the small one is divided, then repeated."""
     count = count_along(shape, dim)
     restored = restore_dims(m, g, shape, dim, keepdim)
-    if m is RAW:
+    if m is not RECORDED:
         return m.expand(m.div(restored, count), shape)
     return m.div(m.expand(restored, shape), count)
 
@@ -308,7 +308,7 @@ def _check_mean(input: Array, dtype: Any) -> None:
 @op(
     input=lambda m, g, input_shape: (
         spread(m, m.div(g, math.prod(input_shape)), input_shape)
-        if m is RAW
+        if m is not RECORDED
         else m.div(m.expand(g, input_shape), math.prod(input_shape))
     ),
     node_name="MeanBackward0",
@@ -444,7 +444,7 @@ def _product_gradient_along(m: Any, g: Any, input: Any, out: Any, dim: int, keep
     forward="reduction",
 )
 def _prod_all(xp: Any, input: Array, dtype: Any = None) -> Array:
-    total = xp.multiply.reduce(cast_summands(input, dtype), axis=None)
+    total = xp.prod(cast_summands(input, dtype), axis=None)
     return cast_total(total, dtype)
 
 
@@ -461,7 +461,7 @@ def _prod_all(xp: Any, input: Array, dtype: Any = None) -> Array:
 def prod(xp: Any, input: Array, dim: int = 0, keepdim: bool = False, *, dtype: Any = None) -> Array:
     """Product along a dimension."""
     axes = wrap_dims(dim, input.ndim)
-    total = xp.multiply.reduce(cast_summands(input, dtype), axis=axes, keepdims=keepdim)
+    total = xp.prod(cast_summands(input, dtype), axis=axes, keepdims=keepdim)
     return cast_total(total, dtype)
 
 
@@ -541,9 +541,13 @@ def logsumexp(xp: Any, input: Array, dim: Any, keepdim: bool = False) -> Array:
     """``log(sum(exp(input)))`` along dimensions, without overflow."""
     axes = wrap_dims(dim, input.ndim)
     real = input.real if input.dtype.kind == "c" else input
-    peak = xp.maximum.reduce(real, axis=axes, keepdims=True, initial=-inf)
+    if not real.size:
+        shape = [1 if axis in axes else size for axis, size in enumerate(input.shape)]
+        result = xp.full(shape, -inf, input.dtype)
+        return result if keepdim else xp.squeeze(result, axes)
+    peak = xp.max(real, axis=axes, keepdims=True)
     peak = xp.where(xp.isfinite(peak), peak, real.dtype.type(0))
-    total = xp.add.reduce(xp.exp(input - peak), axis=axes, keepdims=True)
+    total = xp.sum(xp.exp(input - peak), axis=axes, keepdims=True)
     result = xp.log(total) + peak
     return result if keepdim else xp.squeeze(result, axes)
 
@@ -592,4 +596,4 @@ def any(xp: Any, input: Array, dim: Any = None, keepdim: bool = False) -> Array:
 def count_nonzero(xp: Any, input: Array, dim: Any = None) -> Array:
     """How many elements are not zero."""
     axes = wrap_dims(dim, input.ndim)
-    return xp.add.reduce(input != 0, axis=axes, dtype=np.int64)
+    return xp.sum(input != 0, axis=axes, dtype=np.int64)

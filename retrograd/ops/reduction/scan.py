@@ -56,7 +56,7 @@ def reversed_cumsum(m: Any, g: Any, dim: int) -> Any:
 )
 def cumsum(xp: Any, input: Array, dim: int, *, dtype: Any = None) -> Array:
     """Sum of the elements up to and including each place."""
-    return _accumulate(xp.add, input, dim, dtype)
+    return _accumulate(xp.cumsum, input, dim, dtype)
 
 
 @op(
@@ -71,20 +71,19 @@ def cumsum(xp: Any, input: Array, dim: int, *, dtype: Any = None) -> Array:
 )
 def cumprod(xp: Any, input: Array, dim: int, *, dtype: Any = None) -> Array:
     """Product of the elements up to and including each place."""
-    return _accumulate(xp.multiply, input, dim, dtype)
+    return _accumulate(xp.cumprod, input, dim, dtype)
 
 
-def _accumulate(ufunc: Any, input: Array, dim: int, dtype: Any) -> Array:
+def _accumulate(running: Any, input: Array, dim: int, dtype: Any) -> Array:
     axis = wrap_dim(dim, input.ndim)
     summands = cast_summands(input, dtype)
     if not summands.ndim:
         return cast_total(summands.copy(), dtype)
     wide = _WIDER.get(summands.dtype.char)
     if wide is None:
-        return cast_total(ufunc.accumulate(summands, axis=axis), dtype)
+        return cast_total(running(summands, axis=axis, dtype=summands.dtype), dtype)
     # PyTorch keeps the running value of single precision in double precision
-    running = ufunc.accumulate(summands, axis=axis, dtype=wide)
-    return cast_total(running.astype(summands.dtype), dtype)
+    return cast_total(running(summands, axis=axis, dtype=wide).astype(summands.dtype), dtype)
 
 
 _WIDER = {"f": np.float64, "F": np.complex128}
@@ -171,7 +170,7 @@ def logcumsumexp(xp: Any, input: Array, dim: int) -> Array:
         raise errors.not_implemented_for("logcumsumexp_out_cpu", input.dtype)
     if input.dtype.kind == "c" and input.ndim:
         return _complex_logcumsumexp(xp, input, axis)
-    return xp.logaddexp.accumulate(input, axis=axis) if input.ndim else input.copy()
+    return xp.logaddexp_accumulate(input, axis=axis) if input.ndim else input.copy()
 
 
 # ---------------------------------------------------------------------------------- max and min
@@ -189,7 +188,7 @@ def _collect(xp: Any, input: Array, index: Array, dim: int) -> Array:
         return result + input
     places = list(xp.indices(input.shape, sparse=True))
     places[wrap_dim(dim, input.ndim)] = index
-    xp.add.at(result, tuple(places), input)
+    xp.add_at(result, tuple(places), input)
     return result
 
 
@@ -199,13 +198,14 @@ def _running(xp: Any, input: Array, dim: int, largest: bool) -> tuple[Array, Arr
         raise errors.not_implemented_for(f"cum{'max' if largest else 'min'}_cpu", input.dtype)
     if not input.ndim:
         return input.copy(), xp.zeros((), np.int64)
-    values = (xp.maximum if largest else xp.minimum).accumulate(input, axis=axis)
+    accumulate = xp.maximum_accumulate if largest else xp.minimum_accumulate
+    values = accumulate(input, axis=axis)
     # among equals the latest place counts, and a nan, once met, stays the extreme
     new = (input == values) | ((input != input) & (values != values))
     shape = [1] * input.ndim
     shape[axis] = input.shape[axis]
     places = xp.where(new, xp.arange(input.shape[axis]).reshape(shape), 0)
-    return values, xp.maximum.accumulate(places, axis=axis)
+    return values, xp.maximum_accumulate(places, axis=axis)
 
 
 _RUNNING = _along(

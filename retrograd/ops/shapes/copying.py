@@ -107,6 +107,19 @@ def _to_dtype(xp: Any, input: Array, dtype: Any, order: Any = None) -> Array:
     return result if order is None else in_format(result, order)
 
 
+@op(
+    input=lambda m, g, source, target: m._to_device(g, target, source),
+    half="move",
+    holomorphic=False,
+    node_name="ToCopyBackward0",
+    fast=False,
+    forward="linear",
+)
+def _to_device(xp: Any, input: Array, source: Any, target: Any) -> Array:
+    """The elements on another device: the backends of where they are and where they go."""
+    return target.from_numpy(source.to_numpy(input))
+
+
 # -------------------------------------------------------------------------------------- writing
 
 

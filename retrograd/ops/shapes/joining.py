@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from retrograd import dtypes
-from retrograd.backend.arrangement import arranged, is_channels_last
+from retrograd.backend.neutral.arrangement import arranged, is_channels_last
 from retrograd.ops import errors
 from retrograd.ops.calling.examples import by_example
 from retrograd.ops.kinds import Array, Arrays, wrap_dim

@@ -10,7 +10,7 @@ from retrograd import dtypes
 from retrograd.notices import explained
 from retrograd.ops.kinds import Array, wrap_dim, wrap_dims
 from retrograd.ops.linalg.matmul import finish
-from retrograd.ops.registry import RAW, RECORDED, composite, op
+from retrograd.ops.registry import RECORDED, composite, op
 from retrograd.ops.shapes.regions import diagonal_dims
 from retrograd.ops.sizes import Shape, as_integer, as_integers, as_size, require_tensor
 from retrograd.tensor import Tensor, wrap
@@ -306,7 +306,7 @@ def diag_embed(xp: Any, input: Array, offset: int = 0, dim1: int = -2, dim2: int
     for place in sorted((first, second)):
         shape.insert(place, size)
     result: Array = xp.zeros(tuple(shape), input.dtype)
-    RAW.diagonal(result, offset, first, second)[...] = input
+    xp.raw.diagonal(result, offset, first, second)[...] = input
     return result
 
 
@@ -378,4 +378,4 @@ def trace(xp: Any, input: Array) -> Array:
     if input.dtype.kind == "b":
         raise explained(NotImplementedError("\"trace\" not implemented for 'Bool'"))
     kind = np.int64 if input.dtype.kind in "iu" else input.dtype
-    return xp.add.reduce(input.diagonal(), dtype=kind)
+    return xp.sum(input.diagonal(), dtype=kind)

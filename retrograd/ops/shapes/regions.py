@@ -11,8 +11,8 @@ from typing import Any
 
 from retrograd.notices import explained
 from retrograd.ops.kinds import Array, wrap_dim
-from retrograd.ops.registry import RAW, RECORDED, composite, op
-from retrograd.ops.sizes import Shape, as_integer, publish_rule_name, require_tensor, strided
+from retrograd.ops.registry import RECORDED, composite, op, table_entry
+from retrograd.ops.sizes import Shape, as_integer, require_tensor, strided
 from retrograd.tensor import Tensor
 from retrograd.testing.samples import COMPLEX, FLOATS, HALVES, Sample, T
 
@@ -68,7 +68,7 @@ def select(xp: Any, input: Array, dim: int, index: int) -> Array:
 )
 def _select_gradient(xp: Any, gradient: Array, shape: Shape, dim: int, index: int) -> Array:
     result: Array = xp.zeros(shape, gradient.dtype)
-    RAW.select(result, dim, index)[...] = gradient
+    xp.raw.select(result, dim, index)[...] = gradient
     return result
 
 
@@ -131,13 +131,13 @@ def _slice_gradient(
     step: int,
 ) -> Array:
     result: Array = xp.zeros(shape, gradient.dtype)
-    RAW.slice(result, dim, start, stop, step)[...] = gradient
+    xp.raw.slice(result, dim, start, stop, step)[...] = gradient
     return result
 
 
-publish_rule_name(
+table_entry(
     "narrow",
-    lambda input, dim, start, length: RAW.slice(input, dim, start, start + length, 1),
+    lambda xp, input, dim, start, length: xp.raw.slice(input, dim, start, start + length, 1),
     lambda input, dim, start, length: RECORDED.slice(input, dim, start, start + length, 1),
 )
 
@@ -236,7 +236,7 @@ def _diagonal_gradient(
     xp: Any, gradient: Array, shape: Shape, offset: int, dim1: int, dim2: int
 ) -> Array:
     result: Array = xp.zeros(shape, gradient.dtype)
-    RAW.diagonal(result, offset, dim1, dim2)[...] = gradient
+    xp.raw.diagonal(result, offset, dim1, dim2)[...] = gradient
     return result
 
 
@@ -300,7 +300,7 @@ def _unfold_gradient(
     """Each element gets the sum over the windows that show it."""
     result: Array = xp.zeros(shape, gradient.dtype)
     if not shape:
-        return xp.add.reduce(gradient, axis=None, keepdims=False)
+        return xp.sum(gradient, axis=None, keepdims=False)
     place = wrap_dim(dimension, len(shape))
     windows = gradient.shape[place]
     for offset in range(size):
@@ -342,7 +342,7 @@ def _write_region(region: Array, src: Array) -> None:
 def select_scatter(xp: Any, input: Array, src: Array, dim: int, index: int) -> Array:
     """A copy with one index of a dimension replaced by `src`."""
     result = input.copy(order="K")
-    _write_region(RAW.select(result, dim, index), src)
+    _write_region(xp.raw.select(result, dim, index), src)
     return result
 
 
@@ -374,7 +374,7 @@ def slice_scatter(
 ) -> Array:
     """A copy with a slice of a dimension replaced by `src`."""
     result = input.copy(order="K")
-    _write_region(RAW.slice(result, dim, start, end, step), src)
+    _write_region(xp.raw.slice(result, dim, start, end, step), src)
     return result
 
 
@@ -398,5 +398,5 @@ def diagonal_scatter(
 ) -> Array:
     """A copy with a diagonal replaced by `src`."""
     result = input.copy(order="K")
-    _write_region(RAW.diagonal(result, offset, dim1, dim2), src)
+    _write_region(xp.raw.diagonal(result, offset, dim1, dim2), src)
     return result

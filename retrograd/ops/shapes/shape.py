@@ -12,14 +12,13 @@ from typing import Any
 from retrograd import dtypes
 from retrograd.ops import errors
 from retrograd.ops.kinds import Array, wrap_dim
-from retrograd.ops.registry import RECORDED, composite, op
+from retrograd.ops.registry import RECORDED, composite, op, table_entry
 from retrograd.ops.sizes import (
     Shape,
     as_integer,
     as_integers,
     as_size,
     complete_size,
-    publish_rule_name,
     require_tensor,
     strided,
     view_strides,
@@ -109,7 +108,7 @@ def alias(xp: Any, input: Array) -> Array:
     return input.view()
 
 
-def _raw_reshape(input: Array, shape: Shape) -> Array:
+def _raw_reshape(xp: Any, input: Array, shape: Shape) -> Array:
     return input.reshape(shape)
 
 
@@ -123,7 +122,7 @@ def _reshape(input: Tensor, shape: Shape) -> Tensor:
     return RECORDED._unsafe_view(RECORDED._contiguous_copy(input), shape)
 
 
-publish_rule_name("reshape", _raw_reshape, _reshape)
+table_entry("reshape", _raw_reshape, _reshape)
 
 
 @composite(
@@ -397,7 +396,7 @@ def _squeezed_dims(dims: Shape, ndim: int) -> Shape:
     return found if ndim else ()
 
 
-def _raw_squeeze(input: Array, dim: Any = None) -> Array:
+def _raw_squeeze(xp: Any, input: Array, dim: Any = None) -> Array:
     if dim is None:
         return _without(input, range(input.ndim))
     dims = (dim,) if isinstance(dim, int) else dim
@@ -440,7 +439,7 @@ def squeeze(input: Tensor, dim: Any = None, **named: Any) -> Tensor:
     return result
 
 
-publish_rule_name("squeeze", _raw_squeeze, squeeze)
+table_entry("squeeze", _raw_squeeze, squeeze)
 
 
 @op(

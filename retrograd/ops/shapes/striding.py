@@ -11,8 +11,9 @@ from typing import Any
 
 import numpy as np
 
+from retrograd.backend import backend_of
 from retrograd.ops.kinds import Array
-from retrograd.ops.registry import RAW, RECORDED, composite, op
+from retrograd.ops.registry import RECORDED, composite, op
 from retrograd.ops.sizes import Shape, as_integers, require_tensor, storage_of
 from retrograd.tensor import Tensor
 from retrograd.tensors.memory import address_of
@@ -101,7 +102,7 @@ class _Geometry:
 def _moved(xp: Any, array: Array, geometry: _Geometry, source: Array, target: Array) -> Array:
     """Add `array` into storage at the places `source`, then read it at the places `target`."""
     storage: Array = xp.zeros(geometry.count, array.dtype)
-    xp.add.at(storage, source.reshape(-1), array.reshape(-1))
+    xp.add_at(storage, source.reshape(-1), array.reshape(-1))
     shared = geometry.shared(xp)
     if shared is not None:
         storage /= shared  # copies of one place share its gradient
@@ -251,6 +252,6 @@ def as_strided_scatter(
             "Error: aten::as_strided_scatter requires special handling, and does not yet have a "
             "batching rule. Feel free to file a github issue!"
         )
-    RAW.as_strided(array, *region)  # refuses what lies outside the storage
+    backend_of(array).raw.as_strided(array, *region)  # refuses what lies outside the storage
     strides = _in_elements(array.strides, array.dtype)
     return RECORDED._as_strided_write(input, src, strides, *region)

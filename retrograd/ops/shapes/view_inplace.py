@@ -13,7 +13,7 @@ from retrograd.autograd.state import STATE, TRANSFORMS
 from retrograd.autograd.views import ViewStep, bump, check_history, refresh
 from retrograd.ops.calling.recording import make_node
 from retrograd.ops.kinds import Array
-from retrograd.ops.registry import OPS, RAW, composite, op
+from retrograd.ops.registry import OPS, composite, op
 from retrograd.ops.shapes.striding import region_arguments
 from retrograd.ops.sizes import Shape, as_integer, as_integers, require_tensor
 from retrograd.tensor import Tensor, cell_of, meta_of, wrap
@@ -26,7 +26,7 @@ from retrograd.testing.samples import Sample, T
 def _t_here(xp: Any, input: Array) -> Array:
     if input.ndim > 2:
         raise RuntimeError(f"t_() expects a tensor with <= 2 dimensions, but self is {input.ndim}D")
-    return RAW.t(input)
+    return xp.raw.t(input)
 
 
 @op(
@@ -36,7 +36,7 @@ def _t_here(xp: Any, input: Array) -> Array:
     node_name="TransposeBackward1",
 )
 def _transpose_here(xp: Any, input: Array, dim0: int, dim1: int) -> Array:
-    return RAW.transpose(input, dim0, dim1)
+    return xp.raw.transpose(input, dim0, dim1)
 
 
 @op(
@@ -46,7 +46,7 @@ def _transpose_here(xp: Any, input: Array, dim0: int, dim1: int) -> Array:
     node_name="SqueezeBackward3",
 )
 def _squeeze_all_here(xp: Any, input: Array) -> Array:
-    return RAW._squeeze_all(input)
+    return xp.raw._squeeze_all(input)
 
 
 @op(
@@ -56,7 +56,7 @@ def _squeeze_all_here(xp: Any, input: Array) -> Array:
     node_name="SqueezeBackward4",
 )
 def _squeeze_dim_here(xp: Any, input: Array, dim: int) -> Array:
-    return RAW._squeeze_dim(input, dim)
+    return xp.raw._squeeze_dim(input, dim)
 
 
 @op(
@@ -66,7 +66,7 @@ def _squeeze_dim_here(xp: Any, input: Array, dim: int) -> Array:
     node_name="SqueezeBackward5",
 )
 def _squeeze_dims_here(xp: Any, input: Array, dims: Shape) -> Array:
-    return RAW._squeeze_dims(input, dims)
+    return xp.raw._squeeze_dims(input, dims)
 
 
 @op(
@@ -76,7 +76,7 @@ def _squeeze_dims_here(xp: Any, input: Array, dims: Shape) -> Array:
     node_name="UnsqueezeBackward1",
 )
 def _unsqueeze_here(xp: Any, input: Array, dim: int) -> Array:
-    return RAW.unsqueeze(input, dim)
+    return xp.raw.unsqueeze(input, dim)
 
 
 @op(
@@ -86,7 +86,7 @@ def _unsqueeze_here(xp: Any, input: Array, dim: int) -> Array:
     node_name="AsStridedBackward1",
 )
 def _as_strided_here(xp: Any, input: Array, size: Shape, stride: Shape, shift: int) -> Array:
-    return RAW.as_strided(input, size, stride, shift)
+    return xp.raw.as_strided(input, size, stride, shift)
 
 
 def _change_geometry(tensor: Tensor, view_op: str, options: tuple[Any, ...], writer: str) -> Tensor:

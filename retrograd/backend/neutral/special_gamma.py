@@ -12,7 +12,7 @@ import math
 
 import numpy as np
 
-from retrograd.backend.special_shared import (
+from retrograd.backend.neutral.special_shared import (
     Array,
     apply_pair,
     elementwise,

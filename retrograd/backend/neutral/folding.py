@@ -17,7 +17,7 @@ import ml_dtypes
 import numpy as np
 from numpy.typing import NDArray
 
-from .quiet import quiet
+from retrograd.backend.quiet import quiet
 
 Array = NDArray[Any]
 Index = tuple[Any, ...]

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from retrograd.backend.special_shared import (
+from retrograd.backend.neutral.special_shared import (
     Array,
     chebyshev_series,
     elementwise_in_float64,

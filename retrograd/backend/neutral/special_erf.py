@@ -12,8 +12,7 @@ import math
 
 import numpy as np
 
-from retrograd.backend.quiet import quiet
-from retrograd.backend.special_shared import (
+from retrograd.backend.neutral.special_shared import (
     Array,
     elementwise,
     elementwise_in_float64,
@@ -21,6 +20,7 @@ from retrograd.backend.special_shared import (
     in_chunks,
     polynomial,
 )
+from retrograd.backend.quiet import quiet
 
 _SQRT_HALF = math.sqrt(0.5)
 _ONE_OVER_SQRT_PI = 1 / math.sqrt(math.pi)

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from retrograd.tensor import Array
+from retrograd.backend.arrays import Array
 
 
 def window_starts(samples: Array, input_size: int, output_size: int, window: int) -> Array:

@@ -5,7 +5,7 @@ the same dtype (zero-dimensional arrays included), with PyTorch's values at the 
 and no NumPy warnings.
 """
 
-from retrograd.backend.special_bessel import (
+from retrograd.backend.neutral.special_bessel import (
     bessel_j0,
     bessel_j1,
     bessel_y0,
@@ -15,10 +15,10 @@ from retrograd.backend.special_bessel import (
     i1,
     i1e,
 )
-from retrograd.backend.special_erf import erf, erfc, erfcx, erfinv, log_ndtr, ndtr, ndtri
-from retrograd.backend.special_gamma import digamma, gammaln, lgamma, polygamma, zeta
-from retrograd.backend.special_incomplete_gamma import gammainc, gammaincc
-from retrograd.backend.special_logistic import (
+from retrograd.backend.neutral.special_erf import erf, erfc, erfcx, erfinv, log_ndtr, ndtr, ndtri
+from retrograd.backend.neutral.special_gamma import digamma, gammaln, lgamma, polygamma, zeta
+from retrograd.backend.neutral.special_incomplete_gamma import gammainc, gammaincc
+from retrograd.backend.neutral.special_logistic import (
     entr,
     expit,
     log_sigmoid,

@@ -8,8 +8,14 @@ import math
 
 import numpy as np
 
+from retrograd.backend.neutral.special_shared import (
+    CHUNK,
+    Array,
+    apply_pair,
+    elementwise,
+    in_chunks,
+)
 from retrograd.backend.quiet import quiet
-from retrograd.backend.special_shared import CHUNK, Array, apply_pair, elementwise, in_chunks
 
 _LOG2_E = 1.4426950408889634
 # Constants as zero-dimensional arrays: NumPy takes them about 0.2 us faster than Python numbers.

@@ -16,9 +16,9 @@ from fractions import Fraction
 
 import numpy as np
 
-from retrograd.backend.special_erf import erfc
-from retrograd.backend.special_gamma import lgamma, lgamma_of_one_plus
-from retrograd.backend.special_shared import Array, apply_pair, fill_region, polynomial
+from retrograd.backend.neutral.special_erf import erfc
+from retrograd.backend.neutral.special_gamma import lgamma, lgamma_of_one_plus
+from retrograd.backend.neutral.special_shared import Array, apply_pair, fill_region, polynomial
 
 _EPSILON = 2.0**-53
 _TINY = 1e-300

@@ -1,0 +1,94 @@
+"""The CPU's backend: NumPy, with compiled functions in place of those that it is slow at."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from retrograd.backend import kernels
+from retrograd.backend.arrays import Array
+from retrograd.backend.device import Backend, register
+
+# `Any`: the reductions are called by place, which is quicker and which NumPy's types do not list
+_add_reduce: Any = np.add.reduce
+_maximum_reduce: Any = np.maximum.reduce
+_minimum_reduce: Any = np.minimum.reduce
+_multiply_reduce: Any = np.multiply.reduce
+
+
+# NumPy's functions of these names spend most of a small call on their way to the ufunc.
+
+
+def _sum(
+    a: Any, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: bool = False
+) -> Any:
+    return _add_reduce(a, axis, dtype, out, keepdims)
+
+
+def _max(a: Any, axis: Any = None, out: Any = None, keepdims: bool = False) -> Any:
+    return _maximum_reduce(a, axis, None, out, keepdims)
+
+
+def _min(a: Any, axis: Any = None, out: Any = None, keepdims: bool = False) -> Any:
+    return _minimum_reduce(a, axis, None, out, keepdims)
+
+
+def _prod(
+    a: Any, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: bool = False
+) -> Any:
+    return _multiply_reduce(a, axis, dtype, out, keepdims)
+
+
+def _strided(array: Array, shape: Any, strides: Any, offset: int = 0) -> Array:
+    """`neutral.memory.strided`, without the several microseconds of `as_strided`."""
+    return np.ndarray(shape, array.dtype, array, offset, strides)
+
+
+_COMPILED = (
+    *("add", "subtract", "multiply", "divide", "maximum", "minimum", "negative", "square", "sqrt"),
+    *("exp", "log", "tanh", "sin", "cos"),
+    *("add_matching", "filled", "iadd", "matmul2d", "sum_all", "sum_to"),
+)
+
+
+class CpuBackend(Backend):
+    """NumPy's arrays in the memory of the process."""
+
+    numbers = (np.generic,)
+
+    def address(self, array: Array) -> int:
+        return array.ctypes.data
+
+    def writable(self, view: Array, source: Array) -> Array:
+        if not view.flags.writeable and source.flags.writeable:
+            view = view.view()
+            view.flags.writeable = True
+        return view
+
+    def from_numpy(self, array: Array) -> Array:
+        return array
+
+    def to_numpy(self, array: Array) -> Array:
+        return array
+
+
+CPU = register(
+    CpuBackend(
+        "cpu",
+        np.ndarray,
+        np,
+        {name: getattr(kernels, name) for name in _COMPILED}
+        | {
+            "sum": _sum,
+            "max": _max,
+            "min": _min,
+            "prod": _prod,
+            "strided": _strided,
+            "add_at": np.add.at,
+            "maximum_accumulate": np.maximum.accumulate,
+            "minimum_accumulate": np.minimum.accumulate,
+            "logaddexp_accumulate": np.logaddexp.accumulate,
+        },
+    )
+)

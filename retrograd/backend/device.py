@@ -1,0 +1,156 @@
+"""What a type of device is to the library: its arrays, their functions, and the way there and back.
+
+A second array library is one more `Backend`, given to `register`. Nothing else asks which library
+an array belongs to: the backend of the array in hand has what is needed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import Any
+
+from retrograd.backend.arrays import Array
+from retrograd.backend.namespace import Namespace
+
+Kernel = Callable[..., Any]
+
+# What the ops' declarations say, by op: the kernel, which takes `xp` first; or the name of the
+# `xp` function that does the same, where there is one.
+KERNELS: dict[str, tuple[Kernel, str | None]] = {}
+
+
+class RawTable:
+    """The ops on arrays of one backend, by name: what derivative rules run on as `m`.
+
+    >>> from retrograd.backend import CPU
+    >>> import retrograd
+    >>> CPU.raw.mul(CPU.xp.ones(2), 3.0)
+    array([3., 3.])
+    """
+
+    def __init__(self, backend: Backend) -> None:
+        self._backend = backend
+        self.xp = backend.xp
+
+    def __getattr__(self, name: str) -> Kernel:
+        try:
+            kernel, function = KERNELS[name]
+        except KeyError:
+            raise AttributeError(f"there is no op {name!r}") from None
+        backend = self._backend
+        # a partial object adds less to a call than a function in Python would
+        found: Kernel = (
+            partial(backend.overrides.get(name, kernel), backend.xp)
+            if function is None or name in backend.overrides
+            else getattr(backend.xp, function)
+        )
+        self.__dict__[name] = found
+        return found
+
+
+class Backend:
+    """The arrays of one type of device.
+
+    name     the device's type, as in ``tensor.device.type``
+    array    the class of its arrays
+    xp       the functions that kernels call
+    raw      the ops on its arrays
+    """
+
+    # what its functions give in place of arrays without dimensions
+    numbers: tuple[type[Any], ...] = ()
+
+    def __init__(
+        self, name: str, array: type[Any], library: Any, own: Mapping[str, Any] | None = None
+    ) -> None:
+        self.name = name
+        self.array = array
+        self.xp = Namespace(library, own or {})
+        self.raw = self.xp.raw = RawTable(self)  # a kernel finds other ops there
+        self.overrides: dict[str, Kernel] = {}
+
+    def kernel(self, name: str) -> Kernel:
+        """The kernel of an op: the device's own, or the one that all share."""
+        own = self.overrides.get(name)
+        return KERNELS[name][0] if own is None else own
+
+    def override(self, name: str) -> Callable[[Kernel], Kernel]:
+        """Decorate a kernel that takes the place of an op's neutral one on this device.
+
+        It stands beside the op and takes the same arguments.
+        """
+
+        def take(kernel: Kernel) -> Kernel:
+            self.overrides[name] = kernel
+            self.raw.__dict__.pop(name, None)
+            return kernel
+
+        return take
+
+    def as_result(self, value: Any) -> Any:
+        """A kernel's result as an array: libraries give numbers where it has no dimensions."""
+        return value if type(value) in BACKENDS else self.xp.asarray(value)
+
+    def address(self, array: Any) -> int:
+        """Where the first element lies in memory."""
+        raise NotImplementedError(f"{self.name}: arrays do not tell their address")
+
+    def writable(self, view: Any, source: Any) -> Any:
+        """A view that can be written if its source can: some libraries mark theirs otherwise."""
+        return view
+
+    def from_numpy(self, array: Array) -> Any:
+        """The same elements on this device."""
+        raise NotImplementedError(f"{self.name}: no way from NumPy's arrays")
+
+    def to_numpy(self, array: Any) -> Array:
+        """The same elements as an array of NumPy."""
+        raise NotImplementedError(f"{self.name}: no way to NumPy's arrays")
+
+    def __repr__(self) -> str:
+        return f"<backend {self.name}>"
+
+
+BACKENDS: dict[type[Any], Backend] = {}
+_NAMED: dict[str, Backend] = {}
+
+
+def register(backend: Backend) -> Backend:
+    """Make a device known: tensors of its arrays, and ``device=`` of its name."""
+    BACKENDS[backend.array] = backend
+    _NAMED[backend.name] = backend
+    return backend
+
+
+def forget(backend: Backend) -> None:
+    """Take a device back that `register` made known."""
+    del BACKENDS[backend.array], _NAMED[backend.name]
+
+
+def is_array(value: Any) -> bool:
+    """Whether a value is an array of some device; NumPy's numbers are not."""
+    return type(value) in BACKENDS or isinstance(value, tuple(BACKENDS))
+
+
+def backend_of(array: Any) -> Backend:
+    """The backend that an array belongs to."""
+    found = BACKENDS.get(type(array))
+    if found is None:
+        for backend in BACKENDS.values():
+            if isinstance(array, (backend.array, *backend.numbers)):
+                return backend
+        raise TypeError(f"{type(array).__name__} is an array of no known device")
+    return found
+
+
+def raw_of(gradient: Any) -> RawTable:
+    """The ops on arrays of a gradient's backend; of several gradients some may be None."""
+    if isinstance(gradient, (list, tuple)):
+        return raw_of(next(part for part in gradient if part is not None))
+    return backend_of(gradient).raw
+
+
+def backend_named(name: str) -> Backend | None:
+    """The backend of a type of device, if there is one."""
+    return _NAMED.get(name)

@@ -1,0 +1,71 @@
+"""The small functions that the engine and many kernels call, for libraries without their own.
+
+`backend.kernels` has them compiled for NumPy, and says what each promises.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+
+def iadd(xp: Any, target: Any, other: Any) -> Any:
+    """``target += other``."""
+    return xp.add(target, other, out=target)
+
+
+def add_matching(xp: Any, target: Any, other: Any) -> bool:
+    """Add an array that is alike in shape, dtype and layout; says whether it was done."""
+    if type(other) is not type(target) or target.shape != other.shape:
+        return False
+    if target.dtype is not other.dtype or target.strides != other.strides:
+        return False
+    xp.add(target, other, out=target)
+    return True
+
+
+def sum_all(xp: Any, x: Any) -> Any:
+    """The sum of all elements, as a 0-d array."""
+    return xp.asarray(xp.sum(x))
+
+
+def sum_to(xp: Any, x: Any, shape: tuple[int, ...]) -> None:
+    """None: there is no quicker way here than to sum along the axes."""
+    return None
+
+
+def filled(xp: Any, shape: tuple[int, ...], value: Any, dtype: Any = None) -> Any:
+    """A new array of one value, a number or a 0-d array."""
+    return xp.full(shape, value, dtype=getattr(value, "dtype", None) if dtype is None else dtype)
+
+
+def add_at(xp: Any, target: Any, index: Any, values: Any) -> None:
+    """Add to the places that an index names, to one that it names twice two times."""
+    xp.add.at(target, index, values)
+
+
+def maximum_accumulate(xp: Any, x: Any, axis: int) -> Any:
+    """The largest element so far, along an axis."""
+    return _accumulated(xp, xp.maximum, x, axis)
+
+
+def minimum_accumulate(xp: Any, x: Any, axis: int) -> Any:
+    """The smallest element so far, along an axis."""
+    return _accumulated(xp, xp.minimum, x, axis)
+
+
+def logaddexp_accumulate(xp: Any, x: Any, axis: int) -> Any:
+    """The logarithm of the sum of exponentials so far, along an axis."""
+    return _accumulated(xp, xp.logaddexp, x, axis)
+
+
+def _accumulated(xp: Any, function: Any, x: Any, axis: int) -> Any:
+    result = xp.array(x, order="C")
+    steps = xp.moveaxis(result, axis, 0)
+    for place in range(1, steps.shape[0]):
+        steps[place] = function(steps[place - 1], steps[place])
+    return result
+
+
+def matmul2d(xp: Any, a: Any, b: Any) -> Any:
+    """The product of two matrices."""
+    return xp.matmul(a, b)
