@@ -109,7 +109,7 @@ def to_weight(m: Any, values: Any, layout: Layout, shape: Shape) -> Any:
     values = m.reshape(values, layout.scaled)
     if len(layout.scaled) == 2:
         return m.reshape(m.sum(values, 0), shape)
-    return m.reshape(_totals(np, values) if m is not RECORDED else m.sum(values, (0, 2)), shape)
+    return m.reshape(_totals(m.xp, values) if m is not RECORDED else m.sum(values, (0, 2)), shape)
 
 
 def times_weight(m: Any, values: Any, weight: Any, layout: Layout) -> Any:
@@ -210,11 +210,13 @@ def all_gradients(
     """The gradients of input, weight and bias; on arrays the standardised input is made once."""
     of_input = of_weight = of_bias = None
     slopes = times_weight(m, g, weight, layout) if needs[0] else g
+    standard: Any
     if m is not RECORDED:
-        standard = kernels.subtract(input.reshape(layout.grouped), mean)
-        standard = kernels.multiply(standard, inverse)
+        xp = m.xp
+        standard = xp.subtract(input.reshape(layout.grouped), mean)
+        standard = xp.multiply(standard, inverse)
         if needs[0]:
-            of_input = _gradient_kernel(np, slopes, standard, inverse, layout).reshape(input.shape)
+            of_input = _gradient_kernel(xp, slopes, standard, inverse, layout).reshape(input.shape)
         standard = standard.reshape(input.shape)
     else:
         standard = m._standardize(input, mean, inverse, layout)
