@@ -19,8 +19,6 @@ from __future__ import annotations
 import math
 from typing import Any, NamedTuple
 
-import numpy as np
-
 from retrograd import dtypes
 from retrograd.backend import kernels
 from retrograd.backend.neutral.arrangement import arranged
