@@ -15,6 +15,7 @@ from retrograd.backend.device import (
     backend_of,
     is_array,
     register,
+    xp_of,
 )
 from retrograd.backend.memory import keep_freed_memory
 
@@ -30,4 +31,5 @@ __all__ = [
     "backend_of",
     "is_array",
     "register",
+    "xp_of",
 ]

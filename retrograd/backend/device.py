@@ -144,6 +144,11 @@ def backend_of(array: Any) -> Backend:
     return found
 
 
+def xp_of(array: Any) -> Namespace:
+    """The functions for an array."""
+    return backend_of(array).xp
+
+
 def raw_of(gradient: Any) -> RawTable:
     """The ops on arrays of a gradient's backend; of several gradients some may be None."""
     if isinstance(gradient, (list, tuple)):

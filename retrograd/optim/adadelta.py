@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, ClassVar
 
-import numpy as np
-
+from retrograd.backend import xp_of
 from retrograd.optim.arithmetic import add_product, add_scaled, count, reals, scalar, zeros_like
 from retrograd.optim.forms import step_lists
 from retrograd.optim.optimizer import Optimizer
@@ -71,16 +70,17 @@ class Adadelta(Optimizer):
         state["acc_delta"] = zeros_like(parameter)
 
     def _change(self, group: dict[str, Any], state: dict[str, Any], value: Any, g: Any) -> None:
+        xp = xp_of(value)
         rho, eps = group["rho"], group["eps"]
         count(state)
         square, moved = reals(state["square_avg"]), reals(state["acc_delta"])
-        scratch = np.empty_like(value)
+        scratch = xp.empty_like(value)
         square *= rho
         add_product(square, g, g, 1 - rho, scratch)
         delta = moved + eps
-        np.sqrt(delta, out=delta)
-        np.add(square, eps, out=scratch)
-        np.sqrt(scratch, out=scratch)
+        xp.sqrt(delta, out=delta)
+        xp.add(square, eps, out=scratch)
+        xp.sqrt(scratch, out=scratch)
         delta /= scratch
         delta *= g
         moved *= rho

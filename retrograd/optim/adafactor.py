@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, ClassVar
 
-import numpy as np
-
-from retrograd.dtypes import finfo, from_numpy_dtype
+from retrograd.backend import xp_of
+from retrograd.dtypes import F32, HALF_TYPES, finfo, from_numpy_dtype
 from retrograd.optim.arithmetic import add_scaled, approach, count, decay_weights, reals, scalar
 from retrograd.optim.forms import step_lists
 from retrograd.optim.optimizer import Optimizer
@@ -63,12 +62,13 @@ class Adafactor(Optimizer):
     def _start(self, group: dict[str, Any], parameter: Tensor, state: dict[str, Any]) -> None:
         state["step"] = scalar(0.0)
         array = parameter._array
+        xp = xp_of(array)
         if array.ndim > 1:
-            state["row_var"] = wrap(np.zeros((*array.shape[:-1], 1), array.dtype))
+            state["row_var"] = wrap(xp.zeros((*array.shape[:-1], 1), array.dtype))
             columns = (*array.shape[:-2], 1, array.shape[-1])
-            state["col_var"] = wrap(np.zeros(columns, array.dtype))
+            state["col_var"] = wrap(xp.zeros(columns, array.dtype))
         else:
-            state["variance"] = wrap(np.zeros_like(array))
+            state["variance"] = wrap(xp.zeros_like(array))
 
     def _update(
         self, group: dict[str, Any], parameters: list[Tensor], gradients: list[Tensor]
@@ -78,6 +78,7 @@ class Adafactor(Optimizer):
         super()._update(group, parameters, gradients)
 
     def _change(self, group: dict[str, Any], state: dict[str, Any], value: Any, g: Any) -> None:
+        xp = xp_of(value)
         smallest, least_size = group["eps"]
         if smallest is None:
             smallest = finfo(from_numpy_dtype(value.dtype)).eps
@@ -87,27 +88,28 @@ class Adafactor(Optimizer):
         alpha = max(least_size, _root_mean_square(value)) * rate
         decay_weights(group, value)
         update = _variance(state, g, weight, smallest)
-        np.maximum(update, smallest * smallest, out=update)
-        np.sqrt(update, out=update)
-        np.divide(g, update, out=update)
+        xp.maximum(update, smallest * smallest, out=update)
+        xp.sqrt(update, out=update)
+        xp.divide(g, update, out=update)
         clipped = max(1.0, _root_mean_square(update) / group["d"])
         add_scaled(value, update, -alpha / clipped, update)
 
 
 def _variance(state: dict[str, Any], g: Any, weight: float, smallest: float) -> Any:
     """A new array: the running mean of ``g * g``, or its estimate from rows and columns."""
+    xp = xp_of(g)
     if "variance" in state:
         variance = reals(state["variance"])
-        approach(variance, g * g, weight, np.empty_like(variance))
+        approach(variance, g * g, weight, xp.empty_like(variance))
         return variance.copy()
     squares = _wide(g) ** 2
     rows, columns = state["row_var"]._array, state["col_var"]._array
     for means, axis in ((rows, -1), (columns, -2)):
         newest = squares.mean(axis, keepdims=True).astype(means.dtype)
-        approach(means, newest, weight, np.empty_like(means))
+        approach(means, newest, weight, xp.empty_like(means))
     # One factor each, so the product of matrices is an elementwise one.
     estimate = rows * columns
-    estimate /= np.maximum(_wide(rows).mean(-2, keepdims=True), smallest).astype(rows.dtype)
+    estimate /= xp.maximum(_wide(rows).mean(-2, keepdims=True), smallest).astype(rows.dtype)
     return estimate
 
 
@@ -115,12 +117,12 @@ def _root_mean_square(array: Any) -> float:
     if array.size == 0:
         return 0.0
     flat = _wide(array).ravel()
-    return float(np.sqrt(flat @ flat)) / float(array.size**0.5)
+    return float(xp_of(flat).sqrt(flat @ flat)) / float(array.size**0.5)
 
 
 def _wide(array: Any) -> Any:
     """Half precision in single precision, in which means and norms are accumulated."""
-    return array.astype(np.result_type(array.dtype, np.float32), copy=False)
+    return array.astype(F32 if array.dtype in HALF_TYPES else array.dtype, copy=False)
 
 
 def adafactor(

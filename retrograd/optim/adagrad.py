@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, ClassVar
 
-import numpy as np
-
+from retrograd.backend import xp_of
 from retrograd.optim.arithmetic import add_quotient, count, filled_like, reals, scalar
 from retrograd.optim.forms import step_lists
 from retrograd.optim.optimizer import Optimizer
@@ -86,12 +85,13 @@ class Adagrad(Optimizer):
         sparse_steps.adagrad(group, self.state[parameter], parameter, gradient)
 
     def _change(self, group: dict[str, Any], state: dict[str, Any], value: Any, g: Any) -> None:
+        xp = xp_of(value)
         step = count(state)
         total = reals(state["sum"])
-        scratch = np.empty_like(value)
-        np.multiply(g, g, out=scratch)
+        scratch = xp.empty_like(value)
+        xp.multiply(g, g, out=scratch)
         total += scratch
-        scale = np.sqrt(total)
+        scale = xp.sqrt(total)
         scale += group["eps"]
         rate = float(group["lr"]) / (1 + (step - 1) * group["lr_decay"])
         add_quotient(value, g, scale, -rate, scratch)

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, ClassVar
 
-import numpy as np
-
+from retrograd.backend import xp_of
 from retrograd.optim.arithmetic import (
     add_product,
     add_quotient,
@@ -107,21 +106,22 @@ class Adam(Optimizer):
             state["max_exp_avg_sq"] = zeros_like(parameter)
 
     def _change(self, group: dict[str, Any], state: dict[str, Any], value: Any, g: Any) -> None:
+        xp = xp_of(value)
         beta1, beta2 = map(float, group["betas"])
         step = count(state)
         if group["decoupled_weight_decay"]:
             decay_weights(group, value)
         average, square = reals(state["exp_avg"]), reals(state["exp_avg_sq"])
-        scratch = np.empty_like(value)
+        scratch = xp.empty_like(value)
         approach(average, g, 1 - beta1, scratch)
         square *= beta2
         add_product(square, g, g, 1 - beta2, scratch)
         if group["amsgrad"]:
             highest = reals(state["max_exp_avg_sq"])
-            np.maximum(highest, square, out=highest)
+            xp.maximum(highest, square, out=highest)
             square = highest
         rate, correction = -float(group["lr"]) / (1 - beta1**step), (1 - beta2**step) ** 0.5
-        scale = np.sqrt(square)
+        scale = xp.sqrt(square)
         if value.dtype.itemsize < 4:  # in half precision numbers must not become too small
             scale /= correction
             scale += group["eps"]

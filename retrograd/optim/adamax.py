@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, ClassVar
 
-import numpy as np
-
+from retrograd.backend import xp_of
 from retrograd.optim.arithmetic import add_quotient, approach, count, reals, scalar, zeros_like
 from retrograd.optim.forms import step_lists
 from retrograd.optim.optimizer import Optimizer
@@ -71,15 +70,16 @@ class Adamax(Optimizer):
         state["exp_inf"] = zeros_like(parameter)
 
     def _change(self, group: dict[str, Any], state: dict[str, Any], value: Any, g: Any) -> None:
+        xp = xp_of(value)
         beta1, beta2 = group["betas"]
         step = count(state)
         average, largest = reals(state["exp_avg"]), reals(state["exp_inf"])
-        scratch = np.empty_like(value)
+        scratch = xp.empty_like(value)
         approach(average, g, 1 - beta1, scratch)
         largest *= beta2
-        np.abs(g, out=scratch)
+        xp.abs(g, out=scratch)
         scratch += group["eps"]
-        np.maximum(largest, scratch, out=largest)
+        xp.maximum(largest, scratch, out=largest)
         add_quotient(value, average, largest, -float(group["lr"]) / (1 - beta1**step), scratch)
 
     def _record(self, group: dict[str, Any], state: dict[str, Any], parameter: Any, g: Any) -> None:

@@ -4,21 +4,20 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
-from retrograd.dtypes import float64, get_default_dtype
+from retrograd.backend import CPU, xp_of
+from retrograd.dtypes import F32, F64, float64, get_default_dtype
 from retrograd.tensor import Tensor, wrap
 
 
 def scalar(value: float, fused: Any = None) -> Tensor:
     """A tensor of one number, the form in which optimizers keep counts."""
     wide = not fused and get_default_dtype() == float64
-    return wrap(np.array(value, np.float64 if wide else np.float32))
+    return wrap(CPU.xp.array(value, F64 if wide else F32))
 
 
 def zeros_like(parameter: Tensor) -> Tensor:
     """Zeros in the parameter's shape, dtype and memory order."""
-    return wrap(np.zeros_like(parameter._array))
+    return wrap(xp_of(parameter._array).zeros_like(parameter._array))
 
 
 def filled_like(parameter: Tensor, value: float) -> Tensor:
@@ -66,30 +65,31 @@ def count(state: dict[str, Any]) -> float:
 
 def approach(start: Any, end: Any, weight: float, scratch: Any) -> None:
     """``start += weight * (end - start)``, from the nearer end as PyTorch's `lerp` does."""
-    np.subtract(end, start, out=scratch)
+    xp = xp_of(start)
+    xp.subtract(end, start, out=scratch)
     if abs(weight) < 0.5:
         scratch *= weight
         start += scratch
     else:
         scratch *= 1 - weight
-        np.subtract(end, scratch, out=start)
+        xp.subtract(end, scratch, out=start)
 
 
 def add_scaled(total: Any, term: Any, factor: float, scratch: Any) -> None:
     """``total += factor * term``."""
-    np.multiply(term, factor, out=scratch)
+    xp_of(total).multiply(term, factor, out=scratch)
     total += scratch
 
 
 def add_product(total: Any, a: Any, b: Any, factor: float, scratch: Any) -> None:
     """``total += factor * a * b``; the factor first, which keeps half precision in range."""
-    np.multiply(a, factor, out=scratch)
+    xp_of(total).multiply(a, factor, out=scratch)
     scratch *= b
     total += scratch
 
 
 def add_quotient(total: Any, a: Any, b: Any, factor: float, scratch: Any) -> None:
     """``total += factor * a / b``."""
-    np.multiply(a, factor, out=scratch)
+    xp_of(total).multiply(a, factor, out=scratch)
     scratch /= b
     total += scratch

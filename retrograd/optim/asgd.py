@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, ClassVar
 
-import numpy as np
-
+from retrograd.backend import xp_of
 from retrograd.optim.arithmetic import add_scaled, count, reals, scalar, zeros_like
 from retrograd.optim.forms import step_lists
 from retrograd.optim.optimizer import Optimizer
@@ -71,19 +70,20 @@ class ASGD(Optimizer):
         state["ax"] = zeros_like(parameter)
 
     def _change(self, group: dict[str, Any], state: dict[str, Any], value: Any, g: Any) -> None:
+        xp = xp_of(value)
         lambd = group["lambd"]
         step = count(state)
         eta, mu = state["eta"]._array, state["mu"]._array
         average = reals(state["ax"])
-        scratch = np.empty_like(value)
+        scratch = xp.empty_like(value)
         value *= 1 - lambd * float(eta)
         add_scaled(value, g, -float(eta), scratch)
         if mu != 1:
-            np.subtract(value, average, out=scratch)
+            xp.subtract(value, average, out=scratch)
             scratch *= float(mu)
             average += scratch
         else:
-            np.copyto(average, value)
+            average[...] = value
         self._advance(group, state, step)
 
     def _record(self, group: dict[str, Any], state: dict[str, Any], parameter: Any, g: Any) -> None:

@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
-
 from retrograd.autograd.grad_mode import enable_grad, no_grad
+from retrograd.backend import xp_of
 from retrograd.lifecycle.site import user_site
-from retrograd.optim.arithmetic import reals
+from retrograd.optim.arithmetic import reals, zeros_like
 from retrograd.optim.line_search import Point, strong_wolfe
 from retrograd.optim.optimizer import Optimizer
 from retrograd.optim.options import check_rate
@@ -72,10 +71,10 @@ class LBFGS(Optimizer):
         for parameter in self._params:
             gradient = parameter.grad
             values = (
-                np.zeros_like(reals(parameter)) if gradient is None else reals(gradient.to_dense())
+                reals(zeros_like(parameter)) if gradient is None else reals(gradient.to_dense())
             )
             parts.append(values.reshape(-1))
-        return wrap(np.concatenate(parts))
+        return wrap(xp_of(parts[0]).concatenate(parts))
 
     def _move(self, size: Any, direction: Tensor) -> None:
         offset, size = 0, float(size)
@@ -179,7 +178,7 @@ class LBFGS(Optimizer):
             loss = _number(self._evaluate(closure))
             gradient = self._flat_gradient()
             for parameter, value in zip(self._params, start, strict=True):
-                np.copyto(parameter._array, value)
+                parameter._array[...] = value
             self._count_writes(self._params, *user_site(4))
             return Point(size, loss, gradient, gradient.dot(direction))
 

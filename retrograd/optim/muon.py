@@ -6,8 +6,7 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
-
+from retrograd.backend import xp_of
 from retrograd.optim.arithmetic import add_scaled, approach, decay_weights, reals, zeros_like
 from retrograd.optim.forms import step_lists
 from retrograd.optim.optimizer import Optimizer
@@ -81,13 +80,14 @@ class Muon(Optimizer):
         state["momentum_buffer"] = zeros_like(parameter)
 
     def _change(self, group: dict[str, Any], state: dict[str, Any], value: Any, g: Any) -> None:
+        xp = xp_of(value)
         momentum = group["momentum"]
         buffer = reals(state["momentum_buffer"])
-        scratch = np.empty_like(value)
+        scratch = xp.empty_like(value)
         approach(buffer, g, 1 - momentum, scratch)
         update = buffer
         if group["nesterov"]:
-            update = np.array(g)
+            update = xp.array(g)
             approach(update, buffer, momentum, scratch)
         direction = _orthogonal(
             wrap(update), group["ns_coefficients"], group["ns_steps"], group["eps"]

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, ClassVar
 
-import numpy as np
-
+from retrograd.backend import xp_of
 from retrograd.optim.arithmetic import (
     add_product,
     approach,
@@ -87,6 +86,7 @@ class NAdam(Optimizer):
         state["exp_avg_sq"] = zeros_like(parameter)
 
     def _change(self, group: dict[str, Any], state: dict[str, Any], value: Any, g: Any) -> None:
+        xp = xp_of(value)
         beta1, beta2 = group["betas"]
         rate = float(group["lr"])
         step = count(state)
@@ -97,14 +97,14 @@ class NAdam(Optimizer):
         product *= momentum
         so_far = float(product)
         average, square = reals(state["exp_avg"]), reals(state["exp_avg_sq"])
-        scratch = np.empty_like(value)
+        scratch = xp.empty_like(value)
         approach(average, g, 1 - beta1, scratch)
         square *= beta2
         add_product(square, g, g, 1 - beta2, scratch)
         scale = square / (1 - beta2**step)
-        np.sqrt(scale, out=scale)
+        xp.sqrt(scale, out=scale)
         scale += group["eps"]
-        np.multiply(g, rate * (1.0 - momentum) / (1.0 - so_far), out=scratch)
+        xp.multiply(g, rate * (1.0 - momentum) / (1.0 - so_far), out=scratch)
         scratch += average * (rate * following / (1.0 - so_far * following))
         scratch /= scale
         value -= scratch

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, ClassVar
 
-import numpy as np
-
+from retrograd.backend import xp_of
 from retrograd.optim.arithmetic import (
     add_product,
     approach,
@@ -82,24 +81,25 @@ class RAdam(Optimizer):
         state["exp_avg_sq"] = zeros_like(parameter)
 
     def _change(self, group: dict[str, Any], state: dict[str, Any], value: Any, g: Any) -> None:
+        xp = xp_of(value)
         beta1, beta2 = group["betas"]
         step = count(state)
         if group["decoupled_weight_decay"]:
             decay_weights(group, value)
         average, square = reals(state["exp_avg"]), reals(state["exp_avg_sq"])
-        scratch = np.empty_like(value)
+        scratch = xp.empty_like(value)
         approach(average, g, 1 - beta1, scratch)
         square *= beta2
         add_product(square, g, g, 1 - beta2, scratch)
-        np.divide(average, 1 - beta1**step, out=scratch)
+        xp.divide(average, 1 - beta1**step, out=scratch)
         scratch *= float(group["lr"])
         factor = self._rectification(beta2, step)
         if factor is not None:
-            scale = np.sqrt(square)
+            scale = xp.sqrt(square)
             scale += group["eps"]
-            np.divide(factor, scale, out=scale)
+            xp.divide(factor, scale, out=scale)
             scratch *= scale
-        np.subtract(value, scratch, out=value)
+        xp.subtract(value, scratch, out=value)
 
     def _record(self, group: dict[str, Any], state: dict[str, Any], parameter: Any, g: Any) -> None:
         beta1, beta2 = group["betas"]

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, ClassVar
 
-import numpy as np
-
+from retrograd.backend import xp_of
 from retrograd.optim.arithmetic import (
     add_product,
     add_quotient,
@@ -89,25 +88,26 @@ class RMSprop(Optimizer):
             state["grad_avg"] = zeros_like(parameter)
 
     def _change(self, group: dict[str, Any], state: dict[str, Any], value: Any, g: Any) -> None:
+        xp = xp_of(value)
         alpha, rate = group["alpha"], float(group["lr"])
         count(state)
         square = reals(state["square_avg"])
-        scratch = np.empty_like(value)
+        scratch = xp.empty_like(value)
         square *= alpha
         add_product(square, g, g, 1 - alpha, scratch)
         if group["centered"]:
             average = reals(state["grad_avg"])
             approach(average, g, 1 - alpha, scratch)
             scale = average * average
-            np.subtract(square, scale, out=scale)
-            np.sqrt(scale, out=scale)
+            xp.subtract(square, scale, out=scale)
+            xp.sqrt(scale, out=scale)
         else:
-            scale = np.sqrt(square)
+            scale = xp.sqrt(square)
         scale += group["eps"]
         if group["momentum"] > 0:
             buffer = reals(state["momentum_buffer"])
             buffer *= group["momentum"]
-            np.divide(g, scale, out=scratch)
+            xp.divide(g, scale, out=scratch)
             buffer += scratch
             add_scaled(value, buffer, -rate, scratch)
         else:

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, ClassVar
 
-import numpy as np
-
+from retrograd.backend import xp_of
 from retrograd.optim.arithmetic import count, filled_like, reals, scalar, zeros_like
 from retrograd.optim.forms import step_lists
 from retrograd.optim.optimizer import Optimizer
@@ -73,22 +72,23 @@ class Rprop(Optimizer):
         state["step_size"] = filled_like(gradient, float(group["lr"]))
 
     def _change(self, group: dict[str, Any], state: dict[str, Any], value: Any, g: Any) -> None:
+        xp = xp_of(value)
         smaller, larger = group["etas"]
         count(state)
         previous, size = reals(state["prev"]), reals(state["step_size"])
-        factor = np.sign(g * previous)
+        factor = xp.sign(g * previous)
         turned = factor < 0
         factor[factor > 0] = larger
         factor[turned] = smaller
         factor[factor == 0] = 1
         size *= factor
-        np.clip(size, *group["step_sizes"], out=size)
+        xp.clip(size, *group["step_sizes"], out=size)
         # Where the gradient changed its sign the weight stays for one step.
-        np.copyto(previous, g)
+        previous[...] = g
         previous[turned] = 0
-        np.sign(previous, out=factor)
+        xp.sign(previous, out=factor)
         factor *= size
-        np.subtract(value, factor, out=value)
+        xp.subtract(value, factor, out=value)
 
     def _record(self, group: dict[str, Any], state: dict[str, Any], parameter: Any, g: Any) -> None:
         smaller, larger = group["etas"]

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import MutableSequence, Sequence
 from typing import Any, ClassVar
 
-import numpy as np
-
+from retrograd.backend import xp_of
 from retrograd.optim.arithmetic import reals
 from retrograd.optim.forms import step_lists
 from retrograd.optim.optimizer import Optimizer
@@ -81,14 +80,15 @@ class SGD(Optimizer):
             g = -g
         elif group["maximize"]:
             rate = -rate
-        scratch = np.empty_like(value)
+        xp = xp_of(value)
+        scratch = xp.empty_like(value)
         if decay != 0:
-            np.multiply(value, decay, out=scratch)
+            xp.multiply(value, decay, out=scratch)
             scratch += g
             g = scratch
         if momentum != 0:
             g = self._with_momentum(group, state, parameter, g, scratch)
-        np.multiply(g, rate, out=scratch)
+        xp.multiply(g, rate, out=scratch)
         value -= scratch
 
     def _update_sparse(self, group: dict[str, Any], parameter: Tensor, gradient: Tensor) -> None:
@@ -103,7 +103,7 @@ class SGD(Optimizer):
         momentum, dampening = group["momentum"], group["dampening"]
         buffer = state.get("momentum_buffer")
         if buffer is None:
-            buffer = state["momentum_buffer"] = wrap(np.empty_like(parameter._array))
+            buffer = state["momentum_buffer"] = wrap(xp_of(g).empty_like(parameter._array))
             held = reals(buffer)
             held[...] = g
         else:
@@ -114,7 +114,7 @@ class SGD(Optimizer):
             return held
         if g is scratch:
             return held * momentum + g
-        np.multiply(held, momentum, out=scratch)
+        xp_of(held).multiply(held, momentum, out=scratch)
         scratch += g
         return scratch
 

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 from retrograd.autograd.grad_mode import no_grad
+from retrograd.backend import xp_of
 from retrograd.notices import explained
 from retrograd.optim.arithmetic import count
 from retrograd.sparse.array import SparseArray, coo
@@ -71,7 +70,7 @@ def adagrad(
     total = state["sum"]._array
     total[places] += values * values
     rate = float(group["lr"]) / (1 + (step - 1) * group["lr_decay"])
-    moved = values / (np.sqrt(total[places]) + group["eps"])
+    moved = values / (xp_of(total).sqrt(total[places]) + group["eps"])
     _write(parameter, coo(array.indices, moved, array.shape, True), -rate)
 
 
@@ -87,7 +86,7 @@ def adam(group: dict[str, Any], state: dict[str, Any], parameter: Tensor, gradie
     average, square = state["exp_avg"]._array, state["exp_avg_sq"]._array
     average[places] += (values - average[places]) * (1 - beta1)
     square[places] += (values * values - square[places]) * (1 - beta2)
-    scale = np.sqrt(square[places])
+    scale = xp_of(square).sqrt(square[places])
     scale += group["eps"]
     rate = float(group["lr"]) * (1 - beta2 ** state["step"]) ** 0.5 / (1 - beta1 ** state["step"])
     moved = average[places] / scale
@@ -97,4 +96,4 @@ def adam(group: dict[str, Any], state: dict[str, Any], parameter: Tensor, gradie
 def _write(parameter: Tensor, change: SparseArray, rate: float) -> None:
     """Add a coalesced change, times a number, to the parameter's array."""
     target = parameter._array
-    target[tuple(change.indices)] += change.values * np.asarray(rate, target.dtype)
+    target[tuple(change.indices)] += change.values * target.dtype.type(rate)
