@@ -14,7 +14,9 @@ from collections.abc import Iterable
 from collections.abc import Sequence
 from retrograd import return_types as _return_types
 from retrograd.dtypes import dtype as _dtype
+from retrograd.random.state import Generator as _Generator
 from retrograd.reduced_dtypes import UnavailableDtype
+from retrograd.types import Device
 from retrograd.types import Number
 from typing import Any
 from typing import Literal
@@ -109,17 +111,17 @@ def acos(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
 def acos_(input: Tensor) -> Tensor: ...
 def acosh(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
 def acosh_(input: Tensor) -> Tensor: ...
-def adaptive_avg_pool1d(input: Tensor, output_size: Any) -> Tensor: ...
+def adaptive_avg_pool1d(input: Tensor, output_size: _int | Sequence[_int | None]) -> Tensor: ...
 def adaptive_max_pool1d(
     input: Tensor,
-    output_size: Any,
+    output_size: _int | Sequence[_int | None],
     return_indices: _bool = False,
 ) -> tuple[Tensor, Tensor]: ...
 def add(
     input: Tensor | Number | _complex,
     other: Tensor | Number | _complex,
     *,
-    alpha: Any = 1,
+    alpha: _complex = 1,
     out: Tensor | None = None,
 ) -> Tensor: ...
 def addbmm(
@@ -127,8 +129,8 @@ def addbmm(
     batch1: Tensor,
     batch2: Tensor,
     *,
-    beta: Any = 1,
-    alpha: Any = 1,
+    beta: _complex = 1,
+    alpha: _complex = 1,
     out: Tensor | None = None,
 ) -> Tensor: ...
 def addcdiv(
@@ -136,7 +138,7 @@ def addcdiv(
     tensor1: Tensor,
     tensor2: Tensor,
     *,
-    value: Any = 1,
+    value: _complex = 1,
     out: Tensor | None = None,
 ) -> Tensor: ...
 def addcmul(
@@ -152,8 +154,8 @@ def addmm(
     mat1: Tensor,
     mat2: Tensor,
     *,
-    beta: Any = 1,
-    alpha: Any = 1,
+    beta: _complex = 1,
+    alpha: _complex = 1,
     out: Tensor | None = None,
 ) -> Tensor: ...
 def addmv(
@@ -161,8 +163,8 @@ def addmv(
     mat: Tensor,
     vec: Tensor,
     *,
-    beta: Any = 1,
-    alpha: Any = 1,
+    beta: _complex = 1,
+    alpha: _complex = 1,
     out: Tensor | None = None,
 ) -> Tensor: ...
 def addmv_(
@@ -170,16 +172,16 @@ def addmv_(
     mat: Tensor,
     vec: Tensor,
     *,
-    beta: Any = 1,
-    alpha: Any = 1,
+    beta: _complex = 1,
+    alpha: _complex = 1,
 ) -> Tensor: ...
 def addr(
     input: Tensor,
     vec1: Tensor,
     vec2: Tensor,
     *,
-    beta: Any = 1,
-    alpha: Any = 1,
+    beta: _complex = 1,
+    alpha: _complex = 1,
     out: Tensor | None = None,
 ) -> Tensor: ...
 def adjoint(input: Tensor) -> Tensor: ...
@@ -188,10 +190,10 @@ def affine_grid_generator(
     size: tuple[_int, ...],
     align_corners: _bool,
 ) -> Tensor: ...
-def alias_copy(input: Tensor, *args: Any, out: Any = None, **options: Any) -> Any: ...
+def alias_copy(input: Tensor, *args: Any, out: Tensor | None = None, **options: Any) -> Any: ...
 def all(
     input: Tensor,
-    dim: Any = None,
+    dim: _int | Sequence[_int] | None = None,
     keepdim: _bool = False,
     *,
     out: Tensor | None = None,
@@ -207,14 +209,14 @@ def alpha_dropout(input: Tensor, p: _float, train: _bool) -> Tensor: ...
 def alpha_dropout_(input: Tensor, p: _float, train: _bool) -> Tensor: ...
 def amax(
     input: Tensor,
-    dim: Any = (),
+    dim: _int | Sequence[_int] | None = (),
     keepdim: _bool = False,
     *,
     out: Tensor | None = None,
 ) -> Tensor: ...
 def amin(
     input: Tensor,
-    dim: Any = (),
+    dim: _int | Sequence[_int] | None = (),
     keepdim: _bool = False,
     *,
     out: Tensor | None = None,
@@ -230,21 +232,35 @@ from retrograd import amp as amp
 def angle(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
 def any(
     input: Tensor,
-    dim: Any = None,
+    dim: _int | Sequence[_int] | None = None,
     keepdim: _bool = False,
     *,
     out: Tensor | None = None,
 ) -> Tensor: ...
 from retrograd import ao as ao
+@overload
 def arange(
-    *args: Any,
+    end: Tensor | Number,
+    *,
     out: Tensor | None = None,
-    dtype: Any = None,
-    layout: Any = ...,
-    device: Any = None,
+    dtype: _dtype | None = None,
+    layout: layout | None = ...,
+    device: Device = None,
     pin_memory: _bool = False,
     requires_grad: _bool = False,
-    **named: Any,
+) -> Tensor: ...
+@overload
+def arange(
+    start: Tensor | Number,
+    end: Tensor | Number,
+    step: Tensor | Number = 1,
+    *,
+    out: Tensor | None = None,
+    dtype: _dtype | None = None,
+    layout: layout | None = ...,
+    device: Device = None,
+    pin_memory: _bool = False,
+    requires_grad: _bool = False,
 ) -> Tensor: ...
 def arccos(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
 def arccos_(input: Tensor) -> Tensor: ...
@@ -286,29 +302,34 @@ def argwhere(input: Tensor) -> Tensor: ...
 def as_strided(
     input: Tensor,
     size: Any,
-    stride: Any,
+    stride: _int | Sequence[_int] | None,
     storage_offset: _int | None = None,
 ) -> Tensor: ...
 def as_strided_(
     input: Tensor,
     size: Any,
-    stride: Any,
+    stride: _int | Sequence[_int] | None,
     storage_offset: _int | None = None,
 ) -> Tensor: ...
-def as_strided_copy(input: Tensor, *args: Any, out: Any = None, **options: Any) -> Any: ...
+def as_strided_copy(
+    input: Tensor,
+    *args: Any,
+    out: Tensor | None = None,
+    **options: Any,
+) -> Any: ...
 def as_strided_scatter(
     input: Tensor,
     src: Tensor,
     size: Any,
-    stride: Any,
+    stride: _int | Sequence[_int] | None,
     storage_offset: _int | None = None,
 ) -> Tensor: ...
-def as_tensor(data: Any, dtype: Any = None, device: Any = None) -> Tensor: ...
+def as_tensor(data: Any, dtype: _dtype | None = None, device: Device = None) -> Tensor: ...
 def asarray(
     obj: Any,
     *,
-    dtype: Any = None,
-    device: Any = None,
+    dtype: _dtype | None = None,
+    device: Device = None,
     copy: _bool | None = None,
     requires_grad: _bool | None = None,
 ) -> Tensor: ...
@@ -344,9 +365,9 @@ from retrograd.amp.switches import autocast_decrement_nesting as autocast_decrem
 from retrograd.amp.switches import autocast_increment_nesting as autocast_increment_nesting
 def avg_pool1d(
     input: Tensor,
-    kernel_size: Any,
-    stride: Any = None,
-    padding: Any = 0,
+    kernel_size: _int | Sequence[_int],
+    stride: _int | Sequence[_int] | None = None,
+    padding: _int | Sequence[_int] = 0,
     ceil_mode: _bool = False,
     count_include_pad: _bool = True,
 ) -> Tensor: ...
@@ -356,8 +377,8 @@ def baddbmm(
     batch1: Tensor,
     batch2: Tensor,
     *,
-    beta: Any = 1,
-    alpha: Any = 1,
+    beta: _complex = 1,
+    alpha: _complex = 1,
     out: Tensor | None = None,
 ) -> Tensor: ...
 def bartlett_window(window_length: _int, periodic: _bool = True, **options: Any) -> Tensor: ...
@@ -374,9 +395,9 @@ def batch_norm(
 ) -> Tensor: ...
 def bernoulli(
     input: Tensor,
-    p: Any = None,
+    p: _float | Tensor | None = None,
     *,
-    generator: Any = None,
+    generator: _Generator | None = None,
     out: Tensor | None = None,
 ) -> Tensor: ...
 bfloat16: _dtype
@@ -394,7 +415,7 @@ def binary_cross_entropy_with_logits(
     reduction: _int = 0,
 ) -> Tensor: ...
 def bincount(input: Tensor, weights: Tensor | None = None, minlength: _int = 0) -> Tensor: ...
-def binomial(count: Tensor, prob: Tensor, generator: Any = None) -> Tensor: ...
+def binomial(count: Tensor, prob: Tensor, generator: _Generator | None = None) -> Tensor: ...
 bits16: UnavailableDtype
 bits1x8: UnavailableDtype
 bits2x4: UnavailableDtype
@@ -432,14 +453,20 @@ def bitwise_xor(
     out: Tensor | None = None,
 ) -> Tensor: ...
 def blackman_window(window_length: _int, periodic: _bool = True, **options: Any) -> Tensor: ...
-def block_diag(*tensors: Any) -> Tensor: ...
+@overload
+def block_diag(*tensors: Tensor) -> Tensor: ...
+@overload
+def block_diag(tensors: Sequence[Tensor], /) -> Tensor: ...
 def bmm(input: Tensor, mat2: Tensor, *, out: Tensor | None = None) -> Tensor: ...
 bool: _dtype
 def broadcast_shapes(*shapes: Any) -> Size: ...
-def broadcast_tensors(*tensors: Any) -> tuple[Tensor, ...]: ...
+@overload
+def broadcast_tensors(*tensors: Tensor) -> tuple[Tensor, ...]: ...
+@overload
+def broadcast_tensors(tensors: Sequence[Tensor], /) -> tuple[Tensor, ...]: ...
 def broadcast_to(input: Tensor, size: Any) -> Tensor: ...
 def bucketize(
-    input: Any,
+    input: Tensor | _complex,
     boundaries: Tensor,
     *,
     out_int32: _bool = False,
@@ -447,7 +474,7 @@ def bucketize(
     out: Tensor | None = None,
 ) -> Tensor: ...
 from retrograd.dtypes import can_cast as can_cast
-def cartesian_prod(*tensors: Any) -> Tensor: ...
+def cartesian_prod(*tensors: Tensor) -> Tensor: ...
 def cat(tensors: Sequence[Tensor], dim: _int = 0, *, out: Tensor | None = None) -> Tensor: ...
 def cdist(
     x1: Tensor,
@@ -479,21 +506,51 @@ def cholesky_solve(
     out: Tensor | None = None,
 ) -> Tensor: ...
 def chunk(input: Tensor, chunks: _int, dim: _int = 0) -> tuple[Tensor, ...]: ...
-def clamp(input: Tensor, min: Any = None, max: Any = None, *, out: Any = None) -> Tensor: ...
-def clamp_(self: Tensor, min: Any = None, max: Any = None) -> Tensor: ...
-def clamp_max(input: Tensor, max: Any, *, out: Any = None) -> Tensor: ...
-def clamp_max_(self: Tensor, max: Any) -> Tensor: ...
-def clamp_min(input: Tensor, min: Any, *, out: Any = None) -> Tensor: ...
-def clamp_min_(self: Tensor, min: Any) -> Tensor: ...
+def clamp(
+    input: Tensor,
+    min: Tensor | _float | None = None,
+    max: Tensor | _float | None = None,
+    *,
+    out: Tensor | None = None,
+) -> Tensor: ...
+def clamp_(
+    self: Tensor,
+    min: Tensor | _float | None = None,
+    max: Tensor | _float | None = None,
+) -> Tensor: ...
+def clamp_max(
+    input: Tensor,
+    max: Tensor | _float | None,
+    *,
+    out: Tensor | None = None,
+) -> Tensor: ...
+def clamp_max_(self: Tensor, max: Tensor | _float | None) -> Tensor: ...
+def clamp_min(
+    input: Tensor,
+    min: Tensor | _float | None,
+    *,
+    out: Tensor | None = None,
+) -> Tensor: ...
+def clamp_min_(self: Tensor, min: Tensor | _float | None) -> Tensor: ...
 from retrograd.amp.switches import clear_autocast_cache as clear_autocast_cache
-def clip(input: Tensor, min: Any = None, max: Any = None, *, out: Any = None) -> Tensor: ...
-def clip_(self: Tensor, min: Any = None, max: Any = None) -> Tensor: ...
+def clip(
+    input: Tensor,
+    min: Tensor | _float | None = None,
+    max: Tensor | _float | None = None,
+    *,
+    out: Tensor | None = None,
+) -> Tensor: ...
+def clip_(
+    self: Tensor,
+    min: Tensor | _float | None = None,
+    max: Tensor | _float | None = None,
+) -> Tensor: ...
 def clone(input: Tensor, *, memory_format: memory_format | None = None) -> Tensor: ...
-def column_stack(tensors: Any, *, out: Tensor | None = None) -> Tensor: ...
+def column_stack(tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Tensor: ...
 def combinations(input: Tensor, r: _int = 2, with_replacement: _bool = False) -> Tensor: ...
 def compile(model: Any = None, **options: Any) -> Any: ...
 from retrograd import compiler as compiler
-def complex(real: Tensor, imag: Tensor, *, out: Any = None) -> Tensor: ...
+def complex(real: Tensor, imag: Tensor, *, out: Tensor | None = None) -> Tensor: ...
 complex128: _dtype
 complex32: UnavailableDtype
 complex64: _dtype
@@ -510,34 +567,34 @@ def concatenate(
     out: Tensor | None = None,
 ) -> Tensor: ...
 def conj(input: Tensor) -> Tensor: ...
-def conj_physical(input: Tensor, *, out: Any = None) -> Tensor: ...
+def conj_physical(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
 def conj_physical_(input: Tensor) -> Tensor: ...
-def constant_pad_nd(input: Tensor, pad: tuple[_int, ...], value: Any = 0) -> Tensor: ...
+def constant_pad_nd(input: Tensor, pad: tuple[_int, ...], value: _complex = 0) -> Tensor: ...
 def conv1d(
     input: Tensor,
     weight: Tensor,
     bias: Tensor | None = None,
-    stride: Any = 1,
-    padding: Any = 0,
-    dilation: Any = 1,
+    stride: _int | Sequence[_int] | None = 1,
+    padding: _int | Sequence[_int] | str = 0,
+    dilation: _int | Sequence[_int] = 1,
     groups: _int = 1,
 ) -> Tensor: ...
 def conv2d(
     input: Tensor,
     weight: Tensor,
     bias: Tensor | None = None,
-    stride: Any = 1,
-    padding: Any = 0,
-    dilation: Any = 1,
+    stride: _int | Sequence[_int] | None = 1,
+    padding: _int | Sequence[_int] | str = 0,
+    dilation: _int | Sequence[_int] = 1,
     groups: _int = 1,
 ) -> Tensor: ...
 def conv3d(
     input: Tensor,
     weight: Tensor,
     bias: Tensor | None = None,
-    stride: Any = 1,
-    padding: Any = 0,
-    dilation: Any = 1,
+    stride: _int | Sequence[_int] | None = 1,
+    padding: _int | Sequence[_int] | str = 0,
+    dilation: _int | Sequence[_int] = 1,
     groups: _int = 1,
 ) -> Tensor: ...
 def conv_tbc(input: Tensor, weight: Tensor, bias: Tensor, pad: _int = 0) -> Tensor: ...
@@ -545,31 +602,31 @@ def conv_transpose1d(
     input: Tensor,
     weight: Tensor,
     bias: Tensor | None = None,
-    stride: Any = 1,
-    padding: Any = 0,
-    output_padding: Any = 0,
+    stride: _int | Sequence[_int] | None = 1,
+    padding: _int | Sequence[_int] = 0,
+    output_padding: _int | Sequence[_int] = 0,
     groups: _int = 1,
-    dilation: Any = 1,
+    dilation: _int | Sequence[_int] = 1,
 ) -> Tensor: ...
 def conv_transpose2d(
     input: Tensor,
     weight: Tensor,
     bias: Tensor | None = None,
-    stride: Any = 1,
-    padding: Any = 0,
-    output_padding: Any = 0,
+    stride: _int | Sequence[_int] | None = 1,
+    padding: _int | Sequence[_int] = 0,
+    output_padding: _int | Sequence[_int] = 0,
     groups: _int = 1,
-    dilation: Any = 1,
+    dilation: _int | Sequence[_int] = 1,
 ) -> Tensor: ...
 def conv_transpose3d(
     input: Tensor,
     weight: Tensor,
     bias: Tensor | None = None,
-    stride: Any = 1,
-    padding: Any = 0,
-    output_padding: Any = 0,
+    stride: _int | Sequence[_int] | None = 1,
+    padding: _int | Sequence[_int] = 0,
+    output_padding: _int | Sequence[_int] = 0,
     groups: _int = 1,
-    dilation: Any = 1,
+    dilation: _int | Sequence[_int] = 1,
 ) -> Tensor: ...
 def convolution(
     input: Tensor,
@@ -582,7 +639,12 @@ def convolution(
     output_padding: Sequence[_int],
     groups: _int,
 ) -> Tensor: ...
-def copysign(input: Tensor, other: Any, *, out: Any = None) -> Tensor: ...
+def copysign(
+    input: Tensor,
+    other: Tensor | _complex,
+    *,
+    out: Tensor | None = None,
+) -> Tensor: ...
 def corrcoef(input: Tensor) -> Tensor: ...
 def cos(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
 def cos_(input: Tensor) -> Tensor: ...
@@ -590,7 +652,7 @@ def cosh(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
 def cosh_(input: Tensor) -> Tensor: ...
 def cosine_embedding_loss(*args: Any, **named: Any) -> Tensor: ...
 def cosine_similarity(x1: Tensor, x2: Tensor, dim: _int = 1, eps: _float = 1e-08) -> Tensor: ...
-def count_nonzero(input: Tensor, dim: Any = None) -> Tensor: ...
+def count_nonzero(input: Tensor, dim: _int | Sequence[_int] | None = None) -> Tensor: ...
 def cov(
     input: Tensor,
     *,
@@ -609,8 +671,8 @@ def cross(
 def ctc_loss(
     log_probs: Tensor,
     targets: Tensor,
-    input_lengths: Any,
-    target_lengths: Any,
+    input_lengths: Tensor | Sequence[_int],
+    target_lengths: Tensor | Sequence[_int],
     blank: _int = 0,
     reduction: _int = 0,
     zero_infinity: _bool = False,
@@ -632,14 +694,14 @@ def cumprod(
     input: Tensor,
     dim: _int,
     *,
-    dtype: Any = None,
+    dtype: _dtype | None = None,
     out: Tensor | None = None,
 ) -> Tensor: ...
 def cumsum(
     input: Tensor,
     dim: _int,
     *,
-    dtype: Any = None,
+    dtype: _dtype | None = None,
     out: Tensor | None = None,
 ) -> Tensor: ...
 def cumulative_trapezoid(
@@ -659,7 +721,12 @@ def diag(input: Tensor, diagonal: _int = 0, *, out: Tensor | None = None) -> Ten
 def diag_embed(input: Tensor, offset: _int = 0, dim1: _int = -2, dim2: _int = -1) -> Tensor: ...
 def diagflat(input: Tensor, offset: _int = 0) -> Tensor: ...
 def diagonal(input: Tensor, offset: _int = 0, dim1: _int = 0, dim2: _int = 1) -> Tensor: ...
-def diagonal_copy(input: Tensor, *args: Any, out: Any = None, **options: Any) -> Any: ...
+def diagonal_copy(
+    input: Tensor,
+    *args: Any,
+    out: Tensor | None = None,
+    **options: Any,
+) -> Any: ...
 def diagonal_scatter(
     input: Tensor,
     src: Tensor,
@@ -679,18 +746,18 @@ def dist(input: Tensor, other: Tensor, p: _float = 2) -> Tensor: ...
 from retrograd import distributed as distributed
 from retrograd import distributions as distributions
 def div(
-    input: Any,
-    other: Any,
+    input: Tensor | _complex,
+    other: Tensor | _complex,
     *,
     rounding_mode: str | None = None,
-    out: Any = None,
+    out: Tensor | None = None,
 ) -> Tensor: ...
 def divide(
-    input: Any,
-    other: Any,
+    input: Tensor | _complex,
+    other: Tensor | _complex,
     *,
     rounding_mode: str | None = None,
-    out: Any = None,
+    out: Tensor | None = None,
 ) -> Tensor: ...
 from retrograd import doctor as doctor
 def dot(input: Tensor, tensor: Tensor, *, out: Tensor | None = None) -> Tensor: ...
@@ -698,15 +765,16 @@ double: _dtype
 def dropout(input: Tensor, p: _float, train: _bool) -> Tensor: ...
 def dropout_(input: Tensor, p: _float, train: _bool) -> Tensor: ...
 def dsmm(input: Tensor, mat2: Tensor) -> Tensor: ...
-def dsplit(
-    input: Tensor,
-    indices_or_sections: Any = None,
-    **named: Any,
-) -> tuple[Tensor, ...]: ...
-def dstack(tensors: Any, *, out: Tensor | None = None) -> Tensor: ...
+def dsplit(input: Tensor, indices_or_sections: _int | Sequence[_int]) -> tuple[Tensor, ...]: ...
+def dstack(tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Tensor: ...
 from retrograd.dtypes import dtype as dtype
 def eig(*args: Any, **options: Any) -> NoReturn: ...
-def einsum(*args: Any) -> Tensor: ...
+@overload
+def einsum(equation: str, *operands: Tensor) -> Tensor: ...
+@overload
+def einsum(equation: str, operands: Sequence[Tensor], /) -> Tensor: ...
+@overload
+def einsum(operand: Tensor, sublist: Sequence[Any], /, *rest: Any) -> Tensor: ...
 def embedding(
     weight: Tensor,
     indices: Tensor,
@@ -731,23 +799,35 @@ def embedding_renorm_(
     max_norm: _float,
     norm_type: _float,
 ) -> Tensor: ...
+@overload
 def empty(
-    *size: Any,
+    *size: _int,
     out: Tensor | None = None,
-    dtype: Any = None,
-    layout: Any = ...,
-    device: Any = None,
+    dtype: _dtype | None = None,
+    layout: layout | None = ...,
+    device: Device = None,
     pin_memory: _bool = False,
     requires_grad: _bool = False,
     memory_format: memory_format | None = None,
-    **named: Any,
+) -> Tensor: ...
+@overload
+def empty(
+    size: Sequence[_int],
+    *,
+    out: Tensor | None = None,
+    dtype: _dtype | None = None,
+    layout: layout | None = ...,
+    device: Device = None,
+    pin_memory: _bool = False,
+    requires_grad: _bool = False,
+    memory_format: memory_format | None = None,
 ) -> Tensor: ...
 def empty_like(
     input: Tensor,
     *,
-    dtype: Any = None,
-    layout: Any = None,
-    device: Any = None,
+    dtype: _dtype | None = None,
+    layout: layout | None = None,
+    device: Device = None,
     pin_memory: _bool = False,
     requires_grad: _bool = False,
     memory_format: memory_format | None = None,
@@ -759,11 +839,11 @@ def empty_permuted(
 ) -> Tensor: ...
 def empty_strided(
     size: Any,
-    stride: Any,
+    stride: _int | Sequence[_int] | None,
     *,
-    dtype: Any = None,
-    layout: Any = ...,
-    device: Any = None,
+    dtype: _dtype | None = None,
+    layout: layout | None = ...,
+    device: Device = None,
     requires_grad: _bool = False,
     pin_memory: _bool = False,
 ) -> Tensor: ...
@@ -783,7 +863,12 @@ def exp(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
 def exp2(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
 def exp2_(input: Tensor) -> Tensor: ...
 def exp_(input: Tensor) -> Tensor: ...
-def expand_copy(input: Tensor, *args: Any, out: Any = None, **options: Any) -> Any: ...
+def expand_copy(
+    input: Tensor,
+    *args: Any,
+    out: Tensor | None = None,
+    **options: Any,
+) -> Any: ...
 def expm1(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
 def expm1_(input: Tensor) -> Tensor: ...
 from retrograd import export as export
@@ -792,9 +877,9 @@ def eye(
     m: _int | None = None,
     *,
     out: Tensor | None = None,
-    dtype: Any = None,
-    layout: Any = ...,
-    device: Any = None,
+    dtype: _dtype | None = None,
+    layout: layout | None = ...,
+    device: Device = None,
     pin_memory: _bool = False,
     requires_grad: _bool = False,
 ) -> Tensor: ...
@@ -803,8 +888,8 @@ def feature_alpha_dropout_(input: Tensor, p: _float, train: _bool) -> Tensor: ..
 def feature_dropout(input: Tensor, p: _float, train: _bool) -> Tensor: ...
 def feature_dropout_(input: Tensor, p: _float, train: _bool) -> Tensor: ...
 from retrograd import fft as fft
-def fill(input: Tensor, value: Any) -> Tensor: ...
-def fill_(input: Tensor, value: Any) -> Tensor: ...
+def fill(input: Tensor, value: Tensor | _complex) -> Tensor: ...
+def fill_(input: Tensor, value: Tensor | _complex) -> Tensor: ...
 from retrograd.dtypes import finfo as finfo
 def fix(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
 def fix_(input: Tensor) -> Tensor: ...
@@ -822,7 +907,12 @@ float8_e4m3fnuz: UnavailableDtype
 float8_e5m2: UnavailableDtype
 float8_e5m2fnuz: UnavailableDtype
 float8_e8m0fnu: UnavailableDtype
-def float_power(input: Any, exponent: Any, *, out: Any = None) -> Tensor: ...
+def float_power(
+    input: Tensor | _complex,
+    exponent: Tensor | _complex,
+    *,
+    out: Tensor | None = None,
+) -> Tensor: ...
 def floor(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
 def floor_(input: Tensor) -> Tensor: ...
 def floor_divide(
@@ -833,7 +923,7 @@ def floor_divide(
 ) -> Tensor: ...
 def fmax(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor: ...
 def fmin(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor: ...
-def fmod(input: Tensor, other: Any, *, out: Any = None) -> Tensor: ...
+def fmod(input: Tensor, other: Tensor | _complex, *, out: Tensor | None = None) -> Tensor: ...
 def frac(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
 def frac_(input: Tensor) -> Tensor: ...
 def frexp(input: Tensor, *, out: Sequence[Tensor] | None = None) -> _return_types.frexp: ...
@@ -847,36 +937,36 @@ def frobenius_norm(
 def from_dlpack(
     ext_tensor: Any,
     *,
-    device: Any = None,
+    device: Device = None,
     copy: _bool | None = None,
 ) -> Tensor: ...
 def from_numpy(ndarray: numpy.ndarray[Any, Any]) -> Tensor: ...
 def frombuffer(
     buffer: Any,
     *,
-    dtype: Any,
+    dtype: _dtype | None,
     count: _int = -1,
     offset: _int = 0,
     requires_grad: _bool = False,
 ) -> Tensor: ...
 def full(
     size: Any,
-    fill_value: Any,
+    fill_value: _complex,
     *,
     out: Tensor | None = None,
-    dtype: Any = None,
-    layout: Any = ...,
-    device: Any = None,
+    dtype: _dtype | None = None,
+    layout: layout | None = ...,
+    device: Device = None,
     pin_memory: _bool = False,
     requires_grad: _bool = False,
 ) -> Tensor: ...
 def full_like(
     input: Tensor,
-    fill_value: Any,
+    fill_value: _complex,
     *,
-    dtype: Any = None,
-    layout: Any = None,
-    device: Any = None,
+    dtype: _dtype | None = None,
+    layout: layout | None = None,
+    device: Device = None,
     pin_memory: _bool = False,
     requires_grad: _bool = False,
     memory_format: memory_format | None = None,
@@ -912,7 +1002,7 @@ def get_default_device() -> device: ...
 from retrograd.dtypes import get_default_dtype as get_default_dtype
 def get_deterministic_debug_mode() -> _int: ...
 def get_device(input: Tensor) -> _int: ...
-def get_device_module(device: Any = None) -> Any: ...
+def get_device_module(device: Device = None) -> Any: ...
 def get_float32_matmul_precision() -> str: ...
 def get_num_interop_threads() -> _int: ...
 def get_num_threads() -> _int: ...
@@ -920,7 +1010,7 @@ def gradient(
     input: Tensor,
     *,
     spacing: Any = None,
-    dim: Any = None,
+    dim: _int | Sequence[_int] | None = None,
     edge_order: _int = 1,
 ) -> tuple[Tensor, ...]: ...
 def greater(
@@ -988,7 +1078,7 @@ def hamming_window(
     **options: Any,
 ) -> Tensor: ...
 def hann_window(window_length: _int, periodic: _bool = True, **options: Any) -> Tensor: ...
-def hardshrink(input: Tensor, lambd: Any = 0.5) -> Tensor: ...
+def hardshrink(input: Tensor, lambd: _float = 0.5) -> Tensor: ...
 has_lapack: _bool
 has_mkl: _bool
 has_openmp: _bool
@@ -1027,13 +1117,9 @@ def histogramdd(
     density: _bool = False,
 ) -> _return_types.histogramdd: ...
 def hsmm(mat1: Tensor, mat2: Tensor) -> Tensor: ...
-def hsplit(
-    input: Tensor,
-    indices_or_sections: Any = None,
-    **named: Any,
-) -> tuple[Tensor, ...]: ...
+def hsplit(input: Tensor, indices_or_sections: _int | Sequence[_int]) -> tuple[Tensor, ...]: ...
 def hspmm(mat1: Tensor, mat2: Tensor) -> Tensor: ...
-def hstack(tensors: Any, *, out: Tensor | None = None) -> Tensor: ...
+def hstack(tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Tensor: ...
 from retrograd import hub as hub
 def hypot(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor: ...
 def i0(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
@@ -1048,7 +1134,7 @@ def index_add(
     index: Tensor,
     source: Tensor,
     *,
-    alpha: Any = 1,
+    alpha: _complex = 1,
     out: Tensor | None = None,
 ) -> Tensor: ...
 def index_copy(
@@ -1059,16 +1145,16 @@ def index_copy(
     *,
     out: Tensor | None = None,
 ) -> Tensor: ...
-def index_fill(input: Tensor, dim: _int, index: Tensor, value: Any) -> Tensor: ...
+def index_fill(input: Tensor, dim: _int, index: Tensor, value: Tensor | _complex) -> Tensor: ...
 def index_put(
     input: Tensor,
-    indices: Any,
+    indices: Sequence[Tensor | None],
     values: Tensor,
     accumulate: _bool = False,
 ) -> Tensor: ...
 def index_put_(
     input: Tensor,
-    indices: Any,
+    indices: Sequence[Tensor | None],
     values: Tensor,
     accumulate: _bool = False,
 ) -> Tensor: ...
@@ -1189,7 +1275,7 @@ def kthvalue(
 ) -> _return_types.kthvalue: ...
 def layer_norm(
     input: Tensor,
-    normalized_shape: Any,
+    normalized_shape: Sequence[_int],
     weight: Tensor | None = None,
     bias: Tensor | None = None,
     eps: _float = 1e-05,
@@ -1205,7 +1291,13 @@ def le(
     *,
     out: Tensor | None = None,
 ) -> Tensor: ...
-def lerp(input: Tensor, end: Tensor, weight: Any, *, out: Any = None) -> Tensor: ...
+def lerp(
+    input: Tensor,
+    end: Tensor,
+    weight: Tensor | _complex,
+    *,
+    out: Tensor | None = None,
+) -> Tensor: ...
 def less(
     input: Tensor,
     other: Tensor | Number | _complex,
@@ -1222,14 +1314,14 @@ def lgamma(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
 from retrograd import library as library
 from retrograd import linalg as linalg
 def linspace(
-    start: Any,
-    end: Any,
+    start: Tensor | _float,
+    end: Tensor | _float,
     steps: _int,
     *,
     out: Tensor | None = None,
-    dtype: Any = None,
-    layout: Any = ...,
-    device: Any = None,
+    dtype: _dtype | None = None,
+    layout: layout | None = ...,
+    device: Device = None,
     pin_memory: _bool = False,
     requires_grad: _bool = False,
 ) -> Tensor: ...
@@ -1258,7 +1350,7 @@ def log1p_(input: Tensor) -> Tensor: ...
 def log2(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
 def log2_(input: Tensor) -> Tensor: ...
 def log_(input: Tensor) -> Tensor: ...
-def log_softmax(input: Tensor, dim: _int, dtype: Any = None) -> Tensor: ...
+def log_softmax(input: Tensor, dim: _int, dtype: _dtype | None = None) -> Tensor: ...
 def logaddexp(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor: ...
 def logaddexp2(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor: ...
 def logcumsumexp(input: Tensor, dim: _int, *, out: Tensor | None = None) -> Tensor: ...
@@ -1270,21 +1362,21 @@ def logical_xor(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> T
 def logit(input: Tensor, eps: _float | None = None, *, out: Tensor | None = None) -> Tensor: ...
 def logit_(input: Tensor, eps: _float | None = None) -> Tensor: ...
 def logspace(
-    start: Any,
-    end: Any,
+    start: Tensor | _float,
+    end: Tensor | _float,
     steps: _int,
     base: _float = 10.0,
     *,
     out: Tensor | None = None,
-    dtype: Any = None,
-    layout: Any = ...,
-    device: Any = None,
+    dtype: _dtype | None = None,
+    layout: layout | None = ...,
+    device: Device = None,
     pin_memory: _bool = False,
     requires_grad: _bool = False,
 ) -> Tensor: ...
 def logsumexp(
     input: Tensor,
-    dim: Any,
+    dim: _int | Sequence[_int] | None,
     keepdim: _bool = False,
     *,
     out: Tensor | None = None,
@@ -1338,7 +1430,7 @@ def lu_unpack(
 ) -> _return_types.lu_unpack: ...
 def margin_ranking_loss(*args: Any, **named: Any) -> Tensor: ...
 from retrograd import masked as masked
-def masked_fill(input: Tensor, mask: Tensor, value: Any) -> Tensor: ...
+def masked_fill(input: Tensor, mask: Tensor, value: Tensor | _complex) -> Tensor: ...
 def masked_scatter(input: Tensor, mask: Tensor, source: Tensor) -> Tensor: ...
 def masked_select(input: Tensor, mask: Tensor, *, out: Tensor | None = None) -> Tensor: ...
 def matmul(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor: ...
@@ -1359,35 +1451,35 @@ def max(
 def max(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor: ...
 def max_pool1d(
     input: Tensor,
-    kernel_size: Any,
-    stride: Any = (),
-    padding: Any = 0,
-    dilation: Any = 1,
+    kernel_size: _int | Sequence[_int],
+    stride: _int | Sequence[_int] | None = (),
+    padding: _int | Sequence[_int] = 0,
+    dilation: _int | Sequence[_int] = 1,
     ceil_mode: _bool = False,
 ) -> Tensor: ...
 def max_pool1d_with_indices(
     input: Tensor,
-    kernel_size: Any,
-    stride: Any = None,
-    padding: Any = 0,
-    dilation: Any = 1,
+    kernel_size: _int | Sequence[_int],
+    stride: _int | Sequence[_int] | None = None,
+    padding: _int | Sequence[_int] = 0,
+    dilation: _int | Sequence[_int] = 1,
     ceil_mode: _bool = False,
     return_indices: _bool = False,
 ) -> tuple[Tensor, Tensor]: ...
 def max_pool2d(
     input: Tensor,
-    kernel_size: Any,
-    stride: Any = (),
-    padding: Any = 0,
-    dilation: Any = 1,
+    kernel_size: _int | Sequence[_int],
+    stride: _int | Sequence[_int] | None = (),
+    padding: _int | Sequence[_int] = 0,
+    dilation: _int | Sequence[_int] = 1,
     ceil_mode: _bool = False,
 ) -> Tensor: ...
 def max_pool3d(
     input: Tensor,
-    kernel_size: Any,
-    stride: Any = (),
-    padding: Any = 0,
-    dilation: Any = 1,
+    kernel_size: _int | Sequence[_int],
+    stride: _int | Sequence[_int] | None = (),
+    padding: _int | Sequence[_int] = 0,
+    dilation: _int | Sequence[_int] = 1,
     ceil_mode: _bool = False,
 ) -> Tensor: ...
 def maximum(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor: ...
@@ -1411,7 +1503,15 @@ def median(
     *,
     out: Sequence[Tensor] | None = None,
 ) -> _return_types.median: ...
-def meshgrid(*tensors: Any, indexing: str | None = None) -> tuple[Tensor, ...]: ...
+@overload
+def meshgrid(*tensors: Tensor, indexing: str | None = None) -> tuple[Tensor, ...]: ...
+@overload
+def meshgrid(
+    tensors: Sequence[Tensor],
+    /,
+    *,
+    indexing: str | None = None,
+) -> tuple[Tensor, ...]: ...
 @overload
 def min(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
 @overload
@@ -1450,7 +1550,7 @@ def multinomial(
     num_samples: _int,
     replacement: _bool = False,
     *,
-    generator: Any = None,
+    generator: _Generator | None = None,
     out: Tensor | None = None,
 ) -> Tensor: ...
 def multiply(
@@ -1468,7 +1568,7 @@ def nan_to_num(
     posinf: _float | None = None,
     neginf: _float | None = None,
     *,
-    out: Any = None,
+    out: Tensor | None = None,
 ) -> Tensor: ...
 def nan_to_num_(
     input: Tensor,
@@ -1478,10 +1578,10 @@ def nan_to_num_(
 ) -> Tensor: ...
 def nanmean(
     input: Tensor,
-    dim: Any = None,
+    dim: _int | Sequence[_int] | None = None,
     keepdim: _bool = False,
     *,
-    dtype: Any = None,
+    dtype: _dtype | None = None,
 ) -> Tensor: ...
 @overload
 def nanmedian(input: Tensor) -> Tensor: ...
@@ -1495,7 +1595,7 @@ def nanmedian(
 ) -> _return_types.nanmedian: ...
 def nanquantile(
     input: Tensor,
-    q: Any,
+    q: Tensor | _float,
     dim: _int | None = None,
     keepdim: _bool = False,
     *,
@@ -1504,13 +1604,13 @@ def nanquantile(
 ) -> Tensor: ...
 def nansum(
     input: Tensor,
-    dim: Any = None,
+    dim: _int | Sequence[_int] | None = None,
     keepdim: _bool = False,
     *,
-    dtype: Any = None,
+    dtype: _dtype | None = None,
     out: Tensor | None = None,
 ) -> Tensor: ...
-def narrow(input: Tensor, dim: _int, start: Any, length: Any) -> Tensor: ...
+def narrow(input: Tensor, dim: _int, start: Tensor | _float, length: Any) -> Tensor: ...
 def narrow_copy(
     input: Tensor,
     dim: _int,
@@ -1543,7 +1643,7 @@ def native_group_norm(
 ) -> tuple[Tensor, Tensor, Tensor]: ...
 def native_layer_norm(
     input: Tensor,
-    normalized_shape: Any,
+    normalized_shape: Sequence[_int],
     weight: Tensor | None,
     bias: Tensor | None,
     eps: _float,
@@ -1588,15 +1688,15 @@ def norm(
 ) -> Tensor: ...
 def norm_except_dim(v: Tensor, pow: _int = 2, dim: _int = 0) -> Tensor: ...
 def normal(
-    mean: Any = 0.0,
-    std: Any = 1.0,
+    mean: Tensor | _float = 0.0,
+    std: Tensor | _float = 1.0,
     size: Any = None,
     *,
-    generator: Any = None,
+    generator: _Generator | None = None,
     out: Tensor | None = None,
-    dtype: Any = None,
-    layout: Any = ...,
-    device: Any = None,
+    dtype: _dtype | None = None,
+    layout: layout | None = ...,
+    device: Device = None,
     pin_memory: _bool = False,
     requires_grad: _bool = False,
 ) -> Tensor: ...
@@ -1614,23 +1714,35 @@ def nuclear_norm(
     out: Tensor | None = None,
 ) -> Tensor: ...
 def numel(input: Tensor) -> _int: ...
+@overload
 def ones(
-    *size: Any,
+    *size: _int,
     out: Tensor | None = None,
-    dtype: Any = None,
-    layout: Any = ...,
-    device: Any = None,
+    dtype: _dtype | None = None,
+    layout: layout | None = ...,
+    device: Device = None,
     pin_memory: _bool = False,
     requires_grad: _bool = False,
     memory_format: memory_format | None = None,
-    **named: Any,
+) -> Tensor: ...
+@overload
+def ones(
+    size: Sequence[_int],
+    *,
+    out: Tensor | None = None,
+    dtype: _dtype | None = None,
+    layout: layout | None = ...,
+    device: Device = None,
+    pin_memory: _bool = False,
+    requires_grad: _bool = False,
+    memory_format: memory_format | None = None,
 ) -> Tensor: ...
 def ones_like(
     input: Tensor,
     *,
-    dtype: Any = None,
-    layout: Any = None,
-    device: Any = None,
+    dtype: _dtype | None = None,
+    layout: layout | None = None,
+    device: Device = None,
     pin_memory: _bool = False,
     requires_grad: _bool = False,
     memory_format: memory_format | None = None,
@@ -1665,11 +1777,16 @@ def pca_lowrank(
 ) -> tuple[Tensor, Tensor, Tensor]: ...
 def pdist(input: Tensor, p: _float = 2.0) -> Tensor: ...
 def permute(input: Tensor, dims: Any) -> Tensor: ...
-def permute_copy(input: Tensor, *args: Any, out: Any = None, **options: Any) -> Any: ...
+def permute_copy(
+    input: Tensor,
+    *args: Any,
+    out: Tensor | None = None,
+    **options: Any,
+) -> Any: ...
 def pinverse(input: Tensor, rcond: _float = 1e-15) -> Tensor: ...
 def pixel_shuffle(input: Tensor, upscale_factor: _int) -> Tensor: ...
 def pixel_unshuffle(input: Tensor, downscale_factor: _int) -> Tensor: ...
-def poisson(input: Tensor, generator: Any = None) -> Tensor: ...
+def poisson(input: Tensor, generator: _Generator | None = None) -> Tensor: ...
 def poisson_nll_loss(
     input: Tensor,
     target: Tensor,
@@ -1679,16 +1796,21 @@ def poisson_nll_loss(
     reduction: _int,
 ) -> Tensor: ...
 def polar(abs: Tensor, angle: Tensor, *, out: Tensor | None = None) -> Tensor: ...
-def polygamma(n: _int, input: Tensor, *, out: Any = None) -> Tensor: ...
+def polygamma(n: _int, input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
 def positive(input: Tensor) -> Tensor: ...
-def pow(input: Any, exponent: Any, *, out: Any = None) -> Tensor: ...
+def pow(
+    input: Tensor | _complex,
+    exponent: Tensor | _complex,
+    *,
+    out: Tensor | None = None,
+) -> Tensor: ...
 def prelu(input: Tensor, weight: Tensor) -> Tensor: ...
 def prod(
     input: Tensor,
     dim: _int | None = None,
     keepdim: _bool = False,
     *,
-    dtype: Any = None,
+    dtype: _dtype | None = None,
     out: Tensor | None = None,
     axis: _int | None = None,
     keepdims: _bool = False,
@@ -1707,7 +1829,7 @@ def qr(
 ) -> _return_types.qr: ...
 def quantile(
     input: Tensor,
-    q: Any,
+    q: Tensor | _float,
     dim: _int | None = None,
     keepdim: _bool = False,
     *,
@@ -1721,69 +1843,124 @@ quint4x2: UnavailableDtype
 quint8: UnavailableDtype
 def rad2deg(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
 def rad2deg_(input: Tensor) -> Tensor: ...
+@overload
 def rand(
-    *size: Any,
-    generator: Any = None,
+    *size: _int,
+    generator: Generator | None = None,
     out: Tensor | None = None,
-    dtype: Any = None,
-    layout: Any = ...,
-    device: Any = None,
+    dtype: _dtype | None = None,
+    layout: layout | None = ...,
+    device: Device = None,
     pin_memory: _bool = False,
     requires_grad: _bool = False,
-    **named: Any,
+) -> Tensor: ...
+@overload
+def rand(
+    size: Sequence[_int],
+    *,
+    generator: Generator | None = None,
+    out: Tensor | None = None,
+    dtype: _dtype | None = None,
+    layout: layout | None = ...,
+    device: Device = None,
+    pin_memory: _bool = False,
+    requires_grad: _bool = False,
 ) -> Tensor: ...
 def rand_like(
     input: Tensor,
     *,
-    generator: Any = None,
-    dtype: Any = None,
-    layout: Any = None,
-    device: Any = None,
+    generator: _Generator | None = None,
+    dtype: _dtype | None = None,
+    layout: layout | None = None,
+    device: Device = None,
     pin_memory: _bool = False,
     requires_grad: _bool = False,
     memory_format: memory_format | None = None,
 ) -> Tensor: ...
+@overload
 def randint(
-    *args: Any,
-    generator: Any = None,
+    high: _int,
+    size: Sequence[_int],
+    *,
+    generator: Generator | None = None,
     out: Tensor | None = None,
-    dtype: Any = None,
-    layout: Any = ...,
-    device: Any = None,
+    dtype: _dtype | None = None,
+    layout: layout | None = ...,
+    device: Device = None,
     pin_memory: _bool = False,
     requires_grad: _bool = False,
-    **named: Any,
 ) -> Tensor: ...
+@overload
+def randint(
+    low: _int,
+    high: _int,
+    size: Sequence[_int],
+    *,
+    generator: Generator | None = None,
+    out: Tensor | None = None,
+    dtype: _dtype | None = None,
+    layout: layout | None = ...,
+    device: Device = None,
+    pin_memory: _bool = False,
+    requires_grad: _bool = False,
+) -> Tensor: ...
+@overload
 def randint_like(
     input: Tensor,
-    *args: Any,
-    generator: Any = None,
-    dtype: Any = None,
-    layout: Any = None,
-    device: Any = None,
+    high: _int,
+    *,
+    generator: Generator | None = None,
+    dtype: _dtype | None = None,
+    layout: layout | None = ...,
+    device: Device = None,
     pin_memory: _bool = False,
     requires_grad: _bool = False,
     memory_format: memory_format | None = None,
-    **named: Any,
 ) -> Tensor: ...
-def randn(
-    *size: Any,
-    generator: Any = None,
-    out: Tensor | None = None,
-    dtype: Any = None,
-    layout: Any = ...,
-    device: Any = None,
+@overload
+def randint_like(
+    input: Tensor,
+    low: _int,
+    high: _int,
+    *,
+    generator: Generator | None = None,
+    dtype: _dtype | None = None,
+    layout: layout | None = ...,
+    device: Device = None,
     pin_memory: _bool = False,
     requires_grad: _bool = False,
-    **named: Any,
+    memory_format: memory_format | None = None,
+) -> Tensor: ...
+@overload
+def randn(
+    *size: _int,
+    generator: Generator | None = None,
+    out: Tensor | None = None,
+    dtype: _dtype | None = None,
+    layout: layout | None = ...,
+    device: Device = None,
+    pin_memory: _bool = False,
+    requires_grad: _bool = False,
+) -> Tensor: ...
+@overload
+def randn(
+    size: Sequence[_int],
+    *,
+    generator: Generator | None = None,
+    out: Tensor | None = None,
+    dtype: _dtype | None = None,
+    layout: layout | None = ...,
+    device: Device = None,
+    pin_memory: _bool = False,
+    requires_grad: _bool = False,
 ) -> Tensor: ...
 def randn_like(
     input: Tensor,
     *,
-    generator: Any = None,
-    dtype: Any = None,
-    layout: Any = None,
-    device: Any = None,
+    generator: _Generator | None = None,
+    dtype: _dtype | None = None,
+    layout: layout | None = None,
+    device: Device = None,
     pin_memory: _bool = False,
     requires_grad: _bool = False,
     memory_format: memory_format | None = None,
@@ -1791,11 +1968,11 @@ def randn_like(
 def randperm(
     n: _int,
     *,
-    generator: Any = None,
+    generator: _Generator | None = None,
     out: Tensor | None = None,
-    dtype: Any = None,
-    layout: Any = ...,
-    device: Any = None,
+    dtype: _dtype | None = None,
+    layout: layout | None = ...,
+    device: Device = None,
     pin_memory: _bool = False,
     requires_grad: _bool = False,
 ) -> Tensor: ...
@@ -1817,7 +1994,12 @@ def reciprocal(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
 def reciprocal_(input: Tensor) -> Tensor: ...
 def relu(input: Tensor) -> Tensor: ...
 def relu_(input: Tensor) -> Tensor: ...
-def remainder(input: Any, other: Any, *, out: Any = None) -> Tensor: ...
+def remainder(
+    input: Tensor | _complex,
+    other: Tensor | _complex,
+    *,
+    out: Tensor | None = None,
+) -> Tensor: ...
 def renorm(
     input: Tensor,
     p: _float,
@@ -1828,12 +2010,12 @@ def renorm(
 ) -> Tensor: ...
 def repeat_interleave(
     input: Tensor,
-    repeats: Any = None,
+    repeats: Tensor | _int | None = None,
     dim: _int | None = None,
     *,
     output_size: _int | None = None,
 ) -> Tensor: ...
-def reshape(input: Tensor, shape: Any) -> Tensor: ...
+def reshape(input: Tensor, shape: Sequence[_int]) -> Tensor: ...
 def resize_as_(
     self: Tensor,
     the_template: Tensor,
@@ -1845,7 +2027,7 @@ def result_type(tensor1: Any, tensor2: Any) -> _dtype: ...
 from retrograd import return_types as return_types
 def rms_norm(
     input: Tensor,
-    normalized_shape: Any,
+    normalized_shape: Sequence[_int],
     weight: Tensor | None = None,
     eps: _float | None = None,
 ) -> Tensor: ...
@@ -1867,17 +2049,22 @@ def rnn_tanh_cell(
     b_ih: Tensor | None = None,
     b_hh: Tensor | None = None,
 ) -> Tensor: ...
-def roll(input: Tensor, shifts: Any, dims: Any = ()) -> Tensor: ...
+def roll(input: Tensor, shifts: _int | Sequence[_int], dims: Any = ()) -> Tensor: ...
 def rot90(input: Tensor, k: _int = 1, dims: Any = (0, 1)) -> Tensor: ...
-def round(input: Tensor, *, decimals: _int | None = None, out: Any = None) -> Tensor: ...
+def round(
+    input: Tensor,
+    *,
+    decimals: _int | None = None,
+    out: Tensor | None = None,
+) -> Tensor: ...
 def round_(self: Tensor, *, decimals: _int | None = None) -> Tensor: ...
-def row_stack(tensors: Any, *, out: Tensor | None = None) -> Tensor: ...
+def row_stack(tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Tensor: ...
 def rrelu(
     input: Tensor,
     lower: _float = 0.125,
     upper: _float = 0.3333333333333333,
     training: _bool = False,
-    generator: Any = None,
+    generator: _Generator | None = None,
 ) -> Tensor: ...
 def rrelu_(
     input: Tensor,
@@ -1887,22 +2074,22 @@ def rrelu_(
 ) -> Tensor: ...
 def rsqrt(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
 def rsqrt_(input: Tensor) -> Tensor: ...
-def rsub(input: Tensor, other: Any, *, alpha: Any = 1) -> Tensor: ...
+def rsub(input: Tensor, other: Tensor | _complex, *, alpha: _complex = 1) -> Tensor: ...
 def saddmm(
     input: Tensor,
     mat1: Tensor,
     mat2: Tensor,
     *,
-    beta: Any = 1,
-    alpha: Any = 1,
+    beta: _complex = 1,
+    alpha: _complex = 1,
 ) -> Tensor: ...
 from retrograd.serialization.saving import save as save
 def scalar_tensor(
-    s: Any,
+    s: Sequence[_int] | None,
     *,
-    dtype: Any = None,
-    layout: Any = ...,
-    device: Any = None,
+    dtype: _dtype | None = None,
+    layout: layout | None = ...,
+    device: Device = None,
     pin_memory: _bool = False,
     requires_grad: _bool = False,
 ) -> Tensor: ...
@@ -1936,7 +2123,7 @@ def scatter_reduce(
 ) -> Tensor: ...
 def searchsorted(
     sorted_sequence: Tensor,
-    input: Any,
+    input: Tensor | _complex,
     *,
     out_int32: _bool = False,
     right: _bool = False,
@@ -1956,7 +2143,12 @@ def segment_reduce(
     initial: Any = None,
 ) -> Tensor: ...
 def select(input: Tensor, dim: _int, index: Any) -> Tensor: ...
-def select_copy(input: Tensor, *args: Any, out: Any = None, **options: Any) -> Any: ...
+def select_copy(
+    input: Tensor,
+    *args: Any,
+    out: Tensor | None = None,
+    **options: Any,
+) -> Any: ...
 def select_scatter(input: Tensor, src: Tensor, dim: _int, index: _int) -> Tensor: ...
 def selu(input: Tensor) -> Tensor: ...
 def selu_(input: Tensor) -> Tensor: ...
@@ -1971,7 +2163,7 @@ def set_autocast_ipu_dtype(dtype: _dtype) -> None: ...
 def set_autocast_ipu_enabled(enabled: _bool) -> None: ...
 def set_autocast_xla_dtype(dtype: _dtype) -> None: ...
 def set_autocast_xla_enabled(enabled: _bool) -> None: ...
-def set_default_device(device: Any) -> None: ...
+def set_default_device(device: Device) -> None: ...
 from retrograd.dtypes import set_default_dtype as set_default_dtype
 def set_deterministic_debug_mode(debug_mode: _int | str) -> None: ...
 def set_float32_matmul_precision(precision: str) -> None: ...
@@ -1991,7 +2183,7 @@ def sinc(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
 def sinc_(input: Tensor) -> Tensor: ...
 def sinh(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
 def sinh_(input: Tensor) -> Tensor: ...
-def slice_copy(input: Tensor, *args: Any, out: Any = None, **options: Any) -> Any: ...
+def slice_copy(input: Tensor, *args: Any, out: Tensor | None = None, **options: Any) -> Any: ...
 def slice_scatter(
     input: Tensor,
     src: Tensor,
@@ -2002,7 +2194,7 @@ def slice_scatter(
 ) -> Tensor: ...
 def slogdet(input: Tensor, *, out: Sequence[Tensor] | None = None) -> _return_types.slogdet: ...
 def smm(input: Tensor, mat: Tensor) -> Tensor: ...
-def softmax(input: Tensor, dim: _int, dtype: Any = None) -> Tensor: ...
+def softmax(input: Tensor, dim: _int, dtype: _dtype | None = None) -> Tensor: ...
 def solve(*args: Any, **options: Any) -> NoReturn: ...
 def sort(
     input: Tensor,
@@ -2019,9 +2211,9 @@ def sparse_compressed_tensor(
     values: Any,
     size: Any = None,
     *,
-    dtype: Any = None,
+    dtype: _dtype | None = None,
     layout: layout | None = None,
-    device: Any = None,
+    device: Device = None,
     pin_memory: _bool = False,
     requires_grad: _bool = False,
     check_invariants: _bool | None = None,
@@ -2031,8 +2223,8 @@ def sparse_coo_tensor(
     values: Any = None,
     size: Any = None,
     *,
-    dtype: Any = None,
-    device: Any = None,
+    dtype: _dtype | None = None,
+    device: Device = None,
     pin_memory: _bool = False,
     requires_grad: _bool = False,
     check_invariants: _bool | None = None,
@@ -2044,49 +2236,62 @@ def sparse_csr_tensor(
     values: Any,
     size: Any = None,
     *,
-    dtype: Any = None,
-    device: Any = None,
+    dtype: _dtype | None = None,
+    device: Device = None,
     pin_memory: _bool = False,
     requires_grad: _bool = False,
     check_invariants: _bool | None = None,
 ) -> Tensor: ...
 from retrograd import special as special
-def split(tensor: Tensor, split_size_or_sections: Any, dim: _int = 0) -> tuple[Tensor, ...]: ...
-def split_copy(input: Tensor, *args: Any, out: Any = None, **options: Any) -> Any: ...
-def split_with_sizes(input: Tensor, split_sizes: Any, dim: _int = 0) -> tuple[Tensor, ...]: ...
+def split(
+    tensor: Tensor,
+    split_size_or_sections: _int | Sequence[_int],
+    dim: _int = 0,
+) -> tuple[Tensor, ...]: ...
+def split_copy(input: Tensor, *args: Any, out: Tensor | None = None, **options: Any) -> Any: ...
+def split_with_sizes(
+    input: Tensor,
+    split_sizes: Sequence[_int],
+    dim: _int = 0,
+) -> tuple[Tensor, ...]: ...
 def split_with_sizes_copy(
     input: Tensor,
     *args: Any,
-    out: Any = None,
+    out: Tensor | None = None,
     **options: Any,
 ) -> Any: ...
 def spmm(input: Tensor, mat2: Tensor) -> Tensor: ...
 def sqrt(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
 def sqrt_(input: Tensor) -> Tensor: ...
-def square(input: Tensor, *, out: Any = None) -> Tensor: ...
+def square(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
 def square_(self: Tensor) -> Tensor: ...
-def squeeze(input: Tensor, dim: Any = None, **named: Any) -> Tensor: ...
-def squeeze_copy(input: Tensor, *args: Any, out: Any = None, **options: Any) -> Any: ...
+def squeeze(input: Tensor, dim: _int | Sequence[_int] | None = None) -> Tensor: ...
+def squeeze_copy(
+    input: Tensor,
+    *args: Any,
+    out: Tensor | None = None,
+    **options: Any,
+) -> Any: ...
 def stack(tensors: Sequence[Tensor], dim: _int = 0, *, out: Tensor | None = None) -> Tensor: ...
 def std(
     input: Tensor,
-    dim: Any = None,
+    dim: _int | Sequence[_int] | None = None,
     unbiased: _bool | None = None,
     keepdim: _bool = False,
     *,
     correction: _float | None = None,
     out: Tensor | None = None,
-    axis: Any = None,
+    axis: _int | Sequence[_int] | None = None,
     keepdims: _bool = False,
 ) -> Tensor: ...
 def std_mean(
     input: Tensor,
-    dim: Any = None,
+    dim: _int | Sequence[_int] | None = None,
     unbiased: _bool | None = None,
     keepdim: _bool = False,
     *,
     correction: _float | None = None,
-    axis: Any = None,
+    axis: _int | Sequence[_int] | None = None,
     keepdims: _bool = False,
 ) -> tuple[Tensor, Tensor]: ...
 def stft(
@@ -2107,14 +2312,14 @@ def sub(
     input: Tensor | Number | _complex,
     other: Tensor | Number | _complex,
     *,
-    alpha: Any = 1,
+    alpha: _complex = 1,
     out: Tensor | None = None,
 ) -> Tensor: ...
 def subtract(
     input: Tensor | Number | _complex,
     other: Tensor | Number | _complex,
     *,
-    alpha: Any = 1,
+    alpha: _complex = 1,
     out: Tensor | None = None,
 ) -> Tensor: ...
 def sum(
@@ -2141,8 +2346,8 @@ def svd_lowrank(
     niter: _int | None = 2,
     M: Tensor | None = None,
 ) -> tuple[Tensor, Tensor, Tensor]: ...
-def swapaxes(input: Tensor, *dims: _int, **named: _int) -> Tensor: ...
-def swapdims(input: Tensor, *dims: _int, **named: _int) -> Tensor: ...
+def swapaxes(input: Tensor, axis0: _int, axis1: _int) -> Tensor: ...
+def swapdims(input: Tensor, dim0: _int, dim1: _int) -> Tensor: ...
 def sym_float(a: Any) -> _float: ...
 def sym_fresh_size(expr: Any) -> Any: ...
 def sym_int(a: Any) -> _int: ...
@@ -2154,7 +2359,7 @@ def sym_sqrt(a: Any) -> _float: ...
 def sym_sum(args: Iterable[Any]) -> Any: ...
 def symeig(*args: Any, **options: Any) -> NoReturn: ...
 def t(input: Tensor) -> Tensor: ...
-def t_copy(input: Tensor, *args: Any, out: Any = None, **options: Any) -> Any: ...
+def t_copy(input: Tensor, *args: Any, out: Tensor | None = None, **options: Any) -> Any: ...
 def take(input: Tensor, index: Tensor, *, out: Tensor | None = None) -> Tensor: ...
 def take_along_dim(
     input: Tensor,
@@ -2170,20 +2375,19 @@ def tanh_(input: Tensor) -> Tensor: ...
 def tensor(
     data: Any,
     *,
-    dtype: Any = None,
-    device: Any = None,
+    dtype: _dtype | None = None,
+    device: Device = None,
     requires_grad: _bool = False,
     pin_memory: _bool = False,
 ) -> Tensor: ...
 def tensor_split(
     input: Tensor,
-    indices_or_sections: Any = None,
+    indices_or_sections: Tensor | _int | Sequence[_int],
     dim: _int = 0,
-    **named: Any,
 ) -> tuple[Tensor, ...]: ...
 def tensordot(a: Tensor, b: Tensor, dims: Any = 2, out: Tensor | None = None) -> Tensor: ...
 from retrograd import testing as testing
-def threshold(input: Tensor, threshold: Any, value: Any) -> Tensor: ...
+def threshold(input: Tensor, threshold: _float, value: _float) -> Tensor: ...
 def threshold_(input: Tensor, threshold: Any, value: Any) -> Tensor: ...
 def tile(input: Tensor, dims: Any) -> Tensor: ...
 def to_dlpack(tensor: Tensor) -> Any: ...
@@ -2199,7 +2403,12 @@ def topk(
 from retrograd import torch_version as torch_version
 def trace(input: Tensor) -> Tensor: ...
 def transpose(input: Tensor, dim0: _int, dim1: _int) -> Tensor: ...
-def transpose_copy(input: Tensor, *args: Any, out: Any = None, **options: Any) -> Any: ...
+def transpose_copy(
+    input: Tensor,
+    *args: Any,
+    out: Tensor | None = None,
+    **options: Any,
+) -> Any: ...
 def trapezoid(
     y: Tensor,
     x: Tensor | None = None,
@@ -2224,8 +2433,8 @@ def tril_indices(
     offset: _int = 0,
     *,
     dtype: _dtype | None = None,
-    layout: Any = None,
-    device: Any = None,
+    layout: layout | None = None,
+    device: Device = None,
     pin_memory: _bool = False,
 ) -> Tensor: ...
 def triplet_margin_loss(
@@ -2245,11 +2454,16 @@ def triu_indices(
     offset: _int = 0,
     *,
     dtype: _dtype | None = None,
-    layout: Any = None,
-    device: Any = None,
+    layout: layout | None = None,
+    device: Device = None,
     pin_memory: _bool = False,
 ) -> Tensor: ...
-def true_divide(dividend: Any, divisor: Any, *, out: Any = None) -> Tensor: ...
+def true_divide(
+    dividend: Tensor | _complex,
+    divisor: Tensor | _complex,
+    *,
+    out: Tensor | None = None,
+) -> Tensor: ...
 def trunc(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
 def trunc_(input: Tensor) -> Tensor: ...
 def typename(obj: Any) -> str: ...
@@ -2266,9 +2480,19 @@ uint64: _dtype
 uint7: UnavailableDtype
 uint8: _dtype
 def unbind(input: Tensor, dim: _int = 0) -> tuple[Tensor, ...]: ...
-def unbind_copy(input: Tensor, *args: Any, out: Any = None, **options: Any) -> Any: ...
+def unbind_copy(
+    input: Tensor,
+    *args: Any,
+    out: Tensor | None = None,
+    **options: Any,
+) -> Any: ...
 def unflatten(input: Tensor, dim: _int, sizes: Any) -> Tensor: ...
-def unfold_copy(input: Tensor, *args: Any, out: Any = None, **options: Any) -> Any: ...
+def unfold_copy(
+    input: Tensor,
+    *args: Any,
+    out: Tensor | None = None,
+    **options: Any,
+) -> Any: ...
 @overload
 def unique(
     input: Tensor,
@@ -2355,49 +2579,60 @@ def unsafe_chunk(input: Tensor, chunks: _int, dim: _int = 0) -> tuple[Tensor, ..
 def unsafe_split(input: Tensor, split_size: _int, dim: _int = 0) -> tuple[Tensor, ...]: ...
 def unsafe_split_with_sizes(
     input: Tensor,
-    split_sizes: Any,
+    split_sizes: Sequence[_int],
     dim: _int = 0,
 ) -> tuple[Tensor, ...]: ...
 def unsqueeze(input: Tensor, dim: _int) -> Tensor: ...
-def unsqueeze_copy(input: Tensor, *args: Any, out: Any = None, **options: Any) -> Any: ...
+def unsqueeze_copy(
+    input: Tensor,
+    *args: Any,
+    out: Tensor | None = None,
+    **options: Any,
+) -> Any: ...
 def use_deterministic_algorithms(mode: _bool, *, warn_only: _bool = False) -> None: ...
 from retrograd import utils as utils
 def vander(x: Tensor, N: _int | None = None, increasing: _bool = False) -> Tensor: ...
 def var(
     input: Tensor,
-    dim: Any = None,
+    dim: _int | Sequence[_int] | None = None,
     unbiased: _bool | None = None,
     keepdim: _bool = False,
     *,
     correction: _float | None = None,
     out: Tensor | None = None,
-    axis: Any = None,
+    axis: _int | Sequence[_int] | None = None,
     keepdims: _bool = False,
 ) -> Tensor: ...
 def var_mean(
     input: Tensor,
-    dim: Any = None,
+    dim: _int | Sequence[_int] | None = None,
     unbiased: _bool | None = None,
     keepdim: _bool = False,
     *,
     correction: _float | None = None,
-    axis: Any = None,
+    axis: _int | Sequence[_int] | None = None,
     keepdims: _bool = False,
 ) -> tuple[Tensor, Tensor]: ...
 def vdot(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor: ...
 from retrograd import version as version
 def view_as_complex(input: Tensor) -> Tensor: ...
-def view_as_complex_copy(input: Tensor, *args: Any, out: Any = None, **options: Any) -> Any: ...
-def view_as_real(input: Tensor) -> Tensor: ...
-def view_as_real_copy(input: Tensor, *args: Any, out: Any = None, **options: Any) -> Any: ...
-def view_copy(input: Tensor, *args: Any, out: Any = None, **options: Any) -> Any: ...
-from retrograd.func.vmap import vmap as vmap
-def vsplit(
+def view_as_complex_copy(
     input: Tensor,
-    indices_or_sections: Any = None,
-    **named: Any,
-) -> tuple[Tensor, ...]: ...
-def vstack(tensors: Any, *, out: Tensor | None = None) -> Tensor: ...
+    *args: Any,
+    out: Tensor | None = None,
+    **options: Any,
+) -> Any: ...
+def view_as_real(input: Tensor) -> Tensor: ...
+def view_as_real_copy(
+    input: Tensor,
+    *args: Any,
+    out: Tensor | None = None,
+    **options: Any,
+) -> Any: ...
+def view_copy(input: Tensor, *args: Any, out: Tensor | None = None, **options: Any) -> Any: ...
+from retrograd.func.vmap import vmap as vmap
+def vsplit(input: Tensor, indices_or_sections: _int | Sequence[_int]) -> tuple[Tensor, ...]: ...
+def vstack(tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Tensor: ...
 @overload
 def where(condition: Tensor) -> tuple[Tensor, ...]: ...
 @overload
@@ -2408,27 +2643,44 @@ def where(
     *,
     out: Tensor | None = None,
 ) -> Tensor: ...
-def xlogy(input: Any, other: Any, *, out: Any = None) -> Tensor: ...
-def xlogy_(self: Tensor, other: Any) -> Tensor: ...
+def xlogy(
+    input: Tensor | _complex,
+    other: Tensor | _complex,
+    *,
+    out: Tensor | None = None,
+) -> Tensor: ...
+def xlogy_(self: Tensor, other: Tensor | _complex) -> Tensor: ...
 from retrograd import xpu as xpu
 def zero_(input: Tensor) -> Tensor: ...
+@overload
 def zeros(
-    *size: Any,
+    *size: _int,
     out: Tensor | None = None,
-    dtype: Any = None,
-    layout: Any = ...,
-    device: Any = None,
+    dtype: _dtype | None = None,
+    layout: layout | None = ...,
+    device: Device = None,
     pin_memory: _bool = False,
     requires_grad: _bool = False,
     memory_format: memory_format | None = None,
-    **named: Any,
+) -> Tensor: ...
+@overload
+def zeros(
+    size: Sequence[_int],
+    *,
+    out: Tensor | None = None,
+    dtype: _dtype | None = None,
+    layout: layout | None = ...,
+    device: Device = None,
+    pin_memory: _bool = False,
+    requires_grad: _bool = False,
+    memory_format: memory_format | None = None,
 ) -> Tensor: ...
 def zeros_like(
     input: Tensor,
     *,
-    dtype: Any = None,
-    layout: Any = None,
-    device: Any = None,
+    dtype: _dtype | None = None,
+    layout: layout | None = None,
+    device: Device = None,
     pin_memory: _bool = False,
     requires_grad: _bool = False,
     memory_format: memory_format | None = None,

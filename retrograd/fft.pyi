@@ -5,8 +5,11 @@ Written by ``python -m retrograd.compat.stubs``.
 # fmt: off
 # ruff: noqa
 
+from collections.abc import Sequence
+from retrograd.dtypes import dtype
 from retrograd.tensor import Tensor
-from typing import Any
+from retrograd.tensors.size import layout
+from retrograd.types import Device
 
 def fft(
     input: Tensor,
@@ -18,9 +21,9 @@ def fft(
 ) -> Tensor: ...
 def fft2(
     input: Tensor,
-    s: Any = None,
-    dim: Any = (-2, -1),
-    norm: Any = None,
+    s: Sequence[int] | None = None,
+    dim: int | Sequence[int] | None = (-2, -1),
+    norm: str | None = None,
     *,
     out: Tensor | None = None,
 ) -> Tensor: ...
@@ -29,20 +32,20 @@ def fftfreq(
     d: float = 1.0,
     *,
     out: Tensor | None = None,
-    dtype: Any = None,
-    layout: Any = ...,
-    device: Any = None,
+    dtype: dtype | None = None,
+    layout: layout | None = ...,
+    device: Device = None,
     requires_grad: bool = False,
 ) -> Tensor: ...
 def fftn(
     input: Tensor,
-    s: Any = None,
-    dim: Any = None,
-    norm: Any = None,
+    s: Sequence[int] | None = None,
+    dim: int | Sequence[int] | None = None,
+    norm: str | None = None,
     *,
     out: Tensor | None = None,
 ) -> Tensor: ...
-def fftshift(input: Tensor, dim: Any = None) -> Tensor: ...
+def fftshift(input: Tensor, dim: int | Sequence[int] | None = None) -> Tensor: ...
 def hfft(
     input: Tensor,
     n: int | None = None,
@@ -53,17 +56,17 @@ def hfft(
 ) -> Tensor: ...
 def hfft2(
     input: Tensor,
-    s: Any = None,
-    dim: Any = (-2, -1),
-    norm: Any = None,
+    s: Sequence[int] | None = None,
+    dim: int | Sequence[int] | None = (-2, -1),
+    norm: str | None = None,
     *,
     out: Tensor | None = None,
 ) -> Tensor: ...
 def hfftn(
     input: Tensor,
-    s: Any = None,
-    dim: Any = None,
-    norm: Any = None,
+    s: Sequence[int] | None = None,
+    dim: int | Sequence[int] | None = None,
+    norm: str | None = None,
     *,
     out: Tensor | None = None,
 ) -> Tensor: ...
@@ -77,21 +80,21 @@ def ifft(
 ) -> Tensor: ...
 def ifft2(
     input: Tensor,
-    s: Any = None,
-    dim: Any = (-2, -1),
-    norm: Any = None,
+    s: Sequence[int] | None = None,
+    dim: int | Sequence[int] | None = (-2, -1),
+    norm: str | None = None,
     *,
     out: Tensor | None = None,
 ) -> Tensor: ...
 def ifftn(
     input: Tensor,
-    s: Any = None,
-    dim: Any = None,
-    norm: Any = None,
+    s: Sequence[int] | None = None,
+    dim: int | Sequence[int] | None = None,
+    norm: str | None = None,
     *,
     out: Tensor | None = None,
 ) -> Tensor: ...
-def ifftshift(input: Tensor, dim: Any = None) -> Tensor: ...
+def ifftshift(input: Tensor, dim: int | Sequence[int] | None = None) -> Tensor: ...
 def ihfft(
     input: Tensor,
     n: int | None = None,
@@ -102,17 +105,17 @@ def ihfft(
 ) -> Tensor: ...
 def ihfft2(
     input: Tensor,
-    s: Any = None,
-    dim: Any = (-2, -1),
-    norm: Any = None,
+    s: Sequence[int] | None = None,
+    dim: int | Sequence[int] | None = (-2, -1),
+    norm: str | None = None,
     *,
     out: Tensor | None = None,
 ) -> Tensor: ...
 def ihfftn(
     input: Tensor,
-    s: Any = None,
-    dim: Any = None,
-    norm: Any = None,
+    s: Sequence[int] | None = None,
+    dim: int | Sequence[int] | None = None,
+    norm: str | None = None,
     *,
     out: Tensor | None = None,
 ) -> Tensor: ...
@@ -126,17 +129,17 @@ def irfft(
 ) -> Tensor: ...
 def irfft2(
     input: Tensor,
-    s: Any = None,
-    dim: Any = (-2, -1),
-    norm: Any = None,
+    s: Sequence[int] | None = None,
+    dim: int | Sequence[int] | None = (-2, -1),
+    norm: str | None = None,
     *,
     out: Tensor | None = None,
 ) -> Tensor: ...
 def irfftn(
     input: Tensor,
-    s: Any = None,
-    dim: Any = None,
-    norm: Any = None,
+    s: Sequence[int] | None = None,
+    dim: int | Sequence[int] | None = None,
+    norm: str | None = None,
     *,
     out: Tensor | None = None,
 ) -> Tensor: ...
@@ -150,9 +153,9 @@ def rfft(
 ) -> Tensor: ...
 def rfft2(
     input: Tensor,
-    s: Any = None,
-    dim: Any = (-2, -1),
-    norm: Any = None,
+    s: Sequence[int] | None = None,
+    dim: int | Sequence[int] | None = (-2, -1),
+    norm: str | None = None,
     *,
     out: Tensor | None = None,
 ) -> Tensor: ...
@@ -161,16 +164,16 @@ def rfftfreq(
     d: float = 1.0,
     *,
     out: Tensor | None = None,
-    dtype: Any = None,
-    layout: Any = ...,
-    device: Any = None,
+    dtype: dtype | None = None,
+    layout: layout | None = ...,
+    device: Device = None,
     requires_grad: bool = False,
 ) -> Tensor: ...
 def rfftn(
     input: Tensor,
-    s: Any = None,
-    dim: Any = None,
-    norm: Any = None,
+    s: Sequence[int] | None = None,
+    dim: int | Sequence[int] | None = None,
+    norm: str | None = None,
     *,
     out: Tensor | None = None,
 ) -> Tensor: ...

@@ -7,6 +7,7 @@ Written by ``python -m retrograd.compat.stubs``.
 
 from collections.abc import Sequence
 from retrograd import return_types
+from retrograd.dtypes import dtype
 from retrograd.ops.linalg.shared import _LinAlgError
 from retrograd.tensor import Tensor
 from typing import Any
@@ -20,7 +21,12 @@ def cholesky_ex(
     check_errors: bool = False,
     out: Sequence[Tensor] | None = None,
 ) -> return_types.linalg_cholesky_ex: ...
-def cond(A: Tensor, p: Any = None, *, out: Tensor | None = None) -> Tensor: ...
+def cond(
+    A: Tensor,
+    p: float | Tensor | None = None,
+    *,
+    out: Tensor | None = None,
+) -> Tensor: ...
 def cross(
     input: Tensor,
     other: Tensor,
@@ -108,40 +114,40 @@ def matmul(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor
 def matrix_exp(A: Tensor) -> Tensor: ...
 def matrix_norm(
     A: Tensor,
-    ord: Any = 'fro',
-    dim: Any = (-2, -1),
+    ord: float | str | None = 'fro',
+    dim: int | Sequence[int] | None = (-2, -1),
     keepdim: bool = False,
     *,
-    dtype: Any = None,
+    dtype: dtype | None = None,
     out: Tensor | None = None,
 ) -> Tensor: ...
 def matrix_power(A: Tensor, n: int, *, out: Tensor | None = None) -> Tensor: ...
 def matrix_rank(
     A: Tensor,
-    tol: Any = None,
+    tol: Tensor | float | None = None,
     hermitian: bool = False,
     *,
-    atol: Any = None,
-    rtol: Any = None,
+    atol: Tensor | float | None = None,
+    rtol: Tensor | float | None = None,
     out: Tensor | None = None,
 ) -> Tensor: ...
 def multi_dot(tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Tensor: ...
 def norm(
     A: Tensor,
-    ord: Any = None,
-    dim: Any = None,
+    ord: float | str | None = None,
+    dim: int | Sequence[int] | None = None,
     keepdim: bool = False,
     *,
     out: Tensor | None = None,
-    dtype: Any = None,
+    dtype: dtype | None = None,
 ) -> Tensor: ...
 def pinv(
     A: Tensor,
-    rcond: Any = None,
+    rcond: Tensor | float | None = None,
     hermitian: bool = False,
     *,
-    atol: Any = None,
-    rtol: Any = None,
+    atol: Tensor | float | None = None,
+    rtol: Tensor | float | None = None,
     out: Tensor | None = None,
 ) -> Tensor: ...
 def qr(
@@ -194,9 +200,9 @@ def vecdot(x: Tensor, y: Tensor, *, dim: int = -1, out: Tensor | None = None) ->
 def vector_norm(
     x: Tensor,
     ord: float = 2,
-    dim: Any = None,
+    dim: int | Sequence[int] | None = None,
     keepdim: bool = False,
     *,
-    dtype: Any = None,
+    dtype: dtype | None = None,
     out: Tensor | None = None,
 ) -> Tensor: ...

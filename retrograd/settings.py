@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from retrograd.notices import notice
 from retrograd.ops.registry import attach
 from retrograd.tensors.size import CPU, device, require_cpu
+
+if TYPE_CHECKING:
+    from retrograd.types import Device
 
 
 class _Settings:
@@ -128,7 +131,7 @@ def get_float32_matmul_precision() -> str:
 
 
 @_publish
-def set_default_device(device: Any) -> None:
+def set_default_device(device: Device) -> None:
     """Choose where new tensors go: None or the CPU, as there is no other place."""
     require_cpu(device)
 

@@ -28,3 +28,23 @@ def forms(*texts: str) -> Callable[[_F], _F]:
         return function
 
     return mark
+
+
+def sized(options: str = "", *, before: str = "", name: str = "size") -> tuple[str, str]:
+    """The two forms of a function that takes sizes as numbers or as one sequence.
+
+    >>> sized("dtype: dtype | None = None")[1]
+    '(size: Sequence[int], *, dtype: dtype | None = None) -> Tensor'
+    """
+    first = f"{before}, " if before else ""
+    more = f", {options}" if options else ""
+    apart = f", *, {options}" if options else ""
+    return (
+        f"({first}*{name}: int{more}) -> Tensor",
+        f"({first}{name}: Sequence[int]{apart}) -> Tensor",
+    )
+
+
+# what most functions that create a tensor take
+PLACE = "layout: layout | None = ..., device: Device = None, pin_memory: bool = False"
+CREATION = f"dtype: dtype | None = None, {PLACE}, requires_grad: bool = False"

@@ -7,14 +7,15 @@ Written by ``python -m retrograd.compat.stubs``.
 
 from collections.abc import Callable
 from collections.abc import Sequence
+from retrograd.dtypes import dtype
 from retrograd.tensor import Tensor
 from typing import Any
 from typing import Literal
 from typing import overload
 
-def adaptive_avg_pool1d(input: Tensor, output_size: Any) -> Tensor: ...
-def adaptive_avg_pool2d(input: Tensor, output_size: Any) -> Tensor: ...
-def adaptive_avg_pool3d(input: Tensor, output_size: Any) -> Tensor: ...
+def adaptive_avg_pool1d(input: Tensor, output_size: int | Sequence[int | None]) -> Tensor: ...
+def adaptive_avg_pool2d(input: Tensor, output_size: int | Sequence[int | None]) -> Tensor: ...
+def adaptive_avg_pool3d(input: Tensor, output_size: int | Sequence[int | None]) -> Tensor: ...
 @overload
 def adaptive_max_pool1d(
     input: Tensor,
@@ -30,7 +31,7 @@ def adaptive_max_pool1d(
 ) -> tuple[Tensor, Tensor]: ...
 def adaptive_max_pool1d_with_indices(
     input: Tensor,
-    output_size: Any,
+    output_size: int | Sequence[int | None],
     return_indices: bool = False,
 ) -> tuple[Tensor, Tensor]: ...
 @overload
@@ -48,7 +49,7 @@ def adaptive_max_pool2d(
 ) -> tuple[Tensor, Tensor]: ...
 def adaptive_max_pool2d_with_indices(
     input: Tensor,
-    output_size: Any,
+    output_size: int | Sequence[int | None],
     return_indices: bool = False,
 ) -> tuple[Tensor, Tensor]: ...
 @overload
@@ -66,7 +67,7 @@ def adaptive_max_pool3d(
 ) -> tuple[Tensor, Tensor]: ...
 def adaptive_max_pool3d_with_indices(
     input: Tensor,
-    output_size: Any,
+    output_size: int | Sequence[int | None],
     return_indices: bool = False,
 ) -> tuple[Tensor, Tensor]: ...
 def affine_grid(
@@ -82,26 +83,26 @@ def alpha_dropout(
 ) -> Tensor: ...
 def avg_pool1d(
     input: Tensor,
-    kernel_size: Any,
-    stride: Any = None,
-    padding: Any = 0,
+    kernel_size: int | Sequence[int],
+    stride: int | Sequence[int] | None = None,
+    padding: int | Sequence[int] = 0,
     ceil_mode: bool = False,
     count_include_pad: bool = True,
 ) -> Tensor: ...
 def avg_pool2d(
     input: Tensor,
-    kernel_size: Any,
-    stride: Any = None,
-    padding: Any = 0,
+    kernel_size: int | Sequence[int],
+    stride: int | Sequence[int] | None = None,
+    padding: int | Sequence[int] = 0,
     ceil_mode: bool = False,
     count_include_pad: bool = True,
     divisor_override: int | None = None,
 ) -> Tensor: ...
 def avg_pool3d(
     input: Tensor,
-    kernel_size: Any,
-    stride: Any = None,
-    padding: Any = 0,
+    kernel_size: int | Sequence[int],
+    stride: int | Sequence[int] | None = None,
+    padding: int | Sequence[int] = 0,
     ceil_mode: bool = False,
     count_include_pad: bool = True,
     divisor_override: int | None = None,
@@ -146,27 +147,27 @@ def conv1d(
     input: Tensor,
     weight: Tensor,
     bias: Tensor | None = None,
-    stride: Any = 1,
-    padding: Any = 0,
-    dilation: Any = 1,
+    stride: int | Sequence[int] | None = 1,
+    padding: int | Sequence[int] | str = 0,
+    dilation: int | Sequence[int] = 1,
     groups: int = 1,
 ) -> Tensor: ...
 def conv2d(
     input: Tensor,
     weight: Tensor,
     bias: Tensor | None = None,
-    stride: Any = 1,
-    padding: Any = 0,
-    dilation: Any = 1,
+    stride: int | Sequence[int] | None = 1,
+    padding: int | Sequence[int] | str = 0,
+    dilation: int | Sequence[int] = 1,
     groups: int = 1,
 ) -> Tensor: ...
 def conv3d(
     input: Tensor,
     weight: Tensor,
     bias: Tensor | None = None,
-    stride: Any = 1,
-    padding: Any = 0,
-    dilation: Any = 1,
+    stride: int | Sequence[int] | None = 1,
+    padding: int | Sequence[int] | str = 0,
+    dilation: int | Sequence[int] = 1,
     groups: int = 1,
 ) -> Tensor: ...
 def conv_tbc(input: Tensor, weight: Tensor, bias: Tensor, pad: int = 0) -> Tensor: ...
@@ -174,31 +175,31 @@ def conv_transpose1d(
     input: Tensor,
     weight: Tensor,
     bias: Tensor | None = None,
-    stride: Any = 1,
-    padding: Any = 0,
-    output_padding: Any = 0,
+    stride: int | Sequence[int] | None = 1,
+    padding: int | Sequence[int] = 0,
+    output_padding: int | Sequence[int] = 0,
     groups: int = 1,
-    dilation: Any = 1,
+    dilation: int | Sequence[int] = 1,
 ) -> Tensor: ...
 def conv_transpose2d(
     input: Tensor,
     weight: Tensor,
     bias: Tensor | None = None,
-    stride: Any = 1,
-    padding: Any = 0,
-    output_padding: Any = 0,
+    stride: int | Sequence[int] | None = 1,
+    padding: int | Sequence[int] = 0,
+    output_padding: int | Sequence[int] = 0,
     groups: int = 1,
-    dilation: Any = 1,
+    dilation: int | Sequence[int] = 1,
 ) -> Tensor: ...
 def conv_transpose3d(
     input: Tensor,
     weight: Tensor,
     bias: Tensor | None = None,
-    stride: Any = 1,
-    padding: Any = 0,
-    output_padding: Any = 0,
+    stride: int | Sequence[int] | None = 1,
+    padding: int | Sequence[int] = 0,
+    output_padding: int | Sequence[int] = 0,
     groups: int = 1,
-    dilation: Any = 1,
+    dilation: int | Sequence[int] = 1,
 ) -> Tensor: ...
 def cosine_embedding_loss(
     input1: Tensor,
@@ -223,8 +224,8 @@ def cross_entropy(
 def ctc_loss(
     log_probs: Tensor,
     targets: Tensor,
-    input_lengths: Any,
-    target_lengths: Any,
+    input_lengths: Tensor | Sequence[int],
+    target_lengths: Tensor | Sequence[int],
     blank: int = 0,
     reduction: str = 'mean',
     zero_infinity: bool = False,
@@ -290,11 +291,11 @@ def feature_alpha_dropout(
 ) -> Tensor: ...
 def fold(
     input: Tensor,
-    output_size: Any,
-    kernel_size: Any,
-    dilation: Any = 1,
-    padding: Any = 0,
-    stride: Any = 1,
+    output_size: int | Sequence[int],
+    kernel_size: int | Sequence[int],
+    dilation: int | Sequence[int] = 1,
+    padding: int | Sequence[int] = 0,
+    stride: int | Sequence[int] | None = 1,
 ) -> Tensor: ...
 @overload
 def fractional_max_pool2d(
@@ -381,7 +382,7 @@ def gumbel_softmax(
     eps: float = 1e-10,
     dim: int = -1,
 ) -> Tensor: ...
-def hardshrink(input: Tensor, lambd: Any = 0.5) -> Tensor: ...
+def hardshrink(input: Tensor, lambd: float = 0.5) -> Tensor: ...
 def hardsigmoid(input: Tensor, inplace: bool = False) -> Tensor: ...
 def hardswish(input: Tensor, inplace: bool = False) -> Tensor: ...
 def hardtanh(
@@ -419,7 +420,7 @@ def instance_norm(
 def interpolate(
     input: Tensor,
     size: Any = None,
-    scale_factor: Any = None,
+    scale_factor: float | Sequence[float] | None = None,
     mode: str = 'nearest',
     align_corners: bool | None = None,
     recompute_scale_factor: bool | None = None,
@@ -443,7 +444,7 @@ def l1_loss(
 ) -> Tensor: ...
 def layer_norm(
     input: Tensor,
-    normalized_shape: Any,
+    normalized_shape: Sequence[int],
     weight: Tensor | None = None,
     bias: Tensor | None = None,
     eps: float = 1e-05,
@@ -479,28 +480,28 @@ def log_softmax(
     input: Tensor,
     dim: int | None = None,
     _stacklevel: int = 3,
-    dtype: Any = None,
+    dtype: dtype | None = None,
 ) -> Tensor: ...
 def logsigmoid(input: Tensor) -> Tensor: ...
 def lp_pool1d(
     input: Tensor,
     norm_type: float,
     kernel_size: int,
-    stride: Any = None,
+    stride: int | Sequence[int] | None = None,
     ceil_mode: bool = False,
 ) -> Tensor: ...
 def lp_pool2d(
     input: Tensor,
     norm_type: float,
-    kernel_size: Any,
-    stride: Any = None,
+    kernel_size: int | Sequence[int],
+    stride: int | Sequence[int] | None = None,
     ceil_mode: bool = False,
 ) -> Tensor: ...
 def lp_pool3d(
     input: Tensor,
     norm_type: float,
-    kernel_size: Any,
-    stride: Any = None,
+    kernel_size: int | Sequence[int],
+    stride: int | Sequence[int] | None = None,
     ceil_mode: bool = False,
 ) -> Tensor: ...
 def margin_ranking_loss(
@@ -535,10 +536,10 @@ def max_pool1d(
 ) -> tuple[Tensor, Tensor]: ...
 def max_pool1d_with_indices(
     input: Tensor,
-    kernel_size: Any,
-    stride: Any = None,
-    padding: Any = 0,
-    dilation: Any = 1,
+    kernel_size: int | Sequence[int],
+    stride: int | Sequence[int] | None = None,
+    padding: int | Sequence[int] = 0,
+    dilation: int | Sequence[int] = 1,
     ceil_mode: bool = False,
     return_indices: bool = False,
 ) -> tuple[Tensor, Tensor]: ...
@@ -565,10 +566,10 @@ def max_pool2d(
 ) -> tuple[Tensor, Tensor]: ...
 def max_pool2d_with_indices(
     input: Tensor,
-    kernel_size: Any,
-    stride: Any = None,
-    padding: Any = 0,
-    dilation: Any = 1,
+    kernel_size: int | Sequence[int],
+    stride: int | Sequence[int] | None = None,
+    padding: int | Sequence[int] = 0,
+    dilation: int | Sequence[int] = 1,
     ceil_mode: bool = False,
     return_indices: bool = False,
 ) -> tuple[Tensor, Tensor]: ...
@@ -595,10 +596,10 @@ def max_pool3d(
 ) -> tuple[Tensor, Tensor]: ...
 def max_pool3d_with_indices(
     input: Tensor,
-    kernel_size: Any,
-    stride: Any = None,
-    padding: Any = 0,
-    dilation: Any = 1,
+    kernel_size: int | Sequence[int],
+    stride: int | Sequence[int] | None = None,
+    padding: int | Sequence[int] = 0,
+    dilation: int | Sequence[int] = 1,
     ceil_mode: bool = False,
     return_indices: bool = False,
 ) -> tuple[Tensor, Tensor]: ...
@@ -700,7 +701,7 @@ def nll_loss(
 def normalize(
     input: Tensor,
     p: float = 2.0,
-    dim: Any = 1,
+    dim: int | Sequence[int] | None = 1,
     eps: float = 1e-12,
     out: Tensor | None = None,
 ) -> Tensor: ...
@@ -737,7 +738,7 @@ def relu6(input: Tensor, inplace: bool = False) -> Tensor: ...
 def relu_(input: Tensor) -> Tensor: ...
 def rms_norm(
     input: Tensor,
-    normalized_shape: Any,
+    normalized_shape: Sequence[int],
     weight: Tensor | None = None,
     eps: float | None = None,
 ) -> Tensor: ...
@@ -787,16 +788,16 @@ def softmax(
     input: Tensor,
     dim: int | None = None,
     _stacklevel: int = 3,
-    dtype: Any = None,
+    dtype: dtype | None = None,
 ) -> Tensor: ...
 def softmin(
     input: Tensor,
     dim: int | None = None,
     _stacklevel: int = 3,
-    dtype: Any = None,
+    dtype: dtype | None = None,
 ) -> Tensor: ...
 def softplus(input: Tensor, beta: Any = 1.0, threshold: Any = 20.0) -> Tensor: ...
-def softshrink(input: Tensor, lambd: Any = 0.5) -> Tensor: ...
+def softshrink(input: Tensor, lambd: float = 0.5) -> Tensor: ...
 def softsign(input: Tensor) -> Tensor: ...
 def tanh(input: Tensor) -> Tensor: ...
 def tanhshrink(input: Tensor) -> Tensor: ...
@@ -831,17 +832,25 @@ def triplet_margin_with_distance_loss(
 ) -> Tensor: ...
 def unfold(
     input: Tensor,
-    kernel_size: Any,
-    dilation: Any = 1,
-    padding: Any = 0,
-    stride: Any = 1,
+    kernel_size: int | Sequence[int],
+    dilation: int | Sequence[int] = 1,
+    padding: int | Sequence[int] = 0,
+    stride: int | Sequence[int] | None = 1,
 ) -> Tensor: ...
 def upsample(
     input: Tensor,
     size: Any = None,
-    scale_factor: Any = None,
+    scale_factor: float | Sequence[float] | None = None,
     mode: str = 'nearest',
     align_corners: bool | None = None,
 ) -> Tensor: ...
-def upsample_bilinear(input: Tensor, size: Any = None, scale_factor: Any = None) -> Tensor: ...
-def upsample_nearest(input: Tensor, size: Any = None, scale_factor: Any = None) -> Tensor: ...
+def upsample_bilinear(
+    input: Tensor,
+    size: Any = None,
+    scale_factor: float | Sequence[float] | None = None,
+) -> Tensor: ...
+def upsample_nearest(
+    input: Tensor,
+    size: Any = None,
+    scale_factor: float | Sequence[float] | None = None,
+) -> Tensor: ...

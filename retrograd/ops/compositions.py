@@ -93,7 +93,7 @@ def nonzero_static(
         Sample(T(2, 3, 2), 5.0, grad=False, error=(RuntimeError, "all dimensions of input")),
     ],
 )
-def fill_diagonal_(self: Tensor, fill_value: Any, wrap: bool = False) -> Tensor:
+def fill_diagonal_(self: Tensor, fill_value: complex, wrap: bool = False) -> Tensor:
     """Write a number along the main diagonal; with `wrap`, begin again below in tall matrices.
 
     >>> import retrograd as torch

@@ -16,6 +16,9 @@ Array = Any
 Operand = Any
 Arrays = Sequence[Any]
 
+# What a caller gives: one number for all dimensions, or one for each.
+Ints = int | Sequence[int]
+
 
 def copy_to_write(xp: Any, array: Array) -> Array:
     """A copy in row-major order that can be written, also where NumPy made a 0-d array a number."""

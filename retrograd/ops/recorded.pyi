@@ -7,6 +7,7 @@ Written by ``python -m retrograd.compat.stubs``.
 
 from collections.abc import Sequence
 from retrograd import return_types
+from retrograd.dtypes import dtype
 from retrograd.ops.neural.normalization import Layout
 from retrograd.tensor import Tensor
 from retrograd.tensors.size import memory_format
@@ -1055,7 +1056,7 @@ class Recorded:
         input: Tensor | Number | complex,
         other: Tensor | Number | complex,
         *,
-        alpha: Any = 1,
+        alpha: complex = 1,
         out: Tensor | None = None,
     ) -> Tensor: ...
     @staticmethod
@@ -1064,8 +1065,8 @@ class Recorded:
         batch1: Tensor,
         batch2: Tensor,
         *,
-        beta: Any = 1,
-        alpha: Any = 1,
+        beta: complex = 1,
+        alpha: complex = 1,
         out: Tensor | None = None,
     ) -> Tensor: ...
     @staticmethod
@@ -1074,7 +1075,7 @@ class Recorded:
         tensor1: Tensor,
         tensor2: Tensor,
         *,
-        value: Any = 1,
+        value: complex = 1,
         out: Tensor | None = None,
     ) -> Tensor: ...
     @staticmethod
@@ -1092,8 +1093,8 @@ class Recorded:
         mat1: Tensor,
         mat2: Tensor,
         *,
-        beta: Any = 1,
-        alpha: Any = 1,
+        beta: complex = 1,
+        alpha: complex = 1,
         out: Tensor | None = None,
     ) -> Tensor: ...
     @staticmethod
@@ -1102,8 +1103,8 @@ class Recorded:
         mat: Tensor,
         vec: Tensor,
         *,
-        beta: Any = 1,
-        alpha: Any = 1,
+        beta: complex = 1,
+        alpha: complex = 1,
         out: Tensor | None = None,
     ) -> Tensor: ...
     @staticmethod
@@ -1112,8 +1113,8 @@ class Recorded:
         vec1: Tensor,
         vec2: Tensor,
         *,
-        beta: Any = 1,
-        alpha: Any = 1,
+        beta: complex = 1,
+        alpha: complex = 1,
         out: Tensor | None = None,
     ) -> Tensor: ...
     @staticmethod
@@ -1129,7 +1130,7 @@ class Recorded:
     @staticmethod
     def all(
         input: Tensor,
-        dim: Any = None,
+        dim: int | Sequence[int] | None = None,
         keepdim: bool = False,
         *,
         out: Tensor | None = None,
@@ -1137,7 +1138,7 @@ class Recorded:
     @staticmethod
     def amax(
         input: Tensor,
-        dim: Any = (),
+        dim: int | Sequence[int] | None = (),
         keepdim: bool = False,
         *,
         out: Tensor | None = None,
@@ -1145,7 +1146,7 @@ class Recorded:
     @staticmethod
     def amin(
         input: Tensor,
-        dim: Any = (),
+        dim: int | Sequence[int] | None = (),
         keepdim: bool = False,
         *,
         out: Tensor | None = None,
@@ -1163,7 +1164,7 @@ class Recorded:
     @staticmethod
     def any(
         input: Tensor,
-        dim: Any = None,
+        dim: int | Sequence[int] | None = None,
         keepdim: bool = False,
         *,
         out: Tensor | None = None,
@@ -1236,8 +1237,8 @@ class Recorded:
         batch1: Tensor,
         batch2: Tensor,
         *,
-        beta: Any = 1,
-        alpha: Any = 1,
+        beta: complex = 1,
+        alpha: complex = 1,
         out: Tensor | None = None,
     ) -> Tensor: ...
     @staticmethod
@@ -1366,7 +1367,7 @@ class Recorded:
     @staticmethod
     def conj(input: Tensor) -> Tensor: ...
     @staticmethod
-    def constant_pad_nd(input: Tensor, pad: tuple[int, ...], value: Any = 0) -> Tensor: ...
+    def constant_pad_nd(input: Tensor, pad: tuple[int, ...], value: complex = 0) -> Tensor: ...
     @staticmethod
     def convolution(
         input: Tensor,
@@ -1384,7 +1385,7 @@ class Recorded:
     @staticmethod
     def cosh(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
     @staticmethod
-    def count_nonzero(input: Tensor, dim: Any = None) -> Tensor: ...
+    def count_nonzero(input: Tensor, dim: int | Sequence[int] | None = None) -> Tensor: ...
     @staticmethod
     def cummax(
         input: Tensor,
@@ -1404,7 +1405,7 @@ class Recorded:
         input: Tensor,
         dim: int,
         *,
-        dtype: Any = None,
+        dtype: dtype | None = None,
         out: Tensor | None = None,
     ) -> Tensor: ...
     @staticmethod
@@ -1412,7 +1413,7 @@ class Recorded:
         input: Tensor,
         dim: int,
         *,
-        dtype: Any = None,
+        dtype: dtype | None = None,
         out: Tensor | None = None,
     ) -> Tensor: ...
     @staticmethod
@@ -1442,8 +1443,15 @@ class Recorded:
     ) -> Tensor: ...
     @staticmethod
     def dot(input: Tensor, tensor: Tensor, *, out: Tensor | None = None) -> Tensor: ...
+    @overload
     @staticmethod
-    def einsum(*args: Any) -> Tensor: ...
+    def einsum(equation: str, *operands: Tensor) -> Tensor: ...
+    @overload
+    @staticmethod
+    def einsum(equation: str, operands: Sequence[Tensor], /) -> Tensor: ...
+    @overload
+    @staticmethod
+    def einsum(operand: Tensor, sublist: Sequence[Any], /, *rest: Any) -> Tensor: ...
     @staticmethod
     def elu(
         input: Tensor,
@@ -1566,7 +1574,7 @@ class Recorded:
         out: Tensor | None = None,
     ) -> Tensor: ...
     @staticmethod
-    def hardshrink(input: Tensor, lambd: Any = 0.5) -> Tensor: ...
+    def hardshrink(input: Tensor, lambd: float = 0.5) -> Tensor: ...
     @staticmethod
     def hardsigmoid(input: Tensor) -> Tensor: ...
     @staticmethod
@@ -1640,7 +1648,7 @@ class Recorded:
         index: Tensor,
         source: Tensor,
         *,
-        alpha: Any = 1,
+        alpha: complex = 1,
         out: Tensor | None = None,
     ) -> Tensor: ...
     @staticmethod
@@ -1857,7 +1865,7 @@ class Recorded:
     @staticmethod
     def logsumexp(
         input: Tensor,
-        dim: Any,
+        dim: int | Sequence[int] | None,
         keepdim: bool = False,
         *,
         out: Tensor | None = None,
@@ -2007,14 +2015,14 @@ class Recorded:
     @staticmethod
     def nansum(
         input: Tensor,
-        dim: Any = None,
+        dim: int | Sequence[int] | None = None,
         keepdim: bool = False,
         *,
-        dtype: Any = None,
+        dtype: dtype | None = None,
         out: Tensor | None = None,
     ) -> Tensor: ...
     @staticmethod
-    def narrow(input: Tensor, dim: int, start: Any, length: Any) -> Tensor: ...
+    def narrow(input: Tensor, dim: int, start: Tensor | float, length: Any) -> Tensor: ...
     @staticmethod
     def ndtri(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
     @staticmethod
@@ -2043,7 +2051,12 @@ class Recorded:
     @staticmethod
     def polar(abs: Tensor, angle: Tensor, *, out: Tensor | None = None) -> Tensor: ...
     @staticmethod
-    def pow(input: Any, exponent: Any, *, out: Any = None) -> Tensor: ...
+    def pow(
+        input: Tensor | complex,
+        exponent: Tensor | complex,
+        *,
+        out: Tensor | None = None,
+    ) -> Tensor: ...
     @staticmethod
     def prod(
         input: Tensor,
@@ -2089,7 +2102,7 @@ class Recorded:
     @staticmethod
     def replication_pad3d(input: Tensor, padding: tuple[int, ...]) -> Tensor: ...
     @staticmethod
-    def reshape(input: Tensor, shape: Any) -> Tensor: ...
+    def reshape(input: Tensor, shape: Sequence[int]) -> Tensor: ...
     @staticmethod
     def roll(input: Tensor, shifts: tuple[int, ...], dims: tuple[int, ...]) -> Tensor: ...
     @staticmethod
@@ -2207,7 +2220,7 @@ class Recorded:
     @staticmethod
     def softplus(input: Tensor, beta: Any = 1.0, threshold: Any = 20.0) -> Tensor: ...
     @staticmethod
-    def softshrink(input: Tensor, lambd: Any = 0.5) -> Tensor: ...
+    def softshrink(input: Tensor, lambd: float = 0.5) -> Tensor: ...
     @staticmethod
     def sort(
         input: Tensor,
@@ -2221,9 +2234,9 @@ class Recorded:
     @staticmethod
     def sqrt(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
     @staticmethod
-    def square(input: Tensor, *, out: Any = None) -> Tensor: ...
+    def square(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
     @staticmethod
-    def squeeze(input: Tensor, dim: Any = None, **named: Any) -> Tensor: ...
+    def squeeze(input: Tensor, dim: int | Sequence[int] | None = None) -> Tensor: ...
     @staticmethod
     def stack(tensors: Sequence[Tensor], dim: int = 0, *, out: Tensor | None = None) -> Tensor: ...
     @staticmethod
@@ -2247,7 +2260,7 @@ class Recorded:
         input: Tensor | Number | complex,
         other: Tensor | Number | complex,
         *,
-        alpha: Any = 1,
+        alpha: complex = 1,
         out: Tensor | None = None,
     ) -> Tensor: ...
     @staticmethod
@@ -2270,7 +2283,7 @@ class Recorded:
     @staticmethod
     def tanh(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
     @staticmethod
-    def threshold(input: Tensor, threshold: Any, value: Any) -> Tensor: ...
+    def threshold(input: Tensor, threshold: float, value: float) -> Tensor: ...
     @staticmethod
     def topk(
         input: Tensor,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -15,6 +15,9 @@ from retrograd.random.mapping import batches, is_mapped
 from retrograd.random.reparameterization import dirichlet_gradient, gamma_gradient
 from retrograd.random.state import generator_or_default
 from retrograd.tensor import Tensor
+
+if TYPE_CHECKING:
+    from retrograd.random.state import Generator
 
 
 @op(
@@ -53,7 +56,7 @@ def _draw_dirichlet(xp: Any, input: Array, generator: Any) -> Array:
 
 
 @composite(methods=())
-def _standard_gamma(input: Tensor, generator: Any = None) -> Tensor:
+def _standard_gamma(input: Tensor, generator: Generator | None = None) -> Tensor:
     """A gamma number of scale 1 for every shape parameter; differentiable by that parameter.
 
     >>> import retrograd as torch
@@ -68,7 +71,7 @@ def _standard_gamma(input: Tensor, generator: Any = None) -> Tensor:
 
 
 @composite(methods=())
-def _sample_dirichlet(input: Tensor, generator: Any = None) -> Tensor:
+def _sample_dirichlet(input: Tensor, generator: Generator | None = None) -> Tensor:
     """A row of numbers that add up to 1 for every row of concentrations.
 
     >>> import retrograd as torch

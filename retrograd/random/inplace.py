@@ -7,7 +7,7 @@ gradient is zero. Memory is filled in PyTorch's order, whatever the strides.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -21,8 +21,12 @@ from retrograd.random.mapping import batches, is_mapped
 from retrograd.random.normal import normal_ as normal_array_
 from retrograd.random.state import generator_or_default
 from retrograd.random.uniform import uniform
+from retrograd.signatures import forms
 from retrograd.tensor import Tensor, tensor_method
 from retrograd.tensors.arguments import as_integer
+
+if TYPE_CHECKING:
+    from retrograd.random.state import Generator
 
 
 def _declare(name: str, node_name: str, writer: str) -> None:
@@ -122,7 +126,14 @@ def _bounds(
 
 
 @tensor_method
-def uniform_(self: Tensor, *bounds: Any, generator: Any = None, **named: Any) -> Tensor:
+@forms(
+    "(self: Tensor, from_: float = 0.0, to: float = 1.0, /, *, generator: Generator | None = "
+    "None) -> Tensor",
+    "(self: Tensor, *, to: float, generator: Generator | None = None) -> Tensor",
+)
+def uniform_(
+    self: Tensor, *bounds: Any, generator: Generator | None = None, **named: Any
+) -> Tensor:
     """Overwrite with uniform numbers in [from, to), by default [0, 1).
 
     >>> import retrograd as torch
@@ -136,7 +147,13 @@ def uniform_(self: Tensor, *bounds: Any, generator: Any = None, **named: Any) ->
 
 
 @tensor_method
-def normal_(self: Tensor, mean: Any = 0.0, std: Any = 1.0, *, generator: Any = None) -> Tensor:
+def normal_(
+    self: Tensor,
+    mean: Tensor | float = 0.0,
+    std: Tensor | float = 1.0,
+    *,
+    generator: Generator | None = None,
+) -> Tensor:
     """Overwrite with normal numbers."""
     centre, width = _number("normal_", "mean", mean), _number("normal_", "std", std)
     source = generator_or_default(generator, "normal_")
@@ -144,7 +161,13 @@ def normal_(self: Tensor, mean: Any = 0.0, std: Any = 1.0, *, generator: Any = N
 
 
 @tensor_method
-def random_(self: Tensor, *bounds: Any, generator: Any = None, **named: Any) -> Tensor:
+@forms(
+    "(self: Tensor, *, generator: Generator | None = None) -> Tensor",
+    "(self: Tensor, to: int, *, generator: Generator | None = None) -> Tensor",
+    "(self: Tensor, from_: int, to: int | None, /, *, generator: Generator | None = None) -> "
+    "Tensor",
+)
+def random_(self: Tensor, *bounds: Any, generator: Generator | None = None, **named: Any) -> Tensor:
     """Overwrite with whole numbers: of the dtype's range, in [0, to), or in [from, to).
 
     >>> import retrograd as torch
@@ -178,7 +201,9 @@ def random_(self: Tensor, *bounds: Any, generator: Any = None, **named: Any) -> 
 
 
 @tensor_method
-def bernoulli_(self: Tensor, p: Any = 0.5, *, generator: Any = None) -> Tensor:
+def bernoulli_(
+    self: Tensor, p: float | Tensor | None = 0.5, *, generator: Generator | None = None
+) -> Tensor:
     """Overwrite with ones, with probability `p` (a number or a tensor), and zeros."""
     source = generator_or_default(generator, "bernoulli_")
     if not isinstance(p, Tensor):
@@ -203,7 +228,7 @@ def bernoulli_(self: Tensor, p: Any = 0.5, *, generator: Any = None) -> Tensor:
 
 
 @tensor_method
-def exponential_(self: Tensor, lambd: Any = 1.0, *, generator: Any = None) -> Tensor:
+def exponential_(self: Tensor, lambd: float = 1.0, *, generator: Generator | None = None) -> Tensor:
     """Overwrite with exponential numbers of rate `lambd`."""
     rate = _number("exponential_", "lambd", lambd)
     source = generator_or_default(generator, "exponential_")
@@ -215,7 +240,9 @@ def exponential_(self: Tensor, lambd: Any = 1.0, *, generator: Any = None) -> Te
 
 
 @tensor_method
-def geometric_(self: Tensor, p: Any, *, generator: Any = None) -> Tensor:
+def geometric_(
+    self: Tensor, p: float | Tensor | None, *, generator: Generator | None = None
+) -> Tensor:
     """Overwrite with the numbers of trials until a success of probability `p`."""
     chance = _number("geometric_", "p", p)
     source = generator_or_default(generator, "geometric_")
@@ -225,7 +252,9 @@ def geometric_(self: Tensor, p: Any, *, generator: Any = None) -> Tensor:
 
 
 @tensor_method
-def cauchy_(self: Tensor, median: Any = 0.0, sigma: Any = 1.0, *, generator: Any = None) -> Tensor:
+def cauchy_(
+    self: Tensor, median: float = 0.0, sigma: float = 1.0, *, generator: Generator | None = None
+) -> Tensor:
     """Overwrite with Cauchy numbers."""
     centre, width = _number("cauchy_", "median", median), _number("cauchy_", "sigma", sigma)
     source = generator_or_default(generator, "cauchy_")
@@ -237,7 +266,13 @@ def cauchy_(self: Tensor, median: Any = 0.0, sigma: Any = 1.0, *, generator: Any
 
 
 @tensor_method
-def log_normal_(self: Tensor, mean: Any = 1.0, std: Any = 2.0, *, generator: Any = None) -> Tensor:
+def log_normal_(
+    self: Tensor,
+    mean: Tensor | float = 1.0,
+    std: Tensor | float = 2.0,
+    *,
+    generator: Generator | None = None,
+) -> Tensor:
     """Overwrite with exponentials of normal numbers."""
     centre, width = _number("log_normal_", "mean", mean), _number("log_normal_", "std", std)
     source = generator_or_default(generator, "log_normal_")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -22,6 +22,7 @@ from retrograd.random.normal import normal_ as normal_array_
 from retrograd.random.normal import normal_from_arrays
 from retrograd.random.state import Generator, generator_or_default
 from retrograd.random.uniform import uniform
+from retrograd.signatures import CREATION, forms, sized
 from retrograd.tensor import Tensor
 from retrograd.tensors.arguments import (
     as_integer,
@@ -33,19 +34,29 @@ from retrograd.tensors.arguments import (
 from retrograd.tensors.construction import fresh
 from retrograd.tensors.creation import deliver, publish
 from retrograd.tensors.memory import array_like
-from retrograd.tensors.size import memory_format, strided
+from retrograd.tensors.size import layout, memory_format, strided
+
+if TYPE_CHECKING:
+    from retrograd.types import Device
 
 _Sampler = Callable[[Generator, int, Any], Array]
 
 
+_DRAWN = f"generator: Generator | None = None, out: Tensor | None = None, {CREATION}"
+_LIKE = (
+    f"generator: Generator | None = None, {CREATION}, memory_format: memory_format | None = None"
+)
+
+
 def _by_size(name: str, sample: _Sampler) -> Callable[..., Tensor]:
+    @forms(*sized(_DRAWN))
     def create(
         *size: Any,
-        generator: Any = None,
+        generator: Generator | None = None,
         out: Tensor | None = None,
-        dtype: Any = None,
-        layout: Any = strided,
-        device: Any = None,
+        dtype: dtypes.dtype | None = None,
+        layout: layout | None = strided,
+        device: Device = None,
         pin_memory: bool = False,
         requires_grad: bool = False,
         **named: Any,
@@ -77,10 +88,10 @@ def _like(name: str, fill: Callable[[Generator, Array], Array]) -> Callable[...,
     def create(
         input: Tensor,
         *,
-        generator: Any = None,
-        dtype: Any = None,
-        layout: Any = None,
-        device: Any = None,
+        generator: Generator | None = None,
+        dtype: dtypes.dtype | None = None,
+        layout: layout | None = None,
+        device: Device = None,
         pin_memory: bool = False,
         requires_grad: bool = False,
         memory_format: memory_format | None = None,
@@ -140,13 +151,17 @@ def _interval(
 
 
 @publish
+@forms(
+    f"(high: int, size: Sequence[int], *, {_DRAWN}) -> Tensor",
+    f"(low: int, high: int, size: Sequence[int], *, {_DRAWN}) -> Tensor",
+)
 def randint(
     *args: Any,
-    generator: Any = None,
+    generator: Generator | None = None,
     out: Tensor | None = None,
-    dtype: Any = None,
-    layout: Any = strided,
-    device: Any = None,
+    dtype: dtypes.dtype | None = None,
+    layout: layout | None = strided,
+    device: Device = None,
     pin_memory: bool = False,
     requires_grad: bool = False,
     **named: Any,
@@ -178,13 +193,17 @@ def randint(
 
 
 @publish
+@forms(
+    f"(input: Tensor, high: int, *, {_LIKE}) -> Tensor",
+    f"(input: Tensor, low: int, high: int, *, {_LIKE}) -> Tensor",
+)
 def randint_like(
     input: Tensor,
     *args: Any,
-    generator: Any = None,
-    dtype: Any = None,
-    layout: Any = None,
-    device: Any = None,
+    generator: Generator | None = None,
+    dtype: dtypes.dtype | None = None,
+    layout: layout | None = None,
+    device: Device = None,
     pin_memory: bool = False,
     requires_grad: bool = False,
     memory_format: memory_format | None = None,
@@ -210,11 +229,11 @@ def randint_like(
 def randperm(
     n: int,
     *,
-    generator: Any = None,
+    generator: Generator | None = None,
     out: Tensor | None = None,
-    dtype: Any = None,
-    layout: Any = strided,
-    device: Any = None,
+    dtype: dtypes.dtype | None = None,
+    layout: layout | None = strided,
+    device: Device = None,
     pin_memory: bool = False,
     requires_grad: bool = False,
 ) -> Tensor:
@@ -255,7 +274,11 @@ def _bernoulli(xp: Any, input: Array, generator: Any) -> Array:
 
 @composite()
 def bernoulli(
-    input: Tensor, p: Any = None, *, generator: Any = None, out: Tensor | None = None
+    input: Tensor,
+    p: float | Tensor | None = None,
+    *,
+    generator: Generator | None = None,
+    out: Tensor | None = None,
 ) -> Tensor:
     """A one with probability `input[i]` for every element, else a zero; or with one `p` for all."""
     source = generator_or_default(generator, "bernoulli")
@@ -279,7 +302,7 @@ def _poisson(xp: Any, input: Array, generator: Any) -> Array:
 
 
 @composite(methods=())
-def poisson(input: Tensor, generator: Any = None) -> Tensor:
+def poisson(input: Tensor, generator: Generator | None = None) -> Tensor:
     """A Poisson number of rate `input[i]` for every element."""
     if TRANSFORMS.active and is_mapped():
         return batches().of_tensors(lambda wide: poisson(wide, generator), input)
@@ -288,7 +311,7 @@ def poisson(input: Tensor, generator: Any = None) -> Tensor:
 
 
 @composite(methods=())
-def binomial(count: Tensor, prob: Tensor, generator: Any = None) -> Tensor:
+def binomial(count: Tensor, prob: Tensor, generator: Generator | None = None) -> Tensor:
     """The number of successes in `count[i]` trials of probability `prob[i]`."""
     source = generator_or_default(generator, "binomial")
     if TRANSFORMS.active and is_mapped():
@@ -303,7 +326,7 @@ def multinomial(
     num_samples: int,
     replacement: bool = False,
     *,
-    generator: Any = None,
+    generator: Generator | None = None,
     out: Tensor | None = None,
 ) -> Tensor:
     """`num_samples` indices from every row, drawn in proportion to the weights in it."""
@@ -358,15 +381,15 @@ def _normal_batch(mean: Any, std: Any, source: Generator, out: Tensor | None) ->
 
 @composite(methods=())
 def normal(
-    mean: Any = 0.0,
-    std: Any = 1.0,
+    mean: Tensor | float = 0.0,
+    std: Tensor | float = 1.0,
     size: Any = None,
     *,
-    generator: Any = None,
+    generator: Generator | None = None,
     out: Tensor | None = None,
-    dtype: Any = None,
-    layout: Any = strided,
-    device: Any = None,
+    dtype: dtypes.dtype | None = None,
+    layout: layout | None = strided,
+    device: Device = None,
     pin_memory: bool = False,
     requires_grad: bool = False,
 ) -> Tensor:

@@ -20,6 +20,7 @@ from retrograd.tensors.size import Size, layout, require_cpu, sparse_csr, stride
 
 if TYPE_CHECKING:
     from retrograd.sparse import checking, conversions, sums
+    from retrograd.types import Device
 else:
     checking = Later("checking")
     conversions = Later("conversions")
@@ -59,8 +60,8 @@ def sparse_coo_tensor(
     values: Any = None,
     size: Any = None,
     *,
-    dtype: Any = None,
-    device: Any = None,
+    dtype: dtypes.dtype | None = None,
+    device: Device = None,
     pin_memory: bool = False,
     requires_grad: bool = False,
     check_invariants: bool | None = None,
@@ -182,8 +183,8 @@ def sparse_csr_tensor(
     values: Any,
     size: Any = None,
     *,
-    dtype: Any = None,
-    device: Any = None,
+    dtype: dtypes.dtype | None = None,
+    device: Device = None,
     pin_memory: bool = False,
     requires_grad: bool = False,
     check_invariants: bool | None = None,
@@ -216,9 +217,9 @@ def sparse_compressed_tensor(
     values: Any,
     size: Any = None,
     *,
-    dtype: Any = None,
+    dtype: dtypes.dtype | None = None,
     layout: layout | None = None,
-    device: Any = None,
+    device: Device = None,
     pin_memory: bool = False,
     requires_grad: bool = False,
     check_invariants: bool | None = None,

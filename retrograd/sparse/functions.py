@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from retrograd.ops.registry import RECORDED, composite
 from retrograd.sparse.later import Later
@@ -35,7 +35,9 @@ def dsmm(input: Tensor, mat2: Tensor) -> Tensor:
 
 
 @composite(methods=())
-def saddmm(input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: Any = 1, alpha: Any = 1) -> Tensor:
+def saddmm(
+    input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: complex = 1, alpha: complex = 1
+) -> Tensor:
     """`addmm`, under an old name."""
     result: Tensor = RECORDED.addmm(input, mat1, mat2, beta=beta, alpha=alpha)
     return result

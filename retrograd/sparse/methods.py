@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from retrograd.dtypes import dtype
 from retrograd.notices import explained
 from retrograd.ops import errors
 from retrograd.sparse import construction
@@ -22,7 +23,9 @@ else:
 
 
 @tensor_method
-def to_dense(self: Tensor, dtype: Any = None, *, masked_grad: bool | None = None) -> Tensor:
+def to_dense(
+    self: Tensor, dtype: dtype | None = None, *, masked_grad: bool | None = None
+) -> Tensor:
     """The tensor with all elements, in the strided layout.
 
     >>> import retrograd as torch

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -24,6 +24,9 @@ from retrograd.ops.shapes.copying import cast_array
 from retrograd.tensor import Array, Tensor, flag_leaf, mark_inference, tensor_method, wrap
 from retrograd.tensors.arguments import refuse_pinned
 from retrograd.tensors.size import require_cpu
+
+if TYPE_CHECKING:
+    from retrograd.types import Device
 
 
 def fresh(array: Array, requires_grad: bool = False) -> Tensor:
@@ -237,8 +240,8 @@ def _too_large(target: dtype) -> Exception:
 def tensor(
     data: Any,
     *,
-    dtype: Any = None,
-    device: Any = None,
+    dtype: dtypes.dtype | None = None,
+    device: Device = None,
     requires_grad: bool = False,
     pin_memory: bool = False,
 ) -> Tensor:
@@ -348,7 +351,7 @@ def _warn_unwritable_buffer() -> None:
 
 
 @composite(methods=())
-def as_tensor(data: Any, dtype: Any = None, device: Any = None) -> Tensor:
+def as_tensor(data: Any, dtype: dtypes.dtype | None = None, device: Device = None) -> Tensor:
     """`data` as a tensor, without a copy where that is possible.
 
     >>> import numpy, retrograd as torch
@@ -375,8 +378,8 @@ def as_tensor(data: Any, dtype: Any = None, device: Any = None) -> Tensor:
 def asarray(
     obj: Any,
     *,
-    dtype: Any = None,
-    device: Any = None,
+    dtype: dtypes.dtype | None = None,
+    device: Device = None,
     copy: bool | None = None,
     requires_grad: bool | None = None,
 ) -> Tensor:
@@ -448,7 +451,12 @@ def _refuse_alias(copy: bool | None, source: dtype, target: dtype) -> None:
 
 @composite(methods=())
 def frombuffer(
-    buffer: Any, *, dtype: Any, count: int = -1, offset: int = 0, requires_grad: bool = False
+    buffer: Any,
+    *,
+    dtype: dtypes.dtype | None,
+    count: int = -1,
+    offset: int = 0,
+    requires_grad: bool = False,
 ) -> Tensor:
     """A 1-d tensor over the memory of a buffer (bytearray, mmap, array.array ...).
 
@@ -491,7 +499,12 @@ def _buffer_array(buffer: Any, kind: dtype, count: int, offset: int) -> Array:
 
 
 def _new_tensor(
-    self: Tensor, data: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False
+    self: Tensor,
+    data: Any,
+    *,
+    dtype: dtypes.dtype | None = None,
+    device: Device = None,
+    requires_grad: bool = False,
 ) -> Tensor:
     """A new tensor with a copy of `data`, in this tensor's dtype unless another is given."""
     wanted = self.dtype if dtype is None else dtypes.as_dtype(dtype, "new_tensor")

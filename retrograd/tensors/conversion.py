@@ -28,7 +28,7 @@ from retrograd.tensors.size import backend_at, memory_format, preserve_format, r
 from retrograd.tensors.size import device as device_class
 
 if TYPE_CHECKING:
-    from retrograd.types import Number
+    from retrograd.types import Device, Number
 
 # --------------------------------------------------------------------------------- dtype, device
 
@@ -225,7 +225,7 @@ def cpu(self: Tensor, memory_format: memory_format | None = None) -> Tensor:
 
 
 @tensor_method
-def cuda(self: Tensor, device: Any = None, non_blocking: bool = False, **options: Any) -> Tensor:
+def cuda(self: Tensor, device: Device = None, non_blocking: bool = False, **options: Any) -> Tensor:
     """Raise: there is no CUDA device to move to (a device that is the CPU is accepted)."""
     require_cpu("cuda" if device is None else device)
     return self

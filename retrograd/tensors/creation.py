@@ -11,15 +11,17 @@ accepted with the only values there are.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, TypeVar
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
 from retrograd import dtypes
 from retrograd.autograd.views import announce_write, bump, check_not_expanded
 from retrograd.ops.calling.examples import on_batch
+from retrograd.ops.kinds import Ints
 from retrograd.ops.registry import attach
+from retrograd.signatures import CREATION, forms, sized
 from retrograd.sparse.array import SPARSE_ARRAY
 from retrograd.tensor import Array, Tensor, tensor_method
 from retrograd.tensors.arguments import (
@@ -31,7 +33,17 @@ from retrograd.tensors.arguments import (
 )
 from retrograd.tensors.construction import fresh
 from retrograd.tensors.memory import array_like, empty_array, region
-from retrograd.tensors.size import memory_format, require_cpu, sparse_coo, sparse_csr, strided
+from retrograd.tensors.size import (
+    layout,
+    memory_format,
+    require_cpu,
+    sparse_coo,
+    sparse_csr,
+    strided,
+)
+
+if TYPE_CHECKING:
+    from retrograd.types import Device
 
 _F = TypeVar("_F", bound=Callable[..., Any])
 
@@ -73,12 +85,15 @@ def deliver(name: str, array: Array, out: Tensor | None, dtype: Any, requires_gr
 
 
 def _filled(name: str, value: int | None) -> Callable[..., Tensor]:
+    @forms(
+        *sized(f"out: Tensor | None = None, {CREATION}, memory_format: memory_format | None = None")
+    )
     def create(
         *size: Any,
         out: Tensor | None = None,
-        dtype: Any = None,
-        layout: Any = strided,
-        device: Any = None,
+        dtype: dtypes.dtype | None = None,
+        layout: layout | None = strided,
+        device: Device = None,
         pin_memory: bool = False,
         requires_grad: bool = False,
         memory_format: memory_format | None = None,
@@ -122,12 +137,12 @@ empty.__doc__ = "A tensor whose elements are whatever the memory held."
 @publish
 def full(
     size: Any,
-    fill_value: Any,
+    fill_value: complex,
     *,
     out: Tensor | None = None,
-    dtype: Any = None,
-    layout: Any = strided,
-    device: Any = None,
+    dtype: dtypes.dtype | None = None,
+    layout: layout | None = strided,
+    device: Device = None,
     pin_memory: bool = False,
     requires_grad: bool = False,
 ) -> Tensor:
@@ -150,11 +165,11 @@ def full(
 @publish
 def empty_strided(
     size: Any,
-    stride: Any,
+    stride: Ints | None,
     *,
-    dtype: Any = None,
-    layout: Any = strided,
-    device: Any = None,
+    dtype: dtypes.dtype | None = None,
+    layout: layout | None = strided,
+    device: Device = None,
     requires_grad: bool = False,
     pin_memory: bool = False,
 ) -> Tensor:
@@ -181,11 +196,11 @@ def strided_array(shape: tuple[int, ...], steps: tuple[int, ...], dtype: Any) ->
 
 @publish
 def scalar_tensor(
-    s: Any,
+    s: Sequence[int] | None,
     *,
-    dtype: Any = None,
-    layout: Any = strided,
-    device: Any = None,
+    dtype: dtypes.dtype | None = None,
+    layout: layout | None = strided,
+    device: Device = None,
     pin_memory: bool = False,
     requires_grad: bool = False,
 ) -> Tensor:
@@ -202,9 +217,9 @@ def eye(
     m: int | None = None,
     *,
     out: Tensor | None = None,
-    dtype: Any = None,
-    layout: Any = strided,
-    device: Any = None,
+    dtype: dtypes.dtype | None = None,
+    layout: layout | None = strided,
+    device: Device = None,
     pin_memory: bool = False,
     requires_grad: bool = False,
 ) -> Tensor:
@@ -241,9 +256,9 @@ def _like(name: str, value: int | None) -> Callable[..., Tensor]:
     def create(
         input: Tensor,
         *,
-        dtype: Any = None,
-        layout: Any = None,
-        device: Any = None,
+        dtype: dtypes.dtype | None = None,
+        layout: layout | None = None,
+        device: Device = None,
         pin_memory: bool = False,
         requires_grad: bool = False,
         memory_format: memory_format | None = None,
@@ -287,11 +302,11 @@ empty_like.__doc__ = "Uninitialised memory in the shape, dtype and memory order 
 @on_batch
 def full_like(
     input: Tensor,
-    fill_value: Any,
+    fill_value: complex,
     *,
-    dtype: Any = None,
-    layout: Any = None,
-    device: Any = None,
+    dtype: dtypes.dtype | None = None,
+    layout: layout | None = None,
+    device: Device = None,
     pin_memory: bool = False,
     requires_grad: bool = False,
     memory_format: memory_format | None = None,
@@ -304,12 +319,13 @@ def full_like(
 
 
 def _new(name: str, base: Callable[..., Tensor]) -> None:
+    @forms(*sized(CREATION, before="self: Tensor"))
     def create(
         self: Tensor,
         *size: Any,
-        dtype: Any = None,
-        layout: Any = None,
-        device: Any = None,
+        dtype: dtypes.dtype | None = None,
+        layout: layout | None = None,
+        device: Device = None,
         pin_memory: bool = False,
         requires_grad: bool = False,
         **named: Any,
@@ -336,7 +352,12 @@ _new("new_empty", empty)
 
 @tensor_method
 def new_full(
-    self: Tensor, size: Any, fill_value: Any, *, dtype: Any = None, **options: Any
+    self: Tensor,
+    size: Any,
+    fill_value: complex,
+    *,
+    dtype: dtypes.dtype | None = None,
+    **options: Any,
 ) -> Tensor:
     """`full` with this tensor's dtype unless another is given."""
     made: Tensor = full(size, fill_value, dtype=self.dtype if dtype is None else dtype, **options)
@@ -345,7 +366,12 @@ def new_full(
 
 @tensor_method
 def new_empty_strided(
-    self: Tensor, size: Any, stride: Any, *, dtype: Any = None, **options: Any
+    self: Tensor,
+    size: Any,
+    stride: Ints | None,
+    *,
+    dtype: dtypes.dtype | None = None,
+    **options: Any,
 ) -> Tensor:
     """`empty_strided` with this tensor's dtype unless another is given."""
     kind = self.dtype if dtype is None else dtype

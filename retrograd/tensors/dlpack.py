@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -11,6 +11,9 @@ from retrograd.ops import errors
 from retrograd.ops.registry import composite
 from retrograd.tensor import Tensor, tensor_method
 from retrograd.tensors.construction import fresh, shared_array
+
+if TYPE_CHECKING:
+    from retrograd.types import Device
 
 
 @tensor_method
@@ -58,7 +61,7 @@ class _Capsule:
 
 
 @composite(methods=())
-def from_dlpack(ext_tensor: Any, *, device: Any = None, copy: bool | None = None) -> Tensor:
+def from_dlpack(ext_tensor: Any, *, device: Device = None, copy: bool | None = None) -> Tensor:
     """A tensor that shares the memory of another library's array (or a copy of it).
 
     >>> import numpy, retrograd as torch

@@ -6,7 +6,7 @@ They call uninitialised memory with sizes, and copy data given as a sequence.
 from __future__ import annotations
 
 import warnings
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -21,6 +21,9 @@ from retrograd.tensor import Array, Tensor, tensor_member, tensor_method, wrap
 from retrograd.tensors.arguments import size_argument
 from retrograd.tensors.construction import array_from, as_class, fresh, is_sequence
 from retrograd.tensors.size import Size, require_cpu
+
+if TYPE_CHECKING:
+    from retrograd.types import Device
 
 
 def _legacy_array(args: tuple[Any, ...], kind: dtypes.dtype) -> Array:
@@ -92,7 +95,7 @@ tensor_member("_make_subclass", staticmethod(_make_subclass))
 
 
 @tensor_method
-def new(self: Tensor, *args: Any, device: Any = None) -> Tensor:
+def new(self: Tensor, *args: Any, device: Device = None) -> Tensor:
     """A tensor of this dtype from sizes or data."""
     require_cpu(device)
     return fresh(_legacy_array(args, self.dtype))

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -25,7 +25,7 @@ from retrograd.autograd.views import (
 )
 from retrograd.compat.marks import refuses
 from retrograd.notices import explained, warn_once
-from retrograd.signatures import forms
+from retrograd.signatures import forms, sized
 from retrograd.sparse.array import SPARSE_ARRAY, no_elements
 from retrograd.tensor import Array, Tensor, tensor_method
 from retrograd.tensors.arguments import size_argument
@@ -39,6 +39,9 @@ from retrograd.tensors.size import (
     memory_format,
     preserve_format,
 )
+
+if TYPE_CHECKING:
+    from retrograd.types import Device
 
 # ------------------------------------------------------------------------------- shape, strides
 
@@ -386,6 +389,7 @@ def storage(self: Tensor) -> TypedStorage:
 
 
 @tensor_method
+@forms(*sized("memory_format: memory_format | None = None", before="self: Tensor"))
 def resize_(self: Tensor, *size: Any, memory_format: memory_format | None = None) -> Tensor:
     """Give this tensor another size over the same memory, or new memory if that is too small."""
     if self.requires_grad and not STATE.inference:
@@ -545,13 +549,13 @@ def share_memory_(self: Tensor) -> Tensor:
 
 
 @tensor_method
-def is_pinned(self: Tensor, device: Any = None) -> bool:
+def is_pinned(self: Tensor, device: Device = None) -> bool:
     """Whether the memory is pinned for an accelerator: never."""
     return False
 
 
 @tensor_method
 @refuses("there is no accelerator to pin memory for")
-def pin_memory(self: Tensor, device: Any = None) -> Tensor:
+def pin_memory(self: Tensor, device: Device = None) -> Tensor:
     """Raise: pinned memory is for accelerators."""
     raise RuntimeError("Cannot access accelerator device when none is available.")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import warnings
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -12,6 +12,7 @@ from retrograd import dtypes
 from retrograd.notices import explained
 from retrograd.ops.registry import attach
 from retrograd.random.arithmetic import fma32, fma64
+from retrograd.signatures import CREATION, forms
 from retrograd.tensor import Array, Tensor
 from retrograd.tensors.arguments import (
     as_integer,
@@ -22,7 +23,10 @@ from retrograd.tensors.arguments import (
     is_finite,
 )
 from retrograd.tensors.creation import deliver, publish
-from retrograd.tensors.size import strided
+from retrograd.tensors.size import layout, strided
+
+if TYPE_CHECKING:
+    from retrograd.types import Device
 
 
 def _range_bounds(function: str, args: tuple[Any, ...], named: dict[str, Any]) -> list[Any]:
@@ -46,12 +50,17 @@ def _range_bounds(function: str, args: tuple[Any, ...], named: dict[str, Any]) -
 
 
 @publish
+@forms(
+    f"(end: Tensor | Number, *, out: Tensor | None = None, {CREATION}) -> Tensor",
+    "(start: Tensor | Number, end: Tensor | Number, step: Tensor | Number = 1, *, "
+    f"out: Tensor | None = None, {CREATION}) -> Tensor",
+)
 def arange(
     *args: Any,
     out: Tensor | None = None,
-    dtype: Any = None,
-    layout: Any = strided,
-    device: Any = None,
+    dtype: dtypes.dtype | None = None,
+    layout: layout | None = strided,
+    device: Device = None,
     pin_memory: bool = False,
     requires_grad: bool = False,
     **named: Any,
@@ -203,14 +212,14 @@ def _spaced(start: Any, end: Any, steps: int, kind: dtypes.dtype) -> Array:
 
 @publish
 def linspace(
-    start: Any,
-    end: Any,
+    start: Tensor | float,
+    end: Tensor | float,
     steps: int,
     *,
     out: Tensor | None = None,
-    dtype: Any = None,
-    layout: Any = strided,
-    device: Any = None,
+    dtype: dtypes.dtype | None = None,
+    layout: layout | None = strided,
+    device: Device = None,
     pin_memory: bool = False,
     requires_grad: bool = False,
 ) -> Tensor:
@@ -234,15 +243,15 @@ def linspace(
 
 @publish
 def logspace(
-    start: Any,
-    end: Any,
+    start: Tensor | float,
+    end: Tensor | float,
     steps: int,
     base: float = 10.0,
     *,
     out: Tensor | None = None,
-    dtype: Any = None,
-    layout: Any = strided,
-    device: Any = None,
+    dtype: dtypes.dtype | None = None,
+    layout: layout | None = strided,
+    device: Device = None,
     pin_memory: bool = False,
     requires_grad: bool = False,
 ) -> Tensor:

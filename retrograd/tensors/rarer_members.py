@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
@@ -16,6 +16,9 @@ from retrograd.ops.linalg.matmul import finish
 from retrograd.ops.registry import RECORDED, attach
 from retrograd.tensor import Tensor, tensor_member, tensor_method, tensor_property, wrap
 from retrograd.tensors.arguments import size_argument
+
+if TYPE_CHECKING:
+    from retrograd.types import Device
 
 
 def _refuse(name: str, reason: str) -> None:
@@ -215,7 +218,7 @@ def to_dlpack(tensor: Tensor) -> Any:
 attach(to_dlpack, public=("to_dlpack",))
 
 
-def get_device_module(device: Any = None) -> Any:
+def get_device_module(device: Device = None) -> Any:
     """The module about a kind of device: `torch.cpu`, unless another is named."""
     from importlib import import_module
 

@@ -76,7 +76,7 @@ def jacobians_of_input(
                 function, inputs, place, (eps, eps), eps, index, source.is_complex(), forward
             )
             for jacobian, derivative in zip(jacobians, found, strict=True):
-                if jacobian is not None:
+                if jacobian is not None and derivative is not None:
                     jacobian[row] = derivative
     return jacobians
 

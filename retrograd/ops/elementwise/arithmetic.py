@@ -102,7 +102,7 @@ def _alpha_samples() -> list[Sample]:
     out=True,
     samples=_alpha_samples,
 )
-def add(xp: Any, input: Operand, other: Operand, *, alpha: Any = 1) -> Array:
+def add(xp: Any, input: Operand, other: Operand, *, alpha: complex = 1) -> Array:
     """``input + alpha * other``, elementwise with broadcasting."""
     return xp.add(input, _scaled(xp, other, alpha))
 
@@ -120,7 +120,7 @@ def add(xp: Any, input: Operand, other: Operand, *, alpha: Any = 1) -> Array:
     out=True,
     samples=_alpha_samples,
 )
-def sub(xp: Any, input: Operand, other: Operand, *, alpha: Any = 1) -> Array:
+def sub(xp: Any, input: Operand, other: Operand, *, alpha: complex = 1) -> Array:
     """``input - alpha * other``, elementwise with broadcasting."""
     return xp.subtract(input, _scaled(xp, other, alpha))
 
@@ -167,7 +167,7 @@ def rsub(xp: Any, input: Array, other: Operand, *, alpha: Any = 1) -> Array:
         Sample(T(3), 2.0, alpha=3),
     ],
 )
-def _rsub(input: Tensor, other: Any, *, alpha: Any = 1) -> Tensor:
+def _rsub(input: Tensor, other: Tensor | complex, *, alpha: complex = 1) -> Tensor:
     """``other - alpha * input``, elementwise with broadcasting.
 
     >>> torch.rsub(torch.tensor([1.0, 2.0]), 3)
@@ -271,7 +271,7 @@ def reciprocal(xp: Any, input: Array) -> Array:
 
 
 @composite(namespace=None, methods=(), operators=("__rtruediv__", "__rdiv__"))
-def _rtruediv(self: Tensor, other: Any) -> Any:
+def _rtruediv(self: Tensor, other: Tensor | complex) -> Any:
     """``other / self``, as PyTorch records it: the reciprocal times `other`."""
     if not isinstance(other, OPERANDS):
         return NotImplemented

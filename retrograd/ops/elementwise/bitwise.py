@@ -161,7 +161,7 @@ def bitwise_right_shift(xp: Any, input: Operand, other: Operand) -> Array:
 
 
 @composite(namespace=None, methods=(), operators=("__rlshift__",))
-def _reflected_left_shift(self: Tensor, other: Any) -> Any:
+def _reflected_left_shift(self: Tensor, other: Tensor | complex) -> Any:
     """``other << self``."""
     if not isinstance(other, OPERANDS):
         return NotImplemented
@@ -169,7 +169,7 @@ def _reflected_left_shift(self: Tensor, other: Any) -> Any:
 
 
 @composite(namespace=None, methods=(), operators=("__rrshift__",))
-def _reflected_right_shift(self: Tensor, other: Any) -> Any:
+def _reflected_right_shift(self: Tensor, other: Tensor | complex) -> Any:
     """``other >> self``."""
     if not isinstance(other, OPERANDS):
         return NotImplemented

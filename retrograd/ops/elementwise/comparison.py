@@ -189,7 +189,7 @@ def _in_place_predicates() -> None:
     def publish(name: str) -> None:
         compare = getattr(RECORDED, name)
 
-        def in_place(self: Tensor, other: Any) -> Tensor:
+        def in_place(self: Tensor, other: Tensor | complex) -> Tensor:
             result: Tensor = self.copy_(compare(self, other))
             return result
 

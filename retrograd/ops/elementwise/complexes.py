@@ -68,7 +68,7 @@ table_entry("conj", _raw_conj, conj)
 
 
 @composite(samples=_CONJ_SAMPLES)
-def conj_physical(input: Tensor, *, out: Any = None) -> Tensor:
+def conj_physical(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The complex conjugate; a real tensor as it is."""
     if out is not None:
         return RECORDED._conj_physical(input, out=out)
@@ -229,7 +229,7 @@ _PART_SAMPLES = [
 
 
 @composite(name="complex", methods=(), samples=lambda: _PART_SAMPLES)
-def _complex(real: Tensor, imag: Tensor, *, out: Any = None) -> Tensor:
+def _complex(real: Tensor, imag: Tensor, *, out: Tensor | None = None) -> Tensor:
     """Complex numbers from real and imaginary parts.
 
     >>> torch.complex(torch.tensor([1.0]), torch.tensor([2.0]))

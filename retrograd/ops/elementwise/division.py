@@ -146,7 +146,13 @@ def _div_samples() -> list[Sample]:
     methods=("div", "divide"),
     samples=_div_samples,
 )
-def _div(input: Any, other: Any, *, rounding_mode: str | None = None, out: Any = None) -> Tensor:
+def _div(
+    input: Tensor | complex,
+    other: Tensor | complex,
+    *,
+    rounding_mode: str | None = None,
+    out: Tensor | None = None,
+) -> Tensor:
     """``input / other``; with `rounding_mode` "floor" or "trunc" the rounded quotient.
 
     >>> torch.div(torch.tensor([7, -7]), 2, rounding_mode="trunc")
@@ -159,7 +165,9 @@ def _div(input: Any, other: Any, *, rounding_mode: str | None = None, out: Any =
 
 
 @composite(name="div_", namespace=None, methods=("div_", "divide_"))
-def _div_in_place(self: Tensor, other: Any, *, rounding_mode: str | None = None) -> Tensor:
+def _div_in_place(
+    self: Tensor, other: Tensor | complex, *, rounding_mode: str | None = None
+) -> Tensor:
     """In-place version of `div`."""
     if rounding_mode is None:
         divide = OPS["div"].inplace_function
@@ -171,13 +179,15 @@ def _div_in_place(self: Tensor, other: Any, *, rounding_mode: str | None = None)
 
 
 @composite(methods=("true_divide",), samples=samples.binary(0.3, 2))
-def true_divide(dividend: Any, divisor: Any, *, out: Any = None) -> Tensor:
+def true_divide(
+    dividend: Tensor | complex, divisor: Tensor | complex, *, out: Tensor | None = None
+) -> Tensor:
     """``dividend / divisor``."""
     return _div(dividend, divisor, out=out)
 
 
 @composite(name="true_divide_", namespace=None, methods=("true_divide_",))
-def _true_divide_in_place(self: Tensor, other: Any) -> Tensor:
+def _true_divide_in_place(self: Tensor, other: Tensor | complex) -> Tensor:
     """In-place version of `true_divide`."""
     return _div_in_place(self, other)
 
@@ -230,7 +240,7 @@ def floor_divide(xp: Any, input: Operand, other: Operand) -> Array:
 
 
 @composite(namespace=None, methods=(), operators=("__rfloordiv__",))
-def _reflected_floor_divide(self: Tensor, other: Any) -> Any:
+def _reflected_floor_divide(self: Tensor, other: Tensor | complex) -> Any:
     """``other // self``."""
     if not isinstance(other, OPERANDS):
         return NotImplemented
@@ -327,7 +337,9 @@ def _remainder_op(other: Any) -> Any:
     name="remainder",
     samples=lambda: [*_remainder_samples(), Sample(5, T(3, low=1), grad=False)],
 )
-def _remainder_function(input: Any, other: Any, *, out: Any = None) -> Tensor:
+def _remainder_function(
+    input: Tensor | complex, other: Tensor | complex, *, out: Tensor | None = None
+) -> Tensor:
     """The remainder of the division rounded down: it has the sign of `other`.
 
     >>> torch.remainder(torch.tensor([-3.0, 3.0]), 2)
@@ -341,7 +353,7 @@ def _remainder_function(input: Any, other: Any, *, out: Any = None) -> Tensor:
 
 
 @composite(namespace=None, methods=(), operators=("__mod__",))
-def _remainder_operator(self: Tensor, other: Any) -> Any:
+def _remainder_operator(self: Tensor, other: Tensor | complex) -> Any:
     """``self % other``."""
     if not isinstance(other, OPERANDS):
         return NotImplemented
@@ -349,20 +361,20 @@ def _remainder_operator(self: Tensor, other: Any) -> Any:
 
 
 @composite(name="remainder_", namespace=None, methods=("remainder_",))
-def _remainder_in_place(self: Tensor, other: Any) -> Tensor:
+def _remainder_in_place(self: Tensor, other: Tensor | complex) -> Tensor:
     """In-place version of `remainder`."""
     result: Tensor = _remainder_op(other).inplace_function(self, other)
     return result
 
 
 @composite(namespace=None, methods=(), operators=("__imod__",))
-def _remainder_inplace_operator(self: Tensor, other: Any) -> Tensor:
+def _remainder_inplace_operator(self: Tensor, other: Tensor | complex) -> Tensor:
     """``self %= other``."""
     return _remainder_in_place(self, other) if isinstance(other, OPERANDS) else NotImplemented
 
 
 @composite(namespace=None, methods=(), operators=("__rmod__",))
-def _reflected_remainder(self: Tensor, other: Any) -> Any:
+def _reflected_remainder(self: Tensor, other: Tensor | complex) -> Any:
     """``other % self``."""
     if not isinstance(other, OPERANDS):
         return NotImplemented
@@ -407,7 +419,7 @@ def _fmod_op(other: Any) -> Any:
 
 
 @composite(name="fmod", samples=_remainder_samples)
-def _fmod_function(input: Tensor, other: Any, *, out: Any = None) -> Tensor:
+def _fmod_function(input: Tensor, other: Tensor | complex, *, out: Tensor | None = None) -> Tensor:
     """The remainder of the division rounded towards zero: it has the sign of `input`."""
     chosen = _fmod_op(other).function
     result: Tensor = chosen(input, other) if out is None else chosen(input, other, out=out)
@@ -415,7 +427,7 @@ def _fmod_function(input: Tensor, other: Any, *, out: Any = None) -> Tensor:
 
 
 @composite(name="fmod_", namespace=None, methods=("fmod_",))
-def _fmod_in_place(self: Tensor, other: Any) -> Tensor:
+def _fmod_in_place(self: Tensor, other: Tensor | complex) -> Tensor:
     """In-place version of `fmod`."""
     result: Tensor = _fmod_op(other).inplace_function(self, other)
     return result

@@ -182,7 +182,9 @@ def _pow_samples() -> list[Sample]:
 
 
 @composite(name="pow", samples=_pow_samples)
-def _pow(input: Any, exponent: Any, *, out: Any = None) -> Tensor:
+def _pow(
+    input: Tensor | complex, exponent: Tensor | complex, *, out: Tensor | None = None
+) -> Tensor:
     """``input ** exponent``, where one of the two may be a number.
 
     >>> torch.pow(torch.tensor([2.0, 3.0]), 2)
@@ -197,7 +199,7 @@ def _pow(input: Any, exponent: Any, *, out: Any = None) -> Tensor:
 
 
 @composite(namespace=None, methods=(), operators=("__pow__",))
-def _pow_operator(self: Tensor, exponent: Any) -> Any:
+def _pow_operator(self: Tensor, exponent: Tensor | complex) -> Any:
     """``self ** exponent``."""
     if isinstance(exponent, Tensor):
         return _TENSOR(self, exponent)
@@ -207,7 +209,7 @@ def _pow_operator(self: Tensor, exponent: Any) -> Any:
 
 
 @composite(name="pow_", namespace=None, methods=("pow_",))
-def _pow_in_place(self: Tensor, exponent: Any) -> Tensor:
+def _pow_in_place(self: Tensor, exponent: Tensor | complex) -> Tensor:
     """In-place version of `pow`."""
     chosen = OPS["_pow_tensor" if isinstance(exponent, Tensor) else "_pow_number"]
     assert chosen.inplace_function is not None
@@ -216,13 +218,13 @@ def _pow_in_place(self: Tensor, exponent: Any) -> Tensor:
 
 
 @composite(namespace=None, methods=(), operators=("__ipow__",))
-def _pow_inplace_operator(self: Tensor, exponent: Any) -> Tensor:
+def _pow_inplace_operator(self: Tensor, exponent: Tensor | complex) -> Tensor:
     """``self **= exponent``."""
     return _pow_in_place(self, exponent) if isinstance(exponent, OPERANDS) else NotImplemented
 
 
 @composite(namespace=None, methods=(), operators=("__rpow__",))
-def _reflected_pow(self: Tensor, other: Any) -> Any:
+def _reflected_pow(self: Tensor, other: Tensor | complex) -> Any:
     """``other ** self`` for a number."""
     if isinstance(other, (int, float, complex, np.generic)):
         return _BASE(other, self)
@@ -242,7 +244,7 @@ table_entry("pow", _raw_pow, _pow)
     methods=("square",),
     samples=samples.unary(dtypes=_ALL),
 )
-def square(input: Tensor, *, out: Any = None) -> Tensor:
+def square(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """``input * input``, recorded as a power."""
     return _pow(input, 2, out=out)
 
@@ -271,7 +273,9 @@ def _float_power_samples() -> list[Sample]:
 
 
 @composite(samples=_float_power_samples)
-def float_power(input: Any, exponent: Any, *, out: Any = None) -> Tensor:
+def float_power(
+    input: Tensor | complex, exponent: Tensor | complex, *, out: Tensor | None = None
+) -> Tensor:
     """``input ** exponent`` in float64, or complex128 if one of them is complex."""
     is_complex = any(
         value.dtype.is_complex if isinstance(value, Tensor) else isinstance(value, complex)
@@ -282,7 +286,7 @@ def float_power(input: Any, exponent: Any, *, out: Any = None) -> Tensor:
 
 
 @composite(name="float_power_", namespace=None, methods=("float_power_",))
-def _float_power_in_place(self: Tensor, exponent: Any) -> Tensor:
+def _float_power_in_place(self: Tensor, exponent: Tensor | complex) -> Tensor:
     """In-place version of `float_power`: the tensor must already be of that dtype."""
     complex_exponent = (
         exponent.dtype.is_complex if isinstance(exponent, Tensor) else isinstance(exponent, complex)

@@ -151,7 +151,7 @@ def _round_samples() -> list[Sample]:
 
 
 @composite(name="round", samples=_round_samples)
-def _round(input: Tensor, *, decimals: int | None = None, out: Any = None) -> Tensor:
+def _round(input: Tensor, *, decimals: int | None = None, out: Tensor | None = None) -> Tensor:
     """Every element rounded to integers, or to `decimals` places; halves go to even.
 
     >>> torch.round(torch.tensor([0.5, 1.5, 2.5]))
@@ -166,7 +166,7 @@ def _round(input: Tensor, *, decimals: int | None = None, out: Any = None) -> Te
 @composite(
     name="round", namespace="special", samples=lambda: [Sample(T(4)), Sample(T(4), decimals=1)]
 )
-def _round_special(input: Tensor, *, decimals: int = 0, out: Any = None) -> Tensor:
+def _round_special(input: Tensor, *, decimals: int = 0, out: Tensor | None = None) -> Tensor:
     """Every element rounded to `decimals` places; halves go to even."""
     return _round(input, decimals=decimals, out=out)
 
@@ -246,7 +246,7 @@ def _nan_to_num(
     posinf: float | None = None,
     neginf: float | None = None,
     *,
-    out: Any = None,
+    out: Tensor | None = None,
 ) -> Tensor:
     """Replaces nan by `nan` (0) and infinities by the given or the largest finite numbers.
 

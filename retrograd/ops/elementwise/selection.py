@@ -144,7 +144,7 @@ def _where(condition: Tensor, input: Any = None, other: Any = None, *, out: Any 
 
 
 @composite(name="where", namespace=None, methods=("where",))
-def _where_method(self: Tensor, condition: Tensor, other: Any) -> Tensor:
+def _where_method(self: Tensor, condition: Tensor, other: Tensor | complex) -> Tensor:
     """Elements of this tensor where `condition` is true, of `other` elsewhere."""
     result: Tensor = OPS["_choose"].function(self, other, condition)
     return result
@@ -355,7 +355,13 @@ def _clamp_samples() -> list[Sample]:
 @composite(
     name="clamp", public=("clamp", "clip"), methods=("clamp", "clip"), samples=_clamp_samples
 )
-def _clamp_function(input: Tensor, min: Any = None, max: Any = None, *, out: Any = None) -> Tensor:
+def _clamp_function(
+    input: Tensor,
+    min: Tensor | float | None = None,
+    max: Tensor | float | None = None,
+    *,
+    out: Tensor | None = None,
+) -> Tensor:
     """Elements limited to [min, max]: numbers or tensors, one of which may be left out.
 
     >>> torch.tensor([-1.0, 0.5, 2.0]).clamp(0, 1)
@@ -367,7 +373,9 @@ def _clamp_function(input: Tensor, min: Any = None, max: Any = None, *, out: Any
 
 
 @composite(name="clamp_", namespace=None, methods=("clamp_", "clip_"))
-def _clamp_in_place(self: Tensor, min: Any = None, max: Any = None) -> Tensor:
+def _clamp_in_place(
+    self: Tensor, min: Tensor | float | None = None, max: Tensor | float | None = None
+) -> Tensor:
     """In-place version of `clamp`."""
     result: Tensor = _clamp_op(min, max).inplace_function(self, min, max)
     return result
@@ -452,7 +460,7 @@ def _one_sided_samples() -> list[Sample]:
 
 
 @composite(samples=_one_sided_samples)
-def clamp_min(input: Tensor, min: Any, *, out: Any = None) -> Tensor:
+def clamp_min(input: Tensor, min: Tensor | float | None, *, out: Tensor | None = None) -> Tensor:
     """Elements not below `min`, a number or a tensor."""
     chosen = _one_sided("min", min).function
     result: Tensor = chosen(input, min) if out is None else chosen(input, min, out=out)
@@ -460,7 +468,7 @@ def clamp_min(input: Tensor, min: Any, *, out: Any = None) -> Tensor:
 
 
 @composite(samples=_one_sided_samples)
-def clamp_max(input: Tensor, max: Any, *, out: Any = None) -> Tensor:
+def clamp_max(input: Tensor, max: Tensor | float | None, *, out: Tensor | None = None) -> Tensor:
     """Elements not above `max`, a number or a tensor."""
     chosen = _one_sided("max", max).function
     result: Tensor = chosen(input, max) if out is None else chosen(input, max, out=out)
@@ -468,14 +476,14 @@ def clamp_max(input: Tensor, max: Any, *, out: Any = None) -> Tensor:
 
 
 @composite(namespace=None, methods=("clamp_min_",))
-def clamp_min_(self: Tensor, min: Any) -> Tensor:
+def clamp_min_(self: Tensor, min: Tensor | float | None) -> Tensor:
     """In-place version of `clamp_min`."""
     result: Tensor = _one_sided("min", min).inplace_function(self, min)
     return result
 
 
 @composite(namespace=None, methods=("clamp_max_",))
-def clamp_max_(self: Tensor, max: Any) -> Tensor:
+def clamp_max_(self: Tensor, max: Tensor | float | None) -> Tensor:
     """In-place version of `clamp_max`."""
     result: Tensor = _one_sided("max", max).inplace_function(self, max)
     return result

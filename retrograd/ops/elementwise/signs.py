@@ -180,7 +180,7 @@ def _copysign_op(other: Any) -> Any:
         extra=[Sample(T(values=[0.0, -1, 2, -0.0, _NAN]), T(values=[1.0, 1, -1, -1, -1]))],
     )
 )
-def copysign(input: Tensor, other: Any, *, out: Any = None) -> Tensor:
+def copysign(input: Tensor, other: Tensor | complex, *, out: Tensor | None = None) -> Tensor:
     """The size of `input` with the sign of `other`."""
     chosen = _copysign_op(other).function
     result: Tensor = chosen(input, other) if out is None else chosen(input, other, out=out)
@@ -188,7 +188,7 @@ def copysign(input: Tensor, other: Any, *, out: Any = None) -> Tensor:
 
 
 @composite(name="copysign_", namespace=None, methods=("copysign_",))
-def _copysign_in_place(self: Tensor, other: Any) -> Tensor:
+def _copysign_in_place(self: Tensor, other: Tensor | complex) -> Tensor:
     """In-place version of `copysign`."""
     result: Tensor = _copysign_op(other).inplace_function(self, other)
     return result

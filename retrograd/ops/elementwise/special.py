@@ -406,7 +406,9 @@ def _xlogy_samples() -> list[Sample]:
 
 
 @composite(name="xlogy", public=("xlogy",), samples=_xlogy_samples)
-def _xlogy(input: Any, other: Any, *, out: Any = None) -> Tensor:
+def _xlogy(
+    input: Tensor | complex, other: Tensor | complex, *, out: Tensor | None = None
+) -> Tensor:
     """``input * log(other)``, and 0 where `input` is 0."""
     chosen = _overload("xlogy", input, other).function
     result: Tensor = chosen(input, other) if out is None else chosen(input, other, out=out)
@@ -414,7 +416,7 @@ def _xlogy(input: Any, other: Any, *, out: Any = None) -> Tensor:
 
 
 @composite(namespace=None, methods=("xlogy_",))
-def xlogy_(self: Tensor, other: Any) -> Tensor:
+def xlogy_(self: Tensor, other: Tensor | complex) -> Tensor:
     """In-place version of `xlogy`."""
     result: Tensor = _overload("xlogy", self, other).inplace_function(self, other)
     return result
@@ -476,7 +478,9 @@ def _xlog1py_number_other(xp: Any, input: Array, other: Operand) -> Array:
 
 
 @composite(name="xlog1py", namespace="special", samples=_xlogy_samples)
-def _xlog1py(input: Any, other: Any, *, out: Any = None) -> Tensor:
+def _xlog1py(
+    input: Tensor | complex, other: Tensor | complex, *, out: Tensor | None = None
+) -> Tensor:
     """``input * log1p(other)``, and 0 where `input` is 0."""
     chosen = _overload("xlog1py", input, other).function
     result: Tensor = chosen(input, other) if out is None else chosen(input, other, out=out)

@@ -91,7 +91,7 @@ def _polygamma_samples() -> list[Sample]:
 
 
 @composite(methods=(), samples=_polygamma_samples)
-def polygamma(n: int, input: Tensor, *, out: Any = None) -> Tensor:
+def polygamma(n: int, input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The `n`-th derivative of `digamma`."""
     if isinstance(n, Tensor):
         raise errors.argument_type("polygamma", "n", 1, "int", n)
@@ -293,7 +293,7 @@ def _zeta_samples() -> list[Sample]:
 
 
 @composite(name="zeta", namespace="special", samples=_zeta_samples)
-def _zeta(input: Any, other: Any, *, out: Any = None) -> Tensor:
+def _zeta(input: Tensor | complex, other: Tensor | complex, *, out: Tensor | None = None) -> Tensor:
     """The Hurwitz zeta function, the sum over k of ``(other + k) ** -input``."""
     if isinstance(input, Tensor):
         chosen = OPS["zeta" if isinstance(other, Tensor) else "_zeta_number_other"].function

@@ -104,7 +104,7 @@ def _check_addcdiv(input: Any, tensor1: Any, tensor2: Any, *, value: Any) -> Non
     samples=lambda: _fused_samples(0.3),
     forward="elementwise",
 )
-def addcdiv(xp: Any, input: Array, tensor1: Array, tensor2: Array, *, value: Any = 1) -> Array:
+def addcdiv(xp: Any, input: Array, tensor1: Array, tensor2: Array, *, value: complex = 1) -> Array:
     """``input + value * tensor1 / tensor2``."""
     scaled = tensor1 if value == 1 else xp.multiply(tensor1, value)
     return xp.add(input, xp.divide(scaled, tensor2))
@@ -201,7 +201,9 @@ def _lerp_samples() -> list[Sample]:
 
 
 @composite(name="lerp", samples=_lerp_samples)
-def _lerp_function(input: Tensor, end: Tensor, weight: Any, *, out: Any = None) -> Tensor:
+def _lerp_function(
+    input: Tensor, end: Tensor, weight: Tensor | complex, *, out: Tensor | None = None
+) -> Tensor:
     """``input + weight * (end - input)``; `weight` is a number or a tensor.
 
     >>> torch.lerp(torch.tensor([0.0]), torch.tensor([10.0]), 0.25)
@@ -215,7 +217,7 @@ def _lerp_function(input: Tensor, end: Tensor, weight: Any, *, out: Any = None) 
 
 
 @composite(name="lerp_", namespace=None, methods=("lerp_",))
-def _lerp_in_place(self: Tensor, end: Tensor, weight: Any) -> Tensor:
+def _lerp_in_place(self: Tensor, end: Tensor, weight: Tensor | complex) -> Tensor:
     """In-place version of `lerp`."""
     result: Tensor = _lerp_op(weight).inplace_function(self, end, weight)
     return result

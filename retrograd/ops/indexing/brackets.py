@@ -263,7 +263,7 @@ def __delitem__(self: Tensor, index: Any) -> None:
 
 
 @composite(name="__setitem__", namespace=None, methods=("__setitem__",))
-def _setitem(self: Tensor, index: Any, value: Any) -> None:
+def _setitem(self: Tensor, index: Any, value: Tensor | complex) -> None:
     """`x[index] = value`, with a number or a tensor that broadcasts to what the index names.
 
     >>> import retrograd as torch

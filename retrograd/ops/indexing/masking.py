@@ -192,7 +192,7 @@ def _fill_samples() -> list[Sample]:
 
 
 @composite(name="masked_fill", samples=_fill_samples)
-def _masked_fill(input: Tensor, mask: Tensor, value: Any) -> Tensor:
+def _masked_fill(input: Tensor, mask: Tensor, value: Tensor | complex) -> Tensor:
     """A copy of `input` with `value` where `mask` is true.
 
     >>> import retrograd as torch
@@ -207,7 +207,7 @@ def _masked_fill(input: Tensor, mask: Tensor, value: Any) -> Tensor:
 
 
 @composite(name="masked_fill_", namespace=None, methods=("masked_fill_",))
-def _masked_fill_(self: Tensor, mask: Tensor, value: Any) -> Tensor:
+def _masked_fill_(self: Tensor, mask: Tensor, value: Tensor | complex) -> Tensor:
     """Write `value` where `mask` is true."""
     is_tensor = isinstance(value, Tensor)
     if isinstance(mask, Tensor):

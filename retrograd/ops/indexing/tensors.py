@@ -441,7 +441,9 @@ def _put_samples() -> list[Sample]:
 
 
 @composite(name="index_put", samples=_put_samples)
-def _index_put(input: Tensor, indices: Any, values: Tensor, accumulate: bool = False) -> Tensor:
+def _index_put(
+    input: Tensor, indices: Sequence[Tensor | None], values: Tensor, accumulate: bool = False
+) -> Tensor:
     """A copy of `input` with `values` in the places that the index tensors name together.
 
     >>> import retrograd as torch
@@ -464,7 +466,9 @@ def _index_put(input: Tensor, indices: Any, values: Tensor, accumulate: bool = F
         Sample(T(3), (T(values=[0, 7], dtype="int64"),), T(2), grad=False),
     ],
 )
-def _index_put_(input: Tensor, indices: Any, values: Tensor, accumulate: bool = False) -> Tensor:
+def _index_put_(
+    input: Tensor, indices: Sequence[Tensor | None], values: Tensor, accumulate: bool = False
+) -> Tensor:
     """Write `values` in the places that the index tensors name together."""
     if not isinstance(values, Tensor):
         raise errors.argument_type("index_put_", "values", 3, "Tensor", values)

@@ -222,7 +222,7 @@ def _check_add(input: Array, dim: int, index: Array, source: Array, *, alpha: An
     forward="linear",
 )
 def index_add(
-    xp: Any, input: Array, dim: int, index: Array, source: Array, *, alpha: Any = 1
+    xp: Any, input: Array, dim: int, index: Array, source: Array, *, alpha: complex = 1
 ) -> Array:
     """A copy of `input` with `alpha` times slices of `source` added to slices along `dim`.
 
@@ -255,7 +255,9 @@ def _source_gradient(m: Any, g: Any, dim: int, index: Any, source: Any, alpha: A
 
 
 @composite(name="index_add_", namespace=None, methods=("index_add_",))
-def _index_add_(self: Tensor, dim: int, index: Tensor, source: Tensor, *, alpha: Any = 1) -> Tensor:
+def _index_add_(
+    self: Tensor, dim: int, index: Tensor, source: Tensor, *, alpha: complex = 1
+) -> Tensor:
     """Add `alpha` times slices of `source` to slices along `dim`, in place."""
     if isinstance(index, Tensor) and isinstance(source, Tensor):
         if self._array.dtype not in dtypes.HALF_TYPES and can_write_directly(self, index, source):
@@ -454,7 +456,7 @@ def _fill_samples() -> list[Sample]:
 
 
 @composite(name="index_fill", samples=_fill_samples)
-def _index_fill(input: Tensor, dim: int, index: Tensor, value: Any) -> Tensor:
+def _index_fill(input: Tensor, dim: int, index: Tensor, value: Tensor | complex) -> Tensor:
     """A copy of `input` with `value` in the slices along `dim` that `index` names.
 
     >>> import retrograd as torch
@@ -467,7 +469,7 @@ def _index_fill(input: Tensor, dim: int, index: Tensor, value: Any) -> Tensor:
 
 
 @composite(name="index_fill_", namespace=None, methods=("index_fill_",))
-def _index_fill_(self: Tensor, dim: int, index: Tensor, value: Any) -> Tensor:
+def _index_fill_(self: Tensor, dim: int, index: Tensor, value: Tensor | complex) -> Tensor:
     """Write `value` into the slices along `dim` that `index` names."""
     is_tensor = isinstance(value, Tensor)
     if isinstance(index, Tensor) and not is_tensor and can_write_directly(self, index):

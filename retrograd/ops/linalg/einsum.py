@@ -16,6 +16,7 @@ from retrograd.ops import errors
 from retrograd.ops.kinds import Array
 from retrograd.ops.linalg.products import type_name
 from retrograd.ops.registry import RECORDED, composite, table_entry
+from retrograd.signatures import forms
 from retrograd.tensor import Tensor
 from retrograd.testing.samples import COMPLEX, FLOATS, Sample, T
 
@@ -390,6 +391,11 @@ def _einsum_samples() -> list[Sample]:
 
 
 @composite(methods=(), samples=_einsum_samples)
+@forms(
+    "(equation: str, *operands: Tensor) -> Tensor",
+    "(equation: str, operands: Sequence[Tensor], /) -> Tensor",
+    "(operand: Tensor, sublist: Sequence[Any], /, *rest: Any) -> Tensor",
+)
 def einsum(*args: Any) -> Tensor:
     """Sums of products, as subscripts say: labels missing after ``->`` are summed over.
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from retrograd import dtypes
-from retrograd.ops.kinds import wrap_dim
+from retrograd.ops.kinds import Ints, wrap_dim
 from retrograd.ops.linalg.matmul import finish
 from retrograd.ops.linalg.products import type_name
 from retrograd.ops.linalg.shared import check_field, check_matrix, check_square, require
@@ -35,10 +35,10 @@ _MATRIX_ORDERS: tuple[Any, ...] = ("fro", "nuc", inf, -inf, 1, -1, 2, -2)
 def vector_norm(
     x: Tensor,
     ord: float = 2,
-    dim: Any = None,
+    dim: Ints | None = None,
     keepdim: bool = False,
     *,
-    dtype: Any = None,
+    dtype: dtypes.dtype | None = None,
     out: Tensor | None = None,
 ) -> Tensor:
     """The `ord`-norm of the elements along `dim` (all of them by default), as one vector."""
@@ -158,11 +158,11 @@ def _listed(values: Any) -> str:
 )
 def matrix_norm(
     A: Tensor,
-    ord: Any = "fro",
-    dim: Any = (-2, -1),
+    ord: float | str | None = "fro",
+    dim: Ints | None = (-2, -1),
     keepdim: bool = False,
     *,
-    dtype: Any = None,
+    dtype: dtypes.dtype | None = None,
     out: Tensor | None = None,
 ) -> Tensor:
     """A norm of matrices: "fro", "nuc", or 1, 2, infinity and their negatives.
@@ -199,12 +199,12 @@ def matrix_norm(
 )
 def norm(
     A: Tensor,
-    ord: Any = None,
-    dim: Any = None,
+    ord: float | str | None = None,
+    dim: Ints | None = None,
     keepdim: bool = False,
     *,
     out: Tensor | None = None,
-    dtype: Any = None,
+    dtype: dtypes.dtype | None = None,
 ) -> Tensor:
     """A norm of a vector (one dimension) or a matrix (two), or of all elements."""
     array = require("linalg_norm", "A", 1, A)
@@ -285,6 +285,6 @@ def _cond(A: Tensor, p: Any) -> Tensor:
         Sample(T(2, 3), 3, error=(RuntimeError, "linalg.cond got an invalid norm type: 3")),
     ],
 )
-def cond(A: Tensor, p: Any = None, *, out: Tensor | None = None) -> Tensor:
+def cond(A: Tensor, p: float | Tensor | None = None, *, out: Tensor | None = None) -> Tensor:
     """How much solving with this matrix can magnify an error: norm times norm of the inverse."""
     return finish("linalg_cond", _cond(A, p), out)

@@ -105,11 +105,11 @@ def _tolerances(array: Array, atol: Any, rtol: Any) -> tuple[Any, Any]:
 )
 def pinv(
     A: Tensor,
-    rcond: Any = None,
+    rcond: Tensor | float | None = None,
     hermitian: bool = False,
     *,
-    atol: Any = None,
-    rtol: Any = None,
+    atol: Tensor | float | None = None,
+    rtol: Tensor | float | None = None,
     out: Tensor | None = None,
 ) -> Tensor:
     """The pseudo-inverse (Moore and Penrose) of a matrix of any shape and rank."""
@@ -147,11 +147,11 @@ def pinverse(input: Tensor, rcond: float = 1e-15) -> Tensor:
 @by_example
 def matrix_rank(
     A: Tensor,
-    tol: Any = None,
+    tol: Tensor | float | None = None,
     hermitian: bool = False,
     *,
-    atol: Any = None,
-    rtol: Any = None,
+    atol: Tensor | float | None = None,
+    rtol: Tensor | float | None = None,
     out: Tensor | None = None,
 ) -> Tensor:
     """How many singular values are larger than ``max(atol, rtol * largest)``."""

@@ -130,7 +130,7 @@ def _check_addmm(input: Array, mat1: Array, mat2: Array, *, beta: Any, alpha: An
     ],
 )
 def addmm(
-    xp: Any, input: Array, mat1: Array, mat2: Array, *, beta: Any = 1, alpha: Any = 1
+    xp: Any, input: Array, mat1: Array, mat2: Array, *, beta: complex = 1, alpha: complex = 1
 ) -> Array:
     """``beta * input + alpha * (mat1 @ mat2)``."""
     if mat1.ndim != 2 or mat2.ndim != 2:
@@ -171,7 +171,9 @@ def _check_addmv(input: Array, mat: Array, vec: Array, *, beta: Any, alpha: Any)
         Sample(T(2, dtype="int64"), T(2, 3), T(3), error=(RuntimeError, "addmv input tens")),
     ],
 )
-def addmv(xp: Any, input: Array, mat: Array, vec: Array, *, beta: Any = 1, alpha: Any = 1) -> Array:
+def addmv(
+    xp: Any, input: Array, mat: Array, vec: Array, *, beta: complex = 1, alpha: complex = 1
+) -> Array:
     """``beta * input + alpha * (mat @ vec)``."""
     if input.ndim > 1:
         raise RuntimeError(
@@ -223,7 +225,7 @@ def _batch_of(m: Any, g: Any, shape: tuple[int, ...]) -> Any:
     ],
 )
 def addbmm(
-    xp: Any, input: Array, batch1: Array, batch2: Array, *, beta: Any = 1, alpha: Any = 1
+    xp: Any, input: Array, batch1: Array, batch2: Array, *, beta: complex = 1, alpha: complex = 1
 ) -> Array:
     """``beta * input`` plus `alpha` times the sum of all products of the two batches."""
     if batch1.ndim == 3 and batch2.ndim == 3 and batch1.shape[0] != batch2.shape[0]:
@@ -266,7 +268,7 @@ def _check_baddbmm(input: Array, batch1: Array, batch2: Array, *, beta: Any, alp
     ],
 )
 def baddbmm(
-    xp: Any, input: Array, batch1: Array, batch2: Array, *, beta: Any = 1, alpha: Any = 1
+    xp: Any, input: Array, batch1: Array, batch2: Array, *, beta: complex = 1, alpha: complex = 1
 ) -> Array:
     """``beta * input + alpha * (batch1 @ batch2)`` for batches of matrices."""
     return _combine(input, batched_product(xp, batch1, batch2), beta, alpha)
@@ -309,7 +311,7 @@ def _check_addr(input: Array, vec1: Array, vec2: Array, *, beta: Any, alpha: Any
     ],
 )
 def addr(
-    xp: Any, input: Array, vec1: Array, vec2: Array, *, beta: Any = 1, alpha: Any = 1
+    xp: Any, input: Array, vec1: Array, vec2: Array, *, beta: complex = 1, alpha: complex = 1
 ) -> Array:
     """``beta * input`` plus `alpha` times the outer product of two vectors."""
     product = xp.multiply(vec1[:, None], vec2)

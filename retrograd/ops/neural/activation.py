@@ -135,7 +135,7 @@ def _threshold_rule(m: Any, g: Any, input: Any, threshold: Any) -> Any:
 @op(
     input=_threshold_rule, check=_check_threshold, namespace=None, methods=(), forward="elementwise"
 )
-def threshold(xp: Any, input: Array, threshold: Any, value: Any) -> Array:
+def threshold(xp: Any, input: Array, threshold: float, value: float) -> Array:
     """`input` where it is above the threshold, else `value`."""
     return _threshold_kernel(xp, input, threshold, value)
 
@@ -286,7 +286,7 @@ def _check_hardshrink(input: Array, lambd: Any) -> None:
     samples=lambda: [*shapes(), *shapes(1.0), Sample(T(3), lambd=0.0)],
     forward="elementwise",
 )
-def hardshrink(xp: Any, input: Array, lambd: Any = 0.5) -> Array:
+def hardshrink(xp: Any, input: Array, lambd: float = 0.5) -> Array:
     """Zero in [-lambd, lambd], else the input.
 
     >>> torch.hardshrink(torch.tensor([0.2, 2.0]))
@@ -324,7 +324,7 @@ def _check_lambd(input: Array, lambd: Any) -> None:
     samples=lambda: [*shapes(), *shapes(1.0), Sample(T(3), -1.0), Sample(T(3), lambd=0.0)],
     forward="elementwise",
 )
-def softshrink(xp: Any, input: Array, lambd: Any = 0.5) -> Array:
+def softshrink(xp: Any, input: Array, lambd: float = 0.5) -> Array:
     """The input moved towards zero by `lambd`, and zero where it would cross."""
     _check_lambd(input, lambd)
     return xp.subtract(input, kernels.minimum(kernels.maximum(input, -lambd), lambd))

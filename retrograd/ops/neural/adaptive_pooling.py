@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from retrograd.backend.neutral import pooling as kernels
@@ -206,7 +207,7 @@ def _line_size(function: str, input: Any, output_size: Any) -> int:
 
 
 @composite(namespace="nn.functional", samples=lambda: _adaptive_samples(7, indices=False))
-def adaptive_avg_pool1d(input: Tensor, output_size: Any) -> Tensor:
+def adaptive_avg_pool1d(input: Tensor, output_size: int | Sequence[int | None]) -> Tensor:
     """Averages of `output_size` windows that cover a sequence evenly.
 
     >>> import retrograd as torch
@@ -219,7 +220,7 @@ def adaptive_avg_pool1d(input: Tensor, output_size: Any) -> Tensor:
 
 
 @composite(namespace="nn.functional", samples=lambda: _adaptive_samples(5, 7, indices=False))
-def adaptive_avg_pool2d(input: Tensor, output_size: Any) -> Tensor:
+def adaptive_avg_pool2d(input: Tensor, output_size: int | Sequence[int | None]) -> Tensor:
     """Averages of windows that cover an image evenly; None keeps a dimension.
 
     >>> import retrograd as torch
@@ -230,7 +231,7 @@ def adaptive_avg_pool2d(input: Tensor, output_size: Any) -> Tensor:
 
 
 @composite(namespace="nn.functional", samples=lambda: _adaptive_samples(3, 4, 5, indices=False))
-def adaptive_avg_pool3d(input: Tensor, output_size: Any) -> Tensor:
+def adaptive_avg_pool3d(input: Tensor, output_size: int | Sequence[int | None]) -> Tensor:
     """Averages of windows that cover a volume evenly; None keeps a dimension."""
     return _adaptive_avg("adaptive_avg_pool3d", 3, input, output_size)
 
@@ -240,7 +241,7 @@ def adaptive_avg_pool3d(input: Tensor, output_size: Any) -> Tensor:
     samples=lambda: [Sample(T(2, 2, 7, distinct=True), 3)],
 )
 def adaptive_max_pool1d_with_indices(
-    input: Tensor, output_size: Any, return_indices: bool = False
+    input: Tensor, output_size: int | Sequence[int | None], return_indices: bool = False
 ) -> tuple[Tensor, Tensor]:
     """The largest values of windows that cover a sequence evenly, and where they are."""
     size = _line_size("adaptive_max_pool1d", input, output_size)
@@ -252,7 +253,7 @@ def adaptive_max_pool1d_with_indices(
 
 @composite(namespace="nn.functional", samples=lambda: [Sample(T(2, 2, 5, 7, distinct=True), 3)])
 def adaptive_max_pool2d_with_indices(
-    input: Tensor, output_size: Any, return_indices: bool = False
+    input: Tensor, output_size: int | Sequence[int | None], return_indices: bool = False
 ) -> tuple[Tensor, Tensor]:
     """The largest values of windows that cover an image evenly, and where they are."""
     return _adaptive_max("adaptive_max_pool2d", 2, input, output_size)
@@ -260,7 +261,7 @@ def adaptive_max_pool2d_with_indices(
 
 @composite(namespace="nn.functional", samples=lambda: [Sample(T(1, 2, 3, 4, 5, distinct=True), 2)])
 def adaptive_max_pool3d_with_indices(
-    input: Tensor, output_size: Any, return_indices: bool = False
+    input: Tensor, output_size: int | Sequence[int | None], return_indices: bool = False
 ) -> tuple[Tensor, Tensor]:
     """The largest values of windows that cover a volume evenly, and where they are."""
     return _adaptive_max("adaptive_max_pool3d", 3, input, output_size)

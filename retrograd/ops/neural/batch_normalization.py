@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -420,7 +421,10 @@ def _rms_samples() -> list[Sample]:
 
 @composite(namespace="nn.functional", samples=_rms_samples)
 def rms_norm(
-    input: Tensor, normalized_shape: Any, weight: Tensor | None = None, eps: float | None = None
+    input: Tensor,
+    normalized_shape: Sequence[int],
+    weight: Tensor | None = None,
+    eps: float | None = None,
 ) -> Tensor:
     """The input over the root of its mean square in the last dimensions, times `weight`.
 
@@ -448,7 +452,10 @@ def rms_norm(
 
 @composite(name="rms_norm", methods=(), samples=lambda: [Sample(T(3, 4), (4,), T(4))])
 def _torch_rms_norm(
-    input: Tensor, normalized_shape: Any, weight: Tensor | None = None, eps: float | None = None
+    input: Tensor,
+    normalized_shape: Sequence[int],
+    weight: Tensor | None = None,
+    eps: float | None = None,
 ) -> Tensor:
     """The input over the root of its mean square in the last dimensions, times `weight`."""
     return rms_norm(input, normalized_shape, weight, eps)

@@ -14,7 +14,7 @@ from retrograd import dtypes
 from retrograd.backend.neutral import convolution as kernels
 from retrograd.backend.neutral.arrangement import arranged
 from retrograd.ops import errors
-from retrograd.ops.kinds import Array
+from retrograd.ops.kinds import Array, Ints
 from retrograd.ops.neural.convolution_checks import (
     check_options,
     check_shapes,
@@ -413,9 +413,9 @@ def conv1d(
     input: Tensor,
     weight: Tensor,
     bias: Tensor | None = None,
-    stride: Any = 1,
-    padding: Any = 0,
-    dilation: Any = 1,
+    stride: Ints | None = 1,
+    padding: Ints | str = 0,
+    dilation: Ints = 1,
     groups: int = 1,
 ) -> Tensor:
     """Convolution of sequences `(N, C, L)` or `(C, L)` by a weight `(O, C / groups, K)`.
@@ -432,9 +432,9 @@ def conv2d(
     input: Tensor,
     weight: Tensor,
     bias: Tensor | None = None,
-    stride: Any = 1,
-    padding: Any = 0,
-    dilation: Any = 1,
+    stride: Ints | None = 1,
+    padding: Ints | str = 0,
+    dilation: Ints = 1,
     groups: int = 1,
 ) -> Tensor:
     """Convolution of images `(N, C, H, W)` or `(C, H, W)` by a weight `(O, C / groups, KH, KW)`.
@@ -452,9 +452,9 @@ def conv3d(
     input: Tensor,
     weight: Tensor,
     bias: Tensor | None = None,
-    stride: Any = 1,
-    padding: Any = 0,
-    dilation: Any = 1,
+    stride: Ints | None = 1,
+    padding: Ints | str = 0,
+    dilation: Ints = 1,
     groups: int = 1,
 ) -> Tensor:
     """Convolution of volumes `(N, C, D, H, W)` or `(C, D, H, W)`.
@@ -513,11 +513,11 @@ def conv_transpose1d(
     input: Tensor,
     weight: Tensor,
     bias: Tensor | None = None,
-    stride: Any = 1,
-    padding: Any = 0,
-    output_padding: Any = 0,
+    stride: Ints | None = 1,
+    padding: Ints = 0,
+    output_padding: Ints = 0,
     groups: int = 1,
-    dilation: Any = 1,
+    dilation: Ints = 1,
 ) -> Tensor:
     """Transposed convolution of sequences by a weight `(C, O / groups, K)`.
 
@@ -544,11 +544,11 @@ def conv_transpose2d(
     input: Tensor,
     weight: Tensor,
     bias: Tensor | None = None,
-    stride: Any = 1,
-    padding: Any = 0,
-    output_padding: Any = 0,
+    stride: Ints | None = 1,
+    padding: Ints = 0,
+    output_padding: Ints = 0,
     groups: int = 1,
-    dilation: Any = 1,
+    dilation: Ints = 1,
 ) -> Tensor:
     """Transposed convolution of images by a weight `(C, O / groups, KH, KW)`.
 
@@ -575,11 +575,11 @@ def conv_transpose3d(
     input: Tensor,
     weight: Tensor,
     bias: Tensor | None = None,
-    stride: Any = 1,
-    padding: Any = 0,
-    output_padding: Any = 0,
+    stride: Ints | None = 1,
+    padding: Ints = 0,
+    output_padding: Ints = 0,
     groups: int = 1,
-    dilation: Any = 1,
+    dilation: Ints = 1,
 ) -> Tensor:
     """Transposed convolution of volumes by a weight `(C, O / groups, KD, KH, KW)`."""
     return _convolve_transposed(

@@ -10,6 +10,7 @@ labels, two of them from frame to frame. `_forward` adds up the paths from the f
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -359,8 +360,8 @@ def _samples(*ways: Any) -> list[Sample]:
 def _ctc_loss_by_name(
     log_probs: Tensor,
     targets: Tensor,
-    input_lengths: Any,
-    target_lengths: Any,
+    input_lengths: Tensor | Sequence[int],
+    target_lengths: Tensor | Sequence[int],
     blank: int = 0,
     reduction: str = "mean",
     zero_infinity: bool = False,
@@ -380,8 +381,8 @@ def _ctc_loss_by_name(
 def _ctc_loss_by_number(
     log_probs: Tensor,
     targets: Tensor,
-    input_lengths: Any,
-    target_lengths: Any,
+    input_lengths: Tensor | Sequence[int],
+    target_lengths: Tensor | Sequence[int],
     blank: int = 0,
     reduction: int = 0,
     zero_infinity: bool = False,

@@ -9,7 +9,7 @@ import numpy as np
 from retrograd import dtypes
 from retrograd.autograd.grad_mode import no_grad
 from retrograd.ops import errors
-from retrograd.ops.kinds import Array
+from retrograd.ops.kinds import Array, Ints
 from retrograd.ops.neural.shared import common_shape
 from retrograd.ops.reduction.norms import norm_gradient, vector_norm_of
 from retrograd.ops.registry import RECORDED, attach, composite, op
@@ -33,7 +33,11 @@ _EVERY = (*FLOATS, *HALVES)
     ],
 )
 def normalize(
-    input: Tensor, p: float = 2.0, dim: Any = 1, eps: float = 1e-12, out: Tensor | None = None
+    input: Tensor,
+    p: float = 2.0,
+    dim: Ints | None = 1,
+    eps: float = 1e-12,
+    out: Tensor | None = None,
 ) -> Tensor:
     """The input over its `p`-norm along `dim`.
 

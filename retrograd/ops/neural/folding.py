@@ -12,7 +12,7 @@ from retrograd import dtypes
 from retrograd.backend.neutral import folding as kernels
 from retrograd.backend.neutral.arrangement import arranged
 from retrograd.ops import errors
-from retrograd.ops.kinds import Array
+from retrograd.ops.kinds import Array, Ints
 from retrograd.ops.neural.windows import Sizes, also_in_torch, refuse_types, sizes_text
 from retrograd.ops.registry import RECORDED, composite, op
 from retrograd.ops.sizes import as_integer, as_integers, require_tensor
@@ -133,7 +133,7 @@ def _count_windows(
     ],
 )
 def unfold(
-    input: Tensor, kernel_size: Any, dilation: Any = 1, padding: Any = 0, stride: Any = 1
+    input: Tensor, kernel_size: Ints, dilation: Ints = 1, padding: Ints = 0, stride: Ints | None = 1
 ) -> Tensor:
     """The windows of images `(N, C, H, W)` as columns `(N, C * KH * KW, windows)`.
 
@@ -183,11 +183,11 @@ def unfold(
 )
 def fold(
     input: Tensor,
-    output_size: Any,
-    kernel_size: Any,
-    dilation: Any = 1,
-    padding: Any = 0,
-    stride: Any = 1,
+    output_size: Ints,
+    kernel_size: Ints,
+    dilation: Ints = 1,
+    padding: Ints = 0,
+    stride: Ints | None = 1,
 ) -> Tensor:
     """Images of `output_size` from columns `(N, C * KH * KW, windows)`, summed where they overlap.
 

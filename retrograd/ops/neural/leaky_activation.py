@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -16,6 +16,9 @@ from retrograd.ops.neural.shared import floating_only, inplace_twin, is_floating
 from retrograd.ops.registry import RECORDED, attach, composite, op
 from retrograd.tensor import Tensor, wrap
 from retrograd.testing.samples import FLOATS, HALVES, Sample, T
+
+if TYPE_CHECKING:
+    from retrograd.random.state import Generator
 
 _EVERY = (*FLOATS, *HALVES)
 
@@ -284,7 +287,7 @@ def _torch_rrelu(
     lower: float = 1.0 / 8,
     upper: float = 1.0 / 3,
     training: bool = False,
-    generator: Any = None,
+    generator: Generator | None = None,
 ) -> Tensor:
     """A leaky relu whose slope is random in training, and in the middle otherwise."""
     return _rrelu_of(input, lower, upper, training, False)

@@ -17,6 +17,7 @@ So x, J and r are closed under differentiation, and every order follows.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from retrograd import dtypes
@@ -333,7 +334,7 @@ def _layer_samples() -> list[Sample]:
 @composite(namespace="nn.functional", samples=_layer_samples)
 def layer_norm(
     input: Tensor,
-    normalized_shape: Any,
+    normalized_shape: Sequence[int],
     weight: Tensor | None = None,
     bias: Tensor | None = None,
     eps: float = 1e-5,
@@ -360,7 +361,7 @@ def layer_norm(
 @composite(name="layer_norm", methods=(), samples=lambda: [Sample(T(3, 4), (4,), T(4), T(4))])
 def _torch_layer_norm(
     input: Tensor,
-    normalized_shape: Any,
+    normalized_shape: Sequence[int],
     weight: Tensor | None = None,
     bias: Tensor | None = None,
     eps: float = 1e-5,

@@ -53,7 +53,7 @@ def _sides(pad: Sizes) -> list[tuple[int, int]]:
         Sample(T(2, 3, dtype="bool"), (1, 1), 2.5, grad=False),
     ],
 )
-def constant_pad_nd(xp: Any, input: Array, pad: Sizes, value: Any = 0) -> Array:
+def constant_pad_nd(xp: Any, input: Array, pad: Sizes, value: complex = 0) -> Array:
     """Add `value` around the last dimensions; negative sizes cut off.
 
     >>> import retrograd as torch

@@ -14,7 +14,7 @@ from retrograd import dtypes
 from retrograd.backend.neutral import pooling as kernels
 from retrograd.backend.neutral.arrangement import arranged
 from retrograd.ops import errors
-from retrograd.ops.kinds import Array
+from retrograd.ops.kinds import Array, Ints
 from retrograd.ops.neural.pooling_checks import (
     check_line_dimensions,
     check_max_pool1d,
@@ -367,10 +367,10 @@ def max_pool3d(
 )
 def max_pool1d_with_indices(
     input: Tensor,
-    kernel_size: Any,
-    stride: Any = None,
-    padding: Any = 0,
-    dilation: Any = 1,
+    kernel_size: Ints,
+    stride: Ints | None = None,
+    padding: Ints = 0,
+    dilation: Ints = 1,
     ceil_mode: bool = False,
     return_indices: bool = False,
 ) -> tuple[Tensor, Tensor]:
@@ -383,10 +383,10 @@ def max_pool1d_with_indices(
 @composite(namespace="nn.functional", samples=lambda: [Sample(T(1, 2, 5, 4, distinct=True), 2)])
 def max_pool2d_with_indices(
     input: Tensor,
-    kernel_size: Any,
-    stride: Any = None,
-    padding: Any = 0,
-    dilation: Any = 1,
+    kernel_size: Ints,
+    stride: Ints | None = None,
+    padding: Ints = 0,
+    dilation: Ints = 1,
     ceil_mode: bool = False,
     return_indices: bool = False,
 ) -> tuple[Tensor, Tensor]:
@@ -397,10 +397,10 @@ def max_pool2d_with_indices(
 @composite(namespace="nn.functional", samples=lambda: [Sample(T(1, 2, 3, 5, 4, distinct=True), 2)])
 def max_pool3d_with_indices(
     input: Tensor,
-    kernel_size: Any,
-    stride: Any = None,
-    padding: Any = 0,
-    dilation: Any = 1,
+    kernel_size: Ints,
+    stride: Ints | None = None,
+    padding: Ints = 0,
+    dilation: Ints = 1,
     ceil_mode: bool = False,
     return_indices: bool = False,
 ) -> tuple[Tensor, Tensor]:
@@ -463,9 +463,9 @@ def _avg_samples(*spatial: int) -> list[Sample]:
 @composite(namespace="nn.functional", samples=lambda: _avg_samples(7))
 def avg_pool1d(
     input: Tensor,
-    kernel_size: Any,
-    stride: Any = None,
-    padding: Any = 0,
+    kernel_size: Ints,
+    stride: Ints | None = None,
+    padding: Ints = 0,
     ceil_mode: bool = False,
     count_include_pad: bool = True,
 ) -> Tensor:
@@ -491,9 +491,9 @@ def avg_pool1d(
 @composite(namespace="nn.functional", samples=lambda: _avg_samples(5, 6))
 def avg_pool2d(
     input: Tensor,
-    kernel_size: Any,
-    stride: Any = None,
-    padding: Any = 0,
+    kernel_size: Ints,
+    stride: Ints | None = None,
+    padding: Ints = 0,
     ceil_mode: bool = False,
     count_include_pad: bool = True,
     divisor_override: int | None = None,
@@ -514,9 +514,9 @@ def avg_pool2d(
 @composite(namespace="nn.functional", samples=lambda: _avg_samples(4, 5, 3))
 def avg_pool3d(
     input: Tensor,
-    kernel_size: Any,
-    stride: Any = None,
-    padding: Any = 0,
+    kernel_size: Ints,
+    stride: Ints | None = None,
+    padding: Ints = 0,
     ceil_mode: bool = False,
     count_include_pad: bool = True,
     divisor_override: int | None = None,
@@ -575,7 +575,11 @@ def _lp_samples(*spatial: int) -> list[Sample]:
 
 @composite(namespace="nn.functional", samples=lambda: _lp_samples(5))
 def lp_pool1d(
-    input: Tensor, norm_type: float, kernel_size: int, stride: Any = None, ceil_mode: bool = False
+    input: Tensor,
+    norm_type: float,
+    kernel_size: int,
+    stride: Ints | None = None,
+    ceil_mode: bool = False,
 ) -> Tensor:
     """The p-th root of the sum of p-th powers in each window of a sequence."""
     return _lp_pool(1, input, norm_type, kernel_size, stride, ceil_mode)
@@ -583,7 +587,11 @@ def lp_pool1d(
 
 @composite(namespace="nn.functional", samples=lambda: _lp_samples(5, 4))
 def lp_pool2d(
-    input: Tensor, norm_type: float, kernel_size: Any, stride: Any = None, ceil_mode: bool = False
+    input: Tensor,
+    norm_type: float,
+    kernel_size: Ints,
+    stride: Ints | None = None,
+    ceil_mode: bool = False,
 ) -> Tensor:
     """The p-th root of the sum of p-th powers in each window of an image."""
     return _lp_pool(2, input, norm_type, kernel_size, stride, ceil_mode)
@@ -591,7 +599,11 @@ def lp_pool2d(
 
 @composite(namespace="nn.functional", samples=lambda: _lp_samples(3, 4, 3))
 def lp_pool3d(
-    input: Tensor, norm_type: float, kernel_size: Any, stride: Any = None, ceil_mode: bool = False
+    input: Tensor,
+    norm_type: float,
+    kernel_size: Ints,
+    stride: Ints | None = None,
+    ceil_mode: bool = False,
 ) -> Tensor:
     """The p-th root of the sum of p-th powers in each window of a volume."""
     return _lp_pool(3, input, norm_type, kernel_size, stride, ceil_mode)
@@ -605,10 +617,10 @@ def _plain(function: Any) -> Any:
 
     def plain(
         input: Tensor,
-        kernel_size: Any,
-        stride: Any = (),
-        padding: Any = 0,
-        dilation: Any = 1,
+        kernel_size: Ints,
+        stride: Ints | None = (),
+        padding: Ints = 0,
+        dilation: Ints = 1,
         ceil_mode: bool = False,
     ) -> Tensor:
         return function(input, kernel_size, stride, padding, dilation, ceil_mode)  # type: ignore[no-any-return]

@@ -258,7 +258,7 @@ def _interpolate_samples() -> list[Sample]:
 def interpolate(
     input: Tensor,
     size: Any = None,
-    scale_factor: Any = None,
+    scale_factor: float | Sequence[float] | None = None,
     mode: str = "nearest",
     align_corners: bool | None = None,
     recompute_scale_factor: bool | None = None,
@@ -304,6 +304,7 @@ def interpolate(
         if mode in ("nearest", "nearest-exact"):
             return _upsample(input, mode, False, False, output_size, scales)
         if mode == "area":
+            assert output_size is not None
             pools = (adaptive_avg_pool1d, adaptive_avg_pool2d, adaptive_avg_pool3d)
             return pools[len(shape) - 3](input, output_size)
         if _NEEDED.get(mode) == len(shape):
@@ -341,7 +342,7 @@ def _deprecated(name: str) -> None:
 def upsample(
     input: Tensor,
     size: Any = None,
-    scale_factor: Any = None,
+    scale_factor: float | Sequence[float] | None = None,
     mode: str = "nearest",
     align_corners: bool | None = None,
 ) -> Tensor:
@@ -354,7 +355,9 @@ def upsample(
     namespace="nn.functional",
     samples=lambda: [Sample(T(1, 2, 3, 4), 5), Sample(T(1, 2, 3), scale_factor=2)],
 )
-def upsample_nearest(input: Tensor, size: Any = None, scale_factor: Any = None) -> Tensor:
+def upsample_nearest(
+    input: Tensor, size: Any = None, scale_factor: float | Sequence[float] | None = None
+) -> Tensor:
     """`interpolate` in mode "nearest"."""
     _deprecated("upsample_nearest")
     return interpolate(input, size, scale_factor, mode="nearest")
@@ -364,7 +367,9 @@ def upsample_nearest(input: Tensor, size: Any = None, scale_factor: Any = None) 
     namespace="nn.functional",
     samples=lambda: [Sample(T(1, 2, 3, 4), 5), Sample(T(1, 2, 3), scale_factor=2)],
 )
-def upsample_bilinear(input: Tensor, size: Any = None, scale_factor: Any = None) -> Tensor:
+def upsample_bilinear(
+    input: Tensor, size: Any = None, scale_factor: float | Sequence[float] | None = None
+) -> Tensor:
     """`interpolate` in mode "bilinear" with aligned corners."""
     _deprecated("upsample_bilinear")
     return interpolate(input, size, scale_factor, mode="bilinear", align_corners=True)

@@ -179,7 +179,7 @@ def _cast_first(name: str, input: Tensor, dtype: Any) -> Tensor:
 
 
 @composite(name="softmax", samples=_samples)
-def _softmax(input: Tensor, dim: int, dtype: Any = None) -> Tensor:
+def _softmax(input: Tensor, dim: int, dtype: dtypes.dtype | None = None) -> Tensor:
     """``exp(input) / sum(exp(input))`` along `dim`.
 
     >>> torch.softmax(torch.tensor([0.0, 0.0]), 0)
@@ -192,7 +192,7 @@ def _softmax(input: Tensor, dim: int, dtype: Any = None) -> Tensor:
 
 
 @composite(name="log_softmax", samples=_samples)
-def _log_softmax(input: Tensor, dim: int, dtype: Any = None) -> Tensor:
+def _log_softmax(input: Tensor, dim: int, dtype: dtypes.dtype | None = None) -> Tensor:
     """``log(softmax(input))`` along `dim`, in one step.
 
     >>> torch.log_softmax(torch.tensor([0.0, 0.0]), 0)
@@ -206,7 +206,7 @@ def _log_softmax(input: Tensor, dim: int, dtype: Any = None) -> Tensor:
 
 @composite(name="softmax", namespace="nn.functional", samples=_functional_samples)
 def _functional_softmax(
-    input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: Any = None
+    input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: dtypes.dtype | None = None
 ) -> Tensor:
     """``exp(input) / sum(exp(input))`` along `dim`.
 
@@ -223,7 +223,7 @@ def _functional_softmax(
 
 @composite(name="log_softmax", namespace="nn.functional", samples=_functional_samples)
 def _functional_log_softmax(
-    input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: Any = None
+    input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: dtypes.dtype | None = None
 ) -> Tensor:
     """``log(softmax(input))`` along `dim`, in one step."""
     if dim is None:
@@ -236,7 +236,7 @@ def _functional_log_softmax(
 
 @composite(namespace="nn.functional", samples=_functional_samples)
 def softmin(
-    input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: Any = None
+    input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: dtypes.dtype | None = None
 ) -> Tensor:
     """The softmax of the negated input."""
     if dim is None:

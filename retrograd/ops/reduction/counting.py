@@ -239,7 +239,7 @@ def _search_samples() -> list[Sample]:
 @composite(name="searchsorted", methods=(), samples=_search_samples)
 def searchsorted(
     sorted_sequence: Tensor,
-    input: Any,
+    input: Tensor | complex,
     *,
     out_int32: bool = False,
     right: bool = False,
@@ -297,7 +297,7 @@ def searchsorted(
     ],
 )
 def bucketize(
-    input: Any,
+    input: Tensor | complex,
     boundaries: Tensor,
     *,
     out_int32: bool = False,

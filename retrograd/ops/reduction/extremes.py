@@ -9,7 +9,7 @@ import numpy as np
 
 from retrograd import return_types
 from retrograd.ops import errors
-from retrograd.ops.kinds import Array, restore_dims, wrap_dim, wrap_dims
+from retrograd.ops.kinds import Array, Ints, restore_dims, wrap_dim, wrap_dims
 from retrograd.ops.reduction.reduce import check_keepdim
 from retrograd.ops.registry import RECORDED, composite, op
 from retrograd.signatures import forms
@@ -312,7 +312,7 @@ def _amax_samples() -> list[Sample]:
     samples=_amax_samples,
     forward="reduction",
 )
-def amax(xp: Any, input: Array, dim: Any = (), keepdim: bool = False) -> Array:
+def amax(xp: Any, input: Array, dim: Ints | None = (), keepdim: bool = False) -> Array:
     """Largest values along dimensions; ties share the gradient evenly."""
     return _reduce_extreme("amax", xp.max, input, dim, keepdim)
 
@@ -323,7 +323,7 @@ def amax(xp: Any, input: Array, dim: Any = (), keepdim: bool = False) -> Array:
     samples=_amax_samples,
     forward="reduction",
 )
-def amin(xp: Any, input: Array, dim: Any = (), keepdim: bool = False) -> Array:
+def amin(xp: Any, input: Array, dim: Ints | None = (), keepdim: bool = False) -> Array:
     """Smallest values along dimensions; ties share the gradient evenly."""
     return _reduce_extreme("amin", xp.min, input, dim, keepdim)
 

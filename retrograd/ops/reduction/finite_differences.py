@@ -7,7 +7,7 @@ from typing import Any
 
 from retrograd import dtypes
 from retrograd.ops.errors import argument_type, explained
-from retrograd.ops.kinds import wrap_dim
+from retrograd.ops.kinds import Ints, wrap_dim
 from retrograd.ops.registry import RECORDED, composite
 from retrograd.tensor import Tensor
 from retrograd.testing.samples import COMPLEX, FLOATS, HALVES, Sample, T
@@ -78,7 +78,7 @@ def _steps_of(spacing: Any, dims: Sequence[int], given: bool) -> list[Any]:
 
 @composite(methods=(), samples=_samples)
 def gradient(
-    input: Tensor, *, spacing: Any = None, dim: Any = None, edge_order: int = 1
+    input: Tensor, *, spacing: Any = None, dim: Ints | None = None, edge_order: int = 1
 ) -> tuple[Tensor, ...]:
     """The slopes of a function given by its values, along each dimension.
 

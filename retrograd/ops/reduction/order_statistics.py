@@ -366,7 +366,7 @@ def _quantile_samples() -> list[Sample]:
 @composite(name="quantile", samples=_quantile_samples)
 def quantile(
     input: Tensor,
-    q: Any,
+    q: Tensor | float,
     dim: int | None = None,
     keepdim: bool = False,
     *,
@@ -385,7 +385,7 @@ def quantile(
 @composite(name="nanquantile", samples=_quantile_samples)
 def nanquantile(
     input: Tensor,
-    q: Any,
+    q: Tensor | float,
     dim: int | None = None,
     keepdim: bool = False,
     *,

@@ -11,8 +11,9 @@ import numpy as np
 from retrograd import dtypes
 from retrograd.backend import kernels
 from retrograd.ops import errors
-from retrograd.ops.kinds import Array, restore_dims, wrap_dim, wrap_dims
+from retrograd.ops.kinds import Array, Ints, restore_dims, wrap_dim, wrap_dims
 from retrograd.ops.registry import RECORDED, composite, op
+from retrograd.signatures import forms, sized
 from retrograd.tensor import Tensor
 from retrograd.testing import samples
 from retrograd.testing.samples import COMPLEX, FLOATS, HALVES, Sample, T
@@ -237,6 +238,7 @@ def sum_to_size(xp: Any, input: Array, size: tuple[int, ...]) -> Array:
         *(Sample(T(2, 3), (1, 3)), Sample(T(2, 3), 5), Sample(T(3), 2, 3)),
     ],
 )
+@forms(*sized(before="self: Tensor"))
 def _sum_to_size(self: Tensor, *size: Any) -> Tensor:
     """Sum the tensor down to `size`, the inverse of broadcasting."""
     wanted = tuple(size[0]) if len(size) == 1 and not isinstance(size[0], int) else size
@@ -267,7 +269,12 @@ def _sum_to_size(self: Tensor, *size: Any) -> Tensor:
     forward="reduction",
 )
 def nansum(
-    xp: Any, input: Array, dim: Any = None, keepdim: bool = False, *, dtype: Any = None
+    xp: Any,
+    input: Array,
+    dim: Ints | None = None,
+    keepdim: bool = False,
+    *,
+    dtype: dtypes.dtype | None = None,
 ) -> Array:
     """Sum that counts nan as zero."""
     if input.dtype.kind == "c":
@@ -393,7 +400,13 @@ def _mean(
         Sample(T(3, dtype="int64"), grad=False),
     ],
 )
-def nanmean(input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Tensor:
+def nanmean(
+    input: Tensor,
+    dim: Ints | None = None,
+    keepdim: bool = False,
+    *,
+    dtype: dtypes.dtype | None = None,
+) -> Tensor:
     """The mean of the elements that are not nan."""
     if input.dtype.category < dtypes.FLOAT:
         raise RuntimeError(
@@ -487,7 +500,7 @@ def _prod(
     dim: int | None = None,
     keepdim: bool = False,
     *,
-    dtype: Any = None,
+    dtype: dtypes.dtype | None = None,
     out: Tensor | None = None,
     axis: int | None = None,
     keepdims: bool = False,
@@ -537,7 +550,7 @@ def _logsumexp_samples() -> list[Sample]:
     samples=_logsumexp_samples,
     forward="reduction",
 )
-def logsumexp(xp: Any, input: Array, dim: Any, keepdim: bool = False) -> Array:
+def logsumexp(xp: Any, input: Array, dim: Ints | None, keepdim: bool = False) -> Array:
     """``log(sum(exp(input)))`` along dimensions, without overflow."""
     axes = wrap_dims(dim, input.ndim)
     real = input.real if input.dtype.kind == "c" else input
@@ -573,13 +586,13 @@ def _truth_samples() -> list[Sample]:
 
 
 @op(fast=False, out=True, samples=_truth_samples)
-def all(xp: Any, input: Array, dim: Any = None, keepdim: bool = False) -> Array:
+def all(xp: Any, input: Array, dim: Ints | None = None, keepdim: bool = False) -> Array:
     """Whether all elements are true (not zero)."""
     return _truth("logical_and", xp, input, dim, keepdim)
 
 
 @op(fast=False, out=True, samples=_truth_samples)
-def any(xp: Any, input: Array, dim: Any = None, keepdim: bool = False) -> Array:
+def any(xp: Any, input: Array, dim: Ints | None = None, keepdim: bool = False) -> Array:
     """Whether some element is true (not zero)."""
     return _truth("logical_or", xp, input, dim, keepdim)
 
@@ -593,7 +606,7 @@ def any(xp: Any, input: Array, dim: Any = None, keepdim: bool = False) -> Array:
         Sample(T(2), dtypes=(*COMPLEX, *HALVES)),
     ],
 )
-def count_nonzero(xp: Any, input: Array, dim: Any = None) -> Array:
+def count_nonzero(xp: Any, input: Array, dim: Ints | None = None) -> Array:
     """How many elements are not zero."""
     axes = wrap_dims(dim, input.ndim)
     return xp.sum(input != 0, axis=axes, dtype=np.int64)

@@ -54,7 +54,7 @@ def reversed_cumsum(m: Any, g: Any, dim: int) -> Any:
     samples=_along(*_dtype_samples("float64"), Sample(T(values=[1.0, nan, inf, -inf]), 0)),
     forward="linear",
 )
-def cumsum(xp: Any, input: Array, dim: int, *, dtype: Any = None) -> Array:
+def cumsum(xp: Any, input: Array, dim: int, *, dtype: dtypes.dtype | None = None) -> Array:
     """Sum of the elements up to and including each place."""
     return _accumulate(xp.cumsum, input, dim, dtype)
 
@@ -69,7 +69,7 @@ def cumsum(xp: Any, input: Array, dim: int, *, dtype: Any = None) -> Array:
         Sample(T(values=[[0.0, 1.0], [2.0, 3.0], [4.0, 0.0]]), 0),
     ),
 )
-def cumprod(xp: Any, input: Array, dim: int, *, dtype: Any = None) -> Array:
+def cumprod(xp: Any, input: Array, dim: int, *, dtype: dtypes.dtype | None = None) -> Array:
     """Product of the elements up to and including each place."""
     return _accumulate(xp.cumprod, input, dim, dtype)
 

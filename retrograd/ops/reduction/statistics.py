@@ -8,7 +8,7 @@ from typing import Any
 
 from retrograd import dtypes
 from retrograd.ops import errors
-from retrograd.ops.kinds import Array, restore_dims, wrap_dims
+from retrograd.ops.kinds import Array, Ints, restore_dims, wrap_dims
 from retrograd.ops.reduction.reduce import add_along, checked_dims, count_along, spread_mean
 from retrograd.ops.registry import RECORDED, composite, op
 from retrograd.tensor import Tensor
@@ -213,13 +213,13 @@ def _spread_samples() -> list[Sample]:
 @composite(name="var", samples=_spread_samples)
 def _var(
     input: Tensor,
-    dim: Any = None,
+    dim: Ints | None = None,
     unbiased: bool | None = None,
     keepdim: bool = False,
     *,
     correction: float | None = None,
     out: Tensor | None = None,
-    axis: Any = None,
+    axis: Ints | None = None,
     keepdims: bool = False,
 ) -> Tensor:
     """Variance, of all elements or along dimensions; by default with n - 1 in the denominator.
@@ -240,13 +240,13 @@ def _var(
 @composite(name="std", samples=_spread_samples)
 def _std(
     input: Tensor,
-    dim: Any = None,
+    dim: Ints | None = None,
     unbiased: bool | None = None,
     keepdim: bool = False,
     *,
     correction: float | None = None,
     out: Tensor | None = None,
-    axis: Any = None,
+    axis: Ints | None = None,
     keepdims: bool = False,
 ) -> Tensor:
     """Standard deviation, of all elements or along dimensions (see `var`).
@@ -265,12 +265,12 @@ def _std(
 @composite(name="var_mean", methods=(), samples=_spread_samples)
 def _var_mean(
     input: Tensor,
-    dim: Any = None,
+    dim: Ints | None = None,
     unbiased: bool | None = None,
     keepdim: bool = False,
     *,
     correction: float | None = None,
-    axis: Any = None,
+    axis: Ints | None = None,
     keepdims: bool = False,
 ) -> tuple[Tensor, Tensor]:
     """Variance and mean, as a pair."""
@@ -284,12 +284,12 @@ def _var_mean(
 @composite(name="std_mean", methods=(), samples=_spread_samples)
 def _std_mean(
     input: Tensor,
-    dim: Any = None,
+    dim: Ints | None = None,
     unbiased: bool | None = None,
     keepdim: bool = False,
     *,
     correction: float | None = None,
-    axis: Any = None,
+    axis: Ints | None = None,
     keepdims: bool = False,
 ) -> tuple[Tensor, Tensor]:
     """Standard deviation and mean, as a pair."""

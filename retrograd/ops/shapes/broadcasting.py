@@ -9,7 +9,7 @@ from retrograd.ops import errors
 from retrograd.ops.kinds import Array
 from retrograd.ops.registry import RECORDED, composite, op
 from retrograd.ops.sizes import Shape, as_integers, as_size, require_tensor
-from retrograd.signatures import forms
+from retrograd.signatures import forms, sized
 from retrograd.tensor import Tensor
 from retrograd.tensors.size import Size
 from retrograd.testing.samples import COMPLEX, FLOATS, HALVES, Sample, T
@@ -114,6 +114,7 @@ def _unexpandable(size: Shape, shape: Shape, place: int) -> Exception:
         Sample(T(3, 4), 3, -2),
     ],
 )
+@forms(*sized(before="self: Tensor"))
 def _expand(self: Tensor, *size: Any, implicit: bool = False, **named: Any) -> Tensor:
     """A view with size-one dimensions repeated to `size`; -1 keeps a dimension.
 
@@ -219,7 +220,11 @@ def common_shape(shapes: list[Shape]) -> Shape:
         Sample(),
     ],
 )
-def broadcast_tensors(*tensors: Any) -> tuple[Tensor, ...]:
+@forms(
+    "(*tensors: Tensor) -> tuple[Tensor, ...]",
+    "(tensors: Sequence[Tensor], /) -> tuple[Tensor, ...]",
+)
+def broadcast_tensors(*tensors: Tensor) -> tuple[Tensor, ...]:
     """The tensors, each expanded to the shape they have together, or as it is if it has it."""
     for place, item in enumerate(tensors):
         if not isinstance(item, Tensor):
@@ -303,7 +308,11 @@ _at_least("atleast_3d", _lift_3d)
         Sample(),
     ],
 )
-def meshgrid(*tensors: Any, indexing: str | None = None) -> tuple[Tensor, ...]:
+@forms(
+    "(*tensors: Tensor, indexing: str | None = None) -> tuple[Tensor, ...]",
+    "(tensors: Sequence[Tensor], /, *, indexing: str | None = None) -> tuple[Tensor, ...]",
+)
+def meshgrid(*tensors: Tensor, indexing: str | None = None) -> tuple[Tensor, ...]:
     """Coordinates of a grid, one tensor per dimension, as expanded views.
 
     >>> import retrograd as torch

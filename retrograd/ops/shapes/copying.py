@@ -149,7 +149,7 @@ _copy_recorded = OPS["_copy"].inplace_function
 
 
 @composite(name="copy_", namespace=None, methods=("copy_",))
-def _copy_(self: Tensor, other: Any, non_blocking: bool = False) -> Tensor:
+def _copy_(self: Tensor, other: Tensor | complex, non_blocking: bool = False) -> Tensor:
     """Write the elements of `other`, broadcast and converted, into this tensor.
 
     >>> import retrograd as torch
@@ -300,7 +300,7 @@ def _fill_value(function: str, input: Tensor, value: Any) -> Any:
 
 
 @composite(methods=(), samples=lambda: [Sample(T(2, 3), 2.5), Sample(T(3), T())])
-def fill(input: Tensor, value: Any) -> Tensor:
+def fill(input: Tensor, value: Tensor | complex) -> Tensor:
     """A tensor like `input` with one value everywhere."""
     number = _fill_value("fill", input, value)
     operation = RECORDED._fill_tensor if isinstance(number, Tensor) else RECORDED._fill_number
@@ -316,7 +316,7 @@ _fill_recorded_tensor = OPS["_fill_tensor_in_place"].inplace_function
     methods=("fill_",),
     samples=lambda: [Sample(T(2, 3), 2.5, grad=False), Sample(T(3), T(), grad=False)],
 )
-def fill_(input: Tensor, value: Any) -> Tensor:
+def fill_(input: Tensor, value: Tensor | complex) -> Tensor:
     """Write one value into every element.
 
     >>> import retrograd as torch

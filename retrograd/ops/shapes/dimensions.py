@@ -9,6 +9,7 @@ from retrograd.ops import errors
 from retrograd.ops.kinds import Array, wrap_dim
 from retrograd.ops.registry import RECORDED, composite, op
 from retrograd.ops.sizes import Shape, as_integers, as_size, require_tensor
+from retrograd.signatures import forms, sized
 from retrograd.tensor import Tensor
 from retrograd.testing.samples import COMPLEX, FLOATS, HALVES, Sample, T
 
@@ -38,6 +39,7 @@ def transpose(xp: Any, input: Array, dim0: int, dim1: int) -> Array:
 def _swap(name: str, first: str, second: str) -> None:
     """`swapaxes` and `swapdims`: `transpose` with other parameter names."""
 
+    @forms(f"(input: Tensor, {first}: int, {second}: int) -> Tensor")
     def swap(input: Tensor, *dims: int, **named: int) -> Tensor:
         values = [*dims, *(named[key] for key in (first, second)[len(dims) :] if key in named)]
         if len(values) < 2:
@@ -135,6 +137,7 @@ def _permute_function(input: Tensor, dims: Any) -> Tensor:
     methods=("permute",),
     samples=lambda: [Sample(T(2, 3, 4), 2, 0, 1), Sample(T(2, 3, 4), (1, 0, 2))],
 )
+@forms(*sized(before="self: Tensor", name="dims"))
 def _permute_method(self: Tensor, *dims: Any, **named: Any) -> Tensor:
     """A view with the dimensions in another order."""
     return _permute(self, as_size("permute", "dims", (named["dims"],) if named else dims))

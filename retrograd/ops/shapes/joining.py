@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from types import NoneType
 from typing import Any
 
@@ -15,6 +16,7 @@ from retrograd.ops.kinds import Array, Arrays, wrap_dim
 from retrograd.ops.registry import RECORDED, composite, op
 from retrograd.ops.shapes.broadcasting import meshgrid
 from retrograd.ops.sizes import Shape, as_size, require_tensor
+from retrograd.signatures import forms, sized
 from retrograd.tensor import Tensor, wrap
 from retrograd.testing.samples import COMPLEX, FLOATS, HALVES, Sample, T
 
@@ -199,7 +201,7 @@ def _joined(tensors: list[Tensor], dim: int, out: Tensor | None) -> Tensor:
         Sample([T(2, 3), T(3)]),
     ],
 )
-def hstack(tensors: Any, *, out: Tensor | None = None) -> Tensor:
+def hstack(tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Tensor:
     """Side by side: along dimension 1, or 0 for vectors."""
     items = _lifted(_tensor_list("hstack", tensors), 1)
     return _joined(items, 0 if items[0]._array.ndim == 1 else 1, out)
@@ -210,7 +212,7 @@ def hstack(tensors: Any, *, out: Tensor | None = None) -> Tensor:
     public=("vstack", "row_stack"),
     samples=lambda: [Sample([T(3), T(3)]), Sample([T(2, 3), T(3)]), Sample([T(), T()])],
 )
-def vstack(tensors: Any, *, out: Tensor | None = None) -> Tensor:
+def vstack(tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Tensor:
     """One below the other: along dimension 0, vectors as rows."""
     return _joined(_lifted(_tensor_list("vstack", tensors), 2), 0, out)
 
@@ -219,7 +221,7 @@ def vstack(tensors: Any, *, out: Tensor | None = None) -> Tensor:
     methods=(),
     samples=lambda: [Sample([T(3), T(3)]), Sample([T(2, 3), T(2, 3)]), Sample([T(), T()])],
 )
-def dstack(tensors: Any, *, out: Tensor | None = None) -> Tensor:
+def dstack(tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Tensor:
     """One behind the other: along dimension 2."""
     return _joined(_lifted(_tensor_list("dstack", tensors), 3), 2, out)
 
@@ -228,7 +230,7 @@ def dstack(tensors: Any, *, out: Tensor | None = None) -> Tensor:
     methods=(),
     samples=lambda: [Sample([T(3), T(3, 2)]), Sample([T(), T()]), Sample([T(2, 3), T(2, 1)])],
 )
-def column_stack(tensors: Any, *, out: Tensor | None = None) -> Tensor:
+def column_stack(tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Tensor:
     """Side by side, vectors as columns."""
     items = [
         RECORDED.reshape(item, (item._array.size, 1)) if item._array.ndim <= 1 else item
@@ -284,7 +286,11 @@ def _block_diag(xp: Any, tensors: Arrays) -> Array:
         Sample(T(2, 2, 2)),
     ],
 )
-def block_diag(*tensors: Any) -> Tensor:
+@forms(
+    "(*tensors: Tensor) -> Tensor",
+    "(tensors: Sequence[Tensor], /) -> Tensor",
+)
+def block_diag(*tensors: Tensor) -> Tensor:
     """A matrix with the given matrices along its diagonal and zeros elsewhere."""
     if not tensors:
         return wrap(np.zeros((1, 0), dtypes.get_default_dtype().numpy))
@@ -313,7 +319,8 @@ def _check_vector(tensor: Any) -> None:
         Sample(),
     ],
 )
-def cartesian_prod(*tensors: Any) -> Tensor:
+@forms("(*tensors: Tensor) -> Tensor")
+def cartesian_prod(*tensors: Tensor) -> Tensor:
     """All combinations of one element of each vector, one per row.
 
     >>> import retrograd as torch
@@ -325,7 +332,7 @@ def cartesian_prod(*tensors: Any) -> Tensor:
         require_tensor("cartesian_prod", item, "tensors")
         _check_vector(item)
     if len(items) == 1:
-        return items[0]  # type: ignore[no-any-return]
+        return items[0]
     grids = meshgrid(*items, indexing="ij")
     count = grids[0]._array.size
     return RECORDED.stack([RECORDED.reshape(grid, (count,)) for grid in grids], 1)
@@ -428,7 +435,8 @@ def _repeated(input: Tensor, repeats: Shape) -> Tensor:
         Sample(T(2, 3)),
     ],
 )
-def _repeat(self: Tensor, *repeats: Any, **named: Any) -> Tensor:
+@forms(*sized(before="self: Tensor", name="repeats"))
+def _repeat(self: Tensor, *repeats: Tensor | int | None, **named: Any) -> Tensor:
     """Copies of the tensor along its dimensions.
 
     >>> import retrograd as torch
@@ -461,6 +469,7 @@ def _tile_function(input: Tensor, dims: Any) -> Tensor:
     methods=("tile",),
     samples=lambda: [Sample(T(2, 3), 2), Sample(T(2, 3), 2, 1, 2), Sample(T(3), (2, 2))],
 )
+@forms(*sized(before="self: Tensor", name="dims"))
 def _tile(self: Tensor, *dims: Any) -> Tensor:
     """Copies of the tensor; `dims` is counted from the last dimension."""
     counts = as_size("tile", "dims", dims)
@@ -491,7 +500,11 @@ def _tile(self: Tensor, *dims: Any) -> Tensor:
     ]
 )
 def repeat_interleave(
-    input: Tensor, repeats: Any = None, dim: int | None = None, *, output_size: int | None = None
+    input: Tensor,
+    repeats: Tensor | int | None = None,
+    dim: int | None = None,
+    *,
+    output_size: int | None = None,
 ) -> Tensor:
     """Each element repeated in place: a number of times, or each its own number of times.
 

@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from retrograd import dtypes
 from retrograd.notices import explained
-from retrograd.ops.kinds import Array, wrap_dim, wrap_dims
+from retrograd.ops.kinds import Array, Ints, wrap_dim, wrap_dims
 from retrograd.ops.linalg.matmul import finish
 from retrograd.ops.registry import RECORDED, composite, op
 from retrograd.ops.shapes.regions import diagonal_dims
 from retrograd.ops.sizes import Shape, as_integer, as_integers, as_size, require_tensor
+from retrograd.signatures import forms, sized
 from retrograd.tensor import Tensor, wrap
-from retrograd.tensors.size import require_cpu
+from retrograd.tensors.size import layout, require_cpu
 from retrograd.testing.samples import COMPLEX, FLOATS, HALVES, Sample, T
+
+if TYPE_CHECKING:
+    from retrograd.types import Device
 
 _MOVED = (*FLOATS, *HALVES, *COMPLEX)  # dtypes to try where data only moves
 
@@ -63,6 +67,7 @@ def _flip_function(input: Tensor, dims: Any) -> Tensor:
     methods=("flip",),
     samples=lambda: [Sample(T(2, 3), 0, 1), Sample(T(2, 3), (1,)), Sample(T(2, 3))],
 )
+@forms(*sized(before="self: Tensor", name="dims"))
 def _flip_method(self: Tensor, *dims: Any, **named: Any) -> Tensor:
     """The order of elements reversed along dimensions, as a copy."""
     return RECORDED.flip(self, as_size("flip", "dims", (named["dims"],) if named else dims))
@@ -148,7 +153,7 @@ def roll(xp: Any, input: Array, shifts: Shape, dims: Shape) -> Array:
         Sample(T(), 1, 0),
     ],
 )
-def _roll(input: Tensor, shifts: Any, dims: Any = ()) -> Tensor:
+def _roll(input: Tensor, shifts: Ints, dims: Any = ()) -> Tensor:
     """Elements moved around in a circle, along dimensions or as one long line.
 
     >>> import retrograd as torch
@@ -242,8 +247,8 @@ def _triangle_indices(name: str, keep_lower: bool) -> None:
         offset: int = 0,
         *,
         dtype: dtypes.dtype | None = None,
-        layout: Any = None,
-        device: Any = None,
+        layout: layout | None = None,
+        device: Device = None,
         pin_memory: bool = False,
     ) -> Tensor:
         require_cpu(device)

@@ -154,7 +154,7 @@ table_entry(
         Sample(T(), 0, 0, 1),
     ]
 )
-def narrow(input: Tensor, dim: int, start: Any, length: Any) -> Tensor:
+def narrow(input: Tensor, dim: int, start: Tensor | float, length: Any) -> Tensor:
     """A view of `length` indices of a dimension from `start` on.
 
     >>> import retrograd as torch

@@ -11,7 +11,7 @@ from typing import Any
 
 from retrograd import dtypes
 from retrograd.ops import errors
-from retrograd.ops.kinds import Array, wrap_dim
+from retrograd.ops.kinds import Array, Ints, wrap_dim
 from retrograd.ops.registry import RECORDED, composite, op, table_entry
 from retrograd.ops.sizes import (
     Shape,
@@ -23,6 +23,7 @@ from retrograd.ops.sizes import (
     strided,
     view_strides,
 )
+from retrograd.signatures import forms, sized
 from retrograd.tensor import Tensor, cell_of, wrap
 from retrograd.testing.samples import COMPLEX, FLOATS, HALVES, Sample, T
 
@@ -151,7 +152,8 @@ table_entry("reshape", _raw_reshape, _reshape)
         Sample(T(dtype="int32"), "dtype:int64", grad=False),
     ],
 )
-def _view(self: Tensor, *shape: Any, size: Any = None, dtype: Any = None) -> Tensor:
+@forms(*sized(before="self: Tensor"), "(self: Tensor, dtype: dtype) -> Tensor")
+def _view(self: Tensor, *shape: Any, size: Any = None, dtype: dtypes.dtype | None = None) -> Tensor:
     """The same elements in another shape, or the same bytes as another dtype.
 
     >>> import retrograd as torch
@@ -218,6 +220,7 @@ def _view_dtype(self: Tensor, dtype: dtypes.dtype) -> Tensor:
         Sample(T(2, 3, dtype="int64"), (3, 2), grad=False),
     ],
 )
+@forms("(input: Tensor, shape: Sequence[int]) -> Tensor")
 def _reshape_function(input: Tensor, shape: Any) -> Tensor:
     """The same elements in another shape; a view where possible.
 
@@ -236,6 +239,7 @@ def _reshape_function(input: Tensor, shape: Any) -> Tensor:
     methods=("reshape",),
     samples=lambda: [Sample(T(3, 4), 2, 6), Sample(T(3, 4), (2, -1)), Sample(T(3, 4))],
 )
+@forms(*sized(before="self: Tensor", name="shape"))
 def _reshape_method(self: Tensor, *shape: Any, **named: Any) -> Tensor:
     """The same elements in another shape; a view where possible."""
     if named:
@@ -420,7 +424,8 @@ def _raw_squeeze(xp: Any, input: Array, dim: Any = None) -> Array:
         Sample(T(1, 3), (0, 0)),
     ]
 )
-def squeeze(input: Tensor, dim: Any = None, **named: Any) -> Tensor:
+@forms("(input: Tensor, dim: int | Sequence[int] | None = None) -> Tensor")
+def squeeze(input: Tensor, dim: Ints | None = None, **named: Any) -> Tensor:
     """A view without dimensions of size one: all of them, or those in `dim`.
 
     >>> import retrograd as torch

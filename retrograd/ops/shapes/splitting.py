@@ -7,13 +7,14 @@ are made of slices.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from retrograd.ops import errors
-from retrograd.ops.kinds import Array, wrap_dim
+from retrograd.ops.kinds import Array, Ints, wrap_dim
 from retrograd.ops.registry import RECORDED, composite, op
 from retrograd.ops.sizes import Shape, as_integer, as_integers, require_tensor
+from retrograd.signatures import forms
 from retrograd.tensor import Tensor, tensor_method
 from retrograd.testing.samples import COMPLEX, FLOATS, HALVES, Sample, T
 
@@ -161,7 +162,7 @@ def _split_evenly(input: Tensor, split_size: int, dim: int) -> tuple[Tensor, ...
         Sample(T(3), [3], 2),
     ]
 )
-def split_with_sizes(input: Tensor, split_sizes: Any, dim: int = 0) -> tuple[Tensor, ...]:
+def split_with_sizes(input: Tensor, split_sizes: Sequence[int], dim: int = 0) -> tuple[Tensor, ...]:
     """Views of pieces of the given sizes along a dimension."""
     sizes, place = _sizes_and_place("split_with_sizes", input, split_sizes, dim)
     return RECORDED._split_with_sizes(input, sizes, place)
@@ -207,7 +208,7 @@ def _sizes_and_place(name: str, input: Any, split_sizes: Any, dim: int) -> tuple
         Sample(T(5), 2.0),
     ],
 )
-def split(tensor: Tensor, split_size_or_sections: Any, dim: int = 0) -> tuple[Tensor, ...]:
+def split(tensor: Tensor, split_size_or_sections: Ints, dim: int = 0) -> tuple[Tensor, ...]:
     """Views of pieces along a dimension: of one size, or of a list of sizes.
 
     >>> import retrograd as torch
@@ -231,7 +232,7 @@ def split(tensor: Tensor, split_size_or_sections: Any, dim: int = 0) -> tuple[Te
     methods=("split",),
     samples=lambda: [Sample(T(5, 3), 2), Sample(T(5, 3), [1, 2], 1), Sample(T(5), split_size=2)],
 )
-def _split_method(self: Tensor, split_size: Any, dim: int = 0) -> tuple[Tensor, ...]:
+def _split_method(self: Tensor, split_size: Ints, dim: int = 0) -> tuple[Tensor, ...]:
     """Views of pieces along a dimension: of one size, or of a list of sizes."""
     return split(self, split_size, dim)
 
@@ -332,7 +333,9 @@ def unsafe_split(input: Tensor, split_size: int, dim: int = 0) -> tuple[Tensor, 
         Sample(T(), [1]),
     ]
 )
-def unsafe_split_with_sizes(input: Tensor, split_sizes: Any, dim: int = 0) -> tuple[Tensor, ...]:
+def unsafe_split_with_sizes(
+    input: Tensor, split_sizes: Sequence[int], dim: int = 0
+) -> tuple[Tensor, ...]:
     """Like `split_with_sizes`, but the pieces may be written; see `unsafe_split`."""
     sizes, place = _sizes_and_place("unsafe_split_with_sizes", input, split_sizes, dim)
     return RECORDED._unsafe_split_with_sizes(input, sizes, place)
@@ -426,8 +429,12 @@ def _sections(name: str, given: Any) -> Any:
         Sample(T(7), 2.0),
     ]
 )
+@forms(
+    "(input: Tensor, indices_or_sections: Tensor | int | Sequence[int], dim: int = 0) -> "
+    "tuple[Tensor, ...]",
+)
 def tensor_split(
-    input: Tensor, indices_or_sections: Any = None, dim: int = 0, **named: Any
+    input: Tensor, indices_or_sections: Tensor | Ints | None = None, dim: int = 0, **named: Any
 ) -> tuple[Tensor, ...]:
     """Views of pieces: a number of them of about one size, or cut at the given indices.
 
@@ -453,6 +460,7 @@ def tensor_split(
 def _direction(name: str, least: int, dim_of: Callable[[int], int], sample: T) -> None:
     """`hsplit`, `vsplit`, `dsplit`: a fixed dimension that must divide evenly."""
 
+    @forms("(input: Tensor, indices_or_sections: int | Sequence[int]) -> tuple[Tensor, ...]")
     def divide(input: Tensor, indices_or_sections: Any = None, **named: Any) -> tuple[Tensor, ...]:
         require_tensor(name, input)
         for key in ("sections", "indices"):

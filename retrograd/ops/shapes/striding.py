@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from retrograd.backend import backend_of
-from retrograd.ops.kinds import Array
+from retrograd.ops.kinds import Array, Ints
 from retrograd.ops.registry import RECORDED, composite, op
 from retrograd.ops.sizes import Shape, as_integers, require_tensor, storage_of
 from retrograd.tensor import Tensor
@@ -218,7 +218,9 @@ _SAMPLES = (
 
 
 @composite(name="as_strided", samples=lambda: list(_SAMPLES))
-def _as_strided(input: Tensor, size: Any, stride: Any, storage_offset: int | None = None) -> Tensor:
+def _as_strided(
+    input: Tensor, size: Any, stride: Ints | None, storage_offset: int | None = None
+) -> Tensor:
     """A view of the tensor's storage with any sizes and strides (in elements).
 
     >>> import retrograd as torch
@@ -240,7 +242,7 @@ def _as_strided(input: Tensor, size: Any, stride: Any, storage_offset: int | Non
     ]
 )
 def as_strided_scatter(
-    input: Tensor, src: Tensor, size: Any, stride: Any, storage_offset: int | None = None
+    input: Tensor, src: Tensor, size: Any, stride: Ints | None, storage_offset: int | None = None
 ) -> Tensor:
     """A copy with the region that `as_strided` shows replaced by `src`."""
     require_tensor("as_strided_scatter", input)

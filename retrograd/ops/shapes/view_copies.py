@@ -25,7 +25,7 @@ def _copied(view: Any) -> Any:
 def _declare(name: str, view: Callable[..., Any], doc: str, samples: Any) -> None:
     public = f"{name}_copy"
 
-    def copy(input: Tensor, *args: Any, out: Any = None, **options: Any) -> Any:
+    def copy(input: Tensor, *args: Any, out: Tensor | None = None, **options: Any) -> Any:
         result = _copied(view(input, *args, **options))
         if isinstance(result, tuple):
             return result if out is None else _write_pieces(public, result, out)

@@ -12,7 +12,7 @@ from typing import Any
 from retrograd.autograd.state import STATE, TRANSFORMS
 from retrograd.autograd.views import ViewStep, bump, check_history, refresh
 from retrograd.ops.calling.recording import make_node
-from retrograd.ops.kinds import Array
+from retrograd.ops.kinds import Array, Ints
 from retrograd.ops.registry import OPS, composite, op
 from retrograd.ops.shapes.striding import region_arguments
 from retrograd.ops.sizes import Shape, as_integer, as_integers, require_tensor
@@ -180,7 +180,7 @@ def swapaxes_(self: Tensor, axis0: int, axis1: int) -> Tensor:
         Sample(T(1, 3), 2, grad=False),
     ],
 )
-def squeeze_(self: Tensor, dim: Any = None) -> Tensor:
+def squeeze_(self: Tensor, dim: Ints | None = None) -> Tensor:
     """Take out dimensions of size one in place."""
     if dim is None:
         return _change_geometry(self, "_squeeze_all", (), "squeeze_")
@@ -213,7 +213,9 @@ def unsqueeze_(self: Tensor, dim: int) -> Tensor:
         Sample(T(6), (3, 3), (3, 1), grad=False),
     ],
 )
-def as_strided_(input: Tensor, size: Any, stride: Any, storage_offset: int | None = None) -> Tensor:
+def as_strided_(
+    input: Tensor, size: Any, stride: Ints | None, storage_offset: int | None = None
+) -> Tensor:
     """Show the tensor's storage with any sizes and strides (in elements), in place."""
     require_tensor("as_strided_", input)
     region = region_arguments("as_strided_", input, size, stride, storage_offset)

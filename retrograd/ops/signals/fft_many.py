@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from retrograd import dtypes
-from retrograd.ops.kinds import wrap_dims
+from retrograd.ops.kinds import Ints, wrap_dims
 from retrograd.ops.linalg.matmul import finish
 from retrograd.ops.registry import RECORDED, composite
 from retrograd.ops.signals.fft import (
@@ -21,8 +22,11 @@ from retrograd.ops.signals.fft import (
     scale_of,
 )
 from retrograd.tensor import Tensor
-from retrograd.tensors.size import strided
+from retrograd.tensors.size import layout, strided
 from retrograd.testing.samples import COMPLEX, FLOATS, HALVES, Sample, T
+
+if TYPE_CHECKING:
+    from retrograd.types import Device
 
 
 def _full(name: str, input: Any, s: Any, dim: Any, norm: Any, forward: bool) -> Tensor:
@@ -111,7 +115,12 @@ def _samples(*, real: bool = False, two: bool = False, half: bool = False) -> li
 
 @composite(namespace="fft", samples=_samples)
 def fftn(
-    input: Tensor, s: Any = None, dim: Any = None, norm: Any = None, *, out: Tensor | None = None
+    input: Tensor,
+    s: Sequence[int] | None = None,
+    dim: Ints | None = None,
+    norm: str | None = None,
+    *,
+    out: Tensor | None = None,
 ) -> Tensor:
     """The Fourier transform along `dim` (all by default), resized to `s` first."""
     return finish("fft_fftn", _full("fftn", input, s, dim, norm, True), out)
@@ -119,7 +128,12 @@ def fftn(
 
 @composite(namespace="fft", samples=_samples)
 def ifftn(
-    input: Tensor, s: Any = None, dim: Any = None, norm: Any = None, *, out: Tensor | None = None
+    input: Tensor,
+    s: Sequence[int] | None = None,
+    dim: Ints | None = None,
+    norm: str | None = None,
+    *,
+    out: Tensor | None = None,
 ) -> Tensor:
     """The inverse of `fftn`."""
     return finish("fft_ifftn", _full("ifftn", input, s, dim, norm, False), out)
@@ -127,7 +141,12 @@ def ifftn(
 
 @composite(namespace="fft", samples=lambda: _samples(real=True))
 def rfftn(
-    input: Tensor, s: Any = None, dim: Any = None, norm: Any = None, *, out: Tensor | None = None
+    input: Tensor,
+    s: Sequence[int] | None = None,
+    dim: Ints | None = None,
+    norm: str | None = None,
+    *,
+    out: Tensor | None = None,
 ) -> Tensor:
     """The transform of real numbers; the last dimension has no negative frequencies."""
     return finish("fft_rfftn", _to_half("rfftn", input, s, dim, norm), out)
@@ -135,7 +154,12 @@ def rfftn(
 
 @composite(namespace="fft", samples=lambda: _samples(half=True))
 def irfftn(
-    input: Tensor, s: Any = None, dim: Any = None, norm: Any = None, *, out: Tensor | None = None
+    input: Tensor,
+    s: Sequence[int] | None = None,
+    dim: Ints | None = None,
+    norm: str | None = None,
+    *,
+    out: Tensor | None = None,
 ) -> Tensor:
     """The inverse of `rfftn`."""
     return finish("fft_irfftn", _from_half("irfftn", input, s, dim, norm), out)
@@ -144,9 +168,9 @@ def irfftn(
 @composite(namespace="fft", samples=lambda: _samples(two=True))
 def fft2(
     input: Tensor,
-    s: Any = None,
-    dim: Any = (-2, -1),
-    norm: Any = None,
+    s: Sequence[int] | None = None,
+    dim: Ints | None = (-2, -1),
+    norm: str | None = None,
     *,
     out: Tensor | None = None,
 ) -> Tensor:
@@ -163,9 +187,9 @@ def fft2(
 @composite(namespace="fft", samples=lambda: _samples(two=True))
 def ifft2(
     input: Tensor,
-    s: Any = None,
-    dim: Any = (-2, -1),
-    norm: Any = None,
+    s: Sequence[int] | None = None,
+    dim: Ints | None = (-2, -1),
+    norm: str | None = None,
     *,
     out: Tensor | None = None,
 ) -> Tensor:
@@ -176,9 +200,9 @@ def ifft2(
 @composite(namespace="fft", samples=lambda: _samples(real=True, two=True))
 def rfft2(
     input: Tensor,
-    s: Any = None,
-    dim: Any = (-2, -1),
-    norm: Any = None,
+    s: Sequence[int] | None = None,
+    dim: Ints | None = (-2, -1),
+    norm: str | None = None,
     *,
     out: Tensor | None = None,
 ) -> Tensor:
@@ -190,9 +214,9 @@ def rfft2(
 @composite(namespace="fft", samples=lambda: _samples(two=True, half=True))
 def irfft2(
     input: Tensor,
-    s: Any = None,
-    dim: Any = (-2, -1),
-    norm: Any = None,
+    s: Sequence[int] | None = None,
+    dim: Ints | None = (-2, -1),
+    norm: str | None = None,
     *,
     out: Tensor | None = None,
 ) -> Tensor:
@@ -229,7 +253,12 @@ def _inverse_hermitian(name: str, input: Any, s: Any, dim: Any, norm: Any) -> Te
 
 @composite(namespace="fft", samples=lambda: _samples(half=True))
 def hfftn(
-    input: Tensor, s: Any = None, dim: Any = None, norm: Any = None, *, out: Tensor | None = None
+    input: Tensor,
+    s: Sequence[int] | None = None,
+    dim: Ints | None = None,
+    norm: str | None = None,
+    *,
+    out: Tensor | None = None,
 ) -> Tensor:
     """The transform of a signal with Hermitian symmetry, given half of its last dimension."""
     return finish("fft_hfftn", _hermitian("hfftn", input, s, dim, norm), out)
@@ -237,7 +266,12 @@ def hfftn(
 
 @composite(namespace="fft", samples=lambda: _samples(real=True))
 def ihfftn(
-    input: Tensor, s: Any = None, dim: Any = None, norm: Any = None, *, out: Tensor | None = None
+    input: Tensor,
+    s: Sequence[int] | None = None,
+    dim: Ints | None = None,
+    norm: str | None = None,
+    *,
+    out: Tensor | None = None,
 ) -> Tensor:
     """The inverse of `hfftn`."""
     return finish("fft_ihfftn", _inverse_hermitian("ihfftn", input, s, dim, norm), out)
@@ -246,9 +280,9 @@ def ihfftn(
 @composite(namespace="fft", samples=lambda: _samples(two=True, half=True))
 def hfft2(
     input: Tensor,
-    s: Any = None,
-    dim: Any = (-2, -1),
-    norm: Any = None,
+    s: Sequence[int] | None = None,
+    dim: Ints | None = (-2, -1),
+    norm: str | None = None,
     *,
     out: Tensor | None = None,
 ) -> Tensor:
@@ -260,9 +294,9 @@ def hfft2(
 @composite(namespace="fft", samples=lambda: _samples(real=True, two=True))
 def ihfft2(
     input: Tensor,
-    s: Any = None,
-    dim: Any = (-2, -1),
-    norm: Any = None,
+    s: Sequence[int] | None = None,
+    dim: Ints | None = (-2, -1),
+    norm: str | None = None,
     *,
     out: Tensor | None = None,
 ) -> Tensor:
@@ -299,9 +333,9 @@ def fftfreq(
     d: float = 1.0,
     *,
     out: Tensor | None = None,
-    dtype: Any = None,
-    layout: Any = strided,
-    device: Any = None,
+    dtype: dtypes.dtype | None = None,
+    layout: layout | None = strided,
+    device: Device = None,
     requires_grad: bool = False,
 ) -> Tensor:
     """The frequencies that `fft` of `n` samples, `d` apart, computes.
@@ -321,9 +355,9 @@ def rfftfreq(
     d: float = 1.0,
     *,
     out: Tensor | None = None,
-    dtype: Any = None,
-    layout: Any = strided,
-    device: Any = None,
+    dtype: dtypes.dtype | None = None,
+    layout: layout | None = strided,
+    device: Device = None,
     requires_grad: bool = False,
 ) -> Tensor:
     """The frequencies that `rfft` of `n` samples, `d` apart, computes."""
@@ -353,12 +387,12 @@ def _shift_samples() -> list[Sample]:
 
 
 @composite(namespace="fft", samples=_shift_samples)
-def fftshift(input: Tensor, dim: Any = None) -> Tensor:
+def fftshift(input: Tensor, dim: Ints | None = None) -> Tensor:
     """The frequencies in rising order, zero in the middle."""
     return _shifted("fftshift", input, dim, False)
 
 
 @composite(namespace="fft", samples=_shift_samples)
-def ifftshift(input: Tensor, dim: Any = None) -> Tensor:
+def ifftshift(input: Tensor, dim: Ints | None = None) -> Tensor:
     """The inverse of `fftshift`."""
     return _shifted("ifftshift", input, dim, True)
