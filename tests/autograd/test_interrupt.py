@@ -45,15 +45,34 @@ class Interruption:
         self._plans: dict[CodeType, set[int]] = {}
 
     def __enter__(self) -> Interruption:
-        sys.settrace(self._trace)
+        self._listen(True)
         return self
 
     def __exit__(self, *exception: object) -> None:
-        sys.settrace(None)
+        self._listen(False)
+
+    def _listen(self, begin: bool) -> None:
+        if sys.version_info < (3, 13):
+            # 3.12 asks, when tracing starts, if any frame wants to hear of instructions
+            sys._getframe().f_trace_opcodes = True
+            sys.settrace(self._trace if begin else None)
+            return
+        # a frame of 3.13 that asks while it is being entered does not hear of all of them
+        monitoring = sys.monitoring
+        events, tool = monitoring.events, monitoring.DEBUGGER_ID
+        callbacks = {events.PY_START: self._start, events.INSTRUCTION: self._instruction}
+        if begin:
+            monitoring.use_tool_id(tool, "Interruption")
+        for event, callback in callbacks.items():
+            monitoring.register_callback(tool, event, callback if begin else None)
+        monitoring.set_events(tool, events.PY_START | events.INSTRUCTION if begin else 0)
+        if begin:
+            monitoring.restart_events()
+        else:
+            monitoring.free_tool_id(tool)
 
     def _trace(self, frame: FrameType, event: str, argument: Any) -> Any:
-        name = frame.f_code.co_filename
-        if not name.startswith(_TRACED) or not is_library(name):
+        if not self._is_traced(frame.f_code):
             return None
         frame.f_trace_opcodes = True
         self._count()
@@ -63,6 +82,22 @@ class Interruption:
         if event == "opcode" and frame.f_lasti in self._points(frame.f_code):
             self._count()
         return self._step
+
+    def _start(self, code: CodeType, offset: int) -> Any:
+        if not self._is_traced(code):
+            return sys.monitoring.DISABLE
+        self._count()
+        return None
+
+    def _instruction(self, code: CodeType, offset: int) -> Any:
+        if not self._is_traced(code) or offset not in self._points(code):
+            return sys.monitoring.DISABLE
+        self._count()
+        return None
+
+    def _is_traced(self, code: CodeType) -> bool:
+        name = code.co_filename
+        return name.startswith(_TRACED) and is_library(name)
 
     def _points(self, code: CodeType) -> set[int]:
         """The instructions after one at which the interpreter looks for signals."""
@@ -79,7 +114,8 @@ class Interruption:
     def _count(self) -> None:
         self.passed += 1
         if self.passed == self.number:
-            sys.settrace(None)
+            if sys.version_info < (3, 13):
+                sys.settrace(None)
             raise KeyboardInterrupt
 
 
@@ -205,7 +241,7 @@ def test_modes_and_their_counts_change_in_one_step() -> None:
         names = [item.opname for item in dis.get_instructions(function)]
         written = [at for at, name in enumerate(names) if name.startswith("STORE_")]
         first = next(at for at in written if names[at] in ("STORE_ATTR", "STORE_SUBSCR"))
-        until = names.index("RETURN_VALUE") if "RETURN_VALUE" in names else len(names)
+        until = next(at for at, name in enumerate(names) if name.startswith("RETURN_"))
         if function is state.set_grad_mode:  # the branch for interpreters without the global lock
             until = next(at for at, name in enumerate(names) if name.startswith("CALL"))
         assert first < until
