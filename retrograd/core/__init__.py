@@ -14,7 +14,8 @@ True
 from __future__ import annotations
 
 import os
-from typing import Any
+from collections.abc import Callable
+from typing import Any, TypeVar
 
 AVAILABLE: bool
 """Whether the compiled core is in use."""
@@ -35,9 +36,32 @@ else:
     _status = "The compiled core is in use."
 
 
+_Function = TypeVar("_Function", bound=Callable[..., Any])
+
+
+def shortcut(name: str, *given: Any) -> Callable[[_Function], _Function]:
+    """Gives a function the compiled way of that name for the common call, where there is one.
+
+    given  what the compiled way reads beside the arguments
+    """
+
+    def decorate(function: _Function) -> _Function:
+        if _core is None:
+            return function
+        shortened: _Function = getattr(_core, name)(function, *given)
+        return shortened
+
+    return decorate
+
+
+def compiled(name: str) -> Any:
+    """The function of that name in the compiled module; None without it."""
+    return None if _core is None else getattr(_core, name)
+
+
 def status() -> str:
     """A sentence that says whether the compiled core is in use and, if not, why."""
     return _status
 
 
-__all__ = ["AVAILABLE", "status"]
+__all__ = ["AVAILABLE", "compiled", "shortcut", "status"]

@@ -44,7 +44,7 @@ typedef struct {
     int (*start)(void);             /* when all objects are there; NULL: nothing to do; -1 with an error set */
 } Part;
 
-extern const Part site_part;
+extern const Part site_part, shortcut_part, arithmetic_part, steps_part, gradients_part;
 
 /* ---- the library's objects ---------------------------------------------------------------------------------- */
 
@@ -131,6 +131,19 @@ is_tensor(PyObject *object)
     return Py_TYPE(object) == objects.Tensor || Py_TYPE(object) == objects.Parameter;
 }
 
+/* The `__dict__` of an object, borrowed: its owner must stay. NULL, without an error, if it has none. */
+static inline PyObject *
+borrowed_dict(PyObject *object)
+{
+    PyObject *found = PyObject_GenericGetDict(object, NULL);
+    if (found == NULL) {
+        PyErr_Clear();
+        return NULL;
+    }
+    Py_DECREF(found);
+    return found;
+}
+
 /* ---- modes -------------------------------------------------------------------------------------------------- */
 
 /* Whether the count of that name in HOT is 0. Anything odd reads as "not 0": the Python path looks again. */
@@ -188,5 +201,8 @@ PyObject *new_tensor(PyObject *array);
 
 /* A version cell at version 0. It refers to nothing that could refer back, so the collector need not know it. */
 PyObject *new_cell(void);
+
+/* Counts one write to a tensor's storage, by `writer` at a call site; -1 with an error set. */
+int count_write(PyObject *tensor, PyObject *writer, PyObject *code, PyObject *instruction);
 
 #endif

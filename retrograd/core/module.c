@@ -5,7 +5,7 @@
 #include <structmember.h>
 
 static const Part *const parts[] = {
-    &site_part,
+    &site_part, &shortcut_part, &arithmetic_part, &steps_part, &gradients_part,
 };
 
 #define PART_COUNT (sizeof parts / sizeof *parts)
@@ -243,6 +243,30 @@ new_cell(void)
         }
     }
     return cell;
+}
+
+int
+count_write(PyObject *tensor, PyObject *writer, PyObject *code, PyObject *instruction)
+{
+    PyObject *cell = SLOT(tensor, in_tensor.cell);
+    if (cell == NULL || cell == Py_None) {
+        cell = new_cell();
+        if (cell == NULL) {
+            return -1;
+        }
+        slot_set(tensor, in_tensor.cell, cell);
+        Py_DECREF(cell); /* the tensor has it */
+    }
+    PyObject *version = PyNumber_Add(SLOT(cell, in_cell.version), objects.one);
+    if (version == NULL) {
+        return -1;
+    }
+    slot_set(cell, in_cell.version, version);
+    slot_set(cell, in_cell.writer, writer);
+    slot_set(cell, in_cell.code, code);
+    slot_set(cell, in_cell.lasti, instruction);
+    Py_DECREF(version);
+    return 0;
 }
 
 /* ---- module ------------------------------------------------------------------------------------------------- */

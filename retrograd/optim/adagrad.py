@@ -26,6 +26,7 @@ class Adagrad(Optimizer):
     tensor([0.9000], requires_grad=True)
     """
 
+    _compiled_rule = "adagrad"
     _later_options: ClassVar[dict[str, Any]] = {
         "foreach": None,
         "maximize": False,

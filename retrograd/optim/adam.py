@@ -35,6 +35,7 @@ class Adam(Optimizer):
     tensor([0.9000], requires_grad=True)
     """
 
+    _compiled_rule = "adam"
     _later_options: ClassVar[dict[str, Any]] = {
         "amsgrad": False,
         "maximize": False,

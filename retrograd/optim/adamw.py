@@ -21,6 +21,8 @@ class AdamW(Adam):
     tensor([0.8000], requires_grad=True)
     """
 
+    _compiled_rule = "adam"
+
     def __init__(
         self,
         params: Any,

@@ -14,6 +14,7 @@ from typing import Any, ClassVar
 from retrograd.autograd.grad_mode import enable_grad
 from retrograd.autograd.hooks import RemovableHandle
 from retrograd.backend.quiet import quiet
+from retrograd.core import shortcut
 from retrograd.dtypes import float32
 from retrograd.lifecycle.site import user_site
 from retrograd.notices import explained
@@ -129,6 +130,8 @@ class Optimizer:
     _later_options: ClassVar[dict[str, Any]] = {}
     # State entries that such state dicts hold as plain numbers.
     _scalar_state: ClassVar[tuple[str, ...]] = ()
+    # The rule under which core/steps.c knows this very class; a subclass computes what it likes.
+    _compiled_rule: ClassVar[str]
     # Whether weight decay is part of the gradient, unless the group decouples it.
     _decay_joins_gradient: ClassVar[bool] = True
 
@@ -232,6 +235,7 @@ class Optimizer:
             raise ValueError("some parameters appear in more than one parameter group")
         self.param_groups.append(param_group)
 
+    @shortcut("zero_grad")
     def zero_grad(self, set_to_none: bool = True) -> None:
         """Clear the gradients of all parameters."""
         for group in self.param_groups:
@@ -251,6 +255,7 @@ class Optimizer:
 
     # ------------------------------------------------------------------ the step
 
+    @shortcut("step", _PRE_HOOKS, _POST_HOOKS)
     @_hooked
     def step(self, closure: Callable[[], Any] | None = None) -> Any:
         """Update all parameters from their gradients; `closure` recomputes the loss first."""

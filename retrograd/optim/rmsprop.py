@@ -35,6 +35,7 @@ class RMSprop(Optimizer):
     tensor([0.5000], requires_grad=True)
     """
 
+    _compiled_rule = "rmsprop"
     _later_options: ClassVar[dict[str, Any]] = {
         "momentum": 0,
         "centered": False,

@@ -26,6 +26,7 @@ class SGD(Optimizer):
     tensor([0.8000], requires_grad=True)
     """
 
+    _compiled_rule = "sgd"
     _later_options: ClassVar[dict[str, Any]] = {
         "nesterov": False,
         "maximize": False,

@@ -9,9 +9,13 @@ from typing import Any
 
 from retrograd import linalg
 from retrograd.autograd.grad_mode import no_grad
+from retrograd.core import compiled
 from retrograd.ops.registry import RECORDED
 from retrograd.tensor import Tensor
 from retrograd.tensors.creation import zeros
+
+_compiled_norm = compiled("clip_norm")
+_compiled_value = compiled("clip_value")
 
 
 def _gradients(parameters: Tensor | Iterable[Tensor]) -> list[Tensor]:
@@ -106,6 +110,10 @@ def _clip_norm(parameters: Any, max_norm: float, norm_type: float, strict: bool)
                 "`parameters` is an empty generator, no gradient clipping will occur.",
                 stacklevel=3,
             )
+        if _compiled_norm is not None and norm_type == 2 and not strict:
+            norm: Tensor | None = _compiled_norm(parameters, float(max_norm))
+            if norm is not None:
+                return norm
     total = get_total_norm(_gradients(parameters), norm_type, strict)
     clip_grads_with_norm_(parameters, max_norm, total)
     return total
@@ -141,6 +149,10 @@ def clip_grad_value_(
     tensor([ 1.0000, -0.5000])
     """
     limit = float(clip_value)
+    if not isinstance(parameters, Tensor):
+        parameters = list(parameters)
+        if _compiled_value is not None and _compiled_value(parameters, limit):
+            return
     with no_grad():
         for gradient in _gradients(parameters):
             gradient.clamp_(-limit, limit)

@@ -1,0 +1,620 @@
+/* One call for a whole optimizer step: `Optimizer.step` over all groups and parameters.
+ *
+ * The classes say which rule theirs is, in their own `_compiled_rule`: a subclass, which may compute something else,
+ * has none. First everything is looked at, without changing anything: options that are plain numbers, parameters,
+ * gradients and state of one shape, dtype and layout in memory, state that exists (a parameter's first step is
+ * Python's). Whatever is otherwise anywhere leaves the whole step to Python. Then the arrays are written, parameter
+ * after parameter in Python's order, and the writes counted.
+ */
+#include "arithmetic.h"
+#include "shortcut.h"
+
+#include <math.h>
+#include <stddef.h>
+
+#define STATE_ARRAYS 3
+#define LARGE (1 << 16) /* elements from which on other threads may run meanwhile */
+
+/* The options of a group, and what the rule makes of them. */
+typedef struct {
+    StepWork work;                      /* all that does not depend on the number of steps */
+    PyObject *entries[STATE_ARRAYS];    /* names of the state's arrays; NULL: none in this place */
+    int counts;                         /* the state has `step` */
+    double lr, beta1, beta2, epsilon, lr_decay;
+} Settings;
+
+typedef struct {
+    const char *name;
+    int (*read)(PyObject *group, Settings *settings);             /* whether the options are plain */
+    void (*count)(const Settings *settings, double step, StepWork *work); /* what depends on `step`; NULL: nothing */
+    size_t loops;                                                 /* the place of its loops in Arithmetic */
+} Rule;
+
+enum { VALUE, GRADIENT, FIRST, STEP = FIRST + STATE_ARRAYS, ARRAYS };
+
+/* One parameter: references of its own, so that nothing goes while other threads may run. */
+typedef struct {
+    PyObject *parameter;
+    PyObject *arrays[ARRAYS]; /* NULL where the rule has none */
+    const Settings *settings;
+} Job;
+
+typedef struct {
+    Settings *settings;
+    Job *jobs;
+    Py_ssize_t job_count;
+    npy_intp elements;
+} Plan;
+
+/* ---- names -------------------------------------------------------------------------------------------------- */
+
+static PyObject *name_compiled_rule, *name_param_groups, *name_state, *name_params, *name_step;
+static PyObject *name_pre_hooks, *name_post_hooks;
+static PyObject *name_lr, *name_betas, *name_eps, *name_weight_decay, *name_momentum, *name_dampening, *name_nesterov;
+static PyObject *name_amsgrad, *name_decoupled, *name_alpha, *name_centered, *name_lr_decay;
+static PyObject *name_maximize, *name_capturable, *name_differentiable;
+static PyObject *name_momentum_buffer, *name_exp_avg, *name_exp_avg_sq, *name_max_exp_avg_sq, *name_square_avg;
+static PyObject *name_grad_avg, *name_sum;
+
+static const struct {
+    PyObject **place;
+    const char *text;
+} names_here[] = {
+    {&name_compiled_rule, "_compiled_rule"},
+    {&name_param_groups, "param_groups"},
+    {&name_state, "state"},
+    {&name_params, "params"},
+    {&name_step, "step"},
+    {&name_pre_hooks, "_optimizer_step_pre_hooks"},
+    {&name_post_hooks, "_optimizer_step_post_hooks"},
+    {&name_lr, "lr"},
+    {&name_betas, "betas"},
+    {&name_eps, "eps"},
+    {&name_weight_decay, "weight_decay"},
+    {&name_momentum, "momentum"},
+    {&name_dampening, "dampening"},
+    {&name_nesterov, "nesterov"},
+    {&name_amsgrad, "amsgrad"},
+    {&name_decoupled, "decoupled_weight_decay"},
+    {&name_alpha, "alpha"},
+    {&name_centered, "centered"},
+    {&name_lr_decay, "lr_decay"},
+    {&name_maximize, "maximize"},
+    {&name_capturable, "capturable"},
+    {&name_differentiable, "differentiable"},
+    {&name_momentum_buffer, "momentum_buffer"},
+    {&name_exp_avg, "exp_avg"},
+    {&name_exp_avg_sq, "exp_avg_sq"},
+    {&name_max_exp_avg_sq, "max_exp_avg_sq"},
+    {&name_square_avg, "square_avg"},
+    {&name_grad_avg, "grad_avg"},
+    {&name_sum, "sum"},
+};
+
+/* ---- options of a group ------------------------------------------------------------------------------------- */
+
+/* Whether an option is a plain number. Only for the learning rate, which Python passes through `float`, a subclass
+ * of float will do: NumPy's numbers, which are some, do not round as Python's beside an array. */
+static int
+read_number(PyObject *group, PyObject *name, double *number)
+{
+    PyObject *value = PyDict_GetItemWithError(group, name);
+    if (value == NULL) {
+        return 0;
+    }
+    if (PyFloat_CheckExact(value) || (name == name_lr && PyFloat_Check(value))) {
+        *number = PyFloat_AS_DOUBLE(value);
+        return 1;
+    }
+    if (!PyLong_CheckExact(value)) {
+        return 0;
+    }
+    *number = PyLong_AsDouble(value);
+    if (*number == -1 && PyErr_Occurred()) {
+        PyErr_Clear();
+        return 0;
+    }
+    return fabs(*number) <= 1 << 20; /* exact in every dtype */
+}
+
+static int
+read_flag(PyObject *group, PyObject *name, int *flag)
+{
+    PyObject *value = PyDict_GetItemWithError(group, name);
+    *flag = value == Py_True;
+    return value == Py_True || value == Py_False;
+}
+
+static int
+is_off(PyObject *group, PyObject *name)
+{
+    PyObject *value = PyDict_GetItemWithError(group, name);
+    return value == NULL || value == Py_False || value == Py_None;
+}
+
+/* What all rules have. Which loops `foreach` and `fused` choose in PyTorch makes no difference here. */
+static int
+read_common(PyObject *group, Settings *settings)
+{
+    StepWork *work = &settings->work;
+    memset(settings, 0, sizeof *settings);
+    work->shrink = 1;
+    if (!is_off(group, name_maximize) || !is_off(group, name_capturable) || !is_off(group, name_differentiable)
+        || !read_number(group, name_lr, &settings->lr) || !read_number(group, name_weight_decay, &work->decay)) {
+        return 0;
+    }
+    work->form = work->decay != 0 ? DECAYS : 0;
+    return 1;
+}
+
+static int
+read_sgd(PyObject *group, Settings *settings)
+{
+    double dampening;
+    int nesterov;
+    StepWork *work = &settings->work;
+    if (!read_common(group, settings) || !read_number(group, name_momentum, &work->momentum)
+        || !read_number(group, name_dampening, &dampening) || !read_flag(group, name_nesterov, &nesterov)) {
+        return 0;
+    }
+    work->rate = settings->lr;
+    work->undamped = 1 - dampening;
+    if (work->momentum != 0) {
+        work->form |= WITH_MOMENTUM | (nesterov ? NESTEROV : 0);
+        settings->entries[0] = name_momentum_buffer;
+    }
+    return 1;
+}
+
+static int
+is_share(double number)
+{
+    return number >= 0 && number < 1;
+}
+
+static int
+read_adam(PyObject *group, Settings *settings)
+{
+    int amsgrad, decoupled;
+    StepWork *work = &settings->work;
+    PyObject *betas = PyDict_GetItemWithError(group, name_betas);
+    if (betas == NULL || !PyTuple_CheckExact(betas) || PyTuple_GET_SIZE(betas) != 2
+        || !PyFloat_CheckExact(PyTuple_GET_ITEM(betas, 0)) || !PyFloat_CheckExact(PyTuple_GET_ITEM(betas, 1))
+        || !read_common(group, settings) || !read_number(group, name_eps, &settings->epsilon)
+        || !read_flag(group, name_amsgrad, &amsgrad) || !read_flag(group, name_decoupled, &decoupled)) {
+        return 0;
+    }
+    settings->beta1 = PyFloat_AS_DOUBLE(PyTuple_GET_ITEM(betas, 0));
+    settings->beta2 = PyFloat_AS_DOUBLE(PyTuple_GET_ITEM(betas, 1));
+    if (!is_share(settings->beta1) || !is_share(settings->beta2)) {
+        return 0; /* what follows from them may not exist */
+    }
+    work->weight = 1 - settings->beta1;
+    work->keep = settings->beta2;
+    work->join = 1 - settings->beta2;
+    if (decoupled && work->decay != 0) {
+        work->shrink = 1 - settings->lr * work->decay;
+        work->form = 0;
+    }
+    work->form |= (work->weight < 0.5 ? 0 : FAR) | (amsgrad ? AMSGRAD : 0);
+    settings->entries[0] = name_exp_avg;
+    settings->entries[1] = name_exp_avg_sq;
+    settings->entries[2] = amsgrad ? name_max_exp_avg_sq : NULL;
+    settings->counts = 1;
+    return 1;
+}
+
+/* The powers are Python's, `**` with 0.5 included: a square root may differ in the last bit. */
+static void
+count_adam(const Settings *settings, double step, StepWork *work)
+{
+    const double correction = pow(1 - pow(settings->beta2, step), 0.5);
+    work->rate = -settings->lr / (1 - pow(settings->beta1, step)) * correction;
+    work->epsilon = settings->epsilon * correction;
+}
+
+static int
+read_rmsprop(PyObject *group, Settings *settings)
+{
+    int centered;
+    StepWork *work = &settings->work;
+    if (!read_common(group, settings) || !read_number(group, name_momentum, &work->momentum)
+        || !read_number(group, name_alpha, &work->keep) || !read_number(group, name_eps, &work->epsilon)
+        || !read_flag(group, name_centered, &centered)) {
+        return 0;
+    }
+    work->rate = -settings->lr;
+    work->join = work->weight = 1 - work->keep;
+    if (centered && fabs(work->weight) >= 0.5) {
+        return 0; /* the average would be approached from the other end */
+    }
+    work->form |= (centered ? CENTERED : 0) | (work->momentum > 0 ? BUFFERED : 0);
+    settings->entries[0] = name_square_avg;
+    settings->entries[1] = centered ? name_grad_avg : NULL;
+    settings->entries[2] = work->momentum > 0 ? name_momentum_buffer : NULL;
+    settings->counts = 1;
+    return 1;
+}
+
+static int
+read_adagrad(PyObject *group, Settings *settings)
+{
+    if (!read_common(group, settings) || !read_number(group, name_lr_decay, &settings->lr_decay)
+        || !read_number(group, name_eps, &settings->work.epsilon) || settings->lr_decay < 0) {
+        return 0;
+    }
+    settings->entries[0] = name_sum;
+    settings->counts = 1;
+    return 1;
+}
+
+static void
+count_adagrad(const Settings *settings, double step, StepWork *work)
+{
+    work->rate = -(settings->lr / (1 + (step - 1) * settings->lr_decay));
+}
+
+static const Rule rules[] = {
+    {"sgd", read_sgd, NULL, offsetof(Arithmetic, sgd)},
+    {"adam", read_adam, count_adam, offsetof(Arithmetic, adam)},
+    {"rmsprop", read_rmsprop, NULL, offsetof(Arithmetic, rmsprop)},
+    {"adagrad", read_adagrad, count_adagrad, offsetof(Arithmetic, adagrad)},
+};
+
+/* ---- which optimizers --------------------------------------------------------------------------------------- */
+
+/* What was found out about a class; the reference keeps another one from having its address. */
+static struct {
+    PyTypeObject *type;
+    const Rule *rule;
+    PyObject *writer; /* what the counted writes say: "Adam.step" */
+} known;
+
+/* Makes `known` that of a class that declares a rule; whether it does. */
+static int
+find_rule(PyTypeObject *type)
+{
+    if (known.type == type) {
+        return 1;
+    }
+    PyObject *name = type->tp_dict == NULL ? NULL : PyDict_GetItemWithError(type->tp_dict, name_compiled_rule);
+    if (name == NULL || !PyUnicode_CheckExact(name)) {
+        return 0;
+    }
+    for (size_t index = 0; index < sizeof rules / sizeof *rules; index++) {
+        if (PyUnicode_CompareWithASCIIString(name, rules[index].name) == 0) {
+            PyObject *writer = PyUnicode_FromFormat("%s.step", type->tp_name);
+            if (writer == NULL) {
+                return 0;
+            }
+            Py_XSETREF(known.type, (PyTypeObject *)Py_NewRef((PyObject *)type));
+            Py_XSETREF(known.writer, writer);
+            known.rule = &rules[index];
+            return 1;
+        }
+    }
+    return 0;
+}
+
+/* Whether there is nothing in a table of hooks. */
+static int
+is_empty(PyObject *table)
+{
+    return table != NULL && PyDict_Check(table) && PyDict_GET_SIZE(table) == 0;
+}
+
+/* ---- looking ------------------------------------------------------------------------------------------------ */
+
+static int
+is_plain(PyObject *array, int type_number, int written)
+{
+    return PyArray_CheckExact(array) && PyArray_TYPE(ARRAY(array)) == type_number && PyArray_ISALIGNED(ARRAY(array))
+           && PyArray_ISNOTSWAPPED(ARRAY(array)) && (!written || PyArray_ISWRITEABLE(ARRAY(array)));
+}
+
+/* Whether the elements of two arrays correspond in memory. */
+static int
+is_alike(PyObject *one, PyObject *other)
+{
+    PyArrayObject *a = ARRAY(one), *b = ARRAY(other);
+    return PyArray_NDIM(a) == PyArray_NDIM(b) && PyArray_CompareLists(PyArray_DIMS(a), PyArray_DIMS(b), PyArray_NDIM(a))
+           && (PyArray_FLAGS(a) & PyArray_FLAGS(b) & (NPY_ARRAY_C_CONTIGUOUS | NPY_ARRAY_F_CONTIGUOUS)) != 0;
+}
+
+static int
+do_overlap(PyObject *one, PyObject *other)
+{
+    const char *a = PyArray_BYTES(ARRAY(one)), *b = PyArray_BYTES(ARRAY(other));
+    return a < b + PyArray_NBYTES(ARRAY(other)) && b < a + PyArray_NBYTES(ARRAY(one));
+}
+
+/* The array of a tensor that is no subclass; borrowed, NULL otherwise. */
+static PyObject *
+array_of(PyObject *tensor)
+{
+    return tensor != NULL && is_tensor(tensor) ? SLOT(tensor, in_tensor.array) : NULL;
+}
+
+/* The counted steps so far. */
+static double *
+step_place(const Job *job, float **narrow)
+{
+    PyArrayObject *array = ARRAY(job->arrays[STEP]);
+    *narrow = PyArray_TYPE(array) == NPY_FLOAT32 ? PyArray_DATA(array) : NULL;
+    return *narrow == NULL ? PyArray_DATA(array) : NULL;
+}
+
+static int
+is_count(PyObject *array)
+{
+    if (array == NULL || !PyArray_CheckExact(array) || PyArray_NDIM(ARRAY(array)) != 0) {
+        return 0;
+    }
+    if (is_plain(array, NPY_FLOAT32, 1)) {
+        return *(float *)PyArray_DATA(ARRAY(array)) >= 0;
+    }
+    return is_plain(array, NPY_FLOAT64, 1) && *(double *)PyArray_DATA(ARRAY(array)) >= 0;
+}
+
+/* Finds the arrays of a parameter's state. */
+static int
+look_at_state(PyObject *state, Job *job, int type_number)
+{
+    const Settings *settings = job->settings;
+    for (int index = 0; index < STATE_ARRAYS; index++) {
+        if (settings->entries[index] == NULL) {
+            continue;
+        }
+        PyObject *array = array_of(PyDict_GetItemWithError(state, settings->entries[index]));
+        if (array == NULL || !is_plain(array, type_number, 1) || !is_alike(array, job->arrays[VALUE])) {
+            return 0;
+        }
+        job->arrays[FIRST + index] = Py_NewRef(array);
+    }
+    if (settings->counts) {
+        PyObject *array = array_of(PyDict_GetItemWithError(state, name_step));
+        if (!is_count(array)) {
+            return 0;
+        }
+        job->arrays[STEP] = Py_NewRef(array);
+    }
+    return 1;
+}
+
+/* Looks at one parameter and adds it to the plan, if it has a gradient; whether it is as it should be. */
+static int
+look_at_parameter(Plan *plan, const Settings *settings, PyObject *parameter, PyObject *states)
+{
+    PyObject *value = array_of(parameter);
+    if (value == NULL || !slot_given(parameter, in_tensor.meta)) {
+        return value != NULL;
+    }
+    PyObject *meta = SLOT(parameter, in_tensor.meta);
+    if (Py_TYPE(meta) != objects.TensorMeta) {
+        return 0;
+    }
+    if (!slot_given(meta, in_meta.grad)) {
+        return 1;
+    }
+    PyObject *gradient = array_of(SLOT(meta, in_meta.grad)), *cell = SLOT(parameter, in_tensor.cell);
+    const int type_number = PyArray_CheckExact(value) ? PyArray_TYPE(ARRAY(value)) : NPY_NOTYPE;
+    if (gradient == NULL || (type_number != NPY_FLOAT32 && type_number != NPY_FLOAT64)
+        || !is_plain(value, type_number, 1) || !is_plain(gradient, type_number, 0) || !is_alike(value, gradient)
+        || cell == NULL || (cell != Py_None && Py_TYPE(cell) != objects.VersionCell)) {
+        return 0;
+    }
+    Job *job = &plan->jobs[plan->job_count++];
+    memset(job, 0, sizeof *job);
+    job->parameter = Py_NewRef(parameter);
+    job->arrays[VALUE] = Py_NewRef(value);
+    job->arrays[GRADIENT] = Py_NewRef(gradient);
+    job->settings = settings;
+    plan->elements += PyArray_SIZE(ARRAY(value));
+    if (settings->counts || settings->entries[0] != NULL) {
+        PyObject *state = PyDict_GetItemWithError(states, parameter);
+        if (state == NULL || !PyDict_CheckExact(state) || !look_at_state(state, job, type_number)) {
+            return 0;
+        }
+    }
+    for (int one = 0; one < ARRAYS; one++) {
+        for (int other = one + 1; other < ARRAYS; other++) {
+            if (job->arrays[one] != NULL && job->arrays[other] != NULL
+                && do_overlap(job->arrays[one], job->arrays[other])) {
+                return 0;
+            }
+        }
+    }
+    return 1;
+}
+
+static int
+look_at_groups(Plan *plan, const Rule *rule, PyObject *groups, PyObject *states)
+{
+    for (Py_ssize_t number = 0; number < PyList_GET_SIZE(groups); number++) {
+        PyObject *group = PyList_GET_ITEM(groups, number);
+        PyObject *parameters = PyDict_GetItemWithError(group, name_params);
+        if (!rule->read(group, &plan->settings[number])) {
+            return 0;
+        }
+        for (Py_ssize_t index = 0; index < PyList_GET_SIZE(parameters); index++) {
+            if (!look_at_parameter(plan, &plan->settings[number], PyList_GET_ITEM(parameters, index), states)) {
+                return 0;
+            }
+        }
+    }
+    return 1;
+}
+
+/* How many parameters there are in all groups; -1 if a group is not as it should be. */
+static Py_ssize_t
+count_parameters(PyObject *groups)
+{
+    Py_ssize_t count = 0;
+    for (Py_ssize_t number = 0; number < PyList_GET_SIZE(groups); number++) {
+        PyObject *group = PyList_GET_ITEM(groups, number);
+        PyObject *parameters = PyDict_CheckExact(group) ? PyDict_GetItemWithError(group, name_params) : NULL;
+        if (parameters == NULL || !PyList_CheckExact(parameters)) {
+            return -1;
+        }
+        count += PyList_GET_SIZE(parameters);
+    }
+    return count;
+}
+
+/* ---- doing -------------------------------------------------------------------------------------------------- */
+
+static double
+count_step(const Job *job)
+{
+    float *narrow;
+    double *wide = step_place(job, &narrow);
+    return narrow != NULL ? (double)(*narrow += 1) : (*wide += 1);
+}
+
+static void
+compute(const Plan *plan, const Rule *rule)
+{
+    const StepLoop *loops = (const StepLoop *)((const char *)arithmetic + rule->loops);
+    for (Py_ssize_t index = 0; index < plan->job_count; index++) {
+        const Job *job = &plan->jobs[index];
+        StepWork work = job->settings->work;
+        work.size = PyArray_SIZE(ARRAY(job->arrays[VALUE]));
+        work.value = PyArray_DATA(ARRAY(job->arrays[VALUE]));
+        work.gradient = PyArray_DATA(ARRAY(job->arrays[GRADIENT]));
+        for (int entry = 0; entry < STATE_ARRAYS; entry++) {
+            PyObject *array = job->arrays[FIRST + entry];
+            work.state[entry] = array == NULL ? NULL : PyArray_DATA(ARRAY(array));
+        }
+        if (job->settings->counts) {
+            const double step = count_step(job);
+            if (rule->count != NULL) {
+                rule->count(job->settings, step, &work);
+            }
+        }
+        loops[PyArray_TYPE(ARRAY(job->arrays[VALUE])) == NPY_FLOAT64](&work);
+    }
+}
+
+/* Counts one write on each parameter: `Optimizer._count_writes`. */
+static int
+count_writes(const Plan *plan, PyObject *writer, PyObject *code, PyObject *instruction)
+{
+    for (Py_ssize_t index = 0; index < plan->job_count; index++) {
+        if (count_write(plan->jobs[index].parameter, writer, code, instruction) < 0) {
+            return -1;
+        }
+    }
+    return 0;
+}
+
+static PyObject *
+run_plan(const Plan *plan, const Rule *rule, PyObject *writer)
+{
+    PyObject *code, *instruction;
+    if (user_site(&code, &instruction) < 0) {
+        return NULL;
+    }
+    Py_INCREF(writer);
+    if (plan->elements >= LARGE) {
+        Py_BEGIN_ALLOW_THREADS
+        compute(plan, rule);
+        Py_END_ALLOW_THREADS
+    }
+    else {
+        compute(plan, rule);
+    }
+    const int failed = count_writes(plan, writer, code, instruction) < 0;
+    Py_DECREF(writer);
+    Py_DECREF(code);
+    Py_DECREF(instruction);
+    return failed ? NULL : Py_NewRef(Py_None);
+}
+
+static void
+drop_plan(Plan *plan)
+{
+    for (Py_ssize_t index = 0; index < plan->job_count; index++) {
+        Py_DECREF(plan->jobs[index].parameter);
+        for (int place = 0; place < ARRAYS; place++) {
+            Py_XDECREF(plan->jobs[index].arrays[place]);
+        }
+    }
+    PyMem_Free(plan->settings);
+    PyMem_Free(plan->jobs);
+}
+
+/* `optimizer.step()`. `given`: the tables of the hooks that all optimizers have. */
+static PyObject *
+step_way(Shortcut *self, PyObject *const *arguments, Py_ssize_t count, PyObject *names)
+{
+    if (count != 1 || names != NULL || arithmetic == NULL) {
+        return NULL;
+    }
+    PyObject *own = find_rule(Py_TYPE(arguments[0])) ? borrowed_dict(arguments[0]) : NULL;
+    if (own == NULL || !is_empty(PyTuple_GET_ITEM(self->given, 0)) || !is_empty(PyTuple_GET_ITEM(self->given, 1))
+        || !is_empty(PyDict_GetItemWithError(own, name_pre_hooks))
+        || !is_empty(PyDict_GetItemWithError(own, name_post_hooks))) {
+        return NULL;
+    }
+    PyObject *groups = PyDict_GetItemWithError(own, name_param_groups);
+    PyObject *states = PyDict_GetItemWithError(own, name_state);
+    if (groups == NULL || !PyList_CheckExact(groups) || states == NULL || !PyDict_Check(states)) {
+        return NULL;
+    }
+    const Py_ssize_t most = count_parameters(groups);
+    if (most < 0) {
+        return NULL;
+    }
+    Plan plan = {0};
+    plan.settings = PyMem_New(Settings, PyList_GET_SIZE(groups));
+    plan.jobs = PyMem_New(Job, most);
+    PyObject *result = NULL;
+    if (plan.settings == NULL || plan.jobs == NULL) {
+        PyErr_NoMemory();
+    }
+    else if (look_at_groups(&plan, known.rule, groups, states)) {
+        result = run_plan(&plan, known.rule, known.writer);
+    }
+    drop_plan(&plan);
+    return result;
+}
+
+SHORTCUT_METHOD(step, 2)
+
+/* ---- the part ----------------------------------------------------------------------------------------------- */
+
+static int
+add(PyObject *Py_UNUSED(module))
+{
+    for (size_t index = 0; index < sizeof names_here / sizeof *names_here; index++) {
+        *names_here[index].place = PyUnicode_InternFromString(names_here[index].text);
+        if (*names_here[index].place == NULL) {
+            return -1;
+        }
+    }
+    return 0;
+}
+
+/* `Tensor.__hash__`. The state of an optimizer is found by tensor, so do many tables: this is worth a slot. */
+static Py_hash_t
+tensor_hash(PyObject *tensor)
+{
+    return (Py_hash_t)(Py_ssize_t)tensor;
+}
+
+/* Whoever assigns another `__hash__` to the class sets the slots anew. */
+static int
+start(void)
+{
+    objects.Tensor->tp_hash = tensor_hash;
+    objects.Parameter->tp_hash = tensor_hash;
+    return 0;
+}
+
+static PyMethodDef methods[] = {
+    {"step", (PyCFunction)(void (*)(void))core_step, METH_FASTCALL,
+     "step(function, pre_hooks, post_hooks): `Optimizer.step` with a compiled way."},
+    {NULL, NULL, 0, NULL},
+};
+
+const Part steps_part = {.methods = methods, .add = add, .start = start};
