@@ -39,6 +39,7 @@ from retrograd.autograd.grad_mode import is_inference_mode_enabled as is_inferen
 from retrograd.autograd.grad_mode import no_grad as no_grad
 from retrograd.autograd.grad_mode import set_grad_enabled as set_grad_enabled
 from retrograd.core.install import install as _install_core
+from retrograd.namespaces import finder as _finder
 from retrograd.namespaces import missing as _missing
 from retrograd.namespaces import published as _published
 from retrograd.nn import recurrence_functions as _recurrence_functions
@@ -106,22 +107,20 @@ _LOADED = (
 )
 
 # Modules that a small program does not need: imported when asked for.
-_MODULES = frozenset(
+_MODULES = _finder.TOP | frozenset(
     """
-    _C _dynamo _inductor _utils accelerator amp ao backends compiler cpu cuda distributed
-    distributions doctor export fft func functional futures fx hub interchange jit library linalg
-    masked monitor mps mtia multiprocessing nested nn onnx optim overrides package profiler
-    quantization quasirandom return_types serialization signal special storage testing
-    torch_version types utils version xpu
+    _utils amp distributed distributions doctor fft func futures interchange jit library linalg
+    multiprocessing nn optim overrides profiler quasirandom return_types serialization signal
+    special storage testing torch_version types utils
     """.split()
 )
 # Names from them, by module.
 _PLACES = {
     "amp": "GradScaler autocast",
-    "cuda.names": "AcceleratorError OutOfMemoryError",
     "func": "vmap",
     "futures": "Future",
     "model_summary": "summary",
+    "namespaces.idle": "AcceleratorError OutOfMemoryError",
     "progress_bar": "progress",
     "serialization": "load save",
 }
@@ -132,6 +131,7 @@ globals().update(_reduced_dtypes.PUBLIC_NAMES)
 globals().update(_legacy.TYPED_TENSORS)
 globals().update(_CONDITIONS)
 globals().update(_published(_PUBLIC["torch"], __name__))
+_finder.install()
 _install_core()
 
 

@@ -8,10 +8,9 @@ tensor([0., 0., 1.])
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
 
 from retrograd import dtypes
-from retrograd.namespaces import missing
+from retrograd.namespaces import from_table
 from retrograd.ops.registry import RECORDED
 from retrograd.tensor import Tensor
 
@@ -44,5 +43,4 @@ def _element_size(dtype: dtypes.dtype) -> int:
     return size
 
 
-def __getattr__(name: str) -> Any:
-    raise missing(__name__, name, globals())
+__getattr__ = from_table(__name__)

@@ -15,7 +15,7 @@ import traceback
 from collections.abc import Callable
 from typing import Any, Generic, TypeVar
 
-from retrograd.namespaces import missing
+from retrograd.namespaces import from_table
 
 __all__ = ["Future", "collect_all", "wait_all"]
 
@@ -129,5 +129,4 @@ def wait_all(futures: list[Future[Any]]) -> list[Any]:
     return [future.wait() for future in collect_all(futures).wait()]
 
 
-def __getattr__(name: str) -> Any:
-    raise missing(__name__, name, globals())
+__getattr__ = from_table(__name__)

@@ -18,9 +18,9 @@ from contextlib import contextmanager
 from typing import Any, NamedTuple, TypeVar, Union
 from typing import Final as Final
 
-from retrograd.compat.marks import differs, refusing
+from retrograd.compat.marks import differs
 from retrograd.futures import Future as Future
-from retrograd.namespaces import missing
+from retrograd.namespaces import from_table
 from retrograd.nn.module import Module
 from retrograd.notices import notice
 
@@ -36,16 +36,6 @@ __all__ = [
 _SAME = "there is no TorchScript; models and functions run as they are written"
 _T = TypeVar("_T")
 _fusion: dict[str, Any] = {"onednn": False, "strategy": [("STATIC", 2), ("DYNAMIC", 10)]}
-
-globals().update(
-    refusing(
-        "torch.jit",
-        "there is no TorchScript; keep the model's class in Python, and its weights with "
-        "torch.save(model.state_dict(), file)",
-        "save load export_opnames jit_module_from_flatbuffer save_jit_module_to_flatbuffer",
-        "CompilationUnit ScriptFunction RecursiveScriptModule TopLevelTracedModule",
-    )
-)
 
 
 class Error(RuntimeError):
@@ -232,5 +222,4 @@ def set_fusion_strategy(strategy: list[tuple[str, int]]) -> list[tuple[str, int]
     return old
 
 
-def __getattr__(name: str) -> Any:
-    raise missing(__name__, name, globals())
+__getattr__ = from_table(__name__)

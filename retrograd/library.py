@@ -20,24 +20,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from retrograd.compat.marks import refusing
-from retrograd.namespaces import missing
+from retrograd.namespaces import from_table
 from retrograd.ops.registered.operators import Operator, find
 from retrograd.ops.registered.schema import Schema
 from retrograd.ops.registered.schema import infer_schema as infer_schema
 
 _Function = Callable[..., Any]
-
-globals().update(
-    refusing(
-        "torch.library",
-        "there is one device and no compiler; call the function itself",
-        functions="""
-        fallthrough_kernel get_ctx get_kernel opcheck register_autocast
-        register_torch_dispatch triton_op wrap_triton
-        """,
-    )
-)
 
 
 class CustomOpDef:
@@ -234,5 +222,4 @@ def register_vmap(op: Any, func: _Function | None = None, /, *, lib: Any = None)
     return register if func is None else register(func)
 
 
-def __getattr__(name: str) -> Any:
-    raise missing(__name__, name, globals())
+__getattr__ = from_table(__name__)

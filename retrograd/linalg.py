@@ -1,13 +1,9 @@
 """Linear algebra: norms, products, decompositions, solvers."""
 
-from typing import Any
-
 from retrograd import ops as _ops  # noqa: F401  (registers what is published below)
-from retrograd.namespaces import missing, published
+from retrograd.namespaces import from_table, published
 from retrograd.ops.registry import PUBLIC
 
 globals().update(published(PUBLIC.get("linalg", {}), __name__))
 
-
-def __getattr__(name: str) -> Any:
-    raise missing(__name__, name, globals())
+__getattr__ = from_table(__name__)

@@ -17,7 +17,7 @@ from multiprocessing.connection import wait as wait_for
 from typing import Any, cast
 
 from retrograd.compat.marks import differs
-from retrograd.namespaces import missing
+from retrograd.namespaces import from_table
 
 __all__ = [
     *(name for name in dir(_python) if not name.startswith("_")),
@@ -189,9 +189,4 @@ def spawn(
     return start_processes(fn, args, nprocs, join, daemon, start_method)
 
 
-def __getattr__(name: str) -> Any:
-    if name == "reducer":
-        import multiprocessing.reduction
-
-        return multiprocessing.reduction
-    raise missing(__name__, name, globals())
+__getattr__ = from_table(__name__)

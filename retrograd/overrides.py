@@ -13,8 +13,8 @@ import warnings
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
-from retrograd.compat.marks import differs, unsupported
-from retrograd.namespaces import missing
+from retrograd.compat.marks import differs
+from retrograd.namespaces import from_table
 from retrograd.ops.calling.function_modes import STACK, ask
 from retrograd.ops.calling.function_modes import pop as _pop_mode
 from retrograd.ops.calling.function_modes import push as _push_mode
@@ -92,7 +92,6 @@ def _pop_mode_temporarily() -> Iterator[Any]:
 
 
 _PROTOCOL = "__torch_function__"
-_ASKS_NOBODY = "operations take tensors and do not call their __torch_function__"
 
 
 def has_torch_function(relevant_args: Iterable[Any]) -> bool:
@@ -182,12 +181,4 @@ def resolve_name(f: Any) -> str | None:
     return None
 
 
-get_ignored_functions = unsupported("torch.overrides.get_ignored_functions", _ASKS_NOBODY)
-get_overridable_functions = unsupported("torch.overrides.get_overridable_functions", _ASKS_NOBODY)
-get_testing_overrides = unsupported("torch.overrides.get_testing_overrides", _ASKS_NOBODY)
-enable_reentrant_dispatch = unsupported("torch.overrides.enable_reentrant_dispatch", _ASKS_NOBODY)
-redispatch_function = unsupported("torch.overrides.redispatch_function", _ASKS_NOBODY)
-
-
-def __getattr__(name: str) -> Any:
-    raise missing(__name__, name, globals())
+__getattr__ = from_table(__name__)

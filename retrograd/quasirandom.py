@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from retrograd import dtypes
-from retrograd.namespaces import missing
+from retrograd.namespaces import from_table
 from retrograd.ops.errors import unsupported
 from retrograd.ops.registry import PUBLIC
 from retrograd.random import Generator
@@ -156,5 +156,4 @@ class SobolEngine:
         return f"{type(self).__name__}({', '.join(parts)})"
 
 
-def __getattr__(name: str) -> Any:
-    raise missing(__name__, name, globals())
+__getattr__ = from_table(__name__)

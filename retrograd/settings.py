@@ -156,8 +156,8 @@ def compile(model: Any = None, **options: Any) -> Any:
     notice("torch.compile", "there is no compiler; models and functions run as they are written")
     if model is None:
         return compile
-    from retrograd._dynamo.optimized import OptimizedModule
     from retrograd.nn.module import Module
+    from retrograd.nn.optimized import OptimizedModule
 
     if isinstance(model, Module) and not isinstance(model, OptimizedModule):
         return OptimizedModule(model)

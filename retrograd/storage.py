@@ -14,7 +14,7 @@ import numpy as np
 
 from retrograd import dtypes
 from retrograd.compat.marks import unsupported_class
-from retrograd.namespaces import missing
+from retrograd.namespaces import from_table
 from retrograd.tensors.construction import array_from
 from retrograd.tensors.memory import TypedStorage as TypedStorage
 from retrograd.tensors.memory import UntypedStorage as UntypedStorage
@@ -62,5 +62,4 @@ def storage_class(kind: dtypes.dtype) -> Any:
     return TYPED_STORAGES[f"{kind.type_name}Storage"]
 
 
-def __getattr__(name: str) -> Any:
-    raise missing(__name__, name, globals())
+__getattr__ = from_table(__name__)

@@ -1,9 +1,9 @@
 """Names for annotations: what may stand for a device, a number, a file."""
 
 import os
-from typing import IO, Any
+from typing import IO
 
-from retrograd.namespaces import missing
+from retrograd.namespaces import from_table
 from retrograd.tensors.memory import UntypedStorage as Storage
 from retrograd.tensors.size import device as _device
 
@@ -13,6 +13,4 @@ Device = _device | str | int | None
 Number = int | float | bool
 FileLike = str | os.PathLike[str] | IO[bytes]
 
-
-def __getattr__(name: str) -> Any:
-    raise missing(__name__, name, globals())
+__getattr__ = from_table(__name__)

@@ -1,13 +1,9 @@
 """Differentiation: `backward`, `grad`, grad modes."""
 
-from importlib import import_module
-from typing import Any
-
 from retrograd.autograd import anomaly_mode as anomaly_mode
 from retrograd.autograd import attributes as _attributes
 from retrograd.autograd import forward_ad as forward_ad
 from retrograd.autograd import function as function
-from retrograd.autograd import functional as functional
 from retrograd.autograd import graph as graph
 from retrograd.autograd import tensor_hooks as _tensor_hooks
 from retrograd.autograd import view_functions as _view_functions
@@ -35,23 +31,16 @@ from retrograd.autograd.grad_mode import set_multithreading_enabled as set_multi
 from retrograd.autograd.gradcheck import gradcheck as gradcheck
 from retrograd.autograd.gradcheck import gradgradcheck as gradgradcheck
 from retrograd.autograd.packing import SavedTensor as SavedTensor
-from retrograd.namespaces import missing
+from retrograd.namespaces import on_first_use
 
 _LOADED = (_attributes, _tensor_hooks, _view_functions)  # imported for what they attach to Tensor
 
-
-_OF_THE_PROFILER = frozenset(
-    ("DeviceType", "ProfilerActivity", "ProfilerState", "_profiler_enabled", "kineto_available")
-)
-
-
-def __getattr__(name: str) -> Any:
-    if name == "Variable":  # made of tensors, which this package must not need at import
-        from retrograd.tensors.legacy import Variable
-
-        return Variable
-    if name in ("_functions", "profiler", "profiler_util", "variable"):  # seldom needed
-        return import_module(f"{__name__}.{name}")
-    if name in _OF_THE_PROFILER:
-        return getattr(import_module("retrograd.autograd.profiler"), name)
-    raise missing(__name__, name, globals())
+# Seldom needed; and tensors are made of this package, which must not need them at import.
+__getattr__ = on_first_use(
+    __name__,
+    {
+        "profiler": "DeviceType ProfilerActivity ProfilerState _profiler_enabled kineto_available",
+        "retrograd.tensors.legacy": "Variable",
+    },
+    modules="_functions functional profiler profiler_util variable",
+)[1]

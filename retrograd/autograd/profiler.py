@@ -34,7 +34,7 @@ from retrograd.autograd.profiling import recorder as recording
 from retrograd.autograd.profiling.flops import flops_of
 from retrograd.autograd.profiling.recorder import CURRENT, USER, Record, Recorder, stack_entry
 from retrograd.compat.marks import differs, unsupported
-from retrograd.namespaces import missing
+from retrograd.namespaces import from_table
 
 
 class ProfilerActivity(enum.Enum):
@@ -500,15 +500,4 @@ class KinetoStepTracker:
         return cls._current_step
 
 
-_NO_RANGES = "it marks ranges for an external profiler; use torch.profiler.profile"
-emit_nvtx = unsupported("torch.autograd.profiler.emit_nvtx", _NO_RANGES)
-emit_itt = unsupported("torch.autograd.profiler.emit_itt", _NO_RANGES)
-_NO_NVPROF = "it reads files of NVIDIA's profiler, and there is no CUDA"
-load_nvprof = unsupported("torch.autograd.profiler.load_nvprof", _NO_NVPROF)
-parse_nvprof_trace = unsupported("torch.autograd.profiler.parse_nvprof_trace", _NO_NVPROF)
-
-
-def __getattr__(name: str) -> Any:
-    if name == "_is_profiler_enabled":
-        return _profiler_enabled()
-    raise missing(__name__, name, globals())
+__getattr__ = from_table(__name__)

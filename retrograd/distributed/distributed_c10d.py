@@ -5,12 +5,11 @@ from typing import Any
 from retrograd.distributed import group as _group
 from retrograd.distributed.collectives import *  # noqa: F403
 from retrograd.distributed.group import *  # noqa: F403
-from retrograd.namespaces import missing
+from retrograd.namespaces import from_table
 
 
 def _get_default_group() -> Any:
     return _group.require()
 
 
-def __getattr__(name: str) -> Any:
-    raise missing(__name__, name, globals())
+__getattr__ = from_table(__name__)

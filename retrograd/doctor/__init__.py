@@ -16,6 +16,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from retrograd.namespaces import on_first_use
+
 __all__ = ["Report", "load_ipython_extension", "watch"]
 
 
@@ -26,10 +28,5 @@ def load_ipython_extension(shell: Any) -> None:
     load(shell)
 
 
-def __getattr__(name: str) -> Any:
-    # The processes that the doctor starts import parts of it; they need not have all of it.
-    if name in ("watch", "Report"):
-        from retrograd.doctor import library
-
-        return getattr(library, name)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+# The processes that the doctor starts import parts of it; they need not have all of it.
+__getattr__ = on_first_use(__name__, {"library": "Report watch"})[1]

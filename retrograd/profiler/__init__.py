@@ -12,15 +12,12 @@
 3 ['ProfilerStep*', 'aten::mul']
 """
 
-from typing import Any
-
 from retrograd.autograd.profiler import DeviceType as DeviceType
 from retrograd.autograd.profiler import KinetoStepTracker as KinetoStepTracker
 from retrograd.autograd.profiler import ProfilerActivity as ProfilerActivity
 from retrograd.autograd.profiler import kineto_available as kineto_available
 from retrograd.autograd.profiler import record_function as record_function
-from retrograd.compat.marks import unsupported
-from retrograd.namespaces import missing
+from retrograd.namespaces import from_table
 from retrograd.profiler.profiler import ProfilerAction as ProfilerAction
 from retrograd.profiler.profiler import _KinetoProfile as _KinetoProfile
 from retrograd.profiler.profiler import profile as profile
@@ -28,10 +25,4 @@ from retrograd.profiler.profiler import schedule as schedule
 from retrograd.profiler.profiler import supported_activities as supported_activities
 from retrograd.profiler.profiler import tensorboard_trace_handler as tensorboard_trace_handler
 
-ExecutionTraceObserver = unsupported(
-    "torch.profiler.ExecutionTraceObserver", "it records PyTorch's own operators for replay"
-)
-
-
-def __getattr__(name: str) -> Any:
-    raise missing(__name__, name, globals())
+__getattr__ = from_table(__name__)

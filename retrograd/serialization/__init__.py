@@ -16,9 +16,7 @@ believed (`archive`, `rebuild`), and what it takes to load stays in proportion t
 
 from __future__ import annotations
 
-from typing import Any
-
-from retrograd.namespaces import missing
+from retrograd.namespaces import from_table
 from retrograd.serialization.inspection import (
     check_module_version_greater_or_equal as check_module_version_greater_or_equal,
 )
@@ -58,6 +56,4 @@ from retrograd.serialization.saving import save as save
 
 DEFAULT_PROTOCOL = 2
 
-
-def __getattr__(name: str) -> Any:
-    raise missing(__name__, name, globals())
+__getattr__ = from_table(__name__)

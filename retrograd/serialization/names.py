@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections import Counter, OrderedDict
 from functools import cache
+from importlib import import_module
 from typing import Any
 
 from retrograd import dtypes, reduced_dtypes
@@ -115,19 +116,16 @@ def present_module(module: str) -> str:
 @cache
 def _layer_names() -> dict[Any, Foreign]:
     """The classes of layers, by where PyTorch defines them."""
-    import importlib
-    import pkgutil
-
-    from retrograd.nn import modules
+    from retrograd.namespaces.finder import listed
 
     found: dict[Any, Foreign] = {}
-    for entry in pkgutil.iter_modules(modules.__path__):
-        place = importlib.import_module(f"retrograd.nn.modules.{entry.name}")
-        for name, value in vars(place).items():
+    for path, module in listed("nn.modules.").items():
+        for name in module.rows:
+            value = getattr(import_module(path.replace("torch", "retrograd", 1)), name)
             if isinstance(value, type) and value.__module__.startswith("retrograd.nn."):
-                at_home = value.__module__.rpartition(".")[2] == entry.name
+                at_home = value.__module__.rpartition(".")[2] == path.rpartition(".")[2]
                 if value.__qualname__ == name and (at_home or value not in found):
-                    found[value] = Foreign(f"torch.nn.modules.{entry.name}", name)
+                    found[value] = Foreign(path, name)
     return found
 
 

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from retrograd import dtypes
-from retrograd.namespaces import missing
+from retrograd.namespaces import from_table
 from retrograd.tensor import Array, Tensor
 from retrograd.tensors.construction import fresh
 from retrograd.tensors.size import layout as Layout
@@ -270,5 +270,4 @@ def nuttall(
     return _cosines("general_cosine", M, weights, sym, *options)
 
 
-def __getattr__(name: str) -> Any:
-    raise missing(__name__, name, globals())
+__getattr__ = from_table(__name__)

@@ -13,33 +13,19 @@ tensor([[1.],
 Names are imported when they are asked for: the engine imports `sparse.array` before there are ops.
 """
 
-from typing import Any as _Any
-
-from retrograd.namespaces import missing as _missing
+from retrograd.namespaces import on_first_use
 
 __all__ = ["addmm", "check_sparse_tensor_invariants", "log_softmax", "mm", "softmax", "sum"]
 
-_PLACES = {
-    "addmm": ("products", "sparse_addmm"),
-    "check_sparse_tensor_invariants": ("checking", "check_sparse_tensor_invariants"),
-    "log_softmax": ("reductions", "log_softmax"),
-    "mm": ("products", "sparse_mm"),
-    "softmax": ("reductions", "softmax"),
-    "sum": ("reductions", "sparse_sum"),
-}
-
-
-def __getattr__(name: str) -> _Any:
-    from importlib import import_module
-
-    if name in _PLACES:
-        module, own_name = _PLACES[name]
-        found = getattr(import_module(f"retrograd.sparse.{module}"), own_name)
-    elif name.endswith("Tensor"):
-        found = import_module("retrograd.sparse.construction").LEGACY_TYPES.get(name)
-    else:
-        found = None
-    if found is None:
-        raise _missing(__name__, name, __all__)
-    globals()[name] = found
-    return found
+__getattr__ = on_first_use(
+    __name__,
+    {
+        "checking": "check_sparse_tensor_invariants",
+        "construction": """
+            BFloat16Tensor BoolTensor ByteTensor CharTensor DoubleTensor FloatTensor HalfTensor
+            IntTensor LongTensor ShortTensor
+        """,
+        "products": "addmm=sparse_addmm mm=sparse_mm",
+        "reductions": "log_softmax softmax sum=sparse_sum",
+    },
+)[1]

@@ -304,6 +304,7 @@ def _legacy(kind: dtypes.dtype) -> _SparseType:
 LEGACY_TYPES = {
     f"{kind.type_name}Tensor": _legacy(kind) for kind in dtypes.ALL if not kind.is_complex
 }
+globals().update(LEGACY_TYPES)
 
 
 def resized(tensor: Tensor, size: Any, sparse_dim: int, dense_dim: int, clear: bool) -> Tensor:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from retrograd.namespaces import missing
+from retrograd.namespaces import from_table
 from retrograd.tensor import Tensor
 
 TensorListList = list[list[Tensor | None]]
@@ -53,5 +53,4 @@ def _has_foreach_support(tensors: list[Any], device: Any) -> bool:
     )
 
 
-def __getattr__(name: str) -> Any:
-    raise missing(__name__, name, globals())
+__getattr__ = from_table(__name__)

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from retrograd.func.trees import LEAF, REGISTERED, TreeSpec, _node_of, flatten, unflatten
-from retrograd.namespaces import missing
+from retrograd.namespaces import from_table
 
 __all__ = [
     *("PyTree", "TreeSpec", "is_namedtuple", "register_pytree_node", "tree_all", "tree_all_only"),
@@ -197,5 +197,4 @@ def tree_any_only(kind: Any, pred: _Test, tree: Any, is_leaf: _Test | None = Non
     return any(pred(leaf) for leaf in tree_iter(tree, is_leaf) if isinstance(leaf, kind))
 
 
-def __getattr__(name: str) -> Any:
-    raise missing(__name__, name, globals())
+__getattr__ = from_table(__name__)

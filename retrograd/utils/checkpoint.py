@@ -29,6 +29,7 @@ from retrograd.autograd.grad_mode import enable_grad, no_grad
 from retrograd.autograd.state import STATE
 from retrograd.dtypes import from_numpy_dtype
 from retrograd.lifecycle.site import user_site
+from retrograd.namespaces import from_table
 from retrograd.notices import explained, explained_warning
 from retrograd.random import fork_rng, get_rng_state, set_rng_state
 from retrograd.tensor import Tensor
@@ -476,6 +477,4 @@ def __getattr__(name: str) -> Any:
         from retrograd.utils import checkpoint_selective
 
         return getattr(checkpoint_selective, name)
-    from retrograd.namespaces import missing
-
-    raise missing(__name__, name, globals())
+    return from_table(__name__)(name)

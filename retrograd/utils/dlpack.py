@@ -3,7 +3,7 @@
 from enum import IntEnum
 from typing import Any
 
-from retrograd.namespaces import missing
+from retrograd.namespaces import from_table
 from retrograd.ops.registry import PUBLIC
 from retrograd.tensor import Tensor
 
@@ -37,5 +37,4 @@ def to_dlpack(tensor: Tensor) -> Any:
     return tensor.__dlpack__()
 
 
-def __getattr__(name: str) -> Any:
-    raise missing(__name__, name, globals())
+__getattr__ = from_table(__name__)

@@ -8,31 +8,23 @@ tensor([0., 1., 2.]) tensor([0, 1, 2])
 tensor([3.]) tensor([3])
 """
 
-from typing import Any
+from retrograd.namespaces import on_first_use
 
-from retrograd.namespaces import missing
-from retrograd.utils.data import _utils as _utils
-from retrograd.utils.data.dataloader import DataLoader as DataLoader
-from retrograd.utils.data.dataloader import default_collate as default_collate
-from retrograd.utils.data.dataloader import default_convert as default_convert
-from retrograd.utils.data.dataset import ChainDataset as ChainDataset
-from retrograd.utils.data.dataset import ConcatDataset as ConcatDataset
-from retrograd.utils.data.dataset import Dataset as Dataset
-from retrograd.utils.data.dataset import IterableDataset as IterableDataset
-from retrograd.utils.data.dataset import StackDataset as StackDataset
-from retrograd.utils.data.dataset import Subset as Subset
-from retrograd.utils.data.dataset import TensorDataset as TensorDataset
-from retrograd.utils.data.dataset import random_split as random_split
-from retrograd.utils.data.distributed import DistributedSampler as DistributedSampler
-from retrograd.utils.data.fetch import _DatasetKind as _DatasetKind
-from retrograd.utils.data.information import get_worker_info as get_worker_info
-from retrograd.utils.data.sampler import BatchSampler as BatchSampler
-from retrograd.utils.data.sampler import RandomSampler as RandomSampler
-from retrograd.utils.data.sampler import Sampler as Sampler
-from retrograd.utils.data.sampler import SequentialSampler as SequentialSampler
-from retrograd.utils.data.sampler import SubsetRandomSampler as SubsetRandomSampler
-from retrograd.utils.data.sampler import WeightedRandomSampler as WeightedRandomSampler
-
-
-def __getattr__(name: str) -> Any:
-    raise missing(__name__, name, globals())
+__all__, __getattr__, __dir__ = on_first_use(
+    __name__,
+    {
+        "dataloader": "DataLoader default_collate default_convert",
+        "dataset": """
+            ChainDataset ConcatDataset Dataset IterableDataset StackDataset Subset TensorDataset
+            random_split
+        """,
+        "distributed": "DistributedSampler",
+        "fetch": "_DatasetKind",
+        "information": "get_worker_info",
+        "sampler": """
+            BatchSampler RandomSampler Sampler SequentialSampler SubsetRandomSampler
+            WeightedRandomSampler
+        """,
+    },
+    modules="_utils",
+)

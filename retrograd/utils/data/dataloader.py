@@ -7,7 +7,7 @@ import warnings
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Generic, TypeVar
 
-from retrograd.namespaces import missing
+from retrograd.namespaces import from_table
 from retrograd.random import Generator
 from retrograd.utils.data.collate import default_collate as default_collate
 from retrograd.utils.data.collate import default_convert as default_convert
@@ -258,9 +258,4 @@ def _start_context(context: Any, num_workers: int) -> Any:
     return context
 
 
-def __getattr__(name: str) -> Any:
-    if name == "_MultiProcessingDataLoaderIter":  # only now: it imports multiprocessing
-        from retrograd.utils.data.parallel import _MultiProcessingDataLoaderIter
-
-        return _MultiProcessingDataLoaderIter
-    raise missing(__name__, name, globals())
+__getattr__ = from_table(__name__)

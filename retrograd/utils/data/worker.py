@@ -23,13 +23,15 @@ import numpy as np
 from retrograd.random import manual_seed
 from retrograd.settings import set_num_threads
 from retrograd.tensor import Tensor
-from retrograd.utils.data._utils import MP_STATUS_CHECK_INTERVAL
 from retrograd.utils.data.fetch import _DatasetKind
 from retrograd.utils.data.information import WorkerInfo, set_worker_info
 
 # Messages to a worker that are not tasks. They are compared by value: a pickle makes copies.
 RESUME = "resume"
 STOP = "stop"
+
+# Every so many seconds a waiting worker looks whether its main process is still there.
+MP_STATUS_CHECK_INTERVAL = 5.0
 
 
 @dataclass(frozen=True)

@@ -1,3 +1,0 @@
-"""XNNPACK: absent."""
-
-enabled = False

@@ -1,1 +1,0 @@
-"""Parts of a model in several processes: refused, see `fsdp`."""

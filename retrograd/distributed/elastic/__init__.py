@@ -1,1 +1,0 @@
-"""Processes that come and go: here there is one."""

@@ -1,1 +1,0 @@
-"""Processes that a launcher starts: here there is one."""

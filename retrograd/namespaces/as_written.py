@@ -1,0 +1,54 @@
+"""What PyTorch's compiler would change: here functions run as they are written."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from retrograd.notices import notice
+
+
+def itself(found: Any) -> Any:
+    """The function itself."""
+    return found
+
+
+def disable(
+    fn: Any = None, recursive: bool = True, *, reason: Any = None, wrapping: bool = True
+) -> Any:
+    """The function itself, which is never compiled; also a decorator.
+
+    >>> import retrograd as torch
+    >>> torch._dynamo.disable(abs) is abs
+    True
+    """
+    return itself if fn is None else fn
+
+
+def optimize(*args: Any, **options: Any) -> Callable[[Any], Any]:
+    """A decorator that leaves the function as it is."""
+    notice("torch._dynamo.optimize", "there is no compiler; the function runs as it is written")
+    return itself
+
+
+def decorated(fn: Any = None, *args: Any, **options: Any) -> Any:
+    """The function itself; also a decorator."""
+    return itself if fn is None else fn
+
+
+def substitute_in_graph(original_fn: Any, **options: Any) -> Callable[[Any], Any]:
+    """A decorator: the function it decorates would stand for another in a graph; there is none."""
+    return itself
+
+
+@contextmanager
+def set_stance(*args: Any, **options: Any) -> Iterator[None]:
+    """The context in which compiled functions are used in another way: there are none."""
+    yield
+
+
+@contextmanager
+def error_on_graph_break(error_on_graph_break: bool) -> Iterator[None]:
+    """The context in which leaving a graph is an error: there is no graph."""
+    yield

@@ -1,0 +1,136 @@
+"""Settings behind functions: what a program told them is remembered, and changes nothing here."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from retrograd.dtypes import float16, float32, float64
+
+CUDNN_TENSOR_DTYPES = {float16, float32, float64}
+
+_told: dict[str, Any] = {"frozen": False, "fastpath": True, "reduction": False, "hub": None}
+_told["compiler"] = "inductor"
+_attention = {"flash": True, "math": True, "mem_efficient": True, "cudnn": True}
+
+
+def flags_frozen() -> bool:
+    """Whether `disable_global_flags` was called."""
+    return bool(_told["frozen"])
+
+
+def disable_global_flags() -> None:
+    """Note that switches are changed by contexts only."""
+    _told["frozen"] = True
+
+
+def get_fastpath_enabled() -> bool:
+    """What `set_fastpath_enabled` was last told."""
+    return bool(_told["fastpath"])
+
+
+def set_fastpath_enabled(value: bool) -> None:
+    """Note whether attention may take another way in inference."""
+    _told["fastpath"] = value
+
+
+def get_default_backend() -> str:
+    """What `set_default_backend` was last told."""
+    return str(_told["compiler"])
+
+
+def set_default_backend(backend: str) -> None:
+    """Note which compiler to use."""
+    _told["compiler"] = backend
+
+
+def get_dir() -> str:
+    """The folder where PyTorch keeps downloaded models."""
+    if _told["hub"] is not None:
+        return str(_told["hub"])
+    cache = os.getenv("XDG_CACHE_HOME", os.path.join("~", ".cache"))
+    home = os.path.expanduser(os.getenv("TORCH_HOME", os.path.join(cache, "torch")))
+    return os.path.join(home, "hub")
+
+
+def set_dir(d: str | os.PathLike[str]) -> None:
+    """Choose the folder that `get_dir` names."""
+    _told["hub"] = os.path.expanduser(os.fspath(d))
+
+
+def fp16_bf16_reduction_math_sdp_allowed() -> bool:
+    """What `allow_fp16_bf16_reduction_math_sdp` was last told."""
+    return bool(_told["reduction"])
+
+
+def allow_fp16_bf16_reduction_math_sdp(enabled: bool) -> None:
+    """Note whether sums of attention may be in half precision; they are in float32."""
+    _told["reduction"] = bool(enabled)
+
+
+# -------------------------------------------------------------- which way attention is computed
+
+
+def _note(way: str, enabled: Any) -> None:
+    if not isinstance(enabled, bool):
+        raise RuntimeError(f"set_sdp_use_math expects a bool, but got {type(enabled).__name__}")
+    _attention[way] = enabled
+
+
+def flash_sdp_enabled() -> bool:
+    """What `enable_flash_sdp` was last told."""
+    return _attention["flash"]
+
+
+def enable_flash_sdp(enabled: bool) -> None:
+    """Note whether flash attention may be used."""
+    _note("flash", enabled)
+
+
+def math_sdp_enabled() -> bool:
+    """What `enable_math_sdp` was last told."""
+    return _attention["math"]
+
+
+def enable_math_sdp(enabled: bool) -> None:
+    """Note whether attention may be computed step by step."""
+    _note("math", enabled)
+
+
+def mem_efficient_sdp_enabled() -> bool:
+    """What `enable_mem_efficient_sdp` was last told."""
+    return _attention["mem_efficient"]
+
+
+def enable_mem_efficient_sdp(enabled: bool) -> None:
+    """Note whether attention that saves memory may be used."""
+    _note("mem_efficient", enabled)
+
+
+def cudnn_sdp_enabled() -> bool:
+    """What `enable_cudnn_sdp` was last told."""
+    return _attention["cudnn"]
+
+
+def enable_cudnn_sdp(enabled: bool) -> None:
+    """Note whether the attention of cuDNN may be used."""
+    _note("cudnn", enabled)
+
+
+@contextmanager
+def sdp_kernel(
+    enable_flash: bool = True,
+    enable_math: bool = True,
+    enable_mem_efficient: bool = True,
+    enable_cudnn: bool = True,
+) -> Iterator[dict[str, Any]]:
+    """The context in which some ways to compute attention are allowed."""
+    old = dict(_attention)
+    ways = (enable_flash, enable_math, enable_mem_efficient, enable_cudnn)
+    _attention.update(zip(old, ways, strict=True))
+    try:
+        yield {}
+    finally:
+        _attention.update(old)

@@ -1,0 +1,263 @@
+"""What a row of the table of names says: the name is another's, a setting, an answer or a refusal.
+
+A row makes its value when a program asks for the name, so the table costs nothing until then.
+
+    module(
+        "backends.mps",
+        "Metal of Apple's computers: absent.",
+        answers(False, is_available="Whether a Metal device can be used: no."),
+        refusals("there is no Metal device", functions="get_core_count get_name"),
+    )
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from importlib import import_module
+from types import ModuleType
+from typing import Any, NamedTuple, NoReturn
+
+from retrograd.compat.marks import refuses, unsupported, unsupported_class
+from retrograd.notices import explained
+
+
+class Row:
+    """One name of a module: what it is, and how it is made."""
+
+    kept = True  # whether the module keeps what was made
+
+    def make(self, module: ModuleType, name: str) -> Any:
+        """The value of a name in a module."""
+        raise NotImplementedError
+
+
+class Alias(Row):
+    """Something that is defined elsewhere; `kept` False asks again each time."""
+
+    def __init__(self, place: str, name: str, kept: bool = True) -> None:
+        self.place = place
+        self.name = name
+        self.kept = kept
+
+    def make(self, module: ModuleType, name: str) -> Any:
+        return getattr(import_module(self.place), self.name)
+
+
+class Setting(Row):
+    """A value that programs read, and may set: nothing else looks at it."""
+
+    def __init__(self, value: Any) -> None:
+        self.value = value
+
+    def make(self, module: ModuleType, name: str) -> Any:
+        return self.value
+
+
+class Made(Row):
+    """Something that is made for a module, such as a function that changes its settings."""
+
+    def __init__(self, maker: Callable[[ModuleType], Any], kept: bool = True) -> None:
+        self.maker = maker
+        self.kept = kept
+
+    def make(self, module: ModuleType, name: str) -> Any:
+        return self.maker(module)
+
+
+class Answer(Row):
+    """A function that always gives the same answer; a class or function as answer is called."""
+
+    def __init__(self, value: Any, doc: str, differs: str | None = None) -> None:
+        self.value = value
+        self.doc = doc
+        self.differs = differs
+
+    def make(self, module: ModuleType, name: str) -> Any:
+        value = self.value
+
+        def answer(*args: Any, **options: Any) -> Any:
+            return value() if callable(value) else value
+
+        if self.differs is not None:
+            vars(answer)["__differs__"] = self.differs
+        return _placed(answer, module, name, self.doc)
+
+
+class Refusal(Row):
+    """A function or class that says what to do instead, or raises PyTorch's own error."""
+
+    def __init__(self, why: str, is_class: bool, error: Exception | None = None) -> None:
+        self.why = why
+        self.is_class = is_class
+        self.error = error
+
+    def make(self, module: ModuleType, name: str) -> Any:
+        path = f"torch{module.__name__.removeprefix('retrograd')}.{name}"
+        if self.error is None:
+            made = (unsupported_class if self.is_class else unsupported)(path, self.why)
+            return _placed(made, module, name, made.__doc__)
+        kind, text = type(self.error), str(self.error).format(name=name)
+
+        def refuse(*args: Any, **options: Any) -> NoReturn:
+            raise explained(kind(text))
+
+        made = type(name, (), {"__new__": refuse}) if self.is_class else refuse
+        return refuses(self.why)(_placed(made, module, name, f"Not supported: {self.why}."))
+
+
+def _placed(made: Any, module: ModuleType, name: str, doc: str | None) -> Any:
+    """A function or class that knows its place: pickles find it there again."""
+    made.__module__, made.__qualname__, made.__name__ = module.__name__, name, name
+    made.__doc__ = doc
+    return made
+
+
+# ------------------------------------------------------------------------------ for the tables
+
+Rows = dict[str, Row]
+
+
+class Described(NamedTuple):
+    """A module of the table: its documentation, and its rows by name."""
+
+    doc: str
+    rows: Rows
+
+
+TABLE: dict[str, Described] = {}
+
+
+def module(name: str, doc: str, *parts: Rows) -> None:
+    """A module of the table, by its name below ``torch``."""
+    rows: Rows = {}
+    for part in parts:
+        rows |= part
+    TABLE[name] = Described(doc, rows)
+
+
+def more(name: str, *parts: Rows) -> None:
+    """More names of a module that has a file, which asks for them with `from_table`."""
+    module(name, "", *parts)
+
+
+def aliases(place: str, names: str, kept: bool = True) -> Rows:
+    """Names from a module; ``public=own`` where it has another name there."""
+    pairs = (entry.partition("=") for entry in names.split())
+    return {public: Alias(place, own or public, kept) for public, _, own in pairs}
+
+
+def same(other: str) -> Rows:
+    """The public names of another module of the table."""
+    return aliases(f"retrograd.{other}", " ".join(n for n in TABLE[other].rows if n[0] != "_"))
+
+
+def settings(**values: Any) -> Rows:
+    """Values that can be read and set."""
+    return {name: Setting(value) for name, value in values.items()}
+
+
+def answers(value: Any, differs: str | None = None, /, **docs: str) -> Rows:
+    """Functions with one answer: names with their documentation."""
+    return {name: Answer(value, doc, differs) for name, doc in docs.items()}
+
+
+def refusals(
+    why: str, functions: str = "", classes: str = "", error: Exception | None = None
+) -> Rows:
+    """Functions and classes that refuse; `error` is raised instead, ``{name}`` in it filled in."""
+    rows: Rows = {name: Refusal(why, False, error) for name in functions.split()}
+    return rows | {name: Refusal(why, True, error) for name in classes.split()}
+
+
+def switches(**inside: Any) -> Rows:
+    """``set_flags`` and ``flags``: settings that are switched together.
+
+    inside  the names of the settings, with what they are in ``flags()``
+    """
+    return {
+        "set_flags": Made(lambda module: _switches(module, inside)[0]),
+        "flags": Made(lambda module: _switches(module, inside)[1]),
+    }
+
+
+def _switches(module: ModuleType, inside: dict[str, Any]) -> tuple[Any, Any]:
+    names = tuple(inside)
+
+    def set_flags(*values: Any, **named: Any) -> tuple[Any, ...]:
+        """Change settings, None leaving one as it is; returns all as they were."""
+        old = tuple(getattr(module, name) for name in names)
+        given = {**dict(zip(names, values, strict=False)), **named}
+        for name, value in given.items():
+            if name.lstrip("_") not in names:
+                raise TypeError(f"set_flags() got an unexpected keyword argument '{name}'")
+            if value is not None:
+                setattr(module, name.lstrip("_"), value)
+        return old
+
+    @contextmanager
+    def flags(*values: Any, **named: Any) -> Iterator[None]:
+        """The context in which settings are changed."""
+        old = set_flags(**{**inside, **dict(zip(names, values, strict=False)), **named})
+        try:
+            yield
+        finally:
+            vars(module).update(zip(names, old, strict=True))
+
+    return set_flags, flags
+
+
+def patch() -> Rows:
+    """``patch``: the context in which settings are changed, as modules of the compiler have it."""
+    return {"patch": Made(_patch)}
+
+
+def _patch(module: ModuleType) -> Any:
+    @contextmanager
+    def patch(changes: Any = None, value: Any = None, /, **named: Any) -> Iterator[None]:
+        """The context in which settings are changed: ``patch("name", 1)`` or ``patch(name=1)``."""
+        if isinstance(changes, str):
+            named = {changes: value, **named}
+        elif changes is not None:
+            named = {**changes, **named}
+        before = {name: getattr(module, name) for name in named if hasattr(module, name)}
+        vars(module).update(named)
+        try:
+            yield
+        finally:
+            for name in named:
+                del vars(module)[name]
+            vars(module).update(before)
+
+    return patch
+
+
+class Settings:
+    """Settings under one name; others cannot be asked for or set.
+
+    >>> matmul = Settings(allow_tf32=False)
+    >>> matmul.allow_tf32 = True
+    >>> matmul.speed = 3
+    Traceback (most recent call last):
+    AttributeError: Unknown attribute speed
+    """
+
+    def __init__(self, **settings: Any) -> None:
+        self.__dict__.update(settings)
+
+    def __getattr__(self, name: str) -> Any:
+        raise AttributeError(f"Unknown attribute {name}")
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if name not in self.__dict__:
+            raise AttributeError(f"Unknown attribute {name}")
+        self.__dict__[name] = value
+
+
+class Group:
+    """Settings under one name, as ``config.triton``: each is None until it is set."""
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return None

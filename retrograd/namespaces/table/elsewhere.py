@@ -1,0 +1,145 @@
+"""What is done elsewhere: export, packing, downloads, quantization, masked and nested tensors."""
+
+from __future__ import annotations
+
+from retrograd.namespaces.rows import aliases, answers, module, refusals, same
+
+_NO_SCRIPT = "there is no TorchScript; keep the model in Python"
+_NO_DOWNLOAD = "nothing is downloaded; fetch the file yourself and read it with torch.load"
+
+module(
+    "onnx",
+    "Files for other runtimes: nothing is exported here.",
+    answers(False, is_in_onnx_export="Whether a model is being exported: no."),
+    aliases("retrograd.namespaces.errors", "OnnxExporterError errors=onnx_errors"),
+    refusals(
+        "there is no exporter; keep the weights with torch.save, and export where PyTorch is"
+        " installed",
+        functions="export register_custom_op_symbolic unregister_custom_op_symbolic",
+        classes="ExportableModule InputObserver ONNXProgram",
+    ),
+)
+module(
+    "export",
+    "Models taken out of Python: refused, they run as they are written.",
+    refusals(
+        "there is no exporter; keep the weights with torch.save(model.state_dict(), file)",
+        functions="""
+        default_decompositions dims draft_export export load register_dataclass save unflatten
+        """,
+        classes="""
+        AdditionalInputs Constraint CustomDecompTable Dim ExportBackwardSignature
+        ExportGraphSignature ExportedProgram FlatArgsAdapter ModuleCallEntry ModuleCallSignature
+        ShapesCollection UnflattenedModule
+        """,
+    ),
+)
+module(
+    "package",
+    "Models packed with their code: refused.",
+    aliases(
+        "retrograd.namespaces.errors",
+        "EmptyMatchError ObjMismatchError ObjNotFoundError PackagingError",
+    ),
+    refusals(
+        "code is not packed; keep the model's class in Python, and its weights with torch.save",
+        functions="is_from_package",
+        classes="Directory GlobGroup Importer OrderedImporter PackageExporter PackageImporter",
+    ),
+)
+module(
+    "hub",
+    "Models from the network: nothing is downloaded here.",
+    aliases("retrograd.namespaces.remembered", "get_dir set_dir"),
+    refusals(_NO_DOWNLOAD, "download_url_to_file help list load load_state_dict_from_url"),
+)
+module(
+    "utils.model_zoo",
+    "The older name of `torch.hub.load_state_dict_from_url`.",
+    refusals(_NO_DOWNLOAD, "load_url"),
+)
+module(
+    "masked",
+    "Masked tensors: not there. Ordinary tensors with `where` or `masked_fill` say the same.",
+    refusals(
+        "there are no masked tensors; use masked_fill or where, and reduce the result",
+        functions="""
+        amax amin argmax argmin as_masked_tensor cumprod cumsum is_masked_tensor log_softmax
+        logaddexp logsumexp masked_tensor mean median norm normalize prod softmax softmin std sum
+        var
+        """,
+        classes="MaskedTensor",
+    ),
+)
+module(
+    "nested",
+    "Nested tensors: not there. `nn.utils.rnn` has padding and packing for sequences.",
+    refusals(
+        "there are no nested tensors; use nn.utils.rnn.pad_sequence or pack_sequence",
+        """
+        as_nested_tensor masked_select narrow nested_tensor nested_tensor_from_jagged
+        to_padded_tensor
+        """,
+    ),
+)
+module(
+    "monitor",
+    "Counters and events of PyTorch itself: refused.",
+    refusals(
+        "the library does not log events of its own; use Python's logging",
+        functions="log_event register_event_handler unregister_event_handler",
+        classes="Aggregation Event EventHandlerHandle Stat TensorboardEventHandler",
+    ),
+)
+module(
+    "ao",
+    "Models made smaller: what there was to name is in `torch.ao.quantization`, and refuses.",
+)
+module(
+    "ao.quantization",
+    "Quantized models: refused.",
+    refusals(
+        "there are no quantized tensors; compute in float32, or quantize elsewhere",
+        functions="""
+        add_quant_dequant convert default_eval_fn fuse_modules
+        get_default_compare_output_module_list get_default_dynamic_quant_module_mappings
+        get_default_qat_module_mappings get_default_qconfig get_default_qat_qconfig
+        get_default_qconfig_propagation_list get_default_static_quant_module_mappings
+        get_fuser_method get_quantized_operator get_static_quant_module_class prepare
+        prepare_qat propagate_qconfig_ quantize quantize_dynamic quantize_dynamic_jit
+        quantize_jit quantize_qat swap_module default_observer default_weight_observer
+        default_histogram_observer default_per_channel_weight_observer
+        """,
+        classes="""
+        DeQuantStub FakeQuantize FakeQuantizeBase HistogramObserver MinMaxObserver
+        MovingAverageMinMaxObserver NoopObserver ObserverBase PerChannelMinMaxObserver
+        PlaceholderObserver QConfig QConfigMapping QuantStub QuantType QuantWrapper WeightObserver
+        """,
+    ),
+)
+module(
+    "quantization",
+    "The older place of `torch.ao.quantization`: the same names, refused.",
+    same("ao.quantization"),
+)
+module(
+    "utils.bundled_inputs",
+    "Models saved with inputs: refused.",
+    refusals(
+        _NO_SCRIPT,
+        functions="""
+        augment_many_model_functions_with_bundled_inputs augment_model_with_bundled_inputs
+        bundle_inputs bundle_large_tensor bundle_randn
+        """,
+        classes="InflatableArg",
+    ),
+)
+module(
+    "utils.mobile_optimizer",
+    "Models for phones: refused.",
+    refusals(
+        _NO_SCRIPT,
+        functions="generate_mobile_module_lints optimize_for_mobile",
+        classes="LintCode MobileOptimizerType",
+    ),
+)

@@ -1,0 +1,185 @@
+"""Many processes with one model: what a group of one does not need refuses, and says what to do."""
+
+from __future__ import annotations
+
+from retrograd.namespaces.rows import aliases, answers, module, more, refusals, same, settings
+
+_MODEL = "there is one process; use the model itself"
+_TENSOR = "there is one process; use an ordinary tensor"
+_EXCHANGE = "there is one process; leave the exchange out"
+_OUT = "there is one process; leave it out"
+
+more(
+    "distributed",
+    refusals(
+        _OUT,
+        functions="""
+        batch_isend_irecv init_device_mesh new_subgroups new_subgroups_by_enumeration
+        recv_object_list register_rendezvous_handler rendezvous send_object_list shrink_group
+        split_group
+        """,
+        classes="""
+        BackendConfig DeviceMesh FileStore GradBucket HashStore P2POp PrefixStore ProcessGroupGloo
+        Reducer Store TCPStore
+        """,
+    ),
+)
+module(
+    "distributed._composable",
+    "Parts of a model in several processes: refused, see `fsdp`.",
+)
+module(
+    "distributed._composable.fsdp",
+    "The older place of `torch.distributed.fsdp.fully_shard`: refused.",
+    refusals(
+        _MODEL, "fully_shard", "CPUOffloadPolicy FSDPModule MixedPrecisionPolicy OffloadPolicy"
+    ),
+)
+module(
+    "distributed._functional_collectives",
+    "Exchange that returns new tensors, in a group of one.",
+    aliases("retrograd.namespaces.as_written", "wait_tensor=itself"),
+    refusals(
+        _EXCHANGE,
+        functions="""
+        all_gather_tensor all_reduce all_to_all_single all_to_all_single_autograd broadcast
+        reduce_scatter_tensor
+        """,
+        classes="AsyncCollectiveTensor",
+    ),
+)
+module(
+    "distributed.algorithms.join",
+    "Processes with different numbers of batches: refused.",
+    refusals(_OUT, classes="Join JoinHook Joinable"),
+)
+module(
+    "distributed.algorithms",
+    "Ways of several processes to train one model: refused.",
+    same("distributed.algorithms.join"),
+)
+module(
+    "distributed.checkpoint",
+    "Files of models that are split over processes: refused.",
+    aliases("retrograd.namespaces.errors", "CheckpointException"),
+    refusals(
+        "there is one process; use torch.save and torch.load",
+        functions="""
+        async_save load load_sharded_optimizer_state_dict load_state_dict save save_state_dict
+        """,
+        classes="""
+        DefaultLoadPlanner DefaultSavePlanner FileSystemReader FileSystemWriter
+        HuggingFaceStorageReader HuggingFaceStorageWriter LoadPlan LoadPlanner Metadata SavePlan
+        SavePlanner StorageReader StorageWriter
+        """,
+    ),
+)
+module(
+    "distributed.constants",
+    "How long a process waits for the others, by default.",
+    aliases("retrograd.distributed.group", "default_pg_timeout"),
+    settings(default_pg_nccl_timeout=None),
+)
+module(
+    "distributed.device_mesh",
+    "Processes in rows and columns: refused.",
+    refusals(
+        "there is one process; leave the mesh out",
+        functions="init_device_mesh",
+        classes="DeviceMesh",
+    ),
+)
+module("distributed.elastic", "Processes that come and go: here there is one.")
+module(
+    "distributed.elastic.multiprocessing", "Processes that a launcher starts: here there is one."
+)
+module(
+    "distributed.elastic.multiprocessing.errors",
+    "Errors that a launcher reads: `record` marks the main function, whose error Python shows.",
+    aliases("retrograd.namespaces.as_written", "record=decorated"),
+)
+module(
+    "distributed.fsdp",
+    "Models split over processes: refused.",
+    refusals(
+        _MODEL,
+        functions="fully_shard register_fsdp_forward_method share_comm_ctx",
+        classes="""
+        BackwardPrefetch CPUOffload CPUOffloadPolicy DataParallelMeshDims FSDPModule
+        FullOptimStateDictConfig FullStateDictConfig FullyShardedDataParallel
+        LocalOptimStateDictConfig LocalStateDictConfig MixedPrecision MixedPrecisionPolicy
+        OffloadPolicy OptimStateDictConfig OptimStateKeyType ShardedOptimStateDictConfig
+        ShardedStateDictConfig ShardingStrategy StateDictConfig StateDictSettings StateDictType
+        UnshardHandle
+        """,
+    ),
+)
+module(
+    "distributed.fsdp.fully_sharded_data_parallel",
+    "The module of PyTorch's where the classes of this package are written.",
+    same("distributed.fsdp"),
+)
+module(
+    "distributed.nn",
+    "Exchange between processes with gradients: refused.",
+    refusals(
+        _EXCHANGE,
+        functions="""
+        all_gather all_reduce all_to_all all_to_all_single broadcast gather reduce reduce_scatter
+        scatter
+        """,
+        classes="RemoteModule",
+    ),
+)
+module(
+    "distributed.optim",
+    "Optimizers whose state is split over processes: refused.",
+    refusals(
+        "there is one process; use the optimizer itself",
+        functions="as_functional_optim",
+        classes="DistributedOptimizer PostLocalSGDOptimizer ZeroRedundancyOptimizer",
+    ),
+)
+module(
+    "distributed.pipelining",
+    "Models whose layers are in several processes: refused.",
+    refusals(
+        _MODEL,
+        functions="build_stage pipe_split pipeline",
+        classes="""
+        Pipe PipelineStage Schedule1F1B ScheduleDualPipeV ScheduleGPipe ScheduleInterleaved1F1B
+        ScheduleInterleavedZeroBubble ScheduleLoopedBFS ScheduleZBVZeroBubble SplitPoint
+        """,
+    ),
+)
+module(
+    "distributed.rpc",
+    "Functions of other processes: refused.",
+    answers(False, is_available="Whether functions of other processes can be called: no."),
+    refusals(
+        "there is one process; call the function itself",
+        functions="get_worker_info init_rpc remote rpc_async rpc_sync shutdown",
+        classes="RRef TensorPipeRpcBackendOptions WorkerInfo",
+    ),
+)
+module(
+    "distributed.tensor",
+    "Tensors split over processes: refused.",
+    aliases("retrograd.distributed.placements", "Partial Placement Replicate Shard"),
+    refusals(
+        _TENSOR,
+        functions="distribute_module distribute_tensor empty full ones rand randn zeros",
+        classes="DTensor",
+    ),
+)
+module(
+    "distributed.tensor._utils",
+    "Parts of tensors that are split over processes: refused.",
+    refusals(_TENSOR, "compute_local_shape_and_global_offset"),
+)
+module(
+    "distributed.tensor.placement_types",
+    "How tensors are split over processes: refused.",
+    aliases("retrograd.distributed.placements", "Partial Replicate Shard"),
+    refusals(_TENSOR, classes="_StridedShard"),
+)

@@ -1,3 +1,0 @@
-"""What PyTorch has in ``torch.nn.modules.channelshuffle``."""
-
-from retrograd.nn.channelshuffle import ChannelShuffle as ChannelShuffle

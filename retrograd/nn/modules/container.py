@@ -1,8 +1,0 @@
-"""What PyTorch has in ``torch.nn.modules.container``."""
-
-from retrograd.nn.container import Container as Container
-from retrograd.nn.container import ModuleDict as ModuleDict
-from retrograd.nn.container import ModuleList as ModuleList
-from retrograd.nn.container import Sequential as Sequential
-from retrograd.nn.parameter_container import ParameterDict as ParameterDict
-from retrograd.nn.parameter_container import ParameterList as ParameterList

@@ -1,9 +1,0 @@
-"""What PyTorch has in ``torch.nn.modules.linear``."""
-
-from retrograd.nn.attention import (
-    NonDynamicallyQuantizableLinear as NonDynamicallyQuantizableLinear,
-)
-from retrograd.nn.lazy import LazyLinear as LazyLinear
-from retrograd.nn.linear import Bilinear as Bilinear
-from retrograd.nn.linear import Identity as Identity
-from retrograd.nn.linear import Linear as Linear

@@ -1,5 +1,0 @@
-"""Swapping an optimizer's parameters, under the name of PyTorch's module."""
-
-from retrograd.optim.stateless import (
-    swap_in_optimizer_params_and_state as swap_in_optimizer_params_and_state,
-)
