@@ -75,17 +75,3 @@ def unsupported_class(name: str, why: str) -> type[Any]:
         "__module__": name.rpartition(".")[0],
     }
     return type(name.rpartition(".")[2], (), facts)
-
-
-def refusing(module: str, why: str, functions: str = "", classes: str = "") -> dict[str, Any]:
-    """Names of a module of PyTorch's that cannot work here: `unsupported` functions and classes.
-
-    >>> sorted(refusing("torch.onnx", "there is no exporter", "export", "ONNXProgram"))
-    ['ONNXProgram', 'export']
-    """
-    found: dict[str, Any] = {}
-    for name in functions.split():
-        found[name] = unsupported(f"{module}.{name}", why)
-    for name in classes.split():
-        found[name] = unsupported_class(f"{module}.{name}", why)
-    return found

@@ -367,7 +367,7 @@ def _offered(place: types.ModuleType) -> dict[str, Any]:
         value = getattr(place, name, _EMPTY)
         if value is not _EMPTY and _belongs(place, name, value):
             found[name] = value
-    hidden = ("published", "missing", "on_first_use", "PUBLIC", "Any")
+    hidden = ("published", "from_table", "on_first_use", "PUBLIC", "Any")
     public = {n: v for n, v in found.items() if n.isidentifier() and not n.startswith("_")}
     version = {"__version__": found["__version__"]} if "__version__" in found else {}
     return version | {n: v for n, v in public.items() if n not in hidden}
@@ -400,6 +400,8 @@ def _value(name: str, value: Any, imports: Imports) -> list[str]:
         return function_lines(name, value, imports)
     if isinstance(value, types.ModuleType):
         outer, _, last = value.__name__.rpartition(".")
+        if getattr(value, "__file__", None) is None:  # made from the table of names
+            return [f"{name}: {imports.name_of(Origin('typing', 'Any'))}"]
         return [f"from {outer} import {last} as {name}"]
     if isinstance(value, type) and value.__module__.startswith("retrograd"):
         origin = Origin(value.__module__, value.__name__)

@@ -5,6 +5,7 @@ Written by ``python -m retrograd.compat.stubs``.
 # fmt: off
 # ruff: noqa
 
+from typing import Any
 
 from retrograd.nn.pooling import AdaptiveAvgPool1d as AdaptiveAvgPool1d
 from retrograd.nn.pooling import AdaptiveAvgPool2d as AdaptiveAvgPool2d
@@ -179,6 +180,6 @@ from retrograd.nn.parameter import factory_kwargs as factory_kwargs
 from retrograd.nn import functional as functional
 from retrograd.nn import grad as grad
 from retrograd.nn import init as init
-from retrograd.nn import modules as modules
+modules: Any
 from retrograd.nn import parallel as parallel
 from retrograd.nn import utils as utils
