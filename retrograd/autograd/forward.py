@@ -157,7 +157,7 @@ def tangents_of(tensor: Tensor) -> Tangents | None:
     info = tensor._view
     if info is not None:
         step: Any = info.last
-        if own is not None and step is not None and step[0].name in _BARRIERS:
+        if own is not None and step is not None and step[0].barrier:
             if step[1][0].tangents is own:
                 return own or None  # a dual tensor, or a primal: nothing comes from its base
         base, chain = _base_tangents(info)
@@ -226,16 +226,12 @@ def _base_tangents(info: ViewInfo) -> tuple[Tangents | None, list[ViewStep]]:
     link: Any = info.last
     while link is not None:
         op, options, number, link = link
-        if op.name in _BARRIERS:
+        if op.barrier:
             return options[0].tangents, steps[::-1]
         steps.append(ViewStep(op, options, number))
     meta = info.base._meta
     found: Any = None if meta is None else meta.tangents
     return found, steps[::-1]
-
-
-# views that stand for other tangents than those of the tensor they were made of
-_BARRIERS = ("_make_dual", "_fw_primal")
 
 
 def _replayed(tangent: Tensor, chain: Iterable[ViewStep]) -> Tensor:
@@ -501,7 +497,7 @@ def set_tangents(
 
     if op.forward == "elementwise" and TRANSFORMS.set_elementwise(op, args, tensors, outputs[0]):
         return
-    if op.name in _BARRIERS:  # the place for tangents among the options is the output's alone
+    if op.barrier:  # the place for tangents among the options is the output's alone
         from retrograd.ops.registry import OPS
 
         op, args = OPS["_alias"], args[:1]
@@ -555,7 +551,7 @@ def _tangent_base(info: ViewInfo) -> tuple[Tangents, Array, list[ViewStep]] | No
     link: Any = info.last
     while link is not None:
         op, options, _, link = link
-        if op.name in _BARRIERS:
+        if op.barrier:
             return options[0].tangents, options[0].array, chain
     return holder_of(info.base), info.base._array, chain
 

@@ -14,7 +14,7 @@ import numpy as np
 
 from retrograd.autograd import failures
 from retrograd.autograd.node import FREED, Node, dressed, forward_name
-from retrograd.autograd.saved_names import DERIVED, WRAPPING, public_names, public_value
+from retrograd.autograd.saved_names import public_names, public_value
 from retrograd.autograd.state import STATE
 from retrograd.backend import BACKENDS
 from retrograd.tensor import Tensor, VersionCell, wrap
@@ -145,8 +145,9 @@ def saved_properties(op: Op) -> dict[str, property]:
     for name, save in names.items():
         if save.kind in ("input", "output"):
             readers[f"_raw_saved_{name}"] = property(_raw_reader(op, name, save.start))
-    for name, reader in DERIVED.get(op.node_name, {}).items():
-        readers[name] = property(reader)
+    for name, reader in op.saved_names.items():
+        if callable(reader):
+            readers[name if name.startswith("_") else f"_saved_{name}"] = property(reader)
     return readers
 
 
@@ -159,7 +160,7 @@ def _raw_reader(op: Op, name: str, place: int) -> Callable[[Node], Any]:
         if isinstance(value, SavedTensor):
             return value
         if isinstance(value, (bool, int, float, complex)):
-            if op.node_name not in WRAPPING:
+            if "saved" not in op.numbers:
                 raise AttributeError(
                     f"'{op.node_name}' object has no attribute '_raw_saved_{name}'"
                 )
@@ -175,7 +176,7 @@ def _reader(op: Op, save: Save) -> Callable[[Node], Any]:
     from retrograd.autograd import packing  # which imports this module
 
     kind, name, source, place = save[:4]
-    wraps = kind == "input" and op.node_name in WRAPPING
+    wraps = kind == "input" and "saved" in op.numbers
 
     def read(node: Node) -> Any:
         value = node.saved[place]

@@ -176,7 +176,6 @@ class _Autocast:
     """What the general path asks of autocast; its module puts the functions here when imported."""
 
     cast_arguments: Callable[[Any, tuple[Any, ...]], tuple[Any, ...]]  # (op, args) -> args
-    way_of: Callable[[Any], str | None]  # what becomes of an op's operands, if anything
 
 
 AUTOCAST = _Autocast()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from retrograd.func.batching import RULES
+from retrograd.func.batching.rules import loop, rule_for
 from retrograd.ops.registry import COMPOSITES, OPS, Op
 
 _INTRODUCTION = """\
@@ -117,7 +117,7 @@ def _inner_row(op: Op) -> str:
 
 
 def _vmap(op: Op) -> str:
-    return "rule" if op.name in RULES else "each"
+    return "each" if rule_for(op) is loop else "rule"
 
 
 def _name(op: Op) -> str:

@@ -470,7 +470,7 @@ def batched_shortcut(op: Any, plan: CallPlan, args: tuple[Any, ...]) -> Any:
             if isinstance(value, Tensor) and value._array.dtype.itemsize < 4:
                 return None  # half precision has nodes of its own
     outputs = batched(level, op, args, operands)
-    if wanted and is_wanted(plan, operands, level):
+    if wanted and is_wanted(op, operands, level):
         node = record(op, args, operands, outputs, None, level)
         if node is not None:
             fill_outputs(op, node, outputs)

@@ -116,8 +116,6 @@ from retrograd.ops.signals import (
     window_functions,
 )
 
-from retrograd.ops.calling import second_names  # isort: skip  (renames what the others declare)
-
 
 def load_library(path: _Any) -> None:
     """Load operators that are compiled for PyTorch: an OSError, as for any file that is unusable.

@@ -144,6 +144,7 @@ def native_channel_shuffle(input: Tensor, groups: int) -> Tensor:
         Sample(T(6, 2, 3), T(2, 3, 4), T(3), error=(RuntimeError, "Bias size must equal dim")),
         Sample(T(6, 2, 2), T(2, 3, 4), T(4), error=(RuntimeError, "")),
     ],
+    autocast="lower",
 )
 def conv_tbc(input: Tensor, weight: Tensor, bias: Tensor, pad: int = 0) -> Tensor:
     """A convolution over time of an input laid out as (time, batch, channels)."""
@@ -229,7 +230,7 @@ def _convolution_samples() -> list[Sample]:
     ]
 
 
-@composite(methods=(), samples=_convolution_samples)
+@composite(methods=(), samples=_convolution_samples, autocast="off")
 def convolution(
     input: Tensor,
     weight: Tensor,
@@ -266,6 +267,7 @@ _PADDING = ("zeros", "border", "reflection")
         Sample(T(1, 2, 4, 4), T(1, 3, 2, 2, low=-1.1, high=1.1), mode, padding, corners)
         for mode, padding, corners in ((0, 0, False), (1, 1, True), (2, 2, False), (0, 1, True))
     ],
+    autocast="float32",
 )
 def grid_sampler_2d(
     input: Tensor, grid: Tensor, interpolation_mode: int, padding_mode: int, align_corners: bool
@@ -283,6 +285,7 @@ def grid_sampler_2d(
         Sample(T(1, 2, 3, 3, 3), T(1, 2, 2, 2, 3, low=-1.1, high=1.1), mode, padding, corners)
         for mode, padding, corners in ((0, 0, False), (1, 1, True), (0, 2, True))
     ],
+    autocast="float32",
 )
 def grid_sampler_3d(
     input: Tensor, grid: Tensor, interpolation_mode: int, padding_mode: int, align_corners: bool

@@ -26,8 +26,10 @@ from __future__ import annotations
 import functools
 import inspect
 import types
-from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, TypeVar
+from collections.abc import Callable, Mapping, Sequence
+from itertools import repeat
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
 
 from retrograd.autograd.node import Node
 from retrograd.backend import CPU
@@ -44,12 +46,78 @@ OPS: dict[str, Op] = {}
 # namespace ("torch", "nn.functional", "linalg", ...) -> public name -> function
 PUBLIC: dict[str, dict[str, Callable[..., Any]]] = {}
 COMPOSITES: dict[str, Composite] = {}
+# what becomes of an `out=` of another dtype, by the name of the function; see `calling.out_types`
+OUT_RULES: dict[str, str] = {}
 
+P = ParamSpec("P")
 _F = TypeVar("_F", bound=Callable[..., Any])
+Kernel = Callable[..., Any]
+Declares = Callable[[Kernel], Callable[..., Any]]
+SavedName = str | tuple[str] | Callable[[Node], Any]
 
 
 class Op:
-    """A declared operation. `function` is its public face, `raw` the same on arrays."""
+    """A declared operation. `function` is its public face, `raw` the same on arrays.
+
+    What a declaration may say; nothing of it has to be said:
+
+    node_name          the node's name; default `MulBackward0` for `mul`
+    gradients          one function ``(m, g, needs, ...)`` for all of `differentiable` at once
+    check              called with the kernel's arguments before promotion; raises if they are bad
+                       (skipped by the fast path, where all dtypes are float32 or float64)
+    fast               False: always take the general path (ops that change the dtype)
+    samples            a function giving samples for the tests
+    label              the name in messages; default the op's own (private overloads differ)
+
+    What kind of function it is:
+
+    elementwise        operands broadcast together, each element of the result is computed from its
+                       own elements, and options say nothing of dimensions; so are all ufuncs.
+                       `vmap` and forward mode follow from it
+    ufunc              name of the NumPy ufunc that is the kernel when options have their defaults
+    promote            operands are promoted to a common dtype by PyTorch's rules
+    float_result       integers become the default float dtype first
+    half               "compute": half precision computes in float32; "move": data is only moved;
+                       "steps": the kernel gets it as it is, and rounds between its steps
+    numbers            how Python numbers count as operands. "wrapped": as new tensors;
+                       "alone": there may be nothing but numbers; "exact": half precision takes the
+                       second as it is; "saved": `_saved_*` shows them as tensors
+    holomorphic        rules may ignore conjugation: complex gradients are conjugated around them
+    view               "always" or "maybe": the result shares the first input's memory
+    another_dtype      the view reads the memory as another dtype
+    barrier            the view stands for other tangents than those of the tensor it is made of
+    leaves_inference   a result outside of inference mode is an ordinary tensor
+    outputs            how many results, or "list"; `returns` wraps several
+    nondifferentiable  numbers of outputs that carry no gradient (indices)
+    forward            how tangents go through it: "linear" (the op on the tangents of all operands
+                       together; default of views), "multilinear" (on one tangent at a time, and
+                       the sum), "elementwise" (the rules as they are; default of elementwise ops),
+                       "reduction" (each element goes into one result: the rule gives its weight)
+                       or a function ``(m, tangents, ...)``. Without it: the rules transposed
+    autocast           what autocast does with operands: "lower", "float32" or "widest"
+
+    Where and how users find it:
+
+    inplace            True makes the twin `name_`; a string names it
+    out                accept ``out=``; a string says what becomes of an `out` of another dtype than
+                       the result's, see `calling.out_types`
+    methods            Tensor methods; default: the op's own name in namespace "torch", else none
+    operators          Python operators such as `__mul__` and, if commutative, `__rmul__`
+    namespace          where the public function appears: "torch", "nn.functional", None, ...
+    public             public names there; default the op's own name
+    second_names       more names with their places, "torch.multiply", "Tensor.multiply"
+    inplace_names      the same for the in-place twin
+    old_order          the options that may also come first, by place, as PyTorch once had them
+
+    PyTorch's names where they do not follow from ours:
+
+    aten               the overload that computes, "add.Tensor", or a function of the arguments that
+                       gives what follows the point; default ``<event>.default``
+    event              the name in profiles; default the label, or of a private op that of `aten`
+    aten_inplace       the overload of the in-place twin
+    saved_names        ``theirs: ours`` of `_saved_*`; in place of ours may be a function of the
+                       node, or a tuple with the name, which makes an int a tuple of one
+    """
 
     function: Callable[..., Any]
     inplace_function: Callable[..., Tensor] | None = None
@@ -57,64 +125,130 @@ class Op:
 
     def __init__(
         self,
-        kernel: Callable[..., Any],
+        kernel: Kernel,
+        /,
         *,
-        rules: dict[str, Callable[..., Any]],
-        node_name: str | None,
-        gradients: Callable[..., Any] | None,
-        differentiable: tuple[str, ...],
-        ufunc: str | None,
-        promote: bool,
-        float_result: bool,
-        half: str,
-        holomorphic: bool,
-        view: str | None,
-        outputs: int | str,
-        nondifferentiable: tuple[int, ...],
-        returns: Any,
-        inplace: bool | str,
-        out: bool,
-        samples: Any,
-        saved_names: dict[str, str],
-        fast: bool,
-        check: Callable[..., None] | None,
-        label: str | None,
-        forward: str | Callable[..., Any] | None,
+        node_name: str | None = None,
+        gradients: Callable[..., Any] | None = None,
+        differentiable: tuple[str, ...] = (),
+        check: Callable[..., None] | None = None,
+        fast: bool = True,
+        samples: Callable[..., Any] | None = None,
+        label: str | None = None,
+        elementwise: bool = False,
+        ufunc: str | None = None,
+        promote: bool = False,
+        float_result: bool = False,
+        half: str = "compute",
+        numbers: tuple[str, ...] = (),
+        holomorphic: bool = True,
+        view: str | None = None,
+        another_dtype: bool = False,
+        barrier: bool = False,
+        leaves_inference: bool = False,
+        outputs: int | str = 1,
+        nondifferentiable: tuple[int, ...] = (),
+        returns: Callable[..., Any] | None = None,
+        forward: str | Callable[..., Any] | None = None,
+        autocast: str | None = None,
+        inplace: bool | str = False,
+        out: bool | str = False,
+        methods: Sequence[str] | None = None,
+        operators: Sequence[str] = (),
+        inplace_operators: Sequence[str] = (),
+        namespace: str | None = "torch",
+        public: Sequence[str] | None = None,
+        second_names: Sequence[str] = (),
+        inplace_names: Sequence[str] = (),
+        old_order: tuple[str, ...] = (),
+        aten: str | Callable[[tuple[Any, ...]], str] | None = None,
+        event: str | None = None,
+        aten_inplace: str | None = None,
+        saved_names: Mapping[str, SavedName] = MappingProxyType({}),
+        **rules: Callable[..., Any],
     ) -> None:
         self.name = kernel.__name__
+        if self.name in OPS:
+            raise TypeError(f"op {self.name} is declared twice")
         self.kernel = kernel
         self.rules = rules
         self.gradients = gradients
         self.differentiable = differentiable
+        self.check = check
+        self.fast = fast
+        self.samples = samples
+        self.label = label or self.name.strip("_")
+        self.elementwise = elementwise or ufunc is not None
         self.ufunc = ufunc
         self.promote = promote
         self.float_result = float_result
         self.half = half
+        self.numbers = numbers
         self.holomorphic = holomorphic
         self.view = view
+        self.another_dtype = another_dtype
+        self.barrier = barrier
+        self.leaves_inference = leaves_inference
         self.outputs = outputs
         self.nondifferentiable = nondifferentiable
         self.returns = returns
-        self.out = out
-        self.samples = samples
-        self.fast = fast
-        self.check = check
-        self.label = label or self.name.strip("_")
         self.forward = _forward_of(self, forward)
+        self.autocast = autocast
+        self.out = out
+        self.old_order = old_order
+        self.aten = aten
+        self.event = event
+        self.aten_inplace = aten_inplace
+        self.saved_names = saved_names
         self.doc = inspect.cleandoc(kernel.__doc__ or "")
         self.node_name = node_name or _camel(self.name) + "Backward0"
         self.inplace_name = (self.name + "_" if inplace is True else inplace) or None
-
-        public = _parameters(kernel)[1:]
-        self.signature = inspect.Signature(public, __validate_parameters__=False)
-        unknown = {*rules, *differentiable} - {p.name for p in public}
+        shown = _parameters(kernel)[1:]
+        self.signature = inspect.Signature(shown, __validate_parameters__=False)
+        unknown = {*rules, *differentiable} - {p.name for p in shown}
         if unknown:
             raise TypeError(f"op {self.name}: rules for unknown parameters {sorted(unknown)}")
-        self.saved_names = saved_names
-        self.namespace: str | None = None
-        self.methods: tuple[str, ...] = ()
-        whole = all([p.annotation in ("Array", "Operand") for p in public])  # no options
+        whole = all([p.annotation in ("Array", "Operand") for p in shown])  # no options
         KERNELS[self.name] = (kernel, ufunc if whole else None)
+        self._publish(namespace, methods, public, second_names)
+        self._publish_twins(operators, inplace_operators, inplace_names)
+
+    def _publish(
+        self,
+        namespace: str | None,
+        methods: Sequence[str] | None,
+        public: Sequence[str] | None,
+        second_names: Sequence[str],
+    ) -> None:
+        """Make the op's function and put it where rules and users find it."""
+        from retrograd.ops.calling.compile import compile_op
+
+        compile_op(self)
+        OPS[self.name] = self
+        setattr(RECORDED, self.name, self.function)
+        self.namespace = None if self.name.startswith("_") else namespace
+        own = (self.name,) if self.namespace == "torch" else ()
+        self.methods = tuple(methods if methods is not None else own)
+        names = public if public is not None else (self.name,)
+        attach(self.function, methods=self.methods, namespace=self.namespace, public=names)
+        attach_second_names(self.function, second_names)
+        if isinstance(self.out, str):
+            OUT_RULES[self.label] = self.out
+
+    def _publish_twins(
+        self, operators: Sequence[str], inplace: Sequence[str], inplace_names: Sequence[str]
+    ) -> None:
+        """The same for its operators and the function in place."""
+        from retrograd.ops.calling.compile import compile_inplace_operator, compile_operator
+        from retrograd.tensor import Tensor
+
+        for name in operators:
+            setattr(Tensor, name, compile_operator(self, name))
+        if self.inplace_function is not None:
+            setattr(Tensor, self.inplace_function.__name__, self.inplace_function)
+            attach_second_names(self.inplace_function, inplace_names)
+            for name in inplace:
+                setattr(Tensor, name, compile_inplace_operator(self, name))
 
     @functools.cached_property
     def plan(self) -> CallPlan:
@@ -164,7 +298,7 @@ def _forward_of(op: Op, given: str | Callable[..., Any] | None) -> Any:
         return given
     if op.view is not None:
         return "linear"
-    return "elementwise" if op.ufunc is not None else None
+    return "elementwise" if op.elementwise and op.outputs == 1 else None
 
 
 def names_of(function: Any) -> list[str]:
@@ -198,125 +332,17 @@ def _camel(name: str) -> str:
     return "".join(part[:1].upper() + part[1:] for part in name.strip("_").split("_"))
 
 
-def op(
-    *,
-    node_name: str | None = None,
-    gradients: Callable[..., Any] | None = None,
-    differentiable: tuple[str, ...] = (),
-    ufunc: str | None = None,
-    promote: bool = False,
-    float_result: bool = False,
-    half: str = "compute",
-    holomorphic: bool = True,
-    view: str | None = None,
-    outputs: int | str = 1,
-    nondifferentiable: tuple[int, ...] = (),
-    returns: Any = None,
-    inplace: bool | str = False,
-    out: bool = False,
-    methods: Sequence[str] | None = None,
-    operators: Sequence[str] = (),
-    inplace_operators: Sequence[str] = (),
-    namespace: str | None = "torch",
-    public: Sequence[str] | None = None,
-    samples: Any = None,
-    saved_names: dict[str, str] | None = None,
-    fast: bool = True,
-    check: Callable[..., None] | None = None,
-    label: str | None = None,
-    forward: str | Callable[..., Any] | None = None,
-    **rules: Callable[..., Any],
-) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Declare an operation; see the module's text for the form.
+def _decorator(make: Callable[Concatenate[Kernel, P], Op]) -> Callable[P, Declares]:
+    """What is given to `Op` beside the kernel, as the arguments of a decorator."""
 
-    node_name          the node's name; default `MulBackward0` for `mul`
-    gradients          one function ``(m, g, needs, ...)`` for all of `differentiable` at once
-    ufunc              name of the NumPy ufunc that is the kernel when options have their defaults
-    promote            operands are promoted to a common dtype by PyTorch's rules
-    float_result       integers become the default float dtype first
-    half               "compute": half precision computes in float32; "move": data is only moved;
-                       "steps": the kernel gets it as it is, and rounds between its steps
-    holomorphic        rules may ignore conjugation: complex gradients are conjugated around them
-    view               "always" or "maybe": the result shares the first input's memory
-    outputs            how many results, or "list"; `returns` wraps several
-    nondifferentiable  numbers of outputs that carry no gradient (indices)
-    inplace            True makes the twin `name_`; a string names it
-    out                accept ``out=``
-    methods            Tensor methods; default: the op's own name in namespace "torch", else none
-    operators          Python operators such as `__mul__` and, if commutative, `__rmul__`
-    namespace          where the public function appears: "torch", "nn.functional", None, ...
-    public             public names there; default the op's own name
-    samples            a function giving samples for the tests
-    saved_names        PyTorch's `_saved_*` names where they differ from the parameters'
-    fast               False: always take the general path (ops that change the dtype)
-    check              called with the kernel's arguments before promotion; raises if they are bad
-                       (skipped by the fast path, where all dtypes are float32 or float64)
-    label              the name in messages; default the op's own (private overloads differ)
-    forward            how tangents go through it: "linear" (the op on the tangents of all operands
-                       together; default of views), "multilinear" (on one tangent at a time, and
-                       the sum), "elementwise" (the rules as they are; default of ufuncs),
-                       "reduction" (each element goes into one result: the rule gives its weight)
-                       or a function ``(m, tangents, ...)``. Without it: the rules transposed
-    """
+    def with_facts(*args: P.args, **facts: P.kwargs) -> Declares:
+        return lambda kernel: make(kernel, *args, **facts).function
 
-    def declare(kernel: Callable[..., Any]) -> Callable[..., Any]:
-        from retrograd.ops.calling.compile import compile_op
-
-        made = Op(
-            kernel,
-            rules=rules,
-            node_name=node_name,
-            gradients=gradients,
-            differentiable=differentiable,
-            ufunc=ufunc,
-            promote=promote,
-            float_result=float_result,
-            half=half,
-            holomorphic=holomorphic,
-            view=view,
-            outputs=outputs,
-            nondifferentiable=nondifferentiable,
-            returns=returns,
-            inplace=inplace,
-            out=out,
-            samples=samples,
-            saved_names=saved_names or {},
-            fast=fast,
-            check=check,
-            label=label,
-            forward=forward,
-        )
-        if made.name in OPS:
-            raise TypeError(f"op {made.name} is declared twice")
-        compile_op(made)
-        OPS[made.name] = made
-        setattr(RECORDED, made.name, made.function)
-        private = made.name.startswith("_")
-        made.namespace = None if private else namespace
-        own = (made.name,) if made.namespace == "torch" else ()
-        made.methods = tuple(methods if methods is not None else own)
-        attach(
-            made.function,
-            methods=made.methods,
-            namespace=made.namespace,
-            public=public if public is not None else (made.name,),
-        )
-        _attach_operators(made, operators, inplace_operators)
-        return made.function
-
-    return declare
+    return with_facts
 
 
-def _attach_operators(made: Op, operators: Sequence[str], inplace: Sequence[str]) -> None:
-    from retrograd.ops.calling.compile import compile_inplace_operator, compile_operator
-    from retrograd.tensor import Tensor
-
-    for name in operators:
-        setattr(Tensor, name, compile_operator(made, name))
-    if made.inplace_function is not None:
-        setattr(Tensor, made.inplace_function.__name__, made.inplace_function)
-        for name in inplace:
-            setattr(Tensor, name, compile_inplace_operator(made, name))
+# Declare an operation; the module's text shows the form, the class `Op` says what may be given.
+op = _decorator(Op)
 
 
 def attach(
@@ -337,6 +363,13 @@ def attach(
             table[name] = function
 
 
+def attach_second_names(function: Callable[..., Any], names: Sequence[str]) -> None:
+    """Publish a function under more names, each with its place: "Tensor.multiply"."""
+    for place, _, name in map(str.rpartition, names, repeat(".")):
+        methods = (name,) if place == "Tensor" else ()
+        attach(function, methods=methods, namespace=None if methods else place, public=(name,))
+
+
 def table_entry(name: str, kernel: Callable[..., Any], recorded: Callable[..., Any]) -> None:
     """Let rules say ``m.<name>`` for what is no single op: on arrays (`xp` first), on Tensors."""
     KERNELS[name] = (kernel, None)
@@ -346,16 +379,33 @@ def table_entry(name: str, kernel: Callable[..., Any], recorded: Callable[..., A
 class Composite:
     """A public function made of ops: nothing of its own to differentiate, but samples to test."""
 
-    __slots__ = ("function", "methods", "name", "namespace", "samples")
+    __slots__ = (
+        "autocast",
+        "autocast_unless",
+        "function",
+        "methods",
+        "name",
+        "namespace",
+        "samples",
+    )
 
     def __init__(
-        self, function: Any, name: str, namespace: str | None, methods: Any, samples: Any
+        self,
+        function: Callable[..., Any],
+        name: str,
+        namespace: str | None,
+        methods: tuple[str, ...],
+        samples: Callable[..., Any] | None,
+        autocast: str | None,
+        autocast_unless: str | None,
     ) -> None:
         self.function = function
         self.name = name
         self.namespace = namespace
         self.methods = methods
         self.samples = samples
+        self.autocast = autocast
+        self.autocast_unless = autocast_unless
 
 
 def composite(
@@ -364,13 +414,20 @@ def composite(
     methods: Sequence[str] | None = None,
     namespace: str | None = "torch",
     public: Sequence[str] | None = None,
+    second_names: Sequence[str] = (),
     operators: Sequence[str] = (),
-    samples: Any = None,
+    samples: Callable[..., Any] | None = None,
+    out: str | None = None,
+    autocast: str | None = None,
+    autocast_unless: str | None = None,
 ) -> Callable[[_F], _F]:
     """Publish a plain function of Tensors: overloads, argument forms, compositions of ops.
 
     `name` defaults to the function's own; `methods` to that name for namespace "torch" and to
-    nothing elsewhere. With ``namespace=None`` it is a method only.
+    nothing elsewhere. With ``namespace=None`` it is a method only. `second_names` and the rule of
+    an `out` of another dtype are as for `Op`. `autocast` casts the arguments too and then runs the
+    function without autocast: to "lower" or "float32"; "lower result" casts what it gives, "off"
+    nothing. A call with the argument `autocast_unless` is left alone.
     """
 
     def publish(function: _F) -> _F:
@@ -380,8 +437,14 @@ def composite(
         found = tuple(own if methods is None else methods)
         names = tuple(public if public is not None else (own_name,))
         attach(function, methods=(*found, *operators), namespace=namespace, public=names)
+        attach_second_names(function, second_names)
         key = names[0] if names else own_name
-        COMPOSITES[f"{namespace}.{key}"] = Composite(function, key, namespace, found, samples)
+        if out is not None:
+            prefix = f"{namespace}_" if namespace in ("linalg", "special") else ""
+            OUT_RULES[prefix + key] = out
+        COMPOSITES[f"{namespace}.{key}"] = Composite(
+            function, key, namespace, found, samples, autocast, autocast_unless
+        )
         if operators and namespace is None and not found:
             function.__name__ = function.__qualname__ = operators[-1]  # it is nothing else
         return function

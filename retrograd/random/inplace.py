@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from retrograd.random.state import Generator
 
 
-def _declare(name: str, node_name: str, writer: str) -> None:
+def _declare(name: str, node_name: str, writer: str, aten: str | None = None) -> None:
     """An op that replaces a tensor by given values: its gradient is zero."""
 
     def kernel(xp: Any, input: Array, values: Any) -> Array:
@@ -37,13 +37,18 @@ def _declare(name: str, node_name: str, writer: str) -> None:
         return result
 
     kernel.__name__ = name
-    op(node_name=node_name, half="move", inplace=writer, input=lambda m, g: m.zeros_like(g))(kernel)
+    op(
+        input=lambda m, g: m.zeros_like(g),
+        half="move",
+        inplace=writer,
+        node_name=node_name,
+        aten_inplace=aten,
+    )(kernel)
 
 
 for _writer, _node_name in (
     ("uniform_", "UniformBackward0"),
     ("normal_", "NormalBackward0"),
-    ("bernoulli_", "BernoulliBackward2"),
     ("random_", "RandomBackward0"),
     ("exponential_", "ExponentialBackward0"),
     ("geometric_", "GeometricBackward0"),
@@ -51,8 +56,9 @@ for _writer, _node_name in (
     ("log_normal_", "LogNormalBackward0"),
 ):
     _declare(f"_overwrite_{_writer}", _node_name, _writer)
-_declare("_overwrite_random_to", "RandomBackward1", "random_")
-_declare("_overwrite_random_full", "RandomBackward2", "random_")
+_declare("_overwrite_bernoulli_", "BernoulliBackward2", "bernoulli_", "bernoulli_.float")
+_declare("_overwrite_random_to", "RandomBackward1", "random_", "random_.to")
+_declare("_overwrite_random_full", "RandomBackward2", "random_", "random_.from")
 
 
 @op(
@@ -61,6 +67,7 @@ _declare("_overwrite_random_full", "RandomBackward2", "random_")
     half="move",
     inplace="bernoulli_",
     node_name="BernoulliBackward1",
+    aten_inplace="bernoulli_.Tensor",
 )
 def _overwrite_bernoulli_array(xp: Any, input: Array, p: Array, values: Any) -> Array:
     result: Array = values

@@ -265,6 +265,7 @@ def randperm(
     half="move",
     out=True,
     node_name="BernoulliBackward0",
+    aten="bernoulli",
 )
 def _bernoulli(xp: Any, input: Array, generator: Any) -> Array:
     return fill_(
@@ -296,7 +297,7 @@ def bernoulli(
     return made
 
 
-@op(input=lambda m, g: m.zeros_like(g), half="move", node_name="PoissonBackward0")
+@op(input=lambda m, g: m.zeros_like(g), half="move", node_name="PoissonBackward0", aten="poisson")
 def _poisson(xp: Any, input: Array, generator: Any) -> Array:
     return discrete.poisson(generator, input)
 
@@ -347,12 +348,21 @@ def multinomial(
     half="move",
     out=True,
     node_name="NormalBackward1",
+    aten="normal.Tensor_float",
+    event="retrograd::normal_around",
 )
 def _normal_around(xp: Any, mean: Array, std: float, generator: Any) -> Array:
     return normal_from_arrays(generator, mean, std)
 
 
-@op(std=lambda m, g: m.zeros_like(g), half="move", out=True, node_name="NormalBackward2")
+@op(
+    std=lambda m, g: m.zeros_like(g),
+    half="move",
+    out=True,
+    node_name="NormalBackward2",
+    aten="normal.float_Tensor",
+    event="retrograd::normal_of_width",
+)
 def _normal_of_width(xp: Any, std: Array, mean: float, generator: Any) -> Array:
     return normal_from_arrays(generator, mean, std)
 
@@ -363,6 +373,8 @@ def _normal_of_width(xp: Any, std: Array, mean: float, generator: Any) -> Array:
     half="move",
     out=True,
     node_name="NormalBackward3",
+    aten="normal.Tensor_Tensor",
+    event="retrograd::normal_both",
 )
 def _normal_both(xp: Any, mean: Array, std: Array, generator: Any) -> Array:
     return normal_from_arrays(generator, mean, std)

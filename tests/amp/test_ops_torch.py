@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 import retrograd
-from retrograd.ops.calling.autocasting import FLOAT32, LOWER, WIDEST, listed_composites, way_of
-from retrograd.ops.registry import OPS
+from retrograd.ops.calling.aten_names import event_name
+from retrograd.ops.registry import COMPOSITES, OPS
 from tests.amp.walk import SAMPLES, call, close, kinds
 from tests.ops.compare import is_tensor, to_array
 
@@ -35,7 +35,18 @@ def test_dtypes_and_values(name):
                 assert not same, (sample, dtype, ours, theirs)  # random numbers differ anyway
 
 
-# ------------------------------------------------------------------------------------ the lists
+# ----------------------------------------------------------------------------- the declarations
+
+# What is computed otherwise here than there: ops that PyTorch makes of those with an autocast
+# kernel, and functions that it does not make of them.
+OWN = {
+    "aten::affine_grid_generator",
+    "linalg.lu_solve",
+    "linalg.pinv",
+    "nn.functional.bilinear",
+    "torch.bartlett_window",
+    "torch.convolution",
+}
 
 
 def kernels():
@@ -45,19 +56,32 @@ def kernels():
     return {name[6:].partition(".")[0] for name in found if has(name, "AutocastCPU")}
 
 
-def test_lists_are_those_of_the_dispatcher():
-    assert LOWER | FLOAT32 | WIDEST == kernels()
-    assert not LOWER & FLOAT32 and not WIDEST & (LOWER | FLOAT32)
+def composite_name(key):
+    """PyTorch's name for one of our composites: ``linalg_inv`` for ``linalg.inv``."""
+    if key == "torch.lu":
+        return "_lu_with_info"
+    space, _, name = key.rpartition(".")
+    if space in ("linalg", "fft"):
+        return f"{space}_{name}"
+    return "cross_entropy_loss" if name == "cross_entropy" else name
+
+
+def test_declarations_follow_the_dispatcher():
+    theirs = kernels()
+    for op in OPS.values():
+        name = event_name(op)
+        listed = name.startswith("aten::") and name[6:] in theirs
+        assert (op.autocast is not None) == (listed or name in OWN), name
+    for key, made in COMPOSITES.items():
+        listed = composite_name(key) in theirs
+        assert (made.autocast is not None) == (listed or key in OWN), key
 
 
 def test_listed_functions_are_found():
-    """Each name of a list that is public here is reached, as an op or as a function."""
-    from retrograd.ops.calling.aten_names import event_name
-    from retrograd.ops.calling.autocasting import _composite_name
-
-    reached = {event_name(op).rpartition("::")[2] for op in OPS.values() if way_of(op)}
-    reached |= {_composite_name(key) for key in listed_composites()}
-    for name in LOWER | FLOAT32 | WIDEST:
+    """Each name with an autocast kernel that is public here is reached, as an op or a function."""
+    reached = {event_name(op).rpartition("::")[2] for op in OPS.values() if op.autocast}
+    reached |= {composite_name(key) for key, made in COMPOSITES.items() if made.autocast}
+    for name in kernels():
         space, _, rest = name.partition("_")
         place = getattr(retrograd, space, None) if space in ("linalg", "fft") else retrograd
         public = rest if place is not retrograd else name

@@ -254,7 +254,7 @@ def _home_of(tensor: Tensor) -> tuple[Any, bool]:
     link: Any = info.last
     while link is not None:
         op, options, _, link = link
-        if op.name in forward._BARRIERS:
+        if op.barrier:
             return options[0], steps > 0
         steps += 1
     return info.base, True

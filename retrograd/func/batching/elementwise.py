@@ -7,35 +7,9 @@ from typing import Any
 
 from retrograd import dtypes
 from retrograd.func.batched import BatchedTensor
-from retrograd.func.batching.rules import RULES, BatchedCall, batching, call_op, loop
-from retrograd.ops.registry import OPS, RECORDED
+from retrograd.func.batching.rules import ELEMENTWISE, BatchedCall, batching, call_op, loop
+from retrograd.ops.registry import RECORDED
 from retrograd.tensor import Tensor
-
-# Besides the ufuncs. All operands broadcast together, options say nothing of dimensions.
-_NAMES = """
-_relu_gradient relu _threshold_gradient threshold _threshold_in_place _hardtanh_gradient hardtanh
-_shrink_gradient hardshrink softshrink _hardswish_gradient hardswish _hardsigmoid_gradient
-hardsigmoid _leaky_relu_gradient leaky_relu _leaky_relu_in_place _keep_not_positive _gelu_gradient
-gelu silu mish _softplus_gradient softplus _logsigmoid_gradient logsigmoid _elu_gradient elu
-_elu_in_place celu _celu_in_place _sigmoid_gradient sigmoid _tanh_gradient
-_rsub_number rsub reciprocal _div_rounded floor_divide _remainder_number remainder
-_remainder_of_number _fmod_number fmod ldexp lerp _lerp_number addcmul addcdiv
-_pow_number _pow_tensor _pow_base rsqrt exp2 deg2rad rad2deg
-isposinf isneginf isreal isclose sign sgn signbit heaviside floor ceil trunc frac round
-_round_decimals nan_to_num clamp _clamp_tensors _clamp_min_number _clamp_min_tensor
-_clamp_max_number _clamp_max_tensor _conj _conj_physical _make_complex polar angle
-bessel_j0 bessel_j1 bessel_y0 bessel_y1 modified_bessel_i0 modified_bessel_i1 modified_bessel_k0
-modified_bessel_k1 scaled_modified_bessel_k0 scaled_modified_bessel_k1 spherical_bessel_j0 airy_ai
-lgamma digamma _polygamma mvlgamma igamma igammac zeta _zeta_number_input _zeta_number_other
-i0 i0e i1 i1e erf erfc erfinv erfcx ndtri log_ndtr logit entr sinc logaddexp logaddexp2
-xlogy _xlogy_number_input _xlogy_number_other xlog1py _xlog1py_number_input _xlog1py_number_other
-chebyshev_polynomial_t shifted_chebyshev_polynomial_t chebyshev_polynomial_u
-shifted_chebyshev_polynomial_u chebyshev_polynomial_v shifted_chebyshev_polynomial_v
-chebyshev_polynomial_w shifted_chebyshev_polynomial_w hermite_polynomial_h hermite_polynomial_he
-laguerre_polynomial_l legendre_polynomial_p _soft_margin_loss_slope
-clone zeros_like ones_like masked_fill _fill_number
-_fill_number_in_place _zero _refuse_second_order frexp _fill_where
-"""
 
 
 def line_up(call: BatchedCall, names: Sequence[str]) -> dict[str, Any]:
@@ -74,7 +48,7 @@ def _promoted(values: list[Any]) -> Any:
     return dtypes.result_dtype([*[value._array for value in tensors], *numbers]).numpy
 
 
-@batching(*_NAMES.split())
+@batching(ELEMENTWISE)
 def elementwise(call: BatchedCall) -> list[Tensor]:
     """Line up the operands and call."""
     values = _in_line(call)
@@ -153,8 +127,3 @@ def _masked_fill_tensor(call: BatchedCall) -> list[Tensor]:
         return loop(call)  # raises
     value = line_up_one(call, "value", rank, call["input"]._array.dtype)
     return [RECORDED._choose(value, found["input"], found["mask"])]
-
-
-for _name, _op in OPS.items():
-    if _op.ufunc is not None:
-        RULES.setdefault(_name, elementwise)

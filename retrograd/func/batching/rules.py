@@ -26,7 +26,8 @@ from retrograd.ops.registry import RECORDED, Op
 from retrograd.tensor import Tensor, wrap
 
 Rule = Callable[["BatchedCall"], list[Tensor]]
-RULES: dict[str, Rule] = {}
+RULES: dict[str, Rule] = {}  # by the names of ops
+ELEMENTWISE = "elementwise ops"  # the rule of all that declare to be such and have none themselves
 
 
 def batching(*names: str) -> Callable[[Rule], Rule]:
@@ -44,7 +45,7 @@ def batching(*names: str) -> Callable[[Rule], Rule]:
 
 def rule_for(op: Op) -> Rule:
     """The rule of an op, or the loop."""
-    return RULES.get(op.name, loop)
+    return RULES.get(op.name) or (RULES[ELEMENTWISE] if op.elementwise else loop)
 
 
 class BatchedCall:

@@ -1,13 +1,17 @@
-"""Autocast on the CPU: which functions run in the lower precision, which in float32.
+"""Autocast on the CPU: casts for functions that run in the lower precision, or in float32.
 
-The lists are PyTorch's (its kernels for the dispatch key `AutocastCPU`), by PyTorch's names. Where
-a function of a list is called while autocast is on, its floating-point operands are cast first, and
-the function itself runs with autocast off. float64 is left alone; so are the forms that write, in
-place or into ``out=``. Casts are ordinary ops of the graph (`ToCopyBackward0`).
+Which do is said in their declarations (``autocast=``), after PyTorch's kernels for the dispatch key
+`AutocastCPU`: "lower" is bfloat16 or float16, "widest" float32 if an operand has it and else the
+lower precision. Where such a function is called while autocast is on, its floating-point operands
+are cast first, and the function itself runs with autocast off. float64 is left alone; so are the
+forms that write, in place or into ``out=``. Casts are ordinary ops of the graph
+(`ToCopyBackward0`). A few declarations differ from PyTorch's kernels, where a function is computed
+otherwise here than there: it is made of other ops, and the result must be in the same precision.
 
 Nothing here costs anything before autocast is first turned on. Ops then come to the general path
 (the count `UNUSUAL`), which asks `cast_arguments`. Functions that are made of ops have no such
-place: `install` exchanges the code of those in a list, where they are, for a call of `_Entry`.
+place: `install` exchanges the code of those that ask for it, where they are, for a call of
+`_Entry`.
 """
 
 from __future__ import annotations
@@ -21,51 +25,8 @@ from typing import Any
 from retrograd import dtypes
 from retrograd.autograd.state import AUTOCAST, HOT, STATE, set_autocast, set_grad_mode
 from retrograd.lifecycle import site
-from retrograd.ops.registry import COMPOSITES, RECORDED
+from retrograd.ops.registry import COMPOSITES, RECORDED, Op
 from retrograd.tensor import Tensor
-
-# In the lower precision: bfloat16 or float16.
-LOWER = frozenset(
-    """
-    _addmm_activation _convolution _native_multi_head_attention addbmm addmm baddbmm bmm conv1d
-    conv2d conv3d conv_tbc conv_transpose1d conv_transpose2d conv_transpose3d linalg_vecdot linear
-    matmul mkldnn_rnn_layer mm prelu scaled_dot_product_attention
-    """.split()
-)
-
-# In float32.
-FLOAT32 = frozenset(
-    """
-    _grid_sampler_2d_cpu_fallback _lu_with_info adaptive_avg_pool3d adaptive_max_pool3d avg_pool3d
-    binary_cross_entropy binary_cross_entropy_with_logits cdist cholesky cholesky_inverse
-    cholesky_solve cosine_embedding_loss cross_entropy_loss ctc_loss fake_quantize_per_tensor_affine
-    fft_fft fft_fft2 fft_fftn fft_hfft fft_ifft fft_ifft2 fft_ifftn fft_ihfft fft_irfft fft_irfft2
-    fft_irfftn fft_rfft fft_rfft2 fft_rfftn fractional_max_pool2d fractional_max_pool3d geqrf
-    grid_sampler grid_sampler_2d grid_sampler_3d hinge_embedding_loss huber_loss inverse kl_div
-    l1_loss linalg_cholesky linalg_cholesky_ex linalg_cond linalg_eig linalg_eigh linalg_eigvals
-    linalg_eigvalsh linalg_householder_product linalg_inv linalg_inv_ex linalg_lstsq
-    linalg_matrix_rank linalg_qr linalg_solve linalg_svd linalg_svdvals linalg_tensorinv
-    linalg_tensorsolve lu_solve margin_ranking_loss max_pool3d max_unpool2d max_unpool3d mse_loss
-    multi_margin_loss multilabel_margin_loss multilabel_margin_loss_forward nanquantile nll_loss
-    nll_loss2d orgqr ormqr pinverse poisson_nll_loss polar prod qr quantile reflection_pad1d
-    reflection_pad2d replication_pad1d replication_pad2d replication_pad3d smooth_l1_loss
-    soft_margin_loss stft svd trace triangular_solve triplet_margin_loss view_as_complex
-    """.split()
-)
-
-# In float32 if an operand has it, else in the lower precision.
-WIDEST = frozenset("cat index_copy stack".split())
-
-# What is computed otherwise here than there, so that the lists alone would not give the same: ops
-# that PyTorch makes of listed ones, and functions that it does not make of listed ones.
-_OWN_OPS = {"affine_grid_generator": "lower"}
-_OWN_COMPOSITES = {
-    "linalg.lu_solve": "off",
-    "linalg.pinv": "lower result",  # which is a product of matrices there
-    "nn.functional.bilinear": "off",
-    "torch.bartlett_window": "off",
-    "torch.convolution": "off",
-}
 
 _SMALL = (*dtypes.HALF_TYPES, dtypes.F32)  # what is cast: floating point, but not float64
 
@@ -146,26 +107,9 @@ def _widest(values: Iterable[Any]) -> Any:
 # ----------------------------------------------------------------------------------------- ops
 
 
-def _way(name: str) -> str | None:
-    if name in LOWER:
-        return "lower"
-    if name in FLOAT32:
-        return "float32"
-    return "widest" if name in WIDEST else None
-
-
-@cache
-def way_of(op: Any) -> str | None:
-    """What autocast does with the operands of an op: "lower", "float32", "widest" or nothing."""
-    from retrograd.ops.calling.aten_names import event_name
-
-    space, _, name = event_name(op).partition("::")
-    return _OWN_OPS.get(name, _way(name)) if space == "aten" else None
-
-
-def cast_arguments(op: Any, args: tuple[Any, ...]) -> tuple[Any, ...]:
+def cast_arguments(op: Op, args: tuple[Any, ...]) -> tuple[Any, ...]:
     """The arguments of an op as autocast wants them."""
-    way = way_of(op)
+    way = op.autocast
     if way is None:
         return args
     places = op.plan.tensor_places
@@ -179,7 +123,7 @@ def cast_arguments(op: Any, args: tuple[Any, ...]) -> tuple[Any, ...]:
     return tuple(found)
 
 
-AUTOCAST.cast_arguments, AUTOCAST.way_of = cast_arguments, way_of
+AUTOCAST.cast_arguments = cast_arguments
 
 # ---------------------------------------------------------------------------------- composites
 
@@ -201,14 +145,16 @@ def run_lowered(function: Callable[..., Any], *args: Any) -> Any:
 
 
 class _Entry:
-    """What runs in the place of a listed function."""
+    """What runs in the place of a function that declares `autocast`."""
 
-    __slots__ = ("name", "original", "way")
+    __slots__ = ("original", "unless", "way")
 
-    def __init__(self, original: Callable[..., Any], way: str) -> None:
+    def __init__(self, original: Callable[..., Any], way: str, unless: str | None) -> None:
         self.original = original
-        self.name = original.__name__
         self.way = way
+        self.unless: tuple[str, int] | None = None  # an argument and its place
+        if unless is not None:
+            self.unless = unless, list(inspect.signature(original).parameters).index(unless)
 
     def __call__(self, args: tuple[Any, ...], options: dict[str, Any]) -> Any:
         lower = STATE.autocast if HOT["UNUSUAL"] else None
@@ -224,35 +170,23 @@ class _Entry:
         return without_autocast(self.original, args, options)
 
     def _is_other_form(self, args: tuple[Any, ...], options: dict[str, Any]) -> bool:
-        """Whether the arguments choose something that is in no list."""
-        if self.name in ("mse_loss", "l1_loss"):  # weighted losses are made of other ops
-            return (args[5] if len(args) > 5 else options.get("weight")) is not None
-        if self.name == "max_pool3d":
-            return bool(args[6] if len(args) > 6 else options.get("return_indices"))
-        return False
+        """Whether the arguments choose something that autocast leaves alone."""
+        if self.unless is None:
+            return False
+        name, place = self.unless
+        given = args[place] if len(args) > place else options.get(name)
+        return given is not None and given is not False
 
 
-def _composite_name(key: str) -> str:
-    """PyTorch's name for one of our composites: ``linalg_inv`` for ``linalg.inv``."""
-    if key == "torch.lu":
-        return "_lu_with_info"
-    space, _, name = key.rpartition(".")
-    if space in ("linalg", "fft"):
-        return f"{space}_{name}"
-    return "cross_entropy_loss" if name == "cross_entropy" else name
-
-
-def listed_composites() -> dict[str, tuple[Any, str]]:
-    """The functions made of ops that are in a list: key, function, what autocast does."""
-    found = {}
-    for key, composite in COMPOSITES.items():
-        way = _OWN_COMPOSITES.get(key, _way(_composite_name(key)))
-        if way is not None:
-            found[key] = (composite.function, way)
-    for name in ("__matmul__", "__rmatmul__"):
-        found[f"Tensor.{name}"] = (getattr(Tensor, name), "lower")
-    found["matmul of rules"] = (RECORDED.matmul, "lower")
-    return found
+def casting_functions() -> list[tuple[Callable[..., Any], str, str | None]]:
+    """The functions made of ops that ask for it: each with what autocast does, and unless what."""
+    found = [
+        (made.function, made.autocast, made.autocast_unless)
+        for made in COMPOSITES.values()
+        if made.autocast is not None
+    ]
+    forms = (Tensor.__matmul__, Tensor.__rmatmul__, RECORDED.matmul)
+    return found + [(function, "lower", None) for function in forms]
 
 
 class _Installed:
@@ -260,18 +194,18 @@ class _Installed:
 
 
 def install() -> None:
-    """Let the listed functions ask whether autocast is on; from the first time it is turned on."""
+    """Let these functions ask whether autocast is on; from the first time it is turned on."""
     if _Installed.done:
         return
     _Installed.done = True
     seen = set()
-    for function, way in listed_composites().values():
+    for function, way, unless in casting_functions():
         if function not in seen:
             seen.add(function)
-            _exchange(function, way)
+            _exchange(function, way, unless)
 
 
-def _exchange(function: Any, way: str) -> None:
+def _exchange(function: Any, way: str, unless: str | None) -> None:
     """Give a function other code: all that hold it, hold it still."""
     original = types.FunctionType(
         function.__code__,
@@ -286,7 +220,8 @@ def _exchange(function: Any, way: str) -> None:
         function.__signature__ = inspect.signature(function)
     code = _entry_code(len(function.__code__.co_freevars))
     # another thread may call at any point: the code goes last, and both find their defaults
-    function.__kwdefaults__ = {**(function.__kwdefaults__ or {}), "_entry": _Entry(original, way)}
+    entry = _Entry(original, way, unless)
+    function.__kwdefaults__ = {**(function.__kwdefaults__ or {}), "_entry": entry}
     function.__code__ = code.replace(
         co_name=function.__name__, co_firstlineno=function.__code__.co_firstlineno
     )

@@ -36,7 +36,7 @@ from retrograd.ops.calling.dispatch import dispatch, failure
 from retrograd.ops.calling.dispatch_inplace import dispatch_inplace, dispatch_out
 from retrograd.ops.calling.lazy import build
 from retrograd.ops.calling.node_forms import prepare_nodes
-from retrograd.ops.calling.old_orders import OLD_ORDERS, in_old_order, with_more
+from retrograd.ops.calling.old_orders import in_old_order, with_more
 from retrograd.ops.calling.plan import SILENT_UFUNCS
 from retrograd.ops.registry import RAW, RECORDED, Op
 from retrograd.sparse.array import NoElements
@@ -164,7 +164,7 @@ def _function(
     operator = arguments is None
     if arguments is None:
         arguments = parts.default_arguments(op)
-    old_order = public and op.name in OLD_ORDERS
+    old_order = public and op.old_order
     lines = [f"def {name}({with_more(signature) if old_order else signature}):"]
     put = lines.append
     if old_order:
@@ -256,7 +256,7 @@ def _inplace_function(op: Op, operator: str = "") -> list[str]:
         signature = signature.replace(extra, "")
     signature = signature.replace("dim=NOTHING", "dim")
     signature = signature.removesuffix(", *")
-    old_order = op.name in OLD_ORDERS and not operator
+    old_order = op.old_order and not operator
     lines = [f"def {operator or name}({with_more(signature) if old_order else signature}):"]
     put = lines.append
     if old_order:

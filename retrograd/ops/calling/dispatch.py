@@ -70,7 +70,7 @@ def dispatch(op: Op, args: tuple[Any, ...], operator: bool = False) -> Any:
         outputs, half = computed(op, plan, args, arrays)
     dual = TRANSFORMS.dual_levels > 0 and TRANSFORMS.has_tangents(tensors)
     node = None
-    if not is_wanted(plan, tensors, level):
+    if not is_wanted(op, tensors, level):
         pass_on_cut(op, tensors, outputs, False)
     else:
         node = record(op, args, tensors, outputs, half, level, dual)

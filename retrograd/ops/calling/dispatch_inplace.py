@@ -47,7 +47,7 @@ def dispatch_inplace(op: Op, args: tuple[Any, ...], operator: bool = False) -> A
     tensors, arrays = operands_of(op, op.plan, args, False)
     check_overlap(target, [x for x in tensors[1:] if isinstance(x, Tensor)])
     level = level_of(tensors) if TRANSFORMS.active else 0
-    track = STATE.grad_enabled and is_wanted(op.plan, tensors, level)
+    track = STATE.grad_enabled and is_wanted(op, tensors, level)
     if track and not target._requires_grad:
         check_operand_view(target, writer)
     if level:

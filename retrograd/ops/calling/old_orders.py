@@ -18,13 +18,6 @@ from retrograd.notices import warn_once
 from retrograd.ops.registry import Op
 from retrograd.tensor import Tensor
 
-# The numbers of each op in their old places, before the tensors; the last of them may be left out.
-OLD_ORDERS: dict[str, tuple[str, ...]] = {
-    **dict.fromkeys(("add", "sub"), ("alpha",)),
-    **dict.fromkeys(("addcmul", "addcdiv"), ("value",)),
-    **dict.fromkeys(("addmm", "addmv", "addr", "addbmm", "baddbmm"), ("beta", "alpha")),
-}
-
 
 def with_more(signature: str) -> str:
     """A signature that takes more arguments by place than it names."""
@@ -38,7 +31,7 @@ def in_old_order(
 
     `named` are the values of its options as the call has them: all must be the defaults.
     """
-    numbers = OLD_ORDERS[op.name]
+    numbers = op.old_order  # before the tensors; the last of them may be left out
     defaults = [op.plan.parameters[place].default for place in op.plan.options]
     operands = len(op.plan.tensors)
     name = op.inplace_name if in_place else op.name

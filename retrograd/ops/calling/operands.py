@@ -67,7 +67,7 @@ def operands_of(op: Op, plan: CallPlan, args: tuple[Any, ...], operator: bool) -
     if tensors and not found:
         if operator:
             return None
-        if plan.numbers and isinstance(args[0], _NUMBERS):
+        if "alone" in op.numbers and isinstance(args[0], _NUMBERS):
             # the first becomes a tensor of its own kind, and the other stays a number beside it
             kind = dtypes.result_dtype([args[0]])
             tensors[0] = wrap(np.asarray(args[0], kind.numpy))
@@ -120,15 +120,10 @@ def promote_arrays(op: Op, arrays: list[Any], backend: Backend) -> list[Any]:
         target = dtypes.get_default_dtype()
     xp = backend.xp
     found = [_cast(array, target, xp) for array in arrays]
-    if target.numpy in dtypes.HALF_TYPES and op.name in _EXACT:
-        if getattr(arrays[1], "ndim", 0) == 0:
-            found[1] = xp.asarray(arrays[1]).astype(dtypes.F32)
+    exact = target.numpy in dtypes.HALF_TYPES and "exact" in op.numbers
+    if exact and getattr(arrays[1], "ndim", 0) == 0:  # most round it to their own precision first
+        found[1] = xp.asarray(arrays[1]).astype(dtypes.F32)
     return found
-
-
-# Half precision takes the second operand of these, where it is one number, as it is; the others
-# round it to their own precision first.
-_EXACT = ("mul", "div", "_div_rounded", "floor_divide")
 
 
 def _cast(value: Any, target: dtypes.dtype, xp: Any) -> Any:

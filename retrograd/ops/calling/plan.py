@@ -92,11 +92,11 @@ class CallPlan:
     """What is known of an op's calls before any of them; see the module's text."""
 
     __slots__ = (
-        *("aliases", "alike", "copies", "edges", "form", "joint", "keeps_output", "kept"),
-        *("keywords", "loud", "nondifferentiable", "numbers", "only_tensors", "option_names"),
+        *("aliases", "alike", "edges", "form", "joint", "keeps_output", "kept"),
+        *("keywords", "loud", "nondifferentiable", "only_tensors", "option_names"),
         *("options", "outputs", "parameters", "places", "positional", "required_dim", "rules"),
         *("saves", "takes_any_dtype", "tensor_names", "tensor_places", "tensors"),
-        *("view", "wraps", "_op", "_sources"),
+        *("view", "_op", "_sources"),
     )
 
     def __init__(self, op: Op) -> None:
@@ -117,11 +117,6 @@ class CallPlan:
             "list": op.half != "move",
             "pieces": False,
         }.get(self.form, True)
-        # the ways back from inference mode; and where a number stands for a new tensor
-        self.copies = op.name in ("clone", "_to_dtype")
-        self.wraps = op.name in ("add", "sub", "mul", "div", "_div_rounded")
-        # these take two numbers, too
-        self.numbers = self.wraps or op.name == "floor_divide"
 
     def _take(self, op: Op) -> None:
         """The arguments."""

@@ -54,22 +54,24 @@ def record(
     return node
 
 
-def is_wanted(plan: CallPlan, tensors: list[Any], level: int = 0) -> bool:
+def is_wanted(op: Op, tensors: list[Any], level: int = 0) -> bool:
     """Whether an argument with a rule requires grad."""
-    for x in plan.sources_of_edges(tensors):
+    for x in op.plan.sources_of_edges(tensors):
         if isinstance(x, Tensor) and x._requires_grad and x._level == level:
-            if x._cell is not INFERENCE_CELL or plan.copies or _meets_normal(plan, tensors):
+            counts = x._cell is not INFERENCE_CELL or op.leaves_inference
+            if counts or _meets_normal(op, tensors):
                 return True
     return False
 
 
-def _meets_normal(plan: CallPlan, tensors: list[Any]) -> bool:
+def _meets_normal(op: Op, tensors: list[Any]) -> bool:
     """Whether a call has an operand from outside inference mode.
 
     Among themselves, inference tensors that require grad are not recorded, as in PyTorch.
     """
+    wrapped = "wrapped" in op.numbers
     return any(
-        x._cell is not INFERENCE_CELL if isinstance(x, Tensor) else x is not None and plan.wraps
+        x._cell is not INFERENCE_CELL if isinstance(x, Tensor) else x is not None and wrapped
         for x in tensors
     )
 

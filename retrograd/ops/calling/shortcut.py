@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from retrograd.autograd.packing import is_packed, pack_new
-from retrograd.autograd.state import AUTOCAST, GIL, HOT, STATE, TRANSFORMS, count_unusual
+from retrograd.autograd.state import GIL, HOT, STATE, TRANSFORMS, count_unusual
 from retrograd.dtypes import F32, F64
 from retrograd.tensor import Tensor
 
@@ -25,7 +25,7 @@ def shortcut(op: Op, plan: CallPlan, args: tuple[Any, ...]) -> Any:
         return None
     unusual = HOT["UNUSUAL"]
     if unusual == 1 and STATE.autocast is not None:  # the one that is counted
-        if STATE.op_watcher is not None or AUTOCAST.way_of(op) is not None:
+        if STATE.op_watcher is not None or op.autocast is not None:
             return None
         return None if usual_operands(plan, args) is None else call_generated(op, plan, args, 1)
     if unusual == 1 and STATE.saved_hooks:

@@ -101,6 +101,9 @@ def _alpha_samples() -> list[Sample]:
     inplace_operators=("__iadd__",),
     out=True,
     samples=_alpha_samples,
+    numbers=("wrapped", "alone"),
+    old_order=("alpha",),
+    aten="add.Tensor",
 )
 def add(xp: Any, input: Operand, other: Operand, *, alpha: complex = 1) -> Array:
     """``input + alpha * other``, elementwise with broadcasting."""
@@ -119,6 +122,11 @@ def add(xp: Any, input: Operand, other: Operand, *, alpha: complex = 1) -> Array
     inplace_operators=("__isub__",),
     out=True,
     samples=_alpha_samples,
+    numbers=("wrapped", "alone"),
+    old_order=("alpha",),
+    second_names=("torch.subtract", "Tensor.subtract"),
+    inplace_names=("Tensor.subtract_",),
+    aten="sub.Tensor",
 )
 def sub(xp: Any, input: Operand, other: Operand, *, alpha: complex = 1) -> Array:
     """``input - alpha * other``, elementwise with broadcasting."""
@@ -135,7 +143,8 @@ def sub(xp: Any, input: Operand, other: Operand, *, alpha: complex = 1) -> Array
     methods=(),
     operators=("__rsub__",),
     label="rsub",
-    forward="elementwise",
+    elementwise=True,
+    aten="rsub.Scalar",
 )
 def _rsub_number(xp: Any, input: Array, other: Operand, *, alpha: Any = 1) -> Array:
     """``other - alpha * input`` with a number `other`."""
@@ -151,7 +160,7 @@ def _rsub_number(xp: Any, input: Array, other: Operand, *, alpha: Any = 1) -> Ar
     node_name="RsubBackward0",
     namespace=None,
     methods=(),
-    forward="elementwise",
+    elementwise=True,
 )
 def rsub(xp: Any, input: Array, other: Operand, *, alpha: Any = 1) -> Array:
     """``other - alpha * input``, elementwise with broadcasting."""
@@ -196,6 +205,10 @@ def _rsub(input: Tensor, other: Tensor | complex, *, alpha: complex = 1) -> Tens
         Sample(2, T(3)),
         Sample(T(2, 3), T(2, 4), error=(RuntimeError, "The size of tensor a (3)")),
     ],
+    numbers=("wrapped", "alone", "exact", "saved"),
+    second_names=("torch.multiply", "Tensor.multiply"),
+    inplace_names=("Tensor.multiply_",),
+    aten="mul.Tensor",
 )
 def mul(xp: Any, input: Operand, other: Operand) -> Array:
     """``input * other``, elementwise with broadcasting."""
@@ -214,6 +227,8 @@ def mul(xp: Any, input: Operand, other: Operand) -> Array:
     out=True,
     namespace=None,
     methods=(),
+    numbers=("wrapped", "alone", "exact", "saved"),
+    aten="div.Tensor",
 )
 def div(xp: Any, input: Operand, other: Operand) -> Array:
     """``input / other``, elementwise with broadcasting; integers give the default float dtype."""
@@ -236,10 +251,11 @@ def _check_neg(input: Any) -> None:
     check=_check_neg,
     operators=("__neg__",),
     inplace=True,
-    out=True,
+    out="elementwise",
     public=("neg", "negative"),
     methods=("neg", "negative"),
     samples=samples.unary(dtypes=_ALL),
+    inplace_names=("Tensor.negative_", "torch.neg_", "torch.negative_"),
 )
 def neg(xp: Any, input: Array) -> Array:
     """``-input``."""
@@ -264,6 +280,7 @@ def positive(input: Tensor) -> Tensor:
     samples=samples.unary(
         0.3, 2, dtypes=_ALL, extra=[Sample(T(values=[0.0, -0.0, float("inf")]), second=False)]
     ),
+    inplace_names=("torch.reciprocal_",),
 )
 def reciprocal(xp: Any, input: Array) -> Array:
     """``1 / input``."""

@@ -6,6 +6,7 @@ from typing import Any
 
 from retrograd import dtypes
 from retrograd.ops import errors
+from retrograd.ops.calling.aten_names import by_operands
 from retrograd.ops.calling.operands import OPERANDS
 from retrograd.ops.kinds import Array, Operand
 from retrograd.ops.registry import RECORDED, composite, op
@@ -59,6 +60,7 @@ def _shift_samples() -> list[Sample]:
     inplace_operators=("__iand__",),
     out=True,
     samples=_bit_samples,
+    aten=by_operands("Tensor", "Scalar", "Scalar_Tensor"),
 )
 def bitwise_and(xp: Any, input: Operand, other: Operand) -> Array:
     """``input & other``, bit by bit."""
@@ -75,6 +77,7 @@ def bitwise_and(xp: Any, input: Operand, other: Operand) -> Array:
     inplace_operators=("__ior__",),
     out=True,
     samples=_bit_samples,
+    aten=by_operands("Tensor", "Scalar", "Scalar_Tensor"),
 )
 def bitwise_or(xp: Any, input: Operand, other: Operand) -> Array:
     """``input | other``, bit by bit."""
@@ -91,6 +94,7 @@ def bitwise_or(xp: Any, input: Operand, other: Operand) -> Array:
     inplace_operators=("__ixor__",),
     out=True,
     samples=_bit_samples,
+    aten=by_operands("Tensor", "Scalar", "Scalar_Tensor"),
 )
 def bitwise_xor(xp: Any, input: Operand, other: Operand) -> Array:
     """``input ^ other``, bit by bit."""
@@ -107,7 +111,7 @@ def _check_not(input: Any) -> None:
     fast=False,
     check=_check_not,
     inplace=True,
-    out=True,
+    out="elementwise",
     samples=lambda: [
         Sample(T(4, dtype=kind), grad=False)
         for kind in ("int64", "int32", "int8", "uint8", "bool", "float32")
@@ -138,6 +142,7 @@ def _invert(self: Tensor) -> Tensor:
     inplace_operators=("__ilshift__",),
     out=True,
     samples=_shift_samples,
+    aten=by_operands("Tensor", "Tensor_Scalar", "Scalar_Tensor"),
 )
 def bitwise_left_shift(xp: Any, input: Operand, other: Operand) -> Array:
     """``input << other``; 0 where `other` is no valid number of bits."""
@@ -154,6 +159,7 @@ def bitwise_left_shift(xp: Any, input: Operand, other: Operand) -> Array:
     inplace_operators=("__irshift__",),
     out=True,
     samples=_shift_samples,
+    aten=by_operands("Tensor", "Tensor_Scalar", "Scalar_Tensor"),
 )
 def bitwise_right_shift(xp: Any, input: Operand, other: Operand) -> Array:
     """``input >> other``; only the sign is left where `other` is no valid number of bits."""

@@ -8,6 +8,7 @@ import numpy as np
 
 from retrograd import dtypes
 from retrograd.ops import errors
+from retrograd.ops.calling.aten_names import by_operands
 from retrograd.ops.kinds import Array, Operand
 from retrograd.ops.registry import RECORDED, composite, op
 from retrograd.tensor import Tensor
@@ -50,6 +51,7 @@ def _comparison_samples() -> list[Sample]:
     operators=("__eq__",),
     out=True,
     samples=_comparison_samples,
+    aten=by_operands("Tensor", "Scalar", "Tensor"),
 )
 def eq(xp: Any, input: Array, other: Operand) -> Array:
     """``input == other``, elementwise."""
@@ -64,6 +66,7 @@ def eq(xp: Any, input: Array, other: Operand) -> Array:
     public=("ne", "not_equal"),
     methods=("ne", "not_equal"),
     samples=_comparison_samples,
+    aten=by_operands("Tensor", "Scalar", "Tensor"),
 )
 def ne(xp: Any, input: Array, other: Operand) -> Array:
     """``input != other``, elementwise."""
@@ -79,6 +82,7 @@ def ne(xp: Any, input: Array, other: Operand) -> Array:
     public=("lt", "less"),
     methods=("lt", "less"),
     samples=_comparison_samples,
+    aten=by_operands("Tensor", "Scalar", "Tensor"),
 )
 def lt(xp: Any, input: Array, other: Operand) -> Array:
     """``input < other``, elementwise."""
@@ -94,6 +98,7 @@ def lt(xp: Any, input: Array, other: Operand) -> Array:
     public=("le", "less_equal"),
     methods=("le", "less_equal"),
     samples=_comparison_samples,
+    aten=by_operands("Tensor", "Scalar", "Tensor"),
 )
 def le(xp: Any, input: Array, other: Operand) -> Array:
     """``input <= other``, elementwise."""
@@ -109,6 +114,7 @@ def le(xp: Any, input: Array, other: Operand) -> Array:
     public=("gt", "greater"),
     methods=("gt", "greater"),
     samples=_comparison_samples,
+    aten=by_operands("Tensor", "Scalar", "Tensor"),
 )
 def gt(xp: Any, input: Array, other: Operand) -> Array:
     """``input > other``, elementwise."""
@@ -124,6 +130,7 @@ def gt(xp: Any, input: Array, other: Operand) -> Array:
     public=("ge", "greater_equal"),
     methods=("ge", "greater_equal"),
     samples=_comparison_samples,
+    aten=by_operands("Tensor", "Scalar", "Tensor"),
 )
 def ge(xp: Any, input: Array, other: Operand) -> Array:
     """``input >= other``, elementwise."""
@@ -240,19 +247,31 @@ def _real_only(name: str) -> Any:
     return check
 
 
-@op(fast=False, check=_real_only("isposinf"), out=True, samples=_PREDICATE_SAMPLES)
+@op(
+    fast=False,
+    check=_real_only("isposinf"),
+    out="isposinf does not support non-boolean outputs.",
+    samples=_PREDICATE_SAMPLES,
+    elementwise=True,
+)
 def isposinf(xp: Any, input: Array) -> Array:
     """Whether the element is positive infinity."""
     return xp.equal(input, _INF)
 
 
-@op(fast=False, check=_real_only("isneginf"), out=True, samples=_PREDICATE_SAMPLES)
+@op(
+    fast=False,
+    check=_real_only("isneginf"),
+    out="isneginf does not support non-boolean outputs.",
+    samples=_PREDICATE_SAMPLES,
+    elementwise=True,
+)
 def isneginf(xp: Any, input: Array) -> Array:
     """Whether the element is negative infinity."""
     return xp.equal(input, -_INF)
 
 
-@op(fast=False, samples=_PREDICATE_SAMPLES)
+@op(fast=False, samples=_PREDICATE_SAMPLES, elementwise=True)
 def isreal(xp: Any, input: Array) -> Array:
     """Whether the element has no imaginary part."""
     return xp.equal(xp.imag(input), 0)
@@ -292,7 +311,7 @@ def _close_samples() -> list[Sample]:
     ]
 
 
-@op(fast=False, check=_check_close, namespace=None, methods=())
+@op(fast=False, check=_check_close, namespace=None, methods=(), elementwise=True)
 def isclose(
     xp: Any,
     input: Array,
@@ -393,7 +412,12 @@ def isin(
     return result
 
 
-@op(fast=False, promote=True)
+@op(
+    fast=False,
+    promote=True,
+    aten=by_operands("Tensor_Tensor", "Tensor_Scalar", "Scalar_Tensor"),
+    event="isin",
+)
 def _isin(
     xp: Any, elements: Operand, test_elements: Operand, assume_unique: bool, invert: bool
 ) -> Array:

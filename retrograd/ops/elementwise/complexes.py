@@ -27,6 +27,8 @@ _EVERY = (*FLOATS, *HALVES, *COMPLEX)
     half="move",
     node_name="ConjBackward0",
     forward="linear",
+    aten="_conj",
+    event="conj",
 )
 def _conj(xp: Any, input: Array) -> Array:
     return xp.conjugate(input)
@@ -38,8 +40,12 @@ def _conj(xp: Any, input: Array) -> Array:
     half="move",
     node_name="ConjPhysicalBackward0",
     inplace="conj_physical_",
-    out=True,
+    out="elementwise",
     forward="linear",
+    elementwise=True,
+    inplace_names=("torch.conj_physical_",),
+    aten="_conj_physical",
+    event="conj_physical",
 )
 def _conj_physical(xp: Any, input: Array) -> Array:
     return xp.conjugate(input) if input.dtype.kind == "c" else xp.array(input)
@@ -92,6 +98,7 @@ def _check_as_real(input: Any) -> None:
     check=_check_as_real,
     methods=(),
     samples=lambda: [Sample(T(*s), dtypes=COMPLEX) for s in ((), (3,), (2, 3))] + [Sample(T(3))],
+    another_dtype=True,
 )
 def view_as_real(xp: Any, input: Array) -> Array:
     """A real view with a last dimension of size two: real and imaginary part."""
@@ -130,6 +137,8 @@ def _check_as_complex(input: Any) -> None:
         Sample(T()),
         Sample(T(2, dtype="int64")),
     ],
+    autocast="float32",
+    another_dtype=True,
 )
 def view_as_complex(xp: Any, input: Array) -> Array:
     """A complex view of a real tensor whose last dimension holds real and imaginary parts."""
@@ -209,10 +218,11 @@ def _pair(xp: Any, real: Any, imag: Any) -> Array:
     half="move",
     fast=False,
     check=_check_parts,
-    out=True,
+    out="Expected object of scalar type {result} but got scalar type {out} for argument 'out'",
     node_name="ComplexBackward0",
     label="complex",
     forward="linear",
+    elementwise=True,
 )
 def _make_complex(xp: Any, real: Array, imag: Array) -> Array:
     """Complex numbers from real and imaginary parts."""
@@ -249,6 +259,8 @@ def _complex(real: Tensor, imag: Tensor, *, out: Tensor | None = None) -> Tensor
     methods=(),
     out=True,
     samples=lambda: _PART_SAMPLES,
+    elementwise=True,
+    autocast="float32",
 )
 def polar(xp: Any, abs: Array, angle: Array) -> Array:
     """Complex numbers from absolute values and angles."""
@@ -278,6 +290,7 @@ def _angle_rule(m: Any, g: Any, input: Any, input_dtype: Any) -> Any:
             Sample(T(values=[0j, 1j, -1 + 0j]), dtypes=COMPLEX, second=False),
         ],
     ),
+    elementwise=True,
 )
 def angle(xp: Any, input: Array) -> Array:
     """The angle of a complex number in radians; of a real one 0 or pi."""

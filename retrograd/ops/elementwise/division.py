@@ -96,7 +96,9 @@ def _check_mode(input: Any, other: Any, rounding_mode: str) -> None:
     inplace="div_",
     out=True,
     label="div",
-    forward="elementwise",
+    elementwise=True,
+    numbers=("wrapped", "alone", "exact"),
+    aten="div.Tensor_mode",
 )
 def _div_rounded(xp: Any, input: Operand, other: Operand, rounding_mode: str) -> Array:
     """The quotient rounded down ("floor") or towards zero ("trunc")."""
@@ -231,7 +233,8 @@ _FLOORED = [
     inplace_operators=("__ifloordiv__",),
     out=True,
     samples=lambda: [*_FLOORED, Sample(5, T(3, low=1), grad=False)],
-    forward="elementwise",
+    elementwise=True,
+    numbers=("alone", "exact"),
 )
 def floor_divide(xp: Any, input: Operand, other: Operand) -> Array:
     """The quotient rounded down; no gradient is defined, as in PyTorch."""
@@ -277,7 +280,8 @@ def _remainder_scalar_rule(m: Any, g: Any) -> Any:
     inplace="remainder_",
     out=True,
     label="remainder",
-    forward="elementwise",
+    elementwise=True,
+    aten="remainder.Scalar",
 )
 def _remainder_number(xp: Any, input: Array, other: Operand) -> Array:
     result: Array = _remainder(xp, input, other)
@@ -294,7 +298,8 @@ def _remainder_number(xp: Any, input: Array, other: Operand) -> Array:
     out=True,
     namespace=None,
     methods=(),
-    forward="elementwise",
+    elementwise=True,
+    aten="remainder.Tensor",
 )
 def remainder(xp: Any, input: Array, other: Array) -> Array:
     """The remainder of the division rounded down: it has the sign of `other`."""
@@ -309,7 +314,8 @@ def remainder(xp: Any, input: Array, other: Array) -> Array:
     node_name="NotImplemented",
     fast=False,
     label="remainder",
-    forward="elementwise",
+    elementwise=True,
+    aten="remainder.Scalar_Tensor",
 )
 def _remainder_of_number(xp: Any, input: Operand, other: Array) -> Array:
     result: Array = _remainder(xp, input, other)
@@ -389,7 +395,8 @@ def _reflected_remainder(self: Tensor, other: Tensor | complex) -> Any:
     inplace="fmod_",
     out=True,
     label="fmod",
-    forward="elementwise",
+    elementwise=True,
+    aten="fmod.Scalar",
 )
 def _fmod_number(xp: Any, input: Array, other: Operand) -> Array:
     result: Array = _fmod(xp, input, other)
@@ -406,7 +413,8 @@ def _fmod_number(xp: Any, input: Array, other: Operand) -> Array:
     out=True,
     namespace=None,
     methods=(),
-    forward="elementwise",
+    elementwise=True,
+    aten="fmod.Tensor",
 )
 def fmod(xp: Any, input: Array, other: Array) -> Array:
     """The remainder of the division rounded towards zero: it has the sign of `input`."""
@@ -470,6 +478,7 @@ def _integer_samples() -> list[Sample]:
     inplace=True,
     out=True,
     samples=_integer_samples,
+    inplace_names=("torch.gcd_",),
 )
 def gcd(xp: Any, input: Array, other: Array) -> Array:
     """Greatest common divisor of two integers."""
@@ -484,6 +493,7 @@ def gcd(xp: Any, input: Array, other: Array) -> Array:
     inplace=True,
     out=True,
     samples=_integer_samples,
+    inplace_names=("torch.lcm_",),
 )
 def lcm(xp: Any, input: Array, other: Array) -> Array:
     """Least common multiple of two integers."""

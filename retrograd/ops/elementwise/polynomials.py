@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from retrograd.ops.calling.aten_names import by_operands
 from retrograd.ops.elementwise.special import check_real
 from retrograd.ops.kinds import Array, Operand
 from retrograd.ops.registry import op
@@ -82,6 +83,7 @@ def _declare(name: str, first: Callable[[Array], Array], step: Step, doc: str) -
     kernel.__name__ = name
     kernel.__doc__ = doc
     op(
+        elementwise=True,
         promote=True,
         float_result=True,
         fast=False,
@@ -89,6 +91,7 @@ def _declare(name: str, first: Callable[[Array], Array], step: Step, doc: str) -
         namespace="special",
         out=True,
         samples=_samples,
+        aten=by_operands("default", "n_scalar", "x_scalar"),
     )(kernel)
 
 

@@ -105,7 +105,9 @@ def _number_base_rule(m: Any, g: Any, input: Any, exponent: Any, out: Any, out_d
     inplace="pow_",
     out=True,
     label="pow",
-    forward="elementwise",
+    elementwise=True,
+    aten="pow.Tensor_Scalar",
+    aten_inplace="pow_.Scalar",
 )
 def _pow_number(xp: Any, input: Array, exponent: Operand) -> Array:
     """``input ** exponent`` for a number."""
@@ -121,7 +123,9 @@ def _pow_number(xp: Any, input: Array, exponent: Operand) -> Array:
     inplace="pow_",
     out=True,
     label="pow",
-    forward="elementwise",
+    elementwise=True,
+    aten="pow.Tensor_Tensor",
+    aten_inplace="pow_.Tensor",
 )
 def _pow_tensor(xp: Any, input: Array, exponent: Array) -> Array:
     """``input ** exponent`` for two tensors."""
@@ -136,7 +140,8 @@ def _pow_tensor(xp: Any, input: Array, exponent: Array) -> Array:
     out=True,
     fast=False,
     label="pow",
-    forward="elementwise",
+    elementwise=True,
+    aten="pow.Scalar",
 )
 def _pow_base(xp: Any, input: Operand, exponent: Array) -> Array:
     """``input ** exponent`` for a number `input`."""
@@ -249,7 +254,7 @@ def square(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     return _pow(input, 2, out=out)
 
 
-@composite(name="square_", namespace=None, methods=("square_",))
+@composite(name="square_", namespace=None, methods=("square_",), second_names=("torch.square_",))
 def _square_in_place(self: Tensor) -> Tensor:
     """In-place version of `square`."""
     return _pow_in_place(self, 2)
@@ -311,6 +316,7 @@ def _float_power_in_place(self: Tensor, exponent: Tensor | complex) -> Tensor:
     samples=samples.unary(
         0.2, 4, dtypes=_ALL, extra=[Sample(T(values=[0.0, -1.0, float("inf")]), second=False)]
     ),
+    inplace_names=("torch.sqrt_",),
 )
 def sqrt(xp: Any, input: Array) -> Array:
     """Square root of every element; nan for negative ones."""
@@ -326,7 +332,8 @@ def sqrt(xp: Any, input: Array) -> Array:
     samples=samples.unary(
         0.2, 4, dtypes=_ALL, extra=[Sample(T(values=[0.0, -1.0, float("inf")]), second=False)]
     ),
-    forward="elementwise",
+    elementwise=True,
+    inplace_names=("torch.rsqrt_",),
 )
 def rsqrt(xp: Any, input: Array) -> Array:
     """``1 / sqrt(input)``."""

@@ -42,9 +42,10 @@ def _kept_or(xp: Any, function: Any, input: Any) -> Any:
     input=lambda m, g: m.zeros_like(g),
     check=_check_rounding("floor"),
     inplace=True,
-    out=True,
+    out="elementwise",
     samples=_SAMPLES,
-    forward="elementwise",
+    elementwise=True,
+    inplace_names=("torch.floor_",),
 )
 def floor(xp: Any, input: Array) -> Array:
     """The largest integer not above every element."""
@@ -55,9 +56,10 @@ def floor(xp: Any, input: Array) -> Array:
     input=lambda m, g: m.zeros_like(g),
     check=_check_rounding("ceil"),
     inplace=True,
-    out=True,
+    out="elementwise",
     samples=_SAMPLES,
-    forward="elementwise",
+    elementwise=True,
+    inplace_names=("torch.ceil_",),
 )
 def ceil(xp: Any, input: Array) -> Array:
     """The smallest integer not below every element."""
@@ -68,11 +70,12 @@ def ceil(xp: Any, input: Array) -> Array:
     input=lambda m, g: m.zeros_like(g),
     check=_check_rounding("trunc"),
     inplace=True,
-    out=True,
+    out="elementwise",
     public=("trunc", "fix"),
     methods=("trunc", "fix"),
     samples=_SAMPLES,
-    forward="elementwise",
+    elementwise=True,
+    inplace_names=("Tensor.fix_", "torch.fix_", "torch.trunc_"),
 )
 def trunc(xp: Any, input: Array) -> Array:
     """Every element without its fraction."""
@@ -88,9 +91,10 @@ def _check_frac(input: Any) -> None:
     input=lambda m, g: g,
     check=_check_frac,
     inplace=True,
-    out=True,
+    out="elementwise",
     samples=_SAMPLES,
-    forward="elementwise",
+    elementwise=True,
+    inplace_names=("torch.frac_",),
 )
 def frac(xp: Any, input: Array) -> Array:
     """The fraction of every element, with its sign."""
@@ -105,10 +109,10 @@ def frac(xp: Any, input: Array) -> Array:
     check=_check_rounding("round"),
     node_name="RoundBackward0",
     inplace="round_",
-    out=True,
+    out="elementwise",
     namespace=None,
     methods=(),
-    forward="elementwise",
+    elementwise=True,
 )
 def round(xp: Any, input: Array) -> Array:
     """The nearest integer, the even one of two equally near."""
@@ -126,9 +130,10 @@ def _check_decimals(input: Any, decimals: int) -> None:
     check=_check_decimals,
     node_name="RoundBackward1",
     inplace="round_",
-    out=True,
+    out="elementwise",
     label="round",
-    forward="elementwise",
+    elementwise=True,
+    aten="round.decimals",
 )
 def _round_decimals(xp: Any, input: Array, decimals: int) -> Array:
     if decimals == 0:
@@ -164,14 +169,17 @@ def _round(input: Tensor, *, decimals: int | None = None, out: Tensor | None = N
 
 
 @composite(
-    name="round", namespace="special", samples=lambda: [Sample(T(4)), Sample(T(4), decimals=1)]
+    name="round",
+    namespace="special",
+    samples=lambda: [Sample(T(4)), Sample(T(4), decimals=1)],
+    out="elementwise",
 )
 def _round_special(input: Tensor, *, decimals: int = 0, out: Tensor | None = None) -> Tensor:
     """Every element rounded to `decimals` places; halves go to even."""
     return _round(input, decimals=decimals, out=out)
 
 
-@composite(name="round_", namespace=None, methods=("round_",))
+@composite(name="round_", namespace=None, methods=("round_",), second_names=("torch.round_",))
 def _round_in_place(self: Tensor, *, decimals: int | None = None) -> Tensor:
     """In-place version of `round`."""
     if decimals is None:
@@ -198,10 +206,11 @@ def _replaced(xp: Any, input: Any, nan: float, posinf: float, neginf: float) -> 
     input=lambda m, g, input: m.mul(g, m.isfinite(input)),
     half="move",
     inplace=True,
-    out=True,
+    out="nan_to_num: dtype of out: {out} should be same as input: {result}",
     namespace=None,
     methods=(),
-    forward="elementwise",
+    elementwise=True,
+    inplace_names=("torch.nan_to_num_",),
 )
 def nan_to_num(
     xp: Any,

@@ -47,6 +47,7 @@ def _same_dtype(values: list[Any]) -> list[Any]:
     label="where",
     out=True,
     forward="elementwise",
+    aten="where.self",
 )
 def _choose(xp: Any, input: Operand, other: Operand, condition: Array) -> Array:
     _check_condition(condition)
@@ -283,7 +284,7 @@ def _high_rule(m: Any, g: Any, input: Any, min: Any, max: Any) -> Any:
     out=True,
     namespace=None,
     methods=(),
-    forward="elementwise",
+    elementwise=True,
 )
 def clamp(xp: Any, input: Array, min: Operand | None = None, max: Operand | None = None) -> Array:
     """Elements limited to [min, max], which are numbers."""
@@ -302,7 +303,8 @@ def clamp(xp: Any, input: Array, min: Operand | None = None, max: Operand | None
     inplace="clamp_",
     out=True,
     label="clamp",
-    forward="elementwise",
+    elementwise=True,
+    aten="clamp.Tensor",
 )
 def _clamp_tensors(
     xp: Any, input: Array, min: Array | None = None, max: Array | None = None
@@ -372,7 +374,12 @@ def _clamp_function(
     return result
 
 
-@composite(name="clamp_", namespace=None, methods=("clamp_", "clip_"))
+@composite(
+    name="clamp_",
+    namespace=None,
+    methods=("clamp_", "clip_"),
+    second_names=("torch.clamp_", "torch.clip_"),
+)
 def _clamp_in_place(
     self: Tensor, min: Tensor | float | None = None, max: Tensor | float | None = None
 ) -> Tensor:
@@ -392,7 +399,7 @@ def _clamp_in_place(
     inplace="clamp_min_",
     out=True,
     label="clamp_min",
-    forward="elementwise",
+    elementwise=True,
 )
 def _clamp_min_number(xp: Any, input: Array, min: Operand) -> Array:
     return xp.maximum(min, input)
@@ -407,7 +414,8 @@ def _clamp_min_number(xp: Any, input: Array, min: Operand) -> Array:
     inplace="clamp_min_",
     out=True,
     label="clamp_min",
-    forward="elementwise",
+    elementwise=True,
+    aten="clamp_min.Tensor",
 )
 def _clamp_min_tensor(xp: Any, input: Array, min: Array) -> Array:
     return xp.maximum(input, min)
@@ -421,7 +429,7 @@ def _clamp_min_tensor(xp: Any, input: Array, min: Array) -> Array:
     inplace="clamp_max_",
     out=True,
     label="clamp_max",
-    forward="elementwise",
+    elementwise=True,
 )
 def _clamp_max_number(xp: Any, input: Array, max: Operand) -> Array:
     return xp.minimum(max, input)
@@ -436,7 +444,8 @@ def _clamp_max_number(xp: Any, input: Array, max: Operand) -> Array:
     inplace="clamp_max_",
     out=True,
     label="clamp_max",
-    forward="elementwise",
+    elementwise=True,
+    aten="clamp_max.Tensor",
 )
 def _clamp_max_tensor(xp: Any, input: Array, max: Array) -> Array:
     return xp.minimum(input, max)
@@ -475,14 +484,14 @@ def clamp_max(input: Tensor, max: Tensor | float | None, *, out: Tensor | None =
     return result
 
 
-@composite(namespace=None, methods=("clamp_min_",))
+@composite(namespace=None, methods=("clamp_min_",), second_names=("torch.clamp_min_",))
 def clamp_min_(self: Tensor, min: Tensor | float | None) -> Tensor:
     """In-place version of `clamp_min`."""
     result: Tensor = _one_sided("min", min).inplace_function(self, min)
     return result
 
 
-@composite(namespace=None, methods=("clamp_max_",))
+@composite(namespace=None, methods=("clamp_max_",), second_names=("torch.clamp_max_",))
 def clamp_max_(self: Tensor, max: Tensor | float | None) -> Tensor:
     """In-place version of `clamp_max`."""
     result: Tensor = _one_sided("max", max).inplace_function(self, max)

@@ -29,7 +29,7 @@ def _check_abs(input: Any) -> None:
     check=_check_abs,
     operators=("__abs__",),
     inplace=True,
-    out=True,
+    out="elementwise",
     public=("abs", "absolute"),
     methods=("abs", "absolute"),
     samples=samples.unary(
@@ -41,7 +41,7 @@ def abs(xp: Any, input: Array) -> Array:
     return xp.absolute(input)
 
 
-@composite(namespace=None, methods=("abs_", "absolute_"))
+@composite(namespace=None, methods=("abs_", "absolute_"), second_names=("torch.abs_",))
 def abs_(self: Tensor) -> Tensor:
     """In-place version of `abs`; complex numbers have no room for a real result."""
     if self._array.dtype.kind == "c":
@@ -72,9 +72,9 @@ def _check_sign(input: Any) -> None:
     input=lambda m, g: m.zeros_like(g),
     check=_check_sign,
     inplace=True,
-    out=True,
+    out="elementwise",
     samples=samples.unary(dtypes=_EVERY, extra=[_POINTS]),
-    forward="elementwise",
+    elementwise=True,
 )
 def sign(xp: Any, input: Array) -> Array:
     """-1, 0 or 1, the sign of every element."""
@@ -93,11 +93,11 @@ def _sgn_rule(m: Any, g: Any, input: Any, input_dtype: Any, out: Any) -> Any:
     input=_sgn_rule,
     holomorphic=False,
     inplace=True,
-    out=True,
+    out="elementwise",
     samples=samples.unary(
         dtypes=_EVERY, extra=[_POINTS, Sample(T(values=[0j, 1 + 1j]), dtypes=COMPLEX, second=False)]
     ),
-    forward="elementwise",
+    elementwise=True,
 )
 def sgn(xp: Any, input: Array) -> Array:
     """The sign of a real number, ``z / |z|`` of a complex one."""
@@ -115,8 +115,9 @@ def _check_signbit(input: Any) -> None:
 @op(
     fast=False,
     check=_check_signbit,
-    out=True,
+    out="signbit does not support non-boolean outputs.",
     samples=samples.unary(dtypes=_EVERY, extra=[_POINTS]),
+    elementwise=True,
 )
 def signbit(xp: Any, input: Array) -> Array:
     """Whether the sign bit is set: true for negative numbers and for -0.0."""
@@ -148,6 +149,7 @@ def _check_copysign(input: Any, other: Any) -> None:
     out=True,
     label="copysign",
     forward="elementwise",
+    aten="copysign.Tensor",
 )
 def _copysign_tensor(xp: Any, input: Array, other: Array) -> Array:
     return xp.copysign(input, other)
@@ -164,6 +166,7 @@ def _copysign_tensor(xp: Any, input: Array, other: Array) -> Array:
     out=True,
     label="copysign",
     forward="elementwise",
+    aten="copysign.Scalar",
 )
 def _copysign_number(xp: Any, input: Array, other: Operand) -> Array:
     return xp.copysign(input, other)
@@ -226,7 +229,7 @@ def _check_heaviside(input: Any, values: Any) -> None:
         Sample(T(4, dtype="bool"), T(4, dtype="bool"), grad=False),
         Sample(T(4), T(4, dtype="int64"), grad=False),
     ],
-    forward="elementwise",
+    elementwise=True,
 )
 def heaviside(xp: Any, input: Array, values: Array) -> Array:
     """0 for negative elements, 1 for positive ones, `values` for zeros."""

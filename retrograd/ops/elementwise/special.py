@@ -57,7 +57,9 @@ def no_derivative(name: str) -> Any:
     inplace=True,
     out=True,
     samples=samples.unary(dtypes=_EVERY, extra=[_POINTS]),
-    forward="elementwise",
+    elementwise=True,
+    second_names=("special.erf",),
+    inplace_names=("torch.erf_",),
 )
 def erf(xp: Any, input: Array) -> Array:
     """The error function."""
@@ -72,7 +74,9 @@ def erf(xp: Any, input: Array) -> Array:
     inplace=True,
     out=True,
     samples=samples.unary(dtypes=_EVERY, extra=[_POINTS]),
-    forward="elementwise",
+    elementwise=True,
+    second_names=("special.erfc",),
+    inplace_names=("torch.erfc_",),
 )
 def erfc(xp: Any, input: Array) -> Array:
     """``1 - erf(input)``, exact also where that is tiny."""
@@ -87,7 +91,8 @@ def erfc(xp: Any, input: Array) -> Array:
     inplace=True,
     out=True,
     samples=samples.unary(-0.9, 0.9, dtypes=_EVERY, extra=[_POINTS]),
-    forward="elementwise",
+    elementwise=True,
+    second_names=("special.erfinv",),
 )
 def erfinv(xp: Any, input: Array) -> Array:
     """The inverse of `erf`; infinite at -1 and 1, nan outside."""
@@ -103,7 +108,7 @@ def erfinv(xp: Any, input: Array) -> Array:
     namespace="special",
     out=True,
     samples=samples.unary(dtypes=(*FLOATS, *COMPLEX), extra=[_POINTS]),
-    forward="elementwise",
+    elementwise=True,
 )
 def erfcx(xp: Any, input: Array) -> Array:
     """``exp(input**2) * erfc(input)``."""
@@ -129,7 +134,7 @@ def ndtr(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     namespace="special",
     out=True,
     samples=samples.unary(0.05, 0.95, dtypes=(*FLOATS, *COMPLEX), extra=[_POINTS]),
-    forward="elementwise",
+    elementwise=True,
 )
 def ndtri(xp: Any, input: Array) -> Array:
     """The quantiles of the standard normal distribution."""
@@ -153,7 +158,7 @@ def ndtri(xp: Any, input: Array) -> Array:
             Sample(T(values=[-_INF]), grad=False),
         ],
     ),
-    forward="elementwise",
+    elementwise=True,
 )
 def log_ndtr(xp: Any, input: Array) -> Array:
     """The logarithm of `ndtr`, exact far into the lower tail."""
@@ -190,7 +195,9 @@ def _check_logit(input: Any, eps: float | None) -> None:
         Sample(T(values=[0.0, -0.5, 0.5, 1, 1.5, _NAN]), second=False),
         Sample(T(values=[0.0, -0.5, 0.5, 1, 1.5, _NAN]), eps=0.1, second=False),
     ],
-    forward="elementwise",
+    elementwise=True,
+    second_names=("special.logit",),
+    inplace_names=("torch.logit_",),
 )
 def logit(xp: Any, input: Array, eps: float | None = None) -> Array:
     """``log(input / (1 - input))``, with the input first limited to [eps, 1 - eps]."""
@@ -206,7 +213,7 @@ def logit(xp: Any, input: Array, eps: float | None = None) -> Array:
     namespace="special",
     out=True,
     samples=samples.unary(0.1, 2, dtypes=_EVERY, extra=[_POINTS]),
-    forward="elementwise",
+    elementwise=True,
 )
 def entr(xp: Any, input: Array) -> Array:
     """``-input * log(input)``: 0 at zero, -inf below."""
@@ -229,7 +236,9 @@ def _sinc_rule(m: Any, g: Any, input: Any) -> Any:
     samples=samples.unary(
         dtypes=(*FLOATS, *COMPLEX), extra=[_POINTS, Sample(T(5), grad=False, dtypes=HALVES)]
     ),
-    forward="elementwise",
+    elementwise=True,
+    second_names=("special.sinc",),
+    inplace_names=("torch.sinc_",),
 )
 def sinc(xp: Any, input: Array) -> Array:
     """``sin(pi x) / (pi x)``, and 1 at zero."""
@@ -271,7 +280,7 @@ def _pair_samples() -> list[Sample]:
     check=_check_logaddexp("logaddexp_cpu"),
     out=True,
     samples=_pair_samples,
-    forward="elementwise",
+    elementwise=True,
 )
 def logaddexp(xp: Any, input: Array, other: Array) -> Array:
     """``log(exp(input) + exp(other))`` without overflow."""
@@ -300,7 +309,7 @@ def complex_logaddexp(xp: Any, input: Array, other: Array) -> Array:
     check=_check_logaddexp("logaddexp2_cpu"),
     out=True,
     samples=_pair_samples,
-    forward="elementwise",
+    elementwise=True,
 )
 def logaddexp2(xp: Any, input: Array, other: Array) -> Array:
     """``log2(2**input + 2**other)`` without overflow."""
@@ -332,7 +341,7 @@ def _xlog1py_input_rule(m: Any, g: Any, input: Any, other: Any) -> Any:
     out=True,
     namespace=None,
     methods=(),
-    forward="elementwise",
+    elementwise=True,
 )
 def xlogy(xp: Any, input: Operand, other: Operand) -> Array:
     """``input * log(other)``, and 0 where `input` is 0."""
@@ -349,7 +358,8 @@ def xlogy(xp: Any, input: Operand, other: Operand) -> Array:
     fast=False,
     out=True,
     label="xlogy",
-    forward="elementwise",
+    elementwise=True,
+    aten="xlogy.Scalar_Self",
 )
 def _xlogy_number_input(xp: Any, input: Operand, other: Array) -> Array:
     return special.xlogy(np.asarray(input), np.asarray(other))
@@ -372,7 +382,8 @@ def _xlogy_number_rule(m: Any, g: Any, input: Any, other: Any) -> Any:
     fast=False,
     out=True,
     label="xlogy",
-    forward="elementwise",
+    elementwise=True,
+    aten="xlogy.Scalar_Other",
 )
 def _xlogy_number_other(xp: Any, input: Array, other: Operand) -> Array:
     return special.xlogy(np.asarray(input), np.asarray(other))
@@ -405,7 +416,7 @@ def _xlogy_samples() -> list[Sample]:
     )()
 
 
-@composite(name="xlogy", public=("xlogy",), samples=_xlogy_samples)
+@composite(name="xlogy", public=("xlogy",), samples=_xlogy_samples, second_names=("special.xlogy",))
 def _xlogy(
     input: Tensor | complex, other: Tensor | complex, *, out: Tensor | None = None
 ) -> Tensor:
@@ -415,7 +426,7 @@ def _xlogy(
     return result
 
 
-@composite(namespace=None, methods=("xlogy_",))
+@composite(namespace=None, methods=("xlogy_",), second_names=("torch.xlogy_",))
 def xlogy_(self: Tensor, other: Tensor | complex) -> Tensor:
     """In-place version of `xlogy`."""
     result: Tensor = _overload("xlogy", self, other).inplace_function(self, other)
@@ -432,7 +443,8 @@ def xlogy_(self: Tensor, other: Tensor | complex) -> Tensor:
     node_name="SpecialXlog1PyBackward0",
     out=True,
     namespace=None,
-    forward="elementwise",
+    elementwise=True,
+    event="special_xlog1py",
 )
 def xlog1py(xp: Any, input: Operand, other: Operand) -> Array:
     """``input * log1p(other)``, and 0 where `input` is 0."""
@@ -449,7 +461,8 @@ def xlog1py(xp: Any, input: Operand, other: Operand) -> Array:
     fast=False,
     out=True,
     label="special_xlog1py",
-    forward="elementwise",
+    elementwise=True,
+    aten="special_xlog1py.self_scalar",
 )
 def _xlog1py_number_input(xp: Any, input: Operand, other: Array) -> Array:
     return special.xlog1py(np.asarray(input), np.asarray(other))
@@ -471,7 +484,8 @@ def _xlog1py_number_rule(m: Any, g: Any, input: Any, other: Any) -> Any:
     fast=False,
     out=True,
     label="special_xlog1py",
-    forward="elementwise",
+    elementwise=True,
+    aten="special_xlog1py.other_scalar",
 )
 def _xlog1py_number_other(xp: Any, input: Array, other: Operand) -> Array:
     return special.xlog1py(np.asarray(input), np.asarray(other))

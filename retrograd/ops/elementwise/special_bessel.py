@@ -147,6 +147,7 @@ def _declare(name: str, function: Any, doc: str) -> None:
     kernel.__name__ = name
     kernel.__doc__ = doc
     op(
+        elementwise=True,
         promote=True,
         float_result=True,
         check=check_real(f"{name}_cpu"),

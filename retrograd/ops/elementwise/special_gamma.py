@@ -32,7 +32,8 @@ _POINTS = Sample(T(values=[0.0, -0.0, 1.0, -1.5, _INF, _NAN, 9.0, 50.0]), second
     inplace=True,
     out=True,
     samples=samples.unary(0.2, 5, dtypes=_EVERY, extra=[_POINTS]),
-    forward="elementwise",
+    elementwise=True,
+    second_names=("special.gammaln",),
 )
 def lgamma(xp: Any, input: Array) -> Array:
     """The logarithm of the absolute value of the gamma function."""
@@ -47,7 +48,8 @@ def lgamma(xp: Any, input: Array) -> Array:
     inplace=True,
     out=True,
     samples=samples.unary(0.2, 5, dtypes=_EVERY, extra=[_POINTS]),
-    forward="elementwise",
+    elementwise=True,
+    second_names=("special.psi", "special.digamma"),
 )
 def digamma(xp: Any, input: Array) -> Array:
     """The derivative of `lgamma`."""
@@ -69,7 +71,8 @@ def _check_polygamma(input: Any, n: int) -> None:
     node_name="PolygammaBackward0",
     inplace="polygamma_",
     out=True,
-    forward="elementwise",
+    elementwise=True,
+    aten="polygamma",
 )
 def _polygamma(xp: Any, input: Array, n: int) -> Array:
     if n < 0:
@@ -90,7 +93,7 @@ def _polygamma_samples() -> list[Sample]:
     return found
 
 
-@composite(methods=(), samples=_polygamma_samples)
+@composite(methods=(), samples=_polygamma_samples, second_names=("special.polygamma",))
 def polygamma(n: int, input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The `n`-th derivative of `digamma`."""
     if isinstance(n, Tensor):
@@ -134,7 +137,8 @@ def _check_mvlgamma(input: Any, p: int) -> None:
         Sample(T(3, low=2), p=0, error=(RuntimeError, "p has to be")),
         Sample(T(3), 1, dtypes=COMPLEX),
     ],
-    forward="elementwise",
+    elementwise=True,
+    second_names=("special.multigammaln",),
 )
 def mvlgamma(xp: Any, input: Array, p: int) -> Array:
     """The logarithm of the multivariate gamma function of dimension `p`."""
@@ -194,6 +198,8 @@ def _igamma_samples() -> list[Sample]:
     out=True,
     samples=_igamma_samples,
     forward=_igamma_tangent("igamma", 1),
+    elementwise=True,
+    second_names=("special.gammainc",),
 )
 def igamma(xp: Any, input: Array, other: Array) -> Array:
     """The regularized lower incomplete gamma function."""
@@ -209,6 +215,8 @@ def igamma(xp: Any, input: Array, other: Array) -> Array:
     out=True,
     samples=_igamma_samples,
     forward=_igamma_tangent("igammac", -1),
+    elementwise=True,
+    second_names=("special.gammaincc",),
 )
 def igammac(xp: Any, input: Array, other: Array) -> Array:
     """The regularized upper incomplete gamma function."""
@@ -243,7 +251,8 @@ def _check_zeta(input: Any, other: Any) -> None:
     node_name="SpecialZetaBackward0",
     out=True,
     namespace=None,
-    forward="elementwise",
+    elementwise=True,
+    event="special_zeta",
 )
 def zeta(xp: Any, input: Operand, other: Operand) -> Array:
     """The Hurwitz zeta function."""
@@ -259,7 +268,8 @@ def zeta(xp: Any, input: Operand, other: Operand) -> Array:
     fast=False,
     out=True,
     label="special_zeta",
-    forward="elementwise",
+    elementwise=True,
+    aten="special_zeta.self_scalar",
 )
 def _zeta_number_input(xp: Any, input: Operand, other: Array) -> Array:
     return special.zeta(np.asarray(input), np.asarray(other))
@@ -274,7 +284,8 @@ def _zeta_number_input(xp: Any, input: Operand, other: Array) -> Array:
     fast=False,
     out=True,
     label="special_zeta",
-    forward="elementwise",
+    elementwise=True,
+    aten="special_zeta.other_scalar",
 )
 def _zeta_number_other(xp: Any, input: Array, other: Operand) -> Array:
     return special.zeta(np.asarray(input), np.asarray(other))
@@ -314,7 +325,9 @@ def _zeta(input: Tensor | complex, other: Tensor | complex, *, out: Tensor | Non
     inplace=True,
     out=True,
     samples=samples.unary(dtypes=_EVERY, extra=[_POINTS]),
-    forward="elementwise",
+    elementwise=True,
+    second_names=("special.i0",),
+    inplace_names=("torch.i0_",),
 )
 def i0(xp: Any, input: Array) -> Array:
     """The modified Bessel function of the first kind, order 0."""
@@ -330,7 +343,7 @@ def i0(xp: Any, input: Array) -> Array:
     namespace="special",
     out=True,
     samples=samples.unary(dtypes=_EVERY, extra=[_POINTS]),
-    forward="elementwise",
+    elementwise=True,
 )
 def i0e(xp: Any, input: Array) -> Array:
     """``exp(-|input|) * i0(input)``."""
@@ -370,7 +383,7 @@ _I1_SAMPLES = samples.unary(
     namespace="special",
     out=True,
     samples=_I1_SAMPLES,
-    forward="elementwise",
+    elementwise=True,
 )
 def i1(xp: Any, input: Array) -> Array:
     """The modified Bessel function of the first kind, order 1."""
@@ -386,7 +399,7 @@ def i1(xp: Any, input: Array) -> Array:
     namespace="special",
     out=True,
     samples=_I1_SAMPLES,
-    forward="elementwise",
+    elementwise=True,
 )
 def i1e(xp: Any, input: Array) -> Array:
     """``exp(-|input|) * i1(input)``."""

@@ -66,7 +66,8 @@ def _check_addcmul(input: Any, tensor1: Any, tensor2: Any, *, value: Any) -> Non
     inplace=True,
     out=True,
     samples=lambda: _fused_samples(-2),
-    forward="elementwise",
+    elementwise=True,
+    old_order=("value",),
 )
 def addcmul(xp: Any, input: Array, tensor1: Array, tensor2: Array, *, value: Any = 1) -> Array:
     """``input + value * tensor1 * tensor2``."""
@@ -102,7 +103,8 @@ def _check_addcdiv(input: Any, tensor1: Any, tensor2: Any, *, value: Any) -> Non
     inplace=True,
     out=True,
     samples=lambda: _fused_samples(0.3),
-    forward="elementwise",
+    elementwise=True,
+    old_order=("value",),
 )
 def addcdiv(xp: Any, input: Array, tensor1: Array, tensor2: Array, *, value: complex = 1) -> Array:
     """``input + value * tensor1 / tensor2``."""
@@ -150,9 +152,10 @@ def _check_lerp(input: Any, end: Any, weight: Any) -> None:
     check=_check_lerp,
     node_name="LerpBackward0",
     inplace="lerp_",
-    out=True,
+    out="elementwise",
     label="lerp",
-    forward="elementwise",
+    elementwise=True,
+    aten="lerp.Scalar",
 )
 def _lerp_number(xp: Any, input: Array, end: Array, weight: Any) -> Array:
     if abs(weight) < 0.5:
@@ -168,10 +171,10 @@ def _lerp_number(xp: Any, input: Array, end: Array, weight: Any) -> Array:
     check=_check_lerp,
     node_name="LerpBackward1",
     inplace="lerp_",
-    out=True,
+    out="elementwise",
     namespace=None,
     methods=(),
-    forward="elementwise",
+    elementwise=True,
 )
 def lerp(xp: Any, input: Array, end: Array, weight: Array) -> Array:
     """``input + weight * (end - input)``."""
@@ -247,7 +250,9 @@ def _check_ldexp(input: Any, other: Any) -> None:
         Sample(T(3), T(3, dtype="bool"), grad=False),
         Sample(T(3), 2, error=(TypeError, "")),
     ],
-    forward="elementwise",
+    elementwise=True,
+    inplace_names=("torch.ldexp_",),
+    aten="ldexp.Tensor",
 )
 def ldexp(xp: Any, input: Array, other: Array) -> Array:
     """``input * 2**other``."""
@@ -273,6 +278,9 @@ def _check_frexp(input: Any) -> None:
         Sample(T(3, dtype="int64"), grad=False),
         Sample(T(3), dtypes=COMPLEX),
     ],
+    elementwise=True,
+    aten="frexp.Tensor",
+    saved_names={"exponent": "out1"},
 )
 def frexp(xp: Any, input: Array) -> tuple[Array, Array]:
     """Mantissa in [0.5, 1) and exponent with ``input == mantissa * 2**exponent``."""

@@ -29,6 +29,7 @@ _INSIDE = samples.unary(-0.9, 0.9, dtypes=_EVERY, extra=[_POINTS])
     inplace=True,
     out=True,
     samples=_ANYWHERE,
+    inplace_names=("torch.sin_",),
 )
 def sin(xp: Any, input: Array) -> Array:
     """Sine of every element."""
@@ -43,6 +44,7 @@ def sin(xp: Any, input: Array) -> Array:
     inplace=True,
     out=True,
     samples=_ANYWHERE,
+    inplace_names=("torch.cos_",),
 )
 def cos(xp: Any, input: Array) -> Array:
     """Cosine of every element."""
@@ -57,6 +59,7 @@ def cos(xp: Any, input: Array) -> Array:
     inplace=True,
     out=True,
     samples=samples.unary(-1.3, 1.3, dtypes=_EVERY, extra=[_POINTS]),
+    inplace_names=("torch.tan_",),
 )
 def tan(xp: Any, input: Array) -> Array:
     """Tangent of every element."""
@@ -73,6 +76,7 @@ def tan(xp: Any, input: Array) -> Array:
     public=("asin", "arcsin"),
     methods=("asin", "arcsin"),
     samples=_INSIDE,
+    inplace_names=("Tensor.arcsin_", "torch.arcsin_", "torch.asin_"),
 )
 def asin(xp: Any, input: Array) -> Array:
     """Inverse sine of every element; nan outside [-1, 1]."""
@@ -89,6 +93,7 @@ def asin(xp: Any, input: Array) -> Array:
     public=("acos", "arccos"),
     methods=("acos", "arccos"),
     samples=_INSIDE,
+    inplace_names=("Tensor.arccos_", "torch.acos_", "torch.arccos_"),
 )
 def acos(xp: Any, input: Array) -> Array:
     """Inverse cosine of every element; nan outside [-1, 1]."""
@@ -105,6 +110,7 @@ def acos(xp: Any, input: Array) -> Array:
     public=("atan", "arctan"),
     methods=("atan", "arctan"),
     samples=_ANYWHERE,
+    inplace_names=("Tensor.arctan_", "torch.arctan_", "torch.atan_"),
 )
 def atan(xp: Any, input: Array) -> Array:
     """Inverse tangent of every element."""
@@ -122,6 +128,7 @@ def atan(xp: Any, input: Array) -> Array:
     inplace=True,
     out=True,
     samples=_ANYWHERE,
+    inplace_names=("torch.sinh_",),
 )
 def sinh(xp: Any, input: Array) -> Array:
     """Hyperbolic sine of every element."""
@@ -136,6 +143,7 @@ def sinh(xp: Any, input: Array) -> Array:
     inplace=True,
     out=True,
     samples=_ANYWHERE,
+    inplace_names=("torch.cosh_",),
 )
 def cosh(xp: Any, input: Array) -> Array:
     """Hyperbolic cosine of every element."""
@@ -152,6 +160,7 @@ def cosh(xp: Any, input: Array) -> Array:
     public=("asinh", "arcsinh"),
     methods=("asinh", "arcsinh"),
     samples=_ANYWHERE,
+    inplace_names=("Tensor.arcsinh_", "torch.arcsinh_", "torch.asinh_"),
 )
 def asinh(xp: Any, input: Array) -> Array:
     """Inverse hyperbolic sine of every element."""
@@ -168,6 +177,7 @@ def asinh(xp: Any, input: Array) -> Array:
     public=("acosh", "arccosh"),
     methods=("acosh", "arccosh"),
     samples=samples.unary(1.1, 4, dtypes=_EVERY, extra=[_POINTS]),
+    inplace_names=("Tensor.arccosh_", "torch.acosh_", "torch.arccosh_"),
 )
 def acosh(xp: Any, input: Array) -> Array:
     """Inverse hyperbolic cosine of every element; nan below 1."""
@@ -184,6 +194,7 @@ def acosh(xp: Any, input: Array) -> Array:
     public=("atanh", "arctanh"),
     methods=("atanh", "arctanh"),
     samples=_INSIDE,
+    inplace_names=("Tensor.arctanh_", "torch.arctanh_", "torch.atanh_"),
 )
 def atanh(xp: Any, input: Array) -> Array:
     """Inverse hyperbolic tangent of every element; nan outside [-1, 1]."""
@@ -225,6 +236,7 @@ def _atan2_share(m: Any, input: Any, other: Any) -> Any:
             Sample(T(3), T(3), dtypes=COMPLEX),
         ],
     ),
+    inplace_names=("Tensor.arctan2_",),
 )
 def atan2(xp: Any, input: Array, other: Array) -> Array:
     """The angle of the point (other, input), in (-pi, pi]."""
@@ -279,7 +291,8 @@ def _check_degrees(name: str) -> Any:
     inplace=True,
     out=True,
     samples=samples.unary(-360, 360, dtypes=_EVERY),
-    forward="elementwise",
+    elementwise=True,
+    inplace_names=("torch.deg2rad_",),
 )
 def deg2rad(xp: Any, input: Array) -> Array:
     """Degrees as radians."""
@@ -295,7 +308,8 @@ def deg2rad(xp: Any, input: Array) -> Array:
     inplace=True,
     out=True,
     samples=samples.unary(dtypes=_EVERY),
-    forward="elementwise",
+    elementwise=True,
+    inplace_names=("torch.rad2deg_",),
 )
 def rad2deg(xp: Any, input: Array) -> Array:
     """Radians as degrees."""

@@ -28,6 +28,7 @@ _POINTS = Sample(T(values=[0.0, -0.0, 1.0, -1.0, _INF, -_INF, _NAN]), second=Fal
     inplace=True,
     out=True,
     samples=samples.unary(dtypes=_EVERY, extra=[_POINTS]),
+    inplace_names=("torch.exp_",),
 )
 def exp(xp: Any, input: Array) -> Array:
     """e to the power of every element."""
@@ -41,7 +42,9 @@ def exp(xp: Any, input: Array) -> Array:
     inplace=True,
     out=True,
     samples=samples.unary(dtypes=_EVERY, extra=[_POINTS]),
-    forward="elementwise",
+    elementwise=True,
+    second_names=("special.exp2",),
+    inplace_names=("torch.exp2_",),
 )
 def exp2(xp: Any, input: Array) -> Array:
     """2 to the power of every element."""
@@ -56,6 +59,8 @@ def exp2(xp: Any, input: Array) -> Array:
     inplace=True,
     out=True,
     samples=samples.unary(dtypes=_EVERY, extra=[_POINTS]),
+    second_names=("special.expm1",),
+    inplace_names=("torch.expm1_",),
 )
 def expm1(xp: Any, input: Array) -> Array:
     """``exp(input) - 1``, exact also near zero."""
@@ -75,6 +80,7 @@ _LOG_SAMPLES = samples.unary(0.2, 4, dtypes=_EVERY, extra=[_POINTS])
     inplace=True,
     out=True,
     samples=_LOG_SAMPLES,
+    inplace_names=("torch.log_",),
 )
 def log(xp: Any, input: Array) -> Array:
     """Natural logarithm of every element."""
@@ -89,6 +95,7 @@ def log(xp: Any, input: Array) -> Array:
     inplace=True,
     out=True,
     samples=_LOG_SAMPLES,
+    inplace_names=("torch.log2_",),
 )
 def log2(xp: Any, input: Array) -> Array:
     """Logarithm to base 2 of every element."""
@@ -103,6 +110,7 @@ def log2(xp: Any, input: Array) -> Array:
     inplace=True,
     out=True,
     samples=_LOG_SAMPLES,
+    inplace_names=("torch.log10_",),
 )
 def log10(xp: Any, input: Array) -> Array:
     """Logarithm to base 10 of every element."""
@@ -118,6 +126,8 @@ def log10(xp: Any, input: Array) -> Array:
     inplace=True,
     out=True,
     samples=samples.unary(-0.7, 4, dtypes=_EVERY, extra=[_POINTS]),
+    second_names=("special.log1p",),
+    inplace_names=("torch.log1p_",),
 )
 def log1p(xp: Any, input: Array) -> Array:
     """``log(1 + input)``, exact also near zero."""
@@ -138,7 +148,7 @@ def log1p(xp: Any, input: Array) -> Array:
     grad=lambda m, g, output: m.mul(m.mul(g, output), m.rsub(output, 1)),
     output=lambda m, g, grad, output: m.mul(m.mul(g, grad), m.rsub(m.mul(output, 2), 1)),
     node_name="SigmoidBackwardBackward0",
-    forward="elementwise",
+    elementwise=True,
 )
 def _sigmoid_gradient(xp: Any, grad: Array, output: Array) -> Array:
     """``grad * output * (1 - output)``."""
@@ -156,7 +166,9 @@ def _sigmoid_gradient(xp: Any, grad: Array, output: Array) -> Array:
         dtypes=_EVERY,
         extra=[_POINTS, Sample(T(values=[-1000.0, 1000.0, -88.0, 20.0]), second=False)],
     ),
-    forward="elementwise",
+    elementwise=True,
+    second_names=("special.expit",),
+    inplace_names=("torch.sigmoid_",),
 )
 def sigmoid(xp: Any, input: Array) -> Array:
     """``1 / (1 + exp(-input))``, elementwise."""
@@ -171,7 +183,7 @@ def sigmoid(xp: Any, input: Array) -> Array:
     grad=lambda m, g, output: m._tanh_gradient(g, output),
     output=lambda m, g, grad, output: m.mul(m.mul(m.mul(g, grad), output), -2),
     node_name="TanhBackwardBackward0",
-    forward="elementwise",
+    elementwise=True,
 )
 def _tanh_gradient(xp: Any, grad: Array, output: Array) -> Array:
     """``grad * (1 - output * output)``."""
@@ -187,6 +199,7 @@ def _tanh_gradient(xp: Any, grad: Array, output: Array) -> Array:
     inplace=True,
     out=True,
     samples=samples.unary(dtypes=_EVERY, extra=[_POINTS]),
+    inplace_names=("torch.tanh_",),
 )
 def tanh(xp: Any, input: Array) -> Array:
     """Hyperbolic tangent of every element."""

@@ -67,6 +67,7 @@ def take(xp: Any, input: Array, index: Array) -> Array:
     holomorphic=False,
     node_name="PutBackward0",
     forward="linear",
+    event="retrograd::take_gradient",
 )
 def _take_gradient(xp: Any, g: Array, shape: tuple[int, ...], index: Array) -> Array:
     """Zeros with the gradient added where `take` read."""

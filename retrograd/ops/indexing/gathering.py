@@ -242,6 +242,7 @@ def _gather_gradient(xp: Any, g: Array, shape: tuple[int, ...], dim: int, index:
     namespace=None,
     methods=(),
     forward="linear",
+    aten="scatter.src",
 )
 def scatter(xp: Any, input: Array, dim: int, index: Array, src: Array) -> Array:
     """A copy of `input` with the elements of `src` in the places that `index` names along `dim`."""
@@ -266,6 +267,7 @@ def _scatter_into(target: Array, dim: int, index: Array, src: Array) -> None:
     out=True,
     node_name="ScatterBackward1",
     forward="elementwise",
+    aten="scatter.value",
 )
 def _scatter_value(xp: Any, input: Array, dim: int, index: Array, value: Any) -> Array:
     """A copy of `input` with a number in the places that `index` names along `dim`."""

@@ -116,7 +116,8 @@ def _broadcast(mask: Array, shape: tuple[int, ...]) -> tuple[int, ...]:
     inplace=True,
     namespace=None,
     methods=(),
-    forward="elementwise",
+    elementwise=True,
+    aten="masked_fill.Scalar",
 )
 def masked_fill(xp: Any, input: Array, mask: Array, value: Any) -> Array:
     """`input` with `value`, a number, where `mask` is true."""
@@ -140,6 +141,8 @@ def _total_where(m: Any, g: Any, mask: Any) -> Any:
     inplace="_masked_fill_tensor_",
     node_name="MaskedFillBackward1",
     forward="linear",
+    aten="masked_fill",
+    aten_inplace="masked_fill_.Tensor",
 )
 def _masked_fill_tensor(xp: Any, input: Array, mask: Array, value: Array) -> Array:
     """`input` with the element of a 0-d tensor where `mask` is true."""
@@ -242,7 +245,7 @@ def _check_covers(mask: Array, shape: tuple[int, ...]) -> None:
     input=lambda m, g, input, mask: m._masked_put(g, mask, tuple(input.shape)),
     half="move",
     holomorphic=False,
-    out=True,
+    out="masked_select(): self and result must have the same scalar type",
     samples=lambda: [
         Sample(T(3, 4), T(3, 4, dtype="bool"), dtypes=(*FLOATS, *HALVES, *COMPLEX)),
         Sample(T(3, 4), T(4, dtype="bool")),
@@ -344,7 +347,12 @@ def masked_scatter(xp: Any, input: Array, mask: Array, source: Array) -> Array:
 # -------------------------------------------------------------------------------------- nonzero
 
 
-@op(half="move", out=True, namespace=None, methods=())
+@op(
+    half="move",
+    out="nonzero: Expected out tensor to have scalar type Long but got scalar type{out}",
+    namespace=None,
+    methods=(),
+)
 def nonzero(xp: Any, input: Array) -> Array:
     """The index of every element that is not zero: one row each."""
     if input.ndim == 0:

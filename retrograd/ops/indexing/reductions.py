@@ -77,7 +77,13 @@ def _no_second_order(m: Any, g: Any, names: tuple[str, str]) -> Any:
     )
 
 
-@op(input=_no_second_order, half="move", holomorphic=False, node_name="DelayedError")
+@op(
+    input=_no_second_order,
+    half="move",
+    holomorphic=False,
+    node_name="DelayedError",
+    elementwise=True,
+)
 def _refuse_second_order(xp: Any, input: Array, names: tuple[str, str]) -> Array:
     """The same values; differentiating them raises."""
     return input.copy()
@@ -159,6 +165,7 @@ def _check_reduce(
     out=True,
     check=_check_reduce,
     samples=_scatter_reduce_samples,
+    aten="scatter_reduce.two",
 )
 def scatter_reduce(
     xp: Any,

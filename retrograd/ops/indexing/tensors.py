@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from retrograd import dtypes
+from retrograd.autograd.saved_names import indices_of, raw_indices_of
 from retrograd.autograd.views import bump
 from retrograd.backend.neutral import scatter as kernels
 from retrograd.ops import errors
@@ -150,6 +151,7 @@ def _refused(shape: tuple[int, ...], dims: Dims, arrays: Sequence[Array]) -> tup
     namespace=None,
     methods=(),
     forward="linear",
+    saved_names={"indices": indices_of, "_raw_saved_indices": raw_indices_of},
 )
 def index(
     xp: Any,
@@ -182,6 +184,7 @@ def index(
     holomorphic=False,
     node_name="IndexPutBackward0",
     forward="linear",
+    event="retrograd::index_gradient",
 )
 def _index_gradient(
     xp: Any,

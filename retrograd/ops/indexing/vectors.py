@@ -98,7 +98,7 @@ def _vector(*values: int, dtype: str = "int64") -> T:
     ),
     half="move",
     holomorphic=False,
-    out=True,
+    out="index_select(): self and result must have the same scalar type",
     samples=lambda: [
         Sample(T(3, 4), 0, _vector(2, 0, 2), dtypes=(*FLOATS, *HALVES, *COMPLEX)),
         Sample(T(3, 4), -1, _vector(3, 3, 1, 0, 0), dtypes=(*FLOATS, *HALVES, *COMPLEX)),
@@ -279,6 +279,7 @@ def _index_add_(
     out=True,
     samples=lambda: [*_source_samples(), Sample(T(3), 0, _vector(1, dtype="int32"), T(1))],
     forward="linear",
+    autocast="widest",
 )
 def index_copy(xp: Any, input: Array, dim: int, index: Array, source: Array) -> Array:
     """A copy of `input` with slices along `dim` replaced by those of `source`.
@@ -387,6 +388,7 @@ def _number(value: Any, target: Array) -> Any:
     namespace=None,
     methods=(),
     forward="elementwise",
+    aten="index_fill.int_Scalar",
 )
 def index_fill(xp: Any, input: Array, dim: int, index: Array, value: Any) -> Array:
     """A copy of `input` with a number in the slices along `dim` that a vector names."""
@@ -406,6 +408,8 @@ def index_fill(xp: Any, input: Array, dim: int, index: Array, value: Any) -> Arr
     inplace="_index_fill_tensor_",
     node_name="IndexFillBackward1",
     forward="linear",
+    aten="index_fill.int_Tensor",
+    aten_inplace="index_fill_.int_Tensor",
 )
 def _index_fill_tensor(xp: Any, input: Array, dim: int, index: Array, value: Array) -> Array:
     """A copy of `input` with the element of a 0-d tensor in slices along `dim`."""

@@ -84,6 +84,8 @@ def _bad_minor(xp: Any, matrix: Array) -> int:
     namespace=None,
     methods=(),
     forward=lambda m, tangents, out0, upper: (_cholesky_tangent(m, tangents[0], out0, upper), None),
+    autocast="float32",
+    saved_names={"L": "out0"},
 )
 def linalg_cholesky_ex(xp: Any, input: Array, upper: bool = False) -> tuple[Array, Array]:
     """Cholesky factors; nan where the matrix has none, and `info` says which minor is to blame."""
@@ -126,6 +128,8 @@ def _cholesky_samples() -> list[Sample]:
 @composite(
     namespace="linalg",
     samples=lambda: [*_cholesky_samples(), Sample(T(3, 3, dtype="int64"), grad=False)],
+    autocast="float32",
+    out="structured",
 )
 def cholesky(A: Tensor, *, upper: bool = False, out: Tensor | None = None) -> Tensor:
     """The lower triangular L with ``L @ L.mH = A``, or the upper one with ``U.mH @ U = A``.
@@ -146,6 +150,8 @@ def cholesky(A: Tensor, *, upper: bool = False, out: Tensor | None = None) -> Te
     holomorphic=False,
     node_name="CholeskyBackward0",
     forward=lambda m, tangents, out, upper: _cholesky_tangent(m, tangents[0], out, upper),
+    aten="cholesky",
+    event="retrograd::cholesky_factor",
 )
 def _cholesky_factor(xp: Any, input: Array, upper: bool) -> Array:
     """The Cholesky factor, or an error where there is none."""
@@ -155,7 +161,7 @@ def _cholesky_factor(xp: Any, input: Array, upper: bool) -> Array:
     return result
 
 
-@composite(name="cholesky", samples=_cholesky_samples)
+@composite(name="cholesky", samples=_cholesky_samples, autocast="float32")
 def _cholesky(input: Tensor, upper: bool = False, *, out: Tensor | None = None) -> Tensor:
     """The Cholesky factor of a positive-definite matrix; `linalg.cholesky`."""
     array = require("cholesky", "input", 1, input)
@@ -164,7 +170,11 @@ def _cholesky(input: Tensor, upper: bool = False, *, out: Tensor | None = None) 
     return finish("cholesky", RECORDED._cholesky_factor(input, bool(upper)), out)
 
 
-@composite(namespace="linalg", samples=lambda: [Sample(T(values=_POSITIVE)), Sample(T(0, 0))])
+@composite(
+    namespace="linalg",
+    samples=lambda: [Sample(T(values=_POSITIVE)), Sample(T(0, 0))],
+    autocast="float32",
+)
 def cholesky_ex(
     A: Tensor,
     *,
@@ -197,6 +207,8 @@ def _cholesky_solve_gradient(
     holomorphic=False,
     namespace=None,
     methods=(),
+    autocast="float32",
+    saved_names={"input2": "L"},
 )
 def cholesky_solve(xp: Any, input: Array, L: Array, upper: bool = False) -> Array:
     """Solutions for a matrix given by its Cholesky factor."""
@@ -216,6 +228,7 @@ def cholesky_solve(xp: Any, input: Array, L: Array, upper: bool = False) -> Arra
         Sample(T(3), T(3, 3), error=(RuntimeError, "b should have at least 2 dimensions")),
         Sample(T(3, 2), T(2, 2), error=(RuntimeError, "Incompatible matrix sizes for")),
     ],
+    autocast="float32",
 )
 def _cholesky_solve(
     B: Tensor, L: Tensor, upper: bool = False, *, out: Tensor | None = None
@@ -242,7 +255,14 @@ def _cholesky_inverse_gradient(m: Any, g: Any, L: Any, out: Any, upper: bool) ->
     return m.neg(m.matmul(L, both) if upper else m.matmul(both, L))
 
 
-@op(L=_cholesky_inverse_gradient, holomorphic=False, namespace=None, methods=())
+@op(
+    L=_cholesky_inverse_gradient,
+    holomorphic=False,
+    namespace=None,
+    methods=(),
+    autocast="float32",
+    saved_names={"self": "L"},
+)
 def cholesky_inverse(xp: Any, L: Array, upper: bool = False) -> Array:
     """The inverse of a matrix given by its Cholesky factor."""
     identity = xp.broadcast_to(xp.eye(L.shape[-1], dtype=L.dtype), L.shape)
@@ -260,6 +280,7 @@ def cholesky_inverse(xp: Any, L: Array, upper: bool = False) -> Array:
         Sample(T(3, 3), dtypes=HALVES),
         Sample(T(3), error=(RuntimeError, "cholesky_inverse: The input tensor A must have")),
     ],
+    autocast="float32",
 )
 def _cholesky_inverse(L: Tensor, upper: bool = False, *, out: Tensor | None = None) -> Tensor:
     """The inverse of the matrix whose Cholesky factor is `L`."""

@@ -183,6 +183,7 @@ attach(matrix_exp, methods=("matrix_exp",), namespace="torch", public=("matrix_e
         Sample(T(6, 2, 3), ind=2, error=(RuntimeError, "Expected self to satisfy the requir")),
         Sample(T(6, 2, 3), ind=0, error=(RuntimeError, "Expected a strictly positive integer")),
     ],
+    autocast="float32",
 )
 def tensorinv(A: Tensor, ind: int = 2, *, out: Tensor | None = None) -> Tensor:
     """The inverse of a tensor seen as a matrix: its first `ind` dimensions are the rows."""
@@ -210,6 +211,7 @@ def tensorinv(A: Tensor, ind: int = 2, *, out: Tensor | None = None) -> Tensor:
         Sample(T(3, 6, 2), T(2, 3), dims=(1,)),
         Sample(T(2, 3, 6), T(2, 4), error=(RuntimeError, "Expected self to satisfy the")),
     ],
+    autocast="float32",
 )
 def tensorsolve(A: Tensor, B: Tensor, dims: Any = None, *, out: Tensor | None = None) -> Tensor:
     """The X with ``tensordot(A, X, X.ndim) = B``; `dims` of A are moved to its end first."""

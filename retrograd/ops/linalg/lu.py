@@ -91,6 +91,7 @@ def _lu_gradient(m: Any, g: Any, out0: Any, out1: Any, out2: Any) -> Any:
     returns=return_types.linalg_lu,
     namespace=None,
     methods=(),
+    saved_names={"P": "out0", "L": "out1", "U": "out2"},
 )
 def linalg_lu(xp: Any, input: Array) -> tuple[Array, Array, Array]:
     """A permutation, a lower triangular and an upper triangular matrix."""
@@ -127,6 +128,7 @@ def _lu_factor_gradient(m: Any, g: Any, out0: Any, out1: Any) -> Any:
     returns=return_types.linalg_lu_factor_ex,
     namespace=None,
     methods=(),
+    saved_names={"LU": "out0", "pivots": "out1"},
 )
 def linalg_lu_factor_ex(xp: Any, input: Array) -> tuple[Array, Array, Array]:
     """L and U in one array, the row exchanges, and the number of the first zero pivot."""
@@ -304,6 +306,7 @@ def _lu_unpack(
 @composite(
     methods=("lu",),
     samples=lambda: [Sample(T(3, 3)), Sample(T(2, 3, 2)), Sample(T(3, 3), get_infos=True)],
+    autocast="float32",
 )
 @forms(
     "(A: Tensor, pivot: bool = True, get_infos: Literal[False] = False, out: Any = None) -> "
@@ -372,7 +375,7 @@ def _check_lu_solve(LU: Any, pivots: Any, B: Any) -> None:
         )
 
 
-@composite(namespace="linalg", samples=_lu_solve_samples)
+@composite(namespace="linalg", samples=_lu_solve_samples, autocast="off")
 def lu_solve(
     LU: Tensor,
     pivots: Tensor,
@@ -392,6 +395,7 @@ def lu_solve(
     samples=lambda: [
         Sample(T(3, 2), T(3, 3, low=0.5), T(values=[2, 3, 3], dtype="int32")),
     ],
+    autocast="float32",
 )
 def _torch_lu_solve(
     b: Tensor, LU_data: Tensor, LU_pivots: Tensor, *, out: Tensor | None = None

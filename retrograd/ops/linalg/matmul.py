@@ -54,6 +54,8 @@ def finish_all(name: str, result: _Results, out: Any) -> _Results:
     holomorphic=False,
     node_name="SqueezeBackward4",
     forward="linear",
+    aten="squeeze.dim",
+    event="retrograd::only_row",
 )
 def _only_row(xp: Any, input: Array) -> Array:
     """The row of a fresh matrix that has just one; nothing else uses the matrix."""
@@ -196,7 +198,7 @@ def _matmul(input: Tensor, other: Tensor, name: str = "matmul") -> Tensor:
     return result
 
 
-@composite(samples=_matmul_samples)
+@composite(samples=_matmul_samples, autocast="lower")
 def matmul(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
     """Product of matrices, vectors, or batches of them with broadcasting.
 
@@ -253,7 +255,7 @@ def _linear_samples() -> list[Sample]:
     ]
 
 
-@composite(namespace="nn.functional", samples=_linear_samples)
+@composite(namespace="nn.functional", samples=_linear_samples, autocast="lower")
 def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
     """``input @ weight.T + bias`` along the last dimension.
 

@@ -284,6 +284,7 @@ def _cond(A: Tensor, p: Any) -> Tensor:
         Sample(T(2, 3), 1, error=(RuntimeError, "linalg.cond(ord=1): A must be batches")),
         Sample(T(2, 3), 3, error=(RuntimeError, "linalg.cond got an invalid norm type: 3")),
     ],
+    autocast="float32",
 )
 def cond(A: Tensor, p: float | Tensor | None = None, *, out: Tensor | None = None) -> Tensor:
     """How much solving with this matrix can magnify an error: norm times norm of the inverse."""

@@ -49,6 +49,7 @@ def pinv_gradient(m: Any, g: Any, input: Any, pinv: Any) -> Any:
     holomorphic=False,
     namespace=None,
     methods=(),
+    aten="linalg_pinv.atol_rtol_tensor",
 )
 def linalg_pinv(xp: Any, input: Array, atol: Any, rtol: Any, hermitian: bool) -> Array:
     """The pseudo-inverse; singular values up to ``max(atol, rtol * largest)`` count as zero."""
@@ -102,6 +103,7 @@ def _tolerances(array: Array, atol: Any, rtol: Any) -> tuple[Any, Any]:
         Sample(T(3, 3), dtypes=HALVES),
         Sample(T(3), error=(RuntimeError, "linalg.pinv(")),
     ],
+    autocast="lower result",
 )
 def pinv(
     A: Tensor,
@@ -124,7 +126,7 @@ def pinv(
     return finish("linalg_pinv", result, out)
 
 
-@composite(samples=lambda: [Sample(T(4, 3)), Sample(T(3, 2), rcond=1e-10)])
+@composite(samples=lambda: [Sample(T(4, 3)), Sample(T(3, 2), rcond=1e-10)], autocast="float32")
 def pinverse(input: Tensor, rcond: float = 1e-15) -> Tensor:
     """The pseudo-inverse; `linalg.pinv`."""
     return pinv(input, rcond)
@@ -143,6 +145,7 @@ def pinverse(input: Tensor, rcond: float = 1e-15) -> Tensor:
         Sample(T(3), error=(RuntimeError, "torch.linalg.matrix_rank: The input tensor")),
         Sample(T(3, 3, dtype="int64"), grad=False),
     ],
+    autocast="float32",
 )
 @by_example
 def matrix_rank(
@@ -212,6 +215,8 @@ def _precision(array: Any) -> float:
     returns=return_types.linalg_lstsq,
     namespace=None,
     methods=(),
+    autocast="float32",
+    saved_names={"b": "other", "solution": "out0"},
 )
 def linalg_lstsq(
     xp: Any, input: Array, other: Array, rcond: float, driver: str
@@ -262,7 +267,7 @@ def _lstsq_samples() -> list[Sample]:
     ]
 
 
-@composite(namespace="linalg", samples=_lstsq_samples)
+@composite(namespace="linalg", samples=_lstsq_samples, autocast="float32")
 def lstsq(
     A: Tensor,
     B: Tensor,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from retrograd import dtypes
+from retrograd.autograd.saved_names import size_of
 from retrograd.backend import kernels
 from retrograd.ops import errors
 from retrograd.ops.kinds import Array
@@ -106,7 +107,7 @@ def _check_addmm(input: Array, mat1: Array, mat2: Array, *, beta: Any, alpha: An
     ),
     check=_check_addmm,
     inplace=True,
-    out=True,
+    out="structured",
     samples=lambda: [
         Sample(T(3, 2), T(3, 4), T(4, 2), dtypes=_ALL),
         Sample(T(2), T(3, 4), T(4, 2), inplace=False),
@@ -128,6 +129,8 @@ def _check_addmm(input: Array, mat1: Array, mat2: Array, *, beta: Any, alpha: An
         Sample(T(5, dtype="int64"), T(2, 3), T(3, 5), error=(RuntimeError, "self and mat2")),
         Sample(T(5), T(2, 3, dtype="int64"), T(3, 5), error=(RuntimeError, "mat1 and mat2 m")),
     ],
+    autocast="lower",
+    old_order=("beta", "alpha"),
 )
 def addmm(
     xp: Any, input: Array, mat1: Array, mat2: Array, *, beta: complex = 1, alpha: complex = 1
@@ -170,6 +173,8 @@ def _check_addmv(input: Array, mat: Array, vec: Array, *, beta: Any, alpha: Any)
         Sample(T(2), T(2), T(2), error=(RuntimeError, "vector + matrix @ vector expected")),
         Sample(T(2, dtype="int64"), T(2, 3), T(3), error=(RuntimeError, "addmv input tens")),
     ],
+    old_order=("beta", "alpha"),
+    inplace_names=("torch.addmv_",),
 )
 def addmv(
     xp: Any, input: Array, mat: Array, vec: Array, *, beta: complex = 1, alpha: complex = 1
@@ -223,6 +228,13 @@ def _batch_of(m: Any, g: Any, shape: tuple[int, ...]) -> Any:
         Sample(T(2), T(2, 2, 3), T(2, 3, 5), error=(RuntimeError, "The expanded size")),
         Sample(T(5), T(2, 2, 3), T(3, 3, 5), error=(RuntimeError, "")),
     ],
+    autocast="lower",
+    old_order=("beta", "alpha"),
+    saved_names={
+        "batch1_sym_argsize_0": size_of("batch1", 0),
+        "batch1_sym_argsize_1": size_of("batch1", 1),
+        "batch2_sym_argsize_2": size_of("batch2", 2),
+    },
 )
 def addbmm(
     xp: Any, input: Array, batch1: Array, batch2: Array, *, beta: complex = 1, alpha: complex = 1
@@ -266,6 +278,8 @@ def _check_baddbmm(input: Array, batch1: Array, batch2: Array, *, beta: Any, alp
         Sample(T(5), T(2, 2, 3), T(2, 4, 5), error=(RuntimeError, "Expected size for first")),
         Sample(T(5, dtype="int64"), T(2, 2, 3), T(2, 3, 5), error=(RuntimeError, "Input dty")),
     ],
+    autocast="lower",
+    old_order=("beta", "alpha"),
 )
 def baddbmm(
     xp: Any, input: Array, batch1: Array, batch2: Array, *, beta: complex = 1, alpha: complex = 1
@@ -309,6 +323,7 @@ def _check_addr(input: Array, vec1: Array, vec2: Array, *, beta: Any, alpha: Any
         Sample(T(2), T(2), T(4), error=(RuntimeError, "The expanded size of the tensor")),
         Sample(T(2, 4), T(2, 2), T(4), error=(RuntimeError, "addr: Expected 1-D argument vec1")),
     ],
+    old_order=("beta", "alpha"),
 )
 def addr(
     xp: Any, input: Array, vec1: Array, vec2: Array, *, beta: complex = 1, alpha: complex = 1

@@ -118,7 +118,7 @@ def _check_mm(input: Array, mat2: Array) -> None:
     input=lambda m, g, mat2, input_strides: first_gradient(m, g, mat2, input_strides),
     mat2=lambda m, g, input, mat2_strides: second_gradient(m, g, input, mat2_strides),
     check=_check_mm,
-    out=True,
+    out="structured",
     samples=lambda: [
         Sample(T(3, 4), T(4, 2), dtypes=_ALL),
         Sample(T(1, 4), T(4, 1)),
@@ -137,6 +137,7 @@ def _check_mm(input: Array, mat2: Array) -> None:
         Sample(T(3, 5), 3.0, error=(TypeError, "mm(): argument 'mat2' (position 2) must be")),
     ],
     forward="multilinear",
+    autocast="lower",
 )
 def mm(xp: Any, input: Array, mat2: Array) -> Array:
     """Product of two matrices.
@@ -200,6 +201,7 @@ def batched_product(xp: Any, batch1: Array, batch2: Array) -> Array:
         Sample(T(5, 3, 4), T(3, 2), error=(RuntimeError, "batch2 must be a 3D tensor")),
     ],
     forward="multilinear",
+    autocast="lower",
 )
 def bmm(xp: Any, input: Array, mat2: Array) -> Array:
     """Products of the matrices of two batches, pair by pair."""
@@ -238,7 +240,7 @@ def matrix_times_vector(xp: Any, matrix: Array, vector: Array, length: int | Non
     input=lambda m, g, vec: outer_product(m, g, vec),
     vec=lambda m, g, input: m.mv(m.t(input), g),
     check=_check_mv,
-    out=True,
+    out="structured",
     samples=lambda: [
         Sample(T(3, 4), T(4), dtypes=_ALL),
         Sample(T(0, 4), T(4)),
@@ -294,7 +296,7 @@ def _dot_samples() -> list[Sample]:
     input=lambda m, g, tensor: m.mul(g, tensor),
     tensor=lambda m, g, input: m.mul(g, input),
     check=_check_dot,
-    out=True,
+    out="result dtype {out} does not match input dtype {result}",
     samples=_dot_samples,
     forward="multilinear",
 )
@@ -309,7 +311,7 @@ def dot(xp: Any, input: Array, tensor: Array) -> Array:
     other=lambda m, g, input: m.mul(g, input),
     holomorphic=False,
     check=_check_dot,
-    out=True,
+    out="result dtype {out} does not match input dtype {result}",
     samples=_dot_samples,
     forward="multilinear",
 )

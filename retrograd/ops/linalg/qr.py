@@ -71,6 +71,8 @@ def _tall_qr_gradient(m: Any, for_q: Any, for_r: Any, q: Any, r: Any) -> Any:
     returns=return_types.linalg_qr,
     namespace=None,
     methods=(),
+    autocast="float32",
+    saved_names={"Q": "out0", "R": "out1"},
 )
 def linalg_qr(xp: Any, input: Array, mode: str = "reduced") -> tuple[Array, Array]:
     """Orthonormal columns times an upper triangular matrix."""
@@ -107,6 +109,7 @@ def _empty_qr(xp: Any, input: Array, mode: str) -> tuple[Array, Array]:
         Sample(T(3), error=(RuntimeError, "linalg.qr: The input tensor A must have at")),
         Sample(T(3, 3), "foo", error=(RuntimeError, "qr received unrecognized mode 'foo'")),
     ],
+    autocast="float32",
 )
 def qr(
     A: Tensor, mode: str = "reduced", *, out: Sequence[Tensor] | None = None
@@ -126,7 +129,11 @@ def qr(
     return return_types.linalg_qr(q, r)
 
 
-@composite(name="qr", samples=lambda: [Sample(T(4, 3)), Sample(T(3, 4), False, grad=False)])
+@composite(
+    name="qr",
+    samples=lambda: [Sample(T(4, 3)), Sample(T(3, 4), False, grad=False)],
+    autocast="float32",
+)
 def _qr(
     input: Tensor, some: bool = True, *, out: Sequence[Tensor] | None = None
 ) -> return_types.qr:
@@ -143,6 +150,7 @@ def _qr(
     returns=return_types.geqrf,
     namespace=None,
     methods=(),
+    autocast="float32",
 )
 def geqrf(xp: Any, input: Array) -> tuple[Array, Array]:
     """LAPACK's compact form of a QR decomposition: R above, reflections below, and their sizes."""
@@ -157,6 +165,7 @@ def _no_geqrf_gradient() -> Any:
 @composite(
     name="geqrf",
     samples=lambda: [Sample(T(4, 3), grad=False), Sample(T(2, 3, 3), grad=False)],
+    autocast="float32",
 )
 def _geqrf(input: Tensor, *, out: Sequence[Tensor] | None = None) -> return_types.geqrf:
     """The reflections and R of a QR decomposition, packed as LAPACK packs them."""
@@ -206,13 +215,13 @@ def _householder_product(A: Tensor, tau: Tensor) -> Tensor:
     return result
 
 
-@composite(namespace="linalg", samples=_householder_samples)
+@composite(namespace="linalg", samples=_householder_samples, autocast="float32")
 def householder_product(A: Tensor, tau: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The first columns of the product of reflections ``I - tau[i] * v[i] @ v[i].mH``."""
     return finish("linalg_householder_product", _householder_product(A, tau), out)
 
 
-@composite(samples=lambda: _householder_samples()[:1])
+@composite(samples=lambda: _householder_samples()[:1], autocast="float32")
 def orgqr(input: Tensor, tau: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The first columns of a product of reflections; `linalg.householder_product`."""
     return finish("orgqr", _householder_product(input, tau), out)

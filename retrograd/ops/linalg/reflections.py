@@ -54,7 +54,7 @@ def _check(input: Any, tau: Any, other: Any, left: bool) -> None:
     check_kernel("ormqr_cpu", a)
 
 
-@composite(samples=_samples)
+@composite(samples=_samples, autocast="float32")
 def ormqr(
     input: Tensor,
     input2: Tensor,

@@ -73,6 +73,8 @@ def _square_samples(*others: Sample) -> list[Sample]:
     returns=return_types.linalg_inv_ex,
     namespace=None,
     methods=(),
+    autocast="float32",
+    saved_names={"inverse": "out0"},
 )
 def linalg_inv_ex(xp: Any, input: Array) -> tuple[Array, Array]:
     """Inverse matrices; `info` is not zero, and the inverse nan, where there is none."""
@@ -91,6 +93,8 @@ def linalg_inv_ex(xp: Any, input: Array) -> tuple[Array, Array]:
         Sample(T(values=_SINGULAR), error=(LinAlgError, "linalg.inv: The diagonal element")),
         Sample(T(values=[_REGULAR, _SINGULAR]), error=(LinAlgError, "linalg.inv: (Batch el")),
     ),
+    autocast="float32",
+    out="structured",
 )
 def inv(A: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The inverse of a square matrix, or of each in a batch.
@@ -106,13 +110,17 @@ def inv(A: Tensor, *, out: Tensor | None = None) -> Tensor:
     return finish("linalg_inv", result, out)
 
 
-@composite(samples=lambda: [Sample(T(3, 3)), Sample(T(2, 2, 2))])
+@composite(
+    samples=lambda: [Sample(T(3, 3)), Sample(T(2, 2, 2))], autocast="float32", out="structured"
+)
 def inverse(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The inverse of a square matrix, or of each in a batch; `linalg.inv`."""
     return inv(input, out=out)
 
 
-@composite(namespace="linalg", samples=lambda: [Sample(T(3, 3)), Sample(T(2, 3, 3))])
+@composite(
+    namespace="linalg", samples=lambda: [Sample(T(3, 3)), Sample(T(2, 3, 3))], autocast="float32"
+)
 def inv_ex(
     A: Tensor, *, check_errors: bool = False, out: Sequence[Tensor] | None = None
 ) -> return_types.linalg_inv_ex:
@@ -167,6 +175,8 @@ def _one_cofactors(xp: Any, matrix: Array) -> Array:
     input=lambda m, g, input: m.mul(column(m, column(m, g)), m._cofactors(input)),
     namespace=None,
     methods=(),
+    aten="_linalg_det",
+    saved_names={"A": "input"},
 )
 def linalg_det(xp: Any, input: Array) -> Array:
     """Determinants of square matrices."""
@@ -180,7 +190,7 @@ def _det_samples() -> list[Sample]:
     )
 
 
-@composite(namespace="linalg", samples=_det_samples)
+@composite(namespace="linalg", samples=_det_samples, out="structured")
 def det(A: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The determinant of a square matrix, or of each in a batch."""
     matrices("linalg_det", "linalg.det", A, kernel="lu_cpu")
@@ -220,6 +230,8 @@ def _slogdet_gradient(m: Any, g: Any, input: Any, out0: Any, input_dtype: Any) -
     returns=return_types.linalg_slogdet,
     namespace=None,
     methods=(),
+    aten="_linalg_slogdet",
+    saved_names={"A": "input", "sign": "out0"},
 )
 def linalg_slogdet(xp: Any, input: Array) -> tuple[Array, Array]:
     """Signs and logarithms of the absolute values of determinants."""
@@ -297,6 +309,8 @@ def _solve_gradient(
     returns=return_types.linalg_solve_ex,
     namespace=None,
     methods=(),
+    aten="_linalg_solve_ex",
+    saved_names={"result": "out0"},
 )
 def linalg_solve_ex(xp: Any, A: Array, B: Array, left: bool = True) -> tuple[Array, Array]:
     """Solutions of ``A @ X = B`` (or ``X @ A = B``), nan where `info` is not zero."""
@@ -401,6 +415,8 @@ def _solve_samples() -> list[Sample]:
         Sample(T(3, 3), T(3, dtype="int64"), error=(RuntimeError, "linalg.solve: Expected A")),
         Sample(T(2, 3, 3), T(4, 3, 2), error=(RuntimeError, "")),
     ],
+    autocast="float32",
+    out="structured",
 )
 def solve(A: Tensor, B: Tensor, *, left: bool = True, out: Tensor | None = None) -> Tensor:
     """The solution X of ``A @ X = B``, or of ``X @ A = B`` if not `left`.
@@ -474,6 +490,7 @@ def _triangular_gradient(
     holomorphic=False,
     namespace=None,
     methods=(),
+    saved_names={"self": "A"},
 )
 def linalg_solve_triangular(
     xp: Any, A: Array, B: Array, upper: bool, left: bool = True, unitriangular: bool = False
@@ -539,6 +556,7 @@ def _check_triangular(name: str, A: Any, B: Any, left: bool) -> None:
         Sample(T(3, 2), T(values=_REGULAR), upper=True, transpose=True),
         Sample(T(3, 2), T(values=_REGULAR), False, False, True),
     ],
+    autocast="float32",
 )
 def triangular_solve(
     input: Tensor,

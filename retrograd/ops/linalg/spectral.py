@@ -129,6 +129,9 @@ def _svd_failure() -> Exception:
     returns=return_types.linalg_svd,
     namespace=None,
     methods=(),
+    autocast="float32",
+    aten="_linalg_svd",
+    saved_names={"U": "out0", "S": "out1", "Vh": "out2"},
 )
 def linalg_svd(xp: Any, input: Array, full_matrices: bool = True) -> tuple[Array, Array, Array]:
     """``U @ diag(S) @ Vh`` with orthonormal U and Vh and falling singular values S."""
@@ -141,7 +144,7 @@ def linalg_svd(xp: Any, input: Array, full_matrices: bool = True) -> tuple[Array
     return u, s, vh
 
 
-@op(fast=False)
+@op(fast=False, aten="_linalg_svd", event="retrograd::singular_values")
 def _singular_values(xp: Any, input: Array) -> Array:
     """The singular values alone."""
     if not xp.isfinite(input).all():
@@ -179,6 +182,7 @@ def _check_driver(name: str, driver: Any) -> None:
         Sample(T(3), error=(RuntimeError, "linalg.svd: The input tensor A must have at")),
         Sample(T(3, 2), driver="gesvd", error=(RuntimeError, "torch.linalg.svd: keyword")),
     ],
+    autocast="float32",
 )
 def svd(
     A: Tensor,
@@ -209,6 +213,8 @@ def svd(
         Sample(T(3), error=(RuntimeError, "linalg.svd: The input tensor A must have at")),
         Sample(T(values=[[float("nan"), 1.0]]), error=(LinAlgError, "linalg.svd: The algo")),
     ],
+    autocast="float32",
+    out="structured",
 )
 def svdvals(A: Tensor, *, driver: str | None = None, out: Tensor | None = None) -> Tensor:
     """The singular values, falling."""
@@ -217,7 +223,11 @@ def svdvals(A: Tensor, *, driver: str | None = None, out: Tensor | None = None) 
     return finish("linalg_svdvals", singular_values(A), out)
 
 
-@composite(name="svd", samples=lambda: [Sample(T(3, 2), compute_uv=False, second=False)])
+@composite(
+    name="svd",
+    samples=lambda: [Sample(T(3, 2), compute_uv=False, second=False)],
+    autocast="float32",
+)
 def _svd(
     input: Tensor,
     some: bool = True,
@@ -287,6 +297,9 @@ def _no_convergence(name: str) -> Exception:
     returns=return_types.linalg_eigh,
     namespace=None,
     methods=(),
+    autocast="float32",
+    aten="_linalg_eigh",
+    saved_names={"eigenvalues": "out0", "eigenvectors": "out1"},
 )
 def linalg_eigh(xp: Any, input: Array, UPLO: str = "L") -> tuple[Array, Array]:
     """Rising eigenvalues and eigenvectors of symmetric matrices; one triangle is read."""
@@ -335,6 +348,7 @@ def symmetric_eigenvalues(A: Tensor, UPLO: str) -> Tensor:
         Sample(T(2, 3), error=(RuntimeError, "linalg.eigh: A must be batches of square")),
         Sample(T(3, 3), UPLO="X", error=(RuntimeError, "Expected UPLO argument to be 'L'")),
     ],
+    autocast="float32",
 )
 def eigh(
     A: Tensor, UPLO: str = "L", *, out: Sequence[Tensor] | None = None
@@ -354,6 +368,8 @@ def eigh(
         Sample(T(0, 0), second=False),
         Sample(T(2, 3), error=(RuntimeError, "linalg.eigh: A must be batches of square")),
     ],
+    autocast="float32",
+    out="structured",
 )
 def eigvalsh(A: Tensor, UPLO: str = "L", *, out: Tensor | None = None) -> Tensor:
     """The rising eigenvalues of a symmetric (Hermitian) matrix."""
@@ -389,6 +405,8 @@ def _eig_gradient(m: Any, g: Any, out0: Any, out1: Any) -> Any:
     returns=return_types.linalg_eig,
     namespace=None,
     methods=(),
+    autocast="float32",
+    saved_names={"eigenvalues": "out0", "eigenvectors": "out1"},
 )
 def linalg_eig(xp: Any, input: Array) -> tuple[Array, Array]:
     """Complex eigenvalues and eigenvectors of square matrices."""
@@ -416,6 +434,7 @@ def _check_eig(name: str, A: Any) -> None:
         Sample(T(values=[[float("nan")]]), error=(RuntimeError, "torch.linalg.eig: input")),
         Sample(T(2, 3), error=(RuntimeError, "linalg.eig: A must be batches of square")),
     ],
+    autocast="float32",
 )
 def eig(A: Tensor, *, out: Sequence[Tensor] | None = None) -> return_types.linalg_eig:
     """The eigenvalues and eigenvectors of a square matrix, always complex."""
@@ -428,6 +447,7 @@ def eig(A: Tensor, *, out: Sequence[Tensor] | None = None) -> return_types.linal
     samples=lambda: [
         Sample(T(2, 3), error=(RuntimeError, "linalg.eig: A must be batches of square")),
     ],
+    autocast="float32",
 )
 def eigvals(A: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The eigenvalues of a square matrix, always complex."""

@@ -112,6 +112,7 @@ def inner(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
         Sample(T(2), T(2, dtype="int64"), error=(RuntimeError, "linalg.vecdot: Expected x")),
         Sample(T(2, dtype="int64"), T(2, dtype="int64"), grad=False),
     ],
+    autocast="lower",
 )
 def vecdot(x: Tensor, y: Tensor, *, dim: int = -1, out: Tensor | None = None) -> Tensor:
     """Sums of ``conj(x) * y`` along a dimension, with broadcasting."""
@@ -269,7 +270,7 @@ def _check_cross(input: Array, other: Array, *, dim: int) -> None:
     input=lambda m, g, other, dim: m.linalg_cross(other, g, dim=dim),
     other=lambda m, g, input, dim: m.linalg_cross(g, input, dim=dim),
     check=_check_cross,
-    out=True,
+    out="structured",
     namespace=None,
     methods=(),
     forward="multilinear",
@@ -328,6 +329,7 @@ def _linalg_cross(
         Sample(T(2, 3, 3), T(1, 3, 3)),
         Sample(T(2, 4), T(2, 4), error=(RuntimeError, "no dimension of size 3 in input")),
     ],
+    out="structured",
 )
 def cross(
     input: Tensor, other: Tensor, dim: int | None = None, *, out: Tensor | None = None
@@ -482,6 +484,7 @@ def chain_matmul(*matrices: Tensor, out: Tensor | None = None) -> Tensor:
         Sample(T(2, 2), T(2, 4), T(5, 3, 4), error=(RuntimeError, "bilinear(): input1 size")),
         Sample(T(2, 3), T(3, 4), T(5, 3, 4), error=(RuntimeError, "bilinear(): input batch")),
     ],
+    autocast="off",
 )
 def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
     """``input1 @ weight[k] @ input2`` for every k, plus a bias, along the last dimension."""

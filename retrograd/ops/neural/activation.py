@@ -50,7 +50,8 @@ def shapes(*options: Any, integers: bool = True, **named: Any) -> list[Sample]:
     output=lambda m, g: m.zeros_like(g),
     node_name="ThresholdBackwardBackward0",
     saved_names={"self": "output"},
-    forward="elementwise",
+    elementwise=True,
+    aten="threshold_backward",
 )
 def _relu_gradient(xp: Any, grad: Array, output: Array) -> Array:
     """`grad` where `output`, which is never negative, is not zero."""
@@ -69,7 +70,7 @@ def _check_relu(input: Array) -> None:
     check=_check_relu,
     inplace=True,
     samples=lambda: [*samples.unary()(), *shapes()],
-    forward="elementwise",
+    elementwise=True,
 )
 def relu(xp: Any, input: Array) -> Array:
     """``max(input, 0)``, elementwise.
@@ -106,7 +107,7 @@ def _relu(input: Tensor, inplace: bool = False) -> Tensor:
     input=lambda m, g: m.zeros_like(g),
     node_name="ThresholdBackwardBackward0",
     saved_names={"self": "input"},
-    forward="elementwise",
+    elementwise=True,
 )
 def _threshold_gradient(xp: Any, grad: Array, input: Array, threshold: Any) -> Array:
     """`grad` where `input` is above the threshold (or nan), else zero."""
@@ -133,7 +134,11 @@ def _threshold_rule(m: Any, g: Any, input: Any, threshold: Any) -> Any:
 
 
 @op(
-    input=_threshold_rule, check=_check_threshold, namespace=None, methods=(), forward="elementwise"
+    input=_threshold_rule,
+    check=_check_threshold,
+    namespace=None,
+    methods=(),
+    elementwise=True,
 )
 def threshold(xp: Any, input: Array, threshold: float, value: float) -> Array:
     """`input` where it is above the threshold, else `value`."""
@@ -145,7 +150,8 @@ def threshold(xp: Any, input: Array, threshold: float, value: float) -> Array:
     check=_check_threshold,
     inplace="threshold_",
     node_name="ThresholdBackward1",
-    forward="elementwise",
+    elementwise=True,
+    aten_inplace="threshold_.default",
 )
 def _threshold_in_place(xp: Any, input: Array, threshold: Any, value: Any) -> Array:
     return _threshold_kernel(xp, input, threshold, value)
@@ -185,7 +191,7 @@ attach(RECORDED.threshold, public=("threshold",))
     input=lambda m, g: m.zeros_like(g),
     node_name="HardtanhBackwardBackward0",
     saved_names={"self": "input"},
-    forward="elementwise",
+    elementwise=True,
 )
 def _hardtanh_gradient(xp: Any, grad: Array, input: Array, min_val: Any, max_val: Any) -> Array:
     """`grad` strictly between the limits, else zero."""
@@ -210,7 +216,7 @@ def _check_hardtanh(input: Array, min_val: Any, max_val: Any) -> None:
     inplace=True,
     namespace=None,
     methods=(),
-    forward="elementwise",
+    elementwise=True,
 )
 def hardtanh(xp: Any, input: Array, min_val: Any = -1.0, max_val: Any = 1.0) -> Array:
     """The input limited to an interval."""
@@ -265,7 +271,8 @@ def relu6(input: Tensor, inplace: bool = False) -> Tensor:
     half="steps",
     node_name="HardshrinkBackwardBackward0",
     saved_names={"self": "input"},
-    forward="elementwise",
+    elementwise=True,
+    event="retrograd::shrink_gradient",
 )
 def _shrink_gradient(xp: Any, grad: Array, input: Array, lambd: Any) -> Array:
     """`grad` outside of [-lambd, lambd], else zero."""
@@ -284,7 +291,7 @@ def _check_hardshrink(input: Array, lambd: Any) -> None:
     check=_check_hardshrink,
     half="steps",
     samples=lambda: [*shapes(), *shapes(1.0), Sample(T(3), lambd=0.0)],
-    forward="elementwise",
+    elementwise=True,
 )
 def hardshrink(xp: Any, input: Array, lambd: float = 0.5) -> Array:
     """Zero in [-lambd, lambd], else the input.
@@ -322,7 +329,7 @@ def _check_lambd(input: Array, lambd: Any) -> None:
     check=_check_softshrink,
     namespace="nn.functional",
     samples=lambda: [*shapes(), *shapes(1.0), Sample(T(3), -1.0), Sample(T(3), lambd=0.0)],
-    forward="elementwise",
+    elementwise=True,
 )
 def softshrink(xp: Any, input: Array, lambd: float = 0.5) -> Array:
     """The input moved towards zero by `lambd`, and zero where it would cross."""
@@ -340,7 +347,7 @@ def softshrink(xp: Any, input: Array, lambd: float = 0.5) -> Array:
     ),
     node_name="HardswishBackwardBackward0",
     saved_names={"grad_output": "grad", "self": "input"},
-    forward="elementwise",
+    elementwise=True,
 )
 def _hardswish_gradient(xp: Any, grad: Array, input: Array) -> Array:
     inside = xp.multiply(xp.add(xp.divide(input, 3), 0.5), grad)
@@ -354,7 +361,7 @@ def _hardswish_gradient(xp: Any, grad: Array, input: Array) -> Array:
     inplace=True,
     namespace=None,
     methods=(),
-    forward="elementwise",
+    elementwise=True,
 )
 def hardswish(xp: Any, input: Array) -> Array:
     """``input * relu6(input + 3) / 6``."""
@@ -384,7 +391,7 @@ _SIXTH = float(np.float32(1 / 6))  # PyTorch's constant has this precision in al
     input=lambda m, g: m.zeros_like(g),
     node_name="HardsigmoidBackwardBackward0",
     saved_names={"self": "input"},
-    forward="elementwise",
+    elementwise=True,
 )
 def _hardsigmoid_gradient(xp: Any, grad: Array, input: Array) -> Array:
     inside = xp.logical_and(input > -3, input < 3)
@@ -397,7 +404,7 @@ def _hardsigmoid_gradient(xp: Any, grad: Array, input: Array) -> Array:
     inplace=True,
     namespace=None,
     methods=(),
-    forward="elementwise",
+    elementwise=True,
 )
 def hardsigmoid(xp: Any, input: Array) -> Array:
     """``relu6(input + 3) / 6``."""

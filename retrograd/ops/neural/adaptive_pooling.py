@@ -70,6 +70,7 @@ def _declare(dimensions: int) -> None:
         namespace=None,
         methods=(),
         saved_names={"result1": "out1"},
+        autocast="float32" if dimensions == 3 else None,
         check=lambda input, *options: refuse_types(
             maximum + kernel_suffix, input, is_real_floating
         ),
@@ -89,11 +90,15 @@ def _declare(dimensions: int) -> None:
             average + kernel_suffix, input, is_real_floating
         ),
         forward="linear",
+        autocast="float32" if dimensions == 3 else None,
+        aten=f"_{average}",
     )(avg_forward)
     op(
         gradient=lambda m, g, gradient_shape: getattr(m, average)(g, gradient_shape[-dimensions:]),
         input=lambda m, g, input_shape: m._zeros(g, input_shape),
         node_name=f"AdaptiveAvgPool{dimensions}DBackwardBackward0",
+        aten=f"_{average}_backward",
+        event=None if dimensions == 2 else f"{average}_backward",
     )(avg_backward)
     op(
         input=lambda m, g, indices: m._gather_spatial(g, indices, dimensions),
@@ -104,6 +109,7 @@ def _declare(dimensions: int) -> None:
         check=lambda input, *rest: refuse_types(
             f"max_unpool{dimensions}d", input, is_real_floating
         ),
+        autocast="float32",
     )(unpool)
 
 
@@ -230,7 +236,11 @@ def adaptive_avg_pool2d(input: Tensor, output_size: int | Sequence[int | None]) 
     return _adaptive_avg("adaptive_avg_pool2d", 2, input, output_size)
 
 
-@composite(namespace="nn.functional", samples=lambda: _adaptive_samples(3, 4, 5, indices=False))
+@composite(
+    namespace="nn.functional",
+    samples=lambda: _adaptive_samples(3, 4, 5, indices=False),
+    autocast="float32",
+)
 def adaptive_avg_pool3d(input: Tensor, output_size: int | Sequence[int | None]) -> Tensor:
     """Averages of windows that cover a volume evenly; None keeps a dimension."""
     return _adaptive_avg("adaptive_avg_pool3d", 3, input, output_size)
@@ -293,7 +303,11 @@ def adaptive_max_pool2d(input: Tensor, output_size: Any, return_indices: bool = 
     return found if return_indices else found[0]
 
 
-@composite(namespace="nn.functional", samples=lambda: _adaptive_samples(3, 4, 5, indices=True))
+@composite(
+    namespace="nn.functional",
+    samples=lambda: _adaptive_samples(3, 4, 5, indices=True),
+    autocast="float32",
+)
 @forms(
     "(input: Tensor, output_size: int | Sequence[int | None], return_indices: Literal[False] = "
     "False) -> Tensor",
@@ -462,7 +476,7 @@ def max_unpool1d(
     return _unpool(1, input, indices, kernel_size, stride, padding, output_size)
 
 
-@composite(namespace="nn.functional", samples=lambda: _unpool_samples(2))
+@composite(namespace="nn.functional", samples=lambda: _unpool_samples(2), autocast="float32")
 def max_unpool2d(
     input: Tensor,
     indices: Tensor,
@@ -475,7 +489,7 @@ def max_unpool2d(
     return _unpool(2, input, indices, kernel_size, stride, padding, output_size)
 
 
-@composite(namespace="nn.functional", samples=lambda: _unpool_samples(3))
+@composite(namespace="nn.functional", samples=lambda: _unpool_samples(3), autocast="float32")
 def max_unpool3d(
     input: Tensor,
     indices: Tensor,

@@ -36,7 +36,7 @@ def _softmax_rows(xp: Any, scores: Array) -> Array:
     return scores
 
 
-@op(input=lambda m, g, out: m._softmax_gradient(g, out, -1))
+@op(input=lambda m, g, out: m._softmax_gradient(g, out, -1), aten="_safe_softmax")
 def _safe_softmax(xp: Any, input: Array) -> Array:
     """The softmax along the last dimension; a row of nothing but -inf becomes zeros."""
     return _softmax_rows(xp, input.copy())
@@ -75,6 +75,8 @@ def _attention_gradients(
     gradients=_attention_gradients,
     differentiable=("query", "key", "value"),
     node_name="ScaledDotProductFlashAttentionForCpuBackward0",
+    aten="_scaled_dot_product_flash_attention_for_cpu",
+    event="retrograd::attention",
 )
 def _attention(
     xp: Any, query: Array, key: Array, value: Array, attn_mask: Array | None, scale: float
@@ -207,7 +209,7 @@ def _attention_samples() -> list[Sample]:
     ]
 
 
-@composite(namespace="nn.functional", samples=_attention_samples)
+@composite(namespace="nn.functional", samples=_attention_samples, autocast="lower")
 def scaled_dot_product_attention(
     query: Tensor,
     key: Tensor,

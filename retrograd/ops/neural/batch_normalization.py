@@ -78,9 +78,11 @@ def _batch_gradients(
     differentiable=("input", "weight", "bias"),
     outputs=4,
     nondifferentiable=(1, 2, 3),
-    saved_names={"result1": "out1", "result2": "out2"},
+    saved_names={"result1": "out1", "result2": "out2", "input": "input", "self": ""},
     check=floating_only("batch_norm"),
     node_name="NativeBatchNormBackward0",
+    aten="native_batch_norm",
+    event="batch_norm",
 )
 def _batch_norm(
     xp: Any,

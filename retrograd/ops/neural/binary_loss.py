@@ -91,6 +91,7 @@ def _binary_cross_entropy_gradient(
     check=floating_only("binary_cross_entropy"),
     namespace=None,
     methods=(),
+    autocast="float32",
 )
 def binary_cross_entropy(
     xp: Any, input: Array, target: Array, weight: Array | None, reduction: int
@@ -141,7 +142,12 @@ def _probability_samples() -> list[Sample]:
     ]
 
 
-@composite(name="binary_cross_entropy", namespace="nn.functional", samples=_probability_samples)
+@composite(
+    name="binary_cross_entropy",
+    namespace="nn.functional",
+    samples=_probability_samples,
+    autocast="float32",
+)
 def _binary_cross_entropy(
     input: Tensor,
     target: Tensor,
@@ -224,6 +230,7 @@ def _logit_target_slopes(
     check=floating_only("log_sigmoid_cpu"),
     namespace=None,
     methods=(),
+    autocast="float32",
 )
 def binary_cross_entropy_with_logits(
     xp: Any,
@@ -289,7 +296,10 @@ def _with_logits(input: Any, target: Any, weight: Any, pos_weight: Any, code: in
 
 
 @composite(
-    name="binary_cross_entropy_with_logits", namespace="nn.functional", samples=_logit_samples
+    name="binary_cross_entropy_with_logits",
+    namespace="nn.functional",
+    samples=_logit_samples,
+    autocast="float32",
 )
 def _binary_cross_entropy_with_logits(
     input: Tensor,
@@ -322,6 +332,7 @@ def _binary_cross_entropy_with_logits(
     name="binary_cross_entropy_with_logits",
     methods=(),
     samples=lambda: [Sample(T(3), T(3), reduction=code) for code in (0, 1, 2)],
+    autocast="float32",
 )
 def _torch_binary_cross_entropy_with_logits(
     input: Tensor,
@@ -368,7 +379,7 @@ def _divergence_samples() -> list[Sample]:
     ]
 
 
-@composite(namespace="nn.functional", samples=_divergence_samples)
+@composite(namespace="nn.functional", samples=_divergence_samples, autocast="float32")
 def kl_div(
     input: Tensor,
     target: Tensor,
@@ -406,6 +417,7 @@ def kl_div(
     name="kl_div",
     methods=(),
     samples=lambda: [Sample(T(3), T(3, low=0.1), code) for code in (0, 1, 2)],
+    autocast="float32",
 )
 def _torch_kl_div(
     input: Tensor, target: Tensor, reduction: int = 0, *, log_target: bool = False
@@ -432,6 +444,7 @@ def _margin_slopes(m: Any, g: Any, input: Any, target: Any, reduction: int) -> A
     promote=True,
     float_result=True,
     node_name="SoftMarginLossBackwardBackward0",
+    elementwise=True,
 )
 def _soft_margin_loss_slope(xp: Any, input: Array, target: Array) -> Array:
     """``sigmoid(-target * input)``."""
@@ -459,6 +472,7 @@ def _check_margin(input: Array, target: Array, reduction: int) -> None:
     check=_check_margin,
     namespace=None,
     methods=(),
+    autocast="float32",
 )
 def soft_margin_loss(xp: Any, input: Array, target: Array, reduction: int) -> Array:
     """``log(1 + exp(-target * input))``."""
@@ -480,6 +494,7 @@ def soft_margin_loss(xp: Any, input: Array, target: Array, reduction: int) -> Ar
         Sample(T(3, dtype="bool"), T(3, dtype="bool"), grad=False),
         Sample(T(3), T(3, grad=False), reduction="median"),
     ],
+    autocast="float32",
 )
 def _soft_margin_loss(
     input: Tensor,

@@ -180,7 +180,13 @@ def _declare(name: str, node_name: str) -> None:
     ) -> Any:
         return getattr(m, name)(g, target, weight, reduction, ignore_index)
 
-    op(input=of_input, node_name=f"{node_name}Backward0")(loss)
+    op(
+        input=of_input,
+        node_name=f"{node_name}Backward0",
+        autocast="float32",
+        event=name[1:],
+        aten=f"{name[1:]}_forward",
+    )(loss)
     op(
         grad=of_gradient,
         input=lambda m, g: m.zeros_like(g),
@@ -303,7 +309,7 @@ def _class_samples() -> list[Sample]:
     return found
 
 
-@composite(name="nll_loss", namespace="nn.functional", samples=_class_samples)
+@composite(name="nll_loss", namespace="nn.functional", samples=_class_samples, autocast="float32")
 def _nll_loss_function(
     input: Tensor,
     target: Tensor,
@@ -438,7 +444,11 @@ def _probabilities(input: Any, target: Any, weight: Any, code: int, smoothing: f
     return total if code == SUM else total / (input._array.size // classes)
 
 
-@composite(namespace="nn.functional", samples=lambda: [*_class_samples(), *_probability_samples()])
+@composite(
+    namespace="nn.functional",
+    samples=lambda: [*_class_samples(), *_probability_samples()],
+    autocast="float32",
+)
 def cross_entropy(
     input: Tensor,
     target: Tensor,

@@ -127,6 +127,7 @@ def convolution(
     node_name="ConvolutionBackwardBackward0",
     saved_names={"grad_output": "gradient"},
     forward="multilinear",
+    event="retrograd::convolution_input_gradient",
 )
 def _convolution_input_gradient(
     xp: Any,
@@ -153,6 +154,7 @@ def _convolution_input_gradient(
     node_name="ConvolutionBackwardBackward0",
     saved_names={"grad_output": "gradient"},
     forward="multilinear",
+    event="retrograd::convolution_weight_gradient",
 )
 def _convolution_weight_gradient(
     xp: Any,
@@ -408,7 +410,7 @@ def _samples_3d() -> list[Sample]:
     ]
 
 
-@composite(namespace="nn.functional", samples=_samples_1d)
+@composite(namespace="nn.functional", samples=_samples_1d, autocast="lower")
 def conv1d(
     input: Tensor,
     weight: Tensor,
@@ -427,7 +429,7 @@ def conv1d(
     return _convolve("conv1d", 1, input, weight, bias, stride, padding, dilation, groups)
 
 
-@composite(namespace="nn.functional", samples=_samples_2d)
+@composite(namespace="nn.functional", samples=_samples_2d, autocast="lower")
 def conv2d(
     input: Tensor,
     weight: Tensor,
@@ -447,7 +449,7 @@ def conv2d(
     return _convolve("conv2d", 2, input, weight, bias, stride, padding, dilation, groups)
 
 
-@composite(namespace="nn.functional", samples=_samples_3d)
+@composite(namespace="nn.functional", samples=_samples_3d, autocast="lower")
 def conv3d(
     input: Tensor,
     weight: Tensor,
@@ -508,7 +510,7 @@ def _transposed_samples_3d() -> list[Sample]:
     ]
 
 
-@composite(namespace="nn.functional", samples=_transposed_samples_1d)
+@composite(namespace="nn.functional", samples=_transposed_samples_1d, autocast="lower")
 def conv_transpose1d(
     input: Tensor,
     weight: Tensor,
@@ -539,7 +541,7 @@ def conv_transpose1d(
     )
 
 
-@composite(namespace="nn.functional", samples=_transposed_samples_2d)
+@composite(namespace="nn.functional", samples=_transposed_samples_2d, autocast="lower")
 def conv_transpose2d(
     input: Tensor,
     weight: Tensor,
@@ -570,7 +572,7 @@ def conv_transpose2d(
     )
 
 
-@composite(namespace="nn.functional", samples=_transposed_samples_3d)
+@composite(namespace="nn.functional", samples=_transposed_samples_3d, autocast="lower")
 def conv_transpose3d(
     input: Tensor,
     weight: Tensor,

@@ -176,6 +176,7 @@ def _no_second_derivative(m: Any, g: Any) -> Any:
     node_name="NotImplemented",
     namespace=None,
     methods=(),
+    aten="_ctc_loss_backward",
 )
 def _ctc_loss_gradient(
     xp: Any,
@@ -241,6 +242,7 @@ def _no_tangents(m: Any, tangents: Any) -> Any:
     namespace=None,
     methods=(),
     saved_names={"result0": "out0", "result1": "out1"},
+    aten="_ctc_loss",
 )
 def _ctc_loss(
     xp: Any,
@@ -355,7 +357,10 @@ def _samples(*ways: Any) -> list[Sample]:
 
 
 @composite(
-    name="ctc_loss", namespace="nn.functional", samples=lambda: _samples("mean", "sum", "none")
+    name="ctc_loss",
+    namespace="nn.functional",
+    samples=lambda: _samples("mean", "sum", "none"),
+    autocast="float32",
 )
 def _ctc_loss_by_name(
     log_probs: Tensor,
@@ -377,7 +382,7 @@ def _ctc_loss_by_name(
     return _compute(log_probs, targets, *lengths, blank, code, zero_infinity)
 
 
-@composite(name="ctc_loss", methods=(), samples=lambda: _samples(1, 2, 0))
+@composite(name="ctc_loss", methods=(), samples=lambda: _samples(1, 2, 0), autocast="float32")
 def _ctc_loss_by_number(
     log_probs: Tensor,
     targets: Tensor,

@@ -101,7 +101,13 @@ def _last_norm_gradient(m: Any, g: Any, input: Any, p: float, out: Any, keepdim:
     return norm_gradient(m, g, input, p, out, -1)
 
 
-@op(input=_last_norm_gradient, holomorphic=False, node_name="NormBackward1")
+@op(
+    input=_last_norm_gradient,
+    holomorphic=False,
+    node_name="NormBackward1",
+    aten="norm.ScalarOpt_dim",
+    event="retrograd::norm_of_last",
+)
 def _norm_of_last(xp: Any, input: Array, p: float, keepdim: bool) -> Array:
     """The `p`-norm along the last dimension."""
     return vector_norm_of(xp, input, p, (input.ndim - 1,), keepdim)
@@ -158,6 +164,8 @@ def _pair_gradient(m: Any, g: Any, input: Any, p: float, out: Any) -> Any:
 @op(
     input=lambda m, g, input, p, out: _pair_gradient(m, g, input, p, out),
     node_name="PdistBackward0",
+    aten="_pdist_forward",
+    event="pdist",
 )
 def _pdist(xp: Any, input: Array, p: float) -> Array:
     first, second = _pairs(input.shape[0])

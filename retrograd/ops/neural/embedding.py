@@ -243,6 +243,8 @@ def _max_rule(m: Any, g: Any, shape: tuple[int, ...], winners: Array) -> Any:
 @op(
     gradients=_bag_rule,
     differentiable=("weight", "per_sample_weights"),
+    aten="_embedding_bag",
+    event="embedding_bag",
 )
 def _embedding_bag(
     xp: Any,

@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from retrograd import dtypes
+from retrograd.autograd.saved_names import size_of
 from retrograd.backend.neutral import folding as kernels
 from retrograd.backend.neutral.arrangement import arranged
 from retrograd.ops import errors
@@ -40,6 +41,10 @@ def _check_columns(kernel: str, input: Array) -> None:
     methods=(),
     check=lambda input, *options: _check_columns("im2col_out_cpu", input),
     forward="linear",
+    saved_names={
+        "self_sym_argsize_minus_1": size_of("self", -1),
+        "self_sym_argsize_minus_2": size_of("self", -2),
+    },
 )
 def im2col(
     xp: Any, input: Array, kernel_size: Sizes, dilation: Sizes, padding: Sizes, stride: Sizes

@@ -54,6 +54,7 @@ def _declare(dimensions: int) -> None:
         methods=(),
         half="move",
         saved_names={"result1": "out1"},
+        autocast="float32",
         forward=lambda m, tangents, out1: (m._gather_spatial(tangents[0], out1, dimensions), None),
     )(forward)
     op(
@@ -207,7 +208,7 @@ def _samples(*spatial: int) -> list[Sample]:
     ]
 
 
-@composite(namespace="nn.functional", samples=lambda: _samples(6, 7))
+@composite(namespace="nn.functional", samples=lambda: _samples(6, 7), autocast="float32")
 @forms(
     "(input: Tensor, kernel_size: int | Sequence[int], output_size: int | Sequence[int] | None = "
     "None, output_ratio: float | Sequence[float] | None = None, return_indices: Literal[False] = "
@@ -242,7 +243,7 @@ def fractional_max_pool2d(
     return found if return_indices else found[0]
 
 
-@composite(namespace="nn.functional", samples=lambda: _samples(5, 6, 5))
+@composite(namespace="nn.functional", samples=lambda: _samples(5, 6, 5), autocast="float32")
 @forms(
     "(input: Tensor, kernel_size: int | Sequence[int], output_size: int | Sequence[int] | None = "
     "None, output_ratio: float | Sequence[float] | None = None, return_indices: Literal[False] = "

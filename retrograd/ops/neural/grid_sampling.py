@@ -190,7 +190,9 @@ def _declare(dimensions: int) -> None:
             g, input, grid, mode, padding_mode, align_corners
         ),
         node_name=f"{node}Backward0",
-        saved_names={"input": "input", "self": ""},  # PyTorch's own name here is `input`
+        # PyTorch's own name here is `input`
+        saved_names={"input": "input", "self": "", "interpolation_mode": "mode"},
+        autocast="float32",
         namespace=None,
         methods=(),
         check=check,
@@ -204,12 +206,14 @@ def _declare(dimensions: int) -> None:
         ),
         node_name=f"{node}BackwardBackward0",
         saved_names={"grad_output": "gradient"},
+        event=f"retrograd::{adjoint_name[1:]}",
     )(adjoint)
     op(
         gradients=_slope_gradients,
         differentiable=("gradient", "input", "grid"),
         node_name=f"{node}BackwardBackward0",
         saved_names={"grad_output": "gradient"},
+        event=f"retrograd::{slope_name[1:]}",
     )(slope)
 
 
@@ -322,6 +326,7 @@ def _numbered(name: str, number: Any, names: Sequence[str]) -> str:
         Sample(T(1, 2, 3, 4), T(1, 2, 2, 2), 2, 1, True),
         Sample(T(1, 1, 2, 3, 2), T(1, 1, 2, 1, 3), 0, 2, False),
     ],
+    autocast="float32",
 )
 def grid_sampler(
     input: Tensor, grid: Tensor, interpolation_mode: int, padding_mode: int, align_corners: bool
@@ -343,6 +348,7 @@ def grid_sampler(
         Sample(T(1, 3, 4), (1, 1, 2, 3, 2), False),
     ],
     forward="linear",
+    autocast="lower",
 )
 def affine_grid_generator(xp: Any, theta: Array, size: Sizes, align_corners: bool) -> Array:
     """The points that affine maps `theta` read an image of `size` at."""
@@ -362,6 +368,7 @@ def affine_grid_generator(xp: Any, theta: Array, size: Sizes, align_corners: boo
     gradient=lambda m, g, size, align_corners: m.affine_grid_generator(g, size, align_corners),
     node_name="TransposeBackward0",
     forward="linear",
+    event="retrograd::affine_grid_gradient",
 )
 def _affine_grid_gradient(xp: Any, gradient: Array, size: Sizes, align_corners: bool) -> Array:
     base = kernels.affine_base_grid(size[2:], align_corners, gradient.dtype)

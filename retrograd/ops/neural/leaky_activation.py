@@ -30,7 +30,7 @@ _EVERY = (*FLOATS, *HALVES)
     input=lambda m, g: m.zeros_like(g),
     node_name="LeakyReluBackwardBackward0",
     saved_names={"self": "input"},
-    forward="elementwise",
+    elementwise=True,
 )
 def _leaky_relu_gradient(xp: Any, grad: Array, input: Array, negative_slope: Any) -> Array:
     """`grad` where `input` is positive, else `grad` times the slope."""
@@ -49,7 +49,7 @@ def _leaky_kernel(xp: Any, input: Array, negative_slope: Any) -> Array:
     check=floating_only("leaky_relu_cpu"),
     namespace=None,
     methods=(),
-    forward="elementwise",
+    elementwise=True,
 )
 def leaky_relu(xp: Any, input: Array, negative_slope: Any = 0.01) -> Array:
     """The input where positive, else a fraction of it."""
@@ -73,7 +73,8 @@ def _leaky_rule_of_result(m: Any, g: Any, out: Any, negative_slope: Any) -> Any:
     check=floating_only("leaky_relu_cpu"),
     inplace="leaky_relu_",
     node_name="LeakyReluBackward1",
-    forward="elementwise",
+    elementwise=True,
+    aten_inplace="leaky_relu_.default",
 )
 def _leaky_relu_in_place(xp: Any, input: Array, negative_slope: Any = 0.01) -> Array:
     return _leaky_kernel(xp, input, negative_slope)
@@ -108,7 +109,7 @@ def _leaky_relu(input: Tensor, negative_slope: float = 0.01, inplace: bool = Fal
     grad=lambda m, g, input: m._keep_not_positive(g, input),
     input=lambda m, g: m.zeros_like(g),
     node_name="PreluKernelBackwardBackward0",
-    forward="elementwise",
+    elementwise=True,
 )
 def _keep_not_positive(xp: Any, grad: Array, input: Array) -> Array:
     """`grad` where `input` is not positive, else zero."""
@@ -122,6 +123,7 @@ def _keep_not_positive(xp: Any, grad: Array, input: Array) -> Array:
     node_name="PreluKernelBackwardBackward0",
     saved_names={"grad_output": "grad", "self": "input"},
     forward="elementwise",
+    aten="_prelu_kernel_backward",
 )
 def _prelu_gradient(xp: Any, grad: Array, input: Array, weight: Array) -> Array:
     return xp.where(input > 0, grad, xp.multiply(grad, weight))
@@ -132,6 +134,7 @@ def _prelu_gradient(xp: Any, grad: Array, input: Array, weight: Array) -> Array:
     weight=lambda m, g, input: m._keep_not_positive(m.mul(g, input), input),
     node_name="PreluKernelBackward0",
     forward="elementwise",
+    aten="_prelu_kernel",
 )
 def _prelu_kernel(xp: Any, input: Array, weight: Array) -> Array:
     return xp.where(input > 0, input, xp.multiply(input, weight))
@@ -156,7 +159,7 @@ def _prelu_samples() -> list[Sample]:
     ]
 
 
-@composite(samples=_prelu_samples)
+@composite(samples=_prelu_samples, autocast="lower")
 def prelu(input: Tensor, weight: Tensor) -> Tensor:
     """The input where positive, else times a learned weight, one for all or one per channel.
 
@@ -209,6 +212,7 @@ def _rrelu_rule(m: Any, g: Any, value: Any, noise: Any, lower: float, upper: flo
     input=lambda m, g, input, noise, lower, upper: _rrelu_rule(m, g, input, noise, lower, upper),
     check=floating_only("leaky_relu_cpu"),
     forward="elementwise",
+    aten="rrelu_with_noise",
 )
 def _rrelu_with_noise(
     xp: Any, input: Array, noise: Array | None, lower: float, upper: float
@@ -222,6 +226,7 @@ def _rrelu_with_noise(
     inplace="_rrelu_with_noise_",
     node_name="RreluWithNoiseBackward1",
     forward="elementwise",
+    aten_inplace="rrelu_with_noise_.default",
 )
 def _rrelu_with_noise_in_place(
     xp: Any, input: Array, noise: Array | None, lower: float, upper: float

@@ -133,6 +133,7 @@ def _mse_loss_gradient(xp: Any, grad: Array, input: Array, target: Array, reduct
     check=floating_only("mse_cpu"),
     namespace=None,
     methods=(),
+    autocast="float32",
 )
 def mse_loss(xp: Any, input: Array, target: Array, reduction: int) -> Array:
     """The squared differences, or their mean or sum."""
@@ -154,6 +155,8 @@ def mse_loss(xp: Any, input: Array, target: Array, reduction: int) -> Array:
         Sample(T(3), T(3), reduce=False),
         Sample(T(values=[float("inf"), 1.0, float("nan")]), T(3), second=False),
     ],
+    autocast="float32",
+    autocast_unless="weight",
 )
 def _mse_loss(
     input: Tensor,
@@ -193,6 +196,8 @@ def _mse_loss(
         Sample(T(3), T(3), dtypes=COMPLEX),
         Sample(T(3), T(3), size_average=False),
     ],
+    autocast="float32",
+    autocast_unless="weight",
 )
 def l1_loss(
     input: Tensor,
@@ -277,6 +282,7 @@ def _smooth_l1_loss_gradient(
     namespace=None,
     methods=(),
     node_name="SmoothL1LossBackward0",
+    autocast="float32",
 )
 def smooth_l1_loss(xp: Any, input: Array, target: Array, reduction: int, beta: float) -> Array:
     """Squared differences where small, absolute ones where large."""
@@ -294,6 +300,7 @@ def smooth_l1_loss(xp: Any, input: Array, target: Array, reduction: int, beta: f
         Sample(T(values=[0.0, 1.0, -1.0, 2.0]), T(values=[0.0] * 4), reduction="none"),
         Sample(T(3), T(3), size_average=False),
     ],
+    autocast="float32",
 )
 def _smooth_l1_loss(
     input: Tensor,
@@ -349,6 +356,7 @@ def _huber_loss_gradient(
     check=floating_only("huber_cpu"),
     namespace=None,
     methods=(),
+    autocast="float32",
 )
 def huber_loss(xp: Any, input: Array, target: Array, reduction: int, delta: float) -> Array:
     """Half the squared differences where small, multiples of the absolute ones where large."""
@@ -368,6 +376,7 @@ def huber_loss(xp: Any, input: Array, target: Array, reduction: int, delta: floa
         *(Sample(T(3, 4), T(3, 4), way, 1.5, T(3, 4, low=0.1)) for way in ("mean", "sum", "none")),
         Sample(T(3, 4), T(3, 4), weight=T(4)),
     ],
+    autocast="float32",
 )
 def _huber_loss(
     input: Tensor,
@@ -418,6 +427,7 @@ def _poisson(
         Sample(T(3, 4, low=0.1), T(4, low=0.1), False, True, None, 0.1),
         Sample(T(3), T(3), reduction="median"),
     ],
+    autocast="float32",
 )
 def poisson_nll_loss(
     input: Tensor,
@@ -440,6 +450,7 @@ def poisson_nll_loss(
     name="poisson_nll_loss",
     methods=(),
     samples=lambda: [Sample(T(3), T(3), True, False, 1e-8, code) for code in (0, 1, 2)],
+    autocast="float32",
 )
 def _torch_poisson_nll_loss(
     input: Tensor, target: Tensor, log_input: bool, full: bool, eps: float, reduction: int

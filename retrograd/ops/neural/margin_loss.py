@@ -51,7 +51,7 @@ def _publish(name: str, compute: Callable[..., Any], *shapes: tuple[int, ...]) -
         return result
 
     function.__doc__ = compute.__doc__
-    composite(name=name, methods=(), samples=samples)(function)
+    composite(name=name, methods=(), samples=samples, autocast="float32")(function)
 
 
 # ---------------------------------------------------------------------------- pairs of numbers
@@ -76,6 +76,7 @@ _publish("margin_ranking_loss", _ranking, (3,), (3,))
         Sample(T(3, 4), T(3, 4), T(3)),
         Sample(T(3), T(3), T(3, grad=False), reduction="median"),
     ],
+    autocast="float32",
 )
 def margin_ranking_loss(
     input1: Tensor,
@@ -121,6 +122,7 @@ _publish("hinge_embedding_loss", _hinge, (3,))
         Sample(T(3, 4), T(values=[1.0, -1.0, 0.5, 0.0], grad=False)),
         Sample(T(3), T(3, dtype="int64", low=-1, high=1), size_average=False),
     ],
+    autocast="float32",
 )
 def hinge_embedding_loss(
     input: Tensor,
@@ -181,6 +183,7 @@ _publish("cosine_embedding_loss", _cosine, (3, 4), (3, 4))
         Sample(T(3, 4), T(3, 4), T(4, grad=False)),
         Sample(T(3, 4), T(3, 4), T(3, 1, grad=False)),
     ],
+    autocast="float32",
 )
 def cosine_embedding_loss(
     input1: Tensor,
@@ -245,6 +248,7 @@ def _triplet_samples() -> list[Sample]:
         Sample(T(3, 4), T(3, 4), T(3, 4), 2.0, 1, 1e-3),
         Sample(T(3, 4), T(3, 4), T(3, 4), size_average=False),
     ],
+    autocast="float32",
 )
 def triplet_margin_loss(
     anchor: Tensor,
@@ -275,6 +279,7 @@ def triplet_margin_loss(
     name="triplet_margin_loss",
     methods=(),
     samples=lambda: [Sample(T(3, 4), T(3, 4), T(3, 4), reduction=code) for code in (0, 1, 2)],
+    autocast="float32",
 )
 def _torch_triplet_margin_loss(
     anchor: Tensor,
@@ -346,6 +351,7 @@ def _margins(m: Any, g: Any, input: Any, target: Any, weight: Any, reduction: in
     ),
     namespace=None,
     methods=(),
+    autocast="float32",
 )
 def multi_margin_loss(
     xp: Any,
@@ -414,7 +420,9 @@ def _class_samples() -> list[Sample]:
     ]
 
 
-@composite(name="multi_margin_loss", namespace="nn.functional", samples=_class_samples)
+@composite(
+    name="multi_margin_loss", namespace="nn.functional", samples=_class_samples, autocast="float32"
+)
 def _multi_margin_loss(
     input: Tensor,
     target: Tensor,
@@ -497,7 +505,13 @@ def _label_rule(m: Any, g: Any, input: Any, target: Any, reduction: int) -> Any:
     return m.mul(slopes, g)
 
 
-@op(input=_label_rule, namespace=None, methods=())
+@op(
+    input=_label_rule,
+    namespace=None,
+    methods=(),
+    autocast="float32",
+    aten="multilabel_margin_loss_forward",
+)
 def multilabel_margin_loss(xp: Any, input: Array, target: Array, reduction: int) -> Array:
     """Sums over pairs of a named and another class of how far the other comes near."""
     scores = _rows(input)
@@ -528,7 +542,12 @@ def _label_samples() -> list[Sample]:
     ]
 
 
-@composite(name="multilabel_margin_loss", namespace="nn.functional", samples=_label_samples)
+@composite(
+    name="multilabel_margin_loss",
+    namespace="nn.functional",
+    samples=_label_samples,
+    autocast="float32",
+)
 def _multilabel_margin_loss(
     input: Tensor,
     target: Tensor,

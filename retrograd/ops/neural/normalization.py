@@ -126,6 +126,7 @@ def times_weight(m: Any, values: Any, weight: Any, layout: Layout) -> Any:
         g, input, mean, inverse, layout
     ),
     node_name="NativeLayerNormBackward0",
+    saved_names={"input": "input", "self": ""},
 )
 def _standardize(xp: Any, input: Array, mean: Array, inverse: Array, layout: Layout) -> Array:
     """The input minus mean, over standard deviation: both known already, both functions of it."""
@@ -140,7 +141,11 @@ def _inverse_rule(m: Any, g: Any, input: Any, mean: Any, inverse: Any, layout: L
     return m.reshape(slope, tuple(input.shape))
 
 
-@op(input=_inverse_rule, node_name="NativeLayerNormBackward0")
+@op(
+    input=_inverse_rule,
+    node_name="NativeLayerNormBackward0",
+    saved_names={"input": "input", "self": ""},
+)
 def _inverse_deviation(xp: Any, input: Array, mean: Array, inverse: Array, layout: Layout) -> Array:
     """One over the standard deviation: known already, but a function of the input."""
     return inverse.copy()
@@ -186,7 +191,8 @@ def _declare_gradient(name: str, node_name: str) -> None:
         return getattr(m, name)(g, input, mean, inverse, layout)
 
     gradient.__name__ = name
-    op(grad=of_gradient, input=_curvature, node_name=node_name)(gradient)
+    event = None if name == "_batch_norm_gradient" else f"retrograd::{name[1:]}"
+    op(grad=of_gradient, input=_curvature, node_name=node_name, event=event)(gradient)
 
 
 _declare_gradient("_layer_norm_gradient", "NativeLayerNormBackwardBackward0")
@@ -247,9 +253,11 @@ def normalized(
     differentiable=("input", "weight", "bias"),
     outputs=3,
     nondifferentiable=(1, 2),
-    saved_names={"result1": "out1", "result2": "out2"},
+    saved_names={"result1": "out1", "result2": "out2", "input": "input", "self": ""},
     check=floating_only("LayerNormKernelImpl"),
     node_name="NativeLayerNormBackward0",
+    aten="native_layer_norm",
+    event="layer_norm",
 )
 def _layer_norm(
     xp: Any,
@@ -381,9 +389,11 @@ def _torch_layer_norm(
     differentiable=("input", "weight", "bias"),
     outputs=3,
     nondifferentiable=(1, 2),
-    saved_names={"result1": "out1", "result2": "out2"},
+    saved_names={"result1": "out1", "result2": "out2", "input": "input", "self": ""},
     check=floating_only("GroupNormKernelImpl"),
     node_name="NativeGroupNormBackward0",
+    aten="native_group_norm",
+    event="group_norm",
 )
 def _group_norm(
     xp: Any,

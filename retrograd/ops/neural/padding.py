@@ -212,6 +212,7 @@ def _declare(mode: str, dimensions: int) -> None:
         methods=(),
         check=check,
         forward="linear",
+        autocast=None if name == "reflection_pad3d" else "float32",  # as PyTorch lists them
     )(forward)
     op(
         gradient=lambda m, g, padding: getattr(m, name)(g, padding),
@@ -244,6 +245,7 @@ def _circular_pad(xp: Any, input: Array, padding: Sizes) -> Array:
     holomorphic=False,
     node_name="SliceBackwardBackward0",
     forward="linear",
+    event="retrograd::circular_pad_gradient",
 )
 def _circular_pad_gradient(xp: Any, gradient: Array, spatial: Shape, padding: Sizes) -> Array:
     return _unpad(xp, gradient, spatial, padding, "circular")

@@ -79,6 +79,7 @@ def _declare_max_pool(dimensions: int) -> None:
         gradient=lambda m, g, indices: m._gather_spatial(g, indices, dimensions),
         input=lambda m, g, input_shape: m._zeros(g, input_shape),
         node_name=f"{node}BackwardBackward0",
+        aten=None if dimensions == 2 else f"{name}_with_indices_backward",
     )(backward)
 
 
@@ -158,6 +159,7 @@ def _declare_avg_pool(dimensions: int) -> None:
         methods=(),
         check=check,
         forward="linear",
+        autocast="float32" if dimensions == 3 else None,
     )(forward)
     op(
         gradient=gradient_rule,
@@ -338,7 +340,12 @@ def max_pool2d(
     return found if return_indices else found[0]
 
 
-@composite(namespace="nn.functional", samples=lambda: _max_samples(4, 5, 3))
+@composite(
+    namespace="nn.functional",
+    samples=lambda: _max_samples(4, 5, 3),
+    autocast="float32",
+    autocast_unless="return_indices",
+)
 @forms(
     "(input: Tensor, kernel_size: int | Sequence[int], stride: int | Sequence[int] | None = "
     "None, padding: int | Sequence[int] = 0, dilation: int | Sequence[int] = 1, ceil_mode: bool "
@@ -511,7 +518,7 @@ def avg_pool2d(
     )  # fmt: skip
 
 
-@composite(namespace="nn.functional", samples=lambda: _avg_samples(4, 5, 3))
+@composite(namespace="nn.functional", samples=lambda: _avg_samples(4, 5, 3), autocast="float32")
 def avg_pool3d(
     input: Tensor,
     kernel_size: Ints,

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import functools
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
 from retrograd import dtypes
+from retrograd.autograd.node import Node
 from retrograd.backend.neutral import resampling as kernels
 from retrograd.backend.neutral.arrangement import arranged
 from retrograd.ops import errors
@@ -48,6 +50,21 @@ def _op_name(mode: str, dimensions: int, antialias: bool) -> str:
     return f"upsample_{mode.replace('-', '_')}{dimensions}d{suffix}"
 
 
+def _saved_sizes(dimensions: int) -> dict[str, Callable[[Node], Any]]:
+    """What PyTorch shows on the node: the size of the image, and the scale of each dimension."""
+
+    def scale(node: Node, place: int) -> Any:
+        scales = node.saved[-1]
+        return None if scales is None else scales[place]
+
+    names = ("scales",) if dimensions == 1 else ("scales_d", "scales_h", "scales_w")[-dimensions:]
+    readers: dict[str, Callable[[Node], Any]] = {
+        name: functools.partial(scale, place=place) for place, name in enumerate(names)
+    }
+    readers["output_size"] = lambda node: tuple(node.shape[2:])
+    return readers
+
+
 def _declare(mode: str, dimensions: int, antialias: bool = False) -> None:
     """The op that resizes in one mode, and its gradient op."""
     along, node, kernel_name = _ALONG[mode]
@@ -58,6 +75,7 @@ def _declare(mode: str, dimensions: int, antialias: bool = False) -> None:
     node = "Upsample" + node.format(dimensions)
     name = _op_name(mode, dimensions, antialias)
     gradient_name = f"_{name}_gradient"
+    private = antialias or mode == "nearest-exact"  # PyTorch's names begin with an underscore
 
     def check(input: Array, *options: Any) -> None:
         if mode.startswith("nearest"):
@@ -97,6 +115,8 @@ def _declare(mode: str, dimensions: int, antialias: bool = False) -> None:
         methods=(),
         check=check,
         forward="linear",
+        event=f"_{name}" if private else None,
+        saved_names={} if private else _saved_sizes(dimensions),
     )(forward)
     op(
         gradient=lambda m, g, gradient_shape, align_corners, scales: getattr(m, name)(
@@ -104,6 +124,7 @@ def _declare(mode: str, dimensions: int, antialias: bool = False) -> None:
         ),
         node_name=f"{node}BackwardBackward0",
         forward="linear",
+        aten=f"_{name}_backward" if private else None,
     )(backward)
 
 

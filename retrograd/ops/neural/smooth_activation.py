@@ -61,7 +61,7 @@ def _gelu_curvature(m: Any, g: Any, grad: Any, input: Any, approximate: str) -> 
     input=_gelu_curvature,
     node_name="GeluBackwardBackward0",
     saved_names={"grad_output": "grad", "self": "input"},
-    forward="elementwise",
+    elementwise=True,
 )
 def _gelu_gradient(xp: Any, grad: Array, input: Array, approximate: str) -> Array:
     square = xp.multiply(input, input)
@@ -91,7 +91,7 @@ def _gelu_gradient(xp: Any, grad: Array, input: Array, approximate: str) -> Arra
         Sample(T(3), approximate="fast"),
         Sample(T(3), "tanh"),
     ],
-    forward="elementwise",
+    elementwise=True,
 )
 def gelu(xp: Any, input: Array, *, approximate: str = "none") -> Array:
     """The input times the normal distribution function of it.
@@ -125,7 +125,7 @@ def _silu_rule(m: Any, g: Any, input: Any) -> Any:
     inplace=True,
     namespace=None,
     methods=(),
-    forward="elementwise",
+    elementwise=True,
 )
 def silu(xp: Any, input: Array) -> Array:
     """``input * sigmoid(input)``."""
@@ -167,7 +167,7 @@ def _mish_rule(m: Any, g: Any, input: Any) -> Any:
     inplace=True,
     namespace=None,
     methods=(),
-    forward="elementwise",
+    elementwise=True,
 )
 def mish(xp: Any, input: Array) -> Array:
     """``input * tanh(softplus(input))``."""
@@ -206,7 +206,7 @@ def _softplus_curvature(
     input=_softplus_curvature,
     node_name="SoftplusBackwardBackward0",
     saved_names={"grad_output": "grad", "self": "input"},
-    forward="elementwise",
+    elementwise=True,
 )
 def _softplus_gradient(xp: Any, grad: Array, input: Array, beta: float, threshold: float) -> Array:
     scaled = xp.multiply(input, beta)
@@ -223,7 +223,7 @@ def _softplus_gradient(xp: Any, grad: Array, input: Array, beta: float, threshol
         *_shapes(2, 1.0),
         *_shapes(beta=0.5, threshold=3),
     ],
-    forward="elementwise",
+    elementwise=True,
 )
 def softplus(xp: Any, input: Array, beta: Any = 1.0, threshold: Any = 20.0) -> Array:
     """``log(1 + exp(beta * input)) / beta``, and the input itself above the threshold.
@@ -244,7 +244,8 @@ def _logsigmoid_curvature(m: Any, g: Any, grad: Any, input: Any) -> Any:
     input=_logsigmoid_curvature,
     node_name="LogSigmoidBackwardBackward0",
     saved_names={"grad_output": "grad", "self": "input"},
-    forward="elementwise",
+    elementwise=True,
+    aten="log_sigmoid_backward",
 )
 def _logsigmoid_gradient(xp: Any, grad: Array, input: Array) -> Array:
     return xp.multiply(special.expit(xp.negative(input)), grad)
@@ -256,7 +257,9 @@ def _logsigmoid_gradient(xp: Any, grad: Array, input: Array) -> Array:
     namespace="nn.functional",
     node_name="LogSigmoidBackward0",
     samples=lambda: [*_shapes(), Sample(T(values=[_INF, -_INF]), second=False)],
-    forward="elementwise",
+    elementwise=True,
+    aten="log_sigmoid_forward",
+    event="log_sigmoid",
 )
 def logsigmoid(xp: Any, input: Array) -> Array:
     """The logarithm of the sigmoid."""
@@ -290,7 +293,7 @@ def _elu_curvature(
     value=_elu_curvature,
     node_name="EluBackwardBackward0",
     saved_names={"grad_output": "grad", "self_or_result": "value"},
-    forward="elementwise",
+    elementwise=True,
 )
 def _elu_gradient(
     xp: Any,
@@ -335,7 +338,7 @@ def _elu_rule_of_result(
     check=floating_only("elu_cpu"),
     namespace=None,
     methods=(),
-    forward="elementwise",
+    elementwise=True,
 )
 def elu(
     xp: Any, input: Array, alpha: float = 1.0, scale: float = 1.0, input_scale: float = 1.0
@@ -349,7 +352,8 @@ def elu(
     check=floating_only("elu_cpu"),
     inplace="elu_",
     node_name="EluBackward1",
-    forward="elementwise",
+    elementwise=True,
+    aten_inplace="elu_.default",
 )
 def _elu_in_place(
     xp: Any, input: Array, alpha: float = 1.0, scale: float = 1.0, input_scale: float = 1.0
@@ -368,7 +372,7 @@ def _inverse(alpha: float) -> float:
     node_name="CeluBackward0",
     namespace=None,
     methods=(),
-    forward="elementwise",
+    elementwise=True,
 )
 def celu(xp: Any, input: Array, alpha: float = 1.0) -> Array:
     """The input where positive, else ``alpha * (exp(input / alpha) - 1)``."""
@@ -380,7 +384,8 @@ def celu(xp: Any, input: Array, alpha: float = 1.0) -> Array:
     check=floating_only("elu_cpu"),
     inplace="celu_",
     node_name="CeluBackward1",
-    forward="elementwise",
+    elementwise=True,
+    aten_inplace="celu_.default",
 )
 def _celu_in_place(xp: Any, input: Array, alpha: float = 1.0) -> Array:
     return _elu_kernel(xp, input, alpha, 1.0, 1.0 / alpha)

@@ -57,6 +57,7 @@ def _kept(shape: tuple[int, ...], dim: int) -> tuple[int, ...]:
     ),
     node_name="SoftmaxBackwardDataBackward0",
     saved_names={"grad_output": "grad"},
+    aten="_softmax_backward_data",
 )
 def _softmax_gradient(xp: Any, grad: Array, output: Array, dim: int) -> Array:
     """``output * (grad - sum(grad * output))`` along `dim`."""
@@ -73,6 +74,7 @@ def _softmax_gradient(xp: Any, grad: Array, output: Array, dim: int) -> Array:
     methods=(),
     check=_check("softmax"),
     forward=lambda m, tangents, out, dim: m._softmax_gradient(tangents[0], out, dim),
+    aten="_softmax",
 )
 def softmax(xp: Any, input: Array, dim: int) -> Array:
     """``exp(input)``, divided by its sum along `dim`."""
@@ -93,6 +95,7 @@ def softmax(xp: Any, input: Array, dim: int) -> Array:
     ),
     node_name="LogSoftmaxBackwardDataBackward0",
     saved_names={"grad_output": "grad"},
+    aten="_log_softmax_backward_data",
 )
 def _log_softmax_gradient(xp: Any, grad: Array, output: Array, dim: int) -> Array:
     """``grad - exp(output) * sum(grad)`` along `dim`."""
@@ -111,6 +114,7 @@ def _log_softmax_gradient(xp: Any, grad: Array, output: Array, dim: int) -> Arra
     forward=lambda m, tangents, out, dim: m.sub(
         tangents[0], m.sum(m.mul(m.exp(out), tangents[0]), dim, True)
     ),
+    aten="_log_softmax",
 )
 def log_softmax(xp: Any, input: Array, dim: int) -> Array:
     """The logarithm of the softmax along `dim`, computed without losing small probabilities."""
@@ -178,7 +182,7 @@ def _cast_first(name: str, input: Tensor, dtype: Any) -> Tensor:
     return input if kind is None or kind is input.dtype else input.to(kind)
 
 
-@composite(name="softmax", samples=_samples)
+@composite(name="softmax", samples=_samples, second_names=("special.softmax",))
 def _softmax(input: Tensor, dim: int, dtype: dtypes.dtype | None = None) -> Tensor:
     """``exp(input) / sum(exp(input))`` along `dim`.
 
@@ -191,7 +195,7 @@ def _softmax(input: Tensor, dim: int, dtype: dtypes.dtype | None = None) -> Tens
     return result
 
 
-@composite(name="log_softmax", samples=_samples)
+@composite(name="log_softmax", samples=_samples, second_names=("special.log_softmax",))
 def _log_softmax(input: Tensor, dim: int, dtype: dtypes.dtype | None = None) -> Tensor:
     """``log(softmax(input))`` along `dim`, in one step.
 

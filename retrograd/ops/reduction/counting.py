@@ -70,6 +70,8 @@ def _unique_rows(xp: Any, input: Array, dim: int, ordered: bool) -> tuple[Array,
     label="unique",
     outputs=3,
     nondifferentiable=(1, 2),
+    aten="_unique2",
+    event="_unique2",
 )
 def _unique2(xp: Any, input: Array) -> tuple[Array, Array, Array]:
     return _unique_flat(xp, input, True)
@@ -81,6 +83,8 @@ def _unique2(xp: Any, input: Array) -> tuple[Array, Array, Array]:
     label="unique",
     outputs=3,
     nondifferentiable=(1, 2),
+    aten="unique_dim",
+    event="unique_dim",
 )
 def _unique_dim(xp: Any, input: Array, dim: int) -> tuple[Array, Array, Array]:
     return _unique_rows(xp, input, dim, True)
@@ -92,6 +96,7 @@ def _unique_dim(xp: Any, input: Array, dim: int) -> tuple[Array, Array, Array]:
     label="unique_consecutive",
     outputs=3,
     nondifferentiable=(1, 2),
+    aten="unique_consecutive",
 )
 def _unique_consecutive(xp: Any, input: Array, dim: int | None) -> tuple[Array, Array, Array]:
     if dim is None:
@@ -184,7 +189,7 @@ def unique_consecutive(
 # ----------------------------------------------------------------------- places among boundaries
 
 
-@op(fast=False, promote=True, label="searchsorted")
+@op(fast=False, promote=True, label="searchsorted", aten="searchsorted")
 def _searchsorted(xp: Any, boundaries: Array, values: Array, right: bool, integer: Any) -> Array:
     side = "right" if right else "left"
     if boundaries.ndim == 1:
@@ -387,6 +392,7 @@ def histc(xp: Any, input: Array, bins: int = 100, min: float = 0, max: float = 0
     returns=return_types.histogram,
     nondifferentiable=(0, 1),
     label="histogram",
+    aten="histogram.bins_tensor",
 )
 def _histogram(
     xp: Any, input: Array, edges: Array, weight: Array | None, density: bool

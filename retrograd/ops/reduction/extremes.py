@@ -67,6 +67,7 @@ def share_among(m: Any, g: Any, mask: Any, dim: Any) -> Any:
     input=lambda m, g: None,
     value=lambda m, g, mask: m.where(mask, g, 0.0),
     node_name="MaskedFillBackward1",
+    elementwise=True,
 )
 def _fill_where(xp: Any, input: Array | None, mask: Array, value: Array) -> Array:
     """`value` (one element) where the mask is true, zero elsewhere."""
@@ -158,6 +159,7 @@ def _min_all(xp: Any, input: Array) -> Array:
     namespace=None,
     methods=(),
     saved_names={"indices": "out1"},
+    aten="max.dim",
 )
 def max(xp: Any, input: Array, dim: int, keepdim: bool = False) -> tuple[Array, Array]:
     """Largest values along a dimension, and where they are."""
@@ -180,6 +182,7 @@ def max(xp: Any, input: Array, dim: int, keepdim: bool = False) -> tuple[Array, 
     namespace=None,
     methods=(),
     saved_names={"indices": "out1"},
+    aten="min.dim",
 )
 def min(xp: Any, input: Array, dim: int, keepdim: bool = False) -> tuple[Array, Array]:
     """Smallest values along a dimension, and where they are."""
@@ -311,6 +314,7 @@ def _amax_samples() -> list[Sample]:
     out=True,
     samples=_amax_samples,
     forward="reduction",
+    saved_names={"dim": ("dim",)},
 )
 def amax(xp: Any, input: Array, dim: Ints | None = (), keepdim: bool = False) -> Array:
     """Largest values along dimensions; ties share the gradient evenly."""
@@ -322,6 +326,7 @@ def amax(xp: Any, input: Array, dim: Ints | None = (), keepdim: bool = False) ->
     out=True,
     samples=_amax_samples,
     forward="reduction",
+    saved_names={"dim": ("dim",)},
 )
 def amin(xp: Any, input: Array, dim: Ints | None = (), keepdim: bool = False) -> Array:
     """Smallest values along dimensions; ties share the gradient evenly."""
@@ -416,13 +421,13 @@ def _index_samples() -> list[Sample]:
     return found
 
 
-@op(fast=False, out=True, samples=_index_samples)
+@op(fast=False, out="structured", samples=_index_samples)
 def argmax(xp: Any, input: Array, dim: int | None = None, keepdim: bool = False) -> Array:
     """Index of the largest element (of the first, among equals), of all or along a dimension."""
     return _index_of_extreme("argmax", xp, input, dim, keepdim)
 
 
-@op(fast=False, out=True, samples=_index_samples)
+@op(fast=False, out="structured", samples=_index_samples)
 def argmin(xp: Any, input: Array, dim: int | None = None, keepdim: bool = False) -> Array:
     """Index of the smallest element (of the first, among equals), of all or along a dimension."""
     return _index_of_extreme("argmin", xp, input, dim, keepdim)

@@ -127,9 +127,10 @@ def _check_identity(p: float, shape: tuple[int, ...], dim: Any, axes: tuple[int,
     ),
     forward="reduction",
     holomorphic=False,
-    out=True,
+    out="structured",
     namespace=None,
     methods=(),
+    saved_names={"dim": ("dim",)},
 )
 def linalg_vector_norm(
     xp: Any,
@@ -184,7 +185,7 @@ def _norm_samples() -> list[Sample]:
     return found
 
 
-@composite(name="norm", samples=_norm_samples)
+@composite(name="norm", samples=_norm_samples, out="structured")
 def norm(
     input: Tensor,
     p: Any = "fro",
@@ -273,6 +274,9 @@ _BLOCK = 1 << 22
     ),
     node_name="CdistBackward0",
     label="cdist",
+    autocast="float32",
+    aten="_cdist_forward",
+    event="cdist",
 )
 def _cdist(xp: Any, x1: Array, x2: Array, p: float) -> Array:
     batch = xp.broadcast_shapes(x1.shape[:-2], x2.shape[:-2])
@@ -310,6 +314,8 @@ def _euclidean_gradients(m: Any, g: Any, needs: Any, x1: Any, x2: Any, out: Any)
     differentiable=("x1", "x2"),
     node_name="EuclideanDistBackward0",
     label="cdist",
+    autocast="float32",
+    aten="_euclidean_dist",
 )
 def _euclidean_dist(xp: Any, x1: Array, x2: Array) -> Array:
     """All Euclidean distances by one matrix product: |a|² - 2 ab + |b|²."""
@@ -350,7 +356,7 @@ def _cdist_samples() -> list[Sample]:
     return found
 
 
-@composite(name="cdist", methods=(), samples=_cdist_samples)
+@composite(name="cdist", methods=(), samples=_cdist_samples, autocast="float32")
 def cdist(
     x1: Tensor,
     x2: Tensor,

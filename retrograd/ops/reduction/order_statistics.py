@@ -108,6 +108,7 @@ def _nanmedian_all(xp: Any, input: Array) -> Array:
     methods=(),
     node_name="MedianBackward1",
     saved_names={"indices": "out1"},
+    aten="median.dim",
 )
 def median(xp: Any, input: Array, dim: int, keepdim: bool = False) -> tuple[Array, Array]:
     """Lower median along a dimension, and where it is."""
@@ -126,6 +127,7 @@ def median(xp: Any, input: Array, dim: int, keepdim: bool = False) -> tuple[Arra
     methods=(),
     node_name="NanmedianBackward1",
     saved_names={"indices": "out1"},
+    aten="nanmedian.dim",
 )
 def nanmedian(xp: Any, input: Array, dim: int, keepdim: bool = False) -> tuple[Array, Array]:
     """Lower median of the elements that are not nan along a dimension, and where it is."""
@@ -363,7 +365,7 @@ def _quantile_samples() -> list[Sample]:
     return found
 
 
-@composite(name="quantile", samples=_quantile_samples)
+@composite(name="quantile", samples=_quantile_samples, autocast="float32")
 def quantile(
     input: Tensor,
     q: Tensor | float,
@@ -382,7 +384,7 @@ def quantile(
     return _into(out, _quantile("quantile", input, q, dim, keepdim, interpolation))
 
 
-@composite(name="nanquantile", samples=_quantile_samples)
+@composite(name="nanquantile", samples=_quantile_samples, autocast="float32")
 def nanquantile(
     input: Tensor,
     q: Tensor | float,

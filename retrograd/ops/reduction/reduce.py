@@ -11,6 +11,7 @@ import numpy as np
 from retrograd import dtypes
 from retrograd.backend import kernels
 from retrograd.ops import errors
+from retrograd.ops.calling.aten_names import by_dim
 from retrograd.ops.kinds import Array, Ints, restore_dims, wrap_dim, wrap_dims
 from retrograd.ops.registry import RECORDED, composite, op
 from retrograd.signatures import forms, sized
@@ -133,6 +134,8 @@ def _sum_all(xp: Any, input: Array, dtype: Any = None) -> Array:
     namespace=None,
     methods=(),
     forward="linear",
+    aten="sum.dim_IntList",
+    saved_names={"dim": ("dim",)},
 )
 def sum(
     xp: Any, input: Array, dim: Any = None, keepdim: bool = False, *, dtype: Any = None
@@ -267,6 +270,7 @@ def _sum_to_size(self: Tensor, *size: Any) -> Tensor:
         Sample(T(2, dtype="complex64"), grad=False),
     ],
     forward="reduction",
+    saved_names={"dim": ("dim",)},
 )
 def nansum(
     xp: Any,
@@ -335,6 +339,8 @@ def _mean_all(xp: Any, input: Array, dtype: Any = None) -> Array:
     namespace=None,
     methods=(),
     forward="linear",
+    aten="mean.dim",
+    saved_names={"dim": ("dim",)},
 )
 def mean(
     xp: Any, input: Array, dim: Any = None, keepdim: bool = False, *, dtype: Any = None
@@ -455,6 +461,7 @@ def _product_gradient_along(m: Any, g: Any, input: Any, out: Any, dim: int, keep
     node_name="ProdBackward0",
     label="prod",
     forward="reduction",
+    autocast="float32",
 )
 def _prod_all(xp: Any, input: Array, dtype: Any = None) -> Array:
     total = xp.prod(cast_summands(input, dtype), axis=None)
@@ -470,6 +477,8 @@ def _prod_all(xp: Any, input: Array, dtype: Any = None) -> Array:
     namespace=None,
     methods=(),
     forward="reduction",
+    autocast="float32",
+    aten="prod.dim_int",
 )
 def prod(xp: Any, input: Array, dim: int = 0, keepdim: bool = False, *, dtype: Any = None) -> Array:
     """Product along a dimension."""
@@ -494,7 +503,11 @@ def _prod_samples() -> list[Sample]:
     return more
 
 
-@composite(name="prod", samples=lambda: samples.reduction(multiple=False)() + _prod_samples())
+@composite(
+    name="prod",
+    samples=lambda: samples.reduction(multiple=False)() + _prod_samples(),
+    autocast="float32",
+)
 def _prod(
     input: Tensor,
     dim: int | None = None,
@@ -549,6 +562,8 @@ def _logsumexp_samples() -> list[Sample]:
     out=True,
     samples=_logsumexp_samples,
     forward="reduction",
+    second_names=("special.logsumexp",),
+    saved_names={"dim": ("dim",)},
 )
 def logsumexp(xp: Any, input: Array, dim: Ints | None, keepdim: bool = False) -> Array:
     """``log(sum(exp(input)))`` along dimensions, without overflow."""
@@ -585,13 +600,13 @@ def _truth_samples() -> list[Sample]:
     return found
 
 
-@op(fast=False, out=True, samples=_truth_samples)
+@op(fast=False, out="bool or uint8", samples=_truth_samples, aten=by_dim("dim", "dims"))
 def all(xp: Any, input: Array, dim: Ints | None = None, keepdim: bool = False) -> Array:
     """Whether all elements are true (not zero)."""
     return _truth("logical_and", xp, input, dim, keepdim)
 
 
-@op(fast=False, out=True, samples=_truth_samples)
+@op(fast=False, out="bool or uint8", samples=_truth_samples, aten=by_dim("dim", "dims"))
 def any(xp: Any, input: Array, dim: Ints | None = None, keepdim: bool = False) -> Array:
     """Whether some element is true (not zero)."""
     return _truth("logical_or", xp, input, dim, keepdim)
@@ -605,6 +620,7 @@ def any(xp: Any, input: Array, dim: Ints | None = None, keepdim: bool = False) -
         *(Sample(T(2, dtype="bool"), dim=0), Sample(T()), Sample(T(2), 1)),
         Sample(T(2), dtypes=(*COMPLEX, *HALVES)),
     ],
+    aten=by_dim("default", "dim_IntList"),
 )
 def count_nonzero(xp: Any, input: Array, dim: Ints | None = None) -> Array:
     """How many elements are not zero."""

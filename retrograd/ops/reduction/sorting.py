@@ -84,6 +84,7 @@ def sort(xp: Any, input: Array, dim: int = -1, descending: bool = False) -> tupl
     node_name="SortBackward1",
     label="sort",
     saved_names={"indices": "out1"},
+    aten="sort.stable",
 )
 def _stable_sort(
     xp: Any, input: Array, dim: int = -1, descending: bool = False
@@ -122,7 +123,7 @@ def _argsort_samples() -> list[Sample]:
     return found
 
 
-@op(fast=False, out=True, samples=_argsort_samples)
+@op(fast=False, out=True, samples=_argsort_samples, aten="sort")
 def argsort(
     xp: Any, input: Array, dim: int = -1, descending: bool = False, *, stable: bool = False
 ) -> Array:
@@ -133,6 +134,7 @@ def argsort(
 @composite(
     name="msort",
     samples=lambda: [Sample(T(3, 4)), Sample(T(5)), Sample(T(values=[nan, 1.0])), Sample(T())],
+    out="structured",
 )
 def msort(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """Values in order along the first dimension."""

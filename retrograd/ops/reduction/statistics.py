@@ -73,6 +73,8 @@ def _variance(
     out=True,
     namespace=None,
     methods=(),
+    aten="var.correction",
+    saved_names={"dim": ("dim",)},
 )
 def var(xp: Any, input: Array, dim: Any, correction: float, keepdim: bool) -> Array:
     """Variance with ``n - correction`` degrees of freedom."""
@@ -88,6 +90,8 @@ def var(xp: Any, input: Array, dim: Any, correction: float, keepdim: bool) -> Ar
     out=True,
     namespace=None,
     methods=(),
+    aten="std.correction",
+    saved_names={"dim": ("dim",)},
 )
 def std(xp: Any, input: Array, dim: Any, correction: float, keepdim: bool) -> Array:
     """Standard deviation with ``n - correction`` degrees of freedom."""
@@ -115,6 +119,8 @@ def _with_mean_gradient(m: Any, g: Any, input: Any, spread: Any, dim: Any, keepd
     outputs=2,
     namespace=None,
     methods=(),
+    aten="var_mean.correction",
+    saved_names={"dim": ("dim",)},
 )
 def var_mean(
     xp: Any, input: Array, dim: Any, correction: float, keepdim: bool
@@ -136,7 +142,8 @@ def var_mean(
     outputs=2,
     namespace=None,
     methods=(),
-    saved_names={"result0": "out0"},
+    saved_names={"result0": "out0", "dim": ("dim",)},
+    aten="std_mean.correction",
 )
 def std_mean(
     xp: Any, input: Array, dim: Any, correction: float, keepdim: bool

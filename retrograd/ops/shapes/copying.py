@@ -19,7 +19,7 @@ from retrograd.backend.quiet import quiet
 from retrograd.notices import warn_once
 from retrograd.ops import errors
 from retrograd.ops.kinds import Array
-from retrograd.ops.registry import OPS, RECORDED, composite, op
+from retrograd.ops.registry import OPS, RECORDED, attach, composite, op
 from retrograd.sparse.array import SPARSE, SPARSE_ARRAY
 from retrograd.tensor import Tensor, wrap
 from retrograd.tensors.arguments import as_element
@@ -35,6 +35,8 @@ from retrograd.testing.samples import Sample, T
     methods=(),
     node_name="CloneBackward0",
     forward="linear",
+    elementwise=True,
+    leaves_inference=True,
 )
 def clone(xp: Any, input: Array) -> Array:
     """A copy in the same memory order."""
@@ -45,7 +47,7 @@ def clone(xp: Any, input: Array) -> Array:
     return result
 
 
-@op(input=lambda m, g: g, half="move", node_name="CloneBackward0", forward="linear")
+@op(input=lambda m, g: g, half="move", node_name="CloneBackward0", forward="linear", aten="clone")
 def _clone_as(xp: Any, input: Array, order: memory_format) -> Array:
     return in_format(input, order)
 
@@ -66,7 +68,7 @@ def _clone(input: Tensor, *, memory_format: memory_format | None = None) -> Tens
     return result
 
 
-@op(input=lambda m, g: g, view="always", half="move", node_name="AliasBackward0")
+@op(input=lambda m, g: g, view="always", half="move", node_name="AliasBackward0", aten="alias")
 def _alias(xp: Any, input: Array) -> Array:
     """The same elements as another tensor."""
     return input.view()
@@ -100,6 +102,8 @@ def cast_array(array: Array, dtype: Any) -> Array:
     node_name="ToCopyBackward0",
     fast=False,
     forward="linear",
+    leaves_inference=True,
+    aten="_to_copy",
 )
 def _to_dtype(xp: Any, input: Array, dtype: Any, order: Any = None) -> Array:
     """The elements in another dtype (a NumPy dtype) and, if asked, another memory format."""
@@ -139,6 +143,7 @@ def _is_recorded(target: Tensor, other: Tensor | None = None) -> bool:
     inplace="copy_",
     node_name="CopyBackwards",
     forward="linear",
+    aten="copy",
 )
 def _copy(xp: Any, input: Array, src: Array) -> Array:
     """`src` in the shape and dtype of `input`."""
@@ -206,6 +211,8 @@ def _check_expands(source: tuple[int, ...], target: tuple[int, ...]) -> None:
     inplace="zero_",
     node_name="ZeroBackward0",
     forward="linear",
+    elementwise=True,
+    aten="zero",
 )
 def _zero(xp: Any, input: Array) -> Array:
     """Zeros in the shape of `input`."""
@@ -249,7 +256,13 @@ def _constant(xp: Any, input: Array, value: Any) -> Array:
     return result
 
 
-@op(input=lambda m, g: m.zeros_like(g), half="move", node_name="FillBackward0")
+@op(
+    input=lambda m, g: m.zeros_like(g),
+    half="move",
+    node_name="FillBackward0",
+    elementwise=True,
+    aten="fill.Scalar",
+)
 def _fill_number(xp: Any, input: Array, value: Any) -> Array:
     return _constant(xp, input, value)
 
@@ -259,12 +272,20 @@ def _fill_number(xp: Any, input: Array, value: Any) -> Array:
     value=lambda m, g: m.sum(g),
     half="move",
     node_name="FillBackward1",
+    aten="fill",
 )
 def _fill_tensor(xp: Any, input: Array, value: Array) -> Array:
     return _constant(xp, input, cast_array(value, input.dtype))
 
 
-@op(input=lambda m, g: m.zeros_like(g), half="move", inplace="fill_", node_name="FillBackward2")
+@op(
+    input=lambda m, g: m.zeros_like(g),
+    half="move",
+    inplace="fill_",
+    node_name="FillBackward2",
+    elementwise=True,
+    aten_inplace="fill_.Scalar",
+)
 def _fill_number_in_place(xp: Any, input: Array, value: Any) -> Array:
     return _constant(xp, input, value)
 
@@ -275,6 +296,7 @@ def _fill_number_in_place(xp: Any, input: Array, value: Any) -> Array:
     half="move",
     inplace="fill_",
     node_name="FillBackward3",
+    aten_inplace="fill_.Tensor",
 )
 def _fill_tensor_in_place(xp: Any, input: Array, value: Array) -> Array:
     return _constant(xp, input, cast_array(value, input.dtype))
@@ -341,13 +363,18 @@ def fill_(input: Tensor, value: Tensor | complex) -> Tensor:
 # --------------------------------------------------------------------------------------- likes
 
 
-@op(half="move", namespace=None, methods=())
+@op(half="move", namespace=None, methods=(), elementwise=True)
 def zeros_like(xp: Any, input: Array) -> Array:
     """Zeros in the shape, dtype and memory order of `input` (the op; creation has the function)."""
     return xp.zeros_like(input)
 
 
-@op(half="move", namespace=None, methods=())
+@op(half="move", namespace=None, methods=(), elementwise=True)
 def ones_like(xp: Any, input: Array) -> Array:
     """Ones in the shape, dtype and memory order of `input`."""
     return xp.ones_like(input)
+
+
+# methods of every tensor that are functions, too
+for _name in ("detach", "detach_", "resize_as_"):
+    attach(getattr(Tensor, _name), public=(_name,))

@@ -27,6 +27,7 @@ _MOVED = (*FLOATS, *HALVES, *COMPLEX)  # dtypes to try where data only moves
         Sample(T(), 0, -1),
         Sample(T(3, 4), 0, 2),
     ],
+    aten="transpose.int",
 )
 def transpose(xp: Any, input: Array, dim0: int, dim1: int) -> Array:
     """A view with two dimensions swapped."""

@@ -11,13 +11,27 @@ from retrograd.ops.kinds import Array
 from retrograd.ops.registry import op
 
 
-@op(input=lambda m, g: g, view="always", half="move", namespace=None, node_name="ViewBackward0")
+@op(
+    input=lambda m, g: g,
+    view="always",
+    half="move",
+    namespace=None,
+    node_name="ViewBackward0",
+    barrier=True,
+)
 def _make_dual(xp: Any, input: Array, origin: Any) -> Array:
     """The same elements, with other tangents: `origin` has them (see `autograd.forward`)."""
     return input.view()
 
 
-@op(input=lambda m, g: g, view="always", half="move", namespace=None, node_name="Identity")
+@op(
+    input=lambda m, g: g,
+    view="always",
+    half="move",
+    namespace=None,
+    node_name="Identity",
+    barrier=True,
+)
 def _fw_primal(xp: Any, input: Array, origin: Any) -> Array:
     """The same elements, without the tangent of one level."""
     return input.view()

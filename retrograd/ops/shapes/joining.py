@@ -76,6 +76,7 @@ def _cat_parts(m: Any, g: Any, dim: int, shapes: tuple[Shape, ...]) -> list[Any]
         Sample([T(2, 3), T(2, 3)], 2),
     ],
     forward="linear",
+    autocast="widest",
 )
 def cat(xp: Any, tensors: Arrays, dim: int = 0) -> Array:
     """The tensors one after the other along a dimension."""
@@ -146,6 +147,7 @@ def _cat_error(tensors: Arrays, first: Array, place: int) -> Exception:
         Sample([T(2, 3)], 3),
     ],
     forward="linear",
+    autocast="widest",
 )
 def stack(xp: Any, tensors: Arrays, dim: int = 0) -> Array:
     """The tensors, all of one shape, side by side along a new dimension."""
@@ -264,6 +266,7 @@ def _block_parts(m: Any, g: Any, shapes: tuple[Shape, ...]) -> list[Any]:
     holomorphic=False,
     node_name="BlockDiagBackward0",
     forward="linear",
+    aten="block_diag",
 )
 def _block_diag(xp: Any, tensors: Arrays) -> Array:
     sizes = [_block_size(array.shape) for array in tensors]

@@ -215,7 +215,7 @@ def _triangle_samples() -> list[Sample]:
     half="move",
     holomorphic=False,
     inplace=True,
-    out=True,
+    out="structured",
     samples=_triangle_samples,
     forward="linear",
 )
@@ -229,7 +229,7 @@ def tril(xp: Any, input: Array, diagonal: int = 0) -> Array:
     half="move",
     holomorphic=False,
     inplace=True,
-    out=True,
+    out="structured",
     samples=_triangle_samples,
     forward="linear",
 )
@@ -321,6 +321,7 @@ def diag_embed(xp: Any, input: Array, offset: int = 0, dim1: int = -2, dim2: int
     holomorphic=False,
     node_name="DiagonalBackward0_copy",
     forward="linear",
+    aten="diagonal_copy",
 )
 def _diagonal_copy(xp: Any, input: Array, offset: int) -> Array:
     return input.diagonal(offset).copy()
@@ -335,7 +336,8 @@ def _diagonal_copy(xp: Any, input: Array, offset: int) -> Array:
         Sample(T(3, 4), diagonal=4),
         Sample(T()),
         Sample(T(2, 2, 2)),
-    ]
+    ],
+    out="structured",
 )
 def diag(input: Tensor, diagonal: int = 0, *, out: Tensor | None = None) -> Tensor:
     """A matrix with a vector on its diagonal, or the diagonal of a matrix as a copy.
@@ -375,6 +377,7 @@ def diagflat(input: Tensor, offset: int = 0) -> Tensor:
         Sample(T(3)),
     ],
     forward="linear",
+    autocast="float32",
 )
 def trace(xp: Any, input: Array) -> Array:
     """The sum of the diagonal of a matrix."""

@@ -7,6 +7,7 @@ region into a copy.
 
 from __future__ import annotations
 
+import builtins
 from typing import Any
 
 from retrograd.notices import explained
@@ -17,11 +18,11 @@ from retrograd.tensor import Tensor
 from retrograd.testing.samples import COMPLEX, FLOATS, HALVES, Sample, T
 
 _MOVED = (*FLOATS, *HALVES, *COMPLEX)  # dtypes to try where data only moves
-_ALL = slice(None)
-_range = slice  # the builtin: this module has an op of that name
+_range = builtins.slice  # this module has an op of that name
+_ALL = _range(None)
 
 
-@op(half="move")
+@op(half="move", aten="zeros")
 def _zeros(xp: Any, input: Array, shape: Shape) -> Array:
     """Zeros of a shape in the dtype of `input`."""
     return xp.zeros(shape, input.dtype)
@@ -37,6 +38,7 @@ def _zeros(xp: Any, input: Array, shape: Shape) -> Array:
     holomorphic=False,
     namespace=None,
     methods=(),
+    aten="select.int",
 )
 def select(xp: Any, input: Array, dim: int, index: int) -> Array:
     """A view of one index of a dimension, without that dimension."""
@@ -100,6 +102,7 @@ def _select(input: Tensor, dim: int, index: Any) -> Tensor:
     holomorphic=False,
     namespace=None,
     methods=(),
+    saved_names={"end": "stop"},
 )
 def slice(xp: Any, input: Array, dim: int, start: int | None, stop: int | None, step: int) -> Array:
     """A view of every `step`-th index of a dimension from `start` to before `stop`.

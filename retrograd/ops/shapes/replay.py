@@ -25,6 +25,7 @@ def _replayed(array: Array, chain: tuple[ViewStep, ...]) -> Array:
     ),
     holomorphic=False,
     forward="linear",
+    saved_names={"stride": "strides"},
 )
 def _replay(xp: Any, input: Array, chain: Any, strides: Any) -> Array:
     """The region of a base that a chain of view ops leads to, copied; `strides` are the base's."""
@@ -36,6 +37,7 @@ def _replay(xp: Any, input: Array, chain: Any, strides: Any) -> Array:
     input=lambda m, g, chain, strides: m._replay(g, chain, strides),
     holomorphic=False,
     forward="linear",
+    event="retrograd::replay_gradient",
 )
 def _replay_gradient(xp: Any, input: Array, chain: Any, shape: Any, strides: Any) -> Array:
     """The gradient of a base from the gradient of the region: the rules of the chain, backwards."""
@@ -60,18 +62,18 @@ def _with_geometry(xp: Any, shape: Any, strides: Any, dtype: Any) -> Array:
     holomorphic=False,
     node_name="CloneBackward0",
     forward="linear",
+    aten="clone",
 )
 def _clone_with_strides(xp: Any, input: Array, strides: Any) -> Array:
     return copy_with_strides(input, strides)
 
 
-# views of another dtype: PyTorch gives them, and every view of them, a node of their own
-_CROSSING = ("view_as_real", "view_as_complex")
-
-
 def replay_node(base: Tensor, view: Tensor, chain: tuple[ViewStep, ...]) -> Node:
-    """A node that leads from the base's present history to a view of it."""
-    crossing = [index for index, step in enumerate(chain) if step.op.name in _CROSSING]
+    """A node that leads from the base's present history to a view of it.
+
+    PyTorch gives views of another dtype, and every view of them, a node of their own.
+    """
+    crossing = [index for index, step in enumerate(chain) if step.op.another_dtype]
     if not crossing:
         return _one_node(base, view, chain)
     parts = [chain[: crossing[0]]] if crossing[0] else []
@@ -80,7 +82,7 @@ def replay_node(base: Tensor, view: Tensor, chain: tuple[ViewStep, ...]) -> Node
     for part in parts:
         reached = wrap(_replayed(source._array, part))
         reached._requires_grad = True
-        if part[0].op.name in _CROSSING:
+        if part[0].op.another_dtype:
             node = plain_node(part[0].op.node_class)
             _lead(node, source, reached)
         else:

@@ -67,6 +67,8 @@ def _viewed(xp: Any, input: Array, size: Shape) -> Array:
     holomorphic=False,
     namespace=None,
     methods=(),
+    aten="view",
+    event="_reshape_alias",
 )
 def _reshape_alias(xp: Any, input: Array, size: Shape) -> Array:
     """The view that `reshape` gives of a tensor which is not contiguous."""
@@ -79,6 +81,7 @@ def _reshape_alias(xp: Any, input: Array, size: Shape) -> Array:
     holomorphic=False,
     node_name="UnsafeViewBackward0",
     forward="linear",
+    aten="_unsafe_view",
 )
 def _unsafe_view(xp: Any, input: Array, size: Shape) -> Array:
     """A fresh array in another shape: it has no other user, so it need not be a view."""
@@ -91,6 +94,7 @@ def _unsafe_view(xp: Any, input: Array, size: Shape) -> Array:
     holomorphic=False,
     node_name="CloneBackward0",
     forward="linear",
+    aten="clone",
 )
 def _contiguous_copy(xp: Any, input: Array) -> Array:
     return xp.array(input, order="C")
@@ -356,6 +360,7 @@ def _with_ones(m: Any, g: Any, shape: Shape, dims: Any) -> Any:
     half="move",
     holomorphic=False,
     node_name="SqueezeBackward0",
+    aten="squeeze",
 )
 def _squeeze_all(xp: Any, input: Array) -> Array:
     return _without(input, range(input.ndim))
@@ -369,6 +374,7 @@ def _squeeze_all(xp: Any, input: Array) -> Array:
     half="move",
     holomorphic=False,
     node_name="SqueezeBackward1",
+    aten="squeeze.dim",
 )
 def _squeeze_dim(xp: Any, input: Array, dim: int) -> Array:
     place = wrap_dim(dim, input.ndim)
@@ -385,6 +391,8 @@ def _squeeze_dim(xp: Any, input: Array, dim: int) -> Array:
     half="move",
     holomorphic=False,
     node_name="SqueezeBackward2",
+    aten="squeeze.dims",
+    saved_names={"dim": "dims"},
 )
 def _squeeze_dims(xp: Any, input: Array, dims: Shape) -> Array:
     return _without(input, _squeezed_dims(dims, input.ndim))

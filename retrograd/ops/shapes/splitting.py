@@ -44,6 +44,7 @@ def _unbind_gradient(m: Any, parts: list[Any], dim: int) -> Any:
         Sample(T()),
         Sample(T(3), 2),
     ],
+    aten="unbind.int",
 )
 def unbind(xp: Any, input: Array, dim: int = 0) -> list[Array]:
     """Views of every index of a dimension, without that dimension."""
@@ -108,6 +109,7 @@ def _split_gradient(m: Any, parts: list[Any], shape: Shape, sizes: Shape, place:
     half="move",
     holomorphic=False,
     node_name="SplitBackward0",
+    aten="split.Tensor",
 )
 def _split(xp: Any, input: Array, split_size: int, dim: int) -> list[Array]:
     return _pieces(input, _split_sizes(input.shape[dim], split_size), dim)
@@ -122,6 +124,7 @@ def _split(xp: Any, input: Array, split_size: int, dim: int) -> list[Array]:
     half="move",
     holomorphic=False,
     node_name="SplitWithSizesBackward0",
+    aten="split_with_sizes",
 )
 def _split_with_sizes(xp: Any, input: Array, split_sizes: Shape, dim: int) -> list[Array]:
     return _pieces(input, split_sizes, dim)
@@ -288,6 +291,7 @@ def _count_and_size(name: str, input: Any, chunks: Any, dim: int) -> tuple[int, 
     half="move",
     holomorphic=False,
     node_name="UnsafeSplitBackward0",
+    aten="unsafe_split",
 )
 def _unsafe_split(xp: Any, input: Array, split_size: int, dim: int) -> list[Array]:
     return _pieces(input, _split_sizes(input.shape[dim], split_size), dim)
@@ -301,6 +305,7 @@ def _unsafe_split(xp: Any, input: Array, split_size: int, dim: int) -> list[Arra
     half="move",
     holomorphic=False,
     node_name="UnsafeSplitWithSizesBackward0",
+    aten="unsafe_split_with_sizes",
 )
 def _unsafe_split_with_sizes(xp: Any, input: Array, split_sizes: Shape, dim: int) -> list[Array]:
     return _pieces(input, split_sizes, dim)

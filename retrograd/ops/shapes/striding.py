@@ -59,6 +59,7 @@ def _storage_bytes(array: Array) -> int:
     holomorphic=False,
     namespace=None,
     methods=(),
+    saved_names={"storage_offset": "shift"},
 )
 def as_strided(xp: Any, input: Array, size: Shape, stride: Shape, shift: int) -> Array:
     """A view with any geometry that starts `shift` elements after the input's first element."""
@@ -116,6 +117,7 @@ def _moved(xp: Any, array: Array, geometry: _Geometry, source: Array, target: Ar
     holomorphic=False,
     node_name="AsStridedBackwardBackward0",
     forward="linear",
+    event="retrograd::as_strided_gradient",
 )
 def _as_strided_gradient(
     xp: Any, gradient: Array, shape: Shape, strides: Shape, size: Shape, stride: Shape, shift: int
@@ -132,6 +134,7 @@ def _as_strided_gradient(
     holomorphic=False,
     node_name="AsStridedBackward0",
     forward="linear",
+    saved_names={"storage_offset": "shift", "stride": "strides"},
 )
 def _as_strided_read(
     xp: Any, input: Array, shape: Shape, strides: Shape, size: Shape, stride: Shape, shift: int
@@ -152,6 +155,7 @@ def _as_strided_read(
     holomorphic=False,
     node_name="AsStridedScatterBackward0",
     forward="linear",
+    saved_names={"storage_offset": "shift", "stride": "strides"},
 )
 def _as_strided_write(
     xp: Any, input: Array, src: Array, strides: Shape, size: Shape, stride: Shape, shift: int

@@ -10,7 +10,7 @@ from typing import Any
 
 from retrograd import dtypes
 from retrograd.ops.linalg.matmul import finish
-from retrograd.ops.registry import COMPOSITES, RECORDED, Composite, attach, composite
+from retrograd.ops.registry import RECORDED, composite
 from retrograd.tensor import Tensor
 from retrograd.tensors.size import contiguous_format
 from retrograd.testing.samples import Sample, T
@@ -22,7 +22,9 @@ def _copied(view: Any) -> Any:
     return view.clone(memory_format=contiguous_format)
 
 
-def _declare(name: str, view: Callable[..., Any], doc: str, samples: Any) -> None:
+def _declare(
+    name: str, view: Callable[..., Any], doc: str, samples: Any, out: str | None = None
+) -> None:
     public = f"{name}_copy"
 
     def copy(input: Tensor, *args: Any, out: Tensor | None = None, **options: Any) -> Any:
@@ -31,10 +33,8 @@ def _declare(name: str, view: Callable[..., Any], doc: str, samples: Any) -> Non
             return result if out is None else _write_pieces(public, result, out)
         return finish(public, result, out)
 
-    copy.__name__ = copy.__qualname__ = public
     copy.__doc__ = doc
-    attach(copy, public=(public,))
-    COMPOSITES[f"torch.{public}"] = Composite(copy, public, "torch", (), samples)
+    composite(name=public, methods=(), samples=samples, out=out)(copy)
 
 
 # What PyTorch calls the functions that fill several tensors, in their messages.
@@ -75,7 +75,7 @@ def _view(input: Tensor, size: Any) -> Any:
     return input.contiguous().view(size)
 
 
-_declare("alias", RECORDED._alias, "A copy.", lambda: [Sample(T(2, 3)), Sample(T(0))])
+_declare("alias", RECORDED._alias, "A copy.", lambda: [Sample(T(2, 3)), Sample(T(0))], "structured")
 _declare(
     "as_strided",
     lambda input, *args, **options: input.as_strided(*args, **options),
@@ -88,6 +88,7 @@ _declare(
     lambda input, *args, **options: input.diagonal(*args, **options),
     "A copy of a diagonal.",
     lambda: [Sample(T(3, 4)), Sample(T(2, 3, 4), 1, 0, 2), Sample(T(3, 4), offset=-1)],
+    out="structured",
 )
 _declare(
     "expand",
@@ -123,6 +124,7 @@ _declare(
     _slice,
     "A copy of the entries from `start` to `end` along a dimension.",
     lambda: [Sample(T(5, 4), 0, 1, 4, 2), Sample(T(5)), Sample(T(5), 0, -2)],
+    out="structured",
 )
 _declare(
     "split",
@@ -145,9 +147,14 @@ _declare(
     lambda input, *dim, **options: input.squeeze(*dim, **options),
     "A copy without dimensions of size one.",
     lambda: [Sample(T(1, 3, 1)), Sample(T(1, 3, 1), 0), Sample(T(1, 3, 1), (0, 2))],
+    out="structured",
 )
 _declare(
-    "t", lambda input: input.t(), "A transposed copy.", lambda: [Sample(T(2, 3)), Sample(T(2))]
+    "t",
+    lambda input: input.t(),
+    "A transposed copy.",
+    lambda: [Sample(T(2, 3)), Sample(T(2))],
+    out="structured",
 )
 _declare(
     "transpose",
@@ -176,6 +183,7 @@ _declare(
         Sample(T(3, 4), -1),
         Sample(T(3), 3, error=(IndexError, "Dimension out")),
     ],
+    out="structured",
 )
 _declare(
     "view_as_complex",

@@ -35,6 +35,7 @@ _INVERSE = {_NOTHING: "forward", _ROOT: "ortho", _LENGTH: "backward"}
     holomorphic=False,
     node_name="FftC2CBackward0",
     forward="linear",
+    aten="_fft_c2c",
 )
 def _fft_c2c(xp: Any, input: Array, dim: Dims, scale: int, forward: bool) -> Array:
     """Complex to complex."""
@@ -59,6 +60,7 @@ def _r2c_gradient(m: Any, g: Any, dim: Dims, scale: int, onesided: bool, input_s
     node_name="FftR2CBackward0",
     fast=False,
     forward="linear",
+    aten="_fft_r2c",
 )
 def _fft_r2c(xp: Any, input: Array, dim: Dims, scale: int, onesided: bool) -> Array:
     """Real to complex; one-sided, the last of `dim` has no negative frequencies."""
@@ -83,6 +85,7 @@ def _c2r_gradient(m: Any, g: Any, dim: Dims, scale: int, last_size: int, out_dty
     node_name="FftC2RBackward0",
     fast=False,
     forward="linear",
+    aten="_fft_c2r",
 )
 def _fft_c2r(xp: Any, input: Array, dim: Dims, scale: int, last_size: int) -> Array:
     """Complex to real: the inverse of the one-sided transform of `last_size` real numbers."""
@@ -271,7 +274,7 @@ def _from_half(name: str, input: Any, n: Any, dim: int, norm: Any, forward: bool
     return result
 
 
-@composite(namespace="fft", samples=_samples_1d)
+@composite(namespace="fft", samples=_samples_1d, autocast="float32")
 def fft(
     input: Tensor,
     n: int | None = None,
@@ -289,7 +292,7 @@ def fft(
     return finish("fft_fft", _full("fft", input, n, dim, norm, True), out)
 
 
-@composite(namespace="fft", samples=_samples_1d)
+@composite(namespace="fft", samples=_samples_1d, autocast="float32")
 def ifft(
     input: Tensor,
     n: int | None = None,
@@ -302,7 +305,7 @@ def ifft(
     return finish("fft_ifft", _full("ifft", input, n, dim, norm, False), out)
 
 
-@composite(namespace="fft", samples=lambda: _samples_1d(real=True))
+@composite(namespace="fft", samples=lambda: _samples_1d(real=True), autocast="float32")
 def rfft(
     input: Tensor,
     n: int | None = None,
@@ -315,7 +318,7 @@ def rfft(
     return finish("fft_rfft", _to_half("rfft", input, n, dim, norm, True), out)
 
 
-@composite(namespace="fft", samples=lambda: _samples_1d(half=True))
+@composite(namespace="fft", samples=lambda: _samples_1d(half=True), autocast="float32")
 def irfft(
     input: Tensor,
     n: int | None = None,
@@ -328,7 +331,7 @@ def irfft(
     return finish("fft_irfft", _from_half("irfft", input, n, dim, norm, False), out)
 
 
-@composite(namespace="fft", samples=lambda: _samples_1d(half=True))
+@composite(namespace="fft", samples=lambda: _samples_1d(half=True), autocast="float32")
 def hfft(
     input: Tensor,
     n: int | None = None,
@@ -341,7 +344,7 @@ def hfft(
     return finish("fft_hfft", _from_half("hfft", input, n, dim, norm, True), out)
 
 
-@composite(namespace="fft", samples=lambda: _samples_1d(real=True))
+@composite(namespace="fft", samples=lambda: _samples_1d(real=True), autocast="float32")
 def ihfft(
     input: Tensor,
     n: int | None = None,

@@ -113,7 +113,7 @@ def _samples(*, real: bool = False, two: bool = False, half: bool = False) -> li
     return found
 
 
-@composite(namespace="fft", samples=_samples)
+@composite(namespace="fft", samples=_samples, autocast="float32")
 def fftn(
     input: Tensor,
     s: Sequence[int] | None = None,
@@ -126,7 +126,7 @@ def fftn(
     return finish("fft_fftn", _full("fftn", input, s, dim, norm, True), out)
 
 
-@composite(namespace="fft", samples=_samples)
+@composite(namespace="fft", samples=_samples, autocast="float32")
 def ifftn(
     input: Tensor,
     s: Sequence[int] | None = None,
@@ -139,7 +139,7 @@ def ifftn(
     return finish("fft_ifftn", _full("ifftn", input, s, dim, norm, False), out)
 
 
-@composite(namespace="fft", samples=lambda: _samples(real=True))
+@composite(namespace="fft", samples=lambda: _samples(real=True), autocast="float32")
 def rfftn(
     input: Tensor,
     s: Sequence[int] | None = None,
@@ -152,7 +152,7 @@ def rfftn(
     return finish("fft_rfftn", _to_half("rfftn", input, s, dim, norm), out)
 
 
-@composite(namespace="fft", samples=lambda: _samples(half=True))
+@composite(namespace="fft", samples=lambda: _samples(half=True), autocast="float32")
 def irfftn(
     input: Tensor,
     s: Sequence[int] | None = None,
@@ -165,7 +165,7 @@ def irfftn(
     return finish("fft_irfftn", _from_half("irfftn", input, s, dim, norm), out)
 
 
-@composite(namespace="fft", samples=lambda: _samples(two=True))
+@composite(namespace="fft", samples=lambda: _samples(two=True), autocast="float32")
 def fft2(
     input: Tensor,
     s: Sequence[int] | None = None,
@@ -184,7 +184,7 @@ def fft2(
     return finish("fft_fft2", _full("fft2", input, s, dim, norm, True), out)
 
 
-@composite(namespace="fft", samples=lambda: _samples(two=True))
+@composite(namespace="fft", samples=lambda: _samples(two=True), autocast="float32")
 def ifft2(
     input: Tensor,
     s: Sequence[int] | None = None,
@@ -197,7 +197,7 @@ def ifft2(
     return finish("fft_ifft2", _full("ifft2", input, s, dim, norm, False), out)
 
 
-@composite(namespace="fft", samples=lambda: _samples(real=True, two=True))
+@composite(namespace="fft", samples=lambda: _samples(real=True, two=True), autocast="float32")
 def rfft2(
     input: Tensor,
     s: Sequence[int] | None = None,
@@ -211,7 +211,7 @@ def rfft2(
     return finish("fft_rfft2", _to_half("rfftn", input, s, dim, norm), out)
 
 
-@composite(namespace="fft", samples=lambda: _samples(two=True, half=True))
+@composite(namespace="fft", samples=lambda: _samples(two=True, half=True), autocast="float32")
 def irfft2(
     input: Tensor,
     s: Sequence[int] | None = None,

@@ -91,7 +91,7 @@ def _full_window(window: Tensor | None, length: int, size: int, kind: dtypes.dty
     return RECORDED.constant_pad_nd(found, (left, size - length - left), 0)
 
 
-@composite(samples=_stft_samples)
+@composite(samples=_stft_samples, autocast="float32")
 def stft(
     input: Tensor,
     n_fft: int,

@@ -127,7 +127,7 @@ def _bartlett(numbers: Any, count: int) -> Tensor:
     return result
 
 
-@composite(methods=(), samples=_samples)
+@composite(methods=(), samples=_samples, autocast="off")
 def bartlett_window(window_length: int, periodic: bool = True, **options: Any) -> Tensor:
     """A triangle that goes to zero at both ends."""
     return _window("bartlett_window", window_length, periodic, _bartlett, options)
