@@ -173,13 +173,15 @@ find_slots(PyTypeObject *type, const Slot *slots)
         return -1;
     }
     for (; slots->name != NULL; slots++) {
-        PyObject *found = PyDict_GetItemString(type->tp_dict, slots->name);
+        PyObject *found = PyObject_GetAttrString((PyObject *)type, slots->name);
         if (found == NULL || Py_TYPE(found) != &PyMemberDescr_Type
             || ((PyMemberDescrObject *)found)->d_member->type != T_OBJECT_EX) {
+            Py_XDECREF(found);
             PyErr_Format(PyExc_TypeError, "%s has no slot %s", type->tp_name, slots->name);
             return -1;
         }
         *slots->offset = ((PyMemberDescrObject *)found)->d_member->offset;
+        Py_DECREF(found);
     }
     return 0;
 }
