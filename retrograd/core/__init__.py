@@ -59,9 +59,40 @@ def compiled(name: str) -> Any:
     return None if _core is None else getattr(_core, name)
 
 
+def caller(function: Any, op: Any, *, operator: bool = False) -> Any:
+    """What stands in the place of an op's function: a compiled caller of it, or the function."""
+    return function if _core is None else _core.Caller(function, op, operator)
+
+
+def python_function(function: Any) -> Any:
+    """The Python function behind a caller; any other function as it is."""
+    return function.python if _core is not None and type(function) is _core.Caller else function
+
+
+def call_python(flag: bool) -> None:
+    """Whether all callers call their Python functions: somebody has changed these."""
+    if _core is not None:
+        _core.call_python(flag)
+
+
+def use_parameter(kind: type) -> None:
+    """Let the callers know the class of parameters, when there is one."""
+    if _core is not None:
+        _core.use_parameter(kind)
+
+
 def status() -> str:
     """A sentence that says whether the compiled core is in use and, if not, why."""
     return _status
 
 
-__all__ = ["AVAILABLE", "compiled", "shortcut", "status"]
+__all__ = [
+    "AVAILABLE",
+    "call_python",
+    "caller",
+    "compiled",
+    "python_function",
+    "shortcut",
+    "status",
+    "use_parameter",
+]

@@ -8,12 +8,14 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from retrograd import core, dtypes
 from retrograd.autograd import accumulate, state, views
 from retrograd.autograd.node import BackwardCall, Node
 from retrograd.backend import quiet
+from retrograd.core.specification import describe
 from retrograd.lifecycle import site
-from retrograd.nn.parameter import Parameter
 from retrograd.tensor import INFERENCE_CELL, Tensor, TensorMeta, VersionCell
 
 
@@ -21,7 +23,7 @@ def library_objects() -> dict[str, Any]:
     """What the C files ask for, by the names they ask for it."""
     return {
         "Tensor": Tensor,
-        "Parameter": Parameter,
+        "Parameter": state.HOT["Parameter"],
         "TensorMeta": TensorMeta,
         "VersionCell": VersionCell,
         "ViewInfo": views.ViewInfo,
@@ -41,8 +43,15 @@ def library_objects() -> dict[str, Any]:
         "F64": dtypes.F64,
         "I64": dtypes.I64,
         "B8": dtypes.B8,
+        # site.c
         "LIBRARY_FILES": site.LIBRARY_FILES,
         "sites_enabled": site.sites_enabled,
+        # caller.c, kernel.c, record.c
+        "describe": describe,
+        "asarray": np.asarray,
+        "Cut": state.Cut,
+        "accumulate_run": accumulate.AccumulateGrad.run_raw,
+        "accumulate_number": accumulate.AccumulateGrad.SEQUENCE,
     }
 
 

@@ -1,11 +1,12 @@
 /* The module `_core`: taking the library's objects, and the list of parts it is made of. */
 #define RETROGRAD_CORE_MODULE
-#include "core.h"
+#include "caller.h"
 
 #include <structmember.h>
 
 static const Part *const parts[] = {
-    &site_part, &shortcut_part, &arithmetic_part, &steps_part, &gradients_part,
+    &site_part,   &caller_part,     &kernel_part, &record_part, /* calls of ops */
+    &shortcut_part, &arithmetic_part, &steps_part,  &gradients_part,
 };
 
 #define PART_COUNT (sizeof parts / sizeof *parts)

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from retrograd import dtypes
+from retrograd import core, dtypes
 from retrograd.autograd.attributes import mark_like
 from retrograd.autograd.state import HOT
 from retrograd.notices import explained
@@ -374,3 +374,4 @@ def _rebuild(
 
 
 HOT["Parameter"] = Parameter
+core.use_parameter(Parameter)

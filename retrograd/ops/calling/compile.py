@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from retrograd import dtypes
+from retrograd import core, dtypes
 from retrograd.autograd import saved
 from retrograd.autograd.accumulate import accumulator
 from retrograd.autograd.fitting import rounded
@@ -130,6 +130,7 @@ def compile_op(op: Op) -> None:
     )
     op.function.__doc__ = op.doc
     op.function.__signature__ = op.signature  # type: ignore[attr-defined]
+    op.function = core.caller(op.function, op)
     if op.inplace_name:
         name = op.inplace_name
         op.inplace_function = build(name, lambda: _inplace_function(op), f"op {name}")
@@ -138,12 +139,13 @@ def compile_op(op: Op) -> None:
 
 def compile_operator(op: Op, name: str) -> Callable[..., Any]:
     """A Python operator: positional only, options at their defaults, NotImplemented if foreign."""
-    operator: Callable[..., Any] = build(
+    operator = build(
         name,
         lambda: _function(op, name, ", ".join(op.plan.tensor_names), None, public=False),
         f"operator {name} of {op.name}",
     )
-    return operator
+    called: Callable[..., Any] = core.caller(operator, op, operator=True)
+    return called
 
 
 def compile_inplace_operator(op: Op, name: str) -> Callable[..., Any]:

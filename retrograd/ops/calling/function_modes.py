@@ -19,6 +19,7 @@ from typing import Any
 
 import numpy as np
 
+from retrograd import core
 from retrograd.lifecycle import site
 from retrograd.ops.calling import lazy
 from retrograd.ops.registry import PUBLIC
@@ -192,14 +193,14 @@ def _seen() -> Iterator[tuple[Any, Any, bool]]:
     for table in PUBLIC.values():
         for name, function in table.items():
             if name not in _UNSEEN and isinstance(function, types.FunctionType):
-                yield function, function, False
+                yield core.python_function(function), function, False
     for name, member in vars(Tensor).items():
         dunder = name.startswith("__")
         if name in _UNSEEN_METHODS or (name.startswith("_") and not dunder):
             continue
         if isinstance(member, types.FunctionType):
             method = vars(Tensor)[_METHOD_OF.get(name, name)]
-            yield member, method, dunder and member is not method
+            yield core.python_function(member), method, dunder and member is not method
         elif isinstance(member, property):
             yield member.fget, member.__get__, False
             if member.fset is not None:
@@ -225,7 +226,9 @@ def _count(change: int) -> None:
                 _prepare()
             for exchange in _Installed.exchanges.values():
                 exchange.put()
+            core.call_python(True)
         elif not _Installed.threads:
+            core.call_python(False)
             for exchange in _Installed.exchanges.values():
                 exchange.put_back()
 

@@ -13,6 +13,7 @@ import types
 from collections.abc import Callable
 from typing import Any
 
+from retrograd import core
 from retrograd.autograd.state import HOT
 from retrograd.lifecycle import site
 
@@ -36,6 +37,7 @@ def build(name: str, lines: Callable[[], list[str]], label: str) -> Any:
 
 def source_of(function: Any) -> str:
     """The source text of a built function."""
+    function = core.python_function(function)
     force(function)
     return "".join(linecache.getlines(function.__code__.co_filename))
 

@@ -1,0 +1,107 @@
+/* A call of an op: the plan that says what it takes and leaves behind, and the steps of a call. */
+#ifndef RETROGRAD_CORE_CALLER_H
+#define RETROGRAD_CORE_CALLER_H
+
+#include "core.h"
+
+/* Ops that take more go to their Python function; the largest have 9, 9, 5 and 4. */
+#define MOST_PARAMETERS 12
+#define MOST_SAVES 12
+#define MOST_TENSORS 5
+#define MOST_OUTPUTS 6
+#define MOST_ALIASES 3
+
+typedef enum { FORM_GENERAL, FORM_SINGLE, FORM_SEVERAL, FORM_LIST, FORM_PIECES } Form;
+
+/* What a parameter may be. */
+typedef enum { TAKES_OPTION, TAKES_ARRAY, TAKES_OPERAND, TAKES_OPTIONAL, TAKES_OPTIONAL_OPERAND, TAKES_LIST } Takes;
+
+typedef enum { SAVES_OUTPUT, SAVES_INPUT, SAVES_OPTION, SAVES_SHAPE, SAVES_DTYPE, SAVES_STRIDES } Saves;
+
+typedef struct {
+    PyObject *name, *initial; /* interned; the default, NULL where a call must give it */
+    Takes takes;
+    int keyword_only;
+} Parameter;
+
+typedef struct {
+    Saves kind;
+    int source;       /* number of the output or tensor, place of the option; -1 in facts: the first output */
+    unsigned readers; /* a bit for each edge whose rule reads it */
+    int always;       /* saved whatever edges need a gradient */
+} Save;
+
+/* The C form of `op.plan` (ops.calling.plan), made at the first call. */
+typedef struct CallPlan {
+    Form form;
+    PyObject *op, *label, *xp, *kernel, *run, *returns; /* returns is NULL for a plain tuple */
+    PyObject *kernel_keywords;                     /* the names of keyword-only parameters, or NULL */
+    PyObject *ufunc;                               /* the kernel is it: takes the operands only; or NULL */
+    PyUFuncGenericFunction loops[2];               /* of a ufunc of one operand, for float32 and float64; or NULL */
+    void *loop_data[2];
+    int is_operator; /* takes the operands by place; options have their defaults */
+    int parameter_count, positional_count, tensor_count, edge_count, save_count, saved_length, option_count;
+    int output_count, keyword_count;
+    int is_view, loud, any_dtype, saves_input, has_rules;
+    int nondifferentiable; /* a bit for each output */
+    Parameter parameters[MOST_PARAMETERS];
+    int alias_count;
+    struct {
+        PyObject *name;
+        int place;
+    } aliases[MOST_ALIASES]; /* other names of parameters (axis, keepdims); place -1: `out`, which Python handles */
+    int positional_places[MOST_PARAMETERS]; /* the parameter that an argument by place is for */
+    int tensor_places[MOST_TENSORS], alike[MOST_TENSORS];
+    int option_places[MOST_PARAMETERS];
+    int edges[MOST_TENSORS]; /* indexes of tensors */
+    Save saves[MOST_SAVES];
+} CallPlan;
+
+/* One call. Values are borrowed; the arrays are held, since another thread may replace those of the tensors. */
+typedef struct {
+    const CallPlan *plan;
+    PyObject *values[MOST_PARAMETERS]; /* by parameter */
+    PyObject *arrays[MOST_TENSORS];    /* of the tensors; a number or None stands for itself */
+    int needs[MOST_TENSORS];           /* whether they require grad */
+    PyArray_Descr *dtype;
+    int wanted;        /* an operand with a rule requires grad; of an op without rules: any operand */
+    int enabled;       /* gradients are on */
+    int kernel_failed; /* the error that is set is the kernel's: Python knows how to explain it */
+} Call;
+
+/* plan.c: the C form of what `core.specification` says of an op. The parts of `plan` are NULL or filled in any case,
+ * so that `clear_plan` may follow. */
+int read_plan(CallPlan *plan, PyObject *description);
+void clear_plan(CallPlan *plan);
+int visit_plan(const CallPlan *plan, visitproc visit, void *argument);
+
+/* operands.c: 1 if the call may go the usual way; then its arrays are held until `release_operands`. 0: it is
+ * Python's; -1 with an error set. `is_usual_tensor` asks the same of one tensor, and brings a view's flag up to date. */
+int bind_arguments(Call *call, PyObject *const *arguments, Py_ssize_t count, PyObject *keywords);
+int read_operands(Call *call);
+void release_operands(Call *call);
+int is_usual_tensor(PyObject *tensor, const CallPlan *plan);
+
+/* kernel.c: the result of the op's kernel; NULL with an error set. */
+void choose_kernel(CallPlan *plan);
+PyObject *run_kernel(Call *call);
+PyObject *as_plain_array(PyObject *result); /* takes the reference, gives one */
+
+/* record.c: nodes, edges, cuts, views. References given are new, unless it says otherwise. */
+PyObject *edge_to(PyObject *tensor); /* None: no gradient flows there */
+PyObject *new_node(const CallPlan *plan, PyObject *shape, PyObject *dtype); /* takes both references */
+int fill_node(const Call *call, PyObject *node, PyObject *const *results, PyObject *const *tensors);
+PyObject *cut_of(const Call *call);
+PyObject *options_of(const Call *call);
+PyObject *source_cell(PyObject *tensor); /* borrowed; made now if there was none */
+int make_view(const Call *call, PyObject *view, PyObject *number, PyObject *options);
+
+/* single.c: the call itself, after its arguments were read. */
+PyObject *call_single(Call *call);
+
+/* caller.c: the general path, for a call whose kernel has run and gave something unusual. */
+PyObject *call_dispatch(const Call *call);
+
+extern const Part caller_part, kernel_part, record_part;
+
+#endif
