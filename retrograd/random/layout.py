@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from retrograd.backend import backend_of
 from retrograd.notices import explained
 from retrograd.random.generator import Array
 
@@ -66,7 +67,7 @@ def fill_(target: Array, values: Array) -> Array:
             )
         )
     view = target if target.flags.c_contiguous else target.transpose(fill_order(target))
-    view[...] = values.reshape(view.shape)
+    view[...] = backend_of(target).from_numpy(values.reshape(view.shape))
     return target
 
 

@@ -62,7 +62,7 @@ def _by_size(name: str, sample: _Sampler) -> Callable[..., Tensor]:
         **named: Any,
     ) -> Tensor:
         shape = size_argument(name, size, named)
-        check_place(name, layout, device, pin_memory)
+        place = check_place(name, layout, device, pin_memory)
         kind = dtypes.as_dtype(dtype, name)
         if kind is None:
             kind = dtypes.get_default_dtype() if out is None else out.dtype
@@ -73,7 +73,7 @@ def _by_size(name: str, sample: _Sampler) -> Callable[..., Tensor]:
             )
             return batches().by_shape(again, shape, out)
         array = sample(source, math.prod(shape), kind.numpy).reshape(shape)
-        return deliver(name, _own(array), out, dtype, requires_grad)
+        return deliver(name, place.from_numpy(_own(array)), out, dtype, requires_grad)
 
     create.__name__ = create.__qualname__ = name
     return publish(create)
@@ -179,7 +179,7 @@ def randint(
             f"{type(size).__name__}"
         )
     shape = size_argument("randint", (size,), {}, single=False)
-    check_place("randint", layout, device, pin_memory)
+    place = check_place("randint", layout, device, pin_memory)
     kind = dtypes.as_dtype(dtype, "randint")
     if kind is None:
         kind = dtypes.int64 if out is None else out.dtype
@@ -189,7 +189,7 @@ def randint(
             lambda wanted: randint(low, high, wanted, generator=source, dtype=kind), shape, out
         )
     array = integers.randint(source, math.prod(shape), low, high, kind.numpy).reshape(shape)
-    return deliver("randint", _own(array), out, dtype, requires_grad)
+    return deliver("randint", place.from_numpy(_own(array)), out, dtype, requires_grad)
 
 
 @publish
@@ -244,7 +244,7 @@ def randperm(
     tensor([4, 0, 1, 3, 2])
     """
     count = as_integer("randperm", "n", 1, n)
-    check_place("randperm", layout, device, pin_memory)
+    place = check_place("randperm", layout, device, pin_memory)
     kind = dtypes.as_dtype(dtype, "randperm")
     if kind is None:
         kind = dtypes.int64 if out is None else out.dtype
@@ -254,7 +254,7 @@ def randperm(
     if TRANSFORMS.active and is_mapped():
         return batches().one_by_one(lambda: randperm(n, generator=source, dtype=kind), out)
     array = permutation.randperm(source, count, kind.numpy)
-    return deliver("randperm", _own(array), out, dtype, requires_grad)
+    return deliver("randperm", place.from_numpy(_own(array)), out, dtype, requires_grad)
 
 
 # ------------------------------------------------------------------------ from other tensors
@@ -429,7 +429,7 @@ def normal(
         forms = "Tensor mean, Tensor std\nTensor mean, float std\nfloat mean, Tensor std\n"
         raise invalid_combination("normal", (mean, std), forms + "float mean, float std, size")
     shape = size_argument("normal", (size,), {}, single=False)
-    check_place("normal", layout, device, pin_memory)
+    place = check_place("normal", layout, device, pin_memory)
     kind = dtypes.as_dtype(dtype, "normal")
     if kind is None:
         kind = dtypes.get_default_dtype() if out is None else out.dtype
@@ -437,4 +437,4 @@ def normal(
         again = functools.partial(normal, mean, std, generator=source, dtype=kind)
         return batches().by_shape(again, shape, out)
     array = normal_array(source, math.prod(shape), float(mean), float(std), kind.numpy)
-    return deliver("normal", array.reshape(shape), out, dtype, requires_grad)
+    return deliver("normal", place.from_numpy(array.reshape(shape)), out, dtype, requires_grad)

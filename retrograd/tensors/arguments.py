@@ -9,9 +9,10 @@ import numpy as np
 
 from retrograd import dtypes
 from retrograd.autograd.state import STATE
+from retrograd.backend import Backend
 from retrograd.notices import explained
 from retrograd.tensor import Tensor
-from retrograd.tensors.size import require_cpu, strided
+from retrograd.tensors.size import backend_at, strided
 
 
 def refuse_pinned(pin_memory: Any) -> None:
@@ -23,14 +24,15 @@ def refuse_pinned(pin_memory: Any) -> None:
         )
 
 
-def check_place(function: str, layout: Any, device: Any, pin_memory: Any) -> None:
-    """``layout=``, ``device=`` and ``pin_memory=``: only the strided CPU kind exists."""
+def check_place(function: str, layout: Any, device: Any, pin_memory: Any) -> Backend:
+    """The backend of ``device=``; refuses other layouts than strided, and pinned memory."""
     if layout is not None and layout is not strided:
         raise explained(
             NotImplementedError(f"retrograd does not support layout {layout!r} in {function}()")
         )
-    require_cpu(device)
+    place = backend_at(device)
     refuse_pinned(pin_memory)
+    return place
 
 
 def size_argument(
@@ -160,13 +162,12 @@ def as_element(value: Any, kind: dtypes.dtype) -> Any:
             raise _overflow(kind)
         value = value.real
     if kind.category == dtypes.INTEGER:
-        limits = np.iinfo(kind.numpy)
+        limits = dtypes.iinfo(kind)
         low = limits.min if kind.is_signed else -limits.max
         if not low <= value <= limits.max:
             raise _overflow(kind)
-        if kind is dtypes.uint64 and value >= 0:
-            return np.asarray(int(value), np.uint64)
-        return np.asarray(int(value), np.int64).astype(kind.numpy)
+        # a negative number counts from the other end of an unsigned type
+        return int(value) if kind.is_signed else int(value) % (limits.max + 1)
     if kind.category == dtypes.FLOAT and kind is not dtypes.float64:
         if abs(value) > _LARGEST[kind] and abs(value) != math.inf:
             raise _overflow(kind)

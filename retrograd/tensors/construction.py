@@ -16,6 +16,7 @@ import numpy as np
 
 from retrograd import dtypes
 from retrograd.autograd.state import HOT, STATE, Cut
+from retrograd.backend import backend_of
 from retrograd.backend.quiet import quiet
 from retrograd.dtypes import dtype
 from retrograd.notices import explained, warn_once
@@ -23,7 +24,7 @@ from retrograd.ops.registry import composite
 from retrograd.ops.shapes.copying import cast_array
 from retrograd.tensor import Array, Tensor, flag_leaf, mark_inference, tensor_method, wrap
 from retrograd.tensors.arguments import refuse_pinned
-from retrograd.tensors.size import require_cpu
+from retrograd.tensors.size import backend_at, require_cpu
 
 if TYPE_CHECKING:
     from retrograd.types import Device
@@ -252,7 +253,7 @@ def tensor(
     tensor([1., 2.], requires_grad=True)
     """
     wanted = dtypes.as_dtype(dtype, "tensor")
-    require_cpu(device)
+    place = backend_at(device)
     refuse_pinned(pin_memory)
     if isinstance(data, Tensor):
         warnings.warn(
@@ -263,13 +264,17 @@ def tensor(
             UserWarning,
             stacklevel=2,
         )
-        array = cast_array(data._array, data._array.dtype if wanted is None else wanted.numpy)
+        source = data._array
+        if device is None:
+            place = backend_of(source)
+        source = backend_of(source).to_numpy(source)
+        array = cast_array(source, source.dtype if wanted is None else wanted.numpy)
     elif isinstance(data, (np.ndarray, np.generic)):
         source = shared_array(np.asarray(data))
         array = cast_array(source, source.dtype if wanted is None else wanted.numpy)
     else:
         array = array_from(data, wanted)
-    made = fresh(array, requires_grad)
+    made = fresh(place.from_numpy(array), requires_grad)
     first = data[0] if isinstance(data, (list, tuple)) and data else data
     if isinstance(first, Tensor) and first.requires_grad:
         made._cut = Cut.here("copy", "torch.tensor()")
@@ -361,17 +366,17 @@ def as_tensor(data: Any, dtype: dtypes.dtype | None = None, device: Device = Non
     array([5., 0.])
     """
     wanted = dtypes.as_dtype(dtype, "as_tensor")
-    require_cpu(device)
+    place = backend_at(device)
     if isinstance(data, Tensor):
-        kept: Tensor = data if wanted is None else data.to(wanted)
-        return kept
+        kept: Tensor = data if device is None else data.to(device)
+        return kept if wanted is None else kept.to(wanted)
     if isinstance(data, (np.ndarray, np.generic)):
         array = shared_array(np.asarray(data))
         _warn_if_read_only(array)
         if wanted is not None and array.dtype is not wanted.numpy:
             array = cast_array(array, wanted.numpy)
-        return fresh(array)
-    return fresh(array_from(data, wanted))
+        return fresh(place.from_numpy(array))
+    return fresh(place.from_numpy(array_from(data, wanted)))
 
 
 @composite(methods=())
@@ -509,7 +514,7 @@ def _new_tensor(
     """A new tensor with a copy of `data`, in this tensor's dtype unless another is given."""
     wanted = self.dtype if dtype is None else dtypes.as_dtype(dtype, "new_tensor")
     assert wanted is not None
-    require_cpu(device)
+    place = backend_of(self._array) if device is None else backend_at(device)
     if isinstance(data, Tensor):
         warnings.warn(
             "To copy construct from a tensor, it is recommended to use "
@@ -519,10 +524,12 @@ def _new_tensor(
             UserWarning,
             stacklevel=2,
         )
-        data = data._array
+        data = backend_of(data._array).to_numpy(data._array)
     if isinstance(data, (np.ndarray, np.generic)):
-        return fresh(cast_array(shared_array(np.asarray(data)), wanted.numpy), requires_grad)
-    return fresh(array_from(data, wanted), requires_grad)
+        array = cast_array(shared_array(np.asarray(data)), wanted.numpy)
+    else:
+        array = array_from(data, wanted)
+    return fresh(place.from_numpy(array), requires_grad)
 
 
 _new_tensor.__name__ = "new_tensor"

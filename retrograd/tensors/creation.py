@@ -14,10 +14,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
-import numpy as np
-
 from retrograd import dtypes
 from retrograd.autograd.views import announce_write, bump, check_not_expanded
+from retrograd.backend import backend_of, xp_of
+from retrograd.backend.namespace import Namespace
 from retrograd.ops.calling.examples import on_batch
 from retrograd.ops.kinds import Ints
 from retrograd.ops.registry import attach
@@ -76,7 +76,7 @@ def deliver(name: str, array: Array, out: Tensor | None, dtype: Any, requires_gr
             out.resize_(array.shape)
     check_not_expanded(out)
     announce_write(out)
-    np.copyto(out._array, array, casting="unsafe")
+    xp_of(out._array).copy_into(out._array, array)
     bump(out, name)
     return out
 
@@ -105,14 +105,14 @@ def _filled(name: str, value: int | None) -> Callable[..., Tensor]:
 
             require_cpu(device)
             return without_entries(name, shape, dtype, layout, requires_grad)
-        check_place(name, layout, device, pin_memory)
+        xp = check_place(name, layout, device, pin_memory).xp
         kind = dtypes.as_dtype(dtype, name)
         if kind is None:
             kind = dtypes.get_default_dtype() if out is None else out.dtype
         if value == 0 and memory_format is None:
-            array = np.zeros(shape, kind.numpy)
+            array: Array = xp.zeros(shape, kind.numpy)
         else:
-            array = empty_array(shape, kind.numpy, memory_format)
+            array = empty_array(xp, shape, kind.numpy, memory_format)
             if value is not None:
                 array.fill(value)
         return deliver(name, array, out, dtype, requires_grad)
@@ -153,12 +153,12 @@ def full(
     tensor([7, 7])
     """
     shape = size_argument("full", (size,), {}, single=False)
-    check_place("full", layout, device, pin_memory)
+    xp = check_place("full", layout, device, pin_memory).xp
     kind = dtypes.as_dtype(dtype, "full")
     value = as_number("full", "fill_value", 2, fill_value)
     if kind is None:
         kind = dtypes.number_dtype(value) if out is None else out.dtype
-    array = np.full(shape, as_element(value, kind), kind.numpy)
+    array = xp.full(shape, as_element(value, kind), kind.numpy)
     return deliver("full", array, out, dtype, requires_grad)
 
 
@@ -176,22 +176,24 @@ def empty_strided(
     """Uninitialised memory with given strides (in elements)."""
     shape = size_argument("empty_strided", (size,), {}, single=False)
     steps = size_argument("empty_strided", (stride,), {}, single=False)
-    check_place("empty_strided", layout, device, pin_memory)
+    xp = check_place("empty_strided", layout, device, pin_memory).xp
     if len(shape) != len(steps):
         raise RuntimeError(
             f"dimensionality of sizes ({len(shape)}) must match dimensionality of strides "
             f"({len(steps)})"
         )
     kind = dtypes.as_dtype(dtype, "empty_strided") or dtypes.get_default_dtype()
-    return fresh(strided_array(shape, steps, kind.numpy), requires_grad)
+    return fresh(strided_array(xp, shape, steps, kind.numpy), requires_grad)
 
 
-def strided_array(shape: tuple[int, ...], steps: tuple[int, ...], dtype: Any) -> Array:
+def strided_array(
+    xp: Namespace, shape: tuple[int, ...], steps: tuple[int, ...], dtype: Any
+) -> Array:
     """Uninitialised memory with strides in elements."""
     extent = (
         1 + sum((n - 1) * s for n, s in zip(shape, steps, strict=True)) if 0 not in shape else 0
     )
-    return region(np.empty(extent, dtype), shape, 0, steps)
+    return region(xp.empty(extent, dtype), shape, 0, steps)
 
 
 @publish
@@ -205,10 +207,10 @@ def scalar_tensor(
     requires_grad: bool = False,
 ) -> Tensor:
     """A 0-d tensor of the default dtype."""
-    check_place("scalar_tensor", layout, device, pin_memory)
+    xp = check_place("scalar_tensor", layout, device, pin_memory).xp
     kind = dtypes.as_dtype(dtype, "scalar_tensor") or dtypes.get_default_dtype()
     value = as_element(as_number("scalar_tensor", "s", 1, s), kind)
-    return fresh(np.full((), value, kind.numpy), requires_grad)
+    return fresh(xp.full((), value, kind.numpy), requires_grad)
 
 
 @publish
@@ -235,11 +237,11 @@ def eye(
     for name, value in (("n", rows), ("m", columns)):
         if value < 0:
             raise RuntimeError(f"{name} must be greater or equal to 0, got {value}")
-    check_place("eye", layout, device, pin_memory)
+    xp = check_place("eye", layout, device, pin_memory).xp
     kind = dtypes.as_dtype(dtype, "eye")
     if kind is None:
         kind = dtypes.get_default_dtype() if out is None else out.dtype
-    return deliver("eye", np.eye(rows, columns, dtype=kind.numpy), out, dtype, requires_grad)
+    return deliver("eye", xp.eye(rows, columns, dtype=kind.numpy), out, dtype, requires_grad)
 
 
 # ------------------------------------------------------------------------------ like a tensor
@@ -281,13 +283,18 @@ def _like_array(
         raise TypeError(
             f"{name}(): argument 'input' (position 1) must be Tensor, not {type(input).__name__}"
         )
-    check_place(name, layout, device, pin_memory)
+    place = check_place(name, layout, device, pin_memory)
     if type(input._array) is SPARSE_ARRAY:
         from retrograd.sparse.graph import missing
 
         raise missing(name, input)
     kind = dtypes.as_dtype(dtype, name)
-    return array_like(input._array, input._array.dtype if kind is None else kind.numpy, order)
+    target = input._array.dtype if kind is None else kind.numpy
+    made = array_like(input._array, target, order)
+    if device is None or type(made) is place.array:
+        return made
+    moved: Array = place.from_numpy(backend_of(made).to_numpy(made))
+    return moved
 
 
 zeros_like = _like("zeros_like", 0)
@@ -335,7 +342,7 @@ def _new(name: str, base: Callable[..., Tensor]) -> None:
             shape,
             dtype=self.dtype if dtype is None else dtype,
             layout=self.layout if layout is None else layout,
-            device=device,
+            device=self.device if device is None else device,
             pin_memory=pin_memory,
             requires_grad=requires_grad,
         )

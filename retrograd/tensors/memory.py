@@ -23,6 +23,8 @@ from retrograd.autograd.views import (
     is_dense,
     rebase,
 )
+from retrograd.backend import xp_of
+from retrograd.backend.namespace import Namespace
 from retrograd.compat.marks import refuses
 from retrograd.notices import explained, warn_once
 from retrograd.signatures import forms, sized
@@ -154,12 +156,16 @@ def in_format(array: Array, order: memory_format) -> Array:
     return copy.transpose(np.argsort(axes))
 
 
-def empty_array(shape: tuple[int, ...], dtype: Any, order: memory_format | None = None) -> Array:
+def empty_array(
+    xp: Namespace, shape: tuple[int, ...], dtype: Any, order: memory_format | None = None
+) -> Array:
     """Uninitialised memory in a memory format."""
     if order is None or order is contiguous_format:
-        return np.empty(shape, dtype)
+        made: Array = xp.empty(shape, dtype)
+        return made
     axes = format_order(order, len(shape))
-    return np.empty([shape[axis] for axis in axes], dtype).transpose(np.argsort(axes))
+    ordered: Array = xp.empty([shape[axis] for axis in axes], dtype)
+    return ordered.transpose([axes.index(axis) for axis in range(len(axes))])
 
 
 def array_like(array: Array, dtype: Any, order: memory_format | None = None) -> Array:
@@ -173,7 +179,7 @@ def array_like(array: Array, dtype: Any, order: memory_format | None = None) -> 
         if 0 in array.strides:
             return np.empty(array.shape, dtype)
         return np.empty([array.shape[i] for i in axes], dtype).transpose(np.argsort(axes))
-    return empty_array(array.shape, dtype, order)
+    return empty_array(xp_of(array), array.shape, dtype, order)
 
 
 def _check_batch_format(tensor: Tensor, wanted: memory_format) -> None:

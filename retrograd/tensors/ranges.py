@@ -72,7 +72,7 @@ def arange(
     tensor([1, 3, 5])
     """
     start, end, step = (as_real(n) for n in _range_bounds("arange", args, named))
-    check_place("arange", layout, device, pin_memory)
+    place = check_place("arange", layout, device, pin_memory)
     kind = dtypes.as_dtype(dtype, "arange")
     if kind is None:
         if out is not None:
@@ -86,7 +86,7 @@ def arange(
             NotImplementedError(f"\"arange_cpu\" not implemented for '{kind.type_name}'")
         )
     array = _arange(start, end, step, kind)
-    return deliver("arange", array, out, dtype, requires_grad)
+    return deliver("arange", place.from_numpy(array), out, dtype, requires_grad)
 
 
 def _check_range(start: float, end: float, step: float) -> None:
@@ -139,12 +139,12 @@ def _range(
     if end is None:
         start, end = 0, start
     first, last, width = (as_real(as_number("range", "end", 2, n)) for n in (start, end, step))
-    check_place("range", layout, device, pin_memory)
+    place = check_place("range", layout, device, pin_memory)
     _check_range(first, last, width)
     kind = dtypes.as_dtype(dtype, "range") or dtypes.get_default_dtype()
     count = int((last - first) / width + 1)
     array = (np.arange(count, dtype=np.float64) * width + first).astype(kind.numpy)
-    return deliver("range", array, out, dtype, requires_grad)
+    return deliver("range", place.from_numpy(array), out, dtype, requires_grad)
 
 
 attach(_range, public=("range",))
@@ -232,13 +232,13 @@ def linspace(
     first = _bound("linspace", "start", 1, start)
     last = _bound("linspace", "end", 2, end)
     count = as_integer("linspace", "steps", 3, steps)
-    check_place("linspace", layout, device, pin_memory)
+    place = check_place("linspace", layout, device, pin_memory)
     kind = _spaced_type(
         dtype if dtype is not None or out is None else out.dtype, "linspace", first, last
     )
     with np.errstate(all="ignore"):
         array = _spaced(first, last, count, kind)
-    return deliver("linspace", array, out, dtype, requires_grad)
+    return deliver("linspace", place.from_numpy(array), out, dtype, requires_grad)
 
 
 @publish
@@ -259,7 +259,7 @@ def logspace(
     first = _bound("logspace", "start", 1, start)
     last = _bound("logspace", "end", 2, end)
     count = as_integer("logspace", "steps", 3, steps)
-    check_place("logspace", layout, device, pin_memory)
+    place = check_place("logspace", layout, device, pin_memory)
     kind = _spaced_type(
         dtype if dtype is not None or out is None else out.dtype, "logspace", first, last
     )
@@ -270,4 +270,4 @@ def logspace(
             _spaced(first, last, count, dtypes.complex128 if real.is_complex else dtypes.float64),
         )
         array = powers.astype(kind.numpy)
-    return deliver("logspace", array, out, dtype, requires_grad)
+    return deliver("logspace", place.from_numpy(array), out, dtype, requires_grad)
