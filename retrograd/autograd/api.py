@@ -11,7 +11,7 @@ import numpy as np
 from retrograd import dtypes
 from retrograd.autograd import failures
 from retrograd.autograd.edges import GradientEdge
-from retrograd.autograd.engine import Edge, run_backward
+from retrograd.autograd.engine import COMPILED, Edge, run_backward
 from retrograd.autograd.node import AnyDtype, BackwardCall, Node
 from retrograd.autograd.state import STATE, Cut
 from retrograd.autograd.views import edge_of, refresh
@@ -421,7 +421,9 @@ def _backward(
     create_graph   record the gradient computation itself, for higher orders
     inputs         accumulate only into these
     """
-    backward(self, gradient, retain_graph, create_graph, inputs=inputs)
+    done = COMPILED.backward
+    if done is None or not done(self, gradient, retain_graph, create_graph, inputs):
+        backward(self, gradient, retain_graph, create_graph, inputs=inputs)
 
 
 _backward.__name__ = "backward"

@@ -46,7 +46,7 @@ from retrograd.autograd.state import (
 )
 from retrograd.backend import backend_of
 from retrograd.backend.kernels import add, add_matching, iadd, sum_to
-from retrograd.backend.quiet import QUIET, enter_quiet, leave_quiet
+from retrograd.backend.quiet import QUIET, current_mode, enter_quiet, restore_mode
 from retrograd.sparse.array import SPARSE_ARRAY
 from retrograd.sparse.gradients import deliver_sparse
 from retrograd.tensor import Array, Tensor, wrap
@@ -71,6 +71,10 @@ def run_backward(
     An exception, even Ctrl-C, leaves no mode behind: what is undone at the end is plain reads and
     writes, which nothing interrupts (see `state.GIL`), and comes before the first call.
     """
+    if COMPILED.run_backward is not None:
+        done: Any = COMPILED.run_backward(roots, gradients, call, inputs)
+        if done is not NotImplemented:
+            return done  # type: ignore[no-any-return]
     state = STATE
     depth = state.depth + 1
     if depth % _DEEP == 0:
@@ -84,13 +88,14 @@ def run_backward(
     as_tensors = call.create_graph or TRANSFORMS.active > 0 or state.autocast is not None
     simple = GIL and inputs is None and not as_tensors and not ANOMALY.enabled
     simple = simple and not PROFILER.active
-    active, counted, token = ACTIVE, False, None
+    active, counted = ACTIVE, False
+    mode = current_mode()
     try:
         state.call, state.depth = call, depth
         simple = simple and active.calls == 0
         active.calls += 1
         counted = True
-        token = enter_quiet(QUIET)
+        enter_quiet(QUIET)
         if simple:
             found = _walk_raw(roots, gradients, call)
         else:
@@ -120,8 +125,25 @@ def run_backward(
             set_saved_hooks(hooks)
         call.root_nodes = ()
         call.need = call.node = None
-        if token is not None:
-            leave_quiet(token)
+        restore_mode(mode)
+
+
+class _Compiled:
+    """What the compiled core does in place of this module, where there is one.
+
+    Both say if it is not a case for them, before they have done anything: `run_backward` answers
+    NotImplemented, `backward` (a method call's arguments) False.
+    """
+
+    run_backward: Callable[..., Any] | None = None
+    backward: Callable[..., bool] | None = None
+
+
+COMPILED = _Compiled()
+
+
+def breathe() -> None:
+    """Called by the compiled walk now and then: entering it, Python sees to signals and threads."""
 
 
 def _run_callbacks(call: BackwardCall) -> None:
@@ -456,7 +478,7 @@ def _walk_general(
                 captured[index] = gradient[number] if several else gradient
         if runs:
             call.nodes_run += 1
-            run = PROFILER.run_node if PROFILER.active else _run_general
+            run = PROFILER.run_node if PROFILER.active else run_general
             results = run(node, gradient, call, live, as_tensors)
             gradient = None
             if ANOMALY.enabled and ANOMALY.check_nan:
@@ -473,7 +495,12 @@ def _walk_general(
             gradient = as_dtype(gradient, node.dtype, as_tensors)
     if as_tensors:
         return captured
-    return [None if part is None else wrap(as_array(part)) for part in captured]
+    return [None if part is None else as_captured(part) for part in captured]
+
+
+def as_captured(part: Any) -> Tensor:
+    """A gradient as `grad()` returns it."""
+    return wrap(as_array(part))
 
 
 def _check_nan(node: Node, results: Any) -> None:
@@ -509,13 +536,30 @@ def _needed(root: Node, targets: set[Node], including: bool) -> set[Node]:
     return needed
 
 
-def _run_general(node: Node, gradient: Any, call: BackwardCall, live: Any, as_tensors: bool) -> Any:
+def run_general(node: Node, gradient: Any, call: BackwardCall, live: Any, as_tensors: bool) -> Any:
     freeing = None if call.retain_graph else call
     if node.extra is None:
         if as_tensors:
             return dressed(node).run_recorded(gradient, live, freeing)
         return node.run(node, gradient, live, freeing)
     return run_hooked(node, gradient, call, live, raw=not as_tensors)
+
+
+def gathered(
+    held: Any, node: Node, position: int, target: Node, part: Any, as_tensors: bool
+) -> Any:
+    """What waits for a target after another part has arrived, in its shape, for its output."""
+    shape, dtype = target.shape, target.dtype
+    if not isinstance(shape, list):
+        part = fit(node, position, part, shape, as_tensors)
+        return part if held is None else held + part
+    number = 0 if node.edge_numbers is None else node.edge_numbers[position]
+    part = fit(node, position, part, shape[number], as_tensors)
+    part = as_dtype(part, dtype[number], as_tensors)
+    if held is None:
+        held = [None] * len(shape)
+    held[number] = part if held[number] is None else held[number] + part
+    return held
 
 
 def _pass_on(
@@ -527,26 +571,14 @@ def _pass_on(
     live: set[Node] | None,
     as_tensors: bool,
 ) -> None:
-    numbers = node.edge_numbers
     for position, target in enumerate(node.edges):
         if target is None:
             continue
         part = None if results is None else results[position]
         wanted = live is None or target in live
         if part is not None and wanted:
-            number = 0 if numbers is None else numbers[position]
-            several = isinstance(target.shape, list)
-            shape = target.shape[number] if several else target.shape
-            dtype = target.dtype[number] if several else target.dtype
-            part = fit(node, position, part, shape, as_tensors)
-            if several:
-                part = as_dtype(part, dtype, as_tensors)
-                buffer = waiting.setdefault(target, [None] * len(target.shape))
-                held = buffer[number]
-                buffer[number] = part if held is None else held + part
-            else:
-                held = waiting.get(target)
-                waiting[target] = part if held is None else held + part
+            held = waiting.get(target)
+            waiting[target] = gathered(held, node, position, target, part, as_tensors)
         left = counts[target] - 1
         counts[target] = left
         if left == 0 and wanted:

@@ -7,7 +7,7 @@ which also writes their `run_raw` (arrays in and out) and `run_recorded` (Tensor
 
 from __future__ import annotations
 
-import threading
+import itertools
 import weakref
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
@@ -76,15 +76,8 @@ class BackwardCall:
         self.interrupted_by: str | None = None  # the type of the exception that ended the call
 
 
-class _Ordinals:
-    lock = threading.Lock()
-    last = 0
-
-
-def _next_ordinal() -> int:
-    with _Ordinals.lock:
-        _Ordinals.last += 1
-        return _Ordinals.last
+ordinals = itertools.count(1)
+_next_ordinal = ordinals.__next__
 
 
 class NodeExtra:

@@ -17,6 +17,9 @@ try:
     enter_quiet: Any = _umath._extobj_contextvar.set
     leave_quiet: Any = _umath._extobj_contextvar.reset
     QUIET: Any = _umath._make_extobj(all="ignore")
+    # the mode that is on, and a way to put it back that needs no token of the change
+    current_mode: Any = _umath._extobj_contextvar.get
+    restore_mode: Any = _umath._extobj_contextvar.set
 except (ImportError, AttributeError):  # a NumPy that keeps it elsewhere
     QUIET = None
 
@@ -27,6 +30,11 @@ except (ImportError, AttributeError):  # a NumPy that keeps it elsewhere
 
     def leave_quiet(state: Any) -> None:
         state.__exit__(None, None, None)
+
+    current_mode = np.geterr
+
+    def restore_mode(mode: Any) -> None:
+        np.seterr(**mode)
 
 
 class quiet:

@@ -11,11 +11,13 @@ from typing import Any
 import numpy as np
 
 from retrograd import core, dtypes
-from retrograd.autograd import accumulate, state, views
-from retrograd.autograd.node import BackwardCall, Node
-from retrograd.backend import quiet
+from retrograd.autograd import accumulate, engine, fitting, hooked, node, ownership, state, views
+from retrograd.autograd.node import FREED, BackwardCall, Freed, GraphRoot, Node
+from retrograd.backend import kernels, quiet
+from retrograd.core.runs import described
 from retrograd.core.specification import describe
 from retrograd.lifecycle import site
+from retrograd.ops.registry import RAW, RECORDED
 from retrograd.tensor import INFERENCE_CELL, Tensor, TensorMeta, VersionCell
 
 
@@ -52,6 +54,36 @@ def library_objects() -> dict[str, Any]:
         "Cut": state.Cut,
         "accumulate_run": accumulate.AccumulateGrad.run_raw,
         "accumulate_number": accumulate.AccumulateGrad.SEQUENCE,
+        **engine_objects(),
+    }
+
+
+def engine_objects() -> dict[str, Any]:
+    """What running nodes and walking graphs asks for."""
+    return {
+        "FREED": FREED,
+        "Freed": Freed,
+        "GraphRoot": GraphRoot,
+        "RAW": RAW,
+        "RECORDED": RECORDED,
+        "described": described,
+        "ACTIVE": accumulate.ACTIVE,
+        "ALONE": ownership.ALONE,
+        "run_hooked": hooked.run_hooked,
+        "hook_gradient": hooked.hook_gradient,
+        "start_of": engine._start,
+        "run_callbacks": engine._run_callbacks,
+        "run_general": engine.run_general,
+        "gathered": engine.gathered,
+        "as_captured": engine.as_captured,
+        "breathe": engine.breathe,
+        "as_dtype": fitting.as_dtype,
+        "set_grad_mode": state.set_grad_mode,
+        "set_saved_hooks": state.set_saved_hooks,
+        "ordinals": node.ordinals,
+        "IN_HOOK": state.IN_HOOK,
+        "sum_to": kernels.sum_to,
+        "add": kernels.add,
     }
 
 
@@ -59,3 +91,5 @@ def install() -> None:
     """Let the compiled core begin, if there is one."""
     if core.AVAILABLE:
         core._core.setup(library_objects())
+        engine.COMPILED.run_backward = core._core.run_backward
+        engine.COMPILED.backward = core._core.backward

@@ -1,12 +1,14 @@
 /* The module `_core`: taking the library's objects, and the list of parts it is made of. */
 #define RETROGRAD_CORE_MODULE
 #include "caller.h"
+#include "engine.h"
 
 #include <structmember.h>
 
 static const Part *const parts[] = {
     &site_part,   &caller_part,     &kernel_part, &record_part, /* calls of ops */
     &shortcut_part, &arithmetic_part, &steps_part,  &gradients_part,
+    &run_part,    &rules_part,      &accumulate_part, &walk_part, &backward_part,
 };
 
 #define PART_COUNT (sizeof parts / sizeof *parts)
@@ -305,7 +307,22 @@ core_setup(PyObject *Py_UNUSED(module), PyObject *given)
     Py_RETURN_NONE;
 }
 
+/* Off, everything is done by the Python functions, as if there were no core; for tests that compare the two. */
+static PyObject *
+core_switch(PyObject *Py_UNUSED(module), PyObject *on)
+{
+    static int was_ready = 0;
+    const int before = core_ready, wanted_on = PyObject_IsTrue(on);
+    if (wanted_on < 0) {
+        return NULL;
+    }
+    was_ready |= core_ready;
+    core_ready = wanted_on && was_ready;
+    return PyBool_FromLong(before);
+}
+
 static PyMethodDef methods[] = {
+    {"switch", core_switch, METH_O, "switch(on): let Python do everything, or not; whether the core was on before."},
     {"setup", core_setup, METH_O, "setup(objects): take the library's objects by name; before, nothing is done here."},
     {NULL, NULL, 0, NULL},
 };

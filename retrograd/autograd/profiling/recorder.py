@@ -341,12 +341,12 @@ def _bytes_of(result: Any) -> int:
 def _run_node(node: Any, gradient: Any, call: Any, live: Any, as_tensors: bool) -> Any:
     """A node of the engine, timed: the engine's work around it and the node's own."""
     from retrograd.autograd.accumulate import is_accumulator
-    from retrograd.autograd.engine import _run_general
+    from retrograd.autograd.engine import run_general
     from retrograd.autograd.node import GraphRoot
 
     recorder = CURRENT.recorder
     if recorder is None:
-        return _run_general(node, gradient, call, live, as_tensors)
+        return run_general(node, gradient, call, live, as_tensors)
     name = "torch::autograd::GraphRoot" if isinstance(node, GraphRoot) else node.name()
     outer = recorder.begin(f"autograd::engine::evaluate_function: {name}")
     inner = recorder.begin(name, BACKWARD)
@@ -360,7 +360,7 @@ def _run_node(node: Any, gradient: Any, call: Any, live: Any, as_tensors: bool) 
     recorder.nodes += 1
     made = 0
     try:
-        results = _run_general(node, gradient, call, live, as_tensors)
+        results = run_general(node, gradient, call, live, as_tensors)
         if recorder.memory and results and not isinstance(node, GraphRoot):
             arrays = [getattr(part, "_array", part) for part in results]
             fresh = [a for a in arrays if isinstance(a, np.ndarray) and a.base is None]

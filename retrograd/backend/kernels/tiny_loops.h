@@ -134,7 +134,7 @@ PAIRWISE_SUM(pairwise_sum_float64, npy_float64)
 /* Sums over the first (`rows` of them) or the last dimensions of a C-contiguous array, in NumPy's order: rows
  * are added one after the other to zeros, the elements of one row pairwise. */
 #define PARTIAL_SUMS(rows_name, columns_name, pairwise, type)                                             \
-    static void rows_name(const type *x, npy_intp rows, npy_intp columns, type *total)                  \
+    static inline void rows_name(const type *x, npy_intp rows, npy_intp columns, type *total)                  \
     {                                                                                                   \
         for (npy_intp j = 0; j < columns; j++) {                                                        \
             total[j] = 0;                                                                               \
@@ -145,7 +145,7 @@ PAIRWISE_SUM(pairwise_sum_float64, npy_float64)
             }                                                                                           \
         }                                                                                               \
     }                                                                                                   \
-    static void columns_name(const type *x, npy_intp rows, npy_intp columns, type *total)               \
+    static inline void columns_name(const type *x, npy_intp rows, npy_intp columns, type *total)               \
     {                                                                                                   \
         for (npy_intp i = 0; i < rows; i++, x += columns) {                                             \
             total[i] = 0 + pairwise(x, columns);                                                        \

@@ -12,6 +12,7 @@ import threading
 from collections.abc import Callable
 from typing import Any
 
+from retrograd import core
 from retrograd.autograd import saved
 from retrograd.autograd.node import Node
 from retrograd.autograd.state import HOT
@@ -21,9 +22,12 @@ from retrograd.ops.registry import Op
 
 def prepare_nodes(op: Op) -> None:
     """Give an op the `run` function of its plain nodes."""
-    op.run = HOT[f"run_{op.name}"] = _run(op, recorded=False, half=False)
-    op.run.op = op
-    op.run.form = None  # made when the first node is looked at
+    run = _run(op, recorded=False, half=False)
+    run.op = op
+    run.form = None  # made when the first node is looked at
+    if core.AVAILABLE:
+        run = core._core.Run(op, run)
+    op.run = HOT[f"run_{op.name}"] = run
 
 
 def _run(op: Op, *, recorded: bool, half: bool) -> Any:
