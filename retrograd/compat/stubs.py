@@ -422,14 +422,46 @@ def _value(name: str, value: Any, imports: Imports) -> list[str]:
 # -------------------------------------------------------------------------------------- commands
 
 
+def _completed(path: str) -> list[str]:
+    """What an editor completes: the public names that a stub defines or passes on."""
+    names: list[str] = []
+    for node in ast.parse((PACKAGE / path).read_text(encoding="utf-8")).body:
+        body = node.body if path == ATTACHED and isinstance(node, ast.ClassDef) else [node]
+        for part in body:
+            if isinstance(part, ast.FunctionDef | ast.ClassDef):
+                names.append(part.name)
+            elif isinstance(part, ast.AnnAssign | ast.Assign):
+                names.append(ast.unparse(part).split(":")[0].split(" ")[0])
+            elif isinstance(part, ast.ImportFrom):
+                names += [alias.name for alias in part.names if alias.asname == alias.name]
+    return sorted({name for name in names if not name.startswith("_")})
+
+
+def _print_counts() -> None:
+    """How many names an editor completes, beside those of PyTorch that this library lists."""
+    for module in MODULES:
+        path = f"torch.{module}".rstrip(".")
+        known = {*api_names().get(path, ()), *public_names().get(path, ())}
+        print(
+            f"{path + '.':22} {len(_completed(stub_path(module))):5} names, PyTorch {len(known):5}"
+        )
+    own = {n for n in _own_members() if not n.startswith("_")}
+    known = {*api_names().get("torch.Tensor", ()), *public_names().get("torch.Tensor", ())}
+    found = len({*_completed(ATTACHED), *own} - {"Attached"})
+    print(f"{'x. (a Tensor)':22} {found:5} names, PyTorch {len(known):5}")
+
+
 def main(arguments: Iterable[str] | None = None) -> None:
     """Write the stubs, or print what they offer."""
     parser = argparse.ArgumentParser(prog="retrograd.compat.stubs", description=__doc__)
-    parser.parse_args(None if arguments is None else list(arguments))
+    parser.add_argument("--count", action="store_true", help="print how many names they offer")
+    if parser.parse_args(None if arguments is None else list(arguments)).count:
+        _print_counts()
+        return
     for path, text in stubs().items():
-        written_file = (PACKAGE / path).with_suffix(".new")
-        written_file.write_text(text, encoding="utf-8")
-        written_file.replace(PACKAGE / path)
+        new = (PACKAGE / path).with_suffix(".new")
+        new.write_text(text, encoding="utf-8")
+        new.replace(PACKAGE / path)
 
 
 if __name__ == "__main__":

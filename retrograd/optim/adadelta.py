@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 from retrograd.backend import xp_of
 from retrograd.optim.arithmetic import add_product, add_scaled, count, reals, scalar, zeros_like
 from retrograd.optim.forms import step_lists
-from retrograd.optim.optimizer import Optimizer
+from retrograd.optim.optimizer import Optimizer, ParamsT
 from retrograd.optim.options import check, check_implementation, check_rate
 from retrograd.optim.recorded import rate_of, replaced, squared
 from retrograd.tensor import Tensor
@@ -36,7 +36,7 @@ class Adadelta(Optimizer):
 
     def __init__(
         self,
-        params: Any,
+        params: ParamsT,
         lr: float | Tensor = 1.0,
         rho: float = 0.9,
         eps: float = 1e-6,

@@ -9,7 +9,7 @@ from retrograd.backend import xp_of
 from retrograd.dtypes import F32, HALF_TYPES, finfo, from_numpy_dtype
 from retrograd.optim.arithmetic import add_scaled, approach, count, decay_weights, reals, scalar
 from retrograd.optim.forms import step_lists
-from retrograd.optim.optimizer import Optimizer
+from retrograd.optim.optimizer import Optimizer, ParamsT
 from retrograd.optim.options import check, check_rate
 from retrograd.tensor import Tensor, wrap
 
@@ -32,7 +32,7 @@ class Adafactor(Optimizer):
 
     def __init__(
         self,
-        params: Any,
+        params: ParamsT,
         lr: float | Tensor = 1e-2,
         beta2_decay: float = -0.8,
         eps: tuple[float | None, float] = (None, 1e-3),

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 from retrograd.backend import xp_of
 from retrograd.optim.arithmetic import add_quotient, count, filled_like, reals, scalar
 from retrograd.optim.forms import step_lists
-from retrograd.optim.optimizer import Optimizer
+from retrograd.optim.optimizer import Optimizer, ParamsT
 from retrograd.optim.options import check, check_implementation, check_rate
 from retrograd.optim.recorded import rate_of, replaced
 from retrograd.tensor import Tensor
@@ -37,7 +37,7 @@ class Adagrad(Optimizer):
 
     def __init__(
         self,
-        params: Any,
+        params: ParamsT,
         lr: float | Tensor = 1e-2,
         lr_decay: float = 0,
         weight_decay: float = 0,

@@ -17,7 +17,7 @@ from retrograd.optim.arithmetic import (
     zeros_like,
 )
 from retrograd.optim.forms import step_lists
-from retrograd.optim.optimizer import Optimizer
+from retrograd.optim.optimizer import Optimizer, ParamsT
 from retrograd.optim.options import check, check_betas, check_implementation, check_rate
 from retrograd.optim.recorded import averaged, rate_of, replaced, shrink_weights, squared
 from retrograd.tensor import Tensor
@@ -49,7 +49,7 @@ class Adam(Optimizer):
 
     def __init__(
         self,
-        params: Any,
+        params: ParamsT,
         lr: float | Tensor = 1e-3,
         betas: tuple[float | Tensor, float | Tensor] = (0.9, 0.999),
         eps: float = 1e-8,

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 from retrograd.backend import xp_of
 from retrograd.optim.arithmetic import add_quotient, approach, count, reals, scalar, zeros_like
 from retrograd.optim.forms import step_lists
-from retrograd.optim.optimizer import Optimizer
+from retrograd.optim.optimizer import Optimizer, ParamsT
 from retrograd.optim.options import check, check_betas, check_implementation, check_rate
 from retrograd.optim.recorded import averaged, rate_of, replaced
 from retrograd.tensor import Tensor
@@ -36,7 +36,7 @@ class Adamax(Optimizer):
 
     def __init__(
         self,
-        params: Any,
+        params: ParamsT,
         lr: float | Tensor = 2e-3,
         betas: tuple[float, float] = (0.9, 0.999),
         eps: float = 1e-8,

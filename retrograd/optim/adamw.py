@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from retrograd.optim.adam import Adam, adam
+from retrograd.optim.optimizer import ParamsT
 from retrograd.tensor import Tensor
 
 
@@ -25,7 +26,7 @@ class AdamW(Adam):
 
     def __init__(
         self,
-        params: Any,
+        params: ParamsT,
         lr: float | Tensor = 1e-3,
         betas: tuple[float | Tensor, float | Tensor] = (0.9, 0.999),
         eps: float = 1e-8,

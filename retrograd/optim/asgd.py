@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 from retrograd.backend import xp_of
 from retrograd.optim.arithmetic import add_scaled, count, reals, scalar, zeros_like
 from retrograd.optim.forms import step_lists
-from retrograd.optim.optimizer import Optimizer
+from retrograd.optim.optimizer import Optimizer, ParamsT
 from retrograd.optim.options import check, check_implementation, check_rate
 from retrograd.optim.recorded import replaced
 from retrograd.tensor import Tensor
@@ -36,7 +36,7 @@ class ASGD(Optimizer):
 
     def __init__(
         self,
-        params: Any,
+        params: ParamsT,
         lr: float | Tensor = 1e-2,
         lambd: float = 1e-4,
         alpha: float = 0.75,

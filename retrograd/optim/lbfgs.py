@@ -10,7 +10,7 @@ from retrograd.backend import xp_of
 from retrograd.lifecycle.site import user_site
 from retrograd.optim.arithmetic import reals, zeros_like
 from retrograd.optim.line_search import Point, strong_wolfe
-from retrograd.optim.optimizer import Optimizer
+from retrograd.optim.optimizer import Optimizer, ParamsT
 from retrograd.optim.options import check_rate
 from retrograd.tensor import Tensor, wrap
 
@@ -36,7 +36,7 @@ class LBFGS(Optimizer):
 
     def __init__(
         self,
-        params: Any,
+        params: ParamsT,
         lr: float | Tensor = 1,
         max_iter: int = 20,
         max_eval: int | None = None,

@@ -9,7 +9,7 @@ from typing import Any
 from retrograd.backend import xp_of
 from retrograd.optim.arithmetic import add_scaled, approach, decay_weights, reals, zeros_like
 from retrograd.optim.forms import step_lists
-from retrograd.optim.optimizer import Optimizer
+from retrograd.optim.optimizer import Optimizer, ParamsT
 from retrograd.optim.options import check, check_rate
 from retrograd.tensor import Tensor, wrap
 
@@ -30,7 +30,7 @@ class Muon(Optimizer):
 
     def __init__(
         self,
-        params: Any,
+        params: ParamsT,
         lr: float | Tensor = 1e-3,
         weight_decay: float = 0.1,
         momentum: float = 0.95,

@@ -148,7 +148,7 @@ class Optimizer:
         if "step" in cls.__dict__:
             setattr(cls, "step", _hooked(cls.__dict__["step"]))  # noqa: B010 (mypy: a method)
 
-    def __init__(self, params: Any, defaults: dict[str, Any]) -> None:
+    def __init__(self, params: ParamsT, defaults: dict[str, Any]) -> None:
         self.defaults = defaults
         self._make_hook_tables()
         if isinstance(params, Tensor):
@@ -158,7 +158,7 @@ class Optimizer:
             )
         self.state: defaultdict[Any, Any] = defaultdict(dict)
         self.param_groups: list[dict[str, Any]] = []
-        groups = list(params)
+        groups: list[Any] = list(params)
         if not groups:
             raise explained(ValueError("optimizer got an empty parameter list"))
         if not isinstance(groups[0], dict):

@@ -16,7 +16,7 @@ from retrograd.optim.arithmetic import (
     zeros_like,
 )
 from retrograd.optim.forms import step_lists
-from retrograd.optim.optimizer import Optimizer
+from retrograd.optim.optimizer import Optimizer, ParamsT
 from retrograd.optim.options import check, check_betas, check_implementation, check_rate
 from retrograd.optim.recorded import averaged, rate_of, shrink_weights, squared
 from retrograd.tensor import Tensor
@@ -45,7 +45,7 @@ class RAdam(Optimizer):
 
     def __init__(
         self,
-        params: Any,
+        params: ParamsT,
         lr: float | Tensor = 1e-3,
         betas: tuple[float, float] = (0.9, 0.999),
         eps: float = 1e-8,

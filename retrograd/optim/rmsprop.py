@@ -17,7 +17,7 @@ from retrograd.optim.arithmetic import (
     zeros_like,
 )
 from retrograd.optim.forms import step_lists
-from retrograd.optim.optimizer import Optimizer
+from retrograd.optim.optimizer import Optimizer, ParamsT
 from retrograd.optim.options import check, check_implementation, check_rate
 from retrograd.optim.recorded import averaged, rate_of, replaced, squared
 from retrograd.tensor import Tensor
@@ -48,7 +48,7 @@ class RMSprop(Optimizer):
 
     def __init__(
         self,
-        params: Any,
+        params: ParamsT,
         lr: float | Tensor = 1e-2,
         alpha: float = 0.99,
         eps: float = 1e-8,

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 from retrograd.backend import xp_of
 from retrograd.optim.arithmetic import reals
 from retrograd.optim.forms import step_lists
-from retrograd.optim.optimizer import Optimizer
+from retrograd.optim.optimizer import Optimizer, ParamsT
 from retrograd.optim.options import check, check_implementation, check_rate
 from retrograd.optim.recorded import rate_of, recorded_descent, replaced
 from retrograd.tensor import Tensor, wrap
@@ -37,7 +37,7 @@ class SGD(Optimizer):
 
     def __init__(
         self,
-        params: Any,
+        params: ParamsT,
         lr: float | Tensor = 1e-3,
         momentum: float = 0,
         dampening: float = 0,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from retrograd.optim.arithmetic import zeros_like
-from retrograd.optim.optimizer import Optimizer
+from retrograd.optim.optimizer import Optimizer, ParamsT
 from retrograd.optim.options import check, check_betas, check_rate
 from retrograd.tensor import Tensor
 
@@ -27,7 +27,7 @@ class SparseAdam(Optimizer):
 
     def __init__(
         self,
-        params: Any,
+        params: ParamsT,
         lr: float | Tensor = 1e-3,
         betas: tuple[float, float] = (0.9, 0.999),
         eps: float = 1e-8,

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, Generic, TypeVar
 
 from retrograd.namespaces import from_table
 from retrograd.random import Generator
 from retrograd.utils.data.collate import default_collate as default_collate
 from retrograd.utils.data.collate import default_convert as default_convert
-from retrograd.utils.data.dataset import IterableDataset
+from retrograd.utils.data.dataset import Dataset, IterableDataset
 from retrograd.utils.data.fetch import _DatasetKind
 from retrograd.utils.data.information import get_worker_info as get_worker_info
 from retrograd.utils.data.iteration import _BaseDataLoaderIter, _SingleProcessDataLoaderIter
@@ -48,7 +48,7 @@ class DataLoader(Generic[Sample]):
 
     def __init__(
         self,
-        dataset: Any,
+        dataset: Dataset[Sample] | Sequence[Sample],
         batch_size: int | None = 1,
         shuffle: bool | None = None,
         sampler: Sampler[Any] | Iterable[Any] | None = None,
@@ -96,13 +96,14 @@ class DataLoader(Generic[Sample]):
                 "batch_size=None option disables auto-batching and is mutually exclusive with "
                 "drop_last"
             )
+        source: Any = dataset  # one that is asked by index has a length
         if sampler is None:
             if self._dataset_kind == _DatasetKind.Iterable:
                 sampler = _InfiniteConstantSampler()
             elif shuffle:
-                sampler = RandomSampler(dataset, generator=generator)
+                sampler = RandomSampler(source, generator=generator)
             else:
-                sampler = SequentialSampler(dataset)
+                sampler = SequentialSampler(source)
         if batch_size is not None:
             batch_sampler = BatchSampler(sampler, batch_size, drop_last)
         self.batch_size = batch_size
@@ -167,7 +168,8 @@ class DataLoader(Generic[Sample]):
         if self._dataset_kind == _DatasetKind.Map:
             return len(self._index_sampler)
         # Kept: a pass that yields more than this warns.
-        length: int = len(self.dataset)
+        source: Any = self.dataset
+        length = len(source)
         self._IterableDataset_len_called = length
         if self.batch_size is None:
             return length
