@@ -93,7 +93,7 @@ class Binomial(BinaryParameters):
 
     def entropy(self) -> Tensor:
         self._common_count("entropy")
-        log_prob: Any = self.log_prob(self.enumerate_support(False))
+        log_prob = self.log_prob(self.enumerate_support(False))
         return -(log_prob.exp() * log_prob).sum(0)
 
     def enumerate_support(self, expand: bool = True) -> Tensor:

@@ -143,7 +143,7 @@ class Categorical(Distribution):
             indices = multinomial_array(default_generator, weights, wanted.numel(), True)
             return fresh(indices.reshape(self._extended_shape(wanted)))
         rows = self.probs.reshape(-1, self._num_events)
-        draws: Any = multinomial(rows, wanted.numel(), True)
+        draws = multinomial(rows, wanted.numel(), True)
         return draws.T.reshape(self._extended_shape(wanted))
 
     def log_prob(self, value: Tensor) -> Tensor:

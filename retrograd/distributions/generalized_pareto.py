@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from retrograd.distributions import constraints
 from retrograd.distributions.distribution import Distribution
@@ -15,6 +15,9 @@ from retrograd.ops.registry import RECORDED
 from retrograd.random.sampling import rand
 from retrograd.tensor import Tensor
 from retrograd.tensors.size import Size
+
+if TYPE_CHECKING:
+    from retrograd.distributions.constraints import _Interval
 
 __all__ = ["GeneralizedPareto"]
 
@@ -111,6 +114,6 @@ class GeneralizedPareto(Distribution):
         return self.loc
 
     @constraints.dependent_property(is_discrete=False, event_dim=0)
-    def support(self) -> Any:
+    def support(self) -> _Interval:
         end = self.loc - self.scale / self.concentration
         return constraints.interval(self.loc, RECORDED.where(self.concentration < 0, end, math.inf))

@@ -6,7 +6,7 @@ log det Q - log det P + trace(Q^-1 P) + (q.loc - p.loc)^T Q^-1 (q.loc - p.loc) -
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from retrograd.distributions.kl import register_kl
 from retrograd.distributions.lowrank_multivariate_normal import (
@@ -17,6 +17,9 @@ from retrograd.distributions.lowrank_multivariate_normal import (
 from retrograd.distributions.multivariate_normal import MultivariateNormal, _batch_mahalanobis
 from retrograd.ops.registry import RECORDED
 from retrograd.ops.shapes.broadcasting import common_shape
+
+if TYPE_CHECKING:
+    from retrograd.tensor import Tensor
 
 
 def _check_events(p: Any, q: Any, kind: str) -> None:
@@ -35,7 +38,7 @@ def _trace_of_square(matrix: Any) -> Any:
     return flat.reshape(matrix.shape[:-2])
 
 
-def _solve(triangle: Any, right: Any) -> Any:
+def _solve(triangle: Any, right: Any) -> Tensor:
     """triangle^-1 right, with the batches of both expanded to one shape."""
     batch = common_shape([triangle.shape[:-2], right.shape[:-2]])
     return RECORDED.linalg_solve_triangular(
@@ -56,7 +59,7 @@ def _log_det(distribution: Any) -> Any:
     return 2 * diagonal.log().sum(-1)
 
 
-def _distance(p: Any, q: Any) -> Any:
+def _distance(p: Any, q: Any) -> Tensor:
     """The square of the Mahalanobis distance of the means, in the metric of `q`."""
     difference = q.loc - p.loc
     if isinstance(q, LowRankMultivariateNormal):

@@ -7,7 +7,7 @@ integrals of log p - log q under p.
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from retrograd.distributions.beta import Beta
 from retrograd.distributions.continuous_bernoulli import ContinuousBernoulli
@@ -22,6 +22,9 @@ from retrograd.distributions.uniform import Uniform
 from retrograd.distributions.utils import euler_constant
 from retrograd.ops.registry import RECORDED
 from retrograd.tensors.creation import full_like
+
+if TYPE_CHECKING:
+    from retrograd.tensor import Tensor
 
 _INFINITE: dict[type, tuple[type, ...]] = {
     Beta: (Pareto,),
@@ -59,7 +62,7 @@ def _register_infinite() -> None:
 _register_infinite()
 
 
-def _x_log_x(x: Any) -> Any:
+def _x_log_x(x: Any) -> Tensor:
     return RECORDED.xlogy(x, x)
 
 

@@ -6,7 +6,7 @@ Formulas for which no source is named are integrals of log p - log q under p.
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from retrograd.autograd.api import grad
 from retrograd.distributions.bernoulli import Bernoulli
@@ -34,6 +34,9 @@ from retrograd.distributions.uniform import Uniform
 from retrograd.distributions.utils import _sum_rightmost, euler_constant
 from retrograd.nn.functional import softplus
 from retrograd.tensors.creation import full_like
+
+if TYPE_CHECKING:
+    from retrograd.tensor import Tensor
 
 # -------------------------------------------------------------------------------- continuous
 
@@ -211,7 +214,7 @@ def _kl_bernoulli_poisson(p: Any, q: Any) -> Any:
 
 
 @register_kl(Independent, Independent)
-def _kl_independent_independent(p: Any, q: Any) -> Any:
+def _kl_independent_independent(p: Any, q: Any) -> Tensor:
     if p.reinterpreted_batch_ndims != q.reinterpreted_batch_ndims:
         raise NotImplementedError
     result = kl_divergence(p.base_dist, q.base_dist)
@@ -219,7 +222,7 @@ def _kl_independent_independent(p: Any, q: Any) -> Any:
 
 
 @register_kl(TransformedDistribution, TransformedDistribution)
-def _kl_transformed_transformed(p: Any, q: Any) -> Any:
+def _kl_transformed_transformed(p: Any, q: Any) -> Tensor:
     """Invertible transforms change nothing, if both have the same ones."""
     if p.transforms != q.transforms or p.event_shape != q.event_shape:
         raise NotImplementedError

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from retrograd.autograd.grad_mode import no_grad
 from retrograd.distributions import constraints
@@ -12,6 +12,9 @@ from retrograd.distributions.categorical import Categorical
 from retrograd.distributions.distribution import Distribution
 from retrograd.tensor import Tensor
 from retrograd.tensors.size import Size
+
+if TYPE_CHECKING:
+    from retrograd.distributions.constraints import MixtureSameFamilyConstraint
 
 __all__ = ["MixtureSameFamily"]
 
@@ -86,7 +89,7 @@ class MixtureSameFamily(Distribution):
         return new
 
     @constraints.dependent_property()
-    def support(self) -> Any:
+    def support(self) -> MixtureSameFamilyConstraint:
         return constraints.MixtureSameFamilyConstraint(self._component_distribution.support)
 
     @property

@@ -92,7 +92,7 @@ class Multinomial(Distribution):
 
     def sample(self, sample_shape: Sequence[int] = ()) -> Tensor:
         sample_shape = Size(sample_shape)
-        draws: Any = self._categorical.sample(Size((self.total_count,)) + sample_shape)
+        draws = self._categorical.sample(Size((self.total_count,)) + sample_shape)
         draws = draws.movedim(0, -1)
         counts = draws.new(self._extended_shape(sample_shape)).zero_()
         counts.scatter_add_(-1, draws, RECORDED.ones_like(draws))
@@ -101,7 +101,7 @@ class Multinomial(Distribution):
     def entropy(self) -> Tensor:
         count = tensor(self.total_count)
         first = count * self._categorical.entropy() - (count + 1).lgamma()
-        support: Any = self._binomial.enumerate_support(expand=False)[1:]
+        support = self._binomial.enumerate_support(expand=False)[1:]
         weights = (support + 1).lgamma()
         return first + (self._binomial.log_prob(support).exp() * weights).sum([0, -1])
 

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from retrograd.distributions import constraints
 from retrograd.distributions.exponential import Exponential
@@ -12,6 +12,9 @@ from retrograd.distributions.transformed_distribution import TransformedDistribu
 from retrograd.distributions.transforms import AffineTransform, ExpTransform
 from retrograd.distributions.utils import broadcast_all
 from retrograd.tensor import Tensor
+
+if TYPE_CHECKING:
+    from retrograd.distributions.constraints import _GreaterThanEq
 
 __all__ = ["Pareto"]
 
@@ -60,7 +63,7 @@ class Pareto(TransformedDistribution):
         return self.scale.pow(2) * alpha / ((alpha - 1).pow(2) * (alpha - 2))
 
     @constraints.dependent_property(is_discrete=False, event_dim=0)
-    def support(self) -> Any:
+    def support(self) -> _GreaterThanEq:
         return constraints.greater_than_eq(self.scale)
 
     def entropy(self) -> Tensor:

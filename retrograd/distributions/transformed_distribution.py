@@ -128,7 +128,7 @@ class TransformedDistribution(Distribution):
 
     def _monotonize_cdf(self, value: Tensor) -> Tensor:
         """The probability, or that of the rest where the transforms turn the order round."""
-        sign: Any = 1
+        sign = 1
         for transform in self.transforms:
             sign = sign * transform.sign
         if isinstance(sign, int) and sign == 1:

@@ -49,7 +49,7 @@ def _log_modified_bessel_fn(x: Tensor, order: int = 0) -> Tensor:
     if order not in (0, 1):
         raise AssertionError(f"order must be 0 or 1, got {order}")
     ratio = x / 3.75
-    small: Any = _polynomial(ratio * ratio, _SMALL[order])
+    small = _polynomial(ratio * ratio, _SMALL[order])
     if order == 1:
         small = x.abs() * small
     large = x - 0.5 * x.log() + _polynomial(3.75 / x, _LARGE[order]).log()
@@ -95,7 +95,7 @@ class VonMises(Distribution):
         self.loc, self.concentration = broadcast_all(loc, concentration)
         super().__init__(self.loc.shape, validate_args=validate_args)
 
-    def expand(self, batch_shape: Sequence[int], _instance: Any = None) -> Any:
+    def expand(self, batch_shape: Sequence[int], _instance: Any = None) -> VonMises:
         return type(self)(
             self.loc.expand(batch_shape),
             self.concentration.expand(batch_shape),

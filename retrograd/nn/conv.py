@@ -177,7 +177,7 @@ class _Convolution(_ConvNd):
         )
 
     def _conv_forward(self, input: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
-        padding: Any = self.padding
+        padding = self.padding
         if self.padding_mode != "zeros":
             input = functional.pad(
                 input, self._reversed_padding_repeated_twice, mode=self.padding_mode

@@ -35,7 +35,7 @@ class _CrossMapLRN(Function):
             raise ValueError(f"CrossMapLRN2d: Expected input to be 4D, got {input.dim()}D instead.")
         windows = wrap(_windows(input.size(1), size).astype(input._array.dtype))
         squares = input.pow(2)
-        scale: Any = (windows @ squares.flatten(2)).reshape(input.shape) * (alpha / size) + k
+        scale = (windows @ squares.flatten(2)).reshape(input.shape) * (alpha / size) + k
         output: Tensor = scale.pow(-beta) * input
         ctx.save_for_backward(input, output, scale)
         ctx.size, ctx.alpha, ctx.beta = size, alpha, beta

@@ -200,7 +200,7 @@ def _redraw_uniform(
 ) -> None:
     log_peak = -0.5 * ((max(a, min(mean, b)) - mean) / std) ** 2
 
-    def rejected(candidates: Tensor) -> Any:
+    def rejected(candidates: Tensor) -> Tensor:
         log_density = ((candidates - mean) / std).pow(2).mul(-0.5).sub(log_peak)
         chance = empty_like(tensor).uniform_(generator=generator)
         return chance.log().gt(log_density)

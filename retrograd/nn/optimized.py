@@ -72,5 +72,5 @@ class OptimizedModule(Module):
     def __dir__(self) -> list[str]:
         return [*dict.fromkeys([*self._orig_mod.__dir__(), *super().__dir__()])]
 
-    def __reduce__(self) -> Any:
+    def __reduce__(self) -> tuple[type[OptimizedModule], tuple[Module]]:
         return (type(self), (self._orig_mod,))

@@ -141,7 +141,7 @@ class TransformerEncoderLayer(_Layer):
             options = {"attn_mask": mask, "key_padding_mask": padding, "is_causal": is_causal}
             return self.dropout1(self.self_attn(x, x, x, need_weights=False, **options)[0])
 
-        x: Any = src
+        x = src
         if self.norm_first:
             x = x + attended(self.norm1(x))
             x = x + self.dropout2(self._positions(self.norm2(x)))
@@ -220,7 +220,7 @@ class TransformerDecoderLayer(_Layer):
             options = {**masks, "is_causal": memory_is_causal, "need_weights": False}
             return self.dropout2(self.multihead_attn(x, memory, memory, **options)[0])
 
-        x: Any = tgt
+        x = tgt
         if self.norm_first:
             x = x + to_itself(self.norm1(x))
             x = x + to_memory(self.norm2(x))
@@ -284,7 +284,7 @@ class TransformerEncoder(Module):
         mask = additive_mask(mask, "mask", kind)
         first: Any = self.layers[0]
         causal = _is_causal(mask, is_causal, _length(src, first.self_attn.batch_first))
-        x: Any = src
+        x = src
         for layer in self.layers:
             x = layer(x, src_mask=mask, is_causal=causal, src_key_padding_mask=padding)
         if mask is None and self._drops_padding(src, padding):
@@ -359,7 +359,7 @@ class TransformerDecoder(Module):
     ) -> Tensor:
         first: Any = self.layers[0]
         causal = _is_causal(tgt_mask, tgt_is_causal, _length(tgt, first.self_attn.batch_first))
-        x: Any = tgt
+        x = tgt
         for layer in self.layers:
             x = layer(
                 x,

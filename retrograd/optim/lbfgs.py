@@ -189,7 +189,7 @@ def _number(loss: Any) -> float:
     return float(loss.detach() if isinstance(loss, Tensor) else loss)
 
 
-def _largest(vector: Tensor) -> Any:
+def _largest(vector: Tensor) -> Tensor:
     return vector.abs().max()
 
 

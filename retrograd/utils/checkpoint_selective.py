@@ -185,7 +185,7 @@ class _Mode:
         self._before: list[tuple[Any, ...]] = []
         self._instead_of = instead_of
 
-    def __enter__(self) -> Any:
+    def __enter__(self) -> _Mode:
         self._before.append(STATE.op_modes)
         outer = [mode for mode in STATE.op_modes if mode is not self._instead_of]
         set_op_modes((*outer, self))

@@ -12,6 +12,9 @@ from retrograd.distributions.utils import _sum_rightmost, lazy_property
 from retrograd.ops.registry import RECORDED
 from retrograd.tensor import Tensor
 
+if TYPE_CHECKING:
+    from retrograd.distributions.constraints import _IndependentConstraint
+
 
 class Transform:
     """A differentiable map with an inverse and, if bijective, the determinant of its Jacobian.
@@ -219,7 +222,7 @@ class ComposeTransform(Transform):
 
     @lazy_property
     def sign(self) -> Any:
-        sign: Any = 1
+        sign = 1
         for part in self.parts:
             sign = sign * part.sign
         return sign
@@ -310,11 +313,11 @@ class IndependentTransform(Transform):
         )
 
     @constraints.dependent_property(is_discrete=False)
-    def domain(self) -> Any:
+    def domain(self) -> _IndependentConstraint:
         return constraints.independent(self.base_transform.domain, self.reinterpreted_batch_ndims)
 
     @constraints.dependent_property(is_discrete=False)
-    def codomain(self) -> Any:
+    def codomain(self) -> _IndependentConstraint:
         return constraints.independent(self.base_transform.codomain, self.reinterpreted_batch_ndims)
 
     @property

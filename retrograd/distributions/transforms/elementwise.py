@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from retrograd import dtypes
 from retrograd.distributions import constraints
@@ -15,6 +15,10 @@ from retrograd.ops.registry import RECORDED
 from retrograd.ops.shapes.broadcasting import broadcast_shapes
 from retrograd.tensor import Tensor
 from retrograd.tensors.creation import full_like
+from retrograd.tensors.size import Size
+
+if TYPE_CHECKING:
+    from retrograd.distributions.constraints import _IndependentConstraint, _Real
 
 
 def _same(ours: Any, theirs: Any) -> bool:
@@ -75,7 +79,7 @@ class PowerTransform(Transform):
         return PowerTransform(self.exponent, cache_size=cache_size)
 
     @lazy_property
-    def sign(self) -> Any:
+    def sign(self) -> Tensor:
         return self.exponent.sign()
 
     def __eq__(self, other: object) -> bool:
@@ -90,10 +94,10 @@ class PowerTransform(Transform):
     def log_abs_det_jacobian(self, x: Tensor, y: Tensor) -> Tensor:
         return (self.exponent * y / x).abs().log()
 
-    def forward_shape(self, shape: Any) -> Any:
+    def forward_shape(self, shape: Any) -> Size:
         return broadcast_shapes(shape, self.exponent.shape)
 
-    def inverse_shape(self, shape: Any) -> Any:
+    def inverse_shape(self, shape: Any) -> Size:
         return broadcast_shapes(shape, self.exponent.shape)
 
 
@@ -226,7 +230,7 @@ class AffineTransform(Transform):
         return self._event_dim
 
     @constraints.dependent_property(is_discrete=False)
-    def domain(self) -> Any:
+    def domain(self) -> _IndependentConstraint | _Real:
         if self.event_dim == 0:
             return constraints.real
         return constraints.independent(constraints.real, self.event_dim)
@@ -248,7 +252,7 @@ class AffineTransform(Transform):
         )
 
     @property
-    def sign(self) -> Any:
+    def sign(self) -> int | Tensor:
         if isinstance(self.scale, Tensor):
             return self.scale.sign()
         return 1 if float(self.scale) > 0 else -1 if float(self.scale) < 0 else 0
@@ -270,10 +274,10 @@ class AffineTransform(Transform):
             shape = shape[: -self.event_dim]
         return result.expand(shape)
 
-    def forward_shape(self, shape: Any) -> Any:
+    def forward_shape(self, shape: Any) -> Size:
         return broadcast_shapes(shape, _shape(self.loc), _shape(self.scale))
 
-    def inverse_shape(self, shape: Any) -> Any:
+    def inverse_shape(self, shape: Any) -> Size:
         return broadcast_shapes(shape, _shape(self.loc), _shape(self.scale))
 
 

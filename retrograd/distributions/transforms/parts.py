@@ -6,13 +6,16 @@ from __future__ import annotations
 import functools
 import operator
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from retrograd.distributions import constraints
 from retrograd.distributions.transforms.base import Transform
 from retrograd.distributions.utils import _sum_rightmost, lazy_property
 from retrograd.ops.registry import RECORDED
 from retrograd.tensor import Tensor
+
+if TYPE_CHECKING:
+    from retrograd.distributions.constraints import _Cat, _Stack
 
 
 def _checked(parts: Sequence[Any], cache_size: int) -> list[Transform]:
@@ -109,11 +112,11 @@ class CatTransform(Transform):
         return all(part.bijective for part in self.transforms)
 
     @constraints.dependent_property()
-    def domain(self) -> Any:
+    def domain(self) -> _Cat:
         return constraints.cat([part.domain for part in self.transforms], self.dim, self.lengths)
 
     @constraints.dependent_property()
-    def codomain(self) -> Any:
+    def codomain(self) -> _Cat:
         return constraints.cat([part.codomain for part in self.transforms], self.dim, self.lengths)
 
 
@@ -175,9 +178,9 @@ class StackTransform(Transform):
         return all(part.bijective for part in self.transforms)
 
     @constraints.dependent_property()
-    def domain(self) -> Any:
+    def domain(self) -> _Stack:
         return constraints.stack([part.domain for part in self.transforms], self.dim)
 
     @constraints.dependent_property()
-    def codomain(self) -> Any:
+    def codomain(self) -> _Stack:
         return constraints.stack([part.codomain for part in self.transforms], self.dim)

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from retrograd import dtypes
 from retrograd.distributions import constraints
@@ -17,6 +17,9 @@ from retrograd.ops.registry import RECORDED
 from retrograd.tensor import Tensor
 from retrograd.tensors.creation import eye
 from retrograd.tensors.size import Size
+
+if TYPE_CHECKING:
+    from retrograd.distributions.constraints import _IndependentConstraint
 
 
 def _require_dimensions(shape: Any, count: int) -> None:
@@ -42,11 +45,11 @@ class ReshapeTransform(Transform):
         super().__init__(cache_size=cache_size)
 
     @constraints.dependent_property()
-    def domain(self) -> Any:
+    def domain(self) -> _IndependentConstraint:
         return constraints.independent(constraints.real, len(self.in_shape))
 
     @constraints.dependent_property()
-    def codomain(self) -> Any:
+    def codomain(self) -> _IndependentConstraint:
         return constraints.independent(constraints.real, len(self.out_shape))
 
     def with_cache(self, cache_size: int = 1) -> Transform:

@@ -77,10 +77,10 @@ def fuse_conv_bn_weights(
     tensor([-2.]))
     """
     bias_dtype = conv_w.dtype if conv_b is None else conv_b.dtype
-    bias: Any = zeros_like(bn_rm) if conv_b is None else conv_b
-    scale: Any = ones_like(bn_rm) if bn_w is None else bn_w
-    shift: Any = zeros_like(bn_rm) if bn_b is None else bn_b
-    inverse: Any = (bn_rv + bn_eps).rsqrt()
+    bias = zeros_like(bn_rm) if conv_b is None else conv_b
+    scale = ones_like(bn_rm) if bn_w is None else bn_w
+    shift = zeros_like(bn_rm) if bn_b is None else bn_b
+    inverse = (bn_rv + bn_eps).rsqrt()
     ones = [1] * (conv_w.ndim - 2)
     channels = [1, -1, *ones] if transpose else [-1, 1, *ones]
     weight = (conv_w * (scale * inverse).reshape(channels)).to(dtype=conv_w.dtype)
@@ -131,8 +131,8 @@ def fuse_linear_bn_weights(
     tensor([1.]))
     """
     bias_dtype = linear_w.dtype if linear_b is None else linear_b.dtype
-    bias: Any = zeros_like(bn_rm) if linear_b is None else linear_b
-    scale: Any = bn_w * (bn_rv + bn_eps).rsqrt()
+    bias = zeros_like(bn_rm) if linear_b is None else linear_b
+    scale = bn_w * (bn_rv + bn_eps).rsqrt()
     weight = linear_w * scale.unsqueeze(-1).to(dtype=linear_w.dtype)
     offset = ((bias - bn_rm) * scale + bn_b).to(dtype=bias_dtype)
     return Parameter(weight, linear_w.requires_grad), Parameter(offset, bias.requires_grad)

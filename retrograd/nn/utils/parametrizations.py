@@ -76,7 +76,7 @@ class _Orthogonal(Module):
             result = self.base @ result
         return result.mT if wide else result
 
-    def _rotated(self, X: Any) -> Any:
+    def _rotated(self, X: Any) -> Tensor:
         """An orthogonal matrix from a skew one, by the exponential or by Cayley's map."""
         rows, columns = X.shape[-2:]
         X = X.tril()
@@ -138,7 +138,7 @@ class _Orthogonal(Module):
             self.base = _make_orthogonal(tall)
         # Skew parts of diagonals are zero, so the exponential and Cayley's map give the identity;
         # reflections along the axes with these signs do as well.
-        start: Any = zeros_like(Q)
+        start = zeros_like(Q)
         start.diagonal(dim1=-2, dim2=-1).fill_(-1.0)
         return start
 

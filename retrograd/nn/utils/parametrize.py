@@ -80,7 +80,7 @@ class ParametrizationList(ModuleList):
         self.unsafe = unsafe
         shape, dtype = original.shape, original.dtype
         with no_grad():
-            start: Any = original
+            start = original
             for module in reversed(list(self)):
                 if hasattr(module, "right_inverse"):
                     try:

@@ -48,7 +48,7 @@ class BasePruningMethod(ABC):
         importance_scores  what to choose by, instead of the parameter itself
         """
         earlier = _take_hook(module, name)
-        method: Any = cls(*args, **kwargs)
+        method = cls(*args, **kwargs)
         method._tensor_name = name
         if earlier is not None:
             container = (
@@ -68,7 +68,7 @@ class BasePruningMethod(ABC):
         if first:
             module.register_parameter(name + "_orig", original)
             del module._parameters[name]
-            default_mask: Any = ones_like(original)
+            default_mask = ones_like(original)
         else:
             default_mask = getattr(module, name + "_mask").detach().clone()
         try:
@@ -240,7 +240,7 @@ class RandomUnstructured(_ByAmount):
         count = self._number(t.nelement())
         mask = default_mask.clone()
         if count:
-            lots: Any = rand_like(t)
+            lots = rand_like(t)
             mask.view(-1)[lots.view(-1).topk(count).indices] = 0
         return mask
 
@@ -288,7 +288,7 @@ class RandomStructured(_ByAmount):
         count = self._number(size)
         if not count:
             return default_mask
-        lots: Any = rand(size)
+        lots = rand(size)
         return _rows(t, self.dim, lots > lots.kthvalue(count).values, default_mask)
 
     @classmethod
@@ -355,7 +355,7 @@ class CustomFromMask(BasePruningMethod):
 
 def _rows(t: Any, dim: int, kept: Any, default_mask: Any) -> Any:
     """The mask of the rows that are kept, within the mask so far."""
-    mask: Any = zeros_like(t)
+    mask = zeros_like(t)
     index: list[Any] = [slice(None)] * t.dim()
     index[dim] = kept
     mask[tuple(index)] = 1

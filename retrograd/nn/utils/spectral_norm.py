@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from retrograd import linalg
 from retrograd.autograd.grad_mode import no_grad
@@ -10,6 +10,9 @@ from retrograd.nn import functional
 from retrograd.nn.conv import ConvTranspose1d, ConvTranspose2d, ConvTranspose3d
 from retrograd.nn.module import Module
 from retrograd.nn.parameter import Parameter, UninitializedParameter
+
+if TYPE_CHECKING:
+    from retrograd.tensor import Tensor
 
 __all__ = [
     "SpectralNorm",
@@ -73,7 +76,7 @@ class SpectralNorm:
     def __call__(self, module: Module, inputs: Any) -> None:
         setattr(module, self.name, self.compute_weight(module, do_power_iteration=module.training))
 
-    def _solve_v_and_rescale(self, matrix: Any, u: Any, target: Any) -> Any:
+    def _solve_v_and_rescale(self, matrix: Any, u: Any, target: Any) -> Tensor:
         """The `v` with ``u = normalize(matrix @ v)`` and ``u @ matrix @ v == target``."""
         inverse = linalg.pinv(matrix.t().mm(matrix), rcond=1e-15)
         v = linalg.multi_dot([inverse, matrix.t(), u.unsqueeze(1)]).squeeze(1)
@@ -90,7 +93,7 @@ class SpectralNorm:
                     f"Cannot register two spectral_norm hooks on the same parameter {name}"
                 )
         hook = SpectralNorm(name, n_power_iterations, dim, eps)
-        weight: Any = module._parameters[name]
+        weight = module._parameters[name]
         if weight is None:
             raise ValueError(f"`SpectralNorm` cannot be applied as parameter `{name}` is None")
         if isinstance(weight, UninitializedParameter):

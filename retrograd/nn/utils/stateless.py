@@ -12,7 +12,7 @@ from retrograd.tensor import Tensor
 
 __all__ = ["functional_call"]
 
-_NONE_BEFORE: Any = object()  # what an attribute was that did not exist
+_NONE_BEFORE = object()  # what an attribute was that did not exist
 
 
 def functional_call(
@@ -149,7 +149,7 @@ def _swap(module: Module, name: str, tensor: Any) -> Any:
 
 def _owner(module: Module, path: str) -> Module:
     """The submodule at a dotted path."""
-    found: Any = module
+    found = module
     walked = ""
     for part in path.split(".") if path else ():
         if not hasattr(found, part):

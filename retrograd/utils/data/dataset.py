@@ -53,7 +53,7 @@ class IterableDataset(Dataset[Sample], Iterable[Sample]):
     [tensor([0, 1]), tensor([2])]
     """
 
-    def __add__(self, other: Dataset[Any]) -> Any:
+    def __add__(self, other: Dataset[Any]) -> ChainDataset:
         return ChainDataset([self, other])
 
 

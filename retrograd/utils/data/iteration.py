@@ -30,7 +30,7 @@ class _BaseDataLoaderIter:
         self._num_yielded = 0
         self._profile_name = f"enumerate(DataLoader)#{type(self).__name__}.__next__"
 
-    def __iter__(self) -> Any:
+    def __iter__(self) -> _BaseDataLoaderIter:
         return self
 
     def _reset(self, loader: Any, first_iter: bool = False) -> None:

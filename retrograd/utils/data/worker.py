@@ -16,7 +16,7 @@ import traceback
 from dataclasses import dataclass
 from multiprocessing.connection import Connection
 from multiprocessing.reduction import ForkingPickler
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
@@ -25,6 +25,9 @@ from retrograd.settings import set_num_threads
 from retrograd.tensor import Tensor
 from retrograd.utils.data.fetch import _DatasetKind
 from retrograd.utils.data.information import WorkerInfo, set_worker_info
+
+if TYPE_CHECKING:
+    from retrograd.utils.data.fetch import MapFetcher, StreamFetcher
 
 # Messages to a worker that are not tasks. They are compared by value: a pickle makes copies.
 RESUME = "resume"
@@ -123,7 +126,7 @@ class Work:
     init_fn: Any
     num_workers: int
 
-    def fetcher(self) -> Any:
+    def fetcher(self) -> MapFetcher | StreamFetcher:
         """A fetcher at the start of the dataset."""
         return _DatasetKind.create_fetcher(
             self.dataset_kind,
