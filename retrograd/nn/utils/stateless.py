@@ -158,4 +158,4 @@ def _owner(module: Module, path: str) -> Module:
         walked = f"{walked}.{part}" if walked else part
         if not isinstance(found, Module):
             raise TypeError(f"submodule `{walked}`: {found} is not an instance of torch.nn.Module")
-    return found  # type: ignore[no-any-return]
+    return found
