@@ -1,4 +1,4 @@
-"""The examples in docstrings run, with `torch` meaning retrograd."""
+"""The examples in docstrings run: `torch` is retrograd there, `xp` the functions of the CPU."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import warnings
 import pytest
 
 import retrograd
+from retrograd.backend import CPU
 from retrograd.ops.registry import COMPOSITES, OPS, PUBLIC
 
 MODULES = sorted(
@@ -24,7 +25,7 @@ def run(name, module, function=None):
     runner = doctest.DocTestRunner(optionflags=doctest.ELLIPSIS)
     found = finder.find(module if function is None else function, name, module=module)
     for test in found:
-        test.globs = {**vars(module), "torch": retrograd}
+        test.globs = {**vars(module), "torch": retrograd, "xp": CPU.xp}
         retrograd.manual_seed(0)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")

@@ -24,6 +24,13 @@ _HOMES = {
         minimum_accumulate sum_all sum_to
     """,
     "memory": "copy_into shares_memory strided",
+    "special_bessel": "bessel_j0 bessel_j1 bessel_y0 bessel_y1 i0 i0e i1 i1e",
+    "special_erf": "erf erfc erfcx erfinv log_ndtr ndtr ndtri",
+    "special_gamma": "digamma gammaln lgamma polygamma zeta",
+    "special_incomplete_gamma": "gammainc gammaincc",
+    "special_logistic": """
+        entr expit log_sigmoid logaddexp logaddexp2 logit sinc softplus xlog1py xlogy
+    """,
 }
 NEUTRAL = {name: module for module, names in _HOMES.items() for name in names.split()}
 

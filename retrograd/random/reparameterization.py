@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from retrograd.backend.neutral import special
+from retrograd.backend import CPU
 from retrograd.random.generator import Array
 
 __all__ = ["dirichlet_gradient", "gamma_gradient"]
@@ -73,7 +73,7 @@ def _gamma_series(a: Array, x: Array) -> Array:
         second = second + power / (divisor * divisor)
     front = np.power(x, a)
     density = np.power(x, a - 1) * np.exp(-x)
-    slope = (np.log(x) - special.digamma(a)) * (front * first) - front * second
+    slope = (np.log(x) - CPU.xp.digamma(a)) * (front * first) - front * second
     return _or_zero(-slope / density)
 
 

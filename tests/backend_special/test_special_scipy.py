@@ -8,8 +8,9 @@ import pytest
 
 scipy_special = pytest.importorskip("scipy.special")
 
-from retrograd.backend.neutral import special
+from retrograd.backend import CPU
 
+special = CPU.xp
 Array = np.ndarray[Any, Any]
 
 rng = np.random.default_rng(0)

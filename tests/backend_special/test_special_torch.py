@@ -7,8 +7,9 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from retrograd.backend.neutral import special
+from retrograd.backend import CPU
 
+special = CPU.xp
 pytestmark = pytest.mark.torch
 
 Array = np.ndarray[Any, Any]

@@ -5,17 +5,14 @@ Chebyshev series for the modified functions; for the others rational functions u
 first zeros as factors, and beyond that the asymptotic form by modulus and phase.
 """
 
-# NumPy's stubs give Any for array arithmetic.
-# mypy: disable-error-code="no-any-return"
-
 import math
 from collections.abc import Callable
 from typing import NamedTuple
 
-import numpy as np
-
+from retrograd.backend.namespace import Namespace
 from retrograd.backend.neutral.special_shared import (
     Array,
+    Kernel,
     chebyshev_series,
     elementwise_in_float64,
     fill_region,
@@ -24,6 +21,7 @@ from retrograd.backend.neutral.special_shared import (
 
 _TWO_OVER_PI = 2 / math.pi
 _SQRT_TWO_OVER_PI = math.sqrt(2 / math.pi)
+_Wave = Callable[[Array], Array]
 
 # exp(-x) I(x) on [0, 8], with a factor x for order one, as Chebyshev series in x / 2 - 2;
 # exp(-x) sqrt(x) I(x) on [8, inf], as Chebyshev series in 32 / x - 2.
@@ -336,147 +334,155 @@ _ORDER_1 = _Order(
 
 
 @elementwise_in_float64
-def i0(x: Array) -> Array:
+def i0(xp: Namespace, x: Array) -> Array:
     """The modified Bessel function of the first kind, order 0.
 
-    >>> i0(np.array([0.0, 1.0]))
+    >>> xp.i0(xp.array([0.0, 1.0]))
     array([1.        , 1.26606588])
     """
-    size = np.abs(x)
-    return np.exp(size) * _scaled_i0(size)
+    size = xp.abs(x)
+    return xp.exp(size) * _scaled_i0(xp, size)
 
 
 @elementwise_in_float64
-def i0e(x: Array) -> Array:
+def i0e(xp: Namespace, x: Array) -> Array:
     """exp(-abs(x)) i0(x).
 
-    >>> i0e(np.array([0.0, 1.0]))
+    >>> xp.i0e(xp.array([0.0, 1.0]))
     array([1.        , 0.46575961])
     """
-    return _scaled_i0(np.abs(x))
+    return _scaled_i0(xp, xp.abs(x))
 
 
 @elementwise_in_float64
-def i1(x: Array) -> Array:
+def i1(xp: Namespace, x: Array) -> Array:
     """The modified Bessel function of the first kind, order 1.
 
-    >>> i1(np.array([0.0, -1.0]))
+    >>> xp.i1(xp.array([0.0, -1.0]))
     array([ 0.       , -0.5651591])
     """
-    size = np.abs(x)
-    out = np.exp(size) * _scaled_i1(size)
-    return np.where(x < 0, -out, out)
+    size = xp.abs(x)
+    out = xp.exp(size) * _scaled_i1(xp, size)
+    return xp.where(x < 0, -out, out)
 
 
 @elementwise_in_float64
-def i1e(x: Array) -> Array:
+def i1e(xp: Namespace, x: Array) -> Array:
     """exp(-abs(x)) i1(x).
 
-    >>> i1e(np.array([0.0, -1.0]))
+    >>> xp.i1e(xp.array([0.0, -1.0]))
     array([ 0.        , -0.20791042])
     """
-    out = _scaled_i1(np.abs(x))
-    return np.where(x < 0, -out, out)
+    out = _scaled_i1(xp, xp.abs(x))
+    return xp.where(x < 0, -out, out)
 
 
-def _scaled_i0(x: Array) -> Array:
-    out = np.empty_like(x)
-    fill_region(out, x <= 8, lambda x: chebyshev_series(0.5 * x - 2, _I0_NEAR), x)
-    fill_region(out, ~(x <= 8), lambda x: chebyshev_series(32 / x - 2, _I0_FAR) / np.sqrt(x), x)
+def _scaled_i0(xp: Namespace, x: Array) -> Array:
+    out = xp.empty_like(x)
+    fill_region(xp, out, x <= 8, lambda xp, x: chebyshev_series(xp, 0.5 * x - 2, _I0_NEAR), x)
+    fill_region(
+        xp, out, ~(x <= 8), lambda xp, x: chebyshev_series(xp, 32 / x - 2, _I0_FAR) / xp.sqrt(x), x
+    )
     return out
 
 
-def _scaled_i1(x: Array) -> Array:
-    out = np.empty_like(x)
-    fill_region(out, x <= 8, lambda x: chebyshev_series(0.5 * x - 2, _I1_NEAR) * x, x)
-    fill_region(out, ~(x <= 8), lambda x: chebyshev_series(32 / x - 2, _I1_FAR) / np.sqrt(x), x)
+def _scaled_i1(xp: Namespace, x: Array) -> Array:
+    out = xp.empty_like(x)
+    fill_region(xp, out, x <= 8, lambda xp, x: chebyshev_series(xp, 0.5 * x - 2, _I1_NEAR) * x, x)
+    fill_region(
+        xp, out, ~(x <= 8), lambda xp, x: chebyshev_series(xp, 32 / x - 2, _I1_FAR) / xp.sqrt(x), x
+    )
     return out
 
 
 @elementwise_in_float64
-def bessel_j0(x: Array) -> Array:
+def bessel_j0(xp: Namespace, x: Array) -> Array:
     """The Bessel function of the first kind, order 0.
 
-    >>> bessel_j0(np.array([0.0, 1.0]))
+    >>> xp.bessel_j0(xp.array([0.0, 1.0]))
     array([1.        , 0.76519769])
     """
-    size = np.abs(x)
-    out = np.empty_like(x)
-    fill_region(out, size <= 5, _near_j0, size)
-    fill_region(out, ~(size <= 5), lambda x: _far(_ORDER_0, x, np.cos, np.sin, -1), size)
+    size = xp.abs(x)
+    out = xp.empty_like(x)
+    fill_region(xp, out, size <= 5, _near_j0, size)
+    fill_region(
+        xp, out, ~(size <= 5), lambda xp, x: _far(xp, _ORDER_0, x, xp.cos, xp.sin, -1), size
+    )
     return out
 
 
 @elementwise_in_float64
-def bessel_j1(x: Array) -> Array:
+def bessel_j1(xp: Namespace, x: Array) -> Array:
     """The Bessel function of the first kind, order 1.
 
-    >>> bessel_j1(np.array([0.0, 1.0]))
+    >>> xp.bessel_j1(xp.array([0.0, 1.0]))
     array([0.        , 0.44005059])
     """
-    size = np.abs(x)
-    out = np.empty_like(x)
-    fill_region(out, size <= 5, _near_j1, size)
-    fill_region(out, ~(size <= 5), lambda x: _far(_ORDER_1, x, np.cos, np.sin, -1), size)
-    return np.where(np.signbit(x), -out, out)
+    size = xp.abs(x)
+    out = xp.empty_like(x)
+    fill_region(xp, out, size <= 5, _near_j1, size)
+    fill_region(
+        xp, out, ~(size <= 5), lambda xp, x: _far(xp, _ORDER_1, x, xp.cos, xp.sin, -1), size
+    )
+    return xp.where(xp.signbit(x), -out, out)
 
 
 @elementwise_in_float64
-def bessel_y0(x: Array) -> Array:
+def bessel_y0(xp: Namespace, x: Array) -> Array:
     """The Bessel function of the second kind, order 0; -inf at zero, nan below.
 
-    >>> bessel_y0(np.array([1.0, 0.0]))
+    >>> xp.bessel_y0(xp.array([1.0, 0.0]))
     array([0.08825696,       -inf])
     """
 
-    def near(x: Array) -> Array:
-        return _ratio(_ORDER_0.y, x * x) + _TWO_OVER_PI * np.log(x) * _near_j0(x)
+    def near(xp: Namespace, x: Array) -> Array:
+        return _ratio(_ORDER_0.y, x * x) + _TWO_OVER_PI * xp.log(x) * _near_j0(xp, x)
 
-    return _second_kind(_ORDER_0, near, x)
+    return _second_kind(xp, _ORDER_0, near, x)
 
 
 @elementwise_in_float64
-def bessel_y1(x: Array) -> Array:
+def bessel_y1(xp: Namespace, x: Array) -> Array:
     """The Bessel function of the second kind, order 1; -inf at zero, nan below.
 
-    >>> bessel_y1(np.array([1.0, 0.0]))
+    >>> xp.bessel_y1(xp.array([1.0, 0.0]))
     array([-0.78121282,        -inf])
     """
 
-    def near(x: Array) -> Array:
-        return x * _ratio(_ORDER_1.y, x * x) + _TWO_OVER_PI * (_near_j1(x) * np.log(x) - 1 / x)
+    def near(xp: Namespace, x: Array) -> Array:
+        return x * _ratio(_ORDER_1.y, x * x) + _TWO_OVER_PI * (_near_j1(xp, x) * xp.log(x) - 1 / x)
 
-    return _second_kind(_ORDER_1, near, x)
+    return _second_kind(xp, _ORDER_1, near, x)
 
 
-def _second_kind(order: _Order, near: Callable[[Array], Array], x: Array) -> Array:
-    out = np.full_like(x, np.nan)
-    fill_region(out, (x > 0) & (x <= 5), near, x)
-    fill_region(out, x > 5, lambda x: _far(order, x, np.sin, np.cos, 1), x)
-    out[x == 0] = -np.inf
+def _second_kind(xp: Namespace, order: _Order, near: Kernel, x: Array) -> Array:
+    out = xp.full_like(x, xp.nan)
+    fill_region(xp, out, (x > 0) & (x <= 5), near, x)
+    fill_region(xp, out, x > 5, lambda xp, x: _far(xp, order, x, xp.sin, xp.cos, 1), x)
+    out[x == 0] = -xp.inf
     return out
 
 
-def _near_j0(x: Array) -> Array:
+def _near_j0(xp: Namespace, x: Array) -> Array:
     square = x * x
     first, second = _ORDER_0.zeros
     return (square - first) * (square - second) * _ratio(_ORDER_0.j, square)
 
 
-def _near_j1(x: Array) -> Array:
+def _near_j1(xp: Namespace, x: Array) -> Array:
     square = x * x
     first, second = _ORDER_1.zeros
     return _ratio(_ORDER_1.j, square) * x * (square - first) * (square - second)
 
 
-def _far(order: _Order, x: Array, main: np.ufunc, other: np.ufunc, sign: int) -> Array:
+def _far(xp: Namespace, order: _Order, x: Array, main: _Wave, other: _Wave, sign: int) -> Array:
     """sqrt(2 / (pi x)) (P main(x - phase) + sign Q other(x - phase))."""
     ratio = 5 / x
     square = ratio * ratio
     angle = x - order.phase
     value = _ratio(order.p, square) * main(angle)
     value += sign * ratio * _ratio(order.q, square) * other(angle)
-    return value * _SQRT_TWO_OVER_PI / np.sqrt(x)
+    return value * _SQRT_TWO_OVER_PI / xp.sqrt(x)
 
 
 def _ratio(pair: tuple[tuple[float, ...], tuple[float, ...]], x: Array) -> Array:

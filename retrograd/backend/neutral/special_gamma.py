@@ -5,13 +5,9 @@ around 2 and Stirling's series, for ``digamma`` the asymptotic series as arrange
 (S. L. Moshier), for ``zeta`` the Euler-Maclaurin sum.
 """
 
-# NumPy's stubs give Any for array arithmetic.
-# mypy: disable-error-code="no-any-return"
-
 import math
 
-import numpy as np
-
+from retrograd.backend.namespace import Namespace
 from retrograd.backend.neutral.special_shared import (
     Array,
     apply_pair,
@@ -83,35 +79,37 @@ _ZETA_TERMS = 9
 
 
 @elementwise_in_float64
-def lgamma(x: Array) -> Array:
+def lgamma(xp: Namespace, x: Array) -> Array:
     """The logarithm of abs(gamma(x)); inf at zero and the negative integers.
 
-    >>> lgamma(np.array([1.0, 5.0, -1.0]))
+    >>> xp.lgamma(xp.array([1.0, 5.0, -1.0]))
     array([0.        , 3.17805383,        inf])
     """
     negative = x < 0
-    out = _positive_lgamma(np.where(negative, 1 - x, x))
-    fill_region(out, negative, _reflected_lgamma, x, out)
+    out = _positive_lgamma(xp, xp.where(negative, 1 - x, x))
+    fill_region(xp, out, negative, _reflected_lgamma, x, out)
     return out
 
 
 gammaln = lgamma
 
 
-def _positive_lgamma(x: Array) -> Array:
-    out = np.full_like(x, np.nan)
-    fill_region(out, x < 0.5, lambda x: (x + 1) * x * _fit(x + 2) - np.log(x * (x + 1)), x)
-    fill_region(out, (x >= 0.5) & (x < 1.5), lambda x: x * (x - 1) * _fit(x + 1) - np.log(x), x)
-    fill_region(out, (x >= 1.5) & (x < _STIRLING_FROM), _middle_lgamma, x)
-    fill_region(out, x >= _STIRLING_FROM, _stirling, x)
+def _positive_lgamma(xp: Namespace, x: Array) -> Array:
+    out = xp.full_like(x, xp.nan)
+    fill_region(xp, out, x < 0.5, lambda xp, x: (x + 1) * x * _fit(x + 2) - xp.log(x * (x + 1)), x)
+    fill_region(
+        xp, out, (x >= 0.5) & (x < 1.5), lambda xp, x: x * (x - 1) * _fit(x + 1) - xp.log(x), x
+    )
+    fill_region(xp, out, (x >= 1.5) & (x < _STIRLING_FROM), _middle_lgamma, x)
+    fill_region(xp, out, x >= _STIRLING_FROM, _stirling, x)
     return out
 
 
-def lgamma_of_one_plus(x: Array) -> Array:
+def lgamma_of_one_plus(xp: Namespace, x: Array) -> Array:
     """lgamma(1 + x) for flat float64 x >= 0, accurate for the smallest x."""
-    out = np.empty_like(x)
-    fill_region(out, x < 0.5, lambda x: (x + 1) * x * _fit(x + 2) - np.log1p(x), x)
-    fill_region(out, ~(x < 0.5), lambda x: _positive_lgamma(1 + x), x)
+    out = xp.empty_like(x)
+    fill_region(xp, out, x < 0.5, lambda xp, x: (x + 1) * x * _fit(x + 2) - xp.log1p(x), x)
+    fill_region(xp, out, ~(x < 0.5), lambda xp, x: _positive_lgamma(xp, 1 + x), x)
     return out
 
 
@@ -119,104 +117,104 @@ def _fit(x: Array) -> Array:
     return polynomial(x, _LGAMMA_FIT_N) / polynomial(x, _LGAMMA_FIT_D)
 
 
-def _middle_lgamma(x: Array) -> Array:
-    product = np.ones_like(x)
+def _middle_lgamma(xp: Namespace, x: Array) -> Array:
+    product = xp.ones_like(x)
     while (above := x >= 2.5).any():
         x = x - above
-        product *= np.where(above, x, 1)
-    return (x - 1) * (x - 2) * _fit(x) + np.log(product)
+        product *= xp.where(above, x, 1)
+    return (x - 1) * (x - 2) * _fit(x) + xp.log(product)
 
 
-def _stirling(x: Array) -> Array:
+def _stirling(xp: Namespace, x: Array) -> Array:
     series = polynomial(1 / (x * x), _STIRLING) / x
-    return (x - 0.5) * (np.log(x) - 1) + (series + (_HALF_LOG_TWO_PI - 0.5))
+    return (x - 0.5) * (xp.log(x) - 1) + (series + (_HALF_LOG_TWO_PI - 0.5))
 
 
-def _reflected_lgamma(x: Array, beyond: Array) -> Array:
+def _reflected_lgamma(xp: Namespace, x: Array, beyond: Array) -> Array:
     """lgamma(x) for x < 0 from lgamma(1 - x)."""
     # The distance to the nearest integer is exact, and so keeps sin(pi x) accurate.
-    distance = np.abs(x - np.rint(x))
-    out = -np.log(np.sin(math.pi * distance) / math.pi) - beyond
-    out[np.isinf(x)] = np.inf
+    distance = xp.abs(x - xp.rint(x))
+    out = -xp.log(xp.sin(math.pi * distance) / math.pi) - beyond
+    out[xp.isinf(x)] = xp.inf
     return out
 
 
 @elementwise
-def digamma(x: Array) -> Array:
+def digamma(xp: Namespace, x: Array) -> Array:
     """The derivative of ``lgamma``; infinite at zero, nan at the negative integers.
 
-    >>> digamma(np.array([1.0, 0.0, -1.0]))
+    >>> xp.digamma(xp.array([1.0, 0.0, -1.0]))
     array([-0.57721566,        -inf,         nan])
     """
     negative = x < 0
-    out = _positive_digamma(np.where(negative, 1 - x, x))
-    fill_region(out, negative, lambda x, beyond: beyond - _pi_cotangent(x), x, out)
+    out = _positive_digamma(xp, xp.where(negative, 1 - x, x))
+    fill_region(xp, out, negative, lambda xp, x, beyond: beyond - _pi_cotangent(xp, x), x, out)
     zero = x == 0
-    out[zero] = np.copysign(np.inf, -x[zero])
+    out[zero] = xp.copysign(xp.inf, -x[zero])
     return out
 
 
-def _positive_digamma(x: Array) -> Array:
-    shift = np.zeros_like(x)
+def _positive_digamma(xp: Namespace, x: Array) -> Array:
+    shift = xp.zeros_like(x)
     while (below := x < _DIGAMMA_FROM).any():
-        shift -= np.where(below, 1 / x, 0)
+        shift -= xp.where(below, 1 / x, 0)
         x = x + below.astype(x.dtype)
     inverse_square = 1 / (x * x)
     series = inverse_square * polynomial(inverse_square, _DIGAMMA_SERIES)
     # float32 goes through the float64 logarithm: a unit in its last place would show in small sums.
-    logarithm = np.log(x.astype(np.float64, copy=False)).astype(x.dtype, copy=False)
+    logarithm = xp.log(x.astype(xp.float64, copy=False)).astype(x.dtype, copy=False)
     out = shift + logarithm - 0.5 / x - series
-    return np.where(x == _DIGAMMA_FROM, shift + _DIGAMMA_AT_10, out)
+    return xp.where(x == _DIGAMMA_FROM, shift + _DIGAMMA_AT_10, out)
 
 
-def _pi_cotangent(x: Array) -> Array:
+def _pi_cotangent(xp: Namespace, x: Array) -> Array:
     """pi / tan(pi x), nan at the integers."""
     # The fraction only goes under the tangent: pi x itself would be rounded.
-    fraction = np.modf(x)[0].astype(np.float64)
-    out = math.pi / np.tan(math.pi * fraction)
-    out[fraction == 0] = np.nan
+    fraction = xp.modf(x)[0].astype(xp.float64)
+    out = math.pi / xp.tan(math.pi * fraction)
+    out[fraction == 0] = xp.nan
     return out.astype(x.dtype)
 
 
-def polygamma(n: int, x: Array) -> Array:
+def polygamma(xp: Namespace, n: int, x: Array) -> Array:
     """The ``n``-th derivative of ``digamma``.
 
-    >>> polygamma(1, np.array([1.0]))
+    >>> xp.polygamma(1, xp.array([1.0]))
     array([1.64493407])
     """
     if n < 0:
         raise RuntimeError("polygamma(n, x) does not support negative n.")
     if n == 0:
-        return digamma(x)
+        return digamma(xp, x)
     if n == 1:
-        return _trigamma(x)
+        return _trigamma(xp, x)
 
-    def kernel(x: Array) -> Array:
-        values = _zeta_kernel(np.full(x.shape, float(n + 1)), x).astype(x.dtype, copy=False)
+    def kernel(xp: Namespace, x: Array) -> Array:
+        values = _zeta_kernel(xp, xp.full(x.shape, float(n + 1)), x).astype(x.dtype, copy=False)
         # Rounded to x's precision before they meet, as in PyTorch: n! may be infinite there.
-        factorial = x.dtype.type(math.factorial(n) if n <= 170 else math.inf)
+        factorial = xp.asarray(math.factorial(n) if n <= 170 else math.inf, x.dtype)
         return values * (factorial if n % 2 else -factorial)
 
-    return elementwise(kernel)(x)
+    return elementwise(kernel)(xp, x)
 
 
 @elementwise
-def _trigamma(x: Array) -> Array:
-    out = np.full_like(x, np.nan)
-    fill_region(out, x >= 0.5, _upper_trigamma, x)
+def _trigamma(xp: Namespace, x: Array) -> Array:
+    out = xp.full_like(x, xp.nan)
+    fill_region(xp, out, x >= 0.5, _upper_trigamma, x)
 
-    def reflected(x: Array) -> Array:
+    def reflected(xp: Namespace, x: Array) -> Array:
         # pi x is rounded, as in PyTorch, which is finite at the negative integers.
-        sine = np.sin(x * math.pi)
-        return (math.pi * math.pi) / (sine * sine) - _upper_trigamma(1 - x)
+        sine = xp.sin(x * math.pi)
+        return (math.pi * math.pi) / (sine * sine) - _upper_trigamma(xp, 1 - x)
 
-    fill_region(out, x < 0.5, reflected, x)
+    fill_region(xp, out, x < 0.5, reflected, x)
     return out
 
 
-def _upper_trigamma(x: Array) -> Array:
-    out = np.zeros_like(x)
-    for _ in range(6 if x.dtype == np.float32 else 10):
+def _upper_trigamma(xp: Namespace, x: Array) -> Array:
+    out = xp.zeros_like(x)
+    for _ in range(6 if x.dtype == xp.float32 else 10):
         out += 1 / (x * x)
         x = x + 1
     inverse_square = 1 / (x * x)
@@ -224,35 +222,35 @@ def _upper_trigamma(x: Array) -> Array:
     return out + (1 + 0.5 / x + series) / x
 
 
-def zeta(x: Array, q: Array) -> Array:
+def zeta(xp: Namespace, x: Array, q: Array) -> Array:
     """The Hurwitz zeta function, the sum over k >= 0 of (q + k)^-x.
 
-    >>> zeta(np.array([2.0]), np.array([1.0]))
+    >>> xp.zeta(xp.array([2.0]), xp.array([1.0]))
     array([1.64493407])
     """
-    return apply_pair(_zeta_kernel, x, q)
+    return apply_pair(xp, _zeta_kernel, x, q)
 
 
-def _zeta_kernel(x: Array, q: Array) -> Array:
-    x = x.astype(np.float64, copy=False)
-    q = q.astype(np.float64, copy=False)
-    out = np.full_like(x, np.nan)
-    fill_region(out, (x > 1) & (q > 0), _hurwitz, x, q)
-    pole = (q <= 0) & (q == np.floor(q))
-    fill_region(out, (x > 1) & (x == np.floor(x)) & (q < 0) & ~pole, _negative_hurwitz, x, q)
-    out[~(x < 1) & pole] = np.inf
-    out[x == 1] = np.inf
+def _zeta_kernel(xp: Namespace, x: Array, q: Array) -> Array:
+    x = x.astype(xp.float64, copy=False)
+    q = q.astype(xp.float64, copy=False)
+    out = xp.full_like(x, xp.nan)
+    fill_region(xp, out, (x > 1) & (q > 0), _hurwitz, x, q)
+    pole = (q <= 0) & (q == xp.floor(q))
+    fill_region(xp, out, (x > 1) & (x == xp.floor(x)) & (q < 0) & ~pole, _negative_hurwitz, x, q)
+    out[~(x < 1) & pole] = xp.inf
+    out[x == 1] = xp.inf
     return out
 
 
-def _hurwitz(s: Array, q: Array) -> Array:
+def _hurwitz(xp: Namespace, s: Array, q: Array) -> Array:
     """The zeta sum for s > 1 and q > 0: the first terms, then Euler-Maclaurin for the rest."""
-    total = np.power(q, -s)
+    total = xp.power(q, -s)
     for k in range(1, _ZETA_TERMS + 1):
-        term = np.power(q + k, -s)
+        term = xp.power(q + k, -s)
         total += term
 
-    def rest(s: Array, start: Array, term: Array) -> Array:
+    def rest(xp: Namespace, s: Array, start: Array, term: Array) -> Array:
         # `term` is already counted, so half of it goes out again.
         value = term * start / (s - 1) - 0.5 * term
         factor = term * s / start
@@ -261,17 +259,17 @@ def _hurwitz(s: Array, q: Array) -> Array:
             factor *= (s + (2 * k + 1)) / start * ((s + (2 * k + 2)) / start)
         return value
 
-    correction = np.zeros_like(total)
+    correction = xp.zeros_like(total)
     # Where the last term no longer counts, neither does the rest (and it could overflow).
-    fill_region(correction, ~(term < _EPSILON * total), rest, s, q + _ZETA_TERMS, term)
+    fill_region(xp, correction, ~(term < _EPSILON * total), rest, s, q + _ZETA_TERMS, term)
     return total + correction
 
 
-def _negative_hurwitz(s: Array, q: Array) -> Array:
+def _negative_hurwitz(xp: Namespace, s: Array, q: Array) -> Array:
     """Integer s and q < 0: the terms with negative base are a difference of two such sums."""
-    above = q - np.floor(q)
-    below = -q - np.floor(-q)
-    negative_part = _hurwitz(s, below) - _hurwitz(s, 1 - q)
-    out = _hurwitz(s, above) + np.where(s % 2 == 1, -negative_part, negative_part)
-    out[s == np.inf] = np.inf  # there always is a base below one
+    above = q - xp.floor(q)
+    below = -q - xp.floor(-q)
+    negative_part = _hurwitz(xp, s, below) - _hurwitz(xp, s, 1 - q)
+    out = _hurwitz(xp, s, above) + xp.where(s % 2 == 1, -negative_part, negative_part)
+    out[s == xp.inf] = xp.inf  # there always is a base below one
     return out

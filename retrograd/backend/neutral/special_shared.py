@@ -8,25 +8,24 @@ from collections.abc import Callable, Sequence
 from functools import wraps
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
+from retrograd.backend.namespace import Namespace
 from retrograd.backend.quiet import quiet
 
-Array = NDArray[Any]
-Kernel = Callable[[Array], Array]
+Array = Any  # of any library
+# A kernel, and every function handed to a helper here, takes `xp` first.
+Kernel = Callable[[Namespace, Array], Array]
 
 CHUNK = 32768  # elements: two scratch buffers of this length stay in a second-level cache
 PIECE = 16384  # elements, for kernels with many temporaries
 
 
-def apply_flat(kernel: Kernel, x: Array) -> Array:
+def apply_flat(kernel: Callable[[Array], Array], x: Array) -> Array:
     """Run ``kernel`` on the elements of ``x`` as a flat array; the result has ``x``'s layout."""
     if x.flags.c_contiguous:
         return kernel(x.reshape(-1)).reshape(x.shape)
     axes = _memory_order(x)
     moved = x.transpose(axes)
-    return kernel(moved.reshape(-1)).reshape(moved.shape).transpose(np.argsort(axes))
+    return kernel(moved.reshape(-1)).reshape(moved.shape).transpose(_inverse(axes))
 
 
 def _memory_order(x: Array) -> list[int]:
@@ -34,33 +33,37 @@ def _memory_order(x: Array) -> list[int]:
     return sorted(range(x.ndim), key=lambda axis: -abs(x.strides[axis]))
 
 
-def in_chunks(kernel: Callable[[Array, Array], None], x: Array) -> Array:
+def _inverse(axes: list[int]) -> list[int]:
+    return sorted(range(len(axes)), key=axes.__getitem__)
+
+
+def in_chunks(xp: Namespace, kernel: Callable[[Namespace, Array, Array], None], x: Array) -> Array:
     """Run ``kernel(source, out)`` over cache-sized pieces of ``x``.
 
     A small ``x`` goes to the kernel as it is; the pieces of a large one are flat.
     """
     if x.size <= CHUNK:
-        out = np.empty_like(x)
-        kernel(x, out)
+        out = xp.empty_like(x)
+        kernel(xp, x, out)
         return out
 
     def run(flat: Array) -> Array:
-        out = np.empty_like(flat)
+        out = xp.empty_like(flat)
         for start in range(0, flat.size, CHUNK):
             stop = start + CHUNK
-            kernel(flat[start:stop], out[start:stop])
+            kernel(xp, flat[start:stop], out[start:stop])
         return out
 
     return apply_flat(run, x)
 
 
 def elementwise(kernel: Kernel) -> Kernel:
-    """Turn a kernel on flat arrays into a function on any array, with NumPy warnings off."""
+    """Turn a kernel on flat arrays into a function on any array, without NumPy's warnings."""
 
     @wraps(kernel)
-    def function(x: Array) -> Array:
+    def function(xp: Namespace, x: Array) -> Array:
         with quiet():
-            return apply_flat(lambda flat: _in_pieces(kernel, flat, dtype=x.dtype), x)
+            return apply_flat(lambda flat: _in_pieces(xp, kernel, flat, dtype=x.dtype), x)
 
     return function
 
@@ -68,50 +71,56 @@ def elementwise(kernel: Kernel) -> Kernel:
 def elementwise_in_float64(kernel: Kernel) -> Kernel:
     """Like ``elementwise``; the kernel sees float64, the result is rounded to ``x``'s dtype."""
 
-    def in_float64(flat: Array) -> Array:
-        return kernel(flat.astype(np.float64, copy=False))
+    def in_float64(xp: Namespace, flat: Array) -> Array:
+        return kernel(xp, flat.astype(xp.float64, copy=False))
 
     return wraps(kernel)(elementwise(in_float64))
 
 
 def apply_pair(
-    kernel: Callable[[Array, Array], Array], x: Array, y: Array, piece: int = PIECE
+    xp: Namespace,
+    kernel: Callable[[Namespace, Array, Array], Array],
+    x: Array,
+    y: Array,
+    piece: int = PIECE,
 ) -> Array:
-    """Broadcast two arrays, run ``kernel`` on both as flat arrays, with NumPy warnings off."""
+    """Broadcast two arrays, run ``kernel`` on both as flat arrays, without NumPy's warnings."""
     if x.shape != y.shape:
-        x, y = np.broadcast_arrays(x, y)
+        x, y = xp.broadcast_arrays(x, y)
     axes = list(range(x.ndim))
     if x.strides == y.strides and not x.flags.c_contiguous:
         axes = _memory_order(x)
         x, y = x.transpose(axes), y.transpose(axes)
-    dtype = np.result_type(x, y)
+    dtype = xp.result_type(x, y)
     with quiet():
-        flat = _in_pieces(kernel, x.reshape(-1), y.reshape(-1), dtype=dtype, piece=piece)
+        flat = _in_pieces(xp, kernel, x.reshape(-1), y.reshape(-1), dtype=dtype, piece=piece)
     shaped = flat.reshape(x.shape)
-    return shaped.transpose(np.argsort(axes)) if axes != sorted(axes) else shaped
+    return shaped.transpose(_inverse(axes)) if axes != sorted(axes) else shaped
 
 
 def _in_pieces(
-    kernel: Callable[..., Array], *inputs: Array, dtype: np.dtype[Any], piece: int = PIECE
+    xp: Namespace, kernel: Callable[..., Array], *inputs: Array, dtype: Any, piece: int = PIECE
 ) -> Array:
     """Run ``kernel`` piece by piece: its temporaries then stay in the cache."""
     size = inputs[0].size
     if size <= piece:
-        return kernel(*inputs).astype(dtype, copy=False)
-    out = np.empty(size, dtype)
+        return kernel(xp, *inputs).astype(dtype, copy=False)
+    out = xp.empty(size, dtype)
     for start in range(0, size, piece):
         stop = start + piece
-        out[start:stop] = kernel(*(values[start:stop] for values in inputs))
+        out[start:stop] = kernel(xp, *(values[start:stop] for values in inputs))
     return out
 
 
-def fill_region(out: Array, region: Array, function: Callable[..., Array], *inputs: Array) -> None:
+def fill_region(
+    xp: Namespace, out: Array, region: Array, function: Callable[..., Array], *inputs: Array
+) -> None:
     """Write ``function`` of the inputs into ``out`` where ``region`` holds; compute only there."""
-    index = np.flatnonzero(region)
+    index = xp.flatnonzero(region)
     if index.size == out.size:
-        out[...] = function(*inputs)
+        out[...] = function(xp, *inputs)
     elif index.size:
-        out[index] = function(*(values[index] for values in inputs))
+        out[index] = function(xp, *(values[index] for values in inputs))
 
 
 def polynomial(x: Array, coefficients: Sequence[float]) -> Array:
@@ -124,13 +133,13 @@ def polynomial(x: Array, coefficients: Sequence[float]) -> Array:
     return total
 
 
-def chebyshev_series(x: Array, coefficients: Sequence[float]) -> Array:
+def chebyshev_series(xp: Namespace, x: Array, coefficients: Sequence[float]) -> Array:
     """Evaluate a Chebyshev series by Clenshaw's recurrence, highest order first, ``x`` in [-2, 2].
 
     This is the convention of Cephes: the last coefficient counts half.
     """
-    older = newer = np.zeros_like(x)
-    current = np.full_like(x, coefficients[0])
+    older = newer = xp.zeros_like(x)
+    current = xp.full_like(x, coefficients[0])
     for coefficient in coefficients[1:]:
         older, newer = newer, current
         current = x * newer

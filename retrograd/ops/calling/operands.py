@@ -25,7 +25,8 @@ _NUMBERS = (bool, int, float, complex)
 ndarray = np.ndarray
 
 # What a Python operator of a Tensor takes beside it; to anything else it answers NotImplemented.
-OPERANDS: tuple[type[Any], ...] = (Tensor, int, float, complex, np.generic, ndarray)
+NUMBERS: tuple[type[Any], ...] = (int, float, complex, np.generic)
+OPERANDS: tuple[type[Any], ...] = (Tensor, *NUMBERS, ndarray)
 
 
 def operands_of(op: Op, plan: CallPlan, args: tuple[Any, ...], operator: bool) -> Any:

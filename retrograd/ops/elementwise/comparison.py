@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 from retrograd import dtypes
+from retrograd.backend import backend_of
 from retrograd.ops import errors
 from retrograd.ops.calling.aten_names import by_operands
 from retrograd.ops.kinds import Array, Operand
@@ -328,7 +327,7 @@ def isclose(
     if rtol == 0 and atol == 0:
         return close
     if input.dtype.kind in "biu":
-        input, other = input.astype(np.float64), other.astype(np.float64)
+        input, other = input.astype(dtypes.F64), other.astype(dtypes.F64)
     allowed = xp.absolute(other) * rtol + atol
     distance = xp.absolute(input - other)
     return xp.logical_or(close, xp.logical_and(xp.isfinite(distance), distance <= allowed))
@@ -384,7 +383,7 @@ def equal(input: Tensor, other: Tensor) -> bool:
         raise RuntimeError(
             "Batching rule not implemented for aten::equal. We could not generate a fallback."
         )
-    return bool(np.array_equal(input._array, other._array))
+    return bool(backend_of(input._array).xp.array_equal(input._array, other._array))
 
 
 def _isin_samples() -> list[Sample]:

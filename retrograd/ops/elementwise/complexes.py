@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
-
-import numpy as np
 
 from retrograd import dtypes
 from retrograd.ops import errors
@@ -296,6 +295,6 @@ def angle(xp: Any, input: Array) -> Array:
     """The angle of a complex number in radians; of a real one 0 or pi."""
     if input.dtype.kind == "c":
         return xp.angle(input)
-    result = xp.where(input < 0, np.pi, 0.0).astype(input.dtype)
-    result[xp.isnan(input)] = np.nan
+    result = xp.where(input < 0, math.pi, 0.0).astype(input.dtype)
+    result[xp.isnan(input)] = math.nan
     return result

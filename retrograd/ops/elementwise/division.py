@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 from retrograd import dtypes
 from retrograd.ops import errors
 from retrograd.ops.calling.operands import OPERANDS
@@ -35,7 +33,7 @@ def _check_zero(input: Any, other: Any) -> None:
         raise RuntimeError("ZeroDivisionError")
 
 
-def _as_steps(input: Any, other: Any) -> tuple[Any, Any, bool]:
+def _as_steps(xp: Any, input: Any, other: Any) -> tuple[Any, Any, bool]:
     """The operands, and whether each step of a division rounds to half precision.
 
     With one number as the second operand PyTorch computes in float32.
@@ -43,30 +41,30 @@ def _as_steps(input: Any, other: Any) -> tuple[Any, Any, bool]:
     found = getattr(other if getattr(input, "dtype", None) is None else input, "dtype", None)
     if found not in dtypes.HALF_TYPES:
         return input, other, False
-    if np.size(other) == 1:
-        return np.asarray(input, dtypes.F32), np.asarray(other, dtypes.F32), False
+    if getattr(other, "size", 1) == 1:
+        return xp.asarray(input, dtypes.F32), xp.asarray(other, dtypes.F32), False
     return input, other, True
 
 
 def _floor_divide(xp: Any, input: Any, other: Any) -> Any:
     if getattr(other, "dtype", None) is not None:
         _check_zero(input, other)
-    input, other, steps = _as_steps(input, other)
+    input, other, steps = _as_steps(xp, input, other)
     if not steps:
         return xp.floor_divide(input, other)
-    one = other.dtype.type(1)
+    one = xp.asarray(1, other.dtype)
     rest = xp.fmod(input, other)
     quotient = (input - rest) / other
     quotient = xp.where((rest != 0) & ((other < 0) != (rest < 0)), quotient - one, quotient)
     floor = xp.floor(quotient)
-    floor = xp.where(quotient - floor > other.dtype.type(0.5), floor + one, floor)
+    floor = xp.where(quotient - floor > xp.asarray(0.5, other.dtype), floor + one, floor)
     whole = input / other
     floor = xp.where(quotient == 0, xp.copysign(one - one, whole), floor)
     return xp.where(other == 0, whole, floor)
 
 
 def _truncated(xp: Any, input: Any, other: Any) -> Any:
-    input, other, _ = _as_steps(input, other)
+    input, other, _ = _as_steps(xp, input, other)
     if getattr(other, "dtype", None) is None or other.dtype.kind not in "iu":
         return xp.trunc(xp.divide(input, other))
     _check_zero(input, other)

@@ -9,8 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
-
+from retrograd import dtypes
 from retrograd.ops.calling.aten_names import by_operands
 from retrograd.ops.elementwise.special import check_real
 from retrograd.ops.kinds import Array, Operand
@@ -20,15 +19,15 @@ from retrograd.testing.samples import COMPLEX, Sample, T
 Step = Callable[[int, Array, Array, Array], Array]
 
 
-def _evaluate(x: Any, n: Any, first: Callable[[Array], Array], step: Step) -> Array:
+def _evaluate(xp: Any, x: Any, n: Any, first: Callable[[Array], Array], step: Step) -> Array:
     """The polynomial of degree `n` (rounded towards zero) at `x`; 0 for negative degrees."""
-    x, n = np.broadcast_arrays(x, n)
-    degree = n.astype(np.int64)
-    before, current = np.ones_like(x), first(x)
-    result = np.where(degree == 0, before, np.where(degree == 1, current, np.zeros_like(x)))
-    for k in range(1, int(degree.max(initial=0))):
+    x, n = xp.broadcast_arrays(x, n)
+    degree = n.astype(dtypes.I64)
+    before, current = xp.ones_like(x), first(x)
+    result = xp.where(degree == 0, before, xp.where(degree == 1, current, xp.zeros_like(x)))
+    for k in range(1, int(degree.max()) if degree.size else 0):
         before, current = current, step(k, x, current, before)
-        result = np.where(degree == k + 1, current, result)
+        result = xp.where(degree == k + 1, current, result)
     return result.astype(x.dtype, copy=False)
 
 
@@ -75,10 +74,10 @@ def _declare(name: str, first: Callable[[Array], Array], step: Step, doc: str) -
     def kernel(xp: Any, input: Operand, n: Operand) -> Array:
         if name.startswith("hermite"):
             # beyond this degree PyTorch gives up: everything overflows
-            limit = 128 if np.result_type(input, n) == np.float32 else 512
-            values = _evaluate(input, np.minimum(n, limit), first, step)
-            return np.where(np.asarray(n) > limit, np.nan, values).astype(values.dtype, copy=False)
-        return _evaluate(input, n, first, step)
+            limit = 128 if xp.result_type(input, n) == dtypes.F32 else 512
+            values = _evaluate(xp, input, xp.minimum(n, limit), first, step)
+            return xp.where(xp.asarray(n) > limit, xp.nan, values).astype(values.dtype, copy=False)
+        return _evaluate(xp, input, n, first, step)
 
     kernel.__name__ = name
     kernel.__doc__ = doc

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 from retrograd import dtypes
+from retrograd.backend import CPU
 from retrograd.ops import errors
-from retrograd.ops.calling.operands import OPERANDS
+from retrograd.ops.calling.operands import NUMBERS, OPERANDS
 from retrograd.ops.kinds import Array, Operand
 from retrograd.ops.registry import OPS, RECORDED, composite, op, table_entry
 from retrograd.tensor import Tensor
@@ -89,7 +88,7 @@ def _exponent_rule(m: Any, g: Any, input: Any, exponent: Any, out: Any, out_dtyp
 
 
 def _number_base_rule(m: Any, g: Any, input: Any, exponent: Any, out: Any, out_dtype: Any) -> Any:
-    logarithm = np.log(complex(input) if out_dtype.kind == "c" else float(input)).item()
+    logarithm = CPU.xp.log(complex(input) if out_dtype.kind == "c" else float(input)).item()
     gradient = m.mul(out, logarithm)
     if input == 0:
         gradient = m.where(m.ge(m.real(exponent), 0), 0, gradient)
@@ -208,7 +207,7 @@ def _pow_operator(self: Tensor, exponent: Tensor | complex) -> Any:
     """``self ** exponent``."""
     if isinstance(exponent, Tensor):
         return _TENSOR(self, exponent)
-    if isinstance(exponent, (int, float, complex, np.generic)):
+    if isinstance(exponent, NUMBERS):
         return _NUMBER(self, exponent)
     return NotImplemented
 
@@ -231,7 +230,7 @@ def _pow_inplace_operator(self: Tensor, exponent: Tensor | complex) -> Tensor:
 @composite(namespace=None, methods=(), operators=("__rpow__",))
 def _reflected_pow(self: Tensor, other: Tensor | complex) -> Any:
     """``other ** self`` for a number."""
-    if isinstance(other, (int, float, complex, np.generic)):
+    if isinstance(other, NUMBERS):
         return _BASE(other, self)
     return NotImplemented
 

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 from retrograd import dtypes
 from retrograd.autograd.state import STATE
 from retrograd.ops import errors
@@ -138,7 +136,7 @@ def _check_decimals(input: Any, decimals: int) -> None:
 def _round_decimals(xp: Any, input: Array, decimals: int) -> Array:
     if decimals == 0:
         return xp.rint(input)
-    power = input.dtype.type(10.0 ** abs(decimals))
+    power = xp.asarray(10.0 ** abs(decimals), input.dtype)
     if decimals > 0:
         return xp.rint(input * power) / power
     return xp.rint(input / power) * power
@@ -229,11 +227,11 @@ def nan_to_num(
         limits.min if neginf is None else neginf,
     )
     if input.dtype.kind != "c":
-        return np.asarray(_replaced(xp, input, *replacements))
+        return xp.asarray(_replaced(xp, input, *replacements))
     result = xp.empty_like(input)
     result.real = _replaced(xp, input.real, *replacements)
     result.imag = _replaced(xp, input.imag, *replacements)
-    return np.asarray(result)
+    return xp.asarray(result)
 
 
 def _nan_to_num_samples() -> list[Sample]:

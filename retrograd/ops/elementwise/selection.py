@@ -5,8 +5,6 @@ from __future__ import annotations
 import warnings
 from typing import Any
 
-import numpy as np
-
 from retrograd import dtypes
 from retrograd.ops import errors
 from retrograd.ops.calling.dispatch import failure
@@ -31,11 +29,11 @@ def _check_condition(condition: Any) -> None:
         )
 
 
-def _same_dtype(values: list[Any]) -> list[Any]:
+def _same_dtype(xp: Any, *values: Any) -> list[Any]:
     """The values as arrays of the dtype PyTorch promotes them to."""
-    values = [np.asarray(v) if isinstance(v, np.generic) else v for v in values]
-    target = dtypes.result_dtype(values).numpy
-    return [np.asarray(value, target) for value in values]
+    given = [xp.asarray(value) if hasattr(value, "dtype") else value for value in values]
+    target = dtypes.result_dtype(given).numpy
+    return [xp.asarray(value, target) for value in given]
 
 
 # The condition comes last here: the first operand decides whether the short path is taken.
@@ -52,7 +50,7 @@ def _same_dtype(values: list[Any]) -> list[Any]:
 def _choose(xp: Any, input: Operand, other: Operand, condition: Array) -> Array:
     _check_condition(condition)
     if getattr(input, "dtype", None) is not getattr(other, "dtype", 0):
-        input, other = _same_dtype([input, other])
+        input, other = _same_dtype(xp, input, other)
     try:
         return xp.where(condition, input, other)
     except ValueError as error:  # sizes that differ are named from the condition on
@@ -61,7 +59,7 @@ def _choose(xp: Any, input: Operand, other: Operand, condition: Array) -> Array:
 
 def _raw_where(xp: Any, condition: Any, input: Any, other: Any) -> Any:
     if getattr(input, "dtype", None) is not getattr(other, "dtype", 0):
-        input, other = _same_dtype([input, other])
+        input, other = _same_dtype(xp, input, other)
     return xp.where(condition, input, other)
 
 

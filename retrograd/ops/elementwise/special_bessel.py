@@ -7,95 +7,97 @@ near zero.
 
 from __future__ import annotations
 
+import functools
 import math
 from typing import Any
 
-import numpy as np
-
-from retrograd.backend.neutral import special
+from retrograd import dtypes
 from retrograd.ops.elementwise.special import check_real
 from retrograd.ops.kinds import Array
 from retrograd.ops.registry import op
 from retrograd.testing.samples import COMPLEX, Sample, T
 
 _EULER = 0.5772156649015329
-_STEPS = np.arange(41) / 40.0
 
 
-def _scaled_k(order: int, x: Array) -> Array:
+def _scaled_k(xp: Any, order: int, x: Array) -> Array:
     """exp(x) K(x), the integral over t >= 0 of exp(x (1 - cosh t)) cosh(order t), for x >= 2."""
     excess = 40 / x
-    end = np.log1p(excess + np.sqrt(excess * (excess + 2)))  # cosh(end) = 1 + excess: e^-40 there
-    t = end[:, None] * _STEPS
-    values = np.exp(-2 * x[:, None] * np.sinh(t / 2) ** 2) * np.cosh(order * t)
+    end = xp.log1p(excess + xp.sqrt(excess * (excess + 2)))  # cosh(end) = 1 + excess: e^-40 there
+    t = end[:, None] * (xp.arange(41) / 40.0)
+    values = xp.exp(-2 * x[:, None] * xp.sinh(t / 2) ** 2) * xp.cosh(order * t)
     total: Array = (values.sum(axis=1) - values[:, 0] / 2) * end / 40
     return total
 
 
-def _k0_series(x: Array) -> Array:
+def _k0_series(xp: Any, x: Array) -> Array:
     quarter = x * x / 4
-    total, term, harmonic = np.zeros_like(x), np.ones_like(x), 0.0
+    total, term, harmonic = xp.zeros_like(x), xp.ones_like(x), 0.0
     for k in range(1, 20):
         harmonic += 1 / k
         term = term * quarter / (k * k)
         total = total + term * harmonic
-    result: Array = total - (np.log(x / 2) + _EULER) * special.i0(x)
+    result: Array = total - (xp.log(x / 2) + _EULER) * xp.i0(x)
     return result
 
 
-def _k1_series(x: Array) -> Array:
+def _k1_series(xp: Any, x: Array) -> Array:
     quarter = x * x / 4
-    total, term, digamma = np.zeros_like(x), np.ones_like(x), -_EULER
+    total, term, digamma = xp.zeros_like(x), xp.ones_like(x), -_EULER
     for k in range(20):
         total = total + term * (2 * digamma + 1 / (k + 1))
         digamma += 1 / (k + 1)
         term = term * quarter / ((k + 1) * (k + 2))
-    result: Array = 1 / x + np.log(x / 2) * special.i1(x) - x / 4 * total
+    result: Array = 1 / x + xp.log(x / 2) * xp.i1(x) - x / 4 * total
     return result
 
 
-def _modified_k(order: int, scaled: bool, input: Array) -> Array:
-    x = np.atleast_1d(input.astype(np.float64)).ravel()
-    result = np.full(x.shape, np.nan)
-    result[x == 0] = np.inf
+def _modified_k(xp: Any, order: int, scaled: bool, input: Array) -> Array:
+    x = input.astype(dtypes.F64).reshape(-1)
+    result = xp.full(x.shape, xp.nan)
+    result[x == 0] = xp.inf
     near, far = (x > 0) & (x <= 2), x > 2
     series = _k0_series if order == 0 else _k1_series
-    result[near] = series(x[near]) * (np.exp(x[near]) if scaled else 1)
-    finite = far & (x < np.inf)
-    result[x == np.inf] = 0
-    result[finite] = _scaled_k(order, x[finite]) * (1 if scaled else np.exp(-x[finite]))
+    result[near] = series(xp, x[near]) * (xp.exp(x[near]) if scaled else 1)
+    finite = far & (x < xp.inf)
+    result[x == xp.inf] = 0
+    result[finite] = _scaled_k(xp, order, x[finite]) * (1 if scaled else xp.exp(-x[finite]))
     return result.reshape(input.shape).astype(input.dtype)
 
 
-def _spherical_j0(input: Array) -> Array:
-    small = np.abs(input) < 0.5
+def _spherical_j0(xp: Any, input: Array) -> Array:
+    small = xp.abs(input) < 0.5
     square = input * input
     series = 1 - square / 6 * (
         1 - square / 20 * (1 - square / 42 * (1 - square / 72 * (1 - square / 110)))
     )
-    direct = np.sin(input) / np.where(input == 0, 1, input)
-    direct = np.where(np.isinf(input), 0, direct)
-    return np.where(small, series, direct).astype(input.dtype)
+    direct = xp.sin(input) / xp.where(input == 0, 1, input)
+    direct = xp.where(xp.isinf(input), 0, direct)
+    return xp.where(small, series, direct).astype(input.dtype)
 
 
-# Double exponential points and weights for integrals over u > 0 of exp(-u) u^(-1/6) f(u).
-_GRID = np.linspace(-6.0, 4.5, 211)
-_POINTS = np.exp(_GRID - np.exp(-_GRID))
-_WEIGHTS = (
-    (_GRID[1] - _GRID[0]) * (1 + np.exp(-_GRID)) * _POINTS ** (5 / 6) * np.exp(-_POINTS)
-)  # fmt: skip
+@functools.cache
+def _airy_points(xp: Any) -> tuple[Array, Array]:
+    """Double exponential points and weights for integrals over u > 0 of exp(-u) u^(-1/6) f(u)."""
+    grid = xp.linspace(-6.0, 4.5, 211)
+    points = xp.exp(grid - xp.exp(-grid))
+    weights = (grid[1] - grid[0]) * (1 + xp.exp(-grid)) * points ** (5 / 6) * xp.exp(-points)
+    return points, weights
+
+
 _GAMMA_5_6 = math.gamma(5 / 6)
 
 
-def _airy_integral(ratio: Array) -> Array:
+def _airy_integral(xp: Any, ratio: Array) -> Array:
     """The integral of exp(-u) u^(-1/6) (1 + u ratio)^(-1/6), over gamma(5/6)."""
-    result: Array = ((1 + ratio[:, None] * _POINTS) ** (-1 / 6)) @ _WEIGHTS / _GAMMA_5_6
+    points, weights = _airy_points(xp)
+    result: Array = ((1 + ratio[:, None] * points) ** (-1 / 6)) @ weights / _GAMMA_5_6
     return result
 
 
-def _airy_series(x: Array) -> Array:
+def _airy_series(xp: Any, x: Array) -> Array:
     cube = x * x * x
-    even, odd = np.ones_like(x), x
+    even, odd = xp.ones_like(x), x
     total_even, total_odd = even, odd
     for k in range(1, 30):
         even = even * cube / ((3 * k - 1) * (3 * k))
@@ -107,20 +109,20 @@ def _airy_series(x: Array) -> Array:
     return result
 
 
-def _airy_ai(input: Array) -> Array:
-    x = np.atleast_1d(input.astype(np.float64)).ravel()
-    result = np.full(x.shape, np.nan)
-    near = np.abs(x) <= 2
-    result[near] = _airy_series(x[near])
-    right, left = (x > 2) & (x < np.inf), (x < -2) & (x > -np.inf)
+def _airy_ai(xp: Any, input: Array) -> Array:
+    x = input.astype(dtypes.F64).reshape(-1)
+    result = xp.full(x.shape, xp.nan)
+    near = xp.abs(x) <= 2
+    result[near] = _airy_series(xp, x[near])
+    right, left = (x > 2) & (x < xp.inf), (x < -2) & (x > -xp.inf)
     z = x[right]
     phase = 2 / 3 * z**1.5
     result[right] = (
-        np.exp(-phase) / (2 * math.sqrt(math.pi) * z**0.25) * _airy_integral(1 / (2 * phase))
+        xp.exp(-phase) / (2 * math.sqrt(math.pi) * z**0.25) * _airy_integral(xp, 1 / (2 * phase))
     )
     z = -x[left]
     phase = 2 / 3 * z**1.5
-    wave = np.exp(1j * (phase - math.pi / 4)) * _airy_integral(1j / (2 * phase))
+    wave = xp.exp(1j * (phase - math.pi / 4)) * _airy_integral(xp, 1j / (2 * phase))
     result[left] = wave.real / (math.sqrt(math.pi) * z**0.25)
     return result.reshape(input.shape).astype(input.dtype)
 
@@ -132,7 +134,7 @@ def _declare(name: str, function: Any, doc: str) -> None:
     """Declare a function that PyTorch does not differentiate either."""
 
     def kernel(xp: Any, input: Array) -> Array:
-        result: Array = function(input)
+        result: Array = function(xp, input)
         return result
 
     def make_samples() -> list[Sample]:
@@ -161,30 +163,38 @@ _SHAPES = (((), 0.0), ((5,), 0.0), ((3, 4), -9.0), ((0, 3), 0.0))
 _INEXACT = ("bessel_j0", "bessel_j1", "bessel_y0", "bessel_y1", "airy_ai")
 
 for _name, _function, _doc in (
-    ("bessel_j0", special.bessel_j0, "Bessel function of the first kind, order 0."),
-    ("bessel_j1", special.bessel_j1, "Bessel function of the first kind, order 1."),
-    ("bessel_y0", special.bessel_y0, "Bessel function of the second kind, order 0."),
-    ("bessel_y1", special.bessel_y1, "Bessel function of the second kind, order 1."),
-    ("modified_bessel_i0", special.i0, "Modified Bessel function of the first kind, order 0."),
-    ("modified_bessel_i1", special.i1, "Modified Bessel function of the first kind, order 1."),
+    ("bessel_j0", lambda xp, x: xp.bessel_j0(x), "Bessel function of the first kind, order 0."),
+    ("bessel_j1", lambda xp, x: xp.bessel_j1(x), "Bessel function of the first kind, order 1."),
+    ("bessel_y0", lambda xp, x: xp.bessel_y0(x), "Bessel function of the second kind, order 0."),
+    ("bessel_y1", lambda xp, x: xp.bessel_y1(x), "Bessel function of the second kind, order 1."),
+    (
+        "modified_bessel_i0",
+        lambda xp, x: xp.i0(x),
+        "Modified Bessel function of the first kind, order 0.",
+    ),
+    (
+        "modified_bessel_i1",
+        lambda xp, x: xp.i1(x),
+        "Modified Bessel function of the first kind, order 1.",
+    ),
     (
         "modified_bessel_k0",
-        lambda x: _modified_k(0, False, x),
+        lambda xp, x: _modified_k(xp, 0, False, x),
         "Modified Bessel function of the second kind, order 0.",
     ),
     (
         "modified_bessel_k1",
-        lambda x: _modified_k(1, False, x),
+        lambda xp, x: _modified_k(xp, 1, False, x),
         "Modified Bessel function of the second kind, order 1.",
     ),
     (
         "scaled_modified_bessel_k0",
-        lambda x: _modified_k(0, True, x),
+        lambda xp, x: _modified_k(xp, 0, True, x),
         "``exp(input) * modified_bessel_k0(input)``.",
     ),
     (
         "scaled_modified_bessel_k1",
-        lambda x: _modified_k(1, True, x),
+        lambda xp, x: _modified_k(xp, 1, True, x),
         "``exp(input) * modified_bessel_k1(input)``.",
     ),
     ("spherical_bessel_j0", _spherical_j0, "Spherical Bessel function of order 0."),

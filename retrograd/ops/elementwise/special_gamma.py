@@ -5,10 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-import numpy as np
-
 from retrograd import dtypes
-from retrograd.backend.neutral import special
 from retrograd.ops import errors
 from retrograd.ops.elementwise.special import check_real, no_derivative
 from retrograd.ops.kinds import Array, Operand
@@ -37,7 +34,7 @@ _POINTS = Sample(T(values=[0.0, -0.0, 1.0, -1.5, _INF, _NAN, 9.0, 50.0]), second
 )
 def lgamma(xp: Any, input: Array) -> Array:
     """The logarithm of the absolute value of the gamma function."""
-    return special.lgamma(input)
+    return xp.lgamma(input)
 
 
 @op(
@@ -53,7 +50,7 @@ def lgamma(xp: Any, input: Array) -> Array:
 )
 def digamma(xp: Any, input: Array) -> Array:
     """The derivative of `lgamma`."""
-    return special.digamma(input)
+    return xp.digamma(input)
 
 
 def _check_polygamma(input: Any, n: int) -> None:
@@ -77,7 +74,7 @@ def _check_polygamma(input: Any, n: int) -> None:
 def _polygamma(xp: Any, input: Array, n: int) -> Array:
     if n < 0:
         raise RuntimeError("polygamma(n, x) does not support negative n.")
-    return special.digamma(input) if n == 0 else special.polygamma(n, input)
+    return xp.digamma(input) if n == 0 else xp.polygamma(n, input)
 
 
 def _polygamma_samples() -> list[Sample]:
@@ -145,8 +142,10 @@ def mvlgamma(xp: Any, input: Array, p: int) -> Array:
     if p < 1:
         raise RuntimeError("p has to be greater than or equal to 1")
     constant = p * (p - 1) / 4 * math.log(math.pi)
-    parts = [special.lgamma(input - input.dtype.type(j / 2)) for j in range(p)]
-    return xp.add(np.sum(parts, axis=0, dtype=input.dtype), input.dtype.type(constant))
+    parts = xp.stack(
+        [xp.lgamma(xp.asarray(input - xp.asarray(j / 2, input.dtype))) for j in range(p)]
+    )
+    return xp.add(xp.sum(parts, 0, input.dtype), xp.asarray(constant, input.dtype))
 
 
 # ---------------------------------------------------------------------------------- incomplete
@@ -203,7 +202,7 @@ def _igamma_samples() -> list[Sample]:
 )
 def igamma(xp: Any, input: Array, other: Array) -> Array:
     """The regularized lower incomplete gamma function."""
-    return special.gammainc(input, other)
+    return xp.gammainc(input, other)
 
 
 @op(
@@ -220,7 +219,7 @@ def igamma(xp: Any, input: Array, other: Array) -> Array:
 )
 def igammac(xp: Any, input: Array, other: Array) -> Array:
     """The regularized upper incomplete gamma function."""
-    return special.gammaincc(input, other)
+    return xp.gammaincc(input, other)
 
 
 # ------------------------------------------------------------------------------------------ zeta
@@ -256,7 +255,7 @@ def _check_zeta(input: Any, other: Any) -> None:
 )
 def zeta(xp: Any, input: Operand, other: Operand) -> Array:
     """The Hurwitz zeta function."""
-    return special.zeta(np.asarray(input), np.asarray(other))
+    return xp.zeta(xp.asarray(input), xp.asarray(other))
 
 
 @op(
@@ -272,7 +271,7 @@ def zeta(xp: Any, input: Operand, other: Operand) -> Array:
     aten="special_zeta.self_scalar",
 )
 def _zeta_number_input(xp: Any, input: Operand, other: Array) -> Array:
-    return special.zeta(np.asarray(input), np.asarray(other))
+    return xp.zeta(xp.asarray(input), xp.asarray(other))
 
 
 @op(
@@ -288,7 +287,7 @@ def _zeta_number_input(xp: Any, input: Operand, other: Array) -> Array:
     aten="special_zeta.other_scalar",
 )
 def _zeta_number_other(xp: Any, input: Array, other: Operand) -> Array:
-    return special.zeta(np.asarray(input), np.asarray(other))
+    return xp.zeta(xp.asarray(input), xp.asarray(other))
 
 
 def _zeta_samples() -> list[Sample]:
@@ -331,7 +330,7 @@ def _zeta(input: Tensor | complex, other: Tensor | complex, *, out: Tensor | Non
 )
 def i0(xp: Any, input: Array) -> Array:
     """The modified Bessel function of the first kind, order 0."""
-    return special.i0(input)
+    return xp.i0(input)
 
 
 @op(
@@ -347,7 +346,7 @@ def i0(xp: Any, input: Array) -> Array:
 )
 def i0e(xp: Any, input: Array) -> Array:
     """``exp(-|input|) * i0(input)``."""
-    return special.i0e(input)
+    return xp.i0e(input)
 
 
 def _away_from_zero(m: Any, input: Any, input_dtype: Any) -> tuple[Any, Any]:
@@ -387,7 +386,7 @@ _I1_SAMPLES = samples.unary(
 )
 def i1(xp: Any, input: Array) -> Array:
     """The modified Bessel function of the first kind, order 1."""
-    return special.i1(input)
+    return xp.i1(input)
 
 
 @op(
@@ -403,4 +402,4 @@ def i1(xp: Any, input: Array) -> Array:
 )
 def i1e(xp: Any, input: Array) -> Array:
     """``exp(-|input|) * i1(input)``."""
-    return special.i1e(input)
+    return xp.i1e(input)

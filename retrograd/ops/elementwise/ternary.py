@@ -5,9 +5,8 @@ from __future__ import annotations
 import math
 from typing import Any
 
-import numpy as np
-
 from retrograd import dtypes, return_types
+from retrograd.backend import is_array
 from retrograd.ops import errors
 from retrograd.ops.kinds import Array
 from retrograd.ops.registry import OPS, composite, op
@@ -74,7 +73,7 @@ def addcmul(xp: Any, input: Array, tensor1: Array, tensor2: Array, *, value: Any
     product = xp.multiply(tensor1, tensor2)
     if value != 1:
         if input.dtype.kind in "iu":
-            value = np.asarray(value).astype(input.dtype)
+            value = xp.asarray(value).astype(input.dtype)
         product = xp.multiply(product, value)
     return xp.add(input, product)
 
@@ -133,14 +132,14 @@ _DTYPE_WORDS = {
 
 def _check_lerp(input: Any, end: Any, weight: Any) -> None:
     for name, array in (("end", end), ("weight", weight)):
-        if isinstance(array, np.ndarray) and array.dtype is not input.dtype:
+        if is_array(array) and array.dtype is not input.dtype:
             first, second = (dtypes.from_numpy_dtype(x.dtype).name for x in (input, array))
             raise RuntimeError(
                 f"expected dtype {_DTYPE_WORDS[first]} for `{name}` but got dtype "
                 f"{_DTYPE_WORDS[second]}"
             )
     if input.dtype not in dtypes.DIFFERENTIABLE:
-        kind = "tensor" if isinstance(weight, np.ndarray) else "scalar"
+        kind = "tensor" if is_array(weight) else "scalar"
         raise errors.not_implemented_for(f"lerp_kernel_{kind}", input.dtype)
     _check_value(dtypes.from_numpy_dtype(input.dtype), weight)
 

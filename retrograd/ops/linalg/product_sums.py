@@ -140,7 +140,7 @@ def addmm(
         name, bad = ("mat2", mat2) if mat1.ndim == 2 else ("mat1", mat1)
         raise RuntimeError(f"{name} must be a matrix, got {bad.ndim}-D tensor")
     try:
-        product = matrix_product(mat1, mat2)
+        product = matrix_product(xp, mat1, mat2)
     except ValueError:
         raise shapes_error(mat1, mat2) from None
     return _combine(input, product, beta, alpha)

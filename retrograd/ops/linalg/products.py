@@ -5,10 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
-
 from retrograd import dtypes
-from retrograd.backend import kernels
 from retrograd.ops import errors
 from retrograd.ops.kinds import Array
 from retrograd.ops.registry import op
@@ -89,7 +86,7 @@ def shapes_error(a: Array, b: Array) -> Exception:
 _LARGE = 1 << 16
 
 
-def matrix_product(first: Array, second: Array) -> Array:
+def matrix_product(xp: Any, first: Array, second: Array) -> Array:
     """The product of two matrices, by the faster of two ways."""
     if (
         second.size >= _LARGE
@@ -97,8 +94,8 @@ def matrix_product(first: Array, second: Array) -> Array:
         and _by_columns(second.strides)
     ):
         # few rows times a transposed weight: BLAS likes the large operand first
-        return np.ascontiguousarray(kernels.matmul2d(second.T, first.T).T)
-    return kernels.matmul2d(first, second)
+        return xp.ascontiguousarray(xp.matmul2d(second.T, first.T).T)
+    return xp.matmul2d(first, second)
 
 
 def _check_mm(input: Array, mat2: Array) -> None:
@@ -150,7 +147,7 @@ def mm(xp: Any, input: Array, mat2: Array) -> Array:
     if input.ndim != 2 or mat2.ndim != 2:
         raise RuntimeError(f"{'mat2' if input.ndim == 2 else 'self'} must be a matrix")
     try:
-        return matrix_product(input, mat2)
+        return matrix_product(xp, input, mat2)
     except ValueError:
         raise shapes_error(input, mat2) from None
 

@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 
 from retrograd import dtypes
-from retrograd.backend.neutral import special
 from retrograd.ops import errors
 from retrograd.ops.kinds import Array
 from retrograd.ops.neural.shared import (
@@ -241,7 +240,7 @@ def binary_cross_entropy_with_logits(
     reduction: int,
 ) -> Array:
     """The losses of logits, without overflow."""
-    likelihood = special.log_sigmoid(input)
+    likelihood = xp.log_sigmoid(input)
     if pos_weight is not None:
         likelihood = xp.multiply(likelihood, (pos_weight - 1) * target + 1)
     losses = xp.multiply(xp.subtract(1, target), input)
@@ -448,7 +447,7 @@ def _margin_slopes(m: Any, g: Any, input: Any, target: Any, reduction: int) -> A
 )
 def _soft_margin_loss_slope(xp: Any, input: Array, target: Array) -> Array:
     """``sigmoid(-target * input)``."""
-    return special.expit(xp.negative(xp.multiply(target, input)))
+    return xp.expit(xp.negative(xp.multiply(target, input)))
 
 
 def _check_margin(input: Array, target: Array, reduction: int) -> None:

@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 
-from retrograd.backend.neutral import special
 from retrograd.ops.kinds import Array, wrap_dim
 from retrograd.ops.neural.shared import floating_only, inplace_twin
 from retrograd.ops.registry import RECORDED, attach, composite, op
@@ -69,7 +68,7 @@ def _gelu_gradient(xp: Any, grad: Array, input: Array, approximate: str) -> Arra
         density = xp.exp(xp.multiply(square, -0.5))
         density *= _DENSITY
         density *= input
-        result = special.erf(xp.multiply(input, _HALF_ROOT))
+        result = xp.erf(xp.multiply(input, _HALF_ROOT))
         result += 1
         result *= 0.5
         result += density
@@ -100,7 +99,7 @@ def gelu(xp: Any, input: Array, *, approximate: str = "none") -> Array:
     tensor([-0.1587,  0.8413])
     """
     if approximate == "none":
-        result = special.erf(xp.multiply(input, _HALF_ROOT))
+        result = xp.erf(xp.multiply(input, _HALF_ROOT))
     elif approximate == "tanh":
         result = xp.tanh(input * (input * input * _KAPPA + 1) * _BETA)
     else:
@@ -131,7 +130,7 @@ def silu(xp: Any, input: Array) -> Array:
     """``input * sigmoid(input)``."""
     if input.dtype.kind == "c":
         return input / (1 + xp.exp(-input))
-    return xp.multiply(input, special.expit(input))
+    return xp.multiply(input, xp.expit(input))
 
 
 _silu_write = inplace_twin("silu")
@@ -171,7 +170,7 @@ def _mish_rule(m: Any, g: Any, input: Any) -> Any:
 )
 def mish(xp: Any, input: Array) -> Array:
     """``input * tanh(softplus(input))``."""
-    result = special.softplus(input)
+    result = xp.softplus(input)
     xp.tanh(result, result)
     return xp.multiply(result, input, result)
 
@@ -210,7 +209,7 @@ def _softplus_curvature(
 )
 def _softplus_gradient(xp: Any, grad: Array, input: Array, beta: float, threshold: float) -> Array:
     scaled = xp.multiply(input, beta)
-    result = xp.multiply(special.expit(scaled), grad)
+    result = xp.multiply(xp.expit(scaled), grad)
     return xp.where(scaled > threshold, grad, result)
 
 
@@ -231,7 +230,7 @@ def softplus(xp: Any, input: Array, beta: Any = 1.0, threshold: Any = 20.0) -> A
     >>> torch.nn.functional.softplus(torch.tensor([0.0, 30.0]))
     tensor([ 0.6931, 30.0000])
     """
-    return special.softplus(input, float(beta), float(threshold))
+    return xp.softplus(input, float(beta), float(threshold))
 
 
 def _logsigmoid_curvature(m: Any, g: Any, grad: Any, input: Any) -> Any:
@@ -248,7 +247,7 @@ def _logsigmoid_curvature(m: Any, g: Any, grad: Any, input: Any) -> Any:
     aten="log_sigmoid_backward",
 )
 def _logsigmoid_gradient(xp: Any, grad: Array, input: Array) -> Array:
-    return xp.multiply(special.expit(xp.negative(input)), grad)
+    return xp.multiply(xp.expit(xp.negative(input)), grad)
 
 
 @op(
@@ -263,7 +262,7 @@ def _logsigmoid_gradient(xp: Any, grad: Array, input: Array) -> Array:
 )
 def logsigmoid(xp: Any, input: Array) -> Array:
     """The logarithm of the sigmoid."""
-    return special.log_sigmoid(input)
+    return xp.log_sigmoid(input)
 
 
 # ------------------------------------------------------------------------------------- elu
@@ -489,7 +488,7 @@ def _glu_rule(m: Any, g: Any, input: Any, dim: int) -> Any:
 def glu(xp: Any, input: Array, dim: int) -> Array:
     """The first half along `dim` times the sigmoid of the second."""
     first, second = xp.split(input, 2, axis=dim)
-    return xp.multiply(first, special.expit(second))
+    return xp.multiply(first, xp.expit(second))
 
 
 @composite(

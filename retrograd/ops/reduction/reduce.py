@@ -6,10 +6,8 @@ import builtins
 import math
 from typing import Any
 
-import numpy as np
-
 from retrograd import dtypes
-from retrograd.backend import kernels
+from retrograd.backend import backend_of
 from retrograd.ops import errors
 from retrograd.ops.calling.aten_names import by_dim
 from retrograd.ops.kinds import Array, Ints, restore_dims, wrap_dim, wrap_dims
@@ -27,11 +25,11 @@ nan, inf = math.nan, math.inf
 def cast_summands(input: Array, dtype: Any) -> Array:
     """Elements in the dtype that a sum or product of them has: integers add up in int64."""
     if dtype is None:
-        return input.astype(np.int64) if input.dtype.kind in "biu" else input
+        return input.astype(dtypes.I64) if input.dtype.kind in "biu" else input
     if input.dtype.kind == "c" and not dtype.is_complex:
         input = input.real
     cast = input.astype(dtype.numpy)
-    return cast.astype(np.float32) if dtype.numpy in dtypes.HALF_TYPES else cast
+    return cast.astype(dtypes.F32) if dtype.numpy in dtypes.HALF_TYPES else cast
 
 
 def cast_total(total: Any, dtype: Any) -> Any:
@@ -53,7 +51,7 @@ def add_along(xp: Any, input: Array, axes: tuple[int, ...], keepdims: bool) -> A
     total: Array
     if input.size < 2 * _BLOCK or not axes:
         if len(axes) == 1 and input.size:
-            small = _add_small(input, axes[0], keepdims)
+            small = _add_small(xp, input, axes[0], keepdims)
             if small is not None:
                 return small
         total = xp.sum(input, axis=axes, keepdims=keepdims)
@@ -79,18 +77,18 @@ def add_along(xp: Any, input: Array, axes: tuple[int, ...], keepdims: bool) -> A
     return total.reshape(*lead, *((1,) * len(axes) if keepdims else ()), *rest)
 
 
-def _add_small(input: Array, axis: int, keepdims: bool) -> Array | None:
+def _add_small(xp: Any, input: Array, axis: int, keepdims: bool) -> Array | None:
     """NumPy's sum along one axis by a compiled kernel, a tenth of the time, or None."""
     before, after = input.shape[:axis], input.shape[axis + 1 :]
     if keepdims or before:
-        total = kernels.sum_to(input, (*before, 1, *after))
+        total = xp.sum_to(input, (*before, 1, *after))
         return total if keepdims or total is None else total.reshape((*before, *after))
-    return kernels.sum_to(input, after)
+    return xp.sum_to(input, after)
 
 
 def check_keepdim(function: str, dim: Any, keepdim: Any) -> None:
     """``x.sum(0, 1)`` is a mistake for ``x.sum((0, 1))``: keepdim must be a bool."""
-    if keepdim is not False and keepdim is not True and not isinstance(keepdim, np.bool_):
+    if keepdim is not False and keepdim is not True and type(keepdim) is not dtypes.B8.type:
         if function == "sum":
             raise errors.argument_type(function, "keepdim", 2, "bool", keepdim)
         raise errors.invalid_combination(function, [dim, keepdim])
@@ -104,12 +102,12 @@ def count_along(shape: tuple[int, ...], dim: Any) -> int:
 def has_zeros(value: Any) -> bool:
     """Whether an array or Tensor holds a zero: products then need another formula."""
     array = value._elements() if isinstance(value, Tensor) else value
-    return not np.all(array)
+    return not backend_of(array).xp.all(array)
 
 
 def spread(m: Any, g: Any, shape: tuple[int, ...]) -> Any:
     """A 0-d gradient at every place: filled in at once on arrays, an expanded view on Tensors."""
-    return kernels.filled(shape, g, g.dtype) if m is not RECORDED else m.expand(g, shape)
+    return m.xp.filled(shape, g, g.dtype) if m is not RECORDED else m.expand(g, shape)
 
 
 # ----------------------------------------------------------------------------------------- sum
@@ -122,7 +120,7 @@ def spread(m: Any, g: Any, shape: tuple[int, ...]) -> Any:
     forward="linear",
 )
 def _sum_all(xp: Any, input: Array, dtype: Any = None) -> Array:
-    return cast_total(kernels.sum_all(cast_summands(input, dtype)), dtype)
+    return cast_total(xp.sum_all(cast_summands(input, dtype)), dtype)
 
 
 @op(
@@ -285,7 +283,7 @@ def nansum(
         raise RuntimeError("nansum on CPU does not support complex inputs")
     axes = wrap_dims(dim, input.ndim)
     if input.dtype.kind not in "biu":
-        input = xp.where(xp.isnan(input), input.dtype.type(0), input)
+        input = xp.where(xp.isnan(input), xp.asarray(0, input.dtype), input)
     total = xp.sum(cast_summands(input, dtype), axis=axes, keepdims=keepdim)
     return cast_total(total, dtype)
 
@@ -328,8 +326,8 @@ def _check_mean(input: Array, dtype: Any) -> None:
 )
 def _mean_all(xp: Any, input: Array, dtype: Any = None) -> Array:
     _check_mean(input, dtype)
-    total = kernels.sum_all(cast_summands(input, dtype))
-    return cast_total(kernels.divide(total, input.size), dtype)
+    total = xp.sum_all(cast_summands(input, dtype))
+    return cast_total(xp.divide(total, input.size), dtype)
 
 
 @op(
@@ -574,7 +572,7 @@ def logsumexp(xp: Any, input: Array, dim: Ints | None, keepdim: bool = False) ->
         result = xp.full(shape, -inf, input.dtype)
         return result if keepdim else xp.squeeze(result, axes)
     peak = xp.max(real, axis=axes, keepdims=True)
-    peak = xp.where(xp.isfinite(peak), peak, real.dtype.type(0))
+    peak = xp.where(xp.isfinite(peak), peak, xp.asarray(0, real.dtype))
     total = xp.sum(xp.exp(input - peak), axis=axes, keepdims=True)
     result = xp.log(total) + peak
     return result if keepdim else xp.squeeze(result, axes)
@@ -586,9 +584,8 @@ def logsumexp(xp: Any, input: Array, dim: Ints | None, keepdim: bool = False) ->
 def _truth(name: str, xp: Any, input: Array, dim: Any, keepdim: bool) -> Array:
     # unlike elsewhere, an empty tuple of dimensions reduces nothing
     axes = wrap_dims(dim, input.ndim) if dim is None or dim != () else ()
-    reduce = getattr(xp, name).reduce
-    result: Array = reduce(input, axis=axes, keepdims=keepdim)
-    return result.astype(np.uint8) if input.dtype is dtypes.U8 else result
+    result: Array = getattr(xp, name)(input, axis=axes, keepdims=keepdim)
+    return result.astype(dtypes.U8) if input.dtype is dtypes.U8 else result
 
 
 def _truth_samples() -> list[Sample]:
@@ -603,13 +600,13 @@ def _truth_samples() -> list[Sample]:
 @op(fast=False, out="bool or uint8", samples=_truth_samples, aten=by_dim("dim", "dims"))
 def all(xp: Any, input: Array, dim: Ints | None = None, keepdim: bool = False) -> Array:
     """Whether all elements are true (not zero)."""
-    return _truth("logical_and", xp, input, dim, keepdim)
+    return _truth("all", xp, input, dim, keepdim)
 
 
 @op(fast=False, out="bool or uint8", samples=_truth_samples, aten=by_dim("dim", "dims"))
 def any(xp: Any, input: Array, dim: Ints | None = None, keepdim: bool = False) -> Array:
     """Whether some element is true (not zero)."""
-    return _truth("logical_or", xp, input, dim, keepdim)
+    return _truth("any", xp, input, dim, keepdim)
 
 
 @op(
@@ -625,4 +622,4 @@ def any(xp: Any, input: Array, dim: Ints | None = None, keepdim: bool = False) -
 def count_nonzero(xp: Any, input: Array, dim: Ints | None = None) -> Array:
     """How many elements are not zero."""
     axes = wrap_dims(dim, input.ndim)
-    return xp.sum(input != 0, axis=axes, dtype=np.int64)
+    return xp.sum(input != 0, axis=axes, dtype=dtypes.I64)
