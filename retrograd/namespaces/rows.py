@@ -87,7 +87,9 @@ class Answer(Row):
 class Refusal(Row):
     """A function or class that says what to do instead, or raises PyTorch's own error."""
 
-    def __init__(self, why: str, is_class: bool, error: Exception | None = None) -> None:
+    def __init__(
+        self, why: str, is_class: bool, error: tuple[type[Exception], str] | None = None
+    ) -> None:
         self.why = why
         self.is_class = is_class
         self.error = error
@@ -97,7 +99,7 @@ class Refusal(Row):
         if self.error is None:
             made = (unsupported_class if self.is_class else unsupported)(path, self.why)
             return _placed(made, module, name, made.__doc__)
-        kind, text = type(self.error), str(self.error).format(name=name)
+        kind, text = self.error[0], self.error[1].format(name=name)
 
         def refuse(*args: Any, **options: Any) -> NoReturn:
             raise explained(kind(text))
@@ -163,9 +165,14 @@ def answers(value: Any, differs: str | None = None, /, **docs: str) -> Rows:
 
 
 def refusals(
-    why: str, functions: str = "", classes: str = "", error: Exception | None = None
+    why: str,
+    functions: str = "",
+    classes: str = "",
+    error: tuple[type[Exception], str] | None = None,
 ) -> Rows:
-    """Functions and classes that refuse; `error` is raised instead, ``{name}`` in it filled in."""
+    """Functions and classes that refuse; instead `error` is raised: its type and its text, in
+    which ``{name}`` is filled in.
+    """
     rows: Rows = {name: Refusal(why, False, error) for name in functions.split()}
     return rows | {name: Refusal(why, True, error) for name in classes.split()}
 

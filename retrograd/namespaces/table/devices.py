@@ -58,7 +58,7 @@ module(
         memory_allocated memory_reserved memory_stats reset_accumulated_memory_stats
         reset_peak_memory_stats set_device_idx set_device_index set_stream synchronize
         """,
-        error=RuntimeError("Cannot access accelerator device when none is available."),
+        error=(RuntimeError, "Cannot access accelerator device when none is available."),
     ),
     aliases(_IDLE, "device_index"),
 )
@@ -131,18 +131,18 @@ module(
         reset_peak_host_memory_stats reset_peak_memory_stats set_per_process_memory_fraction
         set_rng_state set_sync_debug_mode synchronize temperature utilization
         """,
-        error=AssertionError("Torch not compiled with CUDA enabled"),
+        error=(AssertionError, "Torch not compiled with CUDA enabled"),
     ),
     refusals(
         NO_CUDA,
         classes="CUDAGraph CUDAPluggableAllocator Event GreenContext MemPool",
-        error=RuntimeError("Tried to instantiate dummy base class {name}"),
+        error=(RuntimeError, "Tried to instantiate dummy base class {name}"),
     ),
     refusals(
         NO_CUDA,
         functions="graph graph_pool_handle is_current_stream_capturing",
         classes="ExternalStream Stream",
-        error=RuntimeError("torch.cuda.{name} requires CUDA support"),
+        error=(RuntimeError, "torch.cuda.{name} requires CUDA support"),
     ),
 )
 module(
@@ -151,7 +151,7 @@ module(
     refusals(
         f"{NO_CUDA}, or use torch.profiler",
         functions="mark range_end range_pop range_push range_start",
-        error=RuntimeError(NO_NVTX),
+        error=(RuntimeError, NO_NVTX),
     ),
     aliases(_IDLE, "range=nvtx_range"),
 )
@@ -237,12 +237,12 @@ module(
         reset_peak_memory_stats set_device set_per_process_memory_fraction set_rng_state set_stream
         synchronize
         """,
-        error=AssertionError("Torch not compiled with XPU enabled"),
+        error=(AssertionError, "Torch not compiled with XPU enabled"),
     ),
     refusals(
         _NO_XPU,
         classes="Event MemPool Stream XPUGraph XPUPluggableAllocator",
-        error=RuntimeError("Tried to instantiate dummy base class {name}"),
+        error=(RuntimeError, "Tried to instantiate dummy base class {name}"),
     ),
 )
 
@@ -265,11 +265,13 @@ module(
     answers(None, manual_seed=_NOTHING),
     *(
         refusals(
-            _NO_METAL, names, error=RuntimeError(f"Cannot execute {inner}() without MPS backend.")
+            _NO_METAL, names, error=(RuntimeError, f"Cannot execute {inner}() without MPS backend.")
         )
         for inner, names in _INNER.items()
     ),
-    refusals(_NO_METAL, "compile_shader load_metallib", error=RuntimeError("MPS is not available")),
+    refusals(
+        _NO_METAL, "compile_shader load_metallib", error=(RuntimeError, "MPS is not available")
+    ),
 )
 
 # ------------------------------------------------------------- mixed precision, in older forms
