@@ -20,7 +20,7 @@ import itertools
 import threading
 import weakref
 from collections.abc import Iterable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -31,6 +31,9 @@ from retrograd.autograd.views import ViewInfo, ViewStep, edge_of
 from retrograd.dtypes import DIFFERENTIABLE
 from retrograd.notices import explained
 from retrograd.tensor import Array, Tensor, cell_of, meta_of, wrap
+
+if TYPE_CHECKING:
+    from retrograd.ops.registry import Op
 
 # --------------------------------------------------------------------------------------- levels
 
@@ -490,7 +493,7 @@ def has_tangents(tensors: Iterable[Any]) -> bool:
 
 
 def set_tangents(
-    op: Any, args: tuple[Any, ...], tensors: list[Any], outputs: list[Tensor], write: bool = False
+    op: Op, args: tuple[Any, ...], tensors: list[Any], outputs: list[Tensor], write: bool = False
 ) -> None:
     """Give the outputs of an op their tangents; `write`: the first operand will be overwritten."""
     from retrograd.autograd.forward_rules import OpCall

@@ -24,10 +24,11 @@ from retrograd.backend.quiet import QUIET, enter_quiet, leave_quiet
 from retrograd.ops.calling.plan import CallPlan
 from retrograd.ops.calling.recording import array_fact
 from retrograd.ops.calling.shortcut import call_generated, usual_operands
+from retrograd.ops.registry import Op
 from retrograd.tensor import Tensor, TensorMeta, wrap
 
 
-def set_elementwise(op: Any, args: tuple[Any, ...], tensors: list[Any], output: Tensor) -> bool:
+def set_elementwise(op: Op, args: tuple[Any, ...], tensors: list[Any], output: Tensor) -> bool:
     """Set the tangent of an elementwise op in the usual case, and quickly; False in all others.
 
     The usual case: real numbers, one level, nothing to record, nothing batched.
@@ -114,7 +115,7 @@ def set_elementwise(op: Any, args: tuple[Any, ...], tensors: list[Any], output: 
     return True
 
 
-def dual_shortcut(op: Any, plan: CallPlan, args: tuple[Any, ...]) -> Any:
+def dual_shortcut(op: Op, plan: CallPlan, args: tuple[Any, ...]) -> Any:
     """The result of an op on ordinary tensors, with its tangents; None: the general path has to.
 
     For a thread whose dual levels are the only rare mode anywhere.

@@ -30,7 +30,7 @@ from retrograd.ops.calling.dispatch import dispatch
 from retrograd.ops.calling.dispatch_inplace import may_be_recorded
 from retrograd.ops.calling.plan import CallPlan, Rule, Source
 from retrograd.ops.calling.recording import array_fact
-from retrograd.ops.registry import RECORDED, names_of
+from retrograd.ops.registry import RECORDED, Op, names_of
 from retrograd.tensor import Tensor, wrap
 
 
@@ -42,7 +42,7 @@ class OpCall:
 
     def __init__(
         self,
-        op: Any,
+        op: Op,
         args: tuple[Any, ...],
         tensors: list[Any],
         outputs: list[Tensor],

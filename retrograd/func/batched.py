@@ -32,6 +32,7 @@ from retrograd.ops.calling.recording import (
     record,
 )
 from retrograd.ops.calling.shortcut import call_generated, usual_operands
+from retrograd.ops.registry import Op
 from retrograd.tensor import Array, Tensor, VersionCell, cell_of, meta_of
 from retrograd.tensors.arguments import size_argument
 
@@ -415,7 +416,7 @@ def _rules() -> Any:
     return _LATER
 
 
-def batched(level: int, op: Any, args: tuple[Any, ...], tensors: list[Any]) -> list[Tensor]:
+def batched(level: int, op: Op, args: tuple[Any, ...], tensors: list[Any]) -> list[Tensor]:
     """The results of an op at least one of whose arguments has this level, as batched tensors."""
     size = level_of(level).size
     for value in tensors:
@@ -436,7 +437,7 @@ def batched(level: int, op: Any, args: tuple[Any, ...], tensors: list[Any]) -> l
     return [rewrap(result, 0, level) for result in results]
 
 
-def batched_shortcut(op: Any, plan: CallPlan, args: tuple[Any, ...]) -> Any:
+def batched_shortcut(op: Op, plan: CallPlan, args: tuple[Any, ...]) -> Any:
     """The result of an op in the usual case of `vmap`; None: the general path has to.
 
     For a thread whose `vmap` calls are the only rare mode anywhere.
@@ -505,7 +506,7 @@ def batched_inplace(target: Tensor, shadow: Tensor, writer: str) -> None:
         cell.writer = writer
 
 
-def change_geometry(tensor: Any, op: Any, options: tuple[Any, ...], writer: str) -> Tensor:
+def change_geometry(tensor: Any, op: Op, options: tuple[Any, ...], writer: str) -> Tensor:
     """An in-place op such as `t_`: the batched tensor becomes what the view op makes of it."""
     seen = op.function(tensor, *options)
     tensor._physical, tensor._batch_dim, tensor._seen = seen._physical, seen._batch_dim, None

@@ -14,12 +14,15 @@ compute with it, and needs no test for it on its fast path:
 from __future__ import annotations
 
 import math
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
 from retrograd.tensors.size import layout as Layout
 from retrograd.tensors.size import sparse_coo, sparse_csr
+
+if TYPE_CHECKING:
+    from retrograd.ops.registry import Op
 
 Array = np.ndarray[Any, Any]
 
@@ -237,21 +240,21 @@ class _Sparse:
     exist = False
 
     @staticmethod
-    def run(op: Any, args: tuple[Any, ...]) -> Any:
+    def run(op: Op, args: tuple[Any, ...]) -> Any:
         """The result of an op with a sparse operand."""
         from retrograd.sparse.dispatch import run_sparse
 
         return run_sparse(op, args)
 
     @staticmethod
-    def refuse_batches(op: Any, args: tuple[Any, ...]) -> None:
+    def refuse_batches(op: Op, args: tuple[Any, ...]) -> None:
         """Raise where a sparse operand meets a batched one."""
         from retrograd.sparse.dispatch import refuse_batches
 
         refuse_batches(op, args)
 
     @staticmethod
-    def run_in_place(op: Any, args: tuple[Any, ...], writer: str) -> Any:
+    def run_in_place(op: Op, args: tuple[Any, ...], writer: str) -> Any:
         """The same in place."""
         from retrograd.sparse.dispatch import run_in_place
 
@@ -272,7 +275,7 @@ class _Sparse:
         return copy_in_place(target, source)
 
     @staticmethod
-    def refuse_out(op: Any, tensors: list[Any]) -> Exception:
+    def refuse_out(op: Op, tensors: list[Any]) -> Exception:
         """The error for ``out=``."""
         from retrograd.sparse.dispatch import refuse_out
 

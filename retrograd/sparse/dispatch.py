@@ -6,7 +6,7 @@ An op that is in no table here raises PyTorch's error for it, by name and layout
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -22,6 +22,9 @@ from retrograd.sparse.construction import empty_coo, in_place_zero
 from retrograd.sparse.graph import as_tensor, is_sparse, layout_name, missing, sparse_of
 from retrograd.tensor import Tensor, wrap
 from retrograd.tensors.size import sparse_csr
+
+if TYPE_CHECKING:
+    from retrograd.ops.registry import Op
 
 
 def _refused(message: str) -> Callable[..., Any]:
@@ -128,7 +131,7 @@ def _first_sparse(args: Any) -> Tensor:
     raise AssertionError("no sparse operand")
 
 
-def run_sparse(op: Any, args: tuple[Any, ...]) -> Any:
+def run_sparse(op: Op, args: tuple[Any, ...]) -> Any:
     """The result of an op that has a sparse operand; or the error that says it has none."""
     handler = HANDLERS.get(op.name)
     sparse = _first_sparse(args)
@@ -137,13 +140,13 @@ def run_sparse(op: Any, args: tuple[Any, ...]) -> Any:
     return handler(*args)
 
 
-def refuse_batches(op: Any, args: tuple[Any, ...]) -> None:
+def refuse_batches(op: Op, args: tuple[Any, ...]) -> None:
     """Raise where a sparse operand meets a batched one: `vmap` has no rules for them."""
     if any(is_sparse(x) for x in args) and any(isinstance(x, Tensor) and x._level for x in args):
         raise errors.unsupported(f"{op.label} with a sparse operand inside of vmap")
 
 
-def _no_handler(op: Any, args: tuple[Any, ...], sparse: Tensor) -> Exception:
+def _no_handler(op: Op, args: tuple[Any, ...], sparse: Tensor) -> Exception:
     if sparse.layout is sparse_csr and op.ufunc is not None:
         return explained(RuntimeError(f"unsupported tensor layout: {layout_name(sparse)}"))
     name = overload_name(op, args).removeprefix("aten.").removesuffix(".default")
@@ -153,7 +156,7 @@ def _no_handler(op: Any, args: tuple[Any, ...], sparse: Tensor) -> Exception:
 # --------------------------------------------------------------------------------------- in place
 
 
-def run_in_place(op: Any, args: tuple[Any, ...], writer: str) -> Any:
+def run_in_place(op: Op, args: tuple[Any, ...], writer: str) -> Any:
     """An in-place op with a sparse operand: of tensors that nothing is recorded for."""
     target = args[0]
     if STATE.grad_enabled and any(isinstance(x, Tensor) and x.requires_grad for x in args):
@@ -184,7 +187,7 @@ def zero(target: Tensor) -> Tensor:
     return target
 
 
-def refuse_out(op: Any, tensors: list[Any]) -> Exception:
+def refuse_out(op: Op, tensors: list[Any]) -> Exception:
     """The error for ``out=`` with a sparse tensor."""
     sparse = _first_sparse(tensors)
     return errors.unsupported(f"{op.label}(out=...) with tensors of layout {sparse.layout!r}")

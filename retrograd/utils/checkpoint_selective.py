@@ -15,7 +15,7 @@ import enum
 from collections import defaultdict
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from retrograd.autograd.state import STATE, set_grad_mode, set_op_modes
 from retrograd.notices import explained
@@ -24,6 +24,9 @@ from retrograd.ops.calling.aten_names import overload_name
 from retrograd.ops.calling.op_modes import Computed
 from retrograd.ops.calling.overloads import OpOverload, OpOverloadPacket, overload_named
 from retrograd.tensor import Tensor, cell_of, wrap
+
+if TYPE_CHECKING:
+    from retrograd.ops.registry import Op
 
 
 class CheckpointPolicy(enum.Enum):
@@ -166,7 +169,7 @@ def _alias(tensor: Tensor) -> Tensor:
 _Calls = defaultdict[OpOverload, list[_Kept | _Mark]]
 
 
-def _must_run(op: Any, form: str) -> bool:
+def _must_run(op: Op, form: str) -> bool:
     """Whether a kept call runs again all the same.
 
     A view belongs to the memory of its base, an op in place has to write, and random numbers are
@@ -204,7 +207,7 @@ class _Keeping(_Mode):
         self.calls = calls
 
     def run(
-        self, op: Any, args: tuple[Any, ...], targets: Sequence[Any], form: str, compute: Any
+        self, op: Op, args: tuple[Any, ...], targets: Sequence[Any], form: str, compute: Any
     ) -> Computed:
         """Run an op and note what becomes of its results."""
         outputs, half = compute()
@@ -221,7 +224,7 @@ class _Keeping(_Mode):
 
     def _ask(
         self,
-        op: Any,
+        op: Op,
         overload: OpOverload,
         args: tuple[Any, ...],
         targets: Sequence[Any],
@@ -280,7 +283,7 @@ class _Recalling(_Mode):
             pending()
 
     def run(
-        self, op: Any, args: tuple[Any, ...], targets: Sequence[Any], form: str, compute: Any
+        self, op: Op, args: tuple[Any, ...], targets: Sequence[Any], form: str, compute: Any
     ) -> Computed:
         """Return what was kept of a call, or compute it."""
         self._settle()

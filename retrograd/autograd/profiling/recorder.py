@@ -14,7 +14,7 @@ from collections.abc import Callable
 from itertools import count
 from sys import _getframe
 from time import perf_counter_ns, time_ns
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -24,6 +24,9 @@ from retrograd.autograd.state import HOT, count_unusual
 from retrograd.backend.device import KERNELS
 from retrograd.lifecycle.site import is_library
 from retrograd.ops.calling.aten_names import event_name
+
+if TYPE_CHECKING:
+    from retrograd.ops.registry import Op
 
 FORWARD, BACKWARD, USER = 0, 1, 7  # kinds of events, PyTorch's numbers for them
 
@@ -91,7 +94,7 @@ class Recorder:
         record.start = perf_counter_ns()
         return record
 
-    def begin_op(self, name: str, op: Any, args: tuple[Any, ...]) -> Record:
+    def begin_op(self, name: str, op: Op | None, args: tuple[Any, ...]) -> Record:
         """Note that an op begins; `op` is None where only arrays or plain values are known."""
         record = self.begin(name)
         if self.shapes:
@@ -249,7 +252,7 @@ def _install() -> tuple[Callable[[], None], ...]:
 
 
 def _timed_dispatch(plain: Callable[..., Any]) -> Callable[..., Any]:
-    def dispatch(op: Any, args: tuple[Any, ...], operator: bool = False) -> Any:
+    def dispatch(op: Op, args: tuple[Any, ...], operator: bool = False) -> Any:
         recorder = CURRENT.recorder
         if recorder is None:
             return plain(op, args, operator)
@@ -275,7 +278,7 @@ def _timed_dispatch(plain: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _timed_inplace(plain: Callable[..., Any]) -> Callable[..., Any]:
-    def dispatch_inplace(op: Any, args: tuple[Any, ...]) -> Any:
+    def dispatch_inplace(op: Op, args: tuple[Any, ...]) -> Any:
         recorder = CURRENT.recorder
         if recorder is None:
             return plain(op, args)
@@ -294,7 +297,7 @@ def _timed_inplace(plain: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _timed_out(plain: Callable[..., Any]) -> Callable[..., Any]:
-    def dispatch_out(op: Any, args: tuple[Any, ...], out: Any) -> Any:
+    def dispatch_out(op: Op, args: tuple[Any, ...], out: Any) -> Any:
         recorder = CURRENT.recorder
         if recorder is None:
             return plain(op, args, out)
@@ -307,7 +310,7 @@ def _timed_out(plain: Callable[..., Any]) -> Callable[..., Any]:
     return dispatch_out
 
 
-def _timed_rule_step(name: str, op: Any, plain: Any) -> Any:
+def _timed_rule_step(name: str, op: Op | None, plain: Any) -> Any:
     """An op as derivative rules use it, on arrays."""
     shown = f"aten::{name}" if op is None else event_name(op)
     is_view = op is not None and op.view is not None

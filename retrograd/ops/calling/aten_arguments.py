@@ -9,16 +9,19 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from functools import cache
 from math import prod
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from retrograd.dtypes import from_numpy_dtype
 from retrograd.tensor import Tensor
 from retrograd.tensors.size import contiguous_format
 
+if TYPE_CHECKING:
+    from retrograd.ops.registry import Op
+
 Call = tuple[tuple[Any, ...], dict[str, Any]]
 
 
-def aten_arguments(op: Any, args: tuple[Any, ...]) -> Call:
+def aten_arguments(op: Op, args: tuple[Any, ...]) -> Call:
     """The positional and the keyword arguments of a call."""
     form = _FORMS.get(op.name)
     if form is not None:
@@ -42,12 +45,12 @@ def aten_arguments(op: Any, args: tuple[Any, ...]) -> Call:
 
 
 @cache
-def _parameters(op: Any) -> tuple[list[str], list[str], list[Any]]:
+def _parameters(op: Op) -> tuple[list[str], list[str], list[Any]]:
     """The names of positional parameters, of keyword ones, and the defaults of all."""
     known = _DEFAULTS.get(op.name, {})
-    names = [p.name for p in op.parameters if not p.keyword_only]
-    keywords = [p.name for p in op.parameters if p.keyword_only]
-    return names, keywords, [known.get(p.name, p.default) for p in op.parameters]
+    names = [p.name for p in op.plan.parameters]
+    count = op.plan.positional
+    return names[:count], names[count:], [known.get(p.name, p.default) for p in op.plan.parameters]
 
 
 def _is_default(value: Any, default: Any) -> bool:

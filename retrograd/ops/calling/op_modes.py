@@ -8,9 +8,12 @@ goes through those outside of it. While a mode runs, ops of its own go through t
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from retrograd.autograd.state import STATE, set_op_modes
+
+if TYPE_CHECKING:
+    from retrograd.ops.registry import Op
 
 # the new tensors, and the half type when float32 stood in for it
 Computed = tuple[list[Any], Any]
@@ -20,7 +23,7 @@ class OpMode(Protocol):
     """What can be put in place with `set_op_modes`."""
 
     def run(
-        self, op: Any, args: tuple[Any, ...], targets: Sequence[Any], form: str, compute: Any
+        self, op: Op, args: tuple[Any, ...], targets: Sequence[Any], form: str, compute: Any
     ) -> Computed:
         """Run an op: ``compute()`` does it.
 
@@ -30,7 +33,7 @@ class OpMode(Protocol):
 
 
 def through_modes(
-    op: Any,
+    op: Op,
     args: tuple[Any, ...],
     compute: Callable[[], Computed],
     targets: Sequence[Any] = (),
