@@ -16,7 +16,7 @@ from retrograd.autograd.grad_mode import SWITCHES, check_counted, enable_grad
 from retrograd.autograd.node import Node, extra_of, forward_name
 from retrograd.autograd.slices import CopySlices
 from retrograd.autograd.state import STATE, next_sequence
-from retrograd.backend import backend_of
+from retrograd.backend import backend_of, can_write
 from retrograd.lifecycle.site import user_site
 from retrograd.notices import explained
 from retrograd.tensor import (
@@ -50,7 +50,7 @@ class ViewStep:
         backend = backend_of(array)
         found = getattr(backend.raw, self.op.name)(array, *self.options)
         result: Array = found if self.number is None else found[self.number]
-        shared: Array = backend.writable(result, array)
+        shared: Array = backend.xp.writable(result, array)
         return shared
 
     def recorded(self, tensor: Tensor) -> Tensor:
@@ -263,7 +263,7 @@ def announce_write(tensor: Tensor) -> None:
 def check_writable(tensor: Tensor, writer: str) -> None:
     """Raise where PyTorch forbids an in-place op on this tensor, in PyTorch's order of checks."""
     check_history(tensor, writer)
-    if not tensor._array.flags.writeable or 0 in tensor._array.strides:
+    if not can_write(tensor._array) or 0 in tensor._array.strides:
         check_not_expanded(tensor)
 
 
@@ -316,6 +316,8 @@ def check_not_expanded(tensor: Tensor) -> None:
                 "single memory location. Please clone() the tensor before performing the operation."
             )
         )
+    if can_write(array):
+        return
     try:
         array.flags.writeable = True  # part of an expanded tensor: each element of it is there once
     except ValueError:

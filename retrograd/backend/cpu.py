@@ -6,9 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from retrograd.backend import kernels
+from retrograd.backend import cpu_masking, kernels
 from retrograd.backend.arrays import Array
 from retrograd.backend.device import Backend, register
+from retrograd.backend.neutral import memory as neutral
 
 # `Any`: the reductions are called by place, which is quicker and which NumPy's types do not list
 _add_reduce: Any = np.add.reduce
@@ -41,8 +42,23 @@ def _prod(
 
 
 def _strided(array: Array, shape: Any, strides: Any, offset: int = 0) -> Array:
-    """`neutral.memory.strided`, without the several microseconds of `as_strided`."""
-    return np.ndarray(shape, array.dtype, array, offset, strides)
+    """`neutral.memory.strided`: ten times faster where NumPy takes the array as a buffer."""
+    if array.flags.forc:
+        return np.ndarray(shape, array.dtype, array, offset, strides)  # it checks the bounds too
+    found: Array = neutral.strided(np, array, shape, strides, offset)
+    return found
+
+
+def _writable(view: Array, source: Array) -> Array:
+    if not view.flags.writeable and source.flags.writeable:
+        view = view.view()
+        view.flags.writeable = True
+    return view
+
+
+def _read_only(view: Array) -> Array:
+    view.flags.writeable = False
+    return view
 
 
 _COMPILED = (
@@ -58,13 +74,8 @@ class CpuBackend(Backend):
     numbers = (np.generic,)
 
     def address(self, array: Array) -> int:
-        return array.ctypes.data
-
-    def writable(self, view: Array, source: Array) -> Array:
-        if not view.flags.writeable and source.flags.writeable:
-            view = view.view()
-            view.flags.writeable = True
-        return view
+        found: int = array.__array_interface__["data"][0]  # quicker than `ctypes.data`
+        return found
 
     def from_numpy(self, array: Array) -> Array:
         return array
@@ -84,7 +95,11 @@ CPU = register(
             "max": _max,
             "min": _min,
             "prod": _prod,
+            "keep_where": cpu_masking.keep_where,
+            "not_below_zero": cpu_masking.not_below_zero,
             "strided": _strided,
+            "writable": _writable,
+            "read_only": _read_only,
             "add_at": np.add.at,
             "maximum_accumulate": np.maximum.accumulate,
             "minimum_accumulate": np.minimum.accumulate,

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from functools import partial
-from typing import Any
+from typing import Any, TypeGuard
 
 from retrograd.backend.arrays import Array
 from retrograd.backend.namespace import Namespace
@@ -96,10 +96,6 @@ class Backend:
         """Where the first element lies in memory."""
         raise NotImplementedError(f"{self.name}: arrays do not tell their address")
 
-    def writable(self, view: Any, source: Any) -> Any:
-        """A view that can be written if its source can: some libraries mark theirs otherwise."""
-        return view
-
     def from_numpy(self, array: Array) -> Any:
         """The same elements on this device."""
         raise NotImplementedError(f"{self.name}: no way from NumPy's arrays")
@@ -128,7 +124,7 @@ def forget(backend: Backend) -> None:
     del BACKENDS[backend.array], _NAMED[backend.name]
 
 
-def is_array(value: Any) -> bool:
+def is_array(value: Any) -> TypeGuard[Array]:
     """Whether a value is an array of some device; NumPy's numbers are not."""
     return type(value) in BACKENDS or isinstance(value, tuple(BACKENDS))
 
@@ -147,6 +143,11 @@ def backend_of(array: Any) -> Backend:
 def xp_of(array: Any) -> Namespace:
     """The functions for an array."""
     return backend_of(array).xp
+
+
+def can_write(array: Any) -> bool:
+    """Whether an array may be written: some libraries mark those that may not."""
+    return getattr(array.flags, "writeable", True)
 
 
 def raw_of(gradient: Any) -> RawTable:

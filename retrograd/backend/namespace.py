@@ -23,7 +23,8 @@ _HOMES = {
         add_at add_matching filled iadd logaddexp_accumulate matmul2d maximum_accumulate
         minimum_accumulate sum_all sum_to
     """,
-    "memory": "copy_into shares_memory strided",
+    "masking": "keep_where not_below_zero",
+    "memory": "copy_into read_only shares_memory strided writable",
     "special_bessel": "bessel_j0 bessel_j1 bessel_y0 bessel_y1 i0 i0e i1 i1e",
     "special_erf": "erf erfc erfcx erfinv log_ndtr ndtr ndtri",
     "special_gamma": "digamma gammaln lgamma polygamma zeta",

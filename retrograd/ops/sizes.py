@@ -7,10 +7,10 @@ numbers may be ints, NumPy integers or tensors of one integer.
 from __future__ import annotations
 
 import math
+from numbers import Integral
 from typing import Any
 
-import numpy as np
-
+from retrograd.backend import is_array
 from retrograd.notices import explained
 from retrograd.ops.kinds import Array
 from retrograd.tensor import Tensor
@@ -29,7 +29,7 @@ def as_integer(value: Any, function: str, name: str, position: int) -> int:
     if isinstance(value, Tensor):
         if value._array.size == 1 and value._array.dtype.kind in "iu":
             return int(value._array.item())
-    elif kind is not bool and isinstance(value, (int, np.integer)):
+    elif kind is not bool and isinstance(value, Integral):
         return int(value)
     raise TypeError(
         f"{function}(): argument '{name}' (position {position}) must be int, not {kind.__name__}"
@@ -80,7 +80,7 @@ def as_integers(function: str, name: str, position: int, given: Any) -> Shape:
 def _is_integer(value: Any) -> bool:
     if isinstance(value, Tensor):
         return value._array.size == 1 and value._array.dtype.kind in "iu"
-    return isinstance(value, (int, np.integer)) and not isinstance(value, bool)
+    return isinstance(value, Integral) and not isinstance(value, bool)
 
 
 def require_tensor(function: str, value: Any, name: str = "input", position: int = 1) -> None:
@@ -129,6 +129,23 @@ def complete_size(shape: Shape, count: int) -> Shape:
 # ------------------------------------------------------------------------------------ geometry
 
 
+def broadcast_shapes(*shapes: Shape) -> Shape:
+    """The shape that arrays of these shapes have together; a ValueError if they do not fit.
+
+    >>> broadcast_shapes((3, 1), (4,))
+    (3, 4)
+    """
+    ndim = max(map(len, shapes), default=0)
+    found = [1] * ndim
+    for shape in shapes:
+        for place, size in enumerate(shape, ndim - len(shape)):
+            if size != 1:
+                if found[place] not in (1, size):
+                    raise ValueError(f"shapes {shapes} cannot be broadcast together")
+                found[place] = size
+    return tuple(found)
+
+
 def view_strides(shape: Shape, strides: Shape, wanted: Shape, itemsize: int) -> Shape | None:
     """Strides that show the same elements in another shape, or None where a copy is needed.
 
@@ -171,20 +188,12 @@ def contiguous_strides(shape: Shape, itemsize: int) -> Shape:
     return tuple(reversed(found))
 
 
-def strided(xp: Any, array: Array, shape: Shape, strides: Shape) -> Array:
-    """The memory from the array's first element on, seen with another shape and strides (bytes)."""
-    if array.flags.forc:
-        # ten times faster than as_strided, and it checks the bounds
-        return xp.ndarray(shape, array.dtype, array, 0, strides)
-    return xp.lib.stride_tricks.as_strided(array, shape, strides)
-
-
 def storage_of(array: Array) -> Array:
     """The array that owns the memory which `array` shows."""
     while True:
         owner = array.base
-        if owner is not None and not isinstance(owner, np.ndarray):
+        if owner is not None and not is_array(owner):
             owner = getattr(owner, "base", None)  # as_strided puts an object in between
-        if not isinstance(owner, np.ndarray):
+        if not is_array(owner):
             return array
         array = owner

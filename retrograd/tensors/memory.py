@@ -23,7 +23,7 @@ from retrograd.autograd.views import (
     is_dense,
     rebase,
 )
-from retrograd.backend import xp_of
+from retrograd.backend import BACKENDS, is_array, xp_of
 from retrograd.backend.namespace import Namespace
 from retrograd.compat.marks import refuses
 from retrograd.notices import explained, warn_once
@@ -152,8 +152,13 @@ def matches_format(array: Array, order: memory_format | None) -> bool:
 def in_format(array: Array, order: memory_format) -> Array:
     """A fresh copy of the elements in a memory format."""
     axes = format_order(order, array.ndim)
-    copy = np.array(array.transpose(axes), order="C")
-    return copy.transpose(np.argsort(axes))
+    copy: Array = xp_of(array).array(array.transpose(axes), order="C")
+    return copy.transpose(_inverse(axes))
+
+
+def _inverse(axes: Sequence[int]) -> list[int]:
+    """The permutation that takes `axes` back."""
+    return sorted(range(len(axes)), key=axes.__getitem__)
 
 
 def empty_array(
@@ -161,25 +166,29 @@ def empty_array(
 ) -> Array:
     """Uninitialised memory in a memory format."""
     if order is None or order is contiguous_format:
-        made: Array = xp.empty(shape, dtype)
-        return made
-    axes = format_order(order, len(shape))
-    ordered: Array = xp.empty([shape[axis] for axis in axes], dtype)
-    return ordered.transpose([axes.index(axis) for axis in range(len(axes))])
+        return xp.empty(shape, dtype)  # type: ignore[no-any-return]
+    return _laid_out(xp, shape, dtype, format_order(order, len(shape)))
+
+
+def _laid_out(xp: Namespace, shape: tuple[int, ...], dtype: Any, axes: Sequence[int]) -> Array:
+    """Uninitialised memory whose dimensions lie in the order of `axes`, the slowest first."""
+    memory: Array = xp.empty(tuple([shape[axis] for axis in axes]), dtype)
+    return memory.transpose(_inverse(axes))
 
 
 def array_like(array: Array, dtype: Any, order: memory_format | None = None) -> Array:
     """Uninitialised memory in the shape of `array` and, if it is dense, in its memory order."""
+    if type(array) is SPARSE_ARRAY:
+        raise no_elements(array)
+    xp = xp_of(array)
     if order is None or order is preserve_format:
         if is_dense(array):
-            return np.empty_like(array, dtype, order="K", subok=False)
-        if type(array) is SPARSE_ARRAY:
-            raise no_elements(array)
-        axes = sorted(range(array.ndim), key=lambda i: -array.strides[i])
+            return xp.empty_like(array, dtype, order="K")  # type: ignore[no-any-return]
         if 0 in array.strides:
-            return np.empty(array.shape, dtype)
-        return np.empty([array.shape[i] for i in axes], dtype).transpose(np.argsort(axes))
-    return empty_array(xp_of(array), array.shape, dtype, order)
+            return xp.empty(array.shape, dtype)  # type: ignore[no-any-return]
+        axes = sorted(range(array.ndim), key=lambda i: -array.strides[i])
+        return _laid_out(xp, array.shape, dtype, axes)
+    return empty_array(xp, array.shape, dtype, order)
 
 
 def _check_batch_format(tensor: Tensor, wanted: memory_format) -> None:
@@ -212,15 +221,15 @@ def contiguous(self: Tensor, memory_format: memory_format = contiguous_format) -
 
 def address_of(array: Array) -> int:
     """Where the first element lies."""
-    if type(array) is not np.ndarray:  # of a batch: has facts, but no elements to interface with
+    found = BACKENDS.get(type(array))
+    if found is None:  # of a batch: has facts, but no elements
         return int(array.ctypes.data)
-    found: int = array.__array_interface__["data"][0]
-    return found
+    return found.address(array)
 
 
 def owner_of(array: Array) -> Array:
     """The array that owns the memory, or the last one known on the way to it."""
-    while isinstance(array.base, np.ndarray):
+    while is_array(array.base):
         array = array.base
     return array
 
@@ -426,7 +435,7 @@ def _reordered(array: Array, order: memory_format) -> Array:
     """The same memory read in the order of a memory format."""
     axes = format_order(order, array.ndim)
     flat = array.reshape(-1).reshape([array.shape[axis] for axis in axes])
-    return flat.transpose(np.argsort(axes))
+    return flat.transpose(_inverse(axes))
 
 
 @tensor_method

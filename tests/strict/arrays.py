@@ -59,6 +59,8 @@ class StrictArray:
     @property
     def base(self):
         owner = self._held.base
+        if owner is not None and not isinstance(owner, np.ndarray):
+            owner = getattr(owner, "base", None)  # `as_strided` puts an object in between
         return dressed(owner) if isinstance(owner, np.ndarray) else None
 
     # ------------------------------------------------------------------ elements

@@ -8,17 +8,16 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 __all__ = ["arranged", "is_channels_last"]
 
-Array = np.ndarray[Any, Any]
+Array = Any
 _FASTEST_FIRST = {4: (1, 3, 2, 0), 5: (1, 4, 3, 2, 0)}
 
 
 def is_channels_last(array: Array) -> bool:
     """Whether the channels of images or volumes lie next to each other.
 
+    >>> import numpy as np
     >>> is_channels_last(np.zeros((2, 4, 4, 3)).transpose(0, 3, 1, 2))
     True
     """
@@ -37,20 +36,21 @@ def is_channels_last(array: Array) -> bool:
     return True
 
 
-def arranged(result: Array, *models: Array) -> Array:
+def arranged(xp: Any, result: Array, *models: Array) -> Array:
     """`result`, channels-last if one of `models` is, else contiguous; a copy only if it was not.
 
+    >>> import numpy as np
     >>> images = np.zeros((2, 4, 4, 3)).transpose(0, 3, 1, 2)
-    >>> arranged(np.zeros((2, 5, 2, 2)), images).strides
+    >>> arranged(np, np.zeros((2, 5, 2, 2)), images).strides
     (160, 8, 80, 40)
     """
     for model in models:
         if is_channels_last(model):
             break
     else:
-        return result if result.flags.c_contiguous else np.ascontiguousarray(result)
+        return result if result.flags.c_contiguous else xp.ascontiguousarray(result)
     samples, channels, *spatial = result.shape
-    target: Array = np.moveaxis(np.empty((samples, *spatial, channels), result.dtype), -1, 1)
+    target: Array = xp.moveaxis(xp.empty((samples, *spatial, channels), result.dtype), -1, 1)
     if result.strides == target.strides:
         return result
     target[...] = result

@@ -11,10 +11,22 @@ def shares_memory(xp: Any, first: Any, second: Any) -> bool:
 
 
 def strided(xp: Any, array: Any, shape: Any, strides: Any, offset: int = 0) -> Any:
-    """A view of a contiguous array's memory with any shape and strides, in bytes."""
+    """The memory from `offset` bytes after the first element on, with any shape and strides."""
+    as_strided = xp.lib.stride_tricks.as_strided
     if offset:
-        array = array.reshape(-1)[offset // array.itemsize :]
-    return xp.lib.stride_tricks.as_strided(array, shape, strides)
+        unit = array.itemsize
+        array = as_strided(array, (offset // unit + 1,), (unit,))[-1:]
+    return as_strided(array, shape, strides)
+
+
+def writable(xp: Any, view: Any, source: Any) -> Any:
+    """A view that can be written if its source can: some libraries mark theirs otherwise."""
+    return view
+
+
+def read_only(xp: Any, view: Any) -> Any:
+    """A view that is not to be written, where a library can mark it."""
+    return view
 
 
 def copy_into(xp: Any, target: Any, source: Any) -> None:

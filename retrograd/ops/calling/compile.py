@@ -276,11 +276,12 @@ def _inplace_function(op: Op, operator: str = "") -> list[str]:
         # writes without history: same dtype and shape, nothing that requires a gradient
         put(f"    if not UNUSUAL and isinstance({first}, Tensor){tests}:")
         put(f"        _kind = type({second}); _x0 = {first}._array; _dtype = _x0.dtype")
-        put("        if _dtype is F32 or _dtype is F64:")
+        put("        if type(_x0) is ndarray and (_dtype is F32 or _dtype is F64):")
         put(f"            if _kind is float: _x1 = {second}; _wanted = False")
         put("            elif _kind is Tensor or _kind is Parameter:")
         put(f"                _x1 = {second}._array; _wanted = {second}._requires_grad")
         put(f"                if _x1.dtype is not _dtype or _x1.shape != _x0.shape: {general}")
+        put(f"                if type(_x1) is not ndarray: {general}")
         put(f"                if {second}._cell is not None and {second} is not {first}: {general}")
         put(f"            else: {general}")
         put(f"            if {first}._view is None and _x0.flags.writeable and (")

@@ -24,6 +24,7 @@ def list_lines(op: Op, put: Put, general: str) -> None:
     put("        _kind = type(_x)")
     put(f"        if _kind is not Tensor and _kind is not Parameter: {general}")
     put("        _a = _x._array")
+    put(f"        if type(_a) is not ndarray: {general}")
     put("        if _a.dtype is not _dtype:")
     other = " or (_a.dtype is not F32 and _a.dtype is not F64)"
     other = "" if op.plan.takes_any_dtype else other

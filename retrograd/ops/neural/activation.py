@@ -12,8 +12,6 @@ from retrograd.ops.kinds import Array
 from retrograd.ops.neural.shared import (
     floating_only,
     inplace_twin,
-    keep_where,
-    not_below_zero,
 )
 from retrograd.ops.registry import RECORDED, attach, composite, op
 from retrograd.tensor import Tensor
@@ -55,7 +53,7 @@ def shapes(*options: Any, integers: bool = True, **named: Any) -> list[Sample]:
 )
 def _relu_gradient(xp: Any, grad: Array, output: Array) -> Array:
     """`grad` where `output`, which is never negative, is not zero."""
-    return keep_where(xp, grad, xp.not_equal(output, 0))
+    return xp.keep_where(grad, xp.not_equal(output, 0))
 
 
 def _check_relu(input: Array) -> None:
@@ -78,7 +76,7 @@ def relu(xp: Any, input: Array) -> Array:
     >>> torch.relu(torch.tensor([-1.0, 2.0]))
     tensor([0., 2.])
     """
-    return not_below_zero(xp, input)
+    return xp.not_below_zero(input)
 
 
 relu_ = inplace_twin("relu", method=True, namespaces=("torch", "nn.functional"))
@@ -111,7 +109,7 @@ def _relu(input: Tensor, inplace: bool = False) -> Tensor:
 )
 def _threshold_gradient(xp: Any, grad: Array, input: Array, threshold: Any) -> Array:
     """`grad` where `input` is above the threshold (or nan), else zero."""
-    return keep_where(xp, grad, xp.logical_not(input <= threshold))
+    return xp.keep_where(grad, xp.logical_not(input <= threshold))
 
 
 def _as_element(value: Any, kind: Any) -> Any:
@@ -196,7 +194,7 @@ attach(RECORDED.threshold, public=("threshold",))
 def _hardtanh_gradient(xp: Any, grad: Array, input: Array, min_val: Any, max_val: Any) -> Array:
     """`grad` strictly between the limits, else zero."""
     outside = xp.logical_or(input <= min_val, input >= max_val)
-    return keep_where(xp, grad, xp.logical_not(outside))
+    return xp.keep_where(grad, xp.logical_not(outside))
 
 
 def _check_hardtanh(input: Array, min_val: Any, max_val: Any) -> None:
@@ -278,7 +276,7 @@ def _shrink_gradient(xp: Any, grad: Array, input: Array, lambd: Any) -> Array:
     """`grad` outside of [-lambd, lambd], else zero."""
     lambd = input.dtype.type(lambd)
     inside = xp.logical_and(input >= -lambd, input <= lambd)
-    return keep_where(xp, grad, xp.logical_not(inside))
+    return xp.keep_where(grad, xp.logical_not(inside))
 
 
 def _check_hardshrink(input: Array, lambd: Any) -> None:
@@ -301,7 +299,7 @@ def hardshrink(xp: Any, input: Array, lambd: float = 0.5) -> Array:
     """
     lambd = input.dtype.type(lambd)
     inside = xp.logical_and(input >= -lambd, input <= lambd)
-    return keep_where(xp, input, xp.logical_not(inside))
+    return xp.keep_where(input, xp.logical_not(inside))
 
 
 attach(hardshrink, namespace="nn.functional", public=("hardshrink",))
@@ -352,7 +350,7 @@ def softshrink(xp: Any, input: Array, lambd: float = 0.5) -> Array:
 def _hardswish_gradient(xp: Any, grad: Array, input: Array) -> Array:
     inside = xp.multiply(xp.add(xp.divide(input, 3), 0.5), grad)
     rising = xp.where(input < 3, inside, grad)
-    return keep_where(xp, rising, xp.logical_not(input <= -3))
+    return xp.keep_where(rising, xp.logical_not(input <= -3))
 
 
 @op(
@@ -395,7 +393,7 @@ _SIXTH = float(np.float32(1 / 6))  # PyTorch's constant has this precision in al
 )
 def _hardsigmoid_gradient(xp: Any, grad: Array, input: Array) -> Array:
     inside = xp.logical_and(input > -3, input < 3)
-    return keep_where(xp, xp.multiply(grad, _SIXTH), inside)
+    return xp.keep_where(xp.multiply(grad, _SIXTH), inside)
 
 
 @op(

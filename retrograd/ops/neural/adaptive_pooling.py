@@ -42,7 +42,7 @@ def _declare(dimensions: int) -> None:
             return xp.empty(shape, input.dtype), xp.empty(shape, xp.int64)
         values, places = kernels.adaptive_max_pool(input, output_size)
         if dimensions == 2:
-            values, places = arranged(values, input), arranged(places, input)
+            values, places = arranged(xp, values, input), arranged(xp, places, input)
         return values, places
 
     def max_backward(xp: Any, gradient: Array, input: Array, indices: Array) -> Array:
@@ -50,14 +50,14 @@ def _declare(dimensions: int) -> None:
 
     def avg_forward(xp: Any, input: Array, output_size: Sizes) -> Array:
         result = kernels.adaptive_avg_pool(input, output_size)
-        return arranged(result, input) if dimensions == 2 else result
+        return arranged(xp, result, input) if dimensions == 2 else result
 
     def avg_backward(xp: Any, gradient: Array, input: Array) -> Array:
         return kernels.adaptive_avg_pool_gradient(gradient, input.shape[-dimensions:])
 
     def unpool(xp: Any, input: Array, indices: Array, output_size: Sizes) -> Array:
         result = kernels.max_unpool(input, indices, output_size)
-        return arranged(result, input) if dimensions == 2 else result
+        return arranged(xp, result, input) if dimensions == 2 else result
 
     max_forward.__name__, max_backward.__name__ = maximum, max_gradient
     avg_forward.__name__, avg_backward.__name__ = average, avg_gradient

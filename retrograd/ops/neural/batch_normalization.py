@@ -98,14 +98,14 @@ def _batch_norm(
     """The function itself, and its statistics: mean, one over deviation, variance."""
     if training:
         result, mean, inverse, variance = normalized(xp, input, weight, bias, layout, eps)
-        return arranged(result, input), mean, inverse, variance
+        return arranged(xp, result, input), mean, inverse, variance
     assert running_mean is not None and running_var is not None
     mean = running_mean.reshape(-1, 1)
     inverse = xp.divide(1, xp.sqrt(xp.add(running_var.reshape(-1, 1), eps)))
     result = xp.subtract(input.reshape(layout.grouped), mean)
     result *= inverse
     result = scaled(xp, result, layout, weight, bias, input.shape)
-    return arranged(result, input), mean.copy(), inverse, running_var.reshape(-1, 1).copy()
+    return arranged(xp, result, input), mean.copy(), inverse, running_var.reshape(-1, 1).copy()
 
 
 def _update(running: Tensor, value: Array, momentum: float) -> None:

@@ -114,7 +114,7 @@ def convolution(
         result += bias.reshape(-1, *(1,) * len(stride))
     if len(stride) == 3 and result.dtype == dtypes.F64:  # PyTorch's plain kernel for volumes
         return result
-    return arranged(result, input, weight)
+    return arranged(xp, result, input, weight)
 
 
 @op(

@@ -283,7 +283,7 @@ def pixel_shuffle(xp: Any, input: Array, upscale_factor: int) -> Array:
     first = len(lead)
     order = (*range(first + 1), first + 3, first + 1, first + 4, first + 2)
     result: Array = xp.array(parts.transpose(order), order="C")
-    return arranged(result.reshape(*lead, kept, height * factor, width * factor), input)
+    return arranged(xp, result.reshape(*lead, kept, height * factor, width * factor), input)
 
 
 @op(
@@ -319,7 +319,7 @@ def pixel_unshuffle(xp: Any, input: Array, downscale_factor: int) -> Array:
     first = len(lead)
     order = (*range(first + 1), first + 2, first + 4, first + 1, first + 3)
     result: Array = xp.array(parts.transpose(order), order="C")
-    return arranged(result.reshape(*lead, channels * factor * factor, *shape), input)
+    return arranged(xp, result.reshape(*lead, channels * factor * factor, *shape), input)
 
 
 @op(
@@ -360,7 +360,7 @@ def channel_shuffle(xp: Any, input: Array, groups: int) -> Array:
         )
     parts = input.reshape(samples, number, channels // number, *spatial).swapaxes(1, 2)
     result: Array = xp.array(parts, order="C")
-    return arranged(result.reshape(input.shape), input)
+    return arranged(xp, result.reshape(input.shape), input)
 
 
 also_in_torch(pixel_shuffle, pixel_unshuffle, channel_shuffle)

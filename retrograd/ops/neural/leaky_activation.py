@@ -12,7 +12,7 @@ from retrograd.backend import kernels
 from retrograd.ops import errors
 from retrograd.ops.kinds import Array
 from retrograd.ops.neural.activation import CORNERS, shapes
-from retrograd.ops.neural.shared import floating_only, inplace_twin, is_floating, keep_where
+from retrograd.ops.neural.shared import floating_only, inplace_twin, is_floating
 from retrograd.ops.registry import RECORDED, attach, composite, op
 from retrograd.tensor import Tensor, wrap
 from retrograd.testing.samples import FLOATS, HALVES, Sample, T
@@ -113,7 +113,7 @@ def _leaky_relu(input: Tensor, negative_slope: float = 0.01, inplace: bool = Fal
 )
 def _keep_not_positive(xp: Any, grad: Array, input: Array) -> Array:
     """`grad` where `input` is not positive, else zero."""
-    return keep_where(xp, grad, xp.logical_not(input > 0))
+    return xp.keep_where(grad, xp.logical_not(input > 0))
 
 
 @op(

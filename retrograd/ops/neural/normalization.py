@@ -405,7 +405,7 @@ def _group_norm(
 ) -> tuple[Array, Array, Array]:
     """The function itself, and its statistics for the gradient."""
     result, mean, inverse, _ = normalized(xp, input, weight, bias, layout, eps)
-    return arranged(result, input), mean, inverse
+    return arranged(xp, result, input), mean, inverse
 
 
 def check_batch(size: Any) -> None:

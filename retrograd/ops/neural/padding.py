@@ -79,11 +79,11 @@ def constant_pad_nd(xp: Any, input: Array, pad: Sizes, value: complex = 0) -> Ar
         if shape[dim] < 0 or size + min(before, 0) + min(after, 0) < 0:
             raise RuntimeError("narrow(): length must be non-negative.")
     if max(pad, default=0) <= 0:
-        return arranged(xp.array(input[tuple(source)], order="C"), input)
+        return arranged(xp, xp.array(input[tuple(source)], order="C"), input)
     filling = _filling(value, input.dtype)
     result: Array = xp.full(shape, filling, input.dtype) if value else xp.zeros(shape, input.dtype)
     result[tuple(target)] = input[tuple(source)]
-    return arranged(result, input)
+    return arranged(xp, result, input)
 
 
 _C_NAMES = {
@@ -196,7 +196,7 @@ def _declare(mode: str, dimensions: int) -> None:
         refuse_types(name, input, lambda kind: is_real_number(kind) or kind.is_complex)
 
     def forward(xp: Any, input: Array, padding: Sizes) -> Array:
-        return arranged(_pad(xp, input, padding, mode), input)
+        return arranged(xp, _pad(xp, input, padding, mode), input)
 
     def backward(xp: Any, gradient: Array, input: Array, padding: Sizes) -> Array:
         return _unpad(xp, gradient, input.shape[-dimensions:], padding, mode)

@@ -57,7 +57,7 @@ def _declare_max_pool(dimensions: int) -> None:
         ceil_mode: bool,
     ) -> tuple[Array, Array]:
         values, places = kernels.max_pool(input, kernel_size, stride, padding, dilation, ceil_mode)
-        return arranged(values, input), arranged(places, input)
+        return arranged(xp, values, input), arranged(xp, places, input)
 
     def backward(xp: Any, gradient: Array, input: Array, indices: Array) -> Array:
         return kernels.scatter_to_indices(gradient, indices, input.shape[-dimensions:])
@@ -109,7 +109,7 @@ def _declare_avg_pool(dimensions: int) -> None:
         result = kernels.avg_pool(
             input, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override
         )
-        return arranged(result, input) if dimensions == 2 else result
+        return arranged(xp, result, input) if dimensions == 2 else result
 
     def backward(
         xp: Any,

@@ -96,7 +96,7 @@ def _declare(mode: str, dimensions: int, antialias: bool = False) -> None:
         xp: Any, input: Array, output_size: Sizes, align_corners: bool, scales: _Scales
     ) -> Array:
         result = kernels.interpolate(input, output_size, along, align_corners, scales, antialias)
-        return arranged(result, input)
+        return arranged(xp, result, input)
 
     def backward(
         xp: Any, gradient: Array, spatial: Shape, align_corners: bool, scales: _Scales

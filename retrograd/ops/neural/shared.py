@@ -1,4 +1,4 @@
-"""What the neural-network ops share: exact masking, dtype checks and ``reduction=``."""
+"""What the neural-network ops share: dtype checks and ``reduction=``."""
 
 from __future__ import annotations
 
@@ -6,62 +6,13 @@ import warnings
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
-
 from retrograd import dtypes
 from retrograd.autograd.state import STATE, TRANSFORMS
-from retrograd.backend import kernels
 from retrograd.ops import errors
 from retrograd.ops.kinds import Array
 from retrograd.ops.registry import OPS, attach
+from retrograd.ops.sizes import broadcast_shapes
 from retrograd.tensor import Tensor
-
-# ------------------------------------------------------------------------------------ masking
-
-_INTEGERS: dict[Any, Any] = {dtypes.F32: np.dtype(np.int32), dtypes.F64: np.dtype(np.int64)}
-_ZEROS: dict[Any, Any] = {kind: np.zeros((), kind) for kind in _INTEGERS}
-_FEW = 1024  # elements: below, `np.where` is faster than the bit mask
-
-
-def keep_where(xp: Any, values: Any, mask: Any) -> Array:
-    """`values` where `mask` is true, else zero.
-
-    A product with the mask would turn ``inf * 0`` into nan, and `np.where` is slow on large arrays:
-    those keep or lose all bits of an element at once.
-
-    >>> keep_where(np, np.array([1.0, np.inf]), np.array([True, False]))
-    array([1., 0.])
-    """
-    kind = values.dtype
-    if values.size < _FEW or kind not in _INTEGERS:
-        return xp.where(mask, values, _ZEROS.get(kind, 0))
-    bits = xp.negative(mask.view(np.int8))  # all ones where true
-    kept: Array = xp.bitwise_and(values.view(_INTEGERS[kind]), bits)
-    return kept.view(kind)
-
-
-_CHUNK = 32768
-_ROW_OF_ZEROS: dict[Any, Any] = {kind: np.zeros(_CHUNK, kind) for kind in _INTEGERS}
-
-
-def not_below_zero(xp: Any, values: Array) -> Array:
-    """``max(values, 0)``: on large arrays NumPy compares with zeros faster than with a zero.
-
-    >>> not_below_zero(np, np.array([-1.0, 2.0]))
-    array([0., 2.])
-    """
-    zeros = _ROW_OF_ZEROS.get(values.dtype)
-    if values.size < _FEW or zeros is None or not values.flags.c_contiguous:
-        return kernels.maximum(0, values)  # the second where both are zeros
-    if values.size <= _CHUNK:
-        return xp.maximum(zeros[: values.size].reshape(values.shape), values)
-    result = xp.empty_like(values)
-    source, target = values.reshape(-1), result.reshape(-1)
-    for start in range(0, source.size, _CHUNK):
-        part = source[start : start + _CHUNK]
-        xp.maximum(zeros[: part.size], part, out=target[start : start + _CHUNK])
-    return result
-
 
 # ---------------------------------------------------------------------------- shapes and dtypes
 
@@ -69,7 +20,7 @@ def not_below_zero(xp: Any, values: Array) -> Array:
 def common_shape(a: tuple[int, ...], b: tuple[int, ...]) -> tuple[int, ...]:
     """The shape that two shapes broadcast to; PyTorch's error where they do not."""
     try:
-        return np.broadcast_shapes(a, b)
+        return broadcast_shapes(a, b)
     except ValueError:
         raise errors.broadcast(a, b) from None
 
@@ -175,7 +126,7 @@ def reduced(xp: Any, losses: Array, reduction: int) -> Any:
     """Losses of the elements put together: all of them, their mean or their sum."""
     if reduction == NONE:
         return losses
-    total = kernels.sum_all(losses)
+    total = xp.sum_all(losses)
     return total if reduction == SUM else xp.divide(total, losses.size)
 
 

@@ -44,13 +44,8 @@ def expand(xp: Any, input: Array, size: Shape) -> Array:
                 step = 0
             steps.append(step)
         found = tuple(steps[::-1])
-    if input.flags.forc:
-        result: Array = xp.ndarray(size, input.dtype, input, 0, found)
-    else:
-        result = xp.lib.stride_tricks.as_strided(input, size, found)
-    if 0 in found:
-        result.flags.writeable = False  # one element in many places
-    return result
+    result = xp.strided(input, size, found)
+    return xp.read_only(result) if 0 in found else result  # one element in many places
 
 
 def expanded_size(tensor: Tensor, size: Shape) -> Shape:

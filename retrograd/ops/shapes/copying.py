@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 from retrograd import dtypes
 from retrograd.autograd.state import STATE, TRANSFORMS
 from retrograd.autograd.views import (
@@ -15,11 +13,13 @@ from retrograd.autograd.views import (
     check_overlap,
     check_writable,
 )
+from retrograd.backend import CPU, backend_of, can_write
 from retrograd.backend.quiet import quiet
 from retrograd.notices import warn_once
 from retrograd.ops import errors
 from retrograd.ops.kinds import Array
 from retrograd.ops.registry import OPS, RECORDED, attach, composite, op
+from retrograd.ops.sizes import broadcast_shapes
 from retrograd.sparse.array import SPARSE, SPARSE_ARRAY
 from retrograd.tensor import Tensor, wrap
 from retrograd.tensors.arguments import as_element
@@ -91,7 +91,7 @@ def cast_array(array: Array, dtype: Any) -> Array:
         if array.flags.c_contiguous:
             return array.astype(dtype)
         result = array_like(array, dtype)
-        np.copyto(result, array, casting="unsafe")
+        backend_of(array).xp.copy_into(result, array)
         return result
 
 
@@ -162,7 +162,7 @@ def _copy_(self: Tensor, other: Tensor | complex, non_blocking: bool = False) ->
     tensor([1, 2])
     """
     if isinstance(other, (bool, int, float, complex)):
-        other = wrap(np.asarray(other))
+        other = wrap(backend_of(self._array).xp.asarray(other))
     elif not isinstance(other, Tensor):
         raise errors.argument_type("copy_", "other", 1, "Tensor", other)
     if type(self._array) is SPARSE_ARRAY or type(other._array) is SPARSE_ARRAY:
@@ -181,10 +181,7 @@ def _copy_(self: Tensor, other: Tensor | complex, non_blocking: bool = False) ->
         assert _copy_recorded is not None
         result: Tensor = _copy_recorded(self, other)
         return result
-    if source.dtype is target.dtype:
-        np.copyto(target, source)
-    else:
-        np.copyto(target, cast_array(source, target.dtype))
+    target[...] = source if source.dtype is target.dtype else cast_array(source, target.dtype)
     bump(self, "copy_")
     self._cut = STATE.cut if other._requires_grad else other._cut
     return self
@@ -198,7 +195,7 @@ def warn_complex_cast(level: int) -> None:
 def _check_expands(source: tuple[int, ...], target: tuple[int, ...]) -> None:
     """A written value may be broadcast to its target, but not enlarge it."""
     try:
-        together = np.broadcast_shapes(target, source)
+        together = broadcast_shapes(target, source)
     except ValueError:
         raise errors.broadcast(target, source) from None
     if together != target:
@@ -241,7 +238,7 @@ def _fill_directly(target: Tensor, value: Any, writer: str) -> None:
         # elements that share memory may all be set to one value
         announce_write(target)
         array = array[tuple(slice(0, 1) if step == 0 else slice(None) for step in array.strides)]
-        if not array.flags.writeable:
+        if not can_write(array):
             array = array.view()
             array.flags.writeable = True  # raises if the memory itself may not be written
     else:
@@ -311,7 +308,7 @@ def _fill_value(function: str, input: Tensor, value: Any) -> Any:
                 f"{value._array.ndim} dimensions."
             )
         return value
-    if isinstance(value, np.generic):
+    if isinstance(value, CPU.numbers):
         value = value.item()
     if not isinstance(value, (bool, int, float, complex)):
         raise TypeError(

@@ -6,9 +6,8 @@ from collections.abc import Sequence
 from types import NoneType
 from typing import Any
 
-import numpy as np
-
 from retrograd import dtypes
+from retrograd.backend import CPU, backend_of
 from retrograd.backend.neutral.arrangement import arranged, is_channels_last
 from retrograd.ops import errors
 from retrograd.ops.calling.examples import by_example
@@ -100,7 +99,7 @@ def cat(xp: Any, tensors: Arrays, dim: int = 0) -> Array:
     except ValueError:
         raise _cat_error(tensors, kept[0], place) from None
     if result.ndim > 3 and all(map(is_channels_last, kept)):
-        return arranged(result, kept[0])
+        return arranged(xp, result, kept[0])
     return result if result.flags.c_contiguous else xp.ascontiguousarray(result)
 
 
@@ -296,7 +295,7 @@ def _block_diag(xp: Any, tensors: Arrays) -> Array:
 def block_diag(*tensors: Tensor) -> Tensor:
     """A matrix with the given matrices along its diagonal and zeros elsewhere."""
     if not tensors:
-        return wrap(np.zeros((1, 0), dtypes.get_default_dtype().numpy))
+        return wrap(CPU.xp.zeros((1, 0), dtypes.get_default_dtype().numpy))
     for place, item in enumerate(tensors):
         require_tensor("block_diag", item, "tensors", place + 1)
         if item._array.ndim > 2:
@@ -359,12 +358,13 @@ def combinations(input: Tensor, r: int = 2, with_replacement: bool = False) -> T
     _check_vector(input)
     if r < 0:
         raise RuntimeError(f"Expect a non-negative number, but got {r}")
+    xp = backend_of(input._array).xp
     if r == 0:
-        return wrap(np.empty((0,), input._array.dtype))
+        return wrap(xp.empty((0,), input._array.dtype))
     grids = meshgrid(*[input] * r, indexing="ij")
-    places = np.indices(grids[0]._array.shape)
+    places = xp.indices(grids[0]._array.shape)
     follows = places[:-1] <= places[1:] if with_replacement else places[:-1] < places[1:]
-    mask = wrap(np.asarray(follows.all(axis=0)))
+    mask = wrap(xp.asarray(follows.all(axis=0)))
     return RECORDED.stack([RECORDED.masked_select(grid, mask) for grid in grids], 1)
 
 
@@ -553,7 +553,7 @@ def _repeat_evenly(input: Tensor, count: int, place: int) -> Tensor:
 @by_example
 def _repeated_positions(repeats: Tensor, output_size: int | None) -> Tensor:
     counts = repeats._array
-    if counts.dtype not in (np.dtype(np.int64), np.dtype(np.int32)):
+    if counts.dtype not in (dtypes.I64, dtypes.int32.numpy):
         raise errors.explained(
             NotImplementedError(
                 f"\"repeat_interleave_cpu\" not implemented for '{repeats.dtype.type_name}'"
@@ -563,7 +563,8 @@ def _repeated_positions(repeats: Tensor, output_size: int | None) -> Tensor:
         raise RuntimeError("repeat_interleave only accept 1D vector as repeat")
     if (counts < 0).any():
         raise RuntimeError("repeats can not be negative")
-    found = np.repeat(np.arange(len(counts), dtype=counts.dtype), counts)
+    xp = backend_of(counts).xp
+    found = xp.repeat(xp.arange(len(counts), dtype=counts.dtype), counts)
     if output_size is not None and output_size != len(found):
         raise RuntimeError("allocated size does not match required size")
     return wrap(found)

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from retrograd import dtypes
 from retrograd.notices import explained
 from retrograd.ops.kinds import Array, Ints, wrap_dim, wrap_dims
@@ -15,7 +13,7 @@ from retrograd.ops.shapes.regions import diagonal_dims
 from retrograd.ops.sizes import Shape, as_integer, as_integers, as_size, require_tensor
 from retrograd.signatures import forms, sized
 from retrograd.tensor import Tensor, wrap
-from retrograd.tensors.size import layout, require_cpu
+from retrograd.tensors.size import backend_at, layout
 from retrograd.testing.samples import COMPLEX, FLOATS, HALVES, Sample, T
 
 if TYPE_CHECKING:
@@ -192,9 +190,7 @@ def _triangle(xp: Any, array: Array, name: str, keep_lower: bool, diagonal: int)
         kept = xp.tri(rows, columns, diagonal, dtype=bool)
     else:
         kept = ~xp.tri(rows, columns, diagonal - 1, dtype=bool)
-    result = xp.zeros(array.shape, array.dtype)
-    xp.copyto(result, array, where=kept)
-    return result
+    return xp.ascontiguousarray(xp.keep_where(array, kept))
 
 
 def _triangle_samples() -> list[Sample]:
@@ -251,7 +247,7 @@ def _triangle_indices(name: str, keep_lower: bool) -> None:
         device: Device = None,
         pin_memory: bool = False,
     ) -> Tensor:
-        require_cpu(device)
+        xp = backend_at(device).xp
         for label, value in (("row", row), ("col", col)):
             if value < 0:
                 raise RuntimeError(f"{label} must be non-negative, got{value}")
@@ -261,10 +257,10 @@ def _triangle_indices(name: str, keep_lower: bool) -> None:
                 NotImplementedError(f"\"{name}\" not implemented for '{kind.type_name}'")
             )
         if keep_lower:
-            kept = np.tri(row, col, offset, dtype=bool)
+            kept = xp.tri(row, col, offset, dtype=bool)
         else:
-            kept = ~np.tri(row, col, offset - 1, dtype=bool)
-        return wrap(np.stack(np.nonzero(kept)).astype(kind.numpy))
+            kept = ~xp.tri(row, col, offset - 1, dtype=bool)
+        return wrap(xp.stack(xp.nonzero(kept)).astype(kind.numpy))
 
     indices.__doc__ = f"Rows and columns of the places that `{name[:4]}` keeps."
     composite(
@@ -385,5 +381,5 @@ def trace(xp: Any, input: Array) -> Array:
         raise RuntimeError(f"trace: expected a matrix, but got tensor with dim {input.ndim}")
     if input.dtype.kind == "b":
         raise explained(NotImplementedError("\"trace\" not implemented for 'Bool'"))
-    kind = np.int64 if input.dtype.kind in "iu" else input.dtype
+    kind = dtypes.I64 if input.dtype.kind in "iu" else input.dtype
     return xp.sum(input.diagonal(), dtype=kind)

@@ -13,7 +13,7 @@ from typing import Any
 from retrograd.notices import explained
 from retrograd.ops.kinds import Array, wrap_dim
 from retrograd.ops.registry import RECORDED, composite, op, table_entry
-from retrograd.ops.sizes import Shape, as_integer, require_tensor, strided
+from retrograd.ops.sizes import Shape, as_integer, require_tensor
 from retrograd.tensor import Tensor
 from retrograd.testing.samples import COMPLEX, FLOATS, HALVES, Sample, T
 
@@ -222,10 +222,7 @@ def diagonal_dims(dim1: int, dim2: int, ndim: int) -> tuple[int, int]:
 def diagonal(xp: Any, input: Array, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Array:
     """A view of the diagonal of two dimensions, as a new last dimension."""
     first, second = diagonal_dims(dim1, dim2, input.ndim)
-    result: Array = input.diagonal(offset, first, second)
-    if input.flags.writeable:
-        result.flags.writeable = True  # NumPy gives it read-only
-    return result
+    return xp.writable(input.diagonal(offset, first, second), input)
 
 
 @op(
@@ -281,10 +278,9 @@ def unfold(xp: Any, input: Array, dimension: int, size: int, step: int) -> Array
     if step <= 0:
         raise RuntimeError(f"step is {step} but must be > 0")
     if not input.ndim:
-        return strided(xp, input, (size,), (input.itemsize,))
+        return xp.strided(input, (size,), (input.itemsize,))
     windows = (shape[place] - size) // step + 1
-    return strided(
-        xp,
+    return xp.strided(
         input,
         (*shape[:place], windows, *shape[place + 1 :], size),
         (*strides[:place], strides[place] * step, *strides[place + 1 :], strides[place]),

@@ -53,7 +53,7 @@ def _with_geometry(xp: Any, shape: Any, strides: Any, dtype: Any) -> Array:
     """An array with the base's geometry; its elements are never read, so never written either."""
     extent = 1 + sum((n - 1) * abs(s) for n, s in zip(shape, strides, strict=True) if n)
     memory = xp.empty(-(-extent // dtype.itemsize), dtype)
-    return xp.lib.stride_tricks.as_strided(memory, shape, strides)  # type: ignore[no-any-return]
+    return xp.strided(memory, shape, strides)  # type: ignore[no-any-return]
 
 
 @op(

@@ -20,7 +20,6 @@ from retrograd.ops.sizes import (
     as_size,
     complete_size,
     require_tensor,
-    strided,
     view_strides,
 )
 from retrograd.signatures import forms, sized
@@ -57,7 +56,7 @@ def _viewed(xp: Any, input: Array, size: Shape) -> Array:
                 "dimension spans across two contiguous subspaces). Use .reshape(...) instead."
             )
         )
-    return strided(xp, input, size, strides)
+    return xp.strided(input, size, strides)
 
 
 @op(
@@ -477,4 +476,4 @@ def unsqueeze(xp: Any, input: Array, dim: int) -> Array:
         return input.reshape(wanted)
     strides = input.strides
     step = input.itemsize if place == len(shape) else shape[place] * strides[place]
-    return strided(xp, input, wanted, (*strides[:place], step, *strides[place:]))
+    return xp.strided(input, wanted, (*strides[:place], step, *strides[place:]))

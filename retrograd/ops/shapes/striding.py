@@ -9,9 +9,8 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 from retrograd.backend import backend_of
+from retrograd.dtypes import I64
 from retrograd.ops.kinds import Array, Ints
 from retrograd.ops.registry import RECORDED, composite, op
 from retrograd.ops.sizes import Shape, as_integers, require_tensor, storage_of
@@ -29,7 +28,7 @@ def _extent(shape: Shape, strides: Shape) -> int:
 
 def _places(xp: Any, shape: Shape, strides: Shape, start: int) -> Array:
     """The place in storage of every element of a geometry."""
-    places: Array = xp.full(shape, start, np.int64)
+    places: Array = xp.full(shape, start, I64)
     for dim, (size, stride) in enumerate(zip(shape, strides, strict=True)):
         steps = xp.arange(size) * stride
         places += steps.reshape((size,) + (1,) * (len(shape) - dim - 1))
@@ -76,11 +75,10 @@ def as_strided(xp: Any, input: Array, size: Shape, stride: Shape, shift: int) ->
         )
     if 0 in size:
         return xp.empty(size, input.dtype)
-    if not storage.flags.forc:
+    if not storage.flags.forc or storage.dtype != input.dtype:
         count = available // storage.itemsize
-        storage = xp.lib.stride_tricks.as_strided(storage, (count,), (storage.itemsize,))
-    strides = tuple(step * unit for step in stride)
-    return xp.ndarray(size, input.dtype, storage, start, strides)
+        storage = xp.strided(storage, (count,), (storage.itemsize,)).view(input.dtype)
+    return xp.strided(storage, size, tuple(step * unit for step in stride), start)
 
 
 class _Geometry:
