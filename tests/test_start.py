@@ -12,9 +12,11 @@ import pytest
 
 import retrograd
 
-PACKAGES = ["compat", "nn", "optim"]
+PACKAGES = ["compat", "nn", "optim", "testing", "utils", "utils.data"]
 # Rooms that a program of tensors alone does not need.
-LATER = ["compat.status", "cuda", "diagnostics", "doctor", "func", "nn.module", "optim", "utils"]
+LATER = """
+compat.status cuda diagnostics doctor func namespaces.rows nn.container optim serialization utils
+""".split()
 
 
 def run(program: str) -> str:

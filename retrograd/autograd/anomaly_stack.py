@@ -7,7 +7,6 @@ which become lines of text when somebody reads them.
 from __future__ import annotations
 
 import os
-import traceback
 from sys import _getframe
 from types import CodeType
 from typing import Any
@@ -40,6 +39,8 @@ class ForwardRecord:
 
         It ends with the line that called the op: what happens inside the op is left out.
         """
+        import traceback  # as late as a stack is shown: it takes a millisecond
+
         skipped = 0
         for code, _ in self.frames:
             name = code.co_filename

@@ -12,7 +12,6 @@ True
 from __future__ import annotations
 
 import os
-import pkgutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cached_property
@@ -31,12 +30,16 @@ _PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 def _package_files(folder: str) -> Iterator[str]:
     if os.path.isdir(folder):
         for parent, folders, files in os.walk(folder):
+            if "__pycache__" in folders:  # as many files again
+                folders.remove("__pycache__")
             if parent == folder and "testing" in folders:
                 # What lives in `testing` calls the library as a user would.
                 folders.remove("testing")
             yield from (os.path.join(parent, name) for name in files if name.endswith(".py"))
         return
     # Not a folder: a zip file or a bundled application, which only the import system can list.
+    import pkgutil
+
     yield os.path.join(folder, "__init__.py")
     for module in pkgutil.iter_modules([folder]):
         inner = os.path.join(folder, module.name)

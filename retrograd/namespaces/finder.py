@@ -119,9 +119,8 @@ def find_in_table(module: ModuleType, name: str) -> Any:
         raise missing(module.__name__, name, dir(module))
     row = here.rows[name]
     made = row.make(module, name)
-    if row.kept:
-        setattr(module, name, made)
-    return made
+    # another thread may have asked at the same time: both get what was there first
+    return vars(module).setdefault(name, made) if row.kept else made
 
 
 class NamesFinder:

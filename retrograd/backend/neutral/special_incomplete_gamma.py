@@ -9,7 +9,6 @@ Digital Library of Mathematical Functions, https://dlmf.nist.gov, chapter 8.
 import functools
 import math
 from collections.abc import Callable
-from fractions import Fraction
 
 from retrograd.backend.namespace import Namespace
 from retrograd.backend.neutral.special_erf import erfc
@@ -188,6 +187,8 @@ def _temme_coefficients() -> tuple[tuple[float, ...], ...]:
     They follow exactly from two recurrences (N. M. Temme, "The asymptotic expansion of the
     incomplete gamma functions", SIAM Journal on Mathematical Analysis 10, 1979).
     """
+    from fractions import Fraction  # seldom needed, and it imports `decimal`
+
     count = _TEMME_POWERS + 2 * _TEMME_ORDER
     # Coefficients of the inverse series: lambda = 1 + eta + eta^2 / 3 + ...
     alpha = [Fraction(0), Fraction(1)]
