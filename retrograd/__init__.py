@@ -60,14 +60,15 @@ from retrograd.random import thread_safe_generator as thread_safe_generator
 from retrograd.sparse import functions as _sparse_functions
 from retrograd.sparse import methods as _sparse_methods
 from retrograd.tensor import Tensor as Tensor
+from retrograd.tensors import absent as _absent
 from retrograd.tensors import conversion as _conversion
 from retrograd.tensors import creation as _creation
 from retrograd.tensors import dlpack as _dlpack
 from retrograd.tensors import legacy as _legacy
+from retrograd.tensors import memory_facts as _memory_facts
 from retrograd.tensors import pickling as _pickling
 from retrograd.tensors import queries as _queries
 from retrograd.tensors import ranges as _ranges
-from retrograd.tensors import rarer_members as _rarer_members
 from retrograd.tensors import representation as _representation
 from retrograd.tensors.legacy import set_default_tensor_type as set_default_tensor_type
 from retrograd.tensors.memory import TypedStorage as TypedStorage
@@ -102,7 +103,7 @@ has_spectral = True
 # imported for what they attach to Tensor and publish below
 _LOADED = (
     *(_conversion, _creation, _dlpack, _inplace, _pickling, _queries, _ranges),
-    *(_gammas, _rarer_members, _removed, _representation, _sampling, _settings, _symbolic),
+    *(_absent, _gammas, _memory_facts, _removed, _representation, _sampling, _settings, _symbolic),
     *(_recurrence_functions, _sparse_functions, _sparse_methods),
 )
 

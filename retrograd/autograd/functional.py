@@ -8,9 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from retrograd.autograd.functional_jacobian import hessian as hessian
-from retrograd.autograd.functional_jacobian import jacobian as jacobian
-from retrograd.autograd.functional_shared import (
+from retrograd.autograd.functional_arguments import (
     Tensors,
     as_tuple,
     check_dependence,
@@ -24,6 +22,8 @@ from retrograd.autograd.functional_shared import (
     scalar_of,
     unpacked,
 )
+from retrograd.autograd.functional_jacobian import hessian as hessian
+from retrograd.autograd.functional_jacobian import jacobian as jacobian
 from retrograd.autograd.grad_mode import enable_grad, set_grad_enabled
 from retrograd.autograd.state import STATE
 from retrograd.notices import explained

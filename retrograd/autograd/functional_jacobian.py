@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from retrograd.autograd.functional_shared import (
+from retrograd.autograd.functional_arguments import (
     Tensors,
     as_tuple,
     check_dependence,

@@ -82,8 +82,8 @@ def gradcheck(
                 "Setting check_batched_forward_grad=True requires check_forward_ad to be True"
             )
         )
+    from retrograd.autograd.checking.case import Settings
     from retrograd.autograd.checking.checks import check_everything
-    from retrograd.autograd.checking.shared import Settings
 
     settings = Settings(
         eps=eps,
@@ -153,8 +153,8 @@ def gradgradcheck(
         raise explained(
             AssertionError("Setting check_batched_grad=True requires check_rev_over_rev to be True")
         )
+    from retrograd.autograd.checking.case import as_tuple
     from retrograd.autograd.checking.checks import gradient_function, random_gradients
-    from retrograd.autograd.checking.shared import as_tuple
 
     values = as_tuple(inputs)
     if grad_outputs is None:
@@ -210,8 +210,8 @@ def get_numerical_jacobian(
     """Deprecated: Jacobians of the first output of ``fn(inputs)`` by finite differences."""
     _warn_private("get_numerical_jacobian")
     _check_grad_out("get_numerical_jacobian", grad_out)
+    from retrograd.autograd.checking.case import as_tuple
     from retrograd.autograd.checking.numerical import numerical_jacobians
-    from retrograd.autograd.checking.shared import as_tuple
 
     found = numerical_jacobians(
         lambda *values: fn(values),
@@ -232,8 +232,8 @@ def get_numerical_jacobian_wrt_specific_input(
     is_forward_ad: bool = False,
 ) -> tuple[Any, ...]:
     """Jacobians of the floating outputs of ``fn(*inputs)`` for one input, by differences."""
+    from retrograd.autograd.checking.case import as_tuple
     from retrograd.autograd.checking.numerical import jacobians_of_input
-    from retrograd.autograd.checking.shared import as_tuple
 
     source = as_tuple(inputs)[input_idx] if input is None else input
     if not source.requires_grad:
@@ -256,7 +256,7 @@ def get_analytical_jacobian(
             "functions that return complex outputs."
         )
     from retrograd.autograd.checking.analytical import jacobians_twice
-    from retrograd.autograd.checking.shared import as_tuple
+    from retrograd.autograd.checking.case import as_tuple
 
     found = jacobians_twice(as_tuple(inputs), output, nondet_tol)
     return found.jacobians, found.repeatable, found.sizes_right, found.dtypes_right

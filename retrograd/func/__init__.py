@@ -7,13 +7,13 @@ tensor([ 5., 25.])
 tensor([2., 4.])
 """
 
+from retrograd.func.debugging import debug_unwrap as debug_unwrap
+from retrograd.func.debugging import functionalize as functionalize
 from retrograd.func.forward import jvp as jvp
 from retrograd.func.forward import linearize as linearize
 from retrograd.func.jacobians import hessian as hessian
 from retrograd.func.jacobians import jacfwd as jacfwd
 from retrograd.func.jacobians import jacrev as jacrev
-from retrograd.func.looking import debug_unwrap as debug_unwrap
-from retrograd.func.looking import functionalize as functionalize
 from retrograd.func.modules import functional_call as functional_call
 from retrograd.func.modules import (
     replace_all_batch_norm_modules_ as replace_all_batch_norm_modules_,

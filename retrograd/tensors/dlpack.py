@@ -8,7 +8,7 @@ import numpy as np
 
 from retrograd.dtypes import BF16
 from retrograd.ops import errors
-from retrograd.ops.registry import composite
+from retrograd.ops.registry import attach, composite
 from retrograd.tensor import Tensor, tensor_method
 from retrograd.tensors.construction import fresh, shared_array
 
@@ -45,6 +45,9 @@ def __dlpack__(
 def to_dlpack(tensor: Tensor) -> Any:
     """A DLPack capsule of a tensor; most libraries take the tensor itself instead."""
     return tensor.__dlpack__()
+
+
+attach(to_dlpack, public=("to_dlpack",))
 
 
 class _Capsule:

@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
 from retrograd import dtypes
 from retrograd.ops import errors
-from retrograd.ops.registry import RECORDED, composite
-from retrograd.tensor import Tensor, tensor_method
+from retrograd.ops.linalg.matmul import finish
+from retrograd.ops.registry import RECORDED, attach, composite
+from retrograd.tensor import Tensor, tensor_method, wrap
 from retrograd.tensors.memory import TypedStorage, UntypedStorage
 
 
@@ -151,3 +154,36 @@ def each(target: Tensor, name: str, function: Callable[..., Any], *others: Tenso
     target._array[...] = target.new_tensor(values)._array.reshape(target._array.shape)
     bump(target, name)
     return target
+
+
+@tensor_method
+def map2_(self: Tensor, x: Tensor, y: Tensor, callable: Callable[[Any, Any, Any], Any]) -> Tensor:
+    """Replace every element by ``callable(element, element of x, element of y)``; slow."""
+    return each(self, "map2_", callable, x, y)
+
+
+def hash_tensor(
+    input: Tensor, dim: Any = (), *, keepdim: bool = False, mode: int = 0, out: Any = None
+) -> Tensor:
+    """The bits of all elements, as 64 bit numbers, in one exclusive or.
+
+    >>> import retrograd as torch
+    >>> torch.hash_tensor(torch.tensor([1, 2, 3]))
+    tensor(0, dtype=torch.uint64)
+    """
+    if mode != 0:
+        raise RuntimeError(f"Unknown hash_tensor mode: {mode}")
+    if input.dtype.is_complex or input.dtype in dtypes.UNSIGNED:
+        raise errors.explained(
+            NotImplementedError(f"\"xor_sum_cpu\" not implemented for '{input.dtype.type_name}'")
+        )
+    whole = input.dtype.category < dtypes.FLOAT
+    wide = input._array.astype(np.int64 if whole else np.float64).view(np.uint64)
+    dims = (dim,) if isinstance(dim, int) else tuple(dim)
+    axes = tuple(d % input.ndim for d in dims) if dims and input.ndim else None
+    xor: Any = np.bitwise_xor  # whose stubs know `keepdims` as a literal only
+    found = xor.reduce(wide, axis=axes, keepdims=keepdim)
+    return finish("hash_tensor", wrap(np.asarray(found)), out)
+
+
+attach(hash_tensor, methods=("hash_tensor",), public=("hash_tensor",))

@@ -8,7 +8,7 @@ from typing import Any
 
 import retrograd
 from retrograd.autograd.api import grad
-from retrograd.autograd.checking.shared import Settings, checked_inputs
+from retrograd.autograd.checking.case import Settings, checked_inputs
 from retrograd.autograd.checking.sparse_inputs import dense_gradient
 from retrograd.autograd.gradcheck import GradcheckError
 from retrograd.notices import explained

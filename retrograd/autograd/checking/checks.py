@@ -8,9 +8,7 @@ from typing import Any
 
 import retrograd
 from retrograd.autograd.api import grad
-from retrograd.autograd.checking.compare import compare, random_direction
-from retrograd.autograd.checking.forward import check_batched_tangents, check_undefined_tangents
-from retrograd.autograd.checking.shared import (
+from retrograd.autograd.checking.case import (
     Case,
     Settings,
     as_tuple,
@@ -18,6 +16,8 @@ from retrograd.autograd.checking.shared import (
     differentiable,
     is_checked,
 )
+from retrograd.autograd.checking.compare import compare, random_direction
+from retrograd.autograd.checking.forward import check_batched_tangents, check_undefined_tangents
 from retrograd.autograd.checking.sparse_inputs import dense_gradient, is_sparse
 from retrograd.autograd.checking.texts import BATCHED, batched_failure, batched_mismatch
 from retrograd.autograd.gradcheck import GradcheckError

@@ -6,10 +6,10 @@ from typing import Any
 
 import retrograd
 from retrograd.autograd.checking.analytical import checked_jacobians, jacobians_twice
+from retrograd.autograd.checking.case import Case, Settings, carries_gradient, checked_inputs
 from retrograd.autograd.checking.forward import forward_jacobians, forward_products
 from retrograd.autograd.checking.hints import mismatch_error
 from retrograd.autograd.checking.numerical import numerical_jacobians, numerical_products
-from retrograd.autograd.checking.shared import Case, Settings, carries_gradient, checked_inputs
 from retrograd.autograd.checking.sparse_inputs import is_sparse
 from retrograd.autograd.checking.texts import in_slow_mode, jacobian_mismatch
 from retrograd.autograd.gradcheck import GradcheckError

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import retrograd
-from retrograd.autograd.checking.shared import (
+from retrograd.autograd.checking.case import (
     as_tuple,
     carries_gradient,
     checked_inputs,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from retrograd.autograd.checking.shared import Case
+from retrograd.autograd.checking.case import Case
 
 BATCHED = """
 gradcheck or gradgradcheck failed while testing batched gradient computation.
