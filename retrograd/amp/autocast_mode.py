@@ -11,13 +11,16 @@ from __future__ import annotations
 import functools
 import warnings
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
 from retrograd import dtypes
 from retrograd.amp import switches
 from retrograd.tensor import Tensor
+
+if TYPE_CHECKING:
+    from types import TracebackType
 
 __all__ = ["autocast", "autocast_decorator", "custom_bwd", "custom_fwd", "is_autocast_available"]
 
@@ -117,7 +120,12 @@ class autocast:
         self._before.append(before)
         return self
 
-    def __exit__(self, exc_type: Any, exc_val: Any, exc_tb: Any) -> Literal[False]:
+    def __exit__(
+        self,
+        exc_type: type[BaseException] | None,
+        exc_val: BaseException | None,
+        exc_tb: TracebackType | None,
+    ) -> Literal[False]:
         cached, enabled, lower = self._before.pop()
         if switches.autocast_decrement_nesting() == 0:
             switches.clear_autocast_cache()
@@ -237,6 +245,6 @@ def custom_bwd(bwd: Callable[..., Any] | None = None, *, device_type: str) -> An
     return decorate_bwd
 
 
-def _check_device_type(device_type: Any) -> None:
+def _check_device_type(device_type: str) -> None:
     if not isinstance(device_type, str):
         raise ValueError(f"Expected `device_type` of type `str`, got: `{type(device_type)}`")

@@ -20,14 +20,18 @@ import warnings
 from collections import defaultdict
 from collections.abc import Iterable
 from enum import Enum
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from retrograd import dtypes
 from retrograd.autograd.grad_mode import no_grad
 from retrograd.tensor import Tensor, wrap
+from retrograd.tensors.size import device
 from retrograd.tensors.size import device as device_class
+
+if TYPE_CHECKING:
+    from retrograd.optim.optimizer import Optimizer
 
 __all__ = ["GradScaler", "OptState"]
 
@@ -107,13 +111,13 @@ class GradScaler:
         assert self._scale is not None and self._growth_tracker is not None
         return self._scale, self._growth_tracker
 
-    def _lazy_init_scale_growth_tracker(self, dev: Any) -> None:
+    def _lazy_init_scale_growth_tracker(self, dev: device) -> None:
         if self._growth_tracker is not None:
             raise AssertionError("_growth_tracker initialized before _scale")
         self._scale = _number(self._init_scale)
         self._growth_tracker = _number(self._init_growth_tracker, dtypes.int32)
 
-    def scale(self, outputs: Any) -> Any:
+    def scale(self, outputs: Tensor) -> Any:
         """A tensor, or tensors in lists and other iterables, times the scale.
 
         >>> import retrograd as torch
@@ -163,7 +167,7 @@ class GradScaler:
                 gradient.mul_(inv_scale)
         return {found_inf.device: found_inf}
 
-    def unscale_(self, optimizer: Any) -> None:
+    def unscale_(self, optimizer: Optimizer) -> None:
         """Divide the gradients of an optimizer's parameters by the scale, before `step` would.
 
         >>> import retrograd as torch
@@ -228,7 +232,7 @@ class GradScaler:
         return result
 
     def _maybe_opt_step(
-        self, optimizer: Any, optimizer_state: dict[str, Any], *args: Any, **kwargs: Any
+        self, optimizer: Optimizer, optimizer_state: dict[str, Any], *args: Any, **kwargs: Any
     ) -> Any:
         if any(found.item() for found in optimizer_state["found_inf_per_device"].values()):
             return None

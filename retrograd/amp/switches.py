@@ -44,7 +44,7 @@ class _Switches(threading.local):
 _SWITCHES = _Switches()
 
 
-def device_kind(device_type: Any, function: str) -> str:
+def device_kind(device_type: str, function: str) -> str:
     """The kind of device that a string names."""
     if not isinstance(device_type, str):
         raise TypeError(
@@ -54,7 +54,7 @@ def device_kind(device_type: Any, function: str) -> str:
     return device(device_type).type
 
 
-def _with_switch(device_type: Any, function: str) -> str:
+def _with_switch(device_type: str, function: str) -> str:
     kind = device_kind(device_type, function)
     if kind not in AVAILABLE:
         raise RuntimeError(
@@ -149,7 +149,7 @@ def set_autocast_cache_enabled(enabled: bool) -> None:
     STATE.autocast_cache = _as_bool(enabled)
 
 
-def _as_bool(value: Any) -> bool:
+def _as_bool(value: bool) -> bool:
     if not isinstance(value, bool):
         raise TypeError(f"enabled must be a bool (got {type(value).__name__})")
     return value

@@ -36,7 +36,10 @@ class Bernoulli(BinaryParameters, ExponentialFamily):
     _mean_carrier_measure = 0
 
     def __init__(
-        self, probs: Any = None, logits: Any = None, validate_args: bool | None = None
+        self,
+        probs: Tensor | float | None = None,
+        logits: Tensor | float | None = None,
+        validate_args: bool | None = None,
     ) -> None:
         self._take(probs, logits)
         super().__init__(self._param.size(), validate_args=validate_args)

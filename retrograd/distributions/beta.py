@@ -35,7 +35,10 @@ class Beta(ExponentialFamily):
     has_rsample = True
 
     def __init__(
-        self, concentration1: Any, concentration0: Any, validate_args: bool | None = None
+        self,
+        concentration1: Tensor | float,
+        concentration0: Tensor | float,
+        validate_args: bool | None = None,
     ) -> None:
         if isinstance(concentration1, (int, float)) and isinstance(concentration0, (int, float)):
             both = tensor([float(concentration1), float(concentration0)])

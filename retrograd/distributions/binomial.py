@@ -39,9 +39,9 @@ class Binomial(BinaryParameters):
 
     def __init__(
         self,
-        total_count: Any = 1,
-        probs: Any = None,
-        logits: Any = None,
+        total_count: Tensor | float = 1,
+        probs: Tensor | float | None = None,
+        logits: Tensor | float | None = None,
         validate_args: bool | None = None,
     ) -> None:
         self._take_with_count(total_count, probs, logits)

@@ -12,9 +12,12 @@ tensor(3.)
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, overload
+from typing import TYPE_CHECKING, Any, overload
 
 from retrograd.distributions import constraints, transforms
+
+if TYPE_CHECKING:
+    from retrograd.distributions.constraints import Constraint
 
 __all__ = ["ConstraintRegistry", "biject_to", "transform_to"]
 
@@ -83,7 +86,7 @@ def _both(*kinds: Any) -> Callable[[Factory], Factory]:
 
 
 @_both(constraints.real)
-def _to_real(constraint: Any) -> transforms.Transform:
+def _to_real(constraint: Constraint) -> transforms.Transform:
     return transforms.identity_transform
 
 
@@ -115,28 +118,28 @@ def _to_interval(constraint: Any) -> transforms.Transform:
 
 
 @biject_to.register(constraints.simplex)
-def _biject_to_simplex(constraint: Any) -> transforms.Transform:
+def _biject_to_simplex(constraint: Constraint) -> transforms.Transform:
     return transforms.StickBreakingTransform()
 
 
 @transform_to.register(constraints.simplex)
-def _transform_to_simplex(constraint: Any) -> transforms.Transform:
+def _transform_to_simplex(constraint: Constraint) -> transforms.Transform:
     return transforms.SoftmaxTransform()
 
 
 @transform_to.register(constraints.lower_cholesky)
-def _transform_to_lower_cholesky(constraint: Any) -> transforms.Transform:
+def _transform_to_lower_cholesky(constraint: Constraint) -> transforms.Transform:
     return transforms.LowerCholeskyTransform()
 
 
 @transform_to.register(constraints.positive_definite)
 @transform_to.register(constraints.positive_semidefinite)
-def _transform_to_positive_definite(constraint: Any) -> transforms.Transform:
+def _transform_to_positive_definite(constraint: Constraint) -> transforms.Transform:
     return transforms.PositiveDefiniteTransform()
 
 
 @_both(constraints.corr_cholesky)
-def _to_corr_cholesky(constraint: Any) -> transforms.Transform:
+def _to_corr_cholesky(constraint: Constraint) -> transforms.Transform:
     return transforms.CorrCholeskyTransform()
 
 

@@ -92,7 +92,7 @@ class _Bounded(Constraint):
 class _Above(_Bounded):
     """A constraint with a lower bound."""
 
-    def __init__(self, lower_bound: Any) -> None:
+    def __init__(self, lower_bound: Tensor | float) -> None:
         self.lower_bound = lower_bound
         super().__init__()
 
@@ -100,7 +100,7 @@ class _Above(_Bounded):
 class _Below(_Bounded):
     """A constraint with an upper bound."""
 
-    def __init__(self, upper_bound: Any) -> None:
+    def __init__(self, upper_bound: Tensor | float) -> None:
         self.upper_bound = upper_bound
         super().__init__()
 
@@ -108,7 +108,7 @@ class _Below(_Bounded):
 class _Between(_Bounded):
     """A constraint with two bounds."""
 
-    def __init__(self, lower_bound: Any, upper_bound: Any) -> None:
+    def __init__(self, lower_bound: Tensor | float, upper_bound: Tensor | float) -> None:
         self.lower_bound = lower_bound
         self.upper_bound = upper_bound
         super().__init__()
@@ -153,7 +153,7 @@ class _Dependent(Constraint):
         raise ValueError("Cannot determine validity of dependent constraint")
 
 
-def is_dependent(constraint: Any) -> bool:
+def is_dependent(constraint: Constraint) -> bool:
     """Whether a constraint can only be checked on a distribution that has its values.
 
     >>> from retrograd.distributions import constraints
@@ -184,7 +184,7 @@ class _DependentProperty(property, _Dependent):
 # ------------------------------------------------------------------------ around a constraint
 
 
-def _require_constraint(base_constraint: Any) -> None:
+def _require_constraint(base_constraint: Constraint) -> None:
     if not isinstance(base_constraint, Constraint):
         raise AssertionError(
             f"base_constraint must be a Constraint, got {type(base_constraint).__name__}"
@@ -317,7 +317,7 @@ class _Multinomial(Constraint):
     is_discrete = True
     event_dim = 1
 
-    def __init__(self, upper_bound: Any) -> None:
+    def __init__(self, upper_bound: Tensor | float) -> None:
         self.upper_bound = upper_bound
 
     def check(self, value: Tensor) -> Tensor:

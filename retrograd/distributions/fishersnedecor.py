@@ -37,7 +37,9 @@ class FisherSnedecor(Distribution):
     df1: Tensor
     df2: Tensor
 
-    def __init__(self, df1: Any, df2: Any, validate_args: bool | None = None) -> None:
+    def __init__(
+        self, df1: Tensor | float, df2: Tensor | float, validate_args: bool | None = None
+    ) -> None:
         self.df1, self.df2 = broadcast_all(df1, df2)
         self._gamma1 = Gamma(self.df1 * 0.5, self.df1)
         self._gamma2 = Gamma(self.df2 * 0.5, self.df2)

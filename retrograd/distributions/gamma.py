@@ -38,7 +38,9 @@ class Gamma(ExponentialFamily):
     concentration: Tensor
     rate: Tensor
 
-    def __init__(self, concentration: Any, rate: Any, validate_args: bool | None = None) -> None:
+    def __init__(
+        self, concentration: Tensor | float, rate: Tensor | float, validate_args: bool | None = None
+    ) -> None:
         self.concentration, self.rate = broadcast_all(concentration, rate)
         super().__init__(self.concentration.size(), validate_args=validate_args)
 
@@ -64,7 +66,7 @@ class Gamma(ExponentialFamily):
         value.detach().clamp_(min=dtypes.finfo(value.dtype).tiny)
         return value
 
-    def log_prob(self, value: Any) -> Tensor:
+    def log_prob(self, value: Tensor) -> Tensor:
         value = as_tensor(value, dtype=self.rate.dtype, device=self.rate.device)
         if self._validate_args:
             self._validate_sample(value)

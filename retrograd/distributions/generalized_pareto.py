@@ -41,7 +41,11 @@ class GeneralizedPareto(Distribution):
     concentration: Tensor
 
     def __init__(
-        self, loc: Any, scale: Any, concentration: Any, validate_args: bool | None = None
+        self,
+        loc: Tensor | float,
+        scale: Tensor | float,
+        concentration: Tensor | float,
+        validate_args: bool | None = None,
     ) -> None:
         self.loc, self.scale, self.concentration = broadcast_all(loc, scale, concentration)
         super().__init__(self.loc.size(), validate_args=validate_args)

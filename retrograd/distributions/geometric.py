@@ -34,7 +34,10 @@ class Geometric(BinaryParameters):
     support = constraints.nonnegative_integer
 
     def __init__(
-        self, probs: Any = None, logits: Any = None, validate_args: bool | None = None
+        self,
+        probs: Tensor | float | None = None,
+        logits: Tensor | float | None = None,
+        validate_args: bool | None = None,
     ) -> None:
         self._take(probs, logits)
         super().__init__(self._param.size(), validate_args=validate_args)

@@ -31,7 +31,7 @@ class HalfCauchy(TransformedDistribution):
     support = constraints.nonnegative
     has_rsample = True
 
-    def __init__(self, scale: Any, validate_args: bool | None = None) -> None:
+    def __init__(self, scale: Tensor | float, validate_args: bool | None = None) -> None:
         base = Cauchy(0, scale, validate_args=False)
         super().__init__(base, AbsTransform(), validate_args=validate_args)
 

@@ -30,7 +30,7 @@ class HalfNormal(TransformedDistribution):
     support = constraints.nonnegative
     has_rsample = True
 
-    def __init__(self, scale: Any, validate_args: bool | None = None) -> None:
+    def __init__(self, scale: Tensor | float, validate_args: bool | None = None) -> None:
         base = Normal(0, scale, validate_args=False)
         super().__init__(base, AbsTransform(), validate_args=validate_args)
 

@@ -19,10 +19,11 @@ from retrograd.ops.registry import RECORDED
 from retrograd.ops.shapes.broadcasting import common_shape
 
 if TYPE_CHECKING:
+    from retrograd.distributions.distribution import Distribution
     from retrograd.tensor import Tensor
 
 
-def _check_events(p: Any, q: Any, kind: str) -> None:
+def _check_events(p: Distribution, q: Distribution, kind: str) -> None:
     if p.event_shape != q.event_shape:
         raise ValueError(
             f"KL-divergence between two {kind} with"
@@ -31,14 +32,14 @@ def _check_events(p: Any, q: Any, kind: str) -> None:
         )
 
 
-def _trace_of_square(matrix: Any) -> Any:
+def _trace_of_square(matrix: Tensor) -> Any:
     """The trace of X X^T: the sum of the squares."""
     rows, columns = matrix.size(-2), matrix.size(-1)
     flat = matrix.reshape(-1, rows * columns).pow(2).sum(-1)
     return flat.reshape(matrix.shape[:-2])
 
 
-def _solve(triangle: Any, right: Any) -> Tensor:
+def _solve(triangle: Tensor, right: Tensor) -> Tensor:
     """triangle^-1 right, with the batches of both expanded to one shape."""
     batch = common_shape([triangle.shape[:-2], right.shape[:-2]])
     return RECORDED.linalg_solve_triangular(
@@ -72,7 +73,7 @@ def _distance(p: Any, q: Any) -> Tensor:
     return _batch_mahalanobis(q._unbroadcasted_scale_tril, difference)
 
 
-def _divergence(p: Any, q: Any, trace: Any) -> Any:
+def _divergence(p: Distribution, q: Distribution, trace: Tensor) -> Any:
     return 0.5 * (_log_det(q) - _log_det(p) + trace + _distance(p, q) - p.event_shape[0])
 
 

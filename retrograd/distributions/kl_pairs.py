@@ -24,6 +24,7 @@ from retrograd.ops.registry import RECORDED
 from retrograd.tensors.creation import full_like
 
 if TYPE_CHECKING:
+    from retrograd.distributions.distribution import Distribution
     from retrograd.tensor import Tensor
 
 _INFINITE: dict[type, tuple[type, ...]] = {
@@ -52,7 +53,7 @@ _SHAPED = {
 def _register_infinite() -> None:
     for family, others in _INFINITE.items():
 
-        def infinite(p: Any, q: Any, name: str = _SHAPED[family]) -> Any:
+        def infinite(p: Distribution, q: Distribution, name: str = _SHAPED[family]) -> Any:
             return full_like(getattr(p, name), math.inf)
 
         for other in others:
@@ -62,7 +63,7 @@ def _register_infinite() -> None:
 _register_infinite()
 
 
-def _x_log_x(x: Any) -> Tensor:
+def _x_log_x(x: Tensor) -> Tensor:
     return RECORDED.xlogy(x, x)
 
 
@@ -70,17 +71,17 @@ def _x_log_x(x: Any) -> Tensor:
 
 
 @register_kl(Beta, ContinuousBernoulli)
-def _kl_beta_continuous_bernoulli(p: Any, q: Any) -> Any:
+def _kl_beta_continuous_bernoulli(p: Beta, q: ContinuousBernoulli) -> Tensor:
     return -p.entropy() - p.mean * q.logits - (-q.probs).log1p() - q._cont_bern_log_norm()
 
 
 @register_kl(Beta, Exponential)
-def _kl_beta_exponential(p: Any, q: Any) -> Any:
+def _kl_beta_exponential(p: Beta, q: Exponential) -> Tensor:
     return -p.entropy() - q.rate.log() + q.rate * p.mean
 
 
 @register_kl(Beta, Gamma)
-def _kl_beta_gamma(p: Any, q: Any) -> Any:
+def _kl_beta_gamma(p: Beta, q: Gamma) -> Tensor:
     total = p.concentration1 + p.concentration0
     normalizer = q.concentration.lgamma() - q.concentration * q.rate.log()
     mean_log = p.concentration1.digamma() - total.digamma()
@@ -89,7 +90,7 @@ def _kl_beta_gamma(p: Any, q: Any) -> Any:
 
 
 @register_kl(Beta, Normal)
-def _kl_beta_normal(p: Any, q: Any) -> Any:
+def _kl_beta_normal(p: Beta, q: Normal) -> Tensor:
     total = p.concentration1 + p.concentration0
     mean = p.concentration1 / total
     variance = q.scale.pow(2)
@@ -99,7 +100,7 @@ def _kl_beta_normal(p: Any, q: Any) -> Any:
 
 
 @register_kl(Beta, Uniform)
-def _kl_beta_uniform(p: Any, q: Any) -> Any:
+def _kl_beta_uniform(p: Beta, q: Uniform) -> Tensor:
     result = -p.entropy() + (q.high - q.low).log()
     outside = (q.low > p.support.lower_bound) | (q.high < p.support.upper_bound)
     return result.masked_fill(outside, math.inf)
@@ -109,19 +110,19 @@ def _kl_beta_uniform(p: Any, q: Any) -> Any:
 
 
 @register_kl(ContinuousBernoulli, Exponential)
-def _kl_continuous_bernoulli_exponential(p: Any, q: Any) -> Any:
+def _kl_continuous_bernoulli_exponential(p: ContinuousBernoulli, q: Exponential) -> Tensor:
     return -p.entropy() - q.rate.log() + q.rate * p.mean
 
 
 @register_kl(ContinuousBernoulli, Normal)
-def _kl_continuous_bernoulli_normal(p: Any, q: Any) -> Any:
+def _kl_continuous_bernoulli_normal(p: ContinuousBernoulli, q: Normal) -> Tensor:
     normalizer = 0.5 * (math.log(2.0 * math.pi) + (q.loc / q.scale).square()) + q.scale.log()
     distance = p.variance + p.mean.square() - 2.0 * q.loc * p.mean
     return -p.entropy() + normalizer + distance / (2.0 * q.scale.square())
 
 
 @register_kl(ContinuousBernoulli, Uniform)
-def _kl_continuous_bernoulli_uniform(p: Any, q: Any) -> Any:
+def _kl_continuous_bernoulli_uniform(p: ContinuousBernoulli, q: Uniform) -> Tensor:
     result = -p.entropy() + (q.high - q.low).log()
     outside = (q.low >= p.support.lower_bound) | (q.high <= p.support.upper_bound)
     return result.masked_fill(outside, math.inf)
@@ -131,7 +132,7 @@ def _kl_continuous_bernoulli_uniform(p: Any, q: Any) -> Any:
 
 
 @register_kl(Exponential, Gamma)
-def _kl_exponential_gamma(p: Any, q: Any) -> Any:
+def _kl_exponential_gamma(p: Exponential, q: Gamma) -> Tensor:
     ratio = q.rate / p.rate
     return (
         -q.concentration * ratio.log()
@@ -143,7 +144,7 @@ def _kl_exponential_gamma(p: Any, q: Any) -> Any:
 
 
 @register_kl(Exponential, Gumbel)
-def _kl_exponential_gumbel(p: Any, q: Any) -> Any:
+def _kl_exponential_gumbel(p: Exponential, q: Gumbel) -> Tensor:
     product = p.rate * q.scale
     shift = q.loc / q.scale
     tail = shift.exp() * product / (product + 1)
@@ -151,7 +152,7 @@ def _kl_exponential_gumbel(p: Any, q: Any) -> Any:
 
 
 @register_kl(Exponential, Normal)
-def _kl_exponential_normal(p: Any, q: Any) -> Any:
+def _kl_exponential_normal(p: Exponential, q: Normal) -> Tensor:
     variance, square = q.scale.pow(2), p.rate.pow(2)
     distance = square.reciprocal() - q.loc / p.rate + q.loc.pow(2) * 0.5
     return 0.5 * (square * variance * 2 * math.pi).log() - 1 + distance / variance
@@ -161,12 +162,12 @@ def _kl_exponential_normal(p: Any, q: Any) -> Any:
 
 
 @register_kl(Gamma, Exponential)
-def _kl_gamma_exponential(p: Any, q: Any) -> Any:
+def _kl_gamma_exponential(p: Gamma, q: Exponential) -> Tensor:
     return -p.entropy() - q.rate.log() + q.rate * p.concentration / p.rate
 
 
 @register_kl(Gamma, Gumbel)
-def _kl_gamma_gumbel(p: Any, q: Any) -> Any:
+def _kl_gamma_gumbel(p: Gamma, q: Gumbel) -> Tensor:
     shape = p.concentration
     product = p.rate * q.scale
     shift = q.loc / q.scale
@@ -176,7 +177,7 @@ def _kl_gamma_gumbel(p: Any, q: Any) -> Any:
 
 
 @register_kl(Gamma, Normal)
-def _kl_gamma_normal(p: Any, q: Any) -> Any:
+def _kl_gamma_normal(p: Gamma, q: Normal) -> Tensor:
     shape = p.concentration
     variance, square = q.scale.pow(2), p.rate.pow(2)
     own = 0.5 * (square * variance * 2 * math.pi).log() - shape - shape.lgamma()
@@ -189,7 +190,7 @@ def _kl_gamma_normal(p: Any, q: Any) -> Any:
 
 
 @register_kl(Gumbel, Normal)
-def _kl_gumbel_normal(p: Any, q: Any) -> Any:
+def _kl_gumbel_normal(p: Gumbel, q: Normal) -> Tensor:
     ratio = p.scale / q.scale
     spread = (math.pi * ratio * 0.5).pow(2) / 3
     distance = ((p.loc + p.scale * euler_constant - q.loc) / q.scale).pow(2) * 0.5
@@ -197,7 +198,7 @@ def _kl_gumbel_normal(p: Any, q: Any) -> Any:
 
 
 @register_kl(Laplace, Normal)
-def _kl_laplace_normal(p: Any, q: Any) -> Any:
+def _kl_laplace_normal(p: Laplace, q: Normal) -> Tensor:
     variance = q.scale.pow(2)
     ratio = p.scale.pow(2) / variance
     distance = 0.5 * p.loc.pow(2) - p.loc * q.loc + 0.5 * q.loc.pow(2)
@@ -205,7 +206,7 @@ def _kl_laplace_normal(p: Any, q: Any) -> Any:
 
 
 @register_kl(Normal, Gumbel)
-def _kl_normal_gumbel(p: Any, q: Any) -> Any:
+def _kl_normal_gumbel(p: Normal, q: Gumbel) -> Tensor:
     mean, shift = p.loc / q.scale, q.loc / q.scale
     ratio = (p.scale / q.scale).pow(2)
     tail = (-mean + 0.5 * ratio + shift).exp()
@@ -213,7 +214,7 @@ def _kl_normal_gumbel(p: Any, q: Any) -> Any:
 
 
 @register_kl(Normal, Laplace)
-def _kl_normal_laplace(p: Any, q: Any) -> Any:
+def _kl_normal_laplace(p: Normal, q: Laplace) -> Tensor:
     difference = p.loc - q.loc
     ratio = difference / p.scale
     bell = math.sqrt(2 / math.pi) * p.scale * (-0.5 * ratio.pow(2)).exp()
@@ -226,7 +227,7 @@ def _kl_normal_laplace(p: Any, q: Any) -> Any:
 
 
 @register_kl(Pareto, Exponential)
-def _kl_pareto_exponential(p: Any, q: Any) -> Any:
+def _kl_pareto_exponential(p: Pareto, q: Exponential) -> Tensor:
     product = p.scale * q.rate
     own = (p.alpha / product).log() - p.alpha.reciprocal()
     result = own + p.alpha * product / (p.alpha - 1) - 1
@@ -234,7 +235,7 @@ def _kl_pareto_exponential(p: Any, q: Any) -> Any:
 
 
 @register_kl(Pareto, Gamma)
-def _kl_pareto_gamma(p: Any, q: Any) -> Any:
+def _kl_pareto_gamma(p: Pareto, q: Gamma) -> Tensor:
     mean_log = p.scale.log() + p.alpha.reciprocal()
     normalizer = q.concentration.lgamma() - q.concentration * q.rate.log()
     powers = (1 - q.concentration) * mean_log
@@ -244,7 +245,7 @@ def _kl_pareto_gamma(p: Any, q: Any) -> Any:
 
 
 @register_kl(Pareto, Normal)
-def _kl_pareto_normal(p: Any, q: Any) -> Any:
+def _kl_pareto_normal(p: Pareto, q: Normal) -> Tensor:
     share = p.scale / (p.alpha - 1)
     own = (math.sqrt(2 * math.pi) * q.scale * p.alpha / p.scale).log() - p.alpha.reciprocal()
     variance = p.alpha * share.pow(2) / (p.alpha - 2)
@@ -262,7 +263,7 @@ def _mean_log(low: Any, high: Any, width: Any) -> Any:
 
 
 @register_kl(Uniform, Beta)
-def _kl_uniform_beta(p: Any, q: Any) -> Any:
+def _kl_uniform_beta(p: Uniform, q: Beta) -> Any:
     width = p.high - p.low
     total = q.concentration1 + q.concentration0
     normalizer = q.concentration1.lgamma() + q.concentration0.lgamma() - total.lgamma()
@@ -275,7 +276,7 @@ def _kl_uniform_beta(p: Any, q: Any) -> Any:
 
 
 @register_kl(Uniform, ContinuousBernoulli)
-def _kl_uniform_continuous_bernoulli(p: Any, q: Any) -> Any:
+def _kl_uniform_continuous_bernoulli(p: Uniform, q: ContinuousBernoulli) -> Tensor:
     normalizer = (-q.probs).log1p() + q._cont_bern_log_norm()
     result = -p.entropy() - p.mean * q.logits - normalizer
     outside = (p.high >= q.support.upper_bound) | (p.low <= q.support.lower_bound)
@@ -283,7 +284,7 @@ def _kl_uniform_continuous_bernoulli(p: Any, q: Any) -> Any:
 
 
 @register_kl(Uniform, Exponential)
-def _kl_uniform_exponential(p: Any, q: Any) -> Any:
+def _kl_uniform_exponential(p: Uniform, q: Exponential) -> Tensor:
     result = q.rate * (p.high + p.low) / 2 - ((p.high - p.low) * q.rate).log()
     return result.masked_fill(p.low < q.support.lower_bound, math.inf)
 
@@ -298,14 +299,14 @@ def _kl_uniform_gamma(p: Any, q: Any) -> Any:
 
 
 @register_kl(Uniform, Gumbel)
-def _kl_uniform_gumbel(p: Any, q: Any) -> Any:
+def _kl_uniform_gumbel(p: Uniform, q: Gumbel) -> Tensor:
     ratio = q.scale / (p.high - p.low)
     high, low = (p.high - q.loc) / q.scale, (p.low - q.loc) / q.scale
     return ratio.log() + 0.5 * (high + low) - ratio * ((-high).exp() - (-low).exp())
 
 
 @register_kl(Uniform, Normal)
-def _kl_uniform_normal(p: Any, q: Any) -> Any:
+def _kl_uniform_normal(p: Uniform, q: Normal) -> Tensor:
     width = p.high - p.low
     own = (math.sqrt(math.pi * 2) * q.scale / width).log()
     distance = ((p.high + p.low - 2 * q.loc) / 2).pow(2)

@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 
 
 @register_kl(Beta, Beta)
-def _kl_beta_beta(p: Any, q: Any) -> Any:
+def _kl_beta_beta(p: Beta, q: Beta) -> Tensor:
     total_p = p.concentration1 + p.concentration0
     total_q = q.concentration1 + q.concentration0
     above = q.concentration1.lgamma() + q.concentration0.lgamma() + total_p.lgamma()
@@ -57,21 +57,23 @@ def _kl_beta_beta(p: Any, q: Any) -> Any:
 
 
 @register_kl(Cauchy, Cauchy)
-def _kl_cauchy_cauchy(p: Any, q: Any) -> Any:
+def _kl_cauchy_cauchy(p: Cauchy, q: Cauchy) -> Tensor:
     """Chyzak and Nielsen (2019)."""
     distance = (p.scale + q.scale).pow(2) + (p.loc - q.loc).pow(2)
     return distance.log() - (4 * p.scale * q.scale).log()
 
 
 @register_kl(ContinuousBernoulli, ContinuousBernoulli)
-def _kl_continuous_bernoulli_continuous_bernoulli(p: Any, q: Any) -> Any:
+def _kl_continuous_bernoulli_continuous_bernoulli(
+    p: ContinuousBernoulli, q: ContinuousBernoulli
+) -> Tensor:
     normalizer_p = p._cont_bern_log_norm() + (-p.probs).log1p()
     normalizer_q = -q._cont_bern_log_norm() - (-q.probs).log1p()
     return p.mean * (p.logits - q.logits) + normalizer_p + normalizer_q
 
 
 @register_kl(Dirichlet, Dirichlet)
-def _kl_dirichlet_dirichlet(p: Any, q: Any) -> Any:
+def _kl_dirichlet_dirichlet(p: Dirichlet, q: Dirichlet) -> Tensor:
     total_p, total_q = p.concentration.sum(-1), q.concentration.sum(-1)
     totals = total_p.lgamma() - total_q.lgamma()
     parts = (p.concentration.lgamma() - q.concentration.lgamma()).sum(-1)
@@ -81,13 +83,13 @@ def _kl_dirichlet_dirichlet(p: Any, q: Any) -> Any:
 
 
 @register_kl(Exponential, Exponential)
-def _kl_exponential_exponential(p: Any, q: Any) -> Any:
+def _kl_exponential_exponential(p: Exponential, q: Exponential) -> Tensor:
     ratio = q.rate / p.rate
     return -ratio.log() + ratio - 1
 
 
 @register_kl(ExponentialFamily, ExponentialFamily)
-def _kl_expfamily_expfamily(p: Any, q: Any) -> Any:
+def _kl_expfamily_expfamily(p: ExponentialFamily, q: ExponentialFamily) -> Any:
     """The Bregman divergence of the log normalizer (Nielsen and Nock, 2010)."""
     if type(p) is not type(q):
         raise NotImplementedError(
@@ -106,7 +108,7 @@ def _kl_expfamily_expfamily(p: Any, q: Any) -> Any:
 
 
 @register_kl(Gamma, Gamma)
-def _kl_gamma_gamma(p: Any, q: Any) -> Any:
+def _kl_gamma_gamma(p: Gamma, q: Gamma) -> Tensor:
     return (
         q.concentration * (p.rate / q.rate).log()
         + (q.concentration.lgamma() - p.concentration.lgamma())
@@ -116,7 +118,7 @@ def _kl_gamma_gamma(p: Any, q: Any) -> Any:
 
 
 @register_kl(Gumbel, Gumbel)
-def _kl_gumbel_gumbel(p: Any, q: Any) -> Any:
+def _kl_gumbel_gumbel(p: Gumbel, q: Gumbel) -> Tensor:
     ratio = p.scale / q.scale
     loc_q, loc_p = q.loc / q.scale, p.loc / q.scale
     tail = (loc_q + (1 + ratio).lgamma() - loc_p).exp()
@@ -125,33 +127,33 @@ def _kl_gumbel_gumbel(p: Any, q: Any) -> Any:
 
 
 @register_kl(HalfNormal, HalfNormal)
-def _kl_halfnormal_halfnormal(p: Any, q: Any) -> Any:
+def _kl_halfnormal_halfnormal(p: HalfNormal, q: HalfNormal) -> Tensor:
     return _kl_normal_normal(p.base_dist, q.base_dist)
 
 
 @register_kl(Laplace, Laplace)
-def _kl_laplace_laplace(p: Any, q: Any) -> Any:
+def _kl_laplace_laplace(p: Laplace, q: Laplace) -> Tensor:
     ratio = p.scale / q.scale
     distance = (p.loc - q.loc).abs()
     return -ratio.log() + distance / q.scale + ratio * (-distance / p.scale).exp() - 1
 
 
 @register_kl(Normal, Normal)
-def _kl_normal_normal(p: Any, q: Any) -> Any:
+def _kl_normal_normal(p: Normal, q: Normal) -> Tensor:
     ratio = (p.scale / q.scale).pow(2)
     distance = ((p.loc - q.loc) / q.scale).pow(2)
     return 0.5 * (ratio + distance - 1 - ratio.log())
 
 
 @register_kl(Pareto, Pareto)
-def _kl_pareto_pareto(p: Any, q: Any) -> Any:
+def _kl_pareto_pareto(p: Pareto, q: Pareto) -> Tensor:
     ratio = q.alpha / p.alpha
     result = q.alpha * (p.scale / q.scale).log() - ratio.log() + ratio - 1
     return result.masked_fill(p.support.lower_bound < q.support.lower_bound, math.inf)
 
 
 @register_kl(Uniform, Uniform)
-def _kl_uniform_uniform(p: Any, q: Any) -> Any:
+def _kl_uniform_uniform(p: Uniform, q: Uniform) -> Tensor:
     result = ((q.high - q.low) / (p.high - p.low)).log()
     return result.masked_fill((q.low > p.low) | (q.high < p.high), math.inf)
 
@@ -160,7 +162,7 @@ def _kl_uniform_uniform(p: Any, q: Any) -> Any:
 
 
 @register_kl(Bernoulli, Bernoulli)
-def _kl_bernoulli_bernoulli(p: Any, q: Any) -> Any:
+def _kl_bernoulli_bernoulli(p: Bernoulli, q: Bernoulli) -> Tensor:
     ones = p.probs * (softplus(-q.logits) - softplus(-p.logits))
     ones = ones.masked_fill(q.probs == 0, math.inf).masked_fill(p.probs == 0, 0)
     zeros = (1 - p.probs) * (softplus(q.logits) - softplus(p.logits))
@@ -169,7 +171,7 @@ def _kl_bernoulli_bernoulli(p: Any, q: Any) -> Any:
 
 
 @register_kl(Binomial, Binomial)
-def _kl_binomial_binomial(p: Any, q: Any) -> Any:
+def _kl_binomial_binomial(p: Binomial, q: Binomial) -> Tensor:
     if (p.total_count < q.total_count).any():
         raise NotImplementedError(
             "KL between Binomials where q.total_count > p.total_count is not implemented"
@@ -179,34 +181,34 @@ def _kl_binomial_binomial(p: Any, q: Any) -> Any:
 
 
 @register_kl(Categorical, Categorical)
-def _kl_categorical_categorical(p: Any, q: Any) -> Any:
+def _kl_categorical_categorical(p: Categorical, q: Categorical) -> Tensor:
     terms = p.probs * (p.logits - q.logits)
     return terms.masked_fill(q.probs == 0, math.inf).masked_fill(p.probs == 0, 0).sum(-1)
 
 
 @register_kl(Geometric, Geometric)
-def _kl_geometric_geometric(p: Any, q: Any) -> Any:
+def _kl_geometric_geometric(p: Geometric, q: Geometric) -> Tensor:
     return -p.entropy() - (-q.probs).log1p() / p.probs - q.logits
 
 
 @register_kl(OneHotCategorical, OneHotCategorical)
-def _kl_onehotcategorical_onehotcategorical(p: Any, q: Any) -> Any:
+def _kl_onehotcategorical_onehotcategorical(p: OneHotCategorical, q: OneHotCategorical) -> Tensor:
     return _kl_categorical_categorical(p._categorical, q._categorical)
 
 
 @register_kl(Poisson, Poisson)
-def _kl_poisson_poisson(p: Any, q: Any) -> Any:
+def _kl_poisson_poisson(p: Poisson, q: Poisson) -> Tensor:
     return p.rate * (p.rate.log() - q.rate.log()) - (p.rate - q.rate)
 
 
 @register_kl(Poisson, Bernoulli)
 @register_kl(Poisson, Binomial)
-def _kl_poisson_infinity(p: Any, q: Any) -> Any:
+def _kl_poisson_infinity(p: Any, q: Bernoulli | Binomial) -> Any:
     return full_like(p.rate, math.inf)
 
 
 @register_kl(Bernoulli, Poisson)
-def _kl_bernoulli_poisson(p: Any, q: Any) -> Any:
+def _kl_bernoulli_poisson(p: Bernoulli, q: Poisson) -> Tensor:
     return -p.entropy() - (p.probs * q.rate.log() - q.rate)
 
 
@@ -222,7 +224,7 @@ def _kl_independent_independent(p: Any, q: Any) -> Tensor:
 
 
 @register_kl(TransformedDistribution, TransformedDistribution)
-def _kl_transformed_transformed(p: Any, q: Any) -> Tensor:
+def _kl_transformed_transformed(p: TransformedDistribution, q: TransformedDistribution) -> Tensor:
     """Invertible transforms change nothing, if both have the same ones."""
     if p.transforms != q.transforms or p.event_shape != q.event_shape:
         raise NotImplementedError

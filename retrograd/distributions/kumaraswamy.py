@@ -36,7 +36,10 @@ class Kumaraswamy(TransformedDistribution):
     concentration0: Tensor
 
     def __init__(
-        self, concentration1: Any, concentration0: Any, validate_args: bool | None = None
+        self,
+        concentration1: Tensor | float,
+        concentration0: Tensor | float,
+        validate_args: bool | None = None,
     ) -> None:
         self.concentration1, self.concentration0 = broadcast_all(concentration1, concentration0)
         base = Uniform(

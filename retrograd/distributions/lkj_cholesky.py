@@ -39,7 +39,7 @@ class LKJCholesky(Distribution):
     concentration: Tensor
 
     def __init__(
-        self, dim: int, concentration: Any = 1.0, validate_args: bool | None = None
+        self, dim: int, concentration: Tensor | float = 1.0, validate_args: bool | None = None
     ) -> None:
         if dim < 2:
             raise ValueError(

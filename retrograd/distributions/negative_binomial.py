@@ -37,9 +37,9 @@ class NegativeBinomial(BinaryParameters):
 
     def __init__(
         self,
-        total_count: Any,
-        probs: Any = None,
-        logits: Any = None,
+        total_count: Tensor | float,
+        probs: Tensor | float | None = None,
+        logits: Tensor | float | None = None,
         validate_args: bool | None = None,
     ) -> None:
         self._take_with_count(total_count, probs, logits)

@@ -17,6 +17,7 @@ from retrograd.distributions.utils import (
     logits_to_probs,
     probs_to_logits,
 )
+from retrograd.dtypes import dtype
 from retrograd.tensor import Tensor
 from retrograd.tensors.ranges import arange
 from retrograd.tensors.size import Size
@@ -46,7 +47,7 @@ def smallest(tensor: Tensor) -> float:
     return np.minimum.reduce(array, axis=None)
 
 
-def broadcast_pair(first: Any, second: Any) -> tuple[Tensor, ...]:
+def broadcast_pair(first: Tensor | float, second: Tensor | float) -> tuple[Tensor, ...]:
     """`broadcast_all` of two, which mostly are tensors of one shape."""
     if isinstance(first, Tensor) and isinstance(second, Tensor):
         if first._array.shape == second._array.shape:
@@ -81,7 +82,7 @@ def expanded(
     return new
 
 
-def counted_support(count: int, dtype: Any, batch_shape: Size, expand: bool) -> Tensor:
+def counted_support(count: int, dtype: dtype | None, batch_shape: Size, expand: bool) -> Tensor:
     """0 .. count - 1 along a new first dimension, for each of the batch."""
     values = arange(count, dtype=dtype).view((-1,) + (1,) * len(batch_shape))
     return values.expand((-1, *batch_shape)) if expand else values
@@ -95,7 +96,7 @@ class BinaryParameters(Distribution):
 
     _param: Tensor
 
-    def _take(self, probs: Any, logits: Any) -> None:
+    def _take(self, probs: Tensor | float | None, logits: Tensor | float | None) -> None:
         """Keep the one that is given, as a tensor."""
         if (probs is None) == (logits is None):
             raise ValueError(ONE_OF_TWO)
@@ -104,7 +105,12 @@ class BinaryParameters(Distribution):
         (kept[name],) = broadcast_all(given)
         self._param = kept[name]
 
-    def _take_with_count(self, total_count: Any, probs: Any, logits: Any) -> None:
+    def _take_with_count(
+        self,
+        total_count: Tensor | float,
+        probs: Tensor | float | None,
+        logits: Tensor | float | None,
+    ) -> None:
         """The same with a number of trials, which gets the shape and dtype of the other."""
         if (probs is None) == (logits is None):
             raise ValueError(ONE_OF_TWO)

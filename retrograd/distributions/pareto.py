@@ -34,7 +34,9 @@ class Pareto(TransformedDistribution):
     scale: Tensor
     alpha: Tensor
 
-    def __init__(self, scale: Any, alpha: Any, validate_args: bool | None = None) -> None:
+    def __init__(
+        self, scale: Tensor | float, alpha: Tensor | float, validate_args: bool | None = None
+    ) -> None:
         self.scale, self.alpha = broadcast_all(scale, alpha)
         base = Exponential(self.alpha, validate_args=validate_args)
         transforms = [ExpTransform(), AffineTransform(loc=0, scale=self.scale)]

@@ -38,8 +38,8 @@ class LogitRelaxedBernoulli(BinaryParameters):
     def __init__(
         self,
         temperature: Tensor,
-        probs: Any = None,
-        logits: Any = None,
+        probs: Tensor | float | None = None,
+        logits: Tensor | float | None = None,
         validate_args: bool | None = None,
     ) -> None:
         self.temperature = temperature
@@ -85,8 +85,8 @@ class RelaxedBernoulli(TransformedDistribution):
     def __init__(
         self,
         temperature: Tensor,
-        probs: Any = None,
-        logits: Any = None,
+        probs: Tensor | float | None = None,
+        logits: Tensor | float | None = None,
         validate_args: bool | None = None,
     ) -> None:
         base = LogitRelaxedBernoulli(temperature, probs, logits)

@@ -39,7 +39,11 @@ class StudentT(Distribution):
     scale: Tensor
 
     def __init__(
-        self, df: Any, loc: Any = 0.0, scale: Any = 1.0, validate_args: bool | None = None
+        self,
+        df: Tensor | float,
+        loc: Tensor | float = 0.0,
+        scale: Tensor | float = 1.0,
+        validate_args: bool | None = None,
     ) -> None:
         self.df, self.loc, self.scale = broadcast_all(df, loc, scale)
         self._chi2 = Chi2(self.df)

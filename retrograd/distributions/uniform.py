@@ -30,7 +30,9 @@ class Uniform(Distribution):
     low: Tensor
     high: Tensor
 
-    def __init__(self, low: Any, high: Any, validate_args: bool | None = None) -> None:
+    def __init__(
+        self, low: Tensor | float, high: Tensor | float, validate_args: bool | None = None
+    ) -> None:
         self.low, self.high = broadcast_all(low, high)
         super().__init__(self.low.size(), validate_args=validate_args)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import update_wrapper
-from typing import Any, Generic, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Generic, TypeVar, overload
 
 from retrograd import dtypes
 from retrograd.autograd.grad_mode import enable_grad
@@ -15,6 +15,9 @@ from retrograd.tensors.construction import tensor
 from retrograd.tensors.creation import empty
 from retrograd.tensors.ranges import arange
 from retrograd.tensors.size import Size
+
+if TYPE_CHECKING:
+    from retrograd.types import Device
 
 __all__ = [
     "broadcast_all",
@@ -48,7 +51,7 @@ def broadcast_all(*values: Any) -> tuple[Tensor, ...]:
     return tuple(broadcast_tensors(*tensors))
 
 
-def _standard_normal(shape: Sequence[int], dtype: Any, device: Any) -> Tensor:
+def _standard_normal(shape: Sequence[int], dtype: dtypes.dtype | None, device: Device) -> Tensor:
     return empty(tuple(shape), dtype=dtype, device=device).normal_()
 
 

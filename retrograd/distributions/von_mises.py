@@ -91,7 +91,9 @@ class VonMises(Distribution):
     loc: Tensor
     concentration: Tensor
 
-    def __init__(self, loc: Any, concentration: Any, validate_args: bool | None = None) -> None:
+    def __init__(
+        self, loc: Tensor | float, concentration: Tensor | float, validate_args: bool | None = None
+    ) -> None:
         self.loc, self.concentration = broadcast_all(loc, concentration)
         super().__init__(self.loc.shape, validate_args=validate_args)
 

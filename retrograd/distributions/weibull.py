@@ -34,7 +34,12 @@ class Weibull(TransformedDistribution):
     concentration: Tensor
     concentration_reciprocal: Tensor
 
-    def __init__(self, scale: Any, concentration: Any, validate_args: bool | None = None) -> None:
+    def __init__(
+        self,
+        scale: Tensor | float,
+        concentration: Tensor | float,
+        validate_args: bool | None = None,
+    ) -> None:
         self.scale, self.concentration = broadcast_all(scale, concentration)
         self.concentration_reciprocal = self.concentration.reciprocal()
         base = Exponential(ones_like(self.scale), validate_args=validate_args)

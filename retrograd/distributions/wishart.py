@@ -69,7 +69,7 @@ class Wishart(ExponentialFamily):
 
     def __init__(
         self,
-        df: Any,
+        df: Tensor | float,
         covariance_matrix: Tensor | None = None,
         precision_matrix: Tensor | None = None,
         scale_tril: Tensor | None = None,

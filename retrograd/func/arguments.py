@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from retrograd import dtypes
@@ -28,7 +29,7 @@ def chosen_places(argnums: Any, count: int) -> Argnums:
     return places
 
 
-def _chosen_place(number: Any, count: int) -> int:
+def _chosen_place(number: int, count: int) -> int:
     if not isinstance(number, int):
         raise explained(RuntimeError(f"argnum must be int, got: {type(number)}"))
     if not -count <= number < count:
@@ -51,7 +52,7 @@ def replaced(args: tuple[Any, ...], new: tuple[Any, ...], argnums: Any) -> tuple
     return tuple(found)
 
 
-def refuse_complex(api: str, values: Any, what: str) -> None:
+def refuse_complex(api: str, values: Sequence[Tensor], what: str) -> None:
     """Jacobians are real: raise at the first complex tensor."""
     for place, value in enumerate(flatten(values)[0]):
         if isinstance(value, Tensor) and value._array.dtype in dtypes.COMPLEX_TYPES:

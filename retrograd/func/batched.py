@@ -16,7 +16,7 @@ import importlib
 import math
 import textwrap
 import threading
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
@@ -35,6 +35,9 @@ from retrograd.ops.calling.shortcut import call_generated, usual_operands
 from retrograd.ops.registry import Op
 from retrograd.tensor import Array, Tensor, VersionCell, cell_of, meta_of
 from retrograd.tensors.arguments import size_argument
+
+if TYPE_CHECKING:
+    from retrograd.ops.registry import Op
 
 # ------------------------------------------------------------------------------- running vmaps
 
@@ -111,7 +114,7 @@ class LogicalArray:
 
     __slots__ = ("_dim", "_first", "_whole", "dtype", "shape", "strides")
 
-    def __init__(self, whole: Any, dim: int | None) -> None:
+    def __init__(self, whole: Array, dim: int | None) -> None:
         self._whole = whole
         self._dim = dim  # of the batch; None: there is no batch in `whole`
         self._first: Array | None = whole if dim is None else None

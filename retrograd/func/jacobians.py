@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -15,6 +15,9 @@ from retrograd.func.trees import flatten, unflatten
 from retrograd.func.vmap import map_directions, vmap
 from retrograd.ops.registry import RECORDED
 from retrograd.tensor import Tensor, wrap
+
+if TYPE_CHECKING:
+    from retrograd.func.trees import TreeSpec
 
 
 def jacrev(
@@ -66,7 +69,7 @@ def jacrev(
 def _rows(
     pull_back: Callable[..., Any],
     outputs: list[Tensor],
-    spec: Any,
+    spec: TreeSpec,
     primals: list[Tensor],
     chunk_size: int | None,
     preallocate: bool,

@@ -150,7 +150,9 @@ def vjp_of(
                     )
                 )
 
-    def pull(cotangents: Any, retain_graph: bool = True, create_graph: bool | None = None) -> Any:
+    def pull(
+        cotangents: Tensor, retain_graph: bool = True, create_graph: bool | None = None
+    ) -> Any:
         flat, spec = flatten(cotangents)
         if spec != outputs_spec:
             raise explained(

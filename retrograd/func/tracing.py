@@ -70,7 +70,7 @@ class Trace:
 
     # ------------------------------------------------------------------ inputs
 
-    def alias(self, value: Any) -> Tensor:
+    def alias(self, value: Tensor) -> Tensor:
         """A fresh tensor with the elements of `value`, to differentiate with respect to."""
         if not isinstance(value, Tensor):
             raise explained(
@@ -137,7 +137,7 @@ class Trace:
         """Results as they are outside of the transform."""
         return tree_map(self._settled_leaf, tree)
 
-    def _settled_leaf(self, value: Any) -> Any:
+    def _settled_leaf(self, value: Tensor) -> Any:
         if not isinstance(value, Tensor):
             raise RuntimeError(f"Expected tensors, got unsupported type {type(value)}")
         return self.settled(value)

@@ -275,7 +275,7 @@ def _check_out_dims(func: Any, out_dims: Dims) -> None:
     tree_map(check, out_dims)
 
 
-def _unwrapped(func: Any, outputs: Any, out_dims: Dims, level: int, size: int) -> Any:
+def _unwrapped(func: Any, outputs: Tensor, out_dims: Dims, level: int, size: int) -> Any:
     """The outputs of the function as tensors with the batch where `out_dims` says."""
     leaves, spec = flatten(outputs)
     dims: list[Any] | None
@@ -301,7 +301,7 @@ def _unwrapped(func: Any, outputs: Any, out_dims: Dims, level: int, size: int) -
     return unflatten(found, spec)
 
 
-def _with_batch_at(name: str, value: Any, dim: int | None, level: int, size: int) -> Any:
+def _with_batch_at(name: str, value: Tensor, dim: int | None, level: int, size: int) -> Any:
     if dim is None:
         if isinstance(value, Tensor) and value._level == level:
             raise explained(

@@ -21,9 +21,12 @@ import os
 from collections.abc import Iterator
 from sys import _getframe, getrefcount
 from types import CodeType, FrameType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from .site import CallSite, is_library
+
+if TYPE_CHECKING:
+    from retrograd.nn.module import Module
 
 _LONGEST_FORM = 80
 _UNKNOWN = object()
@@ -111,7 +114,7 @@ def _form(module: Any) -> str:
 # --- from a module to one below it ----------------------------------------------------------------
 
 
-def _steps(outer: Any, inner: Any) -> str | None:
+def _steps(outer: Module, inner: Module) -> str | None:
     """How the program writes the way from a module to one below it; None if it is not below."""
     seen = {id(outer)}
     waiting: list[tuple[str, Any]] = [("", outer)]
@@ -126,7 +129,7 @@ def _steps(outer: Any, inner: Any) -> str | None:
     return None
 
 
-def step(module: Any, name: str) -> str:
+def step(module: Module, name: str) -> str:
     """How the program writes one child of a module: `.fc1`, `[2]`, `["a"]`."""
     from retrograd.nn.container import ModuleDict
 

@@ -133,6 +133,6 @@ def _from_table(table: Any, file: Path) -> Settings:
     )
 
 
-def _check_list(value: Any, where: str) -> None:
+def _check_list(value: list[str] | str, where: str) -> None:
     if not isinstance(value, list) or not all(isinstance(entry, str) for entry in value):
         raise BadSettings(f"{where} is not a list of strings")

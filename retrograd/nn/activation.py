@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import warnings
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from retrograd.dtypes import dtype
 from retrograd.nn import functional, init
 from retrograd.nn.module import Module
 from retrograd.nn.parameter import Parameter
 from retrograd.tensor import Tensor
 from retrograd.tensors.creation import empty
+
+if TYPE_CHECKING:
+    from retrograd.types import Device
 
 
 class _InPlace(Module):
@@ -436,7 +440,11 @@ class PReLU(Module):
     weight: Parameter
 
     def __init__(
-        self, num_parameters: int = 1, init: float = 0.25, device: Any = None, dtype: Any = None
+        self,
+        num_parameters: int = 1,
+        init: float = 0.25,
+        device: Device = None,
+        dtype: dtype | None = None,
     ) -> None:
         super().__init__()
         self.num_parameters = num_parameters

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
+from retrograd.dtypes import dtype
 from retrograd.nn import functional
 from retrograd.nn.container import ModuleList, Sequential
 from retrograd.nn.linear import Linear
@@ -13,6 +14,9 @@ from retrograd.nn.module import Module
 from retrograd.notices import explained
 from retrograd.ops.registry import RECORDED
 from retrograd.tensor import Tensor
+
+if TYPE_CHECKING:
+    from retrograd.types import Device
 
 
 class ASMoutput(NamedTuple):
@@ -55,8 +59,8 @@ class AdaptiveLogSoftmaxWithLoss(Module):
         cutoffs: Sequence[int],
         div_value: float = 4.0,
         head_bias: bool = False,
-        device: Any = None,
-        dtype: Any = None,
+        device: Device = None,
+        dtype: dtype | None = None,
     ) -> None:
         super().__init__()
         self.in_features = in_features

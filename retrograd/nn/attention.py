@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from retrograd import dtypes
 from retrograd.nn import functional, init
@@ -16,12 +16,21 @@ from retrograd.ops.registry import RECORDED
 from retrograd.tensor import Tensor
 from retrograd.tensors.creation import empty
 
+if TYPE_CHECKING:
+    from retrograd.types import Device
+
 
 class NonDynamicallyQuantizableLinear(Linear):
     """A `Linear` with another name, by which PyTorch keeps attention out of quantization."""
 
 
-def additive_mask(mask: Any, name: str, kind: Any, other: Any = None, other_name: str = "") -> Any:
+def additive_mask(
+    mask: Tensor | None,
+    name: str,
+    kind: dtypes.dtype,
+    other: Tensor | None = None,
+    other_name: str = "",
+) -> Any:
     """A mask to add to scores: booleans, where true means "not here", become -inf and zero.
 
     >>> import retrograd as torch
@@ -77,8 +86,8 @@ class MultiheadAttention(Module):
         kdim: int | None = None,
         vdim: int | None = None,
         batch_first: bool = False,
-        device: Any = None,
-        dtype: Any = None,
+        device: Device = None,
+        dtype: dtypes.dtype | None = None,
     ) -> None:
         if embed_dim <= 0 or num_heads <= 0:
             raise ValueError(
@@ -174,7 +183,7 @@ class MultiheadAttention(Module):
         return (values.transpose(1, 0) if turned else values), weights
 
 
-def _turned(query: Any, key: Any, value: Any) -> tuple[Any, Any, Any]:
+def _turned(query: Tensor, key: Tensor, value: Tensor) -> tuple[Any, Any, Any]:
     """Inputs with their first two dimensions exchanged; one object stays one object.
 
     Equal inputs are projected together, and that is seen from their being one object.

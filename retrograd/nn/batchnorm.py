@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from retrograd.dtypes import int64
+from retrograd.dtypes import dtype, int64
 from retrograd.nn import functional, init
 from retrograd.nn.module import Module
 from retrograd.nn.parameter import Parameter
 from retrograd.tensor import Tensor
 from retrograd.tensors.construction import tensor
 from retrograd.tensors.creation import empty, ones, zeros
+
+if TYPE_CHECKING:
+    from retrograd.types import Device
 
 
 class _NormBase(Module):
@@ -30,8 +33,8 @@ class _NormBase(Module):
         momentum: float | None = 0.1,
         affine: bool = True,
         track_running_stats: bool = True,
-        device: Any = None,
-        dtype: Any = None,
+        device: Device = None,
+        dtype: dtype | None = None,
         *,
         bias: bool = True,
     ) -> None:

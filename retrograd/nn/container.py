@@ -7,12 +7,15 @@ import warnings
 from collections import OrderedDict
 from collections.abc import ItemsView, Iterable, Iterator, KeysView, Mapping, ValuesView
 from itertools import chain
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from retrograd.nn.module import Module
 from retrograd.nn.parameter_container import ParameterDict as ParameterDict
 from retrograd.nn.parameter_container import ParameterList as ParameterList
 from retrograd.nn.parameter_container import checked_pairs
+
+if TYPE_CHECKING:
+    from retrograd.tensor import Tensor
 
 
 class Container(Module):
@@ -35,7 +38,7 @@ class _Numbered(Module):
 
     _modules: dict[str, Any]
 
-    def _place(self, index: Any) -> str:
+    def _place(self, index: int) -> str:
         """The name at an index, which may count from the end."""
         index = operator.index(index)
         size = len(self)
@@ -125,7 +128,7 @@ class Sequential(_Numbered):
         if factor <= 0:
             raise ValueError(f"Non-positive multiplication factor {factor} for {type(self)}")
 
-    def forward(self, input: Any) -> Any:
+    def forward(self, input: Tensor) -> Any:
         for module in self._modules.values():
             input = module(input)
         return input
@@ -169,7 +172,7 @@ class ModuleList(_Numbered):
         if modules is not None:
             self.extend(modules)
 
-    def __getitem__(self, index: Any) -> Any:
+    def __getitem__(self, index: int) -> Any:
         if isinstance(index, slice):
             return type(self)(list(self._modules.values())[index])
         return self._modules[self._place(index)]
@@ -227,7 +230,7 @@ class ModuleDict(Module):
 
     _modules: dict[str, Any]
 
-    def __init__(self, modules: Any = None) -> None:
+    def __init__(self, modules: dict[str, Module] | None = None) -> None:
         super().__init__()
         if modules is not None:
             self.update(modules)
@@ -270,7 +273,7 @@ class ModuleDict(Module):
         """The modules."""
         return self._modules.values()
 
-    def update(self, modules: Any) -> None:
+    def update(self, modules: dict[str, Module]) -> None:
         """Add modules from a mapping or from pairs; those of the same name are replaced."""
         if not isinstance(modules, Iterable):
             raise TypeError(

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from retrograd.nn import functional
 from retrograd.nn.module import Module
+from retrograd.ops.kinds import Ints
 from retrograd.tensor import Tensor
 
 
@@ -19,11 +18,11 @@ class Fold(Module):
 
     def __init__(
         self,
-        output_size: Any,
-        kernel_size: Any,
-        dilation: Any = 1,
-        padding: Any = 0,
-        stride: Any = 1,
+        output_size: Ints,
+        kernel_size: Ints,
+        dilation: Ints = 1,
+        padding: Ints = 0,
+        stride: Ints = 1,
     ) -> None:
         super().__init__()
         self.output_size = output_size
@@ -55,7 +54,7 @@ class Unfold(Module):
     """
 
     def __init__(
-        self, kernel_size: Any, dilation: Any = 1, padding: Any = 0, stride: Any = 1
+        self, kernel_size: Ints, dilation: Ints = 1, padding: Ints = 0, stride: Ints = 1
     ) -> None:
         super().__init__()
         self.kernel_size = kernel_size

@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 from retrograd.nn import functional
 from retrograd.nn.module import Module
 from retrograd.nn.tuples import _ntuple
+from retrograd.ops.kinds import Ints
 from retrograd.tensor import Tensor
 
 
@@ -20,7 +21,7 @@ class _FractionalMaxPoolNd(Module):
 
     def __init__(
         self,
-        kernel_size: Any,
+        kernel_size: Ints,
         output_size: Any = None,
         output_ratio: Any = None,
         return_indices: bool = False,

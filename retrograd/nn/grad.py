@@ -15,6 +15,7 @@ from typing import Any
 
 from retrograd.nn.tuples import _ntuple
 from retrograd.ops.calling.aten_calls import CALLS
+from retrograd.ops.kinds import Ints
 from retrograd.tensor import Tensor
 
 
@@ -35,9 +36,9 @@ def _by_input(rank: int) -> Callable[..., Tensor]:
         input_size: Any,
         weight: Tensor,
         grad_output: Tensor,
-        stride: Any = 1,
-        padding: Any = 0,
-        dilation: Any = 1,
+        stride: Ints = 1,
+        padding: Ints = 0,
+        dilation: Ints = 1,
         groups: int = 1,
     ) -> Tensor:
         input = grad_output.new_empty(1).expand(input_size)  # only its shape matters
@@ -54,9 +55,9 @@ def _by_weight(rank: int) -> Callable[..., Tensor]:
         input: Tensor,
         weight_size: Any,
         grad_output: Tensor,
-        stride: Any = 1,
-        padding: Any = 0,
-        dilation: Any = 1,
+        stride: Ints = 1,
+        padding: Ints = 0,
+        dilation: Ints = 1,
         groups: int = 1,
     ) -> Tensor:
         weight = grad_output.new_empty(1).expand(weight_size)  # only its shape matters

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from retrograd.autograd.grad_mode import no_grad
 from retrograd.ops.linalg.qr import qr
@@ -13,6 +13,9 @@ from retrograd.random.sampling import randperm
 from retrograd.tensor import Tensor
 from retrograd.tensors.creation import empty_like
 from retrograd.tensors.creation import eye as eye_matrix
+
+if TYPE_CHECKING:
+    from retrograd.random.state import Generator
 
 _GAINS = {"sigmoid": 1, "tanh": 5.0 / 3, "relu": math.sqrt(2.0), "selu": 3.0 / 4}
 _LINEAR = ("linear", "conv1d", "conv2d", "conv3d", "conv_transpose1d", "conv_transpose2d",
@@ -51,14 +54,18 @@ def _calculate_fan_in_and_fan_out(tensor: Tensor) -> tuple[int, int]:
     return shape[1] * field, shape[0] * field
 
 
-def uniform_(tensor: Tensor, a: float = 0.0, b: float = 1.0, generator: Any = None) -> Tensor:
+def uniform_(
+    tensor: Tensor, a: float = 0.0, b: float = 1.0, generator: Generator | None = None
+) -> Tensor:
     """Fill with values drawn uniformly from [a, b)."""
     with no_grad():
         result: Tensor = tensor.uniform_(a, b, generator=generator)
     return result
 
 
-def normal_(tensor: Tensor, mean: float = 0.0, std: float = 1.0, generator: Any = None) -> Tensor:
+def normal_(
+    tensor: Tensor, mean: float = 0.0, std: float = 1.0, generator: Generator | None = None
+) -> Tensor:
     """Fill with values drawn from a normal distribution."""
     with no_grad():
         result: Tensor = tensor.normal_(mean, std, generator=generator)
@@ -82,14 +89,16 @@ def ones_(tensor: Tensor) -> Tensor:
     return constant_(tensor, 1.0)
 
 
-def xavier_uniform_(tensor: Tensor, gain: float = 1.0, generator: Any = None) -> Tensor:
+def xavier_uniform_(
+    tensor: Tensor, gain: float = 1.0, generator: Generator | None = None
+) -> Tensor:
     """Glorot's uniform values: spread kept equal in both directions."""
     fan_in, fan_out = _calculate_fan_in_and_fan_out(tensor)
     bound = math.sqrt(3.0) * gain * math.sqrt(2.0 / float(fan_in + fan_out))
     return uniform_(tensor, -bound, bound, generator)
 
 
-def xavier_normal_(tensor: Tensor, gain: float = 1.0, generator: Any = None) -> Tensor:
+def xavier_normal_(tensor: Tensor, gain: float = 1.0, generator: Generator | None = None) -> Tensor:
     """Glorot's normal values."""
     fan_in, fan_out = _calculate_fan_in_and_fan_out(tensor)
     return normal_(tensor, 0.0, gain * math.sqrt(2.0 / float(fan_in + fan_out)), generator)
@@ -100,7 +109,7 @@ def kaiming_uniform_(
     a: float = 0,
     mode: str = "fan_in",
     nonlinearity: str = "leaky_relu",
-    generator: Any = None,
+    generator: Generator | None = None,
 ) -> Tensor:
     """He's uniform values: spread kept through a rectifier."""
     if _nothing_to_fill(tensor):
@@ -114,7 +123,7 @@ def kaiming_normal_(
     a: float = 0,
     mode: str = "fan_in",
     nonlinearity: str = "leaky_relu",
-    generator: Any = None,
+    generator: Generator | None = None,
 ) -> Tensor:
     """He's normal values."""
     if _nothing_to_fill(tensor):
@@ -149,7 +158,7 @@ def trunc_normal_(
     std: float = 1.0,
     a: float = -2.0,
     b: float = 2.0,
-    generator: Any = None,
+    generator: Generator | None = None,
 ) -> Tensor:
     """Fill with normal values within [a, b]; what falls outside is drawn again.
 
@@ -180,7 +189,7 @@ def _normal_below(x: float) -> float:
 
 
 def _redraw_normal(
-    tensor: Tensor, mean: float, std: float, a: float, b: float, generator: Any
+    tensor: Tensor, mean: float, std: float, a: float, b: float, generator: Generator | None
 ) -> None:
     # The bounds are rounded to the tensor's dtype, as its values are.
     low, high = tensor.new_tensor(a).item(), tensor.new_tensor(b).item()
@@ -196,7 +205,7 @@ def _redraw_normal(
 
 
 def _redraw_uniform(
-    tensor: Tensor, mean: float, std: float, a: float, b: float, generator: Any
+    tensor: Tensor, mean: float, std: float, a: float, b: float, generator: Generator | None
 ) -> None:
     log_peak = -0.5 * ((max(a, min(mean, b)) - mean) / std) ** 2
 
@@ -215,7 +224,7 @@ def _redraw_uniform(
         tensor.copy_(result)
 
 
-def orthogonal_(tensor: Tensor, gain: float = 1, generator: Any = None) -> Tensor:
+def orthogonal_(tensor: Tensor, gain: float = 1, generator: Generator | None = None) -> Tensor:
     """Fill with a (semi-)orthogonal matrix; the dimensions after the first count as one.
 
     >>> import retrograd as torch
@@ -240,7 +249,9 @@ def orthogonal_(tensor: Tensor, gain: float = 1, generator: Any = None) -> Tenso
     return tensor
 
 
-def sparse_(tensor: Tensor, sparsity: float, std: float = 0.01, generator: Any = None) -> Tensor:
+def sparse_(
+    tensor: Tensor, sparsity: float, std: float = 0.01, generator: Generator | None = None
+) -> Tensor:
     """Fill with normal values, a `sparsity` share of each column set to zero.
 
     >>> import retrograd as torch

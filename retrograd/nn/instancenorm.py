@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import warnings
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
+from retrograd.dtypes import dtype
 from retrograd.nn import functional
 from retrograd.nn.batchnorm import _NormBase
 from retrograd.tensor import Tensor
+
+if TYPE_CHECKING:
+    from retrograd.types import Device
 
 
 class _InstanceNorm(_NormBase):
@@ -22,8 +26,8 @@ class _InstanceNorm(_NormBase):
         momentum: float | None = 0.1,
         affine: bool = False,
         track_running_stats: bool = False,
-        device: Any = None,
-        dtype: Any = None,
+        device: Device = None,
+        dtype: dtype | None = None,
         *,
         bias: bool = True,
     ) -> None:

@@ -6,11 +6,11 @@ and the layer becomes an ordinary one (a `LazyLinear` a `Linear`).
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from retrograd.autograd.grad_mode import no_grad
 from retrograd.autograd.hooks import RemovableHandle
-from retrograd.dtypes import int64
+from retrograd.dtypes import dtype, int64
 from retrograd.nn.batchnorm import BatchNorm1d, BatchNorm2d, BatchNorm3d, _NormBase
 from retrograd.nn.conv import (
     Conv1d,
@@ -26,8 +26,12 @@ from retrograd.nn.linear import Linear
 from retrograd.nn.module import Module
 from retrograd.nn.parameter import UninitializedBuffer, UninitializedParameter, is_lazy
 from retrograd.notices import explained
+from retrograd.ops.kinds import Ints
 from retrograd.tensor import Tensor
 from retrograd.tensors.construction import tensor
+
+if TYPE_CHECKING:
+    from retrograd.types import Device
 
 
 class LazyModuleMixin(Module):
@@ -129,7 +133,11 @@ class LazyLinear(LazyModuleMixin, Linear):
     cls_to_become = Linear
 
     def __init__(
-        self, out_features: int, bias: bool = True, device: Any = None, dtype: Any = None
+        self,
+        out_features: int,
+        bias: bool = True,
+        device: Device = None,
+        dtype: dtype | None = None,
     ) -> None:
         super().__init__(0, 0, False)
         self.weight = UninitializedParameter(device=device, dtype=dtype)
@@ -175,7 +183,9 @@ class _LazyConvXdMixin(LazyModuleMixin, _ConvNd):
         if not self.has_uninitialized_params() and self.in_channels != 0:
             super().reset_parameters()
 
-    def _make_lazy(self, out_channels: int, bias: bool, device: Any, dtype: Any) -> None:
+    def _make_lazy(
+        self, out_channels: int, bias: bool, device: Device, dtype: dtype | None
+    ) -> None:
         self.weight = UninitializedParameter(device=device, dtype=dtype)
         self.out_channels = out_channels
         if bias:
@@ -218,15 +228,15 @@ class _LazyConvolution(_LazyConvXdMixin):
     def __init__(
         self,
         out_channels: int,
-        kernel_size: Any,
-        stride: Any = 1,
-        padding: Any = 0,
-        dilation: Any = 1,
+        kernel_size: Ints,
+        stride: Ints = 1,
+        padding: Ints = 0,
+        dilation: Ints = 1,
         groups: int = 1,
         bias: bool = True,
         padding_mode: str = "zeros",
-        device: Any = None,
-        dtype: Any = None,
+        device: Device = None,
+        dtype: dtype | None = None,
     ) -> None:
         options = (stride, padding, dilation, groups, False, padding_mode)
         super().__init__(0, 0, kernel_size, *options, device=device, dtype=dtype)
@@ -272,16 +282,16 @@ class _LazyConvTranspose(_LazyConvXdMixin):
     def __init__(
         self,
         out_channels: int,
-        kernel_size: Any,
-        stride: Any = 1,
-        padding: Any = 0,
-        output_padding: Any = 0,
+        kernel_size: Ints,
+        stride: Ints = 1,
+        padding: Ints = 0,
+        output_padding: Ints = 0,
         groups: int = 1,
         bias: bool = True,
-        dilation: Any = 1,
+        dilation: Ints = 1,
         padding_mode: str = "zeros",
-        device: Any = None,
-        dtype: Any = None,
+        device: Device = None,
+        dtype: dtype | None = None,
     ) -> None:
         options = (stride, padding, output_padding, groups, False, dilation, padding_mode)
         super().__init__(0, 0, kernel_size, *options, device=device, dtype=dtype)
@@ -333,8 +343,8 @@ class _LazyNormBase(LazyModuleMixin, _NormBase):
         momentum: float | None = 0.1,
         affine: bool = True,
         track_running_stats: bool = True,
-        device: Any = None,
-        dtype: Any = None,
+        device: Device = None,
+        dtype: dtype | None = None,
         *,
         bias: bool = True,
     ) -> None:

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from retrograd.dtypes import dtype
 from retrograd.nn import functional, init
 from retrograd.nn.module import Module
 from retrograd.nn.parameter import Parameter
 from retrograd.tensor import Tensor
 from retrograd.tensors.creation import empty
+
+if TYPE_CHECKING:
+    from retrograd.types import Device
 
 
 class Identity(Module):
@@ -43,8 +47,8 @@ class Linear(Module):
         in_features: int,
         out_features: int,
         bias: bool = True,
-        device: Any = None,
-        dtype: Any = None,
+        device: Device = None,
+        dtype: dtype | None = None,
     ) -> None:
         super().__init__()
         self.in_features = in_features
@@ -91,8 +95,8 @@ class Bilinear(Module):
         in2_features: int,
         out_features: int,
         bias: bool = True,
-        device: Any = None,
-        dtype: Any = None,
+        device: Device = None,
+        dtype: dtype | None = None,
     ) -> None:
         super().__init__()
         self.in1_features = in1_features

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING
 
 from retrograd import dtypes
 from retrograd.nn import functional
 from retrograd.nn.linear import Linear
 from retrograd.nn.loss import _WeightedLoss
 from retrograd.tensor import Tensor
+
+if TYPE_CHECKING:
+    from retrograd.types import Device
 
 _POLICIES = ("auto", "accurate", "balanced", "compact")
 _FLOATS = (dtypes.float16, dtypes.bfloat16, dtypes.float32, dtypes.float64)
@@ -71,8 +74,8 @@ class LinearCrossEntropyLoss(_WeightedLoss):
         *,
         out_features: tuple[int, ...] = (),
         bias: bool = False,
-        device: Any = None,
-        dtype: Any = None,
+        device: Device = None,
+        dtype: dtypes.dtype | None = None,
         reduction: str = "mean",
         weight: Tensor | None = None,
         ignore_index: int | None = None,

@@ -17,7 +17,7 @@ class _Loss(Module):
     reduction: str
 
     def __init__(
-        self, size_average: Any = None, reduce: Any = None, reduction: str = "mean"
+        self, size_average: bool | None = None, reduce: bool | None = None, reduction: str = "mean"
     ) -> None:
         super().__init__()
         self.reduction = functional.legacy_reduction(size_average, reduce, reduction)
@@ -36,8 +36,8 @@ class _WeightedLoss(_Loss):
     def __init__(
         self,
         weight: Tensor | None = None,
-        size_average: Any = None,
-        reduce: Any = None,
+        size_average: bool | None = None,
+        reduce: bool | None = None,
         reduction: str = "mean",
     ) -> None:
         super().__init__(size_average, reduce, reduction)
@@ -81,8 +81,8 @@ class SmoothL1Loss(_Loss):
 
     def __init__(
         self,
-        size_average: Any = None,
-        reduce: Any = None,
+        size_average: bool | None = None,
+        reduce: bool | None = None,
         reduction: str = "mean",
         beta: float = 1.0,
     ) -> None:
@@ -123,9 +123,9 @@ class PoissonNLLLoss(_Loss):
         self,
         log_input: bool = True,
         full: bool = False,
-        size_average: Any = None,
+        size_average: bool | None = None,
         eps: float = 1e-8,
-        reduce: Any = None,
+        reduce: bool | None = None,
         reduction: str = "mean",
     ) -> None:
         super().__init__(size_average, reduce, reduction)
@@ -170,9 +170,9 @@ class NLLLoss(_WeightedLoss):
     def __init__(
         self,
         weight: Tensor | None = None,
-        size_average: Any = None,
+        size_average: bool | None = None,
         ignore_index: int = -100,
-        reduce: Any = None,
+        reduce: bool | None = None,
         reduction: str = "mean",
     ) -> None:
         super().__init__(weight, size_average, reduce, reduction)
@@ -208,9 +208,9 @@ class CrossEntropyLoss(_WeightedLoss):
     def __init__(
         self,
         weight: Tensor | None = None,
-        size_average: Any = None,
+        size_average: bool | None = None,
         ignore_index: int = -100,
-        reduce: Any = None,
+        reduce: bool | None = None,
         reduction: str = "mean",
         label_smoothing: float = 0.0,
     ) -> None:
@@ -240,8 +240,8 @@ class KLDivLoss(_Loss):
 
     def __init__(
         self,
-        size_average: Any = None,
-        reduce: Any = None,
+        size_average: bool | None = None,
+        reduce: bool | None = None,
         reduction: str = "mean",
         log_target: bool = False,
     ) -> None:
@@ -277,8 +277,8 @@ class BCEWithLogitsLoss(_WeightedLoss):
     def __init__(
         self,
         weight: Tensor | None = None,
-        size_average: Any = None,
-        reduce: Any = None,
+        size_average: bool | None = None,
+        reduce: bool | None = None,
         reduction: str = "mean",
         pos_weight: Tensor | None = None,
     ) -> None:
@@ -308,7 +308,7 @@ class CTCLoss(_Loss):
         self.zero_infinity = zero_infinity
 
     def forward(
-        self, log_probs: Tensor, targets: Tensor, input_lengths: Any, target_lengths: Any
+        self, log_probs: Tensor, targets: Tensor, input_lengths: Tensor, target_lengths: Tensor
     ) -> Tensor:
         operands = (log_probs, targets, input_lengths, target_lengths)
         options = {"blank": self.blank, "zero_infinity": self.zero_infinity}
@@ -341,8 +341,8 @@ class HingeEmbeddingLoss(_Loss):
     def __init__(
         self,
         margin: float = 1.0,
-        size_average: Any = None,
-        reduce: Any = None,
+        size_average: bool | None = None,
+        reduce: bool | None = None,
         reduction: str = "mean",
     ) -> None:
         super().__init__(size_average, reduce, reduction)
@@ -364,8 +364,8 @@ class CosineEmbeddingLoss(_Loss):
     def __init__(
         self,
         margin: float = 0.0,
-        size_average: Any = None,
-        reduce: Any = None,
+        size_average: bool | None = None,
+        reduce: bool | None = None,
         reduction: str = "mean",
     ) -> None:
         super().__init__(size_average, reduce, reduction)
@@ -387,8 +387,8 @@ class MarginRankingLoss(_Loss):
     def __init__(
         self,
         margin: float = 0.0,
-        size_average: Any = None,
-        reduce: Any = None,
+        size_average: bool | None = None,
+        reduce: bool | None = None,
         reduction: str = "mean",
     ) -> None:
         super().__init__(size_average, reduce, reduction)
@@ -437,8 +437,8 @@ class MultiMarginLoss(_WeightedLoss):
         p: int = 1,
         margin: float = 1.0,
         weight: Tensor | None = None,
-        size_average: Any = None,
-        reduce: Any = None,
+        size_average: bool | None = None,
+        reduce: bool | None = None,
         reduction: str = "mean",
     ) -> None:
         super().__init__(weight, size_average, reduce, reduction)
@@ -479,8 +479,8 @@ class TripletMarginLoss(_Loss):
         p: float = 2.0,
         eps: float = 1e-6,
         swap: bool = False,
-        size_average: Any = None,
-        reduce: Any = None,
+        size_average: bool | None = None,
+        reduce: bool | None = None,
         reduction: str = "mean",
     ) -> None:
         super().__init__(size_average, reduce, reduction)

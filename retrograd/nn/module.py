@@ -146,7 +146,7 @@ class Module(ConversionMethods, HookMethods, StateMethods):
             raise AttributeError("cannot assign buffer before Module.__init__() call")
         object.__setattr__(self, name, value)
 
-    def _assign_buffer(self, name: str, value: Any) -> None:
+    def _assign_buffer(self, name: str, value: Tensor) -> None:
         if value is not None and not isinstance(value, Tensor):
             raise TypeError(
                 f"cannot assign '{typename(value)}' as buffer '{name}' "
@@ -250,7 +250,7 @@ class Module(ConversionMethods, HookMethods, StateMethods):
         """The same as `add_module`."""
         self.add_module(name, module)
 
-    def _check_name(self, kind: str, name: Any, table: str) -> None:
+    def _check_name(self, kind: str, name: str, table: str) -> None:
         """Refuse names that cannot be in a dotted path, or are something else's."""
         if table not in self.__dict__:
             raise AttributeError(f"cannot assign {kind} before Module.__init__() call")

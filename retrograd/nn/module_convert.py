@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from retrograd.autograd.grad_mode import no_grad
 from retrograd.dtypes import as_dtype, dtype
@@ -13,6 +13,9 @@ from retrograd.tensor import Tensor
 from retrograd.tensors.conversion import to_options
 from retrograd.tensors.creation import empty_like
 from retrograd.tensors.size import memory_format as MemoryFormat
+
+if TYPE_CHECKING:
+    from retrograd.types import Device
 
 _COMPLEX = (
     "Complex modules are a new feature under active development whose design may change, and some "
@@ -95,7 +98,7 @@ class ConversionMethods(WalkMethods):
 
         return self._apply(convert)
 
-    def to_empty(self, *, device: Any, recurse: bool = True) -> Self:
+    def to_empty(self, *, device: Device, recurse: bool = True) -> Self:
         """New memory for all parameters and buffers, its values not set."""
         return self._apply(lambda tensor: empty_like(tensor, device=device), recurse=recurse)
 
@@ -123,7 +126,7 @@ class ConversionMethods(WalkMethods):
         """Move to the CPU, where everything is."""
         return self._apply(lambda tensor: tensor.cpu())
 
-    def cuda(self, device: Any = None) -> Self:
+    def cuda(self, device: Device = None) -> Self:
         """Refused as by tensors: there is no such device."""
         return self._apply(lambda tensor: tensor.cuda(device))
 

@@ -211,7 +211,7 @@ class StateMethods:
                         unexpected_keys.append(key)
 
     def _load_one(
-        self, name: str, key: str, tensor: Tensor, value: Any, assign: bool
+        self, name: str, key: str, tensor: Tensor, value: Tensor, assign: bool
     ) -> str | None:
         """Take one value; gives what is wrong with it."""
         if not isinstance(value, Tensor):

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from numbers import Integral
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from retrograd.dtypes import dtype
 from retrograd.nn import functional, init
 from retrograd.nn.module import Module
 from retrograd.nn.parameter import Parameter
 from retrograd.tensor import Tensor
 from retrograd.tensors.creation import empty
+
+if TYPE_CHECKING:
+    from retrograd.types import Device
 
 
 class LocalResponseNorm(Module):
@@ -44,7 +48,9 @@ class _Scaled(Module):
     weight: Parameter | None
     bias: Parameter | None
 
-    def _make(self, shape: Any, weight: bool, bias: bool, device: Any, dtype: Any) -> None:
+    def _make(
+        self, shape: Any, weight: bool, bias: bool, device: Device, dtype: dtype | None
+    ) -> None:
         for name, wanted in (("weight", weight), ("bias", weight and bias)):
             made = Parameter(empty(shape, device=device, dtype=dtype)) if wanted else None
             self.register_parameter(name, made)
@@ -73,8 +79,8 @@ class LayerNorm(_Scaled):
         eps: float = 1e-5,
         elementwise_affine: bool = True,
         bias: bool = True,
-        device: Any = None,
-        dtype: Any = None,
+        device: Device = None,
+        dtype: dtype | None = None,
     ) -> None:
         super().__init__()
         self.normalized_shape = _as_shape(normalized_shape)
@@ -114,8 +120,8 @@ class GroupNorm(_Scaled):
         num_channels: int,
         eps: float = 1e-5,
         affine: bool = True,
-        device: Any = None,
-        dtype: Any = None,
+        device: Device = None,
+        dtype: dtype | None = None,
         *,
         bias: bool = True,
     ) -> None:
@@ -161,8 +167,8 @@ class RMSNorm(Module):
         normalized_shape: int | Sequence[int],
         eps: float | None = None,
         elementwise_affine: bool = True,
-        device: Any = None,
-        dtype: Any = None,
+        device: Device = None,
+        dtype: dtype | None = None,
     ) -> None:
         super().__init__()
         self.normalized_shape = _as_shape(normalized_shape)

@@ -6,14 +6,14 @@ Amounts are given as one number for all sides or as a tuple, the last dimension'
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
 
 from retrograd.nn import functional
 from retrograd.nn.module import Module
+from retrograd.ops.kinds import Ints
 from retrograd.tensor import Tensor
 
 
-def _amounts(padding: Any, count: int) -> tuple[int, ...]:
+def _amounts(padding: Ints, count: int) -> tuple[int, ...]:
     """One amount for each side."""
     return tuple(padding) if isinstance(padding, Iterable) else (padding,) * count
 
@@ -24,7 +24,7 @@ class _PadNd(Module):
     _mode: str
     _spatial: int
 
-    def __init__(self, padding: Any) -> None:
+    def __init__(self, padding: Ints) -> None:
         super().__init__()
         self.padding = _amounts(padding, 2 * self._spatial)
 
@@ -39,7 +39,7 @@ class _PadNd(Module):
 class _ConstantPadNd(_PadNd):
     _mode = "constant"
 
-    def __init__(self, padding: Any, value: float) -> None:
+    def __init__(self, padding: Ints, value: float) -> None:
         super().__init__(padding)
         self.value = value
 
@@ -189,7 +189,7 @@ class ZeroPad1d(ConstantPad1d):
     tensor([0., 0., 1., 2., 3., 0.])
     """
 
-    def __init__(self, padding: Any) -> None:
+    def __init__(self, padding: Ints) -> None:
         super().__init__(padding, 0.0)
 
     def extra_repr(self) -> str:
@@ -205,7 +205,7 @@ class ZeroPad2d(ConstantPad2d):
     tensor([0., 0., 1., 2., 3., 0.])
     """
 
-    def __init__(self, padding: Any) -> None:
+    def __init__(self, padding: Ints) -> None:
         super().__init__(padding, 0.0)
 
     def extra_repr(self) -> str:
@@ -221,7 +221,7 @@ class ZeroPad3d(ConstantPad3d):
     tensor([0., 0., 1., 2., 3., 0.])
     """
 
-    def __init__(self, padding: Any) -> None:
+    def __init__(self, padding: Ints) -> None:
         super().__init__(padding, 0.0)
 
     def extra_repr(self) -> str:

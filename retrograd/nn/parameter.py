@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -20,11 +20,14 @@ from retrograd.tensors.construction import as_class
 from retrograd.tensors.creation import empty
 from retrograd.tensors.printing import format_parameter
 
+if TYPE_CHECKING:
+    from retrograd.types import Device
+
 
 class _ParameterMeta(type):
     """Tensors of other classes count as parameters once `Parameter` has marked them."""
 
-    def __instancecheck__(cls, instance: Any) -> bool:
+    def __instancecheck__(cls, instance: Tensor) -> bool:
         if type.__instancecheck__(cls, instance):
             return True
         return (
@@ -95,7 +98,7 @@ class Parameter(Tensor, metaclass=_ParameterMeta):
 class _BufferMeta(type):
     """Buffers are plain tensors that `Buffer` has marked."""
 
-    def __instancecheck__(cls, instance: Any) -> bool:
+    def __instancecheck__(cls, instance: Tensor) -> bool:
         if cls is not Buffer:
             return type.__instancecheck__(cls, instance)
         return isinstance(instance, Tensor) and bool(instance.__dict__.get("_is_buffer", False))
@@ -134,7 +137,9 @@ class UninitializedTensorMixin:
     cls_to_become: Any
     requires_grad: bool
 
-    def materialize(self, shape: Any, device: Any = None, dtype: Any = None) -> None:
+    def materialize(
+        self, shape: Any, device: Device = None, dtype: dtypes.dtype | None = None
+    ) -> None:
         """Give it a shape: it becomes an ordinary tensor whose values are not set."""
         kind = self.dtype if dtype is None else dtype
         _ARRAY.__set__(self, empty(shape, device=device, dtype=kind)._array)
@@ -255,7 +260,7 @@ for _name in (  # these read no array, or not at first
     setattr(UninitializedTensorMixin, _name, _refusing(_name))
 
 
-def is_lazy(param: Any) -> bool:
+def is_lazy(param: Tensor) -> bool:
     """Whether it is an `UninitializedParameter` or an `UninitializedBuffer`.
 
     >>> import retrograd as torch
@@ -281,14 +286,16 @@ class UninitializedParameter(UninitializedTensorMixin, Parameter):
     cls_to_become = Parameter
 
     def __new__(
-        cls, requires_grad: bool = True, device: Any = None, dtype: Any = None
+        cls, requires_grad: bool = True, device: Device = None, dtype: dtypes.dtype | None = None
     ) -> UninitializedParameter:
         made: Any = as_class(empty(0, device=device, dtype=dtype), cls)
         made._requires_grad = requires_grad
         found: UninitializedParameter = made
         return found
 
-    def __init__(self, requires_grad: bool = True, device: Any = None, dtype: Any = None) -> None:
+    def __init__(
+        self, requires_grad: bool = True, device: Device = None, dtype: dtypes.dtype | None = None
+    ) -> None:
         pass
 
 
@@ -306,8 +313,8 @@ class UninitializedBuffer(UninitializedTensorMixin, Tensor):
     def __new__(
         cls,
         requires_grad: bool = False,
-        device: Any = None,
-        dtype: Any = None,
+        device: Device = None,
+        dtype: dtypes.dtype | None = None,
         persistent: bool = True,
     ) -> UninitializedBuffer:
         made: Any = as_class(empty(0, device=device, dtype=dtype), cls)
@@ -320,8 +327,8 @@ class UninitializedBuffer(UninitializedTensorMixin, Tensor):
     def __init__(
         self,
         requires_grad: bool = False,
-        device: Any = None,
-        dtype: Any = None,
+        device: Device = None,
+        dtype: dtypes.dtype | None = None,
         persistent: bool = True,
     ) -> None:
         pass

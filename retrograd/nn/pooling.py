@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 from retrograd.nn import functional
 from retrograd.nn.conv import per_dimension
 from retrograd.nn.module import Module
+from retrograd.ops.kinds import Ints
 from retrograd.tensor import Tensor
 
 
@@ -26,10 +27,10 @@ class _MaxPoolNd(_Pool):
 
     def __init__(
         self,
-        kernel_size: Any,
-        stride: Any = None,
-        padding: Any = 0,
-        dilation: Any = 1,
+        kernel_size: Ints,
+        stride: Ints | None = None,
+        padding: Ints = 0,
+        dilation: Ints = 1,
         return_indices: bool = False,
         ceil_mode: bool = False,
     ) -> None:
@@ -95,7 +96,7 @@ class _MaxUnpoolNd(_Pool):
     _rank: ClassVar[int]
     _printed = ("kernel_size", "stride", "padding")
 
-    def __init__(self, kernel_size: Any, stride: Any = None, padding: Any = 0) -> None:
+    def __init__(self, kernel_size: Ints, stride: Ints | None = None, padding: Ints = 0) -> None:
         super().__init__()
         rank = self._rank
         self.kernel_size = per_dimension(kernel_size, rank)
@@ -165,9 +166,9 @@ class AvgPool1d(_Pool):
 
     def __init__(
         self,
-        kernel_size: Any,
-        stride: Any = None,
-        padding: Any = 0,
+        kernel_size: Ints,
+        stride: Ints | None = None,
+        padding: Ints = 0,
         ceil_mode: bool = False,
         count_include_pad: bool = True,
     ) -> None:
@@ -195,9 +196,9 @@ class _AvgPoolNd(_Pool):
 
     def __init__(
         self,
-        kernel_size: Any,
-        stride: Any = None,
-        padding: Any = 0,
+        kernel_size: Ints,
+        stride: Ints | None = None,
+        padding: Ints = 0,
         ceil_mode: bool = False,
         count_include_pad: bool = True,
         divisor_override: int | None = None,
@@ -251,7 +252,11 @@ class _LPPoolNd(_Pool):
     _printed = ("norm_type", "kernel_size", "stride", "ceil_mode")
 
     def __init__(
-        self, norm_type: float, kernel_size: Any, stride: Any = None, ceil_mode: bool = False
+        self,
+        norm_type: float,
+        kernel_size: Ints,
+        stride: Ints | None = None,
+        ceil_mode: bool = False,
     ) -> None:
         super().__init__()
         self.norm_type = norm_type
@@ -302,7 +307,9 @@ class LPPool3d(_LPPoolNd):
 class _AdaptiveMaxPoolNd(_Pool):
     _printed = ("output_size",)
 
-    def __init__(self, output_size: Any, return_indices: bool = False) -> None:
+    def __init__(
+        self, output_size: int | Sequence[int | None], return_indices: bool = False
+    ) -> None:
         super().__init__()
         self.output_size = output_size
         self.return_indices = return_indices
@@ -347,7 +354,7 @@ class AdaptiveMaxPool3d(_AdaptiveMaxPoolNd):
 class _AdaptiveAvgPoolNd(_Pool):
     _printed = ("output_size",)
 
-    def __init__(self, output_size: Any) -> None:
+    def __init__(self, output_size: int | Sequence[int | None]) -> None:
         super().__init__()
         self.output_size = output_size
 

@@ -77,7 +77,7 @@ class PlainCell(Cell):
         self.turned = _as_used(self.weight_hh).t()
         self.nonlinearity: Any = RECORDED.tanh if nonlinearity == "tanh" else RECORDED.relu
 
-    def step(self, part: Any, state: State) -> State:
+    def step(self, part: Tensor, state: State) -> State:
         return (self.nonlinearity(RECORDED.addmm(part, state[0], self.turned)),)
 
 
@@ -89,7 +89,7 @@ class LSTMCellStep(Cell):
         self.turned = _as_used(self.weight_hh).t()
         self.weight_hr = weights[-1] if projected else None
 
-    def step(self, part: Any, state: State) -> State:
+    def step(self, part: Tensor, state: State) -> State:
         hidden, cell = state
         gates = RECORDED.addmm(part, hidden, self.turned)
         enter, forget, candidate, leave = gates.unsafe_chunk(4, 1)
@@ -114,7 +114,7 @@ class GRUCellStep(Cell):
         gates, candidate = projected.unsafe_split_with_sizes([2 * size, size], -1)
         return list(zip(cut(gates), cut(candidate), strict=True))
 
-    def step(self, part: Any, state: State) -> State:
+    def step(self, part: tuple[Tensor, ...], state: State) -> State:
         (hidden,) = state
         gates, candidate = part
         size = hidden.shape[-1]

@@ -5,9 +5,10 @@ from __future__ import annotations
 import math
 import numbers
 import warnings
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from retrograd.autograd.state import STATE
+from retrograd.dtypes import dtype
 from retrograd.nn import init
 from retrograd.nn.module import Module
 from retrograd.nn.parameter import Parameter
@@ -15,6 +16,9 @@ from retrograd.nn.recurrence import State, make_cell, run_layers
 from retrograd.nn.utils.rnn import PackedSequence
 from retrograd.tensor import Tensor
 from retrograd.tensors.creation import empty, zeros
+
+if TYPE_CHECKING:
+    from retrograd.types import Device
 
 _GATES = {"LSTM": 4, "GRU": 3, "RNN_TANH": 1, "RNN_RELU": 1}
 
@@ -43,8 +47,8 @@ class RNNBase(Module):
         dropout: float = 0.0,
         bidirectional: bool = False,
         proj_size: int = 0,
-        device: Any = None,
-        dtype: Any = None,
+        device: Device = None,
+        dtype: dtype | None = None,
     ) -> None:
         super().__init__()
         self.dropout = float(dropout)
@@ -178,12 +182,12 @@ class RNNBase(Module):
         if tuple(hx.size()) != expected_hidden_size:
             raise RuntimeError(msg.format(expected_hidden_size, list(hx.size())))
 
-    def check_forward_args(self, input: Tensor, hidden: Any, batch_sizes: Tensor | None) -> None:
+    def check_forward_args(self, input: Tensor, hidden: Tensor, batch_sizes: Tensor | None) -> None:
         """Whether input and hidden state fit the layer and each other."""
         self.check_input(input, batch_sizes)
         self.check_hidden_size(hidden, self.get_expected_hidden_size(input, batch_sizes))
 
-    def permute_hidden(self, hx: Any, permutation: Tensor | None) -> Any:
+    def permute_hidden(self, hx: Tensor, permutation: Tensor | None) -> Any:
         """The hidden state with its batch in another order."""
         return hx if permutation is None else hx.index_select(1, permutation)
 
@@ -216,7 +220,9 @@ class RNNBase(Module):
             output = output.transpose(0, 1)
         return output, final
 
-    def _one_state_forward(self, kind: str, noun: str, input: Any, hx: Any) -> tuple[Any, Tensor]:
+    def _one_state_forward(
+        self, kind: str, noun: str, input: Tensor | PackedSequence, hx: Any
+    ) -> tuple[Any, Tensor]:
         """The forward of RNN and GRU: everything but the name in one error is the same."""
         if isinstance(input, PackedSequence):
             data, batch_sizes, order, back = input
@@ -275,8 +281,8 @@ def _check_arguments(
     input_size: Any,
     hidden_size: Any,
     num_layers: int,
-    bias: Any,
-    batch_first: Any,
+    bias: bool,
+    batch_first: bool,
     proj_size: int,
 ) -> None:
     """Types and ranges, in the order in which PyTorch looks at them."""
@@ -322,7 +328,9 @@ class RNN(RNNBase):
         super().__init__("RNN_TANH" if nonlinearity == "tanh" else "RNN_RELU", *args, **kwargs)
         self.nonlinearity: str = nonlinearity
 
-    def forward(self, input: Any, hx: Tensor | None = None) -> tuple[Any, Tensor]:
+    def forward(
+        self, input: Tensor | PackedSequence, hx: Tensor | None = None
+    ) -> tuple[Any, Tensor]:
         return self._one_state_forward("RNN", "tensor ", input, hx)
 
 
@@ -342,7 +350,9 @@ class GRU(RNNBase):
         _refuse_projection(kwargs)
         super().__init__("GRU", *args, **kwargs)
 
-    def forward(self, input: Any, hx: Tensor | None = None) -> tuple[Any, Tensor]:
+    def forward(
+        self, input: Tensor | PackedSequence, hx: Tensor | None = None
+    ) -> tuple[Any, Tensor]:
         return self._one_state_forward("GRU", "", input, hx)
 
 
@@ -351,7 +361,7 @@ def _refuse_projection(kwargs: dict[str, Any]) -> None:
         raise ValueError("proj_size argument is only supported for LSTM, not RNN or GRU")
 
 
-def _check_pair(hx: Any) -> None:
+def _check_pair(hx: tuple[Tensor, ...]) -> None:
     """The states of an LSTM come in a tuple or list of two, not as one tensor cut in two."""
     if not isinstance(hx, (tuple, list)):
         raise TypeError(
@@ -409,7 +419,7 @@ class LSTM(RNNBase):
         )
 
     def forward(
-        self, input: Any, hx: tuple[Tensor, Tensor] | None = None
+        self, input: Tensor | PackedSequence, hx: tuple[Tensor, Tensor] | None = None
     ) -> tuple[Any, tuple[Tensor, Tensor]]:
         if isinstance(input, PackedSequence):
             return self._packed_forward(input, hx)
@@ -438,7 +448,7 @@ class LSTM(RNNBase):
         return output, (hidden, cell)
 
     def _packed_forward(
-        self, input: PackedSequence, hx: Any
+        self, input: PackedSequence, hx: tuple[Tensor, ...] | None
     ) -> tuple[PackedSequence, tuple[Tensor, Tensor]]:
         data, batch_sizes, order, back = input
         if hx is None:

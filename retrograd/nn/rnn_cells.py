@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from retrograd.dtypes import dtype
 from retrograd.nn import init
 from retrograd.nn.module import Module
 from retrograd.nn.parameter import Parameter
 from retrograd.nn.recurrence import State, make_cell
 from retrograd.tensor import Tensor
 from retrograd.tensors.creation import empty, zeros
+
+if TYPE_CHECKING:
+    from retrograd.types import Device
 
 
 class RNNCellBase(Module):
@@ -30,8 +34,8 @@ class RNNCellBase(Module):
         hidden_size: int,
         bias: bool,
         num_chunks: int,
-        device: Any = None,
-        dtype: Any = None,
+        device: Device = None,
+        dtype: dtype | None = None,
     ) -> None:
         super().__init__()
         self.input_size = input_size
@@ -131,8 +135,8 @@ class RNNCell(RNNCellBase):
         hidden_size: int,
         bias: bool = True,
         nonlinearity: str = "tanh",
-        device: Any = None,
-        dtype: Any = None,
+        device: Device = None,
+        dtype: dtype | None = None,
     ) -> None:
         super().__init__(input_size, hidden_size, bias, 1, device, dtype)
         self.nonlinearity = nonlinearity
@@ -164,8 +168,8 @@ class LSTMCell(RNNCellBase):
         input_size: int,
         hidden_size: int,
         bias: bool = True,
-        device: Any = None,
-        dtype: Any = None,
+        device: Device = None,
+        dtype: dtype | None = None,
     ) -> None:
         super().__init__(input_size, hidden_size, bias, 4, device, dtype)
 
@@ -184,7 +188,7 @@ class LSTMCell(RNNCellBase):
         return hidden, cell
 
 
-def _pair(hx: Any, single: bool) -> tuple[Tensor, Tensor]:
+def _pair(hx: tuple[Tensor, ...], single: bool) -> tuple[Tensor, Tensor]:
     """The two states of an LSTM; a batch takes them only from a tuple or list of two."""
     if not single:
         if not isinstance(hx, (tuple, list)):
@@ -210,8 +214,8 @@ class GRUCell(RNNCellBase):
         input_size: int,
         hidden_size: int,
         bias: bool = True,
-        device: Any = None,
-        dtype: Any = None,
+        device: Device = None,
+        dtype: dtype | None = None,
     ) -> None:
         super().__init__(input_size, hidden_size, bias, 3, device, dtype)
 

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 from retrograd.autograd.grad_mode import no_grad
+from retrograd.dtypes import dtype
 from retrograd.nn import functional, init
 from retrograd.nn.module import Module
 from retrograd.nn.parameter import Parameter
 from retrograd.tensor import Tensor
 from retrograd.tensors.creation import empty
+
+if TYPE_CHECKING:
+    from retrograd.types import Device
 
 
 class _LookupTable(Module):
@@ -29,8 +33,8 @@ class _LookupTable(Module):
         sparse: bool,
         weight: Tensor | None,
         freeze: bool,
-        device: Any,
-        dtype: Any,
+        device: Device,
+        dtype: dtype | None,
         padding_name: str,
     ) -> None:
         super().__init__()
@@ -94,8 +98,8 @@ class Embedding(_LookupTable):
         sparse: bool = False,
         _weight: Tensor | None = None,
         _freeze: bool = False,
-        device: Any = None,
-        dtype: Any = None,
+        device: Device = None,
+        dtype: dtype | None = None,
     ) -> None:
         super().__init__(
             num_embeddings,
@@ -189,8 +193,8 @@ class EmbeddingBag(_LookupTable):
         _weight: Tensor | None = None,
         include_last_offset: bool = False,
         padding_idx: int | None = None,
-        device: Any = None,
-        dtype: Any = None,
+        device: Device = None,
+        dtype: dtype | None = None,
     ) -> None:
         super().__init__(
             num_embeddings,

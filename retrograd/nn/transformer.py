@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import warnings
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from retrograd import dtypes
 from retrograd.autograd.grad_mode import is_grad_enabled
@@ -20,19 +20,22 @@ from retrograd.nn.normalization import LayerNorm
 from retrograd.tensor import Tensor
 from retrograd.tensors.creation import full
 
+if TYPE_CHECKING:
+    from retrograd.types import Device
+
 Activation = str | Callable[[Tensor], Tensor]
 
 
 # ----------------------------------------------------------------------------------------- parts
 
 
-def _causal_mask(size: int, device: Any = None, dtype: Any = None) -> Tensor:
+def _causal_mask(size: int, device: Device = None, dtype: dtypes.dtype | None = None) -> Tensor:
     """Zero on and below the diagonal, -inf above: no position sees a later one."""
     result: Tensor = full((size, size), float("-inf"), dtype=dtype, device=device).triu(1)
     return result
 
 
-def _is_causal(mask: Any, given: bool | None, size: int) -> bool:
+def _is_causal(mask: Tensor | None, given: bool | None, size: int) -> bool:
     """What the caller says of a mask; where nothing is said, the mask is looked at."""
     if given is not None or mask is None:
         return bool(given)
@@ -41,7 +44,7 @@ def _is_causal(mask: Any, given: bool | None, size: int) -> bool:
     return bool((mask == _causal_mask(size, mask.device, mask.dtype)).all())
 
 
-def _length(input: Any, batch_first: bool) -> int:
+def _length(input: Tensor, batch_first: bool) -> int:
     length: int = input.shape[1 if batch_first and input.ndim == 3 else 0]
     return length
 
@@ -67,7 +70,7 @@ class _Layer(Module):
     dropout: Dropout
     activation: Any
 
-    def _positions(self, x: Any) -> Any:
+    def _positions(self, x: Tensor) -> Any:
         return self.linear2(self.dropout(self.activation(self.linear1(x))))
 
     def __getstate__(self) -> dict[str, Any]:
@@ -137,7 +140,7 @@ class TransformerEncoderLayer(_Layer):
         padding = additive_mask(src_key_padding_mask, name, kind, src_mask, "src_mask")
         mask = additive_mask(src_mask, "src_mask", kind)
 
-        def attended(x: Any) -> Any:
+        def attended(x: Tensor) -> Any:
             options = {"attn_mask": mask, "key_padding_mask": padding, "is_causal": is_causal}
             return self.dropout1(self.self_attn(x, x, x, need_weights=False, **options)[0])
 
@@ -210,12 +213,12 @@ class TransformerDecoderLayer(_Layer):
         tgt_is_causal: bool = False,
         memory_is_causal: bool = False,
     ) -> Tensor:
-        def to_itself(x: Any) -> Any:
+        def to_itself(x: Tensor) -> Any:
             masks = {"attn_mask": tgt_mask, "key_padding_mask": tgt_key_padding_mask}
             options = {**masks, "is_causal": tgt_is_causal, "need_weights": False}
             return self.dropout1(self.self_attn(x, x, x, **options)[0])
 
-        def to_memory(x: Any) -> Any:
+        def to_memory(x: Tensor) -> Any:
             masks = {"attn_mask": memory_mask, "key_padding_mask": memory_key_padding_mask}
             options = {**masks, "is_causal": memory_is_causal, "need_weights": False}
             return self.dropout2(self.multihead_attn(x, memory, memory, **options)[0])
@@ -292,7 +295,7 @@ class TransformerEncoder(Module):
         result: Tensor = x if self.norm is None else self.norm(x)
         return result
 
-    def _drops_padding(self, src: Any, padding: Any) -> bool:
+    def _drops_padding(self, src: Tensor, padding: Any) -> bool:
         """Whether PyTorch leaves padded positions out: at the end of rows, with no gradients."""
         first: Any = self.layers[0]
         if padding is None or src.ndim != 3 or not self.use_nested_tensor or first.training:
@@ -307,7 +310,7 @@ def _any_requires_grad(layer: Module) -> bool:
     return any(parameter.requires_grad for parameter in layer.parameters())
 
 
-def _obstacle(layer: Any) -> str:
+def _obstacle(layer: Module) -> str:
     """Why PyTorch would not leave padded positions out with such layers; empty if it would."""
     name = "encoder_layer"
     if not isinstance(layer, TransformerEncoderLayer):
@@ -430,7 +433,9 @@ class Transformer(Module):
                 init.xavier_uniform_(parameter)
 
     @staticmethod
-    def generate_square_subsequent_mask(sz: int, device: Any = None, dtype: Any = None) -> Tensor:
+    def generate_square_subsequent_mask(
+        sz: int, device: Device = None, dtype: dtypes.dtype | None = None
+    ) -> Tensor:
         """A mask for sequences in which no position may see a later one.
 
         >>> import retrograd as torch

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from retrograd.nn import functional
 from retrograd.nn.module import Module
+from retrograd.ops.kinds import Ints
 from retrograd.tensor import Tensor
 
 
@@ -21,7 +23,7 @@ class Upsample(Module):
 
     def __init__(
         self,
-        size: Any = None,
+        size: Ints | None = None,
         scale_factor: Any = None,
         mode: str = "nearest",
         align_corners: bool | None = None,
@@ -63,7 +65,9 @@ class UpsamplingNearest2d(Upsample):
     torch.Size([1, 1, 4, 6])
     """
 
-    def __init__(self, size: Any = None, scale_factor: Any = None) -> None:
+    def __init__(
+        self, size: Ints | None = None, scale_factor: float | Sequence[float] | None = None
+    ) -> None:
         super().__init__(size, scale_factor, mode="nearest")
 
 
@@ -75,5 +79,7 @@ class UpsamplingBilinear2d(Upsample):
     tensor([[[[0., 1., 2.]]]])
     """
 
-    def __init__(self, size: Any = None, scale_factor: Any = None) -> None:
+    def __init__(
+        self, size: Ints | None = None, scale_factor: float | Sequence[float] | None = None
+    ) -> None:
         super().__init__(size, scale_factor, mode="bilinear", align_corners=True)

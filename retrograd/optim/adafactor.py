@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from retrograd.backend import xp_of
 from retrograd.dtypes import F32, HALF_TYPES, finfo, from_numpy_dtype
@@ -12,6 +12,9 @@ from retrograd.optim.forms import step_lists
 from retrograd.optim.optimizer import Optimizer, ParamsT
 from retrograd.optim.options import check, check_rate
 from retrograd.tensor import Tensor, wrap
+
+if TYPE_CHECKING:
+    from retrograd.tensor import Array
 
 
 class Adafactor(Optimizer):
@@ -113,14 +116,14 @@ def _variance(state: dict[str, Any], g: Any, weight: float, smallest: float) -> 
     return estimate
 
 
-def _root_mean_square(array: Any) -> float:
+def _root_mean_square(array: Array) -> float:
     if array.size == 0:
         return 0.0
     flat = _wide(array).ravel()
     return float(xp_of(flat).sqrt(flat @ flat)) / float(array.size**0.5)
 
 
-def _wide(array: Any) -> Any:
+def _wide(array: Array) -> Any:
     """Half precision in single precision, in which means and norms are accumulated."""
     return array.astype(F32 if array.dtype in HALF_TYPES else array.dtype, copy=False)
 

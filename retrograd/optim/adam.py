@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from retrograd.backend import xp_of
 from retrograd.optim.arithmetic import (
@@ -21,6 +21,9 @@ from retrograd.optim.optimizer import Optimizer, ParamsT
 from retrograd.optim.options import check, check_betas, check_implementation, check_rate
 from retrograd.optim.recorded import averaged, rate_of, replaced, shrink_weights, squared
 from retrograd.tensor import Tensor
+
+if TYPE_CHECKING:
+    from retrograd.tensor import Array
 
 
 class Adam(Optimizer):
@@ -106,7 +109,7 @@ class Adam(Optimizer):
         if group["amsgrad"]:
             state["max_exp_avg_sq"] = zeros_like(parameter)
 
-    def _change(self, group: dict[str, Any], state: dict[str, Any], value: Any, g: Any) -> None:
+    def _change(self, group: dict[str, Any], state: dict[str, Any], value: Array, g: Array) -> None:
         xp = xp_of(value)
         beta1, beta2 = map(float, group["betas"])
         step = count(state)
@@ -131,7 +134,9 @@ class Adam(Optimizer):
             scale += group["eps"] * correction
             add_quotient(value, average, scale, rate * correction, scratch)
 
-    def _record(self, group: dict[str, Any], state: dict[str, Any], parameter: Any, g: Any) -> None:
+    def _record(
+        self, group: dict[str, Any], state: dict[str, Any], parameter: Tensor, g: Tensor
+    ) -> None:
         beta1, beta2 = group["betas"]
         count(state)
         step = state["step"].clone()  # a tensor, of its own precision, as in PyTorch

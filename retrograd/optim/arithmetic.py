@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from retrograd.backend import CPU, xp_of
 from retrograd.dtypes import F32, F64, float64, get_default_dtype
 from retrograd.tensor import Tensor, wrap
+
+if TYPE_CHECKING:
+    from retrograd.tensor import Array
 
 
 def scalar(value: float, fused: Any = None) -> Tensor:
@@ -38,7 +41,7 @@ def reals(tensor: Tensor) -> Any:
     return array.reshape(1) if array.ndim == 0 else array
 
 
-def descent(group: dict[str, Any], value: Any, g: Any, decays: bool = True) -> Any:
+def descent(group: dict[str, Any], value: Array, g: Array, decays: bool = True) -> Any:
     """The gradient with its sign and, where it belongs to the gradient, the weight decay."""
     if group.get("maximize"):
         g = -g
@@ -50,7 +53,7 @@ def descent(group: dict[str, Any], value: Any, g: Any, decays: bool = True) -> A
     return g
 
 
-def decay_weights(group: dict[str, Any], value: Any) -> None:
+def decay_weights(group: dict[str, Any], value: Array) -> None:
     """Weight decay that shrinks the parameter itself."""
     if group["weight_decay"] != 0:
         value *= 1 - float(group["lr"]) * float(group["weight_decay"])
@@ -63,7 +66,7 @@ def count(state: dict[str, Any]) -> float:
     return float(held)
 
 
-def approach(start: Any, end: Any, weight: float, scratch: Any) -> None:
+def approach(start: Array, end: Array, weight: float, scratch: Array) -> None:
     """``start += weight * (end - start)``, from the nearer end as PyTorch's `lerp` does."""
     xp = xp_of(start)
     xp.subtract(end, start, out=scratch)
@@ -75,20 +78,20 @@ def approach(start: Any, end: Any, weight: float, scratch: Any) -> None:
         xp.subtract(end, scratch, out=start)
 
 
-def add_scaled(total: Any, term: Any, factor: float, scratch: Any) -> None:
+def add_scaled(total: Array, term: Array, factor: float, scratch: Array) -> None:
     """``total += factor * term``."""
     xp_of(total).multiply(term, factor, out=scratch)
     total += scratch
 
 
-def add_product(total: Any, a: Any, b: Any, factor: float, scratch: Any) -> None:
+def add_product(total: Array, a: Array, b: Array, factor: float, scratch: Array) -> None:
     """``total += factor * a * b``; the factor first, which keeps half precision in range."""
     xp_of(total).multiply(a, factor, out=scratch)
     scratch *= b
     total += scratch
 
 
-def add_quotient(total: Any, a: Any, b: Any, factor: float, scratch: Any) -> None:
+def add_quotient(total: Array, a: Array, b: Array, factor: float, scratch: Array) -> None:
     """``total += factor * a / b``."""
     xp_of(total).multiply(a, factor, out=scratch)
     scratch /= b

@@ -6,14 +6,17 @@ saved for the backward pass is never written into, over any number of steps.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from retrograd.ops.registry import RECORDED
 from retrograd.tensor import Tensor
 
+if TYPE_CHECKING:
+    from retrograd.optim.optimizer import Optimizer
+
 
 def record_step(
-    optimizer: Any, group: dict[str, Any], state: dict[str, Any], parameter: Tensor, g: Tensor
+    optimizer: Optimizer, group: dict[str, Any], state: dict[str, Any], parameter: Tensor, g: Tensor
 ) -> None:
     """One parameter's update; complex tensors are updated as pairs of reals."""
     step = state.get("step")
@@ -30,7 +33,7 @@ def record_step(
     optimizer._record(group, held, parameter, g)
 
 
-def recorded_descent(group: dict[str, Any], parameter: Tensor, g: Any, decays: bool) -> Any:
+def recorded_descent(group: dict[str, Any], parameter: Tensor, g: Tensor, decays: bool) -> Any:
     """The gradient with its sign and, where it belongs to the gradient, the weight decay."""
     if group.get("maximize"):
         g = -g
@@ -51,24 +54,24 @@ def rate_of(group: dict[str, Any]) -> Any:
     return rate.squeeze() if isinstance(rate, Tensor) and rate.ndim else rate
 
 
-def shrink_weights(group: dict[str, Any], parameter: Any) -> None:
+def shrink_weights(group: dict[str, Any], parameter: Tensor) -> None:
     """Weight decay that shrinks the parameter itself."""
     if group["decoupled_weight_decay"] and decay_of(group) is not None:
         parameter.mul_(1 - rate_of(group) * group["weight_decay"])
 
 
-def averaged(entry: Any, value: Any, beta: Any) -> Any:
+def averaged(entry: Tensor, value: Tensor, beta: float) -> Any:
     """Move a running average towards a value; the new average."""
     old = entry.clone()
     return replaced(entry, old + (value - old) * (1 - beta))
 
 
-def squared(entry: Any, g: Any, beta: Any) -> Any:
+def squared(entry: Tensor, g: Tensor, beta: float) -> Any:
     """Move a running average towards the square of `g`; the new average."""
     return replaced(entry, entry.clone() * beta + g * g * (1 - beta))
 
 
-def replaced(entry: Any, value: Any) -> Any:
+def replaced(entry: Tensor, value: Tensor) -> Any:
     """Write a value into a state entry; the value, which stays as it is."""
     entry.copy_(value)
     return value

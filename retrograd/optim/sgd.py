@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import MutableSequence, Sequence
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from retrograd.backend import xp_of
 from retrograd.optim.arithmetic import reals
@@ -12,6 +12,9 @@ from retrograd.optim.optimizer import Optimizer, ParamsT
 from retrograd.optim.options import check, check_implementation, check_rate
 from retrograd.optim.recorded import rate_of, recorded_descent, replaced
 from retrograd.tensor import Tensor, wrap
+
+if TYPE_CHECKING:
+    from retrograd.tensor import Array
 
 
 class SGD(Optimizer):
@@ -98,7 +101,12 @@ class SGD(Optimizer):
         sparse_steps.sgd(group, self._state_of(group, parameter), parameter, gradient)
 
     def _with_momentum(
-        self, group: dict[str, Any], state: dict[str, Any], parameter: Tensor, g: Any, scratch: Any
+        self,
+        group: dict[str, Any],
+        state: dict[str, Any],
+        parameter: Tensor,
+        g: Array,
+        scratch: Array,
     ) -> Any:
         """The direction to go, which may be `scratch`; `g` may be `scratch` as well."""
         momentum, dampening = group["momentum"], group["dampening"]
@@ -120,7 +128,7 @@ class SGD(Optimizer):
         return scratch
 
     def _record_one(
-        self, group: dict[str, Any], state: dict[str, Any], parameter: Any, gradient: Any
+        self, group: dict[str, Any], state: dict[str, Any], parameter: Tensor, gradient: Tensor
     ) -> None:
         momentum = group["momentum"]
         g = recorded_descent(group, parameter, gradient, True)

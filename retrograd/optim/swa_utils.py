@@ -10,7 +10,7 @@ import copy
 import itertools
 import math
 from collections.abc import Callable, Iterable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from retrograd.autograd.grad_mode import no_grad
 from retrograd.dtypes import int64
@@ -21,6 +21,9 @@ from retrograd.optim.optimizer import Optimizer
 from retrograd.tensor import Tensor
 from retrograd.tensors.construction import tensor
 
+if TYPE_CHECKING:
+    from retrograd.types import Device
+
 _Tensors = list[Tensor] | tuple[Tensor, ...]
 _AverageOne = Callable[[Tensor, Tensor, Any], Tensor]
 _AverageAll = Callable[[_Tensors, _Tensors, Any], None]
@@ -30,7 +33,7 @@ def get_ema_multi_avg_fn(decay: float = 0.999) -> _AverageAll:
     """The exponential moving average of lists of parameters, for `AveragedModel`."""
     _check_decay(decay)
 
-    def ema_update(averages: _Tensors, current: _Tensors, num_averaged: Any) -> None:
+    def ema_update(averages: _Tensors, current: _Tensors, num_averaged: Tensor) -> None:
         interpolated = _interpolates(averages[0])
         with no_grad():
             for average, value in zip(averages, current, strict=True):
@@ -45,7 +48,7 @@ def get_ema_multi_avg_fn(decay: float = 0.999) -> _AverageAll:
 def get_swa_multi_avg_fn() -> _AverageAll:
     """The equally weighted average of lists of parameters, for `AveragedModel`."""
 
-    def swa_update(averages: _Tensors, current: _Tensors, num_averaged: Any) -> None:
+    def swa_update(averages: _Tensors, current: _Tensors, num_averaged: Tensor) -> None:
         interpolated = _interpolates(averages[0])
         with no_grad():
             weight = 1 / (num_averaged + 1)
@@ -70,7 +73,7 @@ def get_ema_avg_fn(decay: float = 0.999) -> _AverageOne:
     """
     _check_decay(decay)
 
-    def ema_update(average: Tensor, current: Tensor, num_averaged: Any) -> Tensor:
+    def ema_update(average: Tensor, current: Tensor, num_averaged: Tensor) -> Tensor:
         with no_grad():
             updated: Tensor = decay * average + (1 - decay) * current
         return updated
@@ -81,7 +84,7 @@ def get_ema_avg_fn(decay: float = 0.999) -> _AverageOne:
 def get_swa_avg_fn() -> _AverageOne:
     """The equally weighted average of one parameter."""
 
-    def swa_update(average: Tensor, current: Tensor, num_averaged: Any) -> Tensor:
+    def swa_update(average: Tensor, current: Tensor, num_averaged: Tensor) -> Tensor:
         with no_grad():
             updated: Tensor = average + (current - average) / (num_averaged + 1)
         return updated
@@ -118,7 +121,7 @@ class AveragedModel(Module):
     def __init__(
         self,
         model: Module,
-        device: Any = None,
+        device: Device = None,
         avg_fn: _AverageOne | None = None,
         multi_avg_fn: _AverageAll | None = None,
         use_buffers: bool = False,
@@ -173,7 +176,7 @@ class AveragedModel(Module):
             update(averages, values, self.n_averaged)
 
 
-def update_bn(loader: Iterable[Any], model: Module, device: Any = None) -> None:
+def update_bn(loader: Iterable[Any], model: Module, device: Device = None) -> None:
     """Compute the running statistics of `model`'s batch norm layers anew from all of `loader`.
 
     A batch that is a list or tuple is used by its first entry.

@@ -7,13 +7,16 @@ import json
 import os
 import warnings
 from collections.abc import Callable, Iterable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from retrograd.autograd import profiler as sessions
 from retrograd.autograd.profiler import KinetoStepTracker, ProfilerActivity
 from retrograd.autograd.profiler_util import EventList
 from retrograd.compat.marks import differs, unsupported
 from retrograd.notices import warn_once
+
+if TYPE_CHECKING:
+    from types import TracebackType
 
 PROFILER_STEP_NAME = "ProfilerStep"
 
@@ -366,7 +369,7 @@ class profile(_KinetoProfile):
         self.start()
         return self
 
-    def __exit__(self, kind: Any, value: Any, traceback: Any) -> None:
+    def __exit__(self, kind: Any, value: Any, traceback: TracebackType | None) -> None:
         self.stop()
         KinetoStepTracker.erase_step_count(PROFILER_STEP_NAME)
         if self.execution_trace_observer:

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from retrograd.random import generator as streams
 from retrograd.tensor import Tensor, wrap
 from retrograd.tensors.size import CPU, device
+
+if TYPE_CHECKING:
+    from retrograd.types import Device
 
 
 class Generator(streams.Generator):
@@ -21,7 +24,7 @@ class Generator(streams.Generator):
     tensor([0.4963, 0.7682])
     """
 
-    def __init__(self, device: Any = "cpu") -> None:
+    def __init__(self, device: Device = "cpu") -> None:
         super().__init__(device)
         self._device = CPU
 
@@ -57,7 +60,7 @@ class Generator(streams.Generator):
 default_generator = Generator()
 
 
-def generator_or_default(generator: Any, function: str) -> Generator:
+def generator_or_default(generator: Generator | None, function: str) -> Generator:
     """A ``generator=`` argument, or the default generator for None."""
     if generator is None:
         return default_generator

@@ -151,7 +151,7 @@ class _Storages:
         memory = found[0]
         return memory if memory.dtype is kind.numpy else memory.view(kind.numpy)
 
-    def fill(self, keys: Any, little: bool) -> None:
+    def fill(self, keys: list[str], little: bool) -> None:
         """Read the elements, which come in the order of these keys."""
         if not isinstance(keys, list):
             raise RuntimeError("the list of storages is missing: the file is damaged")

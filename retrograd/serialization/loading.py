@@ -186,7 +186,7 @@ class _Storages:
         return made
 
 
-def _text(value: Any) -> Any:
+def _text(value: str) -> Any:
     return value.decode("ascii", "replace") if isinstance(value, bytes) else value
 
 

@@ -52,7 +52,7 @@ def location_tag(storage: Any) -> str:
     raise RuntimeError(f"don't know how to determine data location of {_typename(storage)}")
 
 
-def default_restore_location(storage: Any, location: str) -> Any:
+def default_restore_location(storage: UntypedStorage, location: str) -> Any:
     """A storage brought to the place of a name."""
     for _, _, deserializer in _REGISTERED:
         found = deserializer(storage, location)
@@ -69,18 +69,18 @@ def restorer(map_location: Any) -> Restore:
         choose: Callable[[Any, str], Any] = default_restore_location
     elif isinstance(map_location, dict):
 
-        def choose(storage: Any, location: str) -> Any:
+        def choose(storage: UntypedStorage, location: str) -> Any:
             return default_restore_location(storage, map_location.get(location, location))
 
     elif isinstance(map_location, (str, bytes, device)):
         name = map_location.decode() if isinstance(map_location, bytes) else str(map_location)
 
-        def choose(storage: Any, location: str) -> Any:
+        def choose(storage: UntypedStorage, location: str) -> Any:
             return default_restore_location(storage, name)
 
     else:
 
-        def choose(storage: Any, location: str) -> Any:
+        def choose(storage: UntypedStorage, location: str) -> Any:
             found = map_location(storage, location)
             return default_restore_location(storage, location) if found is None else found
 
@@ -97,31 +97,31 @@ def restorer(map_location: Any) -> Restore:
     return restore
 
 
-def _typename(value: Any) -> str:
+def _typename(value: UntypedStorage | float) -> str:
     if isinstance(value, (TypedStorage, UntypedStorage)):
         return f"torch.storage.{type(value).__name__}"
     return type(value).__name__
 
 
-def _cpu_tag(storage: Any) -> str | None:
+def _cpu_tag(storage: TypedStorage | float) -> str | None:
     return "cpu" if isinstance(storage, (TypedStorage, UntypedStorage)) else None
 
 
-def _no_tag(storage: Any) -> str | None:
+def _no_tag(storage: float) -> str | None:
     return None
 
 
-def _stay(storage: Any, location: str) -> Any:
+def _stay(storage: UntypedStorage, location: str) -> Any:
     return storage if location == "cpu" else None
 
 
-def _refuse(place: str, storage: Any, location: str) -> Any:
+def _refuse(place: str, storage: UntypedStorage, location: str) -> Any:
     if location == place or re.match(f"{place}(:|[0-9]+)", location):
         validate(place)
     return None
 
 
-def _refuse_meta(storage: Any, location: str) -> Any:
+def _refuse_meta(storage: UntypedStorage, location: str) -> Any:
     if location == "meta":
         raise NotImplementedError(
             "torch.load to the meta device is not supported by retrograd: every tensor has memory; "

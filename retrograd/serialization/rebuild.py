@@ -44,7 +44,7 @@ def described(value: Any) -> str:
     return f"an object of type {type(value).__name__}"
 
 
-def _is_integer(value: Any) -> bool:
+def _is_integer(value: float) -> bool:
     return type(value) is int and -_LARGEST <= value <= _LARGEST
 
 
@@ -101,18 +101,18 @@ def placed(memory: Array, offset: Any, size: Any, stride: Any) -> Array:
     return region(memory, shape, offset, steps)
 
 
-def _memory(storage: Any) -> Array:
+def _memory(storage: TypedStorage) -> Array:
     if not isinstance(storage, TypedStorage):
         raise UnpicklingError(f"a tensor needs a storage, not {type(storage).__name__}")
     return storage._owner
 
 
 def tensor(
-    storage: Any,
-    offset: Any,
+    storage: TypedStorage,
+    offset: float,
     size: Any,
     stride: Any,
-    requires_grad: Any = False,
+    requires_grad: bool = False,
     hooks: Any = None,
     metadata: Any = None,
 ) -> Tensor:
@@ -122,12 +122,12 @@ def tensor(
 
 def retyped(
     storage: Any,
-    offset: Any,
+    offset: float,
     size: Any,
     stride: Any,
-    requires_grad: Any,
+    requires_grad: bool,
     hooks: Any,
-    dtype: Any,
+    dtype: dtypes.dtype | None,
     metadata: Any = None,
 ) -> Tensor:
     """A tensor in a storage of bytes."""
@@ -142,7 +142,7 @@ def retyped(
 
 
 def _made(
-    memory: Array, offset: Any, size: Any, stride: Any, requires_grad: Any, metadata: Any
+    memory: Array, offset: float, size: Any, stride: Any, requires_grad: bool, metadata: Any
 ) -> Tensor:
     if isinstance(metadata, dict) and metadata:
         if UNFILLED.waiting is not None:
@@ -228,14 +228,14 @@ _LAYOUTS = {
 }
 
 
-def layout_named(name: Any) -> layout:
+def layout_named(name: str) -> layout:
     """A layout by its printed form."""
     if type(name) is not str or name not in _LAYOUTS:
         raise UnpicklingError(f"there is no layout {described(name)}")
     return _LAYOUTS[name]
 
 
-def sparse(kind: Any, data: Any) -> Tensor:
+def sparse(kind: layout, data: Any) -> Tensor:
     """A sparse tensor from its parts, each index of which is looked at."""
     from retrograd.sparse.pickling import rebuilt
 
@@ -302,7 +302,7 @@ FUNCTIONS: dict[str, Callable[..., Tensor]] = {
 # ------------------------------------------------------------------- plain objects, for the safe
 
 
-def encode(text: Any, encoding: Any = "latin1") -> bytes:
+def encode(text: str, encoding: str = "latin1") -> bytes:
     """Bytes, which pickles before protocol 3 write as text."""
     if type(text) is not str or encoding not in ("latin1", "latin-1"):
         raise UnpicklingError("_codecs.encode is allowed for text in latin1 only")
@@ -361,7 +361,7 @@ _MOST_UNUSUAL_KEYS = 10_000
 _USUAL = 1 << 60
 
 
-def check_key(key: Any) -> int:
+def check_key(key: str) -> int:
     """How much of a key is unusual; refuse one whose hash would take forever, or much stack."""
     if type(key) is str:
         return 0

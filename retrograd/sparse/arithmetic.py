@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -27,6 +27,9 @@ from retrograd.sparse.graph import (
 from retrograd.tensor import Tensor, wrap
 from retrograd.tensors.size import sparse_coo, sparse_csr
 
+if TYPE_CHECKING:
+    from retrograd.tensor import Array
+
 
 def common_dtype(*operands: Any) -> dtypes.dtype:
     """The dtype of an arithmetic result; sparse tensors count as tensors with dimensions."""
@@ -38,7 +41,7 @@ def common_dtype(*operands: Any) -> dtypes.dtype:
     )
 
 
-def with_values(tensor: Tensor, values: Any) -> Tensor:
+def with_values(tensor: Tensor, values: Array) -> Tensor:
     """The places of a sparse tensor with other values."""
     array = sparse_of(tensor)
     made = SparseArray(array.layout, array.indices, values, array.shape, array.coalesced)
@@ -63,7 +66,7 @@ class _SparseSum(Function):
     """``one + alpha * two``, both sparse."""
 
     @staticmethod
-    def forward(ctx: Any, one: Tensor, two: Tensor, alpha: Any, sign: int) -> Tensor:
+    def forward(ctx: Any, one: Tensor, two: Tensor, alpha: float, sign: int) -> Tensor:
         ctx.alpha = alpha * sign
         return as_tensor(sums.add_sparse(sparse_of(one), sparse_of(two), ctx.alpha))
 
@@ -76,7 +79,7 @@ class _MixedSum(Function):
     """``dense + alpha * sparse``: dense, and so are the gradients."""
 
     @staticmethod
-    def forward(ctx: Any, dense: Tensor, sparse: Tensor, alpha: Any, sign: int) -> Tensor:
+    def forward(ctx: Any, dense: Tensor, sparse: Tensor, alpha: float, sign: int) -> Tensor:
         ctx.alpha = alpha * sign
         added = sums.dense_of(sparse_of(sparse))
         if ctx.alpha != 1:
@@ -108,7 +111,7 @@ class _SubMixed(_MixedSum):
     pass
 
 
-def _sum(one: Any, two: Any, alpha: Any, sign: int) -> Tensor:
+def _sum(one: Any, two: Any, alpha: float, sign: int) -> Tensor:
     if is_sparse(one) and not is_sparse(two):
         if one.layout is sparse_csr and isinstance(two, Tensor) and sign == 1 and alpha == 1:
             one, two = two, one
@@ -153,12 +156,12 @@ def _dims(tensor: Tensor) -> tuple[int, int]:
     return array.sparse_dim, array.dense_dim
 
 
-def add(input: Any, other: Any, alpha: Any = 1) -> Tensor:
+def add(input: Tensor, other: Tensor | float, alpha: float = 1) -> Tensor:
     """`torch.add` where an operand is sparse."""
     return _sum(input, other, alpha, 1)
 
 
-def sub(input: Any, other: Any, alpha: Any = 1) -> Tensor:
+def sub(input: Tensor, other: Tensor, alpha: float = 1) -> Tensor:
     """`torch.sub` where an operand is sparse."""
     return _sum(input, other, alpha, -1)
 
@@ -171,7 +174,7 @@ class _Scaled(Function):
     """A sparse tensor times a number."""
 
     @staticmethod
-    def forward(ctx: Any, tensor: Tensor, factor: Any) -> Tensor:
+    def forward(ctx: Any, tensor: Tensor, factor: Tensor | float) -> Tensor:
         ctx.factor = factor
         if isinstance(factor, Tensor) and factor.requires_grad:
             ctx.save_for_backward(tensor)
@@ -262,7 +265,7 @@ def _csr_product(one: Tensor, two: Tensor) -> Tensor:
     return to_csr(to_sparse(one) * to_sparse(two))
 
 
-def div(input: Any, other: Any, rounding_mode: Any = None) -> Tensor:
+def div(input: Tensor, other: Any, rounding_mode: Any = None) -> Tensor:
     """`torch.div` of a sparse tensor by a number."""
     scalar = not isinstance(other, Tensor) or (other._array.ndim == 0 and not is_sparse(other))
     if not is_sparse(input) or not scalar:
@@ -287,7 +290,7 @@ def div(input: Any, other: Any, rounding_mode: Any = None) -> Tensor:
 @node("DivBackward0")
 class _Quotient(Function):
     @staticmethod
-    def forward(ctx: Any, tensor: Tensor, divisor: Any, mode: Any) -> Tensor:
+    def forward(ctx: Any, tensor: Tensor, divisor: Tensor | float, mode: Any) -> Tensor:
         ctx.divisor, ctx.mode = divisor, mode
         tensor = as_tensor(sums.coalesced(sparse_of(tensor))) if mode else tensor
         values = wrap(sparse_of(tensor).values)
@@ -371,7 +374,7 @@ def unary(name: str, tensor: Tensor) -> Tensor:
 @node("PowBackward0")
 class _Power(Function):
     @staticmethod
-    def forward(ctx: Any, tensor: Tensor, exponent: Any) -> Tensor:
+    def forward(ctx: Any, tensor: Tensor, exponent: float) -> Tensor:
         ctx.exponent = exponent
         ctx.save_for_backward(tensor)
         whole = sums.coalesced(sparse_of(tensor))

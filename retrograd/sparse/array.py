@@ -23,6 +23,7 @@ from retrograd.tensors.size import sparse_coo, sparse_csr
 
 if TYPE_CHECKING:
     from retrograd.ops.registry import Op
+    from retrograd.tensor import Tensor
 
 Array = np.ndarray[Any, Any]
 
@@ -86,7 +87,7 @@ class SparseArray:
     def __init__(
         self,
         kind: Layout,
-        indices: Any,
+        indices: Array | tuple[Array, ...],
         values: Array,
         shape: tuple[int, ...],
         coalesced: bool = False,
@@ -261,7 +262,7 @@ class _Sparse:
         return run_in_place(op, args, writer)
 
     @staticmethod
-    def zero(target: Any) -> Any:
+    def zero(target: Tensor) -> Any:
         """`zero_` of a sparse tensor."""
         from retrograd.sparse.dispatch import zero
 

@@ -47,7 +47,7 @@ def _index_array(indices: Any) -> Array:
     return array if array.dtype == np.int64 else array.astype(np.int64)
 
 
-def _values(values: Any, dtype: Any) -> Tensor:
+def _values(values: Any, dtype: dtypes.dtype | None) -> Tensor:
     if not isinstance(values, Tensor):
         made: Tensor = make_tensor(values, dtype=dtype)
         return made
@@ -111,7 +111,7 @@ def sparse_coo_tensor(
     return made
 
 
-def _empty(shape: tuple[int, ...], dtype: Any) -> Tensor:
+def _empty(shape: tuple[int, ...], dtype: dtypes.dtype | None) -> Tensor:
     kind = dtypes.get_default_dtype() if dtype is None else dtype
     if any(size < 0 for size in shape):
         raise explained(
@@ -124,7 +124,7 @@ def _empty(shape: tuple[int, ...], dtype: Any) -> Tensor:
 
 
 def empty_like_sparse(
-    name: str, tensor: Tensor, dtype: Any, kind: Any, requires_grad: bool
+    name: str, tensor: Tensor, dtype: dtypes.dtype | None, kind: Any, requires_grad: bool
 ) -> Tensor:
     """`zeros_like` and `empty_like`: the shape and layout of a sparse tensor, without entries."""
     array: Any = tensor._array
@@ -143,7 +143,7 @@ def empty_like_sparse(
 
 
 def without_entries(
-    name: str, shape: tuple[int, ...], dtype: Any, kind: Any, requires_grad: bool
+    name: str, shape: tuple[int, ...], dtype: dtypes.dtype | None, kind: Any, requires_grad: bool
 ) -> Tensor:
     """`zeros` and `empty` in a sparse layout; other functions have no such form."""
     if name not in ("zeros", "empty"):

@@ -47,7 +47,9 @@ class _ToDense(Function):
         return (made if tensor.layout is sparse_coo else to_csr(made)), None
 
 
-def to_dense(tensor: Tensor, dtype: Any = None, masked_grad: bool | None = None) -> Tensor:
+def to_dense(
+    tensor: Tensor, dtype: dtypes.dtype | None = None, masked_grad: bool | None = None
+) -> Tensor:
     """A strided tensor with all elements; a strided one is given back as it is."""
     if not is_sparse(tensor):
         return tensor if dtype is None else tensor.to(dtype)

@@ -47,7 +47,7 @@ def _alias(tensor: Tensor) -> Tensor:
     return as_tensor(sparse_of(tensor))
 
 
-def _to_dtype(tensor: Tensor, dtype: Any, order: Any) -> Tensor:
+def _to_dtype(tensor: Tensor, dtype: dtypes.dtype | None, order: Any) -> Tensor:
     return conversions.converted(tensor, dtypes.from_numpy_dtype(dtype), False)
 
 

@@ -7,9 +7,12 @@ operands, and goes back to arrays behind it.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from retrograd.sparse.array import SparseArray
+
+if TYPE_CHECKING:
+    from retrograd.autograd.node import Node
 
 
 def deliver_sparse(node: Any, position: int, target: Any, part: Any) -> None:
@@ -32,7 +35,7 @@ def deliver_sparse(node: Any, position: int, target: Any, part: Any) -> None:
     _run_on_tensors(target)
 
 
-def _run_on_tensors(node: Any) -> None:
+def _run_on_tensors(node: Node) -> None:
     """Let a node take its next gradient as a tensor, and then be as before."""
     from retrograd.autograd.accumulate import is_accumulator
     from retrograd.autograd.custom.node import FunctionNode

@@ -215,7 +215,7 @@ class _ProductsAt(Function):
         return of_one, _transposed_times(spread, one) if needs[1] else None, None
 
 
-def _factor(number: Any, array: Array) -> Array:
+def _factor(number: float, array: Array) -> Array:
     """A number as an element of an array, which it has to fit."""
     return np.asarray(as_element(number, dtypes.from_numpy_dtype(array.dtype)), array.dtype)
 
@@ -226,7 +226,7 @@ class _SparseAddmm(Function):
 
     @staticmethod
     def forward(
-        ctx: Any, input: Tensor | None, sparse: Tensor, dense: Tensor, beta: Any, alpha: Any
+        ctx: Any, input: Tensor | None, sparse: Tensor, dense: Tensor, beta: float, alpha: float
     ) -> Tensor:
         ctx.save_for_backward(sparse, dense)
         ctx.scales = (beta, alpha)
@@ -338,7 +338,7 @@ def sparse_addmm(
 class _Addmm(Function):
     @staticmethod
     def forward(
-        ctx: Any, input: Tensor, sparse: Tensor, dense: Tensor, beta: Any, alpha: Any
+        ctx: Any, input: Tensor, sparse: Tensor, dense: Tensor, beta: float, alpha: float
     ) -> Tensor:
         ctx.shape = input._array.shape
         return _SparseAddmm.forward(ctx, input, sparse, dense, beta, alpha)
@@ -359,7 +359,7 @@ class _Addmm(Function):
         )
 
 
-def addmm(input: Tensor, mat1: Tensor, mat2: Tensor, beta: Any = 1, alpha: Any = 1) -> Tensor:
+def addmm(input: Tensor, mat1: Tensor, mat2: Tensor, beta: float = 1, alpha: float = 1) -> Tensor:
     """`torch.addmm` where an operand is sparse."""
     if is_sparse(input):
         if input.layout is sparse_coo:

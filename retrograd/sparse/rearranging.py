@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -16,6 +16,10 @@ from retrograd.sparse.conversions import to_sparse
 from retrograd.sparse.graph import apply, as_tensor, is_sparse, missing, node, sparse_of
 from retrograd.tensor import Tensor, wrap
 from retrograd.tensors.size import sparse_coo
+
+if TYPE_CHECKING:
+    from retrograd.autograd.function import FunctionMeta
+    from retrograd.tensor import Array
 
 
 def _dim(dim: int, count: int) -> int:
@@ -99,7 +103,7 @@ def permute(tensor: Tensor, dims: Any, function: Any = _PermuteAny) -> Tensor:
     return made
 
 
-def transpose(tensor: Tensor, dim0: int, dim1: int, function: Any = _Transpose) -> Tensor:
+def transpose(tensor: Tensor, dim0: int, dim1: int, function: FunctionMeta = _Transpose) -> Tensor:
     """Two dimensions swapped."""
     count = tensor._array.ndim
     order = list(range(count))
@@ -143,7 +147,7 @@ class _Refused(Function):
 @node("IndexSelectBackward0")
 class _IndexSelect(_Refused):
     @staticmethod
-    def forward(ctx: Any, tensor: Tensor, dim: int, index: Any) -> Tensor:
+    def forward(ctx: Any, tensor: Tensor, dim: int, index: Array) -> Tensor:
         ctx.lacking = "index_add_"
         ctx.save_for_backward(tensor)
         array = sparse_of(tensor)
@@ -309,7 +313,7 @@ def _joined(arrays: list[Any], dim: int) -> Any:
     return coo(indices, np.concatenate(entries), tuple(shape), False)
 
 
-def cat(tensors: Any, dim: int = 0) -> Tensor:
+def cat(tensors: list[Tensor], dim: int = 0) -> Tensor:
     """Sparse tensors one after another."""
     tensors = list(tensors)
     _check_joined(tensors)
@@ -364,7 +368,7 @@ class _Stack(Function):
         return (None, *grad.unbind(ctx.dim))
 
 
-def stack(tensors: Any, dim: int = 0) -> Tensor:
+def stack(tensors: list[Tensor], dim: int = 0) -> Tensor:
     """Sparse tensors along a new dimension."""
     tensors = list(tensors)
     _check_joined(tensors)

@@ -122,7 +122,9 @@ class _SparseSum(_SumDims):
     pass
 
 
-def sum_method(tensor: Tensor, dim: Any = None, keepdim: bool = False, dtype: Any = None) -> Tensor:
+def sum_method(
+    tensor: Tensor, dim: int | None = None, keepdim: bool = False, dtype: dtypes.dtype | None = None
+) -> Tensor:
     """`torch.sum` of a sparse tensor."""
     kind = tensor.dtype
     if dtype is not None:
@@ -142,12 +144,12 @@ def sum_method(tensor: Tensor, dim: Any = None, keepdim: bool = False, dtype: An
     return made
 
 
-def sum_all(tensor: Tensor, dtype: Any = None) -> Tensor:
+def sum_all(tensor: Tensor, dtype: dtypes.dtype | None = None) -> Tensor:
     """The op behind `torch.sum` without dimensions."""
     return sum_method(tensor, None, False, dtype)
 
 
-def sparse_sum(input: Tensor, dim: Any = None, dtype: Any = None) -> Tensor:
+def sparse_sum(input: Tensor, dim: Any = None, dtype: dtypes.dtype | None = None) -> Tensor:
     """The sum of a sparse tensor; gradients go to the entries it has.
 
     >>> import retrograd as torch
@@ -238,7 +240,9 @@ class _SparseLogSoftmax(_Softmax):
     pass
 
 
-def _softmax(name: str, function: Any, input: Tensor, dim: int, dtype: Any) -> Tensor:
+def _softmax(
+    name: str, function: Any, input: Tensor, dim: int, dtype: dtypes.dtype | None
+) -> Tensor:
     if input.layout is not sparse_coo:
         raise missing(f"_sparse_{name}", input)
     if dtype is not None:
@@ -252,7 +256,7 @@ def _softmax(name: str, function: Any, input: Tensor, dim: int, dtype: Any) -> T
     return made
 
 
-def softmax(input: Tensor, dim: int, *, dtype: Any = None) -> Tensor:
+def softmax(input: Tensor, dim: int, *, dtype: dtypes.dtype | None = None) -> Tensor:
     """Softmax along a dimension over the entries there are: the others count as minus infinity.
 
     >>> import retrograd as torch
@@ -263,7 +267,7 @@ def softmax(input: Tensor, dim: int, *, dtype: Any = None) -> Tensor:
     return _softmax("softmax", _SparseSoftmax, input, dim, dtype)
 
 
-def log_softmax(input: Tensor, dim: int, *, dtype: Any = None) -> Tensor:
+def log_softmax(input: Tensor, dim: int, *, dtype: dtypes.dtype | None = None) -> Tensor:
     """The logarithm of `softmax`, over the entries there are.
 
     >>> import retrograd as torch
@@ -280,7 +284,7 @@ def log_softmax(input: Tensor, dim: int, *, dtype: Any = None) -> Tensor:
 @node("NormBackward1")
 class _Norm(Function):
     @staticmethod
-    def forward(ctx: Any, tensor: Tensor, order: Any) -> Tensor:
+    def forward(ctx: Any, tensor: Tensor, order: float) -> Tensor:
         ctx.save_for_backward(tensor)
         entries = wrap(sums.as_coo(sparse_of(tensor)).values.reshape(-1))
         made: Tensor = RECORDED.linalg_vector_norm(entries, order)
@@ -291,7 +295,7 @@ class _Norm(Function):
         raise missing("masked_fill_.Scalar", ctx.saved_tensors[0])
 
 
-def norm(tensor: Tensor, order: Any = 2, dim: Any = None, **options: Any) -> Tensor:
+def norm(tensor: Tensor, order: str | float = 2, dim: Any = None, **options: Any) -> Tensor:
     """`torch.norm` of all entries; PyTorch has no gradient for it."""
     if dim is not None and len(_dims(dim, tensor._array.ndim)) != tensor._array.ndim:
         raise explained(

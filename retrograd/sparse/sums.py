@@ -134,7 +134,7 @@ def as_coo(array: SparseArray) -> SparseArray:
     return coalesced(array if array.layout is sparse_coo else coo_of_csr(array))
 
 
-def values_at(array: Any, indices: Array, sizes: tuple[int, ...]) -> Array:
+def values_at(array: Array | SparseArray, indices: Array, sizes: tuple[int, ...]) -> Array:
     """The elements of a dense or sparse array at given places (zero where it has none)."""
     if not isinstance(array, SparseArray):
         found: Array = array[tuple(indices)] if len(indices) else array[None].repeat(
@@ -158,7 +158,7 @@ def values_at(array: Any, indices: Array, sizes: tuple[int, ...]) -> Array:
 # ----------------------------------------------------------------------------------------- sums
 
 
-def add_arrays(one: Any, two: Any) -> Any:
+def add_arrays(one: SparseArray | Array, two: SparseArray) -> Any:
     """The sum of two gradients: sparse if both are, else dense."""
     if not isinstance(one, SparseArray):
         one, two = two, one
@@ -170,7 +170,7 @@ def add_arrays(one: Any, two: Any) -> Any:
     return made
 
 
-def add_sparse(one: SparseArray, two: SparseArray, alpha: Any = 1) -> SparseArray:
+def add_sparse(one: SparseArray, two: SparseArray, alpha: float = 1) -> SparseArray:
     """The sum of two sparse arrays of one shape and one dtype."""
     scaled = two.values if alpha == 1 else two.values * np.asarray(alpha).astype(two.values.dtype)
     if one.layout is not sparse_coo:

@@ -12,10 +12,10 @@ from retrograd.autograd.state import STATE
 from retrograd.backend import Backend
 from retrograd.notices import explained
 from retrograd.tensor import Tensor
-from retrograd.tensors.size import backend_at, strided
+from retrograd.tensors.size import backend_at, layout, strided
 
 
-def refuse_pinned(pin_memory: Any) -> None:
+def refuse_pinned(pin_memory: bool) -> None:
     """Pinned memory exists for accelerators only."""
     if pin_memory:
         raise RuntimeError(
@@ -24,7 +24,7 @@ def refuse_pinned(pin_memory: Any) -> None:
         )
 
 
-def check_place(function: str, layout: Any, device: Any, pin_memory: Any) -> Backend:
+def check_place(function: str, layout: layout | None, device: Any, pin_memory: bool) -> Backend:
     """The backend of ``device=``; refuses other layouts than strided, and pinned memory."""
     if layout is not None and layout is not strided:
         raise explained(
@@ -86,7 +86,7 @@ _MANY = 1 << 30
 _TOO_MANY = 1 << 61
 
 
-def _is_integer(value: Any) -> bool:
+def _is_integer(value: float) -> bool:
     if isinstance(value, (bool, np.bool_)):
         return False
     if isinstance(value, Tensor):
@@ -94,7 +94,7 @@ def _is_integer(value: Any) -> bool:
     return isinstance(value, (int, np.integer))
 
 
-def _one_size(function: str, keyword: str, position: int, value: Any) -> int:
+def _one_size(function: str, keyword: str, position: int, value: float) -> int:
     if not _is_integer(value):
         raise TypeError(
             f"{function}(): argument '{keyword}' failed to unpack the object at pos {position} "
@@ -117,7 +117,7 @@ def as_number(function: str, name: str, position: int, value: Any) -> Any:
     )
 
 
-def as_integer(function: str, name: str, position: int, value: Any) -> int:
+def as_integer(function: str, name: str, position: int, value: float) -> int:
     """An integer argument: a Python or NumPy integer, or an integer tensor of one element."""
     if not _is_integer(value):
         raise TypeError(
@@ -127,13 +127,13 @@ def as_integer(function: str, name: str, position: int, value: Any) -> int:
     return int(value)
 
 
-def as_real(value: Any) -> float | int:
+def as_real(value: float) -> float | int:
     """A number that a real dtype can hold."""
     if isinstance(value, complex):
         if value.imag:
             raise RuntimeError("value cannot be converted to type double without overflow")
         return value.real
-    return value  # type: ignore[no-any-return]
+    return value
 
 
 def is_finite(value: float | int) -> bool:

@@ -1406,7 +1406,7 @@ class Attached:
     def select_scatter(self, src: Tensor, dim: _int, index: _int) -> Tensor: ...
     def set_(
         self,
-        source: Any = None,
+        source: Tensor | None = None,
         storage_offset: _int = 0,
         size: Any = None,
         stride: Any = None,

@@ -190,7 +190,7 @@ def type_name(tensor: Tensor) -> str:
     "(self: Tensor, dtype: dtype | str | type, non_blocking: bool = False) -> Tensor",
 )
 def _type(
-    self: Tensor, dtype: Any = None, non_blocking: bool = False, **options: Any
+    self: Tensor, dtype: dtypes.dtype | None = None, non_blocking: bool = False, **options: Any
 ) -> str | Tensor:
     """The name of the tensor's type, or the tensor as another type.
 
@@ -295,7 +295,7 @@ def __int__(self: Tensor) -> int:
     return int(_real(_number(self), "int64_t"))
 
 
-def _real(value: Any, target: str) -> Any:
+def _real(value: float, target: str) -> Any:
     if not isinstance(value, complex):
         return value
     if value.imag:

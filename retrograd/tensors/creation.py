@@ -58,7 +58,9 @@ def publish(function: _F) -> _F:
 _FILLS = frozenset(["arange", "linspace", "logspace", "range"])
 
 
-def deliver(name: str, array: Array, out: Tensor | None, dtype: Any, requires_grad: bool) -> Tensor:
+def deliver(
+    name: str, array: Array, out: Tensor | None, dtype: dtypes.dtype | None, requires_grad: bool
+) -> Tensor:
     """The new array as a tensor, or written into `out`."""
     if out is None:
         return fresh(array, requires_grad)
@@ -187,7 +189,7 @@ def empty_strided(
 
 
 def strided_array(
-    xp: Namespace, shape: tuple[int, ...], steps: tuple[int, ...], dtype: Any
+    xp: Namespace, shape: tuple[int, ...], steps: tuple[int, ...], dtype: dtypes.dtype | None
 ) -> Array:
     """Uninitialised memory with strides in elements."""
     extent = (
@@ -247,7 +249,9 @@ def eye(
 # ------------------------------------------------------------------------------ like a tensor
 
 
-def sparse_like(name: str, input: Tensor, dtype: Any, layout: Any, requires_grad: bool) -> Tensor:
+def sparse_like(
+    name: str, input: Tensor, dtype: dtypes.dtype | None, layout: Any, requires_grad: bool
+) -> Tensor:
     """`zeros_like` and `empty_like` of a sparse tensor: one without entries; others raise."""
     from retrograd.sparse.construction import empty_like_sparse
 
@@ -277,7 +281,13 @@ def _like(name: str, value: int | None) -> Callable[..., Tensor]:
 
 
 def _like_array(
-    name: str, input: Any, dtype: Any, layout: Any, device: Any, pin_memory: Any, order: Any
+    name: str,
+    input: Tensor,
+    dtype: dtypes.dtype | None,
+    layout: Any,
+    device: Device,
+    pin_memory: bool,
+    order: Any,
 ) -> Array:
     if not isinstance(input, Tensor):
         raise TypeError(

@@ -174,7 +174,7 @@ class VariableMeta(type):
         return isinstance(instance, Tensor)
 
     def __call__(
-        cls, data: Any = None, requires_grad: bool = False, volatile: Any = None
+        cls, data: Tensor | Array | None = None, requires_grad: bool = False, volatile: Any = None
     ) -> Tensor:
         if volatile:
             _warn_volatile(stacklevel=3)

@@ -162,7 +162,10 @@ def _inverse(axes: Sequence[int]) -> list[int]:
 
 
 def empty_array(
-    xp: Namespace, shape: tuple[int, ...], dtype: Any, order: memory_format | None = None
+    xp: Namespace,
+    shape: tuple[int, ...],
+    dtype: dtypes.dtype | None,
+    order: memory_format | None = None,
 ) -> Array:
     """Uninitialised memory in a memory format."""
     if order is None or order is contiguous_format:
@@ -461,7 +464,7 @@ def _format_of(array: Array) -> memory_format:
 
 @tensor_method
 def set_(
-    self: Tensor, source: Any = None, storage_offset: int = 0, size: Any = None,
+    self: Tensor, source: Tensor | None = None, storage_offset: int = 0, size: Any = None,
     stride: Any = None,
 ) -> Tensor:  # fmt: skip
     """Make this tensor use the memory (and the size) of another one, or a part of a storage."""

@@ -16,13 +16,13 @@ from retrograd.tensors.memory import TypedStorage, UntypedStorage
 
 
 @composite(methods=())
-def is_tensor(obj: Any) -> bool:
+def is_tensor(obj: Tensor | float) -> bool:
     """Whether `obj` is a tensor."""
     return isinstance(obj, Tensor)
 
 
 @composite(methods=())
-def is_storage(obj: Any) -> bool:
+def is_storage(obj: UntypedStorage | float) -> bool:
     """Whether `obj` is the storage of a tensor."""
     return isinstance(obj, (TypedStorage, UntypedStorage))
 
@@ -84,7 +84,7 @@ def resolve_neg(input: Tensor) -> Tensor:
 
 
 @composite(methods=())
-def result_type(tensor1: Any, tensor2: Any) -> dtypes.dtype:
+def result_type(tensor1: Tensor | float, tensor2: complex | Tensor) -> dtypes.dtype:
     """The dtype of an arithmetic result of two tensors or numbers.
 
     >>> import retrograd as torch

@@ -117,14 +117,14 @@ def _arange(start: Any, end: Any, step: Any, kind: dtypes.dtype) -> Array:
 
 
 def _range(
-    start: Any,
-    end: Any = None,
-    step: Any = 1,
+    start: int,
+    end: float | None = None,
+    step: float = 1,
     *,
     out: Tensor | None = None,
-    dtype: Any = None,
-    layout: Any = strided,
-    device: Any = None,
+    dtype: dtypes.dtype | None = None,
+    layout: layout = strided,
+    device: Device = None,
     pin_memory: bool = False,
     requires_grad: bool = False,
 ) -> Tensor:
@@ -156,7 +156,7 @@ _COMPLEX_NAMES = {
 }
 
 
-def _spaced_type(dtype: Any, name: str, *bounds: Any) -> dtypes.dtype:
+def _spaced_type(dtype: dtypes.dtype | None, name: str, *bounds: Any) -> dtypes.dtype:
     kind = dtypes.as_dtype(dtype, name)
     if kind is None:
         is_complex = any(isinstance(n, complex) for n in bounds)

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from retrograd.namespaces import from_table
 from retrograd.tensor import Tensor
+
+if TYPE_CHECKING:
+    from retrograd.types import Device
 
 TensorListList = list[list[Tensor | None]]
 Indices = list[int]
@@ -47,7 +50,7 @@ def _device_has_foreach_support(device: Any) -> bool:
     return device.type in (*_get_foreach_kernels_supported_devices(), "cpu")
 
 
-def _has_foreach_support(tensors: list[Any], device: Any) -> bool:
+def _has_foreach_support(tensors: list[Any], device: Device) -> bool:
     return _device_has_foreach_support(device) and all(
         each is None or type(each) is Tensor for each in tensors
     )

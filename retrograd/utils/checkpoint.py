@@ -354,7 +354,7 @@ def checkpoint_sequential(
     steps = list(functions.children()) if isinstance(functions, nn.Sequential) else functions
 
     def part(start: int, end: int) -> Callable[[Any], Any]:
-        def forward(value: Any) -> Any:
+        def forward(value: Tensor) -> Any:
             for step in steps[start:end]:
                 value = step(value)
             return value

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from retrograd.autograd.function import Function
 from retrograd.autograd.grad_mode import is_grad_enabled
@@ -12,6 +12,9 @@ from retrograd.autograd.hooks import RemovableHandle as RemovableHandle
 from retrograd.autograd.hooks import unserializable_hook as unserializable_hook
 from retrograd.autograd.hooks import warn_if_has_hooks as warn_if_has_hooks
 from retrograd.tensor import Tensor
+
+if TYPE_CHECKING:
+    from retrograd.nn.module import Module
 
 _NO_INPUT_GRADIENTS = (
     "Full backward hook is firing when gradients are computed with respect to module outputs since "
@@ -43,7 +46,7 @@ class BackwardHook:
 
     def __init__(
         self,
-        module: Any,
+        module: Module | str,
         user_hooks: Sequence[Callable[..., Any]],
         user_pre_hooks: Sequence[Callable[..., Any]],
     ) -> None:
@@ -62,7 +65,7 @@ class BackwardHook:
         self.n_inputs = len(args)
         return passed
 
-    def setup_output_hook(self, args: Any) -> Any:
+    def setup_output_hook(self, args: Tensor) -> Any:
         """The module's results, their tensors behind a node on which the pre-hooks run."""
         results = args if isinstance(args, tuple) else (args,)
         passed, self.output_tensors_index = _through_node(results, self._at_outputs)

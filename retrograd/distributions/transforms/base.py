@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import functools
 import operator
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from retrograd.distributions import constraints
@@ -13,7 +14,7 @@ from retrograd.ops.registry import RECORDED
 from retrograd.tensor import Tensor
 
 if TYPE_CHECKING:
-    from retrograd.distributions.constraints import _IndependentConstraint
+    from retrograd.distributions.constraints import Constraint, _IndependentConstraint
 
 
 class Transform:
@@ -114,11 +115,11 @@ class Transform:
     def __repr__(self) -> str:
         return self.__class__.__name__ + "()"
 
-    def forward_shape(self, shape: Any) -> Any:
+    def forward_shape(self, shape: Sequence[int]) -> Any:
         """The shape of the output for an input of this shape."""
         return shape
 
-    def inverse_shape(self, shape: Any) -> Any:
+    def inverse_shape(self, shape: Sequence[int]) -> Any:
         """The shape of the input for an output of this shape."""
         return shape
 
@@ -170,10 +171,10 @@ class _InverseTransform(Transform):
     def log_abs_det_jacobian(self, x: Tensor, y: Tensor) -> Tensor:
         return -self._inv.log_abs_det_jacobian(y, x)
 
-    def forward_shape(self, shape: Any) -> Any:
+    def forward_shape(self, shape: Sequence[int]) -> Any:
         return self._inv.inverse_shape(shape)
 
-    def inverse_shape(self, shape: Any) -> Any:
+    def inverse_shape(self, shape: Sequence[int]) -> Any:
         return self._inv.forward_shape(shape)
 
 
@@ -259,12 +260,12 @@ class ComposeTransform(Transform):
             event_dim += part.codomain.event_dim - part.domain.event_dim
         return functools.reduce(operator.add, terms)
 
-    def forward_shape(self, shape: Any) -> Any:
+    def forward_shape(self, shape: Sequence[int]) -> Any:
         for part in self.parts:
             shape = part.forward_shape(shape)
         return shape
 
-    def inverse_shape(self, shape: Any) -> Any:
+    def inverse_shape(self, shape: Sequence[int]) -> Any:
         for part in reversed(self.parts):
             shape = part.inverse_shape(shape)
         return shape
@@ -274,7 +275,7 @@ class ComposeTransform(Transform):
         return f"{self.__class__.__name__}(\n    {parts}\n)"
 
 
-def _widened(constraint: Any, event_dim: int) -> Any:
+def _widened(constraint: Constraint, event_dim: int) -> Any:
     """The constraint on events of `event_dim` dimensions."""
     return (
         constraints.independent(constraint, event_dim - constraint.event_dim)
@@ -346,8 +347,8 @@ class IndependentTransform(Transform):
         name = self.__class__.__name__
         return f"{name}({self.base_transform!r}, {self.reinterpreted_batch_ndims})"
 
-    def forward_shape(self, shape: Any) -> Any:
+    def forward_shape(self, shape: Sequence[int]) -> Any:
         return self.base_transform.forward_shape(shape)
 
-    def inverse_shape(self, shape: Any) -> Any:
+    def inverse_shape(self, shape: Sequence[int]) -> Any:
         return self.base_transform.inverse_shape(shape)

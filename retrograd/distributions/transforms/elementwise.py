@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from retrograd import dtypes
@@ -27,7 +28,7 @@ def _same(ours: Any, theirs: Any) -> bool:
     return bool(equal.all()) if isinstance(equal, Tensor) else equal
 
 
-def _shape(parameter: Any) -> Any:
+def _shape(parameter: Tensor | float) -> Any:
     return getattr(parameter, "shape", ())
 
 
@@ -69,7 +70,7 @@ class PowerTransform(Transform):
     codomain = constraints.positive
     bijective = True
 
-    def __init__(self, exponent: Any, cache_size: int = 0) -> None:
+    def __init__(self, exponent: Tensor, cache_size: int = 0) -> None:
         super().__init__(cache_size=cache_size)
         (self.exponent,) = broadcast_all(exponent)
 
@@ -94,10 +95,10 @@ class PowerTransform(Transform):
     def log_abs_det_jacobian(self, x: Tensor, y: Tensor) -> Tensor:
         return (self.exponent * y / x).abs().log()
 
-    def forward_shape(self, shape: Any) -> Size:
+    def forward_shape(self, shape: Sequence[int]) -> Size:
         return broadcast_shapes(shape, self.exponent.shape)
 
-    def inverse_shape(self, shape: Any) -> Size:
+    def inverse_shape(self, shape: Sequence[int]) -> Size:
         return broadcast_shapes(shape, self.exponent.shape)
 
 
@@ -219,7 +220,9 @@ class AffineTransform(Transform):
 
     bijective = True
 
-    def __init__(self, loc: Any, scale: Any, event_dim: int = 0, cache_size: int = 0) -> None:
+    def __init__(
+        self, loc: Tensor | float, scale: Tensor | float, event_dim: int = 0, cache_size: int = 0
+    ) -> None:
         super().__init__(cache_size=cache_size)
         self.loc = loc
         self.scale = scale
@@ -274,10 +277,10 @@ class AffineTransform(Transform):
             shape = shape[: -self.event_dim]
         return result.expand(shape)
 
-    def forward_shape(self, shape: Any) -> Size:
+    def forward_shape(self, shape: Sequence[int]) -> Size:
         return broadcast_shapes(shape, _shape(self.loc), _shape(self.scale))
 
-    def inverse_shape(self, shape: Any) -> Size:
+    def inverse_shape(self, shape: Sequence[int]) -> Size:
         return broadcast_shapes(shape, _shape(self.loc), _shape(self.scale))
 
 

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from retrograd import dtypes
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from retrograd.distributions.constraints import _IndependentConstraint
 
 
-def _require_dimensions(shape: Any, count: int) -> None:
+def _require_dimensions(shape: Sequence[int], count: int) -> None:
     if len(shape) < count:
         raise ValueError("Too few dimensions on input")
 
@@ -66,13 +67,13 @@ class ReshapeTransform(Transform):
     def log_abs_det_jacobian(self, x: Tensor, y: Tensor) -> Tensor:
         return x.new_zeros(x.shape[: x.dim() - len(self.in_shape)])
 
-    def forward_shape(self, shape: Any) -> Any:
+    def forward_shape(self, shape: Sequence[int]) -> Any:
         return self._replaced(shape, self.in_shape, self.out_shape)
 
-    def inverse_shape(self, shape: Any) -> Any:
+    def inverse_shape(self, shape: Sequence[int]) -> Any:
         return self._replaced(shape, self.out_shape, self.in_shape)
 
-    def _replaced(self, shape: Any, old: Size, new: Size) -> Any:
+    def _replaced(self, shape: Sequence[int], old: Size, new: Size) -> Any:
         """The shape with its end `old` replaced by `new`."""
         _require_dimensions(shape, len(old))
         cut = len(shape) - len(old)
@@ -102,11 +103,11 @@ class SoftmaxTransform(Transform):
     def _inverse(self, y: Tensor) -> Tensor:
         return y.log()
 
-    def forward_shape(self, shape: Any) -> Any:
+    def forward_shape(self, shape: Sequence[int]) -> Any:
         _require_dimensions(shape, 1)
         return shape
 
-    def inverse_shape(self, shape: Any) -> Any:
+    def inverse_shape(self, shape: Sequence[int]) -> Any:
         _require_dimensions(shape, 1)
         return shape
 
@@ -146,11 +147,11 @@ class StickBreakingTransform(Transform):
         """n, n - 1, ..., 1: with it, zeros become equal parts."""
         return x.shape[-1] + 1 - x.new_ones(x.shape[-1]).cumsum(-1)
 
-    def forward_shape(self, shape: Any) -> Any:
+    def forward_shape(self, shape: Sequence[int]) -> Any:
         _require_dimensions(shape, 1)
         return shape[:-1] + Size((shape[-1] + 1,))
 
-    def inverse_shape(self, shape: Any) -> Any:
+    def inverse_shape(self, shape: Sequence[int]) -> Any:
         _require_dimensions(shape, 1)
         return shape[:-1] + Size((shape[-1] - 1,))
 
@@ -192,7 +193,7 @@ class CorrCholeskyTransform(Transform):
         squashing = -2 * (x + RECORDED.softplus(-2 * x) - math.log(2.0)).sum(dim=-1)
         return breaking + squashing
 
-    def forward_shape(self, shape: Any) -> Any:
+    def forward_shape(self, shape: Sequence[int]) -> Any:
         _require_dimensions(shape, 1)
         length = shape[-1]
         size = round((0.25 + 2 * length) ** 0.5 + 0.5)
@@ -200,7 +201,7 @@ class CorrCholeskyTransform(Transform):
             raise ValueError("Input is not a flattened lower-diagonal number")
         return shape[:-1] + Size((size, size))
 
-    def inverse_shape(self, shape: Any) -> Any:
+    def inverse_shape(self, shape: Sequence[int]) -> Any:
         _require_dimensions(shape, 2)
         if shape[-2] != shape[-1]:
             raise ValueError("Input is not square")

@@ -7,7 +7,7 @@ the module multiplies them before each call.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from retrograd.nn.module import Module
 from retrograd.nn.utils.convert_parameters import parameters_to_vector
@@ -20,6 +20,9 @@ from retrograd.nn.utils.pruning_methods import PruningContainer as PruningContai
 from retrograd.nn.utils.pruning_methods import RandomStructured as RandomStructured
 from retrograd.nn.utils.pruning_methods import RandomUnstructured as RandomUnstructured
 from retrograd.tensors.creation import ones_like
+
+if TYPE_CHECKING:
+    from retrograd.tensor import Tensor
 
 
 def identity(module: Module, name: str) -> Module:
@@ -34,7 +37,7 @@ def identity(module: Module, name: str) -> Module:
     return module
 
 
-def random_unstructured(module: Module, name: str, amount: Any) -> Module:
+def random_unstructured(module: Module, name: str, amount: int | float) -> Module:
     """Prune elements at random: `amount` of them, or that share if it is a float.
 
     >>> import retrograd as torch
@@ -48,7 +51,7 @@ def random_unstructured(module: Module, name: str, amount: Any) -> Module:
 
 
 def l1_unstructured(
-    module: Module, name: str, amount: Any, importance_scores: Any = None
+    module: Module, name: str, amount: int | float, importance_scores: Tensor | None = None
 ) -> Module:
     """Prune the elements nearest to zero, or with the least scores.
 
@@ -63,7 +66,7 @@ def l1_unstructured(
     return module
 
 
-def random_structured(module: Module, name: str, amount: Any, dim: int) -> Module:
+def random_structured(module: Module, name: str, amount: int | float, dim: int) -> Module:
     """Prune rows along `dim` at random.
 
     >>> import retrograd as torch
@@ -77,7 +80,12 @@ def random_structured(module: Module, name: str, amount: Any, dim: int) -> Modul
 
 
 def ln_structured(
-    module: Module, name: str, amount: Any, n: Any, dim: int, importance_scores: Any = None
+    module: Module,
+    name: str,
+    amount: int | float,
+    n: Any,
+    dim: int,
+    importance_scores: Tensor | None = None,
 ) -> Module:
     """Prune the rows along `dim` with the smallest `n`-norms.
 
@@ -93,7 +101,7 @@ def ln_structured(
     return module
 
 
-def custom_from_mask(module: Module, name: str, mask: Any) -> Module:
+def custom_from_mask(module: Module, name: str, mask: Tensor) -> Module:
     """Prune where `mask` is zero.
 
     >>> import retrograd as torch

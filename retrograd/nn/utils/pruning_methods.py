@@ -5,12 +5,15 @@ from __future__ import annotations
 import numbers
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from retrograd.nn.module import Module
 from retrograd.ops.registry import PUBLIC
 from retrograd.random.sampling import rand, rand_like
 from retrograd.tensors.creation import ones_like, zeros_like
+
+if TYPE_CHECKING:
+    from retrograd.tensor import Tensor
 
 
 class BasePruningMethod(ABC):
@@ -28,7 +31,7 @@ class BasePruningMethod(ABC):
         setattr(module, self._tensor_name, self.apply_mask(module))
 
     @abstractmethod
-    def compute_mask(self, t: Any, default_mask: Any) -> Any:
+    def compute_mask(self, t: Any, default_mask: Tensor | None) -> Any:
         """Ones where elements of `t` stay, zeros where they are pruned, also by the mask so far."""
 
     def apply_mask(self, module: Module) -> Any:
@@ -41,7 +44,12 @@ class BasePruningMethod(ABC):
 
     @classmethod
     def apply(
-        cls, module: Any, name: str, *args: Any, importance_scores: Any = None, **kwargs: Any
+        cls,
+        module: Any,
+        name: str,
+        *args: Any,
+        importance_scores: Tensor | None = None,
+        **kwargs: Any,
     ) -> Any:
         """Prune a parameter, once more if it is pruned already.
 
@@ -83,7 +91,9 @@ class BasePruningMethod(ABC):
             raise
         return method
 
-    def prune(self, t: Any, default_mask: Any = None, importance_scores: Any = None) -> Any:
+    def prune(
+        self, t: Any, default_mask: Tensor | None = None, importance_scores: Tensor | None = None
+    ) -> Any:
         """A tensor with this method's choice of elements set to zero.
 
         >>> import retrograd as torch
@@ -202,7 +212,7 @@ class Identity(BasePruningMethod):
 
     PRUNING_TYPE = "unstructured"
 
-    def compute_mask(self, t: Any, default_mask: Any) -> Any:
+    def compute_mask(self, t: Any, default_mask: Tensor | None) -> Any:
         return default_mask
 
     @classmethod
@@ -232,7 +242,7 @@ class RandomUnstructured(_ByAmount):
 
     PRUNING_TYPE = "unstructured"
 
-    def __init__(self, amount: Any) -> None:
+    def __init__(self, amount: int | float) -> None:
         _check_amount(amount)
         self.amount = amount
 
@@ -245,7 +255,7 @@ class RandomUnstructured(_ByAmount):
         return mask
 
     @classmethod
-    def apply(cls, module: Any, name: str, amount: Any) -> Any:  # type: ignore[override]
+    def apply(cls, module: Any, name: str, amount: int | float) -> Any:  # type: ignore[override]
         return super().apply(module, name, amount=amount)
 
 
@@ -254,7 +264,7 @@ class L1Unstructured(_ByAmount):
 
     PRUNING_TYPE = "unstructured"
 
-    def __init__(self, amount: Any) -> None:
+    def __init__(self, amount: int | float) -> None:
         _check_amount(amount)
         self.amount = amount
 
@@ -267,7 +277,7 @@ class L1Unstructured(_ByAmount):
 
     @classmethod
     def apply(  # type: ignore[override]
-        cls, module: Any, name: str, amount: Any, importance_scores: Any = None
+        cls, module: Any, name: str, amount: int | float, importance_scores: Tensor | None = None
     ) -> Any:
         return super().apply(module, name, amount=amount, importance_scores=importance_scores)
 
@@ -277,12 +287,12 @@ class RandomStructured(_ByAmount):
 
     PRUNING_TYPE = "structured"
 
-    def __init__(self, amount: Any, dim: int = -1) -> None:
+    def __init__(self, amount: int | float, dim: int = -1) -> None:
         _check_amount(amount)
         self.amount = amount
         self.dim = dim
 
-    def compute_mask(self, t: Any, default_mask: Any) -> Any:
+    def compute_mask(self, t: Any, default_mask: Tensor | None) -> Any:
         _check_structured(t, self.dim)
         size = t.shape[self.dim]
         count = self._number(size)
@@ -292,7 +302,7 @@ class RandomStructured(_ByAmount):
         return _rows(t, self.dim, lots > lots.kthvalue(count).values, default_mask)
 
     @classmethod
-    def apply(cls, module: Any, name: str, amount: Any, dim: int = -1) -> Any:  # type: ignore[override]
+    def apply(cls, module: Any, name: str, amount: int | float, dim: int = -1) -> Any:  # type: ignore[override]
         return super().apply(module, name, amount=amount, dim=dim)
 
 
@@ -301,13 +311,13 @@ class LnStructured(_ByAmount):
 
     PRUNING_TYPE = "structured"
 
-    def __init__(self, amount: Any, n: Any, dim: int = -1) -> None:
+    def __init__(self, amount: int | float, n: Any, dim: int = -1) -> None:
         _check_amount(amount)
         self.amount = amount
         self.n = n
         self.dim = dim
 
-    def compute_mask(self, t: Any, default_mask: Any) -> Any:
+    def compute_mask(self, t: Any, default_mask: Tensor | None) -> Any:
         _check_structured(t, self.dim)
         size = t.shape[self.dim]
         count = self._number(size)
@@ -322,10 +332,10 @@ class LnStructured(_ByAmount):
         cls,
         module: Any,
         name: str,
-        amount: Any,
+        amount: int | float,
         n: Any,
         dim: int,
-        importance_scores: Any = None,
+        importance_scores: Tensor | None = None,
     ) -> Any:
         return super().apply(
             module, name, amount=amount, n=n, dim=dim, importance_scores=importance_scores
@@ -337,7 +347,7 @@ class CustomFromMask(BasePruningMethod):
 
     PRUNING_TYPE = "global"
 
-    def __init__(self, mask: Any) -> None:
+    def __init__(self, mask: Tensor) -> None:
         self.mask = mask
 
     def compute_mask(self, t: Any, default_mask: Any) -> Any:
@@ -349,7 +359,7 @@ class CustomFromMask(BasePruningMethod):
         return default_mask * self.mask.to(dtype=default_mask.dtype)
 
     @classmethod
-    def apply(cls, module: Any, name: str, mask: Any) -> Any:  # type: ignore[override]
+    def apply(cls, module: Any, name: str, mask: Tensor) -> Any:  # type: ignore[override]
         return super().apply(module, name, mask=mask)
 
 
@@ -363,7 +373,7 @@ def _rows(t: Any, dim: int, kept: Any, default_mask: Any) -> Any:
     return mask
 
 
-def _check_amount(amount: Any) -> None:
+def _check_amount(amount: int | float) -> None:
     if not isinstance(amount, numbers.Real):
         raise TypeError(f"Invalid type for amount: {amount}. Must be int or float.")
     whole = isinstance(amount, numbers.Integral)

@@ -7,7 +7,7 @@ sequence first; `batch_sizes` says how many these are at each time.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -17,6 +17,9 @@ from retrograd.tensor import Tensor, wrap
 from retrograd.tensors.construction import as_tensor
 from retrograd.tensors.creation import full
 from retrograd.tensors.ranges import arange
+
+if TYPE_CHECKING:
+    from retrograd.tensor import Array
 
 __all__ = [
     "PackedSequence",
@@ -48,7 +51,7 @@ unsorted_indices=None)
 
     def __new__(
         cls,
-        data: Any,
+        data: Tensor,
         batch_sizes: Tensor | None = None,
         sorted_indices: Tensor | None = None,
         unsorted_indices: Tensor | None = None,
@@ -147,7 +150,7 @@ def invert_permutation(permutation: Tensor | None) -> Tensor | None:
 # -------------------------------------------------------------------------------------- packing
 
 
-def _rows(batch_sizes: Any, batch: int) -> Tensor:
+def _rows(batch_sizes: Array, batch: int) -> Tensor:
     """Where packed elements lie in a padded tensor flattened over time and batch."""
     present = np.arange(batch) < np.asarray(batch_sizes)[:, None]
     return wrap(np.flatnonzero(present))
@@ -267,7 +270,7 @@ def pad_packed_sequence(
 
 
 def pad_sequence(
-    sequences: Any,
+    sequences: list[Tensor],
     batch_first: bool = False,
     padding_value: float = 0.0,
     padding_side: str = "right",

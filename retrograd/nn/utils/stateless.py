@@ -120,7 +120,7 @@ def _check_names(module: Module, tensors: dict[str, Tensor]) -> None:
         )
 
 
-def _swap(module: Module, name: str, tensor: Any) -> Any:
+def _swap(module: Module, name: str, tensor: Tensor) -> Any:
     """Put a tensor under a dotted name; gives what was there."""
     path, _, last = name.rpartition(".")
     owner = _owner(module, path)

@@ -166,7 +166,7 @@ class LRScheduler:
             )
 
 
-def checked_optimizer(optimizer: Any) -> Optimizer:
+def checked_optimizer(optimizer: Optimizer) -> Optimizer:
     """`optimizer`, or the error for something else."""
     if not isinstance(optimizer, Optimizer):
         raise TypeError(f"{type(optimizer).__name__} is not an Optimizer")
@@ -191,7 +191,7 @@ def _notice_steps(optimizer: Optimizer) -> None:
     optimizer.step = step  # type: ignore[method-assign]
 
 
-def unshared(value: Any) -> Any:
+def unshared(value: float) -> Any:
     """`value`; if it is a tensor a copy, which later in-place writes do not change."""
     return value.clone() if isinstance(value, Tensor) else value
 
@@ -201,7 +201,7 @@ def group_values(optimizer: Optimizer, key: str) -> Rates:
     return [unshared(group[key]) for group in optimizer.param_groups]
 
 
-def set_group_value(group: dict[str, Any], key: str, value: Any) -> None:
+def set_group_value(group: dict[str, Any], key: str, value: float) -> None:
     """Set an option; a tensor keeps its identity and is written to in place."""
     current = group[key]
     if not isinstance(current, Tensor):

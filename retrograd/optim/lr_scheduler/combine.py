@@ -16,7 +16,7 @@ class _Combined(LRScheduler):
 
     _schedulers: Sequence[Any]
 
-    def _check_parts(self, schedulers: Sequence[Any], optimizer: Any) -> None:
+    def _check_parts(self, schedulers: Sequence[Any], optimizer: Optimizer) -> None:
         name = type(self).__name__
         for index, scheduler in enumerate(schedulers):
             if not hasattr(scheduler, "optimizer"):

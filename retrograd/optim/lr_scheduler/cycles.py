@@ -39,7 +39,7 @@ class _CyclesMomentum(LRScheduler):
             group["max_momentum"] = largest
             group["base_momentum"] = smallest
 
-    def _set_momentum(self, group: dict[str, Any], momentum: Any) -> None:
+    def _set_momentum(self, group: dict[str, Any], momentum: float) -> None:
         if self.use_beta1:
             group["betas"] = (momentum, *group["betas"][1:])
         else:
@@ -267,7 +267,7 @@ class OneCycleLR(_CyclesMomentum):
                 self._start_momentum(max_momentums, base_momentums)
         super().__init__(optimizer, last_epoch)
 
-    def _anneal_func(self, start: Any, end: Any, done: float) -> Any:
+    def _anneal_func(self, start: float, end: float, done: float) -> Any:
         """The value when the share `done` of the way from `start` to `end` is covered."""
         if self._anneal_func_type == "cos":
             return self._annealing_cos(start, end, done)
@@ -275,7 +275,7 @@ class OneCycleLR(_CyclesMomentum):
 
     # State dicts of PyTorch 2.2 and older hold one of these functions, pickled by its name.
     @staticmethod
-    def _annealing_cos(start: Any, end: Any, done: float) -> Any:
+    def _annealing_cos(start: float, end: float, done: float) -> Any:
         return end + (start - end) / 2.0 * (math.cos(math.pi * done) + 1)
 
     @staticmethod

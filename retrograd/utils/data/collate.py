@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Iterable, Mapping, MutableMapping, MutableSequence, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -12,6 +12,9 @@ from retrograd.dtypes import float64
 from retrograd.ops.registry import PUBLIC
 from retrograd.tensor import Tensor
 from retrograd.tensors.construction import as_tensor, tensor
+
+if TYPE_CHECKING:
+    from retrograd.tensor import Array
 
 CollateMap = dict[Any, Callable[..., Any]]
 
@@ -90,7 +93,7 @@ def default_collate(batch: Any) -> Any:
     return collate(batch, collate_fn_map=default_collate_fn_map)
 
 
-def _holds_text_or_objects(array: Any) -> bool:
+def _holds_text_or_objects(array: Array) -> bool:
     return array.dtype.kind in "SUO"
 
 

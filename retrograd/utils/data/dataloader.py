@@ -59,7 +59,7 @@ class DataLoader(Generic[Sample]):
         drop_last: bool = False,
         timeout: float = 0,
         worker_init_fn: Callable[[int], None] | None = None,
-        multiprocessing_context: Any = None,
+        multiprocessing_context: str | None = None,
         generator: Generator | None = None,
         *,
         prefetch_factor: int | None = None,
@@ -126,7 +126,7 @@ class DataLoader(Generic[Sample]):
         return self._multiprocessing_context
 
     @multiprocessing_context.setter
-    def multiprocessing_context(self, context: Any) -> None:
+    def multiprocessing_context(self, context: str | None) -> None:
         self._multiprocessing_context = (
             None if context is None else _start_context(context, self.num_workers)
         )

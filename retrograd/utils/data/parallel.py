@@ -18,7 +18,7 @@ import warnings
 from collections import deque
 from multiprocessing.connection import Connection, wait
 from multiprocessing.reduction import ForkingPickler
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from retrograd.utils.data.iteration import _BaseDataLoaderIter
 from retrograd.utils.data.worker import (
@@ -29,6 +29,9 @@ from retrograd.utils.data.worker import (
     WorkerFailure,
     run_worker,
 )
+
+if TYPE_CHECKING:
+    from retrograd.tensor import Tensor
 
 # How long the end of a loader waits for its workers before it ends them by force.
 PATIENCE = 5.0
@@ -194,7 +197,7 @@ class _MultiProcessingDataLoaderIter(_BaseDataLoaderIter):
             else:
                 self._answers[task] = (worker, answer)
 
-    def _delivered(self, worker: _Worker, answer: Any) -> Any:
+    def _delivered(self, worker: _Worker, answer: Tensor) -> Any:
         worker.load -= 1
         self._send_next_task()
         if isinstance(answer, WorkerFailure):
