@@ -117,6 +117,11 @@ def grad(
         )
     if allow_unused is None:
         allow_unused = materialize_grads
+    plain = grad_outputs is None and only_inputs and not (allow_unused or is_grads_batched)
+    if plain and COMPILED.grad is not None:
+        done = COMPILED.grad(outputs, inputs, retain_graph, create_graph)
+        if done is not NotImplemented:
+            return done
     roots = _places(outputs)
     targets = _inputs("grad", inputs)
     if not only_inputs:

@@ -131,12 +131,13 @@ def run_backward(
 class _Compiled:
     """What the compiled core does in place of this module, where there is one.
 
-    Both say if it is not a case for them, before they have done anything: `run_backward` answers
-    NotImplemented, `backward` (a method call's arguments) False.
+    They say if it is not a case for them, before they have done anything: `run_backward` and `grad`
+    answer NotImplemented, `backward` (a method call's arguments) False.
     """
 
     run_backward: Callable[..., Any] | None = None
     backward: Callable[..., bool] | None = None
+    grad: Callable[..., Any] | None = None
 
 
 COMPILED = _Compiled()

@@ -25,6 +25,7 @@ def run_backward(roots: Any, gradients: Any, call: Any, inputs: list[Any] | None
 def backward(
     tensor: Any, gradient: Any, retain_graph: Any, create_graph: Any, inputs: Any, /
 ) -> bool: ...
+def grad(outputs: Any, inputs: Any, retain_graph: Any, create_graph: Any, /) -> Any: ...
 
 class Run:
     op: Any

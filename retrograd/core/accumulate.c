@@ -25,16 +25,23 @@ static PyObject *alone_count; /* `ownership.ALONE`: 0 where reference counts do 
         }                                                       \
     } while (0)
 
-int
-add_alike(PyObject *target, PyObject *other)
+/* Whether `add_alike` can do it: small arrays that lie alike, and are the same memory or wholly apart. */
+static int
+can_add(PyObject *target, PyObject *other)
 {
     if (!are_alike(target, other) || PyArray_SIZE(ARRAY(target)) > LARGEST_SUM || !PyArray_ISWRITEABLE(ARRAY(target))) {
         return 0;
     }
     const char *first = PyArray_BYTES(ARRAY(target)), *second = PyArray_BYTES(ARRAY(other));
     const npy_intp bytes = PyArray_NBYTES(ARRAY(target));
-    if (first != second && first < second + bytes && second < first + bytes) {
-        return 0; /* they overlap */
+    return first == second || first + bytes <= second || second + bytes <= first;
+}
+
+int
+add_alike(PyObject *target, PyObject *other)
+{
+    if (!can_add(target, other)) {
+        return 0;
     }
     if (PyArray_DESCR(ARRAY(target)) == objects.F32) {
         ADD_INTO(npy_float32);
@@ -67,18 +74,13 @@ add_to_held(PyObject *held, PyObject *gradient)
         return 0;
     }
     PyObject *array = SLOT(held, in_tensor.array), *cell = SLOT(held, in_tensor.cell);
-    if ((cell != Py_None && Py_TYPE(cell) != objects.VersionCell) || !are_alike(array, gradient) || PyArray_SIZE(ARRAY(array)) > LARGEST_SUM || !PyArray_ISWRITEABLE(ARRAY(array))
-        || PyArray_DATA(ARRAY(array)) == PyArray_DATA(ARRAY(gradient)) || PyArray_BASE(ARRAY(gradient)) != NULL) {
+    if ((cell != Py_None && Py_TYPE(cell) != objects.VersionCell) || !can_add(array, gradient)) {
         return 0;
     }
     if (count_write(held, writer, Py_None, objects.zero) < 0) {
         return -1;
     }
-    if (!add_alike(array, gradient)) {
-        PyErr_SetString(PyExc_SystemError, "a gradient changed while it was added");
-        return -1;
-    }
-    return 1;
+    return add_alike(array, gradient);
 }
 
 /* The array as `.grad` is to have it: itself if nobody else holds it, else a copy laid out as the leaf is. NULL

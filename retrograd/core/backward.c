@@ -3,6 +3,7 @@
  * Between two calls of Python functions nothing here can be interrupted, so the modes and their counts are always
  * changed and restored together; whatever a walk raises, the end of `guarded_walk` is reached.
  */
+#include "caller.h"
 #include "engine.h"
 
 static PyObject *start_of;       /* `engine._start`: where a call with several roots begins */
@@ -11,7 +12,8 @@ static PyObject *set_saved_hooks;
 static PyObject *active;         /* `accumulate.ACTIVE` */
 static PyObject *ordinals;       /* the counter of backward calls */
 static PyObject *name_calls, *name_call, *name_depth, *name_saved_hooks, *name_transforms, *name_dict;
-static PyObject *kind_backward, *no_tuple;
+static PyObject *kind_backward, *kind_grad, *no_tuple;
+static PyObject *cut_type, *unused_input; /* `state.Cut`, `failures.unused_input` */
 
 /* A backward call of this many levels, from hooks within hooks, continues on another stack: Python does that. */
 #define DEEP 40
@@ -311,7 +313,7 @@ core_run_backward(PyObject *Py_UNUSED(module), PyObject *const *arguments, Py_ss
 /* ---- tensor.backward() -------------------------------------------------------------------------------------- */
 
 static PyObject *
-new_call(PyObject *retain)
+new_call(PyObject *kind, PyObject *retain, PyObject *create)
 {
     PyObject *code = NULL, *instruction = NULL, *number = NULL, *ordinal = NULL;
     PyObject *call = objects.BackwardCall->tp_alloc(objects.BackwardCall, 0);
@@ -327,9 +329,9 @@ new_call(PyObject *retain)
     SLOT(call, in_call.lasti) = instruction;
     SLOT(call, in_call.number) = number;
     SLOT(call, in_call.ordinal) = ordinal;
-    slot_fill(call, in_call.kind, kind_backward);
+    slot_fill(call, in_call.kind, kind);
     slot_fill(call, in_call.retain_graph, retain);
-    slot_fill(call, in_call.create_graph, Py_False);
+    slot_fill(call, in_call.create_graph, create);
     slot_fill(call, in_call.restricted, Py_False);
     slot_fill(call, in_call.nodes_run, objects.zero);
     slot_fill(call, in_call.roots, no_tuple);
@@ -384,6 +386,20 @@ is_in_transform(void)
     return inside;
 }
 
+/* Whether a call may start at a tensor as it is: floating, with a node of its own that has one output. */
+static int
+is_plain_root(PyObject *tensor)
+{
+    if (!is_tensor(tensor) || SLOT(tensor, in_tensor.requires_grad) != Py_True
+        || SLOT(tensor, in_tensor.view) != Py_None || SLOT(tensor, in_tensor.grad_fn) == Py_None) {
+        return 0;
+    }
+    PyObject *array = SLOT(tensor, in_tensor.array), *root = SLOT(tensor, in_tensor.grad_fn);
+    return PyArray_CheckExact(array) && PyTuple_CheckExact(SLOT(root, in_node.shape))
+           && (PyObject *)PyArray_DESCR(ARRAY(array)) == SLOT(root, in_node.dtype)
+           && (PyArray_DESCR(ARRAY(array)) == objects.F32 || PyArray_DESCR(ARRAY(array)) == objects.F64);
+}
+
 /* backward(tensor, gradient, retain_graph, create_graph, inputs): whether it was done. If not, nothing was. */
 static PyObject *
 core_backward(PyObject *Py_UNUSED(module), PyObject *const *arguments, Py_ssize_t count)
@@ -393,32 +409,26 @@ core_backward(PyObject *Py_UNUSED(module), PyObject *const *arguments, Py_ssize_
         return NULL;
     }
     PyObject *tensor = arguments[0], *retain = arguments[2] == Py_None ? Py_False : arguments[2];
-    if (!core_ready || is_unusual() || !is_tensor(tensor) || !PyBool_Check(retain) || arguments[3] != Py_False
-        || arguments[4] != Py_None || SLOT(tensor, in_tensor.requires_grad) != Py_True
-        || SLOT(tensor, in_tensor.view) != Py_None || SLOT(tensor, in_tensor.grad_fn) == Py_None) {
-        Py_RETURN_FALSE;
-    }
-    PyObject *array = SLOT(tensor, in_tensor.array), *root = SLOT(tensor, in_tensor.grad_fn);
-    if (!PyArray_CheckExact(array) || !PyTuple_CheckExact(SLOT(root, in_node.shape))
-        || (PyObject *)PyArray_DESCR(ARRAY(array)) != SLOT(root, in_node.dtype)
-        || (PyArray_DESCR(ARRAY(array)) != objects.F32 && PyArray_DESCR(ARRAY(array)) != objects.F64)) {
+    if (!core_ready || is_unusual() || !PyBool_Check(retain) || arguments[3] != Py_False || arguments[4] != Py_None
+        || !is_plain_root(tensor)) {
         Py_RETURN_FALSE;
     }
     const int inside = is_in_transform();
     if (inside != 0) {
         return inside < 0 ? NULL : Py_NewRef(Py_False);
     }
-    PyObject *gradient = first_gradient(array, arguments[1]);
+    PyObject *root = SLOT(tensor, in_tensor.grad_fn);
+    PyObject *gradient = first_gradient(SLOT(tensor, in_tensor.array), arguments[1]);
     if (gradient == NULL) {
         return PyErr_Occurred() ? NULL : Py_NewRef(Py_False);
     }
-    PyObject *call = new_call(retain), *roots = call == NULL ? NULL : PyTuple_Pack(1, root);
+    PyObject *call = new_call(kind_backward, retain, Py_False), *roots = call == NULL ? NULL : PyTuple_Pack(1, root);
     PyObject *found = NULL;
     if (roots == NULL) {
         Py_DECREF(gradient);
     }
     else {
-        found = guarded_walk(roots, root, gradient, call, Py_None);
+        found = guarded_walk(roots, PyTuple_GET_ITEM(roots, 0), gradient, call, Py_None);
     }
     Py_XDECREF(roots);
     Py_XDECREF(call);
@@ -430,6 +440,115 @@ core_backward(PyObject *Py_UNUSED(module), PyObject *const *arguments, Py_ssize_
     return PyBool_FromLong(done);
 }
 
+/* ---- autograd.grad() ---------------------------------------------------------------------------------------- */
+
+/* The places of `inputs` in the graph, as the walk takes them. NULL without an error: Python has to look at them. */
+static PyObject *
+places_of(PyObject *inputs)
+{
+    PyObject *single[1] = {inputs}, *const *items = single;
+    Py_ssize_t count = 1;
+    if (PyList_CheckExact(inputs) || PyTuple_CheckExact(inputs)) {
+        items = PySequence_Fast_ITEMS(inputs);
+        count = PySequence_Fast_GET_SIZE(inputs);
+    }
+    for (Py_ssize_t index = 0; index < count; index++) {
+        if (!is_tensor(items[index]) || SLOT(items[index], in_tensor.requires_grad) != Py_True
+            || SLOT(items[index], in_tensor.view) != Py_None) {
+            return NULL;
+        }
+    }
+    PyObject *places = count == 0 ? NULL : PyList_New(count);
+    for (Py_ssize_t index = 0; places != NULL && index < count; index++) {
+        PyObject *edge = edge_to(items[index]); /* makes an object: nothing of it runs other code */
+        PyObject *place = edge == NULL || edge == Py_None ? NULL : PyTuple_Pack(2, edge, SLOT(items[index], in_tensor.output_nr));
+        Py_XDECREF(edge);
+        if (place == NULL) {
+            Py_CLEAR(places);
+            break;
+        }
+        PyList_SET_ITEM(places, index, place);
+    }
+    return places;
+}
+
+/* What was found, as `grad()` returns it: with the reason why it has no history, or the error of an unused input. */
+static PyObject *
+as_results(PyObject *found, PyObject *call)
+{
+    PyObject *cut = Py_NewRef(Py_None);
+    if (!has_true(call, in_call.create_graph)) {
+        Py_SETREF(cut, PyObject_CallFunction(cut_type, "ssOO", "grad", "autograd.grad", SLOT(call, in_call.code),
+                                             SLOT(call, in_call.lasti)));
+        if (cut == NULL) {
+            return NULL;
+        }
+    }
+    for (Py_ssize_t index = 0; index < PyList_GET_SIZE(found); index++) {
+        PyObject *part = PyList_GET_ITEM(found, index);
+        if (part == Py_None) {
+            PyObject *error = PyObject_CallFunction(unused_input, "nO", index, call);
+            if (error != NULL) {
+                PyErr_SetObject((PyObject *)Py_TYPE(error), error);
+                Py_DECREF(error);
+            }
+            Py_DECREF(cut);
+            return NULL;
+        }
+        if (PyObject_TypeCheck(part, objects.Tensor)) {
+            slot_set(part, in_tensor.cut, cut);
+        }
+    }
+    Py_DECREF(cut);
+    return PyList_AsTuple(found);
+}
+
+/* grad(outputs, inputs, retain_graph, create_graph): the gradients; NotImplemented, before anything was done, where
+ * the arguments are not one scalar and plain tensors. */
+static PyObject *
+core_grad(PyObject *Py_UNUSED(module), PyObject *const *arguments, Py_ssize_t count)
+{
+    if (count != 4) {
+        PyErr_SetString(PyExc_TypeError, "grad() takes 4 arguments");
+        return NULL;
+    }
+    PyObject *output = arguments[0], *create = arguments[3];
+    PyObject *retain = arguments[2] == Py_None ? create : arguments[2];
+    if (!core_ready || is_unusual() || !PyBool_Check(retain) || !PyBool_Check(create) || !is_plain_root(output)) {
+        Py_RETURN_NOTIMPLEMENTED;
+    }
+    PyObject *gradient = first_gradient(SLOT(output, in_tensor.array), Py_None);
+    PyObject *places = gradient == NULL ? NULL : places_of(arguments[1]);
+    if (places == NULL) {
+        Py_XDECREF(gradient);
+        if (PyErr_Occurred()) {
+            return NULL;
+        }
+        Py_RETURN_NOTIMPLEMENTED;
+    }
+    if (create == Py_True) {
+        PyObject *tensor = new_tensor(gradient);
+        Py_SETREF(gradient, tensor);
+    }
+    PyObject *roots = PyTuple_Pack(1, SLOT(output, in_tensor.grad_fn));
+    PyObject *call = roots == NULL || gradient == NULL ? NULL : new_call(kind_grad, retain, create);
+    PyObject *found = NULL, *results = NULL;
+    if (call == NULL) {
+        Py_XDECREF(gradient);
+    }
+    else {
+        found = guarded_walk(roots, PyTuple_GET_ITEM(roots, 0), gradient, call, places);
+    }
+    if (found != NULL) {
+        results = found == Py_NotImplemented ? Py_NewRef(found) : as_results(found, call);
+    }
+    Py_XDECREF(found);
+    Py_XDECREF(roots);
+    Py_XDECREF(call);
+    Py_DECREF(places);
+    return results;
+}
+
 /* ---- part --------------------------------------------------------------------------------------------------- */
 
 static PyMethodDef backward_methods[] = {
@@ -437,6 +556,8 @@ static PyMethodDef backward_methods[] = {
      "run_backward(roots, gradients, call, inputs): one run of the engine; see autograd.engine."},
     {"backward", (PyCFunction)(void (*)(void))core_backward, METH_FASTCALL,
      "backward(tensor, gradient, retain_graph, create_graph, inputs): whether it was a case for C, and done."},
+    {"grad", (PyCFunction)(void (*)(void))core_grad, METH_FASTCALL,
+     "grad(outputs, inputs, retain_graph, create_graph): gradients, or NotImplemented; see autograd.api."},
     {NULL, NULL, 0, NULL},
 };
 
@@ -446,6 +567,8 @@ static const Wanted backward_wanted[] = {
     {"set_saved_hooks", &set_saved_hooks},
     {"ACTIVE", &active},
     {"ordinals", &ordinals},
+    {"Cut", &cut_type},
+    {"unused_input", &unused_input},
     {NULL, NULL},
 };
 
@@ -458,7 +581,7 @@ backward_start(void)
     } names[] = {
         {&name_calls, "calls"},       {&name_call, "call"},           {&name_depth, "depth"},
         {&name_saved_hooks, "saved_hooks"}, {&name_transforms, "transforms"}, {&name_dict, "__dict__"},
-        {&kind_backward, "backward"},
+        {&kind_backward, "backward"},  {&kind_grad, "grad"},
     };
     for (size_t index = 0; index < sizeof names / sizeof *names; index++) {
         Py_XSETREF(*names[index].place, PyUnicode_InternFromString(names[index].text));

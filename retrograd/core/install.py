@@ -11,7 +11,17 @@ from typing import Any
 import numpy as np
 
 from retrograd import core, dtypes
-from retrograd.autograd import accumulate, engine, fitting, hooked, node, ownership, state, views
+from retrograd.autograd import (
+    accumulate,
+    engine,
+    failures,
+    fitting,
+    hooked,
+    node,
+    ownership,
+    state,
+    views,
+)
 from retrograd.autograd.node import FREED, BackwardCall, Freed, GraphRoot, Node
 from retrograd.backend import kernels, quiet
 from retrograd.core.runs import described
@@ -83,6 +93,8 @@ def engine_objects() -> dict[str, Any]:
         "ordinals": node.ordinals,
         "IN_HOOK": state.IN_HOOK,
         "sum_to": kernels.sum_to,
+        "sum_to_size": RECORDED.sum_to_size,
+        "unused_input": failures.unused_input,
         "add": kernels.add,
     }
 
@@ -93,3 +105,4 @@ def install() -> None:
         core._core.setup(library_objects())
         engine.COMPILED.run_backward = core._core.run_backward
         engine.COMPILED.backward = core._core.backward
+        engine.COMPILED.grad = core._core.grad

@@ -408,6 +408,50 @@ RULE(rule_mean_all)
     return spread_out(g, saved[0], 1, results);
 }
 
+/* A view of an array with dimensions of size one repeated, as `expand` makes it; NULL without an error: not a case for
+ * C. Where an element stands in several places the view cannot be written. */
+static PyObject *
+expanded(PyObject *array, PyObject *wanted_shape)
+{
+    npy_intp shape[LARGEST_NDIM], strides[LARGEST_NDIM];
+    const int ndim = read_shape(wanted_shape, shape), own = PyArray_NDIM(ARRAY(array)), lead = ndim - own;
+    if (ndim < 1 || lead < 0 || !(PyArray_FLAGS(ARRAY(array)) & LAYOUT)) {
+        return NULL;
+    }
+    int repeats = 0;
+    for (int place = ndim - 1; place >= 0; place--) {
+        const npy_intp size = place >= lead ? PyArray_DIM(ARRAY(array), place - lead) : 1;
+        if (size != shape[place] && size != 1) {
+            return NULL;
+        }
+        if (size != shape[place] || own == 0) {
+            strides[place] = 0;
+        }
+        else {
+            strides[place] = place >= lead ? PyArray_STRIDE(ARRAY(array), place - lead) : shape[place + 1] * strides[place + 1];
+        }
+        repeats |= strides[place] == 0;
+    }
+    PyArray_Descr *dtype = PyArray_DESCR(ARRAY(array));
+    Py_INCREF(dtype);
+    const int flags = repeats ? 0 : PyArray_FLAGS(ARRAY(array)) & NPY_ARRAY_WRITEABLE;
+    PyObject *view = PyArray_NewFromDescr(&PyArray_Type, dtype, ndim, shape, strides, PyArray_DATA(ARRAY(array)), flags, NULL);
+    if (view != NULL && PyArray_SetBaseObject(ARRAY(view), Py_NewRef(array)) < 0) {
+        Py_CLEAR(view);
+    }
+    return view;
+}
+
+RULE(rule_sum_to_size)
+{
+    UNUSED_WANTED;
+    PyObject *view = expanded(g, saved[0]);
+    if (view == NULL) {
+        return PyErr_Occurred() ? -1 : 0;
+    }
+    return give(results, 0, view);
+}
+
 /* log_softmax along the last dimension: grad - exp(output) * sum(grad); saved: out, dim. */
 #define LARGEST_SOFTMAX 4096
 
@@ -603,6 +647,39 @@ RULE(rule_stack)
     return 1;
 }
 
+/* The pieces of a split, put together again; `g` is a list of all of them. saved: input_shape, split_size, dim. */
+RULE(rule_split)
+{
+    UNUSED_WANTED;
+    npy_intp shape[LARGEST_NDIM], total = 0;
+    const int ndim = read_shape(saved[0], shape);
+    const int dim = ndim < 1 ? -1 : read_dim(saved[2], ndim);
+    if (dim < 0 || ndim > 3 || !PyList_CheckExact(g)) {
+        return 0;
+    }
+    for (Py_ssize_t index = 0; index < PyList_GET_SIZE(g); index++) {
+        PyObject *piece = PyList_GET_ITEM(g, index);
+        if (!is_plain(piece) || !PyArray_IS_C_CONTIGUOUS(ARRAY(piece)) || PyArray_NDIM(ARRAY(piece)) != ndim
+            || PyArray_SIZE(ARRAY(piece)) == 0
+            || PyArray_DESCR(ARRAY(piece)) != PyArray_DESCR(ARRAY(PyList_GET_ITEM(g, 0)))) {
+            return 0;
+        }
+        total += PyArray_DIM(ARRAY(piece), dim);
+    }
+    if (total != shape[dim]) {
+        return 0;
+    }
+    PyObject *whole = PyArray_Concatenate(g, dim);
+    if (whole == NULL) {
+        return -1;
+    }
+    if (!PyArray_IS_C_CONTIGUOUS(ARRAY(whole))) {
+        Py_DECREF(whole);
+        return 0;
+    }
+    return give(results, 0, whole);
+}
+
 /* ---- products ----------------------------------------------------------------------------------------------- */
 
 /* A matrix that np.dot gives to the BLAS as it is: for others np.matmul's last bits are its own. */
@@ -615,9 +692,43 @@ is_blas_matrix(PyObject *object)
 /* Few rows times a large transposed weight goes another way in Python: see `matrix_product`. */
 #define LARGE_WEIGHT (1 << 16)
 
+/* A column times a row. np.matmul adds each product to a zero, so none of the results is a negative zero. */
+#define LARGEST_OUTER 65536
+
+#define OUTER(type)                                                \
+    do {                                                           \
+        const type *a = PyArray_DATA(ARRAY(left)), *b = PyArray_DATA(ARRAY(right)); \
+        type *items = PyArray_DATA(ARRAY(result));                 \
+        for (npy_intp row = 0; row < rows; row++) {                \
+            for (npy_intp column = 0; column < columns; column++) { \
+                items[row * columns + column] = 0 + a[row] * b[column]; \
+            }                                                      \
+        }                                                          \
+    } while (0)
+
+static PyObject *
+outer_product(PyObject *left, PyObject *right)
+{
+    const npy_intp rows = PyArray_DIM(ARRAY(left), 0), columns = PyArray_DIM(ARRAY(right), 1);
+    const npy_intp shape[2] = {rows, columns};
+    PyObject *result = new_array(2, shape, PyArray_DESCR(ARRAY(left)));
+    if (result != NULL && is_float64(left)) {
+        OUTER(npy_float64);
+    }
+    else if (result != NULL) {
+        OUTER(npy_float32);
+    }
+    return result;
+}
+
 static PyObject *
 product(PyObject *left, PyObject *right)
 {
+    if (is_blas_matrix(left) && is_blas_matrix(right) && PyArray_DESCR(ARRAY(left)) == PyArray_DESCR(ARRAY(right))
+        && PyArray_DIM(ARRAY(left), 1) == 1 && PyArray_DIM(ARRAY(right), 0) == 1
+        && PyArray_SIZE(ARRAY(left)) * PyArray_SIZE(ARRAY(right)) <= LARGEST_OUTER) {
+        return outer_product(left, right);
+    }
     if (is_blas_matrix(left) && is_blas_matrix(right) && PyArray_DESCR(ARRAY(left)) == PyArray_DESCR(ARRAY(right))
         && PyArray_DIM(ARRAY(left), 1) == PyArray_DIM(ARRAY(right), 0)
         && PyArray_DIM(ARRAY(left), 1) > 1 /* for products of one term the sign of a zero differs */
@@ -735,6 +846,7 @@ static const struct {
     {"mse_loss", "input,target,reduction", rule_mse_loss},
     {"_sum_all", "input_shape", rule_sum_all},
     {"_mean_all", "input_shape", rule_mean_all},
+    {"sum_to_size", "input_shape", rule_sum_to_size},
     {"log_softmax", "out,dim", rule_log_softmax},
     {"t", "", rule_t},
     {"transpose", "dim0,dim1", rule_transpose},
@@ -743,6 +855,8 @@ static const struct {
     {"_reshape_alias", "input_shape", rule_view},
     {"select", "input_shape,dim,index", rule_select},
     {"stack", "dim,tensors_shape", rule_stack},
+    {"_split", "input_shape,split_size,dim", rule_split},
+    {"_unsafe_split", "input_shape,split_size,dim", rule_split},
     {"mm", "mat2,input_strides,input,mat2_strides", rule_mm},
     {"addmm", "beta,mat2,mat1_strides,alpha,mat1,mat2_strides", rule_addmm},
     {NULL, NULL, NULL},

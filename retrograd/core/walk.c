@@ -18,6 +18,7 @@ static PyObject *as_captured;    /* a gradient as `grad()` returns it */
 static PyObject *set_grad_mode;
 static PyObject *in_hook;        /* why gradients are off in a hook */
 static PyObject *sum_to, *add, *breathe;
+static PyObject *sum_to_size;    /* the recorded op of that name */
 static PyObject *raw_keyword;    /* ("raw",) */
 
 #define NONE (-1)
@@ -406,10 +407,48 @@ gather_in_python(Walk *walk, int consumer, Py_ssize_t position, int target, PyOb
     return 0;
 }
 
+/* Whether broadcasting turns a shape into that of an array with more elements or dimensions. */
+static int
+is_broadcast_of(PyObject *array, PyObject *shape)
+{
+    if (!PyTuple_CheckExact(shape) || PyTuple_GET_SIZE(shape) > PyArray_NDIM(ARRAY(array))) {
+        return 0;
+    }
+    const int lead = PyArray_NDIM(ARRAY(array)) - (int)PyTuple_GET_SIZE(shape);
+    for (Py_ssize_t axis = 0; axis < PyTuple_GET_SIZE(shape); axis++) {
+        PyObject *size = PyTuple_GET_ITEM(shape, axis);
+        const npy_intp number = PyLong_CheckExact(size) ? PyLong_AsSsize_t(size) : -1;
+        if (number != 1 && number != PyArray_DIM(ARRAY(array), lead + (int)axis)) {
+            PyErr_Clear();
+            return 0;
+        }
+    }
+    return 1;
+}
+
+/* A Tensor in the shape of a node's output, summed by a recorded op over what broadcasting added; the same where that
+ * is not the case. Takes over the reference; NULL with an error set. */
+static PyObject *
+summed(PyObject *part, PyObject *shape)
+{
+    PyObject *array = is_tensor(part) ? SLOT(part, in_tensor.array) : Py_None;
+    if (!PyArray_CheckExact(array) || shape_is(array, shape) || !is_broadcast_of(array, shape)) {
+        return part;
+    }
+    PyObject *arguments[2] = {part, shape};
+    PyObject *total = PyObject_Vectorcall(sum_to_size, arguments, 2, NULL);
+    Py_DECREF(part);
+    return total;
+}
+
 /* Adds a Tensor, recorded, to what waits. Takes over the reference. */
 static int
 deliver_tensor(Walk *walk, int consumer, Py_ssize_t position, int target, PyObject *part)
 {
+    part = summed(part, SLOT(walk->entries[target].node, in_node.shape));
+    if (part == NULL) {
+        return -1;
+    }
     Entry *entry = &walk->entries[target];
     int done = -1;
     if (is_tensor(part) && PyArray_CheckExact(SLOT(part, in_tensor.array))
@@ -434,12 +473,56 @@ deliver_tensor(Walk *walk, int consumer, Py_ssize_t position, int target, PyObje
     return done;
 }
 
+/* The same for one of several outputs: 1 if it was done, 0 if it is not a plain case, -1 with an error set. */
+static int
+deliver_to_output(Walk *walk, int consumer, Py_ssize_t position, int target, PyObject *part)
+{
+    Entry *entry = &walk->entries[target];
+    PyObject *shapes = SLOT(entry->node, in_node.shape), *dtypes = SLOT(entry->node, in_node.dtype);
+    PyObject *numbers = SLOT(walk->entries[consumer].node, in_node.edge_numbers);
+    Py_ssize_t number = 0;
+    if (numbers != Py_None) {
+        if (!PyTuple_CheckExact(numbers) || position >= PyTuple_GET_SIZE(numbers)) {
+            return 0;
+        }
+        number = PyLong_AsSsize_t(PyTuple_GET_ITEM(numbers, position));
+    }
+    if (!PyList_CheckExact(dtypes) || number < 0 || number >= PyList_GET_SIZE(shapes)
+        || PyList_GET_SIZE(dtypes) != PyList_GET_SIZE(shapes) || !shape_is(part, PyList_GET_ITEM(shapes, number))
+        || (PyObject *)PyArray_DESCR(ARRAY(part)) != PyList_GET_ITEM(dtypes, number)) {
+        PyErr_Clear();
+        return 0;
+    }
+    if (entry->buffer == NULL) {
+        entry->buffer = PyList_New(PyList_GET_SIZE(shapes));
+        for (Py_ssize_t index = 0; entry->buffer != NULL && index < PyList_GET_SIZE(shapes); index++) {
+            PyList_SET_ITEM(entry->buffer, index, Py_NewRef(Py_None));
+        }
+        if (entry->buffer == NULL) {
+            return -1;
+        }
+    }
+    if (!PyList_CheckExact(entry->buffer) || PyList_GET_SIZE(entry->buffer) <= number
+        || PyList_GET_ITEM(entry->buffer, number) != Py_None) {
+        return 0;
+    }
+    PyList_SetItem(entry->buffer, number, Py_NewRef(part));
+    return 1;
+}
+
 /* Adds an array to what waits, summed over what broadcasting added. Takes over the reference. */
 static int
 deliver_array(Walk *walk, int consumer, Py_ssize_t position, int target, PyObject *part)
 {
     Entry *entry = &walk->entries[target];
     PyObject *shape = SLOT(entry->node, in_node.shape);
+    if (PyArray_CheckExact(part) && PyList_CheckExact(shape)) {
+        const int done = deliver_to_output(walk, consumer, position, target, part);
+        if (done != 0) {
+            Py_DECREF(part);
+            return done < 0 ? -1 : 0;
+        }
+    }
     if (!PyArray_CheckExact(part) || !PyTuple_CheckExact(shape)
         || (entry->buffer != NULL && !PyArray_CheckExact(entry->buffer))) {
         const int done = gather_in_python(walk, consumer, position, target, part);
@@ -878,6 +961,7 @@ static const Wanted walk_wanted[] = {
     {"set_grad_mode", &set_grad_mode},
     {"IN_HOOK", &in_hook},
     {"sum_to", &sum_to},
+    {"sum_to_size", &sum_to_size},
     {"add", &add},
     {"breathe", &breathe},
     {NULL, NULL},

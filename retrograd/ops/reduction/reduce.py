@@ -222,6 +222,10 @@ def checked_dims(function: str, dim: Any, keepdim: Any = False) -> Any:
 )
 def sum_to_size(xp: Any, input: Array, size: tuple[int, ...]) -> Array:
     """Sum over the dimensions that broadcasting `size` to the input's shape would add."""
+    if input.size < 2 * _BLOCK:
+        small: Array | None = xp.sum_to(input, size)
+        if small is not None:
+            return small
     lead = input.ndim - len(size)
     total = add_along(xp, input, tuple(range(lead)), False) if lead else input
     axes = tuple(i for i, n in enumerate(size) if n == 1 and total.shape[i] != 1)
