@@ -175,12 +175,13 @@ def nan_result(node: Any, index: int) -> Exception:
 def tell_forward(error: Exception, node: Any) -> None:
     """In anomaly mode: warn about the forward call of the node that failed, and note its lines."""
     from retrograd.lifecycle import why_nan
+    from retrograd.lifecycle.site import user_level
 
     story = why_nan.forward_story(node)
     why_nan.add_forward_note(error, story)
     for text in story:
         try:
-            warnings.warn(text, stacklevel=why_nan.user_level())
+            warnings.warn(text, stacklevel=user_level())
         except Warning:  # made an error by a filter: it must not hide the one it tells about
             print(text, file=sys.stderr)
 

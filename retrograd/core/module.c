@@ -7,7 +7,7 @@
 
 static const Part *const parts[] = {
     &site_part,   &caller_part,     &kernel_part, &record_part, /* calls of ops */
-    &shortcut_part, &arithmetic_part, &steps_part,  &gradients_part, &release_part,
+    &shortcut_part, &arithmetic_part, &steps_part,  &gradients_part, &release_part, &layers_part,
     &run_part,    &rules_part,      &accumulate_part, &walk_part, &backward_part,
 };
 

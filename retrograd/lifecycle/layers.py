@@ -1,8 +1,9 @@
 """Which layer was running: the path of a module from the user's variable, read after an error.
 
-`Module.__call__` keeps no record of the calls under way. When an error passes it, the frames of the
-calls are still there: each has its module, a module's `_modules` has the names of its children, and
-the line that called the outermost one has the variable. So a path costs nothing until it is asked.
+`Module.__call__` keeps no record of the calls under way. When an error passes it, the frames of
+`forward` are still there: each has its module, a module's `_modules` has the names of its children,
+and the line that called the outermost one has the variable. So a path costs nothing until it is
+asked.
 
 >>> import retrograd as torch
 >>> model = torch.nn.Sequential(torch.nn.ReLU(), torch.nn.Linear(4, 2))
@@ -32,11 +33,11 @@ _LONGEST_FORM = 80
 _UNKNOWN = object()
 
 
-def note_layer(error: Exception) -> None:
+def note_layer(error: Exception, module: Any) -> None:
     """Tell in a note which layer an error comes from, unless its report says so already.
 
-    To be called where a module's call fails. An error keeps the first path that it gets, which is
-    that of the innermost layer.
+    To be called where a call of `module` fails, by `Module.__call__` or its compiled form, which
+    has no frame. An error keeps the first path that it gets, which is that of the innermost layer.
     """
     try:
         if os.environ.get("RETROGRAD_REPORT") == "short":
@@ -46,21 +47,26 @@ def note_layer(error: Exception) -> None:
             return
         if any(str(note).startswith("inside ") for note in getattr(error, "__notes__", ())):
             return
-        text = inside(_getframe(1))
+        text = inside(_getframe(1), module)
         if text is not None:
             error.add_note(text)
     except Exception:
         return  # an error is never replaced by another one about it
 
 
-def inside(frame: FrameType | None) -> str | None:
-    """`inside model.layers[2].fc1 (Linear(...))` for the innermost layer that runs in a frame."""
+def inside(frame: FrameType | None, innermost: Any = None) -> str | None:
+    """`inside model.layers[2].fc1 (Linear(...))` for the innermost layer that runs in a frame.
+
+    innermost  a module that the frame calls, whose own frames are gone
+    """
     calls = list(_calls(frame))
+    if innermost is not None and not any(module is innermost for module, _ in calls[:1]):
+        calls.insert(0, (innermost, frame))
     if not calls:
         return None
     calls.reverse()  # from the outermost one
     paths: dict[int, str] = {}
-    for number, (module, call) in enumerate(calls):
+    for number, (module, caller) in enumerate(calls):
         if id(module) in paths:
             continue
         for outer, _ in reversed(calls[:number]):
@@ -69,20 +75,21 @@ def inside(frame: FrameType | None) -> str | None:
                 paths[id(module)] = paths[id(outer)] + steps
                 break
         else:
-            paths[id(module)] = _variable(module, call, paths) or type(module).__name__
+            paths[id(module)] = _variable(module, caller, paths) or type(module).__name__
     module = calls[-1][0]
     path, form = paths[id(module)], _form(module)
     return f"inside {form}" if path == type(module).__name__ else f"inside {path} ({form})"
 
 
-def _calls(frame: FrameType | None) -> Iterator[tuple[Any, FrameType]]:
-    """The modules under way with the frames of their methods, innermost first."""
+def _calls(frame: FrameType | None) -> Iterator[tuple[Any, FrameType | None]]:
+    """The modules under way with the frames that called them, innermost first."""
     while frame is not None:
         code = frame.f_code
-        if code.co_argcount and code.co_varnames[0] == "self" and is_library(code.co_filename):
-            module = variables(frame).get("self")
+        first = code.co_varnames[0] if code.co_argcount else ""
+        if code.co_name == "forward" or (first == "self" and is_library(code.co_filename)):
+            module = variables(frame).get(first)
             if _is_module(module):
-                yield module, frame
+                yield module, frame.f_back
         frame = frame.f_back
 
 
@@ -143,12 +150,12 @@ def step(module: Module, name: str) -> str:
 # --- the variable of the outermost module ---------------------------------------------------------
 
 
-def _variable(module: Any, call: FrameType, paths: dict[int, str]) -> str | None:
+def _variable(module: Any, caller: FrameType | None, paths: dict[int, str]) -> str | None:
     """The name that the calling code has for a module, as its line writes it or else any.
 
     `paths` has those of the modules around: `self` in the `forward` of one of them is that one.
     """
-    frame = call.f_back
+    frame = caller
     while frame is not None and is_library(frame.f_code.co_filename):
         frame = frame.f_back
     if frame is None:
@@ -157,7 +164,7 @@ def _variable(module: Any, call: FrameType, paths: dict[int, str]) -> str | None
     written = _written(frame.f_code, frame.f_lasti)
     if written is not None:
         value = _value(written[1], names, frame.f_globals)
-        if value is module or (value is _UNKNOWN and frame is call.f_back):
+        if value is module or (value is _UNKNOWN and frame is caller):
             first, dot, rest = written[0].partition(".")
             around = paths.get(id(names.get("self"))) if first == "self" else None
             return written[0] if around is None else around + dot + rest

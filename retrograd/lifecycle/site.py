@@ -109,6 +109,14 @@ sites_enabled: bool = os.environ.get("RETROGRAD_SITES", "1") != "0"
 user_site = _user_site if sites_enabled else _no_site
 
 
+def user_level() -> int:
+    """The `stacklevel` for a warning that should point at the user's line."""
+    level, frame = 1, _getframe(1)
+    while frame.f_back is not None and is_library(frame.f_code.co_filename):
+        level, frame = level + 1, frame.f_back
+    return level
+
+
 class CallSite:
     """A recorded `(code, lasti)`, resolved on demand. Every answer is None when not sure.
 

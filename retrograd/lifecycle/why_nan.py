@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from sys import _getframe
 from typing import Any
 
 from ..diagnostics.catalogue import CATALOGUE
@@ -111,11 +110,3 @@ def add_forward_note(error: Exception, story: list[str]) -> None:
     """Note the story on an exception, unless its report tells it already."""
     if not isinstance(error, RetrogradError) or error.code != "RG501":
         error.add_note("\n" + "".join(story).rstrip())
-
-
-def user_level() -> int:
-    """The `stacklevel` for a warning that should point at the user's line."""
-    level, frame = 1, _getframe(1)
-    while frame.f_back is not None and is_library(frame.f_code.co_filename):
-        level, frame = level + 1, frame.f_back
-    return level

@@ -503,7 +503,7 @@ class Softmin(Module):
         self.dim = dim
 
     def forward(self, input: Tensor) -> Tensor:
-        result: Tensor = functional.softmin(input, self.dim, _stacklevel=5)
+        result: Tensor = functional.softmin(input, self.dim)
         return result
 
     def extra_repr(self) -> str:
@@ -523,7 +523,7 @@ class Softmax(Module):
         self.dim = dim
 
     def forward(self, input: Tensor) -> Tensor:
-        result: Tensor = functional.softmax(input, self.dim, _stacklevel=5)
+        result: Tensor = functional.softmax(input, self.dim)
         return result
 
     def extra_repr(self) -> str:
@@ -543,7 +543,7 @@ class Softmax2d(Module):
             raise ValueError(
                 f"Softmax2d: expected input to be 3D or 4D, got {input.dim()}D instead"
             )
-        result: Tensor = functional.softmax(input, -3, _stacklevel=5)
+        result: Tensor = functional.softmax(input, -3)
         return result
 
 
@@ -560,7 +560,7 @@ class LogSoftmax(Module):
         self.dim = dim
 
     def forward(self, input: Tensor) -> Tensor:
-        result: Tensor = functional.log_softmax(input, self.dim, _stacklevel=5)
+        result: Tensor = functional.log_softmax(input, self.dim)
         return result
 
     def extra_repr(self) -> str:

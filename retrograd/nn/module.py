@@ -11,6 +11,7 @@ from collections import OrderedDict
 from collections.abc import Mapping
 from typing import Any
 
+from retrograd.core import shortcut
 from retrograd.lifecycle.layers import note_layer
 from retrograd.nn import module_hooks
 from retrograd.nn.module_convert import ConversionMethods
@@ -273,6 +274,7 @@ class Module(ConversionMethods, HookMethods, StateMethods):
             f'Module [{type(self).__name__}] is missing the required "forward" function'
         )
 
+    @shortcut("call", FORWARD_PRE, FORWARD, BACKWARD, BACKWARD_PRE, note_layer, __getattr__)
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         own = self.__dict__
         try:
@@ -293,7 +295,7 @@ class Module(ConversionMethods, HookMethods, StateMethods):
                 raise AttributeError(
                     f"'{type(self).__name__}' object has no attribute '_backward_hooks'"
                 ) from None
-            note_layer(error)
+            note_layer(error, self)
             raise
 
     def compile(self, *args: Any, **kwargs: Any) -> None:

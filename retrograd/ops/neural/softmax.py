@@ -7,6 +7,7 @@ from typing import Any
 
 from retrograd import dtypes
 from retrograd.backend import kernels
+from retrograd.lifecycle.site import user_level
 from retrograd.ops import errors
 from retrograd.ops.kinds import Array, wrap_dim
 from retrograd.ops.registry import RECORDED, composite, op
@@ -172,7 +173,7 @@ def _implicit_dim(name: str, input: Tensor, stacklevel: int) -> int:
         f"Implicit dimension choice for {name} has been deprecated. Change the call to include "
         "dim=X as an argument.",
         UserWarning,
-        stacklevel=stacklevel,
+        stacklevel=max(stacklevel, user_level()),  # how far a module is, depends on who calls it
     )
     return 0 if input.ndim in (0, 1, 3) else 1
 
