@@ -68,7 +68,19 @@ class Backend:
         self.array = array
         self.xp = Namespace(library, own or {})
         self.raw = self.xp.raw = RawTable(self)  # a kernel finds other ops there
+        self.xp.on_host = self._on_host
         self.overrides: dict[str, Kernel] = {}
+
+    def _on_host(self, function: Callable[..., Any], *values: Any) -> Any:
+        """``function(xp, *values)`` on the CPU: for what goes from element to element."""
+        host = _NAMED["cpu"]
+        if host is self:
+            return function(self.xp, *values)
+        own = self.array
+        found = function(host.xp, *(self.to_numpy(v) if isinstance(v, own) else v for v in values))
+        if isinstance(found, tuple):
+            return tuple(self.from_numpy(host.as_result(part)) for part in found)
+        return self.from_numpy(host.as_result(found))
 
     def kernel(self, name: str) -> Kernel:
         """The kernel of an op: the device's own, or the one that all share."""

@@ -45,6 +45,8 @@ class Namespace:
     """
 
     raw: Any  # the ops on arrays of the same backend
+    # `on_host(function, *values)`: a function of `xp` and arrays, computed on the CPU
+    on_host: Any
 
     def __init__(self, library: Any, own: Mapping[str, Any]) -> None:
         self.__dict__.update(own)

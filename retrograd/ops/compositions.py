@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
-
+from retrograd import dtypes
+from retrograd.backend import backend_of
 from retrograd.ops import errors
 from retrograd.ops.linalg.matmul import finish
 from retrograd.ops.registry import PUBLIC, RECORDED, attach, composite
@@ -78,7 +78,7 @@ def nonzero_static(
     if size < 0:
         raise RuntimeError("nonzero_static: 'size' must be an non-negative integer")
     found = RECORDED.nonzero(input.detach())._array[:size]
-    rows = np.full((size, input.ndim), fill_value, np.int64)
+    rows = backend_of(found).xp.full((size, input.ndim), fill_value, dtypes.I64)
     rows[: len(found)] = found
     return finish("nonzero_static", wrap(rows), out)
 

@@ -36,6 +36,8 @@ def run(name, sample, dtype, on_device):
     """Results, gradients and second derivatives of one sample, or the error of the call."""
     args, kwargs, _ = build(sample, retrograd, dtype, False, sample.grad)
     if on_device:
+        if not any(is_tensor(x) for x in flatten([*args, *kwargs.values()])):
+            kwargs["device"] = DEVICE  # nothing else says where
         args, kwargs = moved(args), {key: moved(value) for key, value in kwargs.items()}
     leaves = leaves_of([*args, *kwargs.values()])
     retrograd.manual_seed(0)

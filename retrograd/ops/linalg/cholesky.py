@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
-
 from retrograd import return_types
 from retrograd.notices import explained
 from retrograd.ops.kinds import Array
@@ -20,6 +18,7 @@ from retrograd.ops.linalg.shared import (
     matrices,
     mH,
     one_by_one,
+    places,
     require,
     substitute,
 )
@@ -70,7 +69,7 @@ def _bad_minor(xp: Any, matrix: Array) -> int:
     for size in range(1, matrix.shape[-1] + 1):
         try:
             xp.linalg.cholesky(matrix[:size, :size])
-        except np.linalg.LinAlgError:
+        except xp.linalg.LinAlgError:
             return size
     return 0
 
@@ -93,9 +92,9 @@ def linalg_cholesky_ex(xp: Any, input: Array, upper: bool = False) -> tuple[Arra
     info = xp.zeros(input.shape[:-2], I32)
     try:
         lower = xp.linalg.cholesky(source)
-    except np.linalg.LinAlgError:
+    except xp.linalg.LinAlgError:
         (lower,) = one_by_one(xp, lambda a: (xp.linalg.cholesky(a),), source, source.shape[-2:])
-        for place in np.ndindex(*info.shape):
+        for place in places(info.shape):
             info[place] = _bad_minor(xp, source[place])
     return xp.array(lower.swapaxes(-1, -2).conj()) if upper else lower, info
 

@@ -5,9 +5,8 @@ from __future__ import annotations
 from math import prod
 from typing import Any
 
-import numpy as np
-
 from retrograd import dtypes
+from retrograd.backend import backend_of
 from retrograd.ops import errors
 from retrograd.ops.kinds import Array
 from retrograd.ops.linalg.matmul import finish
@@ -34,7 +33,8 @@ _FIELDS = (*FLOATS, *COMPLEX)
 
 def _power(A: Tensor, n: int) -> Tensor:
     if n == 0:
-        identity = np.broadcast_to(np.eye(A._array.shape[-1]), A._array.shape)
+        xp = backend_of(A._array).xp
+        identity = xp.broadcast_to(xp.eye(A._array.shape[-1]), A._array.shape)
         return A.clone().copy_(wrap(identity.astype(A._array.dtype)))
     if n < 0:
         A = inv(A)
@@ -248,7 +248,7 @@ def _powers(x: Tensor, count: int) -> Tensor:
     if array.dtype is dtypes.B8:
         x = x.to(dtypes.int64)
         array = x._array
-    ones = wrap(np.ones((*array.shape, 1), array.dtype))
+    ones = wrap(backend_of(array).xp.ones((*array.shape, 1), array.dtype))
     if count == 1:
         return ones
     wide = RECORDED.expand(RECORDED.unsqueeze(x, -1), (*array.shape, count - 1))
@@ -315,8 +315,8 @@ def vander(x: Tensor, N: int | None = None, increasing: bool = False) -> Tensor:
     if count < 0:
         raise RuntimeError("N must be non-negative.")
     if count == 0:
-        kind = np.dtype(np.int64) if array.dtype is dtypes.B8 else array.dtype
-        return wrap(np.empty((array.size, 0), kind))
+        kind = dtypes.I64 if array.dtype is dtypes.B8 else array.dtype
+        return wrap(backend_of(array).xp.empty((array.size, 0), kind))
     rising = _powers(x, count)
     result: Tensor = rising if increasing else RECORDED.flip(rising, (1,))
     return result

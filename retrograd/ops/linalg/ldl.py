@@ -11,8 +11,6 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
-
 from retrograd import dtypes, return_types
 from retrograd.ops import errors
 from retrograd.ops.kinds import Array
@@ -30,27 +28,27 @@ def _no_derivative(name: str) -> Any:
     raise NotImplementedError(f"the derivative for '{name}' is not implemented.")
 
 
-def _size(values: Any) -> Any:
+def _size(xp: Any, values: Any) -> Any:
     """LAPACK's measure of complex numbers: cheaper than the modulus."""
-    return np.abs(values.real) + np.abs(values.imag)
+    return xp.abs(values.real) + xp.abs(values.imag)
 
 
-def _pivot(a: Array, k: int, n: int) -> tuple[int, int]:
+def _pivot(xp: Any, a: Array, k: int, n: int) -> tuple[int, int]:
     """Which row comes next, and whether it is a block of one or two."""
-    own = float(_size(a[k, k]))
+    own = float(_size(xp, a[k, k]))
     if k == n - 1:
         return k, 1
-    below = _size(a[k + 1 :, k])
+    below = _size(xp, a[k + 1 :, k])
     largest = k + 1 + int(below.argmax())
     column = float(below.max())
     if max(own, column) == 0 or own >= _THRESHOLD * column:
         return k, 1
-    row = float(_size(a[largest, k:largest]).max())
+    row = float(_size(xp, a[largest, k:largest]).max())
     if largest < n - 1:
-        row = max(row, float(_size(a[largest + 1 :, largest]).max()))
+        row = max(row, float(_size(xp, a[largest + 1 :, largest]).max()))
     if own >= _THRESHOLD * column * (column / row):
         return k, 1
-    if float(_size(a[largest, largest])) >= _THRESHOLD * row:
+    if float(_size(xp, a[largest, largest])) >= _THRESHOLD * row:
         return largest, 1
     return largest, 2
 
@@ -67,16 +65,16 @@ def _exchange(a: Array, first: int, second: int, conjugate: bool) -> None:
     a[[first, second], [first, second]] = a[[second, first], [second, first]]
 
 
-def _decompose(a: Array, conjugate: bool) -> tuple[Array, Array, int]:
-    a = np.tril(a)
+def _decompose(xp: Any, a: Array, conjugate: bool) -> tuple[Array, Array, int]:
+    a = xp.tril(a)
     n = len(a)
     if conjugate:  # the diagonal of a Hermitian matrix is real
-        np.fill_diagonal(a, a.diagonal().real)
-    pivots = np.zeros(n, I32)
+        xp.fill_diagonal(a, a.diagonal().real)
+    pivots = xp.zeros(n, I32)
     info = 0
     k = 0
     while k < n:
-        chosen, width = _pivot(a, k, n)
+        chosen, width = _pivot(xp, a, k, n)
         last = k + width - 1
         if chosen != last:
             _exchange(a, last, chosen, conjugate)
@@ -89,11 +87,11 @@ def _decompose(a: Array, conjugate: bool) -> tuple[Array, Array, int]:
             info = info or k + 1
         elif k + width < n:
             column = a[rest, k : k + width]
-            weights = np.linalg.solve(block.T, column.T).T
+            weights = xp.linalg.solve(block.T, column.T).T
             turned = column.conj() if conjugate else column
-            a[rest, rest] -= np.tril(weights @ turned.T)
+            a[rest, rest] -= xp.tril(weights @ turned.T)
             if conjugate:  # without what rounding left
-                inner = np.arange(k + width, n)
+                inner = xp.arange(k + width, n)
                 a[inner, inner] = a[inner, inner].real
             a[rest, k : k + width] = weights
         k += width
@@ -119,13 +117,18 @@ def _block(a: Array, k: int, width: int, conjugate: bool) -> Array:
 )
 def linalg_ldl_factor_ex(xp: Any, input: Array, hermitian: bool) -> tuple[Array, Array, Array]:
     """L and D packed in one matrix, LAPACK's pivots, and the number of a zero pivot."""
+    found: tuple[Array, Array, Array] = xp.on_host(_factor_all, input, hermitian)
+    return found
+
+
+def _factor_all(xp: Any, input: Array, hermitian: bool) -> tuple[Array, Array, Array]:
     lead, n = input.shape[:-2], input.shape[-1]
     flat = input.reshape((-1, n, n)) if input.size else input.reshape((math.prod(lead), n, n))
-    packed, pivots = np.empty_like(flat), np.zeros((len(flat), n), I32)
-    info = np.zeros(len(flat), I32)
+    packed, pivots = xp.empty_like(flat), xp.zeros((len(flat), n), I32)
+    info = xp.zeros(len(flat), I32)
     conjugate = hermitian and input.dtype.kind == "c"
     for number, matrix in enumerate(flat):
-        packed[number], pivots[number], info[number] = _decompose(matrix, conjugate)
+        packed[number], pivots[number], info[number] = _decompose(xp, matrix, conjugate)
     return packed.reshape(input.shape), pivots.reshape((*lead, n)), info.reshape(lead)
 
 
@@ -197,7 +200,7 @@ def ldl_factor_ex(
 # ---------------------------------------------------------------------------------------- solve
 
 
-def _solve_one(packed: Array, pivots: Array, right: Array, conjugate: bool) -> Array:
+def _solve_one(xp: Any, packed: Array, pivots: Array, right: Array, conjugate: bool) -> Array:
     x = right.copy()
     n = len(packed)
 
@@ -210,7 +213,7 @@ def _solve_one(packed: Array, pivots: Array, right: Array, conjugate: bool) -> A
         exchange(k + width - 1, abs(int(pivots[k])) - 1)
         rows = slice(k, k + width)
         x[k + width :] -= packed[k + width :, rows] @ x[rows]
-        x[rows] = np.linalg.solve(_block(packed, k, width, conjugate), x[rows])
+        x[rows] = xp.linalg.solve(_block(packed, k, width, conjugate), x[rows])
         k += width
     k = n - 1
     while k >= 0:
@@ -232,15 +235,19 @@ def _solve_one(packed: Array, pivots: Array, right: Array, conjugate: bool) -> A
 )
 def linalg_ldl_solve(xp: Any, LD: Array, pivots: Array, B: Array, hermitian: bool) -> Array:
     """The X with ``A @ X = B``, from the packed decomposition of A."""
+    return xp.on_host(_solve_all, LD, pivots, B, hermitian)
+
+
+def _solve_all(xp: Any, LD: Array, pivots: Array, B: Array, hermitian: bool) -> Array:
     lead = batch_shape(LD.shape[:-2], B.shape[:-2])
     n, columns = B.shape[-2:]
     count = math.prod(lead)
-    packed = np.broadcast_to(LD, (*lead, n, n)).reshape((count, n, n))
-    order = np.broadcast_to(pivots, (*lead, n)).reshape((count, n))
-    right = np.broadcast_to(B, (*lead, n, columns)).reshape((count, n, columns))
+    packed = xp.broadcast_to(LD, (*lead, n, n)).reshape((count, n, n))
+    order = xp.broadcast_to(pivots, (*lead, n)).reshape((count, n))
+    right = xp.broadcast_to(B, (*lead, n, columns)).reshape((count, n, columns))
     conjugate = hermitian and LD.dtype.kind == "c"
-    found = [_solve_one(*each, conjugate) for each in zip(packed, order, right, strict=True)]
-    return np.array(found, B.dtype).reshape((*lead, n, columns))
+    found = [_solve_one(xp, *each, conjugate) for each in zip(packed, order, right, strict=True)]
+    return xp.array(found, B.dtype).reshape((*lead, n, columns))
 
 
 def _solve_samples() -> list[Sample]:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
-
 from retrograd import dtypes, return_types
+from retrograd.backend import backend_of
 from retrograd.ops.kinds import Array
 from retrograd.ops.linalg.matmul import finish, finish_all
 from retrograd.ops.linalg.shared import (
@@ -32,13 +32,13 @@ _FIELDS = (*FLOATS, *COMPLEX)
 def permutation_from(xp: Any, pivots: Array, rows: int) -> Array:
     """Row numbers: row i of L @ U is row ``result[i]`` of the matrix that was factored."""
     lead = pivots.shape[:-1]
-    order = xp.empty((*lead, rows), np.int64)
-    for place in np.ndindex(*lead):
-        found = list(range(rows))
-        for i, other in enumerate(pivots[place]):
-            found[i], found[other - 1] = found[other - 1], found[i]
-        order[place] = found
-    return order
+    orders = []
+    for exchanges in pivots.reshape((math.prod(lead), pivots.shape[-1])).tolist():
+        order = list(range(rows))
+        for i, other in enumerate(exchanges):
+            order[i], order[other - 1] = order[other - 1], order[i]
+        orders.append(order)
+    return xp.asarray(orders, dtypes.I64).reshape((*lead, rows))
 
 
 def permutation_matrix(xp: Any, pivots: Array, rows: int, dtype: Any) -> Array:
@@ -261,7 +261,8 @@ def lu_factor_ex(
     _check_lu("linalg.lu_factor", A, pivot)
     if check_errors:
         result = return_types.linalg_lu_factor_ex(
-            *lu_factor(A, pivot=pivot), wrap(np.zeros(A._array.shape[:-2], I32))
+            *lu_factor(A, pivot=pivot),
+            wrap(backend_of(A._array).xp.zeros(A._array.shape[:-2], I32)),
         )
     else:
         result = RECORDED.linalg_lu_factor_ex(A)

@@ -5,12 +5,11 @@ from __future__ import annotations
 from math import prod
 from typing import Any, TypeVar
 
-import numpy as np
-
 from retrograd.autograd.state import STATE
 from retrograd.ops import errors
 from retrograd.ops.calling.dispatch_inplace import refuse_dual_out, write_out
 from retrograd.ops.kinds import Array
+from retrograd.ops.linalg.shared import batch_shape
 from retrograd.ops.registry import RECORDED, attach, composite, op, table_entry
 from retrograd.tensor import Tensor
 from retrograd.testing.samples import COMPLEX, FLOATS, HALVES, Sample, T
@@ -156,10 +155,7 @@ def _batched(tensor1: Tensor, tensor2: Tensor) -> Tensor:
     if lead1 == lead2:
         lead = lead1
     else:
-        try:
-            lead = np.broadcast_shapes(lead1, lead2)
-        except ValueError:
-            raise errors.broadcast(lead1, lead2) from None
+        lead = batch_shape(lead1, lead2)
     count = prod(lead)
     left = RECORDED.expand(tensor1, (*lead, rows, shape1[-1]))
     left = RECORDED.reshape(left, (count, rows, shape1[-1]))

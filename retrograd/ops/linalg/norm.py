@@ -5,9 +5,8 @@ from __future__ import annotations
 from math import inf
 from typing import Any
 
-import numpy as np
-
 from retrograd import dtypes
+from retrograd.backend import backend_of
 from retrograd.ops.kinds import Ints, wrap_dim
 from retrograd.ops.linalg.matmul import finish
 from retrograd.ops.linalg.products import type_name
@@ -243,7 +242,7 @@ def _cond(A: Tensor, p: Any) -> Tensor:
         values = singular_values(A)
         count = values._array.shape[-1]
         if not count:
-            return wrap(np.zeros(array.shape[:-2], values._array.dtype))
+            return wrap(backend_of(array).xp.zeros(array.shape[:-2], values._array.dtype))
         largest = RECORDED.narrow(values, -1, 0, 1)
         smallest = RECORDED.narrow(values, -1, count - 1, 1)
         ratio = smallest / largest if p == -2 else largest / smallest
@@ -255,7 +254,7 @@ def _cond(A: Tensor, p: Any) -> Tensor:
     check_field("linalg.inv", array)
     if not array.size:
         real = dtypes.from_numpy_dtype(array.dtype).to_real().numpy
-        return wrap(np.zeros(array.shape[:-2], real))
+        return wrap(backend_of(array).xp.zeros(array.shape[:-2], real))
     own = _matrix_norm(A, p, (-2, -1), False, None)
     inverse, info = RECORDED.linalg_inv_ex(A)
     singular = RECORDED.unsqueeze(RECORDED.unsqueeze(RECORDED.gt(info, 0), -1), -1)

@@ -5,21 +5,20 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
-
 from retrograd import dtypes, return_types
+from retrograd.backend import backend_of, is_array
 from retrograd.ops.calling.examples import by_example
 from retrograd.ops.kinds import Array
 from retrograd.ops.linalg.matmul import finish
 from retrograd.ops.linalg.products import type_name
-from retrograd.ops.linalg.shared import check_matrix, mH, require
+from retrograd.ops.linalg.shared import check_matrix, mH, places, require
 from retrograd.ops.linalg.spectral import singular_values, symmetric_eigenvalues
 from retrograd.ops.registry import RECORDED, composite, op
 from retrograd.tensor import Tensor, wrap
 from retrograd.testing.samples import COMPLEX, FLOATS, HALVES, Sample, T
 
 _FIELDS = (*FLOATS, *COMPLEX)
-_FULL = (np.dtype("float32"), np.dtype("float64"), np.dtype("complex64"), np.dtype("complex128"))
+_FULL = (dtypes.F32, dtypes.F64, dtypes.C64, dtypes.C128)
 
 
 def pinv_gradient(m: Any, g: Any, input: Any, pinv: Any) -> Any:
@@ -70,21 +69,22 @@ def linalg_pinv(xp: Any, input: Array, atol: Any, rtol: Any, hermitian: bool) ->
 def _tolerance(value: Any) -> Any:
     """A tolerance as a number, or as an array with one entry per matrix."""
     if isinstance(value, Tensor):
-        return np.asarray(value._array, np.float64)[..., None]
+        return value._array.astype(dtypes.F64)[..., None]
     return value
 
 
 def _tolerances(array: Array, atol: Any, rtol: Any) -> tuple[Any, Any]:
     """Both tolerances: alone, `rtol` is the precision times the size, unless `atol` is given."""
     if rtol is None:
-        real = dtypes.from_numpy_dtype(array.dtype).to_real().numpy
-        default = float(np.finfo(real).eps) * max(array.shape[-2:])
+        default = _precision(array)
         if atol is None:
             rtol = default
         else:
-            absolute = _tolerance(atol)
-            rtol = np.where(np.asarray(absolute) > 0, 0.0, default)
-            rtol = float(rtol) if rtol.ndim == 0 else rtol
+            given = _tolerance(atol) > 0
+            if is_array(given):
+                rtol = backend_of(given).xp.where(given, 0.0, default)
+            else:
+                rtol = 0.0 if given else default
     return 0.0 if atol is None else _tolerance(atol), _tolerance(rtol)
 
 
@@ -165,15 +165,16 @@ def matrix_rank(
     absolute, relative = _tolerances(array, tol if atol is None else atol, rtol)
     if tol is not None and rtol is None:
         relative = 0.0
+    xp = backend_of(array).xp
     if not array.size:
-        return finish("linalg_matrix_rank", wrap(np.zeros(array.shape[:-2], np.int64)), out)
+        return finish("linalg_matrix_rank", wrap(xp.zeros(array.shape[:-2], dtypes.I64)), out)
     plain = A.detach()
     if hermitian:
-        sizes = np.abs(symmetric_eigenvalues(plain, "L")._array)
+        sizes = xp.abs(symmetric_eigenvalues(plain, "L")._array)
     else:
         sizes = singular_values(plain)._array
-    limit = np.maximum(absolute, relative * sizes.max(axis=-1, keepdims=True))
-    count = np.asarray(np.count_nonzero(sizes > limit, axis=-1), np.int64)
+    limit = xp.maximum(absolute, relative * sizes.max(axis=-1, keepdims=True))
+    count = xp.asarray(xp.count_nonzero(sizes > limit, axis=-1), dtypes.I64)
     return finish("linalg_matrix_rank", wrap(count), out)
 
 
@@ -201,9 +202,8 @@ def _lstsq_gradient(m: Any, g: Any, needs: Any, input: Any, other: Any, out0: An
 
 
 def _precision(array: Any) -> float:
-    name = str(array.dtype).removeprefix("torch.")
-    real = {"complex64": "float32", "complex128": "float64"}.get(name, name)
-    return float(np.finfo(real).eps) * int(max(array.shape[-2:]))
+    kind = dtypes.from_numpy_dtype(array.dtype) if is_array(array) else array.dtype
+    return float(dtypes.finfo(kind).eps) * int(max(array.shape[-2:]))
 
 
 @op(
@@ -225,11 +225,11 @@ def linalg_lstsq(
     *lead, rows, columns = input.shape
     real = dtypes.from_numpy_dtype(input.dtype).to_real().numpy
     solution = xp.zeros((*lead, columns, other.shape[-1]), input.dtype)
-    rank = xp.zeros(tuple(lead), np.int64)
+    rank = xp.zeros(tuple(lead), dtypes.I64)
     values = xp.zeros((*lead, min(rows, columns)), real)
     if driver == "gels":
         rcond = 0.0  # it takes every matrix to have full rank
-    for place in np.ndindex(*lead):
+    for place in places(lead):
         found = xp.linalg.lstsq(input[place], other[place], rcond=rcond)
         solution[place], rank[place], values[place] = found[0], found[2], found[3]
     if driver == "gelss" and rcond >= 1:  # which leaves no singular value
@@ -239,7 +239,7 @@ def linalg_lstsq(
         rest = xp.matmul(input, solution) - other
         residuals = xp.sum(xp.abs(rest) ** 2, axis=-2)
     if driver == "gels":
-        rank = xp.empty((0,), np.int64)
+        rank = xp.empty((0,), dtypes.I64)
     if driver in ("gels", "gelsy"):
         values = xp.empty((0,), real)
     return solution, residuals, rank, values

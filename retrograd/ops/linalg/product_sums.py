@@ -6,7 +6,6 @@ from typing import Any
 
 from retrograd import dtypes
 from retrograd.autograd.saved_names import size_of
-from retrograd.backend import kernels
 from retrograd.ops import errors
 from retrograd.ops.kinds import Array
 from retrograd.ops.linalg.products import (
@@ -45,11 +44,11 @@ def _number(value: Any, array: Array) -> Any:
 _SMALL = 2048
 
 
-def _combine(input: Array, product: Array, beta: Any, alpha: Any) -> Array:
+def _combine(xp: Any, input: Array, product: Array, beta: Any, alpha: Any) -> Array:
     """``beta * input + alpha * product``, in the memory of `product`; a factor 0 hides nan."""
     if beta == 1 and alpha == 1 and product.size < _SMALL:
         try:
-            result = kernels.add(product, input)  # where both are small, faster than in place
+            result = xp.add(product, input)  # where both are small, faster than in place
         except ValueError:
             raise _expand_error(input, product.shape) from None
         if result.shape == product.shape:
@@ -65,7 +64,7 @@ def _combine(input: Array, product: Array, beta: Any, alpha: Any) -> Array:
     if beta != 1:
         input = input * _number(beta, product)
     try:
-        kernels.iadd(product, input)
+        xp.iadd(product, input)
     except ValueError:
         raise _expand_error(input, product.shape) from None
     return product
@@ -143,7 +142,7 @@ def addmm(
         product = matrix_product(xp, mat1, mat2)
     except ValueError:
         raise shapes_error(mat1, mat2) from None
-    return _combine(input, product, beta, alpha)
+    return _combine(xp, input, product, beta, alpha)
 
 
 def _check_addmv(input: Array, mat: Array, vec: Array, *, beta: Any, alpha: Any) -> None:
@@ -184,7 +183,7 @@ def addmv(
         raise RuntimeError(
             f"vector + matrix @ vector expected, got {input.ndim}, {mat.ndim}, {vec.ndim}"
         )
-    return _combine(input, matrix_times_vector(xp, mat, vec, input.size), beta, alpha)
+    return _combine(xp, input, matrix_times_vector(xp, mat, vec, input.size), beta, alpha)
 
 
 def _check_addbmm(input: Array, batch1: Array, batch2: Array, *, beta: Any, alpha: Any) -> None:
@@ -246,7 +245,7 @@ def addbmm(
             f"{batch1.shape[0]} and {batch2.shape[0]}"
         )
     product = xp.sum(batched_product(xp, batch1, batch2), axis=0)
-    return _combine(input, product, beta, alpha)
+    return _combine(xp, input, product, beta, alpha)
 
 
 def _check_baddbmm(input: Array, batch1: Array, batch2: Array, *, beta: Any, alpha: Any) -> None:
@@ -285,7 +284,7 @@ def baddbmm(
     xp: Any, input: Array, batch1: Array, batch2: Array, *, beta: complex = 1, alpha: complex = 1
 ) -> Array:
     """``beta * input + alpha * (batch1 @ batch2)`` for batches of matrices."""
-    return _combine(input, batched_product(xp, batch1, batch2), beta, alpha)
+    return _combine(xp, input, batched_product(xp, batch1, batch2), beta, alpha)
 
 
 def _check_addr(input: Array, vec1: Array, vec2: Array, *, beta: Any, alpha: Any) -> None:
@@ -333,4 +332,4 @@ def addr(
     if product.dtype is dtypes.B8:
         kept = xp.logical_and(input, bool(beta))
         return xp.logical_or(xp.logical_and(product, bool(alpha)), kept)
-    return _combine(input, product, beta, alpha)
+    return _combine(xp, input, product, beta, alpha)

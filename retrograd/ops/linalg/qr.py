@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
-
 from retrograd import return_types
+from retrograd.backend import backend_of
 from retrograd.ops.kinds import Array
 from retrograd.ops.linalg.matmul import finish
 from retrograd.ops.linalg.shared import check_kernel, matrices, mH, require
@@ -203,9 +202,10 @@ def _householder_product(A: Tensor, tau: Tensor) -> Tensor:
     check_kernel("orgqr_cpu", a)
     rows, columns = a.shape[-2:]
     below = RECORDED.tril(A, -1)
-    ones = np.broadcast_to(np.eye(rows, columns, dtype=a.dtype), a.shape)
-    reflections = RECORDED.add(below, wrap(np.array(ones)))
-    product: Any = wrap(np.array(ones))
+    xp = backend_of(a).xp
+    ones = xp.broadcast_to(xp.eye(rows, columns, dtype=a.dtype), a.shape)
+    reflections = RECORDED.add(below, wrap(xp.array(ones)))
+    product: Any = wrap(xp.array(ones))
     for i in reversed(range(sizes.shape[-1])):
         vector = RECORDED.narrow(reflections, -1, i, 1)
         size = RECORDED.unsqueeze(RECORDED.narrow(tau, -1, i, 1), -1)

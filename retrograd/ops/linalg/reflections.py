@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
+from retrograd.backend import backend_of
 from retrograd.ops.linalg.matmul import finish
 from retrograd.ops.linalg.products import type_name
 from retrograd.ops.linalg.shared import check_kernel, mH, require
@@ -72,8 +71,9 @@ def ormqr(
     _check(input, tau, other, left)
     a = input._array
     rows, columns = a.shape[-2:]
-    ones = np.broadcast_to(np.eye(rows, columns, dtype=a.dtype), a.shape)
-    vectors = RECORDED.add(RECORDED.tril(input, -1), wrap(np.array(ones)))
+    xp = backend_of(a).xp
+    ones = xp.broadcast_to(xp.eye(rows, columns, dtype=a.dtype), a.shape)
+    vectors = RECORDED.add(RECORDED.tril(input, -1), wrap(xp.array(ones)))
     # from the right: the transpose of the same from the left
     found: Any = other if left else mH(RECORDED, other)
     adjoint = transpose if left else not transpose

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import itertools
+from collections.abc import Iterator, Sequence
 from math import prod
 from typing import Any
 
-import numpy as np
-
 from retrograd import dtypes
+from retrograd.backend import CPU, backend_of
 from retrograd.ops import errors
 from retrograd.ops.kinds import Array
 from retrograd.ops.linalg.products import type_name
@@ -110,7 +110,7 @@ def matrices(
 def batch_shape(a: Sequence[int], b: Sequence[int]) -> tuple[int, ...]:
     """The batch dimensions of two operands together."""
     try:
-        return np.broadcast_shapes(tuple(a), tuple(b))
+        return CPU.xp.broadcast_shapes(tuple(a), tuple(b))  # type: ignore[no-any-return]
     except ValueError:
         raise errors.broadcast(a, b) from None
 
@@ -119,7 +119,7 @@ def first_failure(info: Array) -> tuple[str, int] | None:
     """The first entry of `info` that is not zero, with words for its place in the batch."""
     if not info.any():
         return None
-    place = int(np.flatnonzero(info)[0])
+    place = int(backend_of(info).xp.flatnonzero(info)[0])
     where = f"(Batch element {place}): " if info.ndim else ""
     return where, int(info.reshape(-1)[place])
 
@@ -171,14 +171,19 @@ def lu_info(xp: Any, factors: Array) -> Array:
     return xp.asarray(xp.where(zeros.any(axis=-1), first, 0), I32)
 
 
+def places(shape: Sequence[int]) -> Iterator[tuple[int, ...]]:
+    """The index of every matrix of a batch of this shape."""
+    return itertools.product(*map(range, shape))
+
+
 def one_by_one(xp: Any, function: Any, matrix: Array, *shapes: tuple[int, ...]) -> list[Array]:
     """Results of `function` for each matrix of a batch; nan where it raises LinAlgError."""
     lead = matrix.shape[:-2]
     found = [xp.full((*lead, *shape), xp.nan, matrix.dtype) for shape in shapes]
-    for place in np.ndindex(*lead):
+    for place in places(lead):
         try:
             results = function(matrix[place])
-        except np.linalg.LinAlgError:
+        except xp.linalg.LinAlgError:
             continue
         for target, result in zip(found, results, strict=True):
             target[place] = result

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
-
 from retrograd import dtypes, return_types
 from retrograd.ops import errors
 from retrograd.ops.kinds import Array
@@ -28,6 +26,7 @@ from retrograd.ops.linalg.shared import (
     mH,
     mT,
     one_by_one,
+    places,
     raise_singular,
     require,
     substitute,
@@ -81,7 +80,7 @@ def linalg_inv_ex(xp: Any, input: Array) -> tuple[Array, Array]:
     info = xp.zeros(input.shape[:-2], I32)
     try:
         return xp.linalg.inv(input), info
-    except np.linalg.LinAlgError:
+    except xp.linalg.LinAlgError:
         info = lu_info(xp, lu_decompose(xp, input)[0])
         (found,) = one_by_one(xp, lambda a: (xp.linalg.inv(a),), input, input.shape[-2:])
         return found, info
@@ -138,7 +137,7 @@ def inv_ex(
 def _cofactors_of_singular(xp: Any, matrix: Array) -> Array:
     """Cofactors from the singular value decomposition: right for every rank."""
     u, s, vh = xp.linalg.svd(matrix)
-    others = xp.array([xp.prod(xp.delete(s, i)) for i in range(len(s))], matrix.dtype)
+    others = xp.stack([xp.prod(xp.delete(s, i)) for i in range(len(s))]).astype(matrix.dtype)
     factor = xp.linalg.det(u) * xp.linalg.det(vh)
     found: Array = factor * xp.matmul(u.conj() * others, vh.conj())
     return found
@@ -157,7 +156,7 @@ def _cofactors(xp: Any, input: Array) -> Array:
     determinant = xp.asarray(xp.linalg.det(input))
     try:
         inverse = xp.linalg.inv(input)
-    except np.linalg.LinAlgError:
+    except xp.linalg.LinAlgError:
         (found,) = one_by_one(xp, lambda a: (_one_cofactors(xp, a),), input, input.shape[-2:])
         return found
     return determinant[..., None, None] * inverse.swapaxes(-1, -2)
@@ -167,7 +166,7 @@ def _one_cofactors(xp: Any, matrix: Array) -> Array:
     try:
         found: Array = xp.linalg.det(matrix) * xp.linalg.inv(matrix).T
         return found
-    except np.linalg.LinAlgError:
+    except xp.linalg.LinAlgError:
         return _cofactors_of_singular(xp, matrix)
 
 
@@ -322,7 +321,7 @@ def linalg_solve_ex(xp: Any, A: Array, B: Array, left: bool = True) -> tuple[Arr
     info = xp.zeros(A.shape[:-2], I32)
     try:
         solution = xp.linalg.solve(A, B)
-    except np.linalg.LinAlgError:
+    except xp.linalg.LinAlgError:
         info = lu_info(xp, lu_decompose(xp, A)[0])
         solution = _solve_regular(xp, A, B)
     if not left:
@@ -336,10 +335,10 @@ def _solve_regular(xp: Any, A: Array, B: Array) -> Array:
     A = xp.broadcast_to(A, (*lead, *A.shape[-2:]))
     B = xp.broadcast_to(B, (*lead, *B.shape[-2:]))
     found = xp.full(B.shape, xp.nan, B.dtype)
-    for place in np.ndindex(*lead):
+    for place in places(lead):
         try:
             found[place] = xp.linalg.solve(A[place], B[place])
-        except np.linalg.LinAlgError:
+        except xp.linalg.LinAlgError:
             continue
     return found
 

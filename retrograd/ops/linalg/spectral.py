@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
-
 from retrograd import dtypes, return_types
 from retrograd.autograd.state import STATE, TRANSFORMS
+from retrograd.backend import backend_of
 from retrograd.ops.kinds import Array
 from retrograd.ops.linalg.matmul import finish, finish_all
 from retrograd.ops.linalg.shared import (
@@ -74,7 +73,7 @@ def _svd_gradient(
 def _check_phase(m: Any, turned: Sequence[Any]) -> None:
     """A loss may not depend on the phase of complex singular vectors: it is arbitrary."""
     both = sum(m.diagonal(turn, 0, -2, -1) for turn in turned)
-    if not np.allclose(_plain(both).imag, 0, rtol=1e-2, atol=1e-2):
+    if not _is_real(both):
         raise RuntimeError(
             "svd_backward: The singular vectors in the complex case are specified up to "
             "multiplication by e^{i phi}. The specified loss function depends on this phase term, "
@@ -82,9 +81,10 @@ def _check_phase(m: Any, turned: Sequence[Any]) -> None:
         )
 
 
-def _plain(x: Any) -> Array:
-    """The elements of a value on either face."""
-    return x._elements() if isinstance(x, Tensor) else np.asarray(x)
+def _is_real(x: Any) -> bool:
+    """Whether the elements of a value, on either face, have next to no imaginary part."""
+    elements = x._elements() if isinstance(x, Tensor) else x
+    return bool(backend_of(elements).xp.allclose(elements.imag, 0, rtol=1e-2, atol=1e-2))
 
 
 def _svd_outer(m: Any, gradients: Any, turns: Any, factors: Any, rows: int, columns: int) -> Any:
@@ -139,7 +139,7 @@ def linalg_svd(xp: Any, input: Array, full_matrices: bool = True) -> tuple[Array
         raise _svd_failure()
     try:
         u, s, vh = xp.linalg.svd(input, full_matrices=full_matrices)
-    except np.linalg.LinAlgError:
+    except xp.linalg.LinAlgError:
         raise _svd_failure() from None
     return u, s, vh
 
@@ -151,7 +151,7 @@ def _singular_values(xp: Any, input: Array) -> Array:
         raise _svd_failure()
     try:
         return xp.linalg.svd(input, compute_uv=False)
-    except np.linalg.LinAlgError:
+    except xp.linalg.LinAlgError:
         raise _svd_failure() from None
 
 
@@ -242,8 +242,9 @@ def _svd(
         result = return_types.svd(u, s, mH(RECORDED, vh))
     else:
         *lead, rows, columns = input._array.shape
+        xp = backend_of(input._array).xp
         zeros = [
-            wrap(np.zeros((*lead, size, size), input._array.dtype)) for size in (rows, columns)
+            wrap(xp.zeros((*lead, size, size), input._array.dtype)) for size in (rows, columns)
         ]
         result = return_types.svd(zeros[0], singular_values(input), zeros[1])
     return finish_all("svd", result, out)
@@ -276,7 +277,7 @@ def _with_diagonal(m: Any, matrix: Any, values: Any) -> Any:
 
 
 def _check_eigen_phase(m: Any, name: str, diagonal: Any) -> None:
-    if not np.allclose(_plain(diagonal).imag, 0, rtol=1e-2, atol=1e-2):
+    if not _is_real(diagonal):
         raise RuntimeError(
             f"{name}: The eigenvectors in the complex case are specified up to multiplication by "
             "e^{i phi}. The specified loss function depends on this quantity, so it is ill-defined."
@@ -307,7 +308,7 @@ def linalg_eigh(xp: Any, input: Array, UPLO: str = "L") -> tuple[Array, Array]:
         raise _no_convergence("linalg.eigh")
     try:
         values, vectors = xp.linalg.eigh(input, UPLO)
-    except np.linalg.LinAlgError:
+    except xp.linalg.LinAlgError:
         raise _no_convergence("linalg.eigh") from None
     return values, vectors
 
@@ -422,7 +423,7 @@ def _check_eig(name: str, A: Any) -> None:
         kind = dtypes.from_numpy_dtype(array.dtype).type_name
         raise RuntimeError(f"Unknown Complex ScalarType for {kind}")
     check_kernel("linalg_eig_out_cpu", array)
-    if not np.isfinite(A._elements()).all():
+    if not backend_of(array).xp.isfinite(A._elements()).all():
         raise RuntimeError("torch.linalg.eig: input tensor should not contain infs or NaNs.")
 
 

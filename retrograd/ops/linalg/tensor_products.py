@@ -7,13 +7,12 @@ from collections.abc import Sequence
 from math import prod
 from typing import Any
 
-import numpy as np
-
 from retrograd import dtypes
 from retrograd.ops import errors
 from retrograd.ops.kinds import Array, wrap_dim
 from retrograd.ops.linalg.matmul import finish, matmul
 from retrograd.ops.linalg.products import c_name, type_name
+from retrograd.ops.linalg.shared import batch_shape
 from retrograd.ops.registry import RECORDED, attach, composite, op, table_entry
 from retrograd.tensor import Tensor
 from retrograd.testing.samples import COMPLEX, FLOATS, HALVES, Sample, T
@@ -285,11 +284,7 @@ def linalg_cross(xp: Any, input: Array, other: Array, *, dim: int = -1) -> Array
             f"linalg.cross: inputs dimension {dim} must have length 3. Got {input.shape[axis]} and "
             f"{other.shape[axis]}"
         )
-    try:
-        shape = np.broadcast_shapes(input.shape, other.shape)
-    except ValueError:
-        raise errors.broadcast(input.shape, other.shape) from None
-    result = xp.empty(shape, input.dtype)
+    result = xp.empty(batch_shape(input.shape, other.shape), input.dtype)
     a, b, c = (xp.moveaxis(array, axis, 0) for array in (input, other, result))
     for i, j, k in ((0, 1, 2), (1, 2, 0), (2, 0, 1)):
         c[i, ...] = a[j] * b[k] - a[k] * b[j]

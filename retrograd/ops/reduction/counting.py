@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from typing import Any
 
-import numpy as np
-
 from retrograd import dtypes, return_types
+from retrograd.backend import backend_of
 from retrograd.ops import errors
 from retrograd.ops.calling.examples import by_example
 from retrograd.ops.kinds import Array, wrap_dim
 from retrograd.ops.registry import RECORDED, composite, op
 from retrograd.signatures import forms
-from retrograd.tensor import Tensor
+from retrograd.tensor import Tensor, wrap
 from retrograd.testing.samples import HALVES, Sample, T
 
 nan, inf = math.nan, math.inf
@@ -53,7 +53,7 @@ def _unique_rows(xp: Any, input: Array, dim: int, ordered: bool) -> tuple[Array,
     others = math.prod(front.shape[1:])
     if not others:
         if not input.shape[axis]:
-            return input.copy(), xp.zeros(0, np.int64), xp.zeros(0, np.int64)
+            return input.copy(), xp.zeros(0, dtypes.I64), xp.zeros(0, dtypes.I64)
         raise RuntimeError(
             "There are 0 sized dimensions, and they aren't selected, so unique cannot be applied"
         )
@@ -195,7 +195,7 @@ def _searchsorted(xp: Any, boundaries: Array, values: Array, right: bool, intege
     if boundaries.ndim == 1:
         return xp.searchsorted(boundaries, values, side).astype(integer)
     result = xp.empty(values.shape, integer)
-    for place in xp.ndindex(boundaries.shape[:-1]):
+    for place in itertools.product(*map(range, boundaries.shape[:-1])):
         result[place] = xp.searchsorted(boundaries[place], values[place], side)
     return result
 
@@ -287,7 +287,7 @@ def searchsorted(
             f"boundaries tensor {lead} and input value tensor {list(values.shape)}"
         )
     boundaries = _sorted_boundaries(sorted_sequence, sorter)
-    integer = np.dtype(np.int32 if out_int32 else np.int64)
+    integer = (dtypes.int32 if out_int32 else dtypes.int64).numpy
     found: Tensor = RECORDED._searchsorted(boundaries, values, right or side == "right", integer)
     return found if out is None else out.resize_(found.shape).copy_(found)
 
@@ -341,11 +341,11 @@ def bincount(xp: Any, input: Array, weights: Array | None = None, minlength: int
     if input.ndim != 1 or (input.size and input.min() < 0):
         raise RuntimeError("bincount only supports 1-d non-negative integral inputs.")
     if weights is None:
-        return xp.bincount(input, minlength=minlength).astype(np.int64)
+        return xp.bincount(input, minlength=minlength).astype(dtypes.I64)
     if weights.shape != input.shape:
         raise RuntimeError("weights should be 1-d and have the same length as input")
-    sums = xp.bincount(input, weights.astype(np.float64), minlength)
-    return sums.astype(np.float32 if weights.dtype is dtypes.F32 else np.float64)
+    sums = xp.bincount(input, weights.astype(dtypes.F64), minlength)
+    return sums.astype(dtypes.F32 if weights.dtype is dtypes.F32 else dtypes.F64)
 
 
 def _check_bins(bins: int) -> None:
@@ -382,7 +382,7 @@ def histc(xp: Any, input: Array, bins: int = 100, min: float = 0, max: float = 0
         raise RuntimeError("torch.histc: max must be larger than min")
     _check_bins(bins)
     inside = input[(input >= low) & (input <= high)]
-    places = ((inside - low) * (bins / (high - low))).astype(np.int64)
+    places = ((inside - low) * (bins / (high - low))).astype(dtypes.I64)
     return xp.bincount(xp.minimum(places, bins - 1), minlength=bins).astype(input.dtype)
 
 
@@ -400,7 +400,7 @@ def _histogram(
     values = input.reshape(-1)
     inside = (values >= edges[0]) & (values <= edges[-1])
     places = xp.minimum(xp.searchsorted(edges, values[inside], "right") - 1, len(edges) - 2)
-    weights = None if weight is None else weight.reshape(-1)[inside].astype(np.float64)
+    weights = None if weight is None else weight.reshape(-1)[inside].astype(dtypes.F64)
     counts = xp.bincount(places, weights, len(edges) - 1).astype(input.dtype)
     if density:
         counts = (counts / (counts.sum() * xp.diff(edges))).astype(input.dtype)
@@ -459,7 +459,8 @@ def histogram(
     else:
         _check_bins(bins)
         low, high = _histogram_range(input, range)
-        edges = input.new_tensor(np.linspace(low, high, bins + 1))
+        xp = backend_of(input._array).xp
+        edges = wrap(xp.linspace(low, high, bins + 1).astype(input._array.dtype))
     return RECORDED._histogram(input, edges, weight, density)
 
 

@@ -5,9 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-import numpy as np
-
-from retrograd import return_types
+from retrograd import dtypes, return_types
 from retrograd.ops import errors
 from retrograd.ops.kinds import Array, Ints, restore_dims, wrap_dim, wrap_dims
 from retrograd.ops.reduction.reduce import check_keepdim
@@ -71,7 +69,7 @@ def share_among(m: Any, g: Any, mask: Any, dim: Any) -> Any:
 )
 def _fill_where(xp: Any, input: Array | None, mask: Array, value: Array) -> Array:
     """`value` (one element) where the mask is true, zero elsewhere."""
-    return xp.where(mask, value, value.dtype.type(0))
+    return xp.where(mask, value, xp.asarray(0, value.dtype))
 
 
 def share_with_equals(m: Any, g: Any, input: Any, out: Any) -> Any:
@@ -116,7 +114,7 @@ def scatter_selected(
 def pick(xp: Any, input: Array, index: Array, dim: int, keepdim: bool) -> tuple[Array, Array]:
     """The values at `index` (kept) along `dim`, and the index, with the dimension kept or not."""
     if not input.ndim:
-        return input.copy(), xp.zeros((), np.int64)
+        return input.copy(), xp.zeros((), dtypes.I64)
     values = xp.take_along_axis(input, index, dim)
     return (values, index) if keepdim else (values.squeeze(dim), index.squeeze(dim))
 
@@ -406,7 +404,7 @@ def _index_of_extreme(name: str, xp: Any, input: Array, dim: int | None, keepdim
         check_dims_not_empty(f"{name}()", input.shape, (dim,))
     axis = dim if input.ndim else None
     found = getattr(xp, name)(input, axis=axis, keepdims=keepdim)
-    return xp.asarray(found, np.int64)
+    return xp.asarray(found, dtypes.I64)
 
 
 def _index_samples() -> list[Sample]:

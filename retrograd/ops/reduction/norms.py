@@ -5,8 +5,6 @@ from __future__ import annotations
 import math
 from typing import Any
 
-import numpy as np
-
 from retrograd import dtypes
 from retrograd.notices import explained
 from retrograd.ops.kinds import Array, restore_dims, wrap_dim, wrap_dims
@@ -71,7 +69,7 @@ def vector_norm_of(xp: Any, input: Array, p: float, axes: tuple[int, ...], keepd
         return xp.sum(magnitude, axis=axes, keepdims=keepdims)
     if math.isinf(p):
         return (xp.max if p > 0 else xp.min)(magnitude, axis=axes, keepdims=keepdims)
-    powers = xp.power(magnitude, p, dtype=np.float64)
+    powers = xp.power(magnitude, p, dtype=dtypes.F64)
     total = xp.sum(powers, axis=axes, keepdims=keepdims)
     return xp.power(total, 1 / p).astype(magnitude.dtype)
 

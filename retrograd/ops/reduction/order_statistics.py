@@ -5,9 +5,8 @@ from __future__ import annotations
 import math
 from typing import Any
 
-import numpy as np
-
 from retrograd import dtypes, return_types
+from retrograd.backend import CPU
 from retrograd.ops import errors
 from retrograd.ops.kinds import Array, wrap_dim
 from retrograd.ops.reduction.extremes import (
@@ -70,7 +69,7 @@ def _median_along(name: str, xp: Any, input: Array, dim: int, keepdim: bool) -> 
         if not input.ndim:
             return input
         count = input.shape[axis]
-        missing = xp.sum(input != input, axis=axis, keepdims=True, dtype=np.int64)
+        missing = xp.sum(input != input, axis=axis, keepdims=True, dtype=dtypes.I64)
         if name == "median":  # the first nan, if there is one
             return xp.where(missing > 0, count - missing, (count - 1) // 2)
         return xp.maximum((count - missing - 1) // 2, 0)
@@ -313,7 +312,7 @@ def _quantile(
         # a nan is sorted last: its rank makes the result nan
         ranks = m.mul(fractions, float(count - 1))
         broken = m.any(missing, -1, True)
-        shape = np.broadcast_shapes(ranks.shape, broken.shape)
+        shape = CPU.xp.broadcast_shapes(ranks.shape, broken.shape)
         ranks = m.masked_fill(m.expand(ranks, shape), m.expand(broken, shape), float(count - 1))
     rounding = {"lower": m.floor, "higher": m.ceil, "nearest": m.round}.get(interpolation)
     if rounding is not None:

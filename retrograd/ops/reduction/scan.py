@@ -5,8 +5,6 @@ from __future__ import annotations
 import math
 from typing import Any
 
-import numpy as np
-
 from retrograd import dtypes, return_types
 from retrograd.ops import errors
 from retrograd.ops.elementwise.special import complex_logaddexp
@@ -86,7 +84,7 @@ def _accumulate(running: Any, input: Array, dim: int, dtype: Any) -> Array:
     return cast_total(running(summands, axis=axis, dtype=wide).astype(summands.dtype), dtype)
 
 
-_WIDER = {"f": np.float64, "F": np.complex128}
+_WIDER = {"f": dtypes.F64, "F": dtypes.C128}
 
 
 def _cumprod_gradient(m: Any, g: Any, input: Any, out: Any, dim: int) -> Any:
@@ -118,7 +116,7 @@ def _logcumsumexp_gradient(m: Any, g: Any, input: Any, out: Any, dim: int, input
     if input_dtype.kind == "c":  # where a logarithm knows the sign
         logarithm = m.flip(m.sub(m.log(g), out), (dim,))
         return m.exp(m.add(m.flip(m.logcumsumexp(logarithm, dim), (dim,)), input))
-    lowest = float(np.finfo(np.float64 if input_dtype is dtypes.F64 else np.float32).min)
+    lowest = dtypes.finfo(dtypes.float64 if input_dtype is dtypes.F64 else dtypes.float32).min
     magnitude = m.log(m.abs(g))
     parts = []
     for mask in (m.gt(g, 0), m.lt(g, 0)):
@@ -186,7 +184,8 @@ def _collect(xp: Any, input: Array, index: Array, dim: int) -> Array:
     result = xp.zeros(input.shape, input.dtype)
     if not input.ndim:
         return result + input
-    places = list(xp.indices(input.shape, sparse=True))
+    last = input.ndim - 1
+    places = [xp.arange(n).reshape((n, *(1,) * (last - i))) for i, n in enumerate(input.shape)]
     places[wrap_dim(dim, input.ndim)] = index
     xp.add_at(result, tuple(places), input)
     return result
@@ -197,7 +196,7 @@ def _running(xp: Any, input: Array, dim: int, largest: bool) -> tuple[Array, Arr
     if input.dtype.kind == "c":
         raise errors.not_implemented_for(f"cum{'max' if largest else 'min'}_cpu", input.dtype)
     if not input.ndim:
-        return input.copy(), xp.zeros((), np.int64)
+        return input.copy(), xp.zeros((), dtypes.I64)
     accumulate = xp.maximum_accumulate if largest else xp.minimum_accumulate
     values = accumulate(input, axis=axis)
     # among equals the latest place counts, and a nan, once met, stays the extreme

@@ -6,9 +6,8 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
-
 from retrograd import dtypes, return_types
+from retrograd.backend import backend_of
 from retrograd.ops import errors
 from retrograd.ops.calling.examples import by_example
 from retrograd.ops.kinds import Array, wrap_dim
@@ -95,7 +94,8 @@ def segment_reduce(
         raise RuntimeError(
             "vmap: segment_reduce() of lengths that differ between examples is not supported"
         )
-    counts = given._array if lengths is not None else np.diff(given._array, axis=-1)
+    xp = backend_of(given._array).xp
+    counts = given._array if lengths is not None else xp.diff(given._array, axis=-1)
     if counts.dtype.kind not in "iu":
         raise errors.not_implemented_for("_segment_reduce_lengths_cpu_kernel1", counts.dtype)
     size = data.shape[axis]
@@ -113,16 +113,17 @@ def segment_reduce(
 
 
 def _reduced(data: Tensor, way: str, counts: Array, axis: int, initial: Any) -> Tensor:
+    xp = backend_of(counts).xp
     pieces = counts.shape[-1]
-    places = _places(counts, data.shape[axis])
+    places = _places(xp, counts, data.shape[axis])
     lead = (*places.shape, *(1,) * (data.ndim - axis - 1))
-    index = wrap(np.ascontiguousarray(np.broadcast_to(places.reshape(lead), data.shape)))
+    index = wrap(xp.ascontiguousarray(xp.broadcast_to(places.reshape(lead), data.shape)))
     shape = list(data.shape)
     shape[axis] = pieces + 1  # the last one takes what belongs to no piece
     start = _EMPTY[way] if initial is None else float(initial)
     if way == "mean":
         start = 0.0 if initial is None else start
-    base = wrap(np.full(shape, start, data._array.dtype))
+    base = wrap(xp.full(shape, start, data._array.dtype))
     plain = "sum" if way == "mean" else way
     with_start = way in ("sum", "mean", "prod")
     found: Any = RECORDED.scatter_reduce(base, axis, index, data, plain, include_self=with_start)
@@ -131,7 +132,7 @@ def _reduced(data: Tensor, way: str, counts: Array, axis: int, initial: Any) -> 
         numbers = counts.reshape((*counts.shape, *(1,) * (data.ndim - axis - 1)))
         divisor = numbers.astype(data._array.dtype)
         if initial is not None:
-            divisor = np.maximum(divisor, 1)
+            divisor = xp.maximum(divisor, 1)
         found = found / wrap(divisor)
     elif initial is not None and not with_start:
         below = found < start if way == "amax" else found > start
@@ -140,14 +141,13 @@ def _reduced(data: Tensor, way: str, counts: Array, axis: int, initial: Any) -> 
     return result
 
 
-def _places(counts: Array, size: int) -> Array:
+def _places(xp: Any, counts: Array, size: int) -> Array:
     """For each element along the axis, the number of its piece; one more for those of none."""
     rows = counts.reshape(-1, counts.shape[-1]) if counts.size else counts.reshape(-1, 1)
     pieces = counts.shape[-1]
-    found = np.full((len(rows), size), pieces, np.int64)
-    for row, lengths in zip(found, rows, strict=True):
-        inside = np.repeat(np.arange(len(lengths)), lengths)[:size]
-        row[: len(inside)] = inside
+    found = xp.full((len(rows), size), pieces, dtypes.I64)
+    for row, ends in zip(found, xp.cumsum(rows, axis=1), strict=True):
+        row[...] = xp.searchsorted(ends, xp.arange(size), "right")
     return found.reshape((*counts.shape[:-1], size))
 
 
@@ -221,8 +221,9 @@ def histogramdd(
     ]
     flat = None if weight is None else weight._array.reshape(-1)
     kind = input._array.dtype
-    found, _ = np.histogramdd(points, edges, density=density, weights=flat)
-    shown = tuple(wrap(np.array(edge, kind)) for edge in edges)
+    xp = backend_of(points).xp
+    found, _ = xp.histogramdd(points, edges, density=density, weights=flat)
+    shown = tuple(wrap(xp.array(edge, kind)) for edge in edges)
     return return_types.histogramdd(wrap(found.astype(kind)), shown)
 
 
@@ -246,4 +247,4 @@ def _edges(values: Array, bins: int, number: int, limits: Sequence[float] | None
         )
     if low == high:
         low, high = low - 0.5, high + 0.5
-    return np.linspace(low, high, bins + 1).astype(values.dtype)
+    return backend_of(values).xp.linspace(low, high, bins + 1).astype(values.dtype)

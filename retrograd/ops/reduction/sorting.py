@@ -6,8 +6,6 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
-
 from retrograd import dtypes, return_types
 from retrograd.notices import explained
 from retrograd.ops.kinds import Array, wrap_dim
@@ -37,7 +35,7 @@ def _sorted(xp: Any, input: Array, dim: int, descending: bool) -> tuple[Array, A
     axis = wrap_dim(dim, input.ndim)
     _refuse_complex(input)
     if not input.ndim:
-        return input.copy(), xp.zeros((), np.int64)
+        return input.copy(), xp.zeros((), dtypes.I64)
     index = order_along(xp, input, axis, descending)
     return xp.take_along_axis(input, index, axis), index
 
@@ -190,7 +188,7 @@ def topk(
     if input.dtype.kind == "c":
         raise RuntimeError("topk does not support complex dtypes on CPU")
     if not input.ndim:
-        return input.copy(), xp.zeros((), np.int64)
+        return input.copy(), xp.zeros((), dtypes.I64)
     if 0 < k and 4 * k < size:
         # only the part that holds the k is sorted
         edge = size - k if largest else k - 1

@@ -10,11 +10,10 @@ import inspect
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
-
 from retrograd.autograd.function import Function
 from retrograd.autograd.grad_mode import no_grad
 from retrograd.autograd.graph import increment_version
+from retrograd.backend import backend_of
 from retrograd.ops.calling.overloads import OpOverload, OpOverloadPacket, declare
 from retrograd.ops.registered.schema import Schema
 from retrograd.ops.registry import RECORDED
@@ -98,7 +97,7 @@ class Operator:
         inputs = [value for value in _flat(values) if isinstance(value, Tensor)]
         for out in _flat([result]):
             if isinstance(out, Tensor) and any(
-                out is given or np.may_share_memory(out._array, given._array) for given in inputs
+                out is given or _share_memory(out._array, given._array) for given in inputs
             ):
                 kernel = next(iter(self.kernels.values()))
                 raise RuntimeError(
@@ -226,6 +225,13 @@ def _function_of(operator: Operator) -> type[Function]:
     members = {part.__name__: staticmethod(part) for part in parts}
     name = str(operator.overload).replace(".", "_")
     return type(f"GeneratedBackwardFor_{name}", (Function,), members)
+
+
+def _share_memory(first: Any, second: Any) -> bool:
+    """Whether two arrays, which may be of different devices, can share memory."""
+    if type(first) is not type(second):
+        return False
+    return bool(backend_of(first).xp.shares_memory(first, second))
 
 
 def _one_by_one(

@@ -9,14 +9,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
-
 from retrograd import dtypes
+from retrograd.backend import backend_of
 from retrograd.ops import errors
 from retrograd.ops.kinds import Array, wrap_dim
 from retrograd.ops.linalg.matmul import finish
 from retrograd.ops.registry import RECORDED, composite, op
-from retrograd.tensor import Tensor
+from retrograd.tensor import Tensor, wrap
 from retrograd.testing.samples import COMPLEX, FLOATS, HALVES, Sample, T
 
 Dims = tuple[int, ...]
@@ -73,10 +72,11 @@ def _c2r_gradient(m: Any, g: Any, dim: Dims, scale: int, last_size: int, out_dty
     found = m._fft_r2c(g, dim, scale, True)
     # a frequency that has a negative twin counts twice
     count = found.shape[dim[-1]]
-    weights = np.ones(count, out_dtype)
+    weights = backend_of(found if m is not RECORDED else found._array).xp.ones(count, out_dtype)
     weights[1 : last_size - count + 1] = 2
     after = len(found.shape) - 1 - dim[-1]
-    return m.mul(found, weights.reshape((count,) + (1,) * after))
+    weights = weights.reshape((count,) + (1,) * after)
+    return m.mul(found, weights if m is not RECORDED else wrap(weights))
 
 
 @op(

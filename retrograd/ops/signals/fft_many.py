@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from retrograd import dtypes
+from retrograd.backend import CPU
 from retrograd.ops.kinds import Ints, wrap_dims
 from retrograd.ops.linalg.matmul import finish
 from retrograd.ops.registry import RECORDED, composite
@@ -22,7 +22,7 @@ from retrograd.ops.signals.fft import (
     scale_of,
 )
 from retrograd.tensor import Tensor
-from retrograd.tensors.size import layout, strided
+from retrograd.tensors.size import backend_at, layout, strided
 from retrograd.testing.samples import COMPLEX, FLOATS, HALVES, Sample, T
 
 if TYPE_CHECKING:
@@ -309,14 +309,15 @@ def ihfft2(
 
 
 def _frequencies(
-    name: str, steps: Any, n: int, d: float, dtype: Any, out: Any, requires_grad: bool
+    name: str, steps: Any, n: int, d: float, dtype: Any, out: Any, device: Any, requires_grad: bool
 ) -> Tensor:
     from retrograd.tensors.creation import deliver
 
     chosen = dtypes.as_dtype(dtype, name) or dtypes.get_default_dtype()
-    with np.errstate(invalid="ignore"):  # no samples: zero times infinity
-        values = steps.astype(chosen.numpy) * chosen.numpy.type(1.0 / (n * d) if n * d else np.inf)
-    return deliver(name, values, out, dtype, requires_grad)
+    # with no samples the step is infinite, and zero times infinity nan
+    step = CPU.xp.asarray(1.0 / (n * d) if n * d else math.inf, chosen.numpy)
+    values = CPU.xp.multiply(steps.astype(chosen.numpy), step)
+    return deliver(name, backend_at(device).from_numpy(values), out, dtype, requires_grad)
 
 
 def _frequency_samples() -> list[Sample]:
@@ -345,8 +346,8 @@ def fftfreq(
     tensor([ 0.0000,  0.2500, -0.5000, -0.2500])
     """
     half = (n - 1) // 2 + 1
-    steps = np.concatenate([np.arange(half), np.arange(-(n // 2), 0)])
-    return _frequencies("fft_fftfreq", steps, n, d, dtype, out, requires_grad)
+    steps = CPU.xp.concatenate([CPU.xp.arange(half), CPU.xp.arange(-(n // 2), 0)])
+    return _frequencies("fft_fftfreq", steps, n, d, dtype, out, device, requires_grad)
 
 
 @composite(namespace="fft", samples=_frequency_samples)
@@ -361,8 +362,8 @@ def rfftfreq(
     requires_grad: bool = False,
 ) -> Tensor:
     """The frequencies that `rfft` of `n` samples, `d` apart, computes."""
-    steps = np.arange(n // 2 + 1)
-    return _frequencies("fft_rfftfreq", steps, n, d, dtype, out, requires_grad)
+    steps = CPU.xp.arange(n // 2 + 1)
+    return _frequencies("fft_rfftfreq", steps, n, d, dtype, out, device, requires_grad)
 
 
 def _shifted(name: str, input: Any, dim: Any, back: bool) -> Tensor:

@@ -9,9 +9,8 @@ from __future__ import annotations
 import warnings
 from typing import Any
 
-import numpy as np
-
 from retrograd import dtypes
+from retrograd.backend import backend_of
 from retrograd.notices import warn_once
 from retrograd.ops.errors import argument_type
 from retrograd.ops.registry import PUBLIC, RECORDED, composite
@@ -78,13 +77,13 @@ def _is_complex(tensor: Tensor | None) -> bool:
     return tensor is not None and tensor.dtype.is_complex
 
 
-def _full_window(window: Tensor | None, length: int, size: int, kind: dtypes.dtype) -> Any:
+def _full_window(xp: Any, window: Tensor | None, length: int, size: int, kind: dtypes.dtype) -> Any:
     """The window with zeros on both sides up to `size`; of ones if none was given."""
     found: Any = window
     if found is None:
         if length == size:
             return None
-        found = wrap(np.ones(length, kind.numpy))
+        found = wrap(xp.ones(length, kind.numpy))
     if length == size:
         return found
     left = (size - length) // 2
@@ -185,7 +184,9 @@ def stft(
             pieces = RECORDED.mul(pieces, shown)
         pieces = RECORDED.constant_pad_nd(pieces, (left, n_fft - length - left), 0)
     else:
-        full = _full_window(window, length, n_fft, input.dtype.to_real())
+        full = _full_window(
+            backend_of(input._array).xp, window, length, n_fft, input.dtype.to_real()
+        )
         if full is not None:
             pieces = RECORDED.mul(pieces, full)
     scale = 1 if normalized else 0  # divided by the square root of the length, or not
@@ -334,9 +335,10 @@ def istft(
     if not return_complex and _is_complex(window):
         raise RuntimeError("Complex windows are incompatible with return_complex=False")
     real = input.dtype.to_real()
-    weights: Any = _full_window(window, width, n_fft, real)
+    xp = backend_of(input._array).xp
+    weights: Any = _full_window(xp, window, width, n_fft, real)
     if weights is None:
-        weights = wrap(np.ones(n_fft, real.numpy))
+        weights = wrap(xp.ones(n_fft, real.numpy))
     spectrum = input if input.ndim == 3 else RECORDED.unsqueeze(input, 0)
     spectrum = RECORDED.transpose(spectrum, 1, 2)
     scale = 1 if normalized else 2
@@ -360,7 +362,7 @@ def istft(
     kept = min(end, total)
     signal = RECORDED.slice(signal, 1, start, kept, 1)
     envelope = RECORDED.slice(envelope, 1, start, kept, 1)
-    if not (np.abs(envelope._elements()) > 1e-11).all():
+    if not (xp.abs(envelope._elements()) > 1e-11).all():
         raise invalid("window overlap add min: 1\n[ CPUBoolType{} ]")
     result: Tensor = RECORDED.div(signal, envelope)
     if end > total:
@@ -372,8 +374,9 @@ def istft(
 def _added_up(pieces: Tensor, total: int, hop: int) -> Tensor:
     """Pieces (batch, piece, element) laid over each other at distances of `hop`, and added."""
     batch, count, size = pieces.shape
-    places = np.arange(count)[:, None] * hop + np.arange(size)
+    xp = backend_of(pieces._array).xp
+    places = xp.arange(count)[:, None] * hop + xp.arange(size)
     flat = RECORDED.reshape(pieces, (batch, count * size))
-    zeros = wrap(np.zeros((batch, total), pieces._array.dtype))
+    zeros = wrap(xp.zeros((batch, total), pieces._array.dtype))
     result: Tensor = RECORDED.index_add(zeros, 1, wrap(places.reshape(-1)), flat)
     return result

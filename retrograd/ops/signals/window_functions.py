@@ -10,10 +10,9 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
-
 from retrograd import dtypes
 from retrograd.autograd.grad_mode import no_grad
+from retrograd.backend import backend_of
 from retrograd.ops.errors import explained
 from retrograd.ops.registry import RECORDED, composite
 from retrograd.tensor import Tensor, wrap
@@ -53,7 +52,7 @@ def _window(
     kind = dtypes.as_dtype(options.get("dtype"), name) or dtypes.get_default_dtype()
     if layout not in (None, strided):
         raise RuntimeError(f"{name} is not implemented for sparse types, got: {layout!r}")
-    check_place(name, layout, options.get("device"), options.get("pin_memory", False))
+    xp = check_place(name, layout, options.get("device"), options.get("pin_memory", False)).xp
     if kind.category < dtypes.FLOAT:
         raise RuntimeError(f"{name} expects floating point dtypes, got: {kind!r}")
     if length < 0:
@@ -65,11 +64,11 @@ def _window(
             NotImplementedError(f"\"arange_cpu\" not implemented for '{kind.type_name}'")
         )
     if length < 2:
-        array = np.ones(length, kind.numpy)
+        array = xp.ones(length, kind.numpy)
     else:
         # a periodic window is the symmetric one of one more, without the last
         count = length + 1 if periodic else length
-        numbers = wrap(np.arange(count, dtype=np.float64).astype(kind.numpy))
+        numbers = wrap(xp.arange(count, dtype=dtypes.F64).astype(kind.numpy))
         with no_grad():
             array = shape(numbers, count)._array[:length].copy()
     return fresh(array, options.get("requires_grad", False))
@@ -136,9 +135,10 @@ def bartlett_window(window_length: int, periodic: bool = True, **options: Any) -
 def _kaiser(beta: float) -> Shape:
     def shape(numbers: Tensor, count: int) -> Tensor:
         middle = (count - 1) / 2
-        wide = numbers._array.astype(np.float64)
-        inside = np.maximum(1 - ((wide - middle) / middle) ** 2, 0)
-        window = np.i0(beta * np.sqrt(inside)) / np.i0(np.float64(beta))
+        xp = backend_of(numbers._array).xp
+        wide = numbers._array.astype(dtypes.F64)
+        inside = xp.maximum(1 - ((wide - middle) / middle) ** 2, 0)
+        window = xp.i0(beta * xp.sqrt(inside)) / xp.i0(xp.asarray(float(beta)))
         return wrap(window.astype(numbers._array.dtype))
 
     return shape
