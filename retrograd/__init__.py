@@ -151,7 +151,7 @@ def __getattr__(name: str) -> _Any:
         found = None
     if found is None:
         raise _missing(__name__, name, __dir__())
-    globals()[name] = found
+    globals().update(_published({name: found}, "retrograd"))
     return found
 
 

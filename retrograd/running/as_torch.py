@@ -32,9 +32,9 @@ SHIM = Path(__file__).parent / "shim"
 # program may look for a module to learn what it can use.
 OWN = frozenset(
     """
-    assertions backend cli commands compat core diagnostics doctor dtypes foreach interchange
-    lifecycle lint __main__ model_summary namespaces notices progress_bar reduced_dtypes removed
-    running settings symbolic tensor tensors
+    __main__ assertions backend cli commands compat core diagnostics doctor dtypes
+    foreach interchange lifecycle lint model_summary namespaces notices progress_bar
+    reduced_dtypes removed running settings signatures symbolic tensor tensors
     """.split()
 )
 
