@@ -94,6 +94,8 @@ class Op:
                        the sum), "elementwise" (the rules as they are; default of elementwise ops),
                        "reduction" (each element goes into one result: the rule gives its weight)
                        or a function ``(m, tangents, ...)``. Without it: the rules transposed
+    images             the rank of the tensors, which are batches of images; one alone has one less.
+                       `vmap` follows from it
     autocast           what autocast does with operands: "lower", "float32" or "widest"
 
     Where and how users find it:
@@ -150,6 +152,7 @@ class Op:
         nondifferentiable: tuple[int, ...] = (),
         returns: Callable[..., Any] | None = None,
         forward: str | Callable[..., Any] | None = None,
+        images: int | None = None,
         autocast: str | None = None,
         inplace: bool | str = False,
         out: bool | str = False,
@@ -193,6 +196,7 @@ class Op:
         self.nondifferentiable = nondifferentiable
         self.returns = returns
         self.forward = _forward_of(self, forward)
+        self.images = images
         self.autocast = autocast
         self.out = out
         self.old_order = old_order

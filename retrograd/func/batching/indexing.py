@@ -10,6 +10,7 @@ from retrograd import dtypes
 from retrograd.func.batching.elementwise import line_up_one
 from retrograd.func.batching.reductions import along
 from retrograd.func.batching.rules import BatchedCall, batching, loop
+from retrograd.ops.calling.aten_names import event_name
 from retrograd.ops.errors import explained
 from retrograd.ops.indexing.gathering import first_outside
 from retrograd.ops.kinds import wrap_dim
@@ -262,15 +263,14 @@ def _index_put(call: BatchedCall) -> list[Tensor]:
 def _dynamic(name: str) -> str:
     return (
         "vmap: We do not support batching operators that can output dynamic shape. Attempted to "
-        f"vmap over aten::{name}. Please file an issue at "
+        f"vmap over {name}. Please file an issue at "
         "https://github.com/pytorch/pytorch/issues if you need this feature."
     )
 
 
 @batching("nonzero", "_unique2", "_unique_dim", "_unique_consecutive")
 def _refuse(call: BatchedCall) -> list[Tensor]:
-    names = {"_unique_consecutive": "unique_consecutive", "_unique_dim": "unique_dim"}
-    raise explained(RuntimeError(_dynamic(names.get(call.op.name, call.op.name))))
+    raise explained(RuntimeError(_dynamic(event_name(call.op))))
 
 
 @batching("masked_select")

@@ -154,13 +154,17 @@ def _attention(call: BatchedCall) -> list[Tensor]:
 @batching(
     *("linalg_cholesky_ex", "_cholesky_factor", "linalg_matrix_exp", "linalg_inv_ex"),
     *("_cofactors", "linalg_det", "linalg_slogdet", "linalg_svd", "_singular_values"),
-    *("linalg_eigh", "_symmetric_eigenvalues", "linalg_eig", "linalg_qr", "geqrf"),
+    *("linalg_eigh", "_symmetric_eigenvalues", "linalg_eig", "geqrf"),
     *("linalg_lu", "linalg_lu_factor_ex"),
 )
 def _one_matrix(call: BatchedCall) -> list[Tensor]:
-    if call.rank("input") < 2 or (call.op.name == "linalg_qr" and call["mode"] == "r"):
-        return loop(call)  # raises, or gives a Q without elements for each example
-    return call.run(input=call.front("input"))
+    return call.run(input=call.front("input")) if call.rank("input") > 1 else loop(call)  # raises
+
+
+@batching("linalg_qr")
+def _qr(call: BatchedCall) -> list[Tensor]:
+    # with this mode, Q has no elements
+    return loop(call) if call["mode"] == "r" else _one_matrix(call)
 
 
 def _two(first: str, second: str) -> Rule:

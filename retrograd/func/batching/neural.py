@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from retrograd.func.batching.elementwise import elementwise
-from retrograd.func.batching.rules import BatchedCall, batching, call_op, loop
+from retrograd.func.batching.rules import IMAGES, BatchedCall, batching, call_op, loop
 from retrograd.ops.neural.normalization import Layout
-from retrograd.ops.registry import OPS, RECORDED
+from retrograd.ops.registry import RECORDED
 from retrograd.tensor import Tensor
 
 batching("_prelu_kernel", "_prelu_gradient")(elementwise)
@@ -27,22 +27,10 @@ def parted(call: BatchedCall, tensor: Any) -> Any:
 
 # --------------------------------------------------------------------- images in any number
 
-# The rank of a batch of images; all tensors of the op have it, or one less.
-_RANKS = {"1d": 3, "2d": 4, "3d": 5, "2d_aa": 4, "2d_with_indices": 4, "3d_with_indices": 5}
 
-
-def _image_rank(name: str) -> int | None:
-    stem = name.removeprefix("_").removesuffix("_gradient")
-    families = ("adaptive_", "max_pool", "max_unpool", "avg_pool", "upsample_")
-    if stem.startswith((*families, "reflection_pad", "replication_pad")):
-        for ending, rank in sorted(_RANKS.items(), key=lambda item: -len(item[0])):
-            if stem.endswith(ending):
-                return rank
-    return {"im2col": 4, "col2im": 3}.get(stem)
-
-
+@batching(IMAGES)
 def _images(call: BatchedCall) -> list[Tensor]:
-    full = _image_rank(call.op.name)
+    full = call.op.images
     names = call.op.plan.tensor_names
     ranks = {call.rank(name) for name in names}
     tensors = {name: call.expanded(name) for name in names}
@@ -55,9 +43,6 @@ def _images(call: BatchedCall) -> list[Tensor]:
         return loop(call)  # raises
     found = call.run(**{name: joined(tensor) for name, tensor in tensors.items()})
     return [parted(call, result) for result in found]
-
-
-batching(*[name for name in OPS if _image_rank(name) is not None])(_images)
 
 
 @batching("pixel_shuffle", "pixel_unshuffle", "_circular_pad")
@@ -192,24 +177,28 @@ def _norm(call: BatchedCall) -> list[Tensor]:
     return [result, _own_statistics(call, mean), _own_statistics(call, inverse)]
 
 
-@batching(
-    *("_layer_norm_gradient", "_group_norm_gradient", "_batch_norm_gradient"),
-    *("_standardize", "_inverse_deviation"),
-)
+@batching("_layer_norm_gradient", "_group_norm_gradient", "_batch_norm_gradient", "_standardize")
 def _norm_gradient(call: BatchedCall) -> list[Tensor]:
+    return _normalized(call, gives_statistics=False)
+
+
+@batching("_inverse_deviation")
+def _inverse_deviation(call: BatchedCall) -> list[Tensor]:
+    return _normalized(call, gives_statistics=True)
+
+
+def _normalized(call: BatchedCall, gives_statistics: bool) -> list[Tensor]:
     if not call.size:
         return loop(call)
     if call["layout"].grouped[0] != 1:
-        return _batch_norm_gradient(call)
+        return _batch_norm_gradient(call, gives_statistics)
     changed: dict[str, Any] = {"input": call.expanded("input"), "layout": _wider(call)}
     if "grad" in call.places:
         changed["grad"] = call.expanded("grad")
     for name in ("mean", "inverse"):
         changed[name] = _statistics(call, name)
     found = call.run(**changed)[0]
-    if call.op.name == "_inverse_deviation":
-        return [_own_statistics(call, found)]
-    return [found]
+    return [_own_statistics(call, found) if gives_statistics else found]
 
 
 def _more_channels(call: BatchedCall) -> Layout:
@@ -244,7 +233,7 @@ def _batch_norm(call: BatchedCall) -> list[Tensor]:
     return [_from_channels(call, result), *[RECORDED.reshape(s, own) for s in statistics]]
 
 
-def _batch_norm_gradient(call: BatchedCall) -> list[Tensor]:
+def _batch_norm_gradient(call: BatchedCall, gives_statistics: bool) -> list[Tensor]:
     """The rules above where several images share their statistics."""
     changed: dict[str, Any] = {"layout": _more_channels(call)}
     for name in ("input", "grad"):
@@ -253,7 +242,7 @@ def _batch_norm_gradient(call: BatchedCall) -> list[Tensor]:
     for name in ("mean", "inverse"):
         changed[name] = _statistics(call, name)
     found = call.run(**changed)[0]
-    if call.op.name == "_inverse_deviation":
+    if gives_statistics:
         return [RECORDED.reshape(found, (call.size, *call.shape("inverse")))]
     return [_from_channels(call, found)]
 

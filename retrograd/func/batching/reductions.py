@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -29,8 +29,6 @@ def along(*names: str, dim: str = "dim") -> Rule:
         rank = ranks.pop()
         place = wrap_dim(call[dim], rank) + 1
         tensors = {name: call.expanded(name) for name in names}
-        if not rank and call.op.name == "topk" and not call["k"]:
-            return loop(call)  # a result with a dimension, of size 0
         if rank:
             return call.run(**tensors, **{dim: place})
         raised = {name: RECORDED.unsqueeze(value, 1) for name, value in tensors.items()}
@@ -41,9 +39,18 @@ def along(*names: str, dim: str = "dim") -> Rule:
 
 batching(
     *("prod", "max", "min", "median", "nanmedian", "mode", "kthvalue", "cumsum", "cumprod"),
-    *("logcumsumexp", "cummax", "cummin", "sort", "_stable_sort", "argsort", "topk"),
+    *("logcumsumexp", "cummax", "cummin", "sort", "_stable_sort", "argsort"),
     *("softmax", "log_softmax"),
 )(along("input"))
+
+
+@batching("topk")
+def _topk(call: BatchedCall) -> list[Tensor]:
+    if not call.rank("input") and not call["k"]:
+        return loop(call)  # a result with a dimension, of size 0
+    return along("input")(call)
+
+
 batching("_softmax_gradient", "_log_softmax_gradient")(along("grad", "output"))
 batching("_collect")(along("input", "index"))
 
@@ -56,13 +63,11 @@ def _glu(call: BatchedCall) -> list[Tensor]:
 
 
 @batching(
-    *("sum", "nansum", "mean", "logsumexp", "all", "any", "count_nonzero", "linalg_vector_norm"),
+    *("sum", "nansum", "mean", "logsumexp", "count_nonzero", "linalg_vector_norm"),
     *("amax", "amin", "var", "std", "var_mean", "std_mean"),
 )
 def _over_dims(call: BatchedCall) -> list[Tensor]:
     x, dim, rank = call.front("input"), call["dim"], call.rank("input")
-    if call.op.name in ("all", "any") and isinstance(dim, (tuple, list)) and not dim:
-        return loop(call)  # there, no dimension does not mean all of them
     dims = tuple([place + 1 for place in wrap_dims(dim, rank)])
     if "correction" in call.places and len(dims) == rank:
         if math.prod(call.shape("input")) <= call["correction"]:
@@ -72,6 +77,13 @@ def _over_dims(call: BatchedCall) -> list[Tensor]:
     return flat_batch(call, call.run(input=RECORDED.unsqueeze(x, 1), dim=(1,)))
 
 
+@batching("all", "any")
+def _truth(call: BatchedCall) -> list[Tensor]:
+    if isinstance(call["dim"], (tuple, list)) and not call["dim"]:
+        return loop(call)  # here, no dimension does not mean all of them
+    return _over_dims(call)
+
+
 def _flat(call: BatchedCall) -> Tensor:
     """The elements of every example in a row."""
     count = math.prod(call.shape("input"))
@@ -79,19 +91,27 @@ def _flat(call: BatchedCall) -> Tensor:
     return result
 
 
-@batching("_sum_all", "_mean_all", "_prod_all")
-def _all_with_dtype(call: BatchedCall) -> list[Tensor]:
-    name = call.op.name.removeprefix("_").removesuffix("_all")
-    return [getattr(RECORDED, name)(_flat(call), 1, False, dtype=call["dtype"])]
+def _all_with_dtype(by_row: Callable[..., Tensor]) -> Rule:
+    return lambda call: [by_row(_flat(call), 1, False, dtype=call["dtype"])]
 
 
-@batching("_max_all", "_min_all")
-def _extreme(call: BatchedCall) -> list[Tensor]:
-    function = RECORDED.amax if call.op.name == "_max_all" else RECORDED.amin
-    values = call["input"]._elements()
-    if values.dtype.kind not in "biu" and np.isnan(values).any():
-        return loop(call)  # the gradient of a nan goes to all nans there
-    return [function(_flat(call), (1,), False)]
+batching("_sum_all")(_all_with_dtype(RECORDED.sum))
+batching("_mean_all")(_all_with_dtype(RECORDED.mean))
+batching("_prod_all")(_all_with_dtype(RECORDED.prod))
+
+
+def _extreme(by_row: Callable[..., Tensor]) -> Rule:
+    def rule(call: BatchedCall) -> list[Tensor]:
+        values = call["input"]._elements()
+        if values.dtype.kind not in "biu" and np.isnan(values).any():
+            return loop(call)  # the gradient of a nan goes to all nans there
+        return [by_row(_flat(call), (1,), False)]
+
+    return rule
+
+
+batching("_max_all")(_extreme(RECORDED.amax))
+batching("_min_all")(_extreme(RECORDED.amin))
 
 
 @batching("argmax", "argmin", "aminmax")

@@ -27,7 +27,8 @@ from retrograd.tensor import Tensor, wrap
 
 Rule = Callable[["BatchedCall"], list[Tensor]]
 RULES: dict[str, Rule] = {}  # by the names of ops
-ELEMENTWISE = "elementwise ops"  # the rule of all that declare to be such and have none themselves
+# the rules of all ops that declare to be such and have none themselves
+ELEMENTWISE, IMAGES = "elementwise ops", "ops of images"
 
 
 def batching(*names: str) -> Callable[[Rule], Rule]:
@@ -45,7 +46,12 @@ def batching(*names: str) -> Callable[[Rule], Rule]:
 
 def rule_for(op: Op) -> Rule:
     """The rule of an op, or the loop."""
-    return RULES.get(op.name) or (RULES[ELEMENTWISE] if op.elementwise else loop)
+    found = RULES.get(op.name)
+    if found is not None:
+        return found
+    if op.elementwise:
+        return RULES[ELEMENTWISE]
+    return loop if op.images is None else RULES[IMAGES]
 
 
 class BatchedCall:

@@ -22,17 +22,16 @@ def shifted(dim: int, rank: int) -> int:
     return wrap_dim(dim, rank) + 1
 
 
-@batching("_alias", "alias")
+@batching("_alias", "alias", "view_as_real")
 def _same(call: BatchedCall) -> list[Tensor]:
     return call.run(input=call.front("input"))
 
 
-@batching("view_as_real", "view_as_complex")
-def _as_parts(call: BatchedCall) -> list[Tensor]:
-    x = call.front("input")
-    if call.op.name == "view_as_complex" and not call.rank("input"):
+@batching("view_as_complex")
+def _as_complex(call: BatchedCall) -> list[Tensor]:
+    if not call.rank("input"):
         raise RuntimeError("Input tensor must have one or more dimensions")
-    return call.run(input=x)
+    return call.run(input=call.front("input"))
 
 
 @batching("expand")

@@ -75,11 +75,13 @@ def _declare(dimensions: int) -> None:
             maximum + kernel_suffix, input, is_real_floating
         ),
         forward=lambda m, tangents, out1: (m._gather_spatial(tangents[0], out1, dimensions), None),
+        images=dimensions + 2,
     )(max_forward)
     op(
         gradient=lambda m, g, indices: m._gather_spatial(g, indices, dimensions),
         input=lambda m, g, input_shape: m._zeros(g, input_shape),
         node_name=f"AdaptiveMaxPool{dimensions}DBackwardBackward0",
+        images=dimensions + 2,
     )(max_backward)
     op(
         input=lambda m, g, input: getattr(m, avg_gradient)(g, input),
@@ -92,6 +94,7 @@ def _declare(dimensions: int) -> None:
         forward="linear",
         autocast="float32" if dimensions == 3 else None,
         aten=f"_{average}",
+        images=dimensions + 2,
     )(avg_forward)
     op(
         gradient=lambda m, g, gradient_shape: getattr(m, average)(g, gradient_shape[-dimensions:]),
@@ -99,6 +102,7 @@ def _declare(dimensions: int) -> None:
         node_name=f"AdaptiveAvgPool{dimensions}DBackwardBackward0",
         aten=f"_{average}_backward",
         event=None if dimensions == 2 else f"{average}_backward",
+        images=dimensions + 2,
     )(avg_backward)
     op(
         input=lambda m, g, indices: m._gather_spatial(g, indices, dimensions),
@@ -110,6 +114,7 @@ def _declare(dimensions: int) -> None:
             f"max_unpool{dimensions}d", input, is_real_floating
         ),
         autocast="float32",
+        images=dimensions + 2,
     )(unpool)
 
 

@@ -35,6 +35,7 @@ def _check_columns(kernel: str, input: Array) -> None:
         g, input_shape[-2:], kernel_size, dilation, padding, stride
     ),
     node_name="Im2ColBackward0",
+    images=4,
     half="move",
     holomorphic=False,
     namespace=None,
@@ -60,6 +61,7 @@ def im2col(
         g, kernel_size, dilation, padding, stride
     ),
     node_name="Col2ImBackward0",
+    images=3,
     holomorphic=False,
     namespace=None,
     methods=(),

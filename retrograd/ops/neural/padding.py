@@ -213,12 +213,14 @@ def _declare(mode: str, dimensions: int) -> None:
         check=check,
         forward="linear",
         autocast=None if name == "reflection_pad3d" else "float32",  # as PyTorch lists them
+        images=dimensions + 2,
     )(forward)
     op(
         gradient=lambda m, g, padding: getattr(m, name)(g, padding),
         input=lambda m, g, input_shape: m._zeros(g, input_shape),
         holomorphic=False,
         node_name=f"{node}BackwardBackward0",
+        images=dimensions + 2,
     )(backward)
 
 

@@ -74,12 +74,14 @@ def _declare_max_pool(dimensions: int) -> None:
         saved_names={"result1": "out1"},
         check=lambda input, *options: refuse_types(name, input, is_real_number),
         forward=lambda m, tangents, out1: (m._gather_spatial(tangents[0], out1, dimensions), None),
+        images=dimensions + 2,
     )(forward)
     op(
         gradient=lambda m, g, indices: m._gather_spatial(g, indices, dimensions),
         input=lambda m, g, input_shape: m._zeros(g, input_shape),
         node_name=f"{node}BackwardBackward0",
         aten=None if dimensions == 2 else f"{name}_with_indices_backward",
+        images=dimensions + 2,
     )(backward)
 
 
@@ -160,11 +162,13 @@ def _declare_avg_pool(dimensions: int) -> None:
         check=check,
         forward="linear",
         autocast="float32" if dimensions == 3 else None,
+        images=dimensions + 2,
     )(forward)
     op(
         gradient=gradient_rule,
         input=lambda m, g, input_shape: m._zeros(g, input_shape),
         node_name=f"{node}BackwardBackward0",
+        images=dimensions + 2,
     )(backward)
 
 

@@ -117,6 +117,7 @@ def _declare(mode: str, dimensions: int, antialias: bool = False) -> None:
         forward="linear",
         event=f"_{name}" if private else None,
         saved_names={} if private else _saved_sizes(dimensions),
+        images=dimensions + 2,
     )(forward)
     op(
         gradient=lambda m, g, gradient_shape, align_corners, scales: getattr(m, name)(
@@ -125,6 +126,7 @@ def _declare(mode: str, dimensions: int, antialias: bool = False) -> None:
         node_name=f"{node}BackwardBackward0",
         forward="linear",
         aten=f"_{name}_backward" if private else None,
+        images=dimensions + 2,
     )(backward)
 
 
