@@ -17,7 +17,7 @@ export MKL_NUM_THREADS := 1
 
 PYTEST := $(BIN)/python -m pytest -q -n 2 --dist worksteal
 
-.PHONY: help demo test quick check format oracle bench docs clean
+.PHONY: help demo test quick check format oracle bench docs clean asan ubsan pythons
 
 help:
 	@echo "make demo     install, run examples/second_backward.py: a mistake, its report, a loop that works"
@@ -25,6 +25,9 @@ help:
 	@echo "make quick    the same without the slow ones"
 	@echo "make check    ruff format --check, ruff check, mypy --strict"
 	@echo "make format   let ruff format the tree and fix what it can"
+	@echo "make asan     the compiled parts with the address sanitizer, and the tests that use them most"
+	@echo "make ubsan    the same with the sanitizer of undefined behaviour"
+	@echo "make pythons  the quick tests on every Python from 3.11 on that is found"
 	@echo "make oracle   install PyTorch 2.13 and run the tests that compare with it"
 	@echo "make bench    speed beside PyTorch 2.13 (ARGS='--quick --only mlp_adam')"
 	@echo "make docs     the documentation as a site, in site/: open site/index.html"
@@ -47,6 +50,27 @@ check: $(VENV)/installed-test $(VENV)/installed-dev
 format: $(VENV)/installed-dev
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
+
+# The sanitizers' builds are in a copy of the tree, so that the ordinary ones stay. Python's own small
+# objects come from malloc, where an error is seen; what the interpreter itself leaks is not ours.
+SANITIZED_TESTS := tests/core tests/kernels tests/optim tests/autograd
+define sanitized
+	rm -rf build/$@ && mkdir -p build/$@ && cp -r retrograd tests setup.py pyproject.toml README.md LICENSE NOTICE build/$@
+	find build/$@ -name '*.so' -delete
+	cd build/$@ && CFLAGS="-O1 -g -fno-omit-frame-pointer $(1)" LDFLAGS="$(1)" $(abspath $(BIN))/python setup.py -q build_ext --inplace
+	ls build/$@/retrograd/core/_core*.so build/$@/retrograd/backend/kernels/_tiny*.so
+	cd build/$@ && PYTHONPATH=. PYTHONMALLOC=malloc $(2) $(abspath $(BIN))/python -m pytest -q -p no:cacheprovider \
+		-m "not torch and not slow" $(or $(TESTS),$(SANITIZED_TESTS))
+endef
+
+asan: $(VENV)/installed-test
+	$(call sanitized,-fsanitize=address,ASAN_OPTIONS=detect_leaks=0 LD_PRELOAD=$$(cc -print-file-name=libasan.so))
+
+ubsan: $(VENV)/installed-test
+	$(call sanitized,-fsanitize=undefined -fno-sanitize-recover=undefined,UBSAN_OPTIONS=print_stacktrace=1)
+
+pythons:
+	tests/on_every_python.sh $(TESTS)
 
 oracle: $(VENV)/installed-test $(VENV)/installed-oracle
 	$(PYTEST) -m torch
