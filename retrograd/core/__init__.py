@@ -65,8 +65,8 @@ def caller(function: Any, op: Any, *, operator: bool = False) -> Any:
 
 
 def python_function(function: Any) -> Any:
-    """The Python function behind a caller; any other function as it is."""
-    return function.python if _core is not None and type(function) is _core.Caller else function
+    """The Python function behind a caller or shortcut; any other function as it is."""
+    return getattr(function, "python", function)
 
 
 def call_python(flag: bool) -> None:

@@ -19,7 +19,6 @@ typedef struct {
 
 static PyObject *describe;      /* core.specification.describe */
 static PyObject *name_dispatch; /* of the general path in HOT, where a profiler may put another */
-static int python_only;         /* function modes are on: they are in the Python functions' code */
 
 /* ---- calls -------------------------------------------------------------------------------------------------- */
 
@@ -72,7 +71,7 @@ static PyObject *
 call(PyObject *self, PyObject *const *arguments, size_t flags, PyObject *keywords)
 {
     Caller *caller = (Caller *)self;
-    if (core_ready && !python_only && (caller->plan != NULL || prepare(caller) == 0)) {
+    if (core_ready && !core_calls_python && (caller->plan != NULL || prepare(caller) == 0)) {
         Call this = {.plan = caller->plan};
         if (this.plan->form == FORM_SINGLE && !is_unusual()
             && bind_arguments(&this, arguments, PyVectorcall_NARGS(flags), keywords)) {
@@ -260,7 +259,7 @@ core_call_python(PyObject *Py_UNUSED(module), PyObject *flag)
     if (given < 0) {
         return NULL;
     }
-    python_only = given;
+    core_calls_python = given;
     Py_RETURN_NONE;
 }
 

@@ -31,14 +31,20 @@ typedef struct {
     int always;       /* saved whatever edges need a gradient */
 } Save;
 
+struct Call;
+
+/* A kernel in C; NULL without an error set where a call is no case for it. */
+typedef PyObject *(*ShortKernel)(const struct Call *call);
+
 /* The C form of `op.plan` (ops.calling.plan), made at the first call. */
-typedef struct CallPlan {
+typedef struct {
     Form form;
     PyObject *op, *label, *xp, *kernel, *run, *returns; /* returns is NULL for a plain tuple */
     PyObject *kernel_keywords;                     /* the names of keyword-only parameters, or NULL */
     PyObject *ufunc;                               /* the kernel is it: takes the operands only; or NULL */
     PyUFuncGenericFunction loops[2];               /* of a ufunc of one operand, for float32 and float64; or NULL */
     void *loop_data[2];
+    ShortKernel short_kernel; /* or NULL */
     int is_operator; /* takes the operands by place; options have their defaults */
     int parameter_count, positional_count, tensor_count, edge_count, save_count, saved_length, option_count;
     int output_count, keyword_count;
@@ -58,7 +64,7 @@ typedef struct CallPlan {
 } CallPlan;
 
 /* One call. Values are borrowed; the arrays are held, since another thread may replace those of the tensors. */
-typedef struct {
+typedef struct Call {
     const CallPlan *plan;
     PyObject *values[MOST_PARAMETERS]; /* by parameter */
     PyObject *arrays[MOST_TENSORS];    /* of the tensors; a number or None stands for itself */
@@ -87,6 +93,9 @@ void choose_kernel(CallPlan *plan);
 PyObject *run_kernel(Call *call);
 PyObject *as_plain_array(PyObject *result); /* takes the reference, gives one */
 
+/* short_kernels.c: that of an op whose parameters have these names, joined by commas; NULL: there is none. */
+ShortKernel find_short_kernel(PyObject *op, PyObject *parameters);
+
 /* record.c: nodes, edges, cuts, views. References given are new, unless it says otherwise. */
 PyObject *edge_to(PyObject *tensor); /* None: no gradient flows there */
 PyObject *new_node(const CallPlan *plan, PyObject *shape, PyObject *dtype); /* takes both references */
@@ -102,6 +111,6 @@ PyObject *call_single(Call *call);
 /* caller.c: the general path, for a call whose kernel has run and gave something unusual. */
 PyObject *call_dispatch(const Call *call);
 
-extern const Part caller_part, kernel_part, record_part;
+extern const Part caller_part, kernel_part, record_part, short_kernels_part, composites_part;
 
 #endif

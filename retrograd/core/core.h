@@ -61,6 +61,7 @@ typedef struct {
 
 extern Objects objects;
 extern int core_ready; /* `setup` was run: before, every caller calls its Python function */
+extern int core_calls_python; /* all callers do: function modes, which are in the Python functions' code, are on */
 
 typedef struct {
     Py_ssize_t array, cell, cut, grad_fn, meta, output_nr, requires_grad, view;

@@ -64,8 +64,15 @@ def library_objects() -> dict[str, Any]:
         "Cut": state.Cut,
         "accumulate_run": accumulate.AccumulateGrad.run_raw,
         "accumulate_number": accumulate.AccumulateGrad.SEQUENCE,
+        **kernel_objects(),
         **engine_objects(),
     }
+
+
+def kernel_objects() -> dict[str, Any]:
+    """The compiled kernels that kernels in C call, None for each without them."""
+    names = ("sum_all", "divide", "maximum", "add", "iadd")
+    return {f"kernel_{n}": getattr(kernels, n) if kernels.AVAILABLE else None for n in names}
 
 
 def engine_objects() -> dict[str, Any]:

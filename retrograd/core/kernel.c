@@ -193,6 +193,13 @@ run_kernel(Call *call)
             return result;
         }
     }
+    if (plan->short_kernel != NULL) {
+        result = plan->short_kernel(call);
+        if (result != NULL || PyErr_Occurred()) {
+            call->kernel_failed = result == NULL;
+            return result;
+        }
+    }
     PyObject *token = plan->loud ? quiet_begin() : NULL;
     if (token == NULL && PyErr_Occurred()) {
         return NULL;

@@ -6,8 +6,9 @@
 #include <structmember.h>
 
 static const Part *const parts[] = {
-    &site_part,   &caller_part,     &kernel_part, &record_part, /* calls of ops */
-    &shortcut_part, &arithmetic_part, &steps_part,  &gradients_part, &release_part, &layers_part,
+    &site_part,          &caller_part,     &kernel_part,
+    &record_part,        &short_kernels_part, &composites_part,
+    &shortcut_part, &arithmetic_part, &steps_part, &gradients_part, &release_part, &layers_part,
     &run_part,    &rules_part,      &accumulate_part, &walk_part, &backward_part,
 };
 
@@ -15,6 +16,7 @@ static const Part *const parts[] = {
 
 Objects objects;
 int core_ready = 0;
+int core_calls_python = 0;
 TensorSlots in_tensor;
 MetaSlots in_meta;
 CellSlots in_cell;

@@ -235,6 +235,11 @@ read_plan(CallPlan *plan, PyObject *description)
         return -1;
     }
     plan->has_rules = lists || plan->edge_count > 0;
+    PyObject *short_name = item(description, "short_name"), *names = item(description, "parameter_names");
+    if (short_name == NULL || names == NULL || !PyUnicode_Check(short_name) || !PyUnicode_Check(names)) {
+        return -1;
+    }
+    plan->short_kernel = find_short_kernel(short_name, names);
     choose_kernel(plan);
     return 0;
 }

@@ -8,7 +8,7 @@ static PyObject *
 shortcut_call(PyObject *callable, PyObject *const *arguments, size_t flagged, PyObject *names)
 {
     Shortcut *self = (Shortcut *)callable;
-    if (core_ready) {
+    if (core_ready && !core_calls_python) {
         PyObject *result = self->way(self, arguments, PyVectorcall_NARGS(flagged), names);
         if (result != NULL || PyErr_Occurred()) {
             return result;
@@ -108,6 +108,18 @@ static PyMethodDef shortcut_methods[] = {
     {NULL, NULL, 0, NULL},
 };
 
+/* It passes for a function with `isinstance`, too. */
+static PyObject *
+shortcut_class(PyObject *self, void *Py_UNUSED(nothing))
+{
+    return Py_NewRef((PyObject *)Py_TYPE(((Shortcut *)self)->function));
+}
+
+static PyGetSetDef shortcut_getset[] = {
+    {"__class__", shortcut_class, NULL, NULL, NULL},
+    {NULL, NULL, NULL, NULL, NULL},
+};
+
 static PyMemberDef shortcut_members[] = {
     {"python", T_OBJECT_EX, offsetof(Shortcut, function), READONLY, "The function, which takes no shortcut."},
     {NULL, 0, 0, 0, NULL},
@@ -129,6 +141,7 @@ PyTypeObject ShortcutType = {
     .tp_repr = shortcut_repr,
     .tp_methods = shortcut_methods,
     .tp_members = shortcut_members,
+    .tp_getset = shortcut_getset,
 };
 
 static int

@@ -53,6 +53,9 @@ def describe(op: Op, is_operator: bool) -> dict[str, Any] | None:
         "any_dtype": plan.takes_any_dtype,
         "xp": HOT["xp"],
         "kernel": HOT[f"forward_{op.name}"],
+        # the core may have the same in C, where the kernel is the declared one
+        "short_name": op.name if HOT[f"forward_{op.name}"] is op.kernel else "",
+        "parameter_names": ",".join([p.name for p in plan.parameters]),
         "kernel_keywords": tuple([p.name for p in plan.keywords]) or None,
         "ufunc": None if op.ufunc is None else getattr(np, op.ufunc),
         "run": op.run,

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from retrograd import dtypes
+from retrograd import core, dtypes
 from retrograd.autograd.views import bump, check_not_expanded
 from retrograd.backend.quiet import quiet
 from retrograd.notices import explained
@@ -45,6 +45,7 @@ _VIEWS = {"select": _select, "slice": _slice, "unsqueeze": _unsqueeze}
 
 
 @composite(name="__getitem__", namespace=None, methods=("__getitem__",))
+@core.shortcut("getitem", _select, _slice)
 def _getitem(self: Tensor, index: Any) -> Tensor:
     """`x[index]`: a view for numbers, slices, None and Ellipsis; a copy for tensors and lists.
 

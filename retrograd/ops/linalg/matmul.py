@@ -5,12 +5,16 @@ from __future__ import annotations
 from math import prod
 from typing import Any, TypeVar
 
+from retrograd import core
 from retrograd.autograd.state import STATE
 from retrograd.ops import errors
 from retrograd.ops.calling.dispatch_inplace import refuse_dual_out, write_out
 from retrograd.ops.kinds import Array
+from retrograd.ops.linalg.product_sums import addmm as _addmm
+from retrograd.ops.linalg.products import mm as _mm
 from retrograd.ops.linalg.shared import batch_shape
 from retrograd.ops.registry import RECORDED, attach, composite, op, table_entry
+from retrograd.ops.shapes.dimensions import t as _t
 from retrograd.tensor import Tensor
 from retrograd.testing.samples import COMPLEX, FLOATS, HALVES, Sample, T
 
@@ -208,6 +212,7 @@ def matmul(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor
     return finish("matmul", _matmul(input, other), out)
 
 
+@core.shortcut("matmul", _mm)
 def _matmul_operator(self: Tensor, other: Tensor) -> Tensor:
     return _matmul(self, other) if isinstance(other, Tensor) else NotImplemented
 
@@ -252,6 +257,7 @@ def _linear_samples() -> list[Sample]:
 
 
 @composite(namespace="nn.functional", samples=_linear_samples, autocast="lower")
+@core.shortcut("linear", _t, _addmm)
 def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
     """``input @ weight.T + bias`` along the last dimension.
 

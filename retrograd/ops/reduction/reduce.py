@@ -6,7 +6,7 @@ import builtins
 import math
 from typing import Any
 
-from retrograd import dtypes
+from retrograd import core, dtypes
 from retrograd.backend import backend_of
 from retrograd.ops import errors
 from retrograd.ops.calling.aten_names import by_dim
@@ -161,6 +161,7 @@ def _sum_samples() -> list[Sample]:
 
 
 @composite(name="sum", samples=lambda: samples.reduction()() + _sum_samples())
+@core.shortcut("whole", _sum_all)
 def _sum(
     input: Tensor,
     dim: Any = ...,
@@ -366,6 +367,7 @@ def _mean_samples() -> list[Sample]:
 
 
 @composite(name="mean", samples=lambda: samples.reduction()() + _mean_samples())
+@core.shortcut("whole", _mean_all)
 def _mean(
     input: Tensor,
     dim: Any = ...,

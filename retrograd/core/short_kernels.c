@@ -1,0 +1,251 @@
+/* The kernels of a few ops for small work: what the Python kernel of the same name does, without its frame.
+ *
+ * Each gives the bits of the Python kernel, since it calls the same functions in the end, or makes the same view.
+ * NULL without an error set: not a case for it, the Python kernel runs. It is used only where that kernel is the
+ * one that the op declares.
+ */
+#include "caller.h"
+#include "engine.h"
+
+static PyObject *sum_all, *divide, *maximum, *addition, *add_in_place; /* compiled kernels, None where there are none */
+
+/* ---- numbers ------------------------------------------------------------------------------------------------ */
+
+/* A Python int that fits; 0 if it is none. */
+static int
+as_index(PyObject *object, npy_intp *index)
+{
+    int overflow;
+    if (!PyLong_CheckExact(object)) {
+        return 0;
+    }
+    *index = (npy_intp)PyLong_AsLongLongAndOverflow(object, &overflow);
+    return !overflow;
+}
+
+/* A dimension counted from either end; 0 if there is none such. */
+static int
+as_dimension(PyObject *object, PyArrayObject *array, int *place)
+{
+    npy_intp index;
+    const int ndim = PyArray_NDIM(array);
+    if (!as_index(object, &index) || index < -ndim || index >= ndim) {
+        return 0;
+    }
+    *place = (int)(index < 0 ? index + ndim : index);
+    return 1;
+}
+
+static PyObject *
+call_pair(PyObject *function, PyObject *first, PyObject *second)
+{
+    PyObject *const arguments[2] = {first, second};
+    return PyObject_Vectorcall(function, arguments, 2, NULL);
+}
+
+/* ---- views -------------------------------------------------------------------------------------------------- */
+
+static PyObject *
+short_t(const Call *call)
+{
+    PyArrayObject *array = ARRAY(call->arrays[0]);
+    return PyArray_NDIM(array) > 2 ? NULL : PyArray_Transpose(array, NULL);
+}
+
+/* A view of an array from `start` on, as its indexing makes it. */
+static PyObject *
+view_from(PyArrayObject *array, char *start, int ndim, const npy_intp *shape, const npy_intp *strides)
+{
+    PyArray_Descr *dtype = PyArray_DESCR(array);
+    Py_INCREF(dtype); /* the call below takes this reference */
+    PyObject *view = PyArray_NewFromDescr(&PyArray_Type, dtype, ndim, shape, strides, start,
+                                          PyArray_FLAGS(array) & NPY_ARRAY_WRITEABLE, NULL);
+    if (view == NULL) {
+        return NULL;
+    }
+    Py_INCREF(array); /* and so does this one */
+    if (PyArray_SetBaseObject(ARRAY(view), (PyObject *)array) < 0) {
+        Py_DECREF(view);
+        return NULL;
+    }
+    return view;
+}
+
+/* select(input, dim, index) */
+static PyObject *
+short_select(const Call *call)
+{
+    PyArrayObject *array = ARRAY(call->arrays[0]);
+    int place;
+    npy_intp index, shape[NPY_MAXDIMS], strides[NPY_MAXDIMS];
+    if (!as_dimension(call->values[1], array, &place) || !as_index(call->values[2], &index)
+        || index < -PyArray_DIM(array, place) || index >= PyArray_DIM(array, place)) {
+        return NULL;
+    }
+    index += index < 0 ? PyArray_DIM(array, place) : 0;
+    int ndim = 0;
+    for (int dim = 0; dim < PyArray_NDIM(array); dim++) {
+        if (dim != place) {
+            shape[ndim] = PyArray_DIM(array, dim);
+            strides[ndim++] = PyArray_STRIDE(array, dim);
+        }
+    }
+    return view_from(array, PyArray_BYTES(array) + index * PyArray_STRIDE(array, place), ndim, shape, strides);
+}
+
+/* slice(input, dim, start, stop, step) */
+static PyObject *
+short_slice(const Call *call)
+{
+    PyArrayObject *array = ARRAY(call->arrays[0]);
+    int place;
+    npy_intp start = 0, stop = NPY_MAX_INTP, step, shape[NPY_MAXDIMS], strides[NPY_MAXDIMS];
+    PyObject *first = call->values[2], *last = call->values[3];
+    if (!as_dimension(call->values[1], array, &place) || (first != Py_None && !as_index(first, &start))
+        || (last != Py_None && !as_index(last, &stop)) || !as_index(call->values[4], &step) || step <= 0) {
+        return NULL;
+    }
+    const int ndim = PyArray_NDIM(array);
+    const npy_intp length = PySlice_AdjustIndices(PyArray_DIM(array, place), &start, &stop, step);
+    memcpy(shape, PyArray_DIMS(array), ndim * sizeof *shape);
+    memcpy(strides, PyArray_STRIDES(array), ndim * sizeof *strides);
+    shape[place] = length;
+    strides[place] *= step;
+    return view_from(array, PyArray_BYTES(array) + start * PyArray_STRIDE(array, place), ndim, shape, strides);
+}
+
+/* ---- sums --------------------------------------------------------------------------------------------------- */
+
+/* _sum_all(input, dtype) */
+static PyObject *
+short_sum_all(const Call *call)
+{
+    return sum_all == Py_None || call->values[1] != Py_None ? NULL : PyObject_CallOneArg(sum_all, call->arrays[0]);
+}
+
+/* _mean_all(input, dtype) */
+static PyObject *
+short_mean_all(const Call *call)
+{
+    PyObject *total = short_sum_all(call);
+    if (total == NULL) {
+        return NULL;
+    }
+    PyObject *count = PyLong_FromSsize_t(PyArray_SIZE(ARRAY(call->arrays[0])));
+    PyObject *mean = count == NULL ? NULL : call_pair(divide, total, count);
+    Py_XDECREF(count);
+    Py_DECREF(total);
+    return mean;
+}
+
+/* ---- products ----------------------------------------------------------------------------------------------- */
+
+/* Few rows times a large transposed weight goes another way in Python: `ops.linalg.products.matrix_product`. */
+#define LARGE_WEIGHT (1 << 16)
+
+static int
+is_matrix(PyObject *array)
+{
+    return is_plain(array) && PyArray_NDIM(ARRAY(array)) == 2;
+}
+
+/* The product of two matrices that np.dot gives to the BLAS as they are: for others np.matmul has bits of its own. */
+static PyObject *
+product(PyObject *left, PyObject *right)
+{
+    if (sum_all == Py_None || !is_matrix(left) || !is_matrix(right)
+        || PyArray_DIM(ARRAY(left), 1) != PyArray_DIM(ARRAY(right), 0)
+        || PyArray_DIM(ARRAY(left), 1) <= 1 /* for products of one term the sign of a zero differs */
+        || PyArray_SIZE(ARRAY(right)) >= LARGE_WEIGHT) {
+        return NULL;
+    }
+    return PyArray_MatrixProduct2(left, right, NULL);
+}
+
+/* mm(input, mat2) */
+static PyObject *
+short_mm(const Call *call)
+{
+    return product(call->arrays[0], call->arrays[1]);
+}
+
+/* Up to here a new array is faster than one that is written in place. */
+#define SMALL_PRODUCT 2048
+
+/* addmm(input, mat1, mat2, *, beta, alpha) */
+static PyObject *
+short_addmm(const Call *call)
+{
+    if (call->values[3] != objects.one || call->values[4] != objects.one) {
+        return NULL;
+    }
+    PyObject *made = product(call->arrays[1], call->arrays[2]);
+    if (made == NULL) {
+        return NULL;
+    }
+    const int small = PyArray_SIZE(ARRAY(made)) < SMALL_PRODUCT;
+    PyObject *result = call_pair(small ? addition : add_in_place, made, call->arrays[0]);
+    if (result != NULL && !small) {
+        Py_SETREF(result, Py_NewRef(made));
+    }
+    else if (result != NULL && !(PyArray_CheckExact(result) && has_shape_of(result, made))) {
+        Py_CLEAR(result); /* the input is larger than the product: Python says so */
+    }
+    Py_DECREF(made);
+    return result;
+}
+
+/* ---- elementwise -------------------------------------------------------------------------------------------- */
+
+/* Up to here comparing with a zero is faster than with zeros. */
+#define FEW_ELEMENTS 1024
+
+/* relu(input) */
+static PyObject *
+short_relu(const Call *call)
+{
+    PyArrayObject *array = ARRAY(call->arrays[0]);
+    if (maximum == Py_None || PyArray_SIZE(array) >= FEW_ELEMENTS) {
+        return NULL;
+    }
+    return call_pair(maximum, objects.zero, call->arrays[0]);
+}
+
+/* ---- the table ---------------------------------------------------------------------------------------------- */
+
+static const struct {
+    const char *op, *parameters;
+    ShortKernel kernel;
+} kernels[] = {
+    {"t", "input", short_t},
+    {"select", "input,dim,index", short_select},
+    {"slice", "input,dim,start,stop,step", short_slice},
+    {"_sum_all", "input,dtype", short_sum_all},
+    {"_mean_all", "input,dtype", short_mean_all},
+    {"mm", "input,mat2", short_mm},
+    {"addmm", "input,mat1,mat2,beta,alpha", short_addmm},
+    {"relu", "input", short_relu},
+};
+
+ShortKernel
+find_short_kernel(PyObject *op, PyObject *parameters)
+{
+    for (size_t index = 0; index < sizeof kernels / sizeof *kernels; index++) {
+        if (PyUnicode_CompareWithASCIIString(op, kernels[index].op) == 0
+            && PyUnicode_CompareWithASCIIString(parameters, kernels[index].parameters) == 0) {
+            return kernels[index].kernel;
+        }
+    }
+    return NULL;
+}
+
+static const Wanted wanted[] = {
+    {"kernel_sum_all", &sum_all},
+    {"kernel_divide", &divide},
+    {"kernel_maximum", &maximum},
+    {"kernel_add", &addition},
+    {"kernel_iadd", &add_in_place},
+    {NULL, NULL},
+};
+
+const Part short_kernels_part = {.wanted = wanted};
