@@ -36,11 +36,11 @@ from retrograd.namespaces import on_first_use
 _LOADED = (_attributes, _tensor_hooks, _view_functions)  # imported for what they attach to Tensor
 
 # Seldom needed; and tensors are made of this package, which must not need them at import.
-__getattr__ = on_first_use(
+_OFFERED, __getattr__, __dir__ = on_first_use(
     __name__,
     {
         "profiler": "DeviceType ProfilerActivity ProfilerState _profiler_enabled kineto_available",
         "retrograd.tensors.legacy": "Variable",
     },
     modules="_functions functional profiler profiler_util variable",
-)[1]
+)

@@ -28,7 +28,10 @@ from retrograd.ops.registry import OPS, PUBLIC, RECORDED, Op
 from retrograd.tensor import Tensor
 
 PACKAGE = Path(__file__).parent.parent
-MODULES = ("", "nn", "nn.functional", "optim", "linalg", "fft", "special")
+MODULES = (
+    *("", "autograd", "fft", "linalg", "nn", "nn.functional", "optim"),
+    *("serialization", "sparse", "special", "testing", "utils", "utils.data"),
+)
 ATTACHED = "tensors/attached.pyi"
 
 _HEAD = '''"""{}
@@ -377,7 +380,7 @@ def _belongs(place: types.ModuleType, name: str, value: Any) -> bool:
     """Whether a module is one of those that another offers by itself, imported or not."""
     if not isinstance(value, types.ModuleType):
         return True
-    return name in getattr(place, "_MODULES", getattr(place, "__all__", ()))
+    return any(name in getattr(place, told, ()) for told in ("_MODULES", "_OFFERED", "__all__"))
 
 
 def _torch_name(place: types.ModuleType) -> str:
@@ -393,10 +396,17 @@ def _stands_in_its_file(function: Any) -> bool:
     return vars(importlib.import_module(function.__module__)).get(function.__name__) is function
 
 
+def _imported(name: str, value: Any, imports: Imports) -> list[str]:
+    """A function or class from its own module; under another name it is an alias."""
+    if name == value.__name__:
+        return [f"from {value.__module__} import {name} as {name}"]
+    return [f"{name} = {imports.name_of(Origin(value.__module__, value.__name__))}"]
+
+
 def _value(name: str, value: Any, imports: Imports) -> list[str]:
     if inspect.isfunction(value):
         if _stands_in_its_file(value):
-            return [f"from {value.__module__} import {value.__name__} as {name}"]
+            return _imported(name, value, imports)
         return function_lines(name, value, imports)
     if isinstance(value, types.ModuleType):
         outer, _, last = value.__name__.rpartition(".")
@@ -404,10 +414,7 @@ def _value(name: str, value: Any, imports: Imports) -> list[str]:
             return [f"{name}: {imports.name_of(Origin('typing', 'Any'))}"]
         return [f"from {outer} import {last} as {name}"]
     if isinstance(value, type) and value.__module__.startswith("retrograd"):
-        origin = Origin(value.__module__, value.__name__)
-        if name == value.__name__:
-            return [f"from {origin.module} import {name} as {name}"]
-        return [f"{name} = {imports.name_of(origin)}"]
+        return _imported(name, value, imports)
     if isinstance(value, type):  # FloatTensor, FloatStorage and the like, which are made
         made = Origin("retrograd.tensor", "Tensor")
         if name.endswith("Storage"):

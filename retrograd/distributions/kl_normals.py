@@ -32,7 +32,7 @@ def _check_events(p: Distribution, q: Distribution, kind: str) -> None:
         )
 
 
-def _trace_of_square(matrix: Tensor) -> Any:
+def _trace_of_square(matrix: Tensor) -> Tensor:
     """The trace of X X^T: the sum of the squares."""
     rows, columns = matrix.size(-2), matrix.size(-1)
     flat = matrix.reshape(-1, rows * columns).pow(2).sum(-1)
@@ -77,7 +77,7 @@ def _divergence(p: Distribution, q: Distribution, trace: Tensor) -> Any:
     return 0.5 * (_log_det(q) - _log_det(p) + trace + _distance(p, q) - p.event_shape[0])
 
 
-def _lowrank_inverse_factor(q: Any) -> Any:
+def _lowrank_inverse_factor(q: Any) -> Tensor:
     """A of Q^-1 = D^-1 - A^T A, by Woodbury's identity."""
     right = q._unbroadcasted_cov_factor.mT / q._unbroadcasted_cov_diag.unsqueeze(-2)
     return _solve(q._capacitance_tril, right)

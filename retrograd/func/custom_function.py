@@ -78,7 +78,7 @@ def as_batches(outputs: Any, level: int) -> Any:
     found: list[Any] = []
     for value in outputs if several else (outputs,):
         if isinstance(value, Tensor) and value._level < level:
-            wide: Any = value.unsqueeze(0)
+            wide = value.unsqueeze(0)
             value = batch(wide.expand((size, *value.shape)), 0, level)
         found.append(value)
     return tuple(found) if several else found[0]

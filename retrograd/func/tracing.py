@@ -137,7 +137,7 @@ class Trace:
         """Results as they are outside of the transform."""
         return tree_map(self._settled_leaf, tree)
 
-    def _settled_leaf(self, value: Tensor) -> Any:
+    def _settled_leaf(self, value: Tensor) -> Tensor:
         if not isinstance(value, Tensor):
             raise RuntimeError(f"Expected tensors, got unsupported type {type(value)}")
         return self.settled(value)

@@ -301,7 +301,7 @@ def _unwrapped(func: Any, outputs: Tensor, out_dims: Dims, level: int, size: int
     return unflatten(found, spec)
 
 
-def _with_batch_at(name: str, value: Tensor, dim: int | None, level: int, size: int) -> Any:
+def _with_batch_at(name: str, value: Tensor, dim: int | None, level: int, size: int) -> Tensor:
     if dim is None:
         if isinstance(value, Tensor) and value._level == level:
             raise explained(

@@ -30,7 +30,7 @@ def additive_mask(
     kind: dtypes.dtype,
     other: Tensor | None = None,
     other_name: str = "",
-) -> Any:
+) -> Tensor | None:
     """A mask to add to scores: booleans, where true means "not here", become -inf and zero.
 
     >>> import retrograd as torch

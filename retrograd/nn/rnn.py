@@ -187,7 +187,7 @@ class RNNBase(Module):
         self.check_input(input, batch_sizes)
         self.check_hidden_size(hidden, self.get_expected_hidden_size(input, batch_sizes))
 
-    def permute_hidden(self, hx: Tensor, permutation: Tensor | None) -> Any:
+    def permute_hidden(self, hx: Tensor, permutation: Tensor | None) -> Tensor:
         """The hidden state with its batch in another order."""
         return hx if permutation is None else hx.index_select(1, permutation)
 

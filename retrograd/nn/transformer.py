@@ -290,7 +290,7 @@ class TransformerEncoder(Module):
         x = src
         for layer in self.layers:
             x = layer(x, src_mask=mask, is_causal=causal, src_key_padding_mask=padding)
-        if mask is None and self._drops_padding(src, padding):
+        if mask is None and padding is not None and self._drops_padding(src, padding):
             x = x.masked_fill((padding != 0).unsqueeze(-1), 0.0)
         result: Tensor = x if self.norm is None else self.norm(x)
         return result

@@ -33,7 +33,7 @@ def record_step(
     optimizer._record(group, held, parameter, g)
 
 
-def recorded_descent(group: dict[str, Any], parameter: Tensor, g: Tensor, decays: bool) -> Any:
+def recorded_descent(group: dict[str, Any], parameter: Tensor, g: Tensor, decays: bool) -> Tensor:
     """The gradient with its sign and, where it belongs to the gradient, the weight decay."""
     if group.get("maximize"):
         g = -g
@@ -71,7 +71,7 @@ def squared(entry: Tensor, g: Tensor, beta: float) -> Any:
     return replaced(entry, entry.clone() * beta + g * g * (1 - beta))
 
 
-def replaced(entry: Tensor, value: Tensor) -> Any:
+def replaced(entry: Tensor, value: Tensor) -> Tensor:
     """Write a value into a state entry; the value, which stays as it is."""
     entry.copy_(value)
     return value

@@ -11,7 +11,7 @@ import re
 import sys
 import warnings
 from collections.abc import Callable, Iterator
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
@@ -26,6 +26,9 @@ from retrograd.serialization.restricted import Source
 from retrograd.serialization.trusted import Read, restricting, trusting
 from retrograd.tensor import Array
 from retrograd.tensors.memory import TypedStorage, UntypedStorage
+
+if TYPE_CHECKING:
+    from retrograd.tensor import Tensor
 
 _UNSAFE = (
     "In PyTorch 2.6, we changed the default value of the `weights_only` argument in `torch.load` "
@@ -186,7 +189,7 @@ class _Storages:
         return made
 
 
-def _text(value: str) -> Any:
+def _text(value: str) -> str:
     return value.decode("ascii", "replace") if isinstance(value, bytes) else value
 
 
@@ -256,7 +259,7 @@ def _refuse_script(safe: bool) -> NoReturn:
     raise explained(NotImplementedError("retrograd does not support TorchScript archives"))
 
 
-def _load_safetensors(path: str, map_location: Any) -> Any:
+def _load_safetensors(path: str, map_location: Any) -> dict[str, Tensor]:
     if isinstance(map_location, dict) or callable(map_location):
         kind = "dict" if isinstance(map_location, dict) else "callable"
         raise RuntimeError(

@@ -111,7 +111,7 @@ def _no_tag(storage: float) -> str | None:
     return None
 
 
-def _stay(storage: UntypedStorage, location: str) -> Any:
+def _stay(storage: UntypedStorage, location: str) -> UntypedStorage | None:
     return storage if location == "cpu" else None
 
 

@@ -86,7 +86,9 @@ class Pickler(_PythonPickler):  # type: ignore[misc]
             return _DEVICE, (obj.type,) if obj.index is None else (obj.type, obj.index)
         return NotImplemented
 
-    def persistent_id(self, obj: Any) -> Any:
+    def persistent_id(
+        self, obj: Any
+    ) -> tuple[str, Foreign, str, str, int, None] | tuple[str, Foreign, str, str, int] | None:
         """Storages are named in the pickle and stored beside it."""
         if isinstance(obj, (TypedStorage, UntypedStorage)):
             where = location_tag(obj)
@@ -151,7 +153,7 @@ class Pickler(_PythonPickler):  # type: ignore[misc]
             return _REBUILD_PARAMETER, arguments
         if type(tensor) is Tensor and not state:
             return parts.function, parts.arguments
-        own: Any = _TENSOR if type(tensor) is Tensor else type(tensor)
+        own = _TENSOR if type(tensor) is Tensor else type(tensor)
         return _REBUILD_FROM_TYPE, (parts.function, own, parts.arguments, state)
 
     def _parts(self, tensor: Tensor, requires_grad: bool) -> _Parts:

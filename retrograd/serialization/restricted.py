@@ -409,7 +409,7 @@ class RestrictedUnpickler:
         self._stack.append(self._stack[-1])
 
 
-def _text(value: str) -> Any:
+def _text(value: str) -> str:
     return value.decode("ascii", "replace") if isinstance(value, bytes) else value
 
 

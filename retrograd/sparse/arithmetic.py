@@ -183,7 +183,7 @@ class _Scaled(Function):
         return with_values(tensor, values * number)
 
     @staticmethod
-    def backward(ctx: Any, grad: Tensor) -> Any:
+    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, Tensor | None]:
         of_factor = None
         if ctx.needs_input_grad[1]:
             (tensor,) = ctx.saved_tensors

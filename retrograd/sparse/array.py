@@ -262,14 +262,14 @@ class _Sparse:
         return run_in_place(op, args, writer)
 
     @staticmethod
-    def zero(target: Tensor) -> Any:
+    def zero(target: Tensor) -> Tensor:
         """`zero_` of a sparse tensor."""
         from retrograd.sparse.dispatch import zero
 
         return zero(target)
 
     @staticmethod
-    def copy(target: Any, source: Any) -> Any:
+    def copy(target: Any, source: Any) -> Tensor:
         """`copy_` from or to a sparse tensor."""
         from retrograd.sparse.rearranging import copy_in_place
 

@@ -37,7 +37,7 @@ class _ToDense(Function):
         return wrap(sums.dense_of(sparse_of(tensor)))
 
     @staticmethod
-    def backward(ctx: Any, grad: Tensor) -> Any:
+    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, None]:
         (tensor,) = ctx.saved_tensors
         if is_sparse(grad):
             grad = to_dense(grad)
@@ -66,7 +66,7 @@ class _FromDense(Function):
         return as_tensor(sums.coo_of_dense(tensor._array, sparse_dim))
 
     @staticmethod
-    def backward(ctx: Any, grad: Tensor) -> Any:
+    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, None]:
         return to_dense(grad), None
 
 
@@ -115,7 +115,7 @@ class _ToCsr(Function):
         return as_tensor(sums.csr_of_coo(array))
 
     @staticmethod
-    def backward(ctx: Any, grad: Tensor) -> Any:
+    def backward(ctx: Any, grad: Tensor) -> Tensor:
         return to_sparse(grad) if ctx.was_sparse else to_dense(grad)
 
 
@@ -147,7 +147,7 @@ class _FromCsr(Function):
         return as_tensor(sums.coo_of_csr(sparse_of(tensor)))
 
     @staticmethod
-    def backward(ctx: Any, grad: Tensor) -> Any:
+    def backward(ctx: Any, grad: Tensor) -> Tensor:
         return to_csr(grad if is_sparse(grad) else to_sparse(grad))
 
 
@@ -167,7 +167,7 @@ class _FromValues(Function):
         return as_tensor(coo(indices, values._array, shape, coalesced))
 
     @staticmethod
-    def backward(ctx: Any, grad: Tensor) -> Any:
+    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, None, None, None]:
         return take_places(grad, ctx.indices, ctx.shape), None, None, None
 
 
@@ -185,7 +185,7 @@ class _FromCsrValues(Function):
         return as_tensor(csr(rows, columns, values._array, shape, ascending(rows, columns)))
 
     @staticmethod
-    def backward(ctx: Any, grad: Tensor) -> Any:
+    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, None, None, None]:
         rows, columns = ctx.pattern
         pattern = csr(rows, columns, np.zeros(columns.shape, np.float32), ctx.shape)
         indices = sums.coo_of_csr(pattern).indices
@@ -208,7 +208,7 @@ class _TakePlaces(Function):
         return wrap(sums.values_at(tensor._array, indices, shape[: indices.shape[0]]))
 
     @staticmethod
-    def backward(ctx: Any, grad: Tensor) -> Any:
+    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, None, None]:
         made = from_values(ctx.indices, grad, ctx.shape, False)
         return (made if ctx.was_sparse else to_dense(made)), None, None
 
@@ -226,7 +226,7 @@ class _Coalesce(Function):
         return as_tensor(sums.coalesced(sparse_of(tensor)))
 
     @staticmethod
-    def backward(ctx: Any, grad: Tensor) -> Any:
+    def backward(ctx: Any, grad: Tensor) -> Tensor:
         return grad
 
 
@@ -254,7 +254,7 @@ class _Values(Function):
         return wrap(array.values.view())
 
     @staticmethod
-    def backward(ctx: Any, grad: Tensor) -> Any:
+    def backward(ctx: Any, grad: Tensor) -> Tensor:
         layout, indices, shape = ctx.pattern
         if layout is sparse_csr:
             return from_csr_values(indices[0], indices[1], grad, shape)
@@ -306,7 +306,7 @@ class _Mask(Function):
         return as_tensor(made)
 
     @staticmethod
-    def backward(ctx: Any, grad: Tensor) -> Any:
+    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, None]:
         if ctx.was_sparse:
             return sparse_mask(to_dense(grad), coalesced_pattern(as_tensor(ctx.mask))), None
         return to_dense(sparse_mask(grad, ctx.mask)), None
@@ -344,7 +344,7 @@ class _Cast(Function):
         return as_tensor(made)
 
     @staticmethod
-    def backward(ctx: Any, grad: Tensor) -> Any:
+    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, None]:
         return grad.to(ctx.before), None
 
 

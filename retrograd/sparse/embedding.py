@@ -40,7 +40,7 @@ class _Embedding(Function):
         return made
 
     @staticmethod
-    def backward(ctx: Any, grad: Tensor) -> Any:
+    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, None, None, None]:
         rows, shape, padding, scaled = ctx.options
         slopes = grad.reshape((rows.size, shape[1]))
         return _rows_gradient(slopes, rows, shape, padding, scaled), None, None, None
@@ -73,7 +73,9 @@ class _EmbeddingBag(Function):
         return made
 
     @staticmethod
-    def backward(ctx: Any, grad: Tensor) -> Any:
+    def backward(
+        ctx: Any, grad: Tensor
+    ) -> tuple[Tensor | None, None, Tensor | None, None, None, None, None]:
         weight, samples = ctx.saved_tensors
         rows, shape, bags, mode, scaled = ctx.options
         needs = ctx.needs_input_grad

@@ -18,6 +18,7 @@ from retrograd.tensors.size import layout, sparse_coo, sparse_csr, strided
 
 if TYPE_CHECKING:
     from retrograd.sparse import conversions
+    from retrograd.sparse.array import SparseArray
 else:
     conversions = Later("conversions")
 
@@ -136,7 +137,7 @@ def values(self: Tensor) -> Tensor:
     return conversions.values(self)
 
 
-def _coo(self: Tensor, name: str) -> Any:
+def _coo(self: Tensor, name: str) -> SparseArray:
     if self.layout is not sparse_coo:
         raise missing(name, self)
     return sparse_of(self)

@@ -84,7 +84,7 @@ class _TransposedProduct(Function):
         return wrap(sums.times_dense(sparse_of(sparse), dense._array, True))
 
     @staticmethod
-    def backward(ctx: Any, grad: Tensor) -> Any:
+    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, Tensor | None]:
         sparse, dense = ctx.saved_tensors
         needs = ctx.needs_input_grad
         of_sparse = masked_product(sparse, dense, grad) if needs[0] else None
@@ -138,7 +138,7 @@ class _SparseSparseMm(Function):
         return as_tensor(made if one.layout is sparse_coo else sums.csr_of_coo(made))
 
     @staticmethod
-    def backward(ctx: Any, grad: Tensor) -> Any:
+    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, Tensor | None]:
         one, two = ctx.saved_tensors
         _real_only(one, "mm")
         needs = ctx.needs_input_grad
@@ -206,7 +206,7 @@ class _ProductsAt(Function):
         return wrap(sums.products_at(places, one._array, two._array))
 
     @staticmethod
-    def backward(ctx: Any, grad: Tensor) -> Any:
+    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, Tensor | None, None]:
         one, two = ctx.saved_tensors
         needs = ctx.needs_input_grad
         shape = (one._array.shape[0], two._array.shape[0])
@@ -265,7 +265,7 @@ class _SparseSparse(Function):
         return as_tensor(sums.times_sparse(sparse_of(one), sparse_of(two)))
 
     @staticmethod
-    def backward(ctx: Any, grad: Tensor) -> Any:
+    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, Tensor | None]:
         one, two = ctx.saved_tensors
         _real_only(one, "sparse.mm")
         needs = ctx.needs_input_grad

@@ -19,6 +19,7 @@ from retrograd.tensors.size import sparse_coo
 
 if TYPE_CHECKING:
     from retrograd.autograd.function import FunctionMeta
+    from retrograd.sparse.array import SparseArray
     from retrograd.tensor import Array
 
 
@@ -33,7 +34,7 @@ def _dim(dim: int, count: int) -> int:
     return dim % count if count else 0
 
 
-def _coo_only(name: str, tensor: Tensor) -> Any:
+def _coo_only(name: str, tensor: Tensor) -> SparseArray:
     if tensor.layout is not sparse_coo:
         raise missing(name, tensor)
     return sparse_of(tensor)
@@ -56,7 +57,7 @@ class _Permute(Function):
         return as_tensor(coo(indices, values, shape, array.coalesced and unmoved))
 
     @staticmethod
-    def backward(ctx: Any, grad: Tensor) -> Any:
+    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, None]:
         back = tuple(int(axis) for axis in np.argsort(ctx.order))
         if not is_sparse(grad):
             return grad.permute(back), None
@@ -120,7 +121,7 @@ def transpose(tensor: Tensor, dim0: int, dim1: int, function: FunctionMeta = _Tr
 
 def t(tensor: Tensor) -> Tensor:
     """A matrix with rows and columns swapped."""
-    array: Any = sparse_of(tensor)
+    array = sparse_of(tensor)
     if tensor.layout is sparse_coo and (array.sparse_dim > 2 or array.dense_dim):
         raise explained(
             RuntimeError(
@@ -206,7 +207,7 @@ class _Select(_Refused):
         return as_tensor(coo(indices, array.values[spots], shape, coalesced))
 
     @staticmethod
-    def backward(ctx: Any, grad: Tensor) -> Any:
+    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, None, None]:
         (tensor,) = ctx.saved_tensors
         if is_sparse(grad):
             raise missing(ctx.lacking, grad)
@@ -289,7 +290,7 @@ class _Cat(_Refused):
         return as_tensor(_joined([sparse_of(x) for x in tensors], dim))
 
 
-def _joined(arrays: list[Any], dim: int) -> Any:
+def _joined(arrays: list[Any], dim: int) -> SparseArray:
     first = arrays[0]
     shape = list(first.shape)
     shape[dim] = sum(array.shape[dim] for array in arrays)
@@ -395,7 +396,7 @@ class _Clone(Function):
         return as_tensor(sparse_of(tensor).copy())
 
     @staticmethod
-    def backward(ctx: Any, grad: Tensor) -> Any:
+    def backward(ctx: Any, grad: Tensor) -> Tensor:
         return grad
 
 

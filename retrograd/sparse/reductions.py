@@ -58,7 +58,7 @@ class _SumAll(Function):
         return wrap(np.asarray(values.sum(dtype=wide), values.dtype))
 
     @staticmethod
-    def backward(ctx: Any, grad: Tensor) -> Any:
+    def backward(ctx: Any, grad: Tensor) -> Tensor:
         return grad.expand(ctx.shape)
 
 
@@ -74,7 +74,7 @@ class _SumDims(Function):
         return as_tensor(made) if made.sparse_dim else wrap(sums.dense_of(made))
 
     @staticmethod
-    def backward(ctx: Any, grad: Tensor) -> Any:
+    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, None]:
         (tensor,) = ctx.saved_tensors
         pattern = sums.coalesced(sparse_of(tensor))
         return _spread(grad, pattern, ctx.dims), None
@@ -108,7 +108,7 @@ def _spread(grad: Tensor, pattern: SparseArray, dims: tuple[int, ...]) -> Tensor
 @node("SumBackward1")
 class _SumBackward(_SumDims):
     @staticmethod
-    def backward(ctx: Any, grad: Tensor) -> Any:
+    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, None]:
         if is_sparse(grad):
             raise explained(RuntimeError("expand is unsupported for Sparse tensors"))
         (tensor,) = ctx.saved_tensors
@@ -211,7 +211,7 @@ class _Softmax(Function):
         return made
 
     @staticmethod
-    def backward(ctx: Any, grad: Tensor) -> Any:
+    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, None, None]:
         (result,) = ctx.saved_tensors
         array = sparse_of(result)
         if grad.requires_grad:

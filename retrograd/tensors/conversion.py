@@ -268,7 +268,7 @@ def tolist(self: Tensor) -> list[Any]:
     return found
 
 
-def _number(tensor: Tensor) -> Any:
+def _number(tensor: Tensor) -> int | float:
     if tensor._array.size != 1:
         raise explained(ValueError("only one element tensors can be converted to Python scalars"))
     return tensor.item()
@@ -295,7 +295,7 @@ def __int__(self: Tensor) -> int:
     return int(_real(_number(self), "int64_t"))
 
 
-def _real(value: float, target: str) -> Any:
+def _real(value: float, target: str) -> float:
     if not isinstance(value, complex):
         return value
     if value.imag:

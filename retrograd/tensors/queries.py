@@ -123,7 +123,7 @@ def __contains__(self: Tensor, element: Any) -> bool:
             "Tensor.__contains__ only supports Tensor or scalar, but you passed in a "
             f"{type(element)}."
         )
-    equal: Any = self == element
+    equal = self == element
     return bool(equal.any())
 
 

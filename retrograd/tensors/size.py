@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import math
-from typing import Any, SupportsIndex, overload
+from typing import TYPE_CHECKING, Any, SupportsIndex, overload
 
 from retrograd import backend
 from retrograd.backend import Backend, backend_named, backend_of
 from retrograd.notices import explained
+
+if TYPE_CHECKING:
+    from types import NotImplementedType
 
 
 class Size(tuple[int, ...]):
@@ -35,12 +38,12 @@ class Size(tuple[int, ...]):
         found = tuple.__getitem__(self, index)
         return Size(found) if isinstance(index, slice) else found
 
-    def __add__(self, other: Any) -> Any:
+    def __add__(self, other: Any) -> Size | NotImplementedType:
         if not isinstance(other, tuple):
             return NotImplemented
         return Size(tuple.__add__(self, other))
 
-    def __radd__(self, other: Any) -> Any:
+    def __radd__(self, other: Any) -> Size | NotImplementedType:
         return Size(tuple.__add__(other, self)) if isinstance(other, tuple) else NotImplemented
 
     def __mul__(self, times: SupportsIndex) -> Size:

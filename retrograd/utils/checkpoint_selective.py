@@ -266,7 +266,7 @@ class _Recalling(_Mode):
         self.seen: defaultdict[OpOverload, int] = defaultdict(int)
         self.pending: Callable[[], None] | None = None
 
-    def __enter__(self) -> Any:
+    def __enter__(self) -> _Mode:
         self.seen.clear()  # a recomputation for a second backward call starts over
         self.pending = None
         return super().__enter__()

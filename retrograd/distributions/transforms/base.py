@@ -115,7 +115,7 @@ class Transform:
     def __repr__(self) -> str:
         return self.__class__.__name__ + "()"
 
-    def forward_shape(self, shape: Sequence[int]) -> Any:
+    def forward_shape(self, shape: Sequence[int]) -> Sequence[int]:
         """The shape of the output for an input of this shape."""
         return shape
 
@@ -222,7 +222,7 @@ class ComposeTransform(Transform):
         return all(part.bijective for part in self.parts)
 
     @lazy_property
-    def sign(self) -> Any:
+    def sign(self) -> int:
         sign = 1
         for part in self.parts:
             sign = sign * part.sign
@@ -260,7 +260,7 @@ class ComposeTransform(Transform):
             event_dim += part.codomain.event_dim - part.domain.event_dim
         return functools.reduce(operator.add, terms)
 
-    def forward_shape(self, shape: Sequence[int]) -> Any:
+    def forward_shape(self, shape: Sequence[int]) -> Sequence[int]:
         for part in self.parts:
             shape = part.forward_shape(shape)
         return shape
@@ -275,7 +275,7 @@ class ComposeTransform(Transform):
         return f"{self.__class__.__name__}(\n    {parts}\n)"
 
 
-def _widened(constraint: Constraint, event_dim: int) -> Any:
+def _widened(constraint: Constraint, event_dim: int) -> Constraint:
     """The constraint on events of `event_dim` dimensions."""
     return (
         constraints.independent(constraint, event_dim - constraint.event_dim)

@@ -127,7 +127,7 @@ class _Orthogonal(Module):
         diagonal[factors == 0.0] *= -1
         return reflections.mT if wide else reflections
 
-    def _rebased(self, Q: Any, tall: Any) -> Any:
+    def _rebased(self, Q: Any, tall: Any) -> Tensor:
         rows, columns = tall.shape[-2:]
         if rows != columns:
             more = randn(*tall.shape[:-2], rows, rows - columns, dtype=tall.dtype)

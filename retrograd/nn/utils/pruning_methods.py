@@ -212,7 +212,7 @@ class Identity(BasePruningMethod):
 
     PRUNING_TYPE = "unstructured"
 
-    def compute_mask(self, t: Any, default_mask: Tensor | None) -> Any:
+    def compute_mask(self, t: Any, default_mask: Tensor | None) -> Tensor | None:
         return default_mask
 
     @classmethod
@@ -363,7 +363,7 @@ class CustomFromMask(BasePruningMethod):
         return super().apply(module, name, mask=mask)
 
 
-def _rows(t: Any, dim: int, kept: Any, default_mask: Any) -> Any:
+def _rows(t: Any, dim: int, kept: Any, default_mask: Any) -> Tensor:
     """The mask of the rows that are kept, within the mask so far."""
     mask = zeros_like(t)
     index: list[Any] = [slice(None)] * t.dim()

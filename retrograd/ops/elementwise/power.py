@@ -262,7 +262,7 @@ def _square_in_place(self: Tensor) -> Tensor:
 table_entry("square", lambda xp, a: xp.square(a), square)
 
 
-def _as_double(value: Any, wanted: dtypes.dtype) -> Any:
+def _as_double(value: Any, wanted: dtypes.dtype) -> complex | float | Tensor:
     if isinstance(value, Tensor):
         same = value._array.dtype is wanted.numpy
         return value if same else RECORDED._to_dtype(value, wanted.numpy)

@@ -224,7 +224,7 @@ def _as_items(index: Any) -> Sequence[Any]:
     return (index,)
 
 
-def _converted(item: Any) -> Any:
+def _converted(item: Any) -> Tensor | int:
     """A NumPy integer as a number, a sequence or array as an index tensor."""
     if isinstance(item, np.integer) or (isinstance(item, int) and not isinstance(item, bool)):
         return int(item)

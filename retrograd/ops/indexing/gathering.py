@@ -323,7 +323,7 @@ def _scatter_samples(repeated: bool, value: bool = False) -> list[Sample]:
     apart = T(values=[[1, 0], [0, 3]], dtype="int64")
     twice = T(values=[[1, 1], [0, 0]], dtype="int64") if repeated else apart
 
-    def sent(*shape: int, **more: Any) -> Any:
+    def sent(*shape: int, **more: Any) -> float | T:
         return 1.5 if value else T(*shape, **more)
 
     found = [

@@ -14,7 +14,7 @@ from retrograd.testing.samples import Sample, T
 Three = tuple[Tensor, Tensor, Tensor]
 
 
-def _basis(A: Tensor, q: int, niter: int) -> Any:
+def _basis(A: Tensor, q: int, niter: int) -> Tensor:
     """Columns that nearly span what A does: a random start, and `niter` steps of iteration."""
     from retrograd.random.sampling import randn
 

@@ -205,7 +205,7 @@ def _householder_product(A: Tensor, tau: Tensor) -> Tensor:
     xp = backend_of(a).xp
     ones = xp.broadcast_to(xp.eye(rows, columns, dtype=a.dtype), a.shape)
     reflections = RECORDED.add(below, wrap(xp.array(ones)))
-    product: Any = wrap(xp.array(ones))
+    product = wrap(xp.array(ones))
     for i in reversed(range(sizes.shape[-1])):
         vector = RECORDED.narrow(reflections, -1, i, 1)
         size = RECORDED.unsqueeze(RECORDED.narrow(tau, -1, i, 1), -1)

@@ -395,7 +395,7 @@ def _multi_dot(tensors: Sequence[Tensor]) -> Tensor:
     sizes = [matrices[0]._array.shape[0], *(x._array.shape[1] for x in matrices)]
     split = _cheapest_splits(sizes)
 
-    def product(i: int, j: int) -> Any:
+    def product(i: int, j: int) -> Tensor:
         if i == j:
             return matrices[i]
         k = split[i, j]

@@ -289,7 +289,9 @@ def adaptive_max_pool3d_with_indices(
     "(input: Tensor, output_size: int | Sequence[int | None], *, return_indices: Literal[True]) "
     "-> tuple[Tensor, Tensor]",
 )
-def adaptive_max_pool1d(input: Tensor, output_size: Any, return_indices: bool = False) -> Any:
+def adaptive_max_pool1d(
+    input: Tensor, output_size: Any, return_indices: bool = False
+) -> tuple[Tensor, Tensor] | Tensor:
     """The largest values of `output_size` windows that cover a sequence evenly."""
     found = adaptive_max_pool1d_with_indices(input, output_size)
     return found if return_indices else found[0]
@@ -302,7 +304,9 @@ def adaptive_max_pool1d(input: Tensor, output_size: Any, return_indices: bool = 
     "(input: Tensor, output_size: int | Sequence[int | None], *, return_indices: Literal[True]) "
     "-> tuple[Tensor, Tensor]",
 )
-def adaptive_max_pool2d(input: Tensor, output_size: Any, return_indices: bool = False) -> Any:
+def adaptive_max_pool2d(
+    input: Tensor, output_size: Any, return_indices: bool = False
+) -> tuple[Tensor, Tensor] | Tensor:
     """The largest values of windows that cover an image evenly; None keeps a dimension."""
     found = _adaptive_max("adaptive_max_pool2d", 2, input, output_size)
     return found if return_indices else found[0]
@@ -319,7 +323,9 @@ def adaptive_max_pool2d(input: Tensor, output_size: Any, return_indices: bool = 
     "(input: Tensor, output_size: int | Sequence[int | None], *, return_indices: Literal[True]) "
     "-> tuple[Tensor, Tensor]",
 )
-def adaptive_max_pool3d(input: Tensor, output_size: Any, return_indices: bool = False) -> Any:
+def adaptive_max_pool3d(
+    input: Tensor, output_size: Any, return_indices: bool = False
+) -> tuple[Tensor, Tensor] | Tensor:
     """The largest values of windows that cover a volume evenly; None keeps a dimension."""
     found = _adaptive_max("adaptive_max_pool3d", 3, input, output_size)
     return found if return_indices else found[0]

@@ -158,7 +158,7 @@ def _float_mask(query: Any, key: Any, attn_mask: Any, is_causal: bool) -> Any:
     return wrap(np.where(allowed, 0.0, -_INF).astype(kind))
 
 
-def _fill_mask(hidden: Any, kind: Any) -> Any:
+def _fill_mask(hidden: Any, kind: Any) -> Tensor:
     """Zeros of a numpy type with -inf where `hidden` is true."""
     zeros = RECORDED._to_dtype(RECORDED.zeros_like(hidden), kind, None)
     return RECORDED.masked_fill(zeros, hidden, -_INF)
@@ -338,7 +338,7 @@ def _check_mask_shape(mask: Any, batch: int, heads: int, rows: int, columns: int
     return mask.unsqueeze(0) if mask.ndim == 2 else mask
 
 
-def _one_more(mask: Any) -> Any:
+def _one_more(mask: Any) -> Tensor | None:
     """A mask with a last column that lets attention through."""
     if mask is None:
         return None
@@ -409,7 +409,7 @@ def _fused_heads(
     dropout_p: float,
     is_causal: bool,
     leading: tuple[int, int],
-) -> Any:
+) -> Tensor:
     """Attention in one step; batch and heads, the `leading` sizes, are dimensions of their own."""
 
     def unfold(x: Any) -> Any:
@@ -494,7 +494,7 @@ def multi_head_attention_forward(
                 raise AssertionError(
                     f"use_separate_proj_weight is True but {letter}_proj_weight is None"
                 )
-        biases: Any = (None,) * 3 if in_proj_bias is None else in_proj_bias.chunk(3)
+        biases = (None,) * 3 if in_proj_bias is None else in_proj_bias.chunk(3)
         three = zip((query, key, value), weights, biases, strict=True)
         q, k, v = (_linear(x, w, b) for x, w, b in three)
     else:

@@ -123,7 +123,7 @@ def _update_batch(running: Tensor, value: Tensor, momentum: float) -> None:
             "Batch norm got a batched tensor as input while the running_mean or running_var, which "
             "will be updated in place, were not batched."
         )
-    now: Any = value.detach().reshape(-1)
+    now = value.detach().reshape(-1)
     _overwrite(running, running.detach() * (1 - momentum) + now * momentum)
 
 
@@ -339,7 +339,7 @@ def instance_norm_of(
         )
     shape = input._array.shape
     batch, channels = shape[:2]
-    side_by_side: Any = input.contiguous().view((1, batch * channels, *shape[2:]))
+    side_by_side = input.contiguous().view((1, batch * channels, *shape[2:]))
     means, variances = (
         None if value is None else value.repeat(batch) for value in (running_mean, running_var)
     )

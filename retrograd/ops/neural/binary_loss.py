@@ -279,7 +279,7 @@ def _logit_samples() -> list[Sample]:
     ]
 
 
-def _with_logits(input: Any, target: Any, weight: Any, pos_weight: Any, code: int) -> Any:
+def _with_logits(input: Any, target: Any, weight: Any, pos_weight: Any, code: int) -> Tensor:
     array, other = input._array, target._array
     kind = dtypes.result_dtype([array, other])
     if other.dtype.kind in "biu" and kind.category >= dtypes.FLOAT:
@@ -324,7 +324,7 @@ def _binary_cross_entropy_with_logits(
                 f"Target size ({target.shape}) must be the same as input size ({input.shape})"
             )
         )
-    return _with_logits(input, target, weight, pos_weight, code)  # type: ignore[no-any-return]
+    return _with_logits(input, target, weight, pos_weight, code)
 
 
 @composite(
@@ -341,7 +341,7 @@ def _torch_binary_cross_entropy_with_logits(
     reduction: int = 0,
 ) -> Tensor:
     """The same; `reduction` is 0 for none, 1 for mean, 2 for sum."""
-    return _with_logits(input, target, weight, pos_weight, reduction)  # type: ignore[no-any-return]
+    return _with_logits(input, target, weight, pos_weight, reduction)
 
 
 # ---------------------------------------------------------------------------------------- kl_div

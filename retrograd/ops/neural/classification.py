@@ -234,7 +234,7 @@ def _check_shapes(input: Array, target: Array) -> None:
         )
 
 
-def _nll(input: Any, target: Any, weight: Any, code: int, ignore_index: int) -> Any:
+def _nll(input: Any, target: Any, weight: Any, code: int, ignore_index: int) -> Tensor:
     try:
         _check_shapes(input._array, target._array)
     except AttributeError:

@@ -44,13 +44,13 @@ def normalize(
     >>> torch.nn.functional.normalize(torch.tensor([3.0, 4.0]), dim=0)
     tensor([0.6000, 0.8000])
     """
-    norm: Any = input.norm(p, dim, keepdim=True)
+    norm = input.norm(p, dim, keepdim=True)
     divisor = norm.clamp_min(eps).expand(input._array.shape)
     if out is not None:
         from retrograd.ops.registry import PUBLIC
 
         return PUBLIC["torch"]["div"](input, divisor, out=out)  # type: ignore[no-any-return]
-    return input / divisor  # type: ignore[no-any-return]
+    return input / divisor
 
 
 @composite(
@@ -82,14 +82,14 @@ def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8) -
     shape = common_shape(x1._array.shape, x2._array.shape)
     units = []
     for value in (x1, x2):
-        vector: Any = value if value.dtype is kind else value.to(kind)
+        vector = value if value.dtype is kind else value.to(kind)
         if vector._array.shape != shape:
             vector = vector.expand(shape)
         norm = RECORDED.linalg_vector_norm(vector, 2, (dim,), True).clone()
         with no_grad():
             norm.clamp_min_(eps)
         units.append(vector / norm)
-    return (units[0] * units[1]).sum(dim)  # type: ignore[no-any-return]
+    return (units[0] * units[1]).sum(dim)
 
 
 attach(cosine_similarity, namespace="nn.functional", public=("cosine_similarity",))

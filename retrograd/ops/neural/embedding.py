@@ -95,7 +95,7 @@ def embedding(
 
 def _look_up(
     weight: Any, indices: Any, padding_idx: int, scale_grad_by_freq: bool, sparse: bool
-) -> Any:
+) -> Tensor:
     try:
         rank, places = weight._array.ndim, indices._array
     except AttributeError:
@@ -184,7 +184,7 @@ def _embedding(
     padding = _padding_index(padding_idx, rows, "Padding_idx must be within num_embeddings")
     if max_norm is not None:
         _renormalize(weight, input, max_norm, norm_type)
-    return _look_up(weight, input, padding, scale_grad_by_freq, sparse)  # type: ignore[no-any-return]
+    return _look_up(weight, input, padding, scale_grad_by_freq, sparse)
 
 
 @composite(
@@ -200,7 +200,7 @@ def _torch_embedding(
     sparse: bool = False,
 ) -> Tensor:
     """The rows of `weight` that `indices` names."""
-    return _look_up(weight, indices, padding_idx, scale_grad_by_freq, sparse)  # type: ignore[no-any-return]
+    return _look_up(weight, indices, padding_idx, scale_grad_by_freq, sparse)
 
 
 # --------------------------------------------------------------------------------- embedding_bag

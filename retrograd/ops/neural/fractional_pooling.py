@@ -224,7 +224,7 @@ def fractional_max_pool2d(
     output_ratio: Any = None,
     return_indices: bool = False,
     _random_samples: Tensor | None = None,
-) -> Any:
+) -> tuple[Tensor, Tensor] | Tensor:
     """The largest value of windows at random places of an image.
 
     output_size     how many windows there are in each dimension,
@@ -259,7 +259,7 @@ def fractional_max_pool3d(
     output_ratio: Any = None,
     return_indices: bool = False,
     _random_samples: Tensor | None = None,
-) -> Any:
+) -> tuple[Tensor, Tensor] | Tensor:
     """The largest value of windows at random places of a volume."""
     found = _pooled(3, input, kernel_size, output_size, output_ratio, _random_samples)
     return found if return_indices else found[0]

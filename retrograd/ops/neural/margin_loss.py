@@ -99,7 +99,7 @@ def margin_ranking_loss(
     return _ranking(input1, input2, target, margin, code)  # type: ignore[no-any-return]
 
 
-def _zeros(value: Any) -> Any:
+def _zeros(value: Any) -> Tensor:
     return RECORDED.zeros_like(value)
 
 
@@ -268,7 +268,7 @@ def triplet_margin_loss(
     reduction_code(reduction)
     _check_margin(margin)
 
-    def distance(a: Any, b: Any) -> Any:
+    def distance(a: Any, b: Any) -> Tensor:
         return pairwise_distance(a, b, p, eps)
 
     losses = _triplet(distance, anchor, positive, negative, margin, swap)
@@ -293,7 +293,7 @@ def _torch_triplet_margin_loss(
 ) -> Tensor:
     """The same; `reduction` is 0 for none, 1 for mean, 2 for sum."""
 
-    def distance(a: Any, b: Any) -> Any:
+    def distance(a: Any, b: Any) -> Tensor:
         return pairwise_distance(a, b, p, eps)
 
     losses = _triplet(distance, anchor, positive, negative, margin, swap)

@@ -43,8 +43,8 @@ def norm_except_dim(v: Tensor, pow: int = 2, dim: int = 0) -> Tensor:
         return columns.view(*(1,) * last, sizes[last])
     if not -last - 1 <= dim <= last:
         raise dimension_range(dim, len(sizes))
-    swapped: Any = norm_except_dim(v.transpose(0, dim), pow, 0)
-    return swapped.transpose(0, dim)  # type: ignore[no-any-return]
+    swapped = norm_except_dim(v.transpose(0, dim), pow, 0)
+    return swapped.transpose(0, dim)
 
 
 def _others(ndim: int, dim: int) -> tuple[int, ...]:
@@ -105,6 +105,6 @@ def _weight_norm(v: Tensor, g: Tensor, dim: int = 0) -> Tensor:
             )
         # any shape of that many lengths will do
         sizes = [v.shape[dim] if axis == dim else 1 for axis in range(last + 1)]
-        lengths: Any = g if list(g.shape) == sizes else g.reshape(sizes)
+        lengths = g if list(g.shape) == sizes else g.reshape(sizes)
         return RECORDED._weight_norm_interface(v.contiguous(), lengths.contiguous(), dim)
     return v * (g / norm_except_dim(v, 2, dim))

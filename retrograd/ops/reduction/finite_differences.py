@@ -116,7 +116,7 @@ def gradient(
     )
 
 
-def _part(input: Tensor, dim: int, start: int, length: int) -> Any:
+def _part(input: Tensor, dim: int, start: int, length: int) -> Tensor:
     return RECORDED.narrow(input, dim, start, length)
 
 

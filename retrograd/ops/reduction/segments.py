@@ -126,7 +126,7 @@ def _reduced(data: Tensor, way: str, counts: Array, axis: int, initial: Any) -> 
     base = wrap(xp.full(shape, start, data._array.dtype))
     plain = "sum" if way == "mean" else way
     with_start = way in ("sum", "mean", "prod")
-    found: Any = RECORDED.scatter_reduce(base, axis, index, data, plain, include_self=with_start)
+    found = RECORDED.scatter_reduce(base, axis, index, data, plain, include_self=with_start)
     found = RECORDED.narrow(found, axis, 0, pieces)
     if way == "mean":
         numbers = counts.reshape((*counts.shape, *(1,) * (data.ndim - axis - 1)))

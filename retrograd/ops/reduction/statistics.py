@@ -412,7 +412,7 @@ def corrcoef(input: Tensor) -> Tensor:
             "corrcoef(): expected input to have two or fewer dimensions but got an input with "
             f"{input.ndim} dimensions"
         )
-    matrix: Any = cov(input)
+    matrix = cov(input)
     result: Tensor
     if not matrix.ndim:
         result = matrix / matrix

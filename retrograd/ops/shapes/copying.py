@@ -166,7 +166,7 @@ def _copy_(self: Tensor, other: Tensor | complex, non_blocking: bool = False) ->
     elif not isinstance(other, Tensor):
         raise errors.argument_type("copy_", "other", 1, "Tensor", other)
     if type(self._array) is SPARSE_ARRAY or type(other._array) is SPARSE_ARRAY:
-        return SPARSE.copy(self, other)  # type: ignore[no-any-return]
+        return SPARSE.copy(self, other)
     check_writable(self, "copy_")
     recorded = _is_recorded(self, other)
     if STATE.grad_enabled and other.requires_grad and not self.requires_grad:
@@ -227,7 +227,7 @@ def _zero_(input: Tensor) -> Tensor:
         result: Tensor = _zero_recorded(input)
         return result
     if type(input._array) is SPARSE_ARRAY:
-        return SPARSE.zero(input)  # type: ignore[no-any-return]
+        return SPARSE.zero(input)
     _fill_directly(input, 0, "zero_")
     return input
 

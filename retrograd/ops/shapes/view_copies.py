@@ -64,11 +64,11 @@ def _write_pieces(name: str, pieces: tuple[Tensor, ...], out: Any) -> None:
 
 def _slice(
     input: Tensor, dim: int = 0, start: int | None = None, end: int | None = None, step: int = 1
-) -> Any:
+) -> Tensor:
     return RECORDED.slice(input, dim, start, end, step)
 
 
-def _view(input: Tensor, size: Any) -> Any:
+def _view(input: Tensor, size: Any) -> Tensor:
     if isinstance(size, dtypes.dtype):
         return input.view(size)
     # a copy may have any size that has as many elements

@@ -79,7 +79,7 @@ def _is_complex(tensor: Tensor | None) -> bool:
 
 def _full_window(xp: Any, window: Tensor | None, length: int, size: int, kind: dtypes.dtype) -> Any:
     """The window with zeros on both sides up to `size`; of ones if none was given."""
-    found: Any = window
+    found = window
     if found is None:
         if length == size:
             return None

@@ -191,7 +191,7 @@ def _notice_steps(optimizer: Optimizer) -> None:
     optimizer.step = step  # type: ignore[method-assign]
 
 
-def unshared(value: float) -> Any:
+def unshared(value: float) -> float:
     """`value`; if it is a tensor a copy, which later in-place writes do not change."""
     return value.clone() if isinstance(value, Tensor) else value
 

@@ -275,7 +275,7 @@ class OneCycleLR(_CyclesMomentum):
 
     # State dicts of PyTorch 2.2 and older hold one of these functions, pickled by its name.
     @staticmethod
-    def _annealing_cos(start: float, end: float, done: float) -> Any:
+    def _annealing_cos(start: float, end: float, done: float) -> float:
         return end + (start - end) / 2.0 * (math.cos(math.pi * done) + 1)
 
     @staticmethod

@@ -197,7 +197,7 @@ class _MultiProcessingDataLoaderIter(_BaseDataLoaderIter):
             else:
                 self._answers[task] = (worker, answer)
 
-    def _delivered(self, worker: _Worker, answer: Tensor) -> Any:
+    def _delivered(self, worker: _Worker, answer: Tensor) -> Tensor:
         worker.load -= 1
         self._send_next_task()
         if isinstance(answer, WorkerFailure):

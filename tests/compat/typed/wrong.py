@@ -21,6 +21,10 @@ torch.optim.Adamm(net.parameters())  # wrong
 torch.linalg.sdv(t)  # wrong
 torch.fft.fftt(t)  # wrong
 torch.special.erff(t)  # wrong
+torch.autograd.gradd(t, t)  # wrong
+torch.utils.chekpoint  # wrong
+torch.utils.data.Loader(t)  # wrong
+torch.sparse.mmm(t, t)  # wrong
 
 # results
 x: int = t.sum()  # wrong

@@ -1,0 +1,42 @@
+"""Differentiation: `backward`, `grad`, grad modes.
+
+Written by ``python -m retrograd.compat.stubs``.
+"""
+# fmt: off
+# ruff: noqa
+
+from typing import Any
+from retrograd.autograd import anomaly_mode as anomaly_mode
+from retrograd.autograd import forward_ad as forward_ad
+from retrograd.autograd import function as function
+from retrograd.autograd import graph as graph
+from retrograd.autograd.anomaly_mode import detect_anomaly as detect_anomaly
+from retrograd.autograd.anomaly_mode import set_detect_anomaly as set_detect_anomaly
+from retrograd.autograd.api import _calculate_shape as _calculate_shape
+from retrograd.autograd.api import backward as backward
+from retrograd.autograd.api import grad as grad
+from retrograd.autograd.function import Function as Function
+from retrograd.autograd.function import NestedIOFunction as NestedIOFunction
+from retrograd.autograd.grad_mode import _force_original_view_tracking as _force_original_view_tracking
+from retrograd.autograd.grad_mode import _unsafe_preserve_version_counter as _unsafe_preserve_version_counter
+from retrograd.autograd.grad_mode import enable_grad as enable_grad
+from retrograd.autograd.grad_mode import enforce_grad_layout_policy as enforce_grad_layout_policy
+from retrograd.autograd.grad_mode import inference_mode as inference_mode
+from retrograd.autograd.grad_mode import is_multithreading_enabled as is_multithreading_enabled
+from retrograd.autograd.grad_mode import is_view_replay_enabled as is_view_replay_enabled
+from retrograd.autograd.grad_mode import no_grad as no_grad
+from retrograd.autograd.grad_mode import set_grad_enabled as set_grad_enabled
+from retrograd.autograd.grad_mode import set_multithreading_enabled as set_multithreading_enabled
+from retrograd.autograd.gradcheck import gradcheck as gradcheck
+from retrograd.autograd.gradcheck import gradgradcheck as gradgradcheck
+from retrograd.autograd.packing import SavedTensor as SavedTensor
+
+from retrograd.autograd.profiler_util import DeviceType as DeviceType
+from retrograd.autograd.profiler import ProfilerActivity as ProfilerActivity
+from retrograd.autograd.profiler import ProfilerState as ProfilerState
+from retrograd.tensors.legacy import Variable as Variable
+from retrograd.autograd import functional as functional
+from retrograd.autograd.profiler import kineto_available as kineto_available
+from retrograd.autograd import profiler as profiler
+from retrograd.autograd import profiler_util as profiler_util
+variable: Any
