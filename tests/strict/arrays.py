@@ -118,7 +118,10 @@ class Flags:
 def _method(name):
     def method(self, *args, **options):
         _check(options)
-        return dressed(getattr(self._held, name)(*bare(args), **bare(options)))
+        found = getattr(self._held, name)(*bare(args), **bare(options))
+        if name == "diagonal":
+            found.flags.writeable = True  # a view that only NumPy's users may not write
+        return dressed(found)
 
     method.__name__ = name
     return method

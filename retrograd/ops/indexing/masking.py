@@ -123,7 +123,7 @@ def masked_fill(xp: Any, input: Array, mask: Array, value: Any) -> Array:
     """`input` with `value`, a number, where `mask` is true."""
     _check_mask("masked_fill_", mask)
     _broadcast(mask, input.shape)
-    return xp.where(mask, fill_value(value, input.dtype), input)
+    return xp.where(mask, xp.asarray(fill_value(value, input.dtype).item(), input.dtype), input)
 
 
 def _total_where(m: Any, g: Any, mask: Any) -> Any:

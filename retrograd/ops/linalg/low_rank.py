@@ -19,7 +19,7 @@ def _basis(A: Tensor, q: int, niter: int) -> Tensor:
     from retrograd.random.sampling import randn
 
     kind = A.dtype if A.dtype.category >= dtypes.FLOAT else dtypes.float32
-    start = randn(A.shape[-1], q, dtype=kind)
+    start = randn(A.shape[-1], q, dtype=kind, device=A.device)
     found = RECORDED.linalg_qr(RECORDED.matmul(A, start), "reduced")[0]
     for _ in range(niter):
         found = RECORDED.linalg_qr(RECORDED.matmul(mH(RECORDED, A), found), "reduced")[0]
