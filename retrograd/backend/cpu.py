@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -47,6 +48,10 @@ def _strided(array: Array, shape: Any, strides: Any, offset: int = 0) -> Array:
         return np.ndarray(shape, array.dtype, array, offset, strides)  # it checks the bounds too
     found: Array = neutral.strided(np, array, shape, strides, offset)
     return found
+
+
+def _reduce_at(name: str, target: Array, index: Array, values: Any) -> None:
+    getattr(np, name).at(target, index, values)
 
 
 def _writable(view: Array, source: Array) -> Array:
@@ -101,6 +106,8 @@ CPU = register(
             "writable": _writable,
             "read_only": _read_only,
             "add_at": np.add.at,
+            "reduce_at": _reduce_at,
+            "take_rows": partial(np.take, axis=0, mode="clip"),  # `clip` checks nothing again
             "maximum_accumulate": np.maximum.accumulate,
             "minimum_accumulate": np.minimum.accumulate,
             "logaddexp_accumulate": np.logaddexp.accumulate,

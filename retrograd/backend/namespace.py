@@ -21,10 +21,10 @@ from typing import Any
 _HOMES = {
     "arithmetic": """
         add_at add_matching filled iadd logaddexp_accumulate matmul2d maximum_accumulate
-        minimum_accumulate sum_all sum_to
+        minimum_accumulate reduce_at sum_all sum_to
     """,
     "masking": "keep_where not_below_zero",
-    "memory": "copy_into read_only shares_memory strided writable",
+    "memory": "copy_into read_only shares_memory strided take_rows writable",
     "special_bessel": "bessel_j0 bessel_j1 bessel_y0 bessel_y1 i0 i0e i1 i1e",
     "special_erf": "erf erfc erfcx erfinv log_ndtr ndtr ndtri",
     "special_gamma": "digamma gammaln lgamma polygamma zeta",

@@ -9,6 +9,9 @@ import numpy as np
 import pytest
 
 from retrograd.backend.neutral import convolution as conv
+from tests.backend.bound import bound
+
+conv = bound(conv)
 
 # (input, weight, stride, padding, dilation, groups)
 CASES = [

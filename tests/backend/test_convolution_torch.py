@@ -9,6 +9,10 @@ torch = pytest.importorskip("torch")
 
 from retrograd.backend.neutral import convolution as conv
 from retrograd.backend.neutral import folding
+from tests.backend.bound import bound
+
+conv = bound(conv)
+folding = bound(folding)
 
 pytestmark = pytest.mark.torch
 functional = torch.nn.functional

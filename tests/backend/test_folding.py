@@ -7,6 +7,9 @@ import numpy as np
 import pytest
 
 from retrograd.backend.neutral import folding
+from tests.backend.bound import bound
+
+folding = bound(folding)
 
 OPTIONS = list(product((1, 2, 3), (1, 2), (0, 1, 2), (1, 2, 4)))
 

@@ -7,6 +7,9 @@ import numpy as np
 import pytest
 
 from retrograd.backend.neutral import pooling
+from tests.backend.bound import bound
+
+pooling = bound(pooling)
 
 rng = np.random.default_rng(0)
 SIZES = [(9,), (8, 7), (5, 6, 4)]

@@ -8,6 +8,9 @@ import pytest
 torch = pytest.importorskip("torch")
 
 from retrograd.backend.neutral import pooling
+from tests.backend.bound import bound
+
+pooling = bound(pooling)
 
 pytestmark = pytest.mark.torch
 functional = torch.nn.functional

@@ -7,6 +7,10 @@ import numpy as np
 import pytest
 
 from retrograd.backend.neutral import grid_sampling, resampling
+from tests.backend.bound import bound
+
+grid_sampling = bound(grid_sampling)
+resampling = bound(resampling)
 
 rng = np.random.default_rng(0)
 pytestmark = pytest.mark.filterwarnings("ignore::RuntimeWarning")  # ops switch them off

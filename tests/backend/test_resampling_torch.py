@@ -8,6 +8,10 @@ import pytest
 torch = pytest.importorskip("torch")
 
 from retrograd.backend.neutral import grid_sampling, resampling
+from tests.backend.bound import bound
+
+grid_sampling = bound(grid_sampling)
+resampling = bound(resampling)
 
 pytestmark = pytest.mark.torch
 functional = torch.nn.functional

@@ -5,6 +5,9 @@ import numpy as np
 import pytest
 
 from retrograd.backend.neutral import scatter
+from tests.backend.bound import bound
+
+scatter = bound(scatter)
 
 rng = np.random.default_rng(0)
 TYPES = [np.float32, np.float64, np.int64, np.int32, np.uint8, np.complex64, np.bool_]

@@ -8,6 +8,9 @@ import pytest
 torch = pytest.importorskip("torch")
 
 from retrograd.backend.neutral import scatter
+from tests.backend.bound import bound
+
+scatter = bound(scatter)
 
 # Ops switch NumPy's warnings off around their kernels.
 pytestmark = [pytest.mark.torch, pytest.mark.filterwarnings("ignore::RuntimeWarning")]

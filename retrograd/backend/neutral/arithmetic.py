@@ -43,6 +43,24 @@ def add_at(xp: Any, target: Any, index: Any, values: Any) -> None:
     xp.add.at(target, index, values)
 
 
+def reduce_at(xp: Any, name: str, target: Any, index: Any, values: Any) -> None:
+    """Combine places of a vector with values, one after the other, by a function's name.
+
+    Each round takes the first, the second, ... value of every place.
+    """
+    if name == "add":
+        xp.add_at(target, index, values)
+        return
+    operation = getattr(xp, name)
+    order = xp.argsort(index, kind="stable")
+    index, values = index[order], values[order]
+    rank = xp.arange(index.size) - xp.searchsorted(index, index, side="left")
+    for turn in range(int(rank.max()) + 1 if rank.size else 0):
+        now = rank == turn
+        places = index[now]
+        target[places] = operation(target[places], values[now])
+
+
 def maximum_accumulate(xp: Any, x: Any, axis: int) -> Any:
     """The largest element so far, along an axis."""
     return _accumulated(xp, xp.maximum, x, axis)

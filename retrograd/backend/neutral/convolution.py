@@ -18,8 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from math import prod
-
-import numpy as np
+from typing import Any
 
 from .folding import (
     Array,
@@ -78,6 +77,7 @@ def transposed_output_shape(
 
 
 def convolution(
+    xp: Any,
     input: Array,
     weight: Array,
     stride: Sequence[int],
@@ -87,18 +87,22 @@ def convolution(
 ) -> Array:
     """Cross-correlate `input` with `weight`. Linear in `input` and in `weight`.
 
+    >>> import numpy as np
     >>> image, kernel = np.arange(4.0).reshape(1, 1, 4), np.ones((1, 1, 2))
-    >>> convolution(image, kernel, (1,), (0,), (1,), 1)
+    >>> from retrograd.backend import CPU
+    >>> convolution(CPU.xp, image, kernel, (1,), (0,), (1,), 1)
     array([[[1., 3., 5.]]])
     """
     shape = convolution_output_shape(input.shape, weight.shape, stride, padding, dilation)
     if not input.size or not weight.size:
-        return np.zeros(shape, input.dtype)
+        return xp.zeros(shape, input.dtype)
     wide_weight = widen(weight)
     samples, channels = shape[:2]
     positions = prod(shape[2:])
-    windows = _Windows(widen(input), weight.shape[2:], shape[2:], stride, padding, dilation, groups)
-    result: Array = np.empty((samples, channels, positions), wide_weight.dtype)
+    windows = _Windows(
+        xp, widen(input), weight.shape[2:], shape[2:], stride, padding, dilation, groups
+    )
+    result: Array = xp.empty((samples, channels, positions), wide_weight.dtype)
     matrix: Array
     if windows.channels_last:
         matrix = wide_weight.transpose(*range(2, weight.ndim), 1, 0).reshape(-1, channels)
@@ -109,11 +113,12 @@ def convolution(
         matrix = wide_weight.reshape(groups, channels // groups, -1)
         grouped = result.reshape(samples, groups, channels // groups, positions)
         for chosen, where, columns in windows.blocks():
-            np.matmul(matrix, columns, out=grouped[chosen, :, :, where])
+            xp.matmul(matrix, columns, out=grouped[chosen, :, :, where])
     return narrow(result, input.dtype).reshape(shape)
 
 
 def convolution_weight_gradient(
+    xp: Any,
     grad: Array,
     input: Array,
     weight_shape: Sequence[int],
@@ -124,35 +129,38 @@ def convolution_weight_gradient(
 ) -> Array:
     """The adjoint of `convolution` with respect to its weight. Linear in `grad` and in `input`.
 
-    >>> convolution_weight_gradient(
+    >>> import numpy as np
+    >>> from retrograd.backend import CPU
+    >>> convolution_weight_gradient(CPU.xp,
     ...     np.ones((1, 1, 3)), np.arange(4.0).reshape(1, 1, 4), (1, 1, 2), (1,), (0,), (1,), 1
     ... )
     array([[[3., 6.]]])
     """
     if not grad.size or not input.size:
-        return np.zeros(tuple(weight_shape), grad.dtype)
+        return xp.zeros(tuple(weight_shape), grad.dtype)
     kernel = tuple(weight_shape[2:])
     samples, channels = grad.shape[:2]
     wide_grad = widen(grad).reshape(samples, channels, prod(grad.shape[2:]))
-    windows = _Windows(widen(input), kernel, grad.shape[2:], stride, padding, dilation, groups)
+    windows = _Windows(xp, widen(input), kernel, grad.shape[2:], stride, padding, dilation, groups)
     if windows.channels_last:
-        total: Array = np.zeros((channels, prod(kernel) * weight_shape[1]), wide_grad.dtype)
+        total: Array = xp.zeros((channels, prod(kernel) * weight_shape[1]), wide_grad.dtype)
         for chosen, where, columns in windows.blocks():
             rows = wide_grad[chosen, :, where].transpose(1, 0, 2).reshape(channels, -1)
             total += rows @ columns
         result = _channels_second(total.reshape(channels, *kernel, weight_shape[1]))
     else:
         depth = prod(kernel) * weight_shape[1]
-        total = np.zeros((groups, channels // groups, depth), wide_grad.dtype)
+        total = xp.zeros((groups, channels // groups, depth), wide_grad.dtype)
         grouped = wide_grad.reshape(samples, groups, channels // groups, -1)
         for chosen, where, columns in windows.blocks():
-            products = np.matmul(grouped[chosen, :, :, where], columns.swapaxes(-1, -2))
+            products = xp.matmul(grouped[chosen, :, :, where], columns.swapaxes(-1, -2))
             total += products[0] if len(products) == 1 else products.sum(0)
         result = total.reshape(tuple(weight_shape))
-    return narrow(np.ascontiguousarray(result), grad.dtype)
+    return narrow(xp.ascontiguousarray(result), grad.dtype)
 
 
 def convolution_input_gradient(
+    xp: Any,
     grad: Array,
     weight: Array,
     input_shape: Sequence[int],
@@ -164,22 +172,24 @@ def convolution_input_gradient(
     """The adjoint of `convolution` with respect to its input, which is also the transposed
     convolution of `grad` by `weight`. Linear in `grad` and in `weight`.
 
-    >>> convolution_input_gradient(
+    >>> import numpy as np
+    >>> from retrograd.backend import CPU
+    >>> convolution_input_gradient(CPU.xp,
     ...     np.ones((1, 1, 3)), np.ones((1, 1, 2)), (1, 1, 4), (1,), (0,), (1,), 1
     ... )
     array([[[1., 2., 2., 1.]]])
     """
     if not grad.size or not weight.size:
-        return np.zeros(tuple(input_shape), grad.dtype)
+        return xp.zeros(tuple(input_shape), grad.dtype)
     if _correlates_back(grad.shape, weight.shape, input_shape, stride, padding, dilation, groups):
         dimensions = len(stride)
         by_group = weight.reshape(groups, weight.shape[0] // groups, *weight.shape[1:])
-        flipped = np.flip(by_group.swapaxes(1, 2), tuple(range(3, 3 + dimensions)))
+        flipped = xp.flip(by_group.swapaxes(1, 2), tuple(range(3, 3 + dimensions)))
         mirrored = flipped.reshape(input_shape[1], weight.shape[0] // groups, *weight.shape[2:])
         sizes = zip(weight.shape[2:], padding, dilation, strict=True)
         margin = [spread * (kernel - 1) - pad for kernel, pad, spread in sizes]
-        return convolution(grad, mirrored, stride, margin, dilation, groups)
-    return _scatter_windows(grad, weight, input_shape, stride, padding, dilation, groups)
+        return convolution(xp, grad, mirrored, stride, margin, dilation, groups)
+    return _scatter_windows(xp, grad, weight, input_shape, stride, padding, dilation, groups)
 
 
 def _correlates_back(
@@ -206,6 +216,7 @@ def _correlates_back(
 
 
 def _scatter_windows(
+    xp: Any,
     grad: Array,
     weight: Array,
     input_shape: Sequence[int],
@@ -228,8 +239,8 @@ def _scatter_windows(
     row = prod(output[1:])
     # Longer runs of memory decide, as in _Windows; here each sum runs over the channels alone.
     if groups == 1 and prod(kernel) > 1 and input_shape[1] >= output[-1]:
-        padded: Array = np.zeros((samples, *padded_size, input_shape[1]), wide_grad.dtype)
-        view = window_view(padded, 1, kernel, output, stride, dilation)
+        padded: Array = xp.zeros((samples, *padded_size, input_shape[1]), wide_grad.dtype)
+        view = window_view(xp, padded, 1, kernel, output, stride, dilation)
         matrix = wide_weight.transpose(0, *range(2, weight.ndim), 1).reshape(channels, -1)
         for chosen, rows in blocks:
             part = wide_grad[chosen, 0, :, rows.start * row : rows.stop * row]
@@ -238,8 +249,8 @@ def _scatter_windows(
             add_to_windows(target, columns.reshape(target.shape), 1, kernel, stride, dilation)
         result = _channels_second(padded[(slice(None), *inner[1:])])
     else:
-        padded = np.zeros((samples, input_shape[1], *padded_size), wide_grad.dtype)
-        view = window_view(padded, 2, kernel, output, stride, dilation)
+        padded = xp.zeros((samples, input_shape[1], *padded_size), wide_grad.dtype)
+        view = window_view(xp, padded, 2, kernel, output, stride, dilation)
         matrix = wide_weight.reshape(groups, channels // groups, -1).swapaxes(1, 2)
         kernel_last = (0, 1, *range(2 + dimensions, 2 + 2 * dimensions), *range(2, 2 + dimensions))
         for chosen, rows in blocks:
@@ -249,7 +260,7 @@ def _scatter_windows(
             values = columns.reshape(shape).transpose(kernel_last)
             add_to_windows(target, values, 2, kernel, stride, dilation)
         result = padded[inner]
-    return narrow(np.ascontiguousarray(result), grad.dtype)
+    return narrow(xp.ascontiguousarray(result), grad.dtype)
 
 
 class _Windows:
@@ -261,10 +272,11 @@ class _Windows:
     are small and channels many.
     """
 
-    __slots__ = ("_groups", "_pointwise", "_view", "channels_last")
+    __slots__ = ("_groups", "_pointwise", "_view", "_xp", "channels_last")
 
     def __init__(
         self,
+        xp: Any,
         input: Array,
         kernel: Sequence[int],
         output: Sequence[int],
@@ -273,13 +285,14 @@ class _Windows:
         dilation: Sequence[int],
         groups: int,
     ) -> None:
+        self._xp = xp
         self._groups = groups
         self._pointwise = _is_pointwise(kernel, stride, padding)
         run = input.shape[1] * (kernel[-1] if dilation[-1] == 1 else 1)
         self.channels_last = groups == 1 and not self._pointwise and run >= output[-1]
-        padded = pad_spatial(input, padding, padding, channels_last=self.channels_last)
+        padded = pad_spatial(xp, input, padding, padding, channels_last=self.channels_last)
         first = 1 if self.channels_last else 2
-        view = window_view(padded, first, kernel, output, stride, dilation)
+        view = window_view(xp, padded, first, kernel, output, stride, dilation)
         if not self.channels_last:
             dimensions = len(kernel)
             last = range(2 + dimensions, 2 + 2 * dimensions)
@@ -288,7 +301,7 @@ class _Windows:
 
     def blocks(self) -> Iterator[tuple[slice, slice, Array]]:
         """Yield `(samples, positions, columns)`; the columns are overwritten by the next block."""
-        view = self._view
+        xp, view = self._xp, self._view
         dimensions = (view.ndim - 2) // 2
         row_axis = 1 if self.channels_last else 2 + dimensions
         samples, rows = view.shape[0], view.shape[row_axis]
@@ -298,16 +311,16 @@ class _Windows:
             yield slice(0, samples), slice(0, rows * row), columns
             return
         per_row = prod(view.shape[1:row_axis]) * prod(view.shape[row_axis + 1 :])
-        buffer: Array = np.empty(0, view.dtype)
+        buffer: Array = xp.empty(0, view.dtype)
         for chosen, lines in _blocks(samples, rows, per_row):
             if self.channels_last:
                 source = view[chosen, lines]
             else:
                 source = view[(chosen, *(slice(None),) * (row_axis - 1), lines)]
             if buffer.size < source.size:
-                buffer = np.empty(source.size, view.dtype)
+                buffer = xp.empty(source.size, view.dtype)
             columns = buffer[: source.size].reshape(source.shape)
-            np.copyto(columns, source)
+            columns[...] = source
             count = chosen.stop - chosen.start
             length = (lines.stop - lines.start) * row
             if self.channels_last:

@@ -15,11 +15,10 @@ from typing import Any
 
 import ml_dtypes
 import numpy as np
-from numpy.typing import NDArray
 
 from retrograd.backend.quiet import quiet
 
-Array = NDArray[Any]
+Array = Any  # of any library
 Index = tuple[Any, ...]
 
 _HALF_PRECISION = (np.dtype(np.float16), np.dtype(ml_dtypes.bfloat16))
@@ -61,6 +60,7 @@ def without_padding(spatial: Sequence[int], before: Sequence[int]) -> Index:
 
 
 def pad_spatial(
+    xp: Any,
     array: Array,
     before: Sequence[int],
     after: Sequence[int],
@@ -75,7 +75,7 @@ def pad_spatial(
     dimensions = len(before)
     first = array.ndim - dimensions
     if not channels_last and not any(before) and not any(after):
-        return np.ascontiguousarray(array)
+        return xp.ascontiguousarray(array)
     spatial = [
         size + low + high
         for size, low, high in zip(array.shape[first:], before, after, strict=True)
@@ -88,12 +88,13 @@ def pad_spatial(
     else:
         shape = (*array.shape[:first], *spatial)
         source = array
-    padded: Array = np.full(shape, value, array.dtype) if value else np.zeros(shape, array.dtype)
+    padded: Array = xp.full(shape, value, array.dtype) if value else xp.zeros(shape, array.dtype)
     padded[inner] = source
     return padded
 
 
 def window_view(
+    xp: Any,
     padded: Array,
     first: int,
     kernel: Sequence[int],
@@ -105,17 +106,16 @@ def window_view(
 
     `first` is the first spatial dimension of `padded`; the view is writable when `padded` is.
 
-    >>> window_view(np.arange(5), 0, (3,), (2,), (2,), (1,))
+    >>> from retrograd.backend import CPU
+    >>> window_view(CPU.xp, np.arange(5), 0, (3,), (2,), (2,), (1,))
     array([[0, 1, 2],
            [2, 3, 4]])
     """
     last = first + len(kernel)
     spatial = padded.strides[first:last]
-    return np.ndarray(
-        (*padded.shape[:first], *output, *kernel, *padded.shape[last:]),
-        padded.dtype,
+    return xp.strided(
         padded,
-        0,
+        (*padded.shape[:first], *output, *kernel, *padded.shape[last:]),
         (
             *padded.strides[:first],
             *(step * size for step, size in zip(stride, spatial, strict=True)),
@@ -156,6 +156,7 @@ def add_to_windows(
 
 
 def unfold(
+    xp: Any,
     input: Array,
     kernel: Sequence[int],
     dilation: Sequence[int],
@@ -166,7 +167,8 @@ def unfold(
 
     Linear in `input`; the adjoint is `fold`.
 
-    >>> unfold(np.arange(4.0).reshape(1, 1, 2, 2), (1, 2), (1, 1), (0, 0), (1, 1))[0]
+    >>> from retrograd.backend import CPU
+    >>> unfold(CPU.xp, np.arange(4.0).reshape(1, 1, 2, 2), (1, 2), (1, 1), (0, 0), (1, 1))[0]
     array([[0., 2.],
            [1., 3.]])
     """
@@ -175,16 +177,17 @@ def unfold(
         window_count(*sizes)
         for sizes in zip(input.shape[2:], kernel, stride, padding, dilation, strict=True)
     ]
-    padded = pad_spatial(input, padding, padding)
-    view = window_view(padded, 2, kernel, output, stride, dilation)
+    padded = pad_spatial(xp, input, padding, padding)
+    view = window_view(xp, padded, 2, kernel, output, stride, dilation)
     kernel_first = (0, 1, *range(2 + dimensions, 2 + 2 * dimensions), *range(2, 2 + dimensions))
     samples, channels = input.shape[:2]
-    columns = np.empty((samples, channels, *kernel, *output), input.dtype)
+    columns = xp.empty((samples, channels, *kernel, *output), input.dtype)
     columns[...] = view.transpose(kernel_first)
     return columns.reshape(samples, channels * prod(kernel), prod(output))
 
 
 def fold(
+    xp: Any,
     columns: Array,
     output_size: Sequence[int],
     kernel: Sequence[int],
@@ -197,7 +200,8 @@ def fold(
 
     Linear in `columns`; the adjoint is `unfold`.
 
-    >>> fold(np.ones((1, 2, 2)), (1, 3), (1, 2), (1, 1), (0, 0), (1, 1))[0, 0]
+    >>> from retrograd.backend import CPU
+    >>> fold(CPU.xp, np.ones((1, 2, 2)), (1, 3), (1, 2), (1, 1), (0, 0), (1, 1))[0, 0]
     array([[1., 2., 1.]])
     """
     dimensions = len(kernel)
@@ -211,8 +215,8 @@ def fold(
     values = wide.reshape(samples, channels, *kernel, *windows)
     kernel_last = (0, 1, *range(2 + dimensions, 2 + 2 * dimensions), *range(2, 2 + dimensions))
     padded_size = [size + 2 * low for size, low in zip(output_size, padding, strict=True)]
-    padded: Array = np.zeros((samples, channels, *padded_size), wide.dtype)
-    view = window_view(padded, 2, kernel, windows, stride, dilation)
+    padded: Array = xp.zeros((samples, channels, *padded_size), wide.dtype)
+    view = window_view(xp, padded, 2, kernel, windows, stride, dilation)
     add_to_windows(view, values.transpose(kernel_last), 2, kernel, stride, dilation)
     inner = padded[without_padding(output_size, padding)]
-    return narrow(np.ascontiguousarray(inner), columns.dtype)
+    return narrow(xp.ascontiguousarray(inner), columns.dtype)

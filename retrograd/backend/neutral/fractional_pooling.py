@@ -3,37 +3,37 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import prod
 from typing import Any
 
-import numpy as np
-
-from retrograd.backend.arrays import Array
+from .folding import Array
 
 
-def window_starts(samples: Array, input_size: int, output_size: int, window: int) -> Array:
+def window_starts(xp: Any, samples: Array, input_size: int, output_size: int, window: int) -> Array:
     """Where the windows of one dimension begin, for each sample in [0, 1).
 
     All windows advance by nearly the same step; the sample decides where rounding jumps. As in
     PyTorch every intermediate result is rounded to the dtype of the samples.
 
-    >>> window_starts(np.array([0.0, 0.5]), 7, 4, 2)
+    >>> import numpy as np
+    >>> window_starts(np, np.array([0.0, 0.5]), 7, 4, 2)
     array([[0, 1, 3, 5],
            [0, 2, 4, 5]])
     """
-    starts = np.zeros((*samples.shape, output_size), np.int64)
+    starts = xp.zeros((*samples.shape, output_size), xp.int64)
     if output_size > 1:
         kind = samples.dtype.type
-        step = kind(input_size - window) / kind(output_size - 1)
-        numbers = np.arange(output_size).astype(samples.dtype)
-        first = (samples * step).astype(np.int64)[..., None]
-        starts[...] = ((numbers + samples[..., None]) * step).astype(np.int64) - first
+        step = float(kind(input_size - window) / kind(output_size - 1))
+        numbers = xp.arange(output_size).astype(samples.dtype)
+        first = (samples * step).astype(xp.int64)[..., None]
+        starts[...] = ((numbers + samples[..., None]) * step).astype(xp.int64) - first
     if output_size > 0:
         starts[..., -1] = input_size - window
     return starts
 
 
 def fractional_max_pool(
-    input: Array, window: Sequence[int], output: Sequence[int], samples: Array
+    xp: Any, input: Array, window: Sequence[int], output: Sequence[int], samples: Array
 ) -> tuple[Array, Array]:
     """The largest value of each window, and its flat place in the spatial dimensions.
 
@@ -43,30 +43,30 @@ def fractional_max_pool(
     spatial = input.shape[2:]
     rank = len(spatial)
     lead = input.shape[:2]
-    places: Any = np.zeros((*lead, *(1,) * (2 * rank)), np.int64)
+    places: Any = xp.zeros((*lead, *(1,) * (2 * rank)), xp.int64)
     stride = 1
     for axis in reversed(range(rank)):
-        starts = window_starts(samples[..., axis], spatial[axis], output[axis], window[axis])
-        reach = starts[..., None] + np.arange(window[axis])
+        starts = window_starts(xp, samples[..., axis], spatial[axis], output[axis], window[axis])
+        reach = starts[..., None] + xp.arange(window[axis])
         shape = [1] * (2 * rank)
         shape[axis], shape[rank + axis] = output[axis], window[axis]
         places = places + reach.reshape(*lead, *shape) * stride
         stride *= spatial[axis]
-    count, size = int(np.prod(output)), int(np.prod(window))
+    count, size = prod(output), prod(window)
     places = places.reshape(*lead, *output, size)
     flat = input.reshape(*lead, stride)
-    values = np.take_along_axis(flat, places.reshape(*lead, count * size), 2).reshape(places.shape)
-    best = _last_nan_or_first_largest(values)[..., None]
+    values = xp.take_along_axis(flat, places.reshape(*lead, count * size), 2).reshape(places.shape)
+    best = _last_nan_or_first_largest(xp, values)[..., None]
     return (
-        np.take_along_axis(values, best, -1)[..., 0],
-        np.take_along_axis(places, best, -1)[..., 0],
+        xp.take_along_axis(values, best, -1)[..., 0],
+        xp.take_along_axis(places, best, -1)[..., 0],
     )
 
 
-def _last_nan_or_first_largest(values: Array) -> Array:
+def _last_nan_or_first_largest(xp: Any, values: Array) -> Array:
     best: Array = values.argmax(-1)
-    missing = np.isnan(values)
+    missing = xp.isnan(values)
     if missing.any():
         last = values.shape[-1] - 1 - missing[..., ::-1].argmax(-1)
-        best = np.where(missing.any(-1), last, best)
+        best = xp.where(missing.any(-1), last, best)
     return best

@@ -28,6 +28,7 @@ class _Neighbours(NamedTuple):
 
 
 def grid_sample(
+    xp: Any,
     input: Array,
     grid: Array,
     mode: str,
@@ -43,25 +44,26 @@ def grid_sample(
     result is the derivative of those orders instead.
 
     >>> image = np.array([[[[1.0, 2.0], [3.0, 4.0]]]])
-    >>> grid_sample(image, np.zeros((1, 1, 1, 2)), "bilinear", "zeros", False)
+    >>> grid_sample(np, image, np.zeros((1, 1, 1, 2)), "bilinear", "zeros", False)
     array([[[[2.5]]]])
     """
-    source = _with_empty_place(widen(input))
+    source = _with_empty_place(xp, widen(input))
     samples, channels, _ = source.shape
-    result: Array = np.zeros((samples, channels, prod(grid.shape[1:-1])), source.dtype)
-    neighbours = _grid_neighbours(grid, input.shape[2:], mode, padding_mode, align_corners)
+    result: Array = xp.zeros((samples, channels, prod(grid.shape[1:-1])), source.dtype)
+    neighbours = _grid_neighbours(xp, grid, input.shape[2:], mode, padding_mode, align_corners)
     weights = _weights(neighbours, orders)
     for corner in _corners(neighbours):
-        index = _corner_index(neighbours, corner, input.shape[2:])
+        index = _corner_index(xp, neighbours, corner, input.shape[2:])
         weight = _product([taps[tap] for taps, tap in zip(weights, corner, strict=True)])
         for sample in range(samples):
-            part = np.take(source[sample], index[sample], axis=1)
+            part = xp.take(source[sample], index[sample], axis=1)
             part *= weight[sample]
             result[sample] += part
     return narrow(result, input.dtype).reshape(samples, channels, *grid.shape[1:-1])
 
 
 def grid_sample_input_gradient(
+    xp: Any,
     grad: Array,
     grid: Array,
     input_shape: Sequence[int],
@@ -73,7 +75,8 @@ def grid_sample_input_gradient(
     """The adjoint of `grid_sample` with respect to its input. Linear in `grad`.
 
     >>> grid, options = np.full((1, 1, 1, 2), -0.5), ("nearest", "zeros", False)
-    >>> grid_sample_input_gradient(np.ones((1, 1, 1, 1)), grid, (1, 1, 2, 2), *options)
+    >>> from retrograd.backend import CPU
+    >>> grid_sample_input_gradient(CPU.xp, np.ones((1, 1, 1, 1)), grid, (1, 1, 2, 2), *options)
     array([[[[1., 0.],
              [0., 0.]]]])
     """
@@ -81,45 +84,52 @@ def grid_sample_input_gradient(
     spatial = tuple(input_shape[2:])
     places = prod(spatial) + 1
     values = widen(grad).reshape(samples, channels, prod(grad.shape[2:]))
-    result: Array = np.zeros((samples, channels * places), values.dtype)
-    neighbours = _grid_neighbours(grid, spatial, mode, padding_mode, align_corners)
+    result: Array = xp.zeros((samples, channels * places), values.dtype)
+    neighbours = _grid_neighbours(xp, grid, spatial, mode, padding_mode, align_corners)
     weights = _weights(neighbours, orders)
-    blocks = (np.arange(channels) * places)[:, None]
+    blocks = (xp.arange(channels) * places)[:, None]
     for corner in _corners(neighbours):
-        index = _corner_index(neighbours, corner, spatial)
+        index = _corner_index(xp, neighbours, corner, spatial)
         weight = _product([taps[tap] for taps, tap in zip(weights, corner, strict=True)])
         for sample in range(samples):
             part = values[sample] * weight[sample].astype(values.dtype, copy=False)
-            np.add.at(result[sample], (blocks + index[sample]).reshape(-1), part.reshape(-1))
+            xp.add_at(result[sample], (blocks + index[sample]).reshape(-1), part.reshape(-1))
     inside = result.reshape(samples, channels, places)[:, :, :-1]
     return narrow(inside.reshape(tuple(input_shape)), grad.dtype)
 
 
 def grid_sample_grid_gradient(
-    grad: Array, input: Array, grid: Array, mode: str, padding_mode: str, align_corners: bool
+    xp: Any,
+    grad: Array,
+    input: Array,
+    grid: Array,
+    mode: str,
+    padding_mode: str,
+    align_corners: bool,
 ) -> Array:
     """The derivative of `(grad * grid_sample(input, grid)).sum()` along `grid`.
 
     >>> image = np.array([[[[0.0, 1.0], [0.0, 1.0]]]])
     >>> grid = np.zeros((1, 1, 1, 2))
-    >>> grid_sample_grid_gradient(np.ones((1, 1, 1, 1)), image, grid, "bilinear", "zeros", False)
+    >>> options = ("bilinear", "zeros", False)
+    >>> grid_sample_grid_gradient(np, np.ones((1, 1, 1, 1)), image, grid, *options)
     array([[[[1., 0.]]]])
     """
     if mode == "nearest":
-        return np.zeros(grid.shape, grid.dtype)
-    source = _with_empty_place(widen(input))
+        return xp.zeros(grid.shape, grid.dtype)
+    source = _with_empty_place(xp, widen(input))
     samples, channels, _ = source.shape
     values = widen(grad).reshape(samples, channels, prod(grad.shape[2:]))
-    neighbours = _grid_neighbours(grid, input.shape[2:], mode, padding_mode, align_corners)
+    neighbours = _grid_neighbours(xp, grid, input.shape[2:], mode, padding_mode, align_corners)
     dimensions = len(neighbours)
     weights = _weights(neighbours, None)
     slopes = [item.weights(1) for item in neighbours]
-    result: Array = np.zeros((samples, prod(grid.shape[1:-1]), dimensions), source.dtype)
+    result: Array = xp.zeros((samples, prod(grid.shape[1:-1]), dimensions), source.dtype)
     for corner in _corners(neighbours):
-        index = _corner_index(neighbours, corner, input.shape[2:])
-        met: Array = np.empty(index.shape, source.dtype)
+        index = _corner_index(xp, neighbours, corner, input.shape[2:])
+        met: Array = xp.empty(index.shape, source.dtype)
         for sample in range(samples):
-            met[sample] = (np.take(source[sample], index[sample], axis=1) * values[sample]).sum(0)
+            met[sample] = (xp.take(source[sample], index[sample], axis=1) * values[sample]).sum(0)
         for axis in range(dimensions):
             factors = [
                 slopes[other][tap] if other == axis else weights[other][tap]
@@ -130,38 +140,38 @@ def grid_sample_grid_gradient(
 
 
 def affine_base_grid(
-    spatial: Sequence[int], align_corners: bool, dtype: np.dtype[Any] | type[Any]
+    xp: Any, spatial: Sequence[int], align_corners: bool, dtype: np.dtype[Any] | type[Any]
 ) -> Array:
     """The points that an affine map of the identity samples, in homogeneous coordinates.
 
     Shape `(*spatial, len(spatial) + 1)`, last dimension first, then ones: a grid is
     `base @ theta.swapaxes(-1, -2)`.
 
-    >>> affine_base_grid((1, 2), False, np.float64)
+    >>> affine_base_grid(np, (1, 2), False, np.float64)
     array([[[-0.5,  0. ,  1. ],
             [ 0.5,  0. ,  1. ]]])
     """
     dimensions = len(spatial)
-    base: Array = np.ones((*spatial, dimensions + 1), dtype)
+    base: Array = xp.ones((*spatial, dimensions + 1), dtype)
     for axis, size in enumerate(spatial):
         along = [1] * dimensions
         along[axis] = size
-        base[..., dimensions - 1 - axis] = _base_line(size, align_corners, base.dtype).reshape(
+        base[..., dimensions - 1 - axis] = _base_line(xp, size, align_corners, base.dtype).reshape(
             along
         )
     return base
 
 
-def _base_line(size: int, align_corners: bool, dtype: np.dtype[Any]) -> Array:
+def _base_line(xp: Any, size: int, align_corners: bool, dtype: np.dtype[Any]) -> Array:
     """From -1 to 1, counted from the nearer end as PyTorch does, so that it is symmetric."""
     if size <= 1:
-        return np.zeros(size, dtype)
-    wide = np.dtype(np.float64) if dtype == np.float64 else np.dtype(np.float32)
-    step = wide.type(2) / wide.type(size - 1)
-    places: Array = np.arange(size).astype(wide)
-    line: Array = np.where(places < size // 2, step * places - 1, 1 - step * (size - 1 - places))
+        return xp.zeros(size, dtype)
+    wide = xp.dtype(xp.float64) if dtype == xp.float64 else xp.dtype(xp.float32)
+    step = float(wide.type(2) / wide.type(size - 1))
+    places: Array = xp.arange(size).astype(wide)
+    line: Array = xp.where(places < size // 2, step * places - 1, 1 - step * (size - 1 - places))
     if not align_corners:
-        line = line * wide.type(size - 1) / wide.type(size)
+        line = line * (size - 1) / size
     return narrow(line, dtype)
 
 
@@ -173,14 +183,14 @@ def _product(factors: Sequence[Array]) -> Array:
     return result
 
 
-def _with_empty_place(input: Array) -> Array:
+def _with_empty_place(xp: Any, input: Array) -> Array:
     """`(N, C, places + 1)`: a zero after each image, for points that read nothing.
 
     Reading a zero keeps an infinity elsewhere from turning a weight of zero into nan.
     """
     samples, channels = input.shape[:2]
     places = prod(input.shape[2:])
-    source: Array = np.zeros((samples, channels, places + 1), input.dtype)
+    source: Array = xp.zeros((samples, channels, places + 1), input.dtype)
     source[:, :, :places] = input.reshape(samples, channels, places)
     return source
 
@@ -198,7 +208,7 @@ def _corners(neighbours: Sequence[_Neighbours]) -> Iterator[tuple[int, ...]]:
 
 
 def _corner_index(
-    neighbours: Sequence[_Neighbours], corner: Sequence[int], spatial: Sequence[int]
+    xp: Any, neighbours: Sequence[_Neighbours], corner: Sequence[int], spatial: Sequence[int]
 ) -> Array:
     """Flat spatial index of a corner of each point; one past the image where it is outside."""
     total: Array | None = None
@@ -207,11 +217,11 @@ def _corner_index(
         index = item.indices[tap]
         total = index if total is None else total * size + index
         inside = index >= 0 if inside is None else inside & (index >= 0)
-    return np.where(inside, total, prod(spatial))  # type: ignore[arg-type]
+    return xp.where(inside, total, prod(spatial))
 
 
 def _grid_neighbours(
-    grid: Array, spatial: Sequence[int], mode: str, padding_mode: str, align_corners: bool
+    xp: Any, grid: Array, spatial: Sequence[int], mode: str, padding_mode: str, align_corners: bool
 ) -> list[_Neighbours]:
     """The neighbours of all points along each dimension."""
     points = widen(grid).reshape(grid.shape[0], prod(grid.shape[1:-1]), len(spatial))
@@ -219,12 +229,13 @@ def _grid_neighbours(
     for axis, size in enumerate(spatial):
         coordinate = points[:, :, len(spatial) - 1 - axis]
         result.append(
-            _axis_neighbours(coordinate, size, mode, padding_mode, align_corners, len(spatial))
+            _axis_neighbours(xp, coordinate, size, mode, padding_mode, align_corners, len(spatial))
         )
     return result
 
 
 def _axis_neighbours(
+    xp: Any,
     coordinate: Array,
     size: int,
     mode: str,
@@ -237,79 +248,91 @@ def _axis_neighbours(
     if not align_corners:
         place = place - 0.5
     if mode == "bicubic":
-        lower = np.floor(place)
+        lower = xp.floor(place)
         share = place - lower
         moved = (
-            _move_inside(lower + tap, size, padding_mode, align_corners, 2)[0]
+            _move_inside(xp, lower + tap, size, padding_mode, align_corners, 2)[0]
             for tap in (-1, 0, 1, 2)
         )
-        indices = [_valid_index(tap, size) for tap in moved]
-        return _Neighbours(indices, lambda order: _cubic_derivatives(share, half, order))
-    place, sign = _move_inside(place, size, padding_mode, align_corners, dimensions)
+        indices = [_valid_index(xp, tap, size) for tap in moved]
+        return _Neighbours(indices, lambda order: _cubic_derivatives(xp, share, half, order))
+    place, sign = _move_inside(xp, place, size, padding_mode, align_corners, dimensions)
     if mode == "nearest":
-        nearest = [_valid_index(np.rint(place), size)]
-        return _Neighbours(nearest, lambda order: [np.full_like(place, order == 0)])
+        nearest = [_valid_index(xp, xp.rint(place), size)]
+        return _Neighbours(nearest, lambda order: [xp.full_like(place, order == 0)])
     if mode != "bilinear":
         raise ValueError(f"grid sampling mode {mode!r} is not supported")
-    lower = np.floor(place)
+    lower = xp.floor(place)
     share = place - lower
     if dimensions == 3:
-        share = np.where(np.isfinite(share), share, 0)
+        share = xp.where(xp.isfinite(share), share, 0)
 
     def weights(order: int) -> list[Array]:
         if order == 0:
             return [1 - share, share]
-        slope = sign * half if order == 1 else np.zeros_like(share)
+        slope = sign * half if order == 1 else xp.zeros_like(share)
         return [-slope, slope]
 
-    return _Neighbours([_valid_index(lower, size), _valid_index(lower + 1, size)], weights)
+    return _Neighbours([_valid_index(xp, lower, size), _valid_index(xp, lower + 1, size)], weights)
 
 
-def _cubic_derivatives(share: Array, scale: float, order: int, a: float = -0.75) -> list[Array]:
+def _cubic_derivatives(
+    xp: Any, share: Array, scale: float, order: int, a: float = -0.75
+) -> list[Array]:
     """Derivatives of the cubic weights along a coordinate whose unit is `scale` elements."""
     if order == 0:
         return cubic_weights(share)
-    near = np.polyder([a + 2, -(a + 3), 0, 1], order).tolist()
-    far = np.polyder([a, -5 * a, 8 * a, -4 * a], order).tolist()
+    near = _derivative([a + 2, -(a + 3), 0, 1], order)
+    far = _derivative([a, -5 * a, 8 * a, -4 * a], order)
     rest = 1 - share
     mirrored = -1 if order % 2 else 1  # the last two neighbours are measured backwards
     parts = [(far, share + 1, 1), (near, share, 1), (near, rest, mirrored)]
     parts.append((far, rest + 1, mirrored))
-    return [_polynomial(terms, x) * (sign * scale**order) for terms, x, sign in parts]
+    return [_polynomial(xp, terms, x) * (sign * scale**order) for terms, x, sign in parts]
 
 
-def _polynomial(terms: Sequence[float], x: Array) -> Array:
-    result = np.zeros_like(x)
+def _derivative(terms: list[float], order: int) -> list[float]:
+    """The derivative of a polynomial; terms are given from the highest power on."""
+    for _ in range(order):
+        terms = [
+            term * power
+            for power, term in zip(range(len(terms) - 1, 0, -1), terms[:-1], strict=True)
+        ]
+    return terms
+
+
+def _polynomial(xp: Any, terms: Sequence[float], x: Array) -> Array:
+    result = xp.zeros_like(x)
     for term in terms:
         result = result * x + term
     return result
 
 
-def _valid_index(place: Array, size: int) -> Array:
+def _valid_index(xp: Any, place: Array, size: int) -> Array:
     """Whole-numbered places as int64, with -1 for those outside (a nan is outside)."""
-    return np.where((place >= 0) & (place < size), place, -1).astype(np.int64)
+    return xp.where((place >= 0) & (place < size), place, -1).astype(xp.int64)
 
 
 def _move_inside(
-    place: Array, size: int, padding_mode: str, align_corners: bool, dimensions: int
+    xp: Any, place: Array, size: int, padding_mode: str, align_corners: bool, dimensions: int
 ) -> tuple[Array, Array]:
     """Apply the padding mode to places; also the derivative of what it did: 1, -1 or 0."""
-    sign = np.ones_like(place)
+    sign = xp.ones_like(place)
     if padding_mode == "zeros":
         return place, sign
     if padding_mode == "reflection":
         low, span = (0.0, size - 1) if align_corners else (-0.5, size)
         if span == 0:
-            return np.zeros_like(place), np.zeros_like(place)
-        distance = np.abs(place - low)
-        flips = np.floor(distance / span)
+            return xp.zeros_like(place), xp.zeros_like(place)
+        distance = xp.abs(place - low)
+        flips = xp.floor(distance / span)
         extra = distance - flips * span
         odd = flips % 2 == 1
-        sign = np.where((place < low) != odd, -sign, sign)
-        place = np.where(odd, span - extra, extra) + place.dtype.type(low)
+        sign = xp.where((place < low) != odd, -sign, sign)
+        place = xp.where(odd, span - extra, extra) + low
     elif padding_mode != "border":
         raise ValueError(f"grid sampling padding mode {padding_mode!r} is not supported")
     # What becomes of a nan differs in PyTorch between images and volumes.
-    place = np.where(np.isnan(place), 0 if dimensions == 2 else size - 1, place)
-    sign = np.where((place <= 0) | (place >= size - 1), 0, sign)
-    return np.clip(place, 0, size - 1), sign
+    place = xp.where(xp.isnan(place), 0 if dimensions == 2 else size - 1, place)
+    sign = xp.where((place <= 0) | (place >= size - 1), 0, sign)
+    return xp.clip(place, 0, size - 1), sign

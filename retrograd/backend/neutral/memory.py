@@ -29,6 +29,11 @@ def read_only(xp: Any, view: Any) -> Any:
     return view
 
 
+def take_rows(xp: Any, table: Any, rows: Any) -> Any:
+    """Rows of a table by numbers that were checked to be inside."""
+    return xp.take(table, rows, axis=0)
+
+
 def copy_into(xp: Any, target: Any, source: Any) -> None:
     """Write `source` into `target`, cast to its dtype whatever is lost."""
     xp.copyto(target, source, casting="unsafe")

@@ -42,6 +42,7 @@ def pooled_size(
 
 
 def max_pool(
+    xp: Any,
     input: Array,
     kernel: Sequence[int],
     stride: Sequence[int],
@@ -54,7 +55,8 @@ def max_pool(
     Among equals the first counts, a nan counts as larger than every number (the last of several),
     and padding is never chosen.
 
-    >>> max_pool(np.array([[1.0, 3.0, 3.0, 2.0]]), (2,), (2,), (0,), (1,))
+    >>> from retrograd.backend import CPU
+    >>> max_pool(CPU.xp, np.array([[1.0, 3.0, 3.0, 2.0]]), (2,), (2,), (0,), (1,))
     (array([[3., 3.]]), array([[1, 2]]))
     """
     lead = input.ndim - len(kernel)
@@ -65,21 +67,22 @@ def max_pool(
     ]
     wide = widen(input)
     after = _trailing_padding(spatial, output, kernel, stride, padding, dilation)
-    padded = pad_spatial(wide, padding, after, _lowest(wide.dtype))
-    view = window_view(padded, lead, kernel, output, stride, dilation)
+    padded = pad_spatial(xp, wide, padding, after, _lowest(xp, wide.dtype))
+    view = window_view(xp, padded, lead, kernel, output, stride, dilation)
     origins, moves, first = _max_pool_tables(
-        spatial, tuple(output), tuple(kernel), tuple(stride), tuple(padding), tuple(dilation)
+        xp, spatial, tuple(output), tuple(kernel), tuple(stride), tuple(padding), tuple(dilation)
     )
-    values, offsets = _window_maximum(view, len(kernel), first, wide.size)
+    values, offsets = _window_maximum(xp, view, len(kernel), first, wide.size)
     indices = moves[offsets]
     indices += origins
     return narrow(values, input.dtype), indices
 
 
-def adaptive_max_pool(input: Array, output_size: Sequence[int]) -> tuple[Array, Array]:
+def adaptive_max_pool(xp: Any, input: Array, output_size: Sequence[int]) -> tuple[Array, Array]:
     """Maximum pooling into a given number of windows; values and flat spatial indices.
 
-    >>> adaptive_max_pool(np.array([[1.0, 5.0, 2.0]]), (2,))
+    >>> from retrograd.backend import CPU
+    >>> adaptive_max_pool(CPU.xp, np.array([[1.0, 5.0, 2.0]]), (2,))
     (array([[5., 5.]]), array([[1, 1]]))
     """
     dimensions = len(output_size)
@@ -87,76 +90,80 @@ def adaptive_max_pool(input: Array, output_size: Sequence[int]) -> tuple[Array, 
     spatial = input.shape[lead:]
     if all(count and size % count == 0 for size, count in zip(spatial, output_size, strict=True)):
         kernel = [size // count for size, count in zip(spatial, output_size, strict=True)]
-        return max_pool(input, kernel, kernel, [0] * dimensions, [1] * dimensions)
+        return max_pool(xp, input, kernel, kernel, [0] * dimensions, [1] * dimensions)
     wide = widen(input)
     # Shorter windows repeat their last element: it never comes before the original.
     tables = []
     for size, count in zip(spatial, output_size, strict=True):
-        starts, stops = adaptive_spans(size, count)
-        longest = int((stops - starts).max(initial=0))
-        tables.append(np.minimum(starts[:, None] + np.arange(longest), stops[:, None] - 1))
+        starts, stops = adaptive_spans(xp, size, count)
+        longest = largest(stops - starts)
+        tables.append(xp.minimum(starts[:, None] + xp.arange(longest), stops[:, None] - 1))
     gathered = wide
     for axis, table in enumerate(tables):
-        gathered = np.take(gathered, table, axis=lead + 2 * axis)
+        gathered = xp.take(gathered, table, axis=lead + 2 * axis)
     order = (*range(lead, lead + 2 * dimensions, 2), *range(lead + 1, lead + 2 * dimensions, 2))
     view = gathered.transpose(*range(lead), *order)
-    values, offsets = _window_maximum(view, dimensions, None, wide.size)
+    values, offsets = _window_maximum(xp, view, dimensions, None, wide.size)
     kernel = [table.shape[1] for table in tables]
-    indices: Array = np.zeros(values.shape, np.int64)
-    for axis, inside in enumerate(np.unravel_index(offsets, kernel) if values.size else ()):
-        window = np.arange(output_size[axis]).reshape(-1, *[1] * (dimensions - axis - 1))
+    indices: Array = xp.zeros(values.shape, xp.int64)
+    for axis, inside in enumerate(xp.unravel_index(offsets, kernel) if values.size else ()):
+        window = xp.arange(output_size[axis]).reshape(-1, *[1] * (dimensions - axis - 1))
         indices += tables[axis][window, inside] * prod(spatial[axis + 1 :])
     return narrow(values, input.dtype), indices
 
 
-def gather_at_indices(input: Array, indices: Array, dimensions: int) -> Array:
+def gather_at_indices(xp: Any, input: Array, indices: Array, dimensions: int) -> Array:
     """Read `input` at flat spatial indices; its last `dimensions` dimensions are spatial.
 
     Linear in `input`, with `scatter_to_indices` as adjoint.
 
-    >>> gather_at_indices(np.array([[5.0, 6.0, 7.0]]), np.array([[2, 0]]), 1)
+    >>> gather_at_indices(np, np.array([[5.0, 6.0, 7.0]]), np.array([[2, 0]]), 1)
     array([[7., 5.]])
     """
     spatial = input.shape[input.ndim - dimensions :]
-    positions = _flat_places(indices, dimensions, prod(spatial))
-    return np.take(input.reshape(-1), positions)
+    positions = _flat_places(xp, indices, dimensions, prod(spatial))
+    return xp.take(input.reshape(-1), positions)
 
 
-def scatter_to_indices(grad: Array, indices: Array, spatial: Sequence[int]) -> Array:
+def scatter_to_indices(xp: Any, grad: Array, indices: Array, spatial: Sequence[int]) -> Array:
     """Sum `grad` into zeros of the given spatial shape at flat spatial indices.
 
     Linear in `grad`, with `gather_at_indices` as adjoint.
 
-    >>> scatter_to_indices(np.array([[1.0, 2.0]]), np.array([[1, 1]]), (3,))
+    >>> from retrograd.backend import CPU
+    >>> scatter_to_indices(CPU.xp, np.array([[1.0, 2.0]]), np.array([[1, 1]]), (3,))
     array([[0., 3., 0.]])
     """
-    positions = _flat_places(indices, len(spatial), prod(spatial))
+    positions = _flat_places(xp, indices, len(spatial), prod(spatial))
     wide = widen(grad)
     lead = grad.shape[: grad.ndim - len(spatial)]
-    result: Array = np.zeros((*lead, *spatial), wide.dtype)
-    np.add.at(result.reshape(-1), positions.reshape(-1), wide.reshape(-1))
+    result: Array = xp.zeros((*lead, *spatial), wide.dtype)
+    xp.add_at(result.reshape(-1), positions.reshape(-1), wide.reshape(-1))
     return narrow(result, grad.dtype)
 
 
-def max_unpool(input: Array, indices: Array, spatial: Sequence[int]) -> Array:
+def max_unpool(xp: Any, input: Array, indices: Array, spatial: Sequence[int]) -> Array:
     """Put values at flat spatial indices of zeros; the last of several for one place stays.
 
     Linear in `input`. Indices may come from anywhere, so they are checked.
 
-    >>> max_unpool(np.array([[4.0, 5.0]]), np.array([[2, 0]]), (3,))
+    >>> max_unpool(np, np.array([[4.0, 5.0]]), np.array([[2, 0]]), (3,))
     array([[5., 0., 4.]])
     """
     size = prod(spatial)
     if indices.size and (indices.min() < 0 or indices.max() >= size):
         outside = indices[(indices < 0) | (indices >= size)]
-        raise IndexError(f"index {outside.flat[0]} is out of bounds for {size} output places")
-    positions = _flat_places(indices, len(spatial), size)
-    result: Array = np.zeros((*input.shape[: input.ndim - len(spatial)], *spatial), input.dtype)
+        raise IndexError(
+            f"index {int(outside.reshape(-1)[0])} is out of bounds for {size} output places"
+        )
+    positions = _flat_places(xp, indices, len(spatial), size)
+    result: Array = xp.zeros((*input.shape[: input.ndim - len(spatial)], *spatial), input.dtype)
     result.reshape(-1)[positions] = input
     return result
 
 
 def avg_pool(
+    xp: Any,
     input: Array,
     kernel: Sequence[int],
     stride: Sequence[int],
@@ -167,7 +174,7 @@ def avg_pool(
 ) -> Array:
     """The average of each window. Linear in `input`; the adjoint is `avg_pool_gradient`.
 
-    >>> avg_pool(np.array([[1.0, 3.0, 5.0]]), (2,), (1,), (0,))
+    >>> avg_pool(np, np.array([[1.0, 3.0, 5.0]]), (2,), (1,), (0,))
     array([[2., 4.]])
     """
     dimensions = len(kernel)
@@ -179,16 +186,17 @@ def avg_pool(
         for sizes in zip(spatial, kernel, stride, padding, ones, strict=True)
     ]
     after = _trailing_padding(spatial, output, kernel, stride, padding, ones)
-    total = pad_spatial(widen(input), padding, after)
+    total = pad_spatial(xp, widen(input), padding, after)
     for axis in range(dimensions):
-        total = _sum_windows(total, lead + axis, kernel[axis], stride[axis], output[axis])
+        total = _sum_windows(xp, total, lead + axis, kernel[axis], stride[axis], output[axis])
     divisor = _divisor(
-        spatial, output, kernel, stride, padding, count_include_pad, divisor_override
+        xp, spatial, output, kernel, stride, padding, count_include_pad, divisor_override
     )
-    return narrow(_divide(total, divisor), input.dtype)
+    return narrow(_divide(xp, total, divisor), input.dtype)
 
 
 def avg_pool_gradient(
+    xp: Any,
     grad: Array,
     spatial: Sequence[int],
     kernel: Sequence[int],
@@ -199,29 +207,29 @@ def avg_pool_gradient(
 ) -> Array:
     """The adjoint of `avg_pool` on inputs of the given spatial shape. Linear in `grad`.
 
-    >>> avg_pool_gradient(np.array([[1.0, 1.0]]), (3,), (2,), (1,), (0,))
+    >>> avg_pool_gradient(np, np.array([[1.0, 1.0]]), (3,), (2,), (1,), (0,))
     array([[0.5, 1. , 0.5]])
     """
     dimensions = len(kernel)
     lead = grad.ndim - dimensions
     output = grad.shape[lead:]
     divisor = _divisor(
-        spatial, output, kernel, stride, padding, count_include_pad, divisor_override
+        xp, spatial, output, kernel, stride, padding, count_include_pad, divisor_override
     )
-    result = _divide(widen(grad), divisor)
+    result = _divide(xp, widen(grad), divisor)
     after = _trailing_padding(spatial, output, kernel, stride, padding, [1] * dimensions)
     for axis in reversed(range(dimensions)):
         size = spatial[axis] + padding[axis] + after[axis]
-        result = _spread_windows(result, lead + axis, kernel[axis], stride[axis], size)
+        result = _spread_windows(xp, result, lead + axis, kernel[axis], stride[axis], size)
     inner = result[without_padding(spatial, padding)]
-    return narrow(np.ascontiguousarray(inner), grad.dtype)
+    return narrow(xp.ascontiguousarray(inner), grad.dtype)
 
 
-def adaptive_avg_pool(input: Array, output_size: Sequence[int]) -> Array:
+def adaptive_avg_pool(xp: Any, input: Array, output_size: Sequence[int]) -> Array:
     """Average pooling into a given number of windows. Linear in `input`; the adjoint is
     `adaptive_avg_pool_gradient`.
 
-    >>> adaptive_avg_pool(np.array([[1.0, 3.0, 5.0]]), (2,))
+    >>> adaptive_avg_pool(np, np.array([[1.0, 3.0, 5.0]]), (2,))
     array([[2., 4.]])
     """
     lead = input.ndim - len(output_size)
@@ -229,43 +237,48 @@ def adaptive_avg_pool(input: Array, output_size: Sequence[int]) -> Array:
     spatial = input.shape[lead:]
     if all(count == 1 for count in output_size):
         total = result.reshape(*input.shape[:lead], prod(spatial)).sum(-1)
-        return narrow(_divide(total, prod(spatial)), input.dtype).reshape(
+        return narrow(_divide(xp, total, prod(spatial)), input.dtype).reshape(
             *input.shape[:lead], *output_size
         )
     for axis, count in enumerate(output_size, start=lead):
-        starts, stops = adaptive_spans(result.shape[axis], count)
-        result = _sum_spans(result, axis, starts, stops)
-        result = _divide(result, _along(stops - starts, axis, result.ndim))
-    return narrow(np.ascontiguousarray(result), input.dtype)
+        starts, stops = adaptive_spans(xp, result.shape[axis], count)
+        result = _sum_spans(xp, result, axis, starts, stops)
+        result = _divide(xp, result, _along(stops - starts, axis, result.ndim))
+    return narrow(xp.ascontiguousarray(result), input.dtype)
 
 
-def adaptive_avg_pool_gradient(grad: Array, spatial: Sequence[int]) -> Array:
+def adaptive_avg_pool_gradient(xp: Any, grad: Array, spatial: Sequence[int]) -> Array:
     """The adjoint of `adaptive_avg_pool` on inputs of the given spatial shape. Linear in `grad`.
 
-    >>> adaptive_avg_pool_gradient(np.array([[1.0, 1.0]]), (3,))
+    >>> adaptive_avg_pool_gradient(np, np.array([[1.0, 1.0]]), (3,))
     array([[0.5, 1. , 0.5]])
     """
     lead = grad.ndim - len(spatial)
     result = widen(grad)
     for axis, size in reversed(list(enumerate(spatial, start=lead))):
-        starts, stops = adaptive_spans(size, result.shape[axis])
-        result = _divide(result, _along(stops - starts, axis, result.ndim))
+        starts, stops = adaptive_spans(xp, size, result.shape[axis])
+        result = _divide(xp, result, _along(stops - starts, axis, result.ndim))
         # Windows come in order, so those that cover one element are neighbours too.
-        covered = np.arange(size)
-        first = np.searchsorted(stops, covered, side="right")
-        last = np.searchsorted(starts, covered, side="right")
-        result = _sum_spans(result, axis, first, last)
-    return narrow(np.ascontiguousarray(result), grad.dtype)
+        covered = xp.arange(size)
+        first = xp.searchsorted(stops, covered, side="right")
+        last = xp.searchsorted(starts, covered, side="right")
+        result = _sum_spans(xp, result, axis, first, last)
+    return narrow(xp.ascontiguousarray(result), grad.dtype)
 
 
-def adaptive_spans(size: int, count: int) -> tuple[Array, Array]:
+def adaptive_spans(xp: Any, size: int, count: int) -> tuple[Array, Array]:
     """Start and end of each of `count` windows that together cover `size` elements.
 
-    >>> adaptive_spans(5, 2)
+    >>> adaptive_spans(np, 5, 2)
     (array([0, 2]), array([3, 5]))
     """
-    windows = np.arange(count)
+    windows = xp.arange(count)
     return windows * size // max(count, 1), -(-(windows + 1) * size // max(count, 1))
+
+
+def largest(counts: Array) -> int:
+    """The largest of some counts; none of none."""
+    return int(counts.max()) if counts.size else 0
 
 
 def _trailing_padding(
@@ -284,8 +297,8 @@ def _trailing_padding(
     ]
 
 
-def _lowest(dtype: np.dtype[Any]) -> Any:
-    return np.iinfo(dtype).min if dtype.kind in "iu" else -np.inf
+def _lowest(xp: Any, dtype: np.dtype[Any]) -> Any:
+    return xp.iinfo(dtype).min if dtype.kind in "iu" else -xp.inf
 
 
 def _outer_sum(tables: Sequence[Array]) -> Array:
@@ -298,6 +311,7 @@ def _outer_sum(tables: Sequence[Array]) -> Array:
 
 @lru_cache(maxsize=64)
 def _max_pool_tables(
+    xp: Any,
     spatial: tuple[int, ...],
     output: tuple[int, ...],
     kernel: tuple[int, ...],
@@ -311,17 +325,17 @@ def _max_pool_tables(
     origins, moves, skipped = [], [], []
     for axis in range(len(spatial)):
         step = prod(spatial[axis + 1 :])
-        starts = np.arange(output[axis]) * stride[axis] - padding[axis]
+        starts = xp.arange(output[axis]) * stride[axis] - padding[axis]
         origins.append(starts * step)
-        moves.append(np.arange(kernel[axis]) * (dilation[axis] * step))
-        outside = np.maximum(-(starts // dilation[axis]), 0)
+        moves.append(xp.arange(kernel[axis]) * (dilation[axis] * step))
+        outside = xp.maximum(-(starts // dilation[axis]), 0)
         skipped.append(outside * prod(kernel[axis + 1 :]))
     first = _outer_sum(skipped) if any(padding) else None
     return _outer_sum(origins), _outer_sum(moves).reshape(-1), first
 
 
 def _window_maximum(
-    view: Array, dimensions: int, first: Array | None, input_size: int
+    xp: Any, view: Array, dimensions: int, first: Array | None, input_size: int
 ) -> tuple[Array, Array]:
     """Largest value of each window and its offset in the flattened window.
 
@@ -335,38 +349,38 @@ def _window_maximum(
     if length > _SHORT_WINDOW and view.size <= 2 * input_size:
         windows = view.reshape(*view.shape[: view.ndim - dimensions], length)
         offsets = windows.argmax(-1)
-        values = np.take_along_axis(windows, offsets[..., None], -1)[..., 0]
+        values = xp.take_along_axis(windows, offsets[..., None], -1)[..., 0]
         if first is not None:
-            offsets = np.maximum(offsets, first)
+            offsets = xp.maximum(offsets, first)
     else:
-        kind = np.dtype(np.int8 if length <= 127 else np.int32)
+        kind = xp.dtype(xp.int8 if length <= 127 else xp.int32)
         corner: Index = (..., *(0,) * dimensions)
         values = view[corner].copy(order="C")
-        offsets = np.zeros(values.shape, kind)
+        offsets = xp.zeros(values.shape, kind)
         if first is not None:
             offsets += first.astype(kind)
-        number: Array = np.zeros((), kind)
+        number: Array = xp.zeros((), kind)
         for offset in islice(product(*(range(size) for size in kernel)), 1, None):
             number += 1
             place: Index = (..., *offset)
             candidate = view[place]
             # Offsets come in order, so a later winner is a larger number. This form runs
             # vectorised where a masked copy does not.
-            later = np.multiply(candidate > values, number, dtype=kind)
-            np.maximum(offsets, later, out=offsets)
-            np.maximum(values, candidate, out=values)
+            later = xp.multiply(candidate > values, number, dtype=kind)
+            xp.maximum(offsets, later, out=offsets)
+            xp.maximum(values, candidate, out=values)
     if values.dtype.kind == "f":
-        missing = np.isnan(values)
+        missing = xp.isnan(values)
         if missing.any():
-            windows = np.isnan(view[missing]).reshape(-1, length)
+            windows = xp.isnan(view[missing]).reshape(-1, length)
             offsets[missing] = length - 1 - windows[:, ::-1].argmax(-1)
     return values, offsets
 
 
-def _flat_places(indices: Array, dimensions: int, size: int) -> Array:
+def _flat_places(xp: Any, indices: Array, dimensions: int, size: int) -> Array:
     """Positions in the flattened array of flat spatial indices, one block of `size` per batch."""
     lead = indices.shape[: indices.ndim - dimensions]
-    blocks = np.arange(prod(lead)) * size
+    blocks = xp.arange(prod(lead)) * size
     return indices + blocks.reshape(*lead, *[1] * dimensions)
 
 
@@ -388,46 +402,46 @@ def _window_slices(axis: int, kernel: int, stride: int, count: int) -> list[tupl
     ]
 
 
-def _sum_windows(array: Array, axis: int, kernel: int, stride: int, count: int) -> Array:
+def _sum_windows(xp: Any, array: Array, axis: int, kernel: int, stride: int, count: int) -> Array:
     """Sum `count` windows of `kernel` elements along one axis."""
     if kernel == 1 and stride == 1:
         return array
     shape = (*array.shape[:axis], count, *array.shape[axis + 1 :])
     if kernel <= max(count, _SHORT_WINDOW):
-        result: Array = np.zeros(shape, array.dtype)
+        result: Array = xp.zeros(shape, array.dtype)
         for windows, elements in _window_slices(axis, kernel, stride, count):
             result[windows] += array[elements]
     else:
-        result = np.empty(shape, array.dtype)
+        result = xp.empty(shape, array.dtype)
         for windows, elements in _window_slices(axis, kernel, stride, count):
-            np.sum(array[elements], axis=axis, keepdims=True, out=result[windows])
+            xp.sum(array[elements], axis=axis, keepdims=True, out=result[windows])
     return result
 
 
-def _spread_windows(grad: Array, axis: int, kernel: int, stride: int, size: int) -> Array:
+def _spread_windows(xp: Any, grad: Array, axis: int, kernel: int, stride: int, size: int) -> Array:
     """The adjoint of `_sum_windows`: add each value to all elements of its window."""
     if kernel == 1 and stride == 1:
         return grad
-    result: Array = np.zeros((*grad.shape[:axis], size, *grad.shape[axis + 1 :]), grad.dtype)
+    result: Array = xp.zeros((*grad.shape[:axis], size, *grad.shape[axis + 1 :]), grad.dtype)
     for windows, elements in _window_slices(axis, kernel, stride, grad.shape[axis]):
         result[elements] += grad[windows]
     return result
 
 
-def _sum_spans(array: Array, axis: int, starts: Array, stops: Array) -> Array:
+def _sum_spans(xp: Any, array: Array, axis: int, starts: Array, stops: Array) -> Array:
     """Sum spans `starts[i]:stops[i]` along one axis; starts and stops never decrease."""
     count = len(starts)
     lengths = stops - starts
-    longest = int(lengths.max(initial=0))
+    longest = largest(lengths)
     lead: Index = (slice(None),) * axis
-    result: Array = np.zeros((*array.shape[:axis], count, *array.shape[axis + 1 :]), array.dtype)
+    result: Array = xp.zeros((*array.shape[:axis], count, *array.shape[axis + 1 :]), array.dtype)
     if count <= longest:
         for window, (start, stop) in enumerate(zip(starts.tolist(), stops.tolist(), strict=True)):
             result[(*lead, window)] = array[(*lead, slice(start, stop))].sum(axis)
         return result
     for offset in range(longest):
-        longer = np.flatnonzero(lengths > offset)
-        part = np.take(array, starts[longer] + offset, axis=axis)
+        longer = xp.flatnonzero(lengths > offset)
+        part = xp.take(array, starts[longer] + offset, axis=axis)
         if len(longer) == count:
             result += part
         else:
@@ -441,6 +455,7 @@ def _along(table: Array, axis: int, dimensions: int) -> Array:
 
 
 def _divisor(
+    xp: Any,
     spatial: Sequence[int],
     output: Sequence[int],
     kernel: Sequence[int],
@@ -456,11 +471,11 @@ def _divisor(
     for size, count, window, step, pad in zip(
         spatial, output, kernel, stride, padding, strict=True
     ):
-        starts = np.arange(count) * step - pad
-        stops = np.minimum(starts + window, size + pad)
+        starts = xp.arange(count) * step - pad
+        stops = xp.minimum(starts + window, size + pad)
         if not count_include_pad:
-            stops = np.minimum(stops, size)
-            starts = np.maximum(starts, 0)
+            stops = xp.minimum(stops, size)
+            starts = xp.maximum(starts, 0)
         tables.append(stops - starts)
     if all((table == window).all() for table, window in zip(tables, kernel, strict=True)):
         return prod(kernel)
@@ -470,11 +485,11 @@ def _divisor(
     return total
 
 
-def _divide(array: Array, divisor: Array | int) -> Array:
+def _divide(xp: Any, array: Array, divisor: Array | int) -> Array:
     """Divide by whole numbers in the array's own type; whole numbers drop the fraction."""
     if array.dtype.kind in "iu":
-        quotient = np.abs(array) // np.abs(divisor)
-        return (quotient * np.sign(array) * np.sign(divisor)).astype(array.dtype)
+        quotient = xp.abs(array) // xp.abs(divisor)
+        return (quotient * xp.sign(array) * xp.sign(divisor)).astype(array.dtype)
     if not isinstance(divisor, int):
         divisor = divisor.astype(array.dtype)
-    return np.divide(array, divisor)
+    return xp.divide(array, divisor)

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .folding import Array, Index, narrow, widen
-from .pooling import adaptive_avg_pool, adaptive_avg_pool_gradient
+from .pooling import adaptive_avg_pool, adaptive_avg_pool_gradient, largest
 
 MODES = ("nearest", "nearest-exact", "linear", "cubic", "area")
 
@@ -31,6 +31,7 @@ class _Step(NamedTuple):
 
 
 def interpolate(
+    xp: Any,
     input: Array,
     output_size: Sequence[int],
     mode: str,
@@ -44,21 +45,24 @@ def interpolate(
     `"lanczos"` exists with `antialias` only.
     `scales` are the factors asked for by the user, where they, not the sizes, place the samples.
 
-    >>> interpolate(np.array([[0.0, 1.0]]), (4,), "linear")
+    >>> interpolate(np, np.array([[0.0, 1.0]]), (4,), "linear")
     array([[0.  , 0.25, 0.75, 1.  ]])
     """
     if mode == "area":
-        return adaptive_avg_pool(input, output_size)
+        return adaptive_avg_pool(xp, input, output_size)
     lead = input.ndim - len(output_size)
     sizes = input.shape[lead:]
     result = _computable(input, mode)
-    steps = _all_steps(sizes, output_size, mode, align_corners, scales, antialias, result, False)
+    steps = _all_steps(
+        xp, sizes, output_size, mode, align_corners, scales, antialias, result, False
+    )
     for axis in _shrinking_first(sizes, output_size):
-        result = _resample(result, lead + axis, steps[axis], output_size[axis])
-    return narrow(np.ascontiguousarray(result), input.dtype)
+        result = _resample(xp, result, lead + axis, steps[axis], output_size[axis])
+    return narrow(xp.ascontiguousarray(result), input.dtype)
 
 
 def interpolate_gradient(
+    xp: Any,
     grad: Array,
     input_size: Sequence[int],
     mode: str,
@@ -68,18 +72,18 @@ def interpolate_gradient(
 ) -> Array:
     """The adjoint of `interpolate` on inputs of the given spatial size. Linear in `grad`.
 
-    >>> interpolate_gradient(np.array([[1.0, 1.0, 1.0, 1.0]]), (2,), "linear")
+    >>> interpolate_gradient(np, np.array([[1.0, 1.0, 1.0, 1.0]]), (2,), "linear")
     array([[2., 2.]])
     """
     if mode == "area":
-        return adaptive_avg_pool_gradient(grad, input_size)
+        return adaptive_avg_pool_gradient(xp, grad, input_size)
     lead = grad.ndim - len(input_size)
     sizes = grad.shape[lead:]
     result = _computable(grad, mode)
-    steps = _all_steps(input_size, sizes, mode, align_corners, scales, antialias, result, True)
+    steps = _all_steps(xp, input_size, sizes, mode, align_corners, scales, antialias, result, True)
     for axis in _shrinking_first(sizes, input_size):
-        result = _resample(result, lead + axis, steps[axis], input_size[axis])
-    return narrow(np.ascontiguousarray(result), grad.dtype)
+        result = _resample(xp, result, lead + axis, steps[axis], input_size[axis])
+    return narrow(xp.ascontiguousarray(result), grad.dtype)
 
 
 def _computable(array: Array, mode: str) -> Array:
@@ -89,6 +93,7 @@ def _computable(array: Array, mode: str) -> Array:
 
 
 def _all_steps(
+    xp: Any,
     input_size: Sequence[int],
     output_size: Sequence[int],
     mode: str,
@@ -107,9 +112,9 @@ def _all_steps(
             count / size if count in (size, 2 * size) else scale
             for size, count, scale in zip(input_size, output_size, given, strict=True)
         ]
-    precision = np.dtype(np.float64 if array.dtype == np.float64 else np.float32)
+    precision = xp.dtype(xp.float64 if array.dtype == xp.float64 else xp.float32)
     return [
-        _steps(size, count, mode, align_corners, scale, antialias, precision, backwards)
+        _steps(xp, size, count, mode, align_corners, scale, antialias, precision, backwards)
         for size, count, scale in zip(input_size, output_size, given, strict=True)
     ]
 
@@ -119,28 +124,29 @@ def _shrinking_first(before: Sequence[int], after: Sequence[int]) -> list[int]:
     return sorted(range(len(before)), key=lambda axis: (after[axis] / max(before[axis], 1), -axis))
 
 
-def _resample(array: Array, axis: int, steps: tuple[_Step, ...], size: int) -> Array:
+def _resample(xp: Any, array: Array, axis: int, steps: tuple[_Step, ...], size: int) -> Array:
     """Apply the steps of one dimension."""
     lead: Index = (slice(None),) * axis
     trail = [1] * (array.ndim - axis - 1)
     result: Array | None = None
     for targets, sources, weights in steps:
-        part = np.take(array, sources, axis=axis)
+        part = xp.take(array, sources, axis=axis)
         if weights is not None:
             part *= weights.reshape(-1, *trail)
         if result is None:
             if targets is None:
                 result = part
                 continue
-            result = np.zeros((*array.shape[:axis], size, *array.shape[axis + 1 :]), array.dtype)
+            result = xp.zeros((*array.shape[:axis], size, *array.shape[axis + 1 :]), array.dtype)
         result[(...,) if targets is None else (*lead, targets)] += part
     if result is None:
-        result = np.zeros((*array.shape[:axis], size, *array.shape[axis + 1 :]), array.dtype)
+        result = xp.zeros((*array.shape[:axis], size, *array.shape[axis + 1 :]), array.dtype)
     return result
 
 
 @lru_cache(maxsize=128)
 def _steps(
+    xp: Any,
     input_size: int,
     output_size: int,
     mode: str,
@@ -152,32 +158,34 @@ def _steps(
 ) -> tuple[_Step, ...]:
     """The table of one dimension, cut into steps in which no result appears twice."""
     if mode.startswith("nearest"):
-        sources = _nearest_sources(input_size, output_size, scale, mode, precision)
-        targets, weights = np.arange(output_size), None
+        sources = _nearest_sources(xp, input_size, output_size, scale, mode, precision)
+        targets, weights = xp.arange(output_size), None
     else:
         ratio = _source_ratio(input_size, output_size, align_corners, scale, precision)
         if antialias:
             targets, sources, weights = _antialias_table(
-                input_size, output_size, ratio, mode, precision
+                xp, input_size, output_size, ratio, mode, precision
             )
         else:
             table = _linear_table if mode == "linear" else _cubic_table
-            indices, taps = table(input_size, output_size, ratio, align_corners, precision)
-            targets = np.repeat(np.arange(output_size), indices.shape[1])
+            indices, taps = table(xp, input_size, output_size, ratio, align_corners, precision)
+            targets = xp.repeat(xp.arange(output_size), indices.shape[1])
             sources, weights = indices.reshape(-1), taps.reshape(-1)
     if backwards:
-        order = np.argsort(sources, kind="stable")
+        order = xp.argsort(sources, kind="stable")
         targets, sources = sources[order], targets[order]
         weights = None if weights is None else weights[order]
-    return tuple(_split(targets, sources, weights, input_size if backwards else output_size))
+    return tuple(_split(xp, targets, sources, weights, input_size if backwards else output_size))
 
 
-def _split(targets: Array, sources: Array, weights: Array | None, size: int) -> Iterator[_Step]:
+def _split(
+    xp: Any, targets: Array, sources: Array, weights: Array | None, size: int
+) -> Iterator[_Step]:
     """Cut entries sorted by target into steps: the first entry of each target, the second, ..."""
-    counts = np.bincount(targets, minlength=size)
-    starts = np.cumsum(counts) - counts
-    for number in range(int(counts.max(initial=0))):
-        reached = np.flatnonzero(counts > number)
+    counts = xp.bincount(targets, minlength=size)
+    starts = xp.cumsum(counts) - counts
+    for number in range(largest(counts)):
+        reached = xp.flatnonzero(counts > number)
         entries = starts[reached] + number
         yield _Step(
             None if len(reached) == size else reached,
@@ -192,90 +200,107 @@ def _source_ratio(
     align_corners: bool,
     scale: float | None,
     precision: np.dtype[Any],
-) -> Any:
+) -> float:
     """Source elements per result, rounded as PyTorch rounds it."""
     real = precision.type
     if align_corners:
-        return real(input_size - 1) / real(output_size - 1) if output_size > 1 else real(0)
+        return float(real(input_size - 1) / real(output_size - 1)) if output_size > 1 else 0.0
     if scale is not None and scale > 0:
-        return real(1.0 / scale)
-    return real(input_size) / real(output_size)
+        return float(real(1.0 / scale))
+    return float(real(input_size) / real(output_size))
 
 
-def _centres(output_size: int, ratio: Any, align_corners: bool, precision: np.dtype[Any]) -> Array:
+def _centres(
+    xp: Any, output_size: int, ratio: float, align_corners: bool, precision: np.dtype[Any]
+) -> Array:
     """Where each result lies among the source elements. PyTorch's compiled code rounds once."""
-    places: Array = np.arange(output_size, dtype=np.float64)
+    places: Array = xp.arange(output_size, dtype=xp.float64)
     if align_corners:
-        places = places * float(ratio)
+        places = places * ratio
     else:
-        places = (places + 0.5) * float(ratio) - 0.5
+        places = (places + 0.5) * ratio - 0.5
     return places.astype(precision)
 
 
 def _nearest_sources(
-    input_size: int, output_size: int, scale: float | None, mode: str, precision: np.dtype[Any]
+    xp: Any,
+    input_size: int,
+    output_size: int,
+    scale: float | None,
+    mode: str,
+    precision: np.dtype[Any],
 ) -> Array:
     ratio = _source_ratio(input_size, output_size, False, scale, precision)
     if mode == "nearest":
-        places: Array = np.arange(output_size).astype(precision) * ratio
+        places: Array = xp.arange(output_size).astype(precision) * ratio
     else:
-        places = np.maximum(_centres(output_size, ratio, False, precision), 0) + precision.type(0.5)
+        places = xp.maximum(_centres(xp, output_size, ratio, False, precision), 0) + 0.5
     # PyTorch rounds down in single precision, whatever it computed in.
-    return np.minimum(np.floor(places.astype(np.float32)).astype(np.int64), input_size - 1)
+    return xp.minimum(xp.floor(places.astype(xp.float32)).astype(xp.int64), input_size - 1)
 
 
 def _linear_table(
-    input_size: int, output_size: int, ratio: Any, align_corners: bool, precision: np.dtype[Any]
+    xp: Any,
+    input_size: int,
+    output_size: int,
+    ratio: float,
+    align_corners: bool,
+    precision: np.dtype[Any],
 ) -> tuple[Array, Array]:
     """Two neighbours and their weights for each result."""
     if input_size == output_size:
-        lower = upper = np.arange(output_size)
-        share: Array = np.zeros(output_size, precision)
+        lower = upper = xp.arange(output_size)
+        share: Array = xp.zeros(output_size, precision)
     else:
-        places = np.maximum(_centres(output_size, ratio, align_corners, precision), 0)
-        lower = np.minimum(places.astype(np.int64), input_size - 1)
-        upper = np.minimum(lower + 1, input_size - 1)
-        share = np.clip(places - lower.astype(precision), 0, 1)
-    return np.stack([lower, upper], 1), np.stack([1 - share, share], 1)
+        places = xp.maximum(_centres(xp, output_size, ratio, align_corners, precision), 0)
+        lower = xp.minimum(places.astype(xp.int64), input_size - 1)
+        upper = xp.minimum(lower + 1, input_size - 1)
+        share = xp.clip(places - lower.astype(precision), 0, 1)
+    return xp.stack([lower, upper], 1), xp.stack([1 - share, share], 1)
 
 
 def _cubic_table(
-    input_size: int, output_size: int, ratio: Any, align_corners: bool, precision: np.dtype[Any]
+    xp: Any,
+    input_size: int,
+    output_size: int,
+    ratio: float,
+    align_corners: bool,
+    precision: np.dtype[Any],
 ) -> tuple[Array, Array]:
     """Four neighbours, repeated at the border, and their weights for each result."""
-    places = _centres(output_size, ratio, align_corners, precision)
-    lower = np.minimum(np.floor(places).astype(np.int64), input_size - 1)
-    share = np.clip(places - lower.astype(precision), 0, 1)
-    indices = np.clip(lower[:, None] + np.arange(-1, 3), 0, input_size - 1)
-    return indices, np.stack(cubic_weights(share), 1)
+    places = _centres(xp, output_size, ratio, align_corners, precision)
+    lower = xp.minimum(xp.floor(places).astype(xp.int64), input_size - 1)
+    share = xp.clip(places - lower.astype(precision), 0, 1)
+    indices = xp.clip(lower[:, None] + xp.arange(-1, 3), 0, input_size - 1)
+    return indices, xp.stack(cubic_weights(share), 1)
 
 
 def _antialias_table(
-    input_size: int, output_size: int, ratio: Any, mode: str, precision: np.dtype[Any]
+    xp: Any, input_size: int, output_size: int, ratio: float, mode: str, precision: np.dtype[Any]
 ) -> tuple[Array, Array, Array]:
     """Results, sources and weights of a filter as wide as the reduction it has to smooth."""
     half_width = {"linear": 1.0, "cubic": 2.0, "lanczos": 3.0}[mode]
-    stretch = max(float(ratio), 1.0)
+    stretch = max(ratio, 1.0)
     support = half_width * stretch
-    centres = float(ratio) * (np.arange(output_size) + 0.5)
-    starts = np.maximum((centres - support + 0.5).astype(np.int64), 0)
-    stops = np.minimum((centres + support + 0.5).astype(np.int64), input_size)
-    counts = np.clip(stops - starts, 0, ceil(support) * 2 + 1)
-    targets = np.repeat(np.arange(output_size), counts)
-    inside = np.arange(len(targets)) - np.repeat(np.cumsum(counts) - counts, counts)
+    centres = ratio * (xp.arange(output_size) + 0.5)
+    starts = xp.maximum((centres - support + 0.5).astype(xp.int64), 0)
+    stops = xp.minimum((centres + support + 0.5).astype(xp.int64), input_size)
+    counts = xp.clip(stops - starts, 0, ceil(support) * 2 + 1)
+    targets = xp.repeat(xp.arange(output_size), counts)
+    inside = xp.arange(len(targets)) - xp.repeat(xp.cumsum(counts) - counts, counts)
     sources = starts[targets] + inside
-    distance = np.abs((sources - centres[targets] + 0.5) / stretch)
+    distance = xp.abs((sources - centres[targets] + 0.5) / stretch)
     if mode == "linear":
-        weights = np.maximum(1 - distance, 0)
+        weights = xp.maximum(1 - distance, 0)
     elif mode == "lanczos":
-        weights = np.where(distance < 3, np.sinc(distance) * np.sinc(distance / 3), 0)
+        weights = xp.where(distance < 3, xp.sinc(distance) * xp.sinc(distance / 3), 0)
     else:
         near = _cubic_near(distance, -0.5)
-        weights = np.where(
-            distance < 1, near, np.where(distance < 2, _cubic_far(distance, -0.5), 0)
+        weights = xp.where(
+            distance < 1, near, xp.where(distance < 2, _cubic_far(distance, -0.5), 0)
         )
-    totals = np.bincount(targets, weights, output_size)[targets]
-    weights = weights / np.where(totals == 0, 1, totals)
+    totals = xp.bincount(targets, weights, output_size)[targets]
+    weights = weights / xp.where(totals == 0, 1, totals)
     return targets, sources, weights.astype(precision)
 
 

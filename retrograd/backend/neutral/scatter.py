@@ -16,6 +16,8 @@ from typing import Any
 
 import numpy as np
 
+from retrograd.backend.device import is_array
+
 from .folding import Array, narrow, widen
 
 # Rows at least this wide are added one by one: the work in a row then outweighs the loop.
@@ -24,71 +26,74 @@ _WIDE_ROW = 512
 # Positions made at a time when whole rows are added: bounds the memory they take.
 _BLOCK_ELEMENTS = 1 << 18
 
-_REDUCTIONS: dict[str, np.ufunc] = {
-    "sum": np.add,
-    "mean": np.add,
-    "prod": np.multiply,
-    "amax": np.maximum,
-    "amin": np.minimum,
+# the function that reduces two values, by the name of the reduction
+_REDUCTIONS = {
+    "sum": "add",
+    "mean": "add",
+    "prod": "multiply",
+    "amax": "maximum",
+    "amin": "minimum",
 }
 
 
-def check_bounds(index: Array, size: int, dimension: int, wrap: bool = False) -> Array:
+def check_bounds(xp: Any, index: Array, size: int, dimension: int, wrap: bool = False) -> Array:
     """The index as int64, or an IndexError that names the first value outside `size`.
 
     Values from `-size` to -1 count from the end where `wrap` is true; elsewhere they are outside.
 
-    >>> check_bounds(np.array([0, 7]), 3, 0)
+    >>> check_bounds(np, np.array([0, 7]), 3, 0)
     Traceback (most recent call last):
     IndexError: index 7 is out of bounds for dimension 0 with size 3
     """
-    index = index.astype(np.int64, copy=False)
+    index = index.astype(xp.int64, copy=False)
     if index.size == 0:
         return index
     lowest = index.min()
     if index.max() >= size or lowest < (-size if wrap else 0):
         outside = (index >= size) | (index < (-size if wrap else 0))
-        first = int(index[outside].flat[0])
+        first = int(index[outside].reshape(-1)[0])
         raise IndexError(
             f"index {first} is out of bounds for dimension {dimension} with size {size}"
         )
-    return np.where(index < 0, index + size, index) if lowest < 0 else index
+    return xp.where(index < 0, index + size, index) if lowest < 0 else index
 
 
-def add_at(target: Array, index: Any, values: Array) -> Array:
+def add_at(xp: Any, target: Array, index: Any, values: Array) -> Array:
     """`target[index] += values` in place, with every repetition of an index counted.
 
     `index` is what NumPy indexes with: an integer or boolean array for the first dimensions, or a
     tuple that may hold slices, `None` and an ellipsis too. Values broadcast. Returns `target`.
 
-    >>> add_at(np.zeros(3), np.array([0, 2, 0]), np.array([1.0, 2.0, 3.0]))
+    >>> from retrograd.backend import CPU
+    >>> add_at(CPU.xp, np.zeros(3), np.array([0, 2, 0]), np.array([1.0, 2.0, 3.0]))
     array([4., 0., 2.])
     """
     parts = index if isinstance(index, tuple) else (index,)
-    parts = tuple(np.asarray(part) if isinstance(part, list) else part for part in parts)
-    integer = [isinstance(part, np.ndarray) and part.dtype.kind in "iu" for part in parts]
-    parts = _checked_parts(target.shape, parts)
+    parts = tuple(xp.asarray(part) if isinstance(part, list) else part for part in parts)
+    integer = [is_array(part) and part.dtype.kind in "iu" for part in parts]
+    parts = _checked_parts(xp, target.shape, parts)
     if not any(integer):
         target[parts] += values  # slices and masks name no place twice
         return target
-    flat, work = _flat_work(target)
+    flat, work = _flat_work(xp, target)
     if all(integer):
-        rows = np.broadcast_arrays(*parts) if len(parts) > 1 else parts
+        rows = xp.broadcast_arrays(*parts) if len(parts) > 1 else parts
         named = target.shape[: len(parts)]
         inner = target.shape[len(parts) :]
-        row = rows[0] if len(rows) == 1 else np.ravel_multi_index(rows, named)
-        spread = np.broadcast_to(values, (*row.shape, *inner))
-        _add_rows(flat, row.reshape(-1), spread.reshape(row.size, prod(inner)))
+        row = rows[0] if len(rows) == 1 else xp.ravel_multi_index(rows, named)
+        spread = xp.broadcast_to(values, (*row.shape, *inner))
+        _add_rows(xp, flat, row.reshape(-1), spread.reshape(row.size, prod(inner)))
     else:
-        positions = _positions_of(target.shape, parts)
-        spread = np.broadcast_to(values, positions.shape)
-        np.add.at(flat, positions.reshape(-1), spread.reshape(-1).astype(flat.dtype, copy=False))
+        positions = _positions_of(xp, target.shape, parts)
+        spread = xp.broadcast_to(values, positions.shape)
+        xp.add_at(flat, positions.reshape(-1), spread.reshape(-1).astype(flat.dtype, copy=False))
     if work is not target:
         target[...] = narrow(work, target.dtype)
     return target
 
 
 def embedding_gradient(
+    xp: Any,
     indices: Array,
     grads: Array,
     num_rows: int,
@@ -100,11 +105,12 @@ def embedding_gradient(
     Rows at `padding_index` are left out. With `scale_by_frequency` each row is divided by the
     number of times that its index occurs.
 
-    >>> embedding_gradient(np.array([1, 1]), np.array([[1.0], [2.0]]), 2)
+    >>> from retrograd.backend import CPU
+    >>> embedding_gradient(CPU.xp, np.array([1, 1]), np.array([[1.0], [2.0]]), 2)
     array([[0.],
            [3.]])
     """
-    rows = check_bounds(indices, num_rows, 0).reshape(-1)
+    rows = check_bounds(xp, indices, num_rows, 0).reshape(-1)
     inner = grads.shape[indices.ndim :]
     values = widen(grads).reshape(rows.size, prod(inner))
     if padding_index is not None:
@@ -112,38 +118,44 @@ def embedding_gradient(
         if not keep.all():
             rows, values = rows[keep], values[keep]
     if scale_by_frequency:
-        counts = np.bincount(rows, minlength=num_rows)[rows]
+        counts = xp.bincount(rows, minlength=num_rows)[rows]
         values = values / counts[:, None].astype(values.dtype)
-    result: Array = np.zeros(num_rows * prod(inner), values.dtype)
-    _add_rows(result, rows, values)
+    result: Array = xp.zeros(num_rows * prod(inner), values.dtype)
+    _add_rows(xp, result, rows, values)
     return narrow(result, grads.dtype).reshape(num_rows, *inner)
 
 
-def gather(input: Array, dim: int, index: Array) -> Array:
+def gather(xp: Any, input: Array, dim: int, index: Array) -> Array:
     """Read `input` along `dim` at `index`. Linear in `input`; the adjoint is `scatter_reduce` by
     sum into zeros.
 
-    >>> gather(np.array([[1, 2], [3, 4]]), 1, np.array([[1], [0]]))
+    >>> gather(np, np.array([[1, 2], [3, 4]]), 1, np.array([[1], [0]]))
     array([[2],
            [3]])
     """
-    return np.take(input.reshape(-1), flat_positions(input.shape, dim, index))
+    return xp.take(input.reshape(-1), flat_positions(xp, input.shape, dim, index))
 
 
-def scatter(target: Array, dim: int, index: Array, values: Array) -> Array:
+def scatter(xp: Any, target: Array, dim: int, index: Array, values: Array) -> Array:
     """A copy of `target` with `values` put along `dim` at `index`; the last one given wins.
 
-    >>> scatter(np.zeros(3), 0, np.array([2, 0]), np.array([5.0, 6.0]))
+    >>> scatter(np, np.zeros(3), 0, np.array([2, 0]), np.array([5.0, 6.0]))
     array([6., 0., 5.])
     """
     result = target.copy(order="C")
-    positions = flat_positions(target.shape, dim, index)
+    positions = flat_positions(xp, target.shape, dim, index)
     result.reshape(-1)[positions] = _matching(values, index)
     return result
 
 
 def scatter_reduce(
-    target: Array, dim: int, index: Array, source: Array, reduce: str, include_self: bool = True
+    xp: Any,
+    target: Array,
+    dim: int,
+    index: Array,
+    source: Array,
+    reduce: str,
+    include_self: bool = True,
 ) -> Array:
     """A copy of `target` where each place named along `dim` by `index` is reduced with the source
     values sent there: `"sum"`, `"prod"`, `"mean"`, `"amax"` or `"amin"`.
@@ -151,44 +163,45 @@ def scatter_reduce(
     Without `include_self` the target's own value does not take part where anything arrives.
     A nan wins over every number in `"amax"` and `"amin"`.
 
-    >>> scatter_reduce(np.ones(2), 0, np.array([0, 0]), np.array([2.0, 4.0]), "mean", False)
+    >>> from retrograd.backend import CPU
+    >>> scatter_reduce(CPU.xp, np.ones(2), 0, np.array([0, 0]), np.array([2.0, 4.0]), "mean", False)
     array([3., 1.])
     """
     operation = _REDUCTIONS.get(reduce)
     if operation is None:
         raise ValueError(f"reduce must be one of {', '.join(_REDUCTIONS)}, not {reduce!r}")
-    places = flat_positions(target.shape, dim, index).reshape(-1)
+    places = flat_positions(xp, target.shape, dim, index).reshape(-1)
     wide = widen(target)
     result = wide.astype(wide.dtype, order="C", copy=True)
     flat = result.reshape(-1)
     if not include_self:
-        flat[places] = _identity(reduce, flat.dtype)
+        flat[places] = _identity(xp, reduce, flat.dtype)
     values = widen(_matching(source, index)).reshape(-1).astype(flat.dtype, copy=False)
-    operation.at(flat, places, values)
+    xp.reduce_at(operation, flat, places, values)
     if reduce == "mean":
-        counts = np.bincount(places, minlength=flat.size)
+        counts = xp.bincount(places, minlength=flat.size)
         if include_self:
             counts += 1
-        counts = np.maximum(counts, 1).astype(flat.dtype, copy=False)
-        divide = np.floor_divide if flat.dtype.kind in "iub" else np.divide
+        counts = xp.maximum(counts, 1).astype(flat.dtype, copy=False)
+        divide = xp.floor_divide if flat.dtype.kind in "iub" else xp.divide
         divide(flat, counts, out=flat)
     return narrow(result, target.dtype)
 
 
-def flat_positions(shape: tuple[int, ...], dim: int, index: Array) -> Array:
+def flat_positions(xp: Any, shape: tuple[int, ...], dim: int, index: Array) -> Array:
     """Where the places named by `index` along `dim` lie in a flattened array of that shape.
 
     Elsewhere than along `dim` an index reaches from the start of the dimension, possibly not to its
     end; it has as many dimensions as the array.
 
-    >>> flat_positions((2, 3), 1, np.array([[2, 0], [1, 1]]))
+    >>> flat_positions(np, (2, 3), 1, np.array([[2, 0], [1, 1]]))
     array([[2, 0],
            [4, 4]])
     """
     if not shape:
-        return check_bounds(index, 1, 0)
+        return check_bounds(xp, index, 1, 0)
     dim %= len(shape)
-    positions = check_bounds(index, shape[dim], dim)
+    positions = check_bounds(xp, index, shape[dim], dim)
     step = 1
     for axis in reversed(range(len(shape))):
         if axis == dim:
@@ -199,46 +212,46 @@ def flat_positions(shape: tuple[int, ...], dim: int, index: Array) -> Array:
         if axis != dim and shape[axis] != 1:
             along = [1] * len(shape)
             along[axis] = index.shape[axis]
-            positions = positions + (np.arange(index.shape[axis]) * step).reshape(along)
+            positions = positions + (xp.arange(index.shape[axis]) * step).reshape(along)
         step *= shape[axis]
     return positions
 
 
-def _add_rows(flat: Array, rows: Array, values: Array) -> None:
+def _add_rows(xp: Any, flat: Array, rows: Array, values: Array) -> None:
     """Add row `i` of `values` to row `rows[i]` of a flat array of equal rows, in place."""
     width = values.shape[1]
     values = values.astype(flat.dtype, copy=False)
     if width == 1:
-        np.add.at(flat, rows, values.reshape(-1))
+        xp.add_at(flat, rows, values.reshape(-1))
         return
     if width >= _WIDE_ROW:
         table = flat.reshape(-1, width)
         for row, value in zip(rows.tolist(), values, strict=True):
             table[row] += value
         return
-    inside = np.arange(width)
+    inside = xp.arange(width)
     step = max(1, _BLOCK_ELEMENTS // max(1, width))
     for start in range(0, len(rows), step):
         chosen = slice(start, start + step)
-        positions = rows[chosen, None] * width + inside
-        np.add.at(flat, positions.reshape(-1), values[chosen].reshape(-1))
+        positions = rows[chosen][:, None] * width + inside
+        xp.add_at(flat, positions.reshape(-1), values[chosen].reshape(-1))
 
 
-def _flat_work(target: Array) -> tuple[Array, Array]:
+def _flat_work(xp: Any, target: Array) -> tuple[Array, Array]:
     """A flat view to accumulate in, and the array it views: the target itself where it can be."""
     work = widen(target)
     if not work.flags.c_contiguous:
-        work = np.ascontiguousarray(work)
+        work = xp.ascontiguousarray(work)
     return work.reshape(-1), work
 
 
-def _checked_parts(shape: tuple[int, ...], parts: tuple[Any, ...]) -> tuple[Any, ...]:
+def _checked_parts(xp: Any, shape: tuple[int, ...], parts: tuple[Any, ...]) -> tuple[Any, ...]:
     """The parts of an index with integer arrays in bounds and counted from the start.
 
     As in PyTorch an error counts the dimension among those that arrays index.
     """
     taken = sum(
-        part.ndim if isinstance(part, np.ndarray) and part.dtype == np.bool_ else 1
+        part.ndim if is_array(part) and part.dtype.kind == "b" else 1
         for part in parts
         if part is not None and part is not Ellipsis
     )
@@ -247,19 +260,19 @@ def _checked_parts(shape: tuple[int, ...], parts: tuple[Any, ...]) -> tuple[Any,
     for part in parts:
         if part is Ellipsis:
             axis += len(shape) - taken
-        elif isinstance(part, np.ndarray) and part.dtype == np.bool_:
+        elif is_array(part) and part.dtype.kind == "b":
             axis += part.ndim
             counted += part.ndim
         elif part is not None:
-            if isinstance(part, np.ndarray):
-                part = check_bounds(part, shape[axis], counted, wrap=True)
+            if is_array(part):
+                part = check_bounds(xp, part, shape[axis], counted, wrap=True)
                 counted += 1
             axis += 1
         checked.append(part)
     return tuple(checked)
 
 
-def _positions_of(shape: tuple[int, ...], index: tuple[Any, ...]) -> Array:
+def _positions_of(xp: Any, shape: tuple[int, ...], index: tuple[Any, ...]) -> Array:
     """The flat positions that `array[index]` would read, for any index NumPy takes.
 
     Each coordinate is read through the same index from an array that repeats it without memory.
@@ -269,8 +282,8 @@ def _positions_of(shape: tuple[int, ...], index: tuple[Any, ...]) -> Array:
     for axis in reversed(range(len(shape))):
         along = [1] * len(shape)
         along[axis] = shape[axis]
-        coordinates = (np.arange(shape[axis]) * step).reshape(along)
-        part = np.broadcast_to(coordinates, shape)[index]
+        coordinates = (xp.arange(shape[axis]) * step).reshape(along)
+        part = xp.broadcast_to(coordinates, shape)[index]
         positions = part if positions is None else positions + part
         step *= shape[axis]
     assert positions is not None, "an array without dimensions has no integer index"
@@ -284,7 +297,7 @@ def _matching(values: Array, index: Array) -> Array:
     return values[tuple(slice(size) for size in index.shape)]
 
 
-def _identity(reduce: str, dtype: np.dtype[Any]) -> Any:
+def _identity(xp: Any, reduce: str, dtype: np.dtype[Any]) -> Any:
     """The value that a reduction leaves unchanged."""
     if reduce == "prod":
         return 1
@@ -293,6 +306,6 @@ def _identity(reduce: str, dtype: np.dtype[Any]) -> Any:
     if dtype.kind == "b":
         return reduce == "amin"
     if dtype.kind in "iu":
-        limits = np.iinfo(dtype)
+        limits = xp.iinfo(dtype)
         return limits.min if reduce == "amax" else limits.max
-    return -np.inf if reduce == "amax" else np.inf
+    return -xp.inf if reduce == "amax" else xp.inf

@@ -10,12 +10,12 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
+from numbers import Integral
 from typing import Any
-
-import numpy as np
 
 from retrograd import core, dtypes
 from retrograd.autograd.views import bump, check_not_expanded
+from retrograd.backend import CPU, can_write, xp_of
 from retrograd.backend.quiet import quiet
 from retrograd.notices import explained
 from retrograd.ops.indexing.masking import is_unrecorded
@@ -33,7 +33,8 @@ from retrograd.tensors.arguments import as_element
 Step = tuple[str, tuple[Any, ...]]  # the name of a view op and its options
 Found = list[tuple[int, Tensor]]  # index tensors with the dimension that each starts at
 
-_BOOLEANS = (wrap(np.empty(0, np.int64)), wrap(np.zeros(1, np.int64)))  # x[False], x[True]
+# x[False], x[True]
+_BOOLEANS = (wrap(CPU.xp.empty(0, dtypes.I64)), wrap(CPU.xp.zeros(1, dtypes.I64)))
 _INT64_LIMIT = 2**63
 
 _FIRST = (0,)
@@ -88,7 +89,7 @@ def _getitem(self: Tensor, index: Any) -> Tensor:
     for name, options in steps:
         result = _VIEWS[name](result, *options)
     if found:
-        dims, tensors = packed(result._array.shape, found)
+        dims, tensors = packed(result, found)
         return _index(result, dims, *tensors)  # type: ignore[no-any-return]
     return RECORDED.alias(self) if result is self else result
 
@@ -210,7 +211,7 @@ def _as_items(index: Any) -> Sequence[Any]:
     if isinstance(index, tuple):
         return index
     if isinstance(index, list) and len(index) < 32:
-        nested = (Tensor, list, tuple, range, np.ndarray, str, slice)
+        nested = (Tensor, list, tuple, range, CPU.array, str, slice)
         if any(isinstance(x, nested) or x is None or x is Ellipsis for x in index):
             warnings.warn(
                 "Using a non-tuple sequence for multidimensional indexing is deprecated and will "
@@ -226,25 +227,25 @@ def _as_items(index: Any) -> Sequence[Any]:
 
 def _converted(item: Any) -> Tensor | int:
     """A NumPy integer as a number, a sequence or array as an index tensor."""
-    if isinstance(item, np.integer) or (isinstance(item, int) and not isinstance(item, bool)):
+    if isinstance(item, Integral) and not isinstance(item, bool):
         return int(item)
     if isinstance(item, (list, tuple, range)):
-        item = np.asarray(_without_tensors(item))
+        item = CPU.xp.asarray(_without_tensors(item))
     elif isinstance(item, str):
         raise TypeError("new(): invalid data type 'str'")
-    elif not isinstance(item, np.ndarray):
+    elif not isinstance(item, CPU.array):
         raise IndexError(
             "only integers, slices (`:`), ellipsis (`...`), None and long or byte Variables are "
             f"valid indices (got {_type_name(item)})"
         )
     if item.dtype.kind not in "biuf":
         raise TypeError(f"can't use an array of type {item.dtype} as an index")
-    return wrap(item if item.dtype in _MASKS else item.astype(np.int64))
+    return wrap(item if item.dtype in _MASKS else item.astype(dtypes.I64))
 
 
 def _without_tensors(items: Any) -> Any:
     if isinstance(items, Tensor):
-        return items._array
+        return items.tolist()
     return [_without_tensors(x) for x in items] if isinstance(items, (list, tuple)) else items
 
 
@@ -288,7 +289,7 @@ def _setitem(self: Tensor, index: Any, value: Tensor | complex) -> None:
         raise IndexError("slice() cannot be applied to a 0-dim tensor.")
     else:
         steps, found = _parse(self._array.shape, index)
-    if not found and is_unrecorded(self, value) and self._array.flags.writeable:
+    if not found and is_unrecorded(self, value) and can_write(self._array):
         if value._array.dtype.kind != "c" or self._array.dtype.kind == "c":
             _write(self, steps, value._array)
             return
@@ -352,17 +353,17 @@ def _write_plain(self: Tensor, index: Any, value: Any) -> bool:
 
 def _as_value(target: Tensor, value: Any) -> Tensor:
     """A number as a 0-d tensor of the target's dtype."""
-    if isinstance(value, np.integer):
+    if isinstance(value, Integral) and not isinstance(value, bool):
         value = int(value)
     if not isinstance(value, (bool, int, float, complex)):
         raise TypeError(f"can't assign a {_type_name(value)} to a {target.type()}")
-    kind = target._array.dtype
+    kind, xp = target._array.dtype, xp_of(target._array)
     if kind is dtypes.B8:
-        return wrap(np.asarray(bool(value)))
+        return wrap(xp.asarray(bool(value)))
     # half precision takes what is too large as infinite
     checked = dtypes.float64 if kind in dtypes.HALF_TYPES else target.dtype
     with quiet():
-        return wrap(np.asarray(as_element(value, checked)).astype(kind))
+        return wrap(xp.asarray(as_element(value, checked)).astype(kind))
 
 
 def _without_leading_ones(value: Tensor, *, always: bool) -> Tensor:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from retrograd import dtypes
-from retrograd.backend.neutral import scatter as kernels
+from retrograd.backend.neutral import scatter
 from retrograd.ops.kinds import Array, copy_to_write
 from retrograd.ops.registry import composite, op
 from retrograd.tensor import Tensor
@@ -20,7 +20,7 @@ def _check_long(name: str, index: Array) -> None:
 
 def _check_flat(index: Array, count: int) -> None:
     if index.size and (index.max() >= count or index.min() < -count):
-        outside = int(index[(index >= count) | (index < -count)].flat[0])
+        outside = int(index[(index >= count) | (index < -count)].reshape(-1)[0])
         raise IndexError(
             f"out of range: tried to access index {outside} on a tensor of {count} elements."
         )
@@ -72,7 +72,7 @@ def take(xp: Any, input: Array, index: Array) -> Array:
 def _take_gradient(xp: Any, g: Array, shape: tuple[int, ...], index: Array) -> Array:
     """Zeros with the gradient added where `take` read."""
     result = xp.zeros(shape, g.dtype)
-    return kernels.add_at(result.reshape(-1), index.reshape(-1), g.reshape(-1)).reshape(shape)
+    return scatter.add_at(xp, result.reshape(-1), index.reshape(-1), g.reshape(-1)).reshape(shape)
 
 
 @op(
@@ -121,7 +121,7 @@ def put(xp: Any, input: Array, index: Array, source: Array, accumulate: bool = F
     result = copy_to_write(xp, input)
     flat = result.reshape(-1)
     if accumulate:
-        kernels.add_at(flat, index.reshape(-1), source.reshape(-1))
+        scatter.add_at(xp, flat, index.reshape(-1), source.reshape(-1))
     else:
         flat[index.reshape(-1)] = source.reshape(-1)
     return result

@@ -9,20 +9,20 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import Any
 
-import numpy as np
-
 from retrograd import dtypes
 from retrograd.autograd.views import bump
-from retrograd.backend.neutral import scatter as kernels
+from retrograd.backend import CPU, xp_of
+from retrograd.backend.neutral import scatter as scattering
 from retrograd.ops import errors
 from retrograd.ops.indexing.masking import can_write_directly, fill_value
 from retrograd.ops.kinds import Array, copy_to_write, wrap_dim
 from retrograd.ops.registry import OPS, RECORDED, composite, op
+from retrograd.ops.sizes import broadcast_shapes
 from retrograd.tensor import Tensor, wrap
 from retrograd.testing.samples import COMPLEX, FLOATS, HALVES, Sample, T
 
-_INDEX_TYPES = (np.dtype(np.int64), np.dtype(np.int32))
-_UNSIGNED: dict[int, Any] = {8: np.dtype(np.uint64), 4: np.dtype(np.uint32)}
+_INDEX_TYPES = (dtypes.I64, dtypes.int32.numpy)
+_UNSIGNED: dict[int, Any] = {8: dtypes.uint64.numpy, 4: dtypes.uint32.numpy}
 
 
 # ------------------------------------------------------------------------------------- checks
@@ -40,7 +40,7 @@ def first_outside(index: Array, size: int) -> int | None:
         return None
     # seen as unsigned, a negative number is large: one pass checks both ends
     unsigned = index.view(_UNSIGNED[index.itemsize])
-    return None if unsigned.max() < size else int(index[unsigned >= size].flat[0])
+    return None if unsigned.max() < size else int(index[unsigned >= size].reshape(-1)[0])
 
 
 def check_bounds(index: Array, size: int, dim: int) -> None:
@@ -112,21 +112,23 @@ def check_source_type(input: Array, dim: int, index: Array, src: Array, *_: Any)
 # ------------------------------------------------------------------------------------ the core
 
 
-def _places(dim: int, index: Array) -> tuple[Array, ...]:
+def _places(xp: Any, dim: int, index: Array) -> tuple[Array, ...]:
     """An index that reads or writes, through NumPy, the places named along `dim`."""
     if index.ndim == 1:
         return (index,)
     last = index.ndim - 1
-    return tuple([index if d == dim else _counting(n, last - d) for d, n in enumerate(index.shape)])
+    return tuple(
+        [index if d == dim else _counting(xp, n, last - d) for d, n in enumerate(index.shape)]
+    )
 
 
-def _counting(size: int, after: int) -> Array:
+def _counting(xp: Any, size: int, after: int) -> Array:
     """0, 1, 2 ... along a dimension with `after` more behind it."""
-    return _short_counting(size, after) if size <= _SHORT else _new_counting(size, after)
+    return _short_counting(xp, size, after) if size <= _SHORT else _new_counting(xp, size, after)
 
 
-def _new_counting(size: int, after: int) -> Array:
-    return np.arange(size).reshape(size, *(1,) * after)
+def _new_counting(xp: Any, size: int, after: int) -> Array:
+    return xp.arange(size).reshape(size, *(1,) * after)
 
 
 _SHORT = 4096
@@ -143,11 +145,11 @@ def _leading(src: Array, index: Array) -> Array:
     return src if src.shape == index.shape else src[tuple(slice(n) for n in index.shape)]
 
 
-def _write(target: Array, dim: int, index: Array, values: Any) -> None:
+def _write(xp: Any, target: Array, dim: int, index: Array, values: Any) -> None:
     """Write along a dimension in place, into an array that was checked."""
     if index.size:
         index = _lined(index)
-        _lined(target)[_places(dim, index)] = values
+        _lined(target)[_places(xp, dim, index)] = values
 
 
 # ------------------------------------------------------------------------------------- gather
@@ -205,7 +207,7 @@ def gather(xp: Any, input: Array, dim: int, index: Array, *, sparse_grad: bool =
     if not index.size:
         return xp.empty(index.shape, input.dtype)
     _check_gather(input, dim, index)
-    found: Array = _lined(input)[_places(dim, _lined(index))]
+    found: Array = _lined(input)[_places(xp, dim, _lined(index))]
     return found.reshape(index.shape)
 
 
@@ -222,9 +224,9 @@ def _gather_gradient(xp: Any, g: Array, shape: tuple[int, ...], dim: int, index:
         return result
     dim = wrap_dim(dim, len(shape))
     if shape and index.ndim and index.shape[dim] == 1:
-        result[_places(dim, index)] = g  # no place is named twice
+        result[_places(xp, dim, index)] = g  # no place is named twice
         return result
-    lined = kernels.scatter_reduce(_lined(result), dim, _lined(index), _lined(g), "sum")
+    lined = scattering.scatter_reduce(xp, _lined(result), dim, _lined(index), _lined(g), "sum")
     return lined.reshape(shape)
 
 
@@ -247,16 +249,16 @@ def _gather_gradient(xp: Any, g: Array, shape: tuple[int, ...], dim: int, index:
 def scatter(xp: Any, input: Array, dim: int, index: Array, src: Array) -> Array:
     """A copy of `input` with the elements of `src` in the places that `index` names along `dim`."""
     result = copy_to_write(xp, input)
-    _scatter_into(result, dim, index, src)
+    _scatter_into(xp, result, dim, index, src)
     return result
 
 
-def _scatter_into(target: Array, dim: int, index: Array, src: Array) -> None:
+def _scatter_into(xp: Any, target: Array, dim: int, index: Array, src: Array) -> None:
     dim = wrap_dim(dim, target.ndim)
     check_index_type("scatter", index)
     if index.size:
         _check_scatter(target, dim, index, src)
-        _write(target, dim, index, _leading(_lined(src), _lined(index)))
+        _write(xp, target, dim, index, _leading(_lined(src), _lined(index)))
 
 
 @op(
@@ -272,16 +274,16 @@ def _scatter_into(target: Array, dim: int, index: Array, src: Array) -> None:
 def _scatter_value(xp: Any, input: Array, dim: int, index: Array, value: Any) -> Array:
     """A copy of `input` with a number in the places that `index` names along `dim`."""
     result = copy_to_write(xp, input)
-    _scatter_value_into(result, dim, index, value)
+    _scatter_value_into(xp, result, dim, index, value)
     return result
 
 
-def _scatter_value_into(target: Array, dim: int, index: Array, value: Any) -> None:
+def _scatter_value_into(xp: Any, target: Array, dim: int, index: Array, value: Any) -> None:
     dim = wrap_dim(dim, target.ndim)
     check_index_type("scatter", index)
     if index.size:
         _check_scatter(target, dim, index, None)
-        _write(target, dim, index, fill_value(value, target.dtype))
+        _write(xp, target, dim, index, fill_value(xp, value, target.dtype))
 
 
 @op(
@@ -301,19 +303,19 @@ def scatter_add(xp: Any, input: Array, dim: int, index: Array, src: Array) -> Ar
     >>> torch.zeros(3).scatter_add(0, torch.tensor([0, 2, 0]), torch.tensor([1.0, 2.0, 3.0]))
     tensor([4., 0., 2.])
     """
-    return reduce_along(input, dim, index, src, "sum", True)
+    return reduce_along(xp, input, dim, index, src, "sum", True)
 
 
 def reduce_along(
-    input: Array, dim: int, index: Array, src: Array, reduce: str, include_self: bool
+    xp: Any, input: Array, dim: int, index: Array, src: Array, reduce: str, include_self: bool
 ) -> Array:
     dim = wrap_dim(dim, input.ndim)
     check_index_type("scatter", index)
     if not index.size:
         return input.copy()
     _check_scatter(input, dim, index, src)
-    result = kernels.scatter_reduce(
-        _lined(input), dim, _lined(index), _lined(src), reduce, include_self
+    result = scattering.scatter_reduce(
+        xp, _lined(input), dim, _lined(index), _lined(src), reduce, include_self
     )
     return result.reshape(input.shape)
 
@@ -379,7 +381,7 @@ def _scatter_form(name: str, index: Any, src: Any, value: Any, reduce: str | Non
         src = value
     elif value is not None or src is None:
         raise TypeError(f"{name}() received an invalid combination of arguments")
-    if not isinstance(src, (Tensor, bool, int, float, complex, np.generic)):
+    if not isinstance(src, (Tensor, bool, int, float, complex, *CPU.numbers)):
         raise TypeError(f"{name}() received an invalid combination of arguments")
     if reduce not in (None, "add", "multiply"):
         raise RuntimeError("reduce argument must be either add or multiply.")
@@ -388,7 +390,8 @@ def _scatter_form(name: str, index: Any, src: Any, value: Any, reduce: str | Non
 
 def _as_source(input: Tensor, index: Tensor, value: Any) -> Tensor:
     """A number as the source of a reducing scatter."""
-    return wrap(np.full(index._array.shape, fill_value(value, input._array.dtype)))
+    xp = xp_of(input._array)
+    return wrap(xp.filled(index._array.shape, fill_value(xp, value, input._array.dtype)))
 
 
 @composite(name="scatter", samples=_all_scatter_samples)
@@ -444,10 +447,10 @@ def _scatter_(
         return in_place(name, self, dim, index, src, *options)
     if isinstance(index, Tensor) and can_write_directly(self, index, src):
         if not is_tensor:
-            _scatter_value_into(self._array, dim, index._array, src)
+            _scatter_value_into(xp_of(self._array), self._array, dim, index._array, src)
         else:
             check_source_type(self._array, dim, index._array, src._array)
-            _scatter_into(self._array, dim, index._array, src._array)
+            _scatter_into(xp_of(self._array), self._array, dim, index._array, src._array)
         bump(self, "scatter_")
         return self
     return in_place("scatter" if is_tensor else "_scatter_value", self, dim, index, src)
@@ -507,7 +510,7 @@ def take_along_dim(
         if rank:
             shape[dim] = 1
     try:
-        common = list(np.broadcast_shapes(*map(tuple, shapes)))
+        common = list(broadcast_shapes(*map(tuple, shapes)))
     except ValueError:
         raise errors.broadcast(*shapes) from None
     for tensor_shape, length in zip(shapes, lengths, strict=True):

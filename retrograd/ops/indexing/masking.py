@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 from retrograd import dtypes
 from retrograd.autograd.state import STATE, TRANSFORMS
 from retrograd.autograd.views import bump, check_not_expanded
+from retrograd.backend import CPU, can_write, xp_of
 from retrograd.ops import errors
 from retrograd.ops.kinds import Array
 from retrograd.ops.registry import OPS, RECORDED, composite, op
+from retrograd.ops.sizes import broadcast_shapes
 from retrograd.signatures import forms
 from retrograd.tensor import Tensor
 from retrograd.tensors.arguments import as_element
@@ -37,19 +37,18 @@ _C_NAMES = {
 # --------------------------------------------------------------------- what the topic shares
 
 
-def fill_value(value: Any, numpy_type: Any) -> Any:
-    """A number as a scalar of an array's dtype; numbers that the type cannot hold are refused.
+def fill_value(xp: Any, value: Any, dtype: Any) -> Array:
+    """A number as an element of a dtype; numbers that the type cannot hold are refused.
 
-    >>> fill_value(2.7, np.dtype("int64"))
-    np.int64(2)
+    >>> fill_value(CPU.xp, 2.7, dtypes.I64)
+    array(2)
     """
-    if type(value) is float and (numpy_type is dtypes.F64 or -1.0 <= value <= 1.0):
-        if numpy_type is dtypes.F64 or numpy_type is dtypes.F32:
-            return numpy_type.type(value)
-    if isinstance(value, np.generic):
+    if type(value) is float and (dtype is dtypes.F64 or -1.0 <= value <= 1.0):
+        if dtype is dtypes.F64 or dtype is dtypes.F32:
+            return xp.asarray(value, dtype)
+    if isinstance(value, CPU.numbers):
         value = value.item()
-    element = as_element(value, dtypes.from_numpy_dtype(numpy_type))
-    return np.asarray(element).astype(numpy_type)[()]
+    return xp.asarray(as_element(value, dtypes.from_numpy_dtype(dtype))).astype(dtype)
 
 
 def is_unrecorded(target: Tensor, *sources: Any) -> bool:
@@ -85,7 +84,7 @@ def can_write_directly(target: Tensor, *sources: Any) -> bool:
     if not is_unrecorded(target, *sources):
         return False
     array = target._array
-    if not array.flags.writeable or 0 in array.strides:
+    if not can_write(array) or 0 in array.strides:
         check_not_expanded(target)
     return True
 
@@ -104,7 +103,7 @@ def _broadcast(mask: Array, shape: tuple[int, ...]) -> tuple[int, ...]:
     if mask.shape == shape:
         return shape
     try:
-        return np.broadcast_shapes(mask.shape, shape)
+        return broadcast_shapes(mask.shape, shape)
     except ValueError:
         raise errors.broadcast(mask.shape, shape) from None
 
@@ -123,7 +122,7 @@ def masked_fill(xp: Any, input: Array, mask: Array, value: Any) -> Array:
     """`input` with `value`, a number, where `mask` is true."""
     _check_mask("masked_fill_", mask)
     _broadcast(mask, input.shape)
-    return xp.where(mask, xp.asarray(fill_value(value, input.dtype).item(), input.dtype), input)
+    return xp.where(mask, fill_value(xp, value, input.dtype), input)
 
 
 def _total_where(m: Any, g: Any, mask: Any) -> Any:
@@ -219,7 +218,8 @@ def _masked_fill_(self: Tensor, mask: Tensor, value: Tensor | complex) -> Tensor
             _check_covers(where, array.shape)
         if not is_tensor and can_write_directly(self, mask):
             _check_mask("masked_fill_", where)
-            np.copyto(array, fill_value(value, array.dtype), where=where)
+            xp = xp_of(array)
+            array[xp.broadcast_to(where, array.shape)] = fill_value(xp, value, array.dtype)
             bump(self, "masked_fill_")
             return self
     name = "_masked_fill_tensor" if is_tensor else "masked_fill"
@@ -230,7 +230,7 @@ def _masked_fill_(self: Tensor, mask: Tensor, value: Tensor | complex) -> Tensor
 def _check_covers(mask: Array, shape: tuple[int, ...]) -> None:
     """In place a mask may be broadcast, but the written tensor may not."""
     try:
-        together = np.broadcast_shapes(shape, mask.shape)
+        together = broadcast_shapes(shape, mask.shape)
     except ValueError:
         raise errors.broadcast(shape, mask.shape) from None
     if together != shape:
@@ -278,10 +278,10 @@ def masked_select(xp: Any, input: Array, mask: Array) -> Array:
 )
 def _masked_put(xp: Any, values: Array, mask: Array, shape: tuple[int, ...]) -> Array:
     """Zeros with the first of `values` in the places of a mask that broadcasts with `shape`."""
-    common = np.broadcast_shapes(mask.shape, shape)
+    common = broadcast_shapes(mask.shape, shape)
     result = xp.zeros(common, values.dtype)
     places = xp.broadcast_to(mask, common)
-    result[places] = values.reshape(-1)[: np.count_nonzero(places)]
+    result[places] = values.reshape(-1)[: int(xp.count_nonzero(places))]
     return result
 
 
@@ -336,7 +336,7 @@ def masked_scatter(xp: Any, input: Array, mask: Array, source: Array) -> Array:
         )
     shape = _broadcast(mask, input.shape)
     places = xp.broadcast_to(mask, shape)
-    count = np.count_nonzero(places)
+    count = int(xp.count_nonzero(places))
     if source.size < count:
         raise RuntimeError("Number of elements of source < number of ones in mask")
     result = xp.array(xp.broadcast_to(input, shape))
@@ -356,8 +356,8 @@ def masked_scatter(xp: Any, input: Array, mask: Array, source: Array) -> Array:
 def nonzero(xp: Any, input: Array) -> Array:
     """The index of every element that is not zero: one row each."""
     if input.ndim == 0:
-        return xp.zeros((int(bool(input)), 0), np.int64)
-    return xp.array(xp.nonzero(input)).T.copy()
+        return xp.zeros((int(bool(input)), 0), dtypes.I64)
+    return xp.stack(xp.nonzero(input), 1)
 
 
 def _nonzero_samples() -> list[Sample]:

@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
-
-from retrograd.backend.neutral import scatter as kernels
+from retrograd.backend.neutral import scatter
 from retrograd.notices import explained
 from retrograd.ops.indexing.gathering import check_source_type, first_outside, reduce_along
 from retrograd.ops.indexing.vectors import check_source, vector_shape
@@ -36,7 +34,7 @@ def reduction_gradients(
     `read` takes the indexed places of a tensor, `add` adds into them, `again` is the reduction with
     other operands, `clear` puts zeros into the places; `names` are the op's and its source's.
     """
-    dtype = input.dtype if isinstance(input, np.ndarray) else input._array.dtype
+    dtype = input._array.dtype if m is RECORDED else input.dtype
     if reduce == "sum":
         of_input, of_source = g, read(g)
     elif reduce == "mean":
@@ -190,7 +188,7 @@ def scatter_reduce(
         raise RuntimeError(
             f"reduce argument must be either sum, prod, mean, amax or amin, got {reduce}"
         )
-    return reduce_along(input, dim, index, src, reduce, include_self)
+    return reduce_along(xp, input, dim, index, src, reduce, include_self)
 
 
 # ------------------------------------------------------------------------------- index_reduce
@@ -296,6 +294,6 @@ def index_reduce(
     if outside is not None:
         raise explained(IndexError("index out of range in self"))
     sent = source if source.ndim else source.reshape(1)
-    spread = np.broadcast_to(vector_shape(index, lined.ndim, dim), sent.shape)
-    result = kernels.scatter_reduce(lined, dim, spread, sent, reduce, include_self)
+    spread = xp.broadcast_to(vector_shape(index, lined.ndim, dim), sent.shape)
+    result = scatter.scatter_reduce(xp, lined, dim, spread, sent, reduce, include_self)
     return result.reshape(input.shape)

@@ -12,12 +12,11 @@ from collections.abc import Sequence
 from math import prod
 from typing import Any
 
-import numpy as np
-
 from retrograd import dtypes
 from retrograd.autograd.saved_names import indices_of, raw_indices_of
 from retrograd.autograd.views import bump
-from retrograd.backend.neutral import scatter as kernels
+from retrograd.backend import CPU, is_array, xp_of
+from retrograd.backend.neutral import scatter
 from retrograd.ops import errors
 from retrograd.ops.indexing.gathering import in_place
 from retrograd.ops.indexing.masking import can_write_directly
@@ -25,6 +24,7 @@ from retrograd.ops.indexing.vectors import sum_slices
 from retrograd.ops.kinds import Array, copy_to_write
 from retrograd.ops.registry import RECORDED, composite, op
 from retrograd.ops.shapes.copying import cast_array
+from retrograd.ops.sizes import broadcast_shapes
 from retrograd.tensor import Tensor, wrap
 from retrograd.testing.samples import COMPLEX, FLOATS, HALVES, Sample, T
 
@@ -32,7 +32,7 @@ Dims = tuple[int, ...]
 
 _ALL = slice(None)
 _PLACES = 4
-_INTEGERS = (np.dtype(np.int64), np.dtype(np.int32))
+_INTEGERS = (dtypes.I64, dtypes.int32.numpy)
 
 
 # ------------------------------------------------------------------------- from dims to NumPy
@@ -90,7 +90,9 @@ def _integers(dims: Dims, arrays: Sequence[Array]) -> list[tuple[int, Array]]:
     found: list[tuple[int, Array]] = []
     for dim, array in zip(dims, arrays, strict=True):
         if array.dtype is dtypes.B8:
-            found += [(dim + offset, part) for offset, part in enumerate(np.nonzero(array))]
+            found += [
+                (dim + offset, part) for offset, part in enumerate(xp_of(array).nonzero(array))
+            ]
         else:
             found.append((dim, array))
     return found
@@ -101,7 +103,7 @@ def result_shape(shape: tuple[int, ...], dims: Dims, arrays: Sequence[Array]) ->
     found = _integers(dims, arrays)
     indexed = [dim for dim, _ in found]
     try:
-        common = np.broadcast_shapes(*[array.shape for _, array in found])
+        common = broadcast_shapes(*[array.shape for _, array in found])
     except ValueError:
         shapes = ", ".join(str(list(array.shape)) for _, array in found)
         raise errors.explained(
@@ -132,8 +134,8 @@ def _refused(shape: tuple[int, ...], dims: Dims, arrays: Sequence[Array]) -> tup
             if outside.size:
                 raise errors.explained(
                     IndexError(
-                        f"index {outside.flat[0]} is out of bounds for dimension {number} with "
-                        f"size {shape[dim]}"
+                        f"index {int(outside.reshape(-1)[0])} is out of bounds for dimension "
+                        f"{number} with size {shape[dim]}"
                     )
                 )
     return wanted
@@ -233,7 +235,7 @@ def _put_into(
         if values.ndim > _result_rank(target.ndim, arrays):
             raise ValueError("more dimensions than the result has")
         if accumulate:
-            kernels.add_at(target, _plain(parts), values)
+            scatter.add_at(xp_of(target), target, _plain(parts), values)
         else:
             target[parts] = values
     except IndexError:
@@ -264,7 +266,7 @@ def _type_error(target: Array, dims: Dims, arrays: Sequence[Array], values: Arra
     """Values of another dtype; shapes that do not fit are reported first."""
     wanted = result_shape(target.shape, dims, arrays)
     try:
-        if np.broadcast_shapes(wanted, values.shape) != wanted:
+        if broadcast_shapes(wanted, values.shape) != wanted:
             return _value_error(wanted, values)
     except ValueError:
         return _value_error(wanted, values)
@@ -277,13 +279,13 @@ def _type_error(target: Array, dims: Dims, arrays: Sequence[Array], values: Arra
 
 def _plain(parts: tuple[Any, ...]) -> tuple[Any, ...]:
     """The same index with integers for masks, which `add_at` wants where both occur."""
-    kinds = {part.dtype.kind for part in parts if isinstance(part, np.ndarray)}
+    kinds = {part.dtype.kind for part in parts if is_array(part)}
     if kinds != {"b", "i"}:
         return parts
     plain: list[Any] = []
     for part in parts:
-        is_mask = isinstance(part, np.ndarray) and part.dtype is dtypes.B8
-        plain += list(np.nonzero(part)) if is_mask else [part]
+        is_mask = is_array(part) and part.dtype is dtypes.B8
+        plain += list(xp_of(part).nonzero(part)) if is_mask else [part]
     return tuple(plain)
 
 
@@ -355,9 +357,10 @@ def _index_zero(
 # ----------------------------------------------------------------------------- calls and names
 
 
-def packed(shape: tuple[int, ...], found: list[tuple[int, Tensor]]) -> tuple[Dims, list[Tensor]]:
+def packed(target: Tensor, found: list[tuple[int, Tensor]]) -> tuple[Dims, list[Tensor]]:
     """Index tensors as the ops take them: their dimensions, and at most four of them."""
-    tensors = [_usable(tensor) for _, tensor in found]
+    shape = target._array.shape
+    tensors = [_beside(target, _usable(tensor)) for _, tensor in found]
     dims = tuple([dim for dim, _ in found])
     if len(found) <= _PLACES:
         return dims, tensors
@@ -365,8 +368,16 @@ def packed(shape: tuple[int, ...], found: list[tuple[int, Tensor]]) -> tuple[Dim
     numpy_index(shape, dims, arrays)
     result_shape(shape, dims, arrays)
     pairs = _integers(dims, arrays)
-    together = np.broadcast_arrays(*[array for _, array in pairs])
-    return tuple(dim for dim, _ in pairs), [wrap(np.stack(together).astype(np.int64))]
+    xp = xp_of(arrays[0])
+    together = xp.broadcast_arrays(*[array for _, array in pairs])
+    return tuple(dim for dim, _ in pairs), [wrap(xp.stack(together).astype(dtypes.I64))]
+
+
+def _beside(target: Tensor, index: Tensor) -> Tensor:
+    """An index on the CPU goes to where the indexed tensor is, as in PyTorch."""
+    if type(index._array) is CPU.array and type(target._array) is not CPU.array:
+        return index.to(target.device)
+    return index
 
 
 def _usable(tensor: Tensor) -> Tensor:
@@ -455,7 +466,7 @@ def _index_put(
     """
     if not isinstance(values, Tensor):
         raise errors.argument_type("index_put", "values", 3, "Tensor", values)
-    dims, tensors = packed(input._array.shape, _listed("index_put", indices))
+    dims, tensors = packed(input, _listed("index_put", indices))
     result: Tensor = RECORDED.index_put(input, values, dims, accumulate, *tensors)
     return result
 
@@ -482,7 +493,7 @@ def put_(
     target: Tensor, found: list[tuple[int, Tensor]], values: Tensor, accumulate: bool
 ) -> Tensor:
     """`index_put_` with index tensors and the dimensions they start at."""
-    dims, tensors = packed(target._array.shape, found)
+    dims, tensors = packed(target, found)
     half = target._array.dtype in dtypes.HALF_TYPES and accumulate
     if not half and can_write_directly(target, values, *tensors):
         arrays = [tensor._array for tensor in tensors]

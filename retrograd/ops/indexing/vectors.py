@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 from retrograd import dtypes
 from retrograd.autograd.views import bump
-from retrograd.backend.neutral import scatter as kernels
+from retrograd.backend import xp_of
+from retrograd.backend.neutral import scatter
 from retrograd.notices import explained
 from retrograd.ops.indexing.gathering import first_outside, in_place
 from retrograd.ops.indexing.masking import can_write_directly, fill_value
@@ -49,7 +48,7 @@ def check_source(
             f"{name}(): Index is supposed to be a vector, but got dim: {index.ndim} with type: "
             f"{_name(index)} and size: {list(index.shape)}"
         )
-    if index.dtype is not dtypes.I64 and index.dtype != np.int32:
+    if index.dtype is not dtypes.I64 and index.dtype != dtypes.int32.numpy:
         raise explained(
             RuntimeError(f"{name}(): Expected dtype int32/int64 for index but got: {_name(index)}")
         )
@@ -129,7 +128,7 @@ def index_select(xp: Any, input: Array, dim: int, index: Array) -> Array:
     dim = wrap_dim(dim, input.ndim)
     if index.ndim > 1:
         raise IndexError("index_select(): Index is supposed to be a vector")
-    if index.dtype is not dtypes.I64 and index.dtype != np.int32:
+    if index.dtype is not dtypes.I64 and index.dtype != dtypes.int32.numpy:
         raise RuntimeError("index_select(): Expected dtype int32 or int64 for index")
     if not input.ndim and index.size != 1:
         raise RuntimeError(
@@ -169,8 +168,8 @@ def sum_slices(xp: Any, shape: tuple[int, ...], dim: int, index: Array, values: 
     """Zeros of `shape` with slices of `values` added to the slices that a vector names."""
     vector = index.reshape(-1)
     if dim == 0:
-        return kernels.embedding_gradient(vector, values, shape[0])
-    rows = kernels.embedding_gradient(vector, xp.moveaxis(values, dim, 0), shape[dim])
+        return scatter.embedding_gradient(xp, vector, values, shape[0])
+    rows = scatter.embedding_gradient(xp, vector, xp.moveaxis(values, dim, 0), shape[dim])
     return xp.ascontiguousarray(xp.moveaxis(rows, 0, dim))
 
 
@@ -231,19 +230,19 @@ def index_add(
     tensor([0., 5.])
     """
     result = copy_to_write(xp, input)
-    _add_into(result, dim, index, source, alpha)
+    _add_into(xp, result, dim, index, source, alpha)
     return result
 
 
-def _add_into(target: Array, dim: int, index: Array, source: Array, alpha: Any) -> None:
+def _add_into(xp: Any, target: Array, dim: int, index: Array, source: Array, alpha: Any) -> None:
     check_source("index_add_", target, dim, index, source)
     dim = wrap_dim(dim, target.ndim)
     _check_vector_bounds(index, target.shape[dim] if target.ndim else 1, dim)
     if alpha != 1:
         kind = dtypes.from_numpy_dtype(target.dtype)
         factor = as_element(alpha, kind) if target.dtype.kind in "iu" else alpha
-        source = source * np.asarray(factor, target.dtype)
-    kernels.add_at(_lined(target), along(dim, index), _lined(source))
+        source = source * xp.asarray(factor, target.dtype)
+    scatter.add_at(xp, _lined(target), along(dim, index), _lined(source))
 
 
 def _source_gradient(m: Any, g: Any, dim: int, index: Any, source: Any, alpha: Any = 1) -> Any:
@@ -261,7 +260,7 @@ def _index_add_(
     """Add `alpha` times slices of `source` to slices along `dim`, in place."""
     if isinstance(index, Tensor) and isinstance(source, Tensor):
         if self._array.dtype not in dtypes.HALF_TYPES and can_write_directly(self, index, source):
-            _add_into(self._array, dim, index._array, source._array, alpha)
+            _add_into(xp_of(self._array), self._array, dim, index._array, source._array, alpha)
             bump(self, "index_add_")
             return self
     return in_place("index_add", self, dim, index, source, alpha=alpha)
@@ -365,19 +364,19 @@ def _fill_into(target: Array, dim: int, index: Array, value: Any) -> None:
         raise RuntimeError("Index has to be a vector/scalar")
     size = target.shape[dim] if target.ndim else 1
     if index.size and (index.max() >= size or index.min() < -size):
-        outside = int(index[(index >= size) | (index < -size)].flat[0])
+        outside = int(index[(index >= size) | (index < -size)].reshape(-1)[0])
         raise explained(
             IndexError(f"index {outside} is out of bounds for dimension {dim} with size {size}")
         )
     _lined(target)[along(dim, index)] = value
 
 
-def _number(value: Any, target: Array) -> Any:
+def _number(xp: Any, value: Any, target: Array) -> Any:
     if isinstance(value, complex) and target.dtype.kind != "c":
         raise RuntimeError(
             "index_fill_(): Converting complex Scalar to non-complex type is not supported"
         )
-    return fill_value(value, target.dtype)
+    return fill_value(xp, value, target.dtype)
 
 
 @op(
@@ -393,7 +392,7 @@ def _number(value: Any, target: Array) -> Any:
 def index_fill(xp: Any, input: Array, dim: int, index: Array, value: Any) -> Array:
     """A copy of `input` with a number in the slices along `dim` that a vector names."""
     result = copy_to_write(xp, input)
-    _fill_into(result, dim, index, _number(value, input))
+    _fill_into(result, dim, index, _number(xp, value, input))
     return result
 
 
@@ -419,7 +418,7 @@ def _index_fill_tensor(xp: Any, input: Array, dim: int, index: Array, value: Arr
             f"{value.ndim} dimension(s)."
         )
     result = copy_to_write(xp, input)
-    _fill_into(result, dim, index, _number(value.item(), input))
+    _fill_into(result, dim, index, _number(xp, value.item(), input))
     return result
 
 
@@ -477,7 +476,7 @@ def _index_fill_(self: Tensor, dim: int, index: Tensor, value: Tensor | complex)
     """Write `value` into the slices along `dim` that `index` names."""
     is_tensor = isinstance(value, Tensor)
     if isinstance(index, Tensor) and not is_tensor and can_write_directly(self, index):
-        _fill_into(self._array, dim, index._array, _number(value, self._array))
+        _fill_into(self._array, dim, index._array, _number(xp_of(self._array), value, self._array))
         bump(self, "index_fill_")
         return self
     return in_place("_index_fill_tensor" if is_tensor else "index_fill", self, dim, index, value)

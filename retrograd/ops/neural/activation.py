@@ -4,10 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 from retrograd import dtypes
-from retrograd.backend import kernels
 from retrograd.ops.kinds import Array
 from retrograd.ops.neural.shared import (
     floating_only,
@@ -112,13 +109,13 @@ def _threshold_gradient(xp: Any, grad: Array, input: Array, threshold: Any) -> A
     return xp.keep_where(grad, xp.logical_not(input <= threshold))
 
 
-def _as_element(value: Any, kind: Any) -> Any:
+def _as_element(xp: Any, value: Any, kind: Any) -> Any:
     """A number for an array of a dtype: with integers a whole one, which wraps around."""
-    return np.asarray(int(value)).astype(kind) if kind.kind in "iu" else value
+    return xp.asarray(int(value)).astype(kind) if kind.kind in "iu" else value
 
 
 def _threshold_kernel(xp: Any, input: Array, threshold: Any, value: Any) -> Array:
-    low, other = (_as_element(x, input.dtype) for x in (threshold, value))
+    low, other = (_as_element(xp, x, input.dtype) for x in (threshold, value))
     return xp.where(input <= low, xp.asarray(other, input.dtype), input)
 
 
@@ -218,8 +215,8 @@ def _check_hardtanh(input: Array, min_val: Any, max_val: Any) -> None:
 )
 def hardtanh(xp: Any, input: Array, min_val: Any = -1.0, max_val: Any = 1.0) -> Array:
     """The input limited to an interval."""
-    low, high = (_as_element(value, input.dtype) for value in (min_val, max_val))
-    return kernels.minimum(high, kernels.maximum(low, input))  # a zero keeps its sign
+    low, high = (_as_element(xp, value, input.dtype) for value in (min_val, max_val))
+    return xp.minimum(high, xp.maximum(low, input))  # a zero keeps its sign
 
 
 hardtanh_ = inplace_twin("hardtanh", namespaces=("nn.functional",))
@@ -274,7 +271,7 @@ def relu6(input: Tensor, inplace: bool = False) -> Tensor:
 )
 def _shrink_gradient(xp: Any, grad: Array, input: Array, lambd: Any) -> Array:
     """`grad` outside of [-lambd, lambd], else zero."""
-    lambd = input.dtype.type(lambd)
+    lambd = xp.asarray(lambd, input.dtype)
     inside = xp.logical_and(input >= -lambd, input <= lambd)
     return xp.keep_where(grad, xp.logical_not(inside))
 
@@ -297,7 +294,7 @@ def hardshrink(xp: Any, input: Array, lambd: float = 0.5) -> Array:
     >>> torch.hardshrink(torch.tensor([0.2, 2.0]))
     tensor([0., 2.])
     """
-    lambd = input.dtype.type(lambd)
+    lambd = xp.asarray(lambd, input.dtype)
     inside = xp.logical_and(input >= -lambd, input <= lambd)
     return xp.keep_where(input, xp.logical_not(inside))
 
@@ -332,7 +329,7 @@ def _check_lambd(input: Array, lambd: Any) -> None:
 def softshrink(xp: Any, input: Array, lambd: float = 0.5) -> Array:
     """The input moved towards zero by `lambd`, and zero where it would cross."""
     _check_lambd(input, lambd)
-    return xp.subtract(input, kernels.minimum(kernels.maximum(input, -lambd), lambd))
+    return xp.subtract(input, xp.minimum(xp.maximum(input, -lambd), lambd))
 
 
 # --------------------------------------------------------------------- hardswish, hardsigmoid
@@ -363,7 +360,7 @@ def _hardswish_gradient(xp: Any, grad: Array, input: Array) -> Array:
 )
 def hardswish(xp: Any, input: Array) -> Array:
     """``input * relu6(input + 3) / 6``."""
-    ramp = kernels.minimum(kernels.maximum(xp.add(input, 3), 0), 6)
+    ramp = xp.minimum(xp.maximum(xp.add(input, 3), 0), 6)
     return xp.divide(xp.multiply(input, ramp), 6)
 
 
@@ -381,7 +378,7 @@ def _hardswish(input: Tensor, inplace: bool = False) -> Tensor:
     return result
 
 
-_SIXTH = float(np.float32(1 / 6))  # PyTorch's constant has this precision in all dtypes
+_SIXTH = float(dtypes.F32.type(1 / 6))  # PyTorch's constant has this precision in all dtypes
 
 
 @op(
@@ -406,7 +403,7 @@ def _hardsigmoid_gradient(xp: Any, grad: Array, input: Array) -> Array:
 )
 def hardsigmoid(xp: Any, input: Array) -> Array:
     """``relu6(input + 3) / 6``."""
-    return xp.divide(kernels.minimum(kernels.maximum(xp.add(input, 3), 0), 6), 6)
+    return xp.divide(xp.minimum(xp.maximum(xp.add(input, 3), 0), 6), 6)
 
 
 _hardsigmoid_write = inplace_twin("hardsigmoid")

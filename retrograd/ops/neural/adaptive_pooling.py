@@ -40,23 +40,23 @@ def _declare(dimensions: int) -> None:
         if 0 in output_size:
             shape = (*input.shape[:-dimensions], *output_size)
             return xp.empty(shape, input.dtype), xp.empty(shape, xp.int64)
-        values, places = kernels.adaptive_max_pool(input, output_size)
+        values, places = kernels.adaptive_max_pool(xp, input, output_size)
         if dimensions == 2:
             values, places = arranged(xp, values, input), arranged(xp, places, input)
         return values, places
 
     def max_backward(xp: Any, gradient: Array, input: Array, indices: Array) -> Array:
-        return kernels.scatter_to_indices(gradient, indices, input.shape[-dimensions:])
+        return kernels.scatter_to_indices(xp, gradient, indices, input.shape[-dimensions:])
 
     def avg_forward(xp: Any, input: Array, output_size: Sizes) -> Array:
-        result = kernels.adaptive_avg_pool(input, output_size)
+        result = kernels.adaptive_avg_pool(xp, input, output_size)
         return arranged(xp, result, input) if dimensions == 2 else result
 
     def avg_backward(xp: Any, gradient: Array, input: Array) -> Array:
-        return kernels.adaptive_avg_pool_gradient(gradient, input.shape[-dimensions:])
+        return kernels.adaptive_avg_pool_gradient(xp, gradient, input.shape[-dimensions:])
 
     def unpool(xp: Any, input: Array, indices: Array, output_size: Sizes) -> Array:
-        result = kernels.max_unpool(input, indices, output_size)
+        result = kernels.max_unpool(xp, input, indices, output_size)
         return arranged(xp, result, input) if dimensions == 2 else result
 
     max_forward.__name__, max_backward.__name__ = maximum, max_gradient

@@ -6,10 +6,9 @@ import math
 import warnings
 from typing import Any
 
-import numpy as np
-
 from retrograd import dtypes
 from retrograd.autograd.state import TRANSFORMS
+from retrograd.backend import xp_of
 from retrograd.notices import explained
 from retrograd.ops.kinds import Array, wrap_dim
 from retrograd.ops.neural.dropout import dropout_of
@@ -29,7 +28,7 @@ def _softmax_rows(xp: Any, scores: Array) -> Array:
     if not scores.shape[-1]:
         return scores
     peak = xp.max(scores, axis=-1, keepdims=True)
-    scores -= xp.maximum(peak, np.finfo(scores.dtype).min)
+    scores -= xp.maximum(peak, float(xp.finfo(scores.dtype).min))
     xp.exp(scores, scores)
     # the largest exponential is 1, so that only empty rows have a smaller sum
     scores /= xp.maximum(xp.sum(scores, axis=-1, keepdims=True), 1)
@@ -150,12 +149,13 @@ def _float_mask(query: Any, key: Any, attn_mask: Any, is_causal: bool) -> Any:
     kind = query._array.dtype
     if is_causal:
         rows, columns = query._array.shape[-2], key._array.shape[-2]
-        allowed = np.tri(rows, columns, dtype=np.bool_)
+        xp = xp_of(query._array)
+        allowed = xp.tri(rows, columns, dtype=bool)
     elif attn_mask is not None and attn_mask.dtype is dtypes.bool_:
         return _fill_mask(RECORDED.logical_not(attn_mask), kind)
     else:
         return attn_mask
-    return wrap(np.where(allowed, 0.0, -_INF).astype(kind))
+    return wrap(xp.where(allowed, 0.0, -_INF).astype(kind))
 
 
 def _fill_mask(hidden: Any, kind: Any) -> Tensor:
@@ -342,7 +342,7 @@ def _one_more(mask: Any) -> Tensor | None:
     """A mask with a last column that lets attention through."""
     if mask is None:
         return None
-    column = wrap(np.zeros((*mask._array.shape[:-1], 1), mask._array.dtype))
+    column = wrap(xp_of(mask._array).zeros((*mask._array.shape[:-1], 1), mask._array.dtype))
     return RECORDED.cat([mask, column], -1)
 
 
@@ -523,7 +523,7 @@ def multi_head_attention_forward(
     k = by_head(k) if static_k is None else _check_static("static_k", static_k, len(q), head)
     v = by_head(v) if static_v is None else _check_static("static_v", static_v, len(q), head)
     if add_zero_attn:
-        zeros = wrap(np.zeros((batch * num_heads, 1, head), k._array.dtype))
+        zeros = wrap(xp_of(k._array).zeros((batch * num_heads, 1, head), k._array.dtype))
         k, v = (RECORDED.cat([x, zeros], 1) for x in (k, v))
         mask, padding = _one_more(mask), _one_more(padding)
     columns = k._array.shape[1]

@@ -6,11 +6,10 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
-
 from retrograd import dtypes
 from retrograd.autograd.state import TRANSFORMS
 from retrograd.autograd.views import bump
+from retrograd.backend import xp_of
 from retrograd.backend.neutral.arrangement import arranged
 from retrograd.backend.quiet import quiet
 from retrograd.notices import explained
@@ -113,7 +112,7 @@ def _update(running: Tensor, value: Array, momentum: float) -> None:
     target = running._array
     with quiet():
         mixed = target.astype(value.dtype) * (1 - momentum) + value.reshape(-1) * momentum
-    np.copyto(target, mixed, casting="same_kind")
+    target[...] = mixed
 
 
 def _update_batch(running: Tensor, value: Tensor, momentum: float) -> None:
@@ -354,8 +353,7 @@ def instance_norm_of(
                 continue
             average = repeated._array.reshape(batch, channels)
             with quiet():
-                mixed = np.add.reduce(average, axis=0, dtype=np.float64) / batch
-            np.copyto(value._array, mixed, casting="same_kind")
+                value._array[...] = average.sum(axis=0, dtype=dtypes.F64) / batch
             bump(value, "instance_norm")
     return result.view(shape)
 
@@ -495,7 +493,7 @@ def local_response_norm(
         raise RuntimeError(f"kernel size should be greater than zero, but got {shown}")
     squares = input * input
     before, after = (
-        wrap(np.zeros((shape[0], count, *shape[2:]), input._array.dtype))
+        wrap(xp_of(input._array).zeros((shape[0], count, *shape[2:]), input._array.dtype))
         for count in (size // 2, (size - 1) // 2)
     )
     windows = RECORDED.cat([before, squares, after], 1).unfold(1, size, 1)

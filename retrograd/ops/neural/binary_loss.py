@@ -6,8 +6,6 @@ import math
 import warnings
 from typing import Any
 
-import numpy as np
-
 from retrograd import dtypes
 from retrograd.ops import errors
 from retrograd.ops.kinds import Array
@@ -39,7 +37,7 @@ def _finished(m: Any, slopes: Any, weight: Any, reduction: int, shape: Any) -> A
 
 # --------------------------------------------------------------------------- binary_cross_entropy
 
-_TINY = float(np.float32(1e-12))  # PyTorch's constant has this precision in all dtypes
+_TINY = float(dtypes.F32.type(1e-12))  # PyTorch's constant has this precision in all dtypes
 
 
 def _of_gradient(m: Any, g: Any, input: Any, target: Any, weight: Any, reduction: int) -> Any:

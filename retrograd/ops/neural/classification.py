@@ -5,10 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-import numpy as np
-
 from retrograd import dtypes
-from retrograd.backend import kernels
 from retrograd.ops import errors
 from retrograd.ops.kinds import Array
 from retrograd.ops.neural.shared import (
@@ -23,7 +20,7 @@ from retrograd.ops.registry import RECORDED, composite, op
 from retrograd.tensor import Tensor
 from retrograd.testing.samples import FLOATS, HALVES, Sample, T
 
-_UNSIGNED: dict[Any, Any] = {8: np.dtype(np.uint64), 1: np.dtype(np.uint8)}
+_UNSIGNED: dict[int, Any] = {8: dtypes.uint64.numpy, 1: dtypes.U8}
 
 # ------------------------------------------------------------------------------------- nll_loss
 #
@@ -52,41 +49,43 @@ def _check_types(input: Array, target: Array, weight: Array | None) -> None:
             raise errors.explained(RuntimeError(f"expected scalar type {wanted} but found {found}"))
 
 
-def _chosen(target: Array, classes: int, ignore_index: int) -> tuple[Array, Array | None]:
+def _chosen(xp: Any, target: Array, classes: int, ignore_index: int) -> tuple[Array, Array | None]:
     """Classes that are safe to index with, and where they count (None: everywhere)."""
     inside = not target.size or target.view(_UNSIGNED[target.itemsize]).max() < classes
     if inside and not 0 <= ignore_index < classes:
         return target, None
     counts = target != ignore_index
-    safe = np.where(counts, target, 0)
+    safe = xp.where(counts, target, 0)
     outside = (safe < 0) | (safe >= classes)
     if outside.any():
-        raise errors.explained(IndexError(f"Target {int(safe[outside].flat[0])} is out of bounds."))
+        raise errors.explained(
+            IndexError(f"Target {int(safe[outside].reshape(-1)[0])} is out of bounds.")
+        )
     return safe, None if counts.all() else counts
 
 
-def _places(shape: tuple[int, ...], target: Array) -> tuple[Any, ...]:
+def _places(xp: Any, shape: tuple[int, ...], target: Array) -> tuple[Any, ...]:
     """An index of the chosen scores in an array of shape (batch, classes, *places)."""
     if len(shape) == 1:
         return (target.reshape(()),)
-    rows = np.arange(shape[0])
+    rows = xp.arange(shape[0])
     if len(shape) == 2:
         return rows, target
     last = len(shape) - 2
-    along = [np.arange(n).reshape(n, *(1,) * (last - 1 - d)) for d, n in enumerate(shape[2:])]
+    along = [xp.arange(n).reshape(n, *(1,) * (last - 1 - d)) for d, n in enumerate(shape[2:])]
     return (rows.reshape(-1, *(1,) * last), target, *along)
 
 
-def _weights(weight: Array | None, target: Array, counts: Array | None, like: Any) -> Any:
+def _weights(xp: Any, weight: Array | None, target: Array, counts: Array | None, like: Any) -> Any:
     """The weight of each place: None for one everywhere."""
     if weight is None:
         return None if counts is None else counts.astype(like)
     found = weight[target]
-    return found if counts is None else np.where(counts, found, found.dtype.type(0))
+    return found if counts is None else xp.keep_where(found, counts)
 
 
-def _total(weights: Any, target: Array) -> Any:
-    return target.size if weights is None else float(kernels.sum_all(weights))
+def _total(xp: Any, weights: Any, target: Array) -> Any:
+    return target.size if weights is None else float(xp.sum_all(weights))
 
 
 def _nll_forward(
@@ -97,21 +96,21 @@ def _nll_forward(
     reduction: int,
     ignore_index: int,
 ) -> Array:
-    target, counts = _chosen(target, input.shape[min(input.ndim - 1, 1)], ignore_index)
-    losses = kernels.negative(input[_places(input.shape, target)])
+    target, counts = _chosen(xp, target, input.shape[min(input.ndim - 1, 1)], ignore_index)
+    losses = xp.negative(input[_places(xp, input.shape, target)])
     if input.ndim == 1:
         target = target.reshape(())
         counts = None if counts is None else counts.reshape(())
-    weights = _weights(weight, target, counts, input.dtype)
+    weights = _weights(xp, weight, target, counts, input.dtype)
     if weights is not None:
         losses = xp.multiply(losses, weights)
         if counts is not None:
-            losses = xp.where(counts, losses, input.dtype.type(0))  # an ignored score may be inf
+            losses = xp.keep_where(losses, counts)  # an ignored score may be inf
     losses = xp.asarray(losses)
     if reduction == NONE:
         return losses
-    total = kernels.sum_all(losses)
-    return total if reduction == SUM else kernels.divide(total, _total(weights, target))
+    total = xp.sum_all(losses)
+    return total if reduction == SUM else xp.divide(total, _total(xp, weights, target))
 
 
 def _nll_backward(
@@ -123,21 +122,21 @@ def _nll_backward(
     reduction: int,
     ignore_index: int,
 ) -> Array:
-    target, counts = _chosen(target, shape[min(len(shape) - 1, 1)], ignore_index)
+    target, counts = _chosen(xp, target, shape[min(len(shape) - 1, 1)], ignore_index)
     result = xp.zeros(shape, grad.dtype)
-    places = _places(shape, target)
+    places = _places(xp, shape, target)
     if len(shape) == 1:
         target = target.reshape(())
         counts = None if counts is None else counts.reshape(())
-    weights = _weights(weight, target, counts, grad.dtype)
+    weights = _weights(xp, weight, target, counts, grad.dtype)
     if reduction == MEAN:
-        total = _total(weights, target)
-        grad = kernels.divide(grad, total) if total else grad * np.inf
-    slopes = kernels.negative(grad)
+        total = _total(xp, weights, target)
+        grad = xp.divide(grad, total) if total else grad * float("inf")
+    slopes = xp.negative(grad)
     if weights is not None:
         slopes = xp.multiply(slopes, weights)
         if counts is not None:
-            slopes = xp.where(counts, slopes, grad.dtype.type(0))
+            slopes = xp.keep_where(slopes, counts)
     result[places] = slopes
     return result
 

@@ -106,10 +106,10 @@ def convolution(
             input.shape, weight.shape, stride, padding, output_padding, dilation, groups
         )
         result = kernels.convolution_input_gradient(
-            input, weight, shape, stride, padding, dilation, groups
+            xp, input, weight, shape, stride, padding, dilation, groups
         )
     else:
-        result = kernels.convolution(input, weight, stride, padding, dilation, groups)
+        result = kernels.convolution(xp, input, weight, stride, padding, dilation, groups)
     if bias is not None:
         result += bias.reshape(-1, *(1,) * len(stride))
     if len(stride) == 3 and result.dtype == dtypes.F64:  # PyTorch's plain kernel for volumes
@@ -140,7 +140,7 @@ def _convolution_input_gradient(
     groups: int,
 ) -> Array:
     return kernels.convolution_input_gradient(
-        gradient, weight, input_shape, stride, padding, dilation, groups
+        xp, gradient, weight, input_shape, stride, padding, dilation, groups
     )
 
 
@@ -167,7 +167,7 @@ def _convolution_weight_gradient(
     groups: int,
 ) -> Array:
     return kernels.convolution_weight_gradient(
-        gradient, input, weight_shape, stride, padding, dilation, groups
+        xp, gradient, input, weight_shape, stride, padding, dilation, groups
     )
 
 
@@ -193,7 +193,7 @@ def _convolution_at(
     groups: int,
 ) -> Array:
     """The convolution at the first `windows` positions: output padding may have left more room."""
-    result: Array = kernels.convolution(input, weight, stride, padding, dilation, groups)
+    result: Array = kernels.convolution(xp, input, weight, stride, padding, dilation, groups)
     if result.shape[2:] != windows:
         result = xp.ascontiguousarray(result[(..., *(slice(count) for count in windows))])
     return result

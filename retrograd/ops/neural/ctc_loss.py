@@ -13,9 +13,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
-
 from retrograd import dtypes
+from retrograd.backend import xp_of
 from retrograd.ops import errors
 from retrograd.ops.kinds import Array
 from retrograd.ops.neural.shared import MEAN, NONE, reduction_code
@@ -29,7 +28,9 @@ _NOTHING = float("-inf")
 _WHERE = "(while checking arguments for ctc_loss_allocate_outputs)"
 
 
-def _check(log_probs: Array, targets: Array, inputs: Array, outputs: Array, blank: int) -> None:
+def _check(
+    xp: Any, log_probs: Array, targets: Array, inputs: Array, outputs: Array, blank: int
+) -> None:
     shape, found = log_probs.shape, targets.shape
     if not log_probs.size:
         raise RuntimeError("log_probs tensor must not be empty")
@@ -63,24 +64,24 @@ def _check(log_probs: Array, targets: Array, inputs: Array, outputs: Array, blan
         )
     if len(found) == 2 and found[1] < outputs.max():
         raise RuntimeError(
-            f"Expected tensor to have size at least {outputs.max()} at dimension 1, but got size "
-            f"{found[1]} for argument #2 'targets' {_WHERE}"
+            f"Expected tensor to have size at least {int(outputs.max())} at dimension 1, but got "
+            f"size {found[1]} for argument #2 'targets' {_WHERE}"
         )
     if inputs.max() > frames:
         raise RuntimeError(
             f"Expected input_lengths to have value at most {frames}, but got value "
-            f"{inputs[inputs > frames][0]} {_WHERE}"
+            f"{int(inputs[inputs > frames][0])} {_WHERE}"
         )
-    _check_labels(targets, outputs, labels)
+    _check_labels(xp, targets, outputs, labels)
 
 
-def _check_labels(targets: Array, lengths: Array, labels: int) -> None:
+def _check_labels(xp: Any, targets: Array, lengths: Array, labels: int) -> None:
     """PyTorch would read foreign memory here; this library does not."""
     if targets.ndim == 2:
-        targets = targets[np.arange(targets.shape[1]) < lengths[:, None]]
+        targets = targets[xp.arange(targets.shape[1]) < lengths[:, None]]
     bad = targets[(targets < 0) | (targets >= labels)]
     if bad.size:
-        raise IndexError(f"ctc_loss: target {bad[0]} is out of bounds for {labels} labels")
+        raise IndexError(f"ctc_loss: target {int(bad[0])} is out of bounds for {labels} labels")
 
 
 # ------------------------------------------------------------------------------- path arithmetic
@@ -89,9 +90,9 @@ def _check_labels(targets: Array, lengths: Array, labels: int) -> None:
 class _States:
     """The targets of a batch with their blanks: (batch, states) arrays of labels and moves."""
 
-    def __init__(self, targets: Array, lengths: Array, blank: int) -> None:
+    def __init__(self, xp: Any, targets: Array, lengths: Array, blank: int) -> None:
         batch, longest = len(lengths), int(lengths.max())
-        padded = np.full((batch, longest), blank, np.int64)
+        padded = xp.full((batch, longest), blank, dtypes.I64)
         start = 0
         for row, length in enumerate(lengths.tolist()):
             if targets.ndim == 2:
@@ -99,71 +100,71 @@ class _States:
             else:  # one after the other
                 padded[row, :length] = targets[start : start + length]
                 start += length
-        self.labels = np.full((batch, 2 * longest + 1), blank, np.int64)
+        self.labels = xp.full((batch, 2 * longest + 1), blank, dtypes.I64)
         self.labels[:, 1::2] = padded
         self.counts = 2 * lengths + 1
         # whether a state may be entered from two states before
-        self.skips = np.zeros(self.labels.shape, np.bool_)
+        self.skips = xp.zeros(self.labels.shape, dtypes.B8)
         self.skips[:, 3::2] = padded[:, 1:] != padded[:, :-1]
-        self.real = np.arange(self.labels.shape[1]) < self.counts[:, None]
+        self.real = xp.arange(self.labels.shape[1]) < self.counts[:, None]
 
-    def emissions(self, log_probs: Array) -> Array:
+    def emissions(self, xp: Any, log_probs: Array) -> Array:
         """Log probabilities of the states' labels: (frames, batch, states)."""
-        labels = np.broadcast_to(self.labels, (log_probs.shape[0], *self.labels.shape))
-        return np.take_along_axis(log_probs, labels, axis=2)
+        labels = xp.broadcast_to(self.labels, (log_probs.shape[0], *self.labels.shape))
+        return xp.take_along_axis(log_probs, labels, axis=2)
 
 
-def _moved(before: Array, skips: Array, step: int) -> Array:
+def _moved(xp: Any, before: Array, skips: Array, step: int) -> Array:
     """Log of the sum over the states from which (step 1) or to which (-1) each one can go."""
-    one, two = np.full_like(before, _NOTHING), np.full_like(before, _NOTHING)
+    one, two = xp.full_like(before, _NOTHING), xp.full_like(before, _NOTHING)
     if step > 0:
         one[:, 1:] = before[:, :-1]
         two[:, 2:] = before[:, :-2]
         two[~skips] = _NOTHING
     else:
         one[:, :-1] = before[:, 1:]
-        two[:, :-2] = np.where(skips[:, 2:], before[:, 2:], before.dtype.type(_NOTHING))
-    return np.logaddexp(np.logaddexp(before, one), two)
+        two[:, :-2] = xp.where(skips[:, 2:], before[:, 2:], _NOTHING)
+    return xp.logaddexp(xp.logaddexp(before, one), two)
 
 
-def _forward(log_probs: Array, states: _States) -> Array:
+def _forward(xp: Any, log_probs: Array, states: _States) -> Array:
     """Log of the sums over paths up to each frame and state, itself included."""
-    emissions = states.emissions(log_probs)
-    alpha = np.full_like(emissions, _NOTHING)
+    emissions = states.emissions(xp, log_probs)
+    alpha = xp.full_like(emissions, _NOTHING)
     alpha[0, :, :2] = emissions[0, :, :2]
     alpha[0, ~states.real] = _NOTHING
     for frame in range(1, len(alpha)):
-        moved = _moved(alpha[frame - 1], states.skips, 1)
-        alpha[frame] = np.where(states.real, moved + emissions[frame], _NOTHING)
+        moved = _moved(xp, alpha[frame - 1], states.skips, 1)
+        alpha[frame] = xp.where(states.real, moved + emissions[frame], _NOTHING)
     return alpha
 
 
-def _backward(log_probs: Array, states: _States, input_lengths: Array) -> Array:
+def _backward(xp: Any, log_probs: Array, states: _States, input_lengths: Array) -> Array:
     """Log of the sums over paths from each frame and state to the end, itself included."""
-    emissions = states.emissions(log_probs)
-    beta = np.full_like(emissions, _NOTHING)
-    positions = np.arange(states.labels.shape[1])
+    emissions = states.emissions(xp, log_probs)
+    beta = xp.full_like(emissions, _NOTHING)
+    positions = xp.arange(states.labels.shape[1])
     last = states.real & (positions >= states.counts[:, None] - 2)
     for frame in range(len(beta) - 1, -1, -1):
         ends = (input_lengths == frame + 1)[:, None]
         inside = (input_lengths > frame + 1)[:, None]
         if frame + 1 < len(beta):
-            moved = _moved(beta[frame + 1], states.skips, -1) + emissions[frame]
-            beta[frame] = np.where(inside & states.real, moved, _NOTHING)
-        beta[frame] = np.where(ends & last, emissions[frame], beta[frame])
+            moved = _moved(xp, beta[frame + 1], states.skips, -1) + emissions[frame]
+            beta[frame] = xp.where(inside & states.real, moved, _NOTHING)
+        beta[frame] = xp.where(ends & last, emissions[frame], beta[frame])
     return beta
 
 
-def _losses(alpha: Array, states: _States, input_lengths: Array) -> Array:
+def _losses(xp: Any, alpha: Array, states: _States, input_lengths: Array) -> Array:
     """Minus the log probabilities of the two states in which a path may end."""
-    rows = np.arange(len(input_lengths))
-    ends = alpha[np.maximum(input_lengths - 1, 0), rows]
+    rows = xp.arange(len(input_lengths))
+    ends = alpha[xp.maximum(input_lengths - 1, 0), rows]
     final = ends[rows, states.counts - 1]
-    before = np.where(states.counts > 1, ends[rows, states.counts - 2], _NOTHING)
-    found = -np.logaddexp(final, before)
+    before = xp.where(states.counts > 1, ends[rows, states.counts - 2], _NOTHING)
+    found = -xp.logaddexp(final, before)
     # no frames: only the empty target can be read from them
-    empty = np.where(states.counts == 1, 0.0, float("inf"))
-    return np.where(input_lengths == 0, empty, found).astype(alpha.dtype)
+    empty = xp.where(states.counts == 1, 0.0, float("inf"))
+    return xp.where(input_lengths == 0, empty, found).astype(alpha.dtype)
 
 
 def _no_second_derivative(m: Any, g: Any) -> Any:
@@ -191,23 +192,23 @@ def _ctc_loss_gradient(
     zero_infinity: bool,
 ) -> Array:
     """The slopes by the scores whose log-softmax `log_probs` is: PyTorch's convention."""
-    states = _States(targets, target_lengths, blank)
-    through = np.moveaxis(alpha, 0, 1) + _backward(log_probs, states, input_lengths)
+    states = _States(xp, targets, target_lengths, blank)
+    through = xp.moveaxis(alpha, 0, 1) + _backward(xp, log_probs, states, input_lengths)
     # log of the sum of all states with one label, in a number of its own for each label
-    peak = np.maximum.reduce(through, axis=2, keepdims=True, initial=_NOTHING)
-    peak = np.where(np.isfinite(peak), peak, 0)
-    weights = np.exp(through - peak)
-    sums = np.zeros(log_probs.shape, log_probs.dtype)
-    rows = np.arange(sums.shape[1])
+    peak = xp.max(through, axis=2, keepdims=True)
+    peak = xp.where(xp.isfinite(peak), peak, 0)
+    weights = xp.exp(through - peak)
+    sums = xp.zeros(log_probs.shape, log_probs.dtype)
+    rows = xp.arange(sums.shape[1])
     for state in range(states.labels.shape[1]):  # labels may repeat within one example
         sums[:, rows, states.labels[:, state]] += weights[:, :, state]
-    counted = np.log(sums) + peak
-    unnormalized = np.where(sums > 0, counted + losses[:, None] - log_probs, _NOTHING)
-    result = (np.exp(log_probs) - np.exp(unnormalized)) * grad[:, None]
-    lost = np.isinf(losses) & (losses > 0)
+    counted = xp.log(sums) + peak
+    unnormalized = xp.where(sums > 0, counted + losses[:, None] - log_probs, _NOTHING)
+    result = (xp.exp(log_probs) - xp.exp(unnormalized)) * grad[:, None]
+    lost = xp.isinf(losses) & (losses > 0)
     if lost.any():
-        result[:, lost] = 0 if zero_infinity else np.nan
-    result[np.arange(len(result))[:, None] >= input_lengths] = 0
+        result[:, lost] = 0 if zero_infinity else float("nan")
+    result[xp.arange(len(result))[:, None] >= input_lengths] = 0
     return result.astype(log_probs.dtype, copy=False)
 
 
@@ -254,20 +255,20 @@ def _ctc_loss(
     zero_infinity: bool,
 ) -> tuple[Array, Array]:
     """The losses of the examples, and the sums over paths from which gradients are computed."""
-    _check(log_probs, targets, input_lengths, target_lengths, blank)
-    states = _States(targets, target_lengths, blank)
-    alpha = _forward(log_probs, states)
-    losses = _losses(alpha, states, input_lengths)
-    return losses, np.ascontiguousarray(np.moveaxis(alpha, 0, 1))
+    _check(xp, log_probs, targets, input_lengths, target_lengths, blank)
+    states = _States(xp, targets, target_lengths, blank)
+    alpha = _forward(xp, log_probs, states)
+    losses = _losses(xp, alpha, states, input_lengths)
+    return losses, xp.ascontiguousarray(xp.moveaxis(alpha, 0, 1))
 
 
 # ------------------------------------------------------------------------------ public functions
 
 
-def _lengths(name: str, given: Any) -> Any:
+def _lengths(xp: Any, name: str, given: Any) -> Any:
     """Lengths as a vector of int64."""
     if not isinstance(given, Tensor):
-        return wrap(np.asarray(given, np.int64).reshape(-1))
+        return wrap(xp.asarray(given, dtypes.I64).reshape(-1))
     if given._array.dtype.kind not in "iu":
         raise RuntimeError(f"{name} must be integral")
     given = given.unsqueeze(0) if given.ndim == 0 else given
@@ -286,8 +287,9 @@ def _compute(
     if isinstance(input_lengths, Tensor) is not isinstance(target_lengths, Tensor):
         four = (log_probs, targets, input_lengths, target_lengths)
         raise errors.invalid_combination("ctc_loss", four)
-    inputs = _lengths("input_lengths", input_lengths)
-    outputs = _lengths("target_lengths", target_lengths)
+    xp = xp_of(log_probs._array)
+    inputs = _lengths(xp, "input_lengths", input_lengths)
+    outputs = _lengths(xp, "target_lengths", target_lengths)
     batched = log_probs.ndim == 3
     if not batched:
         log_probs = log_probs.unsqueeze(1)

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 from retrograd import dtypes
 from retrograd.autograd.grad_mode import no_grad
+from retrograd.backend import xp_of
 from retrograd.ops import errors
 from retrograd.ops.kinds import Array, Ints
 from retrograd.ops.neural.shared import common_shape
@@ -142,16 +141,17 @@ attach(pairwise_distance, namespace="nn.functional", public=("pairwise_distance"
 # --------------------------------------------------------------------------------------- pdist
 
 
-def _pairs(count: int) -> tuple[Array, Array]:
+def _pairs(xp: Any, count: int) -> tuple[Array, Array]:
     """The rows of every pair, the first before the second."""
-    return np.triu_indices(count, 1)
+    first, second = xp.nonzero(~xp.tri(count, dtype=bool))
+    return first, second
 
 
 def _pair_gradient(m: Any, g: Any, input: Any, p: float, out: Any) -> Any:
     shape = tuple(input.shape)
     if p == 0 or shape[0] < 2 or not shape[1]:
         return m.zeros_like(input)
-    rows = _pairs(shape[0])
+    rows = _pairs(xp_of(input._array) if m is RECORDED else m.xp, shape[0])
     first, second = rows if m is not RECORDED else [wrap(row) for row in rows]
     differences = m.sub(m.index_select(input, 0, first), m.index_select(input, 0, second))
     slopes = norm_gradient(m, m.unsqueeze(g, 1), differences, p, m.unsqueeze(out, 1), 1)
@@ -168,7 +168,7 @@ def _pair_gradient(m: Any, g: Any, input: Any, p: float, out: Any) -> Any:
     event="pdist",
 )
 def _pdist(xp: Any, input: Array, p: float) -> Array:
-    first, second = _pairs(input.shape[0])
+    first, second = _pairs(xp, input.shape[0])
     return vector_norm_of(xp, input[first] - input[second], p, (1,), False)
 
 

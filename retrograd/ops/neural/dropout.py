@@ -6,14 +6,14 @@ same elements are dropped.
 
 from __future__ import annotations
 
+import math
 import warnings
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
-
 from retrograd import dtypes
 from retrograd.autograd.state import TRANSFORMS
+from retrograd.backend import xp_of
 from retrograd.ops import errors
 from retrograd.ops.kinds import Array
 from retrograd.ops.registry import OPS, RECORDED, attach, composite
@@ -39,7 +39,7 @@ def _noise(array: Array, keep: float, features: bool) -> Tensor:
         if randomness.is_mapped():
 
             def draw(shape: tuple[int, ...]) -> Tensor:
-                again: Tensor = _noise(np.empty(shape, array.dtype), keep, False)
+                again: Tensor = _noise(xp_of(array).empty(shape, array.dtype), keep, False)
                 return again
 
             return randomness.by_shape(draw, wanted.shape)
@@ -71,7 +71,7 @@ def _feature_shape(array: Array) -> Array:
     """An array of one element per channel: shape (batch, channels, 1, ...)."""
     if array.ndim < 2:
         raise RuntimeError("Feature dropout requires at least 2 dimensions in the input")
-    return np.empty((*array.shape[:2], *(1,) * (array.ndim - 2)), array.dtype)
+    return xp_of(array).empty((*array.shape[:2], *(1,) * (array.ndim - 2)), array.dtype)
 
 
 def _drop(input: Tensor, p: float, train: bool, inplace: bool, features: bool = False) -> Tensor:
@@ -80,11 +80,11 @@ def _drop(input: Tensor, p: float, train: bool, inplace: bool, features: bool = 
     if p == 0 or not train or not array.size:
         return input
     if p == 1:
-        return _multiply(input, wrap(np.zeros((), array.dtype)), inplace)
+        return _multiply(input, wrap(xp_of(array).zeros((), array.dtype)), inplace)
     noise = _noise(array, 1 - p, features)
     _check_type(array)
     drawn = noise._elements()  # fresh: ours to write
-    np.divide(drawn, 1 - p, out=drawn)
+    drawn /= 1 - p
     return _multiply(input, noise, inplace)
 
 
@@ -99,10 +99,10 @@ def _drop_alpha(
     if p == 0 or not train or not array.size:
         return input
     if p == 1:
-        return _multiply(input, wrap(np.zeros((), array.dtype)), inplace)
+        return _multiply(input, wrap(xp_of(array).zeros((), array.dtype)), inplace)
     noise = _noise(array, 1 - p, features)
     _check_type(array)
-    scale = float(1.0 / np.sqrt((_ALPHA * _ALPHA * p + 1) * (1 - p)))
+    scale = 1.0 / math.sqrt((_ALPHA * _ALPHA * p + 1) * (1 - p))
     drawn = noise._elements()  # fresh: ours to write
     shifts = drawn - 1
     shifts *= _ALPHA * scale

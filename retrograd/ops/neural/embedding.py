@@ -5,12 +5,11 @@ from __future__ import annotations
 import warnings
 from typing import Any
 
-import numpy as np
-
 from retrograd import dtypes
 from retrograd.autograd.grad_mode import no_grad
 from retrograd.autograd.state import TRANSFORMS
 from retrograd.autograd.views import bump, check_writable
+from retrograd.backend import xp_of
 from retrograd.backend.neutral import scatter
 from retrograd.backend.quiet import quiet
 from retrograd.ops import errors
@@ -23,7 +22,7 @@ from retrograd.tensor import Tensor, wrap
 from retrograd.testing.samples import FLOATS, HALVES, Sample, T
 
 _EVERY = (*FLOATS, *HALVES)
-_INDEX_TYPES = (np.dtype(np.int64), np.dtype(np.int32))
+_INDEX_TYPES = (dtypes.I64, dtypes.int32.numpy)
 
 
 def _check_indices(name: str, indices: Array) -> None:
@@ -57,7 +56,7 @@ def _embedding_gradient(
 ) -> Array:
     """Gradients of the rows that were read, added up by row; the padding row gets none."""
     padding = padding_idx if padding_idx >= 0 else None
-    return scatter.embedding_gradient(indices, grad, num_weights, padding, scale_grad_by_freq)
+    return scatter.embedding_gradient(xp, indices, grad, num_weights, padding, scale_grad_by_freq)
 
 
 @op(
@@ -90,7 +89,7 @@ def embedding(
     """The rows of `weight` that `indices` names."""
     if first_outside(indices, weight.shape[0]) is not None:
         raise errors.explained(IndexError("index out of range in self"))
-    return xp.take(weight, indices, axis=0, mode="clip")
+    return xp.take_rows(weight, indices)
 
 
 def _look_up(
@@ -117,13 +116,14 @@ def _renormalize(weight: Tensor, indices: Tensor, max_norm: float, norm_type: fl
     # Not recorded, so that a parameter, which is a leaf, may be shortened.
     with no_grad():
         check_writable(weight, "embedding_renorm_")
-    rows = np.unique(indices._array)
+    xp = xp_of(array)
+    rows = xp.unique(indices._array)
     if first_outside(rows, array.shape[0]) is not None:
         raise errors.explained(IndexError("index out of range in self"))
     values = array[rows]
-    wide = values.astype(np.float32) if array.dtype in dtypes.HALF_TYPES else values
+    wide = values.astype(dtypes.F32) if array.dtype in dtypes.HALF_TYPES else values
     with quiet():
-        norms = vector_norm_of(np, wide, float(norm_type), (1,), False)
+        norms = vector_norm_of(xp, wide, float(norm_type), (1,), False)
         long = norms > max_norm
         scale = max_norm / (norms[long] + 1e-7)
         array[rows[long]] = (wide[long] * scale[:, None]).astype(array.dtype)
@@ -219,7 +219,12 @@ def _bag_rule(m: Any, g: Any, needs: tuple[bool, ...], weight: Any, indices: Any
     places = bags if m is not RECORDED else wrap(bags)
     slopes = m.index_select(g, 0, places)
     if mode == "mean":
-        counts = np.bincount(bags, minlength=g.shape[0])[bags].reshape(-1, 1).astype(kept[0].dtype)
+        counts = (
+            xp_of(bags)
+            .bincount(bags, minlength=g.shape[0])[bags]
+            .reshape(-1, 1)
+            .astype(kept[0].dtype)
+        )
         slopes = m.div(slopes, counts if m is not RECORDED else wrap(counts))
     if needs[1]:
         of_samples = m.sum(m.mul(slopes, m.index_select(weight, 0, indices)), 1)
@@ -232,8 +237,9 @@ def _bag_rule(m: Any, g: Any, needs: tuple[bool, ...], weight: Any, indices: Any
 
 def _max_rule(m: Any, g: Any, shape: tuple[int, ...], winners: Array) -> Any:
     """Each column's gradient goes to the row that won it; an empty bag has none."""
-    full = winners[:, 0] >= 0 if winners.size else np.zeros(0, np.bool_)
-    bags: Any = np.flatnonzero(full)
+    xp = xp_of(winners)
+    full = winners[:, 0] >= 0 if winners.size else xp.zeros(0, dtypes.B8)
+    bags: Any = xp.flatnonzero(full)
     rows: Any = winners[bags]
     if m is RECORDED:
         bags, rows = wrap(bags), wrap(rows)
@@ -265,9 +271,9 @@ def _embedding_bag(
     kept.append(rows[:0])
     if per_sample_weights is not None:
         rows = rows * per_sample_weights[:, None]
-    result = scatter.add_at(xp.zeros((count, columns), rows.dtype), bags, rows)
+    result = scatter.add_at(xp, xp.zeros((count, columns), rows.dtype), bags, rows)
     if mode == "mean":
-        counts = np.maximum(np.bincount(bags, minlength=count), 1)
+        counts = xp.maximum(xp.bincount(bags, minlength=count), 1)
         result /= counts[:, None].astype(result.dtype)
     return result
 
@@ -277,9 +283,9 @@ def _largest(
 ) -> Array:
     """Maxima by column, and in `kept` the row of the table that each of them came from."""
     result = xp.zeros((count, rows.shape[1]), rows.dtype)
-    winners = xp.full(result.shape, -1, np.int64)
+    winners = xp.full(result.shape, -1, dtypes.I64)
     for bag in range(count):
-        members = np.flatnonzero(bags == bag)
+        members = xp.flatnonzero(bags == bag)
         if members.size:
             best = rows[members].argmax(axis=0)
             result[bag] = xp.take_along_axis(rows[members], best[None], axis=0)[0]
@@ -295,12 +301,12 @@ def _check_bag_starts(offsets: Tensor, length: int) -> None:
     if first.any():
         raise RuntimeError(
             "offsets[0] has to be 0, i.e., the first sequence in the mini-batch has to start "
-            f"from position 0. However, got {int(first[first != 0].flat[0])}"
+            f"from position 0. However, got {int(first[first != 0].reshape(-1)[0])}"
         )
     if (last > length).any():
         raise RuntimeError(
             f"offsets[-1] can not be greater than input's length {length} but got "
-            f"offsets[-1] of {int(last[last > length].flat[0])}"
+            f"offsets[-1] of {int(last[last > length].reshape(-1)[0])}"
         )
 
 
@@ -321,8 +327,9 @@ def _bag_numbers(indices: Array, offsets: Array, last_included: bool) -> tuple[A
     if last_included:
         count -= 1
         offsets = offsets[:-1]
-    bags = np.searchsorted(offsets, np.arange(len(indices)), side="right") - 1
-    return bags.astype(np.int64), count
+    xp = xp_of(indices)
+    bags: Array = xp.searchsorted(offsets, xp.arange(len(indices)), side="right") - 1
+    return bags.astype(dtypes.I64), count
 
 
 def _check_bag(
@@ -463,7 +470,7 @@ def embedding_bag(
     if array.ndim == 2:
         if not array.shape[1]:
             raise RuntimeError("step must be nonzero")
-        offsets = wrap(np.arange(0, array.size, array.shape[1]))
+        offsets = wrap(xp_of(array).arange(0, array.size, array.shape[1]))
         indices = input.reshape((array.size,))
         samples = None if samples is None else samples.reshape((array.size,))
     assert offsets is not None
@@ -488,7 +495,7 @@ def embedding_bag(
         )
     bags, count = _bag_numbers(indices._array, offsets._array, include_last_offset)
     if padding >= 0:
-        kept = np.flatnonzero(indices._array != padding)
+        kept = xp_of(bags).flatnonzero(indices._array != padding)
         bags, places = bags[kept], wrap(kept)
         indices = RECORDED.index_select(indices, 0, places)
         samples = None if samples is None else RECORDED.index_select(samples, 0, places)
@@ -515,7 +522,7 @@ def _one_hot_batch(tensor: Tensor, num_classes: int) -> Tensor:
     classes = tensor._elements()
     if classes.size and not 0 <= classes.min() <= classes.max() < num_classes:
         raise RuntimeError("Class values must be smaller than num_classes.")
-    numbers = wrap(np.arange(num_classes))
+    numbers = wrap(xp_of(classes).arange(num_classes))
     result: Tensor = RECORDED.eq(RECORDED.unsqueeze(tensor, -1), numbers).to(dtypes.int64)
     return result
 
@@ -556,6 +563,7 @@ def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:
             num_classes = largest + 1
         elif largest >= num_classes:
             raise RuntimeError("Class values must be smaller than num_classes.")
-    result = np.zeros((*classes.shape, num_classes), np.int64)
-    np.put_along_axis(result, classes[..., None], 1, axis=-1)
-    return wrap(result)
+    xp = xp_of(classes)
+    result = xp.zeros((classes.size, num_classes), dtypes.I64)
+    result[xp.arange(classes.size), classes.reshape(-1)] = 1
+    return wrap(result.reshape(*classes.shape, num_classes))

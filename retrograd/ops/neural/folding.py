@@ -52,7 +52,7 @@ def im2col(
 ) -> Array:
     """The windows of images, one column each."""
     batch = input if input.ndim == 4 else input[None]
-    columns = kernels.unfold(batch, kernel_size, dilation, padding, stride)
+    columns = kernels.unfold(xp, batch, kernel_size, dilation, padding, stride)
     return columns if input.ndim == 4 else columns[0]
 
 
@@ -81,11 +81,11 @@ def col2im(
     batch = input if input.ndim == 3 else input[None]
     if batch.dtype.kind == "b":  # a sum of truth values says whether one was true
         counts = kernels.fold(
-            batch.view(xp.uint8), output_size, kernel_size, dilation, padding, stride
+            xp, batch.view(xp.uint8), output_size, kernel_size, dilation, padding, stride
         )
         images = counts != 0
     else:
-        images = kernels.fold(batch, output_size, kernel_size, dilation, padding, stride)
+        images = kernels.fold(xp, batch, output_size, kernel_size, dilation, padding, stride)
     return images if input.ndim == 3 else images[0]
 
 

@@ -31,12 +31,12 @@ def _declare(dimensions: int) -> None:
         batch = input[None] if alone else input
         samples = random_samples[: len(batch), :, order]
         values, indices = fractional_pooling.fractional_max_pool(
-            batch, kernel_size, output_size, samples
+            xp, batch, kernel_size, output_size, samples
         )
         return (values[0], indices[0]) if alone else (values, indices)
 
     def backward(xp: Any, gradient: Array, input: Array, indices: Array) -> Array:
-        return pooling.scatter_to_indices(gradient, indices, input.shape[-dimensions:])
+        return pooling.scatter_to_indices(xp, gradient, indices, input.shape[-dimensions:])
 
     def input_rule(
         m: Any, g: Any, input: Any, kernel_size: Sizes, output_size: Sizes, out1: Any

@@ -9,9 +9,8 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
+from numbers import Integral
 from typing import Any
-
-import numpy as np
 
 from retrograd import dtypes
 from retrograd.backend.neutral import grid_sampling as kernels
@@ -69,7 +68,7 @@ def _grid_derivative(
     align_corners: bool,
 ) -> Array:
     """The derivative of the sampled image, of the given order along each coordinate of the grid."""
-    return kernels.grid_sample(input, grid, mode, padding_mode, align_corners, orders)
+    return kernels.grid_sample(xp, input, grid, mode, padding_mode, align_corners, orders)
 
 
 @op(
@@ -92,7 +91,7 @@ def _grid_derivative_adjoint(
 ) -> Array:
     """The adjoint of `_grid_derivative` with respect to its input."""
     return kernels.grid_sample_input_gradient(
-        gradient, grid, input_shape, mode, padding_mode, align_corners, orders
+        xp, gradient, grid, input_shape, mode, padding_mode, align_corners, orders
     )
 
 
@@ -145,7 +144,7 @@ def _declare(dimensions: int) -> None:
         padding_mode: str,
         align_corners: bool,
     ) -> Array:
-        return kernels.grid_sample(input, grid, mode, padding_mode, align_corners)
+        return kernels.grid_sample(xp, input, grid, mode, padding_mode, align_corners)
 
     def adjoint(
         xp: Any,
@@ -157,7 +156,7 @@ def _declare(dimensions: int) -> None:
         align_corners: bool,
     ) -> Array:
         return kernels.grid_sample_input_gradient(
-            gradient, grid, input_shape, mode, padding_mode, align_corners
+            xp, gradient, grid, input_shape, mode, padding_mode, align_corners
         )
 
     def slope(
@@ -170,7 +169,7 @@ def _declare(dimensions: int) -> None:
         align_corners: bool,
     ) -> Array:
         return kernels.grid_sample_grid_gradient(
-            gradient, input, grid, mode, padding_mode, align_corners
+            xp, gradient, input, grid, mode, padding_mode, align_corners
         )
 
     def check(input: Array, grid: Array, *options: Any) -> None:
@@ -359,7 +358,7 @@ def affine_grid_generator(xp: Any, theta: Array, size: Sizes, align_corners: boo
                 f"[{size[0]}, {theta.shape[2]}] but got: [{theta.shape[0]}, {theta.shape[2]}]."
             )
         )
-    base = kernels.affine_base_grid(size[2:], align_corners, theta.dtype)
+    base = kernels.affine_base_grid(xp, size[2:], align_corners, theta.dtype)
     points = base.reshape(-1, base.shape[-1]) @ theta.swapaxes(1, 2)
     return points.reshape(size[0], *size[2:], len(size) - 2)
 
@@ -371,7 +370,7 @@ def affine_grid_generator(xp: Any, theta: Array, size: Sizes, align_corners: boo
     event="retrograd::affine_grid_gradient",
 )
 def _affine_grid_gradient(xp: Any, gradient: Array, size: Sizes, align_corners: bool) -> Array:
-    base = kernels.affine_base_grid(size[2:], align_corners, gradient.dtype)
+    base = kernels.affine_base_grid(xp, size[2:], align_corners, gradient.dtype)
     points = base.reshape(-1, base.shape[-1])
     flat = gradient.reshape(size[0], -1, len(size) - 2)
     return flat.swapaxes(1, 2) @ points
@@ -425,7 +424,7 @@ def affine_grid(theta: Tensor, size: Sequence[int], align_corners: bool | None =
     elif min(size) <= 0:
         raise ValueError(f"Expected non-zero, positive output size. Got {size}")
     for place, value in enumerate(size, start=1):
-        if not isinstance(value, (int, np.integer)):
+        if not isinstance(value, Integral):
             raise TypeError(
                 "affine_grid_generator(): argument 'size' failed to unpack the object at pos "
                 f'{place} with error "type must be tuple of ints,but got {type(value).__name__}"'

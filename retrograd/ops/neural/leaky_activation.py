@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from retrograd import dtypes
 from retrograd.autograd.state import TRANSFORMS
-from retrograd.backend import kernels
+from retrograd.backend import backend_of
 from retrograd.ops import errors
 from retrograd.ops.kinds import Array
 from retrograd.ops.neural.activation import CORNERS, shapes
@@ -40,7 +38,7 @@ def _leaky_relu_gradient(xp: Any, grad: Array, input: Array, negative_slope: Any
 def _leaky_kernel(xp: Any, input: Array, negative_slope: Any) -> Array:
     scaled = xp.multiply(input, negative_slope)
     if 0 < negative_slope <= 1:
-        return kernels.maximum(input, scaled)
+        return xp.maximum(input, scaled)
     return xp.where(input > 0, input, scaled)
 
 
@@ -243,12 +241,14 @@ def _random_slopes(array: Array, lower: float, upper: float) -> Array:
 
     if not is_floating(array) or array.dtype is dtypes.F16:
         raise errors.not_implemented_for("rrelu_with_noise_out_cpu", array.dtype)
-    noise = np.ones(array.shape, array.dtype)
+    backend = backend_of(array)
+    xp = backend.xp
+    noise: Array = xp.ones(array.shape, array.dtype)
     leaking = array <= 0
-    uniform = default_generator.float64s(int(np.count_nonzero(leaking)))
+    uniform = default_generator.float64s(int(xp.count_nonzero(leaking)))
     if array.dtype is not dtypes.F64:
-        lower, upper = float(np.float32(lower)), float(np.float32(upper))
-    noise[leaking] = uniform * (upper - lower) + lower
+        lower, upper = float(dtypes.F32.type(lower)), float(dtypes.F32.type(upper))
+    noise[leaking] = backend.from_numpy(uniform) * (upper - lower) + lower
     return noise
 
 

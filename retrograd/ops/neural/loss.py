@@ -7,7 +7,6 @@ import warnings
 from typing import Any
 
 from retrograd.autograd.grad_mode import no_grad
-from retrograd.backend import kernels
 from retrograd.ops import errors
 from retrograd.ops.kinds import Array
 from retrograd.ops.neural.shared import (
@@ -117,13 +116,13 @@ def _square_error_curvature(m: Any, g: Any, grad: Any, input: Any, reduction: in
 )
 def _mse_loss_gradient(xp: Any, grad: Array, input: Array, target: Array, reduction: int) -> Array:
     """``2 * grad * (input - target)``, divided by the number of elements for a mean."""
-    result = kernels.subtract(input, target)
+    result = xp.subtract(input, target)
     if reduction == NONE:
         return xp.multiply(xp.multiply(result, grad), 2)
     factor = 2 * float(grad)
     if reduction == MEAN and input.size:
         factor /= input.size
-    return kernels.multiply(result, factor)
+    return xp.multiply(result, factor)
 
 
 @op(
@@ -137,8 +136,8 @@ def _mse_loss_gradient(xp: Any, grad: Array, input: Array, target: Array, reduct
 )
 def mse_loss(xp: Any, input: Array, target: Array, reduction: int) -> Array:
     """The squared differences, or their mean or sum."""
-    difference = kernels.subtract(input, target)
-    return reduced(xp, kernels.multiply(difference, difference), reduction)
+    difference = xp.subtract(input, target)
+    return reduced(xp, xp.multiply(difference, difference), reduction)
 
 
 @composite(
@@ -226,7 +225,7 @@ def l1_loss(
 
 def _clipped_slope(xp: Any, input: Array, target: Array, width: float) -> Array:
     """The difference, limited to [-width, width]."""
-    return kernels.minimum(kernels.maximum(kernels.subtract(input, target), -width), width)
+    return xp.minimum(xp.maximum(xp.subtract(input, target), -width), width)
 
 
 def _mean_of(xp: Any, result: Array, grad: Array, reduction: int) -> Array:
@@ -286,7 +285,7 @@ def _smooth_l1_loss_gradient(
 )
 def smooth_l1_loss(xp: Any, input: Array, target: Array, reduction: int, beta: float) -> Array:
     """Squared differences where small, absolute ones where large."""
-    size = xp.abs(kernels.subtract(input, target))
+    size = xp.abs(xp.subtract(input, target))
     losses = xp.where(size < beta, size * size * (0.5 / beta), size - 0.5 * beta)
     return reduced(xp, losses, reduction)
 
@@ -361,7 +360,7 @@ def _huber_loss_gradient(
 def huber_loss(xp: Any, input: Array, target: Array, reduction: int, delta: float) -> Array:
     """Half the squared differences where small, multiples of the absolute ones where large."""
     # the result has the input's dtype, whatever the target's
-    size = xp.abs(kernels.subtract(input, target.astype(input.dtype, copy=False)))
+    size = xp.abs(xp.subtract(input, target.astype(input.dtype, copy=False)))
     losses = xp.where(size < delta, size * size * 0.5, (size - 0.5 * delta) * delta)
     return reduced(xp, losses, reduction)
 

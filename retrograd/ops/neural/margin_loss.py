@@ -6,8 +6,6 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
-
 from retrograd import dtypes
 from retrograd.ops import errors
 from retrograd.ops.kinds import Array
@@ -464,24 +462,24 @@ def _multi_margin_loss(
 # ----------------------------------------------------------------------- multilabel_margin_loss
 
 
-def _labels(scores: Array, target: Array) -> tuple[Array, Array]:
+def _labels(xp: Any, scores: Array, target: Array) -> tuple[Array, Array]:
     """Which entries of each row of targets count (those before the first -1), and which classes."""
     if target.size and (target.min() < -1 or target.max() >= scores.shape[1]):
         raise RuntimeError("argument #2 'target' is out of range")
-    counts = np.logical_and.accumulate(target >= 0, axis=1)
-    named = np.zeros(scores.shape, np.bool_)
-    rows = np.broadcast_to(np.arange(len(target))[:, None], target.shape)
+    counts = xp.cumsum(target < 0, axis=1) == 0
+    named = xp.zeros(scores.shape, dtypes.B8)
+    rows = xp.broadcast_to(xp.arange(len(target))[:, None], target.shape)
     named[rows[counts], target[counts]] = True
     return counts, named
 
 
 def _gaps(xp: Any, scores: Array, target: Array) -> tuple[Array, Array]:
     """For each named class and each other one: how far the other comes near; and the named ones."""
-    counts, named = _labels(scores, target)
-    right = np.take_along_axis(scores, np.where(counts, target, 0), axis=1)
+    counts, named = _labels(xp, scores, target)
+    right = xp.take_along_axis(scores, xp.where(counts, target, 0), axis=1)
     gaps = 1 - right[:, :, None] + scores[:, None, :]
     relevant = counts[:, :, None] & ~named[:, None, :]
-    return xp.where(relevant, xp.maximum(gaps, 0), scores.dtype.type(0)), counts
+    return xp.where(relevant, xp.maximum(gaps, 0), xp.zeros((), scores.dtype)), counts
 
 
 @op(node_name="MultilabelMarginLossBackwardBackward0")
@@ -491,8 +489,9 @@ def _multilabel_margin_slopes(xp: Any, input: Array, target: Array) -> Array:
     gaps, counts = _gaps(xp, scores, labels)
     active = (gaps > 0).astype(input.dtype)
     slopes = xp.sum(active, axis=1)
-    rows = np.broadcast_to(np.arange(len(labels))[:, None], labels.shape)
-    np.subtract.at(slopes, (rows[counts], labels[counts]), xp.sum(active, axis=2)[counts])
+    rows = xp.broadcast_to(xp.arange(len(labels))[:, None], labels.shape)
+    taken = xp.negative(xp.sum(active, axis=2)[counts])
+    xp.add_at(slopes, (rows[counts], labels[counts]), taken)
     return (slopes / scores.shape[1]).reshape(input.shape)
 
 

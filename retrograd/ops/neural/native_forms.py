@@ -5,11 +5,10 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-import numpy as np
-
 from retrograd import dtypes
 from retrograd.autograd.state import STATE
 from retrograd.autograd.views import check_writable
+from retrograd.backend import xp_of
 from retrograd.ops import errors
 from retrograd.ops.linalg.tensor_products import bilinear
 from retrograd.ops.neural.batch_normalization import batch_norm_of
@@ -100,10 +99,12 @@ def native_dropout(input: Tensor, p: float, train: bool | None) -> tuple[Tensor,
     (tensor([1., 1.]), tensor([True, True]))
     """
     if p == 0 or train is False or not input.numel():
-        return input.clone(), wrap(np.ones(input.shape, np.bool_))
+        return input.clone(), wrap(xp_of(input._array).ones(input.shape, dtypes.B8))
     from retrograd.tensors.creation import empty
 
-    kept: Tensor = empty(input.shape, dtype=input.dtype).bernoulli_(1 - p).bool()
+    kept: Tensor = (
+        empty(input.shape, dtype=input.dtype, device=input.device).bernoulli_(1 - p).bool()
+    )
     scale = 0.0 if p == 1 else 1 / (1 - p)
     return input * kept * scale, kept
 
@@ -174,22 +175,23 @@ def embedding_bag(
     )
     starts = offsets._array[:-1] if include_last_offset else offsets._array
     rows = indices._array
-    bags = np.searchsorted(starts, np.arange(rows.size), side="right") - 1
+    xp = xp_of(rows)
+    bags = xp.searchsorted(starts, xp.arange(rows.size), side="right") - 1
     if mode == 0:
         found = wrap(bags)
         if weight.dtype is not dtypes.float64 and padding_idx is None:
             found = found[:0]
         recorded = weight.requires_grad and STATE.grad_enabled
-        nothing = wrap(np.zeros(starts.size if recorded else offsets._array.size, np.int64))
+        nothing = wrap(xp.zeros(starts.size if recorded else offsets._array.size, dtypes.I64))
         return result, found, nothing, nothing.clone()
-    counted = np.ones(rows.shape, np.bool_)
+    counted = xp.ones(rows.shape, dtypes.B8)
     if padding_idx is not None:
         counted = rows != padding_idx % weight.size(0)
-    sizes = np.bincount(bags[counted], minlength=starts.size)
+    sizes = xp.bincount(bags[counted], minlength=starts.size)
     if mode == 1:
         return result, wrap(bags), wrap(sizes), wrap(sizes.copy())
-    chosen = np.zeros((starts.size, weight.size(1)), np.int64)
-    for bag in np.flatnonzero(sizes):
+    chosen = xp.zeros((starts.size, weight.size(1)), dtypes.I64)
+    for bag in xp.flatnonzero(sizes).tolist():
         members = rows[counted & (bags == bag)]
         chosen[bag] = members[weight._array[members].argmax(0)]
     return result, wrap(bags), wrap(sizes), wrap(chosen)

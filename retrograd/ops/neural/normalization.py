@@ -21,7 +21,6 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from retrograd import dtypes
-from retrograd.backend import kernels
 from retrograd.backend.neutral.arrangement import arranged
 from retrograd.ops import errors
 from retrograd.ops.kinds import Array
@@ -54,7 +53,7 @@ class Layout(NamedTuple):
 def _totals(xp: Any, values: Array) -> Array:
     """Sums over the first and last of three dimensions, which stay as size one."""
     first, kept, last = values.shape
-    small = kernels.sum_to(values, (1, kept, 1))
+    small = xp.sum_to(values, (1, kept, 1))
     if small is not None:
         return small
     if last == 1:
@@ -67,7 +66,7 @@ def _products(xp: Any, a: Array, b: Array) -> Array:
     """Sums of the products of two arrays, as `_totals` takes them."""
     first, _, last = a.shape
     if last == 1 or a.size <= _SMALL:
-        return _totals(xp, kernels.multiply(a, b))
+        return _totals(xp, xp.multiply(a, b))
     total = xp.vecdot(a, b)[..., None]
     return total if first == 1 else xp.sum(total, axis=0, keepdims=True)
 
@@ -82,10 +81,10 @@ def _centred(
     """The input minus its mean, the mean, one over the deviation, and the variance."""
     grouped = input.reshape(layout.grouped)
     count = _count(layout)
-    mean = kernels.divide(_totals(xp, grouped), count)
-    centred = kernels.subtract(grouped, mean)
-    variance = kernels.divide(_products(xp, centred, centred), count)
-    inverse = kernels.divide(1.0, kernels.sqrt(kernels.add(variance, eps)))
+    mean = xp.divide(_totals(xp, grouped), count)
+    centred = xp.subtract(grouped, mean)
+    variance = xp.divide(_products(xp, centred, centred), count)
+    inverse = xp.divide(1.0, xp.sqrt(xp.add(variance, eps)))
     return centred, mean, inverse, variance
 
 
@@ -93,9 +92,9 @@ def scaled(xp: Any, values: Array, layout: Layout, weight: Any, bias: Any, shape
     """Standardised values times weight plus bias, in the input's shape."""
     result = values.reshape(layout.scaled)
     if weight is not None:
-        result = kernels.multiply(result, weight.reshape(layout.weight))
+        result = xp.multiply(result, weight.reshape(layout.weight))
     if bias is not None:
-        result = kernels.add(result, bias.reshape(layout.weight))
+        result = xp.add(result, bias.reshape(layout.weight))
     return result.reshape(shape)
 
 
@@ -157,10 +156,10 @@ def _gradient_kernel(
     """J of the module's text; `standard` is the standardised input, in three dimensions."""
     count = _count(layout)
     values = grad.reshape(layout.grouped)
-    along = kernels.divide(_products(xp, values, standard), count)
-    mean = kernels.divide(_totals(xp, values), count)
-    result = kernels.subtract(values, kernels.multiply(standard, along))
-    return kernels.multiply(kernels.subtract(result, mean), inverse)
+    along = xp.divide(_products(xp, values, standard), count)
+    mean = xp.divide(_totals(xp, values), count)
+    result = xp.subtract(values, xp.multiply(standard, along))
+    return xp.multiply(xp.subtract(result, mean), inverse)
 
 
 def _curvature(
@@ -242,7 +241,7 @@ def normalized(
 ) -> tuple[Array, Array, Array, Array]:
     """The function of all three, and its statistics: mean, one over deviation, variance."""
     centred, mean, inverse, variance = _centred(xp, input, layout, eps)
-    result = scaled(xp, kernels.multiply(centred, inverse), layout, weight, bias, input.shape)
+    result = scaled(xp, xp.multiply(centred, inverse), layout, weight, bias, input.shape)
     return result, mean, inverse, variance
 
 

@@ -6,10 +6,9 @@ dimension. Its adjoint adds along the same tables, and the two are each other's 
 
 from __future__ import annotations
 
+import cmath
 from collections.abc import Sequence
 from typing import Any
-
-import numpy as np
 
 from retrograd.backend.neutral.arrangement import arranged
 from retrograd.ops import errors
@@ -80,7 +79,7 @@ def constant_pad_nd(xp: Any, input: Array, pad: Sizes, value: complex = 0) -> Ar
             raise RuntimeError("narrow(): length must be non-negative.")
     if max(pad, default=0) <= 0:
         return arranged(xp, xp.array(input[tuple(source)], order="C"), input)
-    filling = _filling(value, input.dtype)
+    filling = _filling(xp, value, input.dtype)
     result: Array = xp.full(shape, filling, input.dtype) if value else xp.zeros(shape, input.dtype)
     result[tuple(target)] = input[tuple(source)]
     return arranged(xp, result, input)
@@ -92,19 +91,19 @@ _C_NAMES = {
 }  # fmt: skip
 
 
-def _filling(value: Any, dtype: Any) -> Any:
+def _filling(xp: Any, value: Any, dtype: Any) -> Any:
     """The value in a dtype: whole numbers drop the fraction; what does not fit is refused."""
     if dtype.kind == "b" or not value:
         return value
     if dtype.kind in "iu":
-        limits = np.iinfo(dtype)
+        limits = xp.iinfo(dtype)
         # a negative value may wrap around once in an unsigned dtype
         low = -limits.max if dtype.kind == "u" else limits.min
         fits = low <= value <= limits.max  # a nan compares false
-        filling = np.asarray(int(value)).astype(dtype) if fits else None
+        filling = xp.asarray(int(value)).astype(dtype) if fits else None
     else:
-        filling = np.asarray(value).astype(dtype)
-        fits = bool(np.isfinite(filling)) or not np.isfinite(value)
+        filling = xp.asarray(value).astype(dtype)
+        fits = bool(xp.isfinite(filling)) or not cmath.isfinite(value)
     if not fits:
         kind = _C_NAMES.get(dtype.name, f"{dtype.name}_t")
         raise RuntimeError(f"value cannot be converted to type {kind} without overflow")
@@ -114,16 +113,16 @@ def _filling(value: Any, dtype: Any) -> Any:
 # ------------------------------------------------------------------- reflect, replicate, circular
 
 
-def _index_table(mode: str, size: int, before: int, after: int) -> Any:
+def _index_table(mode: str, size: int, before: int, after: int) -> list[int]:
     """Which element of a dimension each element of the padded one repeats."""
     if mode == "circular":  # goes around what negative padding left over
         first, last = max(-before, 0), size + min(after, 0)
-        places = np.arange(-max(before, 0), last - first + max(after, 0))
-        return places % (last - first) + first
-    places = np.arange(-before, size + after)
+        around = range(-max(before, 0), last - first + max(after, 0))
+        return [place % (last - first) + first for place in around]
+    places = range(-before, size + after)
     if mode == "replication":
-        return np.clip(places, 0, size - 1)
-    return size - 1 - np.abs(size - 1 - np.abs(places))
+        return [min(max(place, 0), size - 1) for place in places]
+    return [size - 1 - abs(size - 1 - abs(place)) for place in places]
 
 
 def _pad(xp: Any, input: Array, pad: Sizes, mode: str) -> Array:
@@ -136,7 +135,7 @@ def _pad(xp: Any, input: Array, pad: Sizes, mode: str) -> Array:
     ]
     if min(pad) < 0:
         for axis, table in enumerate(tables, start=lead):
-            input = xp.take(input, table, axis=axis)
+            input = xp.take(input, xp.asarray(table), axis=axis)
         return input
     result: Array = xp.empty((*input.shape[:lead], *(len(table) for table in tables)), input.dtype)
     inner = [
@@ -147,7 +146,7 @@ def _pad(xp: Any, input: Array, pad: Sizes, mode: str) -> Array:
     for axis, (table, inside) in enumerate(zip(tables, inner, strict=True), start=lead):
         for border in (slice(0, inside.start), slice(inside.stop, len(table))):
             if border.start < border.stop:
-                sources = table[border] + inside.start
+                sources = xp.asarray(table[border]) + inside.start
                 result[(slice(None),) * axis + (border,)] = xp.take(result, sources, axis=axis)
     return result
 
@@ -175,15 +174,15 @@ def _add_part(xp: Any, total: Array, values: Array, axis: int, table: Any, part:
     lead = (slice(None),) * axis
     places = table[part]
     chosen = values[(*lead, part)]
-    distinct = np.unique(places)
-    if len(distinct) == 1:
+    distinct = len(set(places))
+    if distinct == 1:
         total[(*lead, places[0])] += chosen.sum(axis)
-    elif len(distinct) < len(places):
-        xp.add_at(total, (*lead, places), chosen)
+    elif distinct < len(places):
+        xp.add_at(total, (*lead, xp.asarray(places)), chosen)
     elif places[-1] - places[0] == len(places) - 1:  # in order, so without an index array
         total[(*lead, slice(places[0], places[-1] + 1))] += chosen
     else:
-        total[(*lead, places)] += chosen
+        total[(*lead, xp.asarray(places))] += chosen
 
 
 def _declare(mode: str, dimensions: int) -> None:

@@ -56,11 +56,13 @@ def _declare_max_pool(dimensions: int) -> None:
         dilation: Sizes,
         ceil_mode: bool,
     ) -> tuple[Array, Array]:
-        values, places = kernels.max_pool(input, kernel_size, stride, padding, dilation, ceil_mode)
+        values, places = kernels.max_pool(
+            xp, input, kernel_size, stride, padding, dilation, ceil_mode
+        )
         return arranged(xp, values, input), arranged(xp, places, input)
 
     def backward(xp: Any, gradient: Array, input: Array, indices: Array) -> Array:
-        return kernels.scatter_to_indices(gradient, indices, input.shape[-dimensions:])
+        return kernels.scatter_to_indices(xp, gradient, indices, input.shape[-dimensions:])
 
     forward.__name__ = f"{name}_with_indices"
     backward.__name__ = gradient_name
@@ -109,7 +111,7 @@ def _declare_avg_pool(dimensions: int) -> None:
         divisor_override: int | None,
     ) -> Array:
         result = kernels.avg_pool(
-            input, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override
+            xp, input, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override
         )
         return arranged(xp, result, input) if dimensions == 2 else result
 
@@ -126,7 +128,7 @@ def _declare_avg_pool(dimensions: int) -> None:
     ) -> Array:
         spatial = input.shape[-dimensions:]
         return kernels.avg_pool_gradient(
-            gradient, spatial, kernel_size, stride, padding, count_include_pad, divisor_override
+            xp, gradient, spatial, kernel_size, stride, padding, count_include_pad, divisor_override
         )
 
     def input_rule(
@@ -186,7 +188,7 @@ for _dimensions in (2, 3):
 )
 def _gather_spatial(xp: Any, input: Array, indices: Array, dimensions: int) -> Array:
     """Read the last `dimensions` dimensions at the flat places that pooling chose."""
-    return kernels.gather_at_indices(input, indices, dimensions)
+    return kernels.gather_at_indices(xp, input, indices, dimensions)
 
 
 @op(
@@ -196,7 +198,7 @@ def _gather_spatial(xp: Any, input: Array, indices: Array, dimensions: int) -> A
 )
 def _scatter_spatial(xp: Any, gradient: Array, indices: Array, spatial: Shape) -> Array:
     """The adjoint of `_gather_spatial`."""
-    return kernels.scatter_to_indices(gradient, indices, spatial)
+    return kernels.scatter_to_indices(xp, gradient, indices, spatial)
 
 
 # ------------------------------------------------------------------------------------- maximum

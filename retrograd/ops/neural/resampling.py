@@ -5,9 +5,8 @@ from __future__ import annotations
 import functools
 import warnings
 from collections.abc import Callable, Sequence
+from numbers import Integral, Number
 from typing import Any
-
-import numpy as np
 
 from retrograd import dtypes
 from retrograd.autograd.node import Node
@@ -95,14 +94,16 @@ def _declare(mode: str, dimensions: int, antialias: bool = False) -> None:
     def forward(
         xp: Any, input: Array, output_size: Sizes, align_corners: bool, scales: _Scales
     ) -> Array:
-        result = kernels.interpolate(input, output_size, along, align_corners, scales, antialias)
+        result = kernels.interpolate(
+            xp, input, output_size, along, align_corners, scales, antialias
+        )
         return arranged(xp, result, input)
 
     def backward(
         xp: Any, gradient: Array, spatial: Shape, align_corners: bool, scales: _Scales
     ) -> Array:
         return kernels.interpolate_gradient(
-            gradient, spatial, along, align_corners, scales, antialias
+            xp, gradient, spatial, along, align_corners, scales, antialias
         )
 
     forward.__name__, backward.__name__ = name, gradient_name
@@ -150,7 +151,7 @@ _NEEDED = {"linear": 3, "bilinear": 4, "trilinear": 5, "bicubic": 4, "lanczos": 
 def _is_integer(value: Any) -> bool:
     if isinstance(value, Tensor):
         return value._array.dtype.kind in "iu"
-    return isinstance(value, (int, np.integer))
+    return isinstance(value, Integral)
 
 
 def _requested_size(shape: Shape, size: Any) -> list[int]:
@@ -214,7 +215,7 @@ def _upsample(
     name = _op_name(mode, dimensions, antialias)
     given = [input, size, scales]
     if scales is not None:
-        if not all(isinstance(value, (int, float, np.number)) for value in scales):
+        if not all(isinstance(value, Number) for value in scales):
             raise errors.invalid_combination(name, given)
         factors: _Scales = tuple(float(value) for value in scales)
         found = tuple(int(n * f) for n, f in zip(shape[2:], scales, strict=True))

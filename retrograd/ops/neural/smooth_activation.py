@@ -5,8 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-import numpy as np
-
+from retrograd import dtypes
 from retrograd.ops.kinds import Array, wrap_dim
 from retrograd.ops.neural.shared import floating_only, inplace_twin
 from retrograd.ops.registry import RECORDED, attach, composite, op
@@ -308,7 +307,7 @@ def _elu_gradient(
         slope = (value + alpha * scale) * input_scale
     else:
         slope = xp.exp(value * input_scale) * (input_scale * alpha * scale)
-    return xp.multiply(xp.where(value <= 0, slope, value.dtype.type(scale)), grad)
+    return xp.multiply(xp.where(value <= 0, slope, xp.asarray(scale, value.dtype)), grad)
 
 
 def _elu_kernel(xp: Any, input: Array, alpha: float, scale: float, input_scale: float) -> Array:
@@ -362,7 +361,7 @@ def _elu_in_place(
 
 def _inverse(alpha: float) -> float:
     """``1 / alpha`` as PyTorch's gradient of celu has it: from a float32."""
-    return 1.0 / float(np.float32(alpha))
+    return 1.0 / float(dtypes.F32.type(alpha))
 
 
 @op(

@@ -6,7 +6,6 @@ import warnings
 from typing import Any
 
 from retrograd import dtypes
-from retrograd.backend import kernels
 from retrograd.lifecycle.site import user_level
 from retrograd.ops import errors
 from retrograd.ops.kinds import Array, wrap_dim
@@ -36,12 +35,12 @@ def _shifted(xp: Any, input: Array, dim: int) -> tuple[Array, tuple[int, ...]]:
     if not input.flags.c_contiguous:  # the result is, whatever the input
         input = xp.ascontiguousarray(input)
     largest = xp.max(input, axis=dim, keepdims=True)
-    return kernels.subtract(input, largest), largest.shape
+    return xp.subtract(input, largest), largest.shape
 
 
 def _total(xp: Any, values: Array, dim: int, shape: tuple[int, ...]) -> Array:
     """The sum along `dim`, of the given shape; small ones by the compiled kernel."""
-    total = kernels.sum_to(values, shape)
+    total = xp.sum_to(values, shape)
     return xp.sum(values, axis=dim, keepdims=True) if total is None else total
 
 
@@ -62,11 +61,11 @@ def _kept(shape: tuple[int, ...], dim: int) -> tuple[int, ...]:
 )
 def _softmax_gradient(xp: Any, grad: Array, output: Array, dim: int) -> Array:
     """``output * (grad - sum(grad * output))`` along `dim`."""
-    result = kernels.multiply(grad, output)
+    result = xp.multiply(grad, output)
     if not output.ndim:
         return result - output * result
     total = _total(xp, result, dim, _kept(result.shape, dim))
-    return kernels.subtract(result, kernels.multiply(output, total))
+    return xp.subtract(result, xp.multiply(output, total))
 
 
 @op(
@@ -86,7 +85,7 @@ def softmax(xp: Any, input: Array, dim: int) -> Array:
         return xp.empty_like(input)
     result, shape = _shifted(xp, input, dim)
     xp.exp(result, result)
-    return kernels.divide(result, _total(xp, result, dim, shape))
+    return xp.divide(result, _total(xp, result, dim, shape))
 
 
 @op(
@@ -104,7 +103,7 @@ def _log_softmax_gradient(xp: Any, grad: Array, output: Array, dim: int) -> Arra
     if not output.ndim:
         return grad - result * grad
     total = _total(xp, grad, dim, _kept(grad.shape, dim))
-    return kernels.subtract(grad, kernels.multiply(result, total))
+    return xp.subtract(grad, xp.multiply(result, total))
 
 
 @op(
@@ -126,7 +125,7 @@ def log_softmax(xp: Any, input: Array, dim: int) -> Array:
         return xp.empty_like(input)
     result, shape = _shifted(xp, input, dim)
     total = _total(xp, xp.exp(result), dim, shape)
-    return kernels.subtract(result, xp.log(total, total))
+    return xp.subtract(result, xp.log(total, total))
 
 
 # ------------------------------------------------------------------------------ public functions

@@ -11,6 +11,7 @@ from typing import Any
 
 from retrograd.autograd.state import STATE, TRANSFORMS
 from retrograd.autograd.views import ViewStep, bump, check_history, refresh
+from retrograd.backend import backend_of
 from retrograd.ops.calling.recording import make_node
 from retrograd.ops.kinds import Array, Ints
 from retrograd.ops.registry import OPS, composite, op
@@ -107,7 +108,7 @@ def _change_geometry(tensor: Tensor, view_op: str, options: tuple[Any, ...], wri
             TRANSFORMS.relay_tangents(tensor, OPS[view_op], options)
         return change_geometry(tensor, OPS[view_op], options, writer)
     recorded = OPS[f"_{view_op.lstrip('_')}_here"]
-    result = recorded.raw(tensor._array, *options)
+    result = getattr(backend_of(tensor._array).raw, recorded.name)(tensor._array, *options)
     node = None
     if STATE.grad_enabled and tensor._requires_grad:
         node = make_node(recorded, (tensor, *options), [tensor], [wrap(result)], None)
