@@ -1,4 +1,4 @@
-"""The functions of a module of `backend.neutral` as tests call them: with NumPy's `xp` given."""
+"""The members of a module of `backend.neutral` as tests call them: with NumPy's `xp` given."""
 
 import inspect
 from functools import partial
@@ -8,9 +8,9 @@ from retrograd.backend import CPU
 
 
 def bound(module):
-    """Every function of a module that takes `xp` first, without that argument; the others too."""
-    found = {}
+    """The members of a module; its functions that take `xp` first, without that argument."""
+    found = dict(vars(module))
     for name, function in inspect.getmembers(module, inspect.isfunction):
-        takes = next(iter(inspect.signature(function).parameters), None) == "xp"
-        found[name] = partial(function, CPU.xp) if takes else function
+        if next(iter(inspect.signature(function).parameters), None) == "xp":
+            found[name] = partial(function, CPU.xp)
     return SimpleNamespace(**found)

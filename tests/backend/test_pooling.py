@@ -50,7 +50,7 @@ def test_long_windows_agree_with_short_ones(monkeypatch):
     for kernel, stride, padding in (((6, 7), (6, 7), (0, 0)), ((6, 6), (5, 5), (3, 3))):
         results = []
         for limit in (0, 1000):
-            monkeypatch.setattr(pooling, "_SHORT_WINDOW", limit)
+            monkeypatch.setattr("retrograd.backend.neutral.pooling._SHORT_WINDOW", limit)
             results.append(pooling.max_pool(input, kernel, stride, padding, (1, 1)))
         for by_search, by_offset in zip(*results, strict=True):
             np.testing.assert_array_equal(by_search, by_offset)

@@ -64,13 +64,13 @@ def test_half_precision_sums_do_not_saturate(dtype):
 
 
 def test_many_rows_go_in_blocks(monkeypatch):
-    monkeypatch.setattr(scatter, "_BLOCK_ELEMENTS", 10)
+    monkeypatch.setattr("retrograd.backend.neutral.scatter._BLOCK_ELEMENTS", 10)
     rows, values = rng.integers(0, 5, 50), draw((50, 4))
     expected = np.zeros((5, 4))
     np.add.at(expected, rows, values)
     np.testing.assert_allclose(scatter.add_at(np.zeros((5, 4)), rows, values), expected)
     np.testing.assert_allclose(scatter.embedding_gradient(rows, values, 5), expected)
-    monkeypatch.setattr(scatter, "_WIDE_ROW", 2)
+    monkeypatch.setattr("retrograd.backend.neutral.scatter._WIDE_ROW", 2)
     np.testing.assert_allclose(scatter.add_at(np.zeros((5, 4)), rows, values), expected)
 
 
