@@ -48,7 +48,9 @@ def test_docstring_examples(name):
 @pytest.mark.parametrize("block", [1 << 18, 100])
 @pytest.mark.parametrize("case", CASES, ids=str)
 def test_gradients_are_adjoint(case, block, monkeypatch):
-    monkeypatch.setattr("retrograd.backend.neutral.convolution._BLOCK_ELEMENTS", block)  # small: blocks of a few rows
+    monkeypatch.setattr(
+        "retrograd.backend.neutral.convolution._BLOCK_ELEMENTS", block
+    )  # small: blocks of a few rows
     input_shape, weight_shape, *options = case
     input, weight = draw(input_shape), draw(weight_shape)
     output = conv.convolution(input, weight, *options)
