@@ -5,13 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-<<<<<<< HEAD
 from retrograd import dtypes
 from retrograd.backend import backend_of
-=======
-from retrograd.backend import xp_of
-from retrograd.dtypes import I64
->>>>>>> 68227d1 (Stand-in: functions without tensors are told their device; views changed in place and nonzero_static run there)
 from retrograd.ops import errors
 from retrograd.ops.linalg.matmul import finish
 from retrograd.ops.registry import PUBLIC, RECORDED, attach, composite
@@ -83,11 +78,7 @@ def nonzero_static(
     if size < 0:
         raise RuntimeError("nonzero_static: 'size' must be an non-negative integer")
     found = RECORDED.nonzero(input.detach())._array[:size]
-<<<<<<< HEAD
     rows = backend_of(found).xp.full((size, input.ndim), fill_value, dtypes.I64)
-=======
-    rows = xp_of(found).full((size, input.ndim), fill_value, I64)
->>>>>>> 68227d1 (Stand-in: functions without tensors are told their device; views changed in place and nonzero_static run there)
     rows[: len(found)] = found
     return finish("nonzero_static", wrap(rows), out)
 
