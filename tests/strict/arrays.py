@@ -159,9 +159,6 @@ for _name in sorted(_OPERATORS - {"__slots__", "__doc__", "__module__", "__dict_
 
 def made(held):
     """An array of the device around one of NumPy."""
-    if not held.flags.writeable:  # NumPy marks diagonals and broadcasts; this device nothing
-        held = held.view()
-        held.flags.writeable = True
     array = StrictArray.__new__(StrictArray)
     array._held = held
     return array
