@@ -48,7 +48,7 @@ from retrograd.backend import backend_of
 from retrograd.backend.kernels import add, add_matching, iadd, sum_to
 from retrograd.backend.quiet import QUIET, current_mode, enter_quiet, restore_mode
 from retrograd.sparse.array import SPARSE_ARRAY
-from retrograd.sparse.gradients import deliver_sparse
+from retrograd.sparse.gradients import deliver_sparse, run_on_tensors
 from retrograd.tensor import Array, Tensor, wrap
 
 ndarray = np.ndarray
@@ -138,6 +138,16 @@ class _Compiled:
     run_backward: Callable[..., Any] | None = None
     backward: Callable[..., bool] | None = None
     grad: Callable[..., Any] | None = None
+
+    def put_aside(self) -> Callable[[], None]:
+        """Let Python do it, where somebody watches what it does; returns what takes that back."""
+        held = (self.run_backward, self.backward, self.grad)
+        self.run_backward = self.backward = self.grad = None
+
+        def take_back() -> None:
+            self.run_backward, self.backward, self.grad = held
+
+        return take_back
 
 
 COMPILED = _Compiled()
@@ -551,6 +561,8 @@ def gathered(
 ) -> Any:
     """What waits for a target after another part has arrived, in its shape, for its output."""
     shape, dtype = target.shape, target.dtype
+    if type(part) is SPARSE_ARRAY or type(held) is SPARSE_ARRAY:
+        run_on_tensors(target)
     if not isinstance(shape, list):
         part = fit(node, position, part, shape, as_tensors)
         return part if held is None else held + part

@@ -76,7 +76,7 @@ _COMPILED = (
 class CpuBackend(Backend):
     """NumPy's arrays in the memory of the process."""
 
-    numbers = (np.generic,)
+    relatives = (np.generic,)
 
     def address(self, array: Array) -> int:
         found: int = array.__array_interface__["data"][0]  # quicker than `ctypes.data`

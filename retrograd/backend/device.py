@@ -58,8 +58,9 @@ class Backend:
     raw      the ops on its arrays
     """
 
-    # what its functions give in place of arrays without dimensions
-    numbers: tuple[type[Any], ...] = ()
+    # what else counts as its arrays: the numbers that its functions give in place of arrays without
+    # dimensions, and arrays in sparse layouts
+    relatives: tuple[type[Any], ...] = ()
 
     def __init__(
         self, name: str, array: type[Any], library: Any, own: Mapping[str, Any] | None = None
@@ -146,7 +147,7 @@ def backend_of(array: Any) -> Backend:
     found = BACKENDS.get(type(array))
     if found is None:
         for backend in BACKENDS.values():
-            if isinstance(array, (backend.array, *backend.numbers)):
+            if isinstance(array, (backend.array, *backend.relatives)):
                 return backend
         raise TypeError(f"{type(array).__name__} is an array of no known device")
     return found

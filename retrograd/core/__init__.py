@@ -54,6 +54,14 @@ def shortcut(name: str, *given: Any) -> Callable[[_Function], _Function]:
     return decorate
 
 
+def put_aside() -> Callable[[], None]:
+    """Let Python do everything, where somebody watches it; returns what takes that back."""
+    if _core is None:
+        return lambda: None
+    was_on = _core.switch(False)
+    return lambda: _core.switch(was_on)
+
+
 def compiled(name: str) -> Any:
     """The function of that name in the compiled module; None without it."""
     return None if _core is None else getattr(_core, name)

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 def _declare(name: str, node_name: str, writer: str, aten: str | None = None) -> None:
     """An op that replaces a tensor by given values: its gradient is zero."""
 
-    def kernel(xp: Any, input: Array, values: Array) -> Array:
+    def kernel(xp: Any, input: Array, values: Any) -> Array:
         result: Array = values
         return result
 
@@ -69,7 +69,7 @@ _declare("_overwrite_random_full", "RandomBackward2", "random_", "random_.from")
     node_name="BernoulliBackward1",
     aten_inplace="bernoulli_.Tensor",
 )
-def _overwrite_bernoulli_array(xp: Any, input: Array, p: Array, values: Array) -> Array:
+def _overwrite_bernoulli_array(xp: Any, input: Array, p: Array, values: Any) -> Array:
     result: Array = values
     return result
 

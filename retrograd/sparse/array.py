@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
+from retrograd.backend import CPU
 from retrograd.tensors.size import layout as Layout
 from retrograd.tensors.size import sparse_coo, sparse_csr
 
@@ -194,6 +195,7 @@ class SparseArray:
 
 # for tests of a tensor's `_array`, which is declared to be NumPy's
 SPARSE_ARRAY: Any = SparseArray
+CPU.relatives = (*CPU.relatives, SparseArray)
 
 
 def no_elements(array: Any, wanted: str = "") -> NoElements:

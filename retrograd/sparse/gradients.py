@@ -32,10 +32,10 @@ def deliver_sparse(node: Any, position: int, target: Any, part: Any) -> None:
     else:
         target.buffer = part if held is None else held + part
         target.owned = False
-    _run_on_tensors(target)
+    run_on_tensors(target)
 
 
-def _run_on_tensors(node: Node) -> None:
+def run_on_tensors(node: Node) -> None:
     """Let a node take its next gradient as a tensor, and then be as before."""
     from retrograd.autograd.accumulate import is_accumulator
     from retrograd.autograd.custom.node import FunctionNode

@@ -83,6 +83,13 @@ def test_the_gradient_of_a_dense_leaf_is_never_marked() -> None:
     assert weight.grad.tolist() == [[3, 3], [7, 7], [3, 3], [3, 3]]
 
 
+def test_a_sparse_gradient_goes_through_ops_in_autograd_grad() -> None:
+    weight = torch.ones(4, 2, requires_grad=True)
+    rows = torch.nn.functional.embedding(torch.tensor([1, 1]), weight * 2, sparse=True)
+    [found] = torch.autograd.grad(rows.sum() + (weight * 3).sum(), [weight])
+    assert found.tolist() == [[3, 3], [7, 7], [3, 3], [3, 3]]
+
+
 def test_detach_shares_and_clone_does_not() -> None:
     x = _matrix()
     shared, own = x.detach(), x.clone()

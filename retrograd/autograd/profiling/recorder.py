@@ -222,6 +222,7 @@ def pause(recorder: Recorder, paused: bool) -> None:
 def _install() -> tuple[Callable[[], None], ...]:
     """Put timed versions in place; returns what puts the plain ones back."""
     from retrograd.autograd.profiling.public import timed_names
+    from retrograd.core import put_aside
     from retrograd.ops.calling.dispatch import dispatch
     from retrograd.ops.calling.dispatch_inplace import dispatch_inplace, dispatch_out
     from retrograd.ops.registry import OPS, RAW
@@ -245,7 +246,7 @@ def _install() -> tuple[Callable[[], None], ...]:
         for name in vars(RAW).keys() - plain_rules.keys():
             delattr(RAW, name)  # looked up anew when it is needed
 
-    return restore, put_back
+    return restore, put_back, put_aside()
 
 
 # ----------------------------------------------------------------------------------------- ops

@@ -74,8 +74,10 @@ class RetrogradEngine:
         The functions that do so are replaced, so that calls nobody watches pay nothing.
         """
         import retrograd.autograd.api as module
+        from retrograd.autograd.engine import COMPILED
 
         api: Any = module
+        take_back = COMPILED.put_aside()
         names = ("_root_edges", "_filled_edge", "_captured_edge", "run_backward")
         originals = {name: getattr(api, name) for name in names}
         asked = _Asked()
@@ -111,6 +113,7 @@ class RetrogradEngine:
         def undo() -> None:
             for name, original in originals.items():
                 setattr(api, name, original)
+            take_back()
 
         return undo
 

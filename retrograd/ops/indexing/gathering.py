@@ -381,7 +381,7 @@ def _scatter_form(name: str, index: Any, src: Any, value: Any, reduce: str | Non
         src = value
     elif value is not None or src is None:
         raise TypeError(f"{name}() received an invalid combination of arguments")
-    if not isinstance(src, (Tensor, bool, int, float, complex, *CPU.numbers)):
+    if not isinstance(src, (Tensor, bool, int, float, complex, *CPU.relatives)):
         raise TypeError(f"{name}() received an invalid combination of arguments")
     if reduce not in (None, "add", "multiply"):
         raise RuntimeError("reduce argument must be either add or multiply.")

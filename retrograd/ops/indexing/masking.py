@@ -46,7 +46,7 @@ def fill_value(xp: Any, value: Any, dtype: Any) -> Array:
     if type(value) is float and (dtype is dtypes.F64 or -1.0 <= value <= 1.0):
         if dtype is dtypes.F64 or dtype is dtypes.F32:
             return xp.asarray(value, dtype)
-    if isinstance(value, CPU.numbers):
+    if isinstance(value, CPU.relatives):
         value = value.item()
     return xp.asarray(as_element(value, dtypes.from_numpy_dtype(dtype))).astype(dtype)
 

@@ -308,7 +308,7 @@ def _fill_value(function: str, input: Tensor, value: Any) -> Any:
                 f"{value._array.ndim} dimensions."
             )
         return value
-    if isinstance(value, CPU.numbers):
+    if isinstance(value, CPU.relatives):
         value = value.item()
     if not isinstance(value, (bool, int, float, complex)):
         raise TypeError(
