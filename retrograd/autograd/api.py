@@ -6,8 +6,6 @@ import warnings
 from collections.abc import Mapping
 from typing import Any
 
-import numpy as np
-
 from retrograd import dtypes
 from retrograd.autograd import failures
 from retrograd.autograd.edges import GradientEdge
@@ -15,7 +13,7 @@ from retrograd.autograd.engine import COMPILED, Edge, run_backward
 from retrograd.autograd.node import AnyDtype, BackwardCall, Node
 from retrograd.autograd.state import STATE, Cut
 from retrograd.autograd.views import edge_of, refresh
-from retrograd.backend.kernels import filled
+from retrograd.backend import CPU, xp_of
 from retrograd.lifecycle.site import user_site
 from retrograd.notices import explained, warn_once
 from retrograd.tensor import Tensor, mark_inference, tensor_method, wrap
@@ -237,7 +235,7 @@ def _materialize(
                     "materialize_grads cannot be used when the given input is a GradientEdge"
                 )
             )
-        zeros = wrap(np.zeros(target._array.shape, target.dtype.numpy))
+        zeros = wrap(xp_of(target._array).zeros(target._array.shape, target.dtype.numpy))
         if create_graph:
             zeros.requires_grad = True
         found[index] = zeros
@@ -300,7 +298,8 @@ def _start_gradients(
                 raise failures.not_scalar(shape)
             if dtype in dtypes.COMPLEX_TYPES:
                 raise failures.complex_root(dtypes.from_numpy_dtype(dtype))
-            gradient = wrap(filled(shape, 1, dtype))
+            xp = xp_of(root._array) if isinstance(root, Tensor) else CPU.xp
+            gradient = wrap(xp.filled(shape, 1, dtype))
         started.append(gradient)
     return started
 

@@ -38,7 +38,14 @@ def test_an_error_has_no_frames_of_the_doctor(tmp_path: Path) -> None:
     run = doctor(tmp_path, TWICE)
     assert run.causes == ["same-loss-twice"] and run.status == 1
     assert f"{os.sep}doctor{os.sep}" not in run.errors.partition("error[")[0]
-    assert run.errors.startswith(plain(tmp_path)[2].partition("RuntimeError")[0])
+    # those of the library differ: what is watched goes through Python, not the compiled core
+    assert _own_frames(run.errors, tmp_path) == _own_frames(plain(tmp_path)[2], tmp_path) != []
+
+
+def _own_frames(text: str, folder: Path) -> list[str]:
+    """The lines of a traceback about the program itself."""
+    trace = text.partition("RuntimeError")[0]
+    return [line for line in trace.splitlines() if str(folder) in line]
 
 
 def test_an_error_that_is_not_autograds(tmp_path: Path) -> None:

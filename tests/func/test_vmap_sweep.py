@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import retrograd as torch
-from retrograd.func.batching.rules import ELEMENTWISE, RULES
+from retrograd.func.batching.rules import ELEMENTWISE, IMAGES, RULES
 from retrograd.ops.registry import OPS
 from tests.func.batches import cases, check, check_gradients
 from tests.ops.compare import function_of
@@ -52,7 +52,7 @@ def test_gradients(name: str, inside: bool) -> None:
 
 
 def test_rules_are_of_ops() -> None:
-    assert set(RULES) - {ELEMENTWISE} <= set(OPS)
+    assert set(RULES) - {ELEMENTWISE, IMAGES} <= set(OPS)
 
 
 def test_views_have_rules() -> None:

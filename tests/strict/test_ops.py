@@ -12,7 +12,7 @@ import retrograd
 from retrograd.backend import BACKENDS
 from retrograd.ops.registry import OPS
 from tests.ops.compare import build, cases, cotangent, flatten, function_of, is_tensor, to_array
-from tests.strict.exceptions import CANNOT, NOT_YET
+from tests.strict.exceptions import CANNOT
 
 DEVICE = "privateuseone"
 NAMES = sorted({name for name, _ in cases()})
@@ -84,11 +84,9 @@ def agree(ours, theirs):
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_samples(name, request):
+def test_samples(name):
     if name in CANNOT:
         pytest.skip(CANNOT[name])
-    if name in NOT_YET:
-        request.applymarker(pytest.mark.xfail(strict=True, reason="not neutral yet"))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         for sample in SAMPLES[name]:
@@ -103,4 +101,4 @@ def test_samples(name, request):
 
 
 def test_exceptions_are_ops():
-    assert set(CANNOT) | NOT_YET <= set(NAMES) | set(OPS)
+    assert set(CANNOT) <= set(NAMES) | set(OPS)

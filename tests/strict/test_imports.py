@@ -1,0 +1,40 @@
+"""Which files know NumPy: the backends; nothing in ops and optim; others that are listed."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+
+import retrograd
+
+PACKAGE = Path(retrograd.__file__).parent
+# They work in the memory of the host: files, random numbers, sparse layouts, data of Python. A file
+# that needs NumPy no longer must leave the list, and none may join it.
+LISTED = set((Path(__file__).parent / "numpy_files.txt").read_text().split())
+
+
+def imports_numpy(path: Path) -> bool:
+    for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+        names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
+        if isinstance(node, ast.ImportFrom) and not node.level:
+            names = [node.module or ""]
+        if any(name.partition(".")[0] == "numpy" for name in names):
+            return True
+    return False
+
+
+FOUND = {
+    path.relative_to(PACKAGE).as_posix() for path in PACKAGE.rglob("*.py") if imports_numpy(path)
+}
+
+
+def test_only_the_backends_and_what_is_listed_know_numpy():
+    assert {name for name in FOUND if not name.startswith("backend/")} == LISTED
+
+
+def test_kernels_and_optimizers_do_not():
+    rooms = ("ops/", "optim/")
+    assert not {name for name in LISTED if name.startswith(rooms)} - {
+        *("ops/calling/compile.py", "ops/calling/dispatch.py"),  # the CPU's own way of calling
+        *("ops/calling/function_modes.py", "ops/calling/operands.py"),  # numbers of NumPy
+    }
