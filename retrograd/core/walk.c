@@ -801,7 +801,7 @@ walk_from(Walk *walk, int current, PyObject *gradient)
         if (!runs && (SLOT(node, in_node.extra) != Py_None || SLOT(node, in_node.run) == accumulate_run)) {
             /* captured only: after the tensor hooks, since the node itself will not run them */
             PyObject *arguments[3] = {node, gradient, walk->as_tensors ? Py_True : Py_False};
-            if (set_mode(walk) < 0) {
+            if (live_nodes(walk) == NULL || set_mode(walk) < 0) { /* a hook may ask what the call comes to */
                 Py_DECREF(gradient);
                 return -1;
             }

@@ -23,7 +23,9 @@ def window_starts(xp: Any, samples: Array, input_size: int, output_size: int, wi
     starts = xp.zeros((*samples.shape, output_size), xp.int64)
     if output_size > 1:
         kind = samples.dtype.type
-        step = float(kind(input_size - window) / kind(output_size - 1))
+        # an array, since beside a number some types would be computed in another one
+        width = float(kind(input_size - window) / kind(output_size - 1))
+        step = xp.asarray(width, dtype=samples.dtype)
         numbers = xp.arange(output_size).astype(samples.dtype)
         first = (samples * step).astype(xp.int64)[..., None]
         starts[...] = ((numbers + samples[..., None]) * step).astype(xp.int64) - first
