@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 
@@ -77,6 +77,16 @@ class CpuBackend(Backend):
     """NumPy's arrays in the memory of the process."""
 
     relatives = (np.generic,)
+
+    def override(self, name: str) -> NoReturn:
+        """Raise: the CPU's kernel of an op is bound when the op is declared, in Python and in C.
+
+        A faster function for the CPU takes its place in `xp`, by its name, below.
+        """
+        raise NotImplementedError(
+            f"the CPU's kernel of {name!r} is bound with its declaration; put a faster function "
+            "into xp, in backend/cpu.py"
+        )
 
     def address(self, array: Array) -> int:
         found: int = array.__array_interface__["data"][0]  # quicker than `ctypes.data`
