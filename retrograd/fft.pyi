@@ -8,7 +8,7 @@ Written by ``python -m retrograd.compat.stubs``.
 from collections.abc import Sequence
 from retrograd.dtypes import dtype
 from retrograd.tensor import Tensor
-from retrograd.tensors.size import layout
+from retrograd.tensor.size import layout
 from retrograd.types import Device
 
 def fft(

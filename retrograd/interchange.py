@@ -23,14 +23,14 @@ from typing import Any
 import numpy as np
 
 from retrograd import dtypes
+from retrograd.engine.sparse_array import SPARSE_ARRAY
 from retrograd.notices import explained
 from retrograd.serialization.archive import Archive
 from retrograd.serialization.archive_writer import ArchiveWriter
 from retrograd.serialization.atomic import replacing
 from retrograd.serialization.rebuild import swapped
-from retrograd.sparse.array import SPARSE_ARRAY
 from retrograd.tensor import Array, Tensor, wrap
-from retrograd.tensors.size import require_cpu
+from retrograd.tensor.size import require_cpu
 
 # The names of data types in the file, and those that the package takes.
 _SAFETENSORS: dict[str, dtypes.dtype] = {

@@ -18,8 +18,8 @@ from contextlib import contextmanager
 from typing import Any, NamedTuple, TypeVar, Union
 from typing import Final as Final
 
-from retrograd.compat.marks import differs
 from retrograd.futures import Future as Future
+from retrograd.marks import differs
 from retrograd.namespaces import from_table
 from retrograd.nn.module import Module
 from retrograd.notices import notice

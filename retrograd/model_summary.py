@@ -28,18 +28,18 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from retrograd.autograd.grad_mode import enable_grad, inference_mode
-from retrograd.autograd.state import next_sequence
 from retrograd.dtypes import dtype as DType
+from retrograd.engine.grad_mode import enable_grad, inference_mode
+from retrograd.engine.state import next_sequence
 from retrograd.lifecycle.layers import step
 from retrograd.lifecycle.saved_memory import graph_nodes, saved_arrays
 from retrograd.nn.module import Module
 from retrograd.nn.module_hooks import register_module_forward_hook, register_module_forward_pre_hook
 from retrograd.nn.parameter import is_lazy
+from retrograd.ops.making.creation import zeros
+from retrograd.ops.making.memory import owner_of
 from retrograd.random import get_rng_state, set_rng_state
 from retrograd.tensor import Tensor
-from retrograd.tensors.creation import zeros
-from retrograd.tensors.memory import owner_of
 
 if TYPE_CHECKING:
     from rich.console import Console, ConsoleOptions, RenderResult

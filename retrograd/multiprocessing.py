@@ -16,7 +16,7 @@ from multiprocessing import *  # noqa: F403
 from multiprocessing.connection import wait as wait_for
 from typing import Any, cast
 
-from retrograd.compat.marks import differs
+from retrograd.marks import differs
 from retrograd.namespaces import from_table
 
 __all__ = [

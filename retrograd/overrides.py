@@ -13,7 +13,7 @@ import warnings
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
-from retrograd.compat.marks import differs
+from retrograd.marks import differs
 from retrograd.namespaces import from_table
 from retrograd.ops.calling.function_modes import STACK, ask
 from retrograd.ops.calling.function_modes import pop as _pop_mode

@@ -18,10 +18,10 @@ import numpy as np
 from retrograd import dtypes
 from retrograd.namespaces import from_table
 from retrograd.ops.errors import unsupported
+from retrograd.ops.making.construction import fresh
 from retrograd.ops.registry import PUBLIC
 from retrograd.random import Generator
 from retrograd.tensor import Array, Tensor
-from retrograd.tensors.construction import fresh
 
 _LIST = Path(__file__).parent / "random" / "sobol_directions.txt"
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from retrograd.notices import notice
 from retrograd.ops.registry import attach
-from retrograd.tensors.size import CPU, device, require_cpu
+from retrograd.tensor.size import CPU, device, require_cpu
 
 if TYPE_CHECKING:
     from retrograd.types import Device

@@ -13,11 +13,11 @@ from typing import Any
 import numpy as np
 
 from retrograd import dtypes
-from retrograd.compat.marks import unsupported_class
+from retrograd.marks import unsupported_class
 from retrograd.namespaces import from_table
-from retrograd.tensors.construction import array_from
-from retrograd.tensors.memory import TypedStorage as TypedStorage
-from retrograd.tensors.memory import UntypedStorage as UntypedStorage
+from retrograd.ops.making.construction import array_from
+from retrograd.ops.making.memory import TypedStorage as TypedStorage
+from retrograd.ops.making.memory import UntypedStorage as UntypedStorage
 
 __all__ = ["TypedStorage", "UntypedStorage"]
 

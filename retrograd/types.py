@@ -4,8 +4,8 @@ import os
 from typing import IO
 
 from retrograd.namespaces import from_table
-from retrograd.tensors.memory import UntypedStorage as Storage
-from retrograd.tensors.size import device as _device
+from retrograd.ops.making.memory import UntypedStorage as Storage
+from retrograd.tensor.size import device as _device
 
 __all__ = ["Device", "FileLike", "Number", "Storage"]
 

@@ -28,10 +28,10 @@ backends.mha.get_fastpath_enabled overrides._get_current_function_mode_stack
 # Dictionaries and lists count by their length.
 OWN = {
     "retrograd": """
-        autograd.state.HOT.NO_GRAD autograd.state.HOT.UNUSUAL autograd.state.TRANSFORMS.active
-        autograd.state.STATE.depth autograd.state.STATE.saved_hooks
-        autograd.state.STATE.saved_hooks_refused autograd.state.STATE.op_modes
-        autograd.state.STATE.mutation nn.module_hooks.BUFFER_REGISTRATION
+        engine.state.HOT.NO_GRAD engine.state.HOT.UNUSUAL engine.state.TRANSFORMS.active
+        engine.state.STATE.depth engine.state.STATE.saved_hooks
+        engine.state.STATE.saved_hooks_refused engine.state.STATE.op_modes
+        engine.state.STATE.mutation nn.module_hooks.BUFFER_REGISTRATION
         nn.module_hooks.MODULE_REGISTRATION nn.module_hooks.PARAMETER_REGISTRATION
         nn.module_hooks.FORWARD_PRE nn.module_hooks.FORWARD nn.module_hooks.BACKWARD_PRE
         nn.module_hooks.BACKWARD tensors.printing._options

@@ -13,7 +13,7 @@ import pytest
 import retrograd as torch
 from retrograd import nn
 from retrograd.nn.module_hooks import FORWARD, FORWARD_PRE
-from retrograd.tensors.memory import owner_of
+from retrograd.ops.making.memory import owner_of
 from retrograd.utils.checkpoint import checkpoint
 
 

@@ -25,10 +25,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from retrograd import dtypes
-from retrograd.autograd.grad_mode import no_grad
+from retrograd.engine.grad_mode import no_grad
 from retrograd.tensor import Tensor, wrap
-from retrograd.tensors.size import device
-from retrograd.tensors.size import device as device_class
+from retrograd.tensor.size import device
+from retrograd.tensor.size import device as device_class
 
 if TYPE_CHECKING:
     from retrograd.optim.optimizer import Optimizer

@@ -12,9 +12,9 @@ from collections.abc import Callable
 from typing import Any
 
 from retrograd import dtypes
-from retrograd.autograd.state import STATE, set_autocast
+from retrograd.engine.state import STATE, set_autocast
 from retrograd.ops.calling.autocasting import WEIGHTS, install
-from retrograd.tensors.size import device
+from retrograd.tensor.size import device
 
 _DEFAULTS = {
     "cpu": dtypes.bfloat16,

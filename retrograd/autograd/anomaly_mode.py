@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import warnings
 
-from retrograd.autograd.state import ANOMALY, set_anomaly
+from retrograd.engine.state import ANOMALY, set_anomaly
 from retrograd.notices import explained
 
 __all__ = ["detect_anomaly", "set_detect_anomaly"]

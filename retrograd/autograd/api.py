@@ -7,17 +7,17 @@ from collections.abc import Mapping
 from typing import Any
 
 from retrograd import dtypes
-from retrograd.autograd import failures
-from retrograd.autograd.edges import GradientEdge
-from retrograd.autograd.engine import COMPILED, Edge, run_backward
-from retrograd.autograd.node import AnyDtype, BackwardCall, Node
-from retrograd.autograd.state import STATE, Cut
-from retrograd.autograd.views import edge_of, refresh
 from retrograd.backend import CPU, xp_of
+from retrograd.engine import failures
+from retrograd.engine.edges import GradientEdge
+from retrograd.engine.node import AnyDtype, BackwardCall, Node
+from retrograd.engine.state import STATE, Cut
+from retrograd.engine.views import edge_of, refresh
+from retrograd.engine.walk import COMPILED, Edge, run_backward
 from retrograd.lifecycle.site import user_site
 from retrograd.notices import explained, warn_once
 from retrograd.tensor import Tensor, mark_inference, tensor_method, wrap
-from retrograd.tensors.size import Size
+from retrograd.tensor.size import Size
 
 _CYCLE = (
     "Using backward() with create_graph=True will create a reference cycle between the parameter "

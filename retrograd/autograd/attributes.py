@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 from retrograd import dtypes
-from retrograd.autograd import failures
-from retrograd.autograd.accumulate import gradient_dtype
-from retrograd.autograd.state import STATE, Cut
-from retrograd.autograd.views import forget_history
+from retrograd.engine import failures
+from retrograd.engine.accumulate import gradient_dtype
+from retrograd.engine.sparse_array import SPARSE_ARRAY
+from retrograd.engine.state import STATE, Cut
+from retrograd.engine.views import forget_history
 from retrograd.notices import explained
-from retrograd.sparse.array import SPARSE_ARRAY
 from retrograd.tensor import (
     INFERENCE_CELL,
     Tensor,

@@ -24,11 +24,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from retrograd.autograd.accumulate import with_grad_mode
-from retrograd.autograd.slices import copy_with_strides
-from retrograd.autograd.state import STATE, TRANSFORMS, count_transform
-from retrograd.autograd.views import ViewInfo, ViewStep, edge_of
 from retrograd.dtypes import DIFFERENTIABLE
+from retrograd.engine.accumulate import with_grad_mode
+from retrograd.engine.slices import copy_with_strides
+from retrograd.engine.state import STATE, TRANSFORMS, count_transform
+from retrograd.engine.views import ViewInfo, ViewStep, edge_of
 from retrograd.notices import explained
 from retrograd.tensor import Array, Tensor, cell_of, meta_of, wrap
 
@@ -399,7 +399,7 @@ def _place_like(array: Array, tangent: Tensor) -> None:
 
     `as_strided` of the array may show more of its storage: there must be as much of the tangent's.
     """
-    from retrograd.tensors.memory import address_of, owner_of, region
+    from retrograd.ops.making.memory import address_of, owner_of, region
 
     owner = owner_of(array)
     if owner.size == owner_of(tangent._array).size or owner.dtype != array.dtype:
@@ -458,7 +458,7 @@ def _settle(view: Tensor, origin: Origin) -> None:
 
 def _same_geometry(tensor: Tensor, tangent: Tensor) -> bool:
     """Whether two tensors lie in the same way in storages of the same size."""
-    from retrograd.tensors.memory import address_of, owner_of
+    from retrograd.ops.making.memory import address_of, owner_of
 
     if tensor._level or tangent._level:
         return True

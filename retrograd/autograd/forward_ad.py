@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 from retrograd.autograd import forward
 from retrograd.autograd.forward import DualLevel
-from retrograd.autograd.grad_mode import _DecoratorContextManager
+from retrograd.engine.grad_mode import _DecoratorContextManager
 from retrograd.notices import explained
 from retrograd.tensor import Tensor
 

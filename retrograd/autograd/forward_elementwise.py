@@ -17,10 +17,10 @@ from retrograd.autograd.forward import (
     set_tangents,
     tangents_of,
 )
-from retrograd.autograd.packing import is_packed, pack_new
-from retrograd.autograd.state import STATE, TRANSFORMS
 from retrograd.backend import backend_of
 from retrograd.backend.quiet import QUIET, enter_quiet, leave_quiet
+from retrograd.engine.packing import is_packed, pack_new
+from retrograd.engine.state import STATE, TRANSFORMS
 from retrograd.ops.calling.plan import CallPlan
 from retrograd.ops.calling.recording import array_fact
 from retrograd.ops.calling.shortcut import call_generated, usual_operands

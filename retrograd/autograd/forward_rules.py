@@ -23,9 +23,9 @@ from retrograd.autograd.forward import (
     tangents_of,
     without_level,
 )
-from retrograd.autograd.state import STATE, set_grad_mode, set_saved_hooks
 from retrograd.backend import backend_of
 from retrograd.backend.quiet import QUIET, enter_quiet, leave_quiet
+from retrograd.engine.state import STATE, set_grad_mode, set_saved_hooks
 from retrograd.ops.calling.dispatch import dispatch
 from retrograd.ops.calling.dispatch_inplace import may_be_recorded
 from retrograd.ops.calling.plan import CallPlan, Rule, Source

@@ -24,17 +24,17 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any, TypeVar
 
-from retrograd.autograd import failures
-from retrograd.autograd.accumulate import with_grad_mode
 from retrograd.autograd.custom.context import BackwardCFunction as BackwardCFunction
 from retrograd.autograd.custom.context import FunctionCtx as FunctionCtx
-from retrograd.autograd.custom.node import FunctionNode, delayed_error
 from retrograd.autograd.custom.outputs import Outputs, are_fresh, join_fresh
-from retrograd.autograd.node import Node
-from retrograd.autograd.state import STATE, TRANSFORMS, Cut, set_grad_mode
-from retrograd.autograd.views import edge_of, refresh
-from retrograd.compat.marks import differs
+from retrograd.engine import failures
+from retrograd.engine.accumulate import with_grad_mode
+from retrograd.engine.function_node import FunctionNode, delayed_error
+from retrograd.engine.node import Node
+from retrograd.engine.state import STATE, TRANSFORMS, Cut, set_grad_mode
+from retrograd.engine.views import edge_of, refresh
 from retrograd.lifecycle.site import user_site
+from retrograd.marks import differs
 from retrograd.notices import explained
 from retrograd.tensor import Tensor
 

@@ -24,8 +24,8 @@ from retrograd.autograd.functional_arguments import (
 )
 from retrograd.autograd.functional_jacobian import hessian as hessian
 from retrograd.autograd.functional_jacobian import jacobian as jacobian
-from retrograd.autograd.grad_mode import enable_grad, set_grad_enabled
-from retrograd.autograd.state import STATE
+from retrograd.engine.grad_mode import enable_grad, set_grad_enabled
+from retrograd.engine.state import STATE
 from retrograd.notices import explained
 from retrograd.ops.registry import RECORDED
 

@@ -16,7 +16,7 @@ from retrograd.autograd.functional_arguments import (
     unpacked,
     unpacked_table,
 )
-from retrograd.autograd.grad_mode import enable_grad
+from retrograd.engine.grad_mode import enable_grad
 from retrograd.notices import explained
 from retrograd.ops.registry import RECORDED
 from retrograd.tensor import Tensor

@@ -7,20 +7,20 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from retrograd.autograd.custom.context import BackwardCFunction
-from retrograd.autograd.edges import GradientEdge as GradientEdge
-from retrograd.autograd.edges import get_gradient_edge as get_gradient_edge
-from retrograd.autograd.hooks import RemovableHandle
 from retrograd.autograd.multi_grad import register_multi_grad_hook as register_multi_grad_hook
 from retrograd.autograd.mutation import (
     allow_mutation_on_saved_tensors as allow_mutation_on_saved_tensors,
 )
-from retrograd.autograd.node import Node as _EngineNode
 from retrograd.autograd.saved_hooks import (
     disable_saved_tensors_hooks as disable_saved_tensors_hooks,
 )
 from retrograd.autograd.saved_hooks import save_on_cpu as save_on_cpu
 from retrograd.autograd.saved_hooks import saved_tensors_hooks as saved_tensors_hooks
-from retrograd.autograd.views import bump
+from retrograd.engine.edges import GradientEdge as GradientEdge
+from retrograd.engine.edges import get_gradient_edge as get_gradient_edge
+from retrograd.engine.hooks import RemovableHandle
+from retrograd.engine.node import Node as _EngineNode
+from retrograd.engine.views import bump
 from retrograd.tensor import Tensor
 
 __all__ = [

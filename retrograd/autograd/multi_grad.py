@@ -8,13 +8,13 @@ import weakref
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from retrograd.autograd.accumulate import accumulator, is_accumulator
 from retrograd.autograd.custom.context import engine_node
-from retrograd.autograd.edges import shown_node
-from retrograd.autograd.hooks import RemovableHandle
-from retrograd.autograd.node import BackwardCall, Node
-from retrograd.autograd.state import STATE
-from retrograd.autograd.views import edge_of
+from retrograd.engine.accumulate import accumulator, is_accumulator
+from retrograd.engine.edges import shown_node
+from retrograd.engine.hooks import RemovableHandle
+from retrograd.engine.node import BackwardCall, Node
+from retrograd.engine.state import STATE
+from retrograd.engine.views import edge_of
 from retrograd.notices import explained
 from retrograd.tensor import Tensor
 

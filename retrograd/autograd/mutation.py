@@ -6,9 +6,9 @@ import contextlib
 from collections.abc import Generator
 from weakref import WeakKeyDictionary, WeakValueDictionary, ref
 
-from retrograd.autograd.accumulate import with_grad_mode
 from retrograd.autograd.saved_hooks import saved_tensors_hooks
-from retrograd.autograd.state import STATE
+from retrograd.engine.accumulate import with_grad_mode
+from retrograd.engine.state import STATE
 from retrograd.notices import explained
 from retrograd.tensor import Array, Tensor
 
@@ -92,7 +92,7 @@ class _AllowMutationOnSavedContext:
 
 def _memory_of(array: Array) -> int:
     """A number for the block of memory that an array lies in."""
-    from retrograd.tensors.memory import owner_of
+    from retrograd.ops.making.memory import owner_of
 
     return id(owner_of(array))
 

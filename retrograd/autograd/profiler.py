@@ -33,7 +33,7 @@ from retrograd.autograd.profiler_util import MemRecordsAcc as MemRecordsAcc
 from retrograd.autograd.profiling import recorder as recording
 from retrograd.autograd.profiling.flops import flops_of
 from retrograd.autograd.profiling.recorder import CURRENT, USER, Record, Recorder, stack_entry
-from retrograd.compat.marks import differs, unsupported
+from retrograd.marks import differs, unsupported
 from retrograd.namespaces import from_table
 
 

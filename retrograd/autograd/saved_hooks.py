@@ -6,7 +6,7 @@ import contextlib
 from collections.abc import Callable, Generator
 from typing import Any
 
-from retrograd.autograd.state import STATE, set_saved_hooks
+from retrograd.engine.state import STATE, set_saved_hooks
 from retrograd.notices import explained
 from retrograd.tensor import Tensor, wrap
 

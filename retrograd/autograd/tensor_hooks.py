@@ -7,10 +7,10 @@ from collections import OrderedDict
 from collections.abc import Callable
 from typing import Any
 
-from retrograd.autograd import failures
-from retrograd.autograd.hooks import RemovableHandle
-from retrograd.autograd.node import extra_of
-from retrograd.autograd.state import STATE
+from retrograd.engine import failures
+from retrograd.engine.hooks import RemovableHandle
+from retrograd.engine.node import extra_of
+from retrograd.engine.state import STATE
 from retrograd.notices import explained
 from retrograd.tensor import Tensor, meta_of, tensor_member, tensor_method, wrap
 

@@ -13,11 +13,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from retrograd.autograd.grad_mode import SWITCHES
+from retrograd.engine.grad_mode import SWITCHES
 from retrograd.notices import explained
+from retrograd.ops.making.memory import address_of, owner_of
 from retrograd.ops.registry import RECORDED
 from retrograd.tensor import Tensor, tensor_method
-from retrograd.tensors.memory import address_of, owner_of
 
 
 @tensor_method

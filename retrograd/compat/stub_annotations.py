@@ -24,10 +24,10 @@ KERNEL_WORDS = {
 # the names that a form may use; see `retrograd.signatures`
 _VOCABULARY = {
     "Tensor": ("retrograd.tensor", "Tensor"),
-    "Size": ("retrograd.tensors.size", "Size"),
-    "device": ("retrograd.tensors.size", "device"),
-    "layout": ("retrograd.tensors.size", "layout"),
-    "memory_format": ("retrograd.tensors.size", "memory_format"),
+    "Size": ("retrograd.tensor.size", "Size"),
+    "device": ("retrograd.tensor.size", "device"),
+    "layout": ("retrograd.tensor.size", "layout"),
+    "memory_format": ("retrograd.tensor.size", "memory_format"),
     "dtype": ("retrograd.dtypes", "dtype"),
     "Generator": ("retrograd.random", "Generator"),
     "Device": ("retrograd.types", "Device"),
@@ -137,7 +137,7 @@ class _Names(ast.NodeTransformer):
             found = meaning(node.value.id, self.module)
             if isinstance(found, Origin):
                 place = ".".join(filter(None, found))
-                if place in ("retrograd.dtypes", "retrograd.tensors.size"):
+                if place in ("retrograd.dtypes", "retrograd.tensor.size"):
                     return ast.Name(self.imports.name_of(Origin(place, node.attr)))
         node.value = self.visit(node.value)
         return node

@@ -13,6 +13,7 @@ import ast
 import importlib
 import inspect
 import math
+import sys
 import textwrap
 import types
 from collections.abc import Callable, Iterable
@@ -24,6 +25,7 @@ from retrograd import return_types
 from retrograd.compat.names import public_names
 from retrograd.compat.status import api_names
 from retrograd.compat.stub_annotations import Imports, Origin, written
+from retrograd.ops import kinds
 from retrograd.ops.registry import OPS, PUBLIC, RECORDED, Op
 from retrograd.tensor import Tensor
 
@@ -32,7 +34,7 @@ MODULES = (
     *("", "autograd", "fft", "linalg", "nn", "nn.functional", "optim"),
     *("serialization", "sparse", "special", "testing", "utils", "utils.data"),
 )
-ATTACHED = "tensors/attached.pyi"
+ATTACHED = "tensor/attached.pyi"
 
 _HEAD = '''"""{}
 
@@ -171,7 +173,9 @@ def function_lines(name: str, function: Any, imports: Imports, method: bool = Fa
 def _definition(
     name: str, signature: inspect.Signature, module: str, imports: Imports, method: bool
 ) -> str:
-    kernel = module.startswith("retrograd.ops")
+    # where `Array` is that of `ops.kinds`, a tensor is meant
+    kernel = vars(sys.modules.get(module, kinds)).get("Array", kinds.Array) is kinds.Array
+    kernel = kernel and module.startswith("retrograd.ops")
     parameters = list(signature.parameters.values())
     if method and parameters:
         parameters[0] = parameters[0].replace(name="self", annotation=_EMPTY, default=_EMPTY)
@@ -242,7 +246,7 @@ def _attached() -> str:
 
 def _own_members() -> set[str]:
     """The members that the class statement of Tensor has itself, and what Python gives a class."""
-    tree = ast.parse((PACKAGE / "tensor.py").read_text(encoding="utf-8"))
+    tree = ast.parse((PACKAGE / "tensor/__init__.py").read_text(encoding="utf-8"))
     body = next(n for n in tree.body if isinstance(n, ast.ClassDef) and n.name == "Tensor").body
     found = {"__doc__", "__module__", "__slots__", "__dict__", "__weakref__", "__annotations__"}
     found |= {"__qualname__", "__static_attributes__", "__firstlineno__"}
@@ -418,7 +422,7 @@ def _value(name: str, value: Any, imports: Imports) -> list[str]:
     if isinstance(value, type):  # FloatTensor, FloatStorage and the like, which are made
         made = Origin("retrograd.tensor", "Tensor")
         if name.endswith("Storage"):
-            made = Origin("retrograd.tensors.memory", "TypedStorage")
+            made = Origin("retrograd.ops.making.memory", "TypedStorage")
         return [f"class {name}({imports.name_of(made)}): ..."]
     if value is None:
         return [f"{name}: None"]

@@ -553,7 +553,7 @@ core_grad(PyObject *Py_UNUSED(module), PyObject *const *arguments, Py_ssize_t co
 
 static PyMethodDef backward_methods[] = {
     {"run_backward", (PyCFunction)(void (*)(void))core_run_backward, METH_FASTCALL,
-     "run_backward(roots, gradients, call, inputs): one run of the engine; see autograd.engine."},
+     "run_backward(roots, gradients, call, inputs): one run of the engine; see engine.walk."},
     {"backward", (PyCFunction)(void (*)(void))core_backward, METH_FASTCALL,
      "backward(tensor, gradient, retain_graph, create_graph, inputs): whether it was a case for C, and done."},
     {"grad", (PyCFunction)(void (*)(void))core_grad, METH_FASTCALL,

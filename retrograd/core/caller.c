@@ -17,7 +17,7 @@ typedef struct {
     int is_operator;
 } Caller;
 
-static PyObject *describe;      /* core.specification.describe */
+static PyObject *describe;      /* ops.compiled.specification.describe */
 static PyObject *name_dispatch; /* of the general path in HOT, where a profiler may put another */
 
 /* ---- calls -------------------------------------------------------------------------------------------------- */

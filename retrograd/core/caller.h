@@ -75,7 +75,7 @@ typedef struct Call {
     int kernel_failed; /* the error that is set is the kernel's: Python knows how to explain it */
 } Call;
 
-/* plan.c: the C form of what `core.specification` says of an op. The parts of `plan` are NULL or filled in any case,
+/* plan.c: the C form of what `ops.compiled.specification` says of an op. The parts of `plan` are NULL or filled in any case,
  * so that `clear_plan` may follow. */
 int read_plan(CallPlan *plan, PyObject *description);
 void clear_plan(CallPlan *plan);

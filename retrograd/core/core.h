@@ -52,7 +52,7 @@ typedef struct {
     PyTypeObject *Tensor, *Parameter, *TensorMeta, *VersionCell, *ViewInfo, *Node, *BackwardCall;
     PyObject *HOT, *STATE, *INFERENCE_CELL;
     PyObject *numbers;                            /* the counter of nodes and backward calls */
-    PyObject *refresh, *accumulator, *edge_of;    /* autograd.views, autograd.accumulate */
+    PyObject *refresh, *accumulator, *edge_of;    /* engine.views, engine.accumulate */
     PyObject *QUIET, *enter_quiet, *leave_quiet;  /* backend.quiet */
     PyObject *zero, *one;                         /* made here, as are the names below */
     PyObject *name_UNUSUAL, *name_NO_GRAD, *name_grad_enabled, *name_cut;

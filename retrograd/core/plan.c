@@ -1,4 +1,4 @@
-/* The C form of a call plan, read from what `core.specification.describe` gives: a dict of plain values. */
+/* The C form of a call plan, read from what `ops.compiled.specification.describe` gives: a dict of plain values. */
 #include "caller.h"
 
 /* ---- values of the description ------------------------------------------------------------------------------ */

@@ -42,7 +42,7 @@ typedef struct {
 } Run;
 
 static PyObject *freed_mark, *freed_type; /* `node.FREED` and its class */
-static PyObject *described;               /* `core.runs.described` */
+static PyObject *described;               /* `ops.compiled.runs.described` */
 static PyObject *faces[2];                /* what rules compute with: on arrays, and on Tensors */
 
 /* ---- reading the plan --------------------------------------------------------------------------------------- */

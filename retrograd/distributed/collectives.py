@@ -14,8 +14,8 @@ from __future__ import annotations
 import copy
 from typing import Any
 
-from retrograd.autograd.grad_mode import no_grad
 from retrograd.distributed.group import ReduceOp, require
+from retrograd.engine.grad_mode import no_grad
 from retrograd.futures import Future
 from retrograd.tensor import Tensor
 

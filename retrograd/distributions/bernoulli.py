@@ -7,13 +7,13 @@ import math
 from collections.abc import Sequence
 from typing import Any, ClassVar
 
-from retrograd.autograd.grad_mode import no_grad
 from retrograd.distributions import constraints
 from retrograd.distributions.exp_family import ExponentialFamily
 from retrograd.distributions.parameters import BinaryParameters, counted_support
 from retrograd.distributions.utils import broadcast_all
+from retrograd.engine.grad_mode import no_grad
 from retrograd.nn.functional import binary_cross_entropy_with_logits
-from retrograd.random.sampling import bernoulli
+from retrograd.ops.random.sampling import bernoulli
 from retrograd.tensor import Tensor
 
 __all__ = ["Bernoulli"]

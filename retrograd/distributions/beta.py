@@ -11,10 +11,10 @@ from retrograd.distributions.dirichlet import Dirichlet
 from retrograd.distributions.distribution import Distribution
 from retrograd.distributions.exp_family import ExponentialFamily
 from retrograd.distributions.utils import broadcast_all
+from retrograd.ops.making.construction import tensor
 from retrograd.ops.registry import RECORDED
 from retrograd.tensor import Tensor
-from retrograd.tensors.construction import tensor
-from retrograd.tensors.size import Size
+from retrograd.tensor.size import Size
 
 __all__ = ["Beta"]
 

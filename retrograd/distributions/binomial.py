@@ -6,10 +6,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, ClassVar
 
-from retrograd.autograd.grad_mode import no_grad
 from retrograd.distributions import constraints
 from retrograd.distributions.parameters import BinaryParameters, counted_support
-from retrograd.random.sampling import binomial
+from retrograd.engine.grad_mode import no_grad
+from retrograd.ops.random.sampling import binomial
 from retrograd.tensor import Tensor
 
 __all__ = ["Binomial"]

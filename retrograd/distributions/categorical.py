@@ -10,7 +10,6 @@ from typing import Any, ClassVar
 import numpy as np
 
 from retrograd import dtypes
-from retrograd.autograd.state import HOT
 from retrograd.distributions import constraints
 from retrograd.distributions.distribution import Distribution
 from retrograd.distributions.parameters import (
@@ -20,14 +19,15 @@ from retrograd.distributions.parameters import (
     smallest,
 )
 from retrograd.distributions.utils import lazy_property, logits_to_probs, probs_to_logits
+from retrograd.engine.state import HOT
+from retrograd.ops.making.construction import fresh
+from retrograd.ops.making.creation import full
+from retrograd.ops.random.sampling import multinomial
 from retrograd.ops.shapes.broadcasting import broadcast_tensors
 from retrograd.random.multinomial import multinomial as multinomial_array
-from retrograd.random.sampling import multinomial
 from retrograd.random.state import default_generator
 from retrograd.tensor import Tensor
-from retrograd.tensors.construction import fresh
-from retrograd.tensors.creation import full
-from retrograd.tensors.size import Size
+from retrograd.tensor.size import Size
 
 __all__ = ["Categorical"]
 

@@ -11,8 +11,8 @@ from retrograd.distributions import constraints
 from retrograd.distributions.distribution import Distribution
 from retrograd.distributions.parameters import expanded
 from retrograd.distributions.utils import broadcast_all
+from retrograd.ops.making.creation import full
 from retrograd.tensor import Tensor
-from retrograd.tensors.creation import full
 
 __all__ = ["Cauchy"]
 

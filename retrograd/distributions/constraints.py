@@ -18,9 +18,9 @@ from retrograd import dtypes
 from retrograd.ops.linalg.cholesky import cholesky_ex
 from retrograd.ops.linalg.norm import norm
 from retrograd.ops.linalg.spectral import eigvalsh
+from retrograd.ops.making.creation import full
 from retrograd.ops.registry import RECORDED
 from retrograd.tensor import Tensor
-from retrograd.tensors.creation import full
 
 __all__ = [
     "Constraint",

@@ -7,7 +7,6 @@ import math
 from collections.abc import Sequence
 from typing import Any, ClassVar
 
-from retrograd.autograd.grad_mode import no_grad
 from retrograd.distributions import constraints
 from retrograd.distributions.exp_family import ExponentialFamily
 from retrograd.distributions.parameters import ONE_OF_TWO, BinaryParameters
@@ -17,9 +16,10 @@ from retrograd.distributions.utils import (
     lazy_property,
     logits_to_probs,
 )
+from retrograd.engine.grad_mode import no_grad
 from retrograd.nn.functional import binary_cross_entropy_with_logits
+from retrograd.ops.random.sampling import rand
 from retrograd.ops.registry import RECORDED
-from retrograd.random.sampling import rand
 from retrograd.tensor import Tensor
 
 __all__ = ["ContinuousBernoulli"]

@@ -11,8 +11,8 @@ from retrograd.distributions import constraints
 from retrograd.distributions.exp_family import ExponentialFamily
 from retrograd.distributions.parameters import expanded
 from retrograd.nn.functional import one_hot
+from retrograd.ops.random.gammas import _sample_dirichlet
 from retrograd.ops.registry import RECORDED
-from retrograd.random.gammas import _sample_dirichlet
 from retrograd.tensor import Tensor
 
 __all__ = ["Dirichlet"]

@@ -7,11 +7,11 @@ import warnings
 from collections.abc import Sequence
 from typing import Any
 
-from retrograd.autograd.grad_mode import no_grad
 from retrograd.distributions import constraints
 from retrograd.distributions.utils import lazy_property
+from retrograd.engine.grad_mode import no_grad
 from retrograd.tensor import Tensor
-from retrograd.tensors.size import Size
+from retrograd.tensor.size import Size
 
 __all__ = ["Distribution"]
 

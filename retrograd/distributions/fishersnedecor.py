@@ -14,7 +14,7 @@ from retrograd.distributions.gamma import Gamma
 from retrograd.distributions.parameters import expanded
 from retrograd.distributions.utils import broadcast_all
 from retrograd.tensor import Tensor
-from retrograd.tensors.size import contiguous_format
+from retrograd.tensor.size import contiguous_format
 
 __all__ = ["FisherSnedecor"]
 

@@ -11,10 +11,10 @@ from retrograd.distributions import constraints
 from retrograd.distributions.exp_family import ExponentialFamily
 from retrograd.distributions.parameters import expanded
 from retrograd.distributions.utils import broadcast_all
+from retrograd.ops.making.construction import as_tensor
+from retrograd.ops.random.gammas import _standard_gamma
 from retrograd.ops.registry import RECORDED
-from retrograd.random.gammas import _standard_gamma
 from retrograd.tensor import Tensor
-from retrograd.tensors.construction import as_tensor
 
 __all__ = ["Gamma"]
 

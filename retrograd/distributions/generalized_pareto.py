@@ -11,10 +11,10 @@ from retrograd.distributions import constraints
 from retrograd.distributions.distribution import Distribution
 from retrograd.distributions.parameters import expanded
 from retrograd.distributions.utils import broadcast_all
+from retrograd.ops.random.sampling import rand
 from retrograd.ops.registry import RECORDED
-from retrograd.random.sampling import rand
 from retrograd.tensor import Tensor
-from retrograd.tensors.size import Size
+from retrograd.tensor.size import Size
 
 if TYPE_CHECKING:
     from retrograd.distributions.constraints import _Interval

@@ -7,14 +7,14 @@ from collections.abc import Sequence
 from typing import Any, ClassVar
 
 from retrograd import dtypes
-from retrograd.autograd.grad_mode import no_grad
 from retrograd.distributions import constraints
 from retrograd.distributions.parameters import BinaryParameters
 from retrograd.distributions.utils import broadcast_all
+from retrograd.engine.grad_mode import no_grad
 from retrograd.nn.functional import binary_cross_entropy_with_logits
 from retrograd.ops.registry import RECORDED
 from retrograd.tensor import Tensor
-from retrograd.tensors.size import contiguous_format
+from retrograd.tensor.size import contiguous_format
 
 __all__ = ["Geometric"]
 

@@ -13,8 +13,8 @@ from retrograd.distributions.transformed_distribution import TransformedDistribu
 from retrograd.distributions.transforms import AffineTransform, ExpTransform
 from retrograd.distributions.uniform import Uniform
 from retrograd.distributions.utils import broadcast_all, euler_constant
+from retrograd.ops.making.creation import full_like, ones_like
 from retrograd.tensor import Tensor
-from retrograd.tensors.creation import full_like, ones_like
 
 __all__ = ["Gumbel"]
 

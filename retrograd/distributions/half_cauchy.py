@@ -11,10 +11,10 @@ from retrograd.distributions import constraints
 from retrograd.distributions.cauchy import Cauchy
 from retrograd.distributions.transformed_distribution import TransformedDistribution
 from retrograd.distributions.transforms import AbsTransform
+from retrograd.ops.making.construction import as_tensor
+from retrograd.ops.making.creation import full, zeros_like
 from retrograd.ops.registry import RECORDED
 from retrograd.tensor import Tensor
-from retrograd.tensors.construction import as_tensor
-from retrograd.tensors.creation import full, zeros_like
 
 __all__ = ["HalfCauchy"]
 

@@ -11,9 +11,9 @@ from retrograd.distributions import constraints
 from retrograd.distributions.normal import Normal
 from retrograd.distributions.transformed_distribution import TransformedDistribution
 from retrograd.distributions.transforms import AbsTransform
+from retrograd.ops.making.creation import zeros_like
 from retrograd.ops.registry import RECORDED
 from retrograd.tensor import Tensor
-from retrograd.tensors.creation import zeros_like
 
 __all__ = ["HalfNormal"]
 

@@ -9,7 +9,7 @@ from retrograd.distributions import constraints
 from retrograd.distributions.distribution import Distribution
 from retrograd.distributions.utils import _sum_rightmost
 from retrograd.tensor import Tensor
-from retrograd.tensors.size import Size
+from retrograd.tensor.size import Size
 
 __all__ = ["Independent"]
 

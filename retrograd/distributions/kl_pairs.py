@@ -20,8 +20,8 @@ from retrograd.distributions.normal import Normal
 from retrograd.distributions.pareto import Pareto
 from retrograd.distributions.uniform import Uniform
 from retrograd.distributions.utils import euler_constant
+from retrograd.ops.making.creation import full_like
 from retrograd.ops.registry import RECORDED
-from retrograd.tensors.creation import full_like
 
 if TYPE_CHECKING:
     from retrograd.distributions.distribution import Distribution

@@ -33,7 +33,7 @@ from retrograd.distributions.transformed_distribution import TransformedDistribu
 from retrograd.distributions.uniform import Uniform
 from retrograd.distributions.utils import _sum_rightmost, euler_constant
 from retrograd.nn.functional import softplus
-from retrograd.tensors.creation import full_like
+from retrograd.ops.making.creation import full_like
 
 if TYPE_CHECKING:
     from retrograd.tensor import Tensor

@@ -12,8 +12,8 @@ from retrograd.distributions.transformed_distribution import TransformedDistribu
 from retrograd.distributions.transforms import AffineTransform, PowerTransform
 from retrograd.distributions.uniform import Uniform
 from retrograd.distributions.utils import broadcast_all, euler_constant
+from retrograd.ops.making.creation import full_like
 from retrograd.tensor import Tensor
-from retrograd.tensors.creation import full_like
 
 __all__ = ["Kumaraswamy"]
 

@@ -12,11 +12,11 @@ from retrograd.distributions import constraints
 from retrograd.distributions.beta import Beta
 from retrograd.distributions.distribution import Distribution
 from retrograd.distributions.utils import broadcast_all
+from retrograd.ops.making.ranges import arange
+from retrograd.ops.random.sampling import randn
 from retrograd.ops.registry import RECORDED
-from retrograd.random.sampling import randn
 from retrograd.tensor import Tensor
-from retrograd.tensors.ranges import arange
-from retrograd.tensors.size import Size
+from retrograd.tensor.size import Size
 
 __all__ = ["LKJCholesky"]
 

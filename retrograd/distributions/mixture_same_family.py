@@ -6,12 +6,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from retrograd.autograd.grad_mode import no_grad
 from retrograd.distributions import constraints
 from retrograd.distributions.categorical import Categorical
 from retrograd.distributions.distribution import Distribution
+from retrograd.engine.grad_mode import no_grad
 from retrograd.tensor import Tensor
-from retrograd.tensors.size import Size
+from retrograd.tensor.size import Size
 
 if TYPE_CHECKING:
     from retrograd.distributions.constraints import MixtureSameFamilyConstraint

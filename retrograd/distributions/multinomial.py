@@ -12,10 +12,10 @@ from retrograd.distributions.binomial import Binomial
 from retrograd.distributions.categorical import Categorical
 from retrograd.distributions.distribution import Distribution
 from retrograd.distributions.utils import broadcast_all
+from retrograd.ops.making.construction import tensor
 from retrograd.ops.registry import RECORDED
 from retrograd.tensor import Tensor
-from retrograd.tensors.construction import tensor
-from retrograd.tensors.size import Size, contiguous_format
+from retrograd.tensor.size import Size, contiguous_format
 
 __all__ = ["Multinomial"]
 

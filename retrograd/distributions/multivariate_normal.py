@@ -12,10 +12,10 @@ from retrograd.distributions.distribution import Distribution
 from retrograd.distributions.utils import _standard_normal, lazy_property
 from retrograd.ops.linalg.cholesky import cholesky
 from retrograd.ops.linalg.solve import solve_triangular
+from retrograd.ops.making.creation import eye
 from retrograd.ops.shapes.broadcasting import broadcast_shapes
 from retrograd.tensor import Tensor
-from retrograd.tensors.creation import eye
-from retrograd.tensors.size import Size
+from retrograd.tensor.size import Size
 
 __all__ = ["MultivariateNormal"]
 

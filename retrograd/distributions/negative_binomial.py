@@ -6,13 +6,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, ClassVar
 
-from retrograd.autograd.grad_mode import no_grad
 from retrograd.distributions import constraints
 from retrograd.distributions.gamma import Gamma
 from retrograd.distributions.parameters import BinaryParameters
 from retrograd.distributions.utils import lazy_property
+from retrograd.engine.grad_mode import no_grad
 from retrograd.nn.functional import logsigmoid
-from retrograd.random.sampling import poisson
+from retrograd.ops.random.sampling import poisson
 from retrograd.tensor import Tensor
 
 __all__ = ["NegativeBinomial"]

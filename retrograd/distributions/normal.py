@@ -9,17 +9,17 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from retrograd.autograd.grad_mode import no_grad
-from retrograd.autograd.state import HOT, STATE, Cut
 from retrograd.distributions import constraints
 from retrograd.distributions.exp_family import ExponentialFamily
 from retrograd.distributions.parameters import broadcast_pair, expanded, smallest
 from retrograd.distributions.utils import _standard_normal
+from retrograd.engine.grad_mode import no_grad
+from retrograd.engine.state import HOT, STATE, Cut
+from retrograd.ops.making.construction import fresh
+from retrograd.ops.random.sampling import normal
 from retrograd.random.normal import normal as normal_array
-from retrograd.random.sampling import normal
 from retrograd.random.state import default_generator
 from retrograd.tensor import Tensor
-from retrograd.tensors.construction import fresh
 
 __all__ = ["Normal"]
 

@@ -10,9 +10,9 @@ from retrograd.distributions import constraints
 from retrograd.distributions.categorical import Categorical
 from retrograd.distributions.distribution import Distribution
 from retrograd.nn.functional import one_hot
+from retrograd.ops.making.creation import eye
 from retrograd.tensor import Tensor
-from retrograd.tensors.creation import eye
-from retrograd.tensors.size import Size
+from retrograd.tensor.size import Size
 
 __all__ = ["OneHotCategorical", "OneHotCategoricalStraightThrough"]
 

@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 
-from retrograd.autograd.state import HOT
 from retrograd.distributions.distribution import Distribution
 from retrograd.distributions.utils import (
     broadcast_all,
@@ -18,9 +17,10 @@ from retrograd.distributions.utils import (
     probs_to_logits,
 )
 from retrograd.dtypes import dtype
+from retrograd.engine.state import HOT
+from retrograd.ops.making.ranges import arange
 from retrograd.tensor import Tensor
-from retrograd.tensors.ranges import arange
-from retrograd.tensors.size import Size
+from retrograd.tensor.size import Size
 
 __all__ = [
     "ONE_OF_TWO",

@@ -6,12 +6,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, ClassVar
 
-from retrograd.autograd.grad_mode import no_grad
 from retrograd.distributions import constraints
 from retrograd.distributions.exp_family import ExponentialFamily
 from retrograd.distributions.parameters import expanded
 from retrograd.distributions.utils import broadcast_all
-from retrograd.random.sampling import poisson
+from retrograd.engine.grad_mode import no_grad
+from retrograd.ops.random.sampling import poisson
 from retrograd.tensor import Tensor
 
 __all__ = ["Poisson"]

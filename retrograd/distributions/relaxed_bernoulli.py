@@ -11,9 +11,9 @@ from retrograd.distributions.parameters import BinaryParameters
 from retrograd.distributions.transformed_distribution import TransformedDistribution
 from retrograd.distributions.transforms import SigmoidTransform
 from retrograd.distributions.utils import broadcast_all, clamp_probs
-from retrograd.random.sampling import rand
+from retrograd.ops.random.sampling import rand
 from retrograd.tensor import Tensor
-from retrograd.tensors.size import Size
+from retrograd.tensor.size import Size
 
 __all__ = ["LogitRelaxedBernoulli", "RelaxedBernoulli"]
 

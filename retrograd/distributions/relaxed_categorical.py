@@ -12,10 +12,10 @@ from retrograd.distributions.distribution import Distribution
 from retrograd.distributions.transformed_distribution import TransformedDistribution
 from retrograd.distributions.transforms import ExpTransform
 from retrograd.distributions.utils import broadcast_all, clamp_probs
-from retrograd.random.sampling import rand
+from retrograd.ops.making.creation import full_like
+from retrograd.ops.random.sampling import rand
 from retrograd.tensor import Tensor
-from retrograd.tensors.creation import full_like
-from retrograd.tensors.size import Size
+from retrograd.tensor.size import Size
 
 __all__ = ["ExpRelaxedCategorical", "RelaxedOneHotCategorical"]
 

@@ -13,7 +13,7 @@ from retrograd.distributions.distribution import Distribution
 from retrograd.distributions.parameters import expanded
 from retrograd.distributions.utils import _standard_normal, broadcast_all
 from retrograd.tensor import Tensor
-from retrograd.tensors.size import contiguous_format
+from retrograd.tensor.size import contiguous_format
 
 __all__ = ["StudentT"]
 

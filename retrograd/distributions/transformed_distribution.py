@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, ClassVar
 
-from retrograd.autograd.grad_mode import no_grad
 from retrograd.distributions import constraints
 from retrograd.distributions.distribution import Distribution
 from retrograd.distributions.independent import Independent
 from retrograd.distributions.transforms import ComposeTransform, Transform
 from retrograd.distributions.utils import _sum_rightmost
+from retrograd.engine.grad_mode import no_grad
 from retrograd.tensor import Tensor
-from retrograd.tensors.size import Size
+from retrograd.tensor.size import Size
 
 __all__ = ["TransformedDistribution"]
 

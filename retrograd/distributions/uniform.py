@@ -11,7 +11,7 @@ from retrograd.distributions import constraints
 from retrograd.distributions.distribution import Distribution
 from retrograd.distributions.parameters import expanded
 from retrograd.distributions.utils import broadcast_all
-from retrograd.random.sampling import rand
+from retrograd.ops.random.sampling import rand
 from retrograd.tensor import Tensor
 
 __all__ = ["Uniform"]

@@ -8,13 +8,13 @@ from functools import update_wrapper
 from typing import TYPE_CHECKING, Any, Generic, TypeVar, overload
 
 from retrograd import dtypes
-from retrograd.autograd.grad_mode import enable_grad
+from retrograd.engine.grad_mode import enable_grad
+from retrograd.ops.making.construction import tensor
+from retrograd.ops.making.creation import empty
+from retrograd.ops.making.ranges import arange
 from retrograd.ops.shapes.broadcasting import broadcast_tensors
 from retrograd.tensor import Tensor
-from retrograd.tensors.construction import tensor
-from retrograd.tensors.creation import empty
-from retrograd.tensors.ranges import arange
-from retrograd.tensors.size import Size
+from retrograd.tensor.size import Size
 
 if TYPE_CHECKING:
     from retrograd.types import Device

@@ -8,14 +8,14 @@ from collections.abc import Sequence
 from typing import Any, ClassVar
 
 from retrograd import dtypes
-from retrograd.autograd.grad_mode import no_grad
 from retrograd.distributions import constraints
 from retrograd.distributions.distribution import Distribution
 from retrograd.distributions.utils import broadcast_all, lazy_property
+from retrograd.engine.grad_mode import no_grad
+from retrograd.ops.making.creation import empty, zeros
+from retrograd.ops.random.sampling import rand
 from retrograd.ops.registry import RECORDED
-from retrograd.random.sampling import rand
 from retrograd.tensor import Tensor
-from retrograd.tensors.creation import empty, zeros
 
 __all__ = ["VonMises"]
 

@@ -11,8 +11,8 @@ from retrograd.distributions.exponential import Exponential
 from retrograd.distributions.transformed_distribution import TransformedDistribution
 from retrograd.distributions.transforms import AffineTransform, PowerTransform, Transform
 from retrograd.distributions.utils import broadcast_all, euler_constant
+from retrograd.ops.making.creation import ones_like
 from retrograd.tensor import Tensor
-from retrograd.tensors.creation import ones_like
 
 __all__ = ["Weibull"]
 

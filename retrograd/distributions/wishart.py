@@ -19,13 +19,13 @@ from retrograd.distributions.multivariate_normal import (
 from retrograd.distributions.utils import _lower_triangle, lazy_property
 from retrograd.ops.linalg.cholesky import cholesky
 from retrograd.ops.linalg.solve import slogdet
+from retrograd.ops.making.construction import tensor
+from retrograd.ops.making.creation import eye
+from retrograd.ops.making.ranges import arange
+from retrograd.ops.random.sampling import randn
 from retrograd.ops.shapes.broadcasting import broadcast_shapes
-from retrograd.random.sampling import randn
 from retrograd.tensor import Tensor
-from retrograd.tensors.construction import tensor
-from retrograd.tensors.creation import eye
-from retrograd.tensors.ranges import arange
-from retrograd.tensors.size import Size
+from retrograd.tensor.size import Size
 
 __all__ = ["Wishart"]
 

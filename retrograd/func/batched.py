@@ -20,8 +20,8 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
-from retrograd.autograd.state import STATE, TRANSFORMS, count_unusual
-from retrograd.autograd.views import bump, refresh
+from retrograd.engine.state import STATE, TRANSFORMS, count_unusual
+from retrograd.engine.views import bump, refresh
 from retrograd.notices import explained
 from retrograd.ops.calling.plan import CallPlan
 from retrograd.ops.calling.recording import (
@@ -32,9 +32,9 @@ from retrograd.ops.calling.recording import (
     record,
 )
 from retrograd.ops.calling.shortcut import call_generated, usual_operands
+from retrograd.ops.making.arguments import size_argument
 from retrograd.ops.registry import Op
 from retrograd.tensor import Array, Tensor, VersionCell, cell_of, meta_of
-from retrograd.tensors.arguments import size_argument
 
 if TYPE_CHECKING:
     from retrograd.ops.registry import Op

@@ -12,8 +12,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 
-from retrograd.autograd import failures
 from retrograd.autograd.function import Function, has_setup_context
+from retrograd.engine import failures
 from retrograd.func.batched import LEVELS, batch, level_of, unwrap
 from retrograd.func.trees import broadcast, flatten, unflatten
 from retrograd.func.vmap import vmap_level

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, NoReturn
 
-from retrograd.compat.marks import differs, refuses
 from retrograd.func.batched import BatchedTensor
+from retrograd.marks import differs, refuses
 from retrograd.tensor import Tensor
 
 

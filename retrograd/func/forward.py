@@ -15,8 +15,7 @@ from retrograd.autograd.forward import (
     push_level,
     unpack_dual,
 )
-from retrograd.autograd.state import STATE
-from retrograd.compat.marks import differs
+from retrograd.engine.state import STATE
 from retrograd.func.arguments import (
     Argnums,
     check_outputs,
@@ -28,6 +27,7 @@ from retrograd.func.arguments import (
 from retrograd.func.reverse import must_record, pull_back, roots_of
 from retrograd.func.tracing import edge_to, tracing
 from retrograd.func.trees import flatten, tree_map, unflatten
+from retrograd.marks import differs
 from retrograd.notices import explained
 from retrograd.ops.registry import RECORDED
 from retrograd.tensor import Tensor

@@ -193,6 +193,6 @@ def _plain_like(tensor: Tensor) -> Tensor:
 
 def _fresh_like(tensor: Tensor) -> Tensor:
     """Fresh memory for a whole batch, which may itself be batched outside."""
-    from retrograd.tensors.creation import empty_like
+    from retrograd.ops.making.creation import empty_like
 
     return empty_like(tensor.detach())

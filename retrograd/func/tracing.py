@@ -18,9 +18,6 @@ from contextlib import contextmanager
 from typing import Any, ClassVar
 
 from retrograd import dtypes
-from retrograd.autograd import failures
-from retrograd.autograd.accumulate import accumulator, is_accumulator
-from retrograd.autograd.engine import Edge
 from retrograd.autograd.forward import (
     TRACE,
     DualLevel,
@@ -29,10 +26,13 @@ from retrograd.autograd.forward import (
     is_recorded,
     tangents_of,
 )
-from retrograd.autograd.node import Node
-from retrograd.autograd.packing import SavedTensor
-from retrograd.autograd.state import STATE, TRANSFORMS, next_sequence, set_grad_mode, set_inference
-from retrograd.autograd.views import edge_of
+from retrograd.engine import failures
+from retrograd.engine.accumulate import accumulator, is_accumulator
+from retrograd.engine.node import Node
+from retrograd.engine.packing import SavedTensor
+from retrograd.engine.state import STATE, TRANSFORMS, next_sequence, set_grad_mode, set_inference
+from retrograd.engine.views import edge_of
+from retrograd.engine.walk import Edge
 from retrograd.func.batched import BatchedTensor, lift, rewrap, visible_level
 from retrograd.func.captures import captured_by
 from retrograd.func.trees import tree_map

@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from retrograd.return_types import NamedResult
-from retrograd.tensors.size import Size
+from retrograd.tensor.size import Size
 
 
 class TreeSpec:

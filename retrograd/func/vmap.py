@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-from retrograd.autograd.state import STATE, count_transform
+from retrograd.engine.state import STATE, count_transform
 from retrograd.func.batched import LEVELS, Level, batch, unwrap
 from retrograd.func.trees import TreeSpec, broadcast, flatten, tree_map, unflatten
 from retrograd.notices import explained

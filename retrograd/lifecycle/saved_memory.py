@@ -16,9 +16,9 @@ from typing import Any
 
 import numpy as np
 
-from retrograd.autograd.accumulate import is_accumulator
-from retrograd.autograd.node import Node
-from retrograd.autograd.packing import SavedTensor
+from retrograd.engine.accumulate import is_accumulator
+from retrograd.engine.node import Node
+from retrograd.engine.packing import SavedTensor
 from retrograd.tensor import Tensor
 from retrograd.utils.checkpoint_frames import CheckpointInputs, Frame
 

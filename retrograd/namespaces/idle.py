@@ -6,10 +6,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from retrograd.compat.marks import refuses
+from retrograd.marks import refuses
 from retrograd.notices import explained
 from retrograd.tensor import Tensor
-from retrograd.tensors.size import device as _device
+from retrograd.tensor.size import device as _device
 
 NO_NVTX = "NVTX functions not installed. Are you sure you have a CUDA build?"
 NO_CUDA = "there is no CUDA device; ask torch.cuda.is_available() first"

@@ -18,7 +18,7 @@ from importlib import import_module
 from types import ModuleType
 from typing import Any, NamedTuple, NoReturn
 
-from retrograd.compat.marks import refuses, unsupported, unsupported_class
+from retrograd.marks import refuses, unsupported, unsupported_class
 from retrograd.notices import explained
 
 

@@ -9,8 +9,8 @@ from retrograd.dtypes import dtype
 from retrograd.nn import functional, init
 from retrograd.nn.module import Module
 from retrograd.nn.parameter import Parameter
+from retrograd.ops.making.creation import empty
 from retrograd.tensor import Tensor
-from retrograd.tensors.creation import empty
 
 if TYPE_CHECKING:
     from retrograd.types import Device

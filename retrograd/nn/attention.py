@@ -12,9 +12,9 @@ from retrograd.nn.attention_backends import sdpa_kernel as sdpa_kernel
 from retrograd.nn.linear import Linear
 from retrograd.nn.module import Module
 from retrograd.nn.parameter import Parameter
+from retrograd.ops.making.creation import empty
 from retrograd.ops.registry import RECORDED
 from retrograd.tensor import Tensor
-from retrograd.tensors.creation import empty
 
 if TYPE_CHECKING:
     from retrograd.types import Device

@@ -8,9 +8,9 @@ from retrograd.dtypes import dtype, int64
 from retrograd.nn import functional, init
 from retrograd.nn.module import Module
 from retrograd.nn.parameter import Parameter
+from retrograd.ops.making.construction import tensor
+from retrograd.ops.making.creation import empty, ones, zeros
 from retrograd.tensor import Tensor
-from retrograd.tensors.construction import tensor
-from retrograd.tensors.creation import empty, ones, zeros
 
 if TYPE_CHECKING:
     from retrograd.types import Device

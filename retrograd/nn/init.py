@@ -7,12 +7,12 @@ import warnings
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from retrograd.autograd.grad_mode import no_grad
+from retrograd.engine.grad_mode import no_grad
 from retrograd.ops.linalg.qr import qr
-from retrograd.random.sampling import randperm
+from retrograd.ops.making.creation import empty_like
+from retrograd.ops.making.creation import eye as eye_matrix
+from retrograd.ops.random.sampling import randperm
 from retrograd.tensor import Tensor
-from retrograd.tensors.creation import empty_like
-from retrograd.tensors.creation import eye as eye_matrix
 
 if TYPE_CHECKING:
     from retrograd.random.state import Generator

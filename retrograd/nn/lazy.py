@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from retrograd.autograd.grad_mode import no_grad
-from retrograd.autograd.hooks import RemovableHandle
 from retrograd.dtypes import dtype, int64
+from retrograd.engine.grad_mode import no_grad
+from retrograd.engine.hooks import RemovableHandle
 from retrograd.nn.batchnorm import BatchNorm1d, BatchNorm2d, BatchNorm3d, _NormBase
 from retrograd.nn.conv import (
     Conv1d,
@@ -27,8 +27,8 @@ from retrograd.nn.module import Module
 from retrograd.nn.parameter import UninitializedBuffer, UninitializedParameter, is_lazy
 from retrograd.notices import explained
 from retrograd.ops.kinds import Ints
+from retrograd.ops.making.construction import tensor
 from retrograd.tensor import Tensor
-from retrograd.tensors.construction import tensor
 
 if TYPE_CHECKING:
     from retrograd.types import Device

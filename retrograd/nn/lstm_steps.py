@@ -13,9 +13,9 @@ from typing import Any
 
 from retrograd.autograd import api
 from retrograd.autograd.function import Function
-from retrograd.autograd.state import HOT, STATE
 from retrograd.backend import CPU
 from retrograd.backend.cpu_lstm import Forward, gradients
+from retrograd.engine.state import HOT, STATE
 from retrograd.tensor import Array, Tensor, wrap
 
 StepByStep = Callable[..., tuple[Tensor, Tensor]]

@@ -43,8 +43,8 @@ from retrograd.nn.module_hooks import (
 from retrograd.nn.module_state import IncompatibleKeys as IncompatibleKeys
 from retrograd.nn.module_state import StateMethods
 from retrograd.nn.parameter import Buffer, Parameter
+from retrograd.ops.making.queries import typename
 from retrograd.tensor import Tensor
-from retrograd.tensors.queries import typename
 
 _HOOK_TABLES = (
     "_backward_pre_hooks",

@@ -6,13 +6,13 @@ import warnings
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Self
 
-from retrograd.autograd.grad_mode import no_grad
 from retrograd.dtypes import as_dtype, dtype
+from retrograd.engine.grad_mode import no_grad
 from retrograd.nn.module_walk import WalkMethods
+from retrograd.ops.making.conversion import to_options
+from retrograd.ops.making.creation import empty_like
 from retrograd.tensor import Tensor
-from retrograd.tensors.conversion import to_options
-from retrograd.tensors.creation import empty_like
-from retrograd.tensors.size import memory_format as MemoryFormat
+from retrograd.tensor.size import memory_format as MemoryFormat
 
 if TYPE_CHECKING:
     from retrograd.types import Device

@@ -9,7 +9,7 @@ from collections import OrderedDict
 from collections.abc import Callable
 from typing import Any
 
-from retrograd.autograd.hooks import RemovableHandle
+from retrograd.engine.hooks import RemovableHandle
 from retrograd.tensor import Tensor
 
 Hook = Callable[..., Any]

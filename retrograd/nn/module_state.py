@@ -7,8 +7,8 @@ from collections import OrderedDict
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from retrograd.autograd.grad_mode import no_grad
-from retrograd.autograd.hooks import RemovableHandle
+from retrograd.engine.grad_mode import no_grad
+from retrograd.engine.hooks import RemovableHandle
 from retrograd.nn.module_hooks import Hook, WrappedHook, add_hook
 from retrograd.nn.parameter import Parameter, is_lazy
 from retrograd.nn.state_hints import hinted

@@ -9,8 +9,8 @@ from typing import Any, Self
 
 from retrograd.nn.module import Module
 from retrograd.nn.parameter import Parameter
+from retrograd.ops.making.queries import typename
 from retrograd.tensor import Tensor
-from retrograd.tensors.queries import typename
 
 
 class ParameterList(Module):

@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
-from retrograd.autograd.state import STATE
+from retrograd.engine.state import STATE
 from retrograd.nn import functional
 from retrograd.nn.lstm_steps import lstm_steps, usable
 from retrograd.ops.registry import RECORDED

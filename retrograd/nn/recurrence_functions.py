@@ -10,8 +10,8 @@ from typing import Any
 
 from retrograd.nn.recurrence import State, make_cell, run_layers
 from retrograd.ops.registry import composite
+from retrograd.samples import Sample, T
 from retrograd.tensor import Tensor
-from retrograd.testing.samples import Sample, T
 
 
 def _cells(

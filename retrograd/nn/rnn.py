@@ -7,15 +7,15 @@ import numbers
 import warnings
 from typing import TYPE_CHECKING, Any
 
-from retrograd.autograd.state import STATE
 from retrograd.dtypes import dtype
+from retrograd.engine.state import STATE
 from retrograd.nn import init
 from retrograd.nn.module import Module
 from retrograd.nn.parameter import Parameter
 from retrograd.nn.recurrence import State, make_cell, run_layers
 from retrograd.nn.utils.rnn import PackedSequence
+from retrograd.ops.making.creation import empty, zeros
 from retrograd.tensor import Tensor
-from retrograd.tensors.creation import empty, zeros
 
 if TYPE_CHECKING:
     from retrograd.types import Device

@@ -10,8 +10,8 @@ from retrograd.nn import init
 from retrograd.nn.module import Module
 from retrograd.nn.parameter import Parameter
 from retrograd.nn.recurrence import State, make_cell
+from retrograd.ops.making.creation import empty, zeros
 from retrograd.tensor import Tensor
-from retrograd.tensors.creation import empty, zeros
 
 if TYPE_CHECKING:
     from retrograd.types import Device

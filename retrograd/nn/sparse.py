@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from retrograd.autograd.grad_mode import no_grad
 from retrograd.dtypes import dtype
+from retrograd.engine.grad_mode import no_grad
 from retrograd.nn import functional, init
 from retrograd.nn.module import Module
 from retrograd.nn.parameter import Parameter
+from retrograd.ops.making.creation import empty
 from retrograd.tensor import Tensor
-from retrograd.tensors.creation import empty
 
 if TYPE_CHECKING:
     from retrograd.types import Device

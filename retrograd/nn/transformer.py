@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from retrograd import dtypes
-from retrograd.autograd.grad_mode import is_grad_enabled
+from retrograd.engine.grad_mode import is_grad_enabled
 from retrograd.nn import functional, init
 from retrograd.nn.activation import ReLU
 from retrograd.nn.attention import MultiheadAttention, additive_mask
@@ -17,8 +17,8 @@ from retrograd.nn.dropout import Dropout
 from retrograd.nn.linear import Linear
 from retrograd.nn.module import Module
 from retrograd.nn.normalization import LayerNorm
+from retrograd.ops.making.creation import full
 from retrograd.tensor import Tensor
-from retrograd.tensors.creation import full
 
 if TYPE_CHECKING:
     from retrograd.types import Device

@@ -10,8 +10,8 @@ from retrograd.backend import backend_of
 from retrograd.ops import errors
 from retrograd.ops.linalg.matmul import finish
 from retrograd.ops.registry import PUBLIC, RECORDED, attach, composite
+from retrograd.samples import COMPLEX, FLOATS, Sample, T
 from retrograd.tensor import Tensor, wrap
-from retrograd.testing.samples import COMPLEX, FLOATS, Sample, T
 
 
 @composite(

@@ -31,9 +31,9 @@ from itertools import repeat
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
 
-from retrograd.autograd.node import Node
 from retrograd.backend import CPU
 from retrograd.backend.device import KERNELS
+from retrograd.engine.node import Node
 from retrograd.ops.calling.plan import CallPlan
 
 RAW = CPU.raw

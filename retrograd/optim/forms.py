@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from retrograd.autograd.grad_mode import is_grad_enabled
 from retrograd.backend.quiet import quiet
+from retrograd.engine.grad_mode import is_grad_enabled
 from retrograd.lifecycle.site import user_site
 from retrograd.optim.optimizer import Optimizer
 from retrograd.optim.options import check_group

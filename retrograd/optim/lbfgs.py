@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from retrograd.autograd.grad_mode import enable_grad, no_grad
 from retrograd.backend import xp_of
+from retrograd.engine.grad_mode import enable_grad, no_grad
 from retrograd.lifecycle.site import user_site
 from retrograd.optim.arithmetic import reals, zeros_like
 from retrograd.optim.line_search import Point, strong_wolfe

@@ -11,20 +11,20 @@ from itertools import chain
 from types import CodeType
 from typing import Any, ClassVar
 
-from retrograd.autograd.grad_mode import enable_grad
-from retrograd.autograd.hooks import RemovableHandle
 from retrograd.backend.quiet import quiet
 from retrograd.core import shortcut
 from retrograd.dtypes import float32
+from retrograd.engine.grad_mode import enable_grad
+from retrograd.engine.hooks import RemovableHandle
+from retrograd.engine.sparse_array import SPARSE, has_sparse
 from retrograd.lifecycle.site import user_site
 from retrograd.notices import explained
 from retrograd.ops import errors
+from retrograd.ops.making.queries import typename
 from retrograd.optim.arithmetic import descent, reals, scalar
 from retrograd.optim.options import check_group
 from retrograd.optim.recorded import record_step
-from retrograd.sparse.array import SPARSE, has_sparse
 from retrograd.tensor import Tensor, VersionCell
-from retrograd.tensors.queries import typename
 
 Hooks = OrderedDict[int, Callable[..., Any]]
 ParamsT = Iterable[Tensor] | Iterable[dict[str, Any]] | Iterable[tuple[str, Tensor]]

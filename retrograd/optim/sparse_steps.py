@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from retrograd.autograd.grad_mode import no_grad
 from retrograd.backend import xp_of
+from retrograd.engine.grad_mode import no_grad
+from retrograd.engine.sparse_array import SparseArray, coo
 from retrograd.notices import explained
 from retrograd.optim.arithmetic import count
-from retrograd.sparse.array import SparseArray, coo
 from retrograd.sparse.sums import coalesced
 from retrograd.tensor import Tensor
 

@@ -12,14 +12,14 @@ import math
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
-from retrograd.autograd.grad_mode import no_grad
 from retrograd.dtypes import int64
+from retrograd.engine.grad_mode import no_grad
 from retrograd.nn.batchnorm import _BatchNorm
 from retrograd.nn.module import Module
+from retrograd.ops.making.construction import tensor
 from retrograd.optim.lr_scheduler.base import LRScheduler, Rates, one_per_group
 from retrograd.optim.optimizer import Optimizer
 from retrograd.tensor import Tensor
-from retrograd.tensors.construction import tensor
 
 if TYPE_CHECKING:
     from retrograd.types import Device

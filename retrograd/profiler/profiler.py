@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from retrograd.autograd import profiler as sessions
 from retrograd.autograd.profiler import KinetoStepTracker, ProfilerActivity
 from retrograd.autograd.profiler_util import EventList
-from retrograd.compat.marks import differs, unsupported
+from retrograd.marks import differs, unsupported
 from retrograd.notices import warn_once
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ import numpy as np
 
 from retrograd.random import generator as streams
 from retrograd.tensor import Tensor, wrap
-from retrograd.tensors.size import CPU, device
+from retrograd.tensor.size import CPU, device
 
 if TYPE_CHECKING:
     from retrograd.types import Device

@@ -7,10 +7,10 @@ import warnings
 from collections.abc import Iterator
 from typing import Any
 
+from retrograd.ops.making.memory import TypedStorage
 from retrograd.serialization.loading import unsafe_names
 from retrograd.serialization.names import known_names, present_module
 from retrograd.serialization.safe_globals import allowed_as, allowed_names
-from retrograd.tensors.memory import TypedStorage
 
 
 def get_unsafe_globals_in_checkpoint(f: Any) -> list[str]:

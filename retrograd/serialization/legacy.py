@@ -16,6 +16,7 @@ import numpy as np
 
 from retrograd import dtypes
 from retrograd.notices import explained
+from retrograd.ops.making.memory import TypedStorage, UntypedStorage
 from retrograd.serialization.archive_writer import write_all
 from retrograd.serialization.locations import Restore
 from retrograd.serialization.names import StorageType
@@ -24,7 +25,6 @@ from retrograd.serialization.rebuild import UNFILLED, described, swapped
 from retrograd.serialization.restricted import Source
 from retrograd.serialization.trusted import Read
 from retrograd.tensor import Array
-from retrograd.tensors.memory import TypedStorage, UntypedStorage
 
 _MAGIC_NUMBER = 0x1950A86A20F9469CFC6C
 _PROTOCOL_VERSION = 1001

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import numpy as np
 
 from retrograd.notices import explained
+from retrograd.ops.making.memory import TypedStorage, UntypedStorage
 from retrograd.serialization.archive import LOCAL, Archive
 from retrograd.serialization.legacy import read_legacy
 from retrograd.serialization.locations import Restore, restorer
@@ -25,7 +26,6 @@ from retrograd.serialization.rebuild import swapped
 from retrograd.serialization.restricted import Source
 from retrograd.serialization.trusted import Read, restricting, trusting
 from retrograd.tensor import Array
-from retrograd.tensors.memory import TypedStorage, UntypedStorage
 
 if TYPE_CHECKING:
     from retrograd.tensor import Tensor

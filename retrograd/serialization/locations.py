@@ -7,9 +7,9 @@ import re
 from collections.abc import Callable
 from typing import Any, TypeAlias
 
-from retrograd.compat.marks import unsupported
-from retrograd.tensors.memory import TypedStorage, UntypedStorage
-from retrograd.tensors.size import device
+from retrograd.marks import unsupported
+from retrograd.ops.making.memory import TypedStorage, UntypedStorage
+from retrograd.tensor.size import device
 
 Restore = Callable[[UntypedStorage, str], UntypedStorage]
 STORAGE: TypeAlias = TypedStorage | UntypedStorage

@@ -11,7 +11,7 @@ from typing import Any
 from retrograd import dtypes, reduced_dtypes
 from retrograd.serialization import rebuild
 from retrograd.tensor import Tensor
-from retrograd.tensors.size import Size, device
+from retrograd.tensor.size import Size, device
 
 
 class Foreign:

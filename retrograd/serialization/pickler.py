@@ -10,15 +10,21 @@ from typing import IO, Any, ClassVar
 import numpy as np
 
 from retrograd import dtypes
-from retrograd.autograd.hooks import warn_if_has_hooks
+from retrograd.engine.hooks import warn_if_has_hooks
+from retrograd.engine.sparse_array import SPARSE_ARRAY
 from retrograd.notices import explained
+from retrograd.ops.making.memory import (
+    TypedStorage,
+    UntypedStorage,
+    address_of,
+    owner_of,
+    strides_of,
+)
 from retrograd.reduced_dtypes import UnavailableDtype
 from retrograd.serialization.locations import location_tag
 from retrograd.serialization.names import Foreign, public_name
-from retrograd.sparse.array import SPARSE_ARRAY
 from retrograd.tensor import Array, Tensor
-from retrograd.tensors.memory import TypedStorage, UntypedStorage, address_of, owner_of, strides_of
-from retrograd.tensors.size import Size, device, layout, memory_format
+from retrograd.tensor.size import Size, device, layout, memory_format
 
 _REBUILD_TENSOR = Foreign("torch._utils", "_rebuild_tensor_v2")
 _REBUILD_RETYPED = Foreign("torch._utils", "_rebuild_tensor_v3")

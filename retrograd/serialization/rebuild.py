@@ -14,10 +14,10 @@ import numpy as np
 
 from retrograd import dtypes
 from retrograd.notices import explained
+from retrograd.ops.making.construction import as_class
+from retrograd.ops.making.memory import TypedStorage, region
 from retrograd.tensor import Array, Tensor, wrap
-from retrograd.tensors.construction import as_class
-from retrograd.tensors.memory import TypedStorage, region
-from retrograd.tensors.size import (
+from retrograd.tensor.size import (
     Size,
     layout,
     sparse_bsc,

@@ -20,7 +20,7 @@ from retrograd.serialization.names import known_names, present_module
 from retrograd.serialization.rebuild import described
 from retrograd.serialization.safe_globals import BLOCKED, allowed_as, allowed_names
 from retrograd.tensor import Tensor
-from retrograd.tensors.size import Size, device
+from retrograd.tensor.size import Size, device
 
 _ROOM = 64 << 20  # bytes that every pickle may fill
 _ROOM_PER_BYTE = 64  # and for each of its own bytes: an empty dict is one byte long

@@ -18,10 +18,10 @@ import numpy as np
 
 from retrograd import dtypes
 from retrograd.namespaces import from_table
+from retrograd.ops.making.construction import fresh
 from retrograd.tensor import Array, Tensor
-from retrograd.tensors.construction import fresh
-from retrograd.tensors.size import layout as Layout
-from retrograd.tensors.size import require_cpu, strided
+from retrograd.tensor.size import layout as Layout
+from retrograd.tensor.size import require_cpu, strided
 
 __all__ = [
     *("bartlett", "blackman", "cosine", "exponential", "gaussian", "general_cosine"),

@@ -1,7 +1,7 @@
 """Sparse tensors: by coordinates (`torch.sparse_coo`) and compressed by rows (`torch.sparse_csr`).
 
 As far as graph networks and embeddings with sparse gradients need them. What is missing raises and
-says so; nothing dense computes with a sparse tensor by mistake (see `retrograd.sparse.array`).
+says so; nothing dense computes with a sparse tensor by mistake (see `engine.sparse_array`).
 
 >>> import retrograd as torch
 >>> edges = torch.sparse_coo_tensor([[0, 1, 1], [1, 0, 2]], [1.0, 2.0, 3.0], (3, 3))
@@ -10,7 +10,7 @@ tensor([[1.],
         [5.],
         [0.]])
 
-Names are imported when they are asked for: the engine imports `sparse.array` before there are ops.
+Names are imported when they are asked for.
 """
 
 from retrograd.namespaces import on_first_use

@@ -8,12 +8,12 @@ import numpy as np
 
 from retrograd import dtypes
 from retrograd.autograd.function import Function
-from retrograd.autograd.grad_mode import no_grad
+from retrograd.engine.grad_mode import no_grad
+from retrograd.engine.sparse_array import SparseArray, coo
 from retrograd.notices import explained
 from retrograd.ops import errors
 from retrograd.ops.registry import OPS, RECORDED
 from retrograd.sparse import sums
-from retrograd.sparse.array import SparseArray, coo
 from retrograd.sparse.conversions import to_csr, to_dense, to_sparse
 from retrograd.sparse.graph import (
     apply,
@@ -25,7 +25,7 @@ from retrograd.sparse.graph import (
     sparse_of,
 )
 from retrograd.tensor import Tensor, wrap
-from retrograd.tensors.size import sparse_coo, sparse_csr
+from retrograd.tensor.size import sparse_coo, sparse_csr
 
 if TYPE_CHECKING:
     from retrograd.tensor import Array

@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from retrograd import dtypes
+from retrograd.engine.sparse_array import Array, coo
 from retrograd.notices import explained, warn_once
+from retrograd.ops.making.arguments import invalid_combination
+from retrograd.ops.making.construction import tensor as make_tensor
 from retrograd.ops.registry import composite
-from retrograd.sparse.array import Array, coo
 from retrograd.sparse.graph import as_tensor, missing, sparse_of
 from retrograd.sparse.later import Later
 from retrograd.tensor import Tensor, wrap
-from retrograd.tensors.arguments import invalid_combination
-from retrograd.tensors.construction import tensor as make_tensor
-from retrograd.tensors.size import Size, layout, require_cpu, sparse_csr, strided
+from retrograd.tensor.size import Size, layout, require_cpu, sparse_csr, strided
 
 if TYPE_CHECKING:
     from retrograd.sparse import checking, conversions, sums

@@ -8,10 +8,10 @@ import numpy as np
 
 from retrograd import dtypes
 from retrograd.autograd.function import Function
+from retrograd.engine.sparse_array import SparseArray, coo, csr
 from retrograd.notices import explained
 from retrograd.ops.shapes.copying import cast_array
 from retrograd.sparse import sums
-from retrograd.sparse.array import SparseArray, coo, csr
 from retrograd.sparse.checking import ascending
 from retrograd.sparse.graph import (
     apply,
@@ -23,7 +23,7 @@ from retrograd.sparse.graph import (
     sparse_of,
 )
 from retrograd.tensor import Tensor, wrap
-from retrograd.tensors.size import sparse_coo, sparse_csr
+from retrograd.tensor.size import sparse_coo, sparse_csr
 
 # ------------------------------------------------------------------------------- dense or sparse
 

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from retrograd import dtypes
-from retrograd.autograd.grad_mode import no_grad
-from retrograd.autograd.state import STATE
-from retrograd.autograd.views import bump
+from retrograd.engine.grad_mode import no_grad
+from retrograd.engine.state import STATE
+from retrograd.engine.views import bump
 from retrograd.notices import explained
 from retrograd.ops import errors
 from retrograd.ops.calling.aten_names import overload_name
@@ -21,7 +21,7 @@ from retrograd.sparse import arithmetic, conversions, products, rearranging, red
 from retrograd.sparse.construction import empty_coo, in_place_zero
 from retrograd.sparse.graph import as_tensor, is_sparse, layout_name, missing, sparse_of
 from retrograd.tensor import Tensor, wrap
-from retrograd.tensors.size import sparse_csr
+from retrograd.tensor.size import sparse_csr
 
 if TYPE_CHECKING:
     from retrograd.ops.registry import Op

@@ -10,11 +10,11 @@ from collections.abc import Callable
 from typing import Any, TypeVar
 
 from retrograd.autograd.function import Function, call_function
-from retrograd.autograd.state import TRANSFORMS
+from retrograd.engine.sparse_array import SPARSE_ARRAY, SparseArray
+from retrograd.engine.state import TRANSFORMS
 from retrograd.notices import explained
-from retrograd.sparse.array import SPARSE_ARRAY, SparseArray
 from retrograd.tensor import Tensor, wrap
-from retrograd.tensors.size import sparse_coo, strided
+from retrograd.tensor.size import sparse_coo, strided
 
 _C = TypeVar("_C", bound=type[Function])
 

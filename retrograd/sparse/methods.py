@@ -14,11 +14,11 @@ from retrograd.sparse import construction
 from retrograd.sparse.graph import is_sparse, missing, refuse_strided, sparse_of
 from retrograd.sparse.later import Later
 from retrograd.tensor import Tensor, tensor_method, tensor_property, wrap
-from retrograd.tensors.size import layout, sparse_coo, sparse_csr, strided
+from retrograd.tensor.size import layout, sparse_coo, sparse_csr, strided
 
 if TYPE_CHECKING:
+    from retrograd.engine.sparse_array import SparseArray
     from retrograd.sparse import conversions
-    from retrograd.sparse.array import SparseArray
 else:
     conversions = Later("conversions")
 

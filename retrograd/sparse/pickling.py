@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+from retrograd.engine.sparse_array import coo, csr
 from retrograd.notices import explained
-from retrograd.sparse.array import coo, csr
 from retrograd.sparse.checking import ascending
 from retrograd.sparse.graph import as_tensor, sparse_of
 from retrograd.tensor import Tensor, wrap
-from retrograd.tensors.size import Size, layout, sparse_coo, sparse_csr
+from retrograd.tensor.size import Size, layout, sparse_coo, sparse_csr
 
 
 def parts(tensor: Tensor) -> tuple[Any, ...]:
@@ -38,7 +38,7 @@ def rebuild_pickled(
     kind: type[Tensor], data: tuple[Any, ...], name: str, requires_grad: bool, attributes: Any
 ) -> Tensor:
     """A sparse tensor, or one of a subclass, from its pickle."""
-    from retrograd.tensors.construction import as_class
+    from retrograd.ops.making.construction import as_class
 
     made = as_class(rebuilt({"sparse_coo": sparse_coo, "sparse_csr": sparse_csr}[name], data), kind)
     made.requires_grad_(requires_grad)

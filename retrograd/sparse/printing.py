@@ -5,8 +5,8 @@ from __future__ import annotations
 from retrograd import dtypes
 from retrograd.sparse.graph import sparse_of
 from retrograd.tensor import Array, Tensor
+from retrograd.tensor.size import sparse_coo
 from retrograd.tensors import printing
-from retrograd.tensors.size import sparse_coo
 
 
 def _part(name: str, array: Array, indent: int) -> str:

@@ -12,10 +12,11 @@ import numpy as np
 
 from retrograd import dtypes
 from retrograd.autograd.function import Function
+from retrograd.engine.sparse_array import SparseArray, coo
 from retrograd.notices import explained
 from retrograd.ops import errors
+from retrograd.ops.making.arguments import as_element
 from retrograd.sparse import sums
-from retrograd.sparse.array import SparseArray, coo
 from retrograd.sparse.conversions import (
     coalesced_pattern,
     from_csr_values,
@@ -27,8 +28,7 @@ from retrograd.sparse.conversions import (
 from retrograd.sparse.graph import apply, as_tensor, is_sparse, missing, node, sparse_of
 from retrograd.sparse.rearranging import permute
 from retrograd.tensor import Array, Tensor, wrap
-from retrograd.tensors.arguments import as_element
-from retrograd.tensors.size import sparse_coo
+from retrograd.tensor.size import sparse_coo
 
 
 def _check(sparse: Tensor, dense: Tensor) -> None:
@@ -459,13 +459,13 @@ def bmm(input: Tensor, mat2: Tensor) -> Tensor:
 
 def _without_gradient(name: str, result: SparseArray, *operands: Tensor) -> Tensor:
     """The result of a function that PyTorch cannot differentiate."""
-    from retrograd.autograd.state import STATE
-    from retrograd.autograd.views import edge_of
+    from retrograd.engine.state import STATE
+    from retrograd.engine.views import edge_of
 
     made = as_tensor(result)
     wanted = [tensor for tensor in operands if tensor.requires_grad]
     if STATE.grad_enabled and wanted:
-        from retrograd.autograd.custom.node import underivable
+        from retrograd.engine.function_node import underivable
 
         edges = tuple([edge_of(tensor) for tensor in wanted])
         numbers = tuple([tensor._output_nr for tensor in wanted])

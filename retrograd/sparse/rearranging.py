@@ -7,19 +7,19 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from retrograd.autograd.function import Function
-from retrograd.autograd.state import STATE
-from retrograd.autograd.views import bump
+from retrograd.engine.sparse_array import coo
+from retrograd.engine.state import STATE
+from retrograd.engine.views import bump
 from retrograd.notices import explained
 from retrograd.ops import errors
-from retrograd.sparse.array import coo
 from retrograd.sparse.conversions import to_sparse
 from retrograd.sparse.graph import apply, as_tensor, is_sparse, missing, node, sparse_of
 from retrograd.tensor import Tensor, wrap
-from retrograd.tensors.size import sparse_coo
+from retrograd.tensor.size import sparse_coo
 
 if TYPE_CHECKING:
     from retrograd.autograd.function import FunctionMeta
-    from retrograd.sparse.array import SparseArray
+    from retrograd.engine.sparse_array import SparseArray
     from retrograd.tensor import Array
 
 

@@ -8,12 +8,12 @@ import numpy as np
 
 from retrograd import dtypes
 from retrograd.autograd.function import Function
+from retrograd.engine.sparse_array import Array, SparseArray, coo
 from retrograd.notices import explained
 from retrograd.ops import errors
 from retrograd.ops.registry import RECORDED
 from retrograd.sparse import sums
 from retrograd.sparse.arithmetic import with_values
-from retrograd.sparse.array import Array, SparseArray, coo
 from retrograd.sparse.conversions import (
     coalesce,
     from_values,
@@ -30,7 +30,7 @@ from retrograd.sparse.graph import (
 )
 from retrograd.sparse.rearranging import unsqueeze
 from retrograd.tensor import Tensor, wrap
-from retrograd.tensors.size import sparse_coo, sparse_csr
+from retrograd.tensor.size import sparse_coo, sparse_csr
 
 
 def _dims(dim: Any, count: int) -> tuple[int, ...]:

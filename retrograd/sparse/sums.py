@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from retrograd import dtypes
-from retrograd.sparse.array import Array, SparseArray, coo, csr
-from retrograd.tensors.size import sparse_coo
+from retrograd.engine.sparse_array import Array, SparseArray, coo, csr
+from retrograd.tensor.size import sparse_coo
 
 
 def flat_places(indices: Array, sizes: tuple[int, ...]) -> Array:

@@ -1,1 +1,1 @@
-"""Tensors besides ops: made from data and sizes, converted, shown, pickled, laid out in memory."""
+"""Tensors as people and files see them: printed and pickled."""

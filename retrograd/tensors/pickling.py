@@ -11,11 +11,13 @@ from typing import Any
 
 import numpy as np
 
-from retrograd.autograd.hooks import warn_if_has_hooks
-from retrograd.autograd.state import STATE
+from retrograd.engine.hooks import warn_if_has_hooks
+from retrograd.engine.sparse_array import SPARSE_ARRAY
+from retrograd.engine.state import STATE
 from retrograd.notices import explained
+from retrograd.ops.making.construction import as_class, shared_array
+from retrograd.ops.making.memory import address_of, owner_of, region, strides_of
 from retrograd.reduced_dtypes import PUBLIC_NAMES, UnavailableDtype
-from retrograd.sparse.array import SPARSE_ARRAY
 from retrograd.tensor import (
     Array,
     Tensor,
@@ -26,8 +28,6 @@ from retrograd.tensor import (
     tensor_method,
     wrap,
 )
-from retrograd.tensors.construction import as_class, shared_array
-from retrograd.tensors.memory import address_of, owner_of, region, strides_of
 
 
 def _as(kind: type[Tensor], array: Array, requires_grad: bool) -> Tensor:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from retrograd import dtypes
-from retrograd.autograd.state import HOT, TRANSFORMS
+from retrograd.engine.sparse_array import SPARSE_ARRAY
+from retrograd.engine.state import HOT, TRANSFORMS
 from retrograd.signatures import forms
-from retrograd.sparse.array import SPARSE_ARRAY
 from retrograd.tensor import Tensor, tensor_method
 from retrograd.tensors import printing
 

@@ -6,7 +6,7 @@
 
 from retrograd.namespaces import on_first_use
 
-# The ops, which these are made of, import `testing.samples` themselves.
+# The ops, which these are made of, import `samples` themselves.
 __all__, __getattr__, __dir__ = on_first_use(
     __name__, {"comparison": "assert_allclose assert_close", "tensors": "make_tensor"}
 )

@@ -12,7 +12,7 @@ from retrograd import dtypes
 from retrograd.notices import warn_once
 from retrograd.ops.registry import PUBLIC
 from retrograd.tensor import Tensor
-from retrograd.tensors.size import strided
+from retrograd.tensor.size import strided
 
 # relative and absolute, by dtype; whole numbers have to be equal
 _TOLERANCES = {

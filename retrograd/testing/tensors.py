@@ -10,7 +10,7 @@ from typing import Any
 from retrograd import dtypes
 from retrograd.ops.registry import PUBLIC
 from retrograd.tensor import Tensor
-from retrograd.tensors.size import require_cpu
+from retrograd.tensor.size import require_cpu
 
 
 def _bounds(low: Any, high: Any, kind: dtypes.dtype) -> tuple[float, float]:

@@ -23,11 +23,11 @@ from typing import TYPE_CHECKING, Any
 
 from retrograd import nn
 from retrograd.autograd.api import backward
-from retrograd.autograd.engine import ENGINE
 from retrograd.autograd.function import Function
-from retrograd.autograd.grad_mode import enable_grad, no_grad
-from retrograd.autograd.state import STATE
 from retrograd.dtypes import from_numpy_dtype
+from retrograd.engine.grad_mode import enable_grad, no_grad
+from retrograd.engine.state import STATE
+from retrograd.engine.walk import ENGINE
 from retrograd.lifecycle.site import user_site
 from retrograd.namespaces import from_table
 from retrograd.notices import explained, explained_warning

@@ -20,10 +20,10 @@ from collections.abc import Callable
 from types import CodeType
 from typing import Any
 
-from retrograd.autograd.accumulate import with_grad_mode
-from retrograd.autograd.node import Node, fill_node
-from retrograd.autograd.packing import SavedTensor
-from retrograd.autograd.state import STATE, set_saved_hooks
+from retrograd.engine.accumulate import with_grad_mode
+from retrograd.engine.node import Node, fill_node
+from retrograd.engine.packing import SavedTensor
+from retrograd.engine.state import STATE, set_saved_hooks
 from retrograd.lifecycle.site import user_site
 from retrograd.notices import explained
 from retrograd.tensor import Tensor, cell_of, wrap

@@ -17,7 +17,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from retrograd.autograd.state import STATE, set_grad_mode, set_op_modes
+from retrograd.engine.state import STATE, set_grad_mode, set_op_modes
 from retrograd.notices import explained
 from retrograd.ops.calling.aten_arguments import aten_arguments
 from retrograd.ops.calling.aten_names import overload_name

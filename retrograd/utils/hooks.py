@@ -7,10 +7,10 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from retrograd.autograd.function import Function
-from retrograd.autograd.grad_mode import is_grad_enabled
-from retrograd.autograd.hooks import RemovableHandle as RemovableHandle
-from retrograd.autograd.hooks import unserializable_hook as unserializable_hook
-from retrograd.autograd.hooks import warn_if_has_hooks as warn_if_has_hooks
+from retrograd.engine.grad_mode import is_grad_enabled
+from retrograd.engine.hooks import RemovableHandle as RemovableHandle
+from retrograd.engine.hooks import unserializable_hook as unserializable_hook
+from retrograd.engine.hooks import warn_if_has_hooks as warn_if_has_hooks
 from retrograd.tensor import Tensor
 
 if TYPE_CHECKING:

@@ -6,8 +6,8 @@ import gc
 import weakref
 from typing import Any
 
-from retrograd.autograd.node import Node
-from retrograd.autograd.views import ViewInfo
+from retrograd.engine.node import Node
+from retrograd.engine.views import ViewInfo
 from retrograd.tensor import Tensor
 
 _FACTS = tuple(name for name in Tensor.__slots__ if not name.startswith("__"))

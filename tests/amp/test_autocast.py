@@ -9,7 +9,7 @@ import threading
 import pytest
 
 import retrograd as torch
-from retrograd.autograd.state import HOT
+from retrograd.engine.state import HOT
 from retrograd.ops.calling.autocasting import WEIGHTS
 
 F = torch.nn.functional

@@ -25,7 +25,7 @@ def outcome(function, library):
             shown = type(result).__name__ if hasattr(result, "__enter__") else str(result)
         except Exception as error:
             kind = next(k for k in type(error).__mro__ if k.__module__ == "builtins")
-            shown = f"{kind.__name__}: {str(error).replace('retrograd.tensors.size', 'torch')}"
+            shown = f"{kind.__name__}: {str(error).replace('retrograd.tensor.size', 'torch')}"
     texts = [(w.category.__name__, re.sub(r" \(Triggered.*", "", str(w.message))) for w in seen]
     return shown, texts
 

@@ -319,7 +319,7 @@ def test_numbers_are_the_same_in_the_mode() -> None:
 
 
 def test_ops_take_the_fast_path_again_afterwards() -> None:
-    from retrograd.autograd.state import HOT
+    from retrograd.engine.state import HOT
 
     before = HOT["UNUSUAL"]
     with pytest.raises(ZeroDivisionError), retrograd.autograd.set_detect_anomaly(True):

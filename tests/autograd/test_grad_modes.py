@@ -518,7 +518,7 @@ def test_module_names():
     """`torch.autograd.grad_mode` is a module with PyTorch's names."""
     import retrograd
 
-    ours, theirs = retrograd.autograd.grad_mode, torch_library.autograd.grad_mode
+    ours, theirs = retrograd.engine.grad_mode, torch_library.autograd.grad_mode
     assert sorted(ours.__all__) == sorted(theirs.__all__)
     for name in theirs.__all__:
         assert getattr(retrograd.autograd, name) is getattr(ours, name)

@@ -10,7 +10,7 @@ from copy import deepcopy
 import pytest
 
 import retrograd
-from retrograd.autograd.state import HOT
+from retrograd.engine.state import HOT
 from tests.autograd.outcomes import assert_same
 
 torch_library = pytest.importorskip("torch")

@@ -25,15 +25,19 @@ import pytest
 
 import retrograd as torch
 from retrograd import core
-from retrograd.autograd import state
-from retrograd.autograd.accumulate import ACTIVE, GRAD_LOCK
-from retrograd.autograd.state import HOT, STATE, TRANSFORMS
+from retrograd.engine import state
+from retrograd.engine.accumulate import ACTIVE, GRAD_LOCK
+from retrograd.engine.state import HOT, STATE, TRANSFORMS
 from retrograd.lifecycle.site import is_library
 from retrograd.utils.checkpoint import checkpoint
 
 _CHECKED = ("CALL", "JUMP_BACKWARD")
 _PACKAGE = os.path.dirname(torch.__file__)
-_TRACED = (os.path.join(_PACKAGE, "autograd"), os.path.join(_PACKAGE, "utils"), "<retrograd run")
+_TRACED = (
+    *(os.path.join(_PACKAGE, room) for room in ("autograd", "engine")),
+    os.path.join(_PACKAGE, "utils"),
+    "<retrograd run",
+)
 _TRIALS = 50  # of each program, spread evenly over its points
 
 

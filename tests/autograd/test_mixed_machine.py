@@ -19,8 +19,8 @@ from typing import Any
 import pytest
 
 import retrograd
-from retrograd.autograd.accumulate import ACTIVE
-from retrograd.autograd.state import ANOMALY, HOT, STATE, TRANSFORMS
+from retrograd.engine.accumulate import ACTIVE
+from retrograd.engine.state import ANOMALY, HOT, STATE, TRANSFORMS
 from tests.autograd.mixed_programs import run_seed
 
 torch = pytest.importorskip("torch")

@@ -11,7 +11,7 @@ import pytest
 
 import retrograd as torch
 from retrograd.autograd.profiling.state import PROFILER
-from retrograd.autograd.state import HOT
+from retrograd.engine.state import HOT
 from retrograd.ops.registry import RAW
 from tests.ops.compare import build, cases, flatten, function_of
 

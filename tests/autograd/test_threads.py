@@ -14,8 +14,9 @@ import numpy as np
 import pytest
 
 import retrograd
-from retrograd.autograd import accumulate, engine, ownership
-from retrograd.autograd.state import GIL, HOT, STATE
+from retrograd.engine import accumulate, ownership
+from retrograd.engine import walk as engine
+from retrograd.engine.state import GIL, HOT, STATE
 from retrograd.ops.calling.lazy import build
 from retrograd.ops.registry import OPS
 from retrograd.tensor import meta_of
@@ -274,7 +275,7 @@ def test_deep_calls_keep_modes_and_pass_on_errors() -> None:
     local = Local()
     token = local.variable.set("mine")
     hooks = ((lambda x: x, lambda x: x),)
-    from retrograd.autograd.state import set_saved_hooks
+    from retrograd.engine.state import set_saved_hooks
 
     set_saved_hooks(hooks)
     try:

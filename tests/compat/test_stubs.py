@@ -51,7 +51,7 @@ def test_every_public_name_is_in_the_stub_and_the_other_way_round(module: str) -
 
 def test_every_member_of_a_tensor_is_known_to_a_type_checker() -> None:
     attached = ast.parse(WRITTEN[ATTACHED]).body[-1]
-    own = ast.parse((PACKAGE / "tensor.py").read_text(encoding="utf-8")).body
+    own = ast.parse((PACKAGE / "tensor/__init__.py").read_text(encoding="utf-8")).body
     itself = next(n for n in own if isinstance(n, ast.ClassDef) and n.name == "Tensor")
     assert isinstance(attached, ast.ClassDef)
     known = _names(attached.body) | _names(itself.body)

@@ -20,8 +20,8 @@ from hypothesis import strategies as st
 
 import retrograd as torch
 from retrograd import core
-from retrograd.autograd.node import dressed
-from retrograd.autograd.state import HOT
+from retrograd.engine.node import dressed
+from retrograd.engine.state import HOT
 from retrograd.ops.registry import OPS
 from retrograd.tensor import Tensor
 from tests.ops.compare import build, cases, function_of

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import retrograd
-from retrograd.autograd.node import Node
 from retrograd.core import AVAILABLE
+from retrograd.engine.node import Node
 from retrograd.ops.registry import OPS
 from tests.core.both import needs_core, same, switched
 from tests.ops.compare import build, cases, flatten, function_of, is_tensor

@@ -69,7 +69,7 @@ def test_through_generators_and_callbacks() -> None:
 
 
 def test_setup_says_what_is_missing() -> None:
-    from retrograd.core.install import library_objects
+    from retrograd.ops.compiled.install import library_objects
 
     objects = library_objects()
     del objects["Node"]

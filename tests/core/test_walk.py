@@ -17,9 +17,9 @@ from hypothesis import HealthCheck, given, settings
 
 import retrograd as torch
 from retrograd import core
-from retrograd.autograd.accumulate import ACTIVE
-from retrograd.autograd.node import dressed
-from retrograd.autograd.state import HOT, STATE
+from retrograd.engine.accumulate import ACTIVE
+from retrograd.engine.node import dressed
+from retrograd.engine.state import HOT, STATE
 from tests.autograd.random_programs import SHAPES, run, steps
 from tests.core.both import needs_core, on_both, same, switched
 

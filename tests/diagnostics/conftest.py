@@ -11,10 +11,10 @@ from typing import Any
 
 import pytest
 
-from retrograd.autograd.node import BackwardCall
-from retrograd.autograd.state import next_sequence
 from retrograd.diagnostics.errors import RetrogradError
 from retrograd.diagnostics.report import Report
+from retrograd.engine.node import BackwardCall
+from retrograd.engine.state import next_sequence
 
 
 @dataclasses.dataclass

@@ -10,7 +10,7 @@ import numpy as np
 
 import retrograd as torch
 from retrograd.ops.registry import COMPOSITES, OPS
-from retrograd.testing.samples import Sample, T
+from retrograd.samples import Sample, T
 
 SIZE = 2
 

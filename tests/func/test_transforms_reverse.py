@@ -540,7 +540,7 @@ def test_error(scenario: Any) -> None:
 
 def test_state_after_an_error() -> None:
     """A failed transform leaves all modes as they were."""
-    from retrograd.autograd.state import STATE
+    from retrograd.engine.state import STATE
 
     def fail(x: Any) -> Any:
         raise KeyError("mine")

@@ -13,7 +13,7 @@ import pytest
 
 import retrograd as torch
 from retrograd.ops.registry import COMPOSITES
-from retrograd.testing.samples import Sample, T
+from retrograd.samples import Sample, T
 from tests.func.batches import REFUSED, SIZE, Batch, compare, leaves_of
 from tests.ops.compare import function_of
 

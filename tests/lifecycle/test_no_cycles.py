@@ -257,7 +257,7 @@ def test_nothing_is_left_for_the_collector(program: Callable[[], None]) -> None:
 
 
 def _is_node(item: Any) -> bool:
-    from retrograd.autograd.node import BackwardCall, Node
+    from retrograd.engine.node import BackwardCall, Node
 
     return isinstance(item, Node | BackwardCall)
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 import retrograd as torch
-from retrograd.autograd.state import HOT
+from retrograd.engine.state import HOT
 
 THREADS = 4
 

@@ -10,7 +10,7 @@ import numpy as np
 
 import retrograd
 from retrograd.ops.registry import COMPOSITES, OPS
-from retrograd.testing.samples import COMPLEX, HALVES, Sample, T
+from retrograd.samples import COMPLEX, HALVES, Sample, T
 
 # relative tolerances by dtype; gradients and second order get ten and a hundred times that
 TOLERANCE = {"float64": 1e-10, "float32": 2e-5, "float16": 4e-3, "bfloat16": 3e-2}

@@ -15,7 +15,7 @@ import pytest
 
 import retrograd
 from retrograd.ops.registry import COMPOSITES, OPS
-from retrograd.testing.samples import COMPLEX, Sample, T
+from retrograd.samples import COMPLEX, Sample, T
 from tests.ops.compare import cotangent, flatten, function_of, is_tensor, to_array
 
 torch = pytest.importorskip("torch")

@@ -11,7 +11,7 @@ import pytest
 
 import retrograd
 from retrograd.ops.registry import COMPOSITES, OPS
-from retrograd.testing.samples import Sample
+from retrograd.samples import Sample
 from tests.ops.compare import build
 
 torch = pytest.importorskip("torch")

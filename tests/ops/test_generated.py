@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import retrograd as torch
-from retrograd.autograd.node import dressed
+from retrograd.engine.node import dressed
 from retrograd.ops.calling.dispatch import dispatch
 from retrograd.ops.registry import OPS
 from retrograd.tensor import Tensor, VersionCell

@@ -10,7 +10,7 @@ import pytest
 import retrograd
 from retrograd.autograd import gradcheck, gradgradcheck
 from retrograd.ops.registry import COMPOSITES, OPS
-from retrograd.testing.samples import T
+from retrograd.samples import T
 from tests.ops.compare import build, cases, flatten, function_of, gradients, is_tensor, to_array
 
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")

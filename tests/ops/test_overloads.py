@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import retrograd
-from retrograd.autograd.state import set_op_modes
+from retrograd.engine.state import set_op_modes
 from retrograd.ops.calling.aten_calls import CALLS, OTHER_ORDER
 from retrograd.ops.calling.aten_names import overload_name, overload_table
 from retrograd.ops.calling.overloads import _public_function

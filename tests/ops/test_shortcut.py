@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import retrograd as torch
-from retrograd.autograd.state import HOT
+from retrograd.engine.state import HOT
 from retrograd.ops.calling import dispatch
 
 

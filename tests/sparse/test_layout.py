@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 import retrograd as torch
-from retrograd.autograd.state import HOT
-from retrograd.sparse.array import NoElements, SparseArray
+from retrograd.engine.sparse_array import NoElements, SparseArray
+from retrograd.engine.state import HOT
 
 
 def _matrix() -> Any:

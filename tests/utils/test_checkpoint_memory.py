@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 import retrograd as torch
-from retrograd.autograd.state import HOT, STATE
+from retrograd.engine.state import HOT, STATE
 from retrograd.utils.checkpoint import (
     CheckpointError,
     checkpoint,

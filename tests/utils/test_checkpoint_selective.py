@@ -13,8 +13,8 @@ import pytest
 
 import retrograd
 import retrograd.nn.functional
-from retrograd.autograd.state import HOT, STATE
 from retrograd.backend.device import KERNELS
+from retrograd.engine.state import HOT, STATE
 from tests.utils.selective_pairs import WATCH, Side, both, chain
 
 torch = pytest.importorskip("torch")
@@ -202,7 +202,7 @@ def test_the_same_number_of_ops_runs_again_as_in_pytorch() -> None:
                 if s.t is torch:
                     counter.__enter__()
                 else:
-                    from retrograd.autograd.state import set_op_modes
+                    from retrograd.engine.state import set_op_modes
 
                     set_op_modes((*STATE.op_modes, counter))
                 self.inner.__enter__()
@@ -212,7 +212,7 @@ def test_the_same_number_of_ops_runs_again_as_in_pytorch() -> None:
                 if s.t is torch:
                     counter.__exit__(*exception)
                 else:
-                    from retrograd.autograd.state import set_op_modes
+                    from retrograd.engine.state import set_op_modes
 
                     set_op_modes(STATE.op_modes[:-1])
 

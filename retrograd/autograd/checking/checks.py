@@ -21,8 +21,8 @@ from retrograd.autograd.checking.forward import check_batched_tangents, check_un
 from retrograd.autograd.checking.sparse_inputs import dense_gradient, is_sparse
 from retrograd.autograd.checking.texts import BATCHED, batched_failure, batched_mismatch
 from retrograd.autograd.gradcheck import GradcheckError
-from retrograd.autograd.node import BackwardCall, Node, fill_node
-from retrograd.autograd.views import edge_of
+from retrograd.engine.node import BackwardCall, Node, fill_node
+from retrograd.engine.views import edge_of
 from retrograd.lifecycle.site import user_site
 from retrograd.notices import explained, explained_warning
 from retrograd.tensor import Tensor, wrap

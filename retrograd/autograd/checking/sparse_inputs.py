@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from retrograd.sparse.array import SPARSE_ARRAY, coo, csr
+from retrograd.engine.sparse_array import SPARSE_ARRAY, coo, csr
 from retrograd.tensor import Tensor, wrap
-from retrograd.tensors.size import sparse_coo
+from retrograd.tensor.size import sparse_coo
 
 
 def is_sparse(value: Any) -> bool:

@@ -6,11 +6,11 @@ import warnings
 from collections.abc import Callable
 from typing import Any
 
-from retrograd.autograd.custom.node import FunctionNode
-from retrograd.autograd.hooks import RemovableHandle
-from retrograd.autograd.node import BackwardCall, Node
-from retrograd.autograd.packing import SavedTensor
-from retrograd.autograd.state import STATE
+from retrograd.engine.function_node import FunctionNode
+from retrograd.engine.hooks import RemovableHandle
+from retrograd.engine.node import BackwardCall, Node
+from retrograd.engine.packing import SavedTensor
+from retrograd.engine.state import STATE
 from retrograd.notices import explained
 from retrograd.tensor import Tensor
 

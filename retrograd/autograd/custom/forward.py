@@ -12,12 +12,12 @@ from typing import Any
 
 from retrograd import dtypes
 from retrograd.autograd import forward
-from retrograd.autograd.custom.node import FunctionNode
 from retrograd.autograd.custom.outputs import Outputs
 from retrograd.autograd.forward import DualLevel
+from retrograd.engine.function_node import FunctionNode
 from retrograd.notices import explained
+from retrograd.ops.making.creation import zeros_like
 from retrograd.tensor import Tensor, wrap
-from retrograd.tensors.creation import zeros_like
 
 
 @contextmanager

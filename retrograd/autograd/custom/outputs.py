@@ -12,11 +12,11 @@ import warnings
 from typing import Any
 
 from retrograd import dtypes
-from retrograd.autograd.accumulate import with_grad_mode
-from retrograd.autograd.custom.node import FunctionNode, ReorderedNode
-from retrograd.autograd.packing import SavedTensor
-from retrograd.autograd.state import STATE, Cut
-from retrograd.autograd.views import (
+from retrograd.engine.accumulate import with_grad_mode
+from retrograd.engine.function_node import FunctionNode, ReorderedNode
+from retrograd.engine.packing import SavedTensor
+from retrograd.engine.state import STATE, Cut
+from retrograd.engine.views import (
     bump,
     check_history,
     check_operand_view,

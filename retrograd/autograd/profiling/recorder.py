@@ -1,6 +1,6 @@
 """What a running profiler does: it times ops, nodes of backward and the user's own blocks.
 
-While a session runs, ops take the general path (see `autograd.state`), and the names through which
+While a session runs, ops take the general path (see `engine.state`), and the names through which
 generated code and derivative rules reach them lead to timed versions. Nothing is timed, and nothing
 costs anything, outside of a session. A session belongs to the thread that started it.
 """
@@ -20,8 +20,8 @@ import numpy as np
 
 from retrograd import dtypes
 from retrograd.autograd.profiling.state import PROFILER
-from retrograd.autograd.state import HOT, count_unusual
 from retrograd.backend.device import KERNELS
+from retrograd.engine.state import HOT, count_unusual
 from retrograd.lifecycle.site import is_library
 from retrograd.ops.calling.aten_names import event_name
 
@@ -344,9 +344,9 @@ def _bytes_of(result: Any) -> int:
 
 def _run_node(node: Any, gradient: Any, call: Any, live: Any, as_tensors: bool) -> Any:
     """A node of the engine, timed: the engine's work around it and the node's own."""
-    from retrograd.autograd.accumulate import is_accumulator
-    from retrograd.autograd.engine import run_general
-    from retrograd.autograd.node import GraphRoot
+    from retrograd.engine.accumulate import is_accumulator
+    from retrograd.engine.node import GraphRoot
+    from retrograd.engine.walk import run_general
 
     recorder = CURRENT.recorder
     if recorder is None:

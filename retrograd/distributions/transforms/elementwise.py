@@ -12,11 +12,11 @@ from retrograd.distributions import constraints
 from retrograd.distributions.distribution import Distribution
 from retrograd.distributions.transforms.base import Transform
 from retrograd.distributions.utils import broadcast_all, lazy_property
+from retrograd.ops.making.creation import full_like
 from retrograd.ops.registry import RECORDED
 from retrograd.ops.shapes.broadcasting import broadcast_shapes
 from retrograd.tensor import Tensor
-from retrograd.tensors.creation import full_like
-from retrograd.tensors.size import Size
+from retrograd.tensor.size import Size
 
 if TYPE_CHECKING:
     from retrograd.distributions.constraints import _IndependentConstraint, _Real

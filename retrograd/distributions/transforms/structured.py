@@ -13,11 +13,11 @@ from retrograd.distributions.transforms.base import Transform
 from retrograd.distributions.transforms.elementwise import _clipped_sigmoid
 from retrograd.distributions.utils import tril_matrix_to_vec, vec_to_tril_matrix
 from retrograd.ops.linalg.cholesky import cholesky
+from retrograd.ops.making.creation import eye
 from retrograd.ops.neural.padding import pad
 from retrograd.ops.registry import RECORDED
 from retrograd.tensor import Tensor
-from retrograd.tensors.creation import eye
-from retrograd.tensors.size import Size
+from retrograd.tensor.size import Size
 
 if TYPE_CHECKING:
     from retrograd.distributions.constraints import _IndependentConstraint

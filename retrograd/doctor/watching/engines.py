@@ -63,7 +63,7 @@ class RetrogradEngine:
 
     def __init__(self) -> None:
         import retrograd
-        from retrograd.autograd.state import upcoming_sequence
+        from retrograd.engine.state import upcoming_sequence
 
         self.torch: Any = retrograd
         self.counter: Callable[[], int] = upcoming_sequence
@@ -74,7 +74,7 @@ class RetrogradEngine:
         The functions that do so are replaced, so that calls nobody watches pay nothing.
         """
         import retrograd.autograd.api as module
-        from retrograd.autograd.engine import COMPILED
+        from retrograd.engine.walk import COMPILED
 
         api: Any = module
         take_back = COMPILED.put_aside()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from retrograd.autograd.fitting import expands
+from retrograd.engine.fitting import expands
 from retrograd.func.batching.rules import BatchedCall, Rule, batching, loop
 from retrograd.ops.registry import RECORDED
 from retrograd.tensor import Tensor

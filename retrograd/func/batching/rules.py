@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from retrograd.autograd.state import STATE
+from retrograd.engine.state import STATE
 from retrograd.func.batched import BatchedTensor
 from retrograd.notices import explained
 from retrograd.ops.registry import RECORDED, Op

@@ -11,10 +11,10 @@ from typing import Any
 from retrograd.func.batching.rules import BatchedCall, batching
 from retrograd.notices import explained
 from retrograd.ops.kinds import wrap_dim
+from retrograd.ops.making.memory import address_of
 from retrograd.ops.registry import RECORDED
 from retrograd.ops.sizes import storage_of
 from retrograd.tensor import Tensor
-from retrograd.tensors.memory import address_of
 
 
 def shifted(dim: int, rank: int) -> int:

@@ -194,5 +194,5 @@ module(
 module(
     "autograd.variable",
     "`Variable`, the old name of a tensor with history.",
-    aliases("retrograd.tensors.legacy", "Variable VariableMeta"),
+    aliases("retrograd.ops.making.legacy", "Variable VariableMeta"),
 )

@@ -31,7 +31,7 @@ module(
     "The few names that programs take from PyTorch's compiled part.",
     aliases("retrograd.ops.linalg.shared", "_LinAlgError=LinAlgError"),
     aliases("retrograd.random", "Generator"),
-    aliases("retrograd.tensors.size", "Size device"),
+    aliases("retrograd.tensor.size", "Size device"),
     answers(
         None,
         _log_api_usage_once="Count that a part of the library is used: nothing is counted.",

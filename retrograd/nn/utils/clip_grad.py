@@ -8,11 +8,11 @@ from collections.abc import Iterable
 from typing import Any
 
 from retrograd import linalg
-from retrograd.autograd.grad_mode import no_grad
 from retrograd.core import compiled
+from retrograd.engine.grad_mode import no_grad
+from retrograd.ops.making.creation import zeros
 from retrograd.ops.registry import RECORDED
 from retrograd.tensor import Tensor
-from retrograd.tensors.creation import zeros
 
 _compiled_norm = compiled("clip_norm")
 _compiled_value = compiled("clip_value")

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from retrograd.ops.making.queries import typename
 from retrograd.ops.registry import RECORDED
 from retrograd.tensor import Tensor
-from retrograd.tensors.queries import typename
 
 
 def parameters_to_vector(parameters: Iterable[Tensor]) -> Tensor:

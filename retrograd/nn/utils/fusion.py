@@ -7,8 +7,8 @@ from typing import Any, TypeVar
 
 from retrograd.nn.module import Module
 from retrograd.nn.parameter import Parameter
+from retrograd.ops.making.creation import ones_like, zeros_like
 from retrograd.tensor import Tensor
-from retrograd.tensors.creation import ones_like, zeros_like
 
 __all__ = [
     "fuse_conv_bn_eval",

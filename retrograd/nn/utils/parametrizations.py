@@ -6,16 +6,16 @@ from enum import Enum, auto
 from typing import Any
 
 from retrograd import linalg
-from retrograd.autograd.grad_mode import no_grad
 from retrograd.dtypes import finfo
+from retrograd.engine.grad_mode import no_grad
 from retrograd.nn import functional
 from retrograd.nn.conv import ConvTranspose1d, ConvTranspose2d, ConvTranspose3d
 from retrograd.nn.module import Module
 from retrograd.nn.utils.parametrize import register_parametrization
+from retrograd.ops.making.creation import eye, zeros_like
+from retrograd.ops.random.sampling import randn
 from retrograd.ops.registry import PUBLIC, RECORDED
-from retrograd.random.sampling import randn
 from retrograd.tensor import Tensor
-from retrograd.tensors.creation import eye, zeros_like
 
 __all__ = ["orthogonal", "spectral_norm", "weight_norm"]
 

@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from copy import deepcopy
 from typing import Any
 
-from retrograd.autograd.grad_mode import no_grad
+from retrograd.engine.grad_mode import no_grad
 from retrograd.nn.container import ModuleDict, ModuleList
 from retrograd.nn.module import Module
 from retrograd.nn.parameter import Parameter

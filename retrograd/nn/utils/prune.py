@@ -19,7 +19,7 @@ from retrograd.nn.utils.pruning_methods import LnStructured as LnStructured
 from retrograd.nn.utils.pruning_methods import PruningContainer as PruningContainer
 from retrograd.nn.utils.pruning_methods import RandomStructured as RandomStructured
 from retrograd.nn.utils.pruning_methods import RandomUnstructured as RandomUnstructured
-from retrograd.tensors.creation import ones_like
+from retrograd.ops.making.creation import ones_like
 
 if TYPE_CHECKING:
     from retrograd.tensor import Tensor

@@ -8,9 +8,9 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from retrograd.nn.module import Module
+from retrograd.ops.making.creation import ones_like, zeros_like
+from retrograd.ops.random.sampling import rand, rand_like
 from retrograd.ops.registry import PUBLIC
-from retrograd.random.sampling import rand, rand_like
-from retrograd.tensors.creation import ones_like, zeros_like
 
 if TYPE_CHECKING:
     from retrograd.tensor import Tensor

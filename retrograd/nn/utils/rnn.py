@@ -13,10 +13,10 @@ import numpy as np
 
 from retrograd import dtypes
 from retrograd.dtypes import dtype as Dtype
+from retrograd.ops.making.construction import as_tensor
+from retrograd.ops.making.creation import full
+from retrograd.ops.making.ranges import arange
 from retrograd.tensor import Tensor, wrap
-from retrograd.tensors.construction import as_tensor
-from retrograd.tensors.creation import full
-from retrograd.tensors.ranges import arange
 
 if TYPE_CHECKING:
     from retrograd.tensor import Array

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from retrograd import linalg
-from retrograd.autograd.grad_mode import no_grad
+from retrograd.engine.grad_mode import no_grad
 from retrograd.nn import functional
 from retrograd.nn.conv import ConvTranspose1d, ConvTranspose2d, ConvTranspose3d
 from retrograd.nn.module import Module

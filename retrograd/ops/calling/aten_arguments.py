@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from retrograd.dtypes import from_numpy_dtype
 from retrograd.tensor import Tensor
-from retrograd.tensors.size import contiguous_format
+from retrograd.tensor.size import contiguous_format
 
 if TYPE_CHECKING:
     from retrograd.ops.registry import Op

@@ -23,7 +23,7 @@ from functools import cache
 from typing import Any
 
 from retrograd import dtypes
-from retrograd.autograd.state import AUTOCAST, HOT, STATE, set_autocast, set_grad_mode
+from retrograd.engine.state import AUTOCAST, HOT, STATE, set_autocast, set_grad_mode
 from retrograd.lifecycle import site
 from retrograd.ops.registry import COMPOSITES, RECORDED, Op
 from retrograd.tensor import Tensor

@@ -19,15 +19,16 @@ from typing import Any
 import numpy as np
 
 from retrograd import core, dtypes
-from retrograd.autograd import saved
-from retrograd.autograd.accumulate import accumulator
-from retrograd.autograd.fitting import rounded
-from retrograd.autograd.node import FREED, Freed, Node
-from retrograd.autograd.state import HOT, STATE, Cut, next_sequence
-from retrograd.autograd.views import ViewInfo, bump, edge_of, link_view, refresh
 from retrograd.backend import CPU
 from retrograd.backend.device import raw_of
 from retrograd.backend.quiet import QUIET, enter_quiet, leave_quiet
+from retrograd.engine import saved
+from retrograd.engine.accumulate import accumulator
+from retrograd.engine.fitting import rounded
+from retrograd.engine.node import FREED, Freed, Node
+from retrograd.engine.sparse_array import NoElements
+from retrograd.engine.state import HOT, STATE, Cut, next_sequence
+from retrograd.engine.views import ViewInfo, bump, edge_of, link_view, refresh
 from retrograd.lifecycle import site
 from retrograd.ops.calling import compile_many as many
 from retrograd.ops.calling import compile_parts as parts
@@ -39,7 +40,6 @@ from retrograd.ops.calling.node_forms import prepare_nodes
 from retrograd.ops.calling.old_orders import in_old_order, with_more
 from retrograd.ops.calling.plan import SILENT_UFUNCS
 from retrograd.ops.registry import RAW, RECORDED, Op
-from retrograd.sparse.array import NoElements
 from retrograd.tensor import INFERENCE_CELL, Tensor, VersionCell, wrap
 
 

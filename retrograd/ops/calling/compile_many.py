@@ -6,7 +6,7 @@ everything else goes to `dispatch`, and the nodes are laid out as `dispatch` lay
 
 from __future__ import annotations
 
-from retrograd.autograd.state import HOT
+from retrograd.engine.state import HOT
 from retrograd.ops.calling import compile_parts as parts
 from retrograd.ops.calling.compile_parts import Put
 from retrograd.ops.registry import Op

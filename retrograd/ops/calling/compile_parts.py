@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from retrograd.autograd.state import HOT
+from retrograd.engine.state import HOT
 from retrograd.lifecycle import site
 from retrograd.ops.calling.plan import Save
 from retrograd.ops.registry import Op

@@ -13,9 +13,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from retrograd import dtypes
-from retrograd.autograd.state import AUTOCAST, STATE, TRANSFORMS
 from retrograd.backend import is_array
 from retrograd.backend.quiet import QUIET, enter_quiet, leave_quiet
+from retrograd.engine.sparse_array import SPARSE, has_sparse
+from retrograd.engine.state import AUTOCAST, STATE, TRANSFORMS
 from retrograd.ops import errors
 from retrograd.ops.calling.devices import on_one_device
 from retrograd.ops.calling.op_modes import Computed, through_modes
@@ -34,7 +35,6 @@ from retrograd.ops.calling.recording import (
     record,
 )
 from retrograd.ops.calling.shortcut import shortcut
-from retrograd.sparse.array import SPARSE, has_sparse
 from retrograd.tensor import Array, Tensor, mark_inference, wrap
 
 if TYPE_CHECKING:

@@ -6,9 +6,11 @@ import warnings
 from typing import TYPE_CHECKING, Any
 
 from retrograd import dtypes
-from retrograd.autograd.grad_mode import check_counted
-from retrograd.autograd.state import STATE, TRANSFORMS
-from retrograd.autograd.views import (
+from retrograd.backend import backend_of
+from retrograd.engine.grad_mode import check_counted
+from retrograd.engine.sparse_array import SPARSE, has_sparse
+from retrograd.engine.state import STATE, TRANSFORMS
+from retrograd.engine.views import (
     announce_write,
     bump,
     check_not_expanded,
@@ -17,13 +19,11 @@ from retrograd.autograd.views import (
     check_writable,
     rebase,
 )
-from retrograd.backend import backend_of
 from retrograd.ops import errors
 from retrograd.ops.calling.dispatch import computed, package
 from retrograd.ops.calling.operands import OPERANDS, half_of, level_of, operands_of
 from retrograd.ops.calling.out_types import check_out_type
 from retrograd.ops.calling.recording import fill_outputs, is_wanted, make_node, pass_on_cut
-from retrograd.sparse.array import SPARSE, has_sparse
 from retrograd.tensor import Array, Tensor
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
-from retrograd.autograd.state import TRANSFORMS
+from retrograd.engine.state import TRANSFORMS
 from retrograd.tensor import Tensor
 
 

@@ -14,7 +14,7 @@ from collections.abc import Callable
 from typing import Any
 
 from retrograd import core
-from retrograd.autograd.state import HOT
+from retrograd.engine.state import HOT
 from retrograd.lifecycle import site
 
 _SOURCES: dict[Any, tuple[Callable[[], list[str]], str]] = {}

@@ -13,9 +13,9 @@ from collections.abc import Callable
 from typing import Any
 
 from retrograd import core
-from retrograd.autograd import saved
-from retrograd.autograd.node import Node
-from retrograd.autograd.state import HOT
+from retrograd.engine import saved
+from retrograd.engine.node import Node
+from retrograd.engine.state import HOT
 from retrograd.ops.calling.lazy import build
 from retrograd.ops.registry import Op
 

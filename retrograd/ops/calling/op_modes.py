@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
-from retrograd.autograd.state import STATE, set_op_modes
+from retrograd.engine.state import STATE, set_op_modes
 
 if TYPE_CHECKING:
     from retrograd.ops.registry import Op

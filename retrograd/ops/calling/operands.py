@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from retrograd import dtypes
-from retrograd.autograd.state import STATE
-from retrograd.autograd.views import refresh
 from retrograd.backend import Backend, is_array
+from retrograd.engine.state import STATE
+from retrograd.engine.views import refresh
 from retrograd.ops import errors
 from retrograd.tensor import Tensor, wrap
 

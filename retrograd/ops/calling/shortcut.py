@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from retrograd.autograd.packing import is_packed, pack_new
-from retrograd.autograd.state import GIL, HOT, STATE, TRANSFORMS, count_unusual
 from retrograd.dtypes import F32, F64
+from retrograd.engine.packing import is_packed, pack_new
+from retrograd.engine.state import GIL, HOT, STATE, TRANSFORMS, count_unusual
 from retrograd.tensor import Tensor
 
 if TYPE_CHECKING:

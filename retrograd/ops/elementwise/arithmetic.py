@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from retrograd import dtypes
+from retrograd import dtypes, samples
 from retrograd.notices import explained
 from retrograd.ops.calling.operands import OPERANDS
 from retrograd.ops.kinds import Array, Operand
+from retrograd.ops.making.arguments import as_element
 from retrograd.ops.registry import RECORDED, composite, op
+from retrograd.samples import COMPLEX, FLOATS, HALVES, Sample, T
 from retrograd.tensor import Tensor
-from retrograd.tensors.arguments import as_element
-from retrograd.testing import samples
-from retrograd.testing.samples import COMPLEX, FLOATS, HALVES, Sample, T
 
 _ALL = (*FLOATS, *HALVES, *COMPLEX)
 

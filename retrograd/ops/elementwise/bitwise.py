@@ -10,8 +10,8 @@ from retrograd.ops.calling.aten_names import by_operands
 from retrograd.ops.calling.operands import OPERANDS
 from retrograd.ops.kinds import Array, Operand
 from retrograd.ops.registry import RECORDED, composite, op
+from retrograd.samples import Sample, T
 from retrograd.tensor import Tensor
-from retrograd.testing.samples import Sample, T
 
 
 def _check_bits(kernel: str, *, bools: bool = True) -> Any:

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from retrograd import dtypes
+from retrograd import dtypes, samples
 from retrograd.ops import errors
 from retrograd.ops.calling.operands import OPERANDS
 from retrograd.ops.kinds import Array, Operand
 from retrograd.ops.registry import OPS, RECORDED, composite, op
+from retrograd.samples import COMPLEX, FLOATS, HALVES, Sample, T
 from retrograd.tensor import Tensor
-from retrograd.testing import samples
-from retrograd.testing.samples import COMPLEX, FLOATS, HALVES, Sample, T
 
 _NAN, _INF = float("nan"), float("inf")
 

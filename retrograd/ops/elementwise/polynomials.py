@@ -14,7 +14,7 @@ from retrograd.ops.calling.aten_names import by_operands
 from retrograd.ops.elementwise.special import check_real
 from retrograd.ops.kinds import Array, Operand
 from retrograd.ops.registry import op
-from retrograd.testing.samples import COMPLEX, Sample, T
+from retrograd.samples import COMPLEX, Sample, T
 
 Step = Callable[[int, Array, Array, Array], Array]
 

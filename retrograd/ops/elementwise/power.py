@@ -4,16 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
-from retrograd import dtypes
+from retrograd import dtypes, samples
 from retrograd.backend import CPU
 from retrograd.ops import errors
 from retrograd.ops.calling.operands import NUMBERS, OPERANDS
 from retrograd.ops.kinds import Array, Operand
+from retrograd.ops.making.arguments import as_element
 from retrograd.ops.registry import OPS, RECORDED, composite, op, table_entry
+from retrograd.samples import COMPLEX, FLOATS, HALVES, Sample, T
 from retrograd.tensor import Tensor
-from retrograd.tensors.arguments import as_element
-from retrograd.testing import samples
-from retrograd.testing.samples import COMPLEX, FLOATS, HALVES, Sample, T
 
 _ALL = (*FLOATS, *HALVES, *COMPLEX)
 

@@ -5,16 +5,15 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from retrograd import dtypes
+from retrograd import dtypes, samples
 from retrograd.backend import is_array
 from retrograd.ops import errors
 from retrograd.ops.calling.dispatch_inplace import write_out
 from retrograd.ops.kinds import Array, Operand
+from retrograd.ops.making.arguments import as_element
 from retrograd.ops.registry import OPS, RECORDED, composite, op
+from retrograd.samples import COMPLEX, FLOATS, HALVES, Sample, T
 from retrograd.tensor import Tensor
-from retrograd.tensors.arguments import as_element
-from retrograd.testing import samples
-from retrograd.testing.samples import COMPLEX, FLOATS, HALVES, Sample, T
 
 _EVERY = (*FLOATS, *HALVES, *COMPLEX)
 _REAL = (*FLOATS, *HALVES)

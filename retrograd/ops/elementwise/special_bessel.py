@@ -15,7 +15,7 @@ from retrograd import dtypes
 from retrograd.ops.elementwise.special import check_real
 from retrograd.ops.kinds import Array
 from retrograd.ops.registry import op
-from retrograd.testing.samples import COMPLEX, Sample, T
+from retrograd.samples import COMPLEX, Sample, T
 
 _EULER = 0.5772156649015329
 

@@ -5,14 +5,13 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from retrograd import dtypes
+from retrograd import dtypes, samples
 from retrograd.ops import errors
 from retrograd.ops.elementwise.special import check_real, no_derivative
 from retrograd.ops.kinds import Array, Operand
 from retrograd.ops.registry import OPS, composite, op
+from retrograd.samples import COMPLEX, FLOATS, HALVES, Sample, T
 from retrograd.tensor import Tensor
-from retrograd.testing import samples
-from retrograd.testing.samples import COMPLEX, FLOATS, HALVES, Sample, T
 
 _EVERY = (*FLOATS, *HALVES, *COMPLEX)
 _NAN, _INF = float("nan"), float("inf")

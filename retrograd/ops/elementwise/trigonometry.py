@@ -5,12 +5,11 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from retrograd import dtypes
+from retrograd import dtypes, samples
 from retrograd.ops import errors
 from retrograd.ops.kinds import Array
 from retrograd.ops.registry import op
-from retrograd.testing import samples
-from retrograd.testing.samples import COMPLEX, FLOATS, HALVES, Sample, T
+from retrograd.samples import COMPLEX, FLOATS, HALVES, Sample, T
 
 _EVERY = (*FLOATS, *HALVES, *COMPLEX)
 _NAN, _INF = float("nan"), float("inf")

@@ -5,10 +5,10 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from retrograd import samples
 from retrograd.ops.kinds import Array
 from retrograd.ops.registry import op
-from retrograd.testing import samples
-from retrograd.testing.samples import COMPLEX, FLOATS, HALVES, Sample, T
+from retrograd.samples import COMPLEX, FLOATS, HALVES, Sample, T
 
 _EVERY = (*FLOATS, *HALVES, *COMPLEX)
 _SMALL = 1024  # elements up to which whole arrays are faster than cache-sized pieces

@@ -14,21 +14,21 @@ from numbers import Integral
 from typing import Any
 
 from retrograd import core, dtypes
-from retrograd.autograd.views import bump, check_not_expanded
 from retrograd.backend import CPU, can_write, xp_of
 from retrograd.backend.quiet import quiet
+from retrograd.engine.views import bump, check_not_expanded
 from retrograd.notices import explained
 from retrograd.ops.indexing.masking import is_unrecorded
 from retrograd.ops.indexing.tensors import index as _index
 from retrograd.ops.indexing.tensors import packed, put_
 from retrograd.ops.kinds import Array
+from retrograd.ops.making.arguments import as_element
 from retrograd.ops.registry import RECORDED, composite
 from retrograd.ops.shapes.copying import cast_array
 from retrograd.ops.shapes.regions import select as _select
 from retrograd.ops.shapes.regions import slice as _slice
 from retrograd.ops.shapes.shape import unsqueeze as _unsqueeze
 from retrograd.tensor import Tensor, tensor_method, wrap
-from retrograd.tensors.arguments import as_element
 
 Step = tuple[str, tuple[Any, ...]]  # the name of a view op and its options
 Found = list[tuple[int, Tensor]]  # index tensors with the dimension that each starts at

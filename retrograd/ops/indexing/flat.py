@@ -8,8 +8,8 @@ from retrograd import dtypes
 from retrograd.backend.neutral import scatter
 from retrograd.ops.kinds import Array, copy_to_write
 from retrograd.ops.registry import composite, op
+from retrograd.samples import COMPLEX, FLOATS, HALVES, Sample, T
 from retrograd.tensor import Tensor
-from retrograd.testing.samples import COMPLEX, FLOATS, HALVES, Sample, T
 
 
 def _check_long(name: str, index: Array) -> None:

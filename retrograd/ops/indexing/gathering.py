@@ -10,16 +10,16 @@ from functools import lru_cache
 from typing import Any
 
 from retrograd import dtypes
-from retrograd.autograd.views import bump
 from retrograd.backend import CPU, xp_of
 from retrograd.backend.neutral import scatter as scattering
+from retrograd.engine.views import bump
 from retrograd.ops import errors
 from retrograd.ops.indexing.masking import can_write_directly, fill_value
 from retrograd.ops.kinds import Array, copy_to_write, wrap_dim
 from retrograd.ops.registry import OPS, RECORDED, composite, op
 from retrograd.ops.sizes import broadcast_shapes
+from retrograd.samples import COMPLEX, FLOATS, HALVES, Sample, T
 from retrograd.tensor import Tensor, wrap
-from retrograd.testing.samples import COMPLEX, FLOATS, HALVES, Sample, T
 
 _INDEX_TYPES = (dtypes.I64, dtypes.int32.numpy)
 _UNSIGNED: dict[int, Any] = {8: dtypes.uint64.numpy, 4: dtypes.uint32.numpy}

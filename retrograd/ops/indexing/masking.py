@@ -5,17 +5,17 @@ from __future__ import annotations
 from typing import Any
 
 from retrograd import dtypes
-from retrograd.autograd.state import STATE, TRANSFORMS
-from retrograd.autograd.views import bump, check_not_expanded
 from retrograd.backend import CPU, can_write, xp_of
+from retrograd.engine.state import STATE, TRANSFORMS
+from retrograd.engine.views import bump, check_not_expanded
 from retrograd.ops import errors
 from retrograd.ops.kinds import Array
+from retrograd.ops.making.arguments import as_element
 from retrograd.ops.registry import OPS, RECORDED, composite, op
 from retrograd.ops.sizes import broadcast_shapes
+from retrograd.samples import COMPLEX, FLOATS, HALVES, Sample, T
 from retrograd.signatures import forms
 from retrograd.tensor import Tensor
-from retrograd.tensors.arguments import as_element
-from retrograd.testing.samples import COMPLEX, FLOATS, HALVES, Sample, T
 
 # C++ names of element types, as PyTorch's messages print them
 _C_NAMES = {

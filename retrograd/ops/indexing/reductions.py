@@ -11,8 +11,8 @@ from retrograd.ops.indexing.gathering import check_source_type, first_outside, r
 from retrograd.ops.indexing.vectors import check_source, vector_shape
 from retrograd.ops.kinds import Array, wrap_dim
 from retrograd.ops.registry import RECORDED, op
+from retrograd.samples import FLOATS, HALVES, Sample, T
 from retrograd.tensor import Tensor
-from retrograd.testing.samples import FLOATS, HALVES, Sample, T
 
 
 def reduction_gradients(

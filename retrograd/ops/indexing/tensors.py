@@ -13,10 +13,10 @@ from math import prod
 from typing import Any
 
 from retrograd import dtypes
-from retrograd.autograd.saved_names import indices_of, raw_indices_of
-from retrograd.autograd.views import bump
 from retrograd.backend import CPU, is_array, xp_of
 from retrograd.backend.neutral import scatter
+from retrograd.engine.saved_names import indices_of, raw_indices_of
+from retrograd.engine.views import bump
 from retrograd.ops import errors
 from retrograd.ops.indexing.gathering import in_place
 from retrograd.ops.indexing.masking import can_write_directly
@@ -25,8 +25,8 @@ from retrograd.ops.kinds import Array, copy_to_write
 from retrograd.ops.registry import RECORDED, composite, op
 from retrograd.ops.shapes.copying import cast_array
 from retrograd.ops.sizes import broadcast_shapes
+from retrograd.samples import COMPLEX, FLOATS, HALVES, Sample, T
 from retrograd.tensor import Tensor, wrap
-from retrograd.testing.samples import COMPLEX, FLOATS, HALVES, Sample, T
 
 Dims = tuple[int, ...]
 

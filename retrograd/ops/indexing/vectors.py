@@ -5,17 +5,17 @@ from __future__ import annotations
 from typing import Any
 
 from retrograd import dtypes
-from retrograd.autograd.views import bump
 from retrograd.backend import xp_of
 from retrograd.backend.neutral import scatter
+from retrograd.engine.views import bump
 from retrograd.notices import explained
 from retrograd.ops.indexing.gathering import first_outside, in_place
 from retrograd.ops.indexing.masking import can_write_directly, fill_value
 from retrograd.ops.kinds import Array, copy_to_write, wrap_dim
+from retrograd.ops.making.arguments import as_element
 from retrograd.ops.registry import RECORDED, composite, op
+from retrograd.samples import COMPLEX, FLOATS, HALVES, Sample, T
 from retrograd.tensor import Tensor
-from retrograd.tensors.arguments import as_element
-from retrograd.testing.samples import COMPLEX, FLOATS, HALVES, Sample, T
 
 _ALL = slice(None)
 

@@ -23,8 +23,8 @@ from retrograd.ops.linalg.shared import (
     substitute,
 )
 from retrograd.ops.registry import OPS, RECORDED, composite, op
+from retrograd.samples import COMPLEX, FLOATS, HALVES, Sample, T
 from retrograd.tensor import Tensor
-from retrograd.testing.samples import COMPLEX, FLOATS, HALVES, Sample, T
 
 _FIELDS = (*FLOATS, *COMPLEX)
 _POSITIVE = [[4.0, 1.0, 0.5], [1.0, 3.0, -1.0], [0.5, -1.0, 5.0]]

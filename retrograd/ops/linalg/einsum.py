@@ -11,14 +11,14 @@ from collections.abc import Sequence
 from math import prod
 from typing import Any
 
-from retrograd.autograd.state import STATE
+from retrograd.engine.state import STATE
 from retrograd.ops import errors
 from retrograd.ops.kinds import Array
 from retrograd.ops.linalg.products import type_name
 from retrograd.ops.registry import RECORDED, composite, table_entry
+from retrograd.samples import COMPLEX, FLOATS, Sample, T
 from retrograd.signatures import forms
 from retrograd.tensor import Tensor
-from retrograd.testing.samples import COMPLEX, FLOATS, Sample, T
 
 Label = str | int
 _ELLIPSIS: Label = "..."

@@ -22,8 +22,8 @@ from retrograd.ops.linalg.shared import (
 )
 from retrograd.ops.linalg.solve import inv
 from retrograd.ops.registry import RECORDED, attach, composite, op
+from retrograd.samples import COMPLEX, FLOATS, HALVES, Sample, T
 from retrograd.tensor import Tensor, wrap
-from retrograd.testing.samples import COMPLEX, FLOATS, HALVES, Sample, T
 
 _FIELDS = (*FLOATS, *COMPLEX)
 

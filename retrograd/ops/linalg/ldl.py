@@ -17,8 +17,8 @@ from retrograd.ops.kinds import Array
 from retrograd.ops.linalg.matmul import finish
 from retrograd.ops.linalg.shared import I32, batch_shape, first_failure, matrices, require
 from retrograd.ops.registry import RECORDED, composite, op
+from retrograd.samples import COMPLEX, FLOATS, Sample, T
 from retrograd.tensor import Tensor
-from retrograd.testing.samples import COMPLEX, FLOATS, Sample, T
 
 _FIELDS = (*FLOATS, *COMPLEX)
 _THRESHOLD = (1 + math.sqrt(17)) / 8  # keeps the growth of elements smallest

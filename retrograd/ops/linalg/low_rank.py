@@ -5,18 +5,18 @@ from __future__ import annotations
 from typing import Any
 
 from retrograd import dtypes
-from retrograd.compat.marks import differs
+from retrograd.marks import differs
 from retrograd.ops.linalg.shared import mH, require
 from retrograd.ops.registry import PUBLIC, RECORDED, composite
+from retrograd.samples import Sample, T
 from retrograd.tensor import Tensor
-from retrograd.testing.samples import Sample, T
 
 Three = tuple[Tensor, Tensor, Tensor]
 
 
 def _basis(A: Tensor, q: int, niter: int) -> Tensor:
     """Columns that nearly span what A does: a random start, and `niter` steps of iteration."""
-    from retrograd.random.sampling import randn
+    from retrograd.ops.random.sampling import randn
 
     kind = A.dtype if A.dtype.category >= dtypes.FLOAT else dtypes.float32
     start = randn(A.shape[-1], q, dtype=kind, device=A.device)

@@ -22,9 +22,9 @@ from retrograd.ops.linalg.shared import (
     require,
 )
 from retrograd.ops.registry import RECORDED, composite, op
+from retrograd.samples import COMPLEX, FLOATS, HALVES, Sample, T
 from retrograd.signatures import forms
 from retrograd.tensor import Tensor, wrap
-from retrograd.testing.samples import COMPLEX, FLOATS, HALVES, Sample, T
 
 _FIELDS = (*FLOATS, *COMPLEX)
 

@@ -6,7 +6,7 @@ from math import prod
 from typing import Any, TypeVar
 
 from retrograd import core
-from retrograd.autograd.state import STATE
+from retrograd.engine.state import STATE
 from retrograd.ops import errors
 from retrograd.ops.calling.dispatch_inplace import refuse_dual_out, write_out
 from retrograd.ops.kinds import Array
@@ -15,8 +15,8 @@ from retrograd.ops.linalg.products import mm as _mm
 from retrograd.ops.linalg.shared import batch_shape
 from retrograd.ops.registry import RECORDED, attach, composite, op, table_entry
 from retrograd.ops.shapes.dimensions import t as _t
+from retrograd.samples import COMPLEX, FLOATS, HALVES, Sample, T
 from retrograd.tensor import Tensor
-from retrograd.testing.samples import COMPLEX, FLOATS, HALVES, Sample, T
 
 _ALL = (*FLOATS, *HALVES, *COMPLEX)
 

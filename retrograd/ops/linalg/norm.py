@@ -13,8 +13,8 @@ from retrograd.ops.linalg.products import type_name
 from retrograd.ops.linalg.shared import check_field, check_matrix, check_square, require
 from retrograd.ops.linalg.spectral import singular_values
 from retrograd.ops.registry import RECORDED, composite
+from retrograd.samples import COMPLEX, FLOATS, HALVES, Sample, T
 from retrograd.tensor import Tensor, wrap
-from retrograd.testing.samples import COMPLEX, FLOATS, HALVES, Sample, T
 
 _FIELDS = (*FLOATS, *COMPLEX)
 _MATRIX_ORDERS: tuple[Any, ...] = ("fro", "nuc", inf, -inf, 1, -1, 2, -2)

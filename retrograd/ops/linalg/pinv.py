@@ -14,8 +14,8 @@ from retrograd.ops.linalg.products import type_name
 from retrograd.ops.linalg.shared import check_matrix, mH, places, require
 from retrograd.ops.linalg.spectral import singular_values, symmetric_eigenvalues
 from retrograd.ops.registry import RECORDED, composite, op
+from retrograd.samples import COMPLEX, FLOATS, HALVES, Sample, T
 from retrograd.tensor import Tensor, wrap
-from retrograd.testing.samples import COMPLEX, FLOATS, HALVES, Sample, T
 
 _FIELDS = (*FLOATS, *COMPLEX)
 _FULL = (dtypes.F32, dtypes.F64, dtypes.C64, dtypes.C128)

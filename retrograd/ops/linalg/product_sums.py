@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from retrograd import dtypes
-from retrograd.autograd.saved_names import size_of
+from retrograd.engine.saved_names import size_of
 from retrograd.ops import errors
 from retrograd.ops.kinds import Array
 from retrograd.ops.linalg.products import (
@@ -20,11 +20,11 @@ from retrograd.ops.linalg.products import (
     shapes_error,
     type_name,
 )
+from retrograd.ops.making.arguments import as_element
 from retrograd.ops.registry import op
 from retrograd.ops.shapes.broadcasting import expanded_size
+from retrograd.samples import COMPLEX, FLOATS, HALVES, Sample, T
 from retrograd.tensor import wrap
-from retrograd.tensors.arguments import as_element
-from retrograd.testing.samples import COMPLEX, FLOATS, HALVES, Sample, T
 
 _ALL = (*FLOATS, *HALVES, *COMPLEX)
 

@@ -9,7 +9,7 @@ from retrograd import dtypes
 from retrograd.ops import errors
 from retrograd.ops.kinds import Array
 from retrograd.ops.registry import op
-from retrograd.testing.samples import COMPLEX, FLOATS, HALVES, Sample, T
+from retrograd.samples import COMPLEX, FLOATS, HALVES, Sample, T
 
 _ALL = (*FLOATS, *HALVES, *COMPLEX)
 

@@ -11,8 +11,8 @@ from retrograd.ops.kinds import Array
 from retrograd.ops.linalg.matmul import finish
 from retrograd.ops.linalg.shared import check_kernel, matrices, mH, require
 from retrograd.ops.registry import RECORDED, composite, op
+from retrograd.samples import COMPLEX, FLOATS, HALVES, Sample, T
 from retrograd.tensor import Tensor, wrap
-from retrograd.testing.samples import COMPLEX, FLOATS, HALVES, Sample, T
 
 _FIELDS = (*FLOATS, *COMPLEX)
 

@@ -9,8 +9,8 @@ from retrograd.ops.linalg.matmul import finish
 from retrograd.ops.linalg.products import type_name
 from retrograd.ops.linalg.shared import check_kernel, mH, require
 from retrograd.ops.registry import RECORDED, composite
+from retrograd.samples import COMPLEX, FLOATS, Sample, T
 from retrograd.tensor import Tensor, wrap
-from retrograd.testing.samples import COMPLEX, FLOATS, Sample, T
 
 
 def _samples() -> list[Sample]:

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from retrograd import dtypes, return_types
-from retrograd.autograd.state import STATE, TRANSFORMS
 from retrograd.backend import backend_of
+from retrograd.engine.state import STATE, TRANSFORMS
 from retrograd.ops.kinds import Array
 from retrograd.ops.linalg.matmul import finish, finish_all
 from retrograd.ops.linalg.shared import (
@@ -21,8 +21,8 @@ from retrograd.ops.linalg.shared import (
     row,
 )
 from retrograd.ops.registry import RECORDED, composite, op
+from retrograd.samples import COMPLEX, FLOATS, HALVES, Sample, T
 from retrograd.tensor import Tensor, wrap
-from retrograd.testing.samples import COMPLEX, FLOATS, HALVES, Sample, T
 
 _FIELDS = (*FLOATS, *COMPLEX)
 _SYMMETRIC = [[2.0, -1.0, 0.5], [-1.0, 3.0, 1.0], [0.5, 1.0, -1.0]]

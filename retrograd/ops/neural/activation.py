@@ -4,17 +4,16 @@ from __future__ import annotations
 
 from typing import Any
 
-from retrograd import dtypes
+from retrograd import dtypes, samples
 from retrograd.ops.kinds import Array
+from retrograd.ops.making.arguments import as_element
 from retrograd.ops.neural.shared import (
     floating_only,
     inplace_twin,
 )
 from retrograd.ops.registry import RECORDED, attach, composite, op
+from retrograd.samples import FLOATS, HALVES, Sample, T
 from retrograd.tensor import Tensor
-from retrograd.tensors.arguments import as_element
-from retrograd.testing import samples
-from retrograd.testing.samples import FLOATS, HALVES, Sample, T
 
 _EVERY = (*FLOATS, *HALVES)
 _NAN, _INF = float("nan"), float("inf")

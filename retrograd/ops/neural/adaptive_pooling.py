@@ -20,9 +20,9 @@ from retrograd.ops.neural.windows import (
 )
 from retrograd.ops.registry import RECORDED, attach, composite, op
 from retrograd.ops.sizes import Shape, as_integers, require_tensor
+from retrograd.samples import FLOATS, HALVES, Sample, T
 from retrograd.signatures import forms
 from retrograd.tensor import Tensor
-from retrograd.testing.samples import FLOATS, HALVES, Sample, T
 
 _ALL = (*FLOATS, *HALVES)
 

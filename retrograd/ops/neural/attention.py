@@ -7,15 +7,15 @@ import warnings
 from typing import Any
 
 from retrograd import dtypes
-from retrograd.autograd.state import TRANSFORMS
 from retrograd.backend import xp_of
+from retrograd.engine.state import TRANSFORMS
 from retrograd.notices import explained
 from retrograd.ops.kinds import Array, wrap_dim
 from retrograd.ops.neural.dropout import dropout_of
 from retrograd.ops.neural.shared import common_shape
 from retrograd.ops.registry import PUBLIC, RECORDED, composite, op
+from retrograd.samples import FLOATS, HALVES, Sample, T
 from retrograd.tensor import Tensor, wrap
-from retrograd.testing.samples import FLOATS, HALVES, Sample, T
 
 _EVERY = (*FLOATS, *HALVES)
 _INF = float("inf")

@@ -7,11 +7,11 @@ from collections.abc import Sequence
 from typing import Any
 
 from retrograd import dtypes
-from retrograd.autograd.state import TRANSFORMS
-from retrograd.autograd.views import bump
 from retrograd.backend import xp_of
 from retrograd.backend.neutral.arrangement import arranged
 from retrograd.backend.quiet import quiet
+from retrograd.engine.state import TRANSFORMS
+from retrograd.engine.views import bump
 from retrograd.notices import explained
 from retrograd.ops import errors
 from retrograd.ops.kinds import Array, wrap_dim
@@ -30,8 +30,8 @@ from retrograd.ops.neural.normalization import (
 )
 from retrograd.ops.neural.shared import floating_only, no_backward
 from retrograd.ops.registry import RECORDED, composite, op
+from retrograd.samples import COMPLEX, FLOATS, HALVES, Sample, T
 from retrograd.tensor import Tensor, cell_of, wrap
-from retrograd.testing.samples import COMPLEX, FLOATS, HALVES, Sample, T
 
 _EVERY = (*FLOATS, *HALVES)
 

@@ -17,8 +17,8 @@ from retrograd.ops.neural.shared import (
     reduction_code,
 )
 from retrograd.ops.registry import RECORDED, composite, op
+from retrograd.samples import FLOATS, HALVES, Sample, T
 from retrograd.tensor import Tensor
-from retrograd.testing.samples import FLOATS, HALVES, Sample, T
 
 _UNSIGNED: dict[int, Any] = {8: dtypes.uint64.numpy, 1: dtypes.U8}
 

@@ -26,8 +26,8 @@ from retrograd.ops.neural.convolution_checks import (
 from retrograd.ops.neural.windows import Sizes, also_in_torch, spread, window_option
 from retrograd.ops.registry import RECORDED, composite, op
 from retrograd.ops.sizes import Shape, as_integer
+from retrograd.samples import COMPLEX, FLOATS, HALVES, Sample, T
 from retrograd.tensor import Tensor
-from retrograd.testing.samples import COMPLEX, FLOATS, HALVES, Sample, T
 
 _ALL = (*FLOATS, *HALVES)
 

@@ -19,8 +19,8 @@ from retrograd.ops import errors
 from retrograd.ops.kinds import Array
 from retrograd.ops.neural.shared import MEAN, NONE, reduction_code
 from retrograd.ops.registry import RECORDED, composite, op
+from retrograd.samples import Sample, T
 from retrograd.tensor import Tensor, wrap
-from retrograd.testing.samples import Sample, T
 
 _NOTHING = float("-inf")
 

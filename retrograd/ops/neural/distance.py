@@ -5,15 +5,15 @@ from __future__ import annotations
 from typing import Any
 
 from retrograd import dtypes
-from retrograd.autograd.grad_mode import no_grad
 from retrograd.backend import xp_of
+from retrograd.engine.grad_mode import no_grad
 from retrograd.ops import errors
 from retrograd.ops.kinds import Array, Ints
 from retrograd.ops.neural.shared import common_shape
 from retrograd.ops.reduction.norms import norm_gradient, vector_norm_of
 from retrograd.ops.registry import RECORDED, attach, composite, op
+from retrograd.samples import COMPLEX, FLOATS, HALVES, Sample, T
 from retrograd.tensor import Tensor, wrap
-from retrograd.testing.samples import COMPLEX, FLOATS, HALVES, Sample, T
 
 _EVERY = (*FLOATS, *HALVES)
 

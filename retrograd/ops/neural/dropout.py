@@ -12,13 +12,13 @@ from collections.abc import Callable
 from typing import Any
 
 from retrograd import dtypes
-from retrograd.autograd.state import TRANSFORMS
 from retrograd.backend import xp_of
+from retrograd.engine.state import TRANSFORMS
 from retrograd.ops import errors
 from retrograd.ops.kinds import Array
 from retrograd.ops.registry import OPS, RECORDED, attach, composite
+from retrograd.samples import Sample, T
 from retrograd.tensor import Tensor, wrap
-from retrograd.testing.samples import Sample, T
 
 _add_ = OPS["add"].inplace_function
 _mul_ = OPS["mul"].inplace_function

@@ -6,20 +6,20 @@ import warnings
 from typing import Any
 
 from retrograd import dtypes
-from retrograd.autograd.grad_mode import no_grad
-from retrograd.autograd.state import TRANSFORMS
-from retrograd.autograd.views import bump, check_writable
 from retrograd.backend import xp_of
 from retrograd.backend.neutral import scatter
 from retrograd.backend.quiet import quiet
+from retrograd.engine.grad_mode import no_grad
+from retrograd.engine.state import TRANSFORMS
+from retrograd.engine.views import bump, check_writable
 from retrograd.ops import errors
 from retrograd.ops.calling.examples import by_example, level_in
 from retrograd.ops.indexing.gathering import first_outside
 from retrograd.ops.kinds import Array
 from retrograd.ops.reduction.norms import vector_norm_of
 from retrograd.ops.registry import RECORDED, composite, op
+from retrograd.samples import FLOATS, HALVES, Sample, T
 from retrograd.tensor import Tensor, wrap
-from retrograd.testing.samples import FLOATS, HALVES, Sample, T
 
 _EVERY = (*FLOATS, *HALVES)
 _INDEX_TYPES = (dtypes.I64, dtypes.int32.numpy)

@@ -9,16 +9,16 @@ from __future__ import annotations
 from typing import Any
 
 from retrograd import dtypes
-from retrograd.autograd.saved_names import size_of
 from retrograd.backend.neutral import folding as kernels
 from retrograd.backend.neutral.arrangement import arranged
+from retrograd.engine.saved_names import size_of
 from retrograd.ops import errors
 from retrograd.ops.kinds import Array, Ints
 from retrograd.ops.neural.windows import Sizes, also_in_torch, refuse_types, sizes_text
 from retrograd.ops.registry import RECORDED, composite, op
 from retrograd.ops.sizes import as_integer, as_integers, require_tensor
+from retrograd.samples import COMPLEX, FLOATS, HALVES, Sample, T
 from retrograd.tensor import Tensor
-from retrograd.testing.samples import COMPLEX, FLOATS, HALVES, Sample, T
 
 _MOVED = (*FLOATS, *HALVES, *COMPLEX)
 

@@ -11,9 +11,9 @@ from retrograd.ops.kinds import Array
 from retrograd.ops.neural.windows import Sizes
 from retrograd.ops.registry import RECORDED, composite, op
 from retrograd.ops.sizes import require_tensor
+from retrograd.samples import FLOATS, HALVES, Sample, T
 from retrograd.signatures import forms
 from retrograd.tensor import Tensor
-from retrograd.testing.samples import FLOATS, HALVES, Sample, T
 
 
 def _declare(dimensions: int) -> None:
@@ -171,7 +171,7 @@ def _pooled(
             int(input.size(axis - dimensions) * ratios[axis]) for axis in range(dimensions)
         ]
     if random_samples is None:
-        from retrograd.random.sampling import rand
+        from retrograd.ops.random.sampling import rand
 
         channels = input.size(-1 - dimensions)
         batch = 1 if input.dim() == dimensions + 1 else input.size(0)

@@ -19,8 +19,8 @@ from retrograd.ops.kinds import Array
 from retrograd.ops.neural.windows import Sizes, refuse_types, require_tensors
 from retrograd.ops.registry import RECORDED, composite, op
 from retrograd.ops.sizes import Shape
+from retrograd.samples import FLOATS, HALVES, Sample, T
 from retrograd.tensor import Tensor
-from retrograd.testing.samples import FLOATS, HALVES, Sample, T
 
 _MODES = ("bilinear", "nearest", "bicubic")
 _PADDING_MODES = ("zeros", "border", "reflection")

@@ -5,15 +5,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from retrograd import dtypes
-from retrograd.autograd.state import TRANSFORMS
 from retrograd.backend import backend_of
+from retrograd.engine.state import TRANSFORMS
 from retrograd.ops import errors
 from retrograd.ops.kinds import Array
 from retrograd.ops.neural.activation import CORNERS, shapes
 from retrograd.ops.neural.shared import floating_only, inplace_twin, is_floating
 from retrograd.ops.registry import RECORDED, attach, composite, op
+from retrograd.samples import FLOATS, HALVES, Sample, T
 from retrograd.tensor import Tensor, wrap
-from retrograd.testing.samples import FLOATS, HALVES, Sample, T
 
 if TYPE_CHECKING:
     from retrograd.random.state import Generator

@@ -7,8 +7,8 @@ from typing import Any
 from retrograd.ops.linalg.matmul import linear
 from retrograd.ops.neural.classification import cross_entropy
 from retrograd.ops.registry import composite
+from retrograd.samples import Sample, T
 from retrograd.tensor import Tensor
-from retrograd.testing.samples import Sample, T
 
 
 def _samples() -> list[Sample]:

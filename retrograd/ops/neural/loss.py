@@ -6,7 +6,7 @@ import math
 import warnings
 from typing import Any
 
-from retrograd.autograd.grad_mode import no_grad
+from retrograd.engine.grad_mode import no_grad
 from retrograd.ops import errors
 from retrograd.ops.kinds import Array
 from retrograd.ops.neural.shared import (
@@ -20,8 +20,8 @@ from retrograd.ops.neural.shared import (
     reduction_code,
 )
 from retrograd.ops.registry import RECORDED, composite, op
+from retrograd.samples import COMPLEX, FLOATS, HALVES, Sample, T
 from retrograd.tensor import Tensor
-from retrograd.testing.samples import COMPLEX, FLOATS, HALVES, Sample, T
 
 _EVERY = (*FLOATS, *HALVES)
 

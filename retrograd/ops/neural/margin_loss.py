@@ -20,8 +20,8 @@ from retrograd.ops.neural.shared import (
     reduction_code,
 )
 from retrograd.ops.registry import RECORDED, composite, op
+from retrograd.samples import FLOATS, HALVES, Sample, T
 from retrograd.tensor import Tensor
-from retrograd.testing.samples import FLOATS, HALVES, Sample, T
 
 _EVERY = (*FLOATS, *HALVES)
 _WAYS = ("mean", "sum", "none")

@@ -6,9 +6,9 @@ import math
 from collections.abc import Sequence
 
 from retrograd import dtypes
-from retrograd.autograd.state import STATE
-from retrograd.autograd.views import check_writable
 from retrograd.backend import xp_of
+from retrograd.engine.state import STATE
+from retrograd.engine.views import check_writable
 from retrograd.ops import errors
 from retrograd.ops.linalg.tensor_products import bilinear
 from retrograd.ops.neural.batch_normalization import batch_norm_of
@@ -22,8 +22,8 @@ from retrograd.ops.neural.normalization import (
 )
 from retrograd.ops.neural.windows import also_in_torch
 from retrograd.ops.registry import RECORDED, composite
+from retrograd.samples import Sample, T
 from retrograd.tensor import Tensor, wrap
-from retrograd.testing.samples import Sample, T
 
 also_in_torch(bilinear)
 
@@ -100,7 +100,7 @@ def native_dropout(input: Tensor, p: float, train: bool | None) -> tuple[Tensor,
     """
     if p == 0 or train is False or not input.numel():
         return input.clone(), wrap(xp_of(input._array).ones(input.shape, dtypes.B8))
-    from retrograd.tensors.creation import empty
+    from retrograd.ops.making.creation import empty
 
     kept: Tensor = (
         empty(input.shape, dtype=input.dtype, device=input.device).bernoulli_(1 - p).bool()

@@ -26,8 +26,8 @@ from retrograd.ops import errors
 from retrograd.ops.kinds import Array
 from retrograd.ops.neural.shared import floating_only
 from retrograd.ops.registry import RECORDED, composite, op
+from retrograd.samples import FLOATS, HALVES, Sample, T
 from retrograd.tensor import Tensor
-from retrograd.testing.samples import FLOATS, HALVES, Sample, T
 
 _EVERY = (*FLOATS, *HALVES)
 _SMALL = 1024  # elements up to which NumPy's `vecdot` costs more than it saves

@@ -16,8 +16,8 @@ from retrograd.ops.kinds import Array
 from retrograd.ops.neural.windows import Sizes, is_real_number, refuse_types
 from retrograd.ops.registry import RECORDED, composite, op
 from retrograd.ops.sizes import Shape, as_integers, require_tensor
+from retrograd.samples import COMPLEX, FLOATS, HALVES, Sample, T
 from retrograd.tensor import Tensor
-from retrograd.testing.samples import COMPLEX, FLOATS, HALVES, Sample, T
 
 _MOVED = (*FLOATS, *HALVES, *COMPLEX)
 

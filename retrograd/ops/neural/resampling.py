@@ -9,9 +9,9 @@ from numbers import Integral, Number
 from typing import Any
 
 from retrograd import dtypes
-from retrograd.autograd.node import Node
 from retrograd.backend.neutral import resampling as kernels
 from retrograd.backend.neutral.arrangement import arranged
+from retrograd.engine.node import Node
 from retrograd.ops import errors
 from retrograd.ops.kinds import Array
 from retrograd.ops.neural.adaptive_pooling import (
@@ -22,8 +22,8 @@ from retrograd.ops.neural.adaptive_pooling import (
 from retrograd.ops.neural.windows import Sizes, refuse_types
 from retrograd.ops.registry import RECORDED, composite, op
 from retrograd.ops.sizes import Shape
+from retrograd.samples import FLOATS, HALVES, Sample, T
 from retrograd.tensor import Tensor
-from retrograd.testing.samples import FLOATS, HALVES, Sample, T
 
 _ALL = (*FLOATS, *HALVES)
 _Scales = tuple[float | None, ...] | None

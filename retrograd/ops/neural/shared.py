@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from retrograd import dtypes
-from retrograd.autograd.state import STATE, TRANSFORMS
+from retrograd.engine.state import STATE, TRANSFORMS
 from retrograd.ops import errors
 from retrograd.ops.kinds import Array
 from retrograd.ops.registry import OPS, attach

@@ -9,8 +9,8 @@ from retrograd import dtypes
 from retrograd.ops.kinds import Array, wrap_dim
 from retrograd.ops.neural.shared import floating_only, inplace_twin
 from retrograd.ops.registry import RECORDED, attach, composite, op
+from retrograd.samples import COMPLEX, FLOATS, HALVES, Sample, T
 from retrograd.tensor import Tensor
-from retrograd.testing.samples import COMPLEX, FLOATS, HALVES, Sample, T
 
 _EVERY = (*FLOATS, *HALVES)
 _NAN, _INF = float("nan"), float("inf")

@@ -10,8 +10,8 @@ from retrograd.lifecycle.site import user_level
 from retrograd.ops import errors
 from retrograd.ops.kinds import Array, wrap_dim
 from retrograd.ops.registry import RECORDED, composite, op
+from retrograd.samples import FLOATS, HALVES, Sample, T
 from retrograd.tensor import Tensor
-from retrograd.testing.samples import FLOATS, HALVES, Sample, T
 
 # ------------------------------------------------------------------------------------- softmax
 

@@ -9,8 +9,8 @@ from retrograd.ops.errors import dimension_range
 from retrograd.ops.kinds import Array
 from retrograd.ops.reduction.norms import vector_norm_of
 from retrograd.ops.registry import RECORDED, composite, op
+from retrograd.samples import FLOATS, Sample, T
 from retrograd.tensor import Tensor
-from retrograd.testing.samples import FLOATS, Sample, T
 
 
 @composite(

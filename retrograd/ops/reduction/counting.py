@@ -12,9 +12,9 @@ from retrograd.ops import errors
 from retrograd.ops.calling.examples import by_example
 from retrograd.ops.kinds import Array, wrap_dim
 from retrograd.ops.registry import RECORDED, composite, op
+from retrograd.samples import HALVES, Sample, T
 from retrograd.signatures import forms
 from retrograd.tensor import Tensor, wrap
-from retrograd.testing.samples import HALVES, Sample, T
 
 nan, inf = math.nan, math.inf
 

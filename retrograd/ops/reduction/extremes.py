@@ -5,15 +5,14 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from retrograd import dtypes, return_types
+from retrograd import dtypes, return_types, samples
 from retrograd.ops import errors
 from retrograd.ops.kinds import Array, Ints, restore_dims, wrap_dim, wrap_dims
 from retrograd.ops.reduction.reduce import check_keepdim
 from retrograd.ops.registry import RECORDED, composite, op
+from retrograd.samples import FLOATS, HALVES, Sample, T
 from retrograd.signatures import forms
 from retrograd.tensor import Tensor
-from retrograd.testing import samples
-from retrograd.testing.samples import FLOATS, HALVES, Sample, T
 
 nan, inf = math.nan, math.inf
 

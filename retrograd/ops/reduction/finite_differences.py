@@ -9,8 +9,8 @@ from retrograd import dtypes
 from retrograd.ops.errors import argument_type, explained
 from retrograd.ops.kinds import Ints, wrap_dim
 from retrograd.ops.registry import RECORDED, composite
+from retrograd.samples import COMPLEX, FLOATS, HALVES, Sample, T
 from retrograd.tensor import Tensor
-from retrograd.testing.samples import COMPLEX, FLOATS, HALVES, Sample, T
 
 
 def _samples() -> list[Sample]:

@@ -6,13 +6,13 @@ import math
 from typing import Any
 
 from retrograd import dtypes
+from retrograd.engine.sparse_array import SPARSE_ARRAY
 from retrograd.notices import explained
 from retrograd.ops.kinds import Array, restore_dims, wrap_dim, wrap_dims
 from retrograd.ops.reduction.reduce import checked_dims
 from retrograd.ops.registry import PUBLIC, RECORDED, composite, op
-from retrograd.sparse.array import SPARSE_ARRAY
+from retrograd.samples import COMPLEX, HALVES, Sample, T
 from retrograd.tensor import Tensor
-from retrograd.testing.samples import COMPLEX, HALVES, Sample, T
 
 nan, inf = math.nan, math.inf
 

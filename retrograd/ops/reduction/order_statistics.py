@@ -18,9 +18,9 @@ from retrograd.ops.reduction.extremes import (
 from retrograd.ops.reduction.reduce import check_keepdim
 from retrograd.ops.reduction.sorting import order_along
 from retrograd.ops.registry import RECORDED, composite, op
+from retrograd.samples import FLOATS, HALVES, Sample, T
 from retrograd.signatures import forms
 from retrograd.tensor import Tensor
-from retrograd.testing.samples import FLOATS, HALVES, Sample, T
 
 nan, inf = math.nan, math.inf
 

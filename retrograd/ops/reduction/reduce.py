@@ -6,16 +6,15 @@ import builtins
 import math
 from typing import Any
 
-from retrograd import core, dtypes
+from retrograd import core, dtypes, samples
 from retrograd.backend import backend_of
 from retrograd.ops import errors
 from retrograd.ops.calling.aten_names import by_dim
 from retrograd.ops.kinds import Array, Ints, restore_dims, wrap_dim, wrap_dims
 from retrograd.ops.registry import RECORDED, composite, op
+from retrograd.samples import COMPLEX, FLOATS, HALVES, Sample, T
 from retrograd.signatures import forms, sized
 from retrograd.tensor import Tensor
-from retrograd.testing import samples
-from retrograd.testing.samples import COMPLEX, FLOATS, HALVES, Sample, T
 
 nan, inf = math.nan, math.inf
 

@@ -11,8 +11,8 @@ from retrograd.ops.elementwise.special import complex_logaddexp
 from retrograd.ops.kinds import Array, wrap_dim
 from retrograd.ops.reduction.reduce import cast_summands, cast_total, has_zeros
 from retrograd.ops.registry import RECORDED, composite, op
+from retrograd.samples import COMPLEX, FLOATS, HALVES, Sample, T
 from retrograd.tensor import Tensor
-from retrograd.testing.samples import COMPLEX, FLOATS, HALVES, Sample, T
 
 nan, inf = math.nan, math.inf
 

@@ -12,8 +12,8 @@ from retrograd.ops import errors
 from retrograd.ops.calling.examples import by_example
 from retrograd.ops.kinds import Array, wrap_dim
 from retrograd.ops.registry import RECORDED, composite
+from retrograd.samples import FLOATS, HALVES, Sample, T
 from retrograd.tensor import Tensor, wrap
-from retrograd.testing.samples import FLOATS, HALVES, Sample, T
 
 _NAMES = {"sum": "sum", "mean": "mean", "prod": "prod", "max": "amax", "min": "amin"}
 _NAMES |= {"amax": "amax", "amin": "amin"}

@@ -11,8 +11,8 @@ from retrograd.notices import explained
 from retrograd.ops.kinds import Array, wrap_dim
 from retrograd.ops.reduction.extremes import scatter_selected
 from retrograd.ops.registry import RECORDED, composite, op
+from retrograd.samples import FLOATS, HALVES, Sample, T
 from retrograd.tensor import Tensor
-from retrograd.testing.samples import FLOATS, HALVES, Sample, T
 
 nan, inf = math.nan, math.inf
 

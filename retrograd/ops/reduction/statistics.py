@@ -6,14 +6,13 @@ import math
 import warnings
 from typing import Any
 
-from retrograd import dtypes
+from retrograd import dtypes, samples
 from retrograd.ops import errors
 from retrograd.ops.kinds import Array, Ints, restore_dims, wrap_dims
 from retrograd.ops.reduction.reduce import add_along, checked_dims, count_along, spread_mean
 from retrograd.ops.registry import RECORDED, composite, op
+from retrograd.samples import COMPLEX, Sample, T
 from retrograd.tensor import Tensor
-from retrograd.testing import samples
-from retrograd.testing.samples import COMPLEX, Sample, T
 
 nan, inf = math.nan, math.inf
 

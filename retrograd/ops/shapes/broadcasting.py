@@ -9,10 +9,10 @@ from retrograd.ops import errors
 from retrograd.ops.kinds import Array
 from retrograd.ops.registry import RECORDED, composite, op
 from retrograd.ops.sizes import Shape, as_integers, as_size, require_tensor
+from retrograd.samples import COMPLEX, FLOATS, HALVES, Sample, T
 from retrograd.signatures import forms, sized
 from retrograd.tensor import Tensor
-from retrograd.tensors.size import Size
-from retrograd.testing.samples import COMPLEX, FLOATS, HALVES, Sample, T
+from retrograd.tensor.size import Size
 
 _MOVED = (*FLOATS, *HALVES, *COMPLEX)  # dtypes to try where data only moves
 

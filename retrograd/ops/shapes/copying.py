@@ -5,27 +5,27 @@ from __future__ import annotations
 from typing import Any
 
 from retrograd import dtypes
-from retrograd.autograd.state import STATE, TRANSFORMS
-from retrograd.autograd.views import (
+from retrograd.backend import CPU, backend_of, can_write
+from retrograd.backend.quiet import quiet
+from retrograd.engine.sparse_array import SPARSE, SPARSE_ARRAY
+from retrograd.engine.state import STATE, TRANSFORMS
+from retrograd.engine.views import (
     announce_write,
     bump,
     check_operand_view,
     check_overlap,
     check_writable,
 )
-from retrograd.backend import CPU, backend_of, can_write
-from retrograd.backend.quiet import quiet
 from retrograd.notices import warn_once
 from retrograd.ops import errors
 from retrograd.ops.kinds import Array
+from retrograd.ops.making.arguments import as_element
+from retrograd.ops.making.memory import array_like, in_format
 from retrograd.ops.registry import OPS, RECORDED, attach, composite, op
 from retrograd.ops.sizes import broadcast_shapes
-from retrograd.sparse.array import SPARSE, SPARSE_ARRAY
+from retrograd.samples import Sample, T
 from retrograd.tensor import Tensor, wrap
-from retrograd.tensors.arguments import as_element
-from retrograd.tensors.memory import array_like, in_format
-from retrograd.tensors.size import memory_format, preserve_format
-from retrograd.testing.samples import Sample, T
+from retrograd.tensor.size import memory_format, preserve_format
 
 
 @op(

@@ -11,10 +11,10 @@ from retrograd.ops.linalg.matmul import finish
 from retrograd.ops.registry import RECORDED, composite, op
 from retrograd.ops.shapes.regions import diagonal_dims
 from retrograd.ops.sizes import Shape, as_integer, as_integers, as_size, require_tensor
+from retrograd.samples import COMPLEX, FLOATS, HALVES, Sample, T
 from retrograd.signatures import forms, sized
 from retrograd.tensor import Tensor, wrap
-from retrograd.tensors.size import backend_at, layout
-from retrograd.testing.samples import COMPLEX, FLOATS, HALVES, Sample, T
+from retrograd.tensor.size import backend_at, layout
 
 if TYPE_CHECKING:
     from retrograd.types import Device

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from retrograd.autograd.node import Node, plain_node
-from retrograd.autograd.slices import copy_with_strides
-from retrograd.autograd.views import ViewStep, edge_of
+from retrograd.engine.node import Node, plain_node
+from retrograd.engine.slices import copy_with_strides
+from retrograd.engine.views import ViewStep, edge_of
+from retrograd.ops.kinds import Array
 from retrograd.ops.registry import OPS, op
-from retrograd.tensor import Array, Tensor, wrap
+from retrograd.tensor import Tensor, wrap
 
 
 def _replayed(array: Array, chain: tuple[ViewStep, ...]) -> Array:
@@ -53,7 +54,7 @@ def _with_geometry(xp: Any, shape: Any, strides: Any, dtype: Any) -> Array:
     """An array with the base's geometry; its elements are never read, so never written either."""
     extent = 1 + sum((n - 1) * abs(s) for n, s in zip(shape, strides, strict=True) if n)
     memory = xp.empty(-(-extent // dtype.itemsize), dtype)
-    return xp.strided(memory, shape, strides)  # type: ignore[no-any-return]
+    return xp.strided(memory, shape, strides)
 
 
 @op(

@@ -22,9 +22,9 @@ from retrograd.ops.sizes import (
     require_tensor,
     view_strides,
 )
+from retrograd.samples import COMPLEX, FLOATS, HALVES, Sample, T
 from retrograd.signatures import forms, sized
 from retrograd.tensor import Tensor, cell_of, wrap
-from retrograd.testing.samples import COMPLEX, FLOATS, HALVES, Sample, T
 
 _MOVED = (*FLOATS, *HALVES, *COMPLEX)  # dtypes to try where data only moves
 

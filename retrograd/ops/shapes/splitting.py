@@ -14,9 +14,9 @@ from retrograd.ops import errors
 from retrograd.ops.kinds import Array, Ints, wrap_dim
 from retrograd.ops.registry import RECORDED, composite, op
 from retrograd.ops.sizes import Shape, as_integer, as_integers, require_tensor
+from retrograd.samples import COMPLEX, FLOATS, HALVES, Sample, T
 from retrograd.signatures import forms
 from retrograd.tensor import Tensor, tensor_method
-from retrograd.testing.samples import COMPLEX, FLOATS, HALVES, Sample, T
 
 _MOVED = (*FLOATS, *HALVES, *COMPLEX)  # dtypes to try where data only moves
 

@@ -12,11 +12,11 @@ from typing import Any
 from retrograd.backend import backend_of
 from retrograd.dtypes import I64
 from retrograd.ops.kinds import Array, Ints
+from retrograd.ops.making.memory import address_of
 from retrograd.ops.registry import RECORDED, composite, op
 from retrograd.ops.sizes import Shape, as_integers, require_tensor, storage_of
+from retrograd.samples import COMPLEX, FLOATS, HALVES, Sample, T
 from retrograd.tensor import Tensor
-from retrograd.tensors.memory import address_of
-from retrograd.testing.samples import COMPLEX, FLOATS, HALVES, Sample, T
 
 
 def _extent(shape: Shape, strides: Shape) -> int:

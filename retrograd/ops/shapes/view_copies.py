@@ -11,9 +11,9 @@ from typing import Any
 from retrograd import dtypes
 from retrograd.ops.linalg.matmul import finish
 from retrograd.ops.registry import RECORDED, composite
+from retrograd.samples import Sample, T
 from retrograd.tensor import Tensor
-from retrograd.tensors.size import contiguous_format
-from retrograd.testing.samples import Sample, T
+from retrograd.tensor.size import contiguous_format
 
 
 def _copied(view: Any) -> Any:

@@ -2,23 +2,23 @@
 
 They count as writes: the version grows, and leaves that require grad refuse them. The tensor's
 history gets the view op's node. A view grows by one step of its chain; views of a base that changed
-itself find their place again by address (`autograd.views.refresh`).
+itself find their place again by address (`engine.views.refresh`).
 """
 
 from __future__ import annotations
 
 from typing import Any
 
-from retrograd.autograd.state import STATE, TRANSFORMS
-from retrograd.autograd.views import ViewStep, bump, check_history, refresh
 from retrograd.backend import backend_of
+from retrograd.engine.state import STATE, TRANSFORMS
+from retrograd.engine.views import ViewStep, bump, check_history, refresh
 from retrograd.ops.calling.recording import make_node
 from retrograd.ops.kinds import Array, Ints
 from retrograd.ops.registry import OPS, composite, op
 from retrograd.ops.shapes.striding import region_arguments
 from retrograd.ops.sizes import Shape, as_integer, as_integers, require_tensor
+from retrograd.samples import Sample, T
 from retrograd.tensor import Tensor, cell_of, meta_of, wrap
-from retrograd.testing.samples import Sample, T
 
 # PyTorch numbers the nodes of these ops after those of the ops that give views.
 

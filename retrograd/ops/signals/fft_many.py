@@ -21,9 +21,9 @@ from retrograd.ops.signals.fft import (
     resized,
     scale_of,
 )
+from retrograd.samples import COMPLEX, FLOATS, HALVES, Sample, T
 from retrograd.tensor import Tensor
-from retrograd.tensors.size import backend_at, layout, strided
-from retrograd.testing.samples import COMPLEX, FLOATS, HALVES, Sample, T
+from retrograd.tensor.size import backend_at, layout, strided
 
 if TYPE_CHECKING:
     from retrograd.types import Device
@@ -311,7 +311,7 @@ def ihfft2(
 def _frequencies(
     name: str, steps: Any, n: int, d: float, dtype: Any, out: Any, device: Any, requires_grad: bool
 ) -> Tensor:
-    from retrograd.tensors.creation import deliver
+    from retrograd.ops.making.creation import deliver
 
     chosen = dtypes.as_dtype(dtype, name) or dtypes.get_default_dtype()
     # with no samples the step is infinite, and zero times infinity nan

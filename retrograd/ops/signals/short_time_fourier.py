@@ -14,8 +14,8 @@ from retrograd.backend import backend_of
 from retrograd.notices import warn_once
 from retrograd.ops.errors import argument_type
 from retrograd.ops.registry import PUBLIC, RECORDED, composite
+from retrograd.samples import COMPLEX, Sample, T
 from retrograd.tensor import Tensor, wrap
-from retrograd.testing.samples import COMPLEX, Sample, T
 
 _HALF_SPECTRUM = "Cannot have onesided output if window or input is complex"
 

@@ -11,15 +11,15 @@ from collections.abc import Callable
 from typing import Any
 
 from retrograd import dtypes
-from retrograd.autograd.grad_mode import no_grad
 from retrograd.backend import backend_of
+from retrograd.engine.grad_mode import no_grad
 from retrograd.ops.errors import explained
+from retrograd.ops.making.arguments import as_integer, check_place
+from retrograd.ops.making.construction import fresh
 from retrograd.ops.registry import RECORDED, composite
+from retrograd.samples import Sample
 from retrograd.tensor import Tensor, wrap
-from retrograd.tensors.arguments import as_integer, check_place
-from retrograd.tensors.construction import fresh
-from retrograd.tensors.size import strided
-from retrograd.testing.samples import Sample
+from retrograd.tensor.size import strided
 
 Shape = Callable[[Tensor, int], Tensor]
 

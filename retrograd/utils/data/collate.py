@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from retrograd.dtypes import float64
+from retrograd.ops.making.construction import as_tensor, tensor
 from retrograd.ops.registry import PUBLIC
 from retrograd.tensor import Tensor
-from retrograd.tensors.construction import as_tensor, tensor
 
 if TYPE_CHECKING:
     from retrograd.tensor import Array

@@ -9,8 +9,8 @@ import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Generic, TypeVar
 
+from retrograd.ops.random.sampling import randperm
 from retrograd.random import Generator, default_generator
-from retrograd.random.sampling import randperm
 from retrograd.tensor import Tensor
 
 Sample = TypeVar("Sample", covariant=True)

@@ -6,8 +6,8 @@ import math
 from collections.abc import Iterator
 from typing import Any
 
+from retrograd.ops.random.sampling import randperm
 from retrograd.random import Generator
-from retrograd.random.sampling import randperm
 from retrograd.utils.data.sampler import Sampler
 
 

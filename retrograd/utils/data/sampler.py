@@ -10,11 +10,11 @@ from collections.abc import Iterable, Iterator, Sequence, Sized
 from typing import Any, Generic, TypeVar
 
 from retrograd.dtypes import float64, int64
+from retrograd.ops.making.construction import as_tensor
+from retrograd.ops.making.creation import empty
+from retrograd.ops.random.sampling import multinomial, randint, randperm
 from retrograd.random import Generator
-from retrograd.random.sampling import multinomial, randint, randperm
 from retrograd.tensor import Tensor
-from retrograd.tensors.construction import as_tensor
-from retrograd.tensors.creation import empty
 
 Index = TypeVar("Index", covariant=True)
 

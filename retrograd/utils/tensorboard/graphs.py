@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from retrograd.autograd.grad_mode import no_grad
+from retrograd.engine.grad_mode import no_grad
 from retrograd.nn.module import Module
 from retrograd.overrides import TorchFunctionMode
 from retrograd.tensor import Tensor

@@ -1,0 +1,101 @@
+"""CopySlices: the history of a tensor one of whose views was written."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from retrograd.backend import backend_of
+from retrograd.engine.node import BackwardCall, Node, dressed, fill_node
+from retrograd.tensor import Array
+
+
+class CopySlices(Node):
+    """The history of a base one of whose views was written.
+
+    Holds the in-place op's own node and the way from the base to the written region. The first
+    edge is the base's history before the write, the others are the op's other inputs.
+    """
+
+    __slots__ = ("chain", "inner", "strides")
+    display_name = "torch::autograd::CopySlices"
+
+    def __init__(self, inner: Node, chain: Any, strides: tuple[int, ...]) -> None:
+        fill_node(self, CopySlices)
+        self.inner: Node | None = inner
+        self.chain = chain
+        self.strides = strides  # of the base: whether a `view` fits depends on them
+
+    def _inner_or_raise(self) -> Node:
+        if self.inner is None:
+            from retrograd.engine.saved import freed_failure
+
+            raise freed_failure(self)
+        return self.inner
+
+    def run_raw(self, gradient: Any, need: Any, freeing: BackwardCall | None) -> Any:
+        inner = self._inner_or_raise()
+        count = len(self.edges)
+        if gradient is None:
+            return (None,) * count
+        result = copy_with_strides(gradient, self.strides)  # ours to write
+        region = result
+        for step in self.chain:
+            region = step.raw(region)
+        parts = list(inner.run(inner, region.copy(), None, None))
+        if self.edges[0] is not None:
+            region[...] = 0 if parts[0] is None else parts[0]
+        if freeing is not None:
+            self.release(freeing)
+        return (result if self.edges[0] is not None else None, *parts[1:count])
+
+    def run_recorded(self, gradient: Any, need: Any, freeing: BackwardCall | None) -> Any:
+        inner = self._inner_or_raise()
+        count = len(self.edges)
+        if gradient is None:
+            return (None,) * count
+        from retrograd.ops.registry import RECORDED
+
+        result = RECORDED._clone_with_strides(gradient, self.strides)
+        region = result
+        for step in self.chain:
+            region = step.recorded(region)
+        parts = dressed(inner).run_recorded(region.clone(), None, None)
+        if _has_more_batches(parts[0], result):  # then the whole gradient gets them
+            result = result + parts[0].reshape(-1)[:0].sum()
+            region = result
+            for step in self.chain:
+                region = step.recorded(region)
+        if self.edges[0] is not None:
+            if parts[0] is None:
+                region.zero_()
+            else:
+                region.copy_(parts[0])
+        if freeing is not None:
+            self.release(freeing)
+        return (result if self.edges[0] is not None else None, *parts[1:count])
+
+    def release(self, call: BackwardCall) -> None:
+        # Not what it saved: the second derivative may come to the inner node by another way.
+        self.inner = None
+        Node.release(self, call)
+
+
+def _has_more_batches(part: Any, whole: Any) -> bool:
+    if part is None or not part._level:
+        return False
+    from retrograd.autograd.forward import batch_levels
+
+    return not batch_levels(part) <= batch_levels(whole)
+
+
+def copy_with_strides(source: Array, strides: tuple[int, ...]) -> Array:
+    """A copy laid out with the given strides, gaps included; plainly if they overlap."""
+    xp = backend_of(source).xp
+    copy: Array = xp.array(source)
+    if copy.strides == strides or 0 in strides or not copy.size:
+        return copy
+    unit = copy.itemsize
+    extent = 1 + sum((n - 1) * s for n, s in zip(copy.shape, strides, strict=True)) // unit
+    laid: Array = xp.strided(xp.empty(extent, copy.dtype), copy.shape, strides)
+    laid[...] = copy
+    return laid

@@ -1,0 +1,288 @@
+"""SparseArray: what a sparse tensor has in the place of an array of elements.
+
+A sparse tensor is a plain `Tensor` (``type(x) is torch.Tensor``) whose `_array` is one of these: it
+knows shape and dtype, holds the indices and the values, and has no elements. Dense code must never
+compute with it, and needs no test for it on its fast path:
+
+- its dtype equals NumPy's but is another object, and generated functions take a dtype only if it
+  *is* float32's or float64's: they go to the general path, which asks `retrograd.sparse`;
+- functions that move elements of any dtype call their kernel, which asks for elements: that raises
+  `NoElements`, and the generated function then goes to the general path too;
+- everything else that reads elements raises `NoElements` to the user, who sees which layout it was.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any, NoReturn
+
+import numpy as np
+
+from retrograd.backend import CPU
+from retrograd.tensor.size import layout as Layout
+from retrograd.tensor.size import sparse_coo, sparse_csr
+
+if TYPE_CHECKING:
+    from retrograd.ops.registry import Op
+    from retrograd.tensor import Tensor
+
+Array = np.ndarray[Any, Any]
+
+
+class NoElements(RuntimeError):
+    """Somebody asked a sparse tensor for its elements as if it had one for every place."""
+
+
+_DTYPES: dict[Any, Any] = {}
+
+
+def _marked(dtype: Any) -> Any:
+    """The dtype as another object, which is equal to it."""
+    found = _DTYPES.get(dtype)
+    if found is None:
+        found = _DTYPES[dtype] = np.dtype(dtype, metadata={"sparse": True})
+    return found
+
+
+class _Flags:
+    """What NumPy says of an array's memory: here there is none."""
+
+    c_contiguous = f_contiguous = contiguous = forc = owndata = False
+    writeable = True
+
+
+_FLAGS = _Flags()
+
+
+class _Nowhere:
+    """In place of the array that memory belongs to."""
+
+    __slots__ = ()
+
+    def __getattr__(self, name: str) -> NoReturn:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        raise NoElements("Cannot access data pointer of Tensor that doesn't have storage")
+
+
+_NOWHERE = _Nowhere()
+
+
+class SparseArray:
+    """Indices and values of a sparse tensor, by coordinates (COO) or compressed by rows (CSR).
+
+    `indices` of COO is ``(sparse dimensions, nnz)``; of CSR it is the pair of row pointers and
+    column numbers. `values` has one entry for each, which may be an array itself (a hybrid tensor).
+    """
+
+    __slots__ = ("coalesced", "dtype", "indices", "kept", "layout", "plans", "shape", "values")
+
+    layout: Layout
+    shape: tuple[int, ...]
+    indices: Any
+    values: Array
+    coalesced: bool  # sorted, and no place twice
+    kept: bool  # as a gradient: stays coalesced when it becomes a `.grad`
+    plans: Any  # how to walk it by rows or by columns, once somebody did
+
+    def __init__(
+        self,
+        kind: Layout,
+        indices: Array | tuple[Array, ...],
+        values: Array,
+        shape: tuple[int, ...],
+        coalesced: bool = False,
+    ) -> None:
+        SPARSE.exist = True
+        self.layout = kind
+        self.indices = indices
+        self.values = values
+        self.shape = shape
+        self.dtype = _marked(values.dtype)
+        self.coalesced = coalesced
+        self.kept = False
+        self.plans = None
+
+    def become(self, other: SparseArray) -> None:
+        """Take over the contents of another: all tensors that share this one see it."""
+        self.layout, self.shape, self.dtype = other.layout, other.shape, other.dtype
+        self.indices, self.values = other.indices, other.values
+        self.coalesced, self.plans = other.coalesced, None
+
+    @property
+    def nnz(self) -> int:
+        """How many entries there are, those that share a place counted each."""
+        if self.layout is sparse_coo:
+            return int(self.indices.shape[1])
+        return int(self.indices[1].shape[-1])
+
+    @property
+    def sparse_dim(self) -> int:
+        """How many dimensions the indices are about."""
+        return int(self.indices.shape[0]) if self.layout is sparse_coo else 2
+
+    @property
+    def dense_dim(self) -> int:
+        """How many dimensions each value has."""
+        return len(self.shape) - self.sparse_dim
+
+    # ------------------------------------------------------------------ facts, as arrays have them
+
+    ndim = property(lambda self: len(self.shape))
+    size = property(lambda self: math.prod(self.shape))
+    itemsize = property(lambda self: self.dtype.itemsize)
+    strides = property(lambda self: (0,) * len(self.shape))
+    flags = _FLAGS
+
+    # not None, so that it is never adopted unseen; and nothing that could be looked into
+    base = _NOWHERE
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of values and indices."""
+        parts = self.indices if isinstance(self.indices, tuple) else (self.indices,)
+        return int(self.values.nbytes + sum(part.nbytes for part in parts))
+
+    def astype(self, dtype: Any, **options: Any) -> SparseArray:
+        """The same places with values of another dtype."""
+        made = SparseArray(
+            self.layout, self.indices, self.values.astype(dtype), self.shape, self.coalesced
+        )
+        made.plans = self.plans
+        return made
+
+    def copy(self, order: Any = None) -> SparseArray:
+        """A copy of values and indices."""
+        pair = self.indices
+        indices = tuple(x.copy() for x in pair) if isinstance(pair, tuple) else pair.copy()
+        return SparseArray(self.layout, indices, self.values.copy(), self.shape, self.coalesced)
+
+    # ------------------------------------------------------------------ no elements
+
+    def _refuse(self, *args: Any, **kwargs: Any) -> NoReturn:
+        raise no_elements(self)
+
+    __array__ = __array_function__ = __getitem__ = __setitem__ = __iter__ = _refuse
+    __bool__ = __float__ = __int__ = __complex__ = __index__ = _refuse
+    __lt__ = __le__ = __gt__ = __ge__ = __neg__ = __invert__ = __abs__ = _refuse
+    __sub__ = __rsub__ = __mul__ = __rmul__ = __truediv__ = __rtruediv__ = _refuse
+    __pow__ = __rpow__ = __matmul__ = __rmatmul__ = _refuse
+
+    def __len__(self) -> int:
+        if not self.shape:
+            raise TypeError("len() of a 0-d tensor")
+        return self.shape[0]
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        raise no_elements(self, name)
+
+    def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **options: Any) -> Any:
+        """Gradients that meet are added, whatever they are; nothing else is an array's business."""
+        if ufunc is np.add and method == "__call__" and not options and len(inputs) == 2:
+            from retrograd.sparse.sums import add_arrays
+
+            return add_arrays(*inputs)
+        raise no_elements(self, ufunc.__name__)
+
+    def __add__(self, other: Any) -> Any:
+        return np.add(self, other)
+
+    def __radd__(self, other: Any) -> Any:
+        return np.add(other, self)
+
+
+# for tests of a tensor's `_array`, which is declared to be NumPy's
+SPARSE_ARRAY: Any = SparseArray
+CPU.relatives = (*CPU.relatives, SparseArray)
+
+
+def no_elements(array: Any, wanted: str = "") -> NoElements:
+    """The error for elements of a sparse tensor."""
+    more = f" ({wanted} asked for them)" if wanted else ""
+    return NoElements(
+        "Cannot access data pointer of Tensor that doesn't have storage: a tensor of layout "
+        f"{array.layout!r} has no array of elements{more}; to_dense() makes one"
+    )
+
+
+def coo(indices: Array, values: Array, shape: tuple[int, ...], coalesced: bool) -> SparseArray:
+    """A sparse array by coordinates."""
+    return SparseArray(sparse_coo, indices, values, shape, coalesced)
+
+
+def csr(
+    rows: Array, columns: Array, values: Array, shape: tuple[int, ...], ordered: bool = True
+) -> SparseArray:
+    """A sparse array compressed by rows; `ordered`: the columns of each row come in order."""
+    return SparseArray(sparse_csr, (rows, columns), values, shape, ordered)
+
+
+def as_array(value: Any) -> Any:
+    """A gradient as an array: sparse ones stay what they are."""
+    return value if type(value) is SparseArray else np.asarray(value)
+
+
+def has_sparse(arrays: Any) -> bool:
+    """Whether an operand is sparse; a list of tensors is a list of arrays here."""
+    for array in arrays:
+        if type(array) is SparseArray:
+            return True
+        if type(array) is list and has_sparse(array):
+            return True
+    return False
+
+
+class _Sparse:
+    """Whether there has ever been a sparse tensor, and what the general path asks of them.
+
+    The functions come from `sparse.dispatch`, which is imported with the first sparse array.
+    """
+
+    exist = False
+
+    @staticmethod
+    def run(op: Op, args: tuple[Any, ...]) -> Any:
+        """The result of an op with a sparse operand."""
+        from retrograd.sparse.dispatch import run_sparse
+
+        return run_sparse(op, args)
+
+    @staticmethod
+    def refuse_batches(op: Op, args: tuple[Any, ...]) -> None:
+        """Raise where a sparse operand meets a batched one."""
+        from retrograd.sparse.dispatch import refuse_batches
+
+        refuse_batches(op, args)
+
+    @staticmethod
+    def run_in_place(op: Op, args: tuple[Any, ...], writer: str) -> Any:
+        """The same in place."""
+        from retrograd.sparse.dispatch import run_in_place
+
+        return run_in_place(op, args, writer)
+
+    @staticmethod
+    def zero(target: Tensor) -> Tensor:
+        """`zero_` of a sparse tensor."""
+        from retrograd.sparse.dispatch import zero
+
+        return zero(target)
+
+    @staticmethod
+    def copy(target: Any, source: Any) -> Tensor:
+        """`copy_` from or to a sparse tensor."""
+        from retrograd.sparse.rearranging import copy_in_place
+
+        return copy_in_place(target, source)
+
+    @staticmethod
+    def refuse_out(op: Op, tensors: list[Any]) -> Exception:
+        """The error for ``out=``."""
+        from retrograd.sparse.dispatch import refuse_out
+
+        return refuse_out(op, tensors)
+
+
+SPARSE = _Sparse()

@@ -1,0 +1,1 @@
+"""What the compiled core is told of the ops and the engine."""

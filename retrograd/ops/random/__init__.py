@@ -1,0 +1,1 @@
+"""Random tensors: the functions that draw them, and the in-place forms."""

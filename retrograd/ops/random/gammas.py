@@ -1,0 +1,89 @@
+"""Gamma and Dirichlet samples with gradients: `_standard_gamma`, `_sample_dirichlet`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from retrograd.engine.state import TRANSFORMS
+from retrograd.ops.elementwise.special import no_derivative
+from retrograd.ops.kinds import Array
+from retrograd.ops.registry import RECORDED, attach, composite, op
+from retrograd.random import continuous
+from retrograd.random.mapping import batches, is_mapped
+from retrograd.random.reparameterization import dirichlet_gradient, gamma_gradient
+from retrograd.random.state import generator_or_default
+from retrograd.tensor import Tensor
+
+if TYPE_CHECKING:
+    from retrograd.random.state import Generator
+
+
+@op(
+    input=no_derivative("_standard_gamma_grad"),
+    output=no_derivative("_standard_gamma_grad"),
+    node_name="StandardGammaGradBackward0",
+)
+def _standard_gamma_grad(xp: Any, input: Array, output: Array) -> Array:
+    """How fast gamma samples grow with their shape parameter."""
+    return gamma_gradient(input, output)
+
+
+@op(
+    input=lambda m, g, input, out: m.mul(g, m._standard_gamma_grad(input, out)),
+    half="move",
+    node_name="StandardGammaBackward0",
+)
+def _draw_gamma(xp: Any, input: Array, generator: Any) -> Array:
+    return continuous.standard_gamma(generator, np.asarray(input))
+
+
+@op(
+    x=no_derivative("_dirichlet_grad"),
+    alpha=no_derivative("_dirichlet_grad"),
+    total=no_derivative("_dirichlet_grad"),
+    node_name="DirichletGradBackward0",
+)
+def _dirichlet_grad(xp: Any, x: Array, alpha: Array, total: Array) -> Array:
+    """The slope of Dirichlet samples, before a row's constraint to add up to 1 is applied."""
+    return dirichlet_gradient(x, alpha, total)
+
+
+@op(input=lambda m, g: m.zeros_like(g), half="move", node_name="SampleDirichletBackward0")
+def _draw_dirichlet(xp: Any, input: Array, generator: Any) -> Array:
+    return continuous.dirichlet(generator, np.asarray(input))
+
+
+@composite(methods=())
+def _standard_gamma(input: Tensor, generator: Generator | None = None) -> Tensor:
+    """A gamma number of scale 1 for every shape parameter; differentiable by that parameter.
+
+    >>> import retrograd as torch
+    >>> torch._standard_gamma(torch.tensor([2.0]), torch.Generator().manual_seed(0))
+    tensor([4.5526])
+    """
+    if TRANSFORMS.active and is_mapped():
+        return batches().of_tensors(lambda wide: _standard_gamma(wide, generator), input)
+    source = generator_or_default(generator, "_standard_gamma")
+    made: Tensor = RECORDED._draw_gamma(input, source)
+    return made
+
+
+@composite(methods=())
+def _sample_dirichlet(input: Tensor, generator: Generator | None = None) -> Tensor:
+    """A row of numbers that add up to 1 for every row of concentrations.
+
+    >>> import retrograd as torch
+    >>> torch._sample_dirichlet(torch.ones(3), torch.Generator().manual_seed(0)).sum()
+    tensor(1.)
+    """
+    if TRANSFORMS.active and is_mapped():
+        return batches().of_tensors(lambda wide: _sample_dirichlet(wide, generator), input)
+    source = generator_or_default(generator, "_sample_dirichlet")
+    made: Tensor = RECORDED._draw_dirichlet(input, source)
+    return made
+
+
+attach(_standard_gamma_grad, public=("_standard_gamma_grad",))
+attach(_dirichlet_grad, public=("_dirichlet_grad",))

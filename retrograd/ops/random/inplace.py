@@ -1,0 +1,290 @@
+"""Methods that overwrite a tensor with random numbers: `uniform_`, `normal_`, `bernoulli_` ...
+
+A write counts as any other: it bumps the version, and inside a graph it leaves a node whose
+gradient is zero. Memory is filled in PyTorch's order, whatever the strides.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from retrograd.engine.state import STATE, TRANSFORMS
+from retrograd.engine.views import bump, check_writable, refresh
+from retrograd.ops.kinds import Array
+from retrograd.ops.making.arguments import as_integer
+from retrograd.ops.registry import OPS, op
+from retrograd.random import continuous, discrete, integers
+from retrograd.random.layout import fill_, in_fill_order
+from retrograd.random.mapping import batches, is_mapped
+from retrograd.random.normal import normal_ as normal_array_
+from retrograd.random.state import generator_or_default
+from retrograd.random.uniform import uniform
+from retrograd.signatures import forms
+from retrograd.tensor import Tensor, tensor_method
+
+if TYPE_CHECKING:
+    from retrograd.random.state import Generator
+
+
+def _declare(name: str, node_name: str, writer: str, aten: str | None = None) -> None:
+    """An op that replaces a tensor by given values: its gradient is zero."""
+
+    def kernel(xp: Any, input: Array, values: Any) -> Array:
+        result: Array = values
+        return result
+
+    kernel.__name__ = name
+    op(
+        input=lambda m, g: m.zeros_like(g),
+        half="move",
+        inplace=writer,
+        node_name=node_name,
+        aten_inplace=aten,
+    )(kernel)
+
+
+for _writer, _node_name in (
+    ("uniform_", "UniformBackward0"),
+    ("normal_", "NormalBackward0"),
+    ("random_", "RandomBackward0"),
+    ("exponential_", "ExponentialBackward0"),
+    ("geometric_", "GeometricBackward0"),
+    ("cauchy_", "CauchyBackward0"),
+    ("log_normal_", "LogNormalBackward0"),
+):
+    _declare(f"_overwrite_{_writer}", _node_name, _writer)
+_declare("_overwrite_bernoulli_", "BernoulliBackward2", "bernoulli_", "bernoulli_.float")
+_declare("_overwrite_random_to", "RandomBackward1", "random_", "random_.to")
+_declare("_overwrite_random_full", "RandomBackward2", "random_", "random_.from")
+
+
+@op(
+    input=lambda m, g: m.zeros_like(g),
+    p=lambda m, g, p_shape: m.zeros_like(m.sum_to_size(g, p_shape)),
+    half="move",
+    inplace="bernoulli_",
+    node_name="BernoulliBackward1",
+    aten_inplace="bernoulli_.Tensor",
+)
+def _overwrite_bernoulli_array(xp: Any, input: Array, p: Array, values: Any) -> Array:
+    result: Array = values
+    return result
+
+
+def _write(
+    tensor: Tensor, writer: str, fill: Callable[[Array], Array], name: str | None = None, *more: Any
+) -> Tensor:
+    """Fill a tensor's array in place, or through an op where a graph must hear of it."""
+    if TRANSFORMS.active and is_mapped():
+        made: Tensor = batches().in_place(lambda t: _write(t, writer, fill, name, *more), tensor)
+        return made
+    if tensor._view is not None:
+        refresh(tensor)
+    check_writable(tensor, writer)
+    recorded = STATE.grad_enabled and (tensor.requires_grad or any(x.requires_grad for x in more))
+    if TRANSFORMS.dual_levels and TRANSFORMS.has_tangents((tensor, *more)):
+        recorded = True
+    if recorded:
+        values = fill(_same_geometry(tensor._array))
+        operation = OPS[name or f"_overwrite_{writer}"].inplace_function
+        assert operation is not None
+        operation(tensor, *more, values)
+    else:
+        fill(tensor._array)
+        bump(tensor, writer)
+    return tensor
+
+
+def _same_geometry(array: Array) -> Array:
+    """Uninitialised memory of the same shape and strides: both decide which number goes where."""
+    if array.flags.c_contiguous:
+        return np.empty(array.shape, array.dtype)
+    extent = 1 + sum((n - 1) * s for n, s in zip(array.shape, array.strides, strict=True))
+    memory = np.empty(-(-extent // array.itemsize), array.dtype)
+    return np.lib.stride_tricks.as_strided(memory, array.shape, array.strides)
+
+
+def _number(function: str, name: str, value: Any) -> float:
+    if isinstance(value, Tensor) and value._array.size == 1:
+        return float(value._array.reshape(()))
+    if isinstance(value, (bool, int, float, np.number)):
+        return float(value)
+    raise TypeError(f"{function}(): argument '{name}' must be float, not {type(value).__name__}")
+
+
+def _bounds(
+    function: str, args: tuple[Any, ...], named: dict[str, Any], defaults: tuple[Any, Any]
+) -> list[Any]:
+    """The arguments `from` and `to`; the first is a Python keyword, so it arrives by name only."""
+    if len(args) > 2:
+        raise TypeError(
+            f"{function}() takes from 0 to 2 positional arguments but {len(args)} were given"
+        )
+    found = [*args, *defaults[len(args) :]]
+    for position, name in enumerate(("from", "to")):
+        if name in named:
+            found[position] = named.pop(name)
+    if named:
+        raise TypeError(f"{function}() got an unexpected keyword argument '{next(iter(named))}'")
+    return found
+
+
+@tensor_method
+@forms(
+    "(self: Tensor, from_: float = 0.0, to: float = 1.0, /, *, generator: Generator | None = "
+    "None) -> Tensor",
+    "(self: Tensor, *, to: float, generator: Generator | None = None) -> Tensor",
+)
+def uniform_(
+    self: Tensor, *bounds: Any, generator: Generator | None = None, **named: Any
+) -> Tensor:
+    """Overwrite with uniform numbers in [from, to), by default [0, 1).
+
+    >>> import retrograd as torch
+    >>> torch.zeros(2).uniform_(generator=torch.Generator().manual_seed(0))
+    tensor([0.4963, 0.7682])
+    """
+    low, high = _bounds("uniform_", bounds, named, (0.0, 1.0))
+    low, high = _number("uniform_", "from", low), _number("uniform_", "to", high)
+    source = generator_or_default(generator, "uniform_")
+    return _write(self, "uniform_", lambda a: fill_(a, uniform(source, a.size, low, high, a.dtype)))
+
+
+@tensor_method
+def normal_(
+    self: Tensor,
+    mean: Tensor | float = 0.0,
+    std: Tensor | float = 1.0,
+    *,
+    generator: Generator | None = None,
+) -> Tensor:
+    """Overwrite with normal numbers."""
+    centre, width = _number("normal_", "mean", mean), _number("normal_", "std", std)
+    source = generator_or_default(generator, "normal_")
+    return _write(self, "normal_", lambda a: normal_array_(source, a, centre, width))
+
+
+@tensor_method
+@forms(
+    "(self: Tensor, *, generator: Generator | None = None) -> Tensor",
+    "(self: Tensor, to: int, *, generator: Generator | None = None) -> Tensor",
+    "(self: Tensor, from_: int, to: int | None, /, *, generator: Generator | None = None) -> "
+    "Tensor",
+)
+def random_(self: Tensor, *bounds: Any, generator: Generator | None = None, **named: Any) -> Tensor:
+    """Overwrite with whole numbers: of the dtype's range, in [0, to), or in [from, to).
+
+    >>> import retrograd as torch
+    >>> torch.zeros(3).random_(10, generator=torch.Generator().manual_seed(0))
+    tensor([4., 9., 3.])
+    """
+    source = generator_or_default(generator, "random_")
+    if not bounds and not named:
+        return _write(
+            self,
+            "random_",
+            lambda a: fill_(a, integers.random_full(source, a.size, a.dtype)),
+            "_overwrite_random_full",
+        )
+    one = len(bounds) + len(named) == 1 and "from" not in named
+    if one and bounds:
+        named, bounds = {"to": bounds[0]}, ()
+    low, high = _bounds("random_", bounds, named, (0, None))
+    low = as_integer("random_", "from", 1, low)
+    if high is None:
+        return _write(
+            self, "random_", lambda a: fill_(a, integers.random_from(source, a.size, low, a.dtype))
+        )
+    end = as_integer("random_", "to", 2, high)
+    return _write(
+        self,
+        "random_",
+        lambda a: fill_(a, integers.randint(source, a.size, low, end, a.dtype)),
+        "_overwrite_random_to" if one else None,
+    )
+
+
+@tensor_method
+def bernoulli_(
+    self: Tensor, p: float | Tensor | None = 0.5, *, generator: Generator | None = None
+) -> Tensor:
+    """Overwrite with ones, with probability `p` (a number or a tensor), and zeros."""
+    source = generator_or_default(generator, "bernoulli_")
+    if not isinstance(p, Tensor):
+        chance = _number("bernoulli_", "p", p)
+        return _write(
+            self,
+            "bernoulli_",
+            lambda a: fill_(a, discrete.bernoulli(source, a.size, chance, a.dtype)),
+        )
+    if TRANSFORMS.active and is_mapped():
+        found: Tensor = batches().bernoulli_in_place(
+            lambda made, wide: bernoulli_(made, wide, generator=source), self, p
+        )
+        return found
+    chances: Array = p.detach().expand(self._array.shape)._array
+
+    def fill(a: Array) -> Array:
+        flat = in_fill_order(chances, a)
+        return fill_(a, discrete.bernoulli_from_array(source, flat, a.dtype))
+
+    return _write(self, "bernoulli_", fill, "_overwrite_bernoulli_array", p)
+
+
+@tensor_method
+def exponential_(self: Tensor, lambd: float = 1.0, *, generator: Generator | None = None) -> Tensor:
+    """Overwrite with exponential numbers of rate `lambd`."""
+    rate = _number("exponential_", "lambd", lambd)
+    source = generator_or_default(generator, "exponential_")
+    return _write(
+        self,
+        "exponential_",
+        lambda a: fill_(a, continuous.exponential(source, a.size, rate, a.dtype)),
+    )
+
+
+@tensor_method
+def geometric_(
+    self: Tensor, p: float | Tensor | None, *, generator: Generator | None = None
+) -> Tensor:
+    """Overwrite with the numbers of trials until a success of probability `p`."""
+    chance = _number("geometric_", "p", p)
+    source = generator_or_default(generator, "geometric_")
+    return _write(
+        self, "geometric_", lambda a: fill_(a, discrete.geometric(source, a.size, chance, a.dtype))
+    )
+
+
+@tensor_method
+def cauchy_(
+    self: Tensor, median: float = 0.0, sigma: float = 1.0, *, generator: Generator | None = None
+) -> Tensor:
+    """Overwrite with Cauchy numbers."""
+    centre, width = _number("cauchy_", "median", median), _number("cauchy_", "sigma", sigma)
+    source = generator_or_default(generator, "cauchy_")
+    return _write(
+        self,
+        "cauchy_",
+        lambda a: fill_(a, continuous.cauchy(source, a.size, centre, width, a.dtype)),
+    )
+
+
+@tensor_method
+def log_normal_(
+    self: Tensor,
+    mean: Tensor | float = 1.0,
+    std: Tensor | float = 2.0,
+    *,
+    generator: Generator | None = None,
+) -> Tensor:
+    """Overwrite with exponentials of normal numbers."""
+    centre, width = _number("log_normal_", "mean", mean), _number("log_normal_", "std", std)
+    source = generator_or_default(generator, "log_normal_")
+    return _write(
+        self,
+        "log_normal_",
+        lambda a: fill_(a, continuous.log_normal(source, a.size, centre, width, a.dtype)),
+    )

@@ -1,0 +1,440 @@
+"""Functions that return new tensors of random numbers: `rand`, `randn`, `randint`, `normal` ..."""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from retrograd import dtypes
+from retrograd.engine.state import TRANSFORMS
+from retrograd.ops.kinds import Array
+from retrograd.ops.making.arguments import (
+    as_integer,
+    check_place,
+    invalid_combination,
+    refuse_out,
+    size_argument,
+)
+from retrograd.ops.making.construction import fresh
+from retrograd.ops.making.creation import deliver, publish
+from retrograd.ops.making.memory import array_like
+from retrograd.ops.registry import RECORDED, composite, op
+from retrograd.random import discrete, integers, permutation
+from retrograd.random.layout import fill_
+from retrograd.random.mapping import batches, is_mapped
+from retrograd.random.multinomial import multinomial as multinomial_array
+from retrograd.random.normal import normal as normal_array
+from retrograd.random.normal import normal_ as normal_array_
+from retrograd.random.normal import normal_from_arrays
+from retrograd.random.state import Generator, generator_or_default
+from retrograd.random.uniform import uniform
+from retrograd.signatures import CREATION, forms, sized
+from retrograd.tensor import Tensor
+from retrograd.tensor.size import layout, memory_format, strided
+
+if TYPE_CHECKING:
+    from retrograd.types import Device
+
+_Sampler = Callable[[Generator, int, Any], Array]
+
+
+_DRAWN = f"generator: Generator | None = None, out: Tensor | None = None, {CREATION}"
+_LIKE = (
+    f"generator: Generator | None = None, {CREATION}, memory_format: memory_format | None = None"
+)
+
+
+def _by_size(name: str, sample: _Sampler) -> Callable[..., Tensor]:
+    @forms(*sized(_DRAWN))
+    def create(
+        *size: Any,
+        generator: Generator | None = None,
+        out: Tensor | None = None,
+        dtype: dtypes.dtype | None = None,
+        layout: layout | None = strided,
+        device: Device = None,
+        pin_memory: bool = False,
+        requires_grad: bool = False,
+        **named: Any,
+    ) -> Tensor:
+        shape = size_argument(name, size, named)
+        place = check_place(name, layout, device, pin_memory)
+        kind = dtypes.as_dtype(dtype, name)
+        if kind is None:
+            kind = dtypes.get_default_dtype() if out is None else out.dtype
+        source = generator_or_default(generator, name)
+        if TRANSFORMS.active and is_mapped():
+            again = functools.partial(
+                create, generator=source, dtype=kind, requires_grad=requires_grad
+            )
+            return batches().by_shape(again, shape, out)
+        array = sample(source, math.prod(shape), kind.numpy).reshape(shape)
+        return deliver(name, place.from_numpy(_own(array)), out, dtype, requires_grad)
+
+    create.__name__ = create.__qualname__ = name
+    return publish(create)
+
+
+def _own(array: Array) -> Array:
+    """A sampler may hand out a view of the generator's own words: never write into those."""
+    return array if array.flags.writeable else array.copy()
+
+
+def _like(name: str, fill: Callable[[Generator, Array], Array]) -> Callable[..., Tensor]:
+    def create(
+        input: Tensor,
+        *,
+        generator: Generator | None = None,
+        dtype: dtypes.dtype | None = None,
+        layout: layout | None = None,
+        device: Device = None,
+        pin_memory: bool = False,
+        requires_grad: bool = False,
+        memory_format: memory_format | None = None,
+    ) -> Tensor:
+        check_place(name, layout, device, pin_memory)
+        if TRANSFORMS.active and is_mapped():
+            again = functools.partial(
+                create, generator=generator, dtype=dtype, memory_format=memory_format
+            )
+            return batches().like(again, input)
+        kind = dtypes.as_dtype(dtype, name)
+        target = input._array.dtype if kind is None else kind.numpy
+        array = array_like(input._array, target, memory_format)
+        fill(generator_or_default(generator, name), array)
+        return fresh(array, requires_grad)
+
+    create.__name__ = create.__qualname__ = name
+    return publish(create)
+
+
+rand = _by_size("rand", lambda source, count, kind: uniform(source, count, 0.0, 1.0, kind))
+rand.__doc__ = """Uniform numbers in [0, 1).
+
+>>> import retrograd as torch
+>>> torch.rand(2, generator=torch.Generator().manual_seed(0))
+tensor([0.4963, 0.7682])
+"""
+randn = _by_size("randn", lambda source, count, kind: normal_array(source, count, 0.0, 1.0, kind))
+randn.__doc__ = "Normal numbers with mean 0 and standard deviation 1."
+rand_like = _like("rand_like", lambda s, a: fill_(a, uniform(s, a.size, 0.0, 1.0, a.dtype)))
+rand_like.__doc__ = "Uniform numbers in [0, 1) in the shape, dtype and memory order of a tensor."
+randn_like = _like("randn_like", lambda s, a: normal_array_(s, a))
+randn_like.__doc__ = "Normal numbers in the shape, dtype and memory order of a tensor."
+
+
+def _interval(
+    function: str, args: tuple[Any, ...], named: dict[str, Any], last: str | None
+) -> list[Any]:
+    """The forms (high, last) and (low, high, last) of an interval, by position or by name."""
+    given = list(args)
+    all_named = dict(named)
+    ending = named.pop(last, None) if last else None
+    if last and ending is None and given:
+        ending = given.pop()
+    high = named.pop("high", None)
+    low = named.pop("low", None)
+    if high is None and given:
+        high = given.pop()
+    if low is None and given:
+        low = given.pop()
+    if named or given or high is None:
+        tail = f", {last}" if last else ""
+        forms = f"int high{tail}\nint low, int high{tail}"
+        raise invalid_combination(function, args, forms, **all_named)
+    low = 0 if low is None else as_integer(function, "low", 1, low)
+    return [low, as_integer(function, "high", 2, high), ending]
+
+
+@publish
+@forms(
+    f"(high: int, size: Sequence[int], *, {_DRAWN}) -> Tensor",
+    f"(low: int, high: int, size: Sequence[int], *, {_DRAWN}) -> Tensor",
+)
+def randint(
+    *args: Any,
+    generator: Generator | None = None,
+    out: Tensor | None = None,
+    dtype: dtypes.dtype | None = None,
+    layout: layout | None = strided,
+    device: Device = None,
+    pin_memory: bool = False,
+    requires_grad: bool = False,
+    **named: Any,
+) -> Tensor:
+    """Whole numbers in [low, high): ``randint(high, size)`` or ``randint(low, high, size)``.
+
+    >>> import retrograd as torch
+    >>> torch.randint(10, (3,), generator=torch.Generator().manual_seed(0))
+    tensor([4, 9, 3])
+    """
+    low, high, size = _interval("randint", args, named, "size")
+    if not isinstance(size, (tuple, list)):
+        raise TypeError(
+            f"randint(): argument 'size' (position {max(len(args), 2)}) must be tuple of ints, not "
+            f"{type(size).__name__}"
+        )
+    shape = size_argument("randint", (size,), {}, single=False)
+    place = check_place("randint", layout, device, pin_memory)
+    kind = dtypes.as_dtype(dtype, "randint")
+    if kind is None:
+        kind = dtypes.int64 if out is None else out.dtype
+    source = generator_or_default(generator, "randint")
+    if TRANSFORMS.active and is_mapped():
+        return batches().by_shape(
+            lambda wanted: randint(low, high, wanted, generator=source, dtype=kind), shape, out
+        )
+    array = integers.randint(source, math.prod(shape), low, high, kind.numpy).reshape(shape)
+    return deliver("randint", place.from_numpy(_own(array)), out, dtype, requires_grad)
+
+
+@publish
+@forms(
+    f"(input: Tensor, high: int, *, {_LIKE}) -> Tensor",
+    f"(input: Tensor, low: int, high: int, *, {_LIKE}) -> Tensor",
+)
+def randint_like(
+    input: Tensor,
+    *args: Any,
+    generator: Generator | None = None,
+    dtype: dtypes.dtype | None = None,
+    layout: layout | None = None,
+    device: Device = None,
+    pin_memory: bool = False,
+    requires_grad: bool = False,
+    memory_format: memory_format | None = None,
+    **named: Any,
+) -> Tensor:
+    """Whole numbers in [low, high) in the shape and dtype of a tensor."""
+    low, high, _ = _interval("randint_like", args, named, None)
+    if TRANSFORMS.active and is_mapped():
+        return batches().like(
+            lambda wide: randint_like(wide, low, high, generator=generator, dtype=dtype), input
+        )
+    check_place("randint_like", layout, device, pin_memory)
+    kind = dtypes.as_dtype(dtype, "randint_like")
+    array = array_like(
+        input._array, input._array.dtype if kind is None else kind.numpy, memory_format
+    )
+    source = generator_or_default(generator, "randint_like")
+    fill_(array, integers.randint(source, array.size, low, high, array.dtype))
+    return fresh(array, requires_grad)
+
+
+@publish
+def randperm(
+    n: int,
+    *,
+    generator: Generator | None = None,
+    out: Tensor | None = None,
+    dtype: dtypes.dtype | None = None,
+    layout: layout | None = strided,
+    device: Device = None,
+    pin_memory: bool = False,
+    requires_grad: bool = False,
+) -> Tensor:
+    """The numbers 0 .. n - 1 in random order.
+
+    >>> import retrograd as torch
+    >>> torch.randperm(5, generator=torch.Generator().manual_seed(0))
+    tensor([4, 0, 1, 3, 2])
+    """
+    count = as_integer("randperm", "n", 1, n)
+    place = check_place("randperm", layout, device, pin_memory)
+    kind = dtypes.as_dtype(dtype, "randperm")
+    if kind is None:
+        kind = dtypes.int64 if out is None else out.dtype
+    if count < 0:
+        raise RuntimeError(f"Trying to create tensor with negative dimension {count}: [{count}]")
+    source = generator_or_default(generator, "randperm")
+    if TRANSFORMS.active and is_mapped():
+        return batches().one_by_one(lambda: randperm(n, generator=source, dtype=kind), out)
+    array = permutation.randperm(source, count, kind.numpy)
+    return deliver("randperm", place.from_numpy(_own(array)), out, dtype, requires_grad)
+
+
+# ------------------------------------------------------------------------ from other tensors
+
+
+@op(
+    input=lambda m, g: m.zeros_like(g),
+    half="move",
+    out=True,
+    node_name="BernoulliBackward0",
+    aten="bernoulli",
+)
+def _bernoulli(xp: Any, input: Array, generator: Any) -> Array:
+    return fill_(
+        np.empty_like(input, order="C"), discrete.bernoulli_from_array(generator, np.ravel(input))
+    )
+
+
+@composite()
+def bernoulli(
+    input: Tensor,
+    p: float | Tensor | None = None,
+    *,
+    generator: Generator | None = None,
+    out: Tensor | None = None,
+) -> Tensor:
+    """A one with probability `input[i]` for every element, else a zero; or with one `p` for all."""
+    source = generator_or_default(generator, "bernoulli")
+    if TRANSFORMS.active and is_mapped():
+        if out is not None:
+            return batches().by_shape(randn, (), out)  # raises
+        return batches().of_tensors(lambda wide: bernoulli(wide, p, generator=source), input)
+    if p is not None:
+        fresh_memory = fresh(np.empty_like(input._array, order="C"))
+        made: Tensor = fresh_memory.bernoulli_(p, generator=source)
+        return made
+    if out is not None:
+        refuse_out("bernoulli", input, out)
+    made = RECORDED._bernoulli(input, source, out=out)
+    return made
+
+
+@op(input=lambda m, g: m.zeros_like(g), half="move", node_name="PoissonBackward0", aten="poisson")
+def _poisson(xp: Any, input: Array, generator: Any) -> Array:
+    return discrete.poisson(generator, input)
+
+
+@composite(methods=())
+def poisson(input: Tensor, generator: Generator | None = None) -> Tensor:
+    """A Poisson number of rate `input[i]` for every element."""
+    if TRANSFORMS.active and is_mapped():
+        return batches().of_tensors(lambda wide: poisson(wide, generator), input)
+    made: Tensor = RECORDED._poisson(input, generator_or_default(generator, "poisson"))
+    return made
+
+
+@composite(methods=())
+def binomial(count: Tensor, prob: Tensor, generator: Generator | None = None) -> Tensor:
+    """The number of successes in `count[i]` trials of probability `prob[i]`."""
+    source = generator_or_default(generator, "binomial")
+    if TRANSFORMS.active and is_mapped():
+        return batches().of_tensors(lambda n, p: binomial(n, p, source), count, prob)
+    counts, chances = np.broadcast_arrays(count._array, prob._array)
+    return fresh(discrete.binomial(source, counts, chances))
+
+
+@composite()
+def multinomial(
+    input: Tensor,
+    num_samples: int,
+    replacement: bool = False,
+    *,
+    generator: Generator | None = None,
+    out: Tensor | None = None,
+) -> Tensor:
+    """`num_samples` indices from every row, drawn in proportion to the weights in it."""
+    count = as_integer("multinomial", "num_samples", 2, num_samples)
+    source = generator_or_default(generator, "multinomial")
+    if TRANSFORMS.active and is_mapped():
+        if out is not None:
+            return batches().by_shape(randn, (), out)  # raises
+        return batches().of_rows(
+            lambda rows: multinomial(rows, count, replacement, generator=source), input
+        )
+    array = multinomial_array(source, input._array, count, replacement)
+    return deliver("multinomial", np.array(array, order="C"), out, None, False)
+
+
+@op(
+    mean=lambda m, g: m.zeros_like(g),
+    half="move",
+    out=True,
+    node_name="NormalBackward1",
+    aten="normal.Tensor_float",
+    event="retrograd::normal_around",
+)
+def _normal_around(xp: Any, mean: Array, std: float, generator: Any) -> Array:
+    return normal_from_arrays(generator, mean, std)
+
+
+@op(
+    std=lambda m, g: m.zeros_like(g),
+    half="move",
+    out=True,
+    node_name="NormalBackward2",
+    aten="normal.float_Tensor",
+    event="retrograd::normal_of_width",
+)
+def _normal_of_width(xp: Any, std: Array, mean: float, generator: Any) -> Array:
+    return normal_from_arrays(generator, mean, std)
+
+
+@op(
+    mean=lambda m, g: m.zeros_like(g),
+    std=lambda m, g: m.zeros_like(g),
+    half="move",
+    out=True,
+    node_name="NormalBackward3",
+    aten="normal.Tensor_Tensor",
+    event="retrograd::normal_both",
+)
+def _normal_both(xp: Any, mean: Array, std: Array, generator: Any) -> Array:
+    return normal_from_arrays(generator, mean, std)
+
+
+def _normal_batch(mean: Any, std: Any, source: Generator, out: Tensor | None) -> Tensor:
+    """`normal` of tensors inside of vmap."""
+    if out is not None:
+        return batches().by_shape(randn, (), out)  # raises
+    if isinstance(mean, Tensor) and isinstance(std, Tensor):
+        return batches().of_tensors(lambda m, s: normal(m, s, generator=source), mean, std)
+    if isinstance(mean, Tensor):
+        return batches().of_tensors(lambda m: normal(m, std, generator=source), mean)
+    return batches().of_tensors(lambda s: normal(mean, s, generator=source), std)
+
+
+@composite(methods=())
+def normal(
+    mean: Tensor | float = 0.0,
+    std: Tensor | float = 1.0,
+    size: Any = None,
+    *,
+    generator: Generator | None = None,
+    out: Tensor | None = None,
+    dtype: dtypes.dtype | None = None,
+    layout: layout | None = strided,
+    device: Device = None,
+    pin_memory: bool = False,
+    requires_grad: bool = False,
+) -> Tensor:
+    """Normal numbers; `mean` and `std` are tensors, or numbers with a `size`.
+
+    >>> import retrograd as torch
+    >>> torch.normal(0.0, 1.0, (2,), generator=torch.Generator().manual_seed(0))
+    tensor([ 1.5410, -0.2934])
+    """
+    source = generator_or_default(generator, "normal")
+    if TRANSFORMS.active and is_mapped() and (size is None or out is not None):
+        return _normal_batch(mean, std, source, out)
+    if out is not None:
+        refuse_out("normal", mean, std, out)
+    if isinstance(mean, Tensor):
+        if isinstance(std, Tensor):
+            result: Tensor = RECORDED._normal_both(mean, std, source, out=out)
+        else:
+            result = RECORDED._normal_around(mean, float(std), source, out=out)
+        return result
+    if isinstance(std, Tensor):
+        result = RECORDED._normal_of_width(std, float(mean), source, out=out)
+        return result
+    if size is None:
+        forms = "Tensor mean, Tensor std\nTensor mean, float std\nfloat mean, Tensor std\n"
+        raise invalid_combination("normal", (mean, std), forms + "float mean, float std, size")
+    shape = size_argument("normal", (size,), {}, single=False)
+    place = check_place("normal", layout, device, pin_memory)
+    kind = dtypes.as_dtype(dtype, "normal")
+    if kind is None:
+        kind = dtypes.get_default_dtype() if out is None else out.dtype
+    if TRANSFORMS.active and is_mapped():
+        again = functools.partial(normal, mean, std, generator=source, dtype=kind)
+        return batches().by_shape(again, shape, out)
+    array = normal_array(source, math.prod(shape), float(mean), float(std), kind.numpy)
+    return deliver("normal", place.from_numpy(array.reshape(shape)), out, dtype, requires_grad)

@@ -1,1 +1,0 @@
-"""Operators that a program registers by name: `torch.library` and `torch.ops`."""

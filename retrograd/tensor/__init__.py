@@ -1,0 +1,321 @@
+"""class Tensor: an array plus autograd facts.
+
+Only what every tensor *is* stands here: its array, its place in the graph, its flags. What a tensor
+can *do* is declared elsewhere and attached: ops by `ops.registry`, `backward` and friends by
+`autograd`, conversions by `conversion`. So this module imports none of them, and everything else
+may import it.
+"""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import numpy as np
+
+from retrograd import dtypes
+from retrograd.tensor.size import CPU, Size, device, device_of, layout, strided
+
+if TYPE_CHECKING:
+    from retrograd.engine.node import Node
+    from retrograd.engine.state import Cut
+    from retrograd.engine.views import ViewInfo
+    from retrograd.tensor.attached import Attached
+else:
+    Attached = object  # a type checker sees there what other modules attach
+
+ndarray = np.ndarray
+Array = np.ndarray[Any, Any]
+
+
+class VersionCell:
+    """Counts the in-place writes to one storage; shared by all its views and by `detach()`.
+
+    Made lazily: a tensor without a cell is at version 0. The last write keeps its line.
+    """
+
+    __slots__ = ("code", "detached", "lasti", "version", "writer")
+
+    def __init__(self) -> None:
+        self.version = 0
+        self.detached = 0  # sequence number of the last detach_() of a tensor with history
+        self.writer: str | None = None
+        self.code: Any = None
+        self.lasti = 0
+
+
+class InferenceCell(VersionCell):
+    """Stands where a version would be, on all tensors made in inference mode: they have none.
+
+    Saving a tensor for backward reads its version, so saving one of these raises.
+    """
+
+    __slots__ = ()
+
+    @property
+    def version(self) -> int:
+        from retrograd.engine.state import STATE
+
+        if not STATE.grad_enabled:
+            return 0
+        from retrograd.ops.errors import inference_saved
+
+        raise inference_saved()
+
+    @version.setter
+    def version(self, number: int) -> None:
+        """Writes are not counted."""
+
+
+INFERENCE_CELL = InferenceCell()
+
+
+class Flagged:
+    """Kept by an inference tensor that requires grad, as long as both are true.
+
+    Whether ops record such a tensor depends on what else they are given, which only the general
+    path looks at: while there is one, every op goes there.
+    """
+
+    __slots__ = ("count",)
+
+    def __init__(self) -> None:
+        from retrograd.engine.state import count_unusual
+
+        self.count = count_unusual
+        count_unusual(1)
+
+    def __del__(self) -> None:
+        self.count(-1)
+
+
+class TensorMeta:
+    """The rarer facts of a tensor: gradient, accumulator, hooks. Made when first needed."""
+
+    __slots__ = (
+        "accumulator",
+        "flagged",
+        "grad",
+        "grad_dtype",
+        "hooks",
+        "inference",
+        "post_accumulate_hooks",
+        "relaid",
+        "retains_grad",
+        "retains_number",
+        "tangents",
+    )
+
+    def __init__(self) -> None:
+        self.grad: Tensor | None = None
+        # what `.grad` is cast to: a dtype, None for no cast, or `...` for the tensor's own
+        self.grad_dtype: Any = ...
+        # weak: the graph keeps the accumulator alive, not the leaf (no reference cycle)
+        self.accumulator: weakref.ref[Node] | None = None
+        self.hooks: Any = None
+        self.post_accumulate_hooks: Any = None
+        self.relaid = -1  # version at which an op such as t_() last changed the geometry
+        self.retains_grad = False
+        self.retains_number = 0
+        self.inference = False
+        self.flagged: Flagged | None = None
+        self.tangents: dict[Any, Tensor] | None = None  # by dual level; see autograd.forward
+
+
+class Tensor(Attached):
+    """A multi-dimensional array that remembers how it was computed.
+
+    >>> import retrograd as torch
+    >>> x = torch.tensor([1.0, 2.0], requires_grad=True)
+    >>> (x * x).sum().backward()
+    >>> x.grad
+    tensor([2., 4.])
+    """
+
+    __slots__ = (
+        "__dict__",
+        "__weakref__",
+        "_array",
+        "_cell",
+        "_cut",
+        "_grad_fn",
+        "_meta",
+        "_output_nr",
+        "_requires_grad",
+        "_view",
+    )
+
+    _array: Array
+    _requires_grad: bool  # own flag; for a view `refresh` keeps it equal to the public property
+    _grad_fn: Node | None  # for a view: right only after `refresh`
+    _output_nr: int
+    _cell: VersionCell | None
+    _view: ViewInfo | None
+    _cut: Cut | None
+    _meta: TensorMeta | None
+
+    _level: int = 0  # of the vmap call whose batched tensor this is; 0 for ordinary tensors
+
+    # NumPy must let our reflected operators handle `ndarray * tensor`
+    __array_priority__ = 1000
+
+    # every tensor is on the CPU; `sparse.methods` replaces what is said of sparse layouts
+    is_cuda = is_sparse = is_quantized = is_mkldnn = is_mps = is_xpu = is_meta = False
+    is_nested = is_sparse_csr = False
+    is_cpu = True
+
+    # ------------------------------------------------------------------ facts of the array
+
+    @property
+    def shape(self) -> Size:
+        """The size of each dimension."""
+        return Size(self._array.shape)
+
+    @property
+    def dtype(self) -> dtypes.dtype:
+        """The type of the elements."""
+        return dtypes.from_numpy_dtype(self._array.dtype)
+
+    @property
+    def device(self) -> device:
+        """Where the elements live."""
+        return CPU if type(self._array) is ndarray else device_of(self._array)
+
+    @property
+    def layout(self) -> layout:
+        """How the elements are laid out; `sparse.methods` knows of more layouts."""
+        return strided
+
+    @property
+    def ndim(self) -> int:
+        """The number of dimensions."""
+        return self._array.ndim
+
+    @property
+    def itemsize(self) -> int:
+        """Bytes of one element."""
+        return self._array.itemsize
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of all elements."""
+        return self._array.nbytes
+
+    # ------------------------------------------------------------------ facts of the graph
+
+    @property
+    def output_nr(self) -> int:
+        """Which output of `grad_fn` this tensor is."""
+        return self._output_nr
+
+    @property
+    def retains_grad(self) -> bool:
+        """Whether `retain_grad()` asked for this non-leaf's gradient."""
+        return self._meta is not None and self._meta.retains_grad
+
+    @property
+    def _version(self) -> int:
+        if self._cell is INFERENCE_CELL:
+            raise RuntimeError("Inference tensors do not track version counter.")
+        return 0 if self._cell is None else self._cell.version
+
+    @property
+    def _base(self) -> Tensor | None:
+        return None if self._view is None else self._view.base
+
+    def _is_view(self) -> bool:
+        return self._view is not None
+
+    def _without_history(self) -> Tensor:
+        """The same elements, version and tangents, but no node: an output as its node saves it."""
+        made = wrap(self._array)
+        made._cell = self._cell
+        if self._meta is not None and self._meta.tangents:
+            meta_of(made).tangents = self._meta.tangents  # shared: a closed level clears it
+        return made
+
+    def _elements(self) -> Array:
+        """All elements, of every example where the tensor is batched: for checks of values."""
+        return self._array
+
+    def is_inference(self) -> bool:
+        """Whether this tensor was made in inference mode."""
+        return self._meta is not None and self._meta.inference
+
+    def __hash__(self) -> int:
+        return id(self)
+
+
+_new = object.__new__
+
+
+def wrap(array: Array) -> Tensor:
+    """A plain tensor around `array`: no history, no gradient wanted."""
+    tensor = _new(Tensor)
+    tensor._array = array
+    tensor._requires_grad = False
+    tensor._grad_fn = None
+    tensor._output_nr = 0
+    tensor._cell = None
+    tensor._view = None
+    tensor._cut = None
+    tensor._meta = None
+    return tensor
+
+
+def meta_of(tensor: Tensor) -> TensorMeta:
+    """The tensor's rarer facts, made now if it had none."""
+    meta = tensor._meta
+    if meta is None:
+        made = TensorMeta()
+        meta = tensor._meta
+        if meta is None:  # still: another thread may have run during the call
+            meta = tensor._meta = made
+    return meta
+
+
+def cell_of(tensor: Tensor) -> VersionCell:
+    """The version cell of the tensor's storage, made now if it had none."""
+    cell = tensor._cell
+    if cell is None:
+        made = VersionCell()
+        cell = tensor._cell
+        if cell is None:  # still: another thread may have run during the call
+            cell = tensor._cell = made
+    return cell
+
+
+def mark_inference(tensor: Tensor) -> None:
+    """Make it a tensor of inference mode, which can never join a graph."""
+    meta_of(tensor).inference = True
+    tensor._cell = INFERENCE_CELL
+
+
+def flag_leaf(tensor: Tensor, requires_grad: bool) -> None:
+    """Set the own flag of a tensor without history."""
+    tensor._requires_grad = requires_grad
+    meta = tensor._meta
+    if meta is not None and meta.inference:
+        meta.flagged = Flagged() if requires_grad else None
+
+
+_F = TypeVar("_F", bound=Callable[..., Any])
+
+
+def tensor_method(function: _F) -> _F:
+    """Attach a function to Tensor as the method of its own name."""
+    setattr(Tensor, function.__name__, function)
+    return function
+
+
+def tensor_member(name: str, member: Any) -> None:
+    """Attach anything else to Tensor: a property that can be set, a static method."""
+    setattr(Tensor, name, member)
+
+
+def tensor_property(function: Callable[[Any], Any]) -> property:
+    """Attach a function to Tensor as the read-only property of its own name."""
+    made = property(function)
+    setattr(Tensor, function.__name__, made)
+    return made
