@@ -199,8 +199,8 @@ def _batched(
                 f"sizes {listed} for the mapped dimension"
             )
         )
-    from retrograd.func.batched import batch
-    from retrograd.func.vmap import vmap_level, with_batch_at
+    from retrograd.transforms.batched import batch
+    from retrograd.transforms.vmap import vmap_level, with_batch_at
 
     size = sizes.pop() if sizes else 0
     with vmap_level(size, "error", direct=True) as level:

@@ -12,11 +12,11 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from retrograd.autograd import forward
-from retrograd.autograd.forward import DualLevel
 from retrograd.engine.grad_mode import _DecoratorContextManager
 from retrograd.notices import explained
 from retrograd.tensor import Tensor
+from retrograd.transforms import forward
+from retrograd.transforms.forward import DualLevel
 
 __all__ = [
     "UnpackedDualTensor",

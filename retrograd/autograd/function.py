@@ -274,7 +274,7 @@ def _runs_on_batches(level: int, tensors: list[Tensor]) -> bool:
 
     Not where a graph outside of the batch has to be recorded: `vmap`'s rules do that.
     """
-    from retrograd.func.batched import level_of, unwrap
+    from retrograd.transforms.batched import level_of, unwrap
 
     if not level_of(level).direct:
         return False

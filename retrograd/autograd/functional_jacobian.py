@@ -167,13 +167,13 @@ def _forward_jacobian(
 def _columns(func: Any, inputs: Tensors) -> tuple[bool, list[tuple[int, ...]], list[Tensor]]:
     """All columns of the Jacobian, stacked, from one call of `func` with a batch of tangents.
 
-    Also whether the outputs are a tuple, and their shapes. This is not `func.vmap`, inside of which
+    Also whether the outputs are a tuple, and their shapes. This is not `vmap`, inside of which
     users may not call `requires_grad_`, as `hessian` does.
     """
     from retrograd.autograd import forward_ad
-    from retrograd.func.batched import batch
     from retrograd.func.jacobians import standard_basis
-    from retrograd.func.vmap import vmap_level, with_batch_at
+    from retrograd.transforms.batched import batch
+    from retrograd.transforms.vmap import vmap_level, with_batch_at
 
     [basis] = standard_basis(inputs, None)
     size = basis[0].shape[0]

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from retrograd.func.batching.rules import loop, rule_for
 from retrograd.ops.registry import COMPOSITES, OPS, Op
+from retrograd.transforms.batching.rules import loop, rule_for
 
 _INTRODUCTION = """\
 # Operations

@@ -104,7 +104,7 @@ class SavedTensor:
         self._hooks, self._packed = hooks, packed
         self._requires_grad = value._requires_grad
         if value._meta is not None and value._meta.tangents:
-            from retrograd.autograd.forward import Tangents  # which imports this module
+            from retrograd.transforms.forward import Tangents  # which imports this module
 
             self._tangents = Tangents.of(value._meta.tangents)
         if not self.is_output:

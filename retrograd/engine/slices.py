@@ -83,7 +83,7 @@ class CopySlices(Node):
 def _has_more_batches(part: Any, whole: Any) -> bool:
     if part is None or not part._level:
         return False
-    from retrograd.autograd.forward import batch_levels
+    from retrograd.transforms.forward import batch_levels
 
     return not batch_levels(part) <= batch_levels(whole)
 

@@ -181,7 +181,7 @@ class SparseArray:
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **options: Any) -> Any:
         """Gradients that meet are added, whatever they are; nothing else is an array's business."""
         if ufunc is np.add and method == "__call__" and not options and len(inputs) == 2:
-            from retrograd.sparse.sums import add_arrays
+            from retrograd.engine.sparse_sums import add_arrays
 
             return add_arrays(*inputs)
         raise no_elements(self, ufunc.__name__)

@@ -73,7 +73,7 @@ def adopted(gradient: Any) -> Any:
 def add_sparse_into(meta: Any, gradient: Any) -> None:
     """Add a gradient to `.grad` where one of them is sparse: dense ones stay, sparse ones yield."""
     from retrograd.engine.accumulate import add_into
-    from retrograd.sparse.sums import dense_of
+    from retrograd.engine.sparse_sums import dense_of
     from retrograd.tensor import cell_of, wrap
 
     held = meta.grad

@@ -24,7 +24,6 @@ from typing import Any
 import numpy as np
 
 from retrograd import dtypes
-from retrograd.autograd.profiling.state import PROFILER
 from retrograd.backend import backend_of
 from retrograd.backend.kernels import add, add_matching, iadd, sum_to
 from retrograd.backend.quiet import QUIET, current_mode, enter_quiet, restore_mode
@@ -35,6 +34,7 @@ from retrograd.engine.grad_mode import SWITCHES
 from retrograd.engine.hooked import hook_gradient, run_hooked
 from retrograd.engine.node import BackwardCall, GraphRoot, Node, dressed
 from retrograd.engine.ownership import ALONE_IN_BUFFER
+from retrograd.engine.profiling import PROFILER
 from retrograd.engine.sparse_array import SPARSE_ARRAY
 from retrograd.engine.sparse_gradients import deliver_sparse, run_on_tensors
 from retrograd.engine.state import (

@@ -23,7 +23,7 @@ from retrograd.func.rearranging import rearrange as rearrange
 from retrograd.func.reverse import grad as grad
 from retrograd.func.reverse import grad_and_value as grad_and_value
 from retrograd.func.reverse import vjp as vjp
-from retrograd.func.vmap import vmap as vmap
+from retrograd.transforms.vmap import vmap as vmap
 
 __all__ = [
     "debug_unwrap",

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from retrograd import dtypes
-from retrograd.func.trees import TreeSpec, flatten, unflatten
 from retrograd.notices import explained
 from retrograd.tensor import Tensor
+from retrograd.transforms.trees import TreeSpec, flatten, unflatten
 
 Argnums = int | tuple[int, ...]
 

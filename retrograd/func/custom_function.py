@@ -14,11 +14,11 @@ from typing import Any, NamedTuple
 
 from retrograd.autograd.function import Function, has_setup_context
 from retrograd.engine import failures
-from retrograd.func.batched import LEVELS, batch, level_of, unwrap
-from retrograd.func.trees import broadcast, flatten, unflatten
-from retrograd.func.vmap import vmap_level
 from retrograd.notices import explained
 from retrograd.tensor import Tensor
+from retrograd.transforms.batched import LEVELS, batch, level_of, unwrap
+from retrograd.transforms.trees import broadcast, flatten, unflatten
+from retrograd.transforms.vmap import vmap_level
 
 _PAGE = "For more details, please see https://pytorch.org/docs/main/notes/extending.func.html"
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, NoReturn
 
-from retrograd.func.batched import BatchedTensor
 from retrograd.marks import differs, refuses
 from retrograd.tensor import Tensor
+from retrograd.transforms.batched import BatchedTensor
 
 
 @differs("unwraps vmap; an input of grad is an ordinary tensor here, and comes back as it is")

@@ -7,14 +7,6 @@ from contextlib import contextmanager
 from typing import Any
 
 from retrograd import dtypes
-from retrograd.autograd.forward import (
-    THREAD,
-    DualLevel,
-    make_dual,
-    pop_level,
-    push_level,
-    unpack_dual,
-)
 from retrograd.engine.state import STATE
 from retrograd.func.arguments import (
     Argnums,
@@ -26,11 +18,19 @@ from retrograd.func.arguments import (
 )
 from retrograd.func.reverse import must_record, pull_back, roots_of
 from retrograd.func.tracing import edge_to, tracing
-from retrograd.func.trees import flatten, tree_map, unflatten
 from retrograd.marks import differs
 from retrograd.notices import explained
 from retrograd.ops.registry import RECORDED
 from retrograd.tensor import Tensor
+from retrograd.transforms.forward import (
+    THREAD,
+    DualLevel,
+    make_dual,
+    pop_level,
+    push_level,
+    unpack_dual,
+)
+from retrograd.transforms.trees import flatten, tree_map, unflatten
 
 _JVP = "jvp(f, primals, tangents)"
 

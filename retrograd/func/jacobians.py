@@ -11,13 +11,13 @@ import numpy as np
 from retrograd.func.arguments import Argnums, chosen, refuse_complex
 from retrograd.func.forward import jvp_of
 from retrograd.func.reverse import vjp_of
-from retrograd.func.trees import flatten, unflatten
-from retrograd.func.vmap import map_directions, vmap
 from retrograd.ops.registry import RECORDED
 from retrograd.tensor import Tensor, wrap
+from retrograd.transforms.trees import flatten, unflatten
+from retrograd.transforms.vmap import map_directions, vmap
 
 if TYPE_CHECKING:
-    from retrograd.func.trees import TreeSpec
+    from retrograd.transforms.trees import TreeSpec
 
 
 def jacrev(

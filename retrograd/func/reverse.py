@@ -8,17 +8,17 @@ from typing import Any
 
 from retrograd import dtypes
 from retrograd.autograd.api import grad as autograd_grad
-from retrograd.autograd.forward import is_recorded
 from retrograd.engine.edges import GradientEdge
 from retrograd.engine.state import STATE, TRANSFORMS, set_inference
 from retrograd.engine.views import edge_of
 from retrograd.engine.walk import Edge
 from retrograd.func.arguments import Argnums, check_outputs, chosen_places, sketch, with_aux
 from retrograd.func.tracing import Trace, bare, edge_to, tracing
-from retrograd.func.trees import flatten, tree_map, unflatten
 from retrograd.notices import explained
 from retrograd.ops.registry import RECORDED
 from retrograd.tensor import Tensor
+from retrograd.transforms.forward import is_recorded
+from retrograd.transforms.trees import flatten, tree_map, unflatten
 
 
 def grad(

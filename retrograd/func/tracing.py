@@ -18,14 +18,6 @@ from contextlib import contextmanager
 from typing import Any, ClassVar
 
 from retrograd import dtypes
-from retrograd.autograd.forward import (
-    TRACE,
-    DualLevel,
-    Tangents,
-    holder_of,
-    is_recorded,
-    tangents_of,
-)
 from retrograd.engine import failures
 from retrograd.engine.accumulate import accumulator, is_accumulator
 from retrograd.engine.node import Node
@@ -33,12 +25,20 @@ from retrograd.engine.packing import SavedTensor
 from retrograd.engine.state import STATE, TRANSFORMS, next_sequence, set_grad_mode, set_inference
 from retrograd.engine.views import edge_of
 from retrograd.engine.walk import Edge
-from retrograd.func.batched import BatchedTensor, lift, rewrap, visible_level
 from retrograd.func.captures import captured_by
-from retrograd.func.trees import tree_map
 from retrograd.notices import explained
 from retrograd.ops.registry import RECORDED
 from retrograd.tensor import Tensor, VersionCell, cell_of
+from retrograd.transforms.batched import BatchedTensor, lift, rewrap, visible_level
+from retrograd.transforms.forward import (
+    TRACE,
+    DualLevel,
+    Tangents,
+    holder_of,
+    is_recorded,
+    tangents_of,
+)
+from retrograd.transforms.trees import tree_map
 
 _SAVED_HOOKS = (
     "torch.func.{grad, vjp, jacrev, hessian} don't yet support saved tensor hooks. Please open an "

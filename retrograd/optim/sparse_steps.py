@@ -7,9 +7,9 @@ from typing import Any
 from retrograd.backend import xp_of
 from retrograd.engine.grad_mode import no_grad
 from retrograd.engine.sparse_array import SparseArray, coo
+from retrograd.engine.sparse_sums import coalesced
 from retrograd.notices import explained
 from retrograd.optim.arithmetic import count
-from retrograd.sparse.sums import coalesced
 from retrograd.tensor import Tensor
 
 # what an optimizer is called in the refusal, and what it recommends

@@ -9,7 +9,7 @@ from retrograd.tensor import Tensor
 
 
 class Batches(Protocol):
-    """The functions of `func.randomness` that samplers call."""
+    """The functions of `transforms.randomness` that samplers call."""
 
     def is_mapped(self) -> bool: ...
     def by_shape(
@@ -30,7 +30,7 @@ class Batches(Protocol):
 
 def batches() -> Batches:
     """The module of those rules; imported late, since it is made of ops."""
-    from retrograd.func import randomness
+    from retrograd.transforms import randomness
 
     return randomness
 

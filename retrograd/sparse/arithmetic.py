@@ -8,12 +8,12 @@ import numpy as np
 
 from retrograd import dtypes
 from retrograd.autograd.function import Function
+from retrograd.engine import sparse_sums as sums
 from retrograd.engine.grad_mode import no_grad
 from retrograd.engine.sparse_array import SparseArray, coo
 from retrograd.notices import explained
 from retrograd.ops import errors
 from retrograd.ops.registry import OPS, RECORDED
-from retrograd.sparse import sums
 from retrograd.sparse.conversions import to_csr, to_dense, to_sparse
 from retrograd.sparse.graph import (
     apply,

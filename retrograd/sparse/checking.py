@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 from retrograd import dtypes
+from retrograd.engine import sparse_sums as sums
 from retrograd.engine.sparse_array import Array, coo
 from retrograd.notices import explained
-from retrograd.sparse import sums
 
 
 class _Checks:

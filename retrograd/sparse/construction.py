@@ -19,7 +19,8 @@ from retrograd.tensor import Tensor, wrap
 from retrograd.tensor.size import Size, layout, require_cpu, sparse_csr, strided
 
 if TYPE_CHECKING:
-    from retrograd.sparse import checking, conversions, sums
+    from retrograd.engine import sparse_sums as sums
+    from retrograd.sparse import checking, conversions
     from retrograd.types import Device
 else:
     checking = Later("checking")

@@ -8,10 +8,10 @@ import numpy as np
 
 from retrograd import dtypes
 from retrograd.autograd.function import Function
+from retrograd.engine import sparse_sums as sums
 from retrograd.engine.sparse_array import SparseArray, coo, csr
 from retrograd.notices import explained
 from retrograd.ops.shapes.copying import cast_array
-from retrograd.sparse import sums
 from retrograd.sparse.checking import ascending
 from retrograd.sparse.graph import (
     apply,

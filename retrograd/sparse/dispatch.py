@@ -11,13 +11,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from retrograd import dtypes
+from retrograd.engine import sparse_sums as sums
 from retrograd.engine.grad_mode import no_grad
 from retrograd.engine.state import STATE
 from retrograd.engine.views import bump
 from retrograd.notices import explained
 from retrograd.ops import errors
 from retrograd.ops.calling.aten_names import overload_name
-from retrograd.sparse import arithmetic, conversions, products, rearranging, reductions, sums
+from retrograd.sparse import arithmetic, conversions, products, rearranging, reductions
 from retrograd.sparse.construction import empty_coo, in_place_zero
 from retrograd.sparse.graph import as_tensor, is_sparse, layout_name, missing, sparse_of
 from retrograd.tensor import Tensor, wrap

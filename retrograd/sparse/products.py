@@ -12,11 +12,11 @@ import numpy as np
 
 from retrograd import dtypes
 from retrograd.autograd.function import Function
+from retrograd.engine import sparse_sums as sums
 from retrograd.engine.sparse_array import SparseArray, coo
 from retrograd.notices import explained
 from retrograd.ops import errors
 from retrograd.ops.making.arguments import as_element
-from retrograd.sparse import sums
 from retrograd.sparse.conversions import (
     coalesced_pattern,
     from_csr_values,

@@ -8,11 +8,11 @@ import numpy as np
 
 from retrograd import dtypes
 from retrograd.autograd.function import Function
+from retrograd.engine import sparse_sums as sums
 from retrograd.engine.sparse_array import Array, SparseArray, coo
 from retrograd.notices import explained
 from retrograd.ops import errors
 from retrograd.ops.registry import RECORDED
-from retrograd.sparse import sums
 from retrograd.sparse.arithmetic import with_values
 from retrograd.sparse.conversions import (
     coalesce,

@@ -44,7 +44,7 @@ def _tangent_suffixes(tensor: Tensor) -> tuple[str, ...]:
     """``tangent=...`` of a dual tensor, at the innermost level where it is one."""
     if not TRANSFORMS.dual_levels:
         return ()
-    from retrograd.autograd.forward import active_levels, tangent_of
+    from retrograd.transforms.forward import active_levels, tangent_of
 
     found = [tangent_of(tensor, level) for level in active_levels()]
     tangents = [tangent for tangent in found if tangent is not None]

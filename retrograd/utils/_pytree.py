@@ -11,8 +11,8 @@ from collections import OrderedDict, defaultdict
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from retrograd.func.trees import LEAF, REGISTERED, TreeSpec, _node_of, flatten, unflatten
 from retrograd.namespaces import from_table
+from retrograd.transforms.trees import LEAF, REGISTERED, TreeSpec, _node_of, flatten, unflatten
 
 __all__ = [
     *("PyTree", "TreeSpec", "is_namedtuple", "register_pytree_node", "tree_all", "tree_all_only"),

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import retrograd as rg
-from retrograd.autograd.forward import (
+from retrograd.transforms.forward import (
     active_levels,
     make_dual,
     pop_level,

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import retrograd as torch
-from retrograd.autograd.profiling.state import PROFILER
+from retrograd.engine.profiling import PROFILER
 from retrograd.engine.state import HOT
 from retrograd.ops.registry import RAW
 from tests.ops.compare import build, cases, flatten, function_of

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import retrograd
-from retrograd.func.batching import rules
+from retrograd.transforms.batching import rules
 from tests.func.sides import assert_same
 
 torch = pytest.importorskip("torch")
@@ -240,7 +240,7 @@ def test_no_loop(name: str, shared: bool, monkeypatch: pytest.MonkeyPatch) -> No
             monkeypatch.setitem(rule.__globals__, "loop", refuse)
         return rule
 
-    monkeypatch.setattr("retrograd.func.batching.rule_for", by_rule)
+    monkeypatch.setattr("retrograd.transforms.batching.rule_for", by_rule)
     found = retrograd.vmap(gradients, dims)(*inputs)
     assert len(found) == len(inputs)
 

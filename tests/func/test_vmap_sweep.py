@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import retrograd as torch
-from retrograd.func.batching.rules import ELEMENTWISE, IMAGES, RULES
 from retrograd.ops.registry import OPS
+from retrograd.transforms.batching.rules import ELEMENTWISE, IMAGES, RULES
 from tests.func.batches import cases, check, check_gradients
 from tests.ops.compare import function_of
 

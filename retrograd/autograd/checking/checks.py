@@ -172,7 +172,7 @@ def _part_of_inputs(
 
 def _check_batched(inputs: tuple[Any, ...], output: Tensor, number: int) -> None:
     """A batch of gradients at once must give what one by one gives."""
-    from retrograd.func.vmap import map_directly
+    from retrograd.transforms.vmap import map_directly
 
     sources = checked_inputs(inputs)
 

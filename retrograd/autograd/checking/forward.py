@@ -122,7 +122,7 @@ def check_undefined_tangents(
 def check_batched_tangents(function: Callable[..., Any], inputs: tuple[Any, ...]) -> None:
     """A batch of tangents at once must give what one by one gives."""
     from retrograd.autograd.forward_ad import dual_level, make_dual, unpack_dual
-    from retrograd.func.vmap import map_directly
+    from retrograd.transforms.vmap import map_directly
 
     for place, source in enumerate(inputs):
         if not is_checked(source) or not carries_gradient(source):

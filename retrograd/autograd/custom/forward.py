@@ -11,13 +11,13 @@ from contextlib import contextmanager
 from typing import Any
 
 from retrograd import dtypes
-from retrograd.autograd import forward
 from retrograd.autograd.custom.outputs import Outputs
-from retrograd.autograd.forward import DualLevel
 from retrograd.engine.function_node import FunctionNode
 from retrograd.notices import explained
 from retrograd.ops.making.creation import zeros_like
 from retrograd.tensor import Tensor, wrap
+from retrograd.transforms import forward
+from retrograd.transforms.forward import DualLevel
 
 
 @contextmanager

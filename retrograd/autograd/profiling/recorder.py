@@ -19,8 +19,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from retrograd import dtypes
-from retrograd.autograd.profiling.state import PROFILER
 from retrograd.backend.device import KERNELS
+from retrograd.engine.profiling import PROFILER
 from retrograd.engine.state import HOT, count_unusual
 from retrograd.lifecycle.site import is_library
 from retrograd.ops.calling.aten_names import event_name

@@ -33,7 +33,7 @@ def by_example(function: Callable[..., Any]) -> Callable[..., Any]:
         if TRANSFORMS.active:
             level = level_in((*args, *options.values()))
             if level:
-                from retrograd.func.batching.rules import run_by_example
+                from retrograd.transforms.batching.rules import run_by_example
 
                 return run_by_example(guarded, level, args, options)
         return function(*args, **options)
@@ -47,7 +47,7 @@ def on_batch(function: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(function)
     def guarded(input: Any, *args: Any, **options: Any) -> Any:
         if isinstance(input, Tensor) and input._level:
-            from retrograd.func.batched import like_batch
+            from retrograd.transforms.batched import like_batch
 
             return like_batch(guarded, input, args, options)
         return function(input, *args, **options)

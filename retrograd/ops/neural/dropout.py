@@ -34,7 +34,7 @@ def _noise(array: Array, keep: float, features: bool) -> Tensor:
     """What an input is multiplied with, one element per channel for `features`."""
     wanted = _feature_shape(array) if features else array
     if TRANSFORMS.active:
-        from retrograd.func import randomness
+        from retrograd.transforms import randomness
 
         if randomness.is_mapped():
 
@@ -120,7 +120,7 @@ def _wrapped_as(noise: Any, array: Array) -> Tensor:
     """An array as a tensor, batched as the noise is."""
     if not noise._level:
         return wrap(array)
-    from retrograd.func.batched import rewrap
+    from retrograd.transforms.batched import rewrap
 
     return rewrap(_wrapped_as(noise._physical, array), noise._batch_dim, noise._level)
 
@@ -129,7 +129,7 @@ def dropout_of(input: Tensor, p: float) -> Tensor:
     """Dropout in training, for other functions of the library."""
     _check_probability(p, RuntimeError)
     if TRANSFORMS.active and 0 < p < 1:
-        from retrograd.func import randomness
+        from retrograd.transforms import randomness
 
         if randomness.is_mapped():
             randomness.check_batched(input)  # PyTorch's attention fills a mask in place

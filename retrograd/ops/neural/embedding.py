@@ -484,7 +484,7 @@ def embedding_bag(
     message = "padding_idx must be within the number of embeddings"
     padding = _padding_index(padding_idx, rows, message)
     if TRANSFORMS.active and level_in((weight, indices, samples, offsets)):
-        from retrograd.func.batching import bags as batches
+        from retrograd.transforms.batching import bags as batches
 
         if include_last_offset:
             offsets = offsets[:-1]

@@ -1,6 +1,6 @@
 """Views that forward mode makes: a dual tensor of its primal, and the primal of a dual tensor.
 
-As views they share memory, version and history; tangents they do not share (`autograd.forward`).
+As views they share memory, version and history; tangents they do not share (`transforms.forward`).
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from retrograd.ops.registry import op
     barrier=True,
 )
 def _make_dual(xp: Any, input: Array, origin: Any) -> Array:
-    """The same elements, with other tangents: `origin` has them (see `autograd.forward`)."""
+    """The same elements, with other tangents: `origin` has them (see `transforms.forward`)."""
     return input.view()
 
 

@@ -180,8 +180,8 @@ def _view_dtype(self: Tensor, dtype: dtypes.dtype) -> Tensor:
     """The same bytes as another dtype: shares memory and version, but has no history."""
     array = self._array
     if self._level:
-        from retrograd.func.batched import rewrap
-        from retrograd.func.batching.rules import to_front
+        from retrograd.transforms.batched import rewrap
+        from retrograd.transforms.batching.rules import to_front
 
         if array.itemsize != dtype.numpy.itemsize and not array.ndim:
             raise RuntimeError(

@@ -102,7 +102,7 @@ def _change_geometry(tensor: Tensor, view_op: str, options: tuple[Any, ...], wri
             raise RuntimeError(
                 f"t_() expects a tensor with <= 2 dimensions, but self is {tensor._array.ndim}D"
             )
-        from retrograd.func.batched import change_geometry
+        from retrograd.transforms.batched import change_geometry
 
         if TRANSFORMS.dual_levels:
             TRANSFORMS.relay_tangents(tensor, OPS[view_op], options)

@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from retrograd.func.batching.rules import BatchedCall, Rule, batching, loop
 from retrograd.ops.kinds import wrap_dim, wrap_dims
 from retrograd.ops.registry import RECORDED
 from retrograd.tensor import Tensor
+from retrograd.transforms.batching.rules import BatchedCall, Rule, batching, loop
 
 
 def flat_batch(call: BatchedCall, results: Sequence[Tensor]) -> list[Tensor]:

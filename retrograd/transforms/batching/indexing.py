@@ -7,15 +7,15 @@ from typing import Any
 import numpy as np
 
 from retrograd import dtypes
-from retrograd.func.batching.elementwise import line_up_one
-from retrograd.func.batching.reductions import along
-from retrograd.func.batching.rules import BatchedCall, batching, loop
 from retrograd.ops.calling.aten_names import event_name
 from retrograd.ops.errors import explained
 from retrograd.ops.indexing.gathering import first_outside
 from retrograd.ops.kinds import wrap_dim
 from retrograd.ops.registry import RECORDED
 from retrograd.tensor import Tensor, wrap
+from retrograd.transforms.batching.elementwise import line_up_one
+from retrograd.transforms.batching.reductions import along
+from retrograd.transforms.batching.rules import BatchedCall, batching, loop
 
 batching("gather", "_scatter_value")(along("input", "index"))
 batching("scatter", "scatter_add", "scatter_reduce")(along("input", "index", "src"))

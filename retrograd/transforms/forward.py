@@ -2,7 +2,7 @@
 
 A dual tensor is an ordinary one whose `_meta.tangents` holds, for each dual level, the derivative
 of its elements in the direction that the level is about. While a level is open every op takes the
-general path, which calls `set_tangents` here after the forward; `autograd.forward_rules` knows the
+general path, which calls `set_tangents` here after the forward; `forward_rules` knows the
 derivative of each op.
 
 Levels nest (`torch.func.jvp` of a function that calls it). A tangent of a level may itself carry
@@ -92,8 +92,8 @@ THREAD = _Thread()
 def push_level() -> DualLevel:
     """Open a level inside those that this thread has open."""
     if not hasattr(TRANSFORMS, "dual_shortcut"):  # not sooner: it needs the ops
-        importlib.import_module("retrograd.autograd.forward_elementwise")
-    from retrograd.func.batched import LEVELS
+        importlib.import_module("retrograd.transforms.forward_elementwise")
+    from retrograd.transforms.batched import LEVELS
 
     level = DualLevel(next(_numbers), len(LEVELS.stack))
     THREAD.levels.append(level)
@@ -179,7 +179,7 @@ def tangent_of(tensor: Tensor, level: DualLevel) -> Tensor | None:
     found = tangents_of(tensor)
     tangent = None if found is None else found.get(level)
     if tangent is None and tensor._level:  # of a level outside of the running vmap
-        from retrograd.func.batched import rewrap
+        from retrograd.transforms.batched import rewrap
 
         batched: Any = tensor
         inner = tangent_of(batched._physical, level)
@@ -342,7 +342,7 @@ def lifted(
     for x in tensors:
         if isinstance(x, Tensor) and x._level < vmap_level:
             if not (x._meta is None and x._view is None) and parted(x, vmap_level)[1]:
-                from retrograd.func.batched import expanded
+                from retrograd.transforms.batched import expanded
 
                 changed[id(x)] = expanded(x, vmap_level)
     if not changed:
@@ -378,7 +378,7 @@ def make_dual(primal: Tensor, tangent: Tensor, level: DualLevel) -> Tensor:
             )
         )
     if tangent._level > primal._level:
-        from retrograd.func.batched import level_of, lift
+        from retrograd.transforms.batched import level_of, lift
 
         if level_of(tangent._level).randomness == "different":  # random ops batch it themselves
             primal = lift(primal)
@@ -496,7 +496,7 @@ def set_tangents(
     op: Op, args: tuple[Any, ...], tensors: list[Any], outputs: list[Tensor], write: bool = False
 ) -> None:
     """Give the outputs of an op their tangents; `write`: the first operand will be overwritten."""
-    from retrograd.autograd.forward_rules import OpCall
+    from retrograd.transforms.forward_rules import OpCall
 
     if op.forward == "elementwise" and TRANSFORMS.set_elementwise(op, args, tensors, outputs[0]):
         return

@@ -6,9 +6,9 @@ of levels outside of `vmap`, so there they are plain aliases.
 
 from __future__ import annotations
 
-from retrograd.func.batching.rules import BatchedCall, batching
 from retrograd.ops.registry import RECORDED
 from retrograd.tensor import Tensor
+from retrograd.transforms.batching.rules import BatchedCall, batching
 
 
 @batching("_make_dual", "_fw_primal")

@@ -15,14 +15,6 @@ from typing import Any
 import numpy as np
 
 from retrograd import dtypes
-from retrograd.autograd.forward import (
-    NOBODY,
-    TRACE,
-    DualLevel,
-    is_recorded,
-    tangents_of,
-    without_level,
-)
 from retrograd.backend import backend_of
 from retrograd.backend.quiet import QUIET, enter_quiet, leave_quiet
 from retrograd.engine.state import STATE, set_grad_mode, set_saved_hooks
@@ -32,6 +24,14 @@ from retrograd.ops.calling.plan import CallPlan, Rule, Source
 from retrograd.ops.calling.recording import array_fact
 from retrograd.ops.registry import RECORDED, Op, names_of
 from retrograd.tensor import Tensor, wrap
+from retrograd.transforms.forward import (
+    NOBODY,
+    TRACE,
+    DualLevel,
+    is_recorded,
+    tangents_of,
+    without_level,
+)
 
 
 class OpCall:

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from typing import Any
 
 from retrograd import dtypes
-from retrograd.func.batched import BatchedTensor
-from retrograd.func.batching.rules import ELEMENTWISE, BatchedCall, batching, call_op, loop
 from retrograd.ops.registry import RECORDED
 from retrograd.tensor import Tensor
+from retrograd.transforms.batched import BatchedTensor
+from retrograd.transforms.batching.rules import ELEMENTWISE, BatchedCall, batching, call_op, loop
 
 
 def line_up(call: BatchedCall, names: Sequence[str]) -> dict[str, Any]:

@@ -12,11 +12,11 @@ from typing import Any
 
 import numpy as np
 
-from retrograd.func.batched import LEVELS, Level, rewrap
-from retrograd.func.batching.rules import to_front
 from retrograd.notices import explained
 from retrograd.ops.registry import RECORDED
 from retrograd.tensor import Tensor, wrap
+from retrograd.transforms.batched import LEVELS, Level, rewrap
+from retrograd.transforms.batching.rules import to_front
 
 _ERROR = (
     "vmap: called random operation while in randomness error mode. Please either use the 'same' or "

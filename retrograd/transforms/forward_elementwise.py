@@ -8,15 +8,6 @@ from typing import Any
 import numpy as np
 
 from retrograd import dtypes
-from retrograd.autograd.forward import (
-    THREAD,
-    Tangents,
-    has_tangents,
-    holder_of,
-    laid_out_like,
-    set_tangents,
-    tangents_of,
-)
 from retrograd.backend import backend_of
 from retrograd.backend.quiet import QUIET, enter_quiet, leave_quiet
 from retrograd.engine.packing import is_packed, pack_new
@@ -26,6 +17,15 @@ from retrograd.ops.calling.recording import array_fact
 from retrograd.ops.calling.shortcut import call_generated, usual_operands
 from retrograd.ops.registry import Op
 from retrograd.tensor import Tensor, TensorMeta, wrap
+from retrograd.transforms.forward import (
+    THREAD,
+    Tangents,
+    has_tangents,
+    holder_of,
+    laid_out_like,
+    set_tangents,
+    tangents_of,
+)
 
 
 def set_elementwise(op: Op, args: tuple[Any, ...], tensors: list[Any], output: Tensor) -> bool:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from retrograd.func.batching.elementwise import elementwise
-from retrograd.func.batching.rules import IMAGES, BatchedCall, batching, call_op, loop
 from retrograd.ops.neural.normalization import Layout
 from retrograd.ops.registry import RECORDED
 from retrograd.tensor import Tensor
+from retrograd.transforms.batching.elementwise import elementwise
+from retrograd.transforms.batching.rules import IMAGES, BatchedCall, batching, call_op, loop
 
 batching("_prelu_kernel", "_prelu_gradient")(elementwise)
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from retrograd.func.batching.elementwise import line_up
-from retrograd.func.batching.neural import joined, parted
-from retrograd.func.batching.rules import BatchedCall, batching, loop
 from retrograd.ops.neural.shared import MEAN, NONE, SUM
 from retrograd.ops.registry import RECORDED
 from retrograd.tensor import Tensor
+from retrograd.transforms.batching.elementwise import line_up
+from retrograd.transforms.batching.neural import joined, parted
+from retrograd.transforms.batching.rules import BatchedCall, batching, loop
 
 
 def _together(call: BatchedCall, losses: Any) -> Tensor:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from retrograd.engine.fitting import expands
-from retrograd.func.batching.rules import BatchedCall, Rule, batching, loop
 from retrograd.ops.registry import RECORDED
 from retrograd.tensor import Tensor
+from retrograd.transforms.batching.rules import BatchedCall, Rule, batching, loop
 
 
 def _ranks(call: BatchedCall, **ranks: int) -> bool:

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from retrograd.func.batching.neural import joined, parted
-from retrograd.func.batching.rules import BatchedCall, batching, loop
 from retrograd.ops.registry import OPS
 from retrograd.tensor import Tensor
+from retrograd.transforms.batching.neural import joined, parted
+from retrograd.transforms.batching.rules import BatchedCall, batching, loop
 
 
 def _more_images(call: BatchedCall) -> list[Tensor]:

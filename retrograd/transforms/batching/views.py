@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from retrograd.func.batching.rules import BatchedCall, batching
 from retrograd.notices import explained
 from retrograd.ops.kinds import wrap_dim
 from retrograd.ops.making.memory import address_of
 from retrograd.ops.registry import RECORDED
 from retrograd.ops.sizes import storage_of
 from retrograd.tensor import Tensor
+from retrograd.transforms.batching.rules import BatchedCall, batching
 
 
 def shifted(dim: int, rank: int) -> int:

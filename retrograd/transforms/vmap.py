@@ -8,11 +8,11 @@ from contextlib import contextmanager
 from typing import Any
 
 from retrograd.engine.state import STATE, count_transform
-from retrograd.func.batched import LEVELS, Level, batch, unwrap
-from retrograd.func.trees import TreeSpec, broadcast, flatten, tree_map, unflatten
 from retrograd.notices import explained
 from retrograd.ops.registry import RECORDED
 from retrograd.tensor import Tensor
+from retrograd.transforms.batched import LEVELS, Level, batch, unwrap
+from retrograd.transforms.trees import TreeSpec, broadcast, flatten, tree_map, unflatten
 
 Dims = Any  # an int, None, or a tree of them
 

@@ -20,10 +20,10 @@ from typing import Any
 import numpy as np
 
 from retrograd.engine.state import STATE
-from retrograd.func.batched import BatchedTensor
 from retrograd.notices import explained
 from retrograd.ops.registry import RECORDED, Op
 from retrograd.tensor import Tensor, wrap
+from retrograd.transforms.batched import BatchedTensor
 
 Rule = Callable[["BatchedCall"], list[Tensor]]
 RULES: dict[str, Rule] = {}  # by the names of ops
@@ -223,8 +223,8 @@ def run_by_example(
     function: Callable[..., Any], level: int, args: tuple[Any, ...], options: dict[str, Any]
 ) -> Any:
     """A function of tensors that has no batching rule: once for each example, results stacked."""
-    from retrograd.func.batched import level_of, rewrap
-    from retrograd.func.trees import flatten, unflatten
+    from retrograd.transforms.batched import level_of, rewrap
+    from retrograd.transforms.trees import flatten, unflatten
 
     leaves, spec = flatten((args, options))
     for leaf in leaves:

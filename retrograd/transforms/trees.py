@@ -1,6 +1,6 @@
 """Trees of values: tuples, lists, dictionaries and named tuples, taken apart and put together.
 
->>> from retrograd.func.trees import flatten, unflatten
+>>> from retrograd.transforms.trees import flatten, unflatten
 >>> leaves, spec = flatten({"a": 1, "b": (2, 3)})
 >>> leaves, spec.leaves
 ([1, 2, 3], 3)
@@ -133,7 +133,7 @@ def tree_map(function: Callable[[Any], Any], tree: Any) -> Any:
 def broadcast(tree: Any, spec: TreeSpec) -> list[Any] | None:
     """The leaves of `tree` repeated to fit `spec`, of which it must be the top; else None.
 
-    >>> from retrograd.func.trees import broadcast, flatten
+    >>> from retrograd.transforms.trees import broadcast, flatten
     >>> broadcast((0, 1), flatten(("x", ["y", "z"]))[1])
     [0, 1, 1]
     """

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from retrograd.func.batching.rules import BatchedCall, batching, loop
 from retrograd.ops.kinds import wrap_dim
 from retrograd.ops.registry import RECORDED
 from retrograd.tensor import Tensor
+from retrograd.transforms.batching.rules import BatchedCall, batching, loop
 
 
 @batching("cat")

@@ -2,7 +2,7 @@
 
 It wraps a *physical* tensor, which has the batch as one of its dimensions, and hides that
 dimension. Every op on it goes to the general path, which asks `batched` here: the rule of
-`func.batching` for the op runs on the physical tensors, and its results are wrapped again. The
+`batching` for the op runs on the physical tensors, and its results are wrapped again. The
 physical tensor may itself be batched, by an outer `vmap`; it may require grad or carry a tangent,
 of transforms outside. What is recorded on the BatchedTensor itself belongs to transforms inside.
 
@@ -247,7 +247,7 @@ class BatchedTensor(Tensor):
         """The same elements and tangents, but no node of this level."""
         made = rewrap(self._physical, self._batch_dim, self._level)
         if self._meta is not None and self._meta.tangents:
-            from retrograd.autograd.forward import holder_of
+            from retrograd.transforms.forward import holder_of
 
             for level, tangent in self._meta.tangents.items():
                 holder_of(made).put(level, tangent)
@@ -388,8 +388,8 @@ def lift(tensor: Tensor) -> Tensor:
 
 def expanded(tensor: Tensor, level: int) -> BatchedTensor:
     """A tensor as one of a running `vmap`, the same for all examples."""
-    from retrograd.autograd.forward import holder_of, parted
     from retrograd.ops.registry import RECORDED
+    from retrograd.transforms.forward import holder_of, parted
 
     tangents: Any = {}
     if TRANSFORMS.dual_levels:
@@ -415,7 +415,7 @@ _LATER: Any = None  # the package of batching rules, which imports this module
 
 def _rules() -> Any:
     global _LATER
-    _LATER = importlib.import_module("retrograd.func.batching")
+    _LATER = importlib.import_module("retrograd.transforms.batching")
     return _LATER
 
 
