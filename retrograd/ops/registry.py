@@ -25,6 +25,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+import re
 import types
 from collections.abc import Callable, Mapping, Sequence
 from itertools import repeat
@@ -61,7 +62,8 @@ class Op:
 
     What a declaration may say; nothing of it has to be said:
 
-    node_name          the node's name; default `MulBackward0` for `mul`
+    node_name          the node's name; default `MulBackward0` for `mul`, `EluBackwardBackward0` for
+                       `_elu_gradient`
     gradients          one function ``(m, g, needs, ...)`` for all of `differentiable` at once
     check              called with the kernel's arguments before promotion; raises if they are bad
                        (skipped by the fast path, where all dtypes are float32 or float64)
@@ -76,9 +78,10 @@ class Op:
                        `vmap` and forward mode follow from it
     ufunc              name of the NumPy ufunc that is the kernel when options have their defaults
     promote            operands are promoted to a common dtype by PyTorch's rules
-    float_result       integers become the default float dtype first
-    half               "compute": half precision computes in float32; "move": data is only moved;
-                       "steps": the kernel gets it as it is, and rounds between its steps
+    float_result       integers become the default float dtype first; such ops promote
+    half               "compute": half precision computes in float32; "move": data is only moved
+                       (the default of views); "steps": the kernel gets it as it is, and rounds
+                       between its steps
     numbers            how Python numbers count as operands. "wrapped": as new tensors;
                        "alone": there may be nothing but numbers; "exact": half precision takes the
                        second as it is; "saved": `_saved_*` shows them as tensors
@@ -103,12 +106,13 @@ class Op:
     inplace            True makes the twin `name_`; a string names it
     out                accept ``out=``; a string says what becomes of an `out` of another dtype than
                        the result's, see `calling.out_types`
-    methods            Tensor methods; default: the op's own name in namespace "torch", else none
+    methods            Tensor methods; default: the public names in namespace "torch", else none
     operators          Python operators such as `__mul__` and, if commutative, `__rmul__`
     namespace          where the public function appears: "torch", "nn.functional", None, ...
     public             public names there; default the op's own name
     second_names       more names with their places, "torch.multiply", "Tensor.multiply"
-    inplace_names      the same for the in-place twin
+    inplace_names      the same for the in-place twin; default: all names of the op as Tensor
+                       methods, and in `torch` if there is one parameter
     old_order          the options that may also come first, by place, as PyTorch once had them
 
     PyTorch's names where they do not follow from ours:
@@ -141,7 +145,7 @@ class Op:
         ufunc: str | None = None,
         promote: bool = False,
         float_result: bool = False,
-        half: str = "compute",
+        half: str | None = None,
         numbers: tuple[str, ...] = (),
         holomorphic: bool = True,
         view: str | None = None,
@@ -162,7 +166,7 @@ class Op:
         namespace: str | None = "torch",
         public: Sequence[str] | None = None,
         second_names: Sequence[str] = (),
-        inplace_names: Sequence[str] = (),
+        inplace_names: Sequence[str] | None = None,
         old_order: tuple[str, ...] = (),
         aten: str | Callable[[tuple[Any, ...]], str] | None = None,
         event: str | None = None,
@@ -183,9 +187,9 @@ class Op:
         self.label = label or self.name.strip("_")
         self.elementwise = elementwise or ufunc is not None
         self.ufunc = ufunc
-        self.promote = promote
+        self.promote = promote or float_result
         self.float_result = float_result
-        self.half = half
+        self.half = half or ("compute" if view is None else "move")
         self.numbers = numbers
         self.holomorphic = holomorphic
         self.view = view
@@ -205,7 +209,7 @@ class Op:
         self.aten_inplace = aten_inplace
         self.saved_names = saved_names
         self.doc = inspect.cleandoc(kernel.__doc__ or "")
-        self.node_name = node_name or _camel(self.name) + "Backward0"
+        self.node_name = node_name or _node_name(self.label, namespace)
         self.inplace_name = (self.name + "_" if inplace is True else inplace) or None
         shown = _parameters(kernel)[1:]
         self.signature = inspect.Signature(shown, __validate_parameters__=False)
@@ -231,16 +235,16 @@ class Op:
         OPS[self.name] = self
         setattr(RECORDED, self.name, self.function)
         self.namespace = None if self.name.startswith("_") else namespace
-        own = (self.name,) if self.namespace == "torch" else ()
+        self.public = tuple(public if public is not None else (self.name,))
+        own = self.public if self.namespace == "torch" else ()
         self.methods = tuple(methods if methods is not None else own)
-        names = public if public is not None else (self.name,)
-        attach(self.function, methods=self.methods, namespace=self.namespace, public=names)
+        attach(self.function, methods=self.methods, namespace=self.namespace, public=self.public)
         attach_second_names(self.function, second_names)
         if isinstance(self.out, str):
             OUT_RULES[self.label] = self.out
 
     def _publish_twins(
-        self, operators: Sequence[str], inplace: Sequence[str], inplace_names: Sequence[str]
+        self, operators: Sequence[str], inplace: Sequence[str], names: Sequence[str] | None
     ) -> None:
         """The same for its operators and the function in place."""
         from retrograd.ops.calling.compile import compile_inplace_operator, compile_operator
@@ -250,9 +254,18 @@ class Op:
             setattr(Tensor, name, compile_operator(self, name))
         if self.inplace_function is not None:
             setattr(Tensor, self.inplace_function.__name__, self.inplace_function)
-            attach_second_names(self.inplace_function, inplace_names)
+            attach_second_names(
+                self.inplace_function, self._twin_names() if names is None else names
+            )
             for name in inplace:
                 setattr(Tensor, name, compile_inplace_operator(self, name))
+
+    def _twin_names(self) -> list[str]:
+        """Where PyTorch has the in-place twins of ops in `torch`, but for a few that say so."""
+        if self.namespace != "torch":
+            return []
+        places = ("Tensor", "torch") if len(self.signature.parameters) == 1 else ("Tensor",)
+        return [f"{place}.{name}_" for place in places for name in self.public]
 
     @functools.cached_property
     def plan(self) -> CallPlan:
@@ -332,8 +345,13 @@ def _parameters(kernel: Any) -> list[inspect.Parameter]:
     return found
 
 
-def _camel(name: str) -> str:
-    return "".join(part[:1].upper() + part[1:] for part in name.strip("_").split("_"))
+def _node_name(label: str, namespace: str | None) -> str:
+    """PyTorch's name of a node: `SpecialI0EBackward0` for `i0e` of the namespace "special"."""
+    of = label.removesuffix("_gradient")
+    words = "".join(part[:1].upper() + part[1:] for part in of.split("_"))
+    words = re.sub(r"\d[a-z]", lambda found: found[0].upper(), words)
+    prefix = "Special" if namespace == "special" else ""
+    return prefix + words + ("Backward0" if of == label else "BackwardBackward0")
 
 
 def _decorator(make: Callable[Concatenate[Kernel, P], Op]) -> Callable[P, Declares]:
@@ -437,9 +455,9 @@ def composite(
     def publish(function: _F) -> _F:
         own_name = name or function.__name__
         function.__name__ = function.__qualname__ = own_name
-        own = (own_name,) if namespace == "torch" else ()
-        found = tuple(own if methods is None else methods)
         names = tuple(public if public is not None else (own_name,))
+        own = names if namespace == "torch" else ()
+        found = tuple(own if methods is None else methods)
         attach(function, methods=(*found, *operators), namespace=namespace, public=names)
         attach_second_names(function, second_names)
         key = names[0] if names else own_name

@@ -123,8 +123,7 @@ def add(xp: Any, input: Operand, other: Operand, *, alpha: complex = 1) -> Array
     samples=_alpha_samples,
     numbers=("wrapped", "alone"),
     old_order=("alpha",),
-    second_names=("torch.subtract", "Tensor.subtract"),
-    inplace_names=("Tensor.subtract_",),
+    public=("sub", "subtract"),
     aten="sub.Tensor",
 )
 def sub(xp: Any, input: Operand, other: Operand, *, alpha: complex = 1) -> Array:
@@ -138,8 +137,6 @@ def sub(xp: Any, input: Operand, other: Operand, *, alpha: complex = 1) -> Array
     check=_check_sub,
     half="steps",
     node_name="RsubBackward1",
-    namespace=None,
-    methods=(),
     operators=("__rsub__",),
     label="rsub",
     elementwise=True,
@@ -156,9 +153,7 @@ def _rsub_number(xp: Any, input: Array, other: Operand, *, alpha: Any = 1) -> Ar
     promote=True,
     check=_check_sub,
     half="steps",
-    node_name="RsubBackward0",
     namespace=None,
-    methods=(),
     elementwise=True,
 )
 def rsub(xp: Any, input: Array, other: Operand, *, alpha: Any = 1) -> Array:
@@ -205,8 +200,7 @@ def _rsub(input: Tensor, other: Tensor | complex, *, alpha: complex = 1) -> Tens
         Sample(T(2, 3), T(2, 4), error=(RuntimeError, "The size of tensor a (3)")),
     ],
     numbers=("wrapped", "alone", "exact", "saved"),
-    second_names=("torch.multiply", "Tensor.multiply"),
-    inplace_names=("Tensor.multiply_",),
+    public=("mul", "multiply"),
     aten="mul.Tensor",
 )
 def mul(xp: Any, input: Operand, other: Operand) -> Array:
@@ -218,14 +212,12 @@ def mul(xp: Any, input: Operand, other: Operand) -> Array:
     input=lambda m, g, other: m.div(g, other),
     other=lambda m, g, input, other: m.mul(m.neg(g), m.div(m.div(input, other), other)),
     ufunc="divide",
-    promote=True,
     float_result=True,
     operators=("__truediv__", "__div__"),
     inplace="div_",
     inplace_operators=("__itruediv__", "__idiv__"),
     out=True,
     namespace=None,
-    methods=(),
     numbers=("wrapped", "alone", "exact", "saved"),
     aten="div.Tensor",
 )
@@ -252,9 +244,7 @@ def _check_neg(input: Any) -> None:
     inplace=True,
     out="elementwise",
     public=("neg", "negative"),
-    methods=("neg", "negative"),
     samples=samples.unary(dtypes=_ALL),
-    inplace_names=("Tensor.negative_", "torch.neg_", "torch.negative_"),
 )
 def neg(xp: Any, input: Array) -> Array:
     """``-input``."""
@@ -272,21 +262,19 @@ def positive(input: Tensor) -> Tensor:
 @op(
     input=lambda m, g, out: m.mul(m.neg(g), m.mul(out, out)),
     ufunc="reciprocal",
-    promote=True,
     float_result=True,
     inplace=True,
     out=True,
     samples=samples.unary(
         0.3, 2, dtypes=_ALL, extra=[Sample(T(values=[0.0, -0.0, float("inf")]), second=False)]
     ),
-    inplace_names=("torch.reciprocal_",),
 )
 def reciprocal(xp: Any, input: Array) -> Array:
     """``1 / input``."""
     return xp.reciprocal(input)
 
 
-@composite(namespace=None, methods=(), operators=("__rtruediv__", "__rdiv__"))
+@composite(namespace=None, operators=("__rtruediv__", "__rdiv__"))
 def _rtruediv(self: Tensor, other: Tensor | complex) -> Any:
     """``other / self``, as PyTorch records it: the reciprocal times `other`."""
     if not isinstance(other, OPERANDS):

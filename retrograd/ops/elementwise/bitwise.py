@@ -111,6 +111,7 @@ def _check_not(input: Any) -> None:
     fast=False,
     check=_check_not,
     inplace=True,
+    inplace_names=(),
     out="elementwise",
     samples=lambda: [
         Sample(T(4, dtype=kind), grad=False)
@@ -122,7 +123,7 @@ def bitwise_not(xp: Any, input: Array) -> Array:
     return xp.invert(input)
 
 
-@composite(namespace=None, methods=(), operators=("__invert__",))
+@composite(namespace=None, operators=("__invert__",))
 def _invert(self: Tensor) -> Tensor:
     """``~self``."""
     if self._array.dtype.kind not in "biu":
@@ -166,7 +167,7 @@ def bitwise_right_shift(xp: Any, input: Operand, other: Operand) -> Array:
     return xp.right_shift(input, other)
 
 
-@composite(namespace=None, methods=(), operators=("__rlshift__",))
+@composite(namespace=None, operators=("__rlshift__",))
 def _reflected_left_shift(self: Tensor, other: Tensor | complex) -> Any:
     """``other << self``."""
     if not isinstance(other, OPERANDS):
@@ -174,7 +175,7 @@ def _reflected_left_shift(self: Tensor, other: Tensor | complex) -> Any:
     return RECORDED.bitwise_left_shift(other, self)
 
 
-@composite(namespace=None, methods=(), operators=("__rrshift__",))
+@composite(namespace=None, operators=("__rrshift__",))
 def _reflected_right_shift(self: Tensor, other: Tensor | complex) -> Any:
     """``other >> self``."""
     if not isinstance(other, OPERANDS):

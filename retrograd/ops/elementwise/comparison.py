@@ -62,7 +62,6 @@ def eq(xp: Any, input: Array, other: Operand) -> Array:
     operators=("__ne__",),
     out=True,
     public=("ne", "not_equal"),
-    methods=("ne", "not_equal"),
     samples=_comparison_samples,
     aten=by_operands("Tensor", "Scalar", "Tensor"),
 )
@@ -78,7 +77,6 @@ def ne(xp: Any, input: Array, other: Operand) -> Array:
     operators=("__lt__",),
     out=True,
     public=("lt", "less"),
-    methods=("lt", "less"),
     samples=_comparison_samples,
     aten=by_operands("Tensor", "Scalar", "Tensor"),
 )
@@ -94,7 +92,6 @@ def lt(xp: Any, input: Array, other: Operand) -> Array:
     operators=("__le__",),
     out=True,
     public=("le", "less_equal"),
-    methods=("le", "less_equal"),
     samples=_comparison_samples,
     aten=by_operands("Tensor", "Scalar", "Tensor"),
 )
@@ -110,7 +107,6 @@ def le(xp: Any, input: Array, other: Operand) -> Array:
     operators=("__gt__",),
     out=True,
     public=("gt", "greater"),
-    methods=("gt", "greater"),
     samples=_comparison_samples,
     aten=by_operands("Tensor", "Scalar", "Tensor"),
 )
@@ -126,7 +122,6 @@ def gt(xp: Any, input: Array, other: Operand) -> Array:
     operators=("__ge__",),
     out=True,
     public=("ge", "greater_equal"),
-    methods=("ge", "greater_equal"),
     samples=_comparison_samples,
     aten=by_operands("Tensor", "Scalar", "Tensor"),
 )
@@ -309,7 +304,7 @@ def _close_samples() -> list[Sample]:
     ]
 
 
-@op(fast=False, check=_check_close, namespace=None, methods=(), elementwise=True)
+@op(fast=False, check=_check_close, namespace=None, elementwise=True)
 def isclose(
     xp: Any,
     input: Array,

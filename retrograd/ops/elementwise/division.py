@@ -142,7 +142,6 @@ def _div_samples() -> list[Sample]:
 @composite(
     name="div",
     public=("div", "divide"),
-    methods=("div", "divide"),
     samples=_div_samples,
 )
 def _div(
@@ -239,7 +238,7 @@ def floor_divide(xp: Any, input: Operand, other: Operand) -> Array:
     return result
 
 
-@composite(namespace=None, methods=(), operators=("__rfloordiv__",))
+@composite(namespace=None, operators=("__rfloordiv__",))
 def _reflected_floor_divide(self: Tensor, other: Tensor | complex) -> Any:
     """``other // self``."""
     if not isinstance(other, OPERANDS):
@@ -273,7 +272,6 @@ def _remainder_scalar_rule(m: Any, g: Any) -> Any:
     input=lambda m, g: g,
     promote=True,
     check=_check_real_number("remainder_cpu"),
-    node_name="RemainderBackward0",
     inplace="remainder_",
     out=True,
     label="remainder",
@@ -294,7 +292,6 @@ def _remainder_number(xp: Any, input: Array, other: Operand) -> Array:
     inplace="remainder_",
     out=True,
     namespace=None,
-    methods=(),
     elementwise=True,
     aten="remainder.Tensor",
 )
@@ -355,7 +352,7 @@ def _remainder_function(
     return result
 
 
-@composite(namespace=None, methods=(), operators=("__mod__",))
+@composite(namespace=None, operators=("__mod__",))
 def _remainder_operator(self: Tensor, other: Tensor | complex) -> Any:
     """``self % other``."""
     if not isinstance(other, OPERANDS):
@@ -370,13 +367,13 @@ def _remainder_in_place(self: Tensor, other: Tensor | complex) -> Tensor:
     return result
 
 
-@composite(namespace=None, methods=(), operators=("__imod__",))
+@composite(namespace=None, operators=("__imod__",))
 def _remainder_inplace_operator(self: Tensor, other: Tensor | complex) -> Tensor:
     """``self %= other``."""
     return _remainder_in_place(self, other) if isinstance(other, OPERANDS) else NotImplemented
 
 
-@composite(namespace=None, methods=(), operators=("__rmod__",))
+@composite(namespace=None, operators=("__rmod__",))
 def _reflected_remainder(self: Tensor, other: Tensor | complex) -> Any:
     """``other % self``."""
     if not isinstance(other, OPERANDS):
@@ -388,7 +385,6 @@ def _reflected_remainder(self: Tensor, other: Tensor | complex) -> Any:
     input=lambda m, g: g,
     promote=True,
     check=_check_real_number("fmod_cpu"),
-    node_name="FmodBackward0",
     inplace="fmod_",
     out=True,
     label="fmod",
@@ -409,7 +405,6 @@ def _fmod_number(xp: Any, input: Array, other: Operand) -> Array:
     inplace="fmod_",
     out=True,
     namespace=None,
-    methods=(),
     elementwise=True,
     aten="fmod.Tensor",
 )

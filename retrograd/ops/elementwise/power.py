@@ -99,7 +99,6 @@ def _number_base_rule(m: Any, g: Any, input: Any, exponent: Any, out: Any, out_d
     promote=True,
     check=_check_pow_number,
     half="steps",
-    node_name="PowBackward0",
     inplace="pow_",
     out=True,
     label="pow",
@@ -201,7 +200,7 @@ def _pow(
     return result
 
 
-@composite(namespace=None, methods=(), operators=("__pow__",))
+@composite(namespace=None, operators=("__pow__",))
 def _pow_operator(self: Tensor, exponent: Tensor | complex) -> Any:
     """``self ** exponent``."""
     if isinstance(exponent, Tensor):
@@ -220,13 +219,13 @@ def _pow_in_place(self: Tensor, exponent: Tensor | complex) -> Tensor:
     return result
 
 
-@composite(namespace=None, methods=(), operators=("__ipow__",))
+@composite(namespace=None, operators=("__ipow__",))
 def _pow_inplace_operator(self: Tensor, exponent: Tensor | complex) -> Tensor:
     """``self **= exponent``."""
     return _pow_in_place(self, exponent) if isinstance(exponent, OPERANDS) else NotImplemented
 
 
-@composite(namespace=None, methods=(), operators=("__rpow__",))
+@composite(namespace=None, operators=("__rpow__",))
 def _reflected_pow(self: Tensor, other: Tensor | complex) -> Any:
     """``other ** self`` for a number."""
     if isinstance(other, NUMBERS):
@@ -307,14 +306,12 @@ def _float_power_in_place(self: Tensor, exponent: Tensor | complex) -> Tensor:
 @op(
     input=lambda m, g, out: m.div(g, m.mul(out, 2)),
     ufunc="sqrt",
-    promote=True,
     float_result=True,
     inplace=True,
     out=True,
     samples=samples.unary(
         0.2, 4, dtypes=_ALL, extra=[Sample(T(values=[0.0, -1.0, float("inf")]), second=False)]
     ),
-    inplace_names=("torch.sqrt_",),
 )
 def sqrt(xp: Any, input: Array) -> Array:
     """Square root of every element; nan for negative ones."""
@@ -323,7 +320,6 @@ def sqrt(xp: Any, input: Array) -> Array:
 
 @op(
     input=lambda m, g, out: m.mul(m.mul(g, -0.5), m.pow(out, 3)),
-    promote=True,
     float_result=True,
     inplace=True,
     out=True,
@@ -331,7 +327,6 @@ def sqrt(xp: Any, input: Array) -> Array:
         0.2, 4, dtypes=_ALL, extra=[Sample(T(values=[0.0, -1.0, float("inf")]), second=False)]
     ),
     elementwise=True,
-    inplace_names=("torch.rsqrt_",),
 )
 def rsqrt(xp: Any, input: Array) -> Array:
     """``1 / sqrt(input)``."""

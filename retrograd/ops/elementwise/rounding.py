@@ -42,7 +42,6 @@ def _kept_or(xp: Any, function: Any, input: Any) -> Any:
     out="elementwise",
     samples=_SAMPLES,
     elementwise=True,
-    inplace_names=("torch.floor_",),
 )
 def floor(xp: Any, input: Array) -> Array:
     """The largest integer not above every element."""
@@ -56,7 +55,6 @@ def floor(xp: Any, input: Array) -> Array:
     out="elementwise",
     samples=_SAMPLES,
     elementwise=True,
-    inplace_names=("torch.ceil_",),
 )
 def ceil(xp: Any, input: Array) -> Array:
     """The smallest integer not below every element."""
@@ -69,10 +67,8 @@ def ceil(xp: Any, input: Array) -> Array:
     inplace=True,
     out="elementwise",
     public=("trunc", "fix"),
-    methods=("trunc", "fix"),
     samples=_SAMPLES,
     elementwise=True,
-    inplace_names=("Tensor.fix_", "torch.fix_", "torch.trunc_"),
 )
 def trunc(xp: Any, input: Array) -> Array:
     """Every element without its fraction."""
@@ -91,7 +87,6 @@ def _check_frac(input: Any) -> None:
     out="elementwise",
     samples=_SAMPLES,
     elementwise=True,
-    inplace_names=("torch.frac_",),
 )
 def frac(xp: Any, input: Array) -> Array:
     """The fraction of every element, with its sign."""
@@ -104,11 +99,9 @@ def frac(xp: Any, input: Array) -> Array:
 @op(
     input=lambda m, g: m.zeros_like(g),
     check=_check_rounding("round"),
-    node_name="RoundBackward0",
     inplace="round_",
     out="elementwise",
     namespace=None,
-    methods=(),
     elementwise=True,
 )
 def round(xp: Any, input: Array) -> Array:
@@ -205,7 +198,6 @@ def _replaced(xp: Any, input: Any, nan: float, posinf: float, neginf: float) -> 
     inplace=True,
     out="nan_to_num: dtype of out: {out} should be same as input: {result}",
     namespace=None,
-    methods=(),
     elementwise=True,
     inplace_names=("torch.nan_to_num_",),
 )

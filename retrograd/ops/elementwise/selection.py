@@ -40,7 +40,6 @@ def _same_dtype(xp: Any, *values: Any) -> list[Any]:
     input=lambda m, g, condition: m.where(condition, g, 0),
     other=lambda m, g, condition: m.where(condition, 0, g),
     half="move",
-    node_name="WhereBackward0",
     label="where",
     out=True,
     forward="elementwise",
@@ -280,7 +279,6 @@ def _high_rule(m: Any, g: Any, input: Any, min: Any, max: Any) -> Any:
     inplace="clamp_",
     out=True,
     namespace=None,
-    methods=(),
     elementwise=True,
 )
 def clamp(xp: Any, input: Array, min: Operand | None = None, max: Operand | None = None) -> Array:
@@ -296,7 +294,6 @@ def clamp(xp: Any, input: Array, min: Operand | None = None, max: Operand | None
     max=_high_rule,
     promote=True,
     check=_check_clamp,
-    node_name="ClampBackward0",
     inplace="clamp_",
     out=True,
     label="clamp",
@@ -351,9 +348,7 @@ def _clamp_samples() -> list[Sample]:
     return found
 
 
-@composite(
-    name="clamp", public=("clamp", "clip"), methods=("clamp", "clip"), samples=_clamp_samples
-)
+@composite(name="clamp", public=("clamp", "clip"), samples=_clamp_samples)
 def _clamp_function(
     input: Tensor,
     min: Tensor | float | None = None,
@@ -392,7 +387,6 @@ def _clamp_in_place(
     input=lambda m, g, input, min: m.where(m.ge(input, min), g, 0),
     promote=True,
     check=lambda input, min: _check_clamp(input, min),
-    node_name="ClampMinBackward0",
     inplace="clamp_min_",
     out=True,
     label="clamp_min",
@@ -422,7 +416,6 @@ def _clamp_min_tensor(xp: Any, input: Array, min: Array) -> Array:
     input=lambda m, g, input, max: m.where(m.le(input, max), g, 0),
     promote=True,
     check=lambda input, max: _check_clamp(input, max),
-    node_name="ClampMaxBackward0",
     inplace="clamp_max_",
     out=True,
     label="clamp_max",

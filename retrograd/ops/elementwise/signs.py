@@ -28,9 +28,9 @@ def _check_abs(input: Any) -> None:
     check=_check_abs,
     operators=("__abs__",),
     inplace=True,
+    inplace_names=(),
     out="elementwise",
     public=("abs", "absolute"),
-    methods=("abs", "absolute"),
     samples=samples.unary(
         dtypes=_EVERY, extra=[_POINTS, Sample(T(values=[0j, 1 + 1j]), dtypes=COMPLEX)]
     ),
@@ -71,6 +71,7 @@ def _check_sign(input: Any) -> None:
     input=lambda m, g: m.zeros_like(g),
     check=_check_sign,
     inplace=True,
+    inplace_names=(),
     out="elementwise",
     samples=samples.unary(dtypes=_EVERY, extra=[_POINTS]),
     elementwise=True,
@@ -92,6 +93,7 @@ def _sgn_rule(m: Any, g: Any, input: Any, input_dtype: Any, out: Any) -> Any:
     input=_sgn_rule,
     holomorphic=False,
     inplace=True,
+    inplace_names=(),
     out="elementwise",
     samples=samples.unary(
         dtypes=_EVERY, extra=[_POINTS, Sample(T(values=[0j, 1 + 1j]), dtypes=COMPLEX, second=False)]
@@ -140,10 +142,8 @@ def _check_copysign(input: Any, other: Any) -> None:
     input=_copysign_rule,
     other=lambda m, g: m.zeros_like(g),
     ufunc="copysign",
-    promote=True,
     float_result=True,
     check=_check_copysign,
-    node_name="CopysignBackward0",
     inplace="copysign_",
     out=True,
     label="copysign",
@@ -157,7 +157,6 @@ def _copysign_tensor(xp: Any, input: Array, other: Array) -> Array:
 @op(
     input=_copysign_rule,
     ufunc="copysign",
-    promote=True,
     float_result=True,
     check=_check_copysign,
     node_name="CopysignBackward1",

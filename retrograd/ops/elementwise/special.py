@@ -48,7 +48,6 @@ def no_derivative(name: str) -> Any:
 
 @op(
     input=lambda m, g, input: m.mul(m.mul(m.exp(m.neg(m.pow(input, 2))), 2 / _SQRT_PI), g),
-    promote=True,
     float_result=True,
     check=check_real("erf_vml_cpu"),
     inplace=True,
@@ -56,7 +55,6 @@ def no_derivative(name: str) -> Any:
     samples=samples.unary(dtypes=_EVERY, extra=[_POINTS]),
     elementwise=True,
     second_names=("special.erf",),
-    inplace_names=("torch.erf_",),
 )
 def erf(xp: Any, input: Array) -> Array:
     """The error function."""
@@ -65,7 +63,6 @@ def erf(xp: Any, input: Array) -> Array:
 
 @op(
     input=lambda m, g, input: m.mul(m.mul(m.exp(m.neg(m.pow(input, 2))), -2 / _SQRT_PI), g),
-    promote=True,
     float_result=True,
     check=check_real("erfc_vml_cpu"),
     inplace=True,
@@ -73,7 +70,6 @@ def erf(xp: Any, input: Array) -> Array:
     samples=samples.unary(dtypes=_EVERY, extra=[_POINTS]),
     elementwise=True,
     second_names=("special.erfc",),
-    inplace_names=("torch.erfc_",),
 )
 def erfc(xp: Any, input: Array) -> Array:
     """``1 - erf(input)``, exact also where that is tiny."""
@@ -82,10 +78,10 @@ def erfc(xp: Any, input: Array) -> Array:
 
 @op(
     input=lambda m, g, input: m.mul(m.mul(m.exp(m.pow(m.erfinv(input), 2)), 0.5 * _SQRT_PI), g),
-    promote=True,
     float_result=True,
     check=check_real("erfinv_vml_cpu"),
     inplace=True,
+    inplace_names=(),
     out=True,
     samples=samples.unary(-0.9, 0.9, dtypes=_EVERY, extra=[_POINTS]),
     elementwise=True,
@@ -98,10 +94,8 @@ def erfinv(xp: Any, input: Array) -> Array:
 
 @op(
     input=lambda m, g, input, out: m.mul(m.sub(m.mul(m.mul(input, 2), out), 2 / _SQRT_PI), g),
-    promote=True,
     float_result=True,
     check=check_real("erfcx_cpu"),
-    node_name="SpecialErfcxBackward0",
     namespace="special",
     out=True,
     samples=samples.unary(dtypes=(*FLOATS, *COMPLEX), extra=[_POINTS]),
@@ -124,10 +118,8 @@ def ndtr(input: Tensor, *, out: Tensor | None = None) -> Tensor:
 
 @op(
     input=lambda m, g, out: m.mul(m.mul(g, math.sqrt(2 * math.pi)), m.exp(m.div(m.pow(out, 2), 2))),
-    promote=True,
     float_result=True,
     check=check_real("ndtri_cpu"),
-    node_name="SpecialNdtriBackward0",
     namespace="special",
     out=True,
     samples=samples.unary(0.05, 0.95, dtypes=(*FLOATS, *COMPLEX), extra=[_POINTS]),
@@ -142,10 +134,8 @@ def ndtri(xp: Any, input: Array) -> Array:
     input=lambda m, g, input: m.mul(
         m.div(g, m.erfcx(m.div(m.neg(input), math.sqrt(2)))), math.sqrt(2 / math.pi)
     ),
-    promote=True,
     float_result=True,
     check=check_real("log_ndtr_cpu"),
-    node_name="SpecialLogNdtrBackward0",
     namespace="special",
     out=True,
     samples=samples.unary(
@@ -180,7 +170,6 @@ def _check_logit(input: Any, eps: float | None) -> None:
 
 @op(
     input=_logit_rule,
-    promote=True,
     float_result=True,
     check=_check_logit,
     half="steps",
@@ -203,10 +192,8 @@ def logit(xp: Any, input: Array, eps: float | None = None) -> Array:
 
 @op(
     input=lambda m, g, input: m.mul(g, m.neg(m.add(m.log(input), 1))),
-    promote=True,
     float_result=True,
     check=check_real("entr_cpu"),
-    node_name="SpecialEntrBackward0",
     namespace="special",
     out=True,
     samples=samples.unary(0.1, 2, dtypes=_EVERY, extra=[_POINTS]),
@@ -226,7 +213,6 @@ def _sinc_rule(m: Any, g: Any, input: Any) -> Any:
 
 @op(
     input=_sinc_rule,
-    promote=True,
     float_result=True,
     inplace=True,
     out=True,
@@ -235,7 +221,6 @@ def _sinc_rule(m: Any, g: Any, input: Any) -> Any:
     ),
     elementwise=True,
     second_names=("special.sinc",),
-    inplace_names=("torch.sinc_",),
 )
 def sinc(xp: Any, input: Array) -> Array:
     """``sin(pi x) / (pi x)``, and 1 at zero."""
@@ -329,15 +314,12 @@ def _xlog1py_input_rule(m: Any, g: Any, input: Any, other: Any) -> Any:
 @op(
     input=_xlogy_input_rule,
     other=lambda m, g, input, other: m.div(m.mul(g, input), other),
-    promote=True,
     float_result=True,
     check=check_real("xlogy_cpu"),
     half="steps",
-    node_name="XlogyBackward0",
     inplace="xlogy_",
     out=True,
     namespace=None,
-    methods=(),
     elementwise=True,
 )
 def xlogy(xp: Any, input: Operand, other: Operand) -> Array:
@@ -347,7 +329,6 @@ def xlogy(xp: Any, input: Operand, other: Operand) -> Array:
 
 @op(
     other=lambda m, g, input, other: m.div(m.mul(g, input), other),
-    promote=True,
     float_result=True,
     check=check_real("xlogy_cpu"),
     half="steps",
@@ -370,7 +351,6 @@ def _xlogy_number_rule(m: Any, g: Any, input: Any, other: Any) -> Any:
 
 @op(
     input=_xlogy_number_rule,
-    promote=True,
     float_result=True,
     check=check_real("xlogy_cpu"),
     half="steps",
@@ -433,7 +413,6 @@ def xlogy_(self: Tensor, other: Tensor | complex) -> Tensor:
 @op(
     input=_xlog1py_input_rule,
     other=lambda m, g, input, other: m.div(m.mul(g, input), m.add(other, 1)),
-    promote=True,
     float_result=True,
     check=check_real("xlog1py_cpu"),
     half="steps",
@@ -450,7 +429,6 @@ def xlog1py(xp: Any, input: Operand, other: Operand) -> Array:
 
 @op(
     other=lambda m, g, input, other: m.div(m.mul(g, input), m.add(other, 1)),
-    promote=True,
     float_result=True,
     check=check_real("xlog1py_cpu"),
     half="steps",
@@ -473,7 +451,6 @@ def _xlog1py_number_rule(m: Any, g: Any, input: Any, other: Any) -> Any:
 
 @op(
     input=_xlog1py_number_rule,
-    promote=True,
     float_result=True,
     check=check_real("xlog1py_cpu"),
     half="steps",

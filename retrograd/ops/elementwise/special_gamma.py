@@ -22,10 +22,10 @@ _POINTS = Sample(T(values=[0.0, -0.0, 1.0, -1.5, _INF, _NAN, 9.0, 50.0]), second
 
 @op(
     input=lambda m, g, input: m.mul(g, m.digamma(input)),
-    promote=True,
     float_result=True,
     check=check_real("lgamma_vml_cpu"),
     inplace=True,
+    inplace_names=(),
     out=True,
     samples=samples.unary(0.2, 5, dtypes=_EVERY, extra=[_POINTS]),
     elementwise=True,
@@ -38,10 +38,10 @@ def lgamma(xp: Any, input: Array) -> Array:
 
 @op(
     input=lambda m, g, input: m.mul(g, m._polygamma(input, 1)),
-    promote=True,
     float_result=True,
     check=check_real("digamma"),
     inplace=True,
+    inplace_names=(),
     out=True,
     samples=samples.unary(0.2, 5, dtypes=_EVERY, extra=[_POINTS]),
     elementwise=True,
@@ -61,10 +61,8 @@ def _check_polygamma(input: Any, n: int) -> None:
 
 @op(
     input=lambda m, g, input, n: m.mul(g, m._polygamma(input, n + 1)),
-    promote=True,
     float_result=True,
     check=_check_polygamma,
-    node_name="PolygammaBackward0",
     inplace="polygamma_",
     out=True,
     elementwise=True,
@@ -121,7 +119,6 @@ def _check_mvlgamma(input: Any, p: int) -> None:
 
 @op(
     input=_mvlgamma_rule,
-    promote=True,
     float_result=True,
     check=_check_mvlgamma,
     inplace=True,
@@ -243,7 +240,6 @@ def _check_zeta(input: Any, other: Any) -> None:
 @op(
     input=no_derivative("zeta"),
     other=_zeta_rule,
-    promote=True,
     float_result=True,
     check=_check_zeta,
     node_name="SpecialZetaBackward0",
@@ -259,7 +255,6 @@ def zeta(xp: Any, input: Operand, other: Operand) -> Array:
 
 @op(
     other=_zeta_number_rule,
-    promote=True,
     float_result=True,
     check=_check_zeta,
     node_name="SpecialZetaBackward1",
@@ -275,7 +270,6 @@ def _zeta_number_input(xp: Any, input: Operand, other: Array) -> Array:
 
 @op(
     input=no_derivative("zeta"),
-    promote=True,
     float_result=True,
     check=_check_zeta,
     node_name="SpecialZetaBackward2",
@@ -317,7 +311,6 @@ def _zeta(input: Tensor | complex, other: Tensor | complex, *, out: Tensor | Non
 
 @op(
     input=lambda m, g, input: m.mul(g, m.i1(input)),
-    promote=True,
     float_result=True,
     check=check_real("i0_vml_cpu"),
     inplace=True,
@@ -325,7 +318,6 @@ def _zeta(input: Tensor | complex, other: Tensor | complex, *, out: Tensor | Non
     samples=samples.unary(dtypes=_EVERY, extra=[_POINTS]),
     elementwise=True,
     second_names=("special.i0",),
-    inplace_names=("torch.i0_",),
 )
 def i0(xp: Any, input: Array) -> Array:
     """The modified Bessel function of the first kind, order 0."""
@@ -334,10 +326,8 @@ def i0(xp: Any, input: Array) -> Array:
 
 @op(
     input=lambda m, g, input, out: m.mul(g, m.sub(m.i1e(input), m.mul(m.sgn(input), out))),
-    promote=True,
     float_result=True,
     check=check_real("i0e_cpu"),
-    node_name="SpecialI0EBackward0",
     namespace="special",
     out=True,
     samples=samples.unary(dtypes=_EVERY, extra=[_POINTS]),
@@ -374,10 +364,8 @@ _I1_SAMPLES = samples.unary(
 
 @op(
     input=_i1_rule,
-    promote=True,
     float_result=True,
     check=check_real("i1_cpu"),
-    node_name="SpecialI1Backward0",
     namespace="special",
     out=True,
     samples=_I1_SAMPLES,
@@ -390,10 +378,8 @@ def i1(xp: Any, input: Array) -> Array:
 
 @op(
     input=_i1e_rule,
-    promote=True,
     float_result=True,
     check=check_real("i1e_cpu"),
-    node_name="SpecialI1EBackward0",
     namespace="special",
     out=True,
     samples=_I1_SAMPLES,

@@ -149,7 +149,6 @@ def _check_lerp(input: Any, end: Any, weight: Any) -> None:
     end=lambda m, g, weight: m.mul(g, weight),
     promote=True,
     check=_check_lerp,
-    node_name="LerpBackward0",
     inplace="lerp_",
     out="elementwise",
     label="lerp",
@@ -172,7 +171,6 @@ def _lerp_number(xp: Any, input: Array, end: Array, weight: Any) -> Array:
     inplace="lerp_",
     out="elementwise",
     namespace=None,
-    methods=(),
     elementwise=True,
 )
 def lerp(xp: Any, input: Array, end: Array, weight: Array) -> Array:
@@ -236,7 +234,6 @@ def _check_ldexp(input: Any, other: Any) -> None:
 @op(
     input=lambda m, g, other: m.mul(g, m.pow(2.0, other)),
     other=lambda m, g, out: m.mul(g, m.mul(out, math.log(2))),
-    promote=True,
     float_result=True,
     check=_check_ldexp,
     inplace=True,

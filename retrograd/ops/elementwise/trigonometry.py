@@ -23,12 +23,10 @@ _INSIDE = samples.unary(-0.9, 0.9, dtypes=_EVERY, extra=[_POINTS])
 @op(
     input=lambda m, g, input: m.mul(g, m.cos(input)),
     ufunc="sin",
-    promote=True,
     float_result=True,
     inplace=True,
     out=True,
     samples=_ANYWHERE,
-    inplace_names=("torch.sin_",),
 )
 def sin(xp: Any, input: Array) -> Array:
     """Sine of every element."""
@@ -38,12 +36,10 @@ def sin(xp: Any, input: Array) -> Array:
 @op(
     input=lambda m, g, input: m.mul(g, m.neg(m.sin(input))),
     ufunc="cos",
-    promote=True,
     float_result=True,
     inplace=True,
     out=True,
     samples=_ANYWHERE,
-    inplace_names=("torch.cos_",),
 )
 def cos(xp: Any, input: Array) -> Array:
     """Cosine of every element."""
@@ -53,12 +49,10 @@ def cos(xp: Any, input: Array) -> Array:
 @op(
     input=lambda m, g, out: m.mul(g, m.add(m.pow(out, 2), 1)),
     ufunc="tan",
-    promote=True,
     float_result=True,
     inplace=True,
     out=True,
     samples=samples.unary(-1.3, 1.3, dtypes=_EVERY, extra=[_POINTS]),
-    inplace_names=("torch.tan_",),
 )
 def tan(xp: Any, input: Array) -> Array:
     """Tangent of every element."""
@@ -68,14 +62,11 @@ def tan(xp: Any, input: Array) -> Array:
 @op(
     input=lambda m, g, input: m.mul(g, m.rsqrt(m.rsub(m.mul(input, input), 1))),
     ufunc="arcsin",
-    promote=True,
     float_result=True,
     inplace=True,
     out=True,
     public=("asin", "arcsin"),
-    methods=("asin", "arcsin"),
     samples=_INSIDE,
-    inplace_names=("Tensor.arcsin_", "torch.arcsin_", "torch.asin_"),
 )
 def asin(xp: Any, input: Array) -> Array:
     """Inverse sine of every element; nan outside [-1, 1]."""
@@ -85,14 +76,11 @@ def asin(xp: Any, input: Array) -> Array:
 @op(
     input=lambda m, g, input: m.mul(g, m.neg(m.rsqrt(m.rsub(m.mul(input, input), 1)))),
     ufunc="arccos",
-    promote=True,
     float_result=True,
     inplace=True,
     out=True,
     public=("acos", "arccos"),
-    methods=("acos", "arccos"),
     samples=_INSIDE,
-    inplace_names=("Tensor.arccos_", "torch.acos_", "torch.arccos_"),
 )
 def acos(xp: Any, input: Array) -> Array:
     """Inverse cosine of every element; nan outside [-1, 1]."""
@@ -102,14 +90,11 @@ def acos(xp: Any, input: Array) -> Array:
 @op(
     input=lambda m, g, input: m.div(g, m.add(m.mul(input, input), 1)),
     ufunc="arctan",
-    promote=True,
     float_result=True,
     inplace=True,
     out=True,
     public=("atan", "arctan"),
-    methods=("atan", "arctan"),
     samples=_ANYWHERE,
-    inplace_names=("Tensor.arctan_", "torch.arctan_", "torch.atan_"),
 )
 def atan(xp: Any, input: Array) -> Array:
     """Inverse tangent of every element."""
@@ -122,12 +107,10 @@ def atan(xp: Any, input: Array) -> Array:
 @op(
     input=lambda m, g, input: m.mul(g, m.cosh(input)),
     ufunc="sinh",
-    promote=True,
     float_result=True,
     inplace=True,
     out=True,
     samples=_ANYWHERE,
-    inplace_names=("torch.sinh_",),
 )
 def sinh(xp: Any, input: Array) -> Array:
     """Hyperbolic sine of every element."""
@@ -137,12 +120,10 @@ def sinh(xp: Any, input: Array) -> Array:
 @op(
     input=lambda m, g, input: m.mul(g, m.sinh(input)),
     ufunc="cosh",
-    promote=True,
     float_result=True,
     inplace=True,
     out=True,
     samples=_ANYWHERE,
-    inplace_names=("torch.cosh_",),
 )
 def cosh(xp: Any, input: Array) -> Array:
     """Hyperbolic cosine of every element."""
@@ -152,14 +133,11 @@ def cosh(xp: Any, input: Array) -> Array:
 @op(
     input=lambda m, g, input: m.mul(g, m.rsqrt(m.add(m.pow(input, 2), 1))),
     ufunc="arcsinh",
-    promote=True,
     float_result=True,
     inplace=True,
     out=True,
     public=("asinh", "arcsinh"),
-    methods=("asinh", "arcsinh"),
     samples=_ANYWHERE,
-    inplace_names=("Tensor.arcsinh_", "torch.arcsinh_", "torch.asinh_"),
 )
 def asinh(xp: Any, input: Array) -> Array:
     """Inverse hyperbolic sine of every element."""
@@ -169,14 +147,11 @@ def asinh(xp: Any, input: Array) -> Array:
 @op(
     input=lambda m, g, input: m.mul(g, m.rsqrt(m.sub(m.pow(input, 2), 1))),
     ufunc="arccosh",
-    promote=True,
     float_result=True,
     inplace=True,
     out=True,
     public=("acosh", "arccosh"),
-    methods=("acosh", "arccosh"),
     samples=samples.unary(1.1, 4, dtypes=_EVERY, extra=[_POINTS]),
-    inplace_names=("Tensor.arccosh_", "torch.acosh_", "torch.arccosh_"),
 )
 def acosh(xp: Any, input: Array) -> Array:
     """Inverse hyperbolic cosine of every element; nan below 1."""
@@ -186,14 +161,11 @@ def acosh(xp: Any, input: Array) -> Array:
 @op(
     input=lambda m, g, input: m.div(g, m.rsub(m.pow(input, 2), 1)),
     ufunc="arctanh",
-    promote=True,
     float_result=True,
     inplace=True,
     out=True,
     public=("atanh", "arctanh"),
-    methods=("atanh", "arctanh"),
     samples=_INSIDE,
-    inplace_names=("Tensor.arctanh_", "torch.arctanh_", "torch.atanh_"),
 )
 def atanh(xp: Any, input: Array) -> Array:
     """Inverse hyperbolic tangent of every element; nan outside [-1, 1]."""
@@ -219,13 +191,11 @@ def _atan2_share(m: Any, input: Any, other: Any) -> Any:
     input=lambda m, g, input, other: m.mul(m.mul(g, other), _atan2_share(m, input, other)),
     other=lambda m, g, input, other: m.mul(m.mul(g, m.neg(input)), _atan2_share(m, input, other)),
     ufunc="arctan2",
-    promote=True,
     float_result=True,
     check=_check_atan2,
     inplace=True,
     out=True,
     public=("atan2", "arctan2"),
-    methods=("atan2", "arctan2"),
     samples=samples.binary(
         numbers=(),
         extra=[
@@ -235,7 +205,6 @@ def _atan2_share(m: Any, input: Any, other: Any) -> Any:
             Sample(T(3), T(3), dtypes=COMPLEX),
         ],
     ),
-    inplace_names=("Tensor.arctan2_",),
 )
 def atan2(xp: Any, input: Array, other: Array) -> Array:
     """The angle of the point (other, input), in (-pi, pi]."""
@@ -283,15 +252,12 @@ def _check_degrees(name: str) -> Any:
 
 @op(
     input=lambda m, g: m.mul(g, math.pi / 180),
-    promote=True,
     float_result=True,
     check=_check_degrees("deg2rad"),
-    node_name="Deg2RadBackward0",
     inplace=True,
     out=True,
     samples=samples.unary(-360, 360, dtypes=_EVERY),
     elementwise=True,
-    inplace_names=("torch.deg2rad_",),
 )
 def deg2rad(xp: Any, input: Array) -> Array:
     """Degrees as radians."""
@@ -300,15 +266,12 @@ def deg2rad(xp: Any, input: Array) -> Array:
 
 @op(
     input=lambda m, g: m.mul(g, 180 / math.pi),
-    promote=True,
     float_result=True,
     check=_check_degrees("rad2deg"),
-    node_name="Rad2DegBackward0",
     inplace=True,
     out=True,
     samples=samples.unary(dtypes=_EVERY),
     elementwise=True,
-    inplace_names=("torch.rad2deg_",),
 )
 def rad2deg(xp: Any, input: Array) -> Array:
     """Radians as degrees."""

@@ -21,12 +21,10 @@ _POINTS = Sample(T(values=[0.0, -0.0, 1.0, -1.0, _INF, -_INF, _NAN]), second=Fal
 @op(
     input=lambda m, g, out: m.mul(g, out),
     ufunc="exp",
-    promote=True,
     float_result=True,
     inplace=True,
     out=True,
     samples=samples.unary(dtypes=_EVERY, extra=[_POINTS]),
-    inplace_names=("torch.exp_",),
 )
 def exp(xp: Any, input: Array) -> Array:
     """e to the power of every element."""
@@ -35,14 +33,12 @@ def exp(xp: Any, input: Array) -> Array:
 
 @op(
     input=lambda m, g, out: m.mul(m.mul(g, out), math.log(2)),
-    promote=True,
     float_result=True,
     inplace=True,
     out=True,
     samples=samples.unary(dtypes=_EVERY, extra=[_POINTS]),
     elementwise=True,
     second_names=("special.exp2",),
-    inplace_names=("torch.exp2_",),
 )
 def exp2(xp: Any, input: Array) -> Array:
     """2 to the power of every element."""
@@ -52,13 +48,11 @@ def exp2(xp: Any, input: Array) -> Array:
 @op(
     input=lambda m, g, out: m.mul(g, m.add(out, 1)),
     ufunc="expm1",
-    promote=True,
     float_result=True,
     inplace=True,
     out=True,
     samples=samples.unary(dtypes=_EVERY, extra=[_POINTS]),
     second_names=("special.expm1",),
-    inplace_names=("torch.expm1_",),
 )
 def expm1(xp: Any, input: Array) -> Array:
     """``exp(input) - 1``, exact also near zero."""
@@ -73,12 +67,10 @@ _LOG_SAMPLES = samples.unary(0.2, 4, dtypes=_EVERY, extra=[_POINTS])
 @op(
     input=lambda m, g, input: m.div(g, input),
     ufunc="log",
-    promote=True,
     float_result=True,
     inplace=True,
     out=True,
     samples=_LOG_SAMPLES,
-    inplace_names=("torch.log_",),
 )
 def log(xp: Any, input: Array) -> Array:
     """Natural logarithm of every element."""
@@ -88,12 +80,10 @@ def log(xp: Any, input: Array) -> Array:
 @op(
     input=lambda m, g, input: m.div(g, m.mul(input, math.log(2))),
     ufunc="log2",
-    promote=True,
     float_result=True,
     inplace=True,
     out=True,
     samples=_LOG_SAMPLES,
-    inplace_names=("torch.log2_",),
 )
 def log2(xp: Any, input: Array) -> Array:
     """Logarithm to base 2 of every element."""
@@ -103,12 +93,10 @@ def log2(xp: Any, input: Array) -> Array:
 @op(
     input=lambda m, g, input: m.div(g, m.mul(input, math.log(10))),
     ufunc="log10",
-    promote=True,
     float_result=True,
     inplace=True,
     out=True,
     samples=_LOG_SAMPLES,
-    inplace_names=("torch.log10_",),
 )
 def log10(xp: Any, input: Array) -> Array:
     """Logarithm to base 10 of every element."""
@@ -118,14 +106,11 @@ def log10(xp: Any, input: Array) -> Array:
 @op(
     input=lambda m, g, input: m.div(g, m.add(input, 1)),
     ufunc="log1p",
-    promote=True,
     float_result=True,
-    node_name="Log1PBackward0",
     inplace=True,
     out=True,
     samples=samples.unary(-0.7, 4, dtypes=_EVERY, extra=[_POINTS]),
     second_names=("special.log1p",),
-    inplace_names=("torch.log1p_",),
 )
 def log1p(xp: Any, input: Array) -> Array:
     """``log(1 + input)``, exact also near zero."""
@@ -145,7 +130,6 @@ def log1p(xp: Any, input: Array) -> Array:
 @op(
     grad=lambda m, g, output: m.mul(m.mul(g, output), m.rsub(output, 1)),
     output=lambda m, g, grad, output: m.mul(m.mul(g, grad), m.rsub(m.mul(output, 2), 1)),
-    node_name="SigmoidBackwardBackward0",
     elementwise=True,
 )
 def _sigmoid_gradient(xp: Any, grad: Array, output: Array) -> Array:
@@ -156,7 +140,6 @@ def _sigmoid_gradient(xp: Any, grad: Array, output: Array) -> Array:
 
 @op(
     input=lambda m, g, out: m._sigmoid_gradient(g, out),
-    promote=True,
     float_result=True,
     inplace=True,
     out=True,
@@ -166,7 +149,6 @@ def _sigmoid_gradient(xp: Any, grad: Array, output: Array) -> Array:
     ),
     elementwise=True,
     second_names=("special.expit",),
-    inplace_names=("torch.sigmoid_",),
 )
 def sigmoid(xp: Any, input: Array) -> Array:
     """``1 / (1 + exp(-input))``, elementwise."""
@@ -180,7 +162,6 @@ def sigmoid(xp: Any, input: Array) -> Array:
 @op(
     grad=lambda m, g, output: m._tanh_gradient(g, output),
     output=lambda m, g, grad, output: m.mul(m.mul(m.mul(g, grad), output), -2),
-    node_name="TanhBackwardBackward0",
     elementwise=True,
 )
 def _tanh_gradient(xp: Any, grad: Array, output: Array) -> Array:
@@ -192,12 +173,10 @@ def _tanh_gradient(xp: Any, grad: Array, output: Array) -> Array:
 @op(
     input=lambda m, g, out: m._tanh_gradient(g, out),
     ufunc="tanh",
-    promote=True,
     float_result=True,
     inplace=True,
     out=True,
     samples=samples.unary(dtypes=_EVERY, extra=[_POINTS]),
-    inplace_names=("torch.tanh_",),
 )
 def tanh(xp: Any, input: Array) -> Array:
     """Hyperbolic tangent of every element."""

@@ -242,7 +242,6 @@ def _gather_gradient(xp: Any, g: Array, shape: tuple[int, ...], dim: int, index:
     out=True,
     check=check_source_type,
     namespace=None,
-    methods=(),
     forward="linear",
     aten="scatter.src",
 )

@@ -114,7 +114,6 @@ def _broadcast(mask: Array, shape: tuple[int, ...]) -> tuple[int, ...]:
     holomorphic=False,
     inplace=True,
     namespace=None,
-    methods=(),
     elementwise=True,
     aten="masked_fill.Scalar",
 )
@@ -351,7 +350,6 @@ def masked_scatter(xp: Any, input: Array, mask: Array, source: Array) -> Array:
     half="move",
     out="nonzero: Expected out tensor to have scalar type Long but got scalar type{out}",
     namespace=None,
-    methods=(),
 )
 def nonzero(xp: Any, input: Array) -> Array:
     """The index of every element that is not zero: one row each."""

@@ -151,7 +151,6 @@ def _refused(shape: tuple[int, ...], dims: Dims, arrays: Sequence[Array]) -> tup
     half="move",
     holomorphic=False,
     namespace=None,
-    methods=(),
     forward="linear",
     saved_names={"indices": indices_of, "_raw_saved_indices": raw_indices_of},
 )
@@ -309,7 +308,6 @@ def _check_put(
     holomorphic=False,
     inplace="index_put_",
     namespace=None,
-    methods=(),
     check=_check_put,
     forward="linear",
 )

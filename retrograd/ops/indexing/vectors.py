@@ -385,7 +385,6 @@ def _number(xp: Any, value: Any, target: Array) -> Any:
     holomorphic=False,
     inplace=True,
     namespace=None,
-    methods=(),
     forward="elementwise",
     aten="index_fill.int_Scalar",
 )

@@ -81,7 +81,6 @@ def _bad_minor(xp: Any, matrix: Array) -> int:
     holomorphic=False,
     returns=return_types.linalg_cholesky_ex,
     namespace=None,
-    methods=(),
     forward=lambda m, tangents, out0, upper: (_cholesky_tangent(m, tangents[0], out0, upper), None),
     autocast="float32",
     saved_names={"L": "out0"},
@@ -205,7 +204,6 @@ def _cholesky_solve_gradient(
     differentiable=("input", "L"),
     holomorphic=False,
     namespace=None,
-    methods=(),
     autocast="float32",
     saved_names={"input2": "L"},
 )
@@ -258,7 +256,6 @@ def _cholesky_inverse_gradient(m: Any, g: Any, L: Any, out: Any, upper: bool) ->
     L=_cholesky_inverse_gradient,
     holomorphic=False,
     namespace=None,
-    methods=(),
     autocast="float32",
     saved_names={"self": "L"},
 )

@@ -119,7 +119,7 @@ def _exponential_gradient(m: Any, g: Any, input: Any) -> Any:
     return m.narrow(m.narrow(block, -2, 0, size), -1, size, size)
 
 
-@op(input=_exponential_gradient, holomorphic=False, namespace=None, methods=())
+@op(input=_exponential_gradient, holomorphic=False, namespace=None)
 def linalg_matrix_exp(xp: Any, input: Array) -> Array:
     """The exponential, by scaling, a rational approximation, and squaring."""
     if not input.size:

@@ -112,7 +112,6 @@ def _block(a: Array, k: int, width: int, conjugate: bool) -> Array:
     input=lambda m, g, input_shape: _no_derivative("linalg_ldl_factor_ex"),
     returns=return_types.linalg_ldl_factor_ex,
     namespace=None,
-    methods=(),
     fast=False,
 )
 def linalg_ldl_factor_ex(xp: Any, input: Array, hermitian: bool) -> tuple[Array, Array, Array]:
@@ -230,7 +229,6 @@ def _solve_one(xp: Any, packed: Array, pivots: Array, right: Array, conjugate: b
     LD=lambda m, g, LD_shape: _no_derivative("linalg_ldl_solve"),
     B=lambda m, g, B_shape: _no_derivative("linalg_ldl_solve"),
     namespace=None,
-    methods=(),
     fast=False,
 )
 def linalg_ldl_solve(xp: Any, LD: Array, pivots: Array, B: Array, hermitian: bool) -> Array:

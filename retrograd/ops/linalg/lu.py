@@ -90,7 +90,6 @@ def _lu_gradient(m: Any, g: Any, out0: Any, out1: Any, out2: Any) -> Any:
     holomorphic=False,
     returns=return_types.linalg_lu,
     namespace=None,
-    methods=(),
     saved_names={"P": "out0", "L": "out1", "U": "out2"},
 )
 def linalg_lu(xp: Any, input: Array) -> tuple[Array, Array, Array]:
@@ -127,7 +126,6 @@ def _lu_factor_gradient(m: Any, g: Any, out0: Any, out1: Any) -> Any:
     holomorphic=False,
     returns=return_types.linalg_lu_factor_ex,
     namespace=None,
-    methods=(),
     saved_names={"LU": "out0", "pivots": "out1"},
 )
 def linalg_lu_factor_ex(xp: Any, input: Array) -> tuple[Array, Array, Array]:
@@ -167,7 +165,6 @@ def _zeros_of(xp: Any, input: Array, shape: tuple[int, ...]) -> Array:
     holomorphic=False,
     returns=return_types.lu_unpack,
     namespace=None,
-    methods=(),
 )
 def lu_unpack(
     xp: Any, LU_data: Array, LU_pivots: Array, unpack_data: bool = True, unpack_pivots: bool = True

@@ -47,7 +47,6 @@ def pinv_gradient(m: Any, g: Any, input: Any, pinv: Any) -> Any:
     input=lambda m, g, input, out: pinv_gradient(m, g, input, out),
     holomorphic=False,
     namespace=None,
-    methods=(),
     aten="linalg_pinv.atol_rtol_tensor",
 )
 def linalg_pinv(xp: Any, input: Array, atol: Any, rtol: Any, hermitian: bool) -> Array:
@@ -214,7 +213,6 @@ def _precision(array: Any) -> float:
     holomorphic=False,
     returns=return_types.linalg_lstsq,
     namespace=None,
-    methods=(),
     autocast="float32",
     saved_names={"b": "other", "solution": "out0"},
 )

@@ -69,7 +69,6 @@ def _tall_qr_gradient(m: Any, for_q: Any, for_r: Any, q: Any, r: Any) -> Any:
     holomorphic=False,
     returns=return_types.linalg_qr,
     namespace=None,
-    methods=(),
     autocast="float32",
     saved_names={"Q": "out0", "R": "out1"},
 )
@@ -148,7 +147,6 @@ def _qr(
     input=lambda m, g, input_shape: _no_geqrf_gradient(),
     returns=return_types.geqrf,
     namespace=None,
-    methods=(),
     autocast="float32",
 )
 def geqrf(xp: Any, input: Array) -> tuple[Array, Array]:

@@ -71,7 +71,6 @@ def _square_samples(*others: Sample) -> list[Sample]:
     holomorphic=False,
     returns=return_types.linalg_inv_ex,
     namespace=None,
-    methods=(),
     autocast="float32",
     saved_names={"inverse": "out0"},
 )
@@ -173,7 +172,6 @@ def _one_cofactors(xp: Any, matrix: Array) -> Array:
 @op(
     input=lambda m, g, input: m.mul(column(m, column(m, g)), m._cofactors(input)),
     namespace=None,
-    methods=(),
     aten="_linalg_det",
     saved_names={"A": "input"},
 )
@@ -228,7 +226,6 @@ def _slogdet_gradient(m: Any, g: Any, input: Any, out0: Any, input_dtype: Any) -
     holomorphic=False,
     returns=return_types.linalg_slogdet,
     namespace=None,
-    methods=(),
     aten="_linalg_slogdet",
     saved_names={"A": "input", "sign": "out0"},
 )
@@ -307,7 +304,6 @@ def _solve_gradient(
     holomorphic=False,
     returns=return_types.linalg_solve_ex,
     namespace=None,
-    methods=(),
     aten="_linalg_solve_ex",
     saved_names={"result": "out0"},
 )
@@ -488,7 +484,6 @@ def _triangular_gradient(
     differentiable=("A", "B"),
     holomorphic=False,
     namespace=None,
-    methods=(),
     saved_names={"self": "A"},
 )
 def linalg_solve_triangular(

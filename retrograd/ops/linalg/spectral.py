@@ -128,7 +128,6 @@ def _svd_failure() -> Exception:
     holomorphic=False,
     returns=return_types.linalg_svd,
     namespace=None,
-    methods=(),
     autocast="float32",
     aten="_linalg_svd",
     saved_names={"U": "out0", "S": "out1", "Vh": "out2"},
@@ -297,7 +296,6 @@ def _no_convergence(name: str) -> Exception:
     holomorphic=False,
     returns=return_types.linalg_eigh,
     namespace=None,
-    methods=(),
     autocast="float32",
     aten="_linalg_eigh",
     saved_names={"eigenvalues": "out0", "eigenvectors": "out1"},
@@ -405,7 +403,6 @@ def _eig_gradient(m: Any, g: Any, out0: Any, out1: Any) -> Any:
     holomorphic=False,
     returns=return_types.linalg_eig,
     namespace=None,
-    methods=(),
     autocast="float32",
     saved_names={"eigenvalues": "out0", "eigenvectors": "out1"},
 )

@@ -46,7 +46,6 @@ table_entry("outer", lambda xp, a, b: xp.outer(a, b), _outer)
 
 
 @composite(
-    methods=("outer", "ger"),
     public=("outer", "ger"),
     samples=lambda: [
         Sample(T(3), T(2), dtypes=(*FLOATS, *HALVES, *COMPLEX)),
@@ -271,7 +270,6 @@ def _check_cross(input: Array, other: Array, *, dim: int) -> None:
     check=_check_cross,
     out="structured",
     namespace=None,
-    methods=(),
     forward="multilinear",
 )
 def linalg_cross(xp: Any, input: Array, other: Array, *, dim: int = -1) -> Array:

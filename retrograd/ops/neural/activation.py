@@ -99,7 +99,6 @@ def _relu(input: Tensor, inplace: bool = False) -> Tensor:
 @op(
     grad=lambda m, g, input, threshold: m._threshold_gradient(g, input, threshold),
     input=lambda m, g: m.zeros_like(g),
-    node_name="ThresholdBackwardBackward0",
     saved_names={"self": "input"},
     elementwise=True,
 )
@@ -131,7 +130,6 @@ def _threshold_rule(m: Any, g: Any, input: Any, threshold: Any) -> Any:
     input=_threshold_rule,
     check=_check_threshold,
     namespace=None,
-    methods=(),
     elementwise=True,
 )
 def threshold(xp: Any, input: Array, threshold: float, value: float) -> Array:
@@ -183,7 +181,6 @@ attach(RECORDED.threshold, public=("threshold",))
 @op(
     grad=lambda m, g, input, min_val, max_val: m._hardtanh_gradient(g, input, min_val, max_val),
     input=lambda m, g: m.zeros_like(g),
-    node_name="HardtanhBackwardBackward0",
     saved_names={"self": "input"},
     elementwise=True,
 )
@@ -209,7 +206,6 @@ def _check_hardtanh(input: Array, min_val: Any, max_val: Any) -> None:
     check=_check_hardtanh,
     inplace=True,
     namespace=None,
-    methods=(),
     elementwise=True,
 )
 def hardtanh(xp: Any, input: Array, min_val: Any = -1.0, max_val: Any = 1.0) -> Array:
@@ -339,7 +335,6 @@ def softshrink(xp: Any, input: Array, lambd: float = 0.5) -> Array:
     input=lambda m, g, grad, input: m.mul(
         m.div(m.mul(g, grad), 3), m.logical_and(m.gt(input, -3), m.lt(input, 3))
     ),
-    node_name="HardswishBackwardBackward0",
     saved_names={"grad_output": "grad", "self": "input"},
     elementwise=True,
 )
@@ -354,7 +349,6 @@ def _hardswish_gradient(xp: Any, grad: Array, input: Array) -> Array:
     check=floating_only("hardswish_cpu"),
     inplace=True,
     namespace=None,
-    methods=(),
     elementwise=True,
 )
 def hardswish(xp: Any, input: Array) -> Array:
@@ -383,7 +377,6 @@ _SIXTH = float(dtypes.F32.type(1 / 6))  # PyTorch's constant has this precision 
 @op(
     grad=lambda m, g, input: m._hardsigmoid_gradient(g, input),
     input=lambda m, g: m.zeros_like(g),
-    node_name="HardsigmoidBackwardBackward0",
     saved_names={"self": "input"},
     elementwise=True,
 )
@@ -397,7 +390,6 @@ def _hardsigmoid_gradient(xp: Any, grad: Array, input: Array) -> Array:
     check=floating_only("hardsigmoid_cpu"),
     inplace=True,
     namespace=None,
-    methods=(),
     elementwise=True,
 )
 def hardsigmoid(xp: Any, input: Array) -> Array:

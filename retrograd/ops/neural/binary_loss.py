@@ -65,7 +65,6 @@ def _of_target(m: Any, g: Any, grad: Any, input: Any, weight: Any, reduction: in
     grad=_of_gradient,
     input=_of_input,
     target=_of_target,
-    node_name="BinaryCrossEntropyBackwardBackward0",
     saved_names={"grad_output": "grad", "self": "input"},
 )
 def _binary_cross_entropy_gradient(
@@ -87,7 +86,6 @@ def _binary_cross_entropy_gradient(
     ),
     check=floating_only("binary_cross_entropy"),
     namespace=None,
-    methods=(),
     autocast="float32",
 )
 def binary_cross_entropy(
@@ -226,7 +224,6 @@ def _logit_target_slopes(
     target=_logit_target_slopes,
     check=floating_only("log_sigmoid_cpu"),
     namespace=None,
-    methods=(),
     autocast="float32",
 )
 def binary_cross_entropy_with_logits(
@@ -438,7 +435,6 @@ def _margin_slopes(m: Any, g: Any, input: Any, target: Any, reduction: int) -> A
     input=lambda m, g, input, target: (
         m.neg(m._sigmoid_gradient(g, m._soft_margin_loss_slope(input, target))) * target
     ),
-    promote=True,
     float_result=True,
     node_name="SoftMarginLossBackwardBackward0",
     elementwise=True,
@@ -468,7 +464,6 @@ def _check_margin(input: Array, target: Array, reduction: int) -> None:
     promote=True,
     check=_check_margin,
     namespace=None,
-    methods=(),
     autocast="float32",
 )
 def soft_margin_loss(xp: Any, input: Array, target: Array, reduction: int) -> Array:

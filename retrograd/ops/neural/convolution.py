@@ -86,7 +86,6 @@ def _bias_rule(m: Any, g: Any, stride: Sizes) -> Any:
     saved_names={"input": "input", "self": ""},  # PyTorch's own name here is `input`
     check=check_types,
     namespace=None,
-    methods=(),
 )
 def convolution(
     xp: Any,

@@ -175,8 +175,6 @@ def _no_second_derivative(m: Any, g: Any) -> Any:
     grad=_no_second_derivative,
     log_probs=_no_second_derivative,
     node_name="NotImplemented",
-    namespace=None,
-    methods=(),
     aten="_ctc_loss_backward",
 )
 def _ctc_loss_gradient(
@@ -239,9 +237,6 @@ def _no_tangents(m: Any, tangents: Any) -> Any:
     forward=_no_tangents,
     outputs=2,
     nondifferentiable=(1,),
-    node_name="CtcLossBackward0",
-    namespace=None,
-    methods=(),
     saved_names={"result0": "out0", "result1": "out1"},
     aten="_ctc_loss",
 )

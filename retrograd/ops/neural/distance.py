@@ -163,7 +163,6 @@ def _pair_gradient(m: Any, g: Any, input: Any, p: float, out: Any) -> Any:
 
 @op(
     input=lambda m, g, input, p, out: _pair_gradient(m, g, input, p, out),
-    node_name="PdistBackward0",
     aten="_pdist_forward",
     event="pdist",
 )

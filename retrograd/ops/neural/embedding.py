@@ -80,7 +80,6 @@ def _embedding_rows(xp: Any, weight: Array, indices: Array, padding_idx: int) ->
     ),
     half="move",
     namespace=None,
-    methods=(),
     forward="linear",
 )
 def embedding(

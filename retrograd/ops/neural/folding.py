@@ -34,12 +34,10 @@ def _check_columns(kernel: str, input: Array) -> None:
     input=lambda m, g, input_shape, kernel_size, dilation, padding, stride: m.col2im(
         g, input_shape[-2:], kernel_size, dilation, padding, stride
     ),
-    node_name="Im2ColBackward0",
     images=4,
     half="move",
     holomorphic=False,
     namespace=None,
-    methods=(),
     check=lambda input, *options: _check_columns("im2col_out_cpu", input),
     forward="linear",
     saved_names={
@@ -60,11 +58,9 @@ def im2col(
     input=lambda m, g, kernel_size, dilation, padding, stride: m.im2col(
         g, kernel_size, dilation, padding, stride
     ),
-    node_name="Col2ImBackward0",
     images=3,
     holomorphic=False,
     namespace=None,
-    methods=(),
     check=lambda input, *options: _check_columns("col2im_out_cpu", input),
     forward="linear",
 )

@@ -26,7 +26,6 @@ _EVERY = (*FLOATS, *HALVES)
 @op(
     grad=lambda m, g, input, negative_slope: m._leaky_relu_gradient(g, input, negative_slope),
     input=lambda m, g: m.zeros_like(g),
-    node_name="LeakyReluBackwardBackward0",
     saved_names={"self": "input"},
     elementwise=True,
 )
@@ -46,7 +45,6 @@ def _leaky_kernel(xp: Any, input: Array, negative_slope: Any) -> Array:
     input=lambda m, g, input, negative_slope: m._leaky_relu_gradient(g, input, negative_slope),
     check=floating_only("leaky_relu_cpu"),
     namespace=None,
-    methods=(),
     elementwise=True,
 )
 def leaky_relu(xp: Any, input: Array, negative_slope: Any = 0.01) -> Array:
@@ -130,7 +128,6 @@ def _prelu_gradient(xp: Any, grad: Array, input: Array, weight: Array) -> Array:
 @op(
     input=lambda m, g, input, weight: m._prelu_gradient(g, input, weight),
     weight=lambda m, g, input: m._keep_not_positive(m.mul(g, input), input),
-    node_name="PreluKernelBackward0",
     forward="elementwise",
     aten="_prelu_kernel",
 )

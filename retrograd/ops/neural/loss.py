@@ -111,7 +111,6 @@ def _square_error_curvature(m: Any, g: Any, grad: Any, input: Any, reduction: in
         _square_error_curvature(m, g, grad, input, reduction)
     ),
     promote=True,
-    node_name="MseLossBackwardBackward0",
     saved_names={"grad_output": "grad", "self": "input"},
 )
 def _mse_loss_gradient(xp: Any, grad: Array, input: Array, target: Array, reduction: int) -> Array:
@@ -131,7 +130,6 @@ def _mse_loss_gradient(xp: Any, grad: Array, input: Array, target: Array, reduct
     promote=True,
     check=floating_only("mse_cpu"),
     namespace=None,
-    methods=(),
     autocast="float32",
 )
 def mse_loss(xp: Any, input: Array, target: Array, reduction: int) -> Array:
@@ -259,7 +257,6 @@ def _of_gradient(m: Any, slopes: Any, input: Any, reduction: int) -> Any:
         _bent(m, g, grad, input, target, reduction, beta), -beta
     ),
     promote=True,
-    node_name="SmoothL1LossBackwardBackward0",
     saved_names={"grad_output": "grad", "self": "input"},
 )
 def _smooth_l1_loss_gradient(
@@ -279,8 +276,6 @@ def _smooth_l1_loss_gradient(
     promote=True,
     check=floating_only("smooth_l1_cpu"),
     namespace=None,
-    methods=(),
-    node_name="SmoothL1LossBackward0",
     autocast="float32",
 )
 def smooth_l1_loss(xp: Any, input: Array, target: Array, reduction: int, beta: float) -> Array:
@@ -336,7 +331,6 @@ def _smooth_l1_loss(
         _bent(m, g, grad, input, target, reduction, delta)
     ),
     promote=True,
-    node_name="HuberLossBackwardBackward0",
     saved_names={"grad_output": "grad", "self": "input"},
 )
 def _huber_loss_gradient(
@@ -354,7 +348,6 @@ def _huber_loss_gradient(
     ),
     check=floating_only("huber_cpu"),
     namespace=None,
-    methods=(),
     autocast="float32",
 )
 def huber_loss(xp: Any, input: Array, target: Array, reduction: int, delta: float) -> Array:

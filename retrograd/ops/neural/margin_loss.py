@@ -348,7 +348,6 @@ def _margins(m: Any, g: Any, input: Any, target: Any, weight: Any, reduction: in
         m, g, input, target, weight, reduction, p, margin
     ),
     namespace=None,
-    methods=(),
     autocast="float32",
 )
 def multi_margin_loss(
@@ -507,7 +506,6 @@ def _label_rule(m: Any, g: Any, input: Any, target: Any, reduction: int) -> Any:
 @op(
     input=_label_rule,
     namespace=None,
-    methods=(),
     autocast="float32",
     aten="multilabel_margin_loss_forward",
 )

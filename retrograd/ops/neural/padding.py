@@ -34,7 +34,6 @@ def _sides(pad: Sizes) -> list[tuple[int, int]]:
     input=lambda m, g, pad: m.constant_pad_nd(g, tuple(-size for size in pad), 0),
     half="move",
     holomorphic=False,
-    node_name="ConstantPadNdBackward0",
     methods=(),
     forward=lambda m, tangents, pad: m.constant_pad_nd(tangents[0], pad, 0),
     samples=lambda: [

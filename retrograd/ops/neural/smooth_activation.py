@@ -57,7 +57,6 @@ def _gelu_curvature(m: Any, g: Any, grad: Any, input: Any, approximate: str) -> 
 @op(
     grad=lambda m, g, input, approximate: m._gelu_gradient(g, input, approximate),
     input=_gelu_curvature,
-    node_name="GeluBackwardBackward0",
     saved_names={"grad_output": "grad", "self": "input"},
     elementwise=True,
 )
@@ -122,7 +121,6 @@ def _silu_rule(m: Any, g: Any, input: Any) -> Any:
     check=floating_only("silu_cpu", complex_too=True),
     inplace=True,
     namespace=None,
-    methods=(),
     elementwise=True,
 )
 def silu(xp: Any, input: Array) -> Array:
@@ -164,7 +162,6 @@ def _mish_rule(m: Any, g: Any, input: Any) -> Any:
     check=floating_only("mish_cpu"),
     inplace=True,
     namespace=None,
-    methods=(),
     elementwise=True,
 )
 def mish(xp: Any, input: Array) -> Array:
@@ -202,7 +199,6 @@ def _softplus_curvature(
 @op(
     grad=lambda m, g, input, beta, threshold: m._softplus_gradient(g, input, beta, threshold),
     input=_softplus_curvature,
-    node_name="SoftplusBackwardBackward0",
     saved_names={"grad_output": "grad", "self": "input"},
     elementwise=True,
 )
@@ -289,7 +285,6 @@ def _elu_curvature(
         g, value, alpha, scale, input_scale, is_result
     ),
     value=_elu_curvature,
-    node_name="EluBackwardBackward0",
     saved_names={"grad_output": "grad", "self_or_result": "value"},
     elementwise=True,
 )
@@ -335,7 +330,6 @@ def _elu_rule_of_result(
     input=_elu_rule,
     check=floating_only("elu_cpu"),
     namespace=None,
-    methods=(),
     elementwise=True,
 )
 def elu(
@@ -367,9 +361,7 @@ def _inverse(alpha: float) -> float:
 @op(
     input=lambda m, g, input, alpha: _elu_rule(m, g, input, alpha, 1.0, _inverse(alpha)),
     check=floating_only("elu_cpu"),
-    node_name="CeluBackward0",
     namespace=None,
-    methods=(),
     elementwise=True,
 )
 def celu(xp: Any, input: Array, alpha: float = 1.0) -> Array:
@@ -483,7 +475,7 @@ def _glu_rule(m: Any, g: Any, input: Any, dim: int) -> Any:
     return m.cat([through, through * m.narrow(input, dim, 0, half) * (1 - gate)], dim)
 
 
-@op(input=_glu_rule, check=floating_only("glu_cpu"), namespace=None, methods=())
+@op(input=_glu_rule, check=floating_only("glu_cpu"), namespace=None)
 def glu(xp: Any, input: Array, dim: int) -> Array:
     """The first half along `dim` times the sigmoid of the second."""
     first, second = xp.split(input, 2, axis=dim)

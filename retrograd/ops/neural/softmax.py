@@ -71,7 +71,6 @@ def _softmax_gradient(xp: Any, grad: Array, output: Array, dim: int) -> Array:
 @op(
     input=lambda m, g, out, dim: m._softmax_gradient(g, out, dim),
     namespace=None,
-    methods=(),
     check=_check("softmax"),
     forward=lambda m, tangents, out, dim: m._softmax_gradient(tangents[0], out, dim),
     aten="_softmax",
@@ -109,7 +108,6 @@ def _log_softmax_gradient(xp: Any, grad: Array, output: Array, dim: int) -> Arra
 @op(
     input=lambda m, g, out, dim: m._log_softmax_gradient(g, out, dim),
     namespace=None,
-    methods=(),
     check=_check("log_softmax"),
     forward=lambda m, tangents, out, dim: m.sub(
         tangents[0], m.sum(m.mul(m.exp(out), tangents[0]), dim, True)

@@ -68,7 +68,6 @@ def _length_gradient(m: Any, grad: Any, v: Any, dim: int) -> Any:
 @op(
     v=lambda m, grad, v, g, dim: _direction_gradient(m, grad, v, g, dim),
     g=lambda m, grad, v, dim: _length_gradient(m, grad, v, dim),
-    node_name="WeightNormInterfaceBackward0",
     aten="_weight_norm_interface",
 )
 def _weight_norm_interface(xp: Any, v: Array, g: Array, dim: int) -> Array:

@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 @op(
     input=no_derivative("_standard_gamma_grad"),
     output=no_derivative("_standard_gamma_grad"),
-    node_name="StandardGammaGradBackward0",
 )
 def _standard_gamma_grad(xp: Any, input: Array, output: Array) -> Array:
     """How fast gamma samples grow with their shape parameter."""
@@ -43,7 +42,6 @@ def _draw_gamma(xp: Any, input: Array, generator: Any) -> Array:
     x=no_derivative("_dirichlet_grad"),
     alpha=no_derivative("_dirichlet_grad"),
     total=no_derivative("_dirichlet_grad"),
-    node_name="DirichletGradBackward0",
 )
 def _dirichlet_grad(xp: Any, x: Array, alpha: Array, total: Array) -> Array:
     """The slope of Dirichlet samples, before a row's constraint to add up to 1 is applied."""

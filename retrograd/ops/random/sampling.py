@@ -264,7 +264,6 @@ def randperm(
     input=lambda m, g: m.zeros_like(g),
     half="move",
     out=True,
-    node_name="BernoulliBackward0",
     aten="bernoulli",
 )
 def _bernoulli(xp: Any, input: Array, generator: Any) -> Array:
@@ -297,7 +296,7 @@ def bernoulli(
     return made
 
 
-@op(input=lambda m, g: m.zeros_like(g), half="move", node_name="PoissonBackward0", aten="poisson")
+@op(input=lambda m, g: m.zeros_like(g), half="move", aten="poisson")
 def _poisson(xp: Any, input: Array, generator: Any) -> Array:
     return discrete.poisson(generator, input)
 

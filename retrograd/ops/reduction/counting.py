@@ -92,7 +92,6 @@ def _unique_dim(xp: Any, input: Array, dim: int) -> tuple[Array, Array, Array]:
 
 @op(
     input=lambda m, g: _no_derivative("unique_consecutive"),
-    node_name="UniqueConsecutiveBackward0",
     label="unique_consecutive",
     outputs=3,
     nondifferentiable=(1, 2),
@@ -127,7 +126,7 @@ def _unique_samples() -> list[Sample]:
     return found
 
 
-@composite(name="unique", samples=_unique_samples)
+@composite(samples=_unique_samples)
 @forms(
     "(input: Tensor, sorted: bool = True, return_inverse: Literal[False] = False, return_counts: "
     "Literal[False] = False, dim: int | None = None) -> Tensor",
@@ -157,7 +156,7 @@ def unique(
     return _chosen(found, return_inverse, return_counts)
 
 
-@composite(name="unique_consecutive", samples=_unique_samples)
+@composite(samples=_unique_samples)
 @forms(
     "(input: Tensor, return_inverse: Literal[False] = False, return_counts: Literal[False] = "
     "False, dim: int | None = None) -> Tensor",
@@ -241,7 +240,7 @@ def _search_samples() -> list[Sample]:
     return found
 
 
-@composite(name="searchsorted", methods=(), samples=_search_samples)
+@composite(methods=(), samples=_search_samples)
 def searchsorted(
     sorted_sequence: Tensor,
     input: Tensor | complex,
@@ -293,7 +292,6 @@ def searchsorted(
 
 
 @composite(
-    name="bucketize",
     methods=(),
     samples=lambda: [
         *(Sample(T(2, 3, high=8), T(values=[1.0, 3.0, 7.0]), right=r) for r in (False, True)),
@@ -423,7 +421,7 @@ def _histogram_samples() -> list[Sample]:
     return found
 
 
-@composite(name="histogram", samples=_histogram_samples)
+@composite(samples=_histogram_samples)
 @by_example
 def histogram(
     input: Tensor,

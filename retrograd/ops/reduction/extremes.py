@@ -154,7 +154,6 @@ def _min_all(xp: Any, input: Array) -> Array:
     returns=return_types.max,
     out=True,
     namespace=None,
-    methods=(),
     saved_names={"indices": "out1"},
     aten="max.dim",
 )
@@ -177,7 +176,6 @@ def max(xp: Any, input: Array, dim: int, keepdim: bool = False) -> tuple[Array, 
     returns=return_types.min,
     out=True,
     namespace=None,
-    methods=(),
     saved_names={"indices": "out1"},
     aten="min.dim",
 )

@@ -127,7 +127,6 @@ def _check_identity(p: float, shape: tuple[int, ...], dim: Any, axes: tuple[int,
     holomorphic=False,
     out="structured",
     namespace=None,
-    methods=(),
     saved_names={"dim": ("dim",)},
 )
 def linalg_vector_norm(
@@ -183,7 +182,7 @@ def _norm_samples() -> list[Sample]:
     return found
 
 
-@composite(name="norm", samples=_norm_samples, out="structured")
+@composite(samples=_norm_samples, out="structured")
 def norm(
     input: Tensor,
     p: Any = "fro",
@@ -270,7 +269,6 @@ _BLOCK = 1 << 22
     x2=lambda m, g, x1, x2, p, out: m.neg(
         m.sum(_pairwise_gradient(m, g, x1, x2, p, out), -3, False)
     ),
-    node_name="CdistBackward0",
     label="cdist",
     autocast="float32",
     aten="_cdist_forward",
@@ -354,7 +352,7 @@ def _cdist_samples() -> list[Sample]:
     return found
 
 
-@composite(name="cdist", methods=(), samples=_cdist_samples, autocast="float32")
+@composite(methods=(), samples=_cdist_samples, autocast="float32")
 def cdist(
     x1: Tensor,
     x2: Tensor,

@@ -77,20 +77,12 @@ def _median_along(name: str, xp: Any, input: Array, dim: int, keepdim: bool) -> 
     return _select_rank("median", xp, input, dim, keepdim, rank)
 
 
-@op(
-    input=lambda m, g, input, out: share_with_equals(m, g, input, out),
-    node_name="MedianBackward0",
-    label="median",
-)
+@op(input=lambda m, g, input, out: share_with_equals(m, g, input, out), label="median")
 def _median_all(xp: Any, input: Array) -> Array:
     return _median_of_all("median", xp, input)
 
 
-@op(
-    input=lambda m, g, input, out: share_with_equals(m, g, input, out),
-    node_name="NanmedianBackward0",
-    label="nanmedian",
-)
+@op(input=lambda m, g, input, out: share_with_equals(m, g, input, out), label="nanmedian")
 def _nanmedian_all(xp: Any, input: Array) -> Array:
     return _median_of_all("nanmedian", xp, input)
 
@@ -104,7 +96,6 @@ def _nanmedian_all(xp: Any, input: Array) -> Array:
     returns=return_types.median,
     out=True,
     namespace=None,
-    methods=(),
     node_name="MedianBackward1",
     saved_names={"indices": "out1"},
     aten="median.dim",
@@ -123,7 +114,6 @@ def median(xp: Any, input: Array, dim: int, keepdim: bool = False) -> tuple[Arra
     returns=return_types.nanmedian,
     out=True,
     namespace=None,
-    methods=(),
     node_name="NanmedianBackward1",
     saved_names={"indices": "out1"},
     aten="nanmedian.dim",
@@ -364,7 +354,7 @@ def _quantile_samples() -> list[Sample]:
     return found
 
 
-@composite(name="quantile", samples=_quantile_samples, autocast="float32")
+@composite(samples=_quantile_samples, autocast="float32")
 def quantile(
     input: Tensor,
     q: Tensor | float,
@@ -383,7 +373,7 @@ def quantile(
     return _into(out, _quantile("quantile", input, q, dim, keepdim, interpolation))
 
 
-@composite(name="nanquantile", samples=_quantile_samples, autocast="float32")
+@composite(samples=_quantile_samples, autocast="float32")
 def nanquantile(
     input: Tensor,
     q: Tensor | float,

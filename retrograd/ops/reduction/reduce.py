@@ -114,7 +114,6 @@ def spread(m: Any, g: Any, shape: tuple[int, ...]) -> Any:
 
 @op(
     input=lambda m, g, input_shape: spread(m, g, input_shape),
-    node_name="SumBackward0",
     label="sum",
     forward="linear",
 )
@@ -129,7 +128,6 @@ def _sum_all(xp: Any, input: Array, dtype: Any = None) -> Array:
     node_name="SumBackward1",
     out=True,
     namespace=None,
-    methods=(),
     forward="linear",
     aten="sum.dim_IntList",
     saved_names={"dim": ("dim",)},
@@ -217,7 +215,6 @@ def checked_dims(function: str, dim: Any, keepdim: Any = False) -> Any:
     input=lambda m, g, input_shape: m.expand(g, input_shape),
     node_name="SumBackward1",
     namespace=None,
-    methods=(),
     forward="linear",
 )
 def sum_to_size(xp: Any, input: Array, size: tuple[int, ...]) -> Array:
@@ -324,7 +321,6 @@ def _check_mean(input: Array, dtype: Any) -> None:
         if m is not RECORDED
         else m.div(m.expand(g, input_shape), math.prod(input_shape))
     ),
-    node_name="MeanBackward0",
     label="mean",
     forward="linear",
 )
@@ -339,7 +335,6 @@ def _mean_all(xp: Any, input: Array, dtype: Any = None) -> Array:
     node_name="MeanBackward1",
     out=True,
     namespace=None,
-    methods=(),
     forward="linear",
     aten="mean.dim",
     saved_names={"dim": ("dim",)},
@@ -402,12 +397,11 @@ def _mean(
 
 
 @composite(
-    name="nanmean",
     samples=lambda: [
         *samples.reduction()(),
         *(Sample(T(values=[[1.0, nan], [nan, nan]]), *dim) for dim in ((), (0,), (1, True))),
         Sample(T(3, dtype="int64"), grad=False),
-    ],
+    ]
 )
 def nanmean(
     input: Tensor,
@@ -461,7 +455,6 @@ def _product_gradient_along(m: Any, g: Any, input: Any, out: Any, dim: int, keep
 
 @op(
     input=lambda m, g, input, out: _product_gradient(m, g, input, out),
-    node_name="ProdBackward0",
     label="prod",
     forward="reduction",
     autocast="float32",
@@ -478,7 +471,6 @@ def _prod_all(xp: Any, input: Array, dtype: Any = None) -> Array:
     node_name="ProdBackward1",
     out=True,
     namespace=None,
-    methods=(),
     forward="reduction",
     autocast="float32",
     aten="prod.dim_int",
@@ -560,7 +552,6 @@ def _logsumexp_samples() -> list[Sample]:
         restore_dims(m, g, input.shape, dim, keepdim),
         m.exp(m.sub(input, restore_dims(m, out, input.shape, dim, keepdim))),
     ),
-    promote=True,
     float_result=True,
     out=True,
     samples=_logsumexp_samples,

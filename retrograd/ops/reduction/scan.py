@@ -258,7 +258,7 @@ def _diff_samples() -> list[Sample]:
     return found
 
 
-@composite(name="diff", samples=_diff_samples)
+@composite(samples=_diff_samples)
 def diff(
     input: Tensor,
     n: int = 1,
@@ -321,7 +321,7 @@ def _trapezoid_samples() -> list[Sample]:
     return found
 
 
-@composite(name="trapezoid", methods=(), public=("trapezoid", "trapz"), samples=_trapezoid_samples)
+@composite(methods=(), public=("trapezoid", "trapz"), samples=_trapezoid_samples)
 def trapezoid(y: Tensor, x: Tensor | None = None, *, dx: float = 1, dim: int = -1) -> Tensor:
     """Integral along a dimension by the trapezoidal rule, at points `x` or `dx` apart."""
     dim = wrap_dim(dim, y.ndim)
@@ -341,7 +341,7 @@ def trapezoid(y: Tensor, x: Tensor | None = None, *, dx: float = 1, dim: int = -
     return result
 
 
-@composite(name="cumulative_trapezoid", methods=(), samples=_trapezoid_samples)
+@composite(methods=(), samples=_trapezoid_samples)
 def cumulative_trapezoid(
     y: Tensor, x: Tensor | None = None, *, dx: float = 1, dim: int = -1
 ) -> Tensor:

@@ -65,7 +65,6 @@ def _sort_rule(m: Any, g: Any, out1: Any, input_shape: tuple[int, ...], dim: int
     returns=return_types.sort,
     out=True,
     namespace=None,
-    methods=(),
     saved_names={"indices": "out1"},
 )
 def sort(xp: Any, input: Array, dim: int = -1, descending: bool = False) -> tuple[Array, Array]:
@@ -130,7 +129,6 @@ def argsort(
 
 
 @composite(
-    name="msort",
     samples=lambda: [Sample(T(3, 4)), Sample(T(5)), Sample(T(values=[nan, 1.0])), Sample(T())],
     out="structured",
 )

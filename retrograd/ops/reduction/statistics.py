@@ -71,7 +71,6 @@ def _variance(
     holomorphic=False,
     out=True,
     namespace=None,
-    methods=(),
     aten="var.correction",
     saved_names={"dim": ("dim",)},
 )
@@ -88,7 +87,6 @@ def var(xp: Any, input: Array, dim: Any, correction: float, keepdim: bool) -> Ar
     holomorphic=False,
     out=True,
     namespace=None,
-    methods=(),
     aten="std.correction",
     saved_names={"dim": ("dim",)},
 )
@@ -117,7 +115,6 @@ def _with_mean_gradient(m: Any, g: Any, input: Any, spread: Any, dim: Any, keepd
     holomorphic=False,
     outputs=2,
     namespace=None,
-    methods=(),
     aten="var_mean.correction",
     saved_names={"dim": ("dim",)},
 )
@@ -140,7 +137,6 @@ def var_mean(
     holomorphic=False,
     outputs=2,
     namespace=None,
-    methods=(),
     saved_names={"result0": "out0", "dim": ("dim",)},
     aten="std_mean.correction",
 )
@@ -342,7 +338,7 @@ def _cov_samples() -> list[Sample]:
     return found
 
 
-@composite(name="cov", samples=_cov_samples)
+@composite(samples=_cov_samples)
 def cov(
     input: Tensor,
     *,
@@ -398,11 +394,10 @@ def cov(
 
 
 @composite(
-    name="corrcoef",
     samples=lambda: [
         *(Sample(T(3, 4)), Sample(T(4)), Sample(T()), Sample(T(2, 3, 4))),
         Sample(T(3, 5), dtypes=COMPLEX),
-    ],
+    ]
 )
 def corrcoef(input: Tensor) -> Tensor:
     """Correlation matrix of variables (rows) over observations (columns)."""

@@ -20,10 +20,8 @@ _MOVED = (*FLOATS, *HALVES, *COMPLEX)  # dtypes to try where data only moves
 @op(
     input=lambda m, g, input_shape: m.sum_to_size(g, input_shape),
     view="always",
-    half="move",
     holomorphic=False,
     namespace=None,
-    methods=(),
 )
 def expand(xp: Any, input: Array, size: Shape) -> Array:
     """A view with size-one dimensions repeated; `size` is complete (no -1)."""
@@ -129,7 +127,6 @@ def expand_as(self: Tensor, other: Tensor) -> Tensor:
 
 
 @composite(
-    name="broadcast_to",
     methods=(),
     samples=lambda: [Sample(T(3, 1), (2, 3, 4)), Sample(T(), (2,)), Sample(T(3), (2, 4))],
 )

@@ -32,8 +32,6 @@ from retrograd.tensor.size import memory_format, preserve_format
     input=lambda m, g: g,
     half="move",
     namespace=None,
-    methods=(),
-    node_name="CloneBackward0",
     forward="linear",
     elementwise=True,
     leaves_inference=True,
@@ -68,7 +66,7 @@ def _clone(input: Tensor, *, memory_format: memory_format | None = None) -> Tens
     return result
 
 
-@op(input=lambda m, g: g, view="always", half="move", node_name="AliasBackward0", aten="alias")
+@op(input=lambda m, g: g, view="always", aten="alias")
 def _alias(xp: Any, input: Array) -> Array:
     """The same elements as another tensor."""
     return input.view()
@@ -206,7 +204,6 @@ def _check_expands(source: tuple[int, ...], target: tuple[int, ...]) -> None:
     input=lambda m, g: m.zeros_like(g),
     half="move",
     inplace="zero_",
-    node_name="ZeroBackward0",
     forward="linear",
     elementwise=True,
     aten="zero",
@@ -360,13 +357,13 @@ def fill_(input: Tensor, value: Tensor | complex) -> Tensor:
 # --------------------------------------------------------------------------------------- likes
 
 
-@op(half="move", namespace=None, methods=(), elementwise=True)
+@op(half="move", namespace=None, elementwise=True)
 def zeros_like(xp: Any, input: Array) -> Array:
     """Zeros in the shape, dtype and memory order of `input` (the op; creation has the function)."""
     return xp.zeros_like(input)
 
 
-@op(half="move", namespace=None, methods=(), elementwise=True)
+@op(half="move", namespace=None, elementwise=True)
 def ones_like(xp: Any, input: Array) -> Array:
     """Ones in the shape, dtype and memory order of `input`."""
     return xp.ones_like(input)

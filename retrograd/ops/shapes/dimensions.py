@@ -19,7 +19,6 @@ _MOVED = (*FLOATS, *HALVES, *COMPLEX)  # dtypes to try where data only moves
 @op(
     input=lambda m, g, dim0, dim1: m.transpose(g, dim0, dim1),
     view="always",
-    half="move",
     holomorphic=False,
     samples=lambda: [
         Sample(T(3, 4), 0, 1, dtypes=_MOVED),
@@ -59,10 +58,8 @@ _swap("swapdims", "dim0", "dim1")
 @op(
     input=lambda m, g: m.t(g),
     view="always",
-    half="move",
     holomorphic=False,
     samples=lambda: [Sample(T(3, 4)), Sample(T(3)), Sample(T()), Sample(T(2, 2, 2))],
-    node_name="TBackward0",
 )
 def t(xp: Any, input: Array) -> Array:
     """The transpose of a matrix, as a view; vectors and scalars stay as they are."""
@@ -83,10 +80,8 @@ def _inverse(dims: Shape) -> Shape:
 @op(
     input=lambda m, g, dims: m.permute(g, _inverse(dims)),
     view="always",
-    half="move",
     holomorphic=False,
     namespace=None,
-    methods=(),
 )
 def permute(xp: Any, input: Array, dims: Shape) -> Array:
     """A view with the dimensions in another order (dims: none negative)."""
@@ -146,7 +141,6 @@ def _permute_method(self: Tensor, *dims: Any, **named: Any) -> Tensor:
 
 @composite(
     public=("movedim", "moveaxis"),
-    methods=("movedim", "moveaxis"),
     samples=lambda: [
         Sample(T(2, 3, 4), 0, 2),
         Sample(T(2, 3, 4), (0, 2), (1, 0)),

@@ -14,8 +14,6 @@ from retrograd.ops.registry import op
 @op(
     input=lambda m, g: g,
     view="always",
-    half="move",
-    namespace=None,
     node_name="ViewBackward0",
     barrier=True,
 )
@@ -27,8 +25,6 @@ def _make_dual(xp: Any, input: Array, origin: Any) -> Array:
 @op(
     input=lambda m, g: g,
     view="always",
-    half="move",
-    namespace=None,
     node_name="Identity",
     barrier=True,
 )

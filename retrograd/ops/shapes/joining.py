@@ -263,7 +263,6 @@ def _block_parts(m: Any, g: Any, shapes: tuple[Shape, ...]) -> list[Any]:
     promote=True,
     half="move",
     holomorphic=False,
-    node_name="BlockDiagBackward0",
     forward="linear",
     aten="block_diag",
 )
@@ -393,7 +392,6 @@ def _repeat_gradient(m: Any, g: Any, shape: Shape, repeats: Shape) -> Any:
     half="move",
     holomorphic=False,
     namespace=None,
-    methods=(),
     forward="linear",
 )
 def repeat(xp: Any, input: Array, repeats: Shape) -> Array:

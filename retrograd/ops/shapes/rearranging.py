@@ -30,7 +30,6 @@ _MOVED = (*FLOATS, *HALVES, *COMPLEX)  # dtypes to try where data only moves
     half="move",
     holomorphic=False,
     namespace=None,
-    methods=(),
     forward="linear",
 )
 def flip(xp: Any, input: Array, dims: Shape) -> Array:
@@ -124,7 +123,6 @@ def rot90(xp: Any, input: Array, k: int = 1, dims: Any = (0, 1)) -> Array:
     half="move",
     holomorphic=False,
     namespace=None,
-    methods=(),
     forward="linear",
 )
 def roll(xp: Any, input: Array, shifts: Shape, dims: Shape) -> Array:

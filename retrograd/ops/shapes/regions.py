@@ -34,10 +34,8 @@ def _zeros(xp: Any, input: Array, shape: Shape) -> Array:
 @op(
     input=lambda m, g, input_shape, dim, index: m._select_gradient(g, input_shape, dim, index),
     view="always",
-    half="move",
     holomorphic=False,
     namespace=None,
-    methods=(),
     aten="select.int",
 )
 def select(xp: Any, input: Array, dim: int, index: int) -> Array:
@@ -65,7 +63,6 @@ def select(xp: Any, input: Array, dim: int, index: int) -> Array:
     gradient=lambda m, g, dim, index: m.select(g, dim, index),
     half="move",
     holomorphic=False,
-    node_name="SelectBackwardBackward0",
     forward="linear",
 )
 def _select_gradient(xp: Any, gradient: Array, shape: Shape, dim: int, index: int) -> Array:
@@ -98,10 +95,8 @@ def _select(input: Tensor, dim: int, index: Any) -> Tensor:
         g, input_shape, dim, start, stop, step
     ),
     view="always",
-    half="move",
     holomorphic=False,
     namespace=None,
-    methods=(),
     saved_names={"end": "stop"},
 )
 def slice(xp: Any, input: Array, dim: int, start: int | None, stop: int | None, step: int) -> Array:
@@ -121,7 +116,6 @@ def slice(xp: Any, input: Array, dim: int, start: int | None, stop: int | None, 
     gradient=lambda m, g, dim, start, stop, step: m.slice(g, dim, start, stop, step),
     half="move",
     holomorphic=False,
-    node_name="SliceBackwardBackward0",
     forward="linear",
 )
 def _slice_gradient(
@@ -205,7 +199,6 @@ def diagonal_dims(dim1: int, dim2: int, ndim: int) -> tuple[int, int]:
         g, input_shape, offset, dim1, dim2
     ),
     view="always",
-    half="move",
     holomorphic=False,
     samples=lambda: [
         Sample(T(3, 4), dtypes=_MOVED),
@@ -229,7 +222,6 @@ def diagonal(xp: Any, input: Array, offset: int = 0, dim1: int = 0, dim2: int = 
     gradient=lambda m, g, offset, dim1, dim2: m.diagonal(g, offset, dim1, dim2),
     half="move",
     holomorphic=False,
-    node_name="DiagonalBackwardBackward0",
     forward="linear",
 )
 def _diagonal_gradient(
@@ -248,7 +240,6 @@ def _diagonal_gradient(
         g, input_shape, dimension, size, step
     ),
     view="always",
-    half="move",
     holomorphic=False,
     namespace=None,
     methods=("unfold",),
@@ -290,7 +281,6 @@ def unfold(xp: Any, input: Array, dimension: int, size: int, step: int) -> Array
 @op(
     gradient=lambda m, g, dimension, size, step: m.unfold(g, dimension, size, step),
     holomorphic=False,
-    node_name="UnfoldBackwardBackward0",
     forward="linear",
 )
 def _unfold_gradient(

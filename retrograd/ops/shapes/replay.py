@@ -38,6 +38,7 @@ def _replay(xp: Any, input: Array, chain: Any, strides: Any) -> Array:
     input=lambda m, g, chain, strides: m._replay(g, chain, strides),
     holomorphic=False,
     forward="linear",
+    node_name="ReplayGradientBackward0",
     event="retrograd::replay_gradient",
 )
 def _replay_gradient(xp: Any, input: Array, chain: Any, shape: Any, strides: Any) -> Array:

@@ -35,10 +35,8 @@ _MOVED = (*FLOATS, *HALVES, *COMPLEX)  # dtypes to try where data only moves
 @op(
     input=lambda m, g, input_shape: m.reshape(g, input_shape),
     view="always",
-    half="move",
     holomorphic=False,
     namespace=None,
-    methods=(),
 )
 def view(xp: Any, input: Array, size: Shape) -> Array:
     """The elements in another shape (complete: no -1), without a copy."""
@@ -62,10 +60,7 @@ def _viewed(xp: Any, input: Array, size: Shape) -> Array:
 @op(
     input=lambda m, g, input_shape: m.reshape(g, input_shape),
     view="always",
-    half="move",
     holomorphic=False,
-    namespace=None,
-    methods=(),
     aten="view",
     event="_reshape_alias",
 )
@@ -78,7 +73,6 @@ def _reshape_alias(xp: Any, input: Array, size: Shape) -> Array:
     input=lambda m, g, input_shape: m.reshape(g, input_shape),
     half="move",
     holomorphic=False,
-    node_name="UnsafeViewBackward0",
     forward="linear",
     aten="_unsafe_view",
 )
@@ -102,10 +96,8 @@ def _contiguous_copy(xp: Any, input: Array) -> Array:
 @op(
     input=lambda m, g: g,
     view="always",
-    half="move",
     holomorphic=False,
     namespace=None,
-    methods=(),
 )
 def alias(xp: Any, input: Array) -> Array:
     """A view of all elements as they are."""
@@ -356,7 +348,6 @@ def _with_ones(m: Any, g: Any, shape: Shape, dims: Any) -> Any:
 @op(
     input=lambda m, g, input_shape: _with_ones(m, g, input_shape, range(len(input_shape))),
     view="always",
-    half="move",
     holomorphic=False,
     node_name="SqueezeBackward0",
     aten="squeeze",
@@ -370,7 +361,6 @@ def _squeeze_all(xp: Any, input: Array) -> Array:
         m, g, input_shape, (wrap_dim(dim, len(input_shape)),) if input_shape else ()
     ),
     view="always",
-    half="move",
     holomorphic=False,
     node_name="SqueezeBackward1",
     aten="squeeze.dim",
@@ -387,7 +377,6 @@ def _squeeze_dim(xp: Any, input: Array, dim: int) -> Array:
         m, g, input_shape, _squeezed_dims(dims, len(input_shape))
     ),
     view="always",
-    half="move",
     holomorphic=False,
     node_name="SqueezeBackward2",
     aten="squeeze.dims",
@@ -457,7 +446,6 @@ table_entry("squeeze", _raw_squeeze, squeeze)
 @op(
     input=lambda m, g, dim: m.squeeze(g, dim),
     view="always",
-    half="move",
     holomorphic=False,
     samples=lambda: [
         *(Sample(T(3, 4), dim, dtypes=_MOVED) for dim in (0, 1, 2, -1, -3)),

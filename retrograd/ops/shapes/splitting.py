@@ -33,7 +33,6 @@ def _unbind_gradient(m: Any, parts: list[Any], dim: int) -> Any:
     input=lambda m, g, dim: _unbind_gradient(m, g, dim),
     view="always",
     outputs="list",
-    half="move",
     holomorphic=False,
     samples=lambda: [
         Sample(T(3, 4), dtypes=_MOVED),
@@ -106,9 +105,7 @@ def _split_gradient(m: Any, parts: list[Any], shape: Shape, sizes: Shape, place:
     ),
     view="always",
     outputs="list",
-    half="move",
     holomorphic=False,
-    node_name="SplitBackward0",
     aten="split.Tensor",
 )
 def _split(xp: Any, input: Array, split_size: int, dim: int) -> list[Array]:
@@ -121,9 +118,7 @@ def _split(xp: Any, input: Array, split_size: int, dim: int) -> list[Array]:
     ),
     view="always",
     outputs="list",
-    half="move",
     holomorphic=False,
-    node_name="SplitWithSizesBackward0",
     aten="split_with_sizes",
 )
 def _split_with_sizes(xp: Any, input: Array, split_sizes: Shape, dim: int) -> list[Array]:
@@ -290,7 +285,6 @@ def _count_and_size(name: str, input: Any, chunks: Any, dim: int) -> tuple[int, 
     outputs="list",
     half="move",
     holomorphic=False,
-    node_name="UnsafeSplitBackward0",
     aten="unsafe_split",
 )
 def _unsafe_split(xp: Any, input: Array, split_size: int, dim: int) -> list[Array]:
@@ -304,7 +298,6 @@ def _unsafe_split(xp: Any, input: Array, split_size: int, dim: int) -> list[Arra
     outputs="list",
     half="move",
     holomorphic=False,
-    node_name="UnsafeSplitWithSizesBackward0",
     aten="unsafe_split_with_sizes",
 )
 def _unsafe_split_with_sizes(xp: Any, input: Array, split_sizes: Shape, dim: int) -> list[Array]:

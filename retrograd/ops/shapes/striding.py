@@ -54,10 +54,8 @@ def _storage_bytes(array: Array) -> int:
         )
     ),
     view="always",
-    half="move",
     holomorphic=False,
     namespace=None,
-    methods=(),
     saved_names={"storage_offset": "shift"},
 )
 def as_strided(xp: Any, input: Array, size: Shape, stride: Shape, shift: int) -> Array:
@@ -113,7 +111,6 @@ def _moved(xp: Any, array: Array, geometry: _Geometry, source: Array, target: Ar
         g, shape, strides, size, stride, shift
     ),
     holomorphic=False,
-    node_name="AsStridedBackwardBackward0",
     forward="linear",
     event="retrograd::as_strided_gradient",
 )

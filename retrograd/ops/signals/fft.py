@@ -32,7 +32,6 @@ _INVERSE = {_NOTHING: "forward", _ROOT: "ortho", _LENGTH: "backward"}
 @op(
     input=lambda m, g, dim, scale, forward: m._fft_c2c(g, dim, scale, not forward),
     holomorphic=False,
-    node_name="FftC2CBackward0",
     forward="linear",
     aten="_fft_c2c",
 )
@@ -56,7 +55,6 @@ def _r2c_gradient(m: Any, g: Any, dim: Dims, scale: int, onesided: bool, input_s
 @op(
     input=_r2c_gradient,
     holomorphic=False,
-    node_name="FftR2CBackward0",
     fast=False,
     forward="linear",
     aten="_fft_r2c",
@@ -82,7 +80,6 @@ def _c2r_gradient(m: Any, g: Any, dim: Dims, scale: int, last_size: int, out_dty
 @op(
     input=_c2r_gradient,
     holomorphic=False,
-    node_name="FftC2RBackward0",
     fast=False,
     forward="linear",
     aten="_fft_c2r",
