@@ -90,11 +90,18 @@ int is_usual_tensor(PyObject *tensor, const CallPlan *plan);
 
 /* kernel.c: the result of the op's kernel; NULL with an error set. */
 void choose_kernel(CallPlan *plan);
+void find_loops(CallPlan *plan); /* those of its ufunc, where they were seen to give the same bits */
 PyObject *run_kernel(Call *call);
 PyObject *as_plain_array(PyObject *result); /* takes the reference, gives one */
 
 /* short_kernels.c: that of an op whose parameters have these names, joined by commas; NULL: there is none. */
 ShortKernel find_short_kernel(PyObject *op, PyObject *parameters);
+
+/* short_rows.c: some of them. */
+PyObject *short_softmax(const Call *call);
+PyObject *short_log_softmax(const Call *call);
+PyObject *short_logsumexp(const Call *call);
+PyObject *short_gather(const Call *call);
 
 /* record.c: nodes, edges, cuts, views. References given are new, unless it says otherwise. */
 PyObject *edge_to(PyObject *tensor); /* None: no gradient flows there */
@@ -111,6 +118,7 @@ PyObject *call_single(Call *call);
 /* caller.c: the general path, for a call whose kernel has run and gave something unusual. */
 PyObject *call_dispatch(const Call *call);
 
-extern const Part caller_part, kernel_part, record_part, short_kernels_part, composites_part;
+extern const Part caller_part, kernel_part, record_part, short_kernels_part, short_rows_part,
+    composites_part;
 
 #endif

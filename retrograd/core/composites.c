@@ -85,7 +85,40 @@ matmul_way(Shortcut *self, PyObject *const *arguments, Py_ssize_t count, PyObjec
     return PyObject_Vectorcall(GIVEN(0), arguments, 2, NULL);
 }
 
-/* linear(input, weight, bias) of rows, given t and addmm */
+/* A tensor in another shape of one or two dimensions. */
+static PyObject *
+view_as(PyObject *view_op, PyObject *tensor, int ndim, const npy_intp *shape)
+{
+    PyObject *size = int_tuple(ndim, shape);
+    PyObject *const arguments[2] = {tensor, size};
+    PyObject *view = size == NULL ? NULL : PyObject_Vectorcall(view_op, arguments, 2, NULL);
+    Py_XDECREF(size);
+    return view;
+}
+
+enum { LINEAR_T, LINEAR_ADDMM, LINEAR_VIEW };
+
+/* addmm(bias, input, weight.T); of an input that is no matrix, as rows of one. */
+static PyObject *
+linear_of_rows(Shortcut *self, PyObject *const *arguments, PyObject *transposed, PyArrayObject *input)
+{
+    const int last = PyArray_NDIM(input) - 1;
+    if (last == 1) {
+        return call_three(GIVEN(LINEAR_ADDMM), arguments[2], arguments[0], transposed);
+    }
+    npy_intp shape[NPY_MAXDIMS];
+    memcpy(shape, PyArray_DIMS(input), last * sizeof *shape);
+    shape[last] = PyArray_DIM(array_of(transposed), 1);
+    const npy_intp rows[2] = {PyArray_MultiplyList(shape, last), PyArray_DIM(input, last)};
+    PyObject *matrix = view_as(GIVEN(LINEAR_VIEW), arguments[0], 2, rows);
+    PyObject *flat = matrix == NULL ? NULL : call_three(GIVEN(LINEAR_ADDMM), arguments[2], matrix, transposed);
+    PyObject *result = flat == NULL ? NULL : view_as(GIVEN(LINEAR_VIEW), flat, last + 1, shape);
+    Py_XDECREF(matrix);
+    Py_XDECREF(flat);
+    return result;
+}
+
+/* linear(input, weight, bias), given t, addmm and view */
 static PyObject *
 linear_way(Shortcut *self, PyObject *const *arguments, Py_ssize_t count, PyObject *names)
 {
@@ -93,16 +126,17 @@ linear_way(Shortcut *self, PyObject *const *arguments, Py_ssize_t count, PyObjec
         return NULL;
     }
     PyArrayObject *input = array_of(arguments[0]), *weight = array_of(arguments[1]), *bias = array_of(arguments[2]);
-    if (input == NULL || weight == NULL || bias == NULL || PyArray_NDIM(input) != 2 || PyArray_NDIM(weight) != 2
-        || PyArray_NDIM(bias) != 1 || PyArray_DIM(input, 1) != PyArray_DIM(weight, 1)
+    const int last = input == NULL ? -1 : PyArray_NDIM(input) - 1;
+    if (last < 0 || weight == NULL || bias == NULL || (last != 1 && !PyArray_IS_C_CONTIGUOUS(input))
+        || PyArray_NDIM(weight) != 2 || PyArray_NDIM(bias) != 1 || PyArray_DIM(input, last) != PyArray_DIM(weight, 1)
         || PyArray_DIM(bias, 0) != PyArray_DIM(weight, 0)) {
         return NULL;
     }
-    PyObject *transposed = PyObject_CallOneArg(GIVEN(0), arguments[1]);
+    PyObject *transposed = PyObject_CallOneArg(GIVEN(LINEAR_T), arguments[1]);
     if (transposed == NULL) {
         return NULL;
     }
-    PyObject *result = call_three(GIVEN(1), arguments[2], arguments[0], transposed);
+    PyObject *result = array_of(transposed) == NULL ? NULL : linear_of_rows(self, arguments, transposed, input);
     Py_DECREF(transposed);
     return result;
 }
@@ -123,7 +157,7 @@ whole_way(Shortcut *self, PyObject *const *arguments, Py_ssize_t count, PyObject
 
 SHORTCUT_METHOD(getitem, 2)
 SHORTCUT_METHOD(matmul, 1)
-SHORTCUT_METHOD(linear, 2)
+SHORTCUT_METHOD(linear, 3)
 SHORTCUT_METHOD(whole, 1)
 
 #define ENTRY(name, text) {#name, (PyCFunction)(void (*)(void))core_##name, METH_FASTCALL, text}
@@ -131,7 +165,7 @@ SHORTCUT_METHOD(whole, 1)
 static PyMethodDef methods[] = {
     ENTRY(getitem, "getitem(function, select, slice): x[index] for a number or a slice."),
     ENTRY(matmul, "matmul(function, mm): the product of two matrices."),
-    ENTRY(linear, "linear(function, t, addmm): of a matrix, a weight and a bias."),
+    ENTRY(linear, "linear(function, t, addmm, view): of rows, a weight and a bias."),
     ENTRY(whole, "whole(function, op): a reduction of all elements."),
     {NULL, NULL, 0, NULL},
 };

@@ -178,11 +178,15 @@ int user_site(PyObject **code, PyObject **instruction);
 
 /* ---- arrays ------------------------------------------------------------------------------------------------- */
 
+/* A tuple of ints; a new reference. Shapes come again and again: for each that was made before it is the same one, which
+ * the collector of garbage does not know. */
+PyObject *int_tuple(int length, const npy_intp *numbers);
+
 /* The shape as a tuple of ints; a new reference. */
 static inline PyObject *
 shape_of(PyObject *array)
 {
-    return PyArray_IntTupleFromIntp(PyArray_NDIM(ARRAY(array)), PyArray_DIMS(ARRAY(array)));
+    return int_tuple(PyArray_NDIM(ARRAY(array)), PyArray_DIMS(ARRAY(array)));
 }
 
 /* A new array of the same shape and layout (row by row unless the other is column by column). */

@@ -150,7 +150,7 @@ loop_agrees(const CallPlan *plan, int ndim, npy_intp size, int type_number)
 
 /* Finds the loops of a ufunc of one operand: the first that match, which are those that NumPy takes. They are used
  * only where they were seen to agree with the ufunc. */
-static void
+void
 find_loops(CallPlan *plan)
 {
     const int types[2] = {NPY_FLOAT32, NPY_FLOAT64};

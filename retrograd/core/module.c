@@ -7,7 +7,7 @@
 
 static const Part *const parts[] = {
     &site_part,          &caller_part,     &kernel_part,
-    &record_part,        &short_kernels_part, &composites_part,
+    &record_part,        &short_kernels_part, &short_rows_part, &composites_part,
     &shortcut_part, &arithmetic_part, &steps_part, &gradients_part, &release_part, &layers_part,
     &run_part,    &rules_part,      &accumulate_part, &walk_part, &backward_part,
 };
@@ -250,6 +250,42 @@ new_cell(void)
         }
     }
     return cell;
+}
+
+#define KEPT_LENGTH 4
+#define KEPT_TUPLES 1024 /* a power of two */
+
+static struct {
+    PyObject *tuple; /* NULL: nothing is kept here */
+    int length;
+    npy_intp numbers[KEPT_LENGTH];
+} kept_tuples[KEPT_TUPLES];
+
+PyObject *
+int_tuple(int length, const npy_intp *numbers)
+{
+    if (length > KEPT_LENGTH) {
+        return PyArray_IntTupleFromIntp(length, numbers);
+    }
+    size_t place = (size_t)length;
+    for (int index = 0; index < length; index++) {
+        place = place * 1000003 + (size_t)numbers[index];
+    }
+    place = (place ^ place >> 10) & (KEPT_TUPLES - 1);
+    if (kept_tuples[place].tuple == NULL || kept_tuples[place].length != length
+        || memcmp(kept_tuples[place].numbers, numbers, length * sizeof *numbers) != 0) {
+        PyObject *tuple = PyArray_IntTupleFromIntp(length, numbers);
+        if (tuple == NULL) {
+            return NULL;
+        }
+        if (PyObject_GC_IsTracked(tuple)) {
+            PyObject_GC_UnTrack(tuple);
+        }
+        memcpy(kept_tuples[place].numbers, numbers, length * sizeof *numbers);
+        kept_tuples[place].length = length;
+        Py_XSETREF(kept_tuples[place].tuple, tuple);
+    }
+    return Py_NewRef(kept_tuples[place].tuple);
 }
 
 int

@@ -142,7 +142,7 @@ fact_of(PyObject *array, Saves kind)
     if (kind == SAVES_SHAPE) {
         return shape_of(array);
     }
-    return PyArray_IntTupleFromIntp(PyArray_NDIM(ARRAY(array)), PyArray_STRIDES(ARRAY(array)));
+    return int_tuple(PyArray_NDIM(ARRAY(array)), PyArray_STRIDES(ARRAY(array)));
 }
 
 /* Whether a rule that will run reads the value. */

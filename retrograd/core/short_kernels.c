@@ -71,18 +71,11 @@ view_from(PyArrayObject *array, char *start, int ndim, const npy_intp *shape, co
     return view;
 }
 
-/* select(input, dim, index) */
+/* The part of an array at an index, which is in range, of a dimension. */
 static PyObject *
-short_select(const Call *call)
+part_at(PyArrayObject *array, int place, npy_intp index)
 {
-    PyArrayObject *array = ARRAY(call->arrays[0]);
-    int place;
-    npy_intp index, shape[NPY_MAXDIMS], strides[NPY_MAXDIMS];
-    if (!as_dimension(call->values[1], array, &place) || !as_index(call->values[2], &index)
-        || index < -PyArray_DIM(array, place) || index >= PyArray_DIM(array, place)) {
-        return NULL;
-    }
-    index += index < 0 ? PyArray_DIM(array, place) : 0;
+    npy_intp shape[NPY_MAXDIMS], strides[NPY_MAXDIMS];
     int ndim = 0;
     for (int dim = 0; dim < PyArray_NDIM(array); dim++) {
         if (dim != place) {
@@ -91,6 +84,78 @@ short_select(const Call *call)
         }
     }
     return view_from(array, PyArray_BYTES(array) + index * PyArray_STRIDE(array, place), ndim, shape, strides);
+}
+
+/* select(input, dim, index) */
+static PyObject *
+short_select(const Call *call)
+{
+    PyArrayObject *array = ARRAY(call->arrays[0]);
+    int place;
+    npy_intp index;
+    if (!as_dimension(call->values[1], array, &place) || !as_index(call->values[2], &index)
+        || index < -PyArray_DIM(array, place) || index >= PyArray_DIM(array, place)) {
+        return NULL;
+    }
+    return part_at(array, place, index < 0 ? index + PyArray_DIM(array, place) : index);
+}
+
+/* _squeeze_dim(input, dim) */
+static PyObject *
+short_squeeze_dim(const Call *call)
+{
+    PyArrayObject *array = ARRAY(call->arrays[0]);
+    int place;
+    if (!as_dimension(call->values[1], array, &place) || PyArray_DIM(array, place) != 1) {
+        return NULL;
+    }
+    return part_at(array, place, 0);
+}
+
+/* An array in C order as it lies in memory, in another shape of the same size. */
+static PyObject *
+reshaped(PyArrayObject *array, int ndim, const npy_intp *shape)
+{
+    const int same = ndim == PyArray_NDIM(array) && PyArray_CompareLists(shape, PyArray_DIMS(array), ndim);
+    return view_from(array, PyArray_BYTES(array), ndim, shape, same ? PyArray_STRIDES(array) : NULL);
+}
+
+/* view(input, size) */
+static PyObject *
+short_view(const Call *call)
+{
+    PyArrayObject *array = ARRAY(call->arrays[0]);
+    PyObject *size = call->values[1];
+    npy_intp shape[NPY_MAXDIMS], count = 1;
+    if (!PyTuple_Check(size) || PyTuple_GET_SIZE(size) > NPY_MAXDIMS || !PyArray_IS_C_CONTIGUOUS(array)) {
+        return NULL;
+    }
+    for (Py_ssize_t dim = 0; dim < PyTuple_GET_SIZE(size); dim++) {
+        if (!as_index(PyTuple_GET_ITEM(size, dim), &shape[dim]) || shape[dim] < 1
+            || shape[dim] > NPY_MAX_INTP / count) {
+            return NULL;
+        }
+        count *= shape[dim];
+    }
+    return count == PyArray_SIZE(array) ? reshaped(array, (int)PyTuple_GET_SIZE(size), shape) : NULL;
+}
+
+/* unsqueeze(input, dim) */
+static PyObject *
+short_unsqueeze(const Call *call)
+{
+    PyArrayObject *array = ARRAY(call->arrays[0]);
+    const int ndim = PyArray_NDIM(array);
+    npy_intp place, shape[NPY_MAXDIMS];
+    if (!as_index(call->values[1], &place) || place < -ndim - 1 || place > ndim || ndim == NPY_MAXDIMS
+        || !PyArray_IS_C_CONTIGUOUS(array)) {
+        return NULL;
+    }
+    place += place < 0 ? ndim + 1 : 0;
+    memcpy(shape, PyArray_DIMS(array), place * sizeof *shape);
+    shape[place] = 1;
+    memcpy(shape + place + 1, PyArray_DIMS(array) + place, (ndim - place) * sizeof *shape);
+    return reshaped(array, ndim + 1, shape);
 }
 
 /* slice(input, dim, start, stop, step) */
@@ -225,6 +290,13 @@ static const struct {
     {"mm", "input,mat2", short_mm},
     {"addmm", "input,mat1,mat2,beta,alpha", short_addmm},
     {"relu", "input", short_relu},
+    {"view", "input,size", short_view},
+    {"unsqueeze", "input,dim", short_unsqueeze},
+    {"_squeeze_dim", "input,dim", short_squeeze_dim},
+    {"softmax", "input,dim", short_softmax},
+    {"log_softmax", "input,dim", short_log_softmax},
+    {"logsumexp", "input,dim,keepdim", short_logsumexp},
+    {"gather", "input,dim,index,sparse_grad", short_gather},
 };
 
 ShortKernel

@@ -52,6 +52,8 @@ def library_objects() -> dict[str, Any]:
         # caller.c, kernel.c, record.c
         "describe": describe,
         "asarray": np.asarray,
+        "exp": np.exp,
+        "log": np.log,
         "Cut": state.Cut,
         "accumulate_run": accumulate.AccumulateGrad.run_raw,
         "accumulate_number": accumulate.AccumulateGrad.SEQUENCE,

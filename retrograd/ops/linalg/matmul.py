@@ -15,6 +15,7 @@ from retrograd.ops.linalg.products import mm as _mm
 from retrograd.ops.linalg.shared import batch_shape
 from retrograd.ops.registry import RECORDED, attach, composite, op, table_entry
 from retrograd.ops.shapes.dimensions import t as _t
+from retrograd.ops.shapes.shape import view as _view
 from retrograd.samples import COMPLEX, FLOATS, HALVES, Sample, T
 from retrograd.tensor import Tensor
 
@@ -257,7 +258,7 @@ def _linear_samples() -> list[Sample]:
 
 
 @composite(namespace="nn.functional", samples=_linear_samples, autocast="lower")
-@core.shortcut("linear", _t, _addmm)
+@core.shortcut("linear", _t, _addmm, _view)
 def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
     """``input @ weight.T + bias`` along the last dimension.
 

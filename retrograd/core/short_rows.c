@@ -1,0 +1,246 @@
+/* Kernels of small arrays that work row by row along the last dimension: softmax and its kin, gather.
+ *
+ * As in short_kernels.c: the bits of the Python kernels, which take the same steps. Exponentials and logarithms are
+ * NumPy's own loops over whole arrays; sums have NumPy's order. Rows with a maximum that is not finite are Python's.
+ */
+#include "caller.h"
+#include "engine.h"
+
+#include "../backend/kernels/pairwise.h"
+
+#define SMALL_WORK 1024 /* elements: beyond, the steps of the Python kernel cost more than its frame */
+
+static CallPlan exponential, logarithm; /* only their loops are used */
+
+typedef struct {
+    npy_intp count, length; /* rows, and elements in each */
+    int number;             /* of the loops: 0 for float32, 1 for float64 */
+} Rows;
+
+/* Whether an array is small, of floats, in C order, and `dim` its last dimension. */
+static int
+read_rows(PyObject *array, PyObject *dim, Rows *rows)
+{
+    if (!is_plain(array) || !PyArray_IS_C_CONTIGUOUS(ARRAY(array)) || PyArray_NDIM(ARRAY(array)) == 0
+        || !PyLong_CheckExact(dim)) {
+        return 0;
+    }
+    int overflow;
+    const long long place = PyLong_AsLongLongAndOverflow(dim, &overflow);
+    const int last = PyArray_NDIM(ARRAY(array)) - 1;
+    const npy_intp size = PyArray_SIZE(ARRAY(array));
+    rows->number = PyArray_DESCR(ARRAY(array)) == objects.F64;
+    if (overflow || (place != -1 && place != last) || size == 0 || size > SMALL_WORK
+        || exponential.loops[rows->number] == NULL || logarithm.loops[rows->number] == NULL) {
+        return 0;
+    }
+    rows->length = PyArray_DIM(ARRAY(array), last);
+    rows->count = size / rows->length;
+    return 1;
+}
+
+static void
+apply_loop(const CallPlan *plan, int number, void *from, void *to, npy_intp size)
+{
+    const npy_intp item = number ? sizeof(npy_float64) : sizeof(npy_float32), strides[2] = {item, item};
+    char *data[2] = {from, to};
+    plan->loops[number](data, &size, strides, plan->loop_data[number]);
+}
+
+typedef union {
+    npy_float32 float32[SMALL_WORK];
+    npy_float64 float64[SMALL_WORK];
+} Work;
+
+#define ROWS_OF(type, number, pairwise)                                                                  \
+    /* Writes what is left of each row without its maximum; 0 if one is not finite. */                   \
+    static int shift_##type(const npy_##type *x, const Rows *rows, npy_##type *peaks, npy_##type *out)   \
+    {                                                                                                    \
+        for (npy_intp row = 0; row < rows->count; row++, x += rows->length, out += rows->length) {       \
+            npy_##type peak = x[0];                                                                      \
+            int odd = x[0] != x[0];                                                                      \
+            for (npy_intp i = 1; i < rows->length; i++) {                                                \
+                odd |= x[i] != x[i];                                                                     \
+                peak = x[i] > peak ? x[i] : peak;                                                        \
+            }                                                                                            \
+            if (odd || !npy_isfinite(peak)) {                                                            \
+                return 0;                                                                                \
+            }                                                                                            \
+            peaks[row] = peak;                                                                           \
+            for (npy_intp i = 0; i < rows->length; i++) {                                                \
+                out[i] = x[i] - peak;                                                                    \
+            }                                                                                            \
+        }                                                                                                \
+        return 1;                                                                                        \
+    }                                                                                                    \
+    static int softmax_##type(const npy_##type *x, const Rows *rows, npy_##type *out)                    \
+    {                                                                                                    \
+        npy_##type peaks[SMALL_WORK];                                                                    \
+        if (!shift_##type(x, rows, peaks, out)) {                                                        \
+            return 0;                                                                                    \
+        }                                                                                                \
+        apply_loop(&exponential, number, out, out, rows->count * rows->length);                          \
+        for (npy_intp row = 0; row < rows->count; row++, out += rows->length) {                          \
+            const npy_##type total = 0 + pairwise(out, rows->length);                                    \
+            for (npy_intp i = 0; i < rows->length; i++) {                                                \
+                out[i] /= total;                                                                         \
+            }                                                                                            \
+        }                                                                                                \
+        return 1;                                                                                        \
+    }                                                                                                    \
+    /* The logarithms of the sums of exponentials of shifted rows. */                                    \
+    static void totals_##type(npy_##type *shifted, const Rows *rows, npy_##type *totals)                 \
+    {                                                                                                    \
+        npy_##type work[SMALL_WORK], *powers = work;                                                     \
+        apply_loop(&exponential, number, shifted, powers, rows->count * rows->length);                   \
+        for (npy_intp row = 0; row < rows->count; row++, powers += rows->length) {                       \
+            totals[row] = 0 + pairwise(powers, rows->length);                                            \
+        }                                                                                                \
+        apply_loop(&logarithm, number, totals, totals, rows->count);                                     \
+    }                                                                                                    \
+    static int log_softmax_##type(const npy_##type *x, const Rows *rows, npy_##type *out)                \
+    {                                                                                                    \
+        npy_##type totals[SMALL_WORK];                                                                   \
+        if (!shift_##type(x, rows, totals, out)) {                                                       \
+            return 0;                                                                                    \
+        }                                                                                                \
+        totals_##type(out, rows, totals);                                                                \
+        for (npy_intp row = 0; row < rows->count; row++, out += rows->length) {                          \
+            for (npy_intp i = 0; i < rows->length; i++) {                                                \
+                out[i] -= totals[row];                                                                   \
+            }                                                                                            \
+        }                                                                                                \
+        return 1;                                                                                        \
+    }                                                                                                    \
+    static int logsumexp_##type(const npy_##type *x, const Rows *rows, npy_##type *out)                  \
+    {                                                                                                    \
+        npy_##type peaks[SMALL_WORK], shifted[SMALL_WORK];                                               \
+        if (!shift_##type(x, rows, peaks, shifted)) {                                                    \
+            return 0;                                                                                    \
+        }                                                                                                \
+        totals_##type(shifted, rows, out);                                                               \
+        for (npy_intp row = 0; row < rows->count; row++) {                                               \
+            out[row] += peaks[row];                                                                      \
+        }                                                                                                \
+        return 1;                                                                                        \
+    }
+
+ROWS_OF(float32, 0, pairwise_sum_float32)
+ROWS_OF(float64, 1, pairwise_sum_float64)
+
+/* Runs one of the functions above on the first operand; gives the result, takes the reference to it. */
+#define RUN_ROWS(name, result)                                                                           \
+    PyObject *made = (result);                                                                           \
+    if (made == NULL) {                                                                                  \
+        return NULL;                                                                                     \
+    }                                                                                                    \
+    const void *x = PyArray_DATA(ARRAY(call->arrays[0]));                                                \
+    void *out = PyArray_DATA(ARRAY(made));                                                               \
+    if (!(rows.number ? name##_float64(x, &rows, out) : name##_float32(x, &rows, out))) {                \
+        Py_CLEAR(made);                                                                                  \
+    }                                                                                                    \
+    return made
+
+/* softmax(input, dim) */
+PyObject *
+short_softmax(const Call *call)
+{
+    Rows rows;
+    if (!read_rows(call->arrays[0], call->values[1], &rows)) {
+        return NULL;
+    }
+    RUN_ROWS(softmax, new_array_like(call->arrays[0]));
+}
+
+/* log_softmax(input, dim) */
+PyObject *
+short_log_softmax(const Call *call)
+{
+    Rows rows;
+    if (!read_rows(call->arrays[0], call->values[1], &rows)) {
+        return NULL;
+    }
+    RUN_ROWS(log_softmax, new_array_like(call->arrays[0]));
+}
+
+/* logsumexp(input, dim, keepdim) */
+PyObject *
+short_logsumexp(const Call *call)
+{
+    Rows rows;
+    PyArrayObject *input = ARRAY(call->arrays[0]);
+    if (!PyBool_Check(call->values[2]) || !read_rows(call->arrays[0], call->values[1], &rows)) {
+        return NULL;
+    }
+    npy_intp shape[NPY_MAXDIMS];
+    const int last = PyArray_NDIM(input) - 1;
+    memcpy(shape, PyArray_DIMS(input), last * sizeof *shape);
+    shape[last] = 1;
+    PyArray_Descr *dtype = PyArray_DESCR(input);
+    Py_INCREF(dtype); /* the call below takes this reference */
+    RUN_ROWS(logsumexp, PyArray_NewFromDescr(&PyArray_Type, dtype, last + (call->values[2] == Py_True), shape, NULL,
+                                             NULL, 0, NULL));
+}
+
+/* ---- gather ------------------------------------------------------------------------------------------------- */
+
+/* Whether an index names elements along the last dimension in rows like those of the input. */
+static int
+fits_rows(PyArrayObject *input, PyArrayObject *index)
+{
+    const int last = PyArray_NDIM(input) - 1;
+    return PyArray_CheckExact((PyObject *)index) && PyArray_DESCR(index) == objects.I64 && PyArray_IS_C_CONTIGUOUS(index)
+           && PyArray_ISALIGNED(index) && PyArray_NDIM(index) == last + 1 && PyArray_SIZE(index) > 0
+           && PyArray_CompareLists(PyArray_DIMS(input), PyArray_DIMS(index), last);
+}
+
+/* gather(input, dim, index, sparse_grad) */
+PyObject *
+short_gather(const Call *call)
+{
+    Rows rows;
+    if (call->values[3] != Py_False || !read_rows(call->arrays[0], call->values[1], &rows)
+        || !fits_rows(ARRAY(call->arrays[0]), ARRAY(call->arrays[1]))) {
+        return NULL;
+    }
+    PyArrayObject *input = ARRAY(call->arrays[0]), *index = ARRAY(call->arrays[1]);
+    const npy_int64 *places = PyArray_DATA(index);
+    const npy_intp taken = PyArray_SIZE(index), each = taken / rows.count, item = PyArray_ITEMSIZE(input);
+    for (npy_intp i = 0; i < taken; i++) {
+        if (places[i] < 0 || places[i] >= rows.length) {
+            return NULL; /* Python says which */
+        }
+    }
+    PyArray_Descr *dtype = PyArray_DESCR(input);
+    Py_INCREF(dtype); /* the call below takes this reference */
+    PyObject *found = PyArray_NewFromDescr(&PyArray_Type, dtype, PyArray_NDIM(index), PyArray_DIMS(index), NULL, NULL, 0, NULL);
+    if (found == NULL) {
+        return NULL;
+    }
+    const char *from = PyArray_BYTES(input);
+    char *to = PyArray_BYTES(ARRAY(found));
+    for (npy_intp row = 0; row < rows.count; row++, from += rows.length * item) {
+        for (npy_intp i = 0; i < each; i++, to += item) {
+            memcpy(to, from + *places++ * item, item);
+        }
+    }
+    return found;
+}
+
+/* ---- the part ----------------------------------------------------------------------------------------------- */
+
+static int
+start(void)
+{
+    find_loops(&exponential);
+    find_loops(&logarithm);
+    return 0;
+}
+
+static const Wanted wanted[] = {
+    {"exp", &exponential.ufunc},
+    {"log", &logarithm.ufunc},
+    {NULL, NULL},
+};
+
+const Part short_rows_part = {.wanted = wanted, .start = start};
