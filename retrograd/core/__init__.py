@@ -67,9 +67,14 @@ def compiled(name: str) -> Any:
     return None if _core is None else getattr(_core, name)
 
 
-def caller(function: Any, op: Any, *, operator: bool = False) -> Any:
-    """What stands in the place of an op's function: a compiled caller of it, or the function."""
-    return function if _core is None else _core.Caller(function, op, operator)
+def caller(function: Any, op: Any, *, operator: bool = False, writer: str = "") -> Any:
+    """What stands in the place of an op's function: a compiled caller of it, or the function.
+
+    writer  of a function that works in place: its name, which a written tensor remembers
+    """
+    if _core is None:
+        return function
+    return _core.Caller(function, op, operator, *((writer,) if writer else ()))
 
 
 def python_function(function: Any) -> Any:

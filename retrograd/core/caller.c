@@ -14,6 +14,7 @@ typedef struct {
     PyObject *op;
     PyObject *weak_references;
     CallPlan *plan; /* NULL before the first call */
+    PyObject *writer; /* of a function that works in place: its name, which the tensor remembers; or NULL */
     int is_operator;
 } Caller;
 
@@ -26,7 +27,7 @@ static int
 prepare(Caller *caller)
 {
     PyObject *description = PyObject_CallFunctionObjArgs(describe, caller->op, caller->is_operator ? Py_True : Py_False,
-                                                         NULL);
+                                                         caller->writer != NULL ? Py_True : Py_False, NULL);
     CallPlan *plan = description == NULL ? NULL : PyMem_Calloc(1, sizeof *plan);
     if (plan == NULL) {
         Py_XDECREF(description);
@@ -77,9 +78,10 @@ call(PyObject *self, PyObject *const *arguments, size_t flags, PyObject *keyword
             && bind_arguments(&this, arguments, PyVectorcall_NARGS(flags), keywords)) {
             const int usual = read_operands(&this);
             if (usual > 0) {
-                PyObject *result = call_single(&this);
+                PyObject *result = caller->writer == NULL ? call_single(&this) : call_in_place(&this, caller->writer);
                 release_operands(&this);
-                if (result != NULL || !this.kernel_failed || !PyErr_ExceptionMatches(PyExc_Exception)) {
+                if (result != NULL || (PyErr_Occurred() && !this.kernel_failed)
+                    || (this.kernel_failed && !PyErr_ExceptionMatches(PyExc_Exception))) {
                     return result;
                 }
                 PyErr_Clear(); /* nothing was changed: Python does it again, and explains */
@@ -182,16 +184,17 @@ deallocate(PyObject *self)
     }
     clear(self);
     Py_CLEAR(((Caller *)self)->python);
+    Py_CLEAR(((Caller *)self)->writer);
     Py_TYPE(self)->tp_free(self);
 }
 
 static PyObject *
 make(PyTypeObject *type, PyObject *arguments, PyObject *keywords)
 {
-    static char *names[] = {"python", "op", "is_operator", NULL};
-    PyObject *python, *op;
+    static char *names[] = {"python", "op", "is_operator", "writer", NULL};
+    PyObject *python, *op, *writer = NULL;
     int is_operator = 0;
-    if (!PyArg_ParseTupleAndKeywords(arguments, keywords, "OO|p", names, &python, &op, &is_operator)) {
+    if (!PyArg_ParseTupleAndKeywords(arguments, keywords, "OO|pU", names, &python, &op, &is_operator, &writer)) {
         return NULL;
     }
     if (!PyFunction_Check(python)) {
@@ -204,6 +207,7 @@ make(PyTypeObject *type, PyObject *arguments, PyObject *keywords)
         caller->python = Py_NewRef(python);
         caller->op = Py_NewRef(op);
         caller->is_operator = is_operator;
+        caller->writer = Py_XNewRef(writer);
     }
     return (PyObject *)caller;
 }

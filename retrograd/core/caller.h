@@ -41,6 +41,7 @@ typedef struct {
     Form form;
     PyObject *op, *label, *xp, *kernel, *run, *returns; /* returns is NULL for a plain tuple */
     PyObject *kernel_keywords;                     /* the names of keyword-only parameters, or NULL */
+    PyObject *check; /* looks at the arguments first, in calls in place: those of floats read numbers only; or NULL */
     PyObject *ufunc;                               /* the kernel is it: takes the operands only; or NULL */
     PyUFuncGenericFunction loops[2];               /* of a ufunc of one operand, for float32 and float64; or NULL */
     void *loop_data[2];
@@ -72,6 +73,7 @@ typedef struct Call {
     PyArray_Descr *dtype;
     int wanted;        /* an operand with a rule requires grad; of an op without rules: any operand */
     int enabled;       /* gradients are on */
+    int has_options;   /* of a ufunc: an option is not its default, so that only a short kernel may run */
     int kernel_failed; /* the error that is set is the kernel's: Python knows how to explain it */
 } Call;
 
@@ -82,19 +84,21 @@ void clear_plan(CallPlan *plan);
 int visit_plan(const CallPlan *plan, visitproc visit, void *argument);
 
 /* operands.c: 1 if the call may go the usual way; then its arrays are held until `release_operands`. 0: it is
- * Python's; -1 with an error set. `is_usual_tensor` asks the same of one tensor, and brings a view's flag up to date. */
+ * Python's; -1 with an error set. */
 int bind_arguments(Call *call, PyObject *const *arguments, Py_ssize_t count, PyObject *keywords);
 int read_operands(Call *call);
 void release_operands(Call *call);
-int is_usual_tensor(PyObject *tensor, const CallPlan *plan);
 
-/* kernel.c: the result of the op's kernel; NULL with an error set. */
+/* kernel.c: the result of the op's kernel; NULL with an error set, or without one where the call is Python's. */
 void choose_kernel(CallPlan *plan);
 void find_loops(CallPlan *plan); /* those of its ufunc, where they were seen to give the same bits */
 PyObject *run_kernel(Call *call);
+PyObject *run_ufunc_into(Call *call, PyObject *target);
+int run_check(Call *call);
 PyObject *as_plain_array(PyObject *result); /* takes the reference, gives one */
 
-/* short_kernels.c: that of an op whose parameters have these names, joined by commas; NULL: there is none. */
+/* short_kernels.c: a number that is finite in a dtype, and its value; then the kernel of an op whose parameters have these names, joined by commas; NULL: there is none. */
+int fits_dtype(PyObject *number, const PyArray_Descr *dtype, double *value);
 ShortKernel find_short_kernel(PyObject *op, PyObject *parameters);
 
 /* short_rows.c: some of them. */
@@ -112,8 +116,13 @@ PyObject *options_of(const Call *call);
 PyObject *source_cell(PyObject *tensor); /* borrowed; made now if there was none */
 int make_view(const Call *call, PyObject *view, PyObject *number, PyObject *options);
 
-/* single.c: the call itself, after its arguments were read. */
-PyObject *call_single(Call *call);
+/* The call itself, after its arguments were read; NULL without an error set where it turns out to be Python's. */
+PyObject *call_single(Call *call);                       /* single.c */
+PyObject *call_in_place(Call *call, PyObject *writer);   /* inplace.c */
+
+/* inplace.c: writes an array of the same shape into a target; counts a write to a tensor, at the user's line. */
+int write_array(PyObject *target, PyObject *source);
+int count_write_here(PyObject *target, PyObject *writer);
 
 /* caller.c: the general path, for a call whose kernel has run and gave something unusual. */
 PyObject *call_dispatch(const Call *call);

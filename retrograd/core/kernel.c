@@ -67,14 +67,11 @@ as_plain_array(PyObject *result)
     return array;
 }
 
-/* The kernel's arguments: arrays in place of tensors, options as they are; keyword-only ones come last. */
+/* Calls a function with arrays in place of tensors, options as they are; keyword-only ones come last. */
 static PyObject *
-call_kernel(const Call *call)
+call_with_arrays(const Call *call, PyObject *function, int with_xp)
 {
     const CallPlan *plan = call->plan;
-    if (plan->ufunc != NULL) {
-        return PyObject_Vectorcall(plan->kernel, call->arrays, plan->tensor_count, NULL);
-    }
     PyObject *arguments[MOST_PARAMETERS + 2];
     PyObject **values = arguments + 2;
     arguments[1] = plan->xp;
@@ -82,9 +79,33 @@ call_kernel(const Call *call)
     for (int index = 0; index < plan->tensor_count; index++) {
         values[plan->tensor_places[index]] = call->arrays[index];
     }
-    return PyObject_Vectorcall(plan->kernel, arguments + 1,
-                               (plan->parameter_count - plan->keyword_count + 1) | PY_VECTORCALL_ARGUMENTS_OFFSET,
+    const size_t count = plan->parameter_count - plan->keyword_count + (with_xp != 0);
+    return PyObject_Vectorcall(function, values - (with_xp != 0), count | PY_VECTORCALL_ARGUMENTS_OFFSET,
                                plan->kernel_keywords);
+}
+
+/* Whether the op's check lets the call pass; if not, Python runs it again, and its error is that call's. */
+int
+run_check(Call *call)
+{
+    PyObject *result = call->plan->check == NULL ? Py_NewRef(Py_None) : call_with_arrays(call, call->plan->check, 0);
+    call->kernel_failed = result == NULL;
+    Py_XDECREF(result);
+    return result != NULL;
+}
+
+/* A ufunc takes the operands alone, and may write into a target. */
+static PyObject *
+call_kernel(const Call *call, PyObject *target)
+{
+    const CallPlan *plan = call->plan;
+    PyObject *arguments[MOST_PARAMETERS + 2];
+    if (plan->ufunc != NULL) {
+        memcpy(arguments, call->arrays, plan->tensor_count * sizeof *arguments);
+        arguments[plan->tensor_count] = target;
+        return PyObject_Vectorcall(plan->kernel, arguments, plan->tensor_count + (target != NULL), NULL);
+    }
+    return call_with_arrays(call, plan->kernel, 1);
 }
 
 /* ---- NumPy's inner loop ------------------------------------------------------------------------------------- */
@@ -182,6 +203,22 @@ choose_kernel(CallPlan *plan)
     }
 }
 
+static PyObject *
+run_quietly(Call *call, PyObject *target)
+{
+    PyObject *token = call->plan->loud ? quiet_begin() : NULL;
+    if (token == NULL && PyErr_Occurred()) {
+        return NULL;
+    }
+    PyObject *result = call_kernel(call, target);
+    call->kernel_failed = result == NULL;
+    if (token != NULL && quiet_end(token) < 0) {
+        call->kernel_failed = 0;
+        Py_CLEAR(result);
+    }
+    return result;
+}
+
 PyObject *
 run_kernel(Call *call)
 {
@@ -200,17 +237,14 @@ run_kernel(Call *call)
             return result;
         }
     }
-    PyObject *token = plan->loud ? quiet_begin() : NULL;
-    if (token == NULL && PyErr_Occurred()) {
-        return NULL;
-    }
-    result = call_kernel(call);
-    call->kernel_failed = result == NULL;
-    if (token != NULL && quiet_end(token) < 0) {
-        call->kernel_failed = 0;
-        Py_CLEAR(result);
-    }
-    return result;
+    return call->has_options ? NULL : run_quietly(call, NULL);
+}
+
+/* The ufunc writes into an array itself. */
+PyObject *
+run_ufunc_into(Call *call, PyObject *target)
+{
+    return run_quietly(call, target);
 }
 
 /* ---- the part ----------------------------------------------------------------------------------------------- */

@@ -63,12 +63,10 @@ bind_arguments(Call *call, PyObject *const *arguments, Py_ssize_t count, PyObjec
         /* it is the kernel only when every option has its default */
         for (int index = 0; index < plan->option_count; index++) {
             const int place = plan->option_places[index];
-            if (call->values[place] != plan->parameters[place].initial) {
-                return 0;
-            }
+            call->has_options |= call->values[place] != plan->parameters[place].initial;
         }
     }
-    return 1;
+    return !call->has_options || plan->short_kernel != NULL;
 }
 
 /* ---- tensors ------------------------------------------------------------------------------------------------ */
@@ -81,31 +79,41 @@ same_number(PyObject *left, PyObject *right)
                && PyObject_RichCompareBool(left, right, Py_EQ) == 1);
 }
 
-/* A view whose storage was not written since the last look; brings its flag up to date, as `views.refresh` does. */
+/* Whether a view of a storage that was written since the last look is right as it is: it has no history to renew. */
 static int
-is_usual_view(PyObject *tensor, PyObject *view, PyObject *cell, const CallPlan *plan)
+needs_no_renewal(const Call *call, PyObject *tensor, PyObject *base)
 {
-    if (Py_TYPE(view) != objects.ViewInfo || Py_TYPE(cell) != objects.VersionCell
-        || !same_number(SLOT(view, in_view.at), SLOT(cell, in_cell.version))) {
+    if (!call->enabled) {
+        return 1;
+    }
+    PyObject *meta = SLOT(base, in_tensor.meta);
+    return SLOT(tensor, in_tensor.grad_fn) == Py_None && SLOT(base, in_tensor.requires_grad) == Py_False
+           && meta == Py_None; /* a base with one may have changed its geometry */
+}
+
+/* Brings a view's flag up to date, as `views.refresh` does; 0 where its history must be renewed. */
+static int
+is_usual_view(const Call *call, PyObject *tensor, PyObject *view, PyObject *cell)
+{
+    PyObject *base = SLOT(view, in_view.base), *own = SLOT(view, in_view.own);
+    if (Py_TYPE(view) != objects.ViewInfo || Py_TYPE(cell) != objects.VersionCell || base == NULL
+        || !PyObject_TypeCheck(base, objects.Tensor) || own == NULL
+        || !(same_number(SLOT(view, in_view.at), SLOT(cell, in_cell.version)) || needs_no_renewal(call, tensor, base))) {
         return 0;
     }
     if (SLOT(tensor, in_tensor.grad_fn) != Py_None) {
         return 1;
     }
-    PyObject *base = SLOT(view, in_view.base), *own = SLOT(view, in_view.own);
-    if (base == NULL || !PyObject_TypeCheck(base, objects.Tensor) || own == NULL) {
-        return 0;
-    }
     PyObject *flag = own == Py_True ? own : SLOT(base, in_tensor.requires_grad);
-    if ((flag != Py_True && flag != Py_False) || (flag == Py_True && own != Py_True && plan->saves_input)) {
+    if ((flag != Py_True && flag != Py_False) || (flag == Py_True && own != Py_True && call->plan->saves_input)) {
         return 0; /* requires grad but has no history: what is saved then, the general path knows */
     }
     slot_set(tensor, in_tensor.requires_grad, flag);
     return 1;
 }
 
-int
-is_usual_tensor(PyObject *tensor, const CallPlan *plan)
+static int
+is_usual_tensor(const Call *call, PyObject *tensor)
 {
     PyObject *array = SLOT(tensor, in_tensor.array), *cell = SLOT(tensor, in_tensor.cell);
     PyObject *view = SLOT(tensor, in_tensor.view), *flag = SLOT(tensor, in_tensor.requires_grad);
@@ -115,7 +123,7 @@ is_usual_tensor(PyObject *tensor, const CallPlan *plan)
         || SLOT(tensor, in_tensor.meta) == NULL || (flag != Py_True && flag != Py_False)) {
         return 0;
     }
-    return view == Py_None || is_usual_view(tensor, view, cell, plan);
+    return view == Py_None || is_usual_view(call, tensor, view, cell);
 }
 
 /* Whether a dtype may stand beside that of the first operand. */
@@ -155,7 +163,7 @@ read_operands(Call *call)
         PyObject *value = call->values[plan->tensor_places[index]];
         call->needs[index] = 0;
         if (is_tensor(value)) {
-            if (!is_usual_tensor(value, plan)) {
+            if (!is_usual_tensor(call, value)) {
                 return 0;
             }
             call->arrays[index] = SLOT(value, in_tensor.array);

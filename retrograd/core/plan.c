@@ -221,6 +221,7 @@ read_plan(CallPlan *plan, PyObject *description)
         || take(description, "kernel", &plan->kernel) < 0 || take(description, "run", &plan->run) < 0
         || take(description, "returns", &plan->returns) < 0 || take(description, "ufunc", &plan->ufunc) < 0
         || take(description, "kernel_keywords", &plan->kernel_keywords) < 0
+        || take(description, "check", &plan->check) < 0
         || take_number(description, "is_operator", &plan->is_operator) < 0
         || take_number(description, "is_view", &plan->is_view) < 0
         || take_number(description, "loud", &plan->loud) < 0
@@ -251,6 +252,7 @@ visit_plan(const CallPlan *plan, visitproc visit, void *arg)
 {
     Py_VISIT(plan->op);
     Py_VISIT(plan->kernel);
+    Py_VISIT(plan->check);
     Py_VISIT(plan->run);
     Py_VISIT(plan->returns);
     for (int index = 0; index < plan->parameter_count; index++) {
@@ -266,6 +268,7 @@ clear_plan(CallPlan *plan)
     Py_CLEAR(plan->label);
     Py_CLEAR(plan->xp);
     Py_CLEAR(plan->kernel);
+    Py_CLEAR(plan->check);
     Py_CLEAR(plan->run);
     Py_CLEAR(plan->returns);
     Py_CLEAR(plan->ufunc);

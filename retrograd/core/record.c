@@ -203,7 +203,12 @@ fill_saved(const Call *call, PyObject *node, PyObject *const *results, PyObject 
     for (int index = 0; index < plan->save_count; index++) {
         const Save *save = &plan->saves[index];
         if (save->kind == SAVES_OUTPUT) {
-            if (save_output(saved, start, results[save->source], tensors[save->source]) < 0) {
+            if (tensors == NULL) { /* in place: the target is saved once it was written */
+                PyTuple_SET_ITEM(saved, start, Py_NewRef(Py_None));
+                PyTuple_SET_ITEM(saved, start + 1, Py_NewRef(Py_None));
+                PyTuple_SET_ITEM(saved, start + 2, Py_NewRef(objects.zero));
+            }
+            else if (save_output(saved, start, results[save->source], tensors[save->source]) < 0) {
                 return -1;
             }
             start += 3;

@@ -7,7 +7,11 @@
 #include "caller.h"
 #include "engine.h"
 
-static PyObject *sum_all, *divide, *maximum, *addition, *add_in_place; /* compiled kernels, None where there are none */
+#include <float.h>
+#include <math.h>
+
+/* compiled kernels, None where there are none */
+static PyObject *sum_all, *divide, *maximum, *addition, *add_in_place, *subtraction, *multiply;
 
 /* ---- numbers ------------------------------------------------------------------------------------------------ */
 
@@ -262,6 +266,53 @@ short_addmm(const Call *call)
 
 /* ---- elementwise -------------------------------------------------------------------------------------------- */
 
+/* For others `as_element` raises. */
+int
+fits_dtype(PyObject *number, const PyArray_Descr *dtype, double *value)
+{
+    if (PyFloat_CheckExact(number)) {
+        *value = PyFloat_AS_DOUBLE(number);
+    }
+    else {
+        npy_intp integer;
+        if (!as_index(number, &integer) || integer > (1LL << 53) || integer < -(1LL << 53)) {
+            return 0;
+        }
+        *value = (double)integer;
+    }
+    return isfinite(*value) && (dtype == objects.F64 || (dtype == objects.F32 && fabs(*value) <= FLT_MAX));
+}
+
+/* input (+ or -) alpha * other: add(input, other, *, alpha), sub(...). With alpha 1 the op's own function is shorter. */
+static PyObject *
+with_alpha(const Call *call, PyObject *function)
+{
+    double alpha;
+    if (!call->has_options || multiply == Py_None || !PyArray_CheckExact(call->arrays[1])
+        || !fits_dtype(call->values[2], call->dtype, &alpha)) {
+        return NULL;
+    }
+    if (alpha == 1) {
+        return call_pair(function, call->arrays[0], call->arrays[1]);
+    }
+    PyObject *scaled = call_pair(multiply, call->arrays[1], call->values[2]);
+    PyObject *result = scaled == NULL ? NULL : call_pair(function, call->arrays[0], scaled);
+    Py_XDECREF(scaled);
+    return result;
+}
+
+static PyObject *
+short_add(const Call *call)
+{
+    return with_alpha(call, addition);
+}
+
+static PyObject *
+short_sub(const Call *call)
+{
+    return with_alpha(call, subtraction);
+}
+
 /* Up to here comparing with a zero is faster than with zeros. */
 #define FEW_ELEMENTS 1024
 
@@ -297,6 +348,8 @@ static const struct {
     {"log_softmax", "input,dim", short_log_softmax},
     {"logsumexp", "input,dim,keepdim", short_logsumexp},
     {"gather", "input,dim,index,sparse_grad", short_gather},
+    {"add", "input,other,alpha", short_add},
+    {"sub", "input,other,alpha", short_sub},
 };
 
 ShortKernel
@@ -317,6 +370,8 @@ static const Wanted wanted[] = {
     {"kernel_maximum", &maximum},
     {"kernel_add", &addition},
     {"kernel_iadd", &add_in_place},
+    {"kernel_subtract", &subtraction},
+    {"kernel_multiply", &multiply},
     {NULL, NULL},
 };
 

@@ -4,7 +4,6 @@ import copy
 import gc
 import inspect
 import pickle
-import re
 import sys
 import threading
 import types
@@ -20,112 +19,13 @@ from hypothesis import strategies as st
 
 import retrograd as torch
 from retrograd import core
-from retrograd.engine.node import dressed
 from retrograd.engine.state import HOT
 from retrograd.ops.registry import OPS
 from retrograd.tensor import Tensor
+from tests.core.facts import assert_same, in_python, outcome, tensor_facts
 from tests.ops.compare import build, cases, function_of
 
 pytestmark = pytest.mark.skipif(not core.AVAILABLE, reason="the compiled core is missing")
-
-
-def in_python(function: Callable[[], Any]) -> Any:
-    """What a function gives when every op is called in Python."""
-    core.call_python(True)
-    try:
-        return function()
-    finally:
-        core.call_python(False)
-
-
-# --------------------------------------------------------------- what is compared of a tensor
-
-
-def array_facts(array: np.ndarray[Any, Any]) -> Any:
-    return array.dtype, array.shape, array.strides, array.tobytes()
-
-
-def saved_facts(value: Any, depth: int) -> Any:
-    if isinstance(value, Tensor):
-        return tensor_facts(value, depth)
-    if isinstance(value, np.ndarray):
-        return array_facts(value)
-    if type(value).__name__ == "VersionCell":
-        return "cell", value.version
-    return type(value).__name__, re.sub(" at 0x[0-9a-f]+", "", repr(value))
-
-
-def saved_values(node: Any) -> list[Any]:
-    """What was saved; the version of an input that was not does not count."""
-    values = list(node.saved)
-    op = getattr(node.run, "op", None)
-    for save in () if op is None else op.plan.saves:
-        if save.kind == "input" and values[save.start] is None:
-            values[save.start + 1] = 0
-    return values
-
-
-def node_facts(node: Any, depth: int) -> Any:
-    if node is None or not depth:
-        return None
-    kind = type(dressed(node))
-    if kind.__name__ == "AccumulateGrad":
-        return kind.__name__, node.shape, node.dtype, array_facts(node.variable._array)
-    return (
-        kind.__name__,
-        node.shape,
-        node.dtype,
-        node.code,
-        torch_site(node),
-        node.edge_numbers,
-        [node_facts(edge, depth - 1) for edge in node.edges],
-        [saved_facts(value, depth - 1) for value in saved_values(node)],
-        (node.extra, node.freed, node.visit),
-    )
-
-
-def torch_site(node: Any) -> Any:
-    from retrograd.lifecycle.site import CallSite
-
-    return CallSite(node.code, node.lasti).location
-
-
-def view_facts(tensor: Tensor) -> Any:
-    view = tensor._view
-    if view is None:
-        return None
-    steps = [(step.op.name, step.options, step.number) for step in view.chain]
-    return steps, view.at, view.creation, view.own, array_facts(view.base._array)
-
-
-def tensor_facts(tensor: Any, depth: int = 4) -> Any:
-    if isinstance(tensor, tuple):
-        return type(tensor).__name__, [tensor_facts(part, depth) for part in tensor]
-    if not isinstance(tensor, Tensor):
-        return repr(tensor)
-    cut = tensor._cut
-    return (
-        type(tensor).__name__,
-        array_facts(tensor._array),
-        tensor._requires_grad,
-        tensor._output_nr,
-        None if tensor._cell is None else tensor._cell.version,
-        None if cut is None else (cut.kind, cut.operation),
-        view_facts(tensor),
-        node_facts(tensor._grad_fn, depth),
-    )
-
-
-def outcome(function: Callable[[], Any]) -> Any:
-    """The facts of the result, or of the error."""
-    try:
-        return tensor_facts(function())
-    except Exception as error:
-        return type(error).__name__, str(error)
-
-
-def assert_same(function: Callable[[], Any]) -> None:
-    assert outcome(function) == in_python(lambda: outcome(function))
 
 
 # -------------------------------------------------------------------------- random programs

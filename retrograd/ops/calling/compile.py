@@ -39,6 +39,7 @@ from retrograd.ops.calling.lazy import build
 from retrograd.ops.calling.node_forms import prepare_nodes
 from retrograd.ops.calling.old_orders import in_old_order, with_more
 from retrograd.ops.calling.plan import SILENT_UFUNCS
+from retrograd.ops.calling.recording import pass_on_cut
 from retrograd.ops.registry import RAW, RECORDED, Op
 from retrograd.tensor import INFERENCE_CELL, Tensor, VersionCell, wrap
 
@@ -96,6 +97,7 @@ HOT.update(
     NoElements=NoElements,
     dispatch_inplace=dispatch_inplace,
     dispatch_out=dispatch_out,
+    pass_on_cut=pass_on_cut,
     in_old_order=in_old_order,
     getframe=sys._getframe,
     LAST_CODE=None,
@@ -135,6 +137,7 @@ def compile_op(op: Op) -> None:
         name = op.inplace_name
         op.inplace_function = build(name, lambda: _inplace_function(op), f"op {name}")
         op.inplace_function.__doc__ = f"In-place version of `{op.name}`."
+        op.inplace_function = core.caller(op.inplace_function, op, writer=name)
 
 
 def compile_operator(op: Op, name: str) -> Callable[..., Any]:
@@ -150,10 +153,10 @@ def compile_operator(op: Op, name: str) -> Callable[..., Any]:
 
 def compile_inplace_operator(op: Op, name: str) -> Callable[..., Any]:
     """An operator that writes, such as `__iadd__`: NotImplemented if foreign."""
-    operator: Callable[..., Any] = build(
-        name, lambda: _inplace_function(op, name), f"operator {name} of {op.name}"
-    )
-    return operator
+    operator = build(name, lambda: _inplace_function(op, name), f"operator {name} of {op.name}")
+    assert op.inplace_name is not None
+    called: Callable[..., Any] = core.caller(operator, op, writer=op.inplace_name)
+    return called
 
 
 # ------------------------------------------------------------------------- the forward function
@@ -292,6 +295,8 @@ def _inplace_function(op: Op, operator: str = "") -> list[str]:
         put(f"                try: ufunc_{op.name}(_x0, _x1, _x0)")
         put("                finally: leave_quiet(_token)")
         put(f"                bump({first}, {name!r})")
+        put(f"                if not {first}._requires_grad: "
+            f"pass_on_cut(OP_{op.name}, [{first}, {second}], [{first}], False)")  # fmt: skip
         put(f"                return {first}")
     put(f"    {general}")
     return lines

@@ -64,7 +64,7 @@ def library_objects() -> dict[str, Any]:
 
 def kernel_objects() -> dict[str, Any]:
     """The compiled kernels that kernels in C call, None for each without them."""
-    names = ("sum_all", "divide", "maximum", "add", "iadd")
+    names = ("sum_all", "divide", "maximum", "add", "iadd", "subtract", "multiply")
     return {f"kernel_{n}": getattr(kernels, n) if kernels.AVAILABLE else None for n in names}
 
 

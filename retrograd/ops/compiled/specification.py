@@ -13,13 +13,13 @@ from retrograd.ops.registry import Op
 MOST_PARAMETERS, MOST_SAVES, MOST_TENSORS, MOST_OUTPUTS = 12, 12, 5, 6
 
 
-def describe(op: Op, is_operator: bool) -> dict[str, Any] | None:
+def describe(op: Op, is_operator: bool, in_place: bool) -> dict[str, Any] | None:
     """The facts of an op's calls, or of its operator's; None: Python runs all of them."""
     plan = op.plan
     if plan.form == "general" or op.view == "maybe" or not _fits(op):
         return None
-    aliases = [] if is_operator else [*plan.aliases.items()]
-    if op.out and not is_operator:
+    aliases = [] if is_operator or in_place else [*plan.aliases.items()]
+    if op.out and not is_operator and not in_place:
         aliases.append(("out", -1))
     return {
         "op": op,
@@ -54,9 +54,11 @@ def describe(op: Op, is_operator: bool) -> dict[str, Any] | None:
         "xp": HOT["xp"],
         "kernel": HOT[f"forward_{op.name}"],
         # the core may have the same in C, where the kernel is the declared one
-        "short_name": op.name if HOT[f"forward_{op.name}"] is op.kernel else "",
+        "short_name": op.name if op.ufunc or HOT[f"forward_{op.name}"] is op.kernel else "",
         "parameter_names": ",".join([p.name for p in plan.parameters]),
         "kernel_keywords": tuple([p.name for p in plan.keywords]) or None,
+        # of options it has more to say than that floats are what they are
+        "check": op.check if in_place and plan.options and op.ufunc is None else None,
         "ufunc": None if op.ufunc is None else getattr(np, op.ufunc),
         "run": op.run,
     }
