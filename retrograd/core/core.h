@@ -44,7 +44,7 @@ typedef struct {
     int (*start)(void);             /* when all objects are there; NULL: nothing to do; -1 with an error set */
 } Part;
 
-extern const Part site_part, shortcut_part, arithmetic_part, steps_part, gradients_part, release_part, layers_part;
+extern const Part site_part, shortcut_part, arithmetic_part, steps_part, gradients_part, release_part, reuse_part, layers_part;
 
 /* ---- the library's objects ---------------------------------------------------------------------------------- */
 
@@ -203,6 +203,17 @@ new_array_like(PyObject *array)
 
 /* A Tensor around an array without history: `tensor.wrap`. */
 PyObject *new_tensor(PyObject *array);
+
+/* ---- memory (reuse.c, release.c) ---------------------------------------------------------------------------- */
+
+/* Whether an object has no attributes but its slots, and no weak references that Python keeps before it. */
+int is_blank(PyObject *object);
+
+/* The end of an object whose values are gone: its memory is kept for the next of its class, or given back. */
+void free_object(PyObject *object);
+
+/* A tuple that a node alone will hold, as its edges or saved values; the collector sees it through the node. */
+PyObject *own_tuple(Py_ssize_t size);
 
 /* A version cell at version 0. It refers to nothing that could refer back, so the collector need not know it. */
 PyObject *new_cell(void);

@@ -8,7 +8,7 @@
 static const Part *const parts[] = {
     &site_part,          &caller_part,     &kernel_part,
     &record_part,        &short_kernels_part, &short_rows_part, &composites_part,
-    &shortcut_part, &arithmetic_part, &steps_part, &gradients_part, &release_part, &layers_part,
+    &shortcut_part, &arithmetic_part, &steps_part, &gradients_part, &release_part, &reuse_part, &layers_part,
     &run_part,    &rules_part,      &accumulate_part, &walk_part, &backward_part,
 };
 

@@ -45,10 +45,13 @@ new_accumulator(PyObject *tensor, PyObject *meta)
     slot_fill(node, in_node.freed, Py_None);
     slot_fill(node, in_node.visit, objects.zero);
     slot_fill(node, in_node.lasti, objects.zero);
-    SLOT(node, in_node.saved) = PyTuple_Pack(1, tensor);
+    PyObject *saved = SLOT(node, in_node.saved) = own_tuple(1);
+    if (saved != NULL) {
+        PyTuple_SET_ITEM(saved, 0, Py_NewRef(tensor));
+    }
     SLOT(node, in_node.shape) = shape_of(array);
     PyObject *reference = PyWeakref_NewRef(node, NULL);
-    if (reference == NULL || SLOT(node, in_node.saved) == NULL || SLOT(node, in_node.shape) == NULL) {
+    if (reference == NULL || saved == NULL || SLOT(node, in_node.shape) == NULL) {
         Py_XDECREF(reference);
         Py_DECREF(node);
         return NULL;
@@ -94,7 +97,7 @@ static int
 fill_edges(const Call *call, PyObject *node)
 {
     const CallPlan *plan = call->plan;
-    PyObject *edges = PyTuple_New(plan->edge_count);
+    PyObject *edges = own_tuple(plan->edge_count);
     if (edges == NULL) {
         return -1;
     }
@@ -114,7 +117,7 @@ fill_edges(const Call *call, PyObject *node)
         slot_fill(node, in_node.edge_numbers, Py_None);
         return 0;
     }
-    PyObject *numbers = PyTuple_New(plan->edge_count);
+    PyObject *numbers = own_tuple(plan->edge_count);
     if (numbers == NULL) {
         return -1;
     }
@@ -194,7 +197,7 @@ static int
 fill_saved(const Call *call, PyObject *node, PyObject *const *results, PyObject *const *tensors)
 {
     const CallPlan *plan = call->plan;
-    PyObject *saved = PyTuple_New(plan->saved_length), *edges = SLOT(node, in_node.edges);
+    PyObject *saved = own_tuple(plan->saved_length), *edges = SLOT(node, in_node.edges);
     if (saved == NULL) {
         return -1;
     }
@@ -320,6 +323,19 @@ source_cell(PyObject *tensor)
     return SLOT(tensor, in_tensor.cell);
 }
 
+/* Whether nothing in a tuple can be part of a cycle. */
+static int
+holds_plain_values(PyObject *tuple)
+{
+    for (Py_ssize_t index = 0; index < PyTuple_GET_SIZE(tuple); index++) {
+        PyObject *item = PyTuple_GET_ITEM(tuple, index);
+        if (item != Py_None && !PyLong_Check(item) && !(PyTuple_CheckExact(item) && !PyObject_GC_IsTracked(item))) {
+            return 0;
+        }
+    }
+    return 1;
+}
+
 /* Makes `view` a view of the first operand's base: `views.link_view`. Takes the reference to `options`. */
 int
 make_view(const Call *call, PyObject *view, PyObject *number, PyObject *options)
@@ -342,6 +358,10 @@ make_view(const Call *call, PyObject *view, PyObject *number, PyObject *options)
     PyTuple_SET_ITEM(last, 2, Py_NewRef(number));
     PyTuple_SET_ITEM(last, 3, Py_NewRef(before == Py_None ? Py_None : SLOT(before, in_view.last)));
     SLOT(info, in_view.last) = last;
+    if (holds_plain_values(options) && !PyObject_GC_IsTracked(PyTuple_GET_ITEM(last, 3))) {
+        PyObject_GC_UnTrack(options);
+        PyObject_GC_UnTrack(last);
+    }
     slot_fill(info, in_view.base, base);
     slot_fill(info, in_view.at, SLOT(cell, in_cell.version));
     slot_fill(info, in_view.creation, call->enabled ? creation : no_grad);

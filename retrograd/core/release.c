@@ -1,8 +1,13 @@
-/* The end of a node. A graph is a chain of nodes, each of which keeps the next alive: releasing the first releases
- * all, one inside the other, as deep as the chain is long.
+/* Tensors, nodes and views as the memory sees them: how the garbage collector looks at them, and how they end.
  *
- * Python has a guard against that, but the one of 3.13 counts levels as if every thread had the main thread's stack.
- * Here a few levels go down the stack, and the nodes below wait in a list until those above are done.
+ * A graph is a chain of nodes, each of which keeps the next alive: releasing the first releases all, one inside the
+ * other, as deep as the chain is long. Python has a guard against that, but the one of 3.13 counts levels as if every
+ * thread had the main thread's stack. Here a few levels go down the stack, and the nodes below wait in a list until
+ * those above are done. The view ops that lead to a view are such a chain too.
+ *
+ * The collector looks at every object that it knows, again and again. The tuples of a node's edges and saved values
+ * are the node's alone, so it need not know them: the node shows it what is in them. A tuple that somebody else holds
+ * as well is not looked into, since the node does not decide on its end; then what it holds simply stays.
  */
 #include "core.h"
 
@@ -20,21 +25,71 @@
 static PER_THREAD int depth;
 static PER_THREAD PyObject *waiting; /* nodes without an owner, each with the next one in its slot `sequence` */
 
-static Py_ssize_t slots[MOST_SLOTS]; /* the places of all of a node's values */
-static int slot_count;
+/* The places of all values of a class, whether or not the core reads them. */
+typedef struct {
+    Py_ssize_t offsets[MOST_SLOTS];
+    int count;
+} Places;
+
+static Places node_places, view_places, cell_places, tensor_places;
+
+/* ---- the collector ------------------------------------------------------------------------------------------ */
+
+PyObject *
+own_tuple(Py_ssize_t size)
+{
+    PyObject *made = PyTuple_New(size);
+    if (made != NULL && size > 0) { /* there is one empty tuple, and it is Python's */
+        PyObject_GC_UnTrack(made);
+    }
+    return made;
+}
+
+/* Shows the collector a tuple, or what is in it. */
+static int
+traverse_tuple(PyObject *tuple, visitproc visit, void *arg)
+{
+    if (tuple == NULL || !PyTuple_CheckExact(tuple) || PyObject_GC_IsTracked(tuple)) {
+        Py_VISIT(tuple);
+        return 0;
+    }
+    if (Py_REFCNT(tuple) == 1) {
+        for (Py_ssize_t index = 0; index < PyTuple_GET_SIZE(tuple); index++) {
+            Py_VISIT(PyTuple_GET_ITEM(tuple, index));
+        }
+    }
+    return 0;
+}
+
+/* Takes the place of `tp_traverse` in the class Node. Numbers, dtypes, shapes and code are part of no cycle. */
+static int
+traverse_node(PyObject *node, visitproc visit, void *arg)
+{
+    if (Py_TYPE(node) != objects.Node) {
+        Py_VISIT(Py_TYPE(node));
+    }
+    Py_VISIT(SLOT(node, in_node.run));
+    Py_VISIT(SLOT(node, in_node.extra));
+    Py_VISIT(SLOT(node, in_node.freed));
+    Py_VISIT(SLOT(node, in_node.buffer));
+    const int stopped = traverse_tuple(SLOT(node, in_node.edges), visit, arg);
+    return stopped != 0 ? stopped : traverse_tuple(SLOT(node, in_node.saved), visit, arg);
+}
+
+/* ---- the end ------------------------------------------------------------------------------------------------ */
 
 /* What Python's own function does for an instance of a class with slots. */
 static void
-dismantle(PyObject *node)
+dismantle(PyObject *object, const Places *places)
 {
-    PyTypeObject *type = Py_TYPE(node);
-    if (type->tp_weaklistoffset != 0 && SLOT(node, type->tp_weaklistoffset) != NULL) {
-        PyObject_ClearWeakRefs(node);
+    PyTypeObject *type = Py_TYPE(object);
+    if (type->tp_weaklistoffset != 0 && SLOT(object, type->tp_weaklistoffset) != NULL) {
+        PyObject_ClearWeakRefs(object);
     }
-    for (int index = 0; index < slot_count; index++) {
-        Py_CLEAR(SLOT(node, slots[index]));
+    for (int index = 0; index < places->count; index++) {
+        Py_CLEAR(SLOT(object, places->offsets[index]));
     }
-    type->tp_free(node);
+    free_object(object);
     Py_DECREF(type);
 }
 
@@ -50,33 +105,102 @@ release_node(PyObject *node)
         return;
     }
     depth++;
-    dismantle(node);
+    dismantle(node, &node_places);
     while (depth == 1 && waiting != NULL) {
         PyObject *next = waiting;
         waiting = SLOT(next, in_node.sequence);
         SLOT(next, in_node.sequence) = NULL;
-        dismantle(next);
+        dismantle(next, &node_places);
     }
     depth--;
 }
 
-/* Finds all slots that the class declares, whether or not the core reads them. */
+/* Lets a chain of links (op, options, number, the link before) go, as far as nobody else holds it. */
+static void
+release_links(PyObject *link)
+{
+    while (link != NULL && PyTuple_CheckExact(link) && PyTuple_GET_SIZE(link) == 4 && Py_REFCNT(link) == 1) {
+        PyObject *before = PyTuple_GET_ITEM(link, 3);
+        PyTuple_SET_ITEM(link, 3, Py_NewRef(Py_None));
+        Py_DECREF(link);
+        link = before;
+    }
+    Py_XDECREF(link);
+}
+
+/* Takes the place of `tp_dealloc` in the class ViewInfo. */
+static void
+release_view(PyObject *info)
+{
+    PyObject_GC_UnTrack(info);
+    PyObject *link = SLOT(info, in_view.last);
+    SLOT(info, in_view.last) = NULL;
+    release_links(link);
+    dismantle(info, &view_places);
+}
+
+static void
+release_cell(PyObject *cell)
+{
+    PyObject_GC_UnTrack(cell);
+    dismantle(cell, &cell_places);
+}
+
+/* Lets an object's attributes go. */
+static void
+clear_attributes(PyObject *object)
+{
+#if PY_VERSION_HEX >= 0x030D0000
+    PyObject_ClearManagedDict(object);
+#else
+    PyObject **place = _PyObject_GetDictPtr(object);
+    if (place != NULL) {
+        Py_CLEAR(*place);
+    }
+#endif
+}
+
+/* Takes the place of `tp_dealloc` in the class Tensor; that of a subclass calls it when it has done its own part. */
+static void
+release_tensor(PyObject *tensor)
+{
+    PyTypeObject *type = Py_TYPE(tensor);
+    if (type == objects.Tensor && type->tp_finalize != NULL && PyObject_CallFinalizerFromDealloc(tensor) < 0) {
+        return; /* somebody has it again */
+    }
+    PyObject_GC_UnTrack(tensor);
+    if (SLOT(tensor, type->tp_weaklistoffset) != NULL) {
+        PyObject_ClearWeakRefs(tensor);
+    }
+    if (!is_blank(tensor)) {
+        clear_attributes(tensor);
+    }
+    dismantle(tensor, &tensor_places);
+}
+
+/* ---- the part ----------------------------------------------------------------------------------------------- */
+
 static int
-find_slots(PyTypeObject *type)
+find_places(PyTypeObject *type, Places *places)
 {
     Py_ssize_t at = 0;
     PyObject *name, *member;
-    slot_count = 0;
+    if (type->tp_base != &PyBaseObject_Type || !PyType_IS_GC(type)
+        || (type->tp_dictoffset != 0 && !(type->tp_flags & Py_TPFLAGS_MANAGED_DICT))) {
+        PyErr_Format(PyExc_TypeError, "the class %s is not what the core can release", type->tp_name);
+        return -1;
+    }
+    places->count = 0;
     while (PyDict_Next(type->tp_dict, &at, &name, &member)) {
         if (Py_TYPE(member) != &PyMemberDescr_Type) {
             continue;
         }
         const struct PyMemberDef *found = ((PyMemberDescrObject *)member)->d_member;
-        if (found->type != T_OBJECT_EX || slot_count == MOST_SLOTS) {
-            PyErr_SetString(PyExc_TypeError, "the class Node has other members than the core can release");
+        if (found->type != T_OBJECT_EX || places->count == MOST_SLOTS) {
+            PyErr_Format(PyExc_TypeError, "the class %s has other members than the core can release", type->tp_name);
             return -1;
         }
-        slots[slot_count++] = found->offset;
+        places->offsets[places->count++] = found->offset;
     }
     return 0;
 }
@@ -84,15 +208,15 @@ find_slots(PyTypeObject *type)
 static int
 start(void)
 {
-    PyTypeObject *type = objects.Node;
-    if (type->tp_base != &PyBaseObject_Type || type->tp_dictoffset != 0 || !PyType_IS_GC(type)) {
-        PyErr_SetString(PyExc_TypeError, "the class Node is not what the core can release");
+    if (find_places(objects.Node, &node_places) < 0 || find_places(objects.ViewInfo, &view_places) < 0
+        || find_places(objects.VersionCell, &cell_places) < 0 || find_places(objects.Tensor, &tensor_places) < 0) {
         return -1;
     }
-    if (find_slots(type) < 0) {
-        return -1;
-    }
-    type->tp_dealloc = release_node;
+    objects.Node->tp_dealloc = release_node;
+    objects.Node->tp_traverse = traverse_node;
+    objects.ViewInfo->tp_dealloc = release_view;
+    objects.VersionCell->tp_dealloc = release_cell;
+    objects.Tensor->tp_dealloc = release_tensor;
     return 0;
 }
 

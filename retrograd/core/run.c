@@ -238,7 +238,7 @@ release(Run *run, PyObject *node, PyObject *call)
     if (!run->saves_values || saved == NULL || !PyTuple_CheckExact(saved) || PyTuple_GET_SIZE(saved) != run->saved_size) {
         return 0; /* the last two: somebody released it while the rule ran */
     }
-    PyObject *left = PyTuple_New(run->saved_size);
+    PyObject *left = own_tuple(run->saved_size);
     if (left == NULL) {
         return -1;
     }

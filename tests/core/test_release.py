@@ -60,10 +60,13 @@ STEPS: dict[str, Callable[[Any], Any]] = {
 }
 
 
-@pytest.mark.skipif(
+needs_depth = pytest.mark.skipif(
     sys.version_info[:2] == (3, 13) and not core.AVAILABLE,
     reason="Python 3.13 itself goes down the stack of a thread until it overflows",
 )
+
+
+@needs_depth
 @pytest.mark.parametrize("step", STEPS)
 def test_long_chains_in_a_small_thread(step: str) -> None:
     def work() -> bool:
@@ -76,6 +79,37 @@ def test_long_chains_in_a_small_thread(step: str) -> None:
         return all(end() is None for end in ends)
 
     assert in_small_thread(work)
+
+
+@needs_depth
+@pytest.mark.parametrize("wants_gradient", [False, True])
+def test_views_of_views_in_a_small_thread(wants_gradient: bool) -> None:
+    def work() -> bool:
+        x = torch.ones(2, requires_grad=wants_gradient)
+        view, middle = x, x
+        for count in range(20_000):
+            view = view[:]
+            if count == 10_000:
+                middle = view
+        end = weakref.ref(view)
+        del view
+        return end() is None and len(middle._view.chain) == 10_001
+
+    assert in_small_thread(work)
+
+
+@needs_depth
+@pytest.mark.slow
+@pytest.mark.parametrize("run", [False, True])
+def test_a_million_nodes_in_a_small_thread(run: bool) -> None:
+    def work() -> float:
+        x, y = chain(1_000_000, STEPS["plain"])
+        if run:
+            y.sum().backward()
+        del y
+        return x.grad.sum().item() if run else 2.0
+
+    assert in_small_thread(work) == 2.0
 
 
 def test_graphs_leave_nothing() -> None:
