@@ -17,6 +17,7 @@ from math import nan as nan
 from math import pi as pi
 from typing import Any as _Any
 
+from retrograd import above as _above
 from retrograd import autograd as autograd
 from retrograd import dtypes as _dtypes
 from retrograd import ops as ops
@@ -32,6 +33,7 @@ from retrograd.autograd.anomaly_mode import (
 )
 from retrograd.autograd.anomaly_mode import is_anomaly_enabled as is_anomaly_enabled
 from retrograd.autograd.anomaly_mode import set_anomaly_enabled as set_anomaly_enabled
+from retrograd.connections import CONNECTIONS as _CONNECTIONS
 from retrograd.engine.grad_mode import enable_grad as enable_grad
 from retrograd.engine.grad_mode import inference_mode as inference_mode
 from retrograd.engine.grad_mode import is_grad_enabled as is_grad_enabled
@@ -127,6 +129,7 @@ _PLACES = {
 }
 _NAMES = {name: place for place, names in _PLACES.items() for name in names.split()}
 
+_above.connect(_CONNECTIONS)
 globals().update(_dtypes.PUBLIC_NAMES)
 globals().update(_reduced_dtypes.PUBLIC_NAMES)
 globals().update(_legacy.TYPED_TENSORS)

@@ -13,8 +13,10 @@ import warnings
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
+from retrograd import autograd
 from retrograd.marks import differs
 from retrograd.namespaces import from_table
+from retrograd.nn import init
 from retrograd.ops.calling.function_modes import STACK, ask
 from retrograd.ops.calling.function_modes import pop as _pop_mode
 from retrograd.ops.calling.function_modes import push as _push_mode
@@ -182,3 +184,11 @@ def resolve_name(f: Any) -> str | None:
 
 
 __getattr__ = from_table(__name__)
+
+
+def not_ops() -> tuple[Callable[..., Any], ...]:
+    """Functions that modes see although they are no ops."""
+    return (
+        *(autograd.grad, autograd.backward),
+        *(init.constant_, init.kaiming_uniform_, init.normal_, init.uniform_),
+    )

@@ -10,13 +10,14 @@ from retrograd import dtypes
 from retrograd.backend import CPU, xp_of
 from retrograd.engine import failures
 from retrograd.engine.edges import GradientEdge
+from retrograd.engine.inference import mark_inference
 from retrograd.engine.node import AnyDtype, BackwardCall, Node
 from retrograd.engine.state import STATE, Cut
 from retrograd.engine.views import edge_of, refresh
 from retrograd.engine.walk import COMPILED, Edge, run_backward
 from retrograd.lifecycle.site import user_site
 from retrograd.notices import explained, warn_once
-from retrograd.tensor import Tensor, mark_inference, tensor_method, wrap
+from retrograd.tensor import Tensor, tensor_method, wrap
 from retrograd.tensor.size import Size
 
 _CYCLE = (

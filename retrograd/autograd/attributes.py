@@ -7,16 +7,15 @@ from typing import Any
 from retrograd import dtypes
 from retrograd.engine import failures
 from retrograd.engine.accumulate import gradient_dtype
+from retrograd.engine.inference import INFERENCE_CELL, mark_inference
 from retrograd.engine.sparse_array import SPARSE_ARRAY
 from retrograd.engine.state import STATE, Cut
 from retrograd.engine.views import forget_history
 from retrograd.notices import explained
 from retrograd.tensor import (
-    INFERENCE_CELL,
     Tensor,
     VersionCell,
     cell_of,
-    mark_inference,
     meta_of,
     tensor_member,
     tensor_method,

@@ -24,6 +24,7 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any, TypeVar
 
+from retrograd.above import above
 from retrograd.autograd.custom.context import BackwardCFunction as BackwardCFunction
 from retrograd.autograd.custom.context import FunctionCtx as FunctionCtx
 from retrograd.autograd.custom.outputs import Outputs, are_fresh, join_fresh
@@ -175,6 +176,18 @@ def has_setup_context(function: Any) -> bool:
     return function.setup_context is not Function.setup_context
 
 
+@above
+def apply_to_batch(function: Any, arguments: tuple[Any, ...], level: int) -> Any:
+    """The outputs of a Function one of whose arguments has this level of `vmap`."""
+    raise NotImplementedError
+
+
+@above
+def as_batches(outputs: Any, level: int) -> Any:
+    """Outputs that can have a history of this level."""
+    raise NotImplementedError
+
+
 def call_function(function: Any, arguments: tuple[Any, ...], separate: bool) -> Any:
     """One call of a Function at the level of ordinary tensors: forward, node, outputs."""
     for flag in ("clear_saved_tensors_on_access", "boxed_grads_call"):
@@ -221,8 +234,6 @@ def _call_in_transform(
     recorded = STATE.grad_enabled and any(x.requires_grad and x._level == level for x in tensors)
     batch: Any = None
     if level and not _runs_on_batches(level, tensors):
-        from retrograd.func.custom_function import apply_to_batch, as_batches
-
         moving = TRANSFORMS.dual_levels and TRANSFORMS.has_tangents(tensors)
         if moving and not separate:  # `forward` would have to run once for each kind of derivative
             raise failures.old_function_in_transform()

@@ -20,6 +20,9 @@ from retrograd.engine.grad_mode import enable_grad
 from retrograd.notices import explained
 from retrograd.ops.registry import RECORDED
 from retrograd.tensor import Tensor
+from retrograd.transforms.basis import standard_basis
+from retrograd.transforms.batched import batch
+from retrograd.transforms.vmap import vmap_level, with_batch_at
 
 _STRATEGIES = ("forward-mode", "reverse-mode")
 
@@ -110,8 +113,6 @@ def _rows_of(
 
 def _batched_rows(outputs: Tensors, inputs: Tensors, create_graph: bool) -> list[Tensors]:
     """The same for all outputs in one batched backward call."""
-    from retrograd.func.jacobians import standard_basis
-
     sizes = [output.numel() for output in outputs]
     [basis] = standard_basis(outputs, None)
     found = gradients(outputs, inputs, tuple(basis), create_graph=create_graph, batched=True)
@@ -171,9 +172,6 @@ def _columns(func: Any, inputs: Tensors) -> tuple[bool, list[tuple[int, ...]], l
     users may not call `requires_grad_`, as `hessian` does.
     """
     from retrograd.autograd import forward_ad
-    from retrograd.func.jacobians import standard_basis
-    from retrograd.transforms.batched import batch
-    from retrograd.transforms.vmap import vmap_level, with_batch_at
 
     [basis] = standard_basis(inputs, None)
     size = basis[0].shape[0]

@@ -9,7 +9,7 @@ import textwrap
 from pathlib import Path
 from typing import Any
 
-from .layout import HelpFormatter, counted, text_width
+from retrograd.diagnostics.layout import HelpFormatter, counted, text_width
 
 EXAMPLE = """\
 examples:

@@ -7,7 +7,8 @@ import os
 import sys
 from pathlib import Path
 
-from .layout import HelpFormatter
+from retrograd.diagnostics.layout import HelpFormatter
+
 from .program import add_program, problem_of
 
 EXAMPLE = """\

@@ -11,10 +11,9 @@ from difflib import get_close_matches
 from functools import partial
 
 from retrograd.diagnostics.catalogue import CATALOGUE, similar
+from retrograd.diagnostics.layout import WIDEST, HelpFormatter, text_width
 from retrograd.diagnostics.pages import parse_page, read_page
 from retrograd.lint import RULES
-
-from .layout import WIDEST, HelpFormatter, text_width
 
 FENCED = re.compile(r"(^```.*?^```)", re.MULTILINE | re.DOTALL)
 PARAGRAPH = re.compile(r"^(?!#).+(?:\n(?!#|- |\n).+)*", re.MULTILINE)

@@ -10,7 +10,7 @@ import platform
 import sys
 from typing import Any
 
-from .layout import HelpFormatter
+from retrograd.diagnostics.layout import HelpFormatter
 
 OPTIONAL = {
     "torch": "retrograd doctor runs programs on it",

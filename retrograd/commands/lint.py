@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from .layout import HelpFormatter
+from retrograd.diagnostics.layout import HelpFormatter
 
 if TYPE_CHECKING:
     from retrograd.lint.check import Report

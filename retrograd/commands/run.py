@@ -12,9 +12,9 @@ import os
 import subprocess
 import sys
 
+from retrograd.diagnostics.layout import HelpFormatter
 from retrograd.running.as_torch import path_with_shim
 
-from .layout import HelpFormatter
 from .program import add_program, problem_of
 
 EXAMPLE = """\

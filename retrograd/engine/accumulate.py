@@ -10,8 +10,10 @@ from typing import Any
 
 from retrograd import dtypes
 from retrograd.backend import backend_of
+from retrograd.engine import failures
 from retrograd.engine.grad_mode import SWITCHES, check_counted
 from retrograd.engine.hooks import HookTable, check_hook
+from retrograd.engine.inference import INFERENCE_CELL, mark_inference
 from retrograd.engine.node import AnyDtype, BackwardCall, InputMetadata, Node
 from retrograd.engine.ownership import ALONE
 from retrograd.engine.sparse_array import SPARSE, SPARSE_ARRAY, has_sparse
@@ -26,15 +28,7 @@ from retrograd.engine.state import (
     set_grad_mode,
 )
 from retrograd.notices import explained
-from retrograd.tensor import (
-    INFERENCE_CELL,
-    Array,
-    Tensor,
-    cell_of,
-    mark_inference,
-    meta_of,
-    wrap,
-)
+from retrograd.tensor import Array, Tensor, cell_of, meta_of, wrap
 
 
 class HooksDone:
@@ -204,9 +198,7 @@ def add_into(held: Tensor, gradient: Array) -> None:
 
 def _mismatch(expected: Array, gradient: Array) -> Exception:
     """A gradient of another shape than its leaf, or than `.grad`: the data was replaced."""
-    from retrograd.ops import errors
-
-    return errors.broadcast(expected.shape, gradient.shape)
+    return failures.broadcast(expected.shape, gradient.shape)
 
 
 def run_post_accumulate_hooks(variable: Tensor) -> None:

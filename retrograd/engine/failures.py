@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import sys
 import warnings
+from collections.abc import Sequence
 from typing import Any
 
 from retrograd import dtypes
 from retrograd.engine.state import ANOMALY, STATE
+from retrograd.notices import explained
 
 
 def _coded(message: str, kind: type[Exception] = RuntimeError) -> Exception:
@@ -273,3 +275,30 @@ def warn_nonleaf_grad(tensor: Any) -> None:
         "instead. See github.com/pytorch/pytorch/pull/30531 for more information."
     )
     warnings.warn(why.nonleaf_grad_warning(message, tensor.grad_fn), stacklevel=3)
+
+
+def broadcast(a: Sequence[int], b: Sequence[int]) -> Exception:
+    """Two shapes that do not broadcast: names the first pair of sizes that differ, from the end."""
+    for back in range(1, min(len(a), len(b)) + 1):
+        x, y = a[-back], b[-back]
+        if x != y and 1 not in (x, y):
+            where = max(len(a), len(b)) - back
+            return explained(
+                RuntimeError(
+                    f"The size of tensor a ({x}) must match the size of tensor b ({y}) at "
+                    f"non-singleton dimension {where}"
+                )
+            )
+    return RuntimeError(f"shapes {list(a)} and {list(b)} do not broadcast")
+
+
+def inference_saved() -> Exception:
+    """An inference tensor in a computation that autograd records."""
+    return explained(
+        RuntimeError(
+            "Inference tensors cannot be saved for backward. Please do not use Tensors created in "
+            "inference mode in computation tracked by autograd. To work around this, you can make "
+            "a clone to get a normal tensor and use it in autograd, or use `torch.no_grad()` "
+            "instead of `torch.inference_mode()`."
+        )
+    )

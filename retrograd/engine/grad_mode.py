@@ -13,10 +13,11 @@ import warnings
 from collections.abc import Callable, Generator
 from typing import Any, Self, TypeVar, overload
 
+from retrograd.engine.inference import INFERENCE_CELL
 from retrograd.engine.state import STATE, Cut, set_grad_mode, set_inference
 from retrograd.lifecycle.site import user_site
 from retrograd.notices import explained
-from retrograd.tensor import INFERENCE_CELL, Tensor, cell_of
+from retrograd.tensor import Tensor, cell_of
 
 __all__ = [
     "enable_grad",

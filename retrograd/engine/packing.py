@@ -11,6 +11,7 @@ from __future__ import annotations
 import weakref
 from typing import TYPE_CHECKING, Any
 
+from retrograd.above import above
 from retrograd.engine.hooked import run_late_hooks
 from retrograd.engine.node import FREED, Node, dressed
 from retrograd.engine.saved import freed_failure, output_producer, stale_value, with_history
@@ -21,6 +22,12 @@ from retrograd.tensor import Tensor, cell_of, meta_of, wrap
 
 if TYPE_CHECKING:
     from retrograd.ops.registry import Op
+
+
+@above
+def tangents_of(held: dict[Any, Tensor]) -> dict[Any, Tensor]:
+    """The tangents of a tensor for what is saved of it, which forgets them with their levels."""
+    raise NotImplementedError
 
 
 class SavedTensor:
@@ -104,9 +111,7 @@ class SavedTensor:
         self._hooks, self._packed = hooks, packed
         self._requires_grad = value._requires_grad
         if value._meta is not None and value._meta.tangents:
-            from retrograd.transforms.forward import Tangents  # which imports this module
-
-            self._tangents = Tangents.of(value._meta.tangents)
+            self._tangents = tangents_of(value._meta.tangents)
         if not self.is_output:
             self._grad_fn = value._grad_fn
             self.number = value._output_nr

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from retrograd.above import above
 from retrograd.backend import backend_of
 from retrograd.engine.node import BackwardCall, Node, dressed, fill_node
-from retrograd.tensor import Array
+from retrograd.tensor import Array, Tensor
 
 
 class CopySlices(Node):
@@ -53,9 +54,7 @@ class CopySlices(Node):
         count = len(self.edges)
         if gradient is None:
             return (None,) * count
-        from retrograd.ops.registry import RECORDED
-
-        result = RECORDED._clone_with_strides(gradient, self.strides)
+        result = clone_with_strides(gradient, self.strides)
         region = result
         for step in self.chain:
             region = step.recorded(region)
@@ -80,11 +79,21 @@ class CopySlices(Node):
         Node.release(self, call)
 
 
+@above
+def clone_with_strides(gradient: Tensor, strides: tuple[int, ...]) -> Tensor:
+    """`copy_with_strides` as an op that is recorded."""
+    raise NotImplementedError
+
+
+@above
+def batch_levels(tensor: Tensor) -> set[int]:
+    """The levels of `vmap` that a tensor is batched at."""
+    raise NotImplementedError
+
+
 def _has_more_batches(part: Any, whole: Any) -> bool:
     if part is None or not part._level:
         return False
-    from retrograd.transforms.forward import batch_levels
-
     return not batch_levels(part) <= batch_levels(whole)
 
 

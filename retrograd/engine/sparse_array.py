@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
+from retrograd.above import above
 from retrograd.backend import CPU
 from retrograd.tensor.size import layout as Layout
 from retrograd.tensor.size import sparse_coo, sparse_csr
@@ -181,7 +182,7 @@ class SparseArray:
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **options: Any) -> Any:
         """Gradients that meet are added, whatever they are; nothing else is an array's business."""
         if ufunc is np.add and method == "__call__" and not options and len(inputs) == 2:
-            from retrograd.engine.sparse_sums import add_arrays
+            from retrograd.engine.sparse_sums import add_arrays  # which imports this module
 
             return add_arrays(*inputs)
         raise no_elements(self, ufunc.__name__)
@@ -235,54 +236,45 @@ def has_sparse(arrays: Any) -> bool:
 
 
 class _Sparse:
-    """Whether there has ever been a sparse tensor, and what the general path asks of them.
-
-    The functions come from `sparse.dispatch`, which is imported with the first sparse array.
-    """
+    """Whether there has ever been a sparse tensor: if not, nobody has to look for one."""
 
     exist = False
 
-    @staticmethod
-    def run(op: Op, args: tuple[Any, ...]) -> Any:
-        """The result of an op with a sparse operand."""
-        from retrograd.sparse.dispatch import run_sparse
-
-        return run_sparse(op, args)
-
-    @staticmethod
-    def refuse_batches(op: Op, args: tuple[Any, ...]) -> None:
-        """Raise where a sparse operand meets a batched one."""
-        from retrograd.sparse.dispatch import refuse_batches
-
-        refuse_batches(op, args)
-
-    @staticmethod
-    def run_in_place(op: Op, args: tuple[Any, ...], writer: str) -> Any:
-        """The same in place."""
-        from retrograd.sparse.dispatch import run_in_place
-
-        return run_in_place(op, args, writer)
-
-    @staticmethod
-    def zero(target: Tensor) -> Tensor:
-        """`zero_` of a sparse tensor."""
-        from retrograd.sparse.dispatch import zero
-
-        return zero(target)
-
-    @staticmethod
-    def copy(target: Any, source: Any) -> Tensor:
-        """`copy_` from or to a sparse tensor."""
-        from retrograd.sparse.rearranging import copy_in_place
-
-        return copy_in_place(target, source)
-
-    @staticmethod
-    def refuse_out(op: Op, tensors: list[Any]) -> Exception:
-        """The error for ``out=``."""
-        from retrograd.sparse.dispatch import refuse_out
-
-        return refuse_out(op, tensors)
-
 
 SPARSE = _Sparse()
+
+
+@above
+def run(op: Op, args: tuple[Any, ...]) -> Any:
+    """The result of an op with a sparse operand."""
+    raise NotImplementedError
+
+
+@above
+def refuse_batches(op: Op, args: tuple[Any, ...]) -> None:
+    """Raise where a sparse operand meets a batched one."""
+    raise NotImplementedError
+
+
+@above
+def run_in_place(op: Op, args: tuple[Any, ...], writer: str) -> Any:
+    """The same in place."""
+    raise NotImplementedError
+
+
+@above
+def zero(target: Tensor) -> Tensor:
+    """`zero_` of a sparse tensor."""
+    raise NotImplementedError
+
+
+@above
+def copy(target: Any, source: Any) -> Tensor:
+    """`copy_` from or to a sparse tensor."""
+    raise NotImplementedError
+
+
+@above
+def refuse_out(op: Op, tensors: list[Any]) -> Exception:
+    """The error for ``out=``."""
+    raise NotImplementedError

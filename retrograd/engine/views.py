@@ -10,26 +10,18 @@ from __future__ import annotations
 import weakref
 from typing import TYPE_CHECKING, Any
 
+from retrograd.above import above
 from retrograd.backend import backend_of, can_write
 from retrograd.engine import failures
 from retrograd.engine.accumulate import accumulator
 from retrograd.engine.grad_mode import SWITCHES, check_counted, enable_grad
+from retrograd.engine.inference import INFERENCE_CELL, flag_leaf, mark_inference
 from retrograd.engine.node import Node, extra_of, forward_name
 from retrograd.engine.slices import CopySlices
 from retrograd.engine.state import STATE, next_sequence
 from retrograd.lifecycle.site import user_site
 from retrograd.notices import explained
-from retrograd.tensor import (
-    INFERENCE_CELL,
-    Array,
-    Tensor,
-    VersionCell,
-    cell_of,
-    flag_leaf,
-    mark_inference,
-    tensor_member,
-    tensor_property,
-)
+from retrograd.tensor import Array, Tensor, VersionCell, cell_of, tensor_member, tensor_property
 
 if TYPE_CHECKING:
     from retrograd.ops.registry import Op
@@ -183,13 +175,23 @@ def renew(tensor: Tensor) -> None:
         again = _recorded_again(base, info.chain)
         node, tensor._output_nr = again._grad_fn, again._output_nr
     else:
-        from retrograd.ops.shapes.replay import replay_node
-
         node, tensor._output_nr = replay_node(base, tensor, info.chain), 0
     tensor._grad_fn = node
     tensor._requires_grad = True
     info.at = cell.version
     move_retained(tensor, old, old_number, node)
+
+
+@above
+def replay_node(base: Tensor, tensor: Tensor, chain: tuple[ViewStep, ...]) -> Node:
+    """One node for a whole chain of views of a base that was written to."""
+    raise NotImplementedError
+
+
+@above
+def op_named(name: str) -> Op:
+    """The op of that name."""
+    raise NotImplementedError
 
 
 def _recorded_again(base: Tensor, chain: tuple[ViewStep, ...]) -> Tensor:
@@ -203,13 +205,11 @@ def _recorded_again(base: Tensor, chain: tuple[ViewStep, ...]) -> Tensor:
 
 def _lead_back(tensor: Tensor, info: ViewInfo) -> None:
     """A new chain for a view whose base changed its own geometry (`t_`): by place in memory."""
-    from retrograd.ops.registry import OPS
-
     array, base = tensor._array, info.base._array
     unit = array.itemsize
     strides = tuple(stride // unit for stride in array.strides)
     shift = (array.ctypes.data - base.ctypes.data) // unit
-    info.chain = (ViewStep(OPS["as_strided"], (array.shape, strides, shift), None),)
+    info.chain = (ViewStep(op_named("as_strided"), (array.shape, strides, shift), None),)
 
 
 def edge_of(tensor: Tensor) -> Node | None:

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
-
-import numpy as np
 
 from retrograd.func.arguments import Argnums, chosen, refuse_complex
 from retrograd.func.forward import jvp_of
 from retrograd.func.reverse import vjp_of
 from retrograd.ops.registry import RECORDED
-from retrograd.tensor import Tensor, wrap
+from retrograd.tensor import Tensor
+from retrograd.transforms.basis import standard_basis
 from retrograd.transforms.trees import flatten, unflatten
 from retrograd.transforms.vmap import map_directions, vmap
 
@@ -99,25 +98,6 @@ def _rows(
     if len(chunks) == 1:
         return chunks[0]
     return [RECORDED.cat(list(parts), 0) for parts in zip(*chunks, strict=True)]
-
-
-def standard_basis(tensors: Sequence[Tensor], chunk_size: int | None) -> Iterator[list[Tensor]]:
-    """The unit vectors of all tensors together, some at a time; a batch dimension comes first."""
-    sizes = [tensor.numel() for tensor in tensors]
-    total = sum(sizes)
-    step = total if chunk_size is None or chunk_size >= total else chunk_size
-    for start in range(0, total, step) if total else [0]:
-        count = min(step, total - start)
-        chunk: list[Tensor] = []
-        before = 0
-        for tensor, size in zip(tensors, sizes, strict=True):
-            array = np.zeros((count, size), tensor._array.dtype)
-            first, last = max(start, before), min(start + count, before + size)
-            ones = np.arange(first, last)
-            array[ones - start, ones - before] = 1
-            chunk.append(wrap(array.reshape((count, *tensor._array.shape))))
-            before += size
-        yield chunk
 
 
 def jacfwd(

@@ -138,12 +138,11 @@ def _steps(outer: Module, inner: Module) -> str | None:
 
 def step(module: Module, name: str) -> str:
     """How the program writes one child of a module: `.fc1`, `[2]`, `["a"]`."""
-    from retrograd.nn.container import ModuleDict
-
-    if isinstance(module, ModuleDict):
-        return f'["{name}"]'
-    if name.isdecimal() and hasattr(type(module), "__getitem__"):
-        return f"[{name}]"
+    if hasattr(type(module), "__getitem__"):  # a container: `ModuleDict` has keys, others numbers
+        if hasattr(type(module), "keys"):
+            return f'["{name}"]'
+        if name.isdecimal():
+            return f"[{name}]"
     return f".{name}" if name.isidentifier() else f'.get_submodule("{name}")'
 
 

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any, TextIO
 
-from retrograd.commands.layout import counted
+from retrograd.diagnostics.layout import counted
 
 from .check import Report
 from .declare import Finding

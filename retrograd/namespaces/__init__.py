@@ -8,6 +8,8 @@ from importlib import import_module
 from types import FunctionType
 from typing import Any
 
+from retrograd.above import above
+
 
 def published(functions: dict[str, Any], module: str) -> dict[str, Any]:
     """The functions of a public module, each knowing a place where it is found.
@@ -118,12 +120,16 @@ def missing(module: str, name: str, known: Iterable[str]) -> AttributeError:
     return _Missing(module, name, known)
 
 
+@above
+def absence(name: str) -> str | None:
+    """Why a name of PyTorch's is not there, where that was decided."""
+    raise NotImplementedError
+
+
 def _absence(module: str, name: str, known: Iterable[str]) -> str:
     text = f"module '{module}' has no attribute '{name}'"
     if name.startswith("_"):
         return text
-    from retrograd.compat.status import absence
-
     why = absence(f"torch{module.removeprefix('retrograd').removeprefix('torch')}.{name}")
     if why is not None:
         return f"{text}: {why}"

@@ -266,7 +266,7 @@ class _HookedCall:
 
     def run(self) -> Any:
         """The whole call."""
-        from retrograd.utils.hooks import BackwardHook
+        from retrograd.nn.backward_hook import BackwardHook
 
         module = self.module
         pre = [*BACKWARD_PRE.values(), *module._backward_pre_hooks.values()]

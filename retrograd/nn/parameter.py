@@ -13,11 +13,12 @@ import numpy as np
 
 from retrograd import core, dtypes
 from retrograd.autograd.attributes import mark_like
+from retrograd.engine.inference import flag_leaf
 from retrograd.engine.state import HOT
 from retrograd.notices import explained
 from retrograd.ops.making.construction import as_class
 from retrograd.ops.making.creation import empty
-from retrograd.tensor import Array, Tensor, cell_of, flag_leaf, wrap
+from retrograd.tensor import Array, Tensor, cell_of, wrap
 from retrograd.tensors.printing import format_parameter
 
 if TYPE_CHECKING:

@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from retrograd import dtypes
+from retrograd.engine.failures import broadcast as broadcast
+from retrograd.engine.failures import inference_saved as inference_saved
 from retrograd.notices import explained as explained
 
 
@@ -65,18 +67,6 @@ def output_shape(target: Sequence[int], result: Sequence[int]) -> Exception:
     )
 
 
-def inference_saved() -> Exception:
-    """An inference tensor in a computation that autograd records."""
-    return explained(
-        RuntimeError(
-            "Inference tensors cannot be saved for backward. Please do not use Tensors created in "
-            "inference mode in computation tracked by autograd. To work around this, you can make "
-            "a clone to get a normal tensor and use it in autograd, or use `torch.no_grad()` "
-            "instead of `torch.inference_mode()`."
-        )
-    )
-
-
 def dimension_range(dim: int, ndim: int) -> Exception:
     """A dimension outside a tensor's."""
     low, high = (-ndim, ndim - 1) if ndim else (-1, 0)
@@ -85,21 +75,6 @@ def dimension_range(dim: int, ndim: int) -> Exception:
             f"Dimension out of range (expected to be in range of [{low}, {high}], but got {dim})"
         )
     )
-
-
-def broadcast(a: Sequence[int], b: Sequence[int]) -> Exception:
-    """Two shapes that do not broadcast: names the first pair of sizes that differ, from the end."""
-    for back in range(1, min(len(a), len(b)) + 1):
-        x, y = a[-back], b[-back]
-        if x != y and 1 not in (x, y):
-            where = max(len(a), len(b)) - back
-            return explained(
-                RuntimeError(
-                    f"The size of tensor a ({x}) must match the size of tensor b ({y}) at "
-                    f"non-singleton dimension {where}"
-                )
-            )
-    return RuntimeError(f"shapes {list(a)} and {list(b)} do not broadcast")
 
 
 def unsupported(what: str) -> Exception:

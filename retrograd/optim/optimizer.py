@@ -508,3 +508,11 @@ def _fitted(value: Any, parameter: Tensor, group: dict[str, Any], key: Any = Non
         maker: Any = type(value)
         return maker(_fitted(entry, parameter, group) for entry in value)
     return value
+
+
+def kinds() -> list[type[Optimizer]]:
+    """`Optimizer` and all its subclasses, for the profiler, which times their steps."""
+    found: list[type[Optimizer]] = [Optimizer]
+    for kind in found:
+        found += [other for other in kind.__subclasses__() if other not in found]
+    return found

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Protocol
 
+from retrograd.above import above
 from retrograd.tensor import Tensor
 
 
@@ -12,6 +13,7 @@ class Batches(Protocol):
     """The functions of `transforms.randomness` that samplers call."""
 
     def is_mapped(self) -> bool: ...
+    def check_batched(self, tensor: Tensor) -> None: ...
     def by_shape(
         self,
         draw: Callable[[tuple[int, ...]], Tensor],
@@ -28,11 +30,10 @@ class Batches(Protocol):
     ) -> Tensor: ...
 
 
+@above
 def batches() -> Batches:
-    """The module of those rules; imported late, since it is made of ops."""
-    from retrograd.transforms import randomness
-
-    return randomness
+    """Those rules; they are made of ops."""
+    raise NotImplementedError
 
 
 def is_mapped() -> bool:

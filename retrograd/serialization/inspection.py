@@ -7,10 +7,12 @@ import warnings
 from collections.abc import Iterator
 from typing import Any
 
+from retrograd.ops.making.legacy import TYPED_TENSORS
 from retrograd.ops.making.memory import TypedStorage
 from retrograd.serialization.loading import unsafe_names
 from retrograd.serialization.names import known_names, present_module
 from retrograd.serialization.safe_globals import allowed_as, allowed_names
+from retrograd.storage import TYPED_STORAGES
 
 
 def get_unsafe_globals_in_checkpoint(f: Any) -> list[str]:
@@ -65,9 +67,7 @@ def mkdtemp() -> Iterator[str]:
 
 def normalize_storage_type(storage_type: Any) -> Any:
     """The class of this library with the name of a class of storages."""
-    import retrograd
-
-    return getattr(retrograd, storage_type.__name__)
+    return TYPED_STORAGES[storage_type.__name__]
 
 
 def storage_to_tensor_type(storage: TypedStorage) -> Any:
@@ -77,9 +77,7 @@ def storage_to_tensor_type(storage: TypedStorage) -> Any:
     >>> torch.serialization.storage_to_tensor_type(torch.FloatStorage(2)) is torch.FloatTensor
     True
     """
-    import retrograd
-
-    return getattr(retrograd, f"{storage.dtype.type_name}Tensor")
+    return TYPED_TENSORS[f"{storage.dtype.type_name}Tensor"]
 
 
 def check_module_version_greater_or_equal(

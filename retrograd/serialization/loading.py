@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
+from retrograd.above import above
 from retrograd.notices import explained
 from retrograd.ops.making.memory import TypedStorage, UntypedStorage
 from retrograd.serialization.archive import LOCAL, Archive
@@ -259,6 +260,12 @@ def _refuse_script(safe: bool) -> NoReturn:
     raise explained(NotImplementedError("retrograd does not support TorchScript archives"))
 
 
+@above
+def load_safetensors(path: str, device: Any) -> dict[str, Tensor]:
+    """The named tensors of a `.safetensors` file."""
+    raise NotImplementedError
+
+
 def _load_safetensors(path: str, map_location: Any) -> dict[str, Tensor]:
     if isinstance(map_location, dict) or callable(map_location):
         kind = "dict" if isinstance(map_location, dict) else "callable"
@@ -266,8 +273,6 @@ def _load_safetensors(path: str, map_location: Any) -> dict[str, Tensor]:
             f"Loading safetensors file with {kind} map_location is not supported. Use a device "
             "string or torch.device instead."
         )
-    from retrograd.interchange import load_safetensors
-
     try:
         return load_safetensors(path, map_location)
     except ImportError as error:

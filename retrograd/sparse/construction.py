@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from retrograd import dtypes
+from retrograd.engine import sparse_sums as sums
 from retrograd.engine.sparse_array import Array, coo
 from retrograd.notices import explained, warn_once
 from retrograd.ops.making.arguments import invalid_combination
@@ -19,13 +20,11 @@ from retrograd.tensor import Tensor, wrap
 from retrograd.tensor.size import Size, layout, require_cpu, sparse_csr, strided
 
 if TYPE_CHECKING:
-    from retrograd.engine import sparse_sums as sums
     from retrograd.sparse import checking, conversions
     from retrograd.types import Device
 else:
     checking = Later("checking")
     conversions = Later("conversions")
-    sums = Later("sums")
 
 _FORMS = (
     "Tensor indices, Tensor values, ...\n"

@@ -9,7 +9,7 @@ from typing import Any
 class Later:
     """Stands for a module of this package until an attribute of it is asked for.
 
-    >>> Later("sums").__class__.__name__
+    >>> Later("checking").__class__.__name__
     'Later'
     """
 

@@ -36,6 +36,7 @@ class VersionCell:
     """
 
     __slots__ = ("code", "detached", "lasti", "version", "writer")
+    counts = True
 
     def __init__(self) -> None:
         self.version = 0
@@ -43,51 +44,6 @@ class VersionCell:
         self.writer: str | None = None
         self.code: Any = None
         self.lasti = 0
-
-
-class InferenceCell(VersionCell):
-    """Stands where a version would be, on all tensors made in inference mode: they have none.
-
-    Saving a tensor for backward reads its version, so saving one of these raises.
-    """
-
-    __slots__ = ()
-
-    @property
-    def version(self) -> int:
-        from retrograd.engine.state import STATE
-
-        if not STATE.grad_enabled:
-            return 0
-        from retrograd.ops.errors import inference_saved
-
-        raise inference_saved()
-
-    @version.setter
-    def version(self, number: int) -> None:
-        """Writes are not counted."""
-
-
-INFERENCE_CELL = InferenceCell()
-
-
-class Flagged:
-    """Kept by an inference tensor that requires grad, as long as both are true.
-
-    Whether ops record such a tensor depends on what else they are given, which only the general
-    path looks at: while there is one, every op goes there.
-    """
-
-    __slots__ = ("count",)
-
-    def __init__(self) -> None:
-        from retrograd.engine.state import count_unusual
-
-        self.count = count_unusual
-        count_unusual(1)
-
-    def __del__(self) -> None:
-        self.count(-1)
 
 
 class TensorMeta:
@@ -119,7 +75,7 @@ class TensorMeta:
         self.retains_grad = False
         self.retains_number = 0
         self.inference = False
-        self.flagged: Flagged | None = None
+        self.flagged: object = None  # see `engine.inference`
         self.tangents: dict[Any, Tensor] | None = None  # by dual level; see autograd.forward
 
 
@@ -216,9 +172,12 @@ class Tensor(Attached):
 
     @property
     def _version(self) -> int:
-        if self._cell is INFERENCE_CELL:
+        cell = self._cell
+        if cell is None:
+            return 0
+        if not cell.counts:
             raise RuntimeError("Inference tensors do not track version counter.")
-        return 0 if self._cell is None else self._cell.version
+        return cell.version
 
     @property
     def _base(self) -> Tensor | None:
@@ -284,20 +243,6 @@ def cell_of(tensor: Tensor) -> VersionCell:
         if cell is None:  # still: another thread may have run during the call
             cell = tensor._cell = made
     return cell
-
-
-def mark_inference(tensor: Tensor) -> None:
-    """Make it a tensor of inference mode, which can never join a graph."""
-    meta_of(tensor).inference = True
-    tensor._cell = INFERENCE_CELL
-
-
-def flag_leaf(tensor: Tensor, requires_grad: bool) -> None:
-    """Set the own flag of a tensor without history."""
-    tensor._requires_grad = requires_grad
-    meta = tensor._meta
-    if meta is not None and meta.inference:
-        meta.flagged = Flagged() if requires_grad else None
 
 
 _F = TypeVar("_F", bound=Callable[..., Any])

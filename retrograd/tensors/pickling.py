@@ -11,23 +11,16 @@ from typing import Any
 
 import numpy as np
 
+from retrograd.above import above
 from retrograd.engine.hooks import warn_if_has_hooks
+from retrograd.engine.inference import flag_leaf, mark_inference
 from retrograd.engine.sparse_array import SPARSE_ARRAY
 from retrograd.engine.state import STATE
 from retrograd.notices import explained
 from retrograd.ops.making.construction import as_class, shared_array
 from retrograd.ops.making.memory import address_of, owner_of, region, strides_of
 from retrograd.reduced_dtypes import PUBLIC_NAMES, UnavailableDtype
-from retrograd.tensor import (
-    Array,
-    Tensor,
-    cell_of,
-    flag_leaf,
-    mark_inference,
-    meta_of,
-    tensor_method,
-    wrap,
-)
+from retrograd.tensor import Array, Tensor, cell_of, meta_of, tensor_method, wrap
 
 
 def _as(kind: type[Tensor], array: Array, requires_grad: bool) -> Tensor:
@@ -114,14 +107,18 @@ def rebuild_tensor(
     return made
 
 
+@above
+def pickled_sparse(tensor: Tensor) -> tuple[Any, ...]:
+    """The same for a sparse tensor."""
+    raise NotImplementedError
+
+
 @tensor_method
 def __reduce_ex__(self: Tensor, protocol: Any) -> tuple[Any, ...]:
     warn_if_has_hooks(self)
     array = self._array
     if type(array) is SPARSE_ARRAY:
-        from retrograd.sparse.pickling import pickled
-
-        return pickled(self)
+        return pickled_sparse(self)
     axes = sorted(range(array.ndim), key=lambda axis: -array.strides[axis])
     packed = np.ascontiguousarray(array.transpose(axes)).reshape([array.shape[i] for i in axes])
     order = tuple(int(i) for i in np.argsort(axes))

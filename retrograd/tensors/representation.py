@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from retrograd import dtypes
+from retrograd.above import above
 from retrograd.engine.sparse_array import SPARSE_ARRAY
 from retrograd.engine.state import HOT, TRANSFORMS
 from retrograd.signatures import forms
@@ -12,11 +13,15 @@ from retrograd.tensor import Tensor, tensor_method
 from retrograd.tensors import printing
 
 
+@above
+def sparse_text(tensor: Tensor, prefix: str) -> str:
+    """The text of a sparse tensor."""
+    raise NotImplementedError
+
+
 def text_of(tensor: Tensor, prefix: str = "tensor(") -> str:
     """The text of a tensor, with its dtype, `grad_fn` or `requires_grad` where they matter."""
     if type(tensor._array) is SPARSE_ARRAY:
-        from retrograd.sparse.printing import text_of as sparse_text
-
         return sparse_text(tensor, prefix)
     name: str | None = None
     requires_grad = False

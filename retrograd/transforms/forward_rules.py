@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from retrograd import dtypes
+from retrograd.above import above
 from retrograd.backend import backend_of
 from retrograd.backend.quiet import QUIET, enter_quiet, leave_quiet
 from retrograd.engine.state import STATE, set_grad_mode, set_saved_hooks
@@ -32,6 +33,12 @@ from retrograd.transforms.forward import (
     tangents_of,
     without_level,
 )
+
+
+@above
+def grad(outputs: Any, inputs: Any, grad_outputs: Any = None, **options: Any) -> Any:
+    """`torch.autograd.grad`."""
+    raise NotImplementedError
 
 
 class OpCall:
@@ -256,8 +263,6 @@ class OpCall:
         ]
         if not pairs:
             return [None] * len(self.outputs)
-        from retrograd.autograd.api import grad
-
         wanted = [start for start in starts if start is not None]
         results = grad(
             [part for part, _ in pairs],

@@ -6,8 +6,10 @@ drawn. Drawn *below* means outside of the innermost vmap, so an outer one has it
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -42,6 +44,11 @@ _BERNOULLI = (
     "operators instead of inplace bernoulli. If said operator is being called inside the PyTorch "
     "framework, please file a bug report instead."
 )
+
+
+def rules() -> ModuleType:
+    """This module: the random functions call `batches().like(...)`."""
+    return sys.modules[__name__]
 
 
 def is_mapped() -> bool:

@@ -6,12 +6,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-import retrograd
 from retrograd.autograd.api import grad
 from retrograd.autograd.checking.case import Settings, checked_inputs
 from retrograd.autograd.checking.sparse_inputs import dense_gradient
 from retrograd.autograd.gradcheck import GradcheckError
 from retrograd.notices import explained
+from retrograd.ops.making.creation import zeros
 from retrograd.tensor import Tensor
 
 # For each input, the gradients that a series of runs sent to it; None where nothing arrived.
@@ -85,7 +85,7 @@ def jacobians_twice(
 
 def _unit_rows(gradients: Callable[[Tensor], tuple[Tensor | None, ...]], output: Tensor) -> Rows:
     """Gradients from a start of one at a single element, for each element in turn."""
-    start = retrograd.zeros(output.shape, dtype=output.dtype)
+    start = zeros(output.shape, dtype=output.dtype)
     flat = start.view(-1)
     rows: Rows = []
     for place in range(flat.numel()):
@@ -108,7 +108,7 @@ def _stacked(
     rows: Rows, sources: list[Tensor], width: int
 ) -> tuple[tuple[Tensor, ...], bool, bool]:
     """One Jacobian per input; and whether all gradients had its shape, and its dtype."""
-    jacobians = [retrograd.zeros((source.numel(), width), dtype=source.dtype) for source in sources]
+    jacobians = [zeros((source.numel(), width), dtype=source.dtype) for source in sources]
     sizes_right = dtypes_right = True
     for source, jacobian, gradients in zip(sources, jacobians, rows, strict=False):
         for column, gradient in enumerate(gradients):

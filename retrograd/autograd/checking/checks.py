@@ -6,7 +6,6 @@ import warnings
 from collections.abc import Callable
 from typing import Any
 
-import retrograd
 from retrograd.autograd.api import grad
 from retrograd.autograd.checking.case import (
     Case,
@@ -21,10 +20,17 @@ from retrograd.autograd.checking.forward import check_batched_tangents, check_un
 from retrograd.autograd.checking.sparse_inputs import dense_gradient, is_sparse
 from retrograd.autograd.checking.texts import BATCHED, batched_failure, batched_mismatch
 from retrograd.autograd.gradcheck import GradcheckError
+from retrograd.dtypes import complex128, float64
 from retrograd.engine.node import BackwardCall, Node, fill_node
 from retrograd.engine.views import edge_of
 from retrograd.lifecycle.site import user_site
 from retrograd.notices import explained, explained_warning
+from retrograd.ops.elementwise.comparison import allclose
+from retrograd.ops.elementwise.complexes import imag, real
+from retrograd.ops.making.creation import empty, zeros, zeros_like
+from retrograd.ops.random.sampling import randn_like
+from retrograd.ops.registry import RECORDED
+from retrograd.random import Generator
 from retrograd.tensor import Tensor, wrap
 
 
@@ -62,7 +68,7 @@ def _check_inputs(values: tuple[Any, ...]) -> None:
     for number, value in enumerate(values):
         if not is_checked(value):
             continue
-        if value.dtype not in (retrograd.float64, retrograd.complex128):
+        if value.dtype not in (float64, complex128):
             warnings.warn(
                 explained_warning(
                     f"Input #{number} requires gradient and is not a double precision floating "
@@ -106,7 +112,7 @@ def _check_backward(
         return
     places = _complex_places(differentiable(result))
     for imaginary in (True, False):
-        part = retrograd.imag if imaginary else retrograd.real
+        part = imag if imaginary else real
 
         def of_part(*given: Any, part: Any = part) -> tuple[Any, ...]:
             outputs = as_tuple(function(*given))
@@ -137,7 +143,7 @@ def _check_forward(
         compare(case, settings)
     if settings.undefined:
         for case in cases:
-            generator = retrograd.Generator()
+            generator = Generator()
             directions = [random_direction(x, generator) for x in checked_inputs(case.inputs)]
             check_undefined_tangents(case.function, case.inputs, directions)
 
@@ -179,24 +185,24 @@ def _check_batched(inputs: tuple[Any, ...], output: Tensor, number: int) -> None
     def gradients(start: Tensor) -> tuple[Tensor, ...]:
         found = grad(output, sources, start, retain_graph=True, allow_unused=True)
         return tuple(
-            retrograd.zeros_like(source.detach()) if gradient is None else gradient
+            zeros_like(source.detach()) if gradient is None else gradient
             for gradient, source in zip(found, sources, strict=True)
         )
 
-    starts = [retrograd.randn_like(output.detach()) for _ in range(2)]
+    starts = [randn_like(output.detach()) for _ in range(2)]
     single = [gradients(start) for start in starts]
     try:
-        batched = map_directly(gradients, retrograd.stack(starts))
+        batched = map_directly(gradients, RECORDED.stack(starts))
     except RuntimeError as error:
         raise explained(GradcheckError(batched_failure(error, BATCHED))) from error
     for place, (got, *parts) in enumerate(zip(batched, *single, strict=True)):
-        expected = retrograd.stack(parts)
-        if not retrograd.allclose(got, expected):
+        expected = RECORDED.stack(parts)
+        if not allclose(got, expected):
             raise explained(GradcheckError(batched_mismatch(number, place, got, expected, BATCHED)))
 
 
 def _zeros_like(outputs: Any) -> list[Tensor]:
-    return [retrograd.zeros(output.shape, dtype=output.dtype) for output in outputs]
+    return [zeros(output.shape, dtype=output.dtype) for output in outputs]
 
 
 def _check_zero_start(outputs: Any, inputs: tuple[Any, ...], masked: bool) -> None:
@@ -207,7 +213,7 @@ def _check_zero_start(outputs: Any, inputs: tuple[Any, ...], masked: bool) -> No
         if gradient is None:
             continue
         gradient = dense_gradient(gradient)
-        near = retrograd.allclose(gradient, retrograd.zeros_like(gradient)) if masked else False
+        near = allclose(gradient, zeros_like(gradient)) if masked else False
         if not near and not bool(gradient.eq(0).all()):
             raise explained(GradcheckError("backward not multiplied by grad_output"))
         if gradient.dtype != source.dtype:
@@ -298,8 +304,8 @@ def random_gradients(
         strided = noncontiguous and output.numel() > 1
         if strided:
             shape[-1] *= 2  # every second element is used
-        gradient = retrograd.empty(shape, dtype=output.dtype)
-        (retrograd.view_as_real(gradient) if output.is_complex() else gradient).uniform_(-1, 1)
+        gradient = empty(shape, dtype=output.dtype)
+        (RECORDED.view_as_real(gradient) if output.is_complex() else gradient).uniform_(-1, 1)
         made.append((gradient[..., 1::2] if strided else gradient).requires_grad_())
     return tuple(made)
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import retrograd
 from retrograd.autograd.checking.analytical import checked_jacobians, jacobians_twice
 from retrograd.autograd.checking.case import Case, Settings, carries_gradient, checked_inputs
 from retrograd.autograd.checking.forward import forward_jacobians, forward_products
@@ -13,7 +12,12 @@ from retrograd.autograd.checking.numerical import numerical_jacobians, numerical
 from retrograd.autograd.checking.sparse_inputs import is_sparse
 from retrograd.autograd.checking.texts import in_slow_mode, jacobian_mismatch
 from retrograd.autograd.gradcheck import GradcheckError
+from retrograd.dtypes import promote_types
 from retrograd.notices import explained
+from retrograd.ops.elementwise.comparison import allclose
+from retrograd.ops.making.creation import zeros
+from retrograd.ops.random.sampling import rand
+from retrograd.random import Generator
 from retrograd.tensor import Tensor
 
 # A direction of an input: a vector, or two of them for the parts of a complex input.
@@ -64,8 +68,8 @@ def _check_zero(derivatives: list[Tensor], tolerance: float) -> None:
 
 
 def _close(a: Any, b: Any, rtol: float, atol: float) -> bool:
-    common = retrograd.promote_types(a.dtype, b.dtype)
-    return bool(retrograd.allclose(a.to(common), b.to(common), rtol, atol))
+    common = promote_types(a.dtype, b.dtype)
+    return bool(allclose(a.to(common), b.to(common), rtol, atol))
 
 
 # ----------------------------------------------------------------------------------- directions
@@ -73,7 +77,7 @@ def _close(a: Any, b: Any, rtol: float, atol: float) -> bool:
 
 def _compare_directions(case: Case, settings: Settings) -> None:
     """Compare ``v J u`` for random `u` and `v`; in forward mode the vector ``J u``."""
-    generator = retrograd.Generator()
+    generator = Generator()
     sources = checked_inputs(case.inputs)
     directions = [random_direction(source, generator) for source in sources]
     if case.forward:
@@ -122,7 +126,7 @@ def _compare_forward(
         for output, place in enumerate(floating):
             n, a = numerical[place], tangents[place]
             like = case.result[place]
-            a = retrograd.zeros(like.numel(), dtype=like.dtype) if a is None else a.reshape(-1)
+            a = zeros(like.numel(), dtype=like.dtype) if a is None else a.reshape(-1)
             if not _close(a, n, settings.rtol, atol):
                 raise _fast_mismatch(case, settings, a, n, output, number, place)
 
@@ -135,7 +139,7 @@ def random_direction(source: Tensor, generator: Any) -> Direction:
 
 
 def _unit_vector(like: Tensor, generator: Any, dtype: Any) -> Tensor:
-    vector: Tensor = retrograd.rand(like.numel(), generator=generator).to(dtype)
+    vector: Tensor = rand(like.numel(), generator=generator).to(dtype)
     vector /= vector.norm()
     return vector
 

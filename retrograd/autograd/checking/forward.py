@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-import retrograd
 from retrograd.autograd.checking.case import (
     as_tuple,
     carries_gradient,
@@ -15,6 +14,10 @@ from retrograd.autograd.checking.case import (
 from retrograd.autograd.checking.texts import BATCHED_FORWARD, batched_failure, batched_mismatch
 from retrograd.autograd.gradcheck import GradcheckError
 from retrograd.notices import explained
+from retrograd.ops.elementwise.comparison import allclose
+from retrograd.ops.making.creation import zeros, zeros_like
+from retrograd.ops.random.sampling import randn_like
+from retrograd.ops.registry import RECORDED
 from retrograd.tensor import Tensor
 
 
@@ -28,13 +31,13 @@ def forward_jacobians(
     jacobians: list[list[Tensor | None]] = []
     for place, source in enumerate(checked_inputs(inputs)):
         found: list[Tensor | None] = [
-            retrograd.zeros((source.numel(), output.numel()), dtype=output.dtype)
+            zeros((source.numel(), output.numel()), dtype=output.dtype)
             if carries_gradient(output)
             else None
             for output in result
         ]
         for row in range(source.numel()):
-            unit = retrograd.zeros(source.numel(), dtype=source.dtype)
+            unit = zeros(source.numel(), dtype=source.dtype)
             unit[row] = 1.0
             parts = forward_products(function, inputs, place, unit, check_dtypes)
             for jacobian, part in zip(found, parts, strict=True):
@@ -60,7 +63,7 @@ def forward_products(
         raise ValueError(
             "Expected inputs to be non-complex for _get_analytical_jacobian_forward_ad."
         )
-    tangents = [retrograd.zeros_like(source.detach()) for source in sources]
+    tangents = [zeros_like(source.detach()) for source in sources]
     tangents[place] = direction.reshape(sources[place].shape)
     return _tangents_of(function, inputs, tangents, check_dtypes)
 
@@ -105,11 +108,11 @@ def check_undefined_tangents(
     sources = checked_inputs(inputs)
     full = [u.reshape(source.shape) for u, source in zip(directions, sources, strict=True)]
     for place, source in enumerate(sources):
-        zero = retrograd.zeros_like(source.detach())
+        zero = zeros_like(source.detach())
         with_zero = _tangents_of(function, inputs, [*full[:place], zero, *full[place + 1 :]])
         without = _tangents_of(function, inputs, [*full[:place], None, *full[place + 1 :]])
         for number, (got, expected) in enumerate(zip(with_zero, without, strict=True)):
-            if got is None or expected is None or retrograd.allclose(got, expected):
+            if got is None or expected is None or allclose(got, expected):
                 continue
             raise explained(
                 GradcheckError(
@@ -140,19 +143,19 @@ def check_batched_tangents(function: Callable[..., Any], inputs: tuple[Any, ...]
                         continue
                     primal, part = unpack_dual(output)
                     if part is None:
-                        part = retrograd.zeros((), dtype=primal.dtype).expand(primal.shape)
+                        part = zeros((), dtype=primal.dtype).expand(primal.shape)
                     found.append(part)
             return tuple(found)
 
-        tangents = [retrograd.randn_like(source.detach()) for _ in range(2)]
+        tangents = [randn_like(source.detach()) for _ in range(2)]
         single = [product(tangent) for tangent in tangents]
-        expected = [retrograd.stack(parts) for parts in zip(*single, strict=True)]
+        expected = [RECORDED.stack(parts) for parts in zip(*single, strict=True)]
         try:
-            batched = map_directly(product, retrograd.stack(tangents))
+            batched = map_directly(product, RECORDED.stack(tangents))
         except RuntimeError as error:
             raise explained(GradcheckError(batched_failure(error, BATCHED_FORWARD))) from error
         for number, (got, wanted) in enumerate(zip(batched, expected, strict=True)):
-            if not retrograd.allclose(got, wanted):
+            if not allclose(got, wanted):
                 raise explained(
                     GradcheckError(batched_mismatch(number, number, got, wanted, BATCHED_FORWARD))
                 )

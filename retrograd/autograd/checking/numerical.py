@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-import retrograd
 from retrograd.autograd.checking.case import (
     as_tuple,
     carries_gradient,
@@ -18,6 +17,7 @@ from retrograd.autograd.checking.case import (
 )
 from retrograd.autograd.checking.sparse_inputs import all_places, entries
 from retrograd.notices import explained
+from retrograd.ops.making.creation import zeros
 from retrograd.tensor import Tensor
 
 # What a run of differences gives for each output; None for outputs that are not floating.
@@ -62,7 +62,7 @@ def jacobians_of_input(
 ) -> Column:
     """The Jacobian of each floating output for one input, row by row."""
     jacobians: Column = [
-        retrograd.zeros(
+        zeros(
             (source.numel(), output.numel()),
             dtype=source.dtype if source.is_complex() else output.dtype,
         )

@@ -13,6 +13,7 @@ from collections.abc import Callable
 from types import FunctionType
 from typing import Any
 
+from retrograd.above import above
 from retrograd.autograd.profiling.recorder import CURRENT, USER
 
 _MODULES = {
@@ -136,16 +137,19 @@ def _is_given(result: Any, args: tuple[Any, ...], options: dict[str, Any]) -> bo
     return getattr(result, "_view", None) is not None
 
 
+@above
+def optimizer_kinds() -> list[type]:
+    """`Optimizer` and all its subclasses."""
+    raise NotImplementedError
+
+
 def _timed_classes() -> list[tuple[Any, str, Any]]:
     """The same for steps of optimizers and for calls of the user's own Functions."""
     from retrograd.autograd import function
-    from retrograd.optim.optimizer import Optimizer
 
     places: list[tuple[Any, str, Any]] = [(function, "call_function", function.call_function)]
     setattr(function, "call_function", _timed_function(function.call_function))  # noqa: B010
-    kinds: list[type[Optimizer]] = [Optimizer]
-    for kind in kinds:
-        kinds += [other for other in kind.__subclasses__() if other not in kinds]
+    for kind in optimizer_kinds():
         for name in ("step", "zero_grad"):
             plain = vars(kind).get(name)
             if isinstance(plain, FunctionType):

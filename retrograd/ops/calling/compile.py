@@ -25,6 +25,7 @@ from retrograd.backend.quiet import QUIET, enter_quiet, leave_quiet
 from retrograd.engine import saved
 from retrograd.engine.accumulate import accumulator
 from retrograd.engine.fitting import rounded
+from retrograd.engine.inference import INFERENCE_CELL
 from retrograd.engine.node import FREED, Freed, Node
 from retrograd.engine.sparse_array import NoElements
 from retrograd.engine.state import HOT, STATE, Cut, next_sequence
@@ -41,7 +42,7 @@ from retrograd.ops.calling.old_orders import in_old_order, with_more
 from retrograd.ops.calling.plan import SILENT_UFUNCS
 from retrograd.ops.calling.recording import pass_on_cut
 from retrograd.ops.registry import RAW, RECORDED, Op
-from retrograd.tensor import INFERENCE_CELL, Tensor, VersionCell, wrap
+from retrograd.tensor import Tensor, VersionCell, wrap
 
 
 def find_site(frame: Any, files: set[str] = site.LIBRARY_FILES) -> tuple[Any, int]:

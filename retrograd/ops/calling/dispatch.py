@@ -15,6 +15,8 @@ import numpy as np
 from retrograd import dtypes
 from retrograd.backend import is_array
 from retrograd.backend.quiet import QUIET, enter_quiet, leave_quiet
+from retrograd.engine import sparse_array
+from retrograd.engine.inference import mark_inference
 from retrograd.engine.sparse_array import SPARSE, has_sparse
 from retrograd.engine.state import AUTOCAST, STATE, TRANSFORMS
 from retrograd.ops import errors
@@ -35,7 +37,7 @@ from retrograd.ops.calling.recording import (
     record,
 )
 from retrograd.ops.calling.shortcut import shortcut
-from retrograd.tensor import Array, Tensor, mark_inference, wrap
+from retrograd.tensor import Array, Tensor, wrap
 
 if TYPE_CHECKING:
     from retrograd.ops.calling.plan import CallPlan
@@ -48,7 +50,7 @@ def dispatch(op: Op, args: tuple[Any, ...], operator: bool = False) -> Any:
     """Run an op on its full list of arguments; operators answer NotImplemented to strangers."""
     plan = op.plan
     if TRANSFORMS.active and SPARSE.exist:
-        SPARSE.refuse_batches(op, args)
+        sparse_array.refuse_batches(op, args)
     found = shortcut(op, plan, args)
     if found is not None:
         return found
@@ -59,7 +61,7 @@ def dispatch(op: Op, args: tuple[Any, ...], operator: bool = False) -> Any:
         return NotImplemented
     tensors, arrays = operands
     if SPARSE.exist and has_sparse(arrays):
-        return SPARSE.run(op, args)
+        return sparse_array.run(op, args)
     level = level_of(tensors) if TRANSFORMS.active else 0
     if level:
         if TRANSFORMS.dual_levels:

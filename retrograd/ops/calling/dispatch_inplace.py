@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from retrograd import dtypes
 from retrograd.backend import backend_of
+from retrograd.engine import sparse_array
 from retrograd.engine.grad_mode import check_counted
 from retrograd.engine.sparse_array import SPARSE, has_sparse
 from retrograd.engine.state import STATE, TRANSFORMS
@@ -42,7 +43,7 @@ def dispatch_inplace(op: Op, args: tuple[Any, ...], operator: bool = False) -> A
     if not isinstance(target, Tensor):
         raise errors.argument_type(writer, op.plan.tensor_names[0], 1, "Tensor", target)
     if SPARSE.exist and has_sparse([x._array for x in args if isinstance(x, Tensor)]):
-        return SPARSE.run_in_place(op, args, writer)
+        return sparse_array.run_in_place(op, args, writer)
     check_writable(target, writer)
     tensors, arrays = operands_of(op, op.plan, args, False)
     check_overlap(target, [x for x in tensors[1:] if isinstance(x, Tensor)])
@@ -129,7 +130,7 @@ def dispatch_out(op: Op, args: tuple[Any, ...], out: Any) -> Any:
     assert operands is not None
     tensors, arrays = operands
     if SPARSE.exist and has_sparse([*arrays, *(x._array for x in outs if isinstance(x, Tensor))]):
-        raise SPARSE.refuse_out(op, [*tensors, *outs])
+        raise sparse_array.refuse_out(op, [*tensors, *outs])
     for value in [*tensors, *outs]:
         if isinstance(value, Tensor) and value._requires_grad and STATE.grad_enabled:
             raise errors.explained(

@@ -10,6 +10,7 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
+from retrograd.above import above
 from retrograd.engine.state import TRANSFORMS
 from retrograd.tensor import Tensor
 
@@ -25,6 +26,22 @@ def level_in(values: Any) -> int:
     return found
 
 
+@above
+def run_by_example(
+    function: Callable[..., Any], level: int, args: tuple[Any, ...], options: dict[str, Any]
+) -> Any:
+    """Call a function once for each example of a batch and stack the results."""
+    raise NotImplementedError
+
+
+@above
+def like_batch(
+    function: Callable[..., Any], input: Any, args: tuple[Any, ...], options: dict[str, Any]
+) -> Any:
+    """Call a function with the whole batch, as which its result counts."""
+    raise NotImplementedError
+
+
 def by_example(function: Callable[..., Any]) -> Callable[..., Any]:
     """Let a function of tensors run once for each example where an argument is batched."""
 
@@ -33,8 +50,6 @@ def by_example(function: Callable[..., Any]) -> Callable[..., Any]:
         if TRANSFORMS.active:
             level = level_in((*args, *options.values()))
             if level:
-                from retrograd.transforms.batching.rules import run_by_example
-
                 return run_by_example(guarded, level, args, options)
         return function(*args, **options)
 
@@ -47,8 +62,6 @@ def on_batch(function: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(function)
     def guarded(input: Any, *args: Any, **options: Any) -> Any:
         if isinstance(input, Tensor) and input._level:
-            from retrograd.transforms.batched import like_batch
-
             return like_batch(guarded, input, args, options)
         return function(input, *args, **options)
 

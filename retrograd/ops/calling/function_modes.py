@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 
 from retrograd import core
+from retrograd.above import above
 from retrograd.lifecycle import site
 from retrograd.ops.calling import lazy
 from retrograd.ops.registry import PUBLIC
@@ -101,8 +102,6 @@ def ask(function: Any, args: tuple[Any, ...], options: dict[str, Any]) -> Any:
     finally:
         STACK.modes = modes
     if result is NotImplemented:
-        from retrograd.overrides import resolve_name
-
         name = resolve_name(function) or getattr(function, "__name__", function)
         raise TypeError(
             f"Multiple dispatch failed for '{name}'; all __torch_function__ handlers returned "
@@ -185,11 +184,20 @@ def _asking_code(free: int) -> types.CodeType:
     return code
 
 
+@above
+def resolve_name(f: Any) -> str | None:
+    """The name by which a function is found, ``torch.add``."""
+    raise NotImplementedError
+
+
+@above
+def not_ops() -> tuple[Callable[..., Any], ...]:
+    """Functions that modes see although they are no ops."""
+    raise NotImplementedError
+
+
 def _seen() -> Iterator[tuple[Any, Any, bool]]:
     """All functions that modes see: the function, what they are given, whether an operator."""
-    from retrograd import autograd
-    from retrograd.nn import init
-
     for table in PUBLIC.values():
         for name, function in table.items():
             if name not in _UNSEEN and isinstance(function, types.FunctionType):
@@ -205,10 +213,8 @@ def _seen() -> Iterator[tuple[Any, Any, bool]]:
             yield member.fget, member.__get__, False
             if member.fset is not None:
                 yield member.fset, member.__set__, False
-    for function in (autograd.grad, autograd.backward):
+    for function in not_ops():
         yield function, function, False
-    for name in ("constant_", "kaiming_uniform_", "normal_", "uniform_"):
-        yield getattr(init, name), getattr(init, name), False
 
 
 class _Installed:

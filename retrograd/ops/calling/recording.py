@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING, Any
 from retrograd import dtypes
 from retrograd.backend import backend_of
 from retrograd.engine.accumulate import has_accumulator, is_accumulator
+from retrograd.engine.inference import INFERENCE_CELL
 from retrograd.engine.node import Node, plain_node, remember_forward
 from retrograd.engine.packing import SavedTensor, is_packed, must_pack, packed_form
 from retrograd.engine.state import ANOMALY, STATE, TRANSFORMS, Cut
 from retrograd.engine.views import edge_of, link_view
 from retrograd.lifecycle.site import user_site
 from retrograd.ops import errors
-from retrograd.tensor import INFERENCE_CELL, Tensor, cell_of, wrap
+from retrograd.tensor import Tensor, cell_of, wrap
 
 if TYPE_CHECKING:
     from retrograd.ops.calling.plan import CallPlan

@@ -14,12 +14,13 @@ from retrograd import core, dtypes
 from retrograd.backend import kernels, quiet
 from retrograd.engine import accumulate, failures, fitting, hooked, node, ownership, state, views
 from retrograd.engine import walk as engine
+from retrograd.engine.inference import INFERENCE_CELL
 from retrograd.engine.node import FREED, BackwardCall, Freed, GraphRoot, Node
 from retrograd.lifecycle import site
 from retrograd.ops.compiled.runs import described
 from retrograd.ops.compiled.specification import describe
 from retrograd.ops.registry import RAW, RECORDED
-from retrograd.tensor import INFERENCE_CELL, Tensor, TensorMeta, VersionCell
+from retrograd.tensor import Tensor, TensorMeta, VersionCell
 
 
 def library_objects() -> dict[str, Any]:

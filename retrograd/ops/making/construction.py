@@ -18,12 +18,13 @@ from retrograd import dtypes
 from retrograd.backend import backend_of
 from retrograd.backend.quiet import quiet
 from retrograd.dtypes import dtype
+from retrograd.engine.inference import flag_leaf, mark_inference
 from retrograd.engine.state import HOT, STATE, Cut
 from retrograd.notices import explained, warn_once
 from retrograd.ops.making.arguments import refuse_pinned
 from retrograd.ops.registry import composite
 from retrograd.ops.shapes.copying import cast_array
-from retrograd.tensor import Array, Tensor, flag_leaf, mark_inference, tensor_method, wrap
+from retrograd.tensor import Array, Tensor, tensor_method, wrap
 from retrograd.tensor.size import backend_at, require_cpu
 
 if TYPE_CHECKING:

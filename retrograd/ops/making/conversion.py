@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from retrograd import dtypes
+from retrograd.above import above
 from retrograd.backend import CPU, Backend, backend_of
 from retrograd.dtypes import dtype
 from retrograd.engine.sparse_array import SPARSE_ARRAY
@@ -136,9 +137,7 @@ def _convert(
     if not copy and array.dtype is target and (not reordered or matches_format(array, order)):
         return tensor
     if type(array) is SPARSE_ARRAY:
-        from retrograd.sparse.conversions import converted
-
-        return converted(tensor, wanted, copy)
+        return converted_sparse(tensor, wanted, copy)
     if array.dtype.kind == "c" and target.kind not in "cb":
         warn_complex_cast(3)
     if order is None and not HOT["UNUSUAL"] and not (STATE.grad_enabled and tensor.requires_grad):
@@ -332,6 +331,18 @@ def __index__(self: Tensor) -> int:
 # ----------------------------------------------------------------------------------------- NumPy
 
 
+@above
+def converted_sparse(tensor: Tensor, wanted: dtype | None, copy: bool) -> Tensor:
+    """The same for a sparse tensor."""
+    raise NotImplementedError
+
+
+@above
+def layout_name(tensor: Tensor) -> str:
+    """The layout of a sparse tensor in words."""
+    raise NotImplementedError
+
+
 @tensor_method
 def numpy(self: Tensor, *, force: bool = False) -> Array:
     """The elements as a NumPy array that shares the tensor's memory.
@@ -350,8 +361,6 @@ def numpy(self: Tensor, *, force: bool = False) -> Array:
             )
         )
     if type(self._array) is SPARSE_ARRAY:
-        from retrograd.sparse.graph import layout_name
-
         raise TypeError(
             f"can't convert {layout_name(self)} layout tensor to numpy. Use Tensor.to_dense() "
             "first."

@@ -15,6 +15,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from retrograd import dtypes
+from retrograd.above import above
 from retrograd.backend import backend_of, xp_of
 from retrograd.backend.namespace import Namespace
 from retrograd.engine.sparse_array import SPARSE_ARRAY
@@ -86,6 +87,28 @@ def deliver(
 # ------------------------------------------------------------------------------- by size alone
 
 
+@above
+def without_entries(
+    name: str, shape: Any, dtype: dtypes.dtype | None, layout: Any, requires_grad: bool
+) -> Tensor:
+    """A sparse tensor of zeros."""
+    raise NotImplementedError
+
+
+@above
+def empty_like_sparse(
+    name: str, input: Tensor, dtype: dtypes.dtype | None, layout: Any, requires_grad: bool
+) -> Tensor:
+    """`empty_like` and `zeros_like` of a sparse tensor."""
+    raise NotImplementedError
+
+
+@above
+def sparse_missing(name: str, *tensors: Tensor) -> Exception:
+    """The error of a function that takes no sparse tensors."""
+    raise NotImplementedError
+
+
 def _filled(name: str, value: int | None) -> Callable[..., Tensor]:
     @forms(
         *sized(f"out: Tensor | None = None, {CREATION}, memory_format: memory_format | None = None")
@@ -103,8 +126,6 @@ def _filled(name: str, value: int | None) -> Callable[..., Tensor]:
     ) -> Tensor:
         shape = size_argument(name, size, named)
         if layout is sparse_coo or layout is sparse_csr:
-            from retrograd.sparse.construction import without_entries
-
             require_cpu(device)
             return without_entries(name, shape, dtype, layout, requires_grad)
         xp = check_place(name, layout, device, pin_memory).xp
@@ -253,8 +274,6 @@ def sparse_like(
     name: str, input: Tensor, dtype: dtypes.dtype | None, layout: Any, requires_grad: bool
 ) -> Tensor:
     """`zeros_like` and `empty_like` of a sparse tensor: one without entries; others raise."""
-    from retrograd.sparse.construction import empty_like_sparse
-
     return empty_like_sparse(name, input, dtypes.as_dtype(dtype, name), layout, requires_grad)
 
 
@@ -295,9 +314,7 @@ def _like_array(
         )
     place = check_place(name, layout, device, pin_memory)
     if type(input._array) is SPARSE_ARRAY:
-        from retrograd.sparse.graph import missing
-
-        raise missing(name, input)
+        raise sparse_missing(name, input)
     kind = dtypes.as_dtype(dtype, name)
     target = input._array.dtype if kind is None else kind.numpy
     made = array_like(input._array, target, order)

@@ -9,8 +9,11 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
+from retrograd.above import above
+from retrograd.dtypes import dtype
 from retrograd.notices import warn_once
 from retrograd.ops.making.arguments import size_argument
+from retrograd.ops.making.memory import TypedStorage
 from retrograd.ops.registry import RECORDED
 from retrograd.tensor import Tensor, tensor_method, tensor_property
 
@@ -51,11 +54,15 @@ def dim_order(self: Tensor, *, ambiguity_check: bool | Sequence[Any] = False) ->
     return tuple(sorted(range(len(strides)), key=lambda dim: -strides[dim]))
 
 
+@above
+def storage_class(kind: dtype) -> type[TypedStorage]:
+    """The class of the storages of a dtype."""
+    raise NotImplementedError
+
+
 @tensor_method
 def storage_type(self: Tensor) -> Any:
     """The class of the typed storages of this dtype (deprecated in PyTorch)."""
-    from retrograd.storage import storage_class
-
     warn_once(
         "TypedStorage is deprecated. It will be removed in the future and UntypedStorage will be "
         "the only storage class. This should only matter to you if you are using storages "

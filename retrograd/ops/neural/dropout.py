@@ -12,11 +12,13 @@ from collections.abc import Callable
 from typing import Any
 
 from retrograd import dtypes
+from retrograd.above import above
 from retrograd.backend import xp_of
 from retrograd.engine.state import TRANSFORMS
 from retrograd.ops import errors
 from retrograd.ops.kinds import Array
 from retrograd.ops.registry import OPS, RECORDED, attach, composite
+from retrograd.random.mapping import batches, is_mapped
 from retrograd.samples import Sample, T
 from retrograd.tensor import Tensor, wrap
 
@@ -33,16 +35,13 @@ def _check_probability(p: float, kind: type[Exception]) -> None:
 def _noise(array: Array, keep: float, features: bool) -> Tensor:
     """What an input is multiplied with, one element per channel for `features`."""
     wanted = _feature_shape(array) if features else array
-    if TRANSFORMS.active:
-        from retrograd.transforms import randomness
+    if TRANSFORMS.active and is_mapped():
 
-        if randomness.is_mapped():
+        def draw(shape: tuple[int, ...]) -> Tensor:
+            again: Tensor = _noise(xp_of(array).empty(shape, array.dtype), keep, False)
+            return again
 
-            def draw(shape: tuple[int, ...]) -> Tensor:
-                again: Tensor = _noise(xp_of(array).empty(shape, array.dtype), keep, False)
-                return again
-
-            return randomness.by_shape(draw, wanted.shape)
+        return batches().by_shape(draw, wanted.shape)
     return wrap(_ones_and_zeros(wanted, keep))
 
 
@@ -116,23 +115,24 @@ def _drop_alpha(
     return result
 
 
+@above
+def rewrap(physical: Tensor, batch_dim: int, level: int) -> Tensor:
+    """A tensor as a batch of a level of `vmap`."""
+    raise NotImplementedError
+
+
 def _wrapped_as(noise: Any, array: Array) -> Tensor:
     """An array as a tensor, batched as the noise is."""
     if not noise._level:
         return wrap(array)
-    from retrograd.transforms.batched import rewrap
-
     return rewrap(_wrapped_as(noise._physical, array), noise._batch_dim, noise._level)
 
 
 def dropout_of(input: Tensor, p: float) -> Tensor:
     """Dropout in training, for other functions of the library."""
     _check_probability(p, RuntimeError)
-    if TRANSFORMS.active and 0 < p < 1:
-        from retrograd.transforms import randomness
-
-        if randomness.is_mapped():
-            randomness.check_batched(input)  # PyTorch's attention fills a mask in place
+    if TRANSFORMS.active and 0 < p < 1 and is_mapped():
+        batches().check_batched(input)  # PyTorch's attention fills a mask in place
     return _drop(input, p, True, False)
 
 

@@ -6,6 +6,7 @@ import warnings
 from typing import Any
 
 from retrograd import dtypes
+from retrograd.above import above
 from retrograd.backend import xp_of
 from retrograd.backend.neutral import scatter
 from retrograd.backend.quiet import quiet
@@ -23,6 +24,42 @@ from retrograd.tensor import Tensor, wrap
 
 _EVERY = (*FLOATS, *HALVES)
 _INDEX_TYPES = (dtypes.I64, dtypes.int32.numpy)
+
+
+@above
+def sparse_embedding(
+    weight: Tensor, indices: Tensor, padding_idx: int, scale_grad_by_freq: bool
+) -> Tensor:
+    """Rows of a table whose gradient is sparse."""
+    raise NotImplementedError
+
+
+@above
+def sparse_bag(
+    weight: Tensor,
+    indices: Tensor,
+    samples: Tensor | None,
+    bags: Any,
+    count: int,
+    mode: str,
+    scale_grad_by_freq: bool,
+) -> Tensor:
+    """`embedding_bag` with a sparse gradient."""
+    raise NotImplementedError
+
+
+@above
+def batched_bag(
+    weight: Tensor,
+    indices: Tensor,
+    samples: Tensor | None,
+    starts: Tensor,
+    mode: str,
+    scale_grad_by_freq: bool,
+    padding: int,
+) -> Tensor:
+    """`embedding_bag` inside of `vmap`."""
+    raise NotImplementedError
 
 
 def _check_indices(name: str, indices: Array) -> None:
@@ -102,8 +139,6 @@ def _look_up(
         raise RuntimeError("'weight' must be 2-D")
     _check_indices("embedding", places)
     if sparse and weight.requires_grad:
-        from retrograd.sparse.embedding import embedding as sparse_embedding
-
         return sparse_embedding(weight, indices, padding_idx, scale_grad_by_freq)
     return RECORDED.embedding(weight, indices, padding_idx, scale_grad_by_freq)
 
@@ -483,15 +518,9 @@ def embedding_bag(
     message = "padding_idx must be within the number of embeddings"
     padding = _padding_index(padding_idx, rows, message)
     if TRANSFORMS.active and level_in((weight, indices, samples, offsets)):
-        from retrograd.transforms.batching import bags as batches
-
         if include_last_offset:
             offsets = offsets[:-1]
-        numbers = batches.bags_of_starts(offsets, array.size)
-        shape = offsets._array.shape
-        return batches.embedding_bag(
-            weight, indices, samples, numbers, shape[0], mode, scale_grad_by_freq, padding
-        )
+        return batched_bag(weight, indices, samples, offsets, mode, scale_grad_by_freq, padding)
     bags, count = _bag_numbers(indices._array, offsets._array, include_last_offset)
     if padding >= 0:
         kept = xp_of(bags).flatnonzero(indices._array != padding)
@@ -499,8 +528,6 @@ def embedding_bag(
         indices = RECORDED.index_select(indices, 0, places)
         samples = None if samples is None else RECORDED.index_select(samples, 0, places)
     if sparse and weight.requires_grad:
-        from retrograd.sparse.embedding import embedding_bag as sparse_bag
-
         return sparse_bag(weight, indices, samples, bags, count, mode, scale_grad_by_freq)
     result: Tensor = RECORDED._embedding_bag(
         weight, indices, samples, bags, count, mode, scale_grad_by_freq, []

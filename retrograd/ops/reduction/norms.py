@@ -6,6 +6,7 @@ import math
 from typing import Any
 
 from retrograd import dtypes
+from retrograd.above import above
 from retrograd.engine.sparse_array import SPARSE_ARRAY
 from retrograd.notices import explained
 from retrograd.ops.kinds import Array, restore_dims, wrap_dim, wrap_dims
@@ -182,6 +183,12 @@ def _norm_samples() -> list[Sample]:
     return found
 
 
+@above
+def sparse_norm(input: Tensor, p: Any, dim: Any, **options: Any) -> Tensor:
+    """The norm of a sparse tensor."""
+    raise NotImplementedError
+
+
 @composite(samples=_norm_samples, out="structured")
 def norm(
     input: Tensor,
@@ -198,8 +205,6 @@ def norm(
     tensor(5.)
     """
     if type(input._array) is SPARSE_ARRAY:
-        from retrograd.sparse.reductions import norm as sparse_norm
-
         return sparse_norm(input, p, dim, keepdim=keepdim, out=out, dtype=dtype)
     dim = checked_dims("norm", dim)
     dtype = dtypes.as_dtype(dtype, "norm")

@@ -7,7 +7,8 @@ from typing import Any
 from retrograd import dtypes
 from retrograd.backend import CPU, backend_of, can_write
 from retrograd.backend.quiet import quiet
-from retrograd.engine.sparse_array import SPARSE, SPARSE_ARRAY
+from retrograd.engine import sparse_array
+from retrograd.engine.sparse_array import SPARSE_ARRAY
 from retrograd.engine.state import STATE, TRANSFORMS
 from retrograd.engine.views import (
     announce_write,
@@ -164,7 +165,7 @@ def _copy_(self: Tensor, other: Tensor | complex, non_blocking: bool = False) ->
     elif not isinstance(other, Tensor):
         raise errors.argument_type("copy_", "other", 1, "Tensor", other)
     if type(self._array) is SPARSE_ARRAY or type(other._array) is SPARSE_ARRAY:
-        return SPARSE.copy(self, other)
+        return sparse_array.copy(self, other)
     check_writable(self, "copy_")
     recorded = _is_recorded(self, other)
     if STATE.grad_enabled and other.requires_grad and not self.requires_grad:
@@ -224,7 +225,7 @@ def _zero_(input: Tensor) -> Tensor:
         result: Tensor = _zero_recorded(input)
         return result
     if type(input._array) is SPARSE_ARRAY:
-        return SPARSE.zero(input)
+        return sparse_array.zero(input)
     _fill_directly(input, 0, "zero_")
     return input
 

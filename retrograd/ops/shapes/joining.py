@@ -12,7 +12,7 @@ from retrograd.backend.neutral.arrangement import arranged, is_channels_last
 from retrograd.ops import errors
 from retrograd.ops.calling.examples import by_example
 from retrograd.ops.kinds import Array, Arrays, wrap_dim
-from retrograd.ops.registry import RECORDED, composite, op
+from retrograd.ops.registry import PUBLIC, RECORDED, composite, op
 from retrograd.ops.shapes.broadcasting import meshgrid
 from retrograd.ops.sizes import Shape, as_size, require_tensor
 from retrograd.samples import COMPLEX, FLOATS, HALVES, Sample, T
@@ -183,9 +183,7 @@ def _tensor_list(name: str, tensors: Any) -> list[Tensor]:
 
 
 def _lifted(tensors: list[Tensor], ndim: int) -> list[Tensor]:
-    import retrograd
-
-    return [getattr(retrograd, f"atleast_{ndim}d")(tensor) for tensor in tensors]
+    return [PUBLIC["torch"][f"atleast_{ndim}d"](tensor) for tensor in tensors]
 
 
 def _joined(tensors: list[Tensor], dim: int, out: Tensor | None) -> Tensor:

@@ -8,8 +8,13 @@ from retrograd.engine.node import Node, plain_node
 from retrograd.engine.slices import copy_with_strides
 from retrograd.engine.views import ViewStep, edge_of
 from retrograd.ops.kinds import Array
-from retrograd.ops.registry import OPS, op
+from retrograd.ops.registry import OPS, Op, op
 from retrograd.tensor import Tensor, wrap
+
+
+def op_named(name: str) -> Op:
+    """The op of a name, for the engine, which makes steps of views itself."""
+    return OPS[name]
 
 
 def _replayed(array: Array, chain: tuple[ViewStep, ...]) -> Array:

@@ -7,9 +7,11 @@ never elements: it runs again after a write to the memory.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 from retrograd import dtypes
+from retrograd.above import above
 from retrograd.ops import errors
 from retrograd.ops.kinds import Array, Ints, wrap_dim
 from retrograd.ops.registry import RECORDED, composite, op, table_entry
@@ -168,19 +170,24 @@ def _view(self: Tensor, *shape: Any, size: Any = None, dtype: dtypes.dtype | Non
     return RECORDED.view(self, complete_size(wanted, self._array.size))
 
 
+@above
+def view_batch(
+    view: Callable[[Tensor, dtypes.dtype], Tensor], batch: Tensor, dtype: dtypes.dtype
+) -> Tensor:
+    """A view of all of a batch as another dtype."""
+    raise NotImplementedError
+
+
 def _view_dtype(self: Tensor, dtype: dtypes.dtype) -> Tensor:
     """The same bytes as another dtype: shares memory and version, but has no history."""
     array = self._array
     if self._level:
-        from retrograd.transforms.batched import rewrap
-        from retrograd.transforms.batching.rules import to_front
-
         if array.itemsize != dtype.numpy.itemsize and not array.ndim:
             raise RuntimeError(
                 f"self.dim() cannot be 0 to view {self.dtype.type_name} as {dtype.type_name} "
                 "(different element sizes)"
             )
-        return rewrap(_view_dtype(to_front(self, self._level), dtype), 0, self._level)
+        return view_batch(_view_dtype, self, dtype)
     old, new = array.itemsize, dtype.numpy.itemsize
     if old != new:
         names = f"{self.dtype.type_name} as {dtype.type_name} (different element sizes)"

@@ -9,12 +9,13 @@ from __future__ import annotations
 
 from typing import Any
 
+from retrograd.above import above
 from retrograd.backend import backend_of
 from retrograd.engine.state import STATE, TRANSFORMS
 from retrograd.engine.views import ViewStep, bump, check_history, refresh
 from retrograd.ops.calling.recording import make_node
 from retrograd.ops.kinds import Array, Ints
-from retrograd.ops.registry import OPS, composite, op
+from retrograd.ops.registry import OPS, Op, composite, op
 from retrograd.ops.shapes.striding import region_arguments
 from retrograd.ops.sizes import Shape, as_integer, as_integers, require_tensor
 from retrograd.samples import Sample, T
@@ -90,6 +91,12 @@ def _as_strided_here(xp: Any, input: Array, size: Shape, stride: Shape, shift: i
     return xp.raw.as_strided(input, size, stride, shift)
 
 
+@above
+def change_geometry(tensor: Tensor, op: Op, options: tuple[Any, ...], writer: str) -> Tensor:
+    """A view op in place on a batch."""
+    raise NotImplementedError
+
+
 def _change_geometry(tensor: Tensor, view_op: str, options: tuple[Any, ...], writer: str) -> Tensor:
     """Make `tensor` show its memory as the view op `view_op` does."""
     require_tensor(writer, tensor, "self")
@@ -102,8 +109,6 @@ def _change_geometry(tensor: Tensor, view_op: str, options: tuple[Any, ...], wri
             raise RuntimeError(
                 f"t_() expects a tensor with <= 2 dimensions, but self is {tensor._array.ndim}D"
             )
-        from retrograd.transforms.batched import change_geometry
-
         if TRANSFORMS.dual_levels:
             TRANSFORMS.relay_tangents(tensor, OPS[view_op], options)
         return change_geometry(tensor, OPS[view_op], options, writer)

@@ -25,13 +25,13 @@ def embedding_bag(
     weight: Tensor,
     indices: Tensor,
     samples: Tensor | None,
-    bags: Tensor,
-    count: int,
+    starts: Tensor,
     mode: str,
     scale_grad_by_freq: bool,
     padding: int,
 ) -> Tensor:
-    """One row per bag; `indices`, `samples` and `bags` have one dimension, `padding` may be -1."""
+    """One row per bag; `indices`, `samples`, `starts` have one dimension, `padding` may be -1."""
+    bags, count = bags_of_starts(starts, indices._array.size), starts._array.shape[0]
     rows: Any = RECORDED.embedding(weight, indices, -1, scale_grad_by_freq)
     given = rows._array.dtype
     if given in dtypes.HALF_TYPES:

@@ -19,11 +19,12 @@ from typing import Any
 
 import numpy as np
 
+from retrograd import dtypes
 from retrograd.engine.state import STATE
 from retrograd.notices import explained
 from retrograd.ops.registry import RECORDED, Op
 from retrograd.tensor import Tensor, wrap
-from retrograd.transforms.batched import BatchedTensor
+from retrograd.transforms.batched import BatchedTensor, level_of, rewrap
 
 Rule = Callable[["BatchedCall"], list[Tensor]]
 RULES: dict[str, Rule] = {}  # by the names of ops
@@ -145,6 +146,14 @@ def to_front(value: Any, level: int) -> Any:
     return RECORDED.permute(physical, (dim, *[d for d in range(rank) if d != dim]))
 
 
+def view_batch(
+    view: Callable[[Tensor, dtypes.dtype], Tensor], batch: Tensor, dtype: dtypes.dtype
+) -> Tensor:
+    """A view of all of a batch as another dtype."""
+    made: Tensor = rewrap(view(to_front(batch, batch._level), dtype), 0, batch._level)
+    return made
+
+
 def call_op(op: Op, values: list[Any]) -> list[Tensor]:
     """Call an op's function on the full list of its arguments."""
     plan = op.plan
@@ -223,7 +232,7 @@ def run_by_example(
     function: Callable[..., Any], level: int, args: tuple[Any, ...], options: dict[str, Any]
 ) -> Any:
     """A function of tensors that has no batching rule: once for each example, results stacked."""
-    from retrograd.transforms.batched import level_of, rewrap
+
     from retrograd.transforms.trees import flatten, unflatten
 
     leaves, spec = flatten((args, options))

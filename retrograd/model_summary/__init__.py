@@ -32,7 +32,7 @@ from retrograd.dtypes import dtype as DType
 from retrograd.engine.grad_mode import enable_grad, inference_mode
 from retrograd.engine.state import next_sequence
 from retrograd.lifecycle.layers import step
-from retrograd.lifecycle.saved_memory import graph_nodes, saved_arrays
+from retrograd.model_summary.saved_memory import graph_nodes, saved_arrays
 from retrograd.nn.module import Module
 from retrograd.nn.module_hooks import register_module_forward_hook, register_module_forward_pre_hook
 from retrograd.nn.parameter import is_lazy
