@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, ClassVar
+from typing import Any
 
 from retrograd.backend import xp_of
 from retrograd.optim.arithmetic import add_product, add_scaled, count, reals, scalar, zeros_like
 from retrograd.optim.forms import step_lists
 from retrograd.optim.optimizer import Optimizer, ParamsT
-from retrograd.optim.options import check, check_implementation, check_rate
+from retrograd.optim.options import LATER_OPTIONS, check, check_implementation, check_rate
 from retrograd.optim.recorded import rate_of, replaced, squared
 from retrograd.tensor import Tensor
 
@@ -26,12 +26,7 @@ class Adadelta(Optimizer):
     tensor([0.9997], requires_grad=True)
     """
 
-    _later_options: ClassVar[dict[str, Any]] = {
-        "foreach": None,
-        "maximize": False,
-        "differentiable": False,
-        "capturable": False,
-    }
+    _later_options = LATER_OPTIONS
     _scalar_state = ("step",)
 
     def __init__(
@@ -115,25 +110,4 @@ def adadelta(
     maximize: bool,
 ) -> None:
     """One step of `Adadelta`, in place, on lists."""
-    group = {
-        "lr": lr,
-        "rho": rho,
-        "eps": eps,
-        "weight_decay": weight_decay,
-        "maximize": maximize,
-    }
-    lists = {
-        "square_avg": square_avgs,
-        "acc_delta": acc_deltas,
-        "step": state_steps,
-    }
-    step_lists(
-        Adadelta,
-        group,
-        params,
-        grads,
-        lists,
-        capturable=capturable,
-        foreach=foreach,
-        differentiable=differentiable,
-    )
+    step_lists(Adadelta, params, grads, locals())

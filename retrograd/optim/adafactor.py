@@ -149,27 +149,4 @@ def adafactor(
     maximize: bool,
 ) -> None:
     """One step of `Adafactor`, in place, on lists; entries that a parameter lacks are None."""
-    group = {
-        "lr": lr,
-        "beta2_decay": beta2_decay,
-        "eps": (eps1, eps2),
-        "d": d,
-        "weight_decay": weight_decay,
-        "maximize": maximize,
-    }
-    lists = {
-        "row_var": row_vars,
-        "col_var": col_vars,
-        "variance": variances,
-        "step": state_steps,
-    }
-    step_lists(
-        Adafactor,
-        group,
-        params,
-        grads,
-        lists,
-        foreach=foreach,
-        grad_scale=grad_scale,
-        found_inf=found_inf,
-    )
+    step_lists(Adafactor, params, grads, locals())

@@ -124,26 +124,4 @@ def adagrad(
     maximize: bool,
 ) -> None:
     """One step of `Adagrad`, in place, on lists."""
-    group = {
-        "lr": lr,
-        "weight_decay": weight_decay,
-        "lr_decay": lr_decay,
-        "eps": eps,
-        "maximize": maximize,
-    }
-    lists = {
-        "sum": state_sums,
-        "step": state_steps,
-    }
-    step_lists(
-        Adagrad,
-        group,
-        params,
-        grads,
-        lists,
-        fused=fused,
-        grad_scale=grad_scale,
-        found_inf=found_inf,
-        foreach=foreach,
-        differentiable=differentiable,
-    )
+    step_lists(Adagrad, params, grads, locals())

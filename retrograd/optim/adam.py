@@ -18,7 +18,12 @@ from retrograd.optim.arithmetic import (
 )
 from retrograd.optim.forms import step_lists
 from retrograd.optim.optimizer import Optimizer, ParamsT
-from retrograd.optim.options import check, check_betas, check_implementation, check_rate
+from retrograd.optim.options import (
+    check,
+    check_betas,
+    check_implementation,
+    check_rate,
+)
 from retrograd.optim.recorded import averaged, rate_of, replaced, shrink_weights, squared
 from retrograd.tensor import Tensor
 
@@ -185,31 +190,4 @@ def adam(
     >>> weight, step
     (tensor([0.5000]), tensor(1.))
     """
-    group = {
-        "lr": lr,
-        "betas": (beta1, beta2),
-        "eps": eps,
-        "weight_decay": weight_decay,
-        "amsgrad": amsgrad,
-        "maximize": maximize,
-        "decoupled_weight_decay": decoupled_weight_decay,
-    }
-    lists = {
-        "exp_avg": exp_avgs,
-        "exp_avg_sq": exp_avg_sqs,
-        "max_exp_avg_sq": max_exp_avg_sqs,
-        "step": state_steps,
-    }
-    step_lists(
-        Adam,
-        group,
-        params,
-        grads,
-        lists,
-        foreach=foreach,
-        capturable=capturable,
-        differentiable=differentiable,
-        fused=fused,
-        grad_scale=grad_scale,
-        found_inf=found_inf,
-    )
+    step_lists(Adam, params, grads, locals())

@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, ClassVar
+from typing import Any
 
 from retrograd.backend import xp_of
 from retrograd.optim.arithmetic import add_quotient, approach, count, reals, scalar, zeros_like
 from retrograd.optim.forms import step_lists
 from retrograd.optim.optimizer import Optimizer, ParamsT
-from retrograd.optim.options import check, check_betas, check_implementation, check_rate
+from retrograd.optim.options import (
+    LATER_OPTIONS,
+    check,
+    check_betas,
+    check_implementation,
+    check_rate,
+)
 from retrograd.optim.recorded import averaged, rate_of, replaced
 from retrograd.tensor import Tensor
 
@@ -26,12 +32,7 @@ class Adamax(Optimizer):
     tensor([0.9000], requires_grad=True)
     """
 
-    _later_options: ClassVar[dict[str, Any]] = {
-        "foreach": None,
-        "maximize": False,
-        "differentiable": False,
-        "capturable": False,
-    }
+    _later_options = LATER_OPTIONS
     _scalar_state = ("step",)
 
     def __init__(
@@ -110,25 +111,4 @@ def adamax(
     weight_decay: float,
 ) -> None:
     """One step of `Adamax`, in place, on lists."""
-    group = {
-        "lr": lr,
-        "betas": (beta1, beta2),
-        "eps": eps,
-        "weight_decay": weight_decay,
-        "maximize": maximize,
-    }
-    lists = {
-        "exp_avg": exp_avgs,
-        "exp_inf": exp_infs,
-        "step": state_steps,
-    }
-    step_lists(
-        Adamax,
-        group,
-        params,
-        grads,
-        lists,
-        foreach=foreach,
-        differentiable=differentiable,
-        capturable=capturable,
-    )
+    step_lists(Adamax, params, grads, locals())

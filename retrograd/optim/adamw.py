@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from retrograd.optim.adam import Adam, adam
+from retrograd.optim.adam import Adam
+from retrograd.optim.forms import step_lists
 from retrograd.optim.optimizer import ParamsT
 from retrograd.tensor import Tensor
 
@@ -84,26 +85,4 @@ def adamw(
     maximize: bool,
 ) -> None:
     """One step of `AdamW`, in place, on lists."""
-    adam(
-        params,
-        grads,
-        exp_avgs,
-        exp_avg_sqs,
-        max_exp_avg_sqs,
-        state_steps,
-        foreach=foreach,
-        capturable=capturable,
-        differentiable=differentiable,
-        fused=fused,
-        grad_scale=grad_scale,
-        found_inf=found_inf,
-        has_complex=has_complex,
-        decoupled_weight_decay=True,
-        amsgrad=amsgrad,
-        beta1=beta1,
-        beta2=beta2,
-        lr=lr,
-        weight_decay=weight_decay,
-        eps=eps,
-        maximize=maximize,
-    )
+    step_lists(Adam, params, grads, {**locals(), "decoupled_weight_decay": True})

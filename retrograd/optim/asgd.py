@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, ClassVar
+from typing import Any
 
 from retrograd.backend import xp_of
 from retrograd.optim.arithmetic import add_scaled, count, reals, scalar, zeros_like
 from retrograd.optim.forms import step_lists
 from retrograd.optim.optimizer import Optimizer, ParamsT
-from retrograd.optim.options import check, check_implementation, check_rate
+from retrograd.optim.options import LATER_OPTIONS, check, check_implementation, check_rate
 from retrograd.optim.recorded import replaced
 from retrograd.tensor import Tensor
 
@@ -26,12 +26,7 @@ class ASGD(Optimizer):
     tensor([0.8000], requires_grad=True)
     """
 
-    _later_options: ClassVar[dict[str, Any]] = {
-        "foreach": None,
-        "maximize": False,
-        "differentiable": False,
-        "capturable": False,
-    }
+    _later_options = LATER_OPTIONS
     _scalar_state = ("step", "eta", "mu")
 
     def __init__(
@@ -122,27 +117,4 @@ def asgd(
     weight_decay: float,
 ) -> None:
     """One step of `ASGD`, in place, on lists."""
-    group = {
-        "lr": lr,
-        "lambd": lambd,
-        "alpha": alpha,
-        "t0": t0,
-        "weight_decay": weight_decay,
-        "maximize": maximize,
-    }
-    lists = {
-        "ax": axs,
-        "mu": mus,
-        "eta": etas,
-        "step": state_steps,
-    }
-    step_lists(
-        ASGD,
-        group,
-        params,
-        grads,
-        lists,
-        foreach=foreach,
-        differentiable=differentiable,
-        capturable=capturable,
-    )
+    step_lists(ASGD, params, grads, locals())

@@ -12,30 +12,62 @@ from retrograd.optim.optimizer import Optimizer
 from retrograd.optim.options import check_group
 from retrograd.tensor import Tensor
 
+# the lists that forms take, and under which name an optimizer keeps their entries in its state
+_STATE = {
+    "exp_avgs": "exp_avg",
+    "exp_avg_sqs": "exp_avg_sq",
+    "max_exp_avg_sqs": "max_exp_avg_sq",
+    "exp_infs": "exp_inf",
+    "mu_products": "mu_product",
+    "square_avgs": "square_avg",
+    "acc_deltas": "acc_delta",
+    "grad_avgs": "grad_avg",
+    "momentum_buffer_list": "momentum_buffer",
+    "muon_momentum_bufs": "momentum_buffer",
+    "row_vars": "row_var",
+    "col_vars": "col_var",
+    "variances": "variance",
+    "state_sums": "sum",
+    "axs": "ax",
+    "mus": "mu",
+    "etas": "eta",
+    "prevs": "prev",
+    "step_sizes": "step_size",
+    "state_steps": "step",
+}
+# options that are one in a group and two in a form
+_PAIRS = {
+    "betas": ("beta1", "beta2"),
+    "eps": ("eps1", "eps2"),
+    "etas": ("etaminus", "etaplus"),
+    "step_sizes": ("step_size_min", "step_size_max"),
+}
+
 
 def step_lists(
     kind: type[Optimizer],
-    group: dict[str, Any],
     params: Sequence[Tensor],
     grads: Sequence[Tensor],
-    lists: Mapping[str, Sequence[Any]],
-    **implementation: Any,
+    given: Mapping[str, Any],
 ) -> list[dict[str, Any]]:
     """One step of an optimizer's rule; gives the state entries of each parameter.
 
-    lists           what the optimizer keeps in its state, by name: an entry or None for each
-                    parameter, or none at all
-    implementation  `foreach` and the like, which choose one in PyTorch; `grad_scale` and
-                    `found_inf` belong to fused ones and are None
+    `given` are the arguments of the form, by name: the options, and the lists that the optimizer
+    keeps in its state, with an entry or None for each parameter, or none at all.
     """
-    for name, plural in (("step", "state_steps"), ("mu_product", "mu_products")):
-        if not all(isinstance(entry, Tensor) for entry in lists.get(name, ())):
+    for plural in ("state_steps", "mu_products"):
+        if not all(isinstance(entry, Tensor) for entry in given.get(plural, ())):
             raise RuntimeError(
                 f"API has changed, `{plural}` argument must contain a list of singleton tensors"
             )
-    if any(implementation.pop(name, None) is not None for name in ("grad_scale", "found_inf")):
+    # these belong to PyTorch's fused implementations
+    if any(given.get(name) is not None for name in ("grad_scale", "found_inf")):
         raise AssertionError("Expected grad_scale and found_inf to be None")
-    group = {**group, **implementation}
+    lists = {_STATE[name]: entries for name, entries in given.items() if name in _STATE}
+    group = {name: value for name, value in given.items() if name not in _STATE}
+    for name, (first, second) in _PAIRS.items():
+        if first in given:
+            group[name] = (given[first], given[second])
     parameters = list(params)
     check_group(kind.__name__, group, parameters)
     states = [

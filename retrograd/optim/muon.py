@@ -144,14 +144,4 @@ def muon(
     """One step of `Muon`, in place, on lists."""
     if foreach:
         raise RuntimeError("Foreach is not supported for Muon yet")
-    group = {
-        "lr": lr,
-        "weight_decay": weight_decay,
-        "momentum": momentum,
-        "nesterov": nesterov,
-        "ns_coefficients": ns_coefficients,
-        "eps": eps,
-        "ns_steps": ns_steps,
-        "adjust_lr_fn": adjust_lr_fn,
-    }
-    step_lists(Muon, group, params, grads, {"momentum_buffer": muon_momentum_bufs})
+    step_lists(Muon, params, grads, locals())

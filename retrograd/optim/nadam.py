@@ -17,7 +17,12 @@ from retrograd.optim.arithmetic import (
 )
 from retrograd.optim.forms import step_lists
 from retrograd.optim.optimizer import Optimizer, ParamsT
-from retrograd.optim.options import check, check_betas, check_implementation, check_rate
+from retrograd.optim.options import (
+    check,
+    check_betas,
+    check_implementation,
+    check_rate,
+)
 from retrograd.optim.recorded import averaged, rate_of, shrink_weights, squared
 from retrograd.tensor import Tensor
 
@@ -151,28 +156,4 @@ def nadam(
     eps: float,
 ) -> None:
     """One step of `NAdam`, in place, on lists."""
-    group = {
-        "lr": lr,
-        "betas": (beta1, beta2),
-        "eps": eps,
-        "weight_decay": weight_decay,
-        "momentum_decay": momentum_decay,
-        "decoupled_weight_decay": decoupled_weight_decay,
-        "maximize": maximize,
-    }
-    lists = {
-        "exp_avg": exp_avgs,
-        "exp_avg_sq": exp_avg_sqs,
-        "mu_product": mu_products,
-        "step": state_steps,
-    }
-    step_lists(
-        NAdam,
-        group,
-        params,
-        grads,
-        lists,
-        foreach=foreach,
-        capturable=capturable,
-        differentiable=differentiable,
-    )
+    step_lists(NAdam, params, grads, locals())

@@ -6,6 +6,14 @@ from typing import Any
 
 from retrograd.tensor import Tensor
 
+# options that most optimizers got later: what a group of an older file has in their place
+LATER_OPTIONS: dict[str, Any] = {
+    "foreach": None,
+    "maximize": False,
+    "differentiable": False,
+    "capturable": False,
+}
+
 
 def check_rate(rate: Any, text: str = "Invalid learning rate: {}") -> None:
     """A learning rate is a number, or a tensor of one, that is not negative."""

@@ -17,7 +17,12 @@ from retrograd.optim.arithmetic import (
 )
 from retrograd.optim.forms import step_lists
 from retrograd.optim.optimizer import Optimizer, ParamsT
-from retrograd.optim.options import check, check_betas, check_implementation, check_rate
+from retrograd.optim.options import (
+    check,
+    check_betas,
+    check_implementation,
+    check_rate,
+)
 from retrograd.optim.recorded import averaged, rate_of, shrink_weights, squared
 from retrograd.tensor import Tensor
 
@@ -146,26 +151,4 @@ def radam(
     eps: float,
 ) -> None:
     """One step of `RAdam`, in place, on lists."""
-    group = {
-        "lr": lr,
-        "betas": (beta1, beta2),
-        "eps": eps,
-        "weight_decay": weight_decay,
-        "decoupled_weight_decay": decoupled_weight_decay,
-        "maximize": maximize,
-    }
-    lists = {
-        "exp_avg": exp_avgs,
-        "exp_avg_sq": exp_avg_sqs,
-        "step": state_steps,
-    }
-    step_lists(
-        RAdam,
-        group,
-        params,
-        grads,
-        lists,
-        foreach=foreach,
-        differentiable=differentiable,
-        capturable=capturable,
-    )
+    step_lists(RAdam, params, grads, locals())

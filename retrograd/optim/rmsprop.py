@@ -18,7 +18,7 @@ from retrograd.optim.arithmetic import (
 )
 from retrograd.optim.forms import step_lists
 from retrograd.optim.optimizer import Optimizer, ParamsT
-from retrograd.optim.options import check, check_implementation, check_rate
+from retrograd.optim.options import LATER_OPTIONS, check, check_implementation, check_rate
 from retrograd.optim.recorded import averaged, rate_of, replaced, squared
 from retrograd.tensor import Tensor
 
@@ -36,14 +36,7 @@ class RMSprop(Optimizer):
     """
 
     _compiled_rule = "rmsprop"
-    _later_options: ClassVar[dict[str, Any]] = {
-        "momentum": 0,
-        "centered": False,
-        "foreach": None,
-        "maximize": False,
-        "differentiable": False,
-        "capturable": False,
-    }
+    _later_options: ClassVar[dict[str, Any]] = {"momentum": 0, "centered": False, **LATER_OPTIONS}
     _scalar_state = ("step",)
 
     def __init__(
@@ -149,28 +142,4 @@ def rmsprop(
     centered: bool,
 ) -> None:
     """One step of `RMSprop`, in place, on lists."""
-    group = {
-        "lr": lr,
-        "alpha": alpha,
-        "eps": eps,
-        "weight_decay": weight_decay,
-        "momentum": momentum,
-        "centered": centered,
-        "maximize": maximize,
-    }
-    lists = {
-        "square_avg": square_avgs,
-        "grad_avg": grad_avgs,
-        "momentum_buffer": momentum_buffer_list,
-        "step": state_steps,
-    }
-    step_lists(
-        RMSprop,
-        group,
-        params,
-        grads,
-        lists,
-        foreach=foreach,
-        differentiable=differentiable,
-        capturable=capturable,
-    )
+    step_lists(RMSprop, params, grads, locals())

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, ClassVar
+from typing import Any
 
 from retrograd.backend import xp_of
 from retrograd.optim.arithmetic import count, filled_like, reals, scalar, zeros_like
 from retrograd.optim.forms import step_lists
 from retrograd.optim.optimizer import Optimizer, ParamsT
-from retrograd.optim.options import check_implementation, check_rate
+from retrograd.optim.options import LATER_OPTIONS, check_implementation, check_rate
 from retrograd.optim.recorded import replaced
 from retrograd.tensor import Tensor
 
@@ -26,12 +26,7 @@ class Rprop(Optimizer):
     tensor([0.9000], requires_grad=True)
     """
 
-    _later_options: ClassVar[dict[str, Any]] = {
-        "foreach": None,
-        "maximize": False,
-        "differentiable": False,
-        "capturable": False,
-    }
+    _later_options = LATER_OPTIONS
     _scalar_state = ("step",)
 
     def __init__(
@@ -120,23 +115,4 @@ def rprop(
     etaplus: float,
 ) -> None:
     """One step of `Rprop`, in place, on lists."""
-    group = {
-        "etas": (etaminus, etaplus),
-        "step_sizes": (step_size_min, step_size_max),
-        "maximize": maximize,
-    }
-    lists = {
-        "prev": prevs,
-        "step_size": step_sizes,
-        "step": state_steps,
-    }
-    step_lists(
-        Rprop,
-        group,
-        params,
-        grads,
-        lists,
-        foreach=foreach,
-        capturable=capturable,
-        differentiable=differentiable,
-    )
+    step_lists(Rprop, params, grads, locals())

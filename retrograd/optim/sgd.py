@@ -171,25 +171,9 @@ def sgd(
     >>> weight
     tensor([0.5000, 0.5000])
     """
-    group = {
-        "lr": lr,
-        "momentum": momentum,
-        "dampening": dampening,
-        "weight_decay": weight_decay,
-        "nesterov": nesterov,
-        "maximize": maximize,
-    }
-    lists = {"momentum_buffer": momentum_buffer_list} if momentum != 0 else {}
-    states = step_lists(
-        SGD,
-        group,
-        params,
-        d_p_list,
-        lists,
-        foreach=foreach,
-        fused=fused,
-        grad_scale=grad_scale,
-        found_inf=found_inf,
-    )
+    given = locals()
+    if momentum == 0:
+        del given["momentum_buffer_list"]
+    states = step_lists(SGD, params, d_p_list, given)
     if momentum != 0:
         momentum_buffer_list[:] = [state["momentum_buffer"] for state in states]
