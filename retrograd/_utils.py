@@ -18,8 +18,7 @@ from retrograd.tensor import Tensor
 def _flatten_dense_tensors(tensors: Iterable[Tensor]) -> Tensor:
     """All elements of tensors, one after the other; of a single tensor, its own memory."""
     parts = [tensor.contiguous().view(-1) for tensor in tensors]
-    flat: Tensor = parts[0] if len(parts) == 1 else RECORDED.cat(parts)
-    return flat
+    return parts[0] if len(parts) == 1 else RECORDED.cat(parts)
 
 
 def _unflatten_dense_tensors(flat: Tensor, tensors: Iterable[Tensor]) -> tuple[Tensor, ...]:

@@ -210,8 +210,7 @@ def hessian(
         raise AssertionError('Expected strategy to be either "forward-mode" or "reverse-mode".')
 
     def single(*values: Tensor) -> Tensor:
-        result: Tensor = scalar_of(func, values, "hessian", strict)[0].squeeze()
-        return result
+        return scalar_of(func, values, "hessian", strict)[0].squeeze()
 
     def first(*values: Tensor) -> Any:
         if outer_jacobian_strategy == "forward-mode":

@@ -90,7 +90,6 @@ class save_on_cpu(saved_tensors_hooks):
 
         def unpack(packed: tuple[Any, Tensor]) -> Tensor:
             device, tensor = packed
-            moved: Tensor = tensor.to(device)
-            return moved
+            return tensor.to(device)
 
         super().__init__(pack, unpack)

@@ -57,28 +57,24 @@ def _rev_view_func_unsafe(self: Tensor, new_view: Tensor) -> Tensor | None:
     if not SWITCHES.view_replay and self.dtype is base.dtype:
         raise RuntimeError("No _rev_view_func() found")
     size, stride, offset = tuple(base.shape), base.stride(), base.storage_offset()
-    found: Tensor
     if base.is_complex() and not new_view.is_complex():
         pairs = tuple([2 * step for step in stride])
         parts = new_view.as_strided((*size, 2), (*pairs, 1), 2 * offset)
-        found = RECORDED.view_as_complex(parts)
-        return found
+        return RECORDED.view_as_complex(parts)
     if base.dtype is new_view.dtype:
         same = new_view
     elif new_view.is_complex():
         same = RECORDED.view_as_real(new_view)
     else:
         same = new_view.view(base.dtype)
-    found = same.as_strided(size, stride, offset)
-    return found
+    return same.as_strided(size, stride, offset)
 
 
 def _again(view: Tensor, base: Tensor) -> Tensor:
     info = view._view
     assert info is not None
     if not SWITCHES.view_replay and view.dtype is info.base.dtype:
-        found: Tensor = base.as_strided(tuple(view.shape), view.stride(), view.storage_offset())
-        return found
+        return base.as_strided(tuple(view.shape), view.stride(), view.storage_offset())
     for step in info.chain:
         base = step.recorded(base)
     return base

@@ -256,8 +256,7 @@ class FunctionNode(Node):
                     "improved?  If so, please report an enhancement request to PyTorch.)"
                 )
             )
-        cast: Tensor = gradient.to(wanted)
-        return cast
+        return gradient.to(wanted)
 
 
 class ReorderedNode(Node):

@@ -267,8 +267,7 @@ class inference_mode(_DecoratorContextManager):
         self.mode = mode
 
     def clone(self) -> inference_mode:
-        made: inference_mode = self.__class__(self.mode)
-        return made
+        return self.__class__(self.mode)
 
     def __enter__(self) -> None:
         self._before = (STATE.inference, STATE.grad_enabled, STATE.cut, SWITCHES.asked)

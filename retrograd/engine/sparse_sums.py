@@ -31,8 +31,7 @@ def sum_runs(values: Array, starts: Array) -> Array:
         wide: Array = np.add.reduceat(values.astype(np.float32), starts, axis=0)
         return wide.astype(values.dtype)
     if values.dtype == np.bool_:
-        joined: Array = np.logical_or.reduceat(values, starts, axis=0)
-        return joined
+        return np.logical_or.reduceat(values, starts, axis=0)
     total: Array = np.add.reduceat(values, starts, axis=0)
     return total.astype(values.dtype, copy=False)
 
@@ -163,8 +162,7 @@ def add_arrays(one: SparseArray | Array, two: SparseArray) -> Any:
     if not isinstance(one, SparseArray):
         one, two = two, one
     if not isinstance(two, SparseArray):
-        made = two + dense_of(one)
-        return made
+        return two + dense_of(one)
     made = add_sparse(one, two)
     made.kept = True
     return made

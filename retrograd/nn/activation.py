@@ -41,8 +41,7 @@ class ReLU(_InPlace):
     """
 
     def forward(self, input: Tensor) -> Tensor:
-        result: Tensor = functional.relu(input, inplace=self.inplace)
-        return result
+        return functional.relu(input, inplace=self.inplace)
 
 
 class Threshold(Module):
@@ -60,8 +59,7 @@ class Threshold(Module):
         self.inplace = inplace
 
     def forward(self, input: Tensor) -> Tensor:
-        result: Tensor = functional.threshold(input, self.threshold, self.value, self.inplace)
-        return result
+        return functional.threshold(input, self.threshold, self.value, self.inplace)
 
     def extra_repr(self) -> str:
         return f"threshold={self.threshold}, value={self.value}{_and_inplace(self)}"
@@ -84,10 +82,7 @@ class RReLU(Module):
         self.inplace = inplace
 
     def forward(self, input: Tensor) -> Tensor:
-        result: Tensor = functional.rrelu(
-            input, self.lower, self.upper, self.training, self.inplace
-        )
-        return result
+        return functional.rrelu(input, self.lower, self.upper, self.training, self.inplace)
 
     def extra_repr(self) -> str:
         return f"lower={self.lower}, upper={self.upper}{_and_inplace(self)}"
@@ -123,8 +118,7 @@ class Hardtanh(Module):
         self.inplace = inplace
 
     def forward(self, input: Tensor) -> Tensor:
-        result: Tensor = functional.hardtanh(input, self.min_val, self.max_val, self.inplace)
-        return result
+        return functional.hardtanh(input, self.min_val, self.max_val, self.inplace)
 
     def extra_repr(self) -> str:
         return f"min_val={self.min_val}, max_val={self.max_val}{_and_inplace(self)}"
@@ -162,8 +156,7 @@ class Sigmoid(Module):
     """
 
     def forward(self, input: Tensor) -> Tensor:
-        result: Tensor = functional.sigmoid(input)
-        return result
+        return functional.sigmoid(input)
 
 
 class Hardsigmoid(Module):
@@ -179,8 +172,7 @@ class Hardsigmoid(Module):
         self.inplace = inplace
 
     def forward(self, input: Tensor) -> Tensor:
-        result: Tensor = functional.hardsigmoid(input, self.inplace)
-        return result
+        return functional.hardsigmoid(input, self.inplace)
 
 
 class Tanh(Module):
@@ -192,8 +184,7 @@ class Tanh(Module):
     """
 
     def forward(self, input: Tensor) -> Tensor:
-        result: Tensor = functional.tanh(input)
-        return result
+        return functional.tanh(input)
 
 
 class SiLU(_InPlace):
@@ -205,8 +196,7 @@ class SiLU(_InPlace):
     """
 
     def forward(self, input: Tensor) -> Tensor:
-        result: Tensor = functional.silu(input, inplace=self.inplace)
-        return result
+        return functional.silu(input, inplace=self.inplace)
 
 
 class Mish(_InPlace):
@@ -218,8 +208,7 @@ class Mish(_InPlace):
     """
 
     def forward(self, input: Tensor) -> Tensor:
-        result: Tensor = functional.mish(input, inplace=self.inplace)
-        return result
+        return functional.mish(input, inplace=self.inplace)
 
 
 class Hardswish(Module):
@@ -235,8 +224,7 @@ class Hardswish(Module):
         self.inplace = inplace
 
     def forward(self, input: Tensor) -> Tensor:
-        result: Tensor = functional.hardswish(input, self.inplace)
-        return result
+        return functional.hardswish(input, self.inplace)
 
 
 class ELU(Module):
@@ -253,8 +241,7 @@ class ELU(Module):
         self.inplace = inplace
 
     def forward(self, input: Tensor) -> Tensor:
-        result: Tensor = functional.elu(input, self.alpha, self.inplace)
-        return result
+        return functional.elu(input, self.alpha, self.inplace)
 
     def extra_repr(self) -> str:
         return f"alpha={self.alpha}{_and_inplace(self)}"
@@ -274,8 +261,7 @@ class CELU(Module):
         self.inplace = inplace
 
     def forward(self, input: Tensor) -> Tensor:
-        result: Tensor = functional.celu(input, self.alpha, self.inplace)
-        return result
+        return functional.celu(input, self.alpha, self.inplace)
 
     def extra_repr(self) -> str:
         return f"alpha={self.alpha}{_and_inplace(self)}"
@@ -290,8 +276,7 @@ class SELU(_InPlace):
     """
 
     def forward(self, input: Tensor) -> Tensor:
-        result: Tensor = functional.selu(input, self.inplace)
-        return result
+        return functional.selu(input, self.inplace)
 
 
 class GLU(Module):
@@ -307,8 +292,7 @@ class GLU(Module):
         self.dim = dim
 
     def forward(self, input: Tensor) -> Tensor:
-        result: Tensor = functional.glu(input, self.dim)
-        return result
+        return functional.glu(input, self.dim)
 
     def extra_repr(self) -> str:
         return f"dim={self.dim}"
@@ -327,8 +311,7 @@ class GELU(Module):
         self.approximate = approximate
 
     def forward(self, input: Tensor) -> Tensor:
-        result: Tensor = functional.gelu(input, approximate=self.approximate)
-        return result
+        return functional.gelu(input, approximate=self.approximate)
 
     def extra_repr(self) -> str:
         return f"approximate={self.approximate!r}"
@@ -347,8 +330,7 @@ class Hardshrink(Module):
         self.lambd = lambd
 
     def forward(self, input: Tensor) -> Tensor:
-        result: Tensor = functional.hardshrink(input, self.lambd)
-        return result
+        return functional.hardshrink(input, self.lambd)
 
     def extra_repr(self) -> str:
         return f"{self.lambd}"
@@ -368,8 +350,7 @@ class LeakyReLU(Module):
         self.inplace = inplace
 
     def forward(self, input: Tensor) -> Tensor:
-        result: Tensor = functional.leaky_relu(input, self.negative_slope, self.inplace)
-        return result
+        return functional.leaky_relu(input, self.negative_slope, self.inplace)
 
     def extra_repr(self) -> str:
         return f"negative_slope={self.negative_slope}{_and_inplace(self)}"
@@ -384,8 +365,7 @@ class LogSigmoid(Module):
     """
 
     def forward(self, input: Tensor) -> Tensor:
-        result: Tensor = functional.logsigmoid(input)
-        return result
+        return functional.logsigmoid(input)
 
 
 class Softplus(Module):
@@ -402,8 +382,7 @@ class Softplus(Module):
         self.threshold = threshold
 
     def forward(self, input: Tensor) -> Tensor:
-        result: Tensor = functional.softplus(input, self.beta, self.threshold)
-        return result
+        return functional.softplus(input, self.beta, self.threshold)
 
     def extra_repr(self) -> str:
         return f"beta={self.beta}, threshold={self.threshold}"
@@ -422,8 +401,7 @@ class Softshrink(Module):
         self.lambd = lambd
 
     def forward(self, input: Tensor) -> Tensor:
-        result: Tensor = functional.softshrink(input, self.lambd)
-        return result
+        return functional.softshrink(input, self.lambd)
 
     def extra_repr(self) -> str:
         return f"{self.lambd}"
@@ -457,8 +435,7 @@ class PReLU(Module):
         init.constant_(self.weight, self.init)
 
     def forward(self, input: Tensor) -> Tensor:
-        result: Tensor = functional.prelu(input, self.weight)
-        return result
+        return functional.prelu(input, self.weight)
 
     def extra_repr(self) -> str:
         return f"num_parameters={self.num_parameters}"
@@ -473,8 +450,7 @@ class Softsign(Module):
     """
 
     def forward(self, input: Tensor) -> Tensor:
-        result: Tensor = functional.softsign(input)
-        return result
+        return functional.softsign(input)
 
 
 class Tanhshrink(Module):
@@ -486,8 +462,7 @@ class Tanhshrink(Module):
     """
 
     def forward(self, input: Tensor) -> Tensor:
-        result: Tensor = functional.tanhshrink(input)
-        return result
+        return functional.tanhshrink(input)
 
 
 class Softmin(Module):
@@ -503,8 +478,7 @@ class Softmin(Module):
         self.dim = dim
 
     def forward(self, input: Tensor) -> Tensor:
-        result: Tensor = functional.softmin(input, self.dim)
-        return result
+        return functional.softmin(input, self.dim)
 
     def extra_repr(self) -> str:
         return f"dim={self.dim}"
@@ -523,8 +497,7 @@ class Softmax(Module):
         self.dim = dim
 
     def forward(self, input: Tensor) -> Tensor:
-        result: Tensor = functional.softmax(input, self.dim)
-        return result
+        return functional.softmax(input, self.dim)
 
     def extra_repr(self) -> str:
         return f"dim={self.dim}"
@@ -543,8 +516,7 @@ class Softmax2d(Module):
             raise ValueError(
                 f"Softmax2d: expected input to be 3D or 4D, got {input.dim()}D instead"
             )
-        result: Tensor = functional.softmax(input, -3)
-        return result
+        return functional.softmax(input, -3)
 
 
 class LogSoftmax(Module):
@@ -560,8 +532,7 @@ class LogSoftmax(Module):
         self.dim = dim
 
     def forward(self, input: Tensor) -> Tensor:
-        result: Tensor = functional.log_softmax(input, self.dim)
-        return result
+        return functional.log_softmax(input, self.dim)
 
     def extra_repr(self) -> str:
         return f"dim={self.dim}"

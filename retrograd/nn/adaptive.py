@@ -122,8 +122,7 @@ class AdaptiveLogSoftmaxWithLoss(Module):
         for number in range(self.n_clusters):
             within = functional.log_softmax(self.tail[number](input), dim=1)
             parts.append(within + head[:, self.shortlist_size + number].unsqueeze(1))
-        result: Tensor = RECORDED.cat(parts, 1)
-        return result
+        return RECORDED.cat(parts, 1)
 
     def log_prob(self, input: Tensor) -> Tensor:
         """The log probability of every class, for each row of the input."""

@@ -117,7 +117,7 @@ class _BatchNorm(_NormBase):
             if self.momentum is None:  # the plain mean over all batches
                 share = 1.0 / float(self.num_batches_tracked)
         use_running = not training or self.track_running_stats
-        result: Tensor = functional.batch_norm(
+        return functional.batch_norm(
             input,
             self.running_mean if use_running else None,
             self.running_var if use_running else None,
@@ -127,7 +127,6 @@ class _BatchNorm(_NormBase):
             share,
             self.eps,
         )
-        return result
 
 
 class BatchNorm1d(_BatchNorm):

@@ -20,8 +20,7 @@ class ChannelShuffle(Module):
         self.groups = groups
 
     def forward(self, input: Tensor) -> Tensor:
-        result: Tensor = functional.channel_shuffle(input, self.groups)
-        return result
+        return functional.channel_shuffle(input, self.groups)
 
     def extra_repr(self) -> str:
         return f"groups={self.groups}"

@@ -45,8 +45,7 @@ class _Numbered(Module):
         if not -size <= index < size:
             raise IndexError(f"index {index} is out of range")
         names = list(self._modules)
-        name: str = names[index]
-        return name
+        return names[index]
 
     def __setitem__(self, index: int, module: Module) -> None:
         setattr(self, self._place(index), module)

@@ -22,8 +22,7 @@ class PairwiseDistance(Module):
         self.keepdim = keepdim
 
     def forward(self, x1: Tensor, x2: Tensor) -> Tensor:
-        result: Tensor = functional.pairwise_distance(x1, x2, self.norm, self.eps, self.keepdim)
-        return result
+        return functional.pairwise_distance(x1, x2, self.norm, self.eps, self.keepdim)
 
 
 class CosineSimilarity(Module):
@@ -40,5 +39,4 @@ class CosineSimilarity(Module):
         self.eps = eps
 
     def forward(self, x1: Tensor, x2: Tensor) -> Tensor:
-        result: Tensor = functional.cosine_similarity(x1, x2, self.dim, self.eps)
-        return result
+        return functional.cosine_similarity(x1, x2, self.dim, self.eps)

@@ -30,8 +30,7 @@ class Dropout(_DropoutNd):
     """
 
     def forward(self, input: Tensor) -> Tensor:
-        result: Tensor = functional.dropout(input, self.p, self.training, self.inplace)
-        return result
+        return functional.dropout(input, self.p, self.training, self.inplace)
 
 
 class Dropout1d(_DropoutNd):
@@ -43,8 +42,7 @@ class Dropout1d(_DropoutNd):
     """
 
     def forward(self, input: Tensor) -> Tensor:
-        result: Tensor = functional.dropout1d(input, self.p, self.training, self.inplace)
-        return result
+        return functional.dropout1d(input, self.p, self.training, self.inplace)
 
 
 class Dropout2d(_DropoutNd):
@@ -56,8 +54,7 @@ class Dropout2d(_DropoutNd):
     """
 
     def forward(self, input: Tensor) -> Tensor:
-        result: Tensor = functional.dropout2d(input, self.p, self.training, self.inplace)
-        return result
+        return functional.dropout2d(input, self.p, self.training, self.inplace)
 
 
 class Dropout3d(_DropoutNd):
@@ -69,8 +66,7 @@ class Dropout3d(_DropoutNd):
     """
 
     def forward(self, input: Tensor) -> Tensor:
-        result: Tensor = functional.dropout3d(input, self.p, self.training, self.inplace)
-        return result
+        return functional.dropout3d(input, self.p, self.training, self.inplace)
 
 
 class AlphaDropout(_DropoutNd):
@@ -83,8 +79,7 @@ class AlphaDropout(_DropoutNd):
 
     def forward(self, input: Tensor) -> Tensor:
         # PyTorch ignores `inplace` here; so do we.
-        result: Tensor = functional.alpha_dropout(input, self.p, self.training)
-        return result
+        return functional.alpha_dropout(input, self.p, self.training)
 
 
 class FeatureAlphaDropout(_DropoutNd):
@@ -97,5 +92,4 @@ class FeatureAlphaDropout(_DropoutNd):
 
     def forward(self, input: Tensor) -> Tensor:
         # PyTorch ignores `inplace` here; so do we.
-        result: Tensor = functional.feature_alpha_dropout(input, self.p, self.training)
-        return result
+        return functional.feature_alpha_dropout(input, self.p, self.training)

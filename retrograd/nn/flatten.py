@@ -22,8 +22,7 @@ class Flatten(Module):
         self.end_dim = end_dim
 
     def forward(self, input: Tensor) -> Tensor:
-        result: Tensor = input.flatten(self.start_dim, self.end_dim)
-        return result
+        return input.flatten(self.start_dim, self.end_dim)
 
     def extra_repr(self) -> str:
         return f"start_dim={self.start_dim}, end_dim={self.end_dim}"
@@ -56,8 +55,7 @@ class Unflatten(Module):
                 )
 
     def forward(self, input: Tensor) -> Tensor:
-        result: Tensor = input.unflatten(self.dim, self.unflattened_size)
-        return result
+        return input.unflatten(self.dim, self.unflattened_size)
 
     def extra_repr(self) -> str:
         return f"dim={self.dim}, unflattened_size={self.unflattened_size}"

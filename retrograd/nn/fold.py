@@ -32,10 +32,9 @@ class Fold(Module):
         self.stride = stride
 
     def forward(self, input: Tensor) -> Tensor:
-        result: Tensor = functional.fold(
+        return functional.fold(
             input, self.output_size, self.kernel_size, self.dilation, self.padding, self.stride
         )
-        return result
 
     def extra_repr(self) -> str:
         return (
@@ -63,10 +62,7 @@ class Unfold(Module):
         self.stride = stride
 
     def forward(self, input: Tensor) -> Tensor:
-        result: Tensor = functional.unfold(
-            input, self.kernel_size, self.dilation, self.padding, self.stride
-        )
-        return result
+        return functional.unfold(input, self.kernel_size, self.dilation, self.padding, self.stride)
 
     def extra_repr(self) -> str:
         return (

@@ -75,12 +75,11 @@ class _InstanceNorm(_NormBase):
                 stacklevel=2,
             )
         if alone:
-            unbatched: Tensor = self._normalized(input.unsqueeze(0)).squeeze(0)
-            return unbatched
+            return self._normalized(input.unsqueeze(0)).squeeze(0)
         return self._normalized(input)
 
     def _normalized(self, input: Tensor) -> Tensor:
-        result: Tensor = functional.instance_norm(
+        return functional.instance_norm(
             input,
             self.running_mean,
             self.running_var,
@@ -90,7 +89,6 @@ class _InstanceNorm(_NormBase):
             0.0 if self.momentum is None else self.momentum,
             self.eps,
         )
-        return result
 
 
 def _untracked(kind: str, keys: list[str]) -> str:

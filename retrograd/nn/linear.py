@@ -68,8 +68,7 @@ class Linear(Module):
             init.uniform_(self.bias, -bound, bound)
 
     def forward(self, input: Tensor) -> Tensor:
-        result: Tensor = functional.linear(input, self.weight, self.bias)
-        return result
+        return functional.linear(input, self.weight, self.bias)
 
     def extra_repr(self) -> str:
         return (
@@ -122,8 +121,7 @@ class Bilinear(Module):
             init.uniform_(self.bias, -bound, bound)
 
     def forward(self, input1: Tensor, input2: Tensor) -> Tensor:
-        result: Tensor = functional.bilinear(input1, input2, self.weight, self.bias)
-        return result
+        return functional.bilinear(input1, input2, self.weight, self.bias)
 
     def extra_repr(self) -> str:
         return (

@@ -102,7 +102,7 @@ class LinearCrossEntropyLoss(_WeightedLoss):
     def forward(self, input: Tensor, target: Tensor) -> Tensor:
         outputs = (self.num_classes, *self.out_features)
         bias = self.linear.bias
-        result: Tensor = functional.linear_cross_entropy(
+        return functional.linear_cross_entropy(
             input,
             self.linear.weight.reshape((*outputs, self.linear.in_features)),
             target,
@@ -113,7 +113,6 @@ class LinearCrossEntropyLoss(_WeightedLoss):
             label_smoothing=self.label_smoothing,
             options=self.options,
         )
-        return result
 
     def extra_repr(self) -> str:
         return (

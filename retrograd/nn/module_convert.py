@@ -91,10 +91,9 @@ class ConversionMethods(WalkMethods):
         def convert(tensor: Tensor) -> Tensor:
             inexact = tensor.is_floating_point() or tensor.is_complex()
             reordered = order if tensor.ndim in (4, 5) else None
-            moved: Tensor = tensor.to(
+            return tensor.to(
                 device=where, dtype=wanted if inexact else None, memory_format=reordered
             )
-            return moved
 
         return self._apply(convert)
 

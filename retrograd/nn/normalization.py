@@ -33,10 +33,7 @@ class LocalResponseNorm(Module):
         self.k = k
 
     def forward(self, input: Tensor) -> Tensor:
-        result: Tensor = functional.local_response_norm(
-            input, self.size, self.alpha, self.beta, self.k
-        )
-        return result
+        return functional.local_response_norm(input, self.size, self.alpha, self.beta, self.k)
 
     def extra_repr(self) -> str:
         return f"{self.size}, alpha={self.alpha}, beta={self.beta}, k={self.k}"
@@ -90,10 +87,7 @@ class LayerNorm(_Scaled):
         self.reset_parameters()
 
     def forward(self, input: Tensor) -> Tensor:
-        result: Tensor = functional.layer_norm(
-            input, self.normalized_shape, self.weight, self.bias, self.eps
-        )
-        return result
+        return functional.layer_norm(input, self.normalized_shape, self.weight, self.bias, self.eps)
 
     def extra_repr(self) -> str:
         return (
@@ -138,10 +132,7 @@ class GroupNorm(_Scaled):
         self.reset_parameters()
 
     def forward(self, input: Tensor) -> Tensor:
-        result: Tensor = functional.group_norm(
-            input, self.num_groups, self.weight, self.bias, self.eps
-        )
-        return result
+        return functional.group_norm(input, self.num_groups, self.weight, self.bias, self.eps)
 
     def extra_repr(self) -> str:
         return (
@@ -186,8 +177,7 @@ class RMSNorm(Module):
             init.ones_(self.weight)
 
     def forward(self, x: Tensor) -> Tensor:
-        result: Tensor = functional.rms_norm(x, self.normalized_shape, self.weight, self.eps)
-        return result
+        return functional.rms_norm(x, self.normalized_shape, self.weight, self.eps)
 
     def extra_repr(self) -> str:
         return (

@@ -29,8 +29,7 @@ class _PadNd(Module):
         self.padding = _amounts(padding, 2 * self._spatial)
 
     def forward(self, input: Tensor) -> Tensor:
-        result: Tensor = functional.pad(input, self.padding, self._mode)
-        return result
+        return functional.pad(input, self.padding, self._mode)
 
     def extra_repr(self) -> str:
         return f"{self.padding}"
@@ -44,8 +43,7 @@ class _ConstantPadNd(_PadNd):
         self.value = value
 
     def forward(self, input: Tensor) -> Tensor:
-        result: Tensor = functional.pad(input, self.padding, "constant", self.value)
-        return result
+        return functional.pad(input, self.padding, "constant", self.value)
 
     def extra_repr(self) -> str:
         return f"padding={self.padding}, value={self.value}"

@@ -38,8 +38,7 @@ class Cell:
     def project(self, input: Tensor) -> Tensor:
         """The input's share of the gates, with both biases where they simply add up."""
         bias = None if self.bias_ih is None else self.bias_ih + self.bias_hh
-        projected: Tensor = functional.linear(input, self.weight_ih, bias)
-        return projected
+        return functional.linear(input, self.weight_ih, bias)
 
     def parts(self, projected: Tensor, cut: Callable[[Tensor], Sequence[Tensor]]) -> Sequence[Any]:
         """What each step takes of the projected input."""
@@ -106,8 +105,7 @@ class GRUCellStep(Cell):
 
     def project(self, input: Tensor) -> Tensor:
         # bias_hh stays with the hidden state: the reset gate multiplies its last third
-        projected: Tensor = functional.linear(input, self.weight_ih, self.bias_ih)
-        return projected
+        return functional.linear(input, self.weight_ih, self.bias_ih)
 
     def parts(self, projected: Tensor, cut: Callable[[Tensor], Sequence[Tensor]]) -> Sequence[Any]:
         size = projected.shape[-1] // 3

@@ -162,8 +162,7 @@ class RNNBase(Module):
     def _batch_size(self, input: Tensor, batch_sizes: Tensor | None) -> int:
         if batch_sizes is not None:
             return int(batch_sizes[0])
-        size: int = input.size(0) if self.batch_first else input.size(1)
-        return size
+        return input.size(0) if self.batch_first else input.size(1)
 
     def get_expected_hidden_size(
         self, input: Tensor, batch_sizes: Tensor | None

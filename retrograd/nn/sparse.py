@@ -117,7 +117,7 @@ class Embedding(_LookupTable):
         )
 
     def forward(self, input: Tensor) -> Tensor:
-        result: Tensor = functional.embedding(
+        return functional.embedding(
             input,
             self.weight,
             self.padding_idx,
@@ -126,7 +126,6 @@ class Embedding(_LookupTable):
             self.scale_grad_by_freq,
             self.sparse,
         )
-        return result
 
     def extra_repr(self) -> str:
         text = f"{self.num_embeddings}, {self.embedding_dim}"
@@ -219,7 +218,7 @@ class EmbeddingBag(_LookupTable):
         offsets: Tensor | None = None,
         per_sample_weights: Tensor | None = None,
     ) -> Tensor:
-        result: Tensor = functional.embedding_bag(
+        return functional.embedding_bag(
             input,
             self.weight,
             offsets,
@@ -232,7 +231,6 @@ class EmbeddingBag(_LookupTable):
             self.include_last_offset,
             self.padding_idx,
         )
-        return result
 
     def extra_repr(self) -> str:
         text = f"{self.num_embeddings!r}, {self.embedding_dim!r}"

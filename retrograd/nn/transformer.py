@@ -31,8 +31,7 @@ Activation = str | Callable[[Tensor], Tensor]
 
 def _causal_mask(size: int, device: Device = None, dtype: dtypes.dtype | None = None) -> Tensor:
     """Zero on and below the diagonal, -inf above: no position sees a later one."""
-    result: Tensor = full((size, size), float("-inf"), dtype=dtype, device=device).triu(1)
-    return result
+    return full((size, size), float("-inf"), dtype=dtype, device=device).triu(1)
 
 
 def _is_causal(mask: Tensor | None, given: bool | None, size: int) -> bool:
@@ -45,8 +44,7 @@ def _is_causal(mask: Tensor | None, given: bool | None, size: int) -> bool:
 
 
 def _length(input: Tensor, batch_first: bool) -> int:
-    length: int = input.shape[1 if batch_first and input.ndim == 3 else 0]
-    return length
+    return input.shape[1 if batch_first and input.ndim == 3 else 0]
 
 
 def _clones(layer: Module, count: int) -> ModuleList:

@@ -41,7 +41,7 @@ class Upsample(Module):
         self.recompute_scale_factor = recompute_scale_factor
 
     def forward(self, input: Tensor) -> Tensor:
-        result: Tensor = functional.interpolate(
+        return functional.interpolate(
             input,
             self.size,
             self.scale_factor,
@@ -49,7 +49,6 @@ class Upsample(Module):
             self.align_corners,
             recompute_scale_factor=self.recompute_scale_factor,
         )
-        return result
 
     def extra_repr(self) -> str:
         if self.scale_factor is not None:

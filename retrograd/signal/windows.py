@@ -77,8 +77,7 @@ def bartlett(
     """A triangle that goes to zero at both ends."""
 
     def shape(n: Array, length: int) -> Array:
-        result: Array = 1 - np.abs(2 * n / (length - 1) - 1)
-        return result
+        return 1 - np.abs(2 * n / (length - 1) - 1)
 
     return _make("bartlett", M, shape, sym, dtype, layout, device, requires_grad)
 
@@ -95,8 +94,7 @@ def cosine(
     """Half a period of a sine, sampled between the ends."""
 
     def shape(n: Array, length: int) -> Array:
-        result: Array = np.sin(math.pi / length * (n + 0.5))
-        return result
+        return np.sin(math.pi / length * (n + 0.5))
 
     return _make("cosine", M, shape, sym, dtype, layout, device, requires_grad)
 
@@ -121,8 +119,7 @@ def exponential(
 
     def shape(n: Array, length: int) -> Array:
         middle = (length - 1) / 2 if center is None else center
-        result: Array = np.exp(-np.abs(n - middle) / tau)
-        return result
+        return np.exp(-np.abs(n - middle) / tau)
 
     options = (dtype, layout, device, requires_grad)
     return _make("exponential", M, shape, sym, *options, complaint, single=True)
@@ -142,8 +139,7 @@ def gaussian(
     complaint = f"Standard deviation must be positive, got: {std} instead." if std <= 0 else None
 
     def shape(n: Array, length: int) -> Array:
-        result: Array = np.exp(-(((n - (length - 1) / 2) / (std * math.sqrt(2))) ** 2))
-        return result
+        return np.exp(-(((n - (length - 1) / 2) / (std * math.sqrt(2))) ** 2))
 
     options = (dtype, layout, device, requires_grad)
     return _make("gaussian", M, shape, sym, *options, complaint, single=True)
@@ -164,8 +160,7 @@ def kaiser(
 
     def shape(n: Array, length: int) -> Array:
         inside = np.maximum(1 - (2 * n / (length - 1) - 1) ** 2, 0)
-        result: Array = np.i0(beta * np.sqrt(inside)) / np.i0(np.float64(beta))
-        return result
+        return np.i0(beta * np.sqrt(inside)) / np.i0(np.float64(beta))
 
     return _make("kaiser", M, shape, sym, dtype, layout, device, requires_grad, complaint)
 

@@ -49,8 +49,7 @@ def _index_array(indices: Any) -> Array:
 
 def _values(values: Any, dtype: dtypes.dtype | None) -> Tensor:
     if not isinstance(values, Tensor):
-        made: Tensor = make_tensor(values, dtype=dtype)
-        return made
+        return make_tensor(values, dtype=dtype)
     return values if dtype is None else values.to(dtype)
 
 
@@ -242,7 +241,7 @@ def sparse_compressed_tensor(
                 "torch.sparse_csr is the compressed layout it has"
             )
         )
-    made: Tensor = sparse_csr_tensor(
+    return sparse_csr_tensor(
         compressed_indices,
         plain_indices,
         values,
@@ -253,7 +252,6 @@ def sparse_compressed_tensor(
         requires_grad=requires_grad,
         check_invariants=check_invariants,
     )
-    return made
 
 
 # ---------------------------------------------------------------------------- old constructors
@@ -275,8 +273,7 @@ class _SparseType(type):
         if not args:
             return _empty((0,), cls.dtype)
         if isinstance(args[0], Tensor):
-            made: Tensor = sparse_coo_tensor(*args)
-            return made
+            return sparse_coo_tensor(*args)
         shape = tuple(args[0]) if isinstance(args[0], Sequence) else args
         return _empty(tuple(int(size) for size in shape), cls.dtype)
 

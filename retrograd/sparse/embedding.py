@@ -36,8 +36,7 @@ class _Embedding(Function):
     @staticmethod
     def forward(ctx: Any, weight: Tensor, indices: Tensor, padding: int, scaled: bool) -> Tensor:
         ctx.options = (indices._array.reshape(-1), weight._array.shape, padding, scaled)
-        made: Tensor = RECORDED.embedding(weight, indices, padding, False)
-        return made
+        return RECORDED.embedding(weight, indices, padding, False)
 
     @staticmethod
     def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, None, None, None]:
@@ -67,10 +66,7 @@ class _EmbeddingBag(Function):
     ) -> Tensor:
         ctx.options = (indices._array, weight._array.shape, bags, mode, scaled)
         ctx.save_for_backward(weight, samples)
-        made: Tensor = RECORDED._embedding_bag(
-            weight, indices, samples, bags, count, mode, False, []
-        )
-        return made
+        return RECORDED._embedding_bag(weight, indices, samples, bags, count, mode, False, [])
 
     @staticmethod
     def backward(

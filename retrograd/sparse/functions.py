@@ -23,15 +23,13 @@ def spmm(input: Tensor, mat2: Tensor) -> Tensor:
     tensor([[1.],
             [1.]])
     """
-    result: Tensor = RECORDED.mm(input, mat2)
-    return result
+    return RECORDED.mm(input, mat2)
 
 
 @composite(methods=())
 def dsmm(input: Tensor, mat2: Tensor) -> Tensor:
     """`mm`, under an old name."""
-    result: Tensor = RECORDED.mm(input, mat2)
-    return result
+    return RECORDED.mm(input, mat2)
 
 
 @composite(methods=())
@@ -39,8 +37,7 @@ def saddmm(
     input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: complex = 1, alpha: complex = 1
 ) -> Tensor:
     """`addmm`, under an old name."""
-    result: Tensor = RECORDED.addmm(input, mat1, mat2, beta=beta, alpha=alpha)
-    return result
+    return RECORDED.addmm(input, mat1, mat2, beta=beta, alpha=alpha)
 
 
 @composite(methods=())

@@ -287,8 +287,7 @@ class _Norm(Function):
     def forward(ctx: Any, tensor: Tensor, order: float) -> Tensor:
         ctx.save_for_backward(tensor)
         entries = wrap(sums.as_coo(sparse_of(tensor)).values.reshape(-1))
-        made: Tensor = RECORDED.linalg_vector_norm(entries, order)
-        return made
+        return RECORDED.linalg_vector_norm(entries, order)
 
     @staticmethod
     def backward(ctx: Any, grad: Tensor) -> Any:

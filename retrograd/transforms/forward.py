@@ -267,8 +267,7 @@ def copied_like(array: Array, tangent: Tensor) -> Tensor:
 
     factor = tangent._array.itemsize
     strides = tuple([stride // array.itemsize * factor for stride in array.strides])
-    copy: Tensor = RECORDED._clone_with_strides(tangent, strides)
-    return copy
+    return RECORDED._clone_with_strides(tangent, strides)
 
 
 def _steps(array: Array) -> list[int]:

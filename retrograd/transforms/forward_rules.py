@@ -320,8 +320,7 @@ class OpCall:
             return tangent  # type: ignore[no-any-return]
         if tangent._array.shape != output._array.shape:
             tangent = tangent.expand(output._array.shape)
-        found: Tensor = RECORDED.clone(tangent) if self._is_shared(tangent) else tangent
-        return found
+        return RECORDED.clone(tangent) if self._is_shared(tangent) else tangent
 
     def _is_shared(self, tangent: Tensor) -> bool:
         """Whether a write into a new tangent could change another one, or is impossible."""

@@ -261,5 +261,4 @@ class BackwardCFunction(FunctionCtx):
 
 def engine_node(shown: Any) -> Node:
     """The node behind what a user holds: itself, or the one behind a Function's context."""
-    node: Node = shown._function_node if isinstance(shown, BackwardCFunction) else shown
-    return node
+    return shown._function_node if isinstance(shown, BackwardCFunction) else shown

@@ -19,8 +19,7 @@ _add_reduce = np.add.reduce
 
 
 def _as_array(result: Any) -> Array:
-    array: Array = np.asarray(result) if isinstance(result, np.generic) else result
-    return array
+    return np.asarray(result) if isinstance(result, np.generic) else result
 
 
 def add(*operands: Any, **options: Any) -> Array:

@@ -109,8 +109,7 @@ def logit(xp: Namespace, x: Array, eps: float | None = None) -> Array:
             x = xp.where(x < low, low, xp.where(x > high, high, x))
         out = xp.subtract(1, x)
         xp.divide(x, out, out)
-        result: Array = xp.log(out, out)
-        return result
+        return xp.log(out, out)
 
     return elementwise(kernel)(xp, x)
 

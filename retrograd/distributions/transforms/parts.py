@@ -102,10 +102,7 @@ class CatTransform(Transform):
             terms.append(_sum_rightmost(term, self.event_dim - part.event_dim))
         # Pieces along a dimension of events are one event, whose terms are summed.
         dim = (self.dim - x.dim() if self.dim >= 0 else self.dim) + self.event_dim
-        result: Tensor = (
-            RECORDED.cat(terms, dim) if dim < 0 else functools.reduce(operator.add, terms)
-        )
-        return result
+        return RECORDED.cat(terms, dim) if dim < 0 else functools.reduce(operator.add, terms)
 
     @property
     def bijective(self) -> bool:

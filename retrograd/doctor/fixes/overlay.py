@@ -51,5 +51,4 @@ class _Loader(SourceFileLoader):
     def get_code(self, fullname: str) -> CodeType:
         """Always compiled anew."""
         file = self.get_filename(fullname)
-        code: CodeType = self.source_to_code(self.get_data(file), file)
-        return code
+        return self.source_to_code(self.get_data(file), file)

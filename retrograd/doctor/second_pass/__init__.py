@@ -83,8 +83,7 @@ def _differs(watched: Watched, question: dict[str, Any]) -> bool | None:
     """The answer of a trial; None if it ended without one."""
     if watched.second_pass is None:
         return None
-    answer: bool | None = (watched.second_pass(question) or {}).get("differs")
-    return answer
+    return (watched.second_pass(question) or {}).get("differs")
 
 
 def _question(watched: Watched, parameters: Parameters) -> dict[str, Any]:

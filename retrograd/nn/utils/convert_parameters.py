@@ -17,8 +17,7 @@ def parameters_to_vector(parameters: Iterable[Tensor]) -> Tensor:
     >>> torch.nn.utils.parameters_to_vector(layer.parameters()).shape
     torch.Size([8])
     """
-    vector: Tensor = RECORDED.cat([one.view(-1) for one in parameters])
-    return vector
+    return RECORDED.cat([one.view(-1) for one in parameters])
 
 
 def vector_to_parameters(vec: Tensor, parameters: Iterable[Tensor]) -> None:

@@ -139,8 +139,7 @@ def _take_hook(module: Any, name: str) -> BasePruningMethod | None:
             f"Avoid adding multiple pruning hooks to the same tensor {name} of module {module}. "
             "Use a PruningContainer."
         )
-    taken: BasePruningMethod | None = hooks.pop(found[0]) if found else None
-    return taken
+    return hooks.pop(found[0]) if found else None
 
 
 class PruningContainer(BasePruningMethod):

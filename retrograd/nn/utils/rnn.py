@@ -124,13 +124,11 @@ unsorted_indices=None)
     @property
     def is_cuda(self) -> bool:
         """Whether the data is on a GPU: never."""
-        found: bool = self.data.is_cuda
-        return found
+        return self.data.is_cuda
 
     def is_pinned(self) -> bool:
         """Whether the data is in pinned memory."""
-        found: bool = self.data.is_pinned()
-        return found
+        return self.data.is_pinned()
 
 
 def invert_permutation(permutation: Tensor | None) -> Tensor | None:
@@ -143,8 +141,7 @@ def invert_permutation(permutation: Tensor | None) -> Tensor | None:
     if permutation is None:
         return None
     places = arange(0, permutation.numel())
-    inverse: Tensor = permutation.new_empty(permutation.shape).scatter_(0, permutation, places)
-    return inverse
+    return permutation.new_empty(permutation.shape).scatter_(0, permutation, places)
 
 
 # -------------------------------------------------------------------------------------- packing

@@ -36,8 +36,7 @@ def _index(input: Tensor, indices: Sequence[Any]) -> Any:
 
 
 def _alias(input: Tensor) -> Tensor:
-    result: Tensor = RECORDED._alias(input)
-    return result
+    return RECORDED._alias(input)
 
 
 def _convolution_backward(

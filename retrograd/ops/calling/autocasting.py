@@ -77,8 +77,7 @@ def cast(tensor: Tensor, target: Any) -> Tensor:
         and not STATE.inference
     ):
         return WEIGHTS.find(tensor, target)
-    made: Tensor = RECORDED._to_dtype(tensor, target, None)
-    return made
+    return RECORDED._to_dtype(tensor, target, None)
 
 
 def _cast_any(value: Any, target: Any) -> Any:

@@ -177,8 +177,7 @@ def _rsub(input: Tensor, other: Tensor | complex, *, alpha: complex = 1) -> Tens
     tensor([2., 1.])
     """
     chosen = RECORDED.rsub if isinstance(other, Tensor) else RECORDED._rsub_number
-    result: Tensor = chosen(input, other, alpha=alpha)
-    return result
+    return chosen(input, other, alpha=alpha)
 
 
 @op(

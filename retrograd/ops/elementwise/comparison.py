@@ -190,8 +190,7 @@ def _in_place_predicates() -> None:
         compare = getattr(RECORDED, name)
 
         def in_place(self: Tensor, other: Tensor | complex) -> Tensor:
-            result: Tensor = self.copy_(compare(self, other))
-            return result
+            return self.copy_(compare(self, other))
 
         in_place.__doc__ = f"In-place version of `{name}`."
         methods = tuple(alias + "_" for alias in (name, *aliases.get(name, ())))
@@ -207,8 +206,7 @@ _in_place_predicates()
 @composite(name="logical_not_", namespace=None, methods=("logical_not_",))
 def _logical_not_in_place(self: Tensor) -> Tensor:
     """In-place version of `logical_not`."""
-    result: Tensor = self.copy_(RECORDED.logical_not(self))
-    return result
+    return self.copy_(RECORDED.logical_not(self))
 
 
 # ----------------------------------------------------------------------------- kinds of numbers
@@ -332,8 +330,7 @@ def _isclose(
     input: Tensor, other: Tensor, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False
 ) -> Tensor:
     """Whether ``|input - other| <= atol + rtol * |other|``, elementwise."""
-    result: Tensor = RECORDED.isclose(input, other, rtol=rtol, atol=atol, equal_nan=equal_nan)
-    return result
+    return RECORDED.isclose(input, other, rtol=rtol, atol=atol, equal_nan=equal_nan)
 
 
 @composite(samples=_close_samples)
@@ -401,8 +398,7 @@ def isin(
     """Whether each of `elements` is one of `test_elements`; one of them may be a number."""
     if not isinstance(elements, Tensor) and not isinstance(test_elements, Tensor):
         raise errors.invalid_combination("isin", (elements, test_elements))
-    result: Tensor = RECORDED._isin(elements, test_elements, assume_unique, invert)
-    return result
+    return RECORDED._isin(elements, test_elements, assume_unique, invert)
 
 
 @op(

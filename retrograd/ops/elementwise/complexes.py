@@ -55,8 +55,7 @@ def conj(input: Tensor) -> Tensor:
     """The complex conjugate; a real tensor as it is."""
     if input._array.dtype.kind != "c":
         return input
-    result: Tensor = RECORDED._conj(input)
-    return result
+    return RECORDED._conj(input)
 
 
 def _raw_conj(xp: Any, value: Any) -> Any:
@@ -147,8 +146,7 @@ def real(input: Tensor) -> Tensor:
     """The real part, a view; a real tensor as it is."""
     if input._array.dtype.kind != "c":
         return input
-    result: Tensor = RECORDED.select(RECORDED.view_as_real(input), -1, 0)
-    return result
+    return RECORDED.select(RECORDED.view_as_real(input), -1, 0)
 
 
 @composite(methods=(), samples=lambda: [Sample(T(2, 3), dtypes=(*FLOATS, *COMPLEX))])
@@ -156,8 +154,7 @@ def imag(input: Tensor) -> Tensor:
     """The imaginary part, a view; an error for real tensors."""
     if input._array.dtype.kind != "c":
         raise RuntimeError("imag is not implemented for tensors with non-complex dtypes.")
-    result: Tensor = RECORDED.select(RECORDED.view_as_real(input), -1, 1)
-    return result
+    return RECORDED.select(RECORDED.view_as_real(input), -1, 1)
 
 
 def _set_real(self: Tensor, value: Any) -> None:

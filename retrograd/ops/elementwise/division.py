@@ -100,8 +100,7 @@ def _check_mode(input: Any, other: Any, rounding_mode: str) -> None:
 def _div_rounded(xp: Any, input: Operand, other: Operand, rounding_mode: str) -> Array:
     """The quotient rounded down ("floor") or towards zero ("trunc")."""
     rounded = _floor_divide if rounding_mode == "floor" else _truncated
-    result: Array = rounded(xp, input, other)
-    return result
+    return rounded(xp, input, other)
 
 
 def _div_samples() -> list[Sample]:
@@ -234,8 +233,7 @@ _FLOORED = [
 )
 def floor_divide(xp: Any, input: Operand, other: Operand) -> Array:
     """The quotient rounded down; no gradient is defined, as in PyTorch."""
-    result: Array = _floor_divide(xp, input, other)
-    return result
+    return _floor_divide(xp, input, other)
 
 
 @composite(namespace=None, operators=("__rfloordiv__",))
@@ -279,8 +277,7 @@ def _remainder_scalar_rule(m: Any, g: Any) -> Any:
     aten="remainder.Scalar",
 )
 def _remainder_number(xp: Any, input: Array, other: Operand) -> Array:
-    result: Array = _remainder(xp, input, other)
-    return result
+    return _remainder(xp, input, other)
 
 
 @op(
@@ -297,8 +294,7 @@ def _remainder_number(xp: Any, input: Array, other: Operand) -> Array:
 )
 def remainder(xp: Any, input: Array, other: Array) -> Array:
     """The remainder of the division rounded down: it has the sign of `other`."""
-    result: Array = _remainder(xp, input, other)
-    return result
+    return _remainder(xp, input, other)
 
 
 @op(
@@ -312,8 +308,7 @@ def remainder(xp: Any, input: Array, other: Array) -> Array:
     aten="remainder.Scalar_Tensor",
 )
 def _remainder_of_number(xp: Any, input: Operand, other: Array) -> Array:
-    result: Array = _remainder(xp, input, other)
-    return result
+    return _remainder(xp, input, other)
 
 
 def _remainder_samples() -> list[Sample]:
@@ -392,8 +387,7 @@ def _reflected_remainder(self: Tensor, other: Tensor | complex) -> Any:
     aten="fmod.Scalar",
 )
 def _fmod_number(xp: Any, input: Array, other: Operand) -> Array:
-    result: Array = _fmod(xp, input, other)
-    return result
+    return _fmod(xp, input, other)
 
 
 @op(
@@ -410,8 +404,7 @@ def _fmod_number(xp: Any, input: Array, other: Operand) -> Array:
 )
 def fmod(xp: Any, input: Array, other: Array) -> Array:
     """The remainder of the division rounded towards zero: it has the sign of `input`."""
-    result: Array = _fmod(xp, input, other)
-    return result
+    return _fmod(xp, input, other)
 
 
 def _fmod_op(other: Any) -> Any:

@@ -32,28 +32,23 @@ def _evaluate(xp: Any, x: Any, n: Any, first: Callable[[Array], Array], step: St
 
 
 def _chebyshev(k: int, x: Array, current: Array, before: Array) -> Array:
-    result: Array = 2 * x * current - before
-    return result
+    return 2 * x * current - before
 
 
 def _hermite(k: int, x: Array, current: Array, before: Array) -> Array:
-    result: Array = 2 * x * current - 2 * k * before
-    return result
+    return 2 * x * current - 2 * k * before
 
 
 def _hermite_of_statistics(k: int, x: Array, current: Array, before: Array) -> Array:
-    result: Array = x * current - k * before
-    return result
+    return x * current - k * before
 
 
 def _laguerre(k: int, x: Array, current: Array, before: Array) -> Array:
-    result: Array = ((2 * k + 1 - x) * current - k * before) / (k + 1)
-    return result
+    return ((2 * k + 1 - x) * current - k * before) / (k + 1)
 
 
 def _legendre(k: int, x: Array, current: Array, before: Array) -> Array:
-    result: Array = ((2 * k + 1) * x * current - k * before) / (k + 1)
-    return result
+    return ((2 * k + 1) * x * current - k * before) / (k + 1)
 
 
 def _samples() -> list[Sample]:

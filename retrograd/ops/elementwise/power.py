@@ -215,8 +215,7 @@ def _pow_in_place(self: Tensor, exponent: Tensor | complex) -> Tensor:
     """In-place version of `pow`."""
     chosen = OPS["_pow_tensor" if isinstance(exponent, Tensor) else "_pow_number"]
     assert chosen.inplace_function is not None
-    result: Tensor = chosen.inplace_function(self, exponent)
-    return result
+    return chosen.inplace_function(self, exponent)
 
 
 @composite(namespace=None, operators=("__ipow__",))

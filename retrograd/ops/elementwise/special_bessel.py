@@ -26,8 +26,7 @@ def _scaled_k(xp: Any, order: int, x: Array) -> Array:
     end = xp.log1p(excess + xp.sqrt(excess * (excess + 2)))  # cosh(end) = 1 + excess: e^-40 there
     t = end[:, None] * (xp.arange(41) / 40.0)
     values = xp.exp(-2 * x[:, None] * xp.sinh(t / 2) ** 2) * xp.cosh(order * t)
-    total: Array = (values.sum(axis=1) - values[:, 0] / 2) * end / 40
-    return total
+    return (values.sum(axis=1) - values[:, 0] / 2) * end / 40
 
 
 def _k0_series(xp: Any, x: Array) -> Array:
@@ -37,8 +36,7 @@ def _k0_series(xp: Any, x: Array) -> Array:
         harmonic += 1 / k
         term = term * quarter / (k * k)
         total = total + term * harmonic
-    result: Array = total - (xp.log(x / 2) + _EULER) * xp.i0(x)
-    return result
+    return total - (xp.log(x / 2) + _EULER) * xp.i0(x)
 
 
 def _k1_series(xp: Any, x: Array) -> Array:
@@ -48,8 +46,7 @@ def _k1_series(xp: Any, x: Array) -> Array:
         total = total + term * (2 * digamma + 1 / (k + 1))
         digamma += 1 / (k + 1)
         term = term * quarter / ((k + 1) * (k + 2))
-    result: Array = 1 / x + xp.log(x / 2) * xp.i1(x) - x / 4 * total
-    return result
+    return 1 / x + xp.log(x / 2) * xp.i1(x) - x / 4 * total
 
 
 def _modified_k(xp: Any, order: int, scaled: bool, input: Array) -> Array:
@@ -91,8 +88,7 @@ _GAMMA_5_6 = math.gamma(5 / 6)
 def _airy_integral(xp: Any, ratio: Array) -> Array:
     """The integral of exp(-u) u^(-1/6) (1 + u ratio)^(-1/6), over gamma(5/6)."""
     points, weights = _airy_points(xp)
-    result: Array = ((1 + ratio[:, None] * points) ** (-1 / 6)) @ weights / _GAMMA_5_6
-    return result
+    return ((1 + ratio[:, None] * points) ** (-1 / 6)) @ weights / _GAMMA_5_6
 
 
 def _airy_series(xp: Any, x: Array) -> Array:
@@ -105,8 +101,7 @@ def _airy_series(xp: Any, x: Array) -> Array:
         total_even, total_odd = total_even + even, total_odd + odd
     at_zero = 1 / (3 ** (2 / 3) * math.gamma(2 / 3))
     slope = 1 / (3 ** (1 / 3) * math.gamma(1 / 3))
-    result: Array = at_zero * total_even - slope * total_odd
-    return result
+    return at_zero * total_even - slope * total_odd
 
 
 def _airy_ai(xp: Any, input: Array) -> Array:
@@ -134,8 +129,7 @@ def _declare(name: str, function: Any, doc: str) -> None:
     """Declare a function that PyTorch does not differentiate either."""
 
     def kernel(xp: Any, input: Array) -> Array:
-        result: Array = function(xp, input)
-        return result
+        return function(xp, input)
 
     def make_samples() -> list[Sample]:
         # PyTorch's have seven to ten digits, so float64 cannot be compared closely

@@ -175,8 +175,7 @@ def _lerp_number(xp: Any, input: Array, end: Array, weight: Any) -> Array:
 )
 def lerp(xp: Any, input: Array, end: Array, weight: Array) -> Array:
     """``input + weight * (end - input)``."""
-    result: Array = _lerp(xp, input, end, weight)
-    return result
+    return _lerp(xp, input, end, weight)
 
 
 def _lerp_op(weight: Any) -> Any:

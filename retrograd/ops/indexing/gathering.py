@@ -492,8 +492,7 @@ def take_along_dim(
             f"torch.take_along_dim(): dtype of indices should be Long but got {kind}"
         )
     if dim is None:
-        found: Tensor = RECORDED.gather(input.reshape(-1), 0, indices.reshape(-1), out=out)
-        return found
+        return RECORDED.gather(input.reshape(-1), 0, indices.reshape(-1), out=out)
     rank = input._array.ndim
     if rank != indices._array.ndim:
         raise RuntimeError(
@@ -516,7 +515,6 @@ def take_along_dim(
         tensor_shape[:] = common
         if rank:
             tensor_shape[dim] = length
-    found = RECORDED.gather(
+    return RECORDED.gather(
         input.expand(shapes[0]), dim, indices.expand(shapes[1]).remainder(size), out=out
     )
-    return found

@@ -397,5 +397,4 @@ def argwhere(input: Tensor) -> Tensor:
     >>> torch.argwhere(torch.tensor([0, 5]))
     tensor([[1]])
     """
-    result: Tensor = RECORDED.nonzero(input)
-    return result
+    return RECORDED.nonzero(input)

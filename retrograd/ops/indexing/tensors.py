@@ -465,8 +465,7 @@ def _index_put(
     if not isinstance(values, Tensor):
         raise errors.argument_type("index_put", "values", 3, "Tensor", values)
     dims, tensors = packed(input, _listed("index_put", indices))
-    result: Tensor = RECORDED.index_put(input, values, dims, accumulate, *tensors)
-    return result
+    return RECORDED.index_put(input, values, dims, accumulate, *tensors)
 
 
 @composite(

@@ -155,8 +155,7 @@ def _cholesky_factor(xp: Any, input: Array, upper: bool) -> Array:
     """The Cholesky factor, or an error where there is none."""
     found, info = OPS["linalg_cholesky_ex"].kernel(xp, input, upper)
     _raise_indefinite("cholesky", info)
-    result: Array = found
-    return result
+    return found
 
 
 @composite(name="cholesky", samples=_cholesky_samples, autocast="float32")
@@ -262,8 +261,7 @@ def _cholesky_inverse_gradient(m: Any, g: Any, L: Any, out: Any, upper: bool) ->
 def cholesky_inverse(xp: Any, L: Array, upper: bool = False) -> Array:
     """The inverse of a matrix given by its Cholesky factor."""
     identity = xp.broadcast_to(xp.eye(L.shape[-1], dtype=L.dtype), L.shape)
-    found: Array = OPS["cholesky_solve"].kernel(xp, identity, L, upper)
-    return found
+    return OPS["cholesky_solve"].kernel(xp, identity, L, upper)
 
 
 @composite(

@@ -165,8 +165,7 @@ def matrix_exp(A: Tensor) -> Tensor:
     check_square("linalg.matrix_exp", array)
     if array.dtype not in dtypes.DIFFERENTIABLE:
         check_field("linalg.matrix_exp", array)
-    result: Tensor = RECORDED.linalg_matrix_exp(A)
-    return result
+    return RECORDED.linalg_matrix_exp(A)
 
 
 attach(matrix_exp, methods=("matrix_exp",), namespace="torch", public=("matrix_exp",))
@@ -252,8 +251,7 @@ def _powers(x: Tensor, count: int) -> Tensor:
     if count == 1:
         return ones
     wide = RECORDED.expand(RECORDED.unsqueeze(x, -1), (*array.shape, count - 1))
-    result: Tensor = RECORDED.cat([ones, RECORDED.cumprod(wide, -1)], -1)
-    return result
+    return RECORDED.cat([ones, RECORDED.cumprod(wide, -1)], -1)
 
 
 @composite(
@@ -318,8 +316,7 @@ def vander(x: Tensor, N: int | None = None, increasing: bool = False) -> Tensor:
         kind = dtypes.I64 if array.dtype is dtypes.B8 else array.dtype
         return wrap(backend_of(array).xp.empty((array.size, 0), kind))
     rising = _powers(x, count)
-    result: Tensor = rising if increasing else RECORDED.flip(rising, (1,))
-    return result
+    return rising if increasing else RECORDED.flip(rising, (1,))
 
 
 @composite(
@@ -334,5 +331,4 @@ def vander(x: Tensor, N: int | None = None, increasing: bool = False) -> Tensor:
 def _linalg_diagonal(A: Tensor, *, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Tensor:
     """A view of the diagonal of the last two dimensions."""
     require("linalg_diagonal", "A", 1, A)
-    result: Tensor = RECORDED.diagonal(A, offset, dim1, dim2)
-    return result
+    return RECORDED.diagonal(A, offset, dim1, dim2)

@@ -144,8 +144,7 @@ def _folded(tensor1: Tensor, tensor2: Tensor) -> Tensor:
     *lead, inner = large._array.shape
     matrix = RECORDED.reshape(large, (prod(lead), inner))
     if small._array.ndim == 1:
-        vector: Tensor = RECORDED._unsafe_view(RECORDED.mv(matrix, small), tuple(lead))
-        return vector
+        return RECORDED._unsafe_view(RECORDED.mv(matrix, small), tuple(lead))
     shape = (*lead, small._array.shape[1])
     result: Tensor = RECORDED._unsafe_view(RECORDED.mm(matrix, small), shape)
     return RECORDED.transpose(result, -2, -1).contiguous() if swapped else result
@@ -172,8 +171,7 @@ def _batched(tensor1: Tensor, tensor2: Tensor) -> Tensor:
         right = RECORDED.expand(tensor2, (*lead, inner, columns))
         product = RECORDED.bmm(left, RECORDED.reshape(right, (count, inner, columns)))
     shape = lead + ((rows,) if len(shape1) > 1 else ()) + ((columns,) if len(shape2) > 1 else ())
-    result: Tensor = RECORDED._unsafe_view(product, shape)
-    return result
+    return RECORDED._unsafe_view(product, shape)
 
 
 def _matmul(input: Tensor, other: Tensor, name: str = "matmul") -> Tensor:
@@ -275,15 +273,13 @@ def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
     if bias is None:
         return _matmul(input, transposed, "linear")
     if array.ndim == 2:
-        result: Tensor = RECORDED.addmm(bias, input, transposed)
-        return result
+        return RECORDED.addmm(bias, input, transposed)
     if array.ndim == 0:
         _check_linear_dims(input, weight)
     if bias._array.ndim <= 1 and array.flags.c_contiguous:
         *lead, inner = array.shape
         flat = RECORDED.addmm(bias, RECORDED.reshape(input, (prod(lead), inner)), transposed)
-        result = RECORDED.view(flat, (*lead, flat._array.shape[1]))
-        return result
+        return RECORDED.view(flat, (*lead, flat._array.shape[1]))
     return _matmul(input, transposed, "linear") + bias
 
 

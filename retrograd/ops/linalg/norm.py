@@ -43,8 +43,7 @@ def vector_norm(
     """The `ord`-norm of the elements along `dim` (all of them by default), as one vector."""
     if isinstance(x, Tensor) and dtype is x.dtype:
         dtype = None  # half precision is computed in float32, from which it would be narrowed
-    result: Tensor = RECORDED.linalg_vector_norm(x, ord, dim, keepdim, dtype=dtype, out=out)
-    return result
+    return RECORDED.linalg_vector_norm(x, ord, dim, keepdim, dtype=dtype, out=out)
 
 
 def _converted(name: str, A: Tensor, dtype: Any) -> Tensor:
@@ -88,8 +87,7 @@ def _spectral_norm(A: Tensor, ord: Any, dims: tuple[int, int], keepdim: bool) ->
 
 
 def _zero(values: Tensor) -> Tensor:
-    result: Tensor = RECORDED.sum(values, -1, False)
-    return result
+    return RECORDED.sum(values, -1, False)
 
 
 def _matrix_norm(A: Tensor, ord: Any, dim: Any, keepdim: bool, dtype: Any) -> Tensor:
@@ -115,8 +113,7 @@ def _matrix_norm(A: Tensor, ord: Any, dim: Any, keepdim: bool, dtype: Any) -> Te
     if not isinstance(ord, str) and abs(ord) not in (1, 2, inf):
         raise RuntimeError(f"{name}: Order {ord:g} not supported.")
     if ord == "fro":
-        result: Tensor = RECORDED.linalg_vector_norm(A, 2, dims, keepdim, dtype=dtype)
-        return result
+        return RECORDED.linalg_vector_norm(A, 2, dims, keepdim, dtype=dtype)
     A = _converted(name, A, dtype)
     if ord == "nuc" or abs(ord) == 2:
         check_field(name, A._array)
@@ -126,8 +123,7 @@ def _matrix_norm(A: Tensor, ord: Any, dim: Any, keepdim: bool, dtype: Any) -> Te
     sums = RECORDED.linalg_vector_norm(A, 1, (summed,), keepdim)
     if not keepdim and summed < chosen:
         chosen -= 1
-    result = (RECORDED.amax if ord > 0 else RECORDED.amin)(sums, chosen, keepdim)
-    return result
+    return (RECORDED.amax if ord > 0 else RECORDED.amin)(sums, chosen, keepdim)
 
 
 def _listed(values: Any) -> str:
@@ -246,8 +242,7 @@ def _cond(A: Tensor, p: Any) -> Tensor:
         largest = RECORDED.narrow(values, -1, 0, 1)
         smallest = RECORDED.narrow(values, -1, count - 1, 1)
         ratio = smallest / largest if p == -2 else largest / smallest
-        result: Tensor = RECORDED.squeeze(ratio, -1)
-        return result
+        return RECORDED.squeeze(ratio, -1)
     if array.shape[-1] != array.shape[-2]:
         shown = p if isinstance(p, str) else f"{p:g}"
         check_square(f"linalg.cond(ord={shown})", array)
@@ -260,8 +255,7 @@ def _cond(A: Tensor, p: Any) -> Tensor:
     singular = RECORDED.unsqueeze(RECORDED.unsqueeze(RECORDED.gt(info, 0), -1), -1)
     inverse = RECORDED.masked_fill(inverse, singular, inf)
     product = own * _matrix_norm(inverse, p, (-2, -1), False, None)
-    result = RECORDED.nan_to_num(product, inf, inf, -inf)
-    return result
+    return RECORDED.nan_to_num(product, inf, inf, -inf)
 
 
 @composite(

@@ -175,8 +175,7 @@ def batched_product(xp: Any, batch1: Array, batch2: Array) -> Array:
                 f"[{count}, {inner}] but got: [{batch2.shape[0]}, {batch2.shape[1]}]."
             )
         )
-    found: Array = xp.matmul(batch1, batch2)
-    return found
+    return xp.matmul(batch1, batch2)
 
 
 @op(
@@ -229,8 +228,7 @@ def matrix_times_vector(xp: Any, matrix: Array, vector: Array, length: int | Non
                 f"mat ({rows}x{columns}), vec ({vector.shape[0]})"
             )
         )
-    found: Array = xp.dot(matrix, vector)
-    return found
+    return xp.dot(matrix, vector)
 
 
 @op(

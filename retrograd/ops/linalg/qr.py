@@ -209,8 +209,7 @@ def _householder_product(A: Tensor, tau: Tensor) -> Tensor:
         size = RECORDED.unsqueeze(RECORDED.narrow(tau, -1, i, 1), -1)
         shadow = RECORDED.matmul(mH(RECORDED, vector), product)
         product = product - size * RECORDED.matmul(vector, shadow)
-    result: Tensor = product
-    return result
+    return product
 
 
 @composite(namespace="linalg", samples=_householder_samples, autocast="float32")

@@ -138,8 +138,7 @@ def _cofactors_of_singular(xp: Any, matrix: Array) -> Array:
     u, s, vh = xp.linalg.svd(matrix)
     others = xp.stack([xp.prod(xp.delete(s, i)) for i in range(len(s))]).astype(matrix.dtype)
     factor = xp.linalg.det(u) * xp.linalg.det(vh)
-    found: Array = factor * xp.matmul(u.conj() * others, vh.conj())
-    return found
+    return factor * xp.matmul(u.conj() * others, vh.conj())
 
 
 def _cofactors_gradient(m: Any, g: Any, input: Any, out: Any) -> Any:
@@ -163,8 +162,7 @@ def _cofactors(xp: Any, input: Array) -> Array:
 
 def _one_cofactors(xp: Any, matrix: Array) -> Array:
     try:
-        found: Array = xp.linalg.det(matrix) * xp.linalg.inv(matrix).T
-        return found
+        return xp.linalg.det(matrix) * xp.linalg.inv(matrix).T
     except xp.linalg.LinAlgError:
         return _cofactors_of_singular(xp, matrix)
 
@@ -267,8 +265,7 @@ def logdet(input: Tensor) -> Tensor:
     sign, logarithm = RECORDED.linalg_slogdet(input)
     if sign._array.dtype in dtypes.COMPLEX_TYPES:
         return logarithm + sign.log()
-    result: Tensor = RECORDED.where(RECORDED.eq(sign, -1.0), float("nan"), logarithm)
-    return result
+    return RECORDED.where(RECORDED.eq(sign, -1.0), float("nan"), logarithm)
 
 
 # --------------------------------------------------------------------------------------- solve

@@ -38,8 +38,7 @@ def _outer(input: Tensor, vec2: Tensor) -> Tensor:
                 f"outer: Expected 1-D argument {name}, but got {vector._array.ndim}-D"
             )
     column = RECORDED.reshape(input, (input._array.size, 1))
-    result: Tensor = RECORDED.mul(column, vec2)
-    return result
+    return RECORDED.mul(column, vec2)
 
 
 table_entry("outer", lambda xp, a, b: xp.outer(a, b), _outer)
@@ -168,8 +167,7 @@ def _tensordot(a: Tensor, b: Tensor, dims_a: Sequence[int], dims_b: Sequence[int
         product = RECORDED.mm(
             RECORDED.reshape(a, (prod(shape_a), count)), RECORDED.reshape(b, (count, prod(shape_b)))
         )
-    result: Tensor = RECORDED.reshape(product, shape_a + shape_b)
-    return result
+    return RECORDED.reshape(product, shape_a + shape_b)
 
 
 def _distinct(dims: Sequence[int], ndim: int) -> tuple[int, ...]:
@@ -311,8 +309,7 @@ def _linalg_cross(
     input: Tensor, other: Tensor, *, dim: int = -1, out: Tensor | None = None
 ) -> Tensor:
     """Cross products of the vectors of length three along `dim`."""
-    result: Tensor = RECORDED.linalg_cross(input, other, dim=dim, out=out)
-    return result
+    return RECORDED.linalg_cross(input, other, dim=dim, out=out)
 
 
 @composite(
@@ -345,8 +342,7 @@ def cross(
         if 3 not in input._array.shape:
             raise RuntimeError("no dimension of size 3 in input")
         dim = input._array.shape.index(3)
-    result: Tensor = RECORDED.linalg_cross(input, other, dim=dim, out=out)
-    return result
+    return RECORDED.linalg_cross(input, other, dim=dim, out=out)
 
 
 # ------------------------------------------------------------------------------ chains, bilinear
@@ -399,8 +395,7 @@ def _multi_dot(tensors: Sequence[Tensor]) -> Tensor:
         k = split[i, j]
         return RECORDED.mm(product(i, k), product(k + 1, j))
 
-    result: Tensor = RECORDED.view(product(0, count - 1), shape)
-    return result
+    return RECORDED.view(product(0, count - 1), shape)
 
 
 def _check_chain(tensors: Sequence[Tensor]) -> None:

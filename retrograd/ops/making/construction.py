@@ -405,8 +405,7 @@ def asarray(
         if copy and found is obj:
             found = obj.clone()
         if requires_grad is False and found.requires_grad:
-            detached: Tensor = found.detach()
-            return detached
+            return found.detach()
         if requires_grad and not found.requires_grad:
             found = found.detach() if found is obj else found
             found.requires_grad_(True)
@@ -429,8 +428,7 @@ def asarray(
         from retrograd.ops.making.dlpack import from_dlpack
 
         shared = from_dlpack(obj)
-        made: Tensor = asarray(shared, dtype=dtype, copy=copy, requires_grad=bool(requires_grad))
-        return made
+        return asarray(shared, dtype=dtype, copy=copy, requires_grad=bool(requires_grad))
     if _is_storage(obj):
         obj = obj._owner.reshape(-1, order="A").view(np.uint8).data
     if isinstance(obj, (bytes, bytearray, memoryview)):

@@ -123,8 +123,7 @@ def _moved(tensor: Tensor, target: Backend) -> Tensor:
     array = tensor._array
     if type(array) is target.array or type(array) is SPARSE_ARRAY:
         return tensor
-    result: Tensor = RECORDED._to_device(tensor, backend_of(array), target)
-    return result
+    return RECORDED._to_device(tensor, backend_of(array), target)
 
 
 def _convert(
@@ -144,8 +143,7 @@ def _convert(
         plain = wrap(cast_array(array, target))
         plain._cut = STATE.cut if tensor._requires_grad else tensor._cut
         return plain
-    result: Tensor = RECORDED._to_dtype(tensor, target, order if reordered else None)
-    return result
+    return RECORDED._to_dtype(tensor, target, order if reordered else None)
 
 
 def _named_cast(name: str, target: dtype) -> Callable[..., Tensor]:
@@ -381,10 +379,8 @@ def __array__(self: Tensor, dtype: Any = None, copy: bool | None = None) -> Arra
     if dtype is not None and array.dtype != dtype:
         if copy is False:
             raise ValueError("Unable to avoid copy while creating an array as requested.")
-        converted: Array = array.astype(dtype)
-        return converted
-    result: Array = array.copy() if copy else array
-    return result
+        return array.astype(dtype)
+    return array.copy() if copy else array
 
 
 @tensor_method
@@ -396,5 +392,4 @@ def __array_wrap__(
 
     if array.dtype == bool:
         array = array.astype(np.uint8)
-    wrapped: Tensor = from_numpy(np.asarray(array))
-    return wrapped
+    return from_numpy(np.asarray(array))

@@ -394,8 +394,7 @@ def new_full(
     **options: Any,
 ) -> Tensor:
     """`full` with this tensor's dtype unless another is given."""
-    made: Tensor = full(size, fill_value, dtype=self.dtype if dtype is None else dtype, **options)
-    return made
+    return full(size, fill_value, dtype=self.dtype if dtype is None else dtype, **options)
 
 
 @tensor_method
@@ -409,5 +408,4 @@ def new_empty_strided(
 ) -> Tensor:
     """`empty_strided` with this tensor's dtype unless another is given."""
     kind = self.dtype if dtype is None else dtype
-    made: Tensor = empty_strided(size, stride, dtype=kind, **options)
-    return made
+    return empty_strided(size, stride, dtype=kind, **options)

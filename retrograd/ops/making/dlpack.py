@@ -19,8 +19,7 @@ if TYPE_CHECKING:
 @tensor_method
 def __dlpack_device__(self: Tensor) -> tuple[int, int]:
     """The device as DLPack numbers it: (1, 0) is the CPU."""
-    found: tuple[int, int] = self._array.__dlpack_device__()
-    return found
+    return self._array.__dlpack_device__()
 
 
 @tensor_method

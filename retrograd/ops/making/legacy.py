@@ -113,8 +113,7 @@ class _TypedTensor(type):
                 raise TypeError(
                     f"expected a tensor of {cls.dtype!r} (got one of {args[0].dtype!r})"
                 )
-            made: Tensor = RECORDED._alias(args[0])
-            return made
+            return RECORDED._alias(args[0])
         return fresh(_legacy_array(args, cls.dtype))
 
     def __instancecheck__(cls, instance: object) -> bool:

@@ -215,8 +215,7 @@ def contiguous(self: Tensor, memory_format: memory_format = contiguous_format) -
     _check_batch_format(self, memory_format)
     if matches_format(self._array, memory_format):
         return self
-    copy: Tensor = self.clone(memory_format=memory_format)
-    return copy
+    return self.clone(memory_format=memory_format)
 
 
 # -------------------------------------------------------------------------------------- storage
@@ -359,8 +358,7 @@ class TypedStorage:
     def tolist(self) -> list[Any]:
         """All elements as numbers."""
         flat = self._owner.reshape(-1, order="A")
-        found: list[Any] = (flat.astype(float) if flat.dtype is dtypes.BF16 else flat).tolist()
-        return found
+        return (flat.astype(float) if flat.dtype is dtypes.BF16 else flat).tolist()
 
     def __len__(self) -> int:
         return self._owner.size
@@ -449,8 +447,7 @@ def resize_as_(
     order = memory_format
     if order is preserve_format:
         order = _format_of(the_template._array)
-    resized: Tensor = self.resize_(the_template.shape, memory_format=order)
-    return resized
+    return self.resize_(the_template.shape, memory_format=order)
 
 
 def _format_of(array: Array) -> memory_format:

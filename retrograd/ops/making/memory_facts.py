@@ -33,8 +33,7 @@ def name(self: Tensor) -> None:
 @tensor_method
 def const_data_ptr(self: Tensor) -> int:
     """The address of the first element, to be read only."""
-    found: int = self.data_ptr()
-    return found
+    return self.data_ptr()
 
 
 @tensor_method
@@ -81,8 +80,7 @@ def _resized(self: Tensor, shape: tuple[int, ...]) -> Tensor:
             "resize can only change the shape of a given tensor, while preserving the number of "
             "elements. "
         )
-    result: Tensor = RECORDED.reshape(self, shape)
-    return result
+    return RECORDED.reshape(self, shape)
 
 
 @tensor_method

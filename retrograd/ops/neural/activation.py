@@ -169,8 +169,7 @@ def _threshold_samples() -> list[Sample]:
 def _threshold(input: Tensor, threshold: float, value: float, inplace: bool = False) -> Tensor:
     """`input` where it is above the threshold, else `value`."""
     chosen = threshold_ if inplace else RECORDED.threshold
-    result: Tensor = chosen(input, threshold, value)
-    return result
+    return chosen(input, threshold, value)
 
 
 attach(RECORDED.threshold, public=("threshold",))
@@ -238,8 +237,7 @@ def _hardtanh(
     """
     if min_val > max_val:
         raise ValueError("min_val cannot be greater than max_val")
-    result: Tensor = (hardtanh_ if inplace else RECORDED.hardtanh)(input, min_val, max_val)
-    return result
+    return (hardtanh_ if inplace else RECORDED.hardtanh)(input, min_val, max_val)
 
 
 @composite(
@@ -248,8 +246,7 @@ def _hardtanh(
 )
 def relu6(input: Tensor, inplace: bool = False) -> Tensor:
     """The input limited to [0, 6]."""
-    result: Tensor = (hardtanh_ if inplace else RECORDED.hardtanh)(input, 0.0, 6.0)
-    return result
+    return (hardtanh_ if inplace else RECORDED.hardtanh)(input, 0.0, 6.0)
 
 
 # ------------------------------------------------------------------------------- shrinking ones
@@ -367,8 +364,7 @@ _hardswish_write = inplace_twin("hardswish")
 )
 def _hardswish(input: Tensor, inplace: bool = False) -> Tensor:
     """``input * relu6(input + 3) / 6``."""
-    result: Tensor = (_hardswish_write if inplace else RECORDED.hardswish)(input)
-    return result
+    return (_hardswish_write if inplace else RECORDED.hardswish)(input)
 
 
 _SIXTH = float(dtypes.F32.type(1 / 6))  # PyTorch's constant has this precision in all dtypes
@@ -407,5 +403,4 @@ _hardsigmoid_write = inplace_twin("hardsigmoid")
 )
 def _hardsigmoid(input: Tensor, inplace: bool = False) -> Tensor:
     """``relu6(input + 3) / 6``."""
-    result: Tensor = (_hardsigmoid_write if inplace else RECORDED.hardsigmoid)(input)
-    return result
+    return (_hardsigmoid_write if inplace else RECORDED.hardsigmoid)(input)

@@ -233,13 +233,11 @@ def scaled_dot_product_attention(
     if enable_gqa:
         key, value = _repeat_heads(query, key, value)
     mask = _float_mask(query, key, attn_mask, is_causal)
-    result: Tensor
     if _is_fusible(query, key, value, mask, dropout_p):
         if mask is not None:
             shape = (*query._array.shape[:3], key._array.shape[2])
             common_shape(shape, mask._array.shape)
-        result = RECORDED._attention(query, key, value, mask, float(scale))
-        return result
+        return RECORDED._attention(query, key, value, mask, float(scale))
     kind = query.dtype
     if kind.itemsize == 2:  # the scores of half precision are computed in float32
         query, key, value = (x.to(dtypes.float32) for x in (query, key, value))
@@ -253,8 +251,7 @@ def scaled_dot_product_attention(
     weights = RECORDED._safe_softmax(scores)
     if dropout_p:
         weights = dropout_of(weights, dropout_p)
-    result = (weights @ value).to(kind)
-    return result
+    return (weights @ value).to(kind)
 
 
 # -------------------------------------------------------------------------- multi-head attention

@@ -501,5 +501,4 @@ def local_response_norm(
         mean = windows.mean(-1)
     else:  # PyTorch's average pooling of integers rounds towards zero
         mean = windows.sum(-1).div(size, rounding_mode="trunc")
-    result: Tensor = input / (mean * alpha + k).pow(beta)
-    return result
+    return input / (mean * alpha + k).pow(beta)

@@ -177,8 +177,7 @@ def _binary_cross_entropy(
         if value is not None and value._array.dtype is not input._array.dtype:
             found, wanted = value.dtype.type_name, input.dtype.type_name
             raise errors.explained(RuntimeError(f"Found dtype {found} but expected {wanted}"))
-    result: Tensor = RECORDED.binary_cross_entropy(input, target, weight, code)
-    return result
+    return RECORDED.binary_cross_entropy(input, target, weight, code)
 
 
 def _check_broadcast(weight: Any, shape: tuple[int, ...]) -> None:
@@ -500,8 +499,7 @@ def _soft_margin_loss(
         reduction = legacy_reduction(size_average, reduce, reduction)
     code = reduction_code(reduction)
     no_gradient("soft_margin_loss", target=target)
-    result: Tensor = RECORDED.soft_margin_loss(input, target, code)
-    return result
+    return RECORDED.soft_margin_loss(input, target, code)
 
 
 @composite(

@@ -327,8 +327,7 @@ def _nll_loss_function(
     if size_average is not None or reduce is not None:
         reduction = legacy_reduction(size_average, reduce, reduction)
     code = MEAN if reduction == "mean" else reduction_code(reduction)
-    result: Tensor = _nll(input, target, weight, code, ignore_index)
-    return result
+    return _nll(input, target, weight, code, ignore_index)
 
 
 # -------------------------------------------------------------------------------- cross_entropy

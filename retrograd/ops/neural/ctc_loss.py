@@ -302,8 +302,7 @@ def _compute(
         losses = losses.sum()
     elif not batched:
         losses = losses.squeeze(0)
-    result: Tensor = losses
-    return result
+    return losses
 
 
 def _samples(*ways: Any) -> list[Sample]:

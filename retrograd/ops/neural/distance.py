@@ -132,8 +132,7 @@ def pairwise_distance(
     >>> torch.pairwise_distance(torch.tensor([3.0, 0.0]), torch.tensor([0.0, 4.0]), eps=0.0)
     tensor(5.)
     """
-    result: Tensor = RECORDED._norm_of_last(x1 - x2 + eps, float(p), keepdim)
-    return result
+    return RECORDED._norm_of_last(x1 - x2 + eps, float(p), keepdim)
 
 
 attach(pairwise_distance, namespace="nn.functional", public=("pairwise_distance",))
@@ -198,8 +197,7 @@ def pdist(input: Tensor, p: float = 2.0) -> Tensor:
         raise errors.not_implemented_for("pdist", array.dtype)
     if p < 0:
         raise RuntimeError("pdist only supports non-negative p values")
-    result: Tensor = RECORDED._pdist(input, float(p))
-    return result
+    return RECORDED._pdist(input, float(p))
 
 
 attach(pdist, namespace="nn.functional", public=("pdist",))

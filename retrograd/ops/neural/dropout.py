@@ -38,8 +38,7 @@ def _noise(array: Array, keep: float, features: bool) -> Tensor:
     if TRANSFORMS.active and is_mapped():
 
         def draw(shape: tuple[int, ...]) -> Tensor:
-            again: Tensor = _noise(xp_of(array).empty(shape, array.dtype), keep, False)
-            return again
+            return _noise(xp_of(array).empty(shape, array.dtype), keep, False)
 
         return batches().by_shape(draw, wanted.shape)
     return wrap(_ones_and_zeros(wanted, keep))
@@ -111,8 +110,7 @@ def _drop_alpha(
     if inplace:
         changed: Tensor = _add_(_mul_(input, noise), shift)  # type: ignore[misc]
         return changed
-    result: Tensor = RECORDED.add(RECORDED.mul(input, noise), shift)
-    return result
+    return RECORDED.add(RECORDED.mul(input, noise), shift)
 
 
 @above
@@ -213,8 +211,7 @@ def _drop_channels(input: Tensor, p: float, training: bool, inplace: bool, batch
     if batched:
         return _drop(input, p, training, inplace, True)
     single = input.unsqueeze(0)
-    result: Tensor = _drop(single, p, training, inplace, True).squeeze(0)
-    return result
+    return _drop(single, p, training, inplace, True).squeeze(0)
 
 
 @composite(namespace="nn.functional", samples=lambda: [Sample(T(2, 3, 4), 0.0), Sample(T(2))])

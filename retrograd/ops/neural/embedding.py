@@ -529,10 +529,9 @@ def embedding_bag(
         samples = None if samples is None else RECORDED.index_select(samples, 0, places)
     if sparse and weight.requires_grad:
         return sparse_bag(weight, indices, samples, bags, count, mode, scale_grad_by_freq)
-    result: Tensor = RECORDED._embedding_bag(
+    return RECORDED._embedding_bag(
         weight, indices, samples, bags, count, mode, scale_grad_by_freq, []
     )
-    return result
 
 
 # --------------------------------------------------------------------------------------- one_hot
@@ -549,8 +548,7 @@ def _one_hot_batch(tensor: Tensor, num_classes: int) -> Tensor:
     if classes.size and not 0 <= classes.min() <= classes.max() < num_classes:
         raise RuntimeError("Class values must be smaller than num_classes.")
     numbers = wrap(xp_of(classes).arange(num_classes))
-    result: Tensor = RECORDED.eq(RECORDED.unsqueeze(tensor, -1), numbers).to(dtypes.int64)
-    return result
+    return RECORDED.eq(RECORDED.unsqueeze(tensor, -1), numbers).to(dtypes.int64)
 
 
 @composite(

@@ -94,8 +94,7 @@ def _leaky_relu(input: Tensor, negative_slope: float = 0.01, inplace: bool = Fal
     >>> torch.nn.functional.leaky_relu(torch.tensor([-1.0, 2.0]), 0.1)
     tensor([-0.1000,  2.0000])
     """
-    result: Tensor = (leaky_relu_ if inplace else RECORDED.leaky_relu)(input, negative_slope)
-    return result
+    return (leaky_relu_ if inplace else RECORDED.leaky_relu)(input, negative_slope)
 
 
 # ----------------------------------------------------------------------------- prelu and rrelu
@@ -184,8 +183,7 @@ def prelu(input: Tensor, weight: Tensor) -> Tensor:
         if array.ndim > 1:
             shape[1] = slopes.size
         weight = weight.view(tuple(shape))
-    result: Tensor = RECORDED._prelu_kernel(input, weight)
-    return result
+    return RECORDED._prelu_kernel(input, weight)
 
 
 attach(prelu, namespace="nn.functional", public=("prelu",))
@@ -263,8 +261,7 @@ def _rrelu_of(input: Tensor, lower: float, upper: float, training: bool, inplace
         _refuse_vmap("rrelu_" if inplace else "rrelu")
     noise = wrap(_random_slopes(input._array, lower, upper)) if training else None
     chosen = _rrelu_write if inplace else RECORDED._rrelu_with_noise
-    result: Tensor = chosen(input, noise, lower, upper)
-    return result
+    return chosen(input, noise, lower, upper)
 
 
 @composite(

@@ -63,7 +63,7 @@ def linear_cross_entropy(
     logits: Tensor = linear(input, linear_weight.reshape((-1, features))).reshape(shape)
     if linear_bias is not None:
         logits = logits + linear_bias
-    result: Tensor = cross_entropy(
+    return cross_entropy(
         logits,
         target,
         weight=weight,
@@ -71,7 +71,6 @@ def linear_cross_entropy(
         reduction=reduction,
         label_smoothing=label_smoothing,
     )
-    return result
 
 
 def _check(input: Tensor, weight: Tensor, bias: Tensor | None) -> None:

@@ -174,8 +174,7 @@ def _mse_loss(
     if weight is not None:
         return _weighted((input - target) ** 2, weight, reduction)  # type: ignore[no-any-return]
     code = MEAN if reduction == "mean" else reduction_code(reduction)
-    result: Tensor = RECORDED.mse_loss(input, target, code)
-    return result
+    return RECORDED.mse_loss(input, target, code)
 
 
 # ------------------------------------------------------------------------------------- l1_loss
@@ -316,8 +315,7 @@ def _smooth_l1_loss(
         return apply_reduction(RECORDED.abs(RECORDED.sub(input, target)), reduction)  # type: ignore[no-any-return]
     if beta < 0:
         raise RuntimeError("smooth_l1_loss does not support negative values for beta.")
-    result: Tensor = RECORDED.smooth_l1_loss(input, target, reduction_code(reduction), beta)
-    return result
+    return RECORDED.smooth_l1_loss(input, target, reduction_code(reduction), beta)
 
 
 @op(

@@ -454,8 +454,7 @@ def _multi_margin_loss(
                 f"inconsistent weight size, expected {classes} but got {list(weight._array.shape)}"
             )
         no_gradient("multi_margin_loss", weight=weight)
-    result: Tensor = RECORDED.multi_margin_loss(input, target, weight, code, int(p), margin)
-    return result
+    return RECORDED.multi_margin_loss(input, target, weight, code, int(p), margin)
 
 
 # ----------------------------------------------------------------------- multilabel_margin_loss
@@ -563,5 +562,4 @@ def _multilabel_margin_loss(
             f"inconsistent target size: {list(target._array.shape)} for input of size: "
             f"{list(input._array.shape)}"
         )
-    result: Tensor = RECORDED.multilabel_margin_loss(input, target, code)
-    return result
+    return RECORDED.multilabel_margin_loss(input, target, code)

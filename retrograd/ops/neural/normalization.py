@@ -361,8 +361,7 @@ def layer_norm(
     columns = math.prod(wanted)
     rows = math.prod(array.shape[: array.ndim - len(wanted)])
     layout = Layout((1, rows, columns), (rows, columns), (columns,))
-    result: Tensor = RECORDED._layer_norm(input, weight, bias, layout, eps)[0]
-    return result
+    return RECORDED._layer_norm(input, weight, bias, layout, eps)[0]
 
 
 @composite(name="layer_norm", methods=(), samples=lambda: [Sample(T(3, 4), (4,), T(4), T(4))])
@@ -492,8 +491,7 @@ def _group_norm_of(
         (batch, channels, places),
         (channels, 1),
     )
-    result: Tensor = RECORDED._group_norm(input, weight, bias, layout, eps)[0]
-    return result
+    return RECORDED._group_norm(input, weight, bias, layout, eps)[0]
 
 
 @composite(name="group_norm", methods=(), samples=lambda: [Sample(T(2, 4, 5), 2, T(4), T(4))])

@@ -148,8 +148,7 @@ def _silu(input: Tensor, inplace: bool = False) -> Tensor:
     >>> torch.nn.functional.silu(torch.tensor([0.0, 1.0]))
     tensor([0.0000, 0.7311])
     """
-    result: Tensor = (_silu_write if inplace else RECORDED.silu)(input)
-    return result
+    return (_silu_write if inplace else RECORDED.silu)(input)
 
 
 def _mish_rule(m: Any, g: Any, input: Any) -> Any:
@@ -181,8 +180,7 @@ _mish_write = inplace_twin("mish")
 )
 def _mish(input: Tensor, inplace: bool = False) -> Tensor:
     """``input * tanh(softplus(input))``."""
-    result: Tensor = (_mish_write if inplace else RECORDED.mish)(input)
-    return result
+    return (_mish_write if inplace else RECORDED.mish)(input)
 
 
 # ------------------------------------------------------------------------ softplus, logsigmoid
@@ -403,8 +401,7 @@ def _elu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
     >>> torch.nn.functional.elu(torch.tensor([-1.0, 2.0]))
     tensor([-0.6321,  2.0000])
     """
-    result: Tensor = (elu_ if inplace else RECORDED.elu)(input, alpha)
-    return result
+    return (elu_ if inplace else RECORDED.elu)(input, alpha)
 
 
 @composite(
@@ -413,8 +410,7 @@ def _elu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
 )
 def selu(input: Tensor, inplace: bool = False) -> Tensor:
     """A scaled elu that keeps mean zero and variance one."""
-    result: Tensor = (elu_ if inplace else RECORDED.elu)(input, _SELU_ALPHA, _SELU_SCALE, 1.0)
-    return result
+    return (elu_ if inplace else RECORDED.elu)(input, _SELU_ALPHA, _SELU_SCALE, 1.0)
 
 
 @composite(name="selu", methods=(), samples=lambda: [Sample(T(3, 4))])
@@ -446,8 +442,7 @@ def _check_alpha(alpha: float) -> None:
 def _celu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
     """The input where positive, else ``alpha * (exp(input / alpha) - 1)``."""
     _check_alpha(alpha)
-    result: Tensor = (_celu_write if inplace else RECORDED.celu)(input, alpha)
-    return result
+    return (_celu_write if inplace else RECORDED.celu)(input, alpha)
 
 
 @composite(name="celu", methods=(), samples=lambda: [Sample(T(3, 4), 0.5)])
@@ -508,8 +503,7 @@ def _glu(input: Tensor, dim: int = -1) -> Tensor:
         raise RuntimeError(
             f"Halving dimension must be even, but dimension {wrapped} is size {size}"
         )
-    result: Tensor = RECORDED.glu(input, wrapped)
-    return result
+    return RECORDED.glu(input, wrapped)
 
 
 @composite(
@@ -518,26 +512,22 @@ def _glu(input: Tensor, dim: int = -1) -> Tensor:
 )
 def tanhshrink(input: Tensor) -> Tensor:
     """``input - tanh(input)``."""
-    result: Tensor = input - input.tanh()
-    return result
+    return input - input.tanh()
 
 
 @composite(namespace="nn.functional", samples=lambda: [*_shapes(), Sample(T(3), dtypes=COMPLEX)])
 def softsign(input: Tensor) -> Tensor:
     """``input / (1 + abs(input))``."""
-    result: Tensor = input / (input.abs() + 1)
-    return result
+    return input / (input.abs() + 1)
 
 
 @composite(name="sigmoid", namespace="nn.functional", samples=lambda: [Sample(T(3, 4))])
 def _sigmoid(input: Tensor) -> Tensor:
     """``1 / (1 + exp(-input))``, elementwise."""
-    result: Tensor = RECORDED.sigmoid(input)
-    return result
+    return RECORDED.sigmoid(input)
 
 
 @composite(name="tanh", namespace="nn.functional", samples=lambda: [Sample(T(3, 4))])
 def _tanh(input: Tensor) -> Tensor:
     """Hyperbolic tangent, elementwise."""
-    result: Tensor = RECORDED.tanh(input)
-    return result
+    return RECORDED.tanh(input)

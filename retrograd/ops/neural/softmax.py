@@ -189,8 +189,7 @@ def _softmax(input: Tensor, dim: int, dtype: dtypes.dtype | None = None) -> Tens
     """
     if dtype is not None:
         input = _cast_first("softmax", input, dtype)
-    result: Tensor = RECORDED.softmax(input, _checked_dim("softmax", dim, input))
-    return result
+    return RECORDED.softmax(input, _checked_dim("softmax", dim, input))
 
 
 @composite(name="log_softmax", samples=_samples, second_names=("special.log_softmax",))
@@ -202,8 +201,7 @@ def _log_softmax(input: Tensor, dim: int, dtype: dtypes.dtype | None = None) -> 
     """
     if dtype is not None:
         input = _cast_first("log_softmax", input, dtype)
-    result: Tensor = RECORDED.log_softmax(input, _checked_dim("log_softmax", dim, input))
-    return result
+    return RECORDED.log_softmax(input, _checked_dim("log_softmax", dim, input))
 
 
 @composite(name="softmax", namespace="nn.functional", samples=_functional_samples)
@@ -219,8 +217,7 @@ def _functional_softmax(
         dim = _implicit_dim("softmax", input, _stacklevel)
     if dtype is not None:
         input = _cast_first("softmax", input, dtype)
-    result: Tensor = RECORDED.softmax(input, _checked_dim("softmax", dim, input))
-    return result
+    return RECORDED.softmax(input, _checked_dim("softmax", dim, input))
 
 
 @composite(name="log_softmax", namespace="nn.functional", samples=_functional_samples)
@@ -232,8 +229,7 @@ def _functional_log_softmax(
         dim = _implicit_dim("log_softmax", input, _stacklevel)
     if dtype is not None:
         input = _cast_first("log_softmax", input, dtype)
-    result: Tensor = RECORDED.log_softmax(input, _checked_dim("log_softmax", dim, input))
-    return result
+    return RECORDED.log_softmax(input, _checked_dim("log_softmax", dim, input))
 
 
 @composite(namespace="nn.functional", samples=_functional_samples)
@@ -243,8 +239,7 @@ def softmin(
     """The softmax of the negated input."""
     if dim is None:
         dim = _implicit_dim("softmin", input, _stacklevel)
-    result: Tensor = _functional_softmax(-input, dim, dtype=dtype)
-    return result
+    return _functional_softmax(-input, dim, dtype=dtype)
 
 
 @composite(

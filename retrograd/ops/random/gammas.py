@@ -64,8 +64,7 @@ def _standard_gamma(input: Tensor, generator: Generator | None = None) -> Tensor
     if TRANSFORMS.active and is_mapped():
         return batches().of_tensors(lambda wide: _standard_gamma(wide, generator), input)
     source = generator_or_default(generator, "_standard_gamma")
-    made: Tensor = RECORDED._draw_gamma(input, source)
-    return made
+    return RECORDED._draw_gamma(input, source)
 
 
 @composite(methods=())
@@ -79,8 +78,7 @@ def _sample_dirichlet(input: Tensor, generator: Generator | None = None) -> Tens
     if TRANSFORMS.active and is_mapped():
         return batches().of_tensors(lambda wide: _sample_dirichlet(wide, generator), input)
     source = generator_or_default(generator, "_sample_dirichlet")
-    made: Tensor = RECORDED._draw_dirichlet(input, source)
-    return made
+    return RECORDED._draw_dirichlet(input, source)
 
 
 attach(_standard_gamma_grad, public=("_standard_gamma_grad",))

@@ -33,8 +33,7 @@ def _declare(name: str, node_name: str, writer: str, aten: str | None = None) ->
     """An op that replaces a tensor by given values: its gradient is zero."""
 
     def kernel(xp: Any, input: Array, values: Any) -> Array:
-        result: Array = values
-        return result
+        return values
 
     kernel.__name__ = name
     op(
@@ -70,8 +69,7 @@ _declare("_overwrite_random_full", "RandomBackward2", "random_", "random_.from")
     aten_inplace="bernoulli_.Tensor",
 )
 def _overwrite_bernoulli_array(xp: Any, input: Array, p: Array, values: Any) -> Array:
-    result: Array = values
-    return result
+    return values
 
 
 def _write(
@@ -79,8 +77,7 @@ def _write(
 ) -> Tensor:
     """Fill a tensor's array in place, or through an op where a graph must hear of it."""
     if TRANSFORMS.active and is_mapped():
-        made: Tensor = batches().in_place(lambda t: _write(t, writer, fill, name, *more), tensor)
-        return made
+        return batches().in_place(lambda t: _write(t, writer, fill, name, *more), tensor)
     if tensor._view is not None:
         refresh(tensor)
     check_writable(tensor, writer)
@@ -221,10 +218,9 @@ def bernoulli_(
             lambda a: fill_(a, discrete.bernoulli(source, a.size, chance, a.dtype)),
         )
     if TRANSFORMS.active and is_mapped():
-        found: Tensor = batches().bernoulli_in_place(
+        return batches().bernoulli_in_place(
             lambda made, wide: bernoulli_(made, wide, generator=source), self, p
         )
-        return found
     chances: Array = p.detach().expand(self._array.shape)._array
 
     def fill(a: Array) -> Array:

@@ -288,12 +288,10 @@ def bernoulli(
         return batches().of_tensors(lambda wide: bernoulli(wide, p, generator=source), input)
     if p is not None:
         fresh_memory = fresh(np.empty_like(input._array, order="C"))
-        made: Tensor = fresh_memory.bernoulli_(p, generator=source)
-        return made
+        return fresh_memory.bernoulli_(p, generator=source)
     if out is not None:
         refuse_out("bernoulli", input, out)
-    made = RECORDED._bernoulli(input, source, out=out)
-    return made
+    return RECORDED._bernoulli(input, source, out=out)
 
 
 @op(input=lambda m, g: m.zeros_like(g), half="move", aten="poisson")
@@ -306,8 +304,7 @@ def poisson(input: Tensor, generator: Generator | None = None) -> Tensor:
     """A Poisson number of rate `input[i]` for every element."""
     if TRANSFORMS.active and is_mapped():
         return batches().of_tensors(lambda wide: poisson(wide, generator), input)
-    made: Tensor = RECORDED._poisson(input, generator_or_default(generator, "poisson"))
-    return made
+    return RECORDED._poisson(input, generator_or_default(generator, "poisson"))
 
 
 @composite(methods=())
@@ -422,8 +419,7 @@ def normal(
             result = RECORDED._normal_around(mean, float(std), source, out=out)
         return result
     if isinstance(std, Tensor):
-        result = RECORDED._normal_of_width(std, float(mean), source, out=out)
-        return result
+        return RECORDED._normal_of_width(std, float(mean), source, out=out)
     if size is None:
         forms = "Tensor mean, Tensor std\nTensor mean, float std\nfloat mean, Tensor std\n"
         raise invalid_combination("normal", (mean, std), forms + "float mean, float std, size")

@@ -215,8 +215,7 @@ def _sorted_boundaries(boundaries: Tensor, sorter: Tensor | None) -> Tensor:
     places = sorter._elements()
     if places.size and (places.min() < 0 or places.max() >= boundaries.shape[-1]):
         raise RuntimeError("torch.searchsorted(): sorter index out of range")
-    result: Tensor = RECORDED.gather(boundaries, -1, sorter)
-    return result
+    return RECORDED.gather(boundaries, -1, sorter)
 
 
 def _search_samples() -> list[Sample]:
@@ -310,8 +309,7 @@ def bucketize(
     """The number of the bucket, between sorted boundaries, that each value falls into."""
     if boundaries.ndim != 1:
         raise RuntimeError(f"boundaries tensor must be 1 dimension, but got dim({boundaries.ndim})")
-    found: Tensor = searchsorted(boundaries, input, out_int32=out_int32, right=right, out=out)
-    return found
+    return searchsorted(boundaries, input, out_int32=out_int32, right=right, out=out)
 
 
 # ------------------------------------------------------------------------ counts and histograms

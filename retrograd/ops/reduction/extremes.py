@@ -335,8 +335,7 @@ def _reduce_extreme(name: str, reduce: Any, input: Array, dim: Any, keepdim: boo
     given = dim if isinstance(dim, (tuple, list)) else (dim,)
     check_dims_not_empty(f"{name}()", input.shape, tuple(given) if dim else axes)
     refuse_complex(f"{name[1:]}_values_cpu", input)
-    result: Array = reduce(input, axis=axes, keepdims=keepdim)
-    return result
+    return reduce(input, axis=axes, keepdims=keepdim)
 
 
 def _aminmax_gradient(

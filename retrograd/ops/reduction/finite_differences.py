@@ -134,8 +134,7 @@ def _even(input: Tensor, dim: int, step: Any, order: int) -> Tensor:
     else:
         first = (at(0) * -1.5 + at(1) * 2 - at(2) * 0.5) / step
         last = (at(size - 3) * 0.5 - at(size - 2) * 2 + at(size - 1) * 1.5) / step
-    result: Tensor = RECORDED.cat([first, middle, last], dim)
-    return result
+    return RECORDED.cat([first, middle, last], dim)
 
 
 def _uneven(input: Tensor, dim: int, coordinates: Tensor, order: int) -> Tensor:
@@ -181,5 +180,4 @@ def _uneven(input: Tensor, dim: int, coordinates: Tensor, order: int) -> Tensor:
             + at(size - 2) * (-(a + b) / (a * b))
             + at(size - 1) * ((2 * b + a) / (b * (a + b)))
         )
-    result: Tensor = RECORDED.cat([first, middle, last], dim)
-    return result
+    return RECORDED.cat([first, middle, last], dim)

@@ -53,8 +53,7 @@ def add_along(xp: Any, input: Array, axes: tuple[int, ...], keepdims: bool) -> A
             small = _add_small(xp, input, axes[0], keepdims)
             if small is not None:
                 return small
-        total = xp.sum(input, axis=axes, keepdims=keepdims)
-        return total
+        return xp.sum(input, axis=axes, keepdims=keepdims)
     first, last = min(axes), max(axes) + 1
     rows = math.prod(input.shape[first:last])
     if (
@@ -64,8 +63,7 @@ def add_along(xp: Any, input: Array, axes: tuple[int, ...], keepdims: bool) -> A
         or input.dtype.kind != "f"
         or not input.flags.c_contiguous
     ):
-        total = xp.sum(input, axis=axes, keepdims=keepdims)
-        return total
+        return xp.sum(input, axis=axes, keepdims=keepdims)
     lead, rest = input.shape[:first], input.shape[last:]
     table = input.reshape(math.prod(lead), rows, math.prod(rest))
     whole = rows - rows % _BLOCK
@@ -175,25 +173,20 @@ def _sum(
     >>> torch.tensor([[1.0, 2.0], [3.0, 4.0]]).sum(1)
     tensor([3., 7.])
     """
-    result: Tensor
     if axis is None and not keepdims and dtype is None and out is None:
         # the common forms, by the short way
         if dim is ... and keepdim is False:
-            result = RECORDED._sum_all(input)
-            return result
+            return RECORDED._sum_all(input)
         if type(dim) is int and type(keepdim) is bool:
-            result = RECORDED.sum(input, dim, keepdim)
-            return result
+            return RECORDED.sum(input, dim, keepdim)
     elif dim is ... and axis is None and not keepdim and not keepdims and out is None:
-        result = RECORDED._sum_all(input, dtypes.as_dtype(dtype, "sum"))
-        return result
+        return RECORDED._sum_all(input, dtypes.as_dtype(dtype, "sum"))
     dim = None if dim is ... else dim  # a given None is another function of PyTorch's
     dim = checked_dims("sum", dim if axis is None else axis, keepdim)
     dtype = dtypes.as_dtype(dtype, "sum")
     if dtype is None and out is not None:
         dtype = out.dtype
-    result = RECORDED.sum(input, dim, bool(keepdim or keepdims), dtype=dtype, out=out)
-    return result
+    return RECORDED.sum(input, dim, bool(keepdim or keepdims), dtype=dtype, out=out)
 
 
 def checked_dims(function: str, dim: Any, keepdim: Any = False) -> Any:
@@ -251,8 +244,7 @@ def _sum_to_size(self: Tensor, *size: Any) -> Tensor:
     pairs = zip(reversed(wanted), reversed(shape), strict=False)
     if len(wanted) > len(shape) or builtins.any(n not in (1, have) for n, have in pairs):
         raise RuntimeError(f"size {{{list(wanted)}}} is not expandable to size {{{list(shape)}}}.")
-    result: Tensor = RECORDED.sum_to_size(self, wanted)
-    return result
+    return RECORDED.sum_to_size(self, wanted)
 
 
 @op(
@@ -378,22 +370,17 @@ def _mean(
     >>> torch.tensor([[1.0, 2.0], [3.0, 4.0]]).mean(0)
     tensor([2., 3.])
     """
-    result: Tensor
     if axis is None and not keepdims and dtype is None and out is None:
         if dim is ... and keepdim is False:
-            result = RECORDED._mean_all(input)
-            return result
+            return RECORDED._mean_all(input)
         if type(dim) is int and type(keepdim) is bool:
-            result = RECORDED.mean(input, dim, keepdim)
-            return result
+            return RECORDED.mean(input, dim, keepdim)
     elif dim is ... and axis is None and not keepdim and not keepdims and out is None:
-        result = RECORDED._mean_all(input, dtypes.as_dtype(dtype, "mean"))
-        return result
+        return RECORDED._mean_all(input, dtypes.as_dtype(dtype, "mean"))
     dim = None if dim is ... else dim  # a given None is another function of PyTorch's
     dim = checked_dims("mean", dim if axis is None else axis, keepdim)
     dtype = dtypes.as_dtype(dtype, "mean")
-    result = RECORDED.mean(input, dim, bool(keepdim or keepdims), dtype=dtype, out=out)
-    return result
+    return RECORDED.mean(input, dim, bool(keepdim or keepdims), dtype=dtype, out=out)
 
 
 @composite(
@@ -417,8 +404,7 @@ def nanmean(
             f"{input.dtype.type_name}"
         )
     count = RECORDED.sum(RECORDED.logical_not(RECORDED.isnan(input.detach())), dim, keepdim)
-    result: Tensor = RECORDED.div(RECORDED.nansum(input, dim, keepdim, dtype=dtype), count)
-    return result
+    return RECORDED.div(RECORDED.nansum(input, dim, keepdim, dtype=dtype), count)
 
 
 # ---------------------------------------------------------------------------------------- prod
@@ -519,18 +505,15 @@ def _prod(
     >>> torch.tensor([1.0, 2.0, 3.0]).prod()
     tensor(6.)
     """
-    result: Tensor
     dim = dim if axis is None else axis
     dtype = dtypes.as_dtype(dtype, "prod")
     if dim is None:
-        result = RECORDED._prod_all(input, dtype)
-        return result
+        return RECORDED._prod_all(input, dtype)
     check_keepdim("prod", dim, keepdim)
     if not hasattr(dim, "__index__"):
         raise errors.invalid_combination("prod", [dim])
     dim = dim.__index__()
-    result = RECORDED.prod(input, dim, bool(keepdim or keepdims), dtype=dtype, out=out)
-    return result
+    return RECORDED.prod(input, dim, bool(keepdim or keepdims), dtype=dtype, out=out)
 
 
 # ----------------------------------------------------------------------------------- logsumexp

@@ -286,8 +286,7 @@ def diff(
         input = RECORDED.cat(parts, dim)
     size = input.shape[dim]
     if n == 0 or n >= size:
-        kept: Tensor = RECORDED.clone(input if n == 0 else RECORDED.narrow(input, dim, 0, 0))
-        return kept
+        return RECORDED.clone(input if n == 0 else RECORDED.narrow(input, dim, 0, 0))
     for _ in range(n):
         earlier, later = _neighbours(input, dim)
         if input.dtype is dtypes.bool_:
@@ -309,8 +308,7 @@ def _spacing(name: str, y: Tensor, x: Tensor, dim: int) -> Tensor:
             raise RuntimeError(f"{name}: There must be one `x` value for each sample point")
         x = RECORDED.reshape(x, (x.shape[0], *(1,) * (y.ndim - 1 - dim)))
     left, right = _neighbours(x, dim - y.ndim + x.ndim)
-    result: Tensor = RECORDED.sub(right, left)
-    return result
+    return RECORDED.sub(right, left)
 
 
 def _trapezoid_samples() -> list[Sample]:
@@ -326,19 +324,15 @@ def trapezoid(y: Tensor, x: Tensor | None = None, *, dx: float = 1, dim: int = -
     """Integral along a dimension by the trapezoidal rule, at points `x` or `dx` apart."""
     dim = wrap_dim(dim, y.ndim)
     size = y.shape[dim]
-    result: Tensor
     if size == 0:
-        result = y.new_zeros([n for d, n in enumerate(y.shape) if d != dim])
-        return result
+        return y.new_zeros([n for d, n in enumerate(y.shape) if d != dim])
     left, right = _neighbours(y, dim)
     if x is not None:
         both = RECORDED.mul(RECORDED.add(left, right), _spacing("trapezoid", y, x, dim))
-        result = RECORDED.div(RECORDED.sum(both, dim, False), 2.0)
-        return result
+        return RECORDED.div(RECORDED.sum(both, dim, False), 2.0)
     ends = RECORDED.add(RECORDED.select(y, dim, 0), RECORDED.select(y, dim, size - 1))
     inner = RECORDED.sub(RECORDED.sum(y, dim, False), RECORDED.mul(ends, 0.5))
-    result = RECORDED.mul(inner, dx)
-    return result
+    return RECORDED.mul(inner, dx)
 
 
 @composite(methods=(), samples=_trapezoid_samples)

@@ -137,8 +137,7 @@ def _reduced(data: Tensor, way: str, counts: Array, axis: int, initial: Any) -> 
     elif initial is not None and not with_start:
         below = found < start if way == "amax" else found > start
         found = RECORDED.masked_fill(found, below, start)
-    result: Tensor = found
-    return result
+    return found
 
 
 def _places(xp: Any, counts: Array, size: int) -> Array:

@@ -135,8 +135,7 @@ def argsort(
 def msort(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """Values in order along the first dimension."""
     target = None if out is None else (out, input.new_empty(0, dtype=dtypes.int64))
-    result: Tensor = RECORDED.sort(input, 0, out=target)[0]
-    return result
+    return RECORDED.sort(input, 0, out=target)[0]
 
 
 # ---------------------------------------------------------------------------------------- topk

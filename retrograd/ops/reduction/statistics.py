@@ -389,8 +389,7 @@ def cov(
     centred = RECORDED.sub(table, RECORDED.unsqueeze(mean, 1))
     other = centred if weights is None else RECORDED.mul(centred, weights)
     product = RECORDED.mm(centred, other.t().conj())
-    result: Tensor = RECORDED.div(product, freedom).squeeze()
-    return result
+    return RECORDED.div(product, freedom).squeeze()
 
 
 @composite(
@@ -409,8 +408,7 @@ def corrcoef(input: Tensor) -> Tensor:
     matrix = cov(input)
     result: Tensor
     if not matrix.ndim:
-        result = matrix / matrix
-        return result
+        return matrix / matrix
     diagonal = matrix.diag()
     deviation = (diagonal.real if diagonal.is_complex() else diagonal).sqrt()
     matrix = matrix / deviation.view(-1, 1) / deviation.view(1, -1)

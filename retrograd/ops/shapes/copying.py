@@ -178,8 +178,7 @@ def _copy_(self: Tensor, other: Tensor | complex, non_blocking: bool = False) ->
         warn_complex_cast(3)
     if recorded:
         assert _copy_recorded is not None
-        result: Tensor = _copy_recorded(self, other)
-        return result
+        return _copy_recorded(self, other)
     target[...] = source if source.dtype is target.dtype else cast_array(source, target.dtype)
     bump(self, "copy_")
     self._cut = STATE.cut if other._requires_grad else other._cut
@@ -222,8 +221,7 @@ def _zero_(input: Tensor) -> Tensor:
     """Write zeros into this tensor."""
     if _is_recorded(input):
         assert _zero_recorded is not None
-        result: Tensor = _zero_recorded(input)
-        return result
+        return _zero_recorded(input)
     if type(input._array) is SPARSE_ARRAY:
         return sparse_array.zero(input)
     _fill_directly(input, 0, "zero_")
@@ -321,8 +319,7 @@ def fill(input: Tensor, value: Tensor | complex) -> Tensor:
     """A tensor like `input` with one value everywhere."""
     number = _fill_value("fill", input, value)
     operation = RECORDED._fill_tensor if isinstance(number, Tensor) else RECORDED._fill_number
-    result: Tensor = operation(input, number)
-    return result
+    return operation(input, number)
 
 
 _fill_recorded = OPS["_fill_number_in_place"].inplace_function
@@ -344,13 +341,11 @@ def fill_(input: Tensor, value: Tensor | complex) -> Tensor:
     if isinstance(number, Tensor):
         if _is_recorded(input, number):
             assert _fill_recorded_tensor is not None
-            result: Tensor = _fill_recorded_tensor(input, number)
-            return result
+            return _fill_recorded_tensor(input, number)
         number = cast_array(number._array, input._array.dtype)
     elif _is_recorded(input):
         assert _fill_recorded is not None
-        result = _fill_recorded(input, number)
-        return result
+        return _fill_recorded(input, number)
     _fill_directly(input, number, "fill_")
     return input
 

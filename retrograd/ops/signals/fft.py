@@ -236,8 +236,7 @@ def _full(name: str, input: Any, n: Any, dim: int, norm: Any, forward: bool) -> 
     check_size(input._array.shape[axis])
     scale = scale_of(norm, forward)
     if input._array.dtype in dtypes.COMPLEX_TYPES:
-        result: Tensor = RECORDED._fft_c2c(input, (axis,), scale, forward)
-        return result
+        return RECORDED._fft_c2c(input, (axis,), scale, forward)
     result = RECORDED._fft_r2c(input, (axis,), scale, False)
     return result if forward else RECORDED.conj(result)
 
@@ -267,8 +266,7 @@ def _from_half(name: str, input: Any, n: Any, dim: int, norm: Any, forward: bool
     scale = scale_of(norm, forward)
     if forward:
         input = RECORDED.conj(input)
-    result: Tensor = RECORDED._fft_c2r(input, (axis,), scale, size)
-    return result
+    return RECORDED._fft_c2r(input, (axis,), scale, size)
 
 
 @composite(namespace="fft", samples=_samples_1d, autocast="float32")

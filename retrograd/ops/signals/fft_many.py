@@ -33,8 +33,7 @@ def _full(name: str, input: Any, s: Any, dim: Any, norm: Any, forward: bool) -> 
     require_input(name, input)
     dims, sizes = dims_and_sizes(input, s, dim)
     input = resized(as_complex(input), dims, sizes)
-    result: Tensor = RECORDED._fft_c2c(input, dims, scale_of(norm, forward), forward)
-    return result
+    return RECORDED._fft_c2c(input, dims, scale_of(norm, forward), forward)
 
 
 def _check_some(name: str, dims: tuple[int, ...]) -> None:
@@ -48,8 +47,7 @@ def _to_half(name: str, input: Any, s: Any, dim: Any, norm: Any) -> Tensor:
     dims, sizes = dims_and_sizes(input, s, dim)
     _check_some(name, dims)
     input = resized(input, dims, sizes)
-    result: Tensor = RECORDED._fft_r2c(input, dims, scale_of(norm, True), True)
-    return result
+    return RECORDED._fft_r2c(input, dims, scale_of(norm, True), True)
 
 
 def _half_sizes(
@@ -73,8 +71,7 @@ def _from_half(name: str, input: Any, s: Any, dim: Any, norm: Any) -> Tensor:
     input = as_complex(input)
     dims, sizes, last = _half_sizes(name, input, s, dim)
     input = resized(input, dims, sizes)
-    result: Tensor = RECORDED._fft_c2r(input, dims, scale_of(norm, False), last)
-    return result
+    return RECORDED._fft_c2r(input, dims, scale_of(norm, False), last)
 
 
 def _samples(*, real: bool = False, two: bool = False, half: bool = False) -> list[Sample]:
@@ -236,8 +233,7 @@ def _hermitian(name: str, input: Any, s: Any, dim: Any, norm: Any) -> Tensor:
     scale = scale_of(norm, True)
     if len(dims) > 1:
         input = RECORDED._fft_c2c(input, dims[:-1], scale, True)
-    result: Tensor = RECORDED._fft_c2r(RECORDED.conj(input), dims[-1:], scale, last)
-    return result
+    return RECORDED._fft_c2r(RECORDED.conj(input), dims[-1:], scale, last)
 
 
 def _inverse_hermitian(name: str, input: Any, s: Any, dim: Any, norm: Any) -> Tensor:
@@ -371,8 +367,7 @@ def _shifted(name: str, input: Any, dim: Any, back: bool) -> Tensor:
     dims = wrap_dims(dim, input._array.ndim)
     sizes = [input._array.shape[d] for d in dims]
     steps = tuple((size + 1) // 2 if back else size // 2 for size in sizes)
-    result: Tensor = RECORDED.roll(input, steps, dims)
-    return result
+    return RECORDED.roll(input, steps, dims)
 
 
 def _shift_samples() -> list[Sample]:

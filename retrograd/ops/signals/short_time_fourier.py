@@ -204,14 +204,12 @@ def _padded(input: Tensor, amount: int, mode: str) -> Tensor:
     """The signal with `amount` more elements on each side."""
     pad = (amount, amount)
     if mode == "constant":
-        widened: Tensor = RECORDED.constant_pad_nd(input, pad, 0)
-        return widened
+        return RECORDED.constant_pad_nd(input, pad, 0)
     batched = input
     for _ in range(max(3 - input.ndim, 0)):
         batched = RECORDED.unsqueeze(batched, 0)
     found = PUBLIC["nn.functional"]["pad"](batched, pad, mode)
-    result: Tensor = RECORDED.reshape(found, (*input.shape[:-1], found.shape[-1]))
-    return result
+    return RECORDED.reshape(found, (*input.shape[:-1], found.shape[-1]))
 
 
 # -------------------------------------------------------------------------------------- inverse
@@ -378,5 +376,4 @@ def _added_up(pieces: Tensor, total: int, hop: int) -> Tensor:
     places = xp.arange(count)[:, None] * hop + xp.arange(size)
     flat = RECORDED.reshape(pieces, (batch, count * size))
     zeros = wrap(xp.zeros((batch, total), pieces._array.dtype))
-    result: Tensor = RECORDED.index_add(zeros, 1, wrap(places.reshape(-1)), flat)
-    return result
+    return RECORDED.index_add(zeros, 1, wrap(places.reshape(-1)), flat)

@@ -122,8 +122,7 @@ def _bartlett(numbers: Any, count: int) -> Tensor:
     rising = numbers * (2.0 / (count - 1))
     half = ((count - 1) >> 1) + 1
     falling = rising[half:] * -1 + 2
-    result: Tensor = RECORDED.cat([rising[:half], falling], 0)
-    return result
+    return RECORDED.cat([rising[:half], falling], 0)
 
 
 @composite(methods=(), samples=_samples, autocast="off")

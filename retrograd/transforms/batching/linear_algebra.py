@@ -26,15 +26,12 @@ def _mm(call: BatchedCall) -> list[Tensor]:
 def _product(call: BatchedCall, first: Any, second: Any) -> Tensor:
     """The product of two matrices, one of which or both have the batch in front."""
     if first._array.ndim == 3 and second._array.ndim == 3:
-        result: Tensor = RECORDED.bmm(first, second)
-        return result
+        return RECORDED.bmm(first, second)
     if first._array.ndim == 3:
         size, rows, inner = first._array.shape
         flat = RECORDED.mm(RECORDED.reshape(first, (size * rows, inner)), second)
-        result = RECORDED.view(flat, (size, rows, flat._array.shape[1]))
-        return result
-    result = RECORDED.matmul(first, second)
-    return result
+        return RECORDED.view(flat, (size, rows, flat._array.shape[1]))
+    return RECORDED.matmul(first, second)
 
 
 @batching("bmm")

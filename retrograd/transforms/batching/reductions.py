@@ -87,8 +87,7 @@ def _truth(call: BatchedCall) -> list[Tensor]:
 def _flat(call: BatchedCall) -> Tensor:
     """The elements of every example in a row."""
     count = math.prod(call.shape("input"))
-    result: Tensor = RECORDED.reshape(call.front("input"), (call.size, count))
-    return result
+    return RECORDED.reshape(call.front("input"), (call.size, count))
 
 
 def _all_with_dtype(by_row: Callable[..., Tensor]) -> Rule:

@@ -193,8 +193,7 @@ def stack_examples(parts: list[Tensor]) -> Tensor:
                 + ", ".join(sorted(str(list(shape)) for shape in shapes))
             )
         )
-    result: Tensor = RECORDED.stack(parts, 0)
-    return result
+    return RECORDED.stack(parts, 0)
 
 
 def _examples(value: Any, level: int, count: int) -> list[Any]:

@@ -139,20 +139,17 @@ def collate_numpy_array_fn(batch: Any, *, collate_fn_map: CollateMap | None = No
 
 def collate_numpy_scalar_fn(batch: Any, *, collate_fn_map: CollateMap | None = None) -> Tensor:
     """NumPy's numbers, as a tensor of their type."""
-    joined: Tensor = as_tensor(batch)
-    return joined
+    return as_tensor(batch)
 
 
 def collate_float_fn(batch: Any, *, collate_fn_map: CollateMap | None = None) -> Tensor:
     """Python floats, as a tensor with all their digits."""
-    joined: Tensor = tensor(batch, dtype=float64)
-    return joined
+    return tensor(batch, dtype=float64)
 
 
 def collate_int_fn(batch: Any, *, collate_fn_map: CollateMap | None = None) -> Tensor:
     """Python integers and booleans, as a tensor."""
-    joined: Tensor = tensor(batch)
-    return joined
+    return tensor(batch)
 
 
 def collate_str_fn(batch: Iterable[Any], *, collate_fn_map: CollateMap | None = None) -> Any:

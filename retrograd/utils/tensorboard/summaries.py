@@ -50,8 +50,7 @@ def _half_bits(array: Array) -> list[int]:
 
 
 def _numbers(array: Array) -> list[Any]:
-    found: list[Any] = array.reshape(-1).tolist()
-    return found
+    return array.reshape(-1).tolist()
 
 
 def _pairs(array: Array) -> list[Any]:
