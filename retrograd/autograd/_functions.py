@@ -6,7 +6,7 @@ import math
 import warnings
 from typing import Any
 
-from retrograd.autograd.function import Function
+from retrograd.autograd.function import Function, FunctionCtx
 from retrograd.tensor import Tensor
 
 
@@ -14,7 +14,7 @@ class Type(Function):
     """A tensor in another dtype (deprecated: use ``tensor.to(dtype=dtype)``)."""
 
     @staticmethod
-    def forward(ctx: Any, i: Tensor, dest_type: Any) -> Any:
+    def forward(ctx: FunctionCtx, i: Tensor, dest_type: Any) -> Any:
         """The tensor with `dest_type`, a dtype or the name of one."""
         warnings.warn(
             "`torch.autograd._functions.Type` is deprecated as of PyTorch 2.1, please use "
@@ -26,7 +26,7 @@ class Type(Function):
         return i.type(dest_type)
 
     @staticmethod
-    def backward(ctx: Any, grad_output: Any) -> Any:
+    def backward(ctx: FunctionCtx, grad_output: Any) -> Any:
         """The gradient in the dtype of the input."""
         return grad_output.to(ctx.input_dtype), None
 
@@ -42,7 +42,7 @@ class Resize(Function):
     """
 
     @staticmethod
-    def forward(ctx: Any, tensor: Any, sizes: Any) -> Any:
+    def forward(ctx: FunctionCtx, tensor: Tensor, sizes: Any) -> Any:
         """The elements, shared if they lie in order."""
         if math.prod(sizes) != tensor.numel():
             wanted, given = ("x".join(map(str, shape)) for shape in (sizes, tensor.size()))
@@ -56,6 +56,6 @@ class Resize(Function):
         return tensor.detach().contiguous().view(*sizes)
 
     @staticmethod
-    def backward(ctx: Any, grad_output: Any) -> Any:
+    def backward(ctx: FunctionCtx, grad_output: Any) -> Any:
         """The gradient in the shape of the input."""
         return grad_output.contiguous().view(ctx.input_sizes), None

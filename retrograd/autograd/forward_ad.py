@@ -159,7 +159,7 @@ class dual_level(_DecoratorContextManager):
     def __enter__(self) -> int:
         return enter_dual_level()
 
-    def __exit__(self, *exception: Any) -> None:
+    def __exit__(self, *exception: object) -> None:
         exit_dual_level()
 
 
@@ -183,5 +183,5 @@ class _set_fwd_grad_enabled(_DecoratorContextManager):
     def __enter__(self) -> None:
         pass
 
-    def __exit__(self, *exception: Any) -> None:
+    def __exit__(self, *exception: object) -> None:
         forward.THREAD.enabled = self.prev

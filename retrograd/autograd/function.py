@@ -106,12 +106,12 @@ class Function(FunctionCtx, metaclass=FunctionMeta):
         )
 
     @staticmethod
-    def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Any) -> Any:
+    def setup_context(ctx: FunctionCtx, inputs: tuple[Any, ...], output: Any) -> Any:
         """Fill `ctx` after `forward`, which then takes no `ctx`."""
         raise NotImplementedError("setup_context is not implemented.")
 
     @staticmethod
-    def backward(ctx: Any, *grad_outputs: Any) -> Any:
+    def backward(ctx: FunctionCtx, *grad_outputs: Any) -> Any:
         """The gradients of the arguments, from those of the outputs. `vjp` is another name."""
         raise explained(
             NotImplementedError(
@@ -123,7 +123,7 @@ class Function(FunctionCtx, metaclass=FunctionMeta):
     vjp = backward
 
     @staticmethod
-    def jvp(ctx: Any, *grad_inputs: Any) -> Any:
+    def jvp(ctx: FunctionCtx, *grad_inputs: Any) -> Any:
         """The tangents of the outputs, from those of the arguments: forward mode."""
         raise explained(
             NotImplementedError(
@@ -351,7 +351,7 @@ def _in_places(
     return (*args, *(kwargs[name] for name in names[len(args) : count]))
 
 
-_F = TypeVar("_F", bound=Callable[..., Any])
+_F = TypeVar("_F", bound=Callable[..., object])
 
 _TWICE = "trying to differentiate twice a function that was marked with @once_differentiable"
 
@@ -376,7 +376,7 @@ def once_differentiable(fn: _F) -> _F:
     """
 
     @functools.wraps(fn)
-    def wrapper(ctx: Any, *args: Any, **kwargs: Any) -> Any:
+    def wrapper(ctx: FunctionCtx, *args: Any, **kwargs: Any) -> Any:
         found = with_grad_mode(False, lambda: fn(ctx, *args, **kwargs))
         wanted = any(isinstance(arg, Tensor) and arg.requires_grad for arg in args)
         if not STATE.grad_enabled or not wanted:

@@ -69,7 +69,7 @@ def _copy_of(gradient: Tensor) -> Tensor:
 
 
 @tensor_method
-def register_hook(self: Tensor, hook: Callable[[Tensor], Any]) -> RemovableHandle:
+def register_hook(self: Tensor, hook: Callable[[Tensor], object]) -> RemovableHandle:
     """Call ``hook(grad)`` when this tensor's gradient is ready; it may return another one.
 
     The handle that comes back removes the hook.
@@ -103,7 +103,7 @@ def register_hook(self: Tensor, hook: Callable[[Tensor], Any]) -> RemovableHandl
 
 @tensor_method
 def register_post_accumulate_grad_hook(
-    self: Tensor, hook: Callable[[Tensor], Any]
+    self: Tensor, hook: Callable[[Tensor], object]
 ) -> RemovableHandle:
     """Call ``hook(tensor)`` after a leaf's `.grad` was updated.
 

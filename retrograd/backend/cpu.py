@@ -46,7 +46,7 @@ def _strided(array: Array, shape: Any, strides: Any, offset: int = 0) -> Array:
     """`neutral.memory.strided`: ten times faster where NumPy takes the array as a buffer."""
     if array.flags.forc:
         return np.ndarray(shape, array.dtype, array, offset, strides)  # it checks the bounds too
-    found: Array = neutral.strided(np, array, shape, strides, offset)
+    found: Array = neutral.strided(CPU.xp, array, shape, strides, offset)
     return found
 
 

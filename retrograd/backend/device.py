@@ -63,7 +63,7 @@ class Backend:
     relatives: tuple[type[Any], ...] = ()
 
     def __init__(
-        self, name: str, array: type[Any], library: Any, own: Mapping[str, Any] | None = None
+        self, name: str, array: type[Array], library: Any, own: Mapping[str, Any] | None = None
     ) -> None:
         self.name = name
         self.array = array
@@ -121,7 +121,7 @@ class Backend:
         return f"<backend {self.name}>"
 
 
-BACKENDS: dict[type[Any], Backend] = {}
+BACKENDS: dict[type[Array], Backend] = {}
 _NAMED: dict[str, Backend] = {}
 
 

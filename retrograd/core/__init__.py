@@ -67,7 +67,7 @@ def compiled(name: str) -> Any:
     return None if _core is None else getattr(_core, name)
 
 
-def caller(function: Any, op: Any, *, operator: bool = False, writer: str = "") -> Any:
+def caller(function: Any, op: object, *, operator: bool = False, writer: str = "") -> Any:
     """What stands in the place of an op's function: a compiled caller of it, or the function.
 
     writer  of a function that works in place: its name, which a written tensor remembers

@@ -6,13 +6,15 @@ import threading
 import weakref
 from collections.abc import Callable
 from sys import getrefcount
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import numpy as np
 
 from retrograd import dtypes
 from retrograd.backend import backend_of
 from retrograd.engine import failures
 from retrograd.engine.grad_mode import SWITCHES, check_counted
-from retrograd.engine.hooks import HookTable, check_hook
+from retrograd.engine.hooks import check_hook
 from retrograd.engine.inference import INFERENCE_CELL, mark_inference
 from retrograd.engine.node import AnyDtype, BackwardCall, InputMetadata, Node
 from retrograd.engine.ownership import ALONE
@@ -28,7 +30,13 @@ from retrograd.engine.state import (
     set_grad_mode,
 )
 from retrograd.notices import explained
-from retrograd.tensor import Array, Tensor, cell_of, meta_of, wrap
+from retrograd.tensor import Array, Tensor, TensorHooks, cell_of, meta_of, wrap
+
+if TYPE_CHECKING:
+    from retrograd.engine.node import Need
+
+
+_T = TypeVar("_T")
 
 
 class HooksDone:
@@ -65,7 +73,7 @@ class AccumulateGrad(Node):
     def _input_metadata(self) -> tuple[InputMetadata, ...]:
         return (InputMetadata(self.shape, self.variable._array.dtype),)
 
-    def run_raw(self, gradient: Any, need: Any, freeing: BackwardCall | None) -> tuple[()]:
+    def run_raw(self, gradient: Any, need: Need, freeing: BackwardCall | None) -> tuple[()]:
         # hooks run even if the leaf stopped requiring a gradient since
         variable: Tensor = self.saved[0]
         meta = meta_of(variable)
@@ -102,7 +110,7 @@ class AccumulateGrad(Node):
             with_grad_mode(False, lambda: run_post_accumulate_hooks(variable))
         return ()
 
-    def run_recorded(self, gradient: Any, need: Any, freeing: BackwardCall | None) -> tuple[()]:
+    def run_recorded(self, gradient: Any, need: Need, freeing: BackwardCall | None) -> tuple[()]:
         variable = self.variable
         meta = meta_of(variable)
         if meta.hooks and type(need) is not HooksDone:
@@ -129,7 +137,7 @@ def _accumulated(variable: Tensor, held: Tensor | None, gradient: Tensor) -> Ten
     if type(gradient._array) is SPARSE_ARRAY or (
         held is not None and type(held._array) is SPARSE_ARRAY
     ):
-        return accumulated_sparse(held, gradient)  # type: ignore[no-any-return]
+        return accumulated_sparse(held, gradient)
     if held is None:
         if TRANSFORMS.active or (gradient.requires_grad and not is_dense(variable._array)):
             return gradient.clone()
@@ -165,10 +173,11 @@ def copy_in_layout(gradient: Array, like: Array) -> Array:
     if gradient.shape != like.shape:
         raise _mismatch(like, gradient)
     if type(gradient) is SPARSE_ARRAY:
-        return adopted(gradient)  # type: ignore[no-any-return]
+        copy: Array = adopted(gradient)
+        return copy
     xp = backend_of(gradient).xp
     if type(like) is SPARSE_ARRAY:
-        copy: Array = xp.array(gradient, order="C")
+        copy = xp.array(gradient, order="C")
         return copy
     if like.flags.c_contiguous or not (like.flags.f_contiguous or like.ndim > 2):
         copy = xp.array(gradient, order="C")
@@ -204,11 +213,10 @@ def _mismatch(expected: Array, gradient: Array) -> Exception:
 def run_post_accumulate_hooks(variable: Tensor) -> None:
     """Hooks of `register_post_accumulate_grad_hook`, after the leaf's gradient was updated."""
     current = variable
-    for hook in list(meta_of(variable).post_accumulate_hooks.values()):
+    for hook in list((meta_of(variable).post_accumulate_hooks or {}).values()):
         result = hook(current)
         if result is not None and result is not current:
-            check_hook(current, result, hook)
-            current = result
+            current = check_hook(current, result, hook)
     if current is not variable:
         raise explained(RuntimeError("Tensor post accumulate grad hooks should return None."))
 
@@ -253,16 +261,15 @@ def accumulator(tensor: Tensor) -> Node:
     return accumulator(tensor)  # another thread has just made one: a leaf has one at a time
 
 
-def gradient_dtype(tensor: Tensor) -> Any:
+def gradient_dtype(tensor: Tensor) -> np.dtype | AnyDtype:
     """What the gradients of a leaf are cast to on arrival, by its `grad_dtype`."""
-    chosen = meta_of(tensor).grad_dtype
-    if chosen is ...:
-        return tensor._array.dtype
+    chosen, own = meta_of(tensor).grad_dtype, tensor._array.dtype
     if chosen is None:
-        return AnyDtype(tensor._array.dtype.kind == "c")
-    if chosen.numpy not in dtypes.DIFFERENTIABLE:
+        return AnyDtype(own.kind == "c")
+    wanted: np.dtype = own if chosen is ... else chosen.numpy
+    if chosen is not ... and wanted not in dtypes.DIFFERENTIABLE:
         raise explained(RuntimeError(f"gradients cannot be of type {chosen}, as grad_dtype says"))
-    return chosen.numpy
+    return wanted
 
 
 def is_accumulator(node: Node) -> bool:
@@ -273,9 +280,9 @@ def is_accumulator(node: Node) -> bool:
 # --------------------------------------------------------------------------------- hooks
 
 
-def call_tensor_hooks(node: Node, gradients: list[Any]) -> None:
+def call_tensor_hooks(node: Node, gradients: list[Tensor | None]) -> None:
     """Run the tensor hooks and `retain_grad` of a node on Tensors, replacing entries in place."""
-    tables: list[tuple[int, HookTable]] | None
+    tables: list[tuple[int, TensorHooks]] | None
     retains = None
     if is_accumulator(node):
         meta = node.saved[0]._meta
@@ -288,13 +295,12 @@ def call_tensor_hooks(node: Node, gradients: list[Any]) -> None:
         for hook in list(table.values()):
             result = hook(gradients[number])
             if result is not None:
-                check_hook(gradients[number], result, hook)
-                gradients[number] = result
+                gradients[number] = check_hook(gradients[number], result, hook)
     for number, keep in list((retains or {}).items()):
         keep(gradients[number])
 
 
-def with_grad_mode(enabled: bool, function: Callable[[], Any]) -> Any:
+def with_grad_mode(enabled: bool, function: Callable[[], _T]) -> _T:
     """Run `function` under the given grad mode of this thread."""
     before, cut = STATE.grad_enabled, STATE.cut
     set_grad_mode(enabled, None if enabled else IN_HOOK)

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from retrograd.engine.views import edge_of
 from retrograd.notices import explained
 from retrograd.tensor import Tensor
+
+if TYPE_CHECKING:
+    from retrograd.engine.node import Node
 
 
 class GradientEdge(NamedTuple):
@@ -16,7 +19,7 @@ class GradientEdge(NamedTuple):
     alive, but not the tensor it was taken from.
     """
 
-    node: Any
+    node: Node
     output_nr: int
     ownership_token: Any = None
 

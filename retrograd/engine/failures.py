@@ -9,11 +9,15 @@ from __future__ import annotations
 import sys
 import warnings
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from retrograd import dtypes
 from retrograd.engine.state import ANOMALY, STATE
 from retrograd.notices import explained
+from retrograd.tensor import Tensor
+
+if TYPE_CHECKING:
+    from retrograd.engine.node import Node
 
 
 def _coded(message: str, kind: type[Exception] = RuntimeError) -> Exception:
@@ -97,7 +101,7 @@ def flag_in_transform() -> Exception:
     )
 
 
-def freed(node: Any, consumer: Any, call: Any, roots: Any) -> Exception:
+def freed(node: Node, consumer: Any, call: Any, roots: Any) -> Exception:
     """A node whose saved values were released before."""
     from retrograd.lifecycle import why
 
@@ -116,7 +120,7 @@ def freed_alone() -> Exception:
 
 
 def modified(
-    node: Any, saved_name: str, value: Any, producer: str, cell: Any, expected: int
+    node: Node, saved_name: str, value: Any, producer: str, cell: Any, expected: int
 ) -> Exception:
     """A saved value that was written in place since."""
     from retrograd.lifecycle import why
@@ -131,14 +135,14 @@ def modified(
     )
 
 
-def detached_in_place(node: Any) -> Exception:
+def detached_in_place(node: Node) -> Exception:
     """A saved input that lost its history by `detach_()`."""
     from retrograd.lifecycle import why
 
     return why.detached_error(node, STATE.call)
 
 
-def no_history(index: int, tensor: Any) -> Exception:
+def no_history(index: int, tensor: Tensor) -> Exception:
     """A root of backward without a graph."""
     from retrograd.lifecycle import why
 
@@ -167,14 +171,14 @@ def invalid_gradient(name: str, index: int, got: Any, expected: Any) -> Exceptio
     )
 
 
-def nan_result(node: Any, index: int) -> Exception:
+def nan_result(node: Node, index: int) -> Exception:
     """In anomaly mode: a gradient with a nan."""
     from retrograd.lifecycle import why_nan
 
     return why_nan.nan_error(node, index, STATE.call)
 
 
-def tell_forward(error: Exception, node: Any) -> None:
+def tell_forward(error: Exception, node: Node) -> None:
     """In anomaly mode: warn about the forward call of the node that failed, and note its lines."""
     from retrograd.lifecycle import why_nan
     from retrograd.lifecycle.site import user_level
@@ -255,7 +259,7 @@ def late_gradient_dtype(chosen: Any, gradient: Any) -> Exception:
     )
 
 
-def assigned_shape(gradient: Any, tensor: Any) -> Exception:
+def assigned_shape(gradient: Any, tensor: Tensor) -> Exception:
     """`.grad =` of another shape."""
     return _coded(
         f"attempting to assign a gradient of size '{list(gradient.shape)}' to a tensor of size "
@@ -263,7 +267,7 @@ def assigned_shape(gradient: Any, tensor: Any) -> Exception:
     )
 
 
-def warn_nonleaf_grad(tensor: Any) -> None:
+def warn_nonleaf_grad(tensor: Tensor) -> None:
     """`.grad` of a tensor that backward does not fill."""
     from retrograd.lifecycle import why
 

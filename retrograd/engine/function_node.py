@@ -12,11 +12,12 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 import numpy as np
 
 from retrograd import dtypes
+from retrograd.backend.arrays import Array
 from retrograd.engine import failures
 from retrograd.engine.accumulate import accumulator, with_grad_mode
 from retrograd.engine.fitting import expands
@@ -29,9 +30,12 @@ from retrograd.tensor import Tensor, wrap
 
 if TYPE_CHECKING:
     from retrograd.autograd.custom.context import BackwardCFunction
+    from retrograd.autograd.function import Function
+    from retrograd.engine.node import Gradient, Need
 
+_T = TypeVar("_T")
 # Shape and dtype of an output that is a tensor; None for anything else that forward returned.
-Described = tuple[tuple[int, ...], Any] | None
+Described = tuple[tuple[int, ...], np.dtype] | None
 
 
 class FunctionNode(Node):
@@ -56,7 +60,7 @@ class FunctionNode(Node):
 
     hides_unwanted = False
 
-    function: Any  # the user's class
+    function: type[Function]  # the user's class
     attributes: dict[str, Any]  # what the user put on ctx
     context: weakref.ref[BackwardCFunction] | None
     tensor_arguments: tuple[bool, ...]  # which arguments of forward are tensors
@@ -64,15 +68,15 @@ class FunctionNode(Node):
     described: list[Described]  # the outputs
     cleared: bool  # saved_tensors was read, and goes by its first reading
     # what forward or setup_context said
-    to_save: tuple[Any, ...] | None
-    saved_for_forward: tuple[Any, ...] | None
-    dirty_tensors: tuple[Any, ...] | None
-    non_differentiable: tuple[Any, ...] | None
+    to_save: tuple[Tensor | None, ...] | None
+    saved_for_forward: tuple[Tensor | None, ...] | None
+    dirty_tensors: tuple[Tensor, ...] | None
+    non_differentiable: tuple[Tensor, ...] | None
     materialize_grads: bool
     materialize_non_diff_grads: bool
     is_pure_view: bool
 
-    def __init__(self, function: Any, arguments: tuple[Any, ...]) -> None:
+    def __init__(self, function: type[Function], arguments: tuple[Any, ...]) -> None:
         fill_node(self, FunctionNode)
         self.function = function
         self.attributes = {}
@@ -99,14 +103,13 @@ class FunctionNode(Node):
 
     def name(self) -> str:
         """The node's name: that of the user's class and "Backward"."""
-        name: str = self.function._backward_cls.__name__
-        return name
+        return self.function._backward_cls.__name__
 
     def __repr__(self) -> str:
         return f"<torch.autograd.function.{self.name()} object at {hex(id(self))}>"
 
     @property
-    def _input_metadata(self) -> Any:
+    def _input_metadata(self) -> tuple[InputMetadata, ...]:
         single = not isinstance(self.shape, list)
         shapes, kinds = ([self.shape], [self.dtype]) if single else (self.shape, self.dtype)
         return tuple(
@@ -146,32 +149,38 @@ class FunctionNode(Node):
 
     # ------------------------------------------------------------------ backward
 
-    def run_raw(self, gradient: Any, need: Any, freeing: BackwardCall | None) -> Any:
+    def run_raw(
+        self, gradient: Any, need: Need, freeing: BackwardCall | None
+    ) -> Sequence[Array | None]:
         parts = gradient if isinstance(self.shape, list) else [gradient]
         gradients = [None if part is None else wrap(part) for part in parts]
         parts.clear()  # the engine's list: nothing keeps a gradient that the user lets go of
         gradient = None
         unhooked = self.extra is None
         results = with_grad_mode(False, lambda: self._backward(gradients))
-        arrays = [None if result is None else result._array for result in results]
+        arrays: Sequence[Array | None] = [
+            None if result is None else result._array for result in results
+        ]
         if unhooked and self.extra is not None:
             arrays = run_late_hooks(self, arrays, raw=True)
         if freeing is not None:
             self.release(freeing)
         return arrays
 
-    def run_recorded(self, gradient: Any, need: Any, freeing: BackwardCall | None) -> Any:
+    def run_recorded(
+        self, gradient: Any, need: Need, freeing: BackwardCall | None
+    ) -> Sequence[Tensor | None]:
         gradients = gradient if isinstance(self.shape, list) else [gradient]
         gradient = None
         unhooked = self.extra is None
-        results = self._backward(gradients)
+        results: Sequence[Tensor | None] = self._backward(gradients)
         if unhooked and self.extra is not None:
             results = run_late_hooks(self, results, raw=False)
         if freeing is not None:
             self.release(freeing)
         return results
 
-    def _backward(self, gradients: list[Any]) -> list[Tensor | None]:
+    def _backward(self, gradients: list[Tensor | None]) -> list[Tensor | None]:
         """Call the user's backward and check what it returns; empties the list it is given."""
         if self.materialize_grads:
             for number in range(len(gradients)):  # no variable that would keep the last of them
@@ -195,7 +204,7 @@ class FunctionNode(Node):
             return None
         return wrap(np.zeros(entry[0], dtypes.from_numpy_dtype(entry[1]).numpy))
 
-    def _checked(self, results: tuple[Any, ...]) -> list[Tensor | None]:
+    def _checked(self, results: tuple[object, ...]) -> list[Tensor | None]:
         """The gradients of the tensor arguments, each with the shape and dtype of its argument."""
         wanted = len(self.tensor_arguments)
         if len(results) > wanted and all(result is None for result in results[wanted:]):
@@ -278,7 +287,7 @@ class ReorderedNode(Node):
         if inner.edge_numbers is not None:
             self.edge_numbers = self._moved(inner.edge_numbers)
 
-    def _moved(self, entries: Sequence[Any]) -> tuple[Any, ...]:
+    def _moved(self, entries: Sequence[_T]) -> tuple[_T, ...]:
         place = self.place
         return (entries[place], *entries[:place], *entries[place + 1 :])
 
@@ -286,10 +295,14 @@ class ReorderedNode(Node):
         """The name of the Function's node."""
         return self.inner.name()
 
-    def run_raw(self, gradient: Any, need: Any, freeing: BackwardCall | None) -> Any:
+    def run_raw(
+        self, gradient: Gradient, need: Need, freeing: BackwardCall | None
+    ) -> Sequence[Array | None]:
         return self._moved(self.inner.run(self.inner, gradient, need, freeing))
 
-    def run_recorded(self, gradient: Any, need: Any, freeing: BackwardCall | None) -> Any:
+    def run_recorded(
+        self, gradient: Gradient, need: Need, freeing: BackwardCall | None
+    ) -> Sequence[Tensor | None]:
         return self._moved(self.inner.run_recorded(gradient, need, freeing))
 
     def release(self, call: BackwardCall) -> None:
@@ -305,7 +318,7 @@ class Error(Node):
 
     message: str
 
-    def run_raw(self, gradient: Any, need: Any, freeing: BackwardCall | None) -> Any:
+    def run_raw(self, gradient: Gradient, need: Need, freeing: BackwardCall | None) -> NoReturn:
         raise explained(RuntimeError(self.message))
 
     run_recorded = run_raw

@@ -28,7 +28,7 @@ __all__ = [
     "set_multithreading_enabled",
 ]
 
-_F = TypeVar("_F", bound=Callable[..., Any])
+_F = TypeVar("_F", bound=Callable[..., object])
 
 
 class _Switches(threading.local):
@@ -86,7 +86,7 @@ class _DecoratorContextManager:
     def __enter__(self) -> Any:
         raise NotImplementedError
 
-    def __exit__(self, exc_type: Any, exc_value: Any, traceback: Any) -> None:
+    def __exit__(self, *exception: object) -> None:
         raise NotImplementedError
 
     def clone(self) -> Any:
@@ -180,7 +180,7 @@ class no_grad(_NoParamDecoratorContextManager):
         self.prev, self._cut = is_grad_enabled(), STATE.cut
         _switch(False, Cut("no_grad", "no_grad", *user_site(2)))
 
-    def __exit__(self, exc_type: Any, exc_value: Any, traceback: Any) -> None:
+    def __exit__(self, *exception: object) -> None:
         _switch(self.prev, self._cut)
 
 
@@ -199,7 +199,7 @@ class enable_grad(_NoParamDecoratorContextManager):
         self.prev, self._cut = is_grad_enabled(), STATE.cut
         _switch(True)
 
-    def __exit__(self, exc_type: Any, exc_value: Any, traceback: Any) -> None:
+    def __exit__(self, *exception: object) -> None:
         _switch(self.prev, self._cut)
 
 
@@ -237,7 +237,7 @@ class set_grad_enabled(_DecoratorContextManager):
     def __enter__(self) -> None:
         self._set()
 
-    def __exit__(self, exc_type: Any, exc_value: Any, traceback: Any) -> None:
+    def __exit__(self, *exception: object) -> None:
         _switch(self.prev, self._cut)
 
     def __repr__(self) -> str:
@@ -275,7 +275,7 @@ class inference_mode(_DecoratorContextManager):
         set_grad_mode(not self.mode, Cut.here("inference", "inference_mode") if self.mode else None)
         SWITCHES.asked = False
 
-    def __exit__(self, exc_type: Any, exc_value: Any, traceback: Any) -> None:
+    def __exit__(self, *exception: object) -> None:
         inference, enabled, cut, asked = self._before
         set_inference(inference)
         set_grad_mode(enabled, cut)
@@ -318,7 +318,7 @@ class _SwitchMode(_DecoratorContextManager):
     def __enter__(self) -> None:
         setattr(SWITCHES, self.switch, self.mode)
 
-    def __exit__(self, exc_type: Any, exc_value: Any, traceback: Any) -> None:
+    def __exit__(self, *exception: object) -> None:
         setattr(SWITCHES, self.switch, self.prev)
 
 
@@ -368,6 +368,6 @@ class _unsafe_preserve_version_counter(_DecoratorContextManager):
     def __enter__(self) -> None:
         pass
 
-    def __exit__(self, exc_type: Any, exc_value: Any, traceback: Any) -> None:
+    def __exit__(self, *exception: object) -> None:
         for tensor, version in zip(self.tensors, self.prev_versions, strict=True):
             cell_of(tensor).version = version

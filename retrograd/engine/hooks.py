@@ -7,18 +7,24 @@ import warnings
 import weakref
 from collections import OrderedDict
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import Any, Protocol, TypeVar
 
 from retrograd.notices import explained
 from retrograd.tensor import Tensor
 
-_F = TypeVar("_F", bound=Callable[..., Any])
+_F = TypeVar("_F", bound=Callable[..., object])
 
 
-class HookTable(OrderedDict[int, Callable[..., Any]]):
+class Table(Protocol):
+    """Something with hooks by the numbers of their handles."""
+
+    def pop(self, number: int, default: None, /) -> object: ...
+
+
+class HookTable(OrderedDict[int, Callable[..., object]]):
     """Hooks in order of registration, by handle number."""
 
-    def add(self, hook: Callable[..., Any]) -> RemovableHandle:
+    def add(self, hook: Callable[..., object]) -> RemovableHandle:
         """Add a hook and return the handle that removes it."""
         handle = RemovableHandle(self)
         self[handle.id] = hook
@@ -43,14 +49,12 @@ class RemovableHandle:
     next_id: int = 0
     _numbers = itertools.count()
 
-    def __init__(self, hooks_dict: Any, *, extra_dict: Any = None) -> None:
-        self.hooks_dict_ref: Any = weakref.ref(hooks_dict)
+    def __init__(self, hooks_dict: Table, *, extra_dict: Table | list[Table] | None = None) -> None:
+        self.hooks_dict_ref = weakref.ref(hooks_dict)
         self.id = next(RemovableHandle._numbers)
         RemovableHandle.next_id = self.id + 1
         tables = extra_dict if isinstance(extra_dict, list) else [extra_dict]
-        self.extra_dict_ref: tuple[Any, ...] = tuple(
-            weakref.ref(table) for table in tables if table is not None
-        )
+        self.extra_dict_ref = tuple(weakref.ref(table) for table in tables if table is not None)
 
     def remove(self) -> None:
         """Take the hook out; a second call does nothing."""
@@ -65,7 +69,7 @@ class RemovableHandle:
     def __exit__(self, *exception: object) -> None:
         self.remove()
 
-    def __getstate__(self) -> tuple[Any, ...]:
+    def __getstate__(self) -> tuple[object, ...]:
         extra = tuple(reference() for reference in self.extra_dict_ref)
         return (self.hooks_dict_ref(), self.id, extra)
 
@@ -105,7 +109,7 @@ def warn_if_has_hooks(tensor: Tensor) -> None:
 # ------------------------------------------------------------------------ what hooks return
 
 
-def hook_name(hook: Callable[..., Any]) -> str:
+def hook_name(hook: Callable[..., object]) -> str:
     """A hook's name in messages."""
     return str(getattr(hook, "__name__", "<unknown>"))
 
@@ -115,7 +119,7 @@ def _type_of(tensor: Tensor) -> str:
     return f"CPU{name}Type" if tensor.dtype.is_complex else f"torch.{name}Tensor"
 
 
-def check_hook(before: Tensor | None, after: Any, hook: Callable[..., Any]) -> None:
+def check_hook(before: Tensor | None, after: object, hook: Callable[..., object]) -> Tensor:
     """A hook may replace a gradient only by a Tensor of the same size and dtype."""
     if before is None:
         raise explained(RuntimeError("can't replace a None gradient with a non-None value"))
@@ -130,11 +134,12 @@ def check_hook(before: Tensor | None, after: Any, hook: Callable[..., Any]) -> N
         )
     if after._array.shape != before._array.shape:
         raise explained(RuntimeError(f"hook '{hook_name(hook)}' has changed the size of value"))
+    return after
 
 
 def check_node_hook(
-    before: tuple[Tensor | None, ...], after: Any, hook: Callable[..., Any]
-) -> tuple[Any, ...]:
+    before: tuple[Tensor | None, ...], after: object, hook: Callable[..., object]
+) -> tuple[Tensor | None, ...]:
     """What a hook on a node returned: a tuple like the one it may replace."""
     if not isinstance(after, tuple):
         raise explained(TypeError(f"expected tuple, but hook returned '{type(after).__name__}'"))

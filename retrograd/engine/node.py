@@ -9,17 +9,29 @@ from __future__ import annotations
 
 import itertools
 import weakref
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Sequence
+from types import CodeType
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import numpy as np
 
 from retrograd import dtypes
 from retrograd.engine.anomaly_stack import ForwardRecord
 from retrograd.engine.hooks import HookTable, RemovableHandle
 from retrograd.engine.state import ANOMALY, next_sequence
+from retrograd.tensor import Array, Tensor, TensorHooks
 from retrograd.tensor.size import CPU, Size
 
 if TYPE_CHECKING:
+    from retrograd.engine.accumulate import HooksDone
     from retrograd.ops.registry import Op
+
+    # A gradient under way, for one output of a node: an array of some device, or a Tensor under
+    # `create_graph` and in transforms. None: nobody sent one. With several outputs it is a list.
+    Part = Array | Tensor | None
+    Gradient = Part | list[Part]
+    # the edges that wait for something; an accumulator is told that its leaf's hooks have run
+    Need: TypeAlias = "set[Node] | HooksDone | None"
 
 
 class Freed:
@@ -57,7 +69,7 @@ class BackwardCall:
     )
 
     def __init__(
-        self, kind: str, retain_graph: bool, create_graph: bool, code: Any, lasti: int
+        self, kind: str, retain_graph: bool, create_graph: bool, code: CodeType | None, lasti: int
     ) -> None:
         self.kind = kind  # "backward" or "grad"
         self.retain_graph = retain_graph
@@ -69,7 +81,7 @@ class BackwardCall:
         self.roots: tuple[int, ...] = ()  # sequence numbers: a call must not keep a graph alive
         self.root_nodes: tuple[Node, ...] = ()  # only while the call runs
         self.nodes_run = 0
-        self.need: Any = None
+        self.need: set[Node] | None = None
         self.restricted = False  # to the paths to some inputs, or inside a call that is
         self.node: Node | None = None  # the one that runs, where somebody may ask
         self.callbacks: list[Callable[[], None]] | None = None
@@ -86,11 +98,11 @@ class NodeExtra:
     __slots__ = ("forward", "metadata", "output_node", "post", "pre", "retains", "tensor_pre")
 
     def __init__(self) -> None:
-        self.tensor_pre: list[tuple[int, HookTable]] | None = None
-        self.retains: dict[int, Callable[[Any], None]] | None = None
+        self.tensor_pre: list[tuple[int, TensorHooks]] | None = None
+        self.retains: dict[int, Callable[[Tensor | None], None]] | None = None
         self.pre: HookTable | None = None
         self.post: HookTable | None = None
-        self.metadata: dict[Any, Any] | None = None
+        self.metadata: dict[object, Any] | None = None
         self.output_node: weakref.ref[Node] | None = None
         self.forward: ForwardRecord | None = None  # kept in anomaly mode
 
@@ -139,13 +151,13 @@ class Node:
     edge_numbers: tuple[int, ...] | None  # None: every edge goes to output 0
     saved: tuple[Any, ...]
     sequence: int
-    code: Any
+    code: CodeType | None
     lasti: int
     shape: Any
     dtype: Any
     extra: NodeExtra | None
     freed: BackwardCall | None  # the first call that released the saved values
-    _reached_code: Any  # where the node that led that call here was made; unset before
+    _reached_code: CodeType | None  # where the node that led that call here was made; unset before
     _reached_lasti: int
     # the engine's notes during a walk; see engine._walk_raw
     visit: int  # number of the call that they belong to
@@ -155,11 +167,15 @@ class Node:
 
     # ------------------------------------------------------------------ what the engine calls
 
-    def run_raw(self, gradient: Any, need: Any, freeing: BackwardCall | None) -> Any:
+    def run_raw(
+        self, gradient: Gradient, need: Need, freeing: BackwardCall | None
+    ) -> Sequence[Array | None]:
         """The gradients of the inputs, as arrays; `freeing` releases what was saved."""
         raise NotImplementedError(type(self).__name__)
 
-    def run_recorded(self, gradient: Any, need: Any, freeing: BackwardCall | None) -> Any:
+    def run_recorded(
+        self, gradient: Gradient, need: Need, freeing: BackwardCall | None
+    ) -> Sequence[Tensor | None]:
         """The gradients of the inputs, as Tensors with a graph of their own."""
         raise NotImplementedError(type(self).__name__)
 
@@ -171,7 +187,7 @@ class Node:
     # ------------------------------------------------------------------ facts for reports
 
     @property
-    def reached_code(self) -> Any:
+    def reached_code(self) -> CodeType | None:
         """Code of the node through which the freeing call came here."""
         return getattr(self, "_reached_code", None)
 
@@ -197,7 +213,7 @@ class Node:
         )
 
     @property
-    def metadata(self) -> dict[Any, Any]:
+    def metadata(self) -> dict[object, Any]:
         """A dictionary that lives as long as the node, for anything.
 
         In anomaly mode it holds the forward stack (`traceback_`) and, for a node made in a backward
@@ -233,28 +249,28 @@ class Node:
             return tuple(InputMetadata(s, d) for s, d in zip(self.shape, self.dtype, strict=True))
         return (InputMetadata(self.shape, self.dtype),)
 
-    def register_hook(self, fn: Callable[..., Any]) -> RemovableHandle:
+    def register_hook(self, fn: Callable[..., object]) -> RemovableHandle:
         """Call ``fn(grad_inputs, grad_outputs)`` after this node ran; it may replace the former."""
         extra, table = extra_of(self), HookTable()
         if extra.post is None:  # no call since: another thread gets the same table
             extra.post = table
         return extra.post.add(fn)
 
-    def register_prehook(self, fn: Callable[..., Any]) -> RemovableHandle:
+    def register_prehook(self, fn: Callable[..., object]) -> RemovableHandle:
         """Call ``fn(grad_outputs)`` before this node runs; it may replace grad_outputs."""
         extra, table = extra_of(self), HookTable()
         if extra.pre is None:
             extra.pre = table
         return extra.pre.add(fn)
 
-    def _register_hook_dict(self, tensor: Any) -> None:
+    def _register_hook_dict(self, tensor: Tensor) -> None:
         """Run the hooks that are, and will be, in the tensor's `_backward_hooks`."""
         extra = extra_of(self)
         if extra.tensor_pre is None:
             extra.tensor_pre = []
         extra.tensor_pre.append((tensor._output_nr, tensor._backward_hooks))
 
-    def __call__(self, *gradients: Any) -> Any:
+    def __call__(self, *gradients: Tensor | None) -> Tensor | tuple[Tensor | None, ...] | None:
         """Run this node alone: from the gradients of its outputs to those of its inputs."""
         from retrograd.tensor import Tensor
 
@@ -265,7 +281,7 @@ class Node:
         for index, gradient in enumerate(gradients):
             if gradient is not None and not isinstance(gradient, Tensor):
                 raise TypeError(f"argument {index} is not a Variable")
-        given: Any = list(gradients) if several else gradients[0]
+        given: Gradient = list(gradients) if several else gradients[0]
         found = tuple(dressed(self).run_recorded(given, None, None))
         return found[0] if len(found) == 1 else found
 
@@ -324,7 +340,7 @@ class AnyDtype:
     def __init__(self, is_complex: bool) -> None:
         self.is_complex = is_complex
 
-    def takes(self, dtype: Any) -> bool:
+    def takes(self, dtype: np.dtype) -> bool:
         """Whether a gradient of a NumPy dtype stays as it is."""
         return self.is_complex or dtype.kind != "c"
 
@@ -336,7 +352,7 @@ class InputMetadata:
     device = CPU
     is_nested_tensor = is_cpp_nested_tensor = False
 
-    def __init__(self, shape: tuple[int, ...], dtype: Any) -> None:
+    def __init__(self, shape: tuple[int, ...], dtype: np.dtype) -> None:
         self.shape = Size(shape)
         self.dtype = dtypes.from_numpy_dtype(dtype)
 
@@ -366,14 +382,18 @@ class GraphRoot(Node):
 
     __slots__ = ("gradients",)
 
-    def __init__(self, edges: Any, numbers: tuple[int, ...], gradients: Any) -> None:
+    def __init__(
+        self, edges: tuple[Node, ...], numbers: tuple[int, ...], gradients: Sequence[Any]
+    ) -> None:
         fill_node(self, GraphRoot)
         self.edges = edges
         self.edge_numbers = numbers if any(numbers) else None
         self.gradients = gradients
         self.sequence = (1 << 61) + self.sequence
 
-    def run_raw(self, gradient: Any, need: Any, freeing: BackwardCall | None) -> Any:
+    def run_raw(
+        self, gradient: Gradient, need: Need, freeing: BackwardCall | None
+    ) -> Sequence[Any]:
         return self.gradients
 
     run_recorded = run_raw

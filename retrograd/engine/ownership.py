@@ -10,11 +10,14 @@ exactly the known ones, no array ever counts as unshared: each step then makes a
 from __future__ import annotations
 
 from sys import getrefcount
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from retrograd.engine.state import GIL
+
+if TYPE_CHECKING:
+    from retrograd.engine.node import BackwardCall, Node
 
 
 class _Holder:
@@ -24,7 +27,7 @@ class _Holder:
     run: Any
 
 
-def _in_run(node: Any, gradient: Any, need: Any, freeing: Any) -> int:
+def _in_run(node: Node, gradient: Any, need: Any, freeing: BackwardCall | None) -> int:
     """As `AccumulateGrad.run_raw` counts: its own argument, the walk's local, getrefcount's."""
     return getrefcount(gradient)
 

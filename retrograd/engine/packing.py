@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from retrograd.above import above
 from retrograd.engine.hooked import run_late_hooks
-from retrograd.engine.node import FREED, Node, dressed
+from retrograd.engine.node import FREED, BackwardCall, Node, dressed
 from retrograd.engine.saved import freed_failure, output_producer, stale_value, with_history
 from retrograd.engine.state import IN_HOOK, STATE, set_grad_mode, set_saved_hooks
 from retrograd.engine.views import edge_of
@@ -252,7 +252,7 @@ def packed_form(form: type[Node]) -> type[Node]:
     if found is not None:
         return found
 
-    def run_raw(self: Any, gradient: Any, need: Any, freeing: Any) -> Any:
+    def run_raw(self: Any, gradient: Any, need: Any, freeing: BackwardCall | None) -> Any:
         dressed(self)
         unhooked = self.extra is None
         state = STATE
@@ -269,7 +269,7 @@ def packed_form(form: type[Node]) -> type[Node]:
             self.release(freeing)
         return results
 
-    def run_recorded(self: Any, gradient: Any, need: Any, freeing: Any) -> Any:
+    def run_recorded(self: Any, gradient: Any, need: Any, freeing: BackwardCall | None) -> Any:
         unhooked = self.extra is None
         results = form.run_recorded(_unpacked(self, form, raw=False), gradient, need, None)
         if unhooked and self.extra is not None:

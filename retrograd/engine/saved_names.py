@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from retrograd.engine.node import Node
     from retrograd.ops.calling.plan import Save
     from retrograd.ops.registry import Op
 
@@ -21,7 +22,7 @@ def indices_of(node: Any, prefix: str = "_saved_") -> tuple[Any, ...]:
     return tuple(found)
 
 
-def raw_indices_of(node: Any) -> tuple[Any, ...]:
+def raw_indices_of(node: Node) -> tuple[Any, ...]:
     """The same as objects of saved values."""
     return indices_of(node, "_raw_saved_")
 
@@ -62,12 +63,12 @@ def public_names(op: Op) -> dict[str, Save]:
     return found
 
 
-def public_value(node: Any, name: str, kind: str, value: Any) -> Any:
+def public_value(node: Node, name: str, kind: str, value: Any) -> Any:
     """A saved option or fact in PyTorch's form: strides count elements, some `dim` are tuples."""
     if kind == "strides" and value is not None:
         dtype = node.dtype[0] if isinstance(node.dtype, list) else node.dtype
         return tuple(stride // dtype.itemsize for stride in value)
-    if isinstance(value, int) and (name,) in node.op.saved_names.values():
+    if isinstance(value, int) and node.op and (name,) in node.op.saved_names.values():
         return (value,)
     if name == "ignore_index":
         return value % (1 << 64)  # PyTorch shows it without a sign

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
 from retrograd.above import above
 from retrograd.backend import backend_of
 from retrograd.engine.node import BackwardCall, Node, dressed, fill_node
 from retrograd.tensor import Array, Tensor
+
+if TYPE_CHECKING:
+    from retrograd.engine.node import Need
+    from retrograd.engine.views import ViewStep
 
 
 class CopySlices(Node):
@@ -20,7 +25,7 @@ class CopySlices(Node):
     __slots__ = ("chain", "inner", "strides")
     display_name = "torch::autograd::CopySlices"
 
-    def __init__(self, inner: Node, chain: Any, strides: tuple[int, ...]) -> None:
+    def __init__(self, inner: Node, chain: tuple[ViewStep, ...], strides: tuple[int, ...]) -> None:
         fill_node(self, CopySlices)
         self.inner: Node | None = inner
         self.chain = chain
@@ -33,7 +38,9 @@ class CopySlices(Node):
             raise freed_failure(self)
         return self.inner
 
-    def run_raw(self, gradient: Any, need: Any, freeing: BackwardCall | None) -> Any:
+    def run_raw(
+        self, gradient: Any, need: Need, freeing: BackwardCall | None
+    ) -> Sequence[Array | None]:
         inner = self._inner_or_raise()
         count = len(self.edges)
         if gradient is None:
@@ -49,7 +56,9 @@ class CopySlices(Node):
             self.release(freeing)
         return (result if self.edges[0] is not None else None, *parts[1:count])
 
-    def run_recorded(self, gradient: Any, need: Any, freeing: BackwardCall | None) -> Any:
+    def run_recorded(
+        self, gradient: Any, need: Need, freeing: BackwardCall | None
+    ) -> Sequence[Tensor | None]:
         inner = self._inner_or_raise()
         count = len(self.edges)
         if gradient is None:
@@ -59,16 +68,19 @@ class CopySlices(Node):
         for step in self.chain:
             region = step.recorded(region)
         parts = dressed(inner).run_recorded(region.clone(), None, None)
-        if _has_more_batches(parts[0], result):  # then the whole gradient gets them
-            result = result + parts[0].reshape(-1)[:0].sum()
+        part = parts[0]
+        if part is not None and _has_more_batches(
+            part, result
+        ):  # then all of the gradient gets them
+            result = result + part.reshape(-1)[:0].sum()
             region = result
             for step in self.chain:
                 region = step.recorded(region)
         if self.edges[0] is not None:
-            if parts[0] is None:
+            if part is None:
                 region.zero_()
             else:
-                region.copy_(parts[0])
+                region.copy_(part)
         if freeing is not None:
             self.release(freeing)
         return (result if self.edges[0] is not None else None, *parts[1:count])
@@ -91,8 +103,8 @@ def batch_levels(tensor: Tensor) -> set[int]:
     raise NotImplementedError
 
 
-def _has_more_batches(part: Any, whole: Any) -> bool:
-    if part is None or not part._level:
+def _has_more_batches(part: Tensor, whole: Tensor) -> bool:
+    if not part._level:
         return False
     return not batch_levels(part) <= batch_levels(whole)
 

@@ -14,18 +14,21 @@ compute with it, and needs no test for it on its fast path:
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
 from retrograd.above import above
 from retrograd.backend import CPU
+from retrograd.tensor import Tensor
 from retrograd.tensor.size import layout as Layout
 from retrograd.tensor.size import sparse_coo, sparse_csr
 
 if TYPE_CHECKING:
+    from numpy.typing import DTypeLike
+
     from retrograd.ops.registry import Op
-    from retrograd.tensor import Tensor
 
 Array = np.ndarray[Any, Any]
 
@@ -34,10 +37,10 @@ class NoElements(RuntimeError):
     """Somebody asked a sparse tensor for its elements as if it had one for every place."""
 
 
-_DTYPES: dict[Any, Any] = {}
+_DTYPES: dict[np.dtype, np.dtype] = {}
 
 
-def _marked(dtype: Any) -> Any:
+def _marked(dtype: np.dtype) -> np.dtype:
     """The dtype as another object, which is equal to it."""
     found = _DTYPES.get(dtype)
     if found is None:
@@ -80,7 +83,7 @@ class SparseArray:
 
     layout: Layout
     shape: tuple[int, ...]
-    indices: Any
+    indices: Any  # an array or a pair of them, by layout
     values: Array
     coalesced: bool  # sorted, and no place twice
     kept: bool  # as a gradient: stays coalesced when it becomes a `.grad`
@@ -144,7 +147,7 @@ class SparseArray:
         parts = self.indices if isinstance(self.indices, tuple) else (self.indices,)
         return int(self.values.nbytes + sum(part.nbytes for part in parts))
 
-    def astype(self, dtype: Any, **options: Any) -> SparseArray:
+    def astype(self, dtype: DTypeLike, **options: object) -> SparseArray:
         """The same places with values of another dtype."""
         made = SparseArray(
             self.layout, self.indices, self.values.astype(dtype), self.shape, self.coalesced
@@ -152,7 +155,7 @@ class SparseArray:
         made.plans = self.plans
         return made
 
-    def copy(self, order: Any = None) -> SparseArray:
+    def copy(self, order: str | None = None) -> SparseArray:
         """A copy of values and indices."""
         pair = self.indices
         indices = tuple(x.copy() for x in pair) if isinstance(pair, tuple) else pair.copy()
@@ -160,7 +163,7 @@ class SparseArray:
 
     # ------------------------------------------------------------------ no elements
 
-    def _refuse(self, *args: Any, **kwargs: Any) -> NoReturn:
+    def _refuse(self, *args: object, **kwargs: object) -> NoReturn:
         raise no_elements(self)
 
     __array__ = __array_function__ = __getitem__ = __setitem__ = __iter__ = _refuse
@@ -174,12 +177,12 @@ class SparseArray:
             raise TypeError("len() of a 0-d tensor")
         return self.shape[0]
 
-    def __getattr__(self, name: str) -> Any:
+    def __getattr__(self, name: str) -> NoReturn:
         if name.startswith("__"):
             raise AttributeError(name)
         raise no_elements(self, name)
 
-    def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **options: Any) -> Any:
+    def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **options: object) -> Any:
         """Gradients that meet are added, whatever they are; nothing else is an array's business."""
         if ufunc is np.add and method == "__call__" and not options and len(inputs) == 2:
             from retrograd.engine.sparse_sums import add_arrays  # which imports this module
@@ -220,12 +223,12 @@ def csr(
     return SparseArray(sparse_csr, (rows, columns), values, shape, ordered)
 
 
-def as_array(value: Any) -> Any:
+def as_array(value: object) -> Any:
     """A gradient as an array: sparse ones stay what they are."""
     return value if type(value) is SparseArray else np.asarray(value)
 
 
-def has_sparse(arrays: Any) -> bool:
+def has_sparse(arrays: Iterable[object]) -> bool:
     """Whether an operand is sparse; a list of tensors is a list of arrays here."""
     for array in arrays:
         if type(array) is SparseArray:
@@ -269,12 +272,12 @@ def zero(target: Tensor) -> Tensor:
 
 
 @above
-def copy(target: Any, source: Any) -> Tensor:
+def copy(target: Tensor, source: Tensor) -> Tensor:
     """`copy_` from or to a sparse tensor."""
     raise NotImplementedError
 
 
 @above
-def refuse_out(op: Op, tensors: list[Any]) -> Exception:
+def refuse_out(op: Op, tensors: list[Tensor]) -> Exception:
     """The error for ``out=``."""
     raise NotImplementedError

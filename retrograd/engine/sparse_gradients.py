@@ -7,15 +7,18 @@ operands, and goes back to arrays behind it.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from retrograd.engine.sparse_array import SparseArray
+from retrograd.backend.arrays import Array
+from retrograd.engine.sparse_array import SPARSE_ARRAY, SparseArray
+from retrograd.tensor import Tensor, TensorMeta
 
 if TYPE_CHECKING:
-    from retrograd.engine.node import Node
+    from retrograd.engine.node import BackwardCall, Gradient, Need, Node
 
 
-def deliver_sparse(node: Any, position: int, target: Any, part: Any) -> None:
+def deliver_sparse(node: Node, position: int, target: Node, part: Array | SparseArray) -> None:
     """Add a part to what waits at a target, where one of the two is sparse."""
     number = 0 if node.edge_numbers is None else node.edge_numbers[position]
     several = type(target.shape) is list
@@ -47,15 +50,14 @@ def run_on_tensors(node: Node) -> None:
     node.run = _run_once
 
 
-def _run_once(node: Any, gradient: Any, need: Any, freeing: Any) -> Any:
+def _run_once(
+    node: Node, gradient: Gradient, need: Need, freeing: BackwardCall | None
+) -> Sequence[Array | None]:
     from retrograd.engine.accumulate import with_grad_mode
-    from retrograd.tensor import wrap
+    from retrograd.engine.hooked import boxed
 
     node.run = type(node).run_raw
-    if type(gradient) is list:
-        given: Any = [None if part is None else wrap(part) for part in gradient]
-    else:
-        given = None if gradient is None else wrap(gradient)
+    given: Gradient = [*boxed(gradient)] if isinstance(gradient, list) else boxed(gradient)[0]
     results = with_grad_mode(False, lambda: node.run_recorded(given, need, freeing))
     return tuple([None if part is None else part._array for part in results])
 
@@ -70,13 +72,14 @@ def adopted(gradient: Any) -> Any:
     return made
 
 
-def add_sparse_into(meta: Any, gradient: Any) -> None:
+def add_sparse_into(meta: TensorMeta, gradient: Any) -> None:
     """Add a gradient to `.grad` where one of them is sparse: dense ones stay, sparse ones yield."""
     from retrograd.engine.accumulate import add_into
     from retrograd.engine.sparse_sums import dense_of
     from retrograd.tensor import cell_of, wrap
 
     held = meta.grad
+    assert held is not None
     array: Any = held._array
     if type(array) is not SparseArray:
         add_into(held, dense_of(gradient))
@@ -89,10 +92,10 @@ def add_sparse_into(meta: Any, gradient: Any) -> None:
         meta.grad = wrap(gradient + dense_of(array))
 
 
-def accumulated_sparse(held: Any, gradient: Any) -> Any:
+def accumulated_sparse(held: Tensor | None, gradient: Tensor) -> Tensor:
     """The same where gradients are tensors with a history."""
     if held is None:
         return gradient.clone()
-    if type(held._array) is SparseArray and type(gradient._array) is not SparseArray:
+    if type(held._array) is SPARSE_ARRAY and type(gradient._array) is not SPARSE_ARRAY:
         return gradient + held
     return held + gradient

@@ -14,6 +14,7 @@ import itertools
 import sys
 import threading
 from collections.abc import Callable
+from types import CodeType
 from typing import Any
 
 from retrograd.lifecycle.site import user_site
@@ -56,7 +57,7 @@ class Cut:
 
     __slots__ = ("code", "kind", "lasti", "operation")
 
-    def __init__(self, kind: str, operation: str, code: Any, lasti: int) -> None:
+    def __init__(self, kind: str, operation: str, code: CodeType | None, lasti: int) -> None:
         self.kind = kind  # "detach", "data", "no_grad", "inference", "nondifferentiable"
         self.operation = operation
         self.code = code

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 
-from retrograd.autograd.function import Function, has_setup_context
+from retrograd.autograd.function import Function, FunctionCtx, has_setup_context
 from retrograd.engine import failures
 from retrograd.notices import explained
 from retrograd.tensor import Tensor
@@ -214,7 +214,7 @@ def _direct(function: Any, in_dims: Any, info: VmapInfo) -> Any:
     if has_setup_context(function):
         return made
 
-    def forward(ctx: Any, *operands: Any) -> Any:
+    def forward(ctx: FunctionCtx, *operands: Any) -> Any:
         with vmap_level(*info, direct=True) as level:
             given = _wrapped(operands, in_dims, level)
             ctx._saved_batch_dims = ()
@@ -238,7 +238,7 @@ def _generated(function: Any, in_dims: Any, info: VmapInfo, direct: bool = False
             found, dims = _unwrapped(outputs, level)
         return (*found, dims) if isinstance(found, tuple) else (found, dims)
 
-    def setup_context(ctx: Any, inputs: Any, outputs: Any) -> None:
+    def setup_context(ctx: FunctionCtx, inputs: Any, outputs: Any) -> None:
         values, dims = _parted(outputs)
         with vmap_level(*info, direct=direct) as level:
             given = _wrapped(inputs, in_dims, level)
@@ -247,10 +247,10 @@ def _generated(function: Any, in_dims: Any, info: VmapInfo, direct: bool = False
             ctx._input_shapes = [x.shape if isinstance(x, Tensor) else None for x in given]
         ctx._batch_dims = dims
 
-    def saved(ctx: Any, level: int) -> Any:
+    def saved(ctx: FunctionCtx, level: int) -> Any:
         return _wrapped(tuple(ctx.saved_tensors), tuple(ctx._saved_batch_dims), level)
 
-    def backward(ctx: Any, *gradients: Any) -> Any:
+    def backward(ctx: FunctionCtx, *gradients: Any) -> Any:
         dims = ctx._batch_dims if isinstance(ctx._batch_dims, tuple) else (ctx._batch_dims,)
         with vmap_level(*info, direct=direct) as level:
             given = [
@@ -265,7 +265,7 @@ def _generated(function: Any, in_dims: Any, info: VmapInfo, direct: bool = False
             [_placed(g, dim, into, info) for (g, dim), into in zip(pairs, in_dims, strict=False)]
         )
 
-    def jvp(ctx: Any, *tangents: Any) -> Any:
+    def jvp(ctx: FunctionCtx, *tangents: Any) -> Any:
         with vmap_level(*info, direct=direct) as level:
             given = [
                 t if t is None or dim is None else batch(t, dim % t.ndim, level)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import re
-from typing import Any
 
 from retrograd.ops.registry import RECORDED
 from retrograd.tensor import Tensor
@@ -19,7 +18,7 @@ class DimensionBindError(Exception):
     """A size that a pattern asks for does not fit the tensor."""
 
 
-def rearrange(tensor: Any, pattern: str, **axes_lengths: int) -> Tensor:
+def rearrange(tensor: Tensor, pattern: str, **axes_lengths: int) -> Tensor:
     """The elements of a tensor (or of a list of tensors, stacked) in another arrangement.
 
     Names in brackets share a dimension; sizes that cannot be worked out are given by name.

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from retrograd import dtypes
-from retrograd.autograd.function import Function
+from retrograd.autograd.function import Function, FunctionCtx
 from retrograd.engine import sparse_sums as sums
 from retrograd.engine.grad_mode import no_grad
 from retrograd.engine.sparse_array import SparseArray, coo
@@ -24,11 +24,8 @@ from retrograd.sparse.graph import (
     node,
     sparse_of,
 )
-from retrograd.tensor import Tensor, wrap
+from retrograd.tensor import Array, Tensor, wrap
 from retrograd.tensor.size import sparse_coo, sparse_csr
-
-if TYPE_CHECKING:
-    from retrograd.tensor import Array
 
 
 def common_dtype(*operands: Any) -> dtypes.dtype:
@@ -66,12 +63,12 @@ class _SparseSum(Function):
     """``one + alpha * two``, both sparse."""
 
     @staticmethod
-    def forward(ctx: Any, one: Tensor, two: Tensor, alpha: float, sign: int) -> Tensor:
+    def forward(ctx: FunctionCtx, one: Tensor, two: Tensor, alpha: float, sign: int) -> Tensor:
         ctx.alpha = alpha * sign
         return as_tensor(sums.add_sparse(sparse_of(one), sparse_of(two), ctx.alpha))
 
     @staticmethod
-    def backward(ctx: Any, grad: Tensor) -> Any:
+    def backward(ctx: FunctionCtx, grad: Tensor) -> Any:
         return grad, grad if ctx.alpha == 1 else grad * ctx.alpha, None, None
 
 
@@ -79,7 +76,7 @@ class _MixedSum(Function):
     """``dense + alpha * sparse``: dense, and so are the gradients."""
 
     @staticmethod
-    def forward(ctx: Any, dense: Tensor, sparse: Tensor, alpha: float, sign: int) -> Tensor:
+    def forward(ctx: FunctionCtx, dense: Tensor, sparse: Tensor, alpha: float, sign: int) -> Tensor:
         ctx.alpha = alpha * sign
         added = sums.dense_of(sparse_of(sparse))
         if ctx.alpha != 1:
@@ -87,7 +84,7 @@ class _MixedSum(Function):
         return wrap(dense._array + added)
 
     @staticmethod
-    def backward(ctx: Any, grad: Tensor) -> Any:
+    def backward(ctx: FunctionCtx, grad: Tensor) -> Any:
         return grad, grad if ctx.alpha == 1 else grad * ctx.alpha, None, None
 
 
@@ -174,7 +171,7 @@ class _Scaled(Function):
     """A sparse tensor times a number."""
 
     @staticmethod
-    def forward(ctx: Any, tensor: Tensor, factor: Tensor | float) -> Tensor:
+    def forward(ctx: FunctionCtx, tensor: Tensor, factor: Tensor | float) -> Tensor:
         ctx.factor = factor
         if isinstance(factor, Tensor) and factor.requires_grad:
             ctx.save_for_backward(tensor)
@@ -183,7 +180,7 @@ class _Scaled(Function):
         return with_values(tensor, values * number)
 
     @staticmethod
-    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, Tensor | None]:
+    def backward(ctx: FunctionCtx, grad: Tensor) -> tuple[Tensor, Tensor | None]:
         of_factor = None
         if ctx.needs_input_grad[1]:
             (tensor,) = ctx.saved_tensors
@@ -197,7 +194,7 @@ class _Product(Function):
     """A sparse tensor times a sparse or dense one: entries where the first has some."""
 
     @staticmethod
-    def forward(ctx: Any, one: Tensor, two: Tensor) -> Tensor:
+    def forward(ctx: FunctionCtx, one: Tensor, two: Tensor) -> Tensor:
         ctx.save_for_backward(one, two)
         first: Any = one._array
         second: Any = two._array
@@ -223,7 +220,7 @@ class _Product(Function):
         return as_tensor(made)
 
     @staticmethod
-    def backward(ctx: Any, grad: Tensor) -> Any:
+    def backward(ctx: FunctionCtx, grad: Tensor) -> Any:
         one, two = ctx.saved_tensors
         needs = ctx.needs_input_grad
         return grad * two if needs[0] else None, grad * one if needs[1] else None
@@ -290,7 +287,7 @@ def div(input: Tensor, other: Any, rounding_mode: Any = None) -> Tensor:
 @node("DivBackward0")
 class _Quotient(Function):
     @staticmethod
-    def forward(ctx: Any, tensor: Tensor, divisor: Tensor | float, mode: Any) -> Tensor:
+    def forward(ctx: FunctionCtx, tensor: Tensor, divisor: Tensor | float, mode: Any) -> Tensor:
         ctx.divisor, ctx.mode = divisor, mode
         tensor = as_tensor(sums.coalesced(sparse_of(tensor))) if mode else tensor
         values = wrap(sparse_of(tensor).values)
@@ -302,7 +299,7 @@ class _Quotient(Function):
         return with_values(tensor, result._array)
 
     @staticmethod
-    def backward(ctx: Any, grad: Tensor) -> Any:
+    def backward(ctx: FunctionCtx, grad: Tensor) -> Any:
         if ctx.mode is not None:
             return grad * 0, None, None
         return grad / ctx.divisor, None, None
@@ -338,7 +335,7 @@ _SLOPES: dict[str, Any] = {
 
 class _Unary(Function):
     @staticmethod
-    def forward(ctx: Any, tensor: Tensor, name: str) -> Tensor:
+    def forward(ctx: FunctionCtx, tensor: Tensor, name: str) -> Tensor:
         ctx.function_name = name
         ctx.save_for_backward(tensor)
         array = sparse_of(tensor)
@@ -350,7 +347,7 @@ class _Unary(Function):
         return as_tensor(made)
 
     @staticmethod
-    def backward(ctx: Any, grad: Tensor) -> Any:
+    def backward(ctx: FunctionCtx, grad: Tensor) -> Any:
         (tensor,) = ctx.saved_tensors
         slope = _SLOPES.get(ctx.function_name)
         if slope is None:
@@ -374,7 +371,7 @@ def unary(name: str, tensor: Tensor) -> Tensor:
 @node("PowBackward0")
 class _Power(Function):
     @staticmethod
-    def forward(ctx: Any, tensor: Tensor, exponent: float) -> Tensor:
+    def forward(ctx: FunctionCtx, tensor: Tensor, exponent: float) -> Tensor:
         ctx.exponent = exponent
         ctx.save_for_backward(tensor)
         whole = sums.coalesced(sparse_of(tensor))
@@ -383,7 +380,7 @@ class _Power(Function):
         return as_tensor(coo(whole.indices, result._array, whole.shape, True))
 
     @staticmethod
-    def backward(ctx: Any, grad: Tensor) -> Any:
+    def backward(ctx: FunctionCtx, grad: Tensor) -> Any:
         (tensor,) = ctx.saved_tensors
         exponent = ctx.exponent
         if exponent == 1:

@@ -189,7 +189,7 @@ class check_sparse_tensor_invariants:
         self.saved_state = CHECKS.enabled
         CHECKS.enabled = self.state
 
-    def __exit__(self, *exception: Any) -> None:
+    def __exit__(self, *exception: object) -> None:
         assert self.saved_state is not None
         CHECKS.enabled, self.saved_state = self.saved_state, None
 

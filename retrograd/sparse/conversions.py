@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from retrograd import dtypes
-from retrograd.autograd.function import Function
+from retrograd.autograd.function import Function, FunctionCtx
 from retrograd.engine import sparse_sums as sums
 from retrograd.engine.sparse_array import SparseArray, coo, csr
 from retrograd.notices import explained
@@ -31,13 +31,13 @@ from retrograd.tensor.size import sparse_coo, sparse_csr
 @node("ToDenseBackward0")
 class _ToDense(Function):
     @staticmethod
-    def forward(ctx: Any, tensor: Tensor, masked: bool) -> Tensor:
+    def forward(ctx: FunctionCtx, tensor: Tensor, masked: bool) -> Tensor:
         ctx.save_for_backward(tensor)
         ctx.masked = masked
         return wrap(sums.dense_of(sparse_of(tensor)))
 
     @staticmethod
-    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, None]:
+    def backward(ctx: FunctionCtx, grad: Tensor) -> tuple[Tensor, None]:
         (tensor,) = ctx.saved_tensors
         if is_sparse(grad):
             grad = to_dense(grad)
@@ -62,11 +62,11 @@ def to_dense(
 
 class _FromDense(Function):
     @staticmethod
-    def forward(ctx: Any, tensor: Tensor, sparse_dim: int) -> Tensor:
+    def forward(ctx: FunctionCtx, tensor: Tensor, sparse_dim: int) -> Tensor:
         return as_tensor(sums.coo_of_dense(tensor._array, sparse_dim))
 
     @staticmethod
-    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, None]:
+    def backward(ctx: FunctionCtx, grad: Tensor) -> tuple[Tensor, None]:
         return to_dense(grad), None
 
 
@@ -107,7 +107,7 @@ def to_sparse(tensor: Tensor, sparse_dim: int | None = None) -> Tensor:
 @node("ToSparseCsrBackward0")
 class _ToCsr(Function):
     @staticmethod
-    def forward(ctx: Any, tensor: Tensor) -> Tensor:
+    def forward(ctx: FunctionCtx, tensor: Tensor) -> Tensor:
         array: Any = tensor._array
         ctx.was_sparse = is_sparse(tensor)
         if not ctx.was_sparse:
@@ -115,7 +115,7 @@ class _ToCsr(Function):
         return as_tensor(sums.csr_of_coo(array))
 
     @staticmethod
-    def backward(ctx: Any, grad: Tensor) -> Tensor:
+    def backward(ctx: FunctionCtx, grad: Tensor) -> Tensor:
         return to_sparse(grad) if ctx.was_sparse else to_dense(grad)
 
 
@@ -143,11 +143,11 @@ def to_csr(tensor: Tensor, dense_dim: int | None = None) -> Tensor:
 @node("ToSparseBackward1")
 class _FromCsr(Function):
     @staticmethod
-    def forward(ctx: Any, tensor: Tensor) -> Tensor:
+    def forward(ctx: FunctionCtx, tensor: Tensor) -> Tensor:
         return as_tensor(sums.coo_of_csr(sparse_of(tensor)))
 
     @staticmethod
-    def backward(ctx: Any, grad: Tensor) -> Tensor:
+    def backward(ctx: FunctionCtx, grad: Tensor) -> Tensor:
         return to_csr(grad if is_sparse(grad) else to_sparse(grad))
 
 
@@ -162,12 +162,14 @@ def _from_csr(tensor: Tensor) -> Tensor:
 @node("SparseCooTensorWithDimsAndTensorsBackward0")
 class _FromValues(Function):
     @staticmethod
-    def forward(ctx: Any, values: Tensor, indices: Any, shape: Any, coalesced: bool) -> Tensor:
+    def forward(
+        ctx: FunctionCtx, values: Tensor, indices: Any, shape: Any, coalesced: bool
+    ) -> Tensor:
         ctx.indices, ctx.shape = indices, shape
         return as_tensor(coo(indices, values._array, shape, coalesced))
 
     @staticmethod
-    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, None, None, None]:
+    def backward(ctx: FunctionCtx, grad: Tensor) -> tuple[Tensor, None, None, None]:
         return take_places(grad, ctx.indices, ctx.shape), None, None, None
 
 
@@ -180,12 +182,12 @@ def from_values(indices: Any, values: Tensor, shape: tuple[int, ...], coalesced:
 @node("SparseCompressedTensorBackward0")
 class _FromCsrValues(Function):
     @staticmethod
-    def forward(ctx: Any, values: Tensor, rows: Any, columns: Any, shape: Any) -> Tensor:
+    def forward(ctx: FunctionCtx, values: Tensor, rows: Any, columns: Any, shape: Any) -> Tensor:
         ctx.pattern, ctx.shape = (rows, columns), shape
         return as_tensor(csr(rows, columns, values._array, shape, ascending(rows, columns)))
 
     @staticmethod
-    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, None, None, None]:
+    def backward(ctx: FunctionCtx, grad: Tensor) -> tuple[Tensor, None, None, None]:
         rows, columns = ctx.pattern
         pattern = csr(rows, columns, np.zeros(columns.shape, np.float32), ctx.shape)
         indices = sums.coo_of_csr(pattern).indices
@@ -202,13 +204,13 @@ class _TakePlaces(Function):
     """The elements of a tensor at given places; backward puts them there."""
 
     @staticmethod
-    def forward(ctx: Any, tensor: Tensor, indices: Any, shape: Any) -> Tensor:
+    def forward(ctx: FunctionCtx, tensor: Tensor, indices: Any, shape: Any) -> Tensor:
         ctx.indices, ctx.shape = indices, shape
         ctx.was_sparse = is_sparse(tensor)
         return wrap(sums.values_at(tensor._array, indices, shape[: indices.shape[0]]))
 
     @staticmethod
-    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, None, None]:
+    def backward(ctx: FunctionCtx, grad: Tensor) -> tuple[Tensor, None, None]:
         made = from_values(ctx.indices, grad, ctx.shape, False)
         return (made if ctx.was_sparse else to_dense(made)), None, None
 
@@ -222,11 +224,11 @@ def take_places(tensor: Tensor, indices: Any, shape: tuple[int, ...]) -> Tensor:
 @node("CoalesceBackward0")
 class _Coalesce(Function):
     @staticmethod
-    def forward(ctx: Any, tensor: Tensor) -> Tensor:
+    def forward(ctx: FunctionCtx, tensor: Tensor) -> Tensor:
         return as_tensor(sums.coalesced(sparse_of(tensor)))
 
     @staticmethod
-    def backward(ctx: Any, grad: Tensor) -> Tensor:
+    def backward(ctx: FunctionCtx, grad: Tensor) -> Tensor:
         return grad
 
 
@@ -248,13 +250,13 @@ def coalesced_pattern(tensor: Tensor) -> SparseArray:
 @node("ValuesBackward0")
 class _Values(Function):
     @staticmethod
-    def forward(ctx: Any, tensor: Tensor) -> Tensor:
+    def forward(ctx: FunctionCtx, tensor: Tensor) -> Tensor:
         array = sparse_of(tensor)
         ctx.pattern = (array.layout, array.indices, array.shape)
         return wrap(array.values.view())
 
     @staticmethod
-    def backward(ctx: Any, grad: Tensor) -> Tensor:
+    def backward(ctx: FunctionCtx, grad: Tensor) -> Tensor:
         layout, indices, shape = ctx.pattern
         if layout is sparse_csr:
             return from_csr_values(indices[0], indices[1], grad, shape)
@@ -295,7 +297,7 @@ def indices(tensor: Tensor) -> Tensor:
 @node("SparseMaskBackward0")
 class _Mask(Function):
     @staticmethod
-    def forward(ctx: Any, tensor: Tensor, mask: SparseArray) -> Tensor:
+    def forward(ctx: FunctionCtx, tensor: Tensor, mask: SparseArray) -> Tensor:
         ctx.mask = mask
         ctx.was_sparse = is_sparse(tensor)
         pattern = mask if mask.layout is sparse_coo else sums.coo_of_csr(mask)
@@ -306,7 +308,7 @@ class _Mask(Function):
         return as_tensor(made)
 
     @staticmethod
-    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, None]:
+    def backward(ctx: FunctionCtx, grad: Tensor) -> tuple[Tensor, None]:
         if ctx.was_sparse:
             return sparse_mask(to_dense(grad), coalesced_pattern(as_tensor(ctx.mask))), None
         return to_dense(sparse_mask(grad, ctx.mask)), None
@@ -335,7 +337,7 @@ def sparse_mask(tensor: Tensor, mask: Any) -> Tensor:
 @node("ToCopyBackward0")
 class _Cast(Function):
     @staticmethod
-    def forward(ctx: Any, tensor: Tensor, target: Any) -> Tensor:
+    def forward(ctx: FunctionCtx, tensor: Tensor, target: Any) -> Tensor:
         array = sparse_of(tensor)
         ctx.before = dtypes.from_numpy_dtype(array.dtype)
         values = cast_array(array.values, target)
@@ -344,7 +346,7 @@ class _Cast(Function):
         return as_tensor(made)
 
     @staticmethod
-    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, None]:
+    def backward(ctx: FunctionCtx, grad: Tensor) -> tuple[Tensor, None]:
         return grad.to(ctx.before), None
 
 

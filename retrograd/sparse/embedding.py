@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from retrograd.autograd.function import Function
+from retrograd.autograd.function import Function, FunctionCtx
 from retrograd.notices import explained
 from retrograd.ops.registry import RECORDED
 from retrograd.sparse.conversions import from_values
@@ -34,12 +34,14 @@ def _rows_gradient(
 @node("EmbeddingBackward0")
 class _Embedding(Function):
     @staticmethod
-    def forward(ctx: Any, weight: Tensor, indices: Tensor, padding: int, scaled: bool) -> Tensor:
+    def forward(
+        ctx: FunctionCtx, weight: Tensor, indices: Tensor, padding: int, scaled: bool
+    ) -> Tensor:
         ctx.options = (indices._array.reshape(-1), weight._array.shape, padding, scaled)
         return RECORDED.embedding(weight, indices, padding, False)
 
     @staticmethod
-    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, None, None, None]:
+    def backward(ctx: FunctionCtx, grad: Tensor) -> tuple[Tensor, None, None, None]:
         rows, shape, padding, scaled = ctx.options
         slopes = grad.reshape((rows.size, shape[1]))
         return _rows_gradient(slopes, rows, shape, padding, scaled), None, None, None
@@ -55,7 +57,7 @@ def embedding(weight: Tensor, indices: Tensor, padding: int, scaled: bool) -> Te
 class _EmbeddingBag(Function):
     @staticmethod
     def forward(
-        ctx: Any,
+        ctx: FunctionCtx,
         weight: Tensor,
         indices: Tensor,
         samples: Tensor | None,
@@ -70,7 +72,7 @@ class _EmbeddingBag(Function):
 
     @staticmethod
     def backward(
-        ctx: Any, grad: Tensor
+        ctx: FunctionCtx, grad: Tensor
     ) -> tuple[Tensor | None, None, Tensor | None, None, None, None, None]:
         weight, samples = ctx.saved_tensors
         rows, shape, bags, mode, scaled = ctx.options

@@ -52,7 +52,7 @@ def sparse_of(tensor: Tensor) -> SparseArray:
     return array
 
 
-def is_sparse(tensor: Any) -> bool:
+def is_sparse(tensor: Tensor) -> bool:
     """Whether something is a sparse tensor, of any layout."""
     return isinstance(tensor, Tensor) and type(tensor._array) is SPARSE_ARRAY
 

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from retrograd import dtypes
-from retrograd.autograd.function import Function
+from retrograd.autograd.function import Function, FunctionCtx
 from retrograd.engine import sparse_sums as sums
 from retrograd.engine.sparse_array import SparseArray, coo
 from retrograd.notices import explained
@@ -79,12 +79,12 @@ class _TransposedProduct(Function):
     """``a.T @ b`` of a sparse and a dense matrix, without making the transpose."""
 
     @staticmethod
-    def forward(ctx: Any, sparse: Tensor, dense: Tensor) -> Tensor:
+    def forward(ctx: FunctionCtx, sparse: Tensor, dense: Tensor) -> Tensor:
         ctx.save_for_backward(sparse, dense)
         return wrap(sums.times_dense(sparse_of(sparse), dense._array, True))
 
     @staticmethod
-    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, Tensor | None]:
+    def backward(ctx: FunctionCtx, grad: Tensor) -> tuple[Tensor | None, Tensor | None]:
         sparse, dense = ctx.saved_tensors
         needs = ctx.needs_input_grad
         of_sparse = masked_product(sparse, dense, grad) if needs[0] else None
@@ -96,12 +96,12 @@ class _Mm(Function):
     """The product of a sparse matrix and a dense one; the sparse one's gradient is dense."""
 
     @staticmethod
-    def forward(ctx: Any, sparse: Tensor, dense: Tensor) -> Tensor:
+    def forward(ctx: FunctionCtx, sparse: Tensor, dense: Tensor) -> Tensor:
         ctx.save_for_backward(sparse, dense)
         return _times(sparse, dense)
 
     @staticmethod
-    def backward(ctx: Any, grad: Tensor) -> Any:
+    def backward(ctx: FunctionCtx, grad: Tensor) -> Any:
         sparse, dense = ctx.saved_tensors
         _real_only(sparse, "mm")
         needs = ctx.needs_input_grad
@@ -114,12 +114,12 @@ class _DenseSparse(Function):
     """The product of a dense matrix and a sparse one."""
 
     @staticmethod
-    def forward(ctx: Any, dense: Tensor, sparse: Tensor) -> Tensor:
+    def forward(ctx: FunctionCtx, dense: Tensor, sparse: Tensor) -> Tensor:
         ctx.save_for_backward(dense, sparse)
         return wrap(sums.times_dense(sparse_of(sparse), dense._array.T, True).T)
 
     @staticmethod
-    def backward(ctx: Any, grad: Tensor) -> Any:
+    def backward(ctx: FunctionCtx, grad: Tensor) -> Any:
         dense, sparse = ctx.saved_tensors
         _real_only(sparse, "mm")
         needs = ctx.needs_input_grad
@@ -132,13 +132,13 @@ class _SparseSparseMm(Function):
     """The product of two sparse matrices, by ``@``."""
 
     @staticmethod
-    def forward(ctx: Any, one: Tensor, two: Tensor) -> Tensor:
+    def forward(ctx: FunctionCtx, one: Tensor, two: Tensor) -> Tensor:
         ctx.save_for_backward(one, two)
         made = sums.times_sparse(sparse_of(one), sparse_of(two))
         return as_tensor(made if one.layout is sparse_coo else sums.csr_of_coo(made))
 
     @staticmethod
-    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, Tensor | None]:
+    def backward(ctx: FunctionCtx, grad: Tensor) -> tuple[Tensor | None, Tensor | None]:
         one, two = ctx.saved_tensors
         _real_only(one, "mm")
         needs = ctx.needs_input_grad
@@ -200,13 +200,13 @@ class _ProductsAt(Function):
     """Elements of ``one @ two.T`` at given places."""
 
     @staticmethod
-    def forward(ctx: Any, one: Tensor, two: Tensor, places: Any) -> Tensor:
+    def forward(ctx: FunctionCtx, one: Tensor, two: Tensor, places: Any) -> Tensor:
         ctx.save_for_backward(one, two)
         ctx.places = places
         return wrap(sums.products_at(places, one._array, two._array))
 
     @staticmethod
-    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, Tensor | None, None]:
+    def backward(ctx: FunctionCtx, grad: Tensor) -> tuple[Tensor | None, Tensor | None, None]:
         one, two = ctx.saved_tensors
         needs = ctx.needs_input_grad
         shape = (one._array.shape[0], two._array.shape[0])
@@ -226,7 +226,12 @@ class _SparseAddmm(Function):
 
     @staticmethod
     def forward(
-        ctx: Any, input: Tensor | None, sparse: Tensor, dense: Tensor, beta: float, alpha: float
+        ctx: FunctionCtx,
+        input: Tensor | None,
+        sparse: Tensor,
+        dense: Tensor,
+        beta: float,
+        alpha: float,
     ) -> Tensor:
         ctx.save_for_backward(sparse, dense)
         ctx.scales = (beta, alpha)
@@ -239,7 +244,7 @@ class _SparseAddmm(Function):
         return wrap(result)
 
     @staticmethod
-    def backward(ctx: Any, grad: Tensor) -> Any:
+    def backward(ctx: FunctionCtx, grad: Tensor) -> Any:
         sparse, dense = ctx.saved_tensors
         _real_only(sparse, "sparse.mm")
         needs = ctx.needs_input_grad
@@ -260,12 +265,12 @@ class _SparseSparse(Function):
     """The product of two sparse matrices; gradients have entries where the operands have."""
 
     @staticmethod
-    def forward(ctx: Any, one: Tensor, two: Tensor) -> Tensor:
+    def forward(ctx: FunctionCtx, one: Tensor, two: Tensor) -> Tensor:
         ctx.save_for_backward(one, two)
         return as_tensor(sums.times_sparse(sparse_of(one), sparse_of(two)))
 
     @staticmethod
-    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, Tensor | None]:
+    def backward(ctx: FunctionCtx, grad: Tensor) -> tuple[Tensor | None, Tensor | None]:
         one, two = ctx.saved_tensors
         _real_only(one, "sparse.mm")
         needs = ctx.needs_input_grad
@@ -338,13 +343,13 @@ def sparse_addmm(
 class _Addmm(Function):
     @staticmethod
     def forward(
-        ctx: Any, input: Tensor, sparse: Tensor, dense: Tensor, beta: float, alpha: float
+        ctx: FunctionCtx, input: Tensor, sparse: Tensor, dense: Tensor, beta: float, alpha: float
     ) -> Tensor:
         ctx.shape = input._array.shape
         return _SparseAddmm.forward(ctx, input, sparse, dense, beta, alpha)
 
     @staticmethod
-    def backward(ctx: Any, grad: Tensor) -> Any:
+    def backward(ctx: FunctionCtx, grad: Tensor) -> Any:
         sparse, dense = ctx.saved_tensors
         _real_only(sparse, "addmm")
         needs = ctx.needs_input_grad
@@ -380,12 +385,12 @@ def addmm(input: Tensor, mat1: Tensor, mat2: Tensor, beta: float = 1, alpha: flo
 @node("MvBackward0")
 class _Mv(Function):
     @staticmethod
-    def forward(ctx: Any, sparse: Tensor, vector: Tensor) -> Tensor:
+    def forward(ctx: FunctionCtx, sparse: Tensor, vector: Tensor) -> Tensor:
         ctx.save_for_backward(sparse, vector)
         return wrap(sums.times_dense(sparse_of(sparse), vector._array[:, None])[:, 0])
 
     @staticmethod
-    def backward(ctx: Any, grad: Tensor) -> Any:
+    def backward(ctx: FunctionCtx, grad: Tensor) -> Any:
         sparse, vector = ctx.saved_tensors
         _real_only(sparse, "mv")
         needs = ctx.needs_input_grad
@@ -416,7 +421,7 @@ def mv(input: Tensor, vec: Tensor) -> Tensor:
 @node("BmmBackward0")
 class _Bmm(Function):
     @staticmethod
-    def forward(ctx: Any, sparse: Tensor, dense: Tensor) -> Tensor:
+    def forward(ctx: FunctionCtx, sparse: Tensor, dense: Tensor) -> Tensor:
         ctx.save_for_backward(sparse, dense)
         whole = sums.coalesced(sparse_of(sparse))
         batch, height, width = whole.shape
@@ -428,7 +433,7 @@ class _Bmm(Function):
         return wrap(made.reshape(batch, height, other.shape[2]))
 
     @staticmethod
-    def backward(ctx: Any, grad: Tensor) -> Any:
+    def backward(ctx: FunctionCtx, grad: Tensor) -> Any:
         sparse, dense = ctx.saved_tensors
         _real_only(sparse, "bmm")
         needs = ctx.needs_input_grad

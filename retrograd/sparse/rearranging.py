@@ -2,25 +2,20 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
-from retrograd.autograd.function import Function
-from retrograd.engine.sparse_array import coo
+from retrograd.autograd.function import Function, FunctionCtx, FunctionMeta
+from retrograd.engine.sparse_array import SparseArray, coo
 from retrograd.engine.state import STATE
 from retrograd.engine.views import bump
 from retrograd.notices import explained
 from retrograd.ops import errors
 from retrograd.sparse.conversions import to_sparse
 from retrograd.sparse.graph import apply, as_tensor, is_sparse, missing, node, sparse_of
-from retrograd.tensor import Tensor, wrap
+from retrograd.tensor import Array, Tensor, wrap
 from retrograd.tensor.size import sparse_coo
-
-if TYPE_CHECKING:
-    from retrograd.autograd.function import FunctionMeta
-    from retrograd.engine.sparse_array import SparseArray
-    from retrograd.tensor import Array
 
 
 def _dim(dim: int, count: int) -> int:
@@ -45,7 +40,7 @@ def _coo_only(name: str, tensor: Tensor) -> SparseArray:
 
 class _Permute(Function):
     @staticmethod
-    def forward(ctx: Any, tensor: Tensor, order: tuple[int, ...]) -> Tensor:
+    def forward(ctx: FunctionCtx, tensor: Tensor, order: tuple[int, ...]) -> Tensor:
         array = sparse_of(tensor)
         ctx.order = order
         sparse_dim = array.sparse_dim
@@ -57,7 +52,7 @@ class _Permute(Function):
         return as_tensor(coo(indices, values, shape, array.coalesced and unmoved))
 
     @staticmethod
-    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, None]:
+    def backward(ctx: FunctionCtx, grad: Tensor) -> tuple[Tensor, None]:
         back = tuple(int(axis) for axis in np.argsort(ctx.order))
         if not is_sparse(grad):
             return grad.permute(back), None
@@ -141,14 +136,14 @@ class _Refused(Function):
     lacking = ""
 
     @staticmethod
-    def backward(ctx: Any, grad: Tensor) -> Any:
+    def backward(ctx: FunctionCtx, grad: Tensor) -> Any:
         raise missing(ctx.lacking, grad if is_sparse(grad) else ctx.saved_tensors[0])
 
 
 @node("IndexSelectBackward0")
 class _IndexSelect(_Refused):
     @staticmethod
-    def forward(ctx: Any, tensor: Tensor, dim: int, index: Array) -> Tensor:
+    def forward(ctx: FunctionCtx, tensor: Tensor, dim: int, index: Array) -> Tensor:
         ctx.lacking = "index_add_"
         ctx.save_for_backward(tensor)
         array = sparse_of(tensor)
@@ -188,7 +183,7 @@ def index_select(tensor: Tensor, dim: int, index: Tensor) -> Tensor:
 @node("SelectBackward0")
 class _Select(_Refused):
     @staticmethod
-    def forward(ctx: Any, tensor: Tensor, dim: int, index: int) -> Tensor:
+    def forward(ctx: FunctionCtx, tensor: Tensor, dim: int, index: int) -> Tensor:
         ctx.lacking = "select_backward"
         ctx.place = (dim, index)
         ctx.save_for_backward(tensor)
@@ -207,7 +202,7 @@ class _Select(_Refused):
         return as_tensor(coo(indices, array.values[spots], shape, coalesced))
 
     @staticmethod
-    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, None, None]:
+    def backward(ctx: FunctionCtx, grad: Tensor) -> tuple[Tensor, None, None]:
         (tensor,) = ctx.saved_tensors
         if is_sparse(grad):
             raise missing(ctx.lacking, grad)
@@ -247,7 +242,7 @@ def unbind(tensor: Tensor, dim: int = 0) -> tuple[Tensor, ...]:
 @node("UnsqueezeBackward0")
 class _Unsqueeze(_Refused):
     @staticmethod
-    def forward(ctx: Any, tensor: Tensor, dim: int) -> Tensor:
+    def forward(ctx: FunctionCtx, tensor: Tensor, dim: int) -> Tensor:
         ctx.lacking = "as_strided"
         ctx.save_for_backward(tensor)
         array = sparse_of(tensor)
@@ -284,7 +279,7 @@ def _check_joined(tensors: list[Tensor]) -> None:
 @node("CatBackward0")
 class _Cat(_Refused):
     @staticmethod
-    def forward(ctx: Any, dim: int, *tensors: Tensor) -> Tensor:
+    def forward(ctx: FunctionCtx, dim: int, *tensors: Tensor) -> Tensor:
         ctx.lacking = "as_strided"
         ctx.save_for_backward(*tensors)
         return as_tensor(_joined([sparse_of(x) for x in tensors], dim))
@@ -350,7 +345,7 @@ def cat(tensors: list[Tensor], dim: int = 0) -> Tensor:
 @node("StackBackward0")
 class _Stack(Function):
     @staticmethod
-    def forward(ctx: Any, dim: int, *tensors: Tensor) -> Tensor:
+    def forward(ctx: FunctionCtx, dim: int, *tensors: Tensor) -> Tensor:
         ctx.dim = dim
         arrays = []
         for x in tensors:
@@ -365,7 +360,7 @@ class _Stack(Function):
         return as_tensor(_joined(arrays, dim))
 
     @staticmethod
-    def backward(ctx: Any, grad: Tensor) -> Any:
+    def backward(ctx: FunctionCtx, grad: Tensor) -> Any:
         return (None, *grad.unbind(ctx.dim))
 
 
@@ -392,11 +387,11 @@ def stack(tensors: list[Tensor], dim: int = 0) -> Tensor:
 @node("CloneBackward0")
 class _Clone(Function):
     @staticmethod
-    def forward(ctx: Any, tensor: Tensor) -> Tensor:
+    def forward(ctx: FunctionCtx, tensor: Tensor) -> Tensor:
         return as_tensor(sparse_of(tensor).copy())
 
     @staticmethod
-    def backward(ctx: Any, grad: Tensor) -> Tensor:
+    def backward(ctx: FunctionCtx, grad: Tensor) -> Tensor:
         return grad
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from retrograd import dtypes
-from retrograd.autograd.function import Function
+from retrograd.autograd.function import Function, FunctionCtx
 from retrograd.engine import sparse_sums as sums
 from retrograd.engine.sparse_array import Array, SparseArray, coo
 from retrograd.notices import explained
@@ -51,14 +51,14 @@ class _SumAll(Function):
     """The sum of everything; its gradient is dense, as in PyTorch."""
 
     @staticmethod
-    def forward(ctx: Any, tensor: Tensor) -> Tensor:
+    def forward(ctx: FunctionCtx, tensor: Tensor) -> Tensor:
         ctx.shape = tensor._array.shape
         values = sparse_of(tensor).values
         wide = np.float32 if values.dtype in dtypes.HALF_TYPES else values.dtype
         return wrap(np.asarray(values.sum(dtype=wide), values.dtype))
 
     @staticmethod
-    def backward(ctx: Any, grad: Tensor) -> Tensor:
+    def backward(ctx: FunctionCtx, grad: Tensor) -> Tensor:
         return grad.expand(ctx.shape)
 
 
@@ -66,7 +66,7 @@ class _SumDims(Function):
     """The sum over some dimensions, which leaves sparse ones."""
 
     @staticmethod
-    def forward(ctx: Any, tensor: Tensor, dims: tuple[int, ...]) -> Tensor:
+    def forward(ctx: FunctionCtx, tensor: Tensor, dims: tuple[int, ...]) -> Tensor:
         ctx.save_for_backward(tensor)
         ctx.dims = dims
         made = _summed(sums.coalesced(sparse_of(tensor)), dims)
@@ -74,7 +74,7 @@ class _SumDims(Function):
         return as_tensor(made) if made.sparse_dim else wrap(sums.dense_of(made))
 
     @staticmethod
-    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, None]:
+    def backward(ctx: FunctionCtx, grad: Tensor) -> tuple[Tensor, None]:
         (tensor,) = ctx.saved_tensors
         pattern = sums.coalesced(sparse_of(tensor))
         return _spread(grad, pattern, ctx.dims), None
@@ -108,7 +108,7 @@ def _spread(grad: Tensor, pattern: SparseArray, dims: tuple[int, ...]) -> Tensor
 @node("SumBackward1")
 class _SumBackward(_SumDims):
     @staticmethod
-    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, None]:
+    def backward(ctx: FunctionCtx, grad: Tensor) -> tuple[Tensor, None]:
         if is_sparse(grad):
             raise explained(RuntimeError("expand is unsupported for Sparse tensors"))
         (tensor,) = ctx.saved_tensors
@@ -191,7 +191,7 @@ def _by_line(values: Array, numbers: Array, order: Array, reduce: Any) -> Array:
 
 class _Softmax(Function):
     @staticmethod
-    def forward(ctx: Any, tensor: Tensor, dim: int, logarithm: bool) -> Tensor:
+    def forward(ctx: FunctionCtx, tensor: Tensor, dim: int, logarithm: bool) -> Tensor:
         whole = as_tensor(sums.coalesced(sparse_of(tensor)))
         array = sparse_of(whole)
         ctx.dim, ctx.logarithm = dim, logarithm
@@ -211,7 +211,7 @@ class _Softmax(Function):
         return made
 
     @staticmethod
-    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, None, None]:
+    def backward(ctx: FunctionCtx, grad: Tensor) -> tuple[Tensor, None, None]:
         (result,) = ctx.saved_tensors
         array = sparse_of(result)
         if grad.requires_grad:
@@ -284,13 +284,13 @@ def log_softmax(input: Tensor, dim: int, *, dtype: dtypes.dtype | None = None) -
 @node("NormBackward1")
 class _Norm(Function):
     @staticmethod
-    def forward(ctx: Any, tensor: Tensor, order: float) -> Tensor:
+    def forward(ctx: FunctionCtx, tensor: Tensor, order: float) -> Tensor:
         ctx.save_for_backward(tensor)
         entries = wrap(sums.as_coo(sparse_of(tensor)).values.reshape(-1))
         return RECORDED.linalg_vector_norm(entries, order)
 
     @staticmethod
-    def backward(ctx: Any, grad: Tensor) -> Any:
+    def backward(ctx: FunctionCtx, grad: Tensor) -> Any:
         raise missing("masked_fill_.Scalar", ctx.saved_tensors[0])
 
 

@@ -9,7 +9,9 @@ may import it.
 from __future__ import annotations
 
 import weakref
+from collections import OrderedDict
 from collections.abc import Callable
+from types import CodeType, EllipsisType
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
@@ -22,9 +24,12 @@ if TYPE_CHECKING:
     from retrograd.engine.state import Cut
     from retrograd.engine.views import ViewInfo
     from retrograd.tensor.attached import Attached
+    from retrograd.transforms.forward import DualLevel
 else:
     Attached = object  # a type checker sees there what other modules attach
 
+# hooks by the number of their handle; a gradient or None comes back
+TensorHooks = OrderedDict[int, Callable[..., object]]
 ndarray = np.ndarray
 Array = np.ndarray[Any, Any]
 
@@ -42,7 +47,7 @@ class VersionCell:
         self.version = 0
         self.detached = 0  # sequence number of the last detach_() of a tensor with history
         self.writer: str | None = None
-        self.code: Any = None
+        self.code: CodeType | None = None
         self.lasti = 0
 
 
@@ -66,17 +71,17 @@ class TensorMeta:
     def __init__(self) -> None:
         self.grad: Tensor | None = None
         # what `.grad` is cast to: a dtype, None for no cast, or `...` for the tensor's own
-        self.grad_dtype: Any = ...
+        self.grad_dtype: dtypes.dtype | EllipsisType | None = ...
         # weak: the graph keeps the accumulator alive, not the leaf (no reference cycle)
         self.accumulator: weakref.ref[Node] | None = None
-        self.hooks: Any = None
-        self.post_accumulate_hooks: Any = None
+        self.hooks: TensorHooks | None = None
+        self.post_accumulate_hooks: TensorHooks | None = None
         self.relaid = -1  # version at which an op such as t_() last changed the geometry
         self.retains_grad = False
         self.retains_number = 0
         self.inference = False
         self.flagged: object = None  # see `engine.inference`
-        self.tangents: dict[Any, Tensor] | None = None  # by dual level; see autograd.forward
+        self.tangents: dict[DualLevel, Tensor] | None = None  # by dual level; see autograd.forward
 
 
 class Tensor(Attached):
@@ -112,6 +117,7 @@ class Tensor(Attached):
     _meta: TensorMeta | None
 
     _level: int = 0  # of the vmap call whose batched tensor this is; 0 for ordinary tensors
+    _physical: Tensor  # of a batched tensor: all its examples
 
     # NumPy must let our reflected operators handle `ndarray * tensor`
     __array_priority__ = 1000
@@ -245,7 +251,7 @@ def cell_of(tensor: Tensor) -> VersionCell:
     return cell
 
 
-_F = TypeVar("_F", bound=Callable[..., Any])
+_F = TypeVar("_F", bound=Callable[..., object])
 
 
 def tensor_method(function: _F) -> _F:
@@ -254,12 +260,12 @@ def tensor_method(function: _F) -> _F:
     return function
 
 
-def tensor_member(name: str, member: Any) -> None:
+def tensor_member(name: str, member: object) -> None:
     """Attach anything else to Tensor: a property that can be set, a static method."""
     setattr(Tensor, name, member)
 
 
-def tensor_property(function: Callable[[Any], Any]) -> property:
+def tensor_property(function: Callable[..., object]) -> property:
     """Attach a function to Tensor as the read-only property of its own name."""
     made = property(function)
     setattr(Tensor, function.__name__, made)

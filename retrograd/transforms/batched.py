@@ -16,7 +16,8 @@ import importlib
 import math
 import textwrap
 import threading
-from typing import TYPE_CHECKING, Any, NoReturn
+from collections.abc import Callable
+from typing import Any, NoReturn
 
 import numpy as np
 
@@ -35,9 +36,6 @@ from retrograd.ops.calling.shortcut import call_generated, usual_operands
 from retrograd.ops.making.arguments import size_argument
 from retrograd.ops.registry import Op
 from retrograd.tensor import Array, Tensor, VersionCell, cell_of, meta_of
-
-if TYPE_CHECKING:
-    from retrograd.ops.registry import Op
 
 # ------------------------------------------------------------------------------- running vmaps
 
@@ -221,7 +219,7 @@ class BatchedTensor(Tensor):
     _batch_dim: int
     _level: int
     _facts: Any  # the LogicalArray, and the physical array that it was made for
-    _seen: Any
+    _seen: Array | None
 
     @property
     def _array(self) -> Any:
@@ -401,8 +399,11 @@ def expanded(tensor: Tensor, level: int) -> BatchedTensor:
     return made
 
 
-def like_batch(function: Any, tensor: Any, args: tuple[Any, ...], options: Any) -> Tensor:
+def like_batch(
+    function: Callable[..., Tensor], tensor: Tensor, args: tuple[Any, ...], options: Any
+) -> Tensor:
     """A function like `zeros_like`, whose result is shaped as its argument, of a whole batch."""
+    assert isinstance(tensor, BatchedTensor)
     made = function(tensor._physical, *args, **options)
     return rewrap(made, tensor._batch_dim, tensor._level)
 
@@ -509,9 +510,10 @@ def batched_inplace(target: Tensor, shadow: Tensor, writer: str) -> None:
         cell.writer = writer
 
 
-def change_geometry(tensor: Any, op: Op, options: tuple[Any, ...], writer: str) -> Tensor:
+def change_geometry(tensor: Tensor, op: Op, options: tuple[Any, ...], writer: str) -> Tensor:
     """An in-place op such as `t_`: the batched tensor becomes what the view op makes of it."""
     seen = op.function(tensor, *options)
+    assert isinstance(tensor, BatchedTensor)
     tensor._physical, tensor._batch_dim, tensor._seen = seen._physical, seen._batch_dim, None
     tensor._grad_fn, tensor._output_nr = seen._grad_fn, seen._output_nr
     bump(tensor, writer)
@@ -523,7 +525,7 @@ def change_geometry(tensor: Any, op: Op, options: tuple[Any, ...], writer: str) 
         meta = meta_of(tensor)
         meta.relaid = version
         meta.accumulator = None  # it knows the old shape
-    return tensor  # type: ignore[no-any-return]
+    return tensor
 
 
 TRANSFORMS.batched = batched

@@ -20,7 +20,7 @@ import itertools
 import threading
 import weakref
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -30,10 +30,8 @@ from retrograd.engine.slices import copy_with_strides
 from retrograd.engine.state import STATE, TRANSFORMS, count_transform
 from retrograd.engine.views import ViewInfo, ViewStep, edge_of
 from retrograd.notices import explained
+from retrograd.ops.registry import Op
 from retrograd.tensor import Array, Tensor, cell_of, meta_of, wrap
-
-if TYPE_CHECKING:
-    from retrograd.ops.registry import Op
 
 # --------------------------------------------------------------------------------------- levels
 
@@ -426,7 +424,7 @@ def _batched_like(primal: Tensor, tangent: Tensor) -> Tensor:
     return wide
 
 
-def batch_levels(tensor: Any) -> set[int]:
+def batch_levels(tensor: Tensor) -> set[int]:
     """The vmap calls that a tensor has a batch of."""
     found: set[int] = set()
     while tensor._level:

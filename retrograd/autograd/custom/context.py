@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from retrograd.engine.function_node import FunctionNode
 from retrograd.engine.hooks import RemovableHandle
@@ -17,6 +17,16 @@ from retrograd.tensor import Tensor
 
 class FunctionCtx:
     """What `forward` and `setup_context` can say about a call of a custom Function."""
+
+    if TYPE_CHECKING:  # what `BackwardCFunction` has, and whatever a user puts there
+
+        @property
+        def saved_tensors(self) -> tuple[Tensor, ...]: ...
+
+        needs_input_grad: tuple[bool, ...]
+
+        def __getattr__(self, name: str) -> Any: ...
+        def __setattr__(self, name: str, value: object) -> None: ...
 
     def save_for_backward(self, *tensors: Tensor | None) -> None:
         """Keep tensors for `backward`, which finds them in ``ctx.saved_tensors``.
@@ -247,7 +257,7 @@ class BackwardCFunction(FunctionCtx):
         """Call ``fn(grad_outputs)`` before this node runs; it may replace grad_outputs."""
         return self._function_node.register_prehook(fn)
 
-    def _register_hook_dict(self, tensor: Any) -> None:
+    def _register_hook_dict(self, tensor: Tensor) -> None:
         if not isinstance(tensor, Tensor):
             raise RuntimeError("_register_hook_dict expected a Tensor")
         self._function_node._register_hook_dict(tensor)

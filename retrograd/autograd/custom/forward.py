@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from retrograd import dtypes
 from retrograd.autograd.custom.outputs import Outputs
@@ -18,6 +18,9 @@ from retrograd.ops.making.creation import zeros_like
 from retrograd.tensor import Tensor, wrap
 from retrograd.transforms import forward
 from retrograd.transforms.forward import DualLevel
+
+if TYPE_CHECKING:
+    from retrograd.autograd.function import FunctionCtx
 
 
 @contextmanager
@@ -97,7 +100,7 @@ class _LevelCall:
             found = self._inside_other_levels(ctx, arguments)
         return found if isinstance(found, tuple) else (found,)
 
-    def _inside_other_levels(self, ctx: Any, arguments: list[Any]) -> Any:
+    def _inside_other_levels(self, ctx: FunctionCtx, arguments: list[Any]) -> Any:
         """Call `jvp` so that its ops pass on the tangents of the levels outside of this one."""
         kept = self.node.saved_for_forward
         if kept is not None:

@@ -301,8 +301,8 @@ def join_fresh(node: FunctionNode, values: tuple[Tensor, ...]) -> None:
     # taken off the node first: packing may raise, and the node must not hold its own outputs then
     to_save, node.to_save = node.to_save or (), None
     for tensor in to_save:
-        is_output = tensor._grad_fn is node
-        number = tensor._output_nr if is_output else 0
+        is_output = tensor is not None and tensor._grad_fn is node
+        number = tensor._output_nr if tensor is not None and is_output else 0
         saved.append(SavedTensor(tensor, node, is_output=is_output, number=number))
     node.saved = tuple(saved)
 

@@ -14,19 +14,19 @@ from collections.abc import Callable
 from itertools import count
 from sys import _getframe
 from time import perf_counter_ns, time_ns
-from typing import TYPE_CHECKING, Any
+from types import CodeType
+from typing import Any
 
 import numpy as np
 
 from retrograd import dtypes
 from retrograd.backend.device import KERNELS
+from retrograd.engine.node import Node
 from retrograd.engine.profiling import PROFILER
 from retrograd.engine.state import HOT, count_unusual
 from retrograd.lifecycle.site import is_library
 from retrograd.ops.calling.aten_names import event_name
-
-if TYPE_CHECKING:
-    from retrograd.ops.registry import Op
+from retrograd.ops.registry import Op
 
 FORWARD, BACKWARD, USER = 0, 1, 7  # kinds of events, PyTorch's numbers for them
 
@@ -163,7 +163,7 @@ def _user_frames() -> list[tuple[Any, int]]:
     return found
 
 
-def stack_entry(code: Any, line: int) -> str:
+def stack_entry(code: CodeType, line: int) -> str:
     """A frame as events show it: ``train.py(12): main``."""
     return f"{os.path.relpath(code.co_filename)}({line}): {code.co_name}"
 
@@ -342,7 +342,7 @@ def _bytes_of(result: Any) -> int:
 # ------------------------------------------------------------------------------------ backward
 
 
-def _run_node(node: Any, gradient: Any, call: Any, live: Any, as_tensors: bool) -> Any:
+def _run_node(node: Node, gradient: Any, call: Any, live: Any, as_tensors: bool) -> Any:
     """A node of the engine, timed: the engine's work around it and the node's own."""
     from retrograd.engine.accumulate import is_accumulator
     from retrograd.engine.node import GraphRoot

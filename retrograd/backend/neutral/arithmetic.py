@@ -7,13 +7,15 @@ from __future__ import annotations
 
 from typing import Any
 
+from retrograd.backend.namespace import Namespace
 
-def iadd(xp: Any, target: Any, other: Any) -> Any:
+
+def iadd(xp: Namespace, target: Any, other: Any) -> Any:
     """``target += other``."""
     return xp.add(target, other, out=target)
 
 
-def add_matching(xp: Any, target: Any, other: Any) -> bool:
+def add_matching(xp: Namespace, target: Any, other: Any) -> bool:
     """Add an array that is alike in shape, dtype and layout; says whether it was done."""
     if type(other) is not type(target) or target.shape != other.shape:
         return False
@@ -23,27 +25,27 @@ def add_matching(xp: Any, target: Any, other: Any) -> bool:
     return True
 
 
-def sum_all(xp: Any, x: Any) -> Any:
+def sum_all(xp: Namespace, x: Any) -> Any:
     """The sum of all elements, as a 0-d array."""
     return xp.asarray(xp.sum(x))
 
 
-def sum_to(xp: Any, x: Any, shape: tuple[int, ...]) -> None:
+def sum_to(xp: Namespace, x: Any, shape: tuple[int, ...]) -> None:
     """None: there is no quicker way here than to sum along the axes."""
     return None
 
 
-def filled(xp: Any, shape: tuple[int, ...], value: Any, dtype: Any = None) -> Any:
+def filled(xp: Namespace, shape: tuple[int, ...], value: Any, dtype: Any = None) -> Any:
     """A new array of one value, a number or a 0-d array."""
     return xp.full(shape, value, dtype=getattr(value, "dtype", None) if dtype is None else dtype)
 
 
-def add_at(xp: Any, target: Any, index: Any, values: Any) -> None:
+def add_at(xp: Namespace, target: Any, index: Any, values: Any) -> None:
     """Add to the places that an index names, to one that it names twice two times."""
     xp.add.at(target, index, values)
 
 
-def reduce_at(xp: Any, name: str, target: Any, index: Any, values: Any) -> None:
+def reduce_at(xp: Namespace, name: str, target: Any, index: Any, values: Any) -> None:
     """Combine places of a vector with values, one after the other, by a function's name.
 
     Each round takes the first, the second, ... value of every place.
@@ -61,22 +63,22 @@ def reduce_at(xp: Any, name: str, target: Any, index: Any, values: Any) -> None:
         target[places] = operation(target[places], values[now])
 
 
-def maximum_accumulate(xp: Any, x: Any, axis: int) -> Any:
+def maximum_accumulate(xp: Namespace, x: Any, axis: int) -> Any:
     """The largest element so far, along an axis."""
     return _accumulated(xp, xp.maximum, x, axis)
 
 
-def minimum_accumulate(xp: Any, x: Any, axis: int) -> Any:
+def minimum_accumulate(xp: Namespace, x: Any, axis: int) -> Any:
     """The smallest element so far, along an axis."""
     return _accumulated(xp, xp.minimum, x, axis)
 
 
-def logaddexp_accumulate(xp: Any, x: Any, axis: int) -> Any:
+def logaddexp_accumulate(xp: Namespace, x: Any, axis: int) -> Any:
     """The logarithm of the sum of exponentials so far, along an axis."""
     return _accumulated(xp, xp.logaddexp, x, axis)
 
 
-def _accumulated(xp: Any, function: Any, x: Any, axis: int) -> Any:
+def _accumulated(xp: Namespace, function: Any, x: Any, axis: int) -> Any:
     result = xp.array(x, order="C")
     steps = xp.moveaxis(result, axis, 0)
     for place in range(1, steps.shape[0]):
@@ -84,6 +86,6 @@ def _accumulated(xp: Any, function: Any, x: Any, axis: int) -> Any:
     return result
 
 
-def matmul2d(xp: Any, a: Any, b: Any) -> Any:
+def matmul2d(xp: Namespace, a: Any, b: Any) -> Any:
     """The product of two matrices."""
     return xp.matmul(a, b)

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from retrograd.backend.namespace import Namespace
+
 __all__ = ["arranged", "is_channels_last"]
 
 Array = Any
@@ -36,7 +38,7 @@ def is_channels_last(array: Array) -> bool:
     return True
 
 
-def arranged(xp: Any, result: Array, *models: Array) -> Array:
+def arranged(xp: Namespace, result: Array, *models: Array) -> Array:
     """`result`, channels-last if one of `models` is, else contiguous; a copy only if it was not.
 
     >>> import numpy as np

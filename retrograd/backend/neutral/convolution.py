@@ -18,7 +18,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from math import prod
-from typing import Any
+
+from retrograd.backend.namespace import Namespace
 
 from .folding import (
     Array,
@@ -77,7 +78,7 @@ def transposed_output_shape(
 
 
 def convolution(
-    xp: Any,
+    xp: Namespace,
     input: Array,
     weight: Array,
     stride: Sequence[int],
@@ -118,7 +119,7 @@ def convolution(
 
 
 def convolution_weight_gradient(
-    xp: Any,
+    xp: Namespace,
     grad: Array,
     input: Array,
     weight_shape: Sequence[int],
@@ -160,7 +161,7 @@ def convolution_weight_gradient(
 
 
 def convolution_input_gradient(
-    xp: Any,
+    xp: Namespace,
     grad: Array,
     weight: Array,
     input_shape: Sequence[int],
@@ -216,7 +217,7 @@ def _correlates_back(
 
 
 def _scatter_windows(
-    xp: Any,
+    xp: Namespace,
     grad: Array,
     weight: Array,
     input_shape: Sequence[int],
@@ -276,7 +277,7 @@ class _Windows:
 
     def __init__(
         self,
-        xp: Any,
+        xp: Namespace,
         input: Array,
         kernel: Sequence[int],
         output: Sequence[int],

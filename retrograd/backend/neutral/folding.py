@@ -16,6 +16,7 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 
+from retrograd.backend.namespace import Namespace
 from retrograd.backend.quiet import quiet
 
 Array = Any  # of any library
@@ -60,7 +61,7 @@ def without_padding(spatial: Sequence[int], before: Sequence[int]) -> Index:
 
 
 def pad_spatial(
-    xp: Any,
+    xp: Namespace,
     array: Array,
     before: Sequence[int],
     after: Sequence[int],
@@ -94,7 +95,7 @@ def pad_spatial(
 
 
 def window_view(
-    xp: Any,
+    xp: Namespace,
     padded: Array,
     first: int,
     kernel: Sequence[int],
@@ -156,7 +157,7 @@ def add_to_windows(
 
 
 def unfold(
-    xp: Any,
+    xp: Namespace,
     input: Array,
     kernel: Sequence[int],
     dilation: Sequence[int],
@@ -187,7 +188,7 @@ def unfold(
 
 
 def fold(
-    xp: Any,
+    xp: Namespace,
     columns: Array,
     output_size: Sequence[int],
     kernel: Sequence[int],

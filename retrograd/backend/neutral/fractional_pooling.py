@@ -6,10 +6,14 @@ from collections.abc import Sequence
 from math import prod
 from typing import Any
 
+from retrograd.backend.namespace import Namespace
+
 from .folding import Array
 
 
-def window_starts(xp: Any, samples: Array, input_size: int, output_size: int, window: int) -> Array:
+def window_starts(
+    xp: Namespace, samples: Array, input_size: int, output_size: int, window: int
+) -> Array:
     """Where the windows of one dimension begin, for each sample in [0, 1).
 
     All windows advance by nearly the same step; the sample decides where rounding jumps. As in
@@ -35,7 +39,7 @@ def window_starts(xp: Any, samples: Array, input_size: int, output_size: int, wi
 
 
 def fractional_max_pool(
-    xp: Any, input: Array, window: Sequence[int], output: Sequence[int], samples: Array
+    xp: Namespace, input: Array, window: Sequence[int], output: Sequence[int], samples: Array
 ) -> tuple[Array, Array]:
     """The largest value of each window, and its flat place in the spatial dimensions.
 
@@ -65,7 +69,7 @@ def fractional_max_pool(
     )
 
 
-def _last_nan_or_first_largest(xp: Any, values: Array) -> Array:
+def _last_nan_or_first_largest(xp: Namespace, values: Array) -> Array:
     best: Array = values.argmax(-1)
     missing = xp.isnan(values)
     if missing.any():

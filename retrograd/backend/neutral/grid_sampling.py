@@ -15,6 +15,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from retrograd.backend.namespace import Namespace
+
 from .folding import Array, narrow, widen
 from .resampling import cubic_weights
 
@@ -28,7 +30,7 @@ class _Neighbours(NamedTuple):
 
 
 def grid_sample(
-    xp: Any,
+    xp: Namespace,
     input: Array,
     grid: Array,
     mode: str,
@@ -63,7 +65,7 @@ def grid_sample(
 
 
 def grid_sample_input_gradient(
-    xp: Any,
+    xp: Namespace,
     grad: Array,
     grid: Array,
     input_shape: Sequence[int],
@@ -99,7 +101,7 @@ def grid_sample_input_gradient(
 
 
 def grid_sample_grid_gradient(
-    xp: Any,
+    xp: Namespace,
     grad: Array,
     input: Array,
     grid: Array,
@@ -140,7 +142,7 @@ def grid_sample_grid_gradient(
 
 
 def affine_base_grid(
-    xp: Any, spatial: Sequence[int], align_corners: bool, dtype: np.dtype[Any] | type[Any]
+    xp: Namespace, spatial: Sequence[int], align_corners: bool, dtype: np.dtype[Any] | type
 ) -> Array:
     """The points that an affine map of the identity samples, in homogeneous coordinates.
 
@@ -162,7 +164,7 @@ def affine_base_grid(
     return base
 
 
-def _base_line(xp: Any, size: int, align_corners: bool, dtype: np.dtype[Any]) -> Array:
+def _base_line(xp: Namespace, size: int, align_corners: bool, dtype: np.dtype[Any]) -> Array:
     """From -1 to 1, counted from the nearer end as PyTorch does, so that it is symmetric."""
     if size <= 1:
         return xp.zeros(size, dtype)
@@ -183,7 +185,7 @@ def _product(factors: Sequence[Array]) -> Array:
     return result
 
 
-def _with_empty_place(xp: Any, input: Array) -> Array:
+def _with_empty_place(xp: Namespace, input: Array) -> Array:
     """`(N, C, places + 1)`: a zero after each image, for points that read nothing.
 
     Reading a zero keeps an infinity elsewhere from turning a weight of zero into nan.
@@ -208,7 +210,7 @@ def _corners(neighbours: Sequence[_Neighbours]) -> Iterator[tuple[int, ...]]:
 
 
 def _corner_index(
-    xp: Any, neighbours: Sequence[_Neighbours], corner: Sequence[int], spatial: Sequence[int]
+    xp: Namespace, neighbours: Sequence[_Neighbours], corner: Sequence[int], spatial: Sequence[int]
 ) -> Array:
     """Flat spatial index of a corner of each point; one past the image where it is outside."""
     total: Array | None = None
@@ -221,7 +223,12 @@ def _corner_index(
 
 
 def _grid_neighbours(
-    xp: Any, grid: Array, spatial: Sequence[int], mode: str, padding_mode: str, align_corners: bool
+    xp: Namespace,
+    grid: Array,
+    spatial: Sequence[int],
+    mode: str,
+    padding_mode: str,
+    align_corners: bool,
 ) -> list[_Neighbours]:
     """The neighbours of all points along each dimension."""
     points = widen(grid).reshape(grid.shape[0], prod(grid.shape[1:-1]), len(spatial))
@@ -235,7 +242,7 @@ def _grid_neighbours(
 
 
 def _axis_neighbours(
-    xp: Any,
+    xp: Namespace,
     coordinate: Array,
     size: int,
     mode: str,
@@ -277,7 +284,7 @@ def _axis_neighbours(
 
 
 def _cubic_derivatives(
-    xp: Any, share: Array, scale: float, order: int, a: float = -0.75
+    xp: Namespace, share: Array, scale: float, order: int, a: float = -0.75
 ) -> list[Array]:
     """Derivatives of the cubic weights along a coordinate whose unit is `scale` elements."""
     if order == 0:
@@ -301,20 +308,20 @@ def _derivative(terms: list[float], order: int) -> list[float]:
     return terms
 
 
-def _polynomial(xp: Any, terms: Sequence[float], x: Array) -> Array:
+def _polynomial(xp: Namespace, terms: Sequence[float], x: Array) -> Array:
     result = xp.zeros_like(x)
     for term in terms:
         result = result * x + term
     return result
 
 
-def _valid_index(xp: Any, place: Array, size: int) -> Array:
+def _valid_index(xp: Namespace, place: Array, size: int) -> Array:
     """Whole-numbered places as int64, with -1 for those outside (a nan is outside)."""
     return xp.where((place >= 0) & (place < size), place, -1).astype(xp.int64)
 
 
 def _move_inside(
-    xp: Any, place: Array, size: int, padding_mode: str, align_corners: bool, dimensions: int
+    xp: Namespace, place: Array, size: int, padding_mode: str, align_corners: bool, dimensions: int
 ) -> tuple[Array, Array]:
     """Apply the padding mode to places; also the derivative of what it did: 1, -1 or 0."""
     sign = xp.ones_like(place)

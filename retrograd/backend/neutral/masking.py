@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from retrograd.backend.namespace import Namespace
 
-def keep_where(xp: Any, values: Any, mask: Any) -> Any:
+
+def keep_where(xp: Namespace, values: Any, mask: Any) -> Any:
     """`values` where `mask` is true, else zero.
 
     >>> import numpy as np
@@ -15,7 +17,7 @@ def keep_where(xp: Any, values: Any, mask: Any) -> Any:
     return xp.where(mask, values, xp.zeros((), values.dtype))
 
 
-def not_below_zero(xp: Any, values: Any) -> Any:
+def not_below_zero(xp: Namespace, values: Any) -> Any:
     """``max(values, 0)``, whose zero is the one of `values` where that is a zero.
 
     >>> import numpy as np

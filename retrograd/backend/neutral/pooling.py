@@ -17,6 +17,8 @@ from typing import Any
 
 import numpy as np
 
+from retrograd.backend.namespace import Namespace
+
 from .folding import Array, Index, narrow, pad_spatial, widen, window_view, without_padding
 
 # Windows longer than this are searched by `argmax` instead of offset by offset.
@@ -42,7 +44,7 @@ def pooled_size(
 
 
 def max_pool(
-    xp: Any,
+    xp: Namespace,
     input: Array,
     kernel: Sequence[int],
     stride: Sequence[int],
@@ -78,7 +80,9 @@ def max_pool(
     return narrow(values, input.dtype), indices
 
 
-def adaptive_max_pool(xp: Any, input: Array, output_size: Sequence[int]) -> tuple[Array, Array]:
+def adaptive_max_pool(
+    xp: Namespace, input: Array, output_size: Sequence[int]
+) -> tuple[Array, Array]:
     """Maximum pooling into a given number of windows; values and flat spatial indices.
 
     >>> from retrograd.backend import CPU
@@ -112,7 +116,7 @@ def adaptive_max_pool(xp: Any, input: Array, output_size: Sequence[int]) -> tupl
     return narrow(values, input.dtype), indices
 
 
-def gather_at_indices(xp: Any, input: Array, indices: Array, dimensions: int) -> Array:
+def gather_at_indices(xp: Namespace, input: Array, indices: Array, dimensions: int) -> Array:
     """Read `input` at flat spatial indices; its last `dimensions` dimensions are spatial.
 
     Linear in `input`, with `scatter_to_indices` as adjoint.
@@ -125,7 +129,7 @@ def gather_at_indices(xp: Any, input: Array, indices: Array, dimensions: int) ->
     return xp.take(input.reshape(-1), positions)
 
 
-def scatter_to_indices(xp: Any, grad: Array, indices: Array, spatial: Sequence[int]) -> Array:
+def scatter_to_indices(xp: Namespace, grad: Array, indices: Array, spatial: Sequence[int]) -> Array:
     """Sum `grad` into zeros of the given spatial shape at flat spatial indices.
 
     Linear in `grad`, with `gather_at_indices` as adjoint.
@@ -142,7 +146,7 @@ def scatter_to_indices(xp: Any, grad: Array, indices: Array, spatial: Sequence[i
     return narrow(result, grad.dtype)
 
 
-def max_unpool(xp: Any, input: Array, indices: Array, spatial: Sequence[int]) -> Array:
+def max_unpool(xp: Namespace, input: Array, indices: Array, spatial: Sequence[int]) -> Array:
     """Put values at flat spatial indices of zeros; the last of several for one place stays.
 
     Linear in `input`. Indices may come from anywhere, so they are checked.
@@ -163,7 +167,7 @@ def max_unpool(xp: Any, input: Array, indices: Array, spatial: Sequence[int]) ->
 
 
 def avg_pool(
-    xp: Any,
+    xp: Namespace,
     input: Array,
     kernel: Sequence[int],
     stride: Sequence[int],
@@ -196,7 +200,7 @@ def avg_pool(
 
 
 def avg_pool_gradient(
-    xp: Any,
+    xp: Namespace,
     grad: Array,
     spatial: Sequence[int],
     kernel: Sequence[int],
@@ -225,7 +229,7 @@ def avg_pool_gradient(
     return narrow(xp.ascontiguousarray(inner), grad.dtype)
 
 
-def adaptive_avg_pool(xp: Any, input: Array, output_size: Sequence[int]) -> Array:
+def adaptive_avg_pool(xp: Namespace, input: Array, output_size: Sequence[int]) -> Array:
     """Average pooling into a given number of windows. Linear in `input`; the adjoint is
     `adaptive_avg_pool_gradient`.
 
@@ -247,7 +251,7 @@ def adaptive_avg_pool(xp: Any, input: Array, output_size: Sequence[int]) -> Arra
     return narrow(xp.ascontiguousarray(result), input.dtype)
 
 
-def adaptive_avg_pool_gradient(xp: Any, grad: Array, spatial: Sequence[int]) -> Array:
+def adaptive_avg_pool_gradient(xp: Namespace, grad: Array, spatial: Sequence[int]) -> Array:
     """The adjoint of `adaptive_avg_pool` on inputs of the given spatial shape. Linear in `grad`.
 
     >>> adaptive_avg_pool_gradient(np, np.array([[1.0, 1.0]]), (3,))
@@ -266,7 +270,7 @@ def adaptive_avg_pool_gradient(xp: Any, grad: Array, spatial: Sequence[int]) -> 
     return narrow(xp.ascontiguousarray(result), grad.dtype)
 
 
-def adaptive_spans(xp: Any, size: int, count: int) -> tuple[Array, Array]:
+def adaptive_spans(xp: Namespace, size: int, count: int) -> tuple[Array, Array]:
     """Start and end of each of `count` windows that together cover `size` elements.
 
     >>> adaptive_spans(np, 5, 2)
@@ -297,7 +301,7 @@ def _trailing_padding(
     ]
 
 
-def _lowest(xp: Any, dtype: np.dtype[Any]) -> Any:
+def _lowest(xp: Namespace, dtype: np.dtype[Any]) -> Any:
     return xp.iinfo(dtype).min if dtype.kind in "iu" else -xp.inf
 
 
@@ -311,7 +315,7 @@ def _outer_sum(tables: Sequence[Array]) -> Array:
 
 @lru_cache(maxsize=64)
 def _max_pool_tables(
-    xp: Any,
+    xp: Namespace,
     spatial: tuple[int, ...],
     output: tuple[int, ...],
     kernel: tuple[int, ...],
@@ -335,7 +339,7 @@ def _max_pool_tables(
 
 
 def _window_maximum(
-    xp: Any, view: Array, dimensions: int, first: Array | None, input_size: int
+    xp: Namespace, view: Array, dimensions: int, first: Array | None, input_size: int
 ) -> tuple[Array, Array]:
     """Largest value of each window and its offset in the flattened window.
 
@@ -377,7 +381,7 @@ def _window_maximum(
     return values, offsets
 
 
-def _flat_places(xp: Any, indices: Array, dimensions: int, size: int) -> Array:
+def _flat_places(xp: Namespace, indices: Array, dimensions: int, size: int) -> Array:
     """Positions in the flattened array of flat spatial indices, one block of `size` per batch."""
     lead = indices.shape[: indices.ndim - dimensions]
     blocks = xp.arange(prod(lead)) * size
@@ -402,7 +406,9 @@ def _window_slices(axis: int, kernel: int, stride: int, count: int) -> list[tupl
     ]
 
 
-def _sum_windows(xp: Any, array: Array, axis: int, kernel: int, stride: int, count: int) -> Array:
+def _sum_windows(
+    xp: Namespace, array: Array, axis: int, kernel: int, stride: int, count: int
+) -> Array:
     """Sum `count` windows of `kernel` elements along one axis."""
     if kernel == 1 and stride == 1:
         return array
@@ -418,7 +424,9 @@ def _sum_windows(xp: Any, array: Array, axis: int, kernel: int, stride: int, cou
     return result
 
 
-def _spread_windows(xp: Any, grad: Array, axis: int, kernel: int, stride: int, size: int) -> Array:
+def _spread_windows(
+    xp: Namespace, grad: Array, axis: int, kernel: int, stride: int, size: int
+) -> Array:
     """The adjoint of `_sum_windows`: add each value to all elements of its window."""
     if kernel == 1 and stride == 1:
         return grad
@@ -428,7 +436,7 @@ def _spread_windows(xp: Any, grad: Array, axis: int, kernel: int, stride: int, s
     return result
 
 
-def _sum_spans(xp: Any, array: Array, axis: int, starts: Array, stops: Array) -> Array:
+def _sum_spans(xp: Namespace, array: Array, axis: int, starts: Array, stops: Array) -> Array:
     """Sum spans `starts[i]:stops[i]` along one axis; starts and stops never decrease."""
     count = len(starts)
     lengths = stops - starts
@@ -455,7 +463,7 @@ def _along(table: Array, axis: int, dimensions: int) -> Array:
 
 
 def _divisor(
-    xp: Any,
+    xp: Namespace,
     spatial: Sequence[int],
     output: Sequence[int],
     kernel: Sequence[int],
@@ -485,7 +493,7 @@ def _divisor(
     return total
 
 
-def _divide(xp: Any, array: Array, divisor: Array | int) -> Array:
+def _divide(xp: Namespace, array: Array, divisor: Array | int) -> Array:
     """Divide by whole numbers in the array's own type; whole numbers drop the fraction."""
     if array.dtype.kind in "iu":
         quotient = xp.abs(array) // xp.abs(divisor)

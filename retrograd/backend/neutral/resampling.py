@@ -16,6 +16,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from retrograd.backend.namespace import Namespace
+
 from .folding import Array, Index, narrow, widen
 from .pooling import adaptive_avg_pool, adaptive_avg_pool_gradient, largest
 
@@ -31,7 +33,7 @@ class _Step(NamedTuple):
 
 
 def interpolate(
-    xp: Any,
+    xp: Namespace,
     input: Array,
     output_size: Sequence[int],
     mode: str,
@@ -62,7 +64,7 @@ def interpolate(
 
 
 def interpolate_gradient(
-    xp: Any,
+    xp: Namespace,
     grad: Array,
     input_size: Sequence[int],
     mode: str,
@@ -93,7 +95,7 @@ def _computable(array: Array, mode: str) -> Array:
 
 
 def _all_steps(
-    xp: Any,
+    xp: Namespace,
     input_size: Sequence[int],
     output_size: Sequence[int],
     mode: str,
@@ -124,7 +126,7 @@ def _shrinking_first(before: Sequence[int], after: Sequence[int]) -> list[int]:
     return sorted(range(len(before)), key=lambda axis: (after[axis] / max(before[axis], 1), -axis))
 
 
-def _resample(xp: Any, array: Array, axis: int, steps: tuple[_Step, ...], size: int) -> Array:
+def _resample(xp: Namespace, array: Array, axis: int, steps: tuple[_Step, ...], size: int) -> Array:
     """Apply the steps of one dimension."""
     lead: Index = (slice(None),) * axis
     trail = [1] * (array.ndim - axis - 1)
@@ -146,7 +148,7 @@ def _resample(xp: Any, array: Array, axis: int, steps: tuple[_Step, ...], size: 
 
 @lru_cache(maxsize=128)
 def _steps(
-    xp: Any,
+    xp: Namespace,
     input_size: int,
     output_size: int,
     mode: str,
@@ -179,7 +181,7 @@ def _steps(
 
 
 def _split(
-    xp: Any, targets: Array, sources: Array, weights: Array | None, size: int
+    xp: Namespace, targets: Array, sources: Array, weights: Array | None, size: int
 ) -> Iterator[_Step]:
     """Cut entries sorted by target into steps: the first entry of each target, the second, ..."""
     counts = xp.bincount(targets, minlength=size)
@@ -211,7 +213,7 @@ def _source_ratio(
 
 
 def _centres(
-    xp: Any, output_size: int, ratio: float, align_corners: bool, precision: np.dtype[Any]
+    xp: Namespace, output_size: int, ratio: float, align_corners: bool, precision: np.dtype[Any]
 ) -> Array:
     """Where each result lies among the source elements. PyTorch's compiled code rounds once."""
     places: Array = xp.arange(output_size, dtype=xp.float64)
@@ -223,7 +225,7 @@ def _centres(
 
 
 def _nearest_sources(
-    xp: Any,
+    xp: Namespace,
     input_size: int,
     output_size: int,
     scale: float | None,
@@ -240,7 +242,7 @@ def _nearest_sources(
 
 
 def _linear_table(
-    xp: Any,
+    xp: Namespace,
     input_size: int,
     output_size: int,
     ratio: float,
@@ -260,7 +262,7 @@ def _linear_table(
 
 
 def _cubic_table(
-    xp: Any,
+    xp: Namespace,
     input_size: int,
     output_size: int,
     ratio: float,
@@ -276,7 +278,12 @@ def _cubic_table(
 
 
 def _antialias_table(
-    xp: Any, input_size: int, output_size: int, ratio: float, mode: str, precision: np.dtype[Any]
+    xp: Namespace,
+    input_size: int,
+    output_size: int,
+    ratio: float,
+    mode: str,
+    precision: np.dtype[Any],
 ) -> tuple[Array, Array, Array]:
     """Results, sources and weights of a filter as wide as the reduction it has to smooth."""
     half_width = {"linear": 1.0, "cubic": 2.0, "lanczos": 3.0}[mode]

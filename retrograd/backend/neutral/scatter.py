@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from retrograd.backend.device import is_array
+from retrograd.backend.namespace import Namespace
 
 from .folding import Array, narrow, widen
 
@@ -36,7 +37,9 @@ _REDUCTIONS = {
 }
 
 
-def check_bounds(xp: Any, index: Array, size: int, dimension: int, wrap: bool = False) -> Array:
+def check_bounds(
+    xp: Namespace, index: Array, size: int, dimension: int, wrap: bool = False
+) -> Array:
     """The index as int64, or an IndexError that names the first value outside `size`.
 
     Values from `-size` to -1 count from the end where `wrap` is true; elsewhere they are outside.
@@ -58,7 +61,7 @@ def check_bounds(xp: Any, index: Array, size: int, dimension: int, wrap: bool = 
     return xp.where(index < 0, index + size, index) if lowest < 0 else index
 
 
-def add_at(xp: Any, target: Array, index: Any, values: Array) -> Array:
+def add_at(xp: Namespace, target: Array, index: Any, values: Array) -> Array:
     """`target[index] += values` in place, with every repetition of an index counted.
 
     `index` is what NumPy indexes with: an integer or boolean array for the first dimensions, or a
@@ -93,7 +96,7 @@ def add_at(xp: Any, target: Array, index: Any, values: Array) -> Array:
 
 
 def embedding_gradient(
-    xp: Any,
+    xp: Namespace,
     indices: Array,
     grads: Array,
     num_rows: int,
@@ -125,7 +128,7 @@ def embedding_gradient(
     return narrow(result, grads.dtype).reshape(num_rows, *inner)
 
 
-def gather(xp: Any, input: Array, dim: int, index: Array) -> Array:
+def gather(xp: Namespace, input: Array, dim: int, index: Array) -> Array:
     """Read `input` along `dim` at `index`. Linear in `input`; the adjoint is `scatter_reduce` by
     sum into zeros.
 
@@ -136,7 +139,7 @@ def gather(xp: Any, input: Array, dim: int, index: Array) -> Array:
     return xp.take(input.reshape(-1), flat_positions(xp, input.shape, dim, index))
 
 
-def scatter(xp: Any, target: Array, dim: int, index: Array, values: Array) -> Array:
+def scatter(xp: Namespace, target: Array, dim: int, index: Array, values: Array) -> Array:
     """A copy of `target` with `values` put along `dim` at `index`; the last one given wins.
 
     >>> scatter(np, np.zeros(3), 0, np.array([2, 0]), np.array([5.0, 6.0]))
@@ -149,7 +152,7 @@ def scatter(xp: Any, target: Array, dim: int, index: Array, values: Array) -> Ar
 
 
 def scatter_reduce(
-    xp: Any,
+    xp: Namespace,
     target: Array,
     dim: int,
     index: Array,
@@ -188,7 +191,7 @@ def scatter_reduce(
     return narrow(result, target.dtype)
 
 
-def flat_positions(xp: Any, shape: tuple[int, ...], dim: int, index: Array) -> Array:
+def flat_positions(xp: Namespace, shape: tuple[int, ...], dim: int, index: Array) -> Array:
     """Where the places named by `index` along `dim` lie in a flattened array of that shape.
 
     Elsewhere than along `dim` an index reaches from the start of the dimension, possibly not to its
@@ -217,7 +220,7 @@ def flat_positions(xp: Any, shape: tuple[int, ...], dim: int, index: Array) -> A
     return positions
 
 
-def _add_rows(xp: Any, flat: Array, rows: Array, values: Array) -> None:
+def _add_rows(xp: Namespace, flat: Array, rows: Array, values: Array) -> None:
     """Add row `i` of `values` to row `rows[i]` of a flat array of equal rows, in place."""
     width = values.shape[1]
     values = values.astype(flat.dtype, copy=False)
@@ -237,7 +240,7 @@ def _add_rows(xp: Any, flat: Array, rows: Array, values: Array) -> None:
         xp.add_at(flat, positions.reshape(-1), values[chosen].reshape(-1))
 
 
-def _flat_work(xp: Any, target: Array) -> tuple[Array, Array]:
+def _flat_work(xp: Namespace, target: Array) -> tuple[Array, Array]:
     """A flat view to accumulate in, and the array it views: the target itself where it can be."""
     work = widen(target)
     if not work.flags.c_contiguous:
@@ -245,7 +248,9 @@ def _flat_work(xp: Any, target: Array) -> tuple[Array, Array]:
     return work.reshape(-1), work
 
 
-def _checked_parts(xp: Any, shape: tuple[int, ...], parts: tuple[Any, ...]) -> tuple[Any, ...]:
+def _checked_parts(
+    xp: Namespace, shape: tuple[int, ...], parts: tuple[Any, ...]
+) -> tuple[Any, ...]:
     """The parts of an index with integer arrays in bounds and counted from the start.
 
     As in PyTorch an error counts the dimension among those that arrays index.
@@ -272,7 +277,7 @@ def _checked_parts(xp: Any, shape: tuple[int, ...], parts: tuple[Any, ...]) -> t
     return tuple(checked)
 
 
-def _positions_of(xp: Any, shape: tuple[int, ...], index: tuple[Any, ...]) -> Array:
+def _positions_of(xp: Namespace, shape: tuple[int, ...], index: tuple[Any, ...]) -> Array:
     """The flat positions that `array[index]` would read, for any index NumPy takes.
 
     Each coordinate is read through the same index from an array that repeats it without memory.
@@ -297,7 +302,7 @@ def _matching(values: Array, index: Array) -> Array:
     return values[tuple(slice(size) for size in index.shape)]
 
 
-def _identity(xp: Any, reduce: str, dtype: np.dtype[Any]) -> Any:
+def _identity(xp: Namespace, reduce: str, dtype: np.dtype[Any]) -> Any:
     """The value that a reduction leaves unchanged."""
     if reduce == "prod":
         return 1

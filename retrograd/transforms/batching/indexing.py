@@ -168,14 +168,14 @@ class _Indices:
         names = dict(zip(_PLACES, found, strict=False))
         return {**names, "dims": (0, *self.shifted())}
 
-    def to_result(self, tensor: Any) -> Any:
+    def to_result(self, tensor: Tensor) -> Any:
         """From (batch, what indices give, the rest) to a batch of results."""
         order = list(range(1, self.result_rank + 1))
         given, rest = order[: self.rank], order[self.rank :]
         wanted = [0, *rest[: self.start], *given, *rest[self.start :]]
         return RECORDED.permute(tensor, tuple(wanted))
 
-    def from_result(self, tensor: Any) -> Any:
+    def from_result(self, tensor: Tensor) -> Any:
         """The other way round."""
         order = list(range(1, self.result_rank + 1))
         given = order[self.start : self.start + self.rank]

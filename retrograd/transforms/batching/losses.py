@@ -56,7 +56,7 @@ def _elementwise_gradient(call: BatchedCall) -> list[Tensor]:
 # ------------------------------------------------------------------------------- classification
 
 
-def _rows(call: BatchedCall, tensor: Any, kept: int) -> Any:
+def _rows(call: BatchedCall, tensor: Tensor, kept: int) -> Any:
     """All examples' rows under each other: (batch * rows, ...) with `kept` dimensions left."""
     shape = tensor._array.shape
     last = shape[len(shape) - kept :]

@@ -13,13 +13,13 @@ from retrograd.transforms.batching.rules import IMAGES, BatchedCall, batching, c
 batching("_prelu_kernel", "_prelu_gradient")(elementwise)
 
 
-def joined(tensor: Any) -> Any:
+def joined(tensor: Tensor) -> Any:
     """The first two dimensions, the batch and that of an example, as one."""
     shape = tensor._array.shape
     return RECORDED.reshape(tensor, (shape[0] * shape[1], *shape[2:]))
 
 
-def parted(call: BatchedCall, tensor: Any) -> Any:
+def parted(call: BatchedCall, tensor: Tensor) -> Any:
     """The other way round."""
     first, *rest = tensor._array.shape
     return RECORDED.reshape(tensor, (call.size, first // call.size if call.size else 0, *rest))
@@ -65,14 +65,14 @@ def _pad(call: BatchedCall) -> list[Tensor]:
 # ---------------------------------------------------------------------------------- convolution
 
 
-def _channels(tensor: Any) -> Any:
+def _channels(tensor: Tensor) -> Any:
     """(batch, images, channels, ...) as images with the channels of all examples."""
     size, images, channels, *rest = tensor._array.shape
     order = (1, 0, *range(2, tensor._array.ndim))
     return RECORDED.reshape(RECORDED.permute(tensor, order), (images, size * channels, *rest))
 
 
-def _examples_of(call: BatchedCall, tensor: Any) -> Any:
+def _examples_of(call: BatchedCall, tensor: Tensor) -> Any:
     """The other way round."""
     images, channels, *rest = tensor._array.shape
     shape = (images, call.size, channels // call.size, *rest)
