@@ -1,11 +1,10 @@
 """The Bernoulli distribution."""
-# mypy: no-warn-return-any
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any, ClassVar
+from typing import ClassVar, Self
 
 from retrograd.distributions import constraints
 from retrograd.distributions.exp_family import ExponentialFamily
@@ -27,7 +26,7 @@ class Bernoulli(BinaryParameters, ExponentialFamily):
     tensor([0.2500])
     """
 
-    arg_constraints: ClassVar[dict[str, Any]] = {
+    arg_constraints: ClassVar[dict[str, constraints.Constraint]] = {
         "probs": constraints.unit_interval,
         "logits": constraints.real,
     }
@@ -44,7 +43,7 @@ class Bernoulli(BinaryParameters, ExponentialFamily):
         self._take(probs, logits)
         super().__init__(self._param.size(), validate_args=validate_args)
 
-    def expand(self, batch_shape: Sequence[int], _instance: Any = None) -> Any:
+    def expand(self, batch_shape: Sequence[int], _instance: Self | None = None) -> Self:
         return self._expanded(Bernoulli, batch_shape, _instance)
 
     @property

@@ -1,10 +1,9 @@
 """The beta distribution."""
-# mypy: no-warn-return-any
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, ClassVar
+from typing import ClassVar, Self
 
 from retrograd.distributions import constraints
 from retrograd.distributions.dirichlet import Dirichlet
@@ -27,7 +26,7 @@ class Beta(ExponentialFamily):
     tensor(0.2500)
     """
 
-    arg_constraints: ClassVar[dict[str, Any]] = {
+    arg_constraints: ClassVar[dict[str, constraints.Constraint]] = {
         "concentration1": constraints.positive,
         "concentration0": constraints.positive,
     }
@@ -47,7 +46,7 @@ class Beta(ExponentialFamily):
         self._dirichlet = Dirichlet(both, validate_args=validate_args)
         super().__init__(self._dirichlet._batch_shape, validate_args=validate_args)
 
-    def expand(self, batch_shape: Sequence[int], _instance: Any = None) -> Any:
+    def expand(self, batch_shape: Sequence[int], _instance: Self | None = None) -> Self:
         new = self._get_checked_instance(Beta, _instance)
         shape = Size(batch_shape)
         new._dirichlet = self._dirichlet.expand(shape)

@@ -1,11 +1,10 @@
 """The categorical distribution."""
-# mypy: no-warn-return-any
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any, ClassVar
+from typing import ClassVar, Self
 
 import numpy as np
 
@@ -28,6 +27,7 @@ from retrograd.random.multinomial import multinomial as multinomial_array
 from retrograd.random.state import default_generator
 from retrograd.tensor import Tensor
 from retrograd.tensor.size import Size
+from retrograd.types import Device
 
 __all__ = ["Categorical"]
 
@@ -43,7 +43,7 @@ class Categorical(Distribution):
     tensor(0.7500)
     """
 
-    arg_constraints: ClassVar[dict[str, Any]] = {
+    arg_constraints: ClassVar[dict[str, constraints.Constraint]] = {
         "probs": constraints.simplex,
         "logits": constraints.real_vector,
     }
@@ -93,14 +93,14 @@ class Categorical(Distribution):
                     return
         super()._validate_sample(value)
 
-    def expand(self, batch_shape: Sequence[int], _instance: Any = None) -> Any:
+    def expand(self, batch_shape: Sequence[int], _instance: Self | None = None) -> Self:
         events = Size((self._num_events,))
         new = expanded(self, Categorical, batch_shape, _instance, ("probs", "logits"), events)
         new._param = new.__dict__["logits" if "logits" in new.__dict__ else "probs"]
         new._num_events = self._num_events
         return new
 
-    def _new(self, *args: Any, **kwargs: Any) -> Tensor:
+    def _new(self, *args: object, **kwargs: Device) -> Tensor:
         return self._param.new(*args, **kwargs)
 
     @constraints.dependent_property(is_discrete=True, event_dim=0)

@@ -42,10 +42,12 @@ class ConstraintRegistry:
         super().__init__()
 
     @overload
-    def register(self, constraint: Any, factory: None = None) -> Callable[[Factory], Factory]: ...
+    def register(
+        self, constraint: Constraint | type, factory: None = None
+    ) -> Callable[[Factory], Factory]: ...
     @overload
-    def register(self, constraint: Any, factory: Factory) -> Factory: ...
-    def register(self, constraint: Any, factory: Factory | None = None) -> Any:
+    def register(self, constraint: Constraint | type, factory: Factory) -> Factory: ...
+    def register(self, constraint: Constraint | type, factory: Factory | None = None) -> Any:
         """Use `factory` for constraints of the type of this one; without it, a decorator."""
         if factory is None:
             return lambda factory: self.register(constraint, factory)
@@ -73,7 +75,7 @@ biject_to = ConstraintRegistry()
 transform_to = ConstraintRegistry()
 
 
-def _both(*kinds: Any) -> Callable[[Factory], Factory]:
+def _both(*kinds: Constraint | type) -> Callable[[Factory], Factory]:
     """Register a function for constraints of these kinds in both registries."""
 
     def register(factory: Factory) -> Factory:

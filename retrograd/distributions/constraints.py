@@ -7,12 +7,11 @@ tensor([ True, False])
 >>> constraints.simplex.check(torch.tensor([0.25, 0.75]))
 tensor(True)
 """
-# mypy: no-warn-return-any
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from retrograd import dtypes
 from retrograd.ops.linalg.cholesky import cholesky_ex
@@ -66,8 +65,15 @@ class Constraint:
     1
     """
 
-    is_discrete = False
-    event_dim = 0
+    if TYPE_CHECKING:
+
+        @property
+        def is_discrete(self) -> bool: ...
+        @property
+        def event_dim(self) -> int: ...
+    else:
+        is_discrete = False
+        event_dim = 0
 
     def check(self, value: Tensor) -> Tensor:
         """For each event of `value`, whether it is valid."""
@@ -128,16 +134,18 @@ class _Dependent(Constraint):
         super().__init__()
 
     @property
-    def is_discrete(self) -> bool:  # type: ignore[override]
+    def is_discrete(self) -> bool:
         if self._is_discrete is NotImplemented:
             raise NotImplementedError(".is_discrete cannot be determined statically")
-        return self._is_discrete
+        known: bool = self._is_discrete
+        return known
 
     @property
-    def event_dim(self) -> int:  # type: ignore[override]
+    def event_dim(self) -> int:
         if self._event_dim is NotImplemented:
             raise NotImplementedError(".event_dim cannot be determined statically")
-        return self._event_dim
+        known: int = self._event_dim
+        return known
 
     def __call__(
         self, *, is_discrete: Any = NotImplemented, event_dim: Any = NotImplemented
@@ -168,7 +176,7 @@ class _DependentProperty(property, _Dependent):
 
     def __init__(
         self,
-        fn: Callable[..., Any] | None = None,
+        fn: Callable[..., object] | None = None,
         *,
         is_discrete: Any = NotImplemented,
         event_dim: Any = NotImplemented,
@@ -177,7 +185,7 @@ class _DependentProperty(property, _Dependent):
         self._is_discrete = is_discrete
         self._event_dim = event_dim
 
-    def __call__(self, fn: Callable[..., Any]) -> _DependentProperty:  # type: ignore[override]
+    def __call__(self, fn: Callable[..., object]) -> _DependentProperty:  # type: ignore[override]
         return _DependentProperty(fn, is_discrete=self._is_discrete, event_dim=self._event_dim)
 
 
@@ -210,11 +218,11 @@ class _IndependentConstraint(Constraint):
         super().__init__()
 
     @property
-    def is_discrete(self) -> bool:  # type: ignore[override]
+    def is_discrete(self) -> bool:
         return self.base_constraint.is_discrete
 
     @property
-    def event_dim(self) -> int:  # type: ignore[override]
+    def event_dim(self) -> int:
         return self.base_constraint.event_dim + self.reinterpreted_batch_ndims
 
     def check(self, value: Tensor) -> Tensor:
@@ -243,11 +251,11 @@ class MixtureSameFamilyConstraint(Constraint):
         super().__init__()
 
     @property
-    def is_discrete(self) -> bool:  # type: ignore[override]
+    def is_discrete(self) -> bool:
         return self.base_constraint.is_discrete
 
     @property
-    def event_dim(self) -> int:  # type: ignore[override]
+    def event_dim(self) -> int:
         return self.base_constraint.event_dim
 
     def check(self, value: Tensor) -> Tensor:
@@ -456,7 +464,7 @@ class _PositiveDefinite(_Symmetric):
 # ------------------------------------------------------------------------------------- parts
 
 
-def _require_constraints(parts: Sequence[Any]) -> list[Constraint]:
+def _require_constraints(parts: Sequence[Constraint]) -> list[Constraint]:
     if not all(isinstance(part, Constraint) for part in parts):
         raise AssertionError("All elements of cseq must be Constraint instances")
     return list(parts)
@@ -483,11 +491,11 @@ class _Cat(Constraint):
         super().__init__()
 
     @property
-    def is_discrete(self) -> bool:  # type: ignore[override]
+    def is_discrete(self) -> bool:
         return any(part.is_discrete for part in self.cseq)
 
     @property
-    def event_dim(self) -> int:  # type: ignore[override]
+    def event_dim(self) -> int:
         return max(part.event_dim for part in self.cseq)
 
     def check(self, value: Tensor) -> Tensor:
@@ -509,11 +517,11 @@ class _Stack(Constraint):
         super().__init__()
 
     @property
-    def is_discrete(self) -> bool:  # type: ignore[override]
+    def is_discrete(self) -> bool:
         return any(part.is_discrete for part in self.cseq)
 
     @property
-    def event_dim(self) -> int:  # type: ignore[override]
+    def event_dim(self) -> int:
         dim = max(part.event_dim for part in self.cseq)
         return dim + 1 if self.dim + dim < 0 else dim
 

@@ -1,11 +1,10 @@
 """The continuous Bernoulli distribution."""
-# mypy: no-warn-return-any
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any, ClassVar
+from typing import ClassVar, Self
 
 from retrograd.distributions import constraints
 from retrograd.distributions.exp_family import ExponentialFamily
@@ -36,7 +35,7 @@ class ContinuousBernoulli(BinaryParameters, ExponentialFamily):
     tensor([0.5000])
     """
 
-    arg_constraints: ClassVar[dict[str, Any]] = {
+    arg_constraints: ClassVar[dict[str, constraints.Constraint]] = {
         "probs": constraints.unit_interval,
         "logits": constraints.real,
     }
@@ -64,7 +63,7 @@ class ContinuousBernoulli(BinaryParameters, ExponentialFamily):
         self._lims = lims
         super().__init__(self._param.size(), validate_args=validate_args)
 
-    def expand(self, batch_shape: Sequence[int], _instance: Any = None) -> Any:
+    def expand(self, batch_shape: Sequence[int], _instance: Self | None = None) -> Self:
         new = self._expanded(ContinuousBernoulli, batch_shape, _instance)
         new._lims = self._lims
         return new

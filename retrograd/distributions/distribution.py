@@ -1,11 +1,10 @@
 """What all distributions have in common: shapes, validation, sampling, densities."""
-# mypy: no-warn-return-any
 
 from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Self
 
 from retrograd.distributions import constraints
 from retrograd.distributions.utils import lazy_property
@@ -14,6 +13,8 @@ from retrograd.tensor import Tensor
 from retrograd.tensor.size import Size
 
 __all__ = ["Distribution"]
+
+_SCALAR = Size()
 
 
 class Distribution:
@@ -31,8 +32,15 @@ class Distribution:
     torch.Size([3, 2])
     """
 
-    has_rsample = False
-    has_enumerate_support = False
+    if TYPE_CHECKING:
+
+        @property
+        def has_rsample(self) -> bool: ...
+        @property
+        def has_enumerate_support(self) -> bool: ...
+    else:
+        has_rsample = has_enumerate_support = False
+
     _validate_args = __debug__
 
     @staticmethod
@@ -44,12 +52,12 @@ class Distribution:
 
     def __init__(
         self,
-        batch_shape: Sequence[int] = Size(),
-        event_shape: Sequence[int] = Size(),
+        batch_shape: Size = _SCALAR,
+        event_shape: Size = _SCALAR,
         validate_args: bool | None = None,
     ) -> None:
-        self._batch_shape: Any = batch_shape
-        self._event_shape: Any = event_shape
+        self._batch_shape = batch_shape
+        self._event_shape = event_shape
         if validate_args is not None:
             self._validate_args = validate_args
         if self._validate_args:
@@ -82,7 +90,7 @@ class Distribution:
                     f"but found invalid values:\n{value}"
                 )
 
-    def expand(self, batch_shape: Sequence[int], _instance: Any = None) -> Any:
+    def expand(self, batch_shape: Sequence[int], _instance: Self | None = None) -> Self:
         """The distribution with its batch dimensions expanded; parameters become views."""
         raise NotImplementedError
 
@@ -97,12 +105,12 @@ class Distribution:
         return self._event_shape
 
     @property
-    def arg_constraints(self) -> Any:
+    def arg_constraints(self) -> dict[str, constraints.Constraint]:
         """What each parameter must satisfy: a dict of constraints."""
         raise NotImplementedError
 
     @property
-    def support(self) -> Any:
+    def support(self) -> constraints.Constraint:
         """The constraint that all draws satisfy."""
         raise NotImplementedError
 
@@ -212,7 +220,7 @@ class Distribution:
                 f"but found invalid values:\n{value}"
             )
 
-    def _get_checked_instance(self, cls: type, _instance: Any = None) -> Any:
+    def _get_checked_instance(self, cls: type, _instance: Self | None = None) -> Self:
         """An empty instance for `expand` to fill: `_instance`, or a new one of this class."""
         if _instance is not None:
             return _instance

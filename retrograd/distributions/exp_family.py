@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from retrograd.autograd.api import grad
 from retrograd.distributions.distribution import Distribution
 from retrograd.tensor import Tensor
@@ -27,12 +25,12 @@ class ExponentialFamily(Distribution):
         """The natural parameters."""
         raise NotImplementedError
 
-    def _log_normalizer(self, *natural_params: Any) -> Any:
+    def _log_normalizer(self, *natural_params: Tensor) -> Tensor:
         """The logarithm of the normalizer, a function of the natural parameters."""
         raise NotImplementedError
 
     @property
-    def _mean_carrier_measure(self) -> Any:
+    def _mean_carrier_measure(self) -> float | Tensor:
         """The mean of k(x)."""
         raise NotImplementedError
 

@@ -1,11 +1,10 @@
 """The Fisher-Snedecor distribution."""
-# mypy: no-warn-return-any
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any, ClassVar
+from typing import ClassVar, Self
 
 from retrograd import dtypes
 from retrograd.distributions import constraints
@@ -27,7 +26,7 @@ class FisherSnedecor(Distribution):
     tensor(2.)
     """
 
-    arg_constraints: ClassVar[dict[str, Any]] = {
+    arg_constraints: ClassVar[dict[str, constraints.Constraint]] = {
         "df1": constraints.positive,
         "df2": constraints.positive,
     }
@@ -45,7 +44,7 @@ class FisherSnedecor(Distribution):
         self._gamma2 = Gamma(self.df2 * 0.5, self.df2)
         super().__init__(self.df1.size(), validate_args=validate_args)
 
-    def expand(self, batch_shape: Sequence[int], _instance: Any = None) -> Any:
+    def expand(self, batch_shape: Sequence[int], _instance: Self | None = None) -> Self:
         new = expanded(self, FisherSnedecor, batch_shape, _instance, ("df1", "df2"))
         new._gamma1 = self._gamma1.expand(new._batch_shape)
         new._gamma2 = self._gamma2.expand(new._batch_shape)

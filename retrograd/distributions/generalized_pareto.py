@@ -1,11 +1,10 @@
 """The generalized Pareto distribution."""
-# mypy: no-warn-return-any
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar, Self
 
 from retrograd.distributions import constraints
 from retrograd.distributions.distribution import Distribution
@@ -50,7 +49,7 @@ class GeneralizedPareto(Distribution):
         self.loc, self.scale, self.concentration = broadcast_all(loc, scale, concentration)
         super().__init__(self.loc.size(), validate_args=validate_args)
 
-    def expand(self, batch_shape: Sequence[int], _instance: Any = None) -> Any:
+    def expand(self, batch_shape: Sequence[int], _instance: Self | None = None) -> Self:
         names = ("loc", "scale", "concentration")
         return expanded(self, GeneralizedPareto, batch_shape, _instance, names)
 

@@ -1,10 +1,9 @@
 """The geometric distribution."""
-# mypy: no-warn-return-any
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, ClassVar
+from typing import ClassVar, Self
 
 from retrograd import dtypes
 from retrograd.distributions import constraints
@@ -27,7 +26,7 @@ class Geometric(BinaryParameters):
     tensor([3.])
     """
 
-    arg_constraints: ClassVar[dict[str, Any]] = {
+    arg_constraints: ClassVar[dict[str, constraints.Constraint]] = {
         "probs": constraints.unit_interval,
         "logits": constraints.real,
     }
@@ -56,7 +55,7 @@ class Geometric(BinaryParameters):
                 f"to be positive but found invalid values:\n{value.data[~valid]}"
             )
 
-    def expand(self, batch_shape: Sequence[int], _instance: Any = None) -> Any:
+    def expand(self, batch_shape: Sequence[int], _instance: Self | None = None) -> Self:
         return self._expanded(Geometric, batch_shape, _instance)
 
     @property

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, ClassVar, Generic, TypeVar
+from typing import ClassVar, Generic, Self, TypeVar
 
 from retrograd.distributions import constraints
 from retrograd.distributions.distribution import Distribution
@@ -51,7 +51,7 @@ class Independent(Distribution, Generic[Base]):
         self.reinterpreted_batch_ndims = reinterpreted_batch_ndims
         super().__init__(shape[:cut], shape[cut:], validate_args=validate_args)
 
-    def expand(self, batch_shape: Sequence[int], _instance: Any = None) -> Any:
+    def expand(self, batch_shape: Sequence[int], _instance: Self | None = None) -> Self:
         new = self._get_checked_instance(Independent, _instance)
         shape = Size(batch_shape)
         new.base_dist = self.base_dist.expand(
@@ -63,15 +63,15 @@ class Independent(Distribution, Generic[Base]):
         return new
 
     @property
-    def has_rsample(self) -> bool:  # type: ignore[override]
+    def has_rsample(self) -> bool:
         return self.base_dist.has_rsample
 
     @property
-    def has_enumerate_support(self) -> bool:  # type: ignore[override]
+    def has_enumerate_support(self) -> bool:
         return self.reinterpreted_batch_ndims <= 0 and self.base_dist.has_enumerate_support
 
     @constraints.dependent_property()
-    def support(self) -> Any:
+    def support(self) -> constraints.Constraint:
         base = self.base_dist.support
         if not self.reinterpreted_batch_ndims:
             return base

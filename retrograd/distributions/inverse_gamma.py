@@ -1,11 +1,10 @@
 """The inverse gamma distribution."""
-# mypy: no-warn-return-any
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any, ClassVar
+from typing import ClassVar, Self
 
 from retrograd.distributions import constraints
 from retrograd.distributions.gamma import Gamma
@@ -31,6 +30,7 @@ class InverseGamma(TransformedDistribution):
     }
     support = constraints.positive
     has_rsample = True
+    base_dist: Gamma
 
     def __init__(
         self, concentration: Tensor | float, rate: Tensor | float, validate_args: bool | None = None
@@ -39,7 +39,7 @@ class InverseGamma(TransformedDistribution):
         minus_one = -base.rate.new_ones(())
         super().__init__(base, PowerTransform(minus_one), validate_args=validate_args)
 
-    def expand(self, batch_shape: Sequence[int], _instance: Any = None) -> Any:
+    def expand(self, batch_shape: Sequence[int], _instance: Self | None = None) -> Self:
         new = self._get_checked_instance(InverseGamma, _instance)
         return super().expand(batch_shape, _instance=new)
 

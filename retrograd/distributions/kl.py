@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Sequence
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from retrograd.distributions.distribution import Distribution
 from retrograd.tensor import Tensor
 
 __all__ = ["kl_divergence", "register_kl"]
 
-_Formula = TypeVar("_Formula", bound=Callable[..., Any])
+_Formula = TypeVar("_Formula", bound=Callable[..., Tensor])
 
-_KL_REGISTRY: dict[tuple[type, type], Callable[..., Any]] = {}
+_KL_REGISTRY: dict[tuple[type, type], Callable[..., Tensor]] = {}
 # what a lookup found, by the types that were asked for
-_KL_MEMOIZE: dict[tuple[type, type], Any] = {}
+_KL_MEMOIZE: dict[tuple[type, type], Callable[..., Tensor] | None] = {}
 
 
 def register_kl(type_p: type, type_q: type) -> Callable[[_Formula], _Formula]:
@@ -63,15 +63,15 @@ def _most_specific(pairs: list[tuple[type, type]]) -> tuple[type, type]:
     return best
 
 
-def _dispatch_kl(type_p: type, type_q: type) -> Any:
-    """The formula of the most specific registered pair, or `NotImplemented`."""
+def _dispatch_kl(type_p: type, type_q: type) -> Callable[..., Tensor] | None:
+    """The formula of the most specific registered pair, or None."""
     pairs = [
         (above_p, above_q)
         for above_p, above_q in _KL_REGISTRY
         if issubclass(type_p, above_p) and issubclass(type_q, above_q)
     ]
     if not pairs:
-        return NotImplemented
+        return None
     # specific in p first, and in q first: both must lead to one formula
     left_p, left_q = _most_specific(pairs)
     right_q, right_p = _most_specific([(q, p) for p, q in pairs])
@@ -98,10 +98,9 @@ def kl_divergence(p: Distribution, q: Distribution) -> Tensor:
         formula = _KL_MEMOIZE[type(p), type(q)]
     except KeyError:
         formula = _KL_MEMOIZE[type(p), type(q)] = _dispatch_kl(type(p), type(q))
-    if formula is NotImplemented:
+    if formula is None:
         raise NotImplementedError(
             f"No KL(p || q) is implemented for p type {p.__class__.__name__} "
             f"and q type {q.__class__.__name__}"
         )
-    divergence: Tensor = formula(p, q)
-    return divergence
+    return formula(p, q)

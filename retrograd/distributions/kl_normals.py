@@ -6,7 +6,7 @@ log det Q - log det P + trace(Q^-1 P) + (q.loc - p.loc)^T Q^-1 (q.loc - p.loc) -
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from retrograd.distributions.kl import register_kl
 from retrograd.distributions.lowrank_multivariate_normal import (
@@ -21,6 +21,8 @@ from retrograd.ops.shapes.broadcasting import common_shape
 if TYPE_CHECKING:
     from retrograd.distributions.distribution import Distribution
     from retrograd.tensor import Tensor
+
+_Normal = MultivariateNormal | LowRankMultivariateNormal
 
 
 def _check_events(p: Distribution, q: Distribution, kind: str) -> None:
@@ -49,7 +51,7 @@ def _solve(triangle: Tensor, right: Tensor) -> Tensor:
     )
 
 
-def _log_det(distribution: Any) -> Any:
+def _log_det(distribution: _Normal) -> Tensor:
     if isinstance(distribution, LowRankMultivariateNormal):
         return _batch_lowrank_logdet(
             distribution._unbroadcasted_cov_factor,
@@ -60,7 +62,7 @@ def _log_det(distribution: Any) -> Any:
     return 2 * diagonal.log().sum(-1)
 
 
-def _distance(p: Any, q: Any) -> Tensor:
+def _distance(p: _Normal, q: _Normal) -> Tensor:
     """The square of the Mahalanobis distance of the means, in the metric of `q`."""
     difference = q.loc - p.loc
     if isinstance(q, LowRankMultivariateNormal):
@@ -73,18 +75,20 @@ def _distance(p: Any, q: Any) -> Tensor:
     return _batch_mahalanobis(q._unbroadcasted_scale_tril, difference)
 
 
-def _divergence(p: Distribution, q: Distribution, trace: Tensor) -> Any:
+def _divergence(p: _Normal, q: _Normal, trace: Tensor) -> Tensor:
     return 0.5 * (_log_det(q) - _log_det(p) + trace + _distance(p, q) - p.event_shape[0])
 
 
-def _lowrank_inverse_factor(q: Any) -> Tensor:
+def _lowrank_inverse_factor(q: LowRankMultivariateNormal) -> Tensor:
     """A of Q^-1 = D^-1 - A^T A, by Woodbury's identity."""
     right = q._unbroadcasted_cov_factor.mT / q._unbroadcasted_cov_diag.unsqueeze(-2)
     return _solve(q._capacitance_tril, right)
 
 
 @register_kl(LowRankMultivariateNormal, LowRankMultivariateNormal)
-def _kl_lowrankmultivariatenormal_lowrankmultivariatenormal(p: Any, q: Any) -> Any:
+def _kl_lowrankmultivariatenormal_lowrankmultivariatenormal(
+    p: LowRankMultivariateNormal, q: LowRankMultivariateNormal
+) -> Tensor:
     _check_events(p, q, "Low Rank Multivariate Normals")
     a = _lowrank_inverse_factor(q)
     factor, diagonal = p._unbroadcasted_cov_factor, p._unbroadcasted_cov_diag
@@ -98,7 +102,9 @@ def _kl_lowrankmultivariatenormal_lowrankmultivariatenormal(p: Any, q: Any) -> A
 
 
 @register_kl(MultivariateNormal, LowRankMultivariateNormal)
-def _kl_multivariatenormal_lowrankmultivariatenormal(p: Any, q: Any) -> Any:
+def _kl_multivariatenormal_lowrankmultivariatenormal(
+    p: MultivariateNormal, q: LowRankMultivariateNormal
+) -> Tensor:
     _check_events(p, q, "(Low Rank) Multivariate Normals")
     a = _lowrank_inverse_factor(q)
     triangle = p._unbroadcasted_scale_tril
@@ -107,7 +113,9 @@ def _kl_multivariatenormal_lowrankmultivariatenormal(p: Any, q: Any) -> Any:
 
 
 @register_kl(LowRankMultivariateNormal, MultivariateNormal)
-def _kl_lowrankmultivariatenormal_multivariatenormal(p: Any, q: Any) -> Any:
+def _kl_lowrankmultivariatenormal_multivariatenormal(
+    p: LowRankMultivariateNormal, q: MultivariateNormal
+) -> Tensor:
     _check_events(p, q, "(Low Rank) Multivariate Normals")
     triangle = q._unbroadcasted_scale_tril
     diagonal = RECORDED.diag_embed(p._unbroadcasted_cov_diag.sqrt())
@@ -116,7 +124,9 @@ def _kl_lowrankmultivariatenormal_multivariatenormal(p: Any, q: Any) -> Any:
 
 
 @register_kl(MultivariateNormal, MultivariateNormal)
-def _kl_multivariatenormal_multivariatenormal(p: Any, q: Any) -> Any:
+def _kl_multivariatenormal_multivariatenormal(
+    p: MultivariateNormal, q: MultivariateNormal
+) -> Tensor:
     _check_events(p, q, "Multivariate Normals")
     solved = _solve(q._unbroadcasted_scale_tril, p._unbroadcasted_scale_tril)
     return _divergence(p, q, _trace_of_square(solved))

@@ -1,10 +1,9 @@
 """The Laplace distribution."""
-# mypy: no-warn-return-any
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, ClassVar
+from typing import ClassVar, Self
 
 from retrograd import dtypes
 from retrograd.distributions import constraints
@@ -24,7 +23,7 @@ class Laplace(Distribution):
     tensor(-0.)
     """
 
-    arg_constraints: ClassVar[dict[str, Any]] = {
+    arg_constraints: ClassVar[dict[str, constraints.Constraint]] = {
         "loc": constraints.real,
         "scale": constraints.positive,
     }
@@ -40,7 +39,7 @@ class Laplace(Distribution):
         self.loc, self.scale = broadcast_all(loc, scale)
         super().__init__(self.loc.size(), validate_args=validate_args)
 
-    def expand(self, batch_shape: Sequence[int], _instance: Any = None) -> Any:
+    def expand(self, batch_shape: Sequence[int], _instance: Self | None = None) -> Self:
         return expanded(self, Laplace, batch_shape, _instance, ("loc", "scale"))
 
     @property

@@ -1,12 +1,12 @@
 """The logistic-normal distribution."""
-# mypy: no-warn-return-any
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, ClassVar
+from typing import ClassVar, Self
 
 from retrograd.distributions import constraints
+from retrograd.distributions.independent import Independent
 from retrograd.distributions.normal import Normal
 from retrograd.distributions.transformed_distribution import TransformedDistribution
 from retrograd.distributions.transforms import StickBreakingTransform
@@ -29,6 +29,7 @@ class LogisticNormal(TransformedDistribution):
     }
     support = constraints.simplex
     has_rsample = True
+    base_dist: Independent[Normal]
 
     def __init__(
         self, loc: Tensor | float, scale: Tensor | float, validate_args: bool | None = None
@@ -38,7 +39,7 @@ class LogisticNormal(TransformedDistribution):
             base = base.expand([1])
         super().__init__(base, StickBreakingTransform(), validate_args=validate_args)
 
-    def expand(self, batch_shape: Sequence[int], _instance: Any = None) -> Any:
+    def expand(self, batch_shape: Sequence[int], _instance: Self | None = None) -> Self:
         new = self._get_checked_instance(LogisticNormal, _instance)
         return super().expand(batch_shape, _instance=new)
 

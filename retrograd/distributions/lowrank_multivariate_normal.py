@@ -1,11 +1,10 @@
 """The multivariate normal distribution with a covariance of low rank plus a diagonal."""
-# mypy: no-warn-return-any
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any, ClassVar
+from typing import ClassVar, Self
 
 from retrograd.distributions import constraints
 from retrograd.distributions.distribution import Distribution
@@ -99,7 +98,7 @@ class LowRankMultivariateNormal(Distribution):
         self._capacitance_tril = _batch_capacitance_tril(cov_factor, cov_diag)
         super().__init__(self.loc.shape[:-1], event_shape, validate_args=validate_args)
 
-    def expand(self, batch_shape: Sequence[int], _instance: Any = None) -> Any:
+    def expand(self, batch_shape: Sequence[int], _instance: Self | None = None) -> Self:
         new = self._get_checked_instance(LowRankMultivariateNormal, _instance)
         shape = Size(batch_shape)
         vectors = shape + self.event_shape

@@ -1,11 +1,10 @@
 """The multinomial distribution."""
-# mypy: no-warn-return-any
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any, ClassVar
+from typing import ClassVar, Self
 
 from retrograd.distributions import constraints
 from retrograd.distributions.binomial import Binomial
@@ -16,6 +15,7 @@ from retrograd.ops.making.construction import tensor
 from retrograd.ops.registry import RECORDED
 from retrograd.tensor import Tensor
 from retrograd.tensor.size import Size, contiguous_format
+from retrograd.types import Device
 
 __all__ = ["Multinomial"]
 
@@ -28,7 +28,7 @@ class Multinomial(Distribution):
     tensor([1., 3.])
     """
 
-    arg_constraints: ClassVar[dict[str, Any]] = {
+    arg_constraints: ClassVar[dict[str, constraints.Constraint]] = {
         "probs": constraints.simplex,
         "logits": constraints.real_vector,
     }
@@ -49,7 +49,7 @@ class Multinomial(Distribution):
         shape = self._categorical.param_shape
         super().__init__(self._categorical.batch_shape, shape[-1:], validate_args=validate_args)
 
-    def expand(self, batch_shape: Sequence[int], _instance: Any = None) -> Any:
+    def expand(self, batch_shape: Sequence[int], _instance: Self | None = None) -> Self:
         new = self._get_checked_instance(Multinomial, _instance)
         shape = Size(batch_shape)
         new.total_count = self.total_count
@@ -59,7 +59,7 @@ class Multinomial(Distribution):
         new._validate_args = self._validate_args
         return new
 
-    def _new(self, *args: Any, **kwargs: Any) -> Tensor:
+    def _new(self, *args: object, **kwargs: Device) -> Tensor:
         return self._categorical._new(*args, **kwargs)
 
     @constraints.dependent_property(is_discrete=True, event_dim=1)

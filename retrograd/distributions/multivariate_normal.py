@@ -1,11 +1,10 @@
 """The multivariate normal distribution."""
-# mypy: no-warn-return-any
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any, ClassVar
+from typing import ClassVar, Self
 
 from retrograd.distributions import constraints
 from retrograd.distributions.distribution import Distribution
@@ -120,7 +119,7 @@ class MultivariateNormal(Distribution):
         else:
             self._unbroadcasted_scale_tril = _precision_to_scale_tril(matrix)
 
-    def expand(self, batch_shape: Sequence[int], _instance: Any = None) -> Any:
+    def expand(self, batch_shape: Sequence[int], _instance: Self | None = None) -> Self:
         new = self._get_checked_instance(MultivariateNormal, _instance)
         shape = Size(batch_shape)
         new.loc = self.loc.expand(shape + self.event_shape)

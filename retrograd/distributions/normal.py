@@ -1,11 +1,10 @@
 """The normal distribution."""
-# mypy: no-warn-return-any
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any, ClassVar
+from typing import ClassVar, Self
 
 import numpy as np
 
@@ -35,7 +34,7 @@ class Normal(ExponentialFamily):
     tensor(-0.9189)
     """
 
-    arg_constraints: ClassVar[dict[str, Any]] = {
+    arg_constraints: ClassVar[dict[str, constraints.Constraint]] = {
         "loc": constraints.real,
         "scale": constraints.positive,
     }
@@ -66,7 +65,7 @@ class Normal(ExponentialFamily):
                 return
         super()._validate_sample(value)
 
-    def expand(self, batch_shape: Sequence[int], _instance: Any = None) -> Any:
+    def expand(self, batch_shape: Sequence[int], _instance: Self | None = None) -> Self:
         return expanded(self, Normal, batch_shape, _instance, ("loc", "scale"))
 
     @property

@@ -1,10 +1,9 @@
 """The categorical distribution with draws as one-hot rows."""
-# mypy: no-warn-return-any
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, ClassVar
+from typing import ClassVar, Self
 
 from retrograd.distributions import constraints
 from retrograd.distributions.categorical import Categorical
@@ -13,6 +12,7 @@ from retrograd.nn.functional import one_hot
 from retrograd.ops.making.creation import eye
 from retrograd.tensor import Tensor
 from retrograd.tensor.size import Size
+from retrograd.types import Device
 
 __all__ = ["OneHotCategorical", "OneHotCategoricalStraightThrough"]
 
@@ -25,7 +25,7 @@ class OneHotCategorical(Distribution):
     tensor([0., 1.])
     """
 
-    arg_constraints: ClassVar[dict[str, Any]] = {
+    arg_constraints: ClassVar[dict[str, constraints.Constraint]] = {
         "probs": constraints.simplex,
         "logits": constraints.real_vector,
     }
@@ -42,7 +42,7 @@ class OneHotCategorical(Distribution):
         shape = self._categorical.param_shape
         super().__init__(self._categorical.batch_shape, shape[-1:], validate_args=validate_args)
 
-    def expand(self, batch_shape: Sequence[int], _instance: Any = None) -> Any:
+    def expand(self, batch_shape: Sequence[int], _instance: Self | None = None) -> Self:
         new = self._get_checked_instance(OneHotCategorical, _instance)
         shape = Size(batch_shape)
         new._categorical = self._categorical.expand(shape)
@@ -50,7 +50,7 @@ class OneHotCategorical(Distribution):
         new._validate_args = self._validate_args
         return new
 
-    def _new(self, *args: Any, **kwargs: Any) -> Tensor:
+    def _new(self, *args: object, **kwargs: Device) -> Tensor:
         return self._categorical._new(*args, **kwargs)
 
     @property

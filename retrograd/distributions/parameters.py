@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any
+from typing import Self, TypeVar
 
 import numpy as np
 
@@ -21,6 +21,7 @@ from retrograd.engine.state import HOT
 from retrograd.ops.making.ranges import arange
 from retrograd.tensor import Tensor
 from retrograd.tensor.size import Size
+from retrograd.types import Device
 
 __all__ = [
     "ONE_OF_TWO",
@@ -30,6 +31,8 @@ __all__ = [
     "expanded",
     "smallest",
 ]
+
+_D = TypeVar("_D", bound=Distribution)
 
 ONE_OF_TWO = "Either `probs` or `logits` must be specified, but not both."
 
@@ -59,13 +62,13 @@ def broadcast_pair(first: Tensor | float, second: Tensor | float) -> tuple[Tenso
 
 
 def expanded(
-    old: Distribution,
+    old: _D,
     family: type[Distribution],
     batch_shape: Sequence[int],
-    instance: Any,
+    instance: _D | None,
     names: Sequence[str],
     event_shape: Size | None = None,
-) -> Any:
+) -> _D:
     """A copy of `old` whose parameters of these names are expanded to `batch_shape`.
 
     Parameters that are not there (computed only when asked for) are left out. A last dimension of
@@ -121,13 +124,13 @@ class BinaryParameters(Distribution):
         kept["total_count"] = count.type_as(self._param)
 
     def _expanded(
-        self, family: type[Distribution], batch_shape: Sequence[int], instance: Any
-    ) -> Any:
+        self, family: type[Distribution], batch_shape: Sequence[int], instance: Self | None
+    ) -> Self:
         new = expanded(self, family, batch_shape, instance, ("total_count", "probs", "logits"))
         new._param = new.__dict__["logits" if "logits" in new.__dict__ else "probs"]
         return new
 
-    def _new(self, *args: Any, **kwargs: Any) -> Tensor:
+    def _new(self, *args: object, **kwargs: Device) -> Tensor:
         return self._param.new(*args, **kwargs)
 
     @lazy_property

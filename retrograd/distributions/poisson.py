@@ -1,10 +1,9 @@
 """The Poisson distribution."""
-# mypy: no-warn-return-any
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, ClassVar
+from typing import ClassVar, Self
 
 from retrograd.distributions import constraints
 from retrograd.distributions.exp_family import ExponentialFamily
@@ -25,7 +24,7 @@ class Poisson(ExponentialFamily):
     tensor([4.])
     """
 
-    arg_constraints: ClassVar[dict[str, Any]] = {"rate": constraints.nonnegative}
+    arg_constraints: ClassVar[dict[str, constraints.Constraint]] = {"rate": constraints.nonnegative}
     support = constraints.nonnegative_integer
 
     rate: Tensor
@@ -34,7 +33,7 @@ class Poisson(ExponentialFamily):
         (self.rate,) = broadcast_all(rate)
         super().__init__(self.rate.size(), validate_args=validate_args)
 
-    def expand(self, batch_shape: Sequence[int], _instance: Any = None) -> Any:
+    def expand(self, batch_shape: Sequence[int], _instance: Self | None = None) -> Self:
         return expanded(self, Poisson, batch_shape, _instance, ("rate",))
 
     @property

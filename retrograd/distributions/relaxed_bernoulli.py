@@ -1,10 +1,9 @@
 """Bernoulli draws made continuous, so that gradients pass through them."""
-# mypy: no-warn-return-any
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, ClassVar
+from typing import ClassVar, Self
 
 from retrograd.distributions import constraints
 from retrograd.distributions.parameters import BinaryParameters
@@ -46,7 +45,7 @@ class LogitRelaxedBernoulli(BinaryParameters):
         self._take(probs, logits)
         super().__init__(self._param.size(), validate_args=validate_args)
 
-    def expand(self, batch_shape: Sequence[int], _instance: Any = None) -> Any:
+    def expand(self, batch_shape: Sequence[int], _instance: Self | None = None) -> Self:
         new = self._expanded(LogitRelaxedBernoulli, batch_shape, _instance)
         new.temperature = self.temperature
         return new
@@ -81,6 +80,7 @@ class RelaxedBernoulli(TransformedDistribution):
     }
     support = constraints.unit_interval
     has_rsample = True
+    base_dist: LogitRelaxedBernoulli
 
     def __init__(
         self,
@@ -92,7 +92,7 @@ class RelaxedBernoulli(TransformedDistribution):
         base = LogitRelaxedBernoulli(temperature, probs, logits)
         super().__init__(base, SigmoidTransform(), validate_args=validate_args)
 
-    def expand(self, batch_shape: Sequence[int], _instance: Any = None) -> Any:
+    def expand(self, batch_shape: Sequence[int], _instance: Self | None = None) -> Self:
         new = self._get_checked_instance(RelaxedBernoulli, _instance)
         return super().expand(batch_shape, _instance=new)
 

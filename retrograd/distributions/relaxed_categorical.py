@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, ClassVar
+from typing import ClassVar, Self
 
 from retrograd.distributions import constraints
 from retrograd.distributions.categorical import Categorical
@@ -16,6 +16,7 @@ from retrograd.ops.making.creation import full_like
 from retrograd.ops.random.sampling import rand
 from retrograd.tensor import Tensor
 from retrograd.tensor.size import Size
+from retrograd.types import Device
 
 __all__ = ["ExpRelaxedCategorical", "RelaxedOneHotCategorical"]
 
@@ -50,7 +51,7 @@ class ExpRelaxedCategorical(Distribution):
         event_shape = self._categorical.param_shape[-1:]
         super().__init__(self._categorical.batch_shape, event_shape, validate_args=validate_args)
 
-    def expand(self, batch_shape: Sequence[int], _instance: Any = None) -> Any:
+    def expand(self, batch_shape: Sequence[int], _instance: Self | None = None) -> Self:
         new = self._get_checked_instance(ExpRelaxedCategorical, _instance)
         shape = Size(batch_shape)
         new.temperature = self.temperature
@@ -59,7 +60,7 @@ class ExpRelaxedCategorical(Distribution):
         new._validate_args = self._validate_args
         return new
 
-    def _new(self, *args: Any, **kwargs: Any) -> Tensor:
+    def _new(self, *args: object, **kwargs: Device) -> Tensor:
         return self._categorical._new(*args, **kwargs)
 
     @property
@@ -110,6 +111,7 @@ class RelaxedOneHotCategorical(TransformedDistribution):
     }
     support = constraints.simplex
     has_rsample = True
+    base_dist: ExpRelaxedCategorical
 
     def __init__(
         self,
@@ -121,7 +123,7 @@ class RelaxedOneHotCategorical(TransformedDistribution):
         base = ExpRelaxedCategorical(temperature, probs, logits, validate_args=validate_args)
         super().__init__(base, ExpTransform(), validate_args=validate_args)
 
-    def expand(self, batch_shape: Sequence[int], _instance: Any = None) -> Any:
+    def expand(self, batch_shape: Sequence[int], _instance: Self | None = None) -> Self:
         new = self._get_checked_instance(RelaxedOneHotCategorical, _instance)
         return super().expand(batch_shape, _instance=new)
 

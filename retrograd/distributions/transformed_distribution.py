@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, ClassVar
+from typing import ClassVar, Self
 
 from retrograd.distributions import constraints
 from retrograd.distributions.distribution import Distribution
@@ -28,7 +28,7 @@ class TransformedDistribution(Distribution):
     """
 
     arg_constraints: ClassVar[dict[str, constraints.Constraint]] = {}
-    base_dist: Any
+    base_dist: Distribution
     transforms: list[Transform]
 
     def __init__(
@@ -55,7 +55,7 @@ class TransformedDistribution(Distribution):
                 f"{domain_dim}, but got {base_shape}."
             )
         # Parameters of the transforms may have batch dimensions that the base must get.
-        shape = transform.forward_shape(base_shape)
+        shape = Size(transform.forward_shape(base_shape))
         wanted = transform.inverse_shape(shape)
         if base_shape != wanted:
             base_distribution = base_distribution.expand(wanted[: len(wanted) - base_event_dim])
@@ -70,10 +70,10 @@ class TransformedDistribution(Distribution):
         cut = len(shape) - event_dim
         super().__init__(shape[:cut], shape[cut:], validate_args=validate_args)
 
-    def expand(self, batch_shape: Sequence[int], _instance: Any = None) -> Any:
+    def expand(self, batch_shape: Sequence[int], _instance: Self | None = None) -> Self:
         new = self._get_checked_instance(TransformedDistribution, _instance)
         batch = Size(batch_shape)
-        shape = batch + self.event_shape
+        shape: Sequence[int] = batch + self.event_shape
         for transform in reversed(self.transforms):
             shape = transform.inverse_shape(shape)
         new.base_dist = self.base_dist.expand(shape[: len(shape) - len(self.base_dist.event_shape)])
@@ -83,7 +83,7 @@ class TransformedDistribution(Distribution):
         return new
 
     @constraints.dependent_property(is_discrete=False)
-    def support(self) -> Any:
+    def support(self) -> constraints.Constraint:
         if not self.transforms:
             return self.base_dist.support
         support = self.transforms[-1].codomain
@@ -91,9 +91,8 @@ class TransformedDistribution(Distribution):
         return constraints.independent(support, missing) if missing > 0 else support
 
     @property
-    def has_rsample(self) -> bool:  # type: ignore[override]
-        rsample: bool = self.base_dist.has_rsample
-        return rsample
+    def has_rsample(self) -> bool:
+        return self.base_dist.has_rsample
 
     def sample(self, sample_shape: Sequence[int] = Size()) -> Tensor:
         # The base may have draws without having differentiable ones.
@@ -112,7 +111,7 @@ class TransformedDistribution(Distribution):
         if self._validate_args:
             self._validate_sample(value)
         event_dim = len(self.event_shape)
-        log_prob: Any = 0.0
+        log_prob: float | Tensor = 0.0
         for transform in reversed(self.transforms):
             before = transform.inv(value)
             domain_dim = transform.domain.event_dim
@@ -128,7 +127,7 @@ class TransformedDistribution(Distribution):
 
     def _monotonize_cdf(self, value: Tensor) -> Tensor:
         """The probability, or that of the rest where the transforms turn the order round."""
-        sign = 1
+        sign: int | Tensor = 1
         for transform in self.transforms:
             sign = sign * transform.sign
         if isinstance(sign, int) and sign == 1:

@@ -1,11 +1,10 @@
 """The uniform distribution."""
-# mypy: no-warn-return-any
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any
+from typing import Self
 
 from retrograd.distributions import constraints
 from retrograd.distributions.distribution import Distribution
@@ -48,7 +47,7 @@ class Uniform(Distribution):
         """From `low` to `high`."""
         return constraints.interval(self.low, self.high)
 
-    def expand(self, batch_shape: Sequence[int], _instance: Any = None) -> Any:
+    def expand(self, batch_shape: Sequence[int], _instance: Self | None = None) -> Self:
         return expanded(self, Uniform, batch_shape, _instance, ("low", "high"))
 
     @property

@@ -1,5 +1,4 @@
 """Helpers shared by the distributions: broadcasting, logits and probabilities, triangles."""
-# mypy: no-warn-return-any
 
 from __future__ import annotations
 
@@ -32,7 +31,7 @@ __all__ = [
 euler_constant = 0.57721566490153286060
 
 
-def broadcast_all(*values: Any) -> tuple[Tensor, ...]:
+def broadcast_all(*values: Tensor | float | None) -> tuple[Tensor, ...]:
     """Tensors of one shape from tensors and numbers; numbers take the first tensor's dtype.
 
     >>> import retrograd as torch
@@ -127,10 +126,10 @@ class lazy_property(Generic[Owner, Value]):
         update_wrapper(self, wrapped)  # type: ignore[arg-type]
 
     @overload
-    def __get__(self, instance: None, obj_type: Any = None) -> Any: ...
+    def __get__(self, instance: None, obj_type: type | None = None) -> Any: ...
     @overload
-    def __get__(self, instance: Owner, obj_type: Any = None) -> Value: ...
-    def __get__(self, instance: Any, obj_type: Any = None) -> Any:
+    def __get__(self, instance: Owner, obj_type: type | None = None) -> Value: ...
+    def __get__(self, instance: Any, obj_type: type | None = None) -> Any:
         if instance is None:
             return _lazy_property_and_property(self.wrapped)
         with enable_grad():

@@ -1,11 +1,10 @@
 """The von Mises distribution of angles."""
-# mypy: no-warn-return-any
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any, ClassVar
+from typing import ClassVar, Self
 
 from retrograd import dtypes
 from retrograd.distributions import constraints
@@ -38,8 +37,8 @@ _LARGE = (
 
 
 def _polynomial(x: Tensor, coefficients: Sequence[float]) -> Tensor:
-    result: Any = coefficients[-1]
-    for coefficient in coefficients[-2::-1]:
+    result = coefficients[-2] + x * coefficients[-1]
+    for coefficient in coefficients[-3::-1]:
         result = coefficient + x * result
     return result
 
@@ -81,7 +80,7 @@ class VonMises(Distribution):
     tensor(1.)
     """
 
-    arg_constraints: ClassVar[dict[str, Any]] = {
+    arg_constraints: ClassVar[dict[str, constraints.Constraint]] = {
         "loc": constraints.real,
         "concentration": constraints.positive,
     }
@@ -97,7 +96,7 @@ class VonMises(Distribution):
         self.loc, self.concentration = broadcast_all(loc, concentration)
         super().__init__(self.loc.shape, validate_args=validate_args)
 
-    def expand(self, batch_shape: Sequence[int], _instance: Any = None) -> VonMises:
+    def expand(self, batch_shape: Sequence[int], _instance: Self | None = None) -> Self:
         return type(self)(
             self.loc.expand(batch_shape),
             self.concentration.expand(batch_shape),

@@ -1,12 +1,11 @@
 """The Wishart distribution."""
-# mypy: no-warn-return-any
 
 from __future__ import annotations
 
 import math
 import warnings
 from collections.abc import Sequence
-from typing import Any
+from typing import Self
 
 from retrograd import dtypes
 from retrograd.distributions import constraints
@@ -59,7 +58,7 @@ class Wishart(ExponentialFamily):
     _unbroadcasted_scale_tril: Tensor
 
     @property
-    def arg_constraints(self) -> Any:
+    def arg_constraints(self) -> dict[str, constraints.Constraint]:
         return {
             "covariance_matrix": constraints.positive_definite,
             "precision_matrix": constraints.positive_definite,
@@ -125,7 +124,7 @@ class Wishart(ExponentialFamily):
         self._batch_dims = [-(dim + 1) for dim in range(len(self._batch_shape))]
         self._dist_chi2 = Chi2(df=self.df.unsqueeze(-1) - counts.expand((*self._batch_shape, -1)))
 
-    def expand(self, batch_shape: Sequence[int], _instance: Any = None) -> Any:
+    def expand(self, batch_shape: Sequence[int], _instance: Self | None = None) -> Self:
         new = self._get_checked_instance(Wishart, _instance)
         shape = Size(batch_shape)
         matrices = shape + self.event_shape
@@ -240,7 +239,7 @@ class Wishart(ExponentialFamily):
         size = self._event_shape[-1]
         return -self.precision_matrix / 2, (self.df - size - 1) / 2
 
-    def _log_normalizer(self, *natural_params: Any) -> Any:
+    def _log_normalizer(self, *natural_params: Tensor) -> Tensor:
         x, y = natural_params
         size = self._event_shape[-1]
         half = y + (size + 1) / 2

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 from retrograd.backend import xp_of
 from retrograd.optim.arithmetic import add_product, add_scaled, count, reals, scalar, zeros_like
 from retrograd.optim.forms import step_lists
-from retrograd.optim.optimizer import Optimizer, ParamsT
+from retrograd.optim.optimizer import Group, Optimizer, ParamsT, State
 from retrograd.optim.options import LATER_OPTIONS, check, check_implementation, check_rate
 from retrograd.optim.recorded import rate_of, replaced, squared
-from retrograd.tensor import Tensor
+from retrograd.tensor import Array, Tensor
 
 
 class Adadelta(Optimizer):
@@ -59,12 +58,12 @@ class Adadelta(Optimizer):
         check_implementation(defaults)
         super().__init__(params, defaults)
 
-    def _start(self, group: dict[str, Any], parameter: Tensor, state: dict[str, Any]) -> None:
+    def _start(self, group: Group, parameter: Tensor, state: State) -> None:
         state["step"] = scalar(0.0)
         state["square_avg"] = zeros_like(parameter)
         state["acc_delta"] = zeros_like(parameter)
 
-    def _change(self, group: dict[str, Any], state: dict[str, Any], value: Any, g: Any) -> None:
+    def _change(self, group: Group, state: State, value: Array, g: Array) -> None:
         xp = xp_of(value)
         rho, eps = group["rho"], group["eps"]
         count(state)
@@ -82,7 +81,7 @@ class Adadelta(Optimizer):
         add_product(moved, delta, delta, 1 - rho, scratch)
         add_scaled(value, delta, -float(group["lr"]), scratch)
 
-    def _record(self, group: dict[str, Any], state: dict[str, Any], parameter: Any, g: Any) -> None:
+    def _record(self, group: Group, state: State, parameter: Tensor, g: Tensor) -> None:
         rho, eps = group["rho"], group["eps"]
         count(state)
         square = squared(state["square_avg"], g, rho)

@@ -9,7 +9,7 @@ from retrograd.backend import xp_of
 from retrograd.dtypes import F32, HALF_TYPES, finfo, from_numpy_dtype
 from retrograd.optim.arithmetic import add_scaled, approach, count, decay_weights, reals, scalar
 from retrograd.optim.forms import step_lists
-from retrograd.optim.optimizer import Optimizer, ParamsT
+from retrograd.optim.optimizer import Group, Optimizer, ParamsT, State
 from retrograd.optim.options import check, check_rate
 from retrograd.tensor import Tensor, wrap
 
@@ -29,7 +29,7 @@ class Adafactor(Optimizer):
     tensor([0.9000, 0.9000], grad_fn=<SelectBackward0>)
     """
 
-    _later_options: ClassVar[dict[str, Any]] = {"foreach": None}
+    _later_options: ClassVar[dict[str, object]] = {"foreach": None}
     _scalar_state = ("step",)
     _decay_joins_gradient = False
 
@@ -62,7 +62,7 @@ class Adafactor(Optimizer):
         }
         super().__init__(params, defaults)
 
-    def _start(self, group: dict[str, Any], parameter: Tensor, state: dict[str, Any]) -> None:
+    def _start(self, group: Group, parameter: Tensor, state: State) -> None:
         state["step"] = scalar(0.0)
         array = parameter._array
         xp = xp_of(array)
@@ -73,14 +73,12 @@ class Adafactor(Optimizer):
         else:
             state["variance"] = wrap(xp.zeros_like(array))
 
-    def _update(
-        self, group: dict[str, Any], parameters: list[Tensor], gradients: list[Tensor]
-    ) -> None:
+    def _update(self, group: Group, parameters: list[Tensor], gradients: list[Tensor]) -> None:
         if any(parameter.is_complex() for parameter in parameters):
             raise RuntimeError("Adafactor does not support complex parameters")
         super()._update(group, parameters, gradients)
 
-    def _change(self, group: dict[str, Any], state: dict[str, Any], value: Any, g: Any) -> None:
+    def _change(self, group: Any, state: State, value: Array, g: Array) -> None:
         xp = xp_of(value)
         smallest, least_size = group["eps"]
         if smallest is None:
@@ -98,7 +96,7 @@ class Adafactor(Optimizer):
         add_scaled(value, update, -alpha / clipped, update)
 
 
-def _variance(state: dict[str, Any], g: Any, weight: float, smallest: float) -> Any:
+def _variance(state: State, g: Array, weight: float, smallest: float) -> Array:
     """A new array: the running mean of ``g * g``, or its estimate from rows and columns."""
     xp = xp_of(g)
     if "variance" in state:
@@ -123,7 +121,7 @@ def _root_mean_square(array: Array) -> float:
     return float(xp_of(flat).sqrt(flat @ flat)) / float(array.size**0.5)
 
 
-def _wide(array: Array) -> Any:
+def _wide(array: Array) -> Array:
     """Half precision in single precision, in which means and norms are accumulated."""
     return array.astype(F32 if array.dtype in HALF_TYPES else array.dtype, copy=False)
 

@@ -8,10 +8,10 @@ from typing import Any, ClassVar
 from retrograd.backend import xp_of
 from retrograd.optim.arithmetic import add_quotient, count, filled_like, reals, scalar
 from retrograd.optim.forms import step_lists
-from retrograd.optim.optimizer import Optimizer, ParamsT
+from retrograd.optim.optimizer import Group, Optimizer, ParamsT, State
 from retrograd.optim.options import check, check_implementation, check_rate
 from retrograd.optim.recorded import rate_of, replaced
-from retrograd.tensor import Tensor
+from retrograd.tensor import Array, Tensor
 
 
 class Adagrad(Optimizer):
@@ -27,7 +27,7 @@ class Adagrad(Optimizer):
     """
 
     _compiled_rule = "adagrad"
-    _later_options: ClassVar[dict[str, Any]] = {
+    _later_options: ClassVar[dict[str, object]] = {
         "foreach": None,
         "maximize": False,
         "differentiable": False,
@@ -72,20 +72,21 @@ class Adagrad(Optimizer):
         check_implementation(defaults)
         super().__init__(params, defaults)
 
-        for group in self.param_groups:
+        groups: Any = self.param_groups
+        for group in groups:
             for parameter in group["params"]:
                 self._start(group, parameter, self.state[parameter])
 
-    def _start(self, group: dict[str, Any], parameter: Tensor, state: dict[str, Any]) -> None:
+    def _start(self, group: Group, parameter: Tensor, state: State) -> None:
         state["step"] = scalar(0.0, group["fused"])
         state["sum"] = filled_like(parameter, self.defaults["initial_accumulator_value"])
 
-    def _update_sparse(self, group: dict[str, Any], parameter: Tensor, gradient: Tensor) -> None:
+    def _update_sparse(self, group: Group, parameter: Tensor, gradient: Tensor) -> None:
         from retrograd.optim import sparse_steps
 
         sparse_steps.adagrad(group, self.state[parameter], parameter, gradient)
 
-    def _change(self, group: dict[str, Any], state: dict[str, Any], value: Any, g: Any) -> None:
+    def _change(self, group: Group, state: State, value: Array, g: Array) -> None:
         xp = xp_of(value)
         step = count(state)
         total = reals(state["sum"])
@@ -97,7 +98,7 @@ class Adagrad(Optimizer):
         rate = float(group["lr"]) / (1 + (step - 1) * group["lr_decay"])
         add_quotient(value, g, scale, -rate, scratch)
 
-    def _record(self, group: dict[str, Any], state: dict[str, Any], parameter: Any, g: Any) -> None:
+    def _record(self, group: Group, state: State, parameter: Tensor, g: Tensor) -> None:
         step = count(state)
         total = replaced(state["sum"], state["sum"].clone() + g * g)
         rate = rate_of(group) / (1 + (step - 1) * group["lr_decay"])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from retrograd.backend import xp_of
 from retrograd.optim.arithmetic import (
@@ -17,7 +17,7 @@ from retrograd.optim.arithmetic import (
     zeros_like,
 )
 from retrograd.optim.forms import step_lists
-from retrograd.optim.optimizer import Optimizer, ParamsT
+from retrograd.optim.optimizer import Group, Optimizer, ParamsT, State
 from retrograd.optim.options import (
     check,
     check_betas,
@@ -44,7 +44,7 @@ class Adam(Optimizer):
     """
 
     _compiled_rule = "adam"
-    _later_options: ClassVar[dict[str, Any]] = {
+    _later_options: ClassVar[dict[str, object]] = {
         "amsgrad": False,
         "maximize": False,
         "foreach": None,
@@ -107,14 +107,14 @@ class Adam(Optimizer):
         check_implementation(defaults)
         super().__init__(params, defaults)
 
-    def _start(self, group: dict[str, Any], parameter: Tensor, state: dict[str, Any]) -> None:
+    def _start(self, group: Group, parameter: Tensor, state: State) -> None:
         state["step"] = scalar(0.0, group["fused"])
         state["exp_avg"] = zeros_like(parameter)
         state["exp_avg_sq"] = zeros_like(parameter)
         if group["amsgrad"]:
             state["max_exp_avg_sq"] = zeros_like(parameter)
 
-    def _change(self, group: dict[str, Any], state: dict[str, Any], value: Array, g: Array) -> None:
+    def _change(self, group: Group, state: State, value: Array, g: Array) -> None:
         xp = xp_of(value)
         beta1, beta2 = map(float, group["betas"])
         step = count(state)
@@ -139,9 +139,7 @@ class Adam(Optimizer):
             scale += group["eps"] * correction
             add_quotient(value, average, scale, rate * correction, scratch)
 
-    def _record(
-        self, group: dict[str, Any], state: dict[str, Any], parameter: Tensor, g: Tensor
-    ) -> None:
+    def _record(self, group: Group, state: State, parameter: Tensor, g: Tensor) -> None:
         beta1, beta2 = group["betas"]
         count(state)
         step = state["step"].clone()  # a tensor, of its own precision, as in PyTorch

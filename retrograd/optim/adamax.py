@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 from retrograd.backend import xp_of
 from retrograd.optim.arithmetic import add_quotient, approach, count, reals, scalar, zeros_like
 from retrograd.optim.forms import step_lists
-from retrograd.optim.optimizer import Optimizer, ParamsT
+from retrograd.optim.optimizer import Group, Optimizer, ParamsT, State
 from retrograd.optim.options import (
     LATER_OPTIONS,
     check,
@@ -17,7 +16,7 @@ from retrograd.optim.options import (
     check_rate,
 )
 from retrograd.optim.recorded import averaged, rate_of, replaced
-from retrograd.tensor import Tensor
+from retrograd.tensor import Array, Tensor
 
 
 class Adamax(Optimizer):
@@ -65,14 +64,14 @@ class Adamax(Optimizer):
         check_implementation(defaults)
         super().__init__(params, defaults)
 
-    def _start(self, group: dict[str, Any], parameter: Tensor, state: dict[str, Any]) -> None:
+    def _start(self, group: Group, parameter: Tensor, state: State) -> None:
         state["step"] = scalar(0.0)
         state["exp_avg"] = zeros_like(parameter)
         state["exp_inf"] = zeros_like(parameter)
 
-    def _change(self, group: dict[str, Any], state: dict[str, Any], value: Any, g: Any) -> None:
+    def _change(self, group: Group, state: State, value: Array, g: Array) -> None:
         xp = xp_of(value)
-        beta1, beta2 = group["betas"]
+        beta1, beta2 = map(float, group["betas"])
         step = count(state)
         average, largest = reals(state["exp_avg"]), reals(state["exp_inf"])
         scratch = xp.empty_like(value)
@@ -83,8 +82,8 @@ class Adamax(Optimizer):
         xp.maximum(largest, scratch, out=largest)
         add_quotient(value, average, largest, -float(group["lr"]) / (1 - beta1**step), scratch)
 
-    def _record(self, group: dict[str, Any], state: dict[str, Any], parameter: Any, g: Any) -> None:
-        beta1, beta2 = group["betas"]
+    def _record(self, group: Group, state: State, parameter: Tensor, g: Tensor) -> None:
+        beta1, beta2 = map(float, group["betas"])
         step = count(state)
         average = averaged(state["exp_avg"], g, beta1)
         decayed = state["exp_inf"].clone() * beta2

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from retrograd.backend import CPU, xp_of
 from retrograd.dtypes import F32, F64, float64, get_default_dtype
 from retrograd.tensor import Tensor, wrap
 
 if TYPE_CHECKING:
+    from retrograd.optim.optimizer import Group, State
     from retrograd.tensor import Array
 
 
-def scalar(value: float, fused: Any = None) -> Tensor:
+def scalar(value: float, fused: object = None) -> Tensor:
     """A tensor of one number, the form in which optimizers keep counts."""
     wide = not fused and get_default_dtype() == float64
     return wrap(CPU.xp.array(value, F64 if wide else F32))
@@ -30,7 +31,7 @@ def filled_like(parameter: Tensor, value: float) -> Tensor:
     return filled
 
 
-def reals(tensor: Tensor) -> Any:
+def reals(tensor: Tensor) -> Array:
     """The tensor's array, complex numbers as pairs of reals; never without a dimension.
 
     NumPy turns results without dimensions into scalars, which cannot be written in place.
@@ -41,7 +42,7 @@ def reals(tensor: Tensor) -> Any:
     return array.reshape(1) if array.ndim == 0 else array
 
 
-def descent(group: dict[str, Any], value: Array, g: Array, decays: bool = True) -> Any:
+def descent(group: Group, value: Array, g: Array, decays: bool = True) -> Array:
     """The gradient with its sign and, where it belongs to the gradient, the weight decay."""
     if group.get("maximize"):
         g = -g
@@ -53,13 +54,13 @@ def descent(group: dict[str, Any], value: Array, g: Array, decays: bool = True) 
     return g
 
 
-def decay_weights(group: dict[str, Any], value: Array) -> None:
+def decay_weights(group: Group, value: Array) -> None:
     """Weight decay that shrinks the parameter itself."""
     if group["weight_decay"] != 0:
         value *= 1 - float(group["lr"]) * float(group["weight_decay"])
 
 
-def count(state: dict[str, Any]) -> float:
+def count(state: State) -> float:
     """Count one more step; the number of steps so far."""
     held = state["step"]._array
     held += 1

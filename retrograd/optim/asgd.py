@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 from retrograd.backend import xp_of
 from retrograd.optim.arithmetic import add_scaled, count, reals, scalar, zeros_like
 from retrograd.optim.forms import step_lists
-from retrograd.optim.optimizer import Optimizer, ParamsT
+from retrograd.optim.optimizer import Group, Optimizer, ParamsT, State
 from retrograd.optim.options import LATER_OPTIONS, check, check_implementation, check_rate
 from retrograd.optim.recorded import replaced
-from retrograd.tensor import Tensor
+from retrograd.tensor import Array, Tensor
 
 
 class ASGD(Optimizer):
@@ -58,13 +57,13 @@ class ASGD(Optimizer):
         check_implementation(defaults)
         super().__init__(params, defaults)
 
-    def _start(self, group: dict[str, Any], parameter: Tensor, state: dict[str, Any]) -> None:
+    def _start(self, group: Group, parameter: Tensor, state: State) -> None:
         state["step"] = scalar(0.0)
         state["eta"] = scalar(float(group["lr"]))
         state["mu"] = scalar(1.0)
         state["ax"] = zeros_like(parameter)
 
-    def _change(self, group: dict[str, Any], state: dict[str, Any], value: Any, g: Any) -> None:
+    def _change(self, group: Group, state: State, value: Array, g: Array) -> None:
         xp = xp_of(value)
         lambd = group["lambd"]
         step = count(state)
@@ -81,7 +80,7 @@ class ASGD(Optimizer):
             average[...] = value
         self._advance(group, state, step)
 
-    def _record(self, group: dict[str, Any], state: dict[str, Any], parameter: Any, g: Any) -> None:
+    def _record(self, group: Group, state: State, parameter: Tensor, g: Tensor) -> None:
         step = count(state)
         eta, mu = (float(state[name]) for name in ("eta", "mu"))  # numbers, in PyTorch as well
         parameter.mul_(1 - group["lambd"] * eta)
@@ -90,7 +89,7 @@ class ASGD(Optimizer):
         replaced(state["ax"], average + (parameter - average) * mu if mu != 1 else parameter)
         self._advance(group, state, step)
 
-    def _advance(self, group: dict[str, Any], state: dict[str, Any], step: float) -> None:
+    def _advance(self, group: Group, state: State, step: float) -> None:
         """The next step's rate and weight in the average."""
         rate = float(group["lr"])
         state["eta"]._array[...] = rate / (1 + group["lambd"] * rate * step) ** group["alpha"]

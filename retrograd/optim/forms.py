@@ -8,7 +8,7 @@ from typing import Any
 from retrograd.backend.quiet import quiet
 from retrograd.engine.grad_mode import is_grad_enabled
 from retrograd.lifecycle.site import user_site
-from retrograd.optim.optimizer import Optimizer
+from retrograd.optim.optimizer import Optimizer, State
 from retrograd.optim.options import check_group
 from retrograd.tensor import Tensor
 
@@ -49,7 +49,7 @@ def step_lists(
     params: Sequence[Tensor],
     grads: Sequence[Tensor],
     given: Mapping[str, Any],
-) -> list[dict[str, Any]]:
+) -> list[State]:
     """One step of an optimizer's rule; gives the state entries of each parameter.
 
     `given` are the arguments of the form, by name: the options, and the lists that the optimizer
@@ -64,17 +64,17 @@ def step_lists(
     if any(given.get(name) is not None for name in ("grad_scale", "found_inf")):
         raise AssertionError("Expected grad_scale and found_inf to be None")
     lists = {_STATE[name]: entries for name, entries in given.items() if name in _STATE}
-    group = {name: value for name, value in given.items() if name not in _STATE}
+    options: Any = {name: value for name, value in given.items() if name not in _STATE}
     for name, (first, second) in _PAIRS.items():
         if first in given:
-            group[name] = (given[first], given[second])
+            options[name] = (given[first], given[second])
     parameters = list(params)
-    check_group(kind.__name__, group, parameters)
-    states = [
+    check_group(kind.__name__, options, parameters)
+    states: list[State] = [
         {
-            name: entries[number]
+            name: entry
             for name, entries in lists.items()
-            if entries and entries[number] is not None
+            if entries and (entry := entries[number]) is not None
         }
         for number in range(len(parameters))
     ]
@@ -82,16 +82,16 @@ def step_lists(
     triples = list(zip(states, parameters, grads, strict=True))
     if is_grad_enabled() and any(map(_has_history, triples)):
         for state, parameter, gradient in triples:
-            rule._record_one(group, state, parameter, gradient)
+            rule._record_one(options, state, parameter, gradient)
         return states
     code, lasti = user_site(3)
     with quiet():
         for state, parameter, gradient in triples:
-            rule._update_one(group, state, parameter, gradient)
+            rule._update_one(options, state, parameter, gradient)
     rule._count_writes(parameters, code, lasti)
     return states
 
 
-def _has_history(triple: tuple[dict[str, Any], Tensor, Tensor]) -> bool:
+def _has_history(triple: tuple[State, Tensor, Tensor]) -> bool:
     state, *tensors = triple
     return any(tensor.requires_grad for tensor in (*tensors, *state.values()))

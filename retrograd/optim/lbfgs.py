@@ -9,10 +9,12 @@ from retrograd.backend import xp_of
 from retrograd.engine.grad_mode import enable_grad, no_grad
 from retrograd.lifecycle.site import user_site
 from retrograd.optim.arithmetic import reals, zeros_like
-from retrograd.optim.line_search import Point, strong_wolfe
+from retrograd.optim.line_search import Point, Size, strong_wolfe
 from retrograd.optim.optimizer import Optimizer, ParamsT
 from retrograd.optim.options import check_rate
 from retrograd.tensor import Tensor, wrap
+
+Loss = float | Tensor
 
 
 class LBFGS(Optimizer):
@@ -76,27 +78,27 @@ class LBFGS(Optimizer):
             parts.append(values.reshape(-1))
         return wrap(xp_of(parts[0]).concatenate(parts))
 
-    def _move(self, size: Any, direction: Tensor) -> None:
-        offset, size = 0, float(size)
+    def _move(self, size: Size, direction: Tensor) -> None:
+        offset, factor = 0, float(size)
         for parameter in self._params:
             value = reals(parameter)
             part = direction._array[offset : offset + value.size]
-            value += (part * size).reshape(value.shape)
+            value += (part * factor).reshape(value.shape)
             offset += value.size
         self._count_writes(self._params, *user_site(4))
 
-    def _evaluate(self, closure: Callable[[], Any]) -> Any:
+    def _evaluate(self, closure: Callable[[], Loss]) -> Loss:
         with enable_grad():
             return closure()
 
     # ------------------------------------------------------------------ the step
 
-    def step(self, closure: Callable[[], Any]) -> Any:
+    def step(self, closure: Callable[[], Loss]) -> Loss:
         """Minimise `closure` for up to `max_iter` iterations; the loss before the first."""
         with no_grad():
             return self._minimise(closure)
 
-    def _minimise(self, closure: Callable[[], Any]) -> Any:
+    def _minimise(self, closure: Callable[[], Loss]) -> Loss:
         group = self.param_groups[0]
         rate, tolerance = group["lr"], group["tolerance_change"]
         if isinstance(rate, Tensor) and rate.ndim:
@@ -124,7 +126,9 @@ class LBFGS(Optimizer):
                 direction = gradient.neg()
                 history.update(old_dirs=[], old_stps=[], ro=[], H_diag=1)
             else:
-                _remember(history, gradient - previous_gradient, direction * size, group)
+                _remember(
+                    history, gradient - previous_gradient, direction * size, group["history_size"]
+                )
                 weights = state.setdefault("al", [None] * group["history_size"])
                 direction = _newton_direction(history, gradient, weights)
             previous_gradient, previous_loss = gradient.clone(), loss
@@ -169,11 +173,11 @@ class LBFGS(Optimizer):
         state["prev_flat_grad"], state["prev_loss"] = previous_gradient, previous_loss
         return first_loss
 
-    def _objective(self, closure: Callable[[], Any], direction: Tensor) -> Callable[[Any], Point]:
+    def _objective(self, closure: Callable[[], Loss], direction: Tensor) -> Callable[[Size], Point]:
         """The closure along a line; the parameters are back where they were afterwards."""
         start = [parameter._array.copy() for parameter in self._params]
 
-        def at(size: Any) -> Point:
+        def at(size: Size) -> Point:
             self._move(size, direction)
             loss = _number(self._evaluate(closure))
             gradient = self._flat_gradient()
@@ -185,7 +189,7 @@ class LBFGS(Optimizer):
         return at
 
 
-def _number(loss: Any) -> float:
+def _number(loss: Loss) -> float:
     return float(loss.detach() if isinstance(loss, Tensor) else loss)
 
 
@@ -193,13 +197,13 @@ def _largest(vector: Tensor) -> Tensor:
     return vector.abs().max()
 
 
-def _remember(history: dict[str, Any], change: Tensor, move: Tensor, group: dict[str, Any]) -> None:
+def _remember(history: dict[str, Any], change: Tensor, move: Tensor, limit: int) -> None:
     """Keep one more pair of gradient change and move, if the curvature along it is positive."""
     curvature = change.dot(move)
     if not curvature > 1e-10:
         return
     changes, moves, inverses = history["old_dirs"], history["old_stps"], history["ro"]
-    if len(changes) == group["history_size"]:
+    if len(changes) == limit:
         for kept in (changes, moves, inverses):
             kept.pop(0)
     changes.append(change)
@@ -208,7 +212,7 @@ def _remember(history: dict[str, Any], change: Tensor, move: Tensor, group: dict
     history["H_diag"] = curvature / change.dot(change)
 
 
-def _newton_direction(history: dict[str, Any], gradient: Tensor, weights: list[Any]) -> Tensor:
+def _newton_direction(history: dict[str, Any], gradient: Tensor, weights: list[Tensor]) -> Tensor:
     """The estimated inverse Hessian times the negative gradient, by the two loops."""
     changes, moves, inverses = history["old_dirs"], history["old_stps"], history["ro"]
     direction: Tensor = gradient.neg()

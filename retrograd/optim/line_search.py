@@ -7,6 +7,8 @@ from typing import Any, NamedTuple
 
 from retrograd.tensor import Tensor
 
+Size = float | Tensor  # a tensor where the learning rate or the slope is one
+
 _DECREASE = 1e-4  # of the loss, as a part of what the slope at the start promises
 _FLATNESS = 0.9  # of the slope, as a part of the slope at the start
 _NARROWEST = 1e-9
@@ -15,14 +17,14 @@ _NARROWEST = 1e-9
 class Point(NamedTuple):
     """What is known about one step size along the line."""
 
-    size: Any
+    size: Any  # a Size; `abs` of one has no type
     loss: float
     gradient: Tensor
-    slope: Any
+    slope: Tensor
 
 
 def strong_wolfe(
-    evaluate: Callable[[Any], Point], start: Point, size: Any, longest: Any, limit: int
+    evaluate: Callable[[Size], Point], start: Point, size: Size, longest: Tensor, limit: int
 ) -> tuple[Point, int]:
     """The point found and the number of evaluations.
 
@@ -54,7 +56,7 @@ def strong_wolfe(
 
 
 def _bracket(
-    evaluate: Callable[[Any], Point], start: Point, point: Point, limit: int
+    evaluate: Callable[[Size], Point], start: Point, point: Point, limit: int
 ) -> tuple[list[Point], bool, int]:
     """Lengthen the step until the wanted point is passed, or found."""
     before = start
@@ -81,7 +83,7 @@ def _lowest(bracket: list[Point]) -> int:
     return 0 if bracket[0].loss <= bracket[-1].loss else 1
 
 
-def _trial(bracket: list[Point], stuck: bool) -> tuple[Any, bool]:
+def _trial(bracket: list[Point], stuck: bool) -> tuple[Size, bool]:
     """The next size inside the bracket, and whether it is too near to one of its ends.
 
     Near an end twice in a row, or on it: a tenth of the bracket away from that end instead.
@@ -97,7 +99,7 @@ def _trial(bracket: list[Point], stuck: bool) -> tuple[Any, bool]:
     return (right - margin if abs(size - right) < abs(size - left) else left + margin), False
 
 
-def _cubic_minimum(a: Point, b: Point, bounds: tuple[Any, Any] | None = None) -> Any:
+def _cubic_minimum(a: Point, b: Point, bounds: tuple[Size, Size] | None = None) -> Any:
     """Where the cubic through both points, with their slopes, is smallest within the bounds."""
     if a.size > b.size:
         a, b = b, a

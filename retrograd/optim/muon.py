@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any
 
 from retrograd.backend import xp_of
 from retrograd.optim.arithmetic import add_scaled, approach, decay_weights, reals, zeros_like
 from retrograd.optim.forms import step_lists
-from retrograd.optim.optimizer import Optimizer, ParamsT
+from retrograd.optim.optimizer import Group, Optimizer, ParamsT, State
 from retrograd.optim.options import check, check_rate
-from retrograd.tensor import Tensor, wrap
+from retrograd.tensor import Array, Tensor, wrap
 
 
 class Muon(Optimizer):
@@ -67,19 +66,17 @@ class Muon(Optimizer):
                     parameter.size(),
                 )
 
-    def _update(
-        self, group: dict[str, Any], parameters: list[Tensor], gradients: list[Tensor]
-    ) -> None:
+    def _update(self, group: Group, parameters: list[Tensor], gradients: list[Tensor]) -> None:
         if any(parameter.is_complex() for parameter in parameters):
             raise RuntimeError("Muon does not support complex parameters")
         if any(gradient.ndim != 2 for gradient in gradients):
             raise ValueError("Param gradient must be a 2D matrix")
         super()._update(group, parameters, gradients)
 
-    def _start(self, group: dict[str, Any], parameter: Tensor, state: dict[str, Any]) -> None:
+    def _start(self, group: Group, parameter: Tensor, state: State) -> None:
         state["momentum_buffer"] = zeros_like(parameter)
 
-    def _change(self, group: dict[str, Any], state: dict[str, Any], value: Any, g: Any) -> None:
+    def _change(self, group: Group, state: State, value: Array, g: Array) -> None:
         xp = xp_of(value)
         momentum = group["momentum"]
         buffer = reals(state["momentum_buffer"])

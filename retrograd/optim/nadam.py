@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from retrograd.backend import xp_of
 from retrograd.optim.arithmetic import (
@@ -16,7 +16,7 @@ from retrograd.optim.arithmetic import (
     zeros_like,
 )
 from retrograd.optim.forms import step_lists
-from retrograd.optim.optimizer import Optimizer, ParamsT
+from retrograd.optim.optimizer import Group, Optimizer, ParamsT, State
 from retrograd.optim.options import (
     check,
     check_betas,
@@ -24,7 +24,7 @@ from retrograd.optim.options import (
     check_rate,
 )
 from retrograd.optim.recorded import averaged, rate_of, shrink_weights, squared
-from retrograd.tensor import Tensor
+from retrograd.tensor import Array, Tensor
 
 
 class NAdam(Optimizer):
@@ -39,7 +39,7 @@ class NAdam(Optimizer):
     tensor([0.8944], requires_grad=True)
     """
 
-    _later_options: ClassVar[dict[str, Any]] = {
+    _later_options: ClassVar[dict[str, object]] = {
         "maximize": False,
         "foreach": None,
         "capturable": False,
@@ -84,15 +84,15 @@ class NAdam(Optimizer):
         check_implementation(defaults)
         super().__init__(params, defaults)
 
-    def _start(self, group: dict[str, Any], parameter: Tensor, state: dict[str, Any]) -> None:
+    def _start(self, group: Group, parameter: Tensor, state: State) -> None:
         state["step"] = scalar(0.0)
         state["mu_product"] = scalar(1.0)
         state["exp_avg"] = zeros_like(parameter)
         state["exp_avg_sq"] = zeros_like(parameter)
 
-    def _change(self, group: dict[str, Any], state: dict[str, Any], value: Any, g: Any) -> None:
+    def _change(self, group: Group, state: State, value: Array, g: Array) -> None:
         xp = xp_of(value)
-        beta1, beta2 = group["betas"]
+        beta1, beta2 = map(float, group["betas"])
         rate = float(group["lr"])
         step = count(state)
         if group["decoupled_weight_decay"]:
@@ -114,8 +114,8 @@ class NAdam(Optimizer):
         scratch /= scale
         value -= scratch
 
-    def _record(self, group: dict[str, Any], state: dict[str, Any], parameter: Any, g: Any) -> None:
-        beta1, beta2 = group["betas"]
+    def _record(self, group: Group, state: State, parameter: Tensor, g: Tensor) -> None:
+        beta1, beta2 = map(float, group["betas"])
         rate, step = rate_of(group), count(state)
         shrink_weights(group, parameter)
         momentum, following = self._momenta(group, step)
@@ -126,7 +126,7 @@ class NAdam(Optimizer):
         parameter.sub_(g / scale * (rate * ((1 - momentum) / (1 - so_far))))
         parameter.sub_(average / scale * (rate * (following / (1 - so_far * following))))
 
-    def _momenta(self, group: dict[str, Any], step: float) -> tuple[float, float]:
+    def _momenta(self, group: Group, step: float) -> tuple[float, float]:
         """This step's momentum and the next one's; `mu_product` is the product of all so far."""
         beta1, decay = group["betas"][0], group["momentum_decay"]
         momentum = beta1 * (1.0 - 0.5 * 0.96 ** (step * decay))

@@ -5,11 +5,11 @@ from __future__ import annotations
 import functools
 import warnings
 from collections import OrderedDict, defaultdict
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from copy import deepcopy
 from itertools import chain
 from types import CodeType
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypedDict, TypeVar
 
 from retrograd.backend.quiet import quiet
 from retrograd.core import shortcut
@@ -24,10 +24,49 @@ from retrograd.ops.making.queries import typename
 from retrograd.optim.arithmetic import descent, reals, scalar
 from retrograd.optim.options import check_group
 from retrograd.optim.recorded import record_step
-from retrograd.tensor import Tensor, VersionCell
+from retrograd.tensor import Array, Tensor, VersionCell
 
-Hooks = OrderedDict[int, Callable[..., Any]]
+_T = TypeVar("_T")
+Hook = Callable[..., Any]
+Hooks = OrderedDict[int, Hook]
 ParamsT = Iterable[Tensor] | Iterable[dict[str, Any]] | Iterable[tuple[str, Tensor]]
+
+State = dict[str, Tensor]  # what an optimizer keeps of one parameter
+
+
+class Group(TypedDict, total=False):
+    """The options that rules read; those of a user and of the schedules may stand beside them."""
+
+    params: list[Tensor]
+    lr: float | Tensor
+    weight_decay: float | Tensor
+    betas: tuple[float | Tensor, float | Tensor]
+    eps: float
+    momentum: float
+    dampening: float
+    nesterov: bool
+    maximize: bool
+    amsgrad: bool
+    decoupled_weight_decay: bool
+    foreach: bool | None
+    fused: bool | None
+    capturable: bool
+    differentiable: bool
+    rho: float  # Adadelta
+    lr_decay: float  # Adagrad
+    alpha: float  # ASGD, RMSprop
+    lambd: float
+    t0: float
+    centered: bool
+    momentum_decay: float  # NAdam
+    beta2_decay: float  # Adafactor
+    d: float
+    etas: tuple[float, float]  # Rprop
+    step_sizes: tuple[float, float]
+    ns_coefficients: tuple[float, float, float]  # Muon
+    ns_steps: int
+    adjust_lr_fn: str | None
+
 
 _PRE_HOOKS: Hooks = OrderedDict()
 _POST_HOOKS: Hooks = OrderedDict()
@@ -52,17 +91,17 @@ class _RequiredParameter:
 required = _RequiredParameter()
 
 
-def register_optimizer_step_pre_hook(hook: Callable[..., Any]) -> RemovableHandle:
+def register_optimizer_step_pre_hook(hook: Hook) -> RemovableHandle:
     """Run ``hook(optimizer, args, kwargs)`` before every step of every optimizer."""
     return _register(_PRE_HOOKS, hook)
 
 
-def register_optimizer_step_post_hook(hook: Callable[..., Any]) -> RemovableHandle:
+def register_optimizer_step_post_hook(hook: Hook) -> RemovableHandle:
     """Run ``hook(optimizer, args, kwargs)`` after every step of every optimizer."""
     return _register(_POST_HOOKS, hook)
 
 
-def _register(table: Hooks, hook: Callable[..., Any], prepend: bool = False) -> RemovableHandle:
+def _register(table: Hooks, hook: Hook, prepend: bool = False) -> RemovableHandle:
     handle = RemovableHandle(table)
     table[handle.id] = hook
     if prepend:
@@ -70,11 +109,11 @@ def _register(table: Hooks, hook: Callable[..., Any], prepend: bool = False) -> 
     return handle
 
 
-def _hooked(step: Callable[..., Any]) -> Callable[..., Any]:
+def _hooked(step: Callable[..., _T]) -> Callable[..., _T]:
     """`step` with the hooks around it; a step that calls its parent's runs them once."""
 
     @functools.wraps(step)
-    def hooked_step(*args: Any, **kwargs: Any) -> Any:
+    def hooked_step(*args: Any, **kwargs: Any) -> _T:
         optimizer = args[0]
         try:
             before = optimizer._optimizer_step_pre_hooks
@@ -127,7 +166,7 @@ class Optimizer:
     """
 
     # Options that state dicts of earlier PyTorch versions lack.
-    _later_options: ClassVar[dict[str, Any]] = {}
+    _later_options: ClassVar[dict[str, object]] = {}
     # State entries that such state dicts hold as plain numbers.
     _scalar_state: ClassVar[tuple[str, ...]] = ()
     # The rule under which core/steps.c knows this very class; a subclass computes what it likes.
@@ -143,7 +182,7 @@ class Optimizer:
     _optimizer_load_state_dict_pre_hooks: Hooks
     _optimizer_load_state_dict_post_hooks: Hooks
 
-    def __init_subclass__(cls, **options: Any) -> None:
+    def __init_subclass__(cls, **options: object) -> None:
         super().__init_subclass__(**options)
         if "step" in cls.__dict__:
             setattr(cls, "step", _hooked(cls.__dict__["step"]))  # noqa: B010 (mypy: a method)
@@ -264,7 +303,8 @@ class Optimizer:
             with enable_grad():
                 loss = closure()
         code, lasti = user_site(3)
-        for group in self.param_groups:
+        groups: Any = self.param_groups
+        for group in groups:
             parameters = []
             gradients = []
             for parameter in group["params"]:
@@ -287,30 +327,24 @@ class Optimizer:
             self._count_writes(parameters, code, lasti)
         return loss
 
-    def _update(
-        self, group: dict[str, Any], parameters: list[Tensor], gradients: list[Tensor]
-    ) -> None:
+    def _update(self, group: Group, parameters: list[Tensor], gradients: list[Tensor]) -> None:
         with quiet():
             for parameter, gradient in zip(parameters, gradients, strict=True):
                 state = self._state_of(group, parameter)
                 self._update_one(group, state, parameter, gradient)
 
-    def _state_of(self, group: dict[str, Any], parameter: Tensor) -> dict[str, Any]:
-        state: dict[str, Any] = self.state[parameter]
+    def _state_of(self, group: Group, parameter: Tensor) -> State:
+        state: State = self.state[parameter]
         if not state:
             self._start(group, parameter, state)
         return state
 
-    def _update_one(
-        self, group: dict[str, Any], state: dict[str, Any], parameter: Tensor, gradient: Tensor
-    ) -> None:
+    def _update_one(self, group: Group, state: State, parameter: Tensor, gradient: Tensor) -> None:
         value = reals(parameter)
         g = descent(group, value, reals(gradient), self._decay_joins_gradient)
         self._change(group, state, value, g)
 
-    def _update_each(
-        self, group: dict[str, Any], parameters: list[Tensor], gradients: list[Tensor]
-    ) -> None:
+    def _update_each(self, group: Group, parameters: list[Tensor], gradients: list[Tensor]) -> None:
         """The update where some gradients are sparse."""
         for parameter, gradient in zip(parameters, gradients, strict=True):
             if has_sparse([gradient._array]):
@@ -318,7 +352,7 @@ class Optimizer:
             else:
                 self._update(group, [parameter], [gradient])
 
-    def _check_sparse(self, group: dict[str, Any]) -> None:
+    def _check_sparse(self, group: Group) -> None:
         """Raise if this optimizer cannot follow sparse gradients, before it looks at options."""
         from retrograd.optim.sparse_steps import refusal
 
@@ -326,31 +360,29 @@ class Optimizer:
         if fused or type(self)._update_sparse is Optimizer._update_sparse:
             raise refusal(type(self).__name__, fused)
 
-    def _update_sparse(self, group: dict[str, Any], parameter: Tensor, gradient: Tensor) -> None:
+    def _update_sparse(self, group: Group, parameter: Tensor, gradient: Tensor) -> None:
         """Update a parameter along a sparse gradient: most rules cannot."""
         raise NotImplementedError(f"{type(self).__name__} has no rule for sparse gradients")
 
-    def _start(self, group: dict[str, Any], parameter: Tensor, state: dict[str, Any]) -> None:
+    def _start(self, group: Group, parameter: Tensor, state: State) -> None:
         """Fill the state of a parameter that is updated for the first time."""
         raise NotImplementedError(f"{type(self).__name__} has no update rule")
 
-    def _change(self, group: dict[str, Any], state: dict[str, Any], value: Any, g: Any) -> None:
+    def _change(self, group: Group, state: State, value: Array, g: Array) -> None:
         """Update `value`, a parameter's real array, along `g`; `g` belongs to the caller."""
         raise NotImplementedError(f"{type(self).__name__} has no update rule")
 
     def _update_recorded(
-        self, group: dict[str, Any], parameters: list[Tensor], gradients: list[Tensor]
+        self, group: Group, parameters: list[Tensor], gradients: list[Tensor]
     ) -> None:
         """The update in operations that are recorded, for ``differentiable=True``."""
         for parameter, gradient in zip(parameters, gradients, strict=True):
             self._record_one(group, self._state_of(group, parameter), parameter, gradient)
 
-    def _record_one(
-        self, group: dict[str, Any], state: dict[str, Any], parameter: Tensor, gradient: Tensor
-    ) -> None:
+    def _record_one(self, group: Group, state: State, parameter: Tensor, gradient: Tensor) -> None:
         record_step(self, group, state, parameter, gradient)
 
-    def _record(self, group: dict[str, Any], state: dict[str, Any], parameter: Any, g: Any) -> None:
+    def _record(self, group: Group, state: State, parameter: Tensor, g: Tensor) -> None:
         """Update `parameter` in recorded operations."""
         raise errors.unsupported(f"a step of {type(self).__name__} with history")
 
@@ -413,7 +445,7 @@ class Optimizer:
                 "loaded state dict contains a parameter group that doesn't match the size of "
                 "optimizer's group"
             )
-        owners: dict[Any, tuple[Tensor, dict[str, Any]]] = {}
+        owners: dict[object, tuple[Tensor, dict[str, object]]] = {}
         for theirs, ours in pairs:
             for number, parameter in zip(theirs["params"], ours["params"], strict=True):
                 owners[number] = (parameter, theirs)
@@ -454,34 +486,30 @@ class Optimizer:
 
     # ------------------------------------------------------------------ hooks
 
-    def register_step_pre_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
+    def register_step_pre_hook(self, hook: Hook) -> RemovableHandle:
         """Run ``hook(optimizer, args, kwargs)`` before each step; it may return new arguments."""
         return _register(self._optimizer_step_pre_hooks, hook)
 
-    def register_step_post_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
+    def register_step_post_hook(self, hook: Hook) -> RemovableHandle:
         """Run ``hook(optimizer, args, kwargs)`` after each step."""
         return _register(self._optimizer_step_post_hooks, hook)
 
-    def register_state_dict_pre_hook(
-        self, hook: Callable[..., Any], prepend: bool = False
-    ) -> RemovableHandle:
+    def register_state_dict_pre_hook(self, hook: Hook, prepend: bool = False) -> RemovableHandle:
         """Run ``hook(optimizer)`` before a state dict is made."""
         return _register(self._optimizer_state_dict_pre_hooks, hook, prepend)
 
-    def register_state_dict_post_hook(
-        self, hook: Callable[..., Any], prepend: bool = False
-    ) -> RemovableHandle:
+    def register_state_dict_post_hook(self, hook: Hook, prepend: bool = False) -> RemovableHandle:
         """Run ``hook(optimizer, state_dict)`` after one was made; it may return another."""
         return _register(self._optimizer_state_dict_post_hooks, hook, prepend)
 
     def register_load_state_dict_pre_hook(
-        self, hook: Callable[..., Any], prepend: bool = False
+        self, hook: Hook, prepend: bool = False
     ) -> RemovableHandle:
         """Run ``hook(optimizer, state_dict)`` before one is loaded; it may return another."""
         return _register(self._optimizer_load_state_dict_pre_hooks, hook, prepend)
 
     def register_load_state_dict_post_hook(
-        self, hook: Callable[..., Any], prepend: bool = False
+        self, hook: Hook, prepend: bool = False
     ) -> RemovableHandle:
         """Run ``hook(optimizer)`` after a state dict was loaded."""
         return _register(self._optimizer_load_state_dict_post_hooks, hook, prepend)
@@ -496,7 +524,7 @@ class Optimizer:
         return text + ")"
 
 
-def _fitted(value: Any, parameter: Tensor, group: dict[str, Any], key: Any = None) -> Any:
+def _fitted(value: Any, parameter: Tensor, group: Mapping[str, object], key: object = None) -> Any:
     """A loaded state entry in the parameter's dtype; a step count keeps its own."""
     if isinstance(value, Tensor):
         if key == "step":

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Mapping
 
 from retrograd.tensor import Tensor
 
 # options that most optimizers got later: what a group of an older file has in their place
-LATER_OPTIONS: dict[str, Any] = {
+LATER_OPTIONS: dict[str, object] = {
     "foreach": None,
     "maximize": False,
     "differentiable": False,
@@ -15,14 +15,14 @@ LATER_OPTIONS: dict[str, Any] = {
 }
 
 
-def check_rate(rate: Any, text: str = "Invalid learning rate: {}") -> None:
+def check_rate(rate: float | Tensor, text: str = "Invalid learning rate: {}") -> None:
     """A learning rate is a number, or a tensor of one, that is not negative."""
     if isinstance(rate, Tensor) and rate.numel() != 1:
         raise ValueError("Tensor lr must be 1-element")
     check(0.0 <= rate, text, rate)
 
 
-def check_betas(betas: tuple[Any, Any]) -> None:
+def check_betas(betas: tuple[float | Tensor, float | Tensor]) -> None:
     """Both decay rates are in [0, 1)."""
     for index in range(2):
         check(
@@ -32,13 +32,13 @@ def check_betas(betas: tuple[Any, Any]) -> None:
         )
 
 
-def check(good: Any, text: str, value: Any) -> None:
+def check(good: bool | Tensor, text: str, value: object) -> None:
     """Raise `ValueError` with the value in the text unless `good`."""
     if not good:
         raise ValueError(text.format(value))
 
 
-def check_implementation(group: dict[str, Any]) -> None:
+def check_implementation(group: Mapping[str, object]) -> None:
     """The options that choose an implementation in PyTorch; the numbers are the same for all.
 
     foreach, fused   accepted, not both
@@ -60,7 +60,7 @@ _CAPTURABLE_TENSORS = {
 _FUSED_DEVICES = ["mps", "cuda", "xpu", "hpu", "cpu", "mtia", "privateuseone"]
 
 
-def check_group(optimizer: str, group: dict[str, Any], parameters: list[Tensor]) -> None:
+def check_group(optimizer: str, group: Mapping[str, object], parameters: list[Tensor]) -> None:
     """Options of a group that a step cannot follow; loaded state dicts may bring them too."""
     if not parameters:
         return
@@ -81,7 +81,7 @@ def check_group(optimizer: str, group: dict[str, Any], parameters: list[Tensor])
                 )
 
 
-def _not_capturable(optimizer: str, foreach: Any) -> AssertionError:
+def _not_capturable(optimizer: str, foreach: object) -> AssertionError:
     tensors = _CAPTURABLE_TENSORS.get(optimizer, "params and state_steps")
     if optimizer == "NAdam" and foreach:
         tensors = "params, mu_products, and state_steps"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from retrograd.backend import xp_of
 from retrograd.optim.arithmetic import (
@@ -16,7 +16,7 @@ from retrograd.optim.arithmetic import (
     zeros_like,
 )
 from retrograd.optim.forms import step_lists
-from retrograd.optim.optimizer import Optimizer, ParamsT
+from retrograd.optim.optimizer import Group, Optimizer, ParamsT, State
 from retrograd.optim.options import (
     check,
     check_betas,
@@ -24,7 +24,7 @@ from retrograd.optim.options import (
     check_rate,
 )
 from retrograd.optim.recorded import averaged, rate_of, shrink_weights, squared
-from retrograd.tensor import Tensor
+from retrograd.tensor import Array, Tensor
 
 
 class RAdam(Optimizer):
@@ -39,7 +39,7 @@ class RAdam(Optimizer):
     tensor([0.8000], requires_grad=True)
     """
 
-    _later_options: ClassVar[dict[str, Any]] = {
+    _later_options: ClassVar[dict[str, object]] = {
         "foreach": None,
         "maximize": False,
         "differentiable": False,
@@ -80,14 +80,14 @@ class RAdam(Optimizer):
         check_implementation(defaults)
         super().__init__(params, defaults)
 
-    def _start(self, group: dict[str, Any], parameter: Tensor, state: dict[str, Any]) -> None:
+    def _start(self, group: Group, parameter: Tensor, state: State) -> None:
         state["step"] = scalar(0.0)
         state["exp_avg"] = zeros_like(parameter)
         state["exp_avg_sq"] = zeros_like(parameter)
 
-    def _change(self, group: dict[str, Any], state: dict[str, Any], value: Any, g: Any) -> None:
+    def _change(self, group: Group, state: State, value: Array, g: Array) -> None:
         xp = xp_of(value)
-        beta1, beta2 = group["betas"]
+        beta1, beta2 = map(float, group["betas"])
         step = count(state)
         if group["decoupled_weight_decay"]:
             decay_weights(group, value)
@@ -106,8 +106,8 @@ class RAdam(Optimizer):
             scratch *= scale
         xp.subtract(value, scratch, out=value)
 
-    def _record(self, group: dict[str, Any], state: dict[str, Any], parameter: Any, g: Any) -> None:
-        beta1, beta2 = group["betas"]
+    def _record(self, group: Group, state: State, parameter: Tensor, g: Tensor) -> None:
+        beta1, beta2 = map(float, group["betas"])
         step = count(state)
         shrink_weights(group, parameter)
         average = averaged(state["exp_avg"], g, beta1)

@@ -6,17 +6,17 @@ saved for the backward pass is never written into, over any number of steps.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from retrograd.ops.registry import RECORDED
 from retrograd.tensor import Tensor
 
 if TYPE_CHECKING:
-    from retrograd.optim.optimizer import Optimizer
+    from retrograd.optim.optimizer import Group, Optimizer, State
 
 
 def record_step(
-    optimizer: Optimizer, group: dict[str, Any], state: dict[str, Any], parameter: Tensor, g: Tensor
+    optimizer: Optimizer, group: Group, state: State, parameter: Tensor, g: Tensor
 ) -> None:
     """One parameter's update; complex tensors are updated as pairs of reals."""
     step = state.get("step")
@@ -33,40 +33,41 @@ def record_step(
     optimizer._record(group, held, parameter, g)
 
 
-def recorded_descent(group: dict[str, Any], parameter: Tensor, g: Tensor, decays: bool) -> Tensor:
+def recorded_descent(group: Group, parameter: Tensor, g: Tensor, decays: bool) -> Tensor:
     """The gradient with its sign and, where it belongs to the gradient, the weight decay."""
     if group.get("maximize"):
         g = -g
-    if decays and decay_of(group) is not None and not group.get("decoupled_weight_decay"):
-        g = g + parameter.clone() * decay_of(group)
+    decay = decay_of(group)
+    if decays and decay is not None and not group.get("decoupled_weight_decay"):
+        g = g + parameter.clone() * decay
     return g
 
 
-def decay_of(group: dict[str, Any]) -> Any:
+def decay_of(group: Group) -> float | Tensor | None:
     """The weight decay, None if there is none."""
     decay = group.get("weight_decay", 0)
     return decay if isinstance(decay, Tensor) or decay != 0 else None
 
 
-def rate_of(group: dict[str, Any]) -> Any:
+def rate_of(group: Group) -> float | Tensor:
     """The learning rate: a number, or a tensor without dimensions."""
-    rate: Any = group["lr"]
+    rate = group["lr"]
     return rate.squeeze() if isinstance(rate, Tensor) and rate.ndim else rate
 
 
-def shrink_weights(group: dict[str, Any], parameter: Tensor) -> None:
+def shrink_weights(group: Group, parameter: Tensor) -> None:
     """Weight decay that shrinks the parameter itself."""
     if group["decoupled_weight_decay"] and decay_of(group) is not None:
         parameter.mul_(1 - rate_of(group) * group["weight_decay"])
 
 
-def averaged(entry: Tensor, value: Tensor, beta: float) -> Any:
+def averaged(entry: Tensor, value: Tensor, beta: float | Tensor) -> Tensor:
     """Move a running average towards a value; the new average."""
     old = entry.clone()
     return replaced(entry, old + (value - old) * (1 - beta))
 
 
-def squared(entry: Tensor, g: Tensor, beta: float) -> Any:
+def squared(entry: Tensor, g: Tensor, beta: float | Tensor) -> Tensor:
     """Move a running average towards the square of `g`; the new average."""
     return replaced(entry, entry.clone() * beta + g * g * (1 - beta))
 

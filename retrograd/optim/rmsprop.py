@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from retrograd.backend import xp_of
 from retrograd.optim.arithmetic import (
@@ -17,10 +17,10 @@ from retrograd.optim.arithmetic import (
     zeros_like,
 )
 from retrograd.optim.forms import step_lists
-from retrograd.optim.optimizer import Optimizer, ParamsT
+from retrograd.optim.optimizer import Group, Optimizer, ParamsT, State
 from retrograd.optim.options import LATER_OPTIONS, check, check_implementation, check_rate
 from retrograd.optim.recorded import averaged, rate_of, replaced, squared
-from retrograd.tensor import Tensor
+from retrograd.tensor import Array, Tensor
 
 
 class RMSprop(Optimizer):
@@ -36,7 +36,11 @@ class RMSprop(Optimizer):
     """
 
     _compiled_rule = "rmsprop"
-    _later_options: ClassVar[dict[str, Any]] = {"momentum": 0, "centered": False, **LATER_OPTIONS}
+    _later_options: ClassVar[dict[str, object]] = {
+        "momentum": 0,
+        "centered": False,
+        **LATER_OPTIONS,
+    }
     _scalar_state = ("step",)
 
     def __init__(
@@ -73,7 +77,7 @@ class RMSprop(Optimizer):
         check_implementation(defaults)
         super().__init__(params, defaults)
 
-    def _start(self, group: dict[str, Any], parameter: Tensor, state: dict[str, Any]) -> None:
+    def _start(self, group: Group, parameter: Tensor, state: State) -> None:
         state["step"] = scalar(0.0)
         state["square_avg"] = zeros_like(parameter)
         if group["momentum"] > 0:
@@ -81,7 +85,7 @@ class RMSprop(Optimizer):
         if group["centered"]:
             state["grad_avg"] = zeros_like(parameter)
 
-    def _change(self, group: dict[str, Any], state: dict[str, Any], value: Any, g: Any) -> None:
+    def _change(self, group: Group, state: State, value: Array, g: Array) -> None:
         xp = xp_of(value)
         alpha, rate = group["alpha"], float(group["lr"])
         count(state)
@@ -107,7 +111,7 @@ class RMSprop(Optimizer):
         else:
             add_quotient(value, g, scale, -rate, scratch)
 
-    def _record(self, group: dict[str, Any], state: dict[str, Any], parameter: Any, g: Any) -> None:
+    def _record(self, group: Group, state: State, parameter: Tensor, g: Tensor) -> None:
         alpha, momentum = group["alpha"], group["momentum"]
         count(state)
         scale = squared(state["square_avg"], g, alpha)

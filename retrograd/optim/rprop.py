@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 from retrograd.backend import xp_of
 from retrograd.optim.arithmetic import count, filled_like, reals, scalar, zeros_like
 from retrograd.optim.forms import step_lists
-from retrograd.optim.optimizer import Optimizer, ParamsT
+from retrograd.optim.optimizer import Group, Optimizer, ParamsT, State
 from retrograd.optim.options import LATER_OPTIONS, check_implementation, check_rate
 from retrograd.optim.recorded import replaced
-from retrograd.tensor import Tensor
+from retrograd.tensor import Array, Tensor
 
 
 class Rprop(Optimizer):
@@ -56,17 +55,17 @@ class Rprop(Optimizer):
         check_implementation(defaults)
         super().__init__(params, defaults)
 
-    def _start(self, group: dict[str, Any], parameter: Tensor, state: dict[str, Any]) -> None:
+    def _start(self, group: Group, parameter: Tensor, state: State) -> None:
         state["step"] = scalar(0.0)
         state["prev"] = zeros_like(parameter)
-        gradient: Any = parameter.grad
+        assert parameter.grad is not None
         if isinstance(group["lr"], Tensor) and group["lr"].requires_grad:
             raise TypeError(
                 "full_like(): argument 'fill_value' (position 2) must be Number, not Tensor"
             )
-        state["step_size"] = filled_like(gradient, float(group["lr"]))
+        state["step_size"] = filled_like(parameter.grad, float(group["lr"]))
 
-    def _change(self, group: dict[str, Any], state: dict[str, Any], value: Any, g: Any) -> None:
+    def _change(self, group: Group, state: State, value: Array, g: Array) -> None:
         xp = xp_of(value)
         smaller, larger = group["etas"]
         count(state)
@@ -85,7 +84,7 @@ class Rprop(Optimizer):
         factor *= size
         xp.subtract(value, factor, out=value)
 
-    def _record(self, group: dict[str, Any], state: dict[str, Any], parameter: Any, g: Any) -> None:
+    def _record(self, group: Group, state: State, parameter: Tensor, g: Tensor) -> None:
         smaller, larger = group["etas"]
         count(state)
         sign = (g * state["prev"].clone()).sign().detach()

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import MutableSequence, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from retrograd.backend import xp_of
 from retrograd.optim.arithmetic import reals
 from retrograd.optim.forms import step_lists
-from retrograd.optim.optimizer import Optimizer, ParamsT
+from retrograd.optim.optimizer import Group, Optimizer, ParamsT, State
 from retrograd.optim.options import check, check_implementation, check_rate
 from retrograd.optim.recorded import rate_of, recorded_descent, replaced
 from retrograd.tensor import Tensor, wrap
@@ -30,7 +30,7 @@ class SGD(Optimizer):
     """
 
     _compiled_rule = "sgd"
-    _later_options: ClassVar[dict[str, Any]] = {
+    _later_options: ClassVar[dict[str, object]] = {
         "nesterov": False,
         "maximize": False,
         "foreach": None,
@@ -71,13 +71,11 @@ class SGD(Optimizer):
         check_implementation(defaults)
         super().__init__(params, defaults)
 
-    def _state_of(self, group: dict[str, Any], parameter: Tensor) -> dict[str, Any]:
+    def _state_of(self, group: Group, parameter: Tensor) -> State:
         # without momentum there is none, not even an empty one
         return self.state[parameter] if group["momentum"] != 0 else {}
 
-    def _update_one(
-        self, group: dict[str, Any], state: dict[str, Any], parameter: Tensor, gradient: Tensor
-    ) -> None:
+    def _update_one(self, group: Group, state: State, parameter: Tensor, gradient: Tensor) -> None:
         value, g = reals(parameter), reals(gradient)
         rate, decay, momentum = float(group["lr"]), float(group["weight_decay"]), group["momentum"]
         if group["maximize"] and (decay != 0 or momentum != 0):
@@ -95,19 +93,19 @@ class SGD(Optimizer):
         xp.multiply(g, rate, out=scratch)
         value -= scratch
 
-    def _update_sparse(self, group: dict[str, Any], parameter: Tensor, gradient: Tensor) -> None:
+    def _update_sparse(self, group: Group, parameter: Tensor, gradient: Tensor) -> None:
         from retrograd.optim import sparse_steps
 
         sparse_steps.sgd(group, self._state_of(group, parameter), parameter, gradient)
 
     def _with_momentum(
         self,
-        group: dict[str, Any],
-        state: dict[str, Any],
+        group: Group,
+        state: State,
         parameter: Tensor,
         g: Array,
         scratch: Array,
-    ) -> Any:
+    ) -> Array:
         """The direction to go, which may be `scratch`; `g` may be `scratch` as well."""
         momentum, dampening = group["momentum"], group["dampening"]
         buffer = state.get("momentum_buffer")
@@ -127,9 +125,7 @@ class SGD(Optimizer):
         scratch += g
         return scratch
 
-    def _record_one(
-        self, group: dict[str, Any], state: dict[str, Any], parameter: Tensor, gradient: Tensor
-    ) -> None:
+    def _record_one(self, group: Group, state: State, parameter: Tensor, gradient: Tensor) -> None:
         momentum = group["momentum"]
         g = recorded_descent(group, parameter, gradient, True)
         if momentum != 0:
@@ -147,7 +143,7 @@ class SGD(Optimizer):
 def sgd(
     params: Sequence[Tensor],
     d_p_list: Sequence[Tensor],
-    momentum_buffer_list: MutableSequence[Any],
+    momentum_buffer_list: MutableSequence[Tensor | None],
     has_sparse_grad: bool = False,
     foreach: bool | None = None,
     fused: bool | None = None,

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from retrograd.optim.arithmetic import zeros_like
-from retrograd.optim.optimizer import Optimizer, ParamsT
+from retrograd.optim.optimizer import Group, Optimizer, ParamsT
 from retrograd.optim.options import check, check_betas, check_rate
 from retrograd.tensor import Tensor
 
@@ -50,15 +48,13 @@ class SparseAdam(Optimizer):
             complex_params,
         )
 
-    def _update(
-        self, group: dict[str, Any], parameters: list[Tensor], gradients: list[Tensor]
-    ) -> None:
+    def _update(self, group: Group, parameters: list[Tensor], gradients: list[Tensor]) -> None:
         if gradients:
             raise RuntimeError(
                 "SparseAdam does not support dense gradients, please consider Adam instead"
             )
 
-    def _update_sparse(self, group: dict[str, Any], parameter: Tensor, gradient: Tensor) -> None:
+    def _update_sparse(self, group: Group, parameter: Tensor, gradient: Tensor) -> None:
         from retrograd.optim import sparse_steps
 
         state = self.state[parameter]
@@ -66,4 +62,5 @@ class SparseAdam(Optimizer):
             state["step"] = 0
             state["exp_avg"] = zeros_like(parameter)
             state["exp_avg_sq"] = zeros_like(parameter)
-        sparse_steps.adam(group, state, parameter, gradient)
+        state["step"] += 1
+        sparse_steps.adam(group, state, state["step"], parameter, gradient)

@@ -10,6 +10,7 @@ from retrograd.engine.sparse_array import SparseArray, coo
 from retrograd.engine.sparse_sums import coalesced
 from retrograd.notices import explained
 from retrograd.optim.arithmetic import count
+from retrograd.optim.optimizer import Group, State
 from retrograd.tensor import Tensor
 
 # what an optimizer is called in the refusal, and what it recommends
@@ -39,14 +40,14 @@ def _coalesced(gradient: Tensor) -> SparseArray:
     return coalesced(array)
 
 
-def sgd(group: dict[str, Any], state: dict[str, Any], parameter: Tensor, gradient: Tensor) -> None:
+def sgd(group: Group, state: State, parameter: Tensor, gradient: Tensor) -> None:
     """One step of SGD; the momentum of a sparse gradient is sparse."""
     momentum = group["momentum"]
     with no_grad():
         if group["maximize"]:
             gradient = -gradient
         if group["weight_decay"] != 0:
-            gradient = gradient.add(parameter, alpha=group["weight_decay"])
+            gradient = gradient.add(parameter, alpha=float(group["weight_decay"]))
         if momentum != 0:
             buffer = state.get("momentum_buffer")
             if buffer is None:
@@ -57,9 +58,7 @@ def sgd(group: dict[str, Any], state: dict[str, Any], parameter: Tensor, gradien
         _write(parameter, _coalesced(gradient), -float(group["lr"]))
 
 
-def adagrad(
-    group: dict[str, Any], state: dict[str, Any], parameter: Tensor, gradient: Tensor
-) -> None:
+def adagrad(group: Group, state: State, parameter: Tensor, gradient: Tensor) -> None:
     """One step of Adagrad, on the entries of a gradient."""
     if group["weight_decay"] != 0:
         raise explained(RuntimeError("weight_decay option is not compatible with sparse gradients"))
@@ -74,9 +73,8 @@ def adagrad(
     _write(parameter, coo(array.indices, moved, array.shape, True), -rate)
 
 
-def adam(group: dict[str, Any], state: dict[str, Any], parameter: Tensor, gradient: Tensor) -> None:
+def adam(group: Group, state: State, step: int, parameter: Tensor, gradient: Tensor) -> None:
     """One step of SparseAdam: moments change only where the gradient has entries."""
-    state["step"] += 1
     array = _coalesced(gradient)
     if not array.nnz:
         return
@@ -88,7 +86,7 @@ def adam(group: dict[str, Any], state: dict[str, Any], parameter: Tensor, gradie
     square[places] += (values * values - square[places]) * (1 - beta2)
     scale = xp_of(square).sqrt(square[places])
     scale += group["eps"]
-    rate = float(group["lr"]) * (1 - beta2 ** state["step"]) ** 0.5 / (1 - beta1 ** state["step"])
+    rate = float(group["lr"]) * (1 - beta2**step) ** 0.5 / (1 - beta1**step)
     moved = average[places] / scale
     _write(parameter, coo(array.indices, moved, array.shape, True), -rate)
 

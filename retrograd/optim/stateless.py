@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
@@ -19,7 +19,7 @@ _REQUIRES = "swap_in_optimizer_params_and_state requires"
 def swap_in_optimizer_params_and_state(
     optimizer: Optimizer,
     swapin_parameters: dict[str, Tensor],
-    swapin_optim_state: dict[str, Any],
+    swapin_optim_state: dict[str, object],
 ) -> Iterator[None]:
     """Let an optimizer update other parameters with other state, in the form of `state_dict`.
 
@@ -61,8 +61,8 @@ def swap_in_optimizer_params_and_state(
 
 
 def _checked(
-    optimizer: Optimizer, given: dict[str, Any]
-) -> tuple[dict[Any, Any], list[dict[str, Any]]]:
+    optimizer: Optimizer, given: dict[str, object]
+) -> tuple[dict[object, Any], list[dict[str, Any]]]:
     """State and groups, if they have the form of this optimizer's state dict."""
     if not optimizer.state:
         raise RuntimeError(f"{_REQUIRES} initialized optimizer state.")
@@ -94,7 +94,7 @@ def _checked(
     return state, groups
 
 
-def _check_group(index: int, live: dict[str, Any], group: Any) -> None:
+def _check_group(index: int, live: dict[str, Any], group: object) -> None:
     if not isinstance(group, dict):
         raise RuntimeError(f"{_REQUIRES} each optimizer param group to be a dictionary.")
     numbers = group.get("params")
@@ -119,7 +119,7 @@ def _check_group(index: int, live: dict[str, Any], group: Any) -> None:
 
 
 def _dealt(
-    groups: list[dict[str, Any]], state: dict[Any, Any], parameters: list[Tensor]
+    groups: list[dict[str, Any]], state: Mapping[object, object], parameters: list[Tensor]
 ) -> list[list[Tensor]]:
     """The parameters of each group, in order."""
     chosen = []

@@ -12,7 +12,7 @@ import math
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
-from retrograd.dtypes import int64
+from retrograd.dtypes import dtype, int64
 from retrograd.engine.grad_mode import no_grad
 from retrograd.nn.batchnorm import _BatchNorm
 from retrograd.nn.module import Module
@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     from retrograd.types import Device
 
 _Tensors = list[Tensor] | tuple[Tensor, ...]
-_AverageOne = Callable[[Tensor, Tensor, Any], Tensor]
-_AverageAll = Callable[[_Tensors, _Tensors, Any], None]
+_AverageOne = Callable[[Tensor, Tensor, Tensor], Tensor]
+_AverageAll = Callable[[_Tensors, _Tensors, Tensor], None]
 
 
 def get_ema_multi_avg_fn(decay: float = 0.999) -> _AverageAll:
@@ -167,7 +167,7 @@ class AveragedModel(Module):
 
     def _update_lists(self, update: _AverageAll, pairs: list[tuple[Tensor, Tensor]]) -> None:
         """Call `update` once for the parameters of each dtype."""
-        lists: dict[Any, tuple[list[Tensor], list[Tensor]]] = {}
+        lists: dict[dtype, tuple[list[Tensor], list[Tensor]]] = {}
         for average, value in pairs:
             averages, values = lists.setdefault(average.dtype, ([], []))
             averages.append(average)
@@ -187,7 +187,7 @@ def update_bn(loader: Iterable[Any], model: Module, device: Device = None) -> No
     >>> model.running_mean
     tensor([2.])
     """
-    momenta: dict[Any, float | None] = {}
+    momenta: dict[_BatchNorm, float | None] = {}
     for module in model.modules():
         if isinstance(module, _BatchNorm):
             module.reset_running_stats()

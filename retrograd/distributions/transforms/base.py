@@ -1,12 +1,11 @@
 """The interface of transforms, and transforms made of others."""
-# mypy: no-warn-return-any
 
 from __future__ import annotations
 
 import functools
 import operator
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from retrograd.distributions import constraints
 from retrograd.distributions.utils import _sum_rightmost, lazy_property
@@ -33,9 +32,9 @@ class Transform:
     if TYPE_CHECKING:
 
         @property
-        def domain(self) -> Any: ...
+        def domain(self) -> Constraint: ...
         @property
-        def codomain(self) -> Any: ...
+        def codomain(self) -> Constraint: ...
         @property
         def bijective(self) -> bool: ...
     else:
@@ -44,12 +43,12 @@ class Transform:
     def __init__(self, cache_size: int = 0) -> None:
         self._cache_size = cache_size
         self._inv: Transform | None = None
-        self._cached_x_y: tuple[Any, Any] = (None, None)
+        self._cached_x_y: tuple[Tensor | None, Tensor | None] = (None, None)
         if cache_size not in (0, 1):
             raise ValueError("cache_size must be 0 or 1")
         super().__init__()
 
-    def __getstate__(self) -> dict[str, Any]:
+    def __getstate__(self) -> dict[str, object]:
         return {**self.__dict__, "_inv": None}
 
     @property
@@ -68,7 +67,7 @@ class Transform:
         return self._inv
 
     @property
-    def sign(self) -> Any:
+    def sign(self) -> int | Tensor:
         """1 or -1: whether a bijective transform of numbers increases or decreases."""
         raise NotImplementedError
 
@@ -87,7 +86,7 @@ class Transform:
         if self._cache_size == 0:
             return self._call(x)
         known_x, known_y = self._cached_x_y
-        y: Tensor = known_y if x is known_x else self._call(x)
+        y = known_y if x is known_x and known_y is not None else self._call(x)
         self._cached_x_y = x, y
         return y
 
@@ -96,7 +95,7 @@ class Transform:
         if self._cache_size == 0:
             return self._inverse(y)
         known_x, known_y = self._cached_x_y
-        x: Tensor = known_x if y is known_y else self._inverse(y)
+        x = known_x if y is known_y and known_x is not None else self._inverse(y)
         self._cached_x_y = x, y
         return x
 
@@ -119,7 +118,7 @@ class Transform:
         """The shape of the output for an input of this shape."""
         return shape
 
-    def inverse_shape(self, shape: Sequence[int]) -> Any:
+    def inverse_shape(self, shape: Sequence[int]) -> Sequence[int]:
         """The shape of the input for an output of this shape."""
         return shape
 
@@ -133,15 +132,15 @@ class _InverseTransform(Transform):
         super().__init__(cache_size=transform._cache_size)
         self._inv = transform
 
-    def __getstate__(self) -> dict[str, Any]:
+    def __getstate__(self) -> dict[str, object]:
         return self.__dict__  # without the transform it would be nothing
 
     @constraints.dependent_property(is_discrete=False)
-    def domain(self) -> Any:
+    def domain(self) -> Constraint:
         return self._inv.codomain
 
     @constraints.dependent_property(is_discrete=False)
-    def codomain(self) -> Any:
+    def codomain(self) -> Constraint:
         return self._inv.domain
 
     @property
@@ -149,7 +148,7 @@ class _InverseTransform(Transform):
         return self._inv.bijective
 
     @property
-    def sign(self) -> Any:
+    def sign(self) -> int | Tensor:
         return self._inv.sign
 
     @property
@@ -171,10 +170,10 @@ class _InverseTransform(Transform):
     def log_abs_det_jacobian(self, x: Tensor, y: Tensor) -> Tensor:
         return -self._inv.log_abs_det_jacobian(y, x)
 
-    def forward_shape(self, shape: Sequence[int]) -> Any:
+    def forward_shape(self, shape: Sequence[int]) -> Sequence[int]:
         return self._inv.inverse_shape(shape)
 
-    def inverse_shape(self, shape: Sequence[int]) -> Any:
+    def inverse_shape(self, shape: Sequence[int]) -> Sequence[int]:
         return self._inv.forward_shape(shape)
 
 
@@ -197,7 +196,7 @@ class ComposeTransform(Transform):
         return isinstance(other, ComposeTransform) and self.parts == other.parts
 
     @constraints.dependent_property(is_discrete=False)
-    def domain(self) -> Any:
+    def domain(self) -> Constraint:
         if not self.parts:
             return constraints.real
         # A part that takes more dimensions together makes all parts before it do so.
@@ -208,7 +207,7 @@ class ComposeTransform(Transform):
         return _widened(self.parts[0].domain, event_dim)
 
     @constraints.dependent_property(is_discrete=False)
-    def codomain(self) -> Any:
+    def codomain(self) -> Constraint:
         if not self.parts:
             return constraints.real
         event_dim = self.parts[0].domain.event_dim
@@ -222,8 +221,8 @@ class ComposeTransform(Transform):
         return all(part.bijective for part in self.parts)
 
     @lazy_property
-    def sign(self) -> int:
-        sign = 1
+    def sign(self) -> int | Tensor:
+        sign: int | Tensor = 1
         for part in self.parts:
             sign = sign * part.sign
         return sign
@@ -265,7 +264,7 @@ class ComposeTransform(Transform):
             shape = part.forward_shape(shape)
         return shape
 
-    def inverse_shape(self, shape: Sequence[int]) -> Any:
+    def inverse_shape(self, shape: Sequence[int]) -> Sequence[int]:
         for part in reversed(self.parts):
             shape = part.inverse_shape(shape)
         return shape
@@ -326,7 +325,7 @@ class IndependentTransform(Transform):
         return self.base_transform.bijective
 
     @property
-    def sign(self) -> Any:
+    def sign(self) -> int | Tensor:
         return self.base_transform.sign
 
     def _call(self, x: Tensor) -> Tensor:
@@ -347,8 +346,8 @@ class IndependentTransform(Transform):
         name = self.__class__.__name__
         return f"{name}({self.base_transform!r}, {self.reinterpreted_batch_ndims})"
 
-    def forward_shape(self, shape: Sequence[int]) -> Any:
+    def forward_shape(self, shape: Sequence[int]) -> Sequence[int]:
         return self.base_transform.forward_shape(shape)
 
-    def inverse_shape(self, shape: Sequence[int]) -> Any:
+    def inverse_shape(self, shape: Sequence[int]) -> Sequence[int]:
         return self.base_transform.inverse_shape(shape)

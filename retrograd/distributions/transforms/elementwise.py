@@ -1,11 +1,10 @@
 """Transforms of single numbers."""
-# mypy: no-warn-return-any
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from retrograd import dtypes
 from retrograd.distributions import constraints
@@ -19,16 +18,16 @@ from retrograd.tensor import Tensor
 from retrograd.tensor.size import Size
 
 if TYPE_CHECKING:
-    from retrograd.distributions.constraints import _IndependentConstraint, _Real
+    from retrograd.distributions.constraints import Constraint, _IndependentConstraint, _Real
 
 
-def _same(ours: Any, theirs: Any) -> bool:
+def _same(ours: Tensor | float, theirs: Tensor | float) -> bool:
     """Whether two parameters, numbers or tensors, are equal everywhere."""
     equal = ours == theirs
     return bool(equal.all()) if isinstance(equal, Tensor) else equal
 
 
-def _shape(parameter: Tensor | float) -> Any:
+def _shape(parameter: Tensor | float) -> tuple[int, ...]:
     return getattr(parameter, "shape", ())
 
 
@@ -239,8 +238,9 @@ class AffineTransform(Transform):
         return constraints.independent(constraints.real, self.event_dim)
 
     @constraints.dependent_property(is_discrete=False)
-    def codomain(self) -> Any:
-        return self.domain
+    def codomain(self) -> Constraint:
+        domain: Constraint = self.domain
+        return domain
 
     def with_cache(self, cache_size: int = 1) -> Transform:
         if self._cache_size == cache_size:
@@ -302,7 +302,7 @@ class CumulativeDistributionTransform(Transform):
         self.distribution = distribution
 
     @property
-    def domain(self) -> Any:
+    def domain(self) -> Constraint:
         return self.distribution.support
 
     def _call(self, x: Tensor) -> Tensor:

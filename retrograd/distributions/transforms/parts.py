@@ -1,12 +1,11 @@
 """Transforms that apply one transform to each of several parts of a tensor."""
-# mypy: no-warn-return-any
 
 from __future__ import annotations
 
 import functools
 import operator
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from retrograd.distributions import constraints
 from retrograd.distributions.transforms.base import Transform
@@ -18,7 +17,7 @@ if TYPE_CHECKING:
     from retrograd.distributions.constraints import _Cat, _Stack
 
 
-def _checked(parts: Sequence[Any], cache_size: int) -> list[Transform]:
+def _checked(parts: Sequence[Transform], cache_size: int) -> list[Transform]:
     if not all(isinstance(part, Transform) for part in parts):
         raise AssertionError("All elements of tseq must be Transform instances")
     return [part.with_cache(cache_size) for part in parts] if cache_size else list(parts)

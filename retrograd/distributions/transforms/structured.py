@@ -1,11 +1,10 @@
 """Transforms of vectors and matrices."""
-# mypy: no-warn-return-any
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from retrograd import dtypes
 from retrograd.distributions import constraints
@@ -38,7 +37,9 @@ class ReshapeTransform(Transform):
 
     bijective = True
 
-    def __init__(self, in_shape: Any, out_shape: Any, cache_size: int = 0) -> None:
+    def __init__(
+        self, in_shape: Sequence[int], out_shape: Sequence[int], cache_size: int = 0
+    ) -> None:
         self.in_shape = Size(in_shape)
         self.out_shape = Size(out_shape)
         if self.in_shape.numel() != self.out_shape.numel():
@@ -67,13 +68,13 @@ class ReshapeTransform(Transform):
     def log_abs_det_jacobian(self, x: Tensor, y: Tensor) -> Tensor:
         return x.new_zeros(x.shape[: x.dim() - len(self.in_shape)])
 
-    def forward_shape(self, shape: Sequence[int]) -> Any:
+    def forward_shape(self, shape: Sequence[int]) -> Sequence[int]:
         return self._replaced(shape, self.in_shape, self.out_shape)
 
-    def inverse_shape(self, shape: Sequence[int]) -> Any:
+    def inverse_shape(self, shape: Sequence[int]) -> Sequence[int]:
         return self._replaced(shape, self.out_shape, self.in_shape)
 
-    def _replaced(self, shape: Sequence[int], old: Size, new: Size) -> Any:
+    def _replaced(self, shape: Sequence[int], old: Size, new: Size) -> Sequence[int]:
         """The shape with its end `old` replaced by `new`."""
         _require_dimensions(shape, len(old))
         cut = len(shape) - len(old)
@@ -107,7 +108,7 @@ class SoftmaxTransform(Transform):
         _require_dimensions(shape, 1)
         return shape
 
-    def inverse_shape(self, shape: Sequence[int]) -> Any:
+    def inverse_shape(self, shape: Sequence[int]) -> Sequence[int]:
         _require_dimensions(shape, 1)
         return shape
 
@@ -147,11 +148,11 @@ class StickBreakingTransform(Transform):
         """n, n - 1, ..., 1: with it, zeros become equal parts."""
         return x.shape[-1] + 1 - x.new_ones(x.shape[-1]).cumsum(-1)
 
-    def forward_shape(self, shape: Sequence[int]) -> Any:
+    def forward_shape(self, shape: Sequence[int]) -> Sequence[int]:
         _require_dimensions(shape, 1)
         return shape[:-1] + Size((shape[-1] + 1,))
 
-    def inverse_shape(self, shape: Sequence[int]) -> Any:
+    def inverse_shape(self, shape: Sequence[int]) -> Sequence[int]:
         _require_dimensions(shape, 1)
         return shape[:-1] + Size((shape[-1] - 1,))
 
@@ -186,14 +187,14 @@ class CorrCholeskyTransform(Transform):
         partial: Tensor = below / tril_matrix_to_vec(shifted, diag=-1).sqrt()
         return (partial.log1p() - partial.neg().log1p()) / 2
 
-    def log_abs_det_jacobian(self, x: Tensor, y: Tensor, intermediates: Any = None) -> Tensor:
+    def log_abs_det_jacobian(self, x: Tensor, y: Tensor, intermediates: object = None) -> Tensor:
         # of the map to the elements below the diagonal; the others follow from them
         rest = 1 - (y * y).cumsum(dim=-1)
         breaking = 0.5 * tril_matrix_to_vec(rest, diag=-2).log().sum(-1)
         squashing = -2 * (x + RECORDED.softplus(-2 * x) - math.log(2.0)).sum(dim=-1)
         return breaking + squashing
 
-    def forward_shape(self, shape: Sequence[int]) -> Any:
+    def forward_shape(self, shape: Sequence[int]) -> Sequence[int]:
         _require_dimensions(shape, 1)
         length = shape[-1]
         size = round((0.25 + 2 * length) ** 0.5 + 0.5)
@@ -201,7 +202,7 @@ class CorrCholeskyTransform(Transform):
             raise ValueError("Input is not a flattened lower-diagonal number")
         return shape[:-1] + Size((size, size))
 
-    def inverse_shape(self, shape: Sequence[int]) -> Any:
+    def inverse_shape(self, shape: Sequence[int]) -> Sequence[int]:
         _require_dimensions(shape, 2)
         if shape[-2] != shape[-1]:
             raise ValueError("Input is not square")

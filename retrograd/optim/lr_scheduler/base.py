@@ -179,10 +179,10 @@ def _notice_steps(optimizer: Optimizer) -> None:
         return
     # A weak reference: the optimizer holds the function, which must not hold the optimizer.
     reference = weakref.ref(optimizer)
-    function: Callable[..., Any] = optimizer.step.__func__  # type: ignore[attr-defined]
+    function: Callable[..., object] = optimizer.step.__func__  # type: ignore[attr-defined]
 
     @functools.wraps(function)
-    def step(*args: Any, **kwargs: Any) -> Any:
+    def step(*args: object, **kwargs: object) -> object:
         stepping: Any = reference()
         stepping._opt_called = True
         return function(stepping, *args, **kwargs)
@@ -212,7 +212,7 @@ def set_group_value(group: dict[str, Any], key: str, value: float) -> None:
         current.fill_(value)
 
 
-def one_per_group(name: str, optimizer: Optimizer, value: Any) -> Rates:
+def one_per_group(name: str, optimizer: Optimizer, value: float | list[float]) -> Rates:
     """The argument `name` as a list with one entry for each parameter group."""
     count = len(optimizer.param_groups)
     if not isinstance(value, list | tuple):

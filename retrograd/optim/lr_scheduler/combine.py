@@ -14,9 +14,9 @@ from retrograd.optim.optimizer import Optimizer
 class _Combined(LRScheduler):
     """A scheduler that owns others; its state holds theirs."""
 
-    _schedulers: Sequence[Any]
+    _schedulers: Sequence[LRScheduler]
 
-    def _check_parts(self, schedulers: Sequence[Any], optimizer: Optimizer) -> None:
+    def _check_parts(self, schedulers: Sequence[LRScheduler], optimizer: Optimizer) -> None:
         name = type(self).__name__
         for index, scheduler in enumerate(schedulers):
             if not hasattr(scheduler, "optimizer"):
@@ -98,7 +98,7 @@ class SequentialLR(_Combined):
         first._initial_step()
         self._last_lr = first.get_last_lr()
 
-    def recursive_undo(self, sched: Any = None) -> None:
+    def recursive_undo(self, sched: LRScheduler | None = None) -> None:
         """Move every schedule inside `sched` (default: this one) back by one epoch."""
         scheduler = self if sched is None else sched
         if hasattr(scheduler, "_schedulers"):

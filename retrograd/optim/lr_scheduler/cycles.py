@@ -267,7 +267,7 @@ class OneCycleLR(_CyclesMomentum):
                 self._start_momentum(max_momentums, base_momentums)
         super().__init__(optimizer, last_epoch)
 
-    def _anneal_func(self, start: float, end: float, done: float) -> Any:
+    def _anneal_func(self, start: float, end: float, done: float) -> float:
         """The value when the share `done` of the way from `start` to `end` is covered."""
         if self._anneal_func_type == "cos":
             return self._annealing_cos(start, end, done)
@@ -279,7 +279,7 @@ class OneCycleLR(_CyclesMomentum):
         return end + (start - end) / 2.0 * (math.cos(math.pi * done) + 1)
 
     @staticmethod
-    def _annealing_linear(start: Any, end: Any, done: float) -> Any:
+    def _annealing_linear(start: float, end: float, done: float) -> float:
         return (end - start) * done + start
 
     def get_lr(self) -> Rates:

@@ -86,9 +86,8 @@ class MultiplicativeLR(_FromFunctions):
         ]
 
 
-def function_state(function: Any) -> dict[str, Any] | None:
+def function_state(function: object) -> dict[str, object] | None:
     """What can be saved of a function: the attributes of an object that is called like one."""
     if isinstance(function, types.FunctionType):
         return None
-    attributes: dict[str, Any] = function.__dict__
-    return attributes.copy()
+    return function.__dict__.copy()
