@@ -17,7 +17,7 @@ from retrograd.namespaces import on_first_use
 __all__, __getattr__, __dir__ = on_first_use(
     __name__,
     {
-        "marks": "differs refuses unsupported unsupported_class",
+        "retrograd.marks": "differs refuses unsupported unsupported_class",
         "names": "Support public_names support",
         "status": "Status status_of",
     },

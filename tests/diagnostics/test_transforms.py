@@ -40,7 +40,7 @@ from retrograd.autograd import functional, gradcheck
 from retrograd.autograd.graph import allow_mutation_on_saved_tensors, get_gradient_edge
 from retrograd.autograd.graph import saved_tensors_hooks
 from retrograd.func import grad, jacrev, jvp, linearize, vjp
-from retrograd.transforms import vmap
+from retrograd.func import vmap
 from retrograd.utils.checkpoint import checkpoint
 
 x = torch.ones(3)
