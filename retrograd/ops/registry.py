@@ -76,12 +76,13 @@ class Op:
     elementwise        operands broadcast together, each element of the result is computed from its
                        own elements, and options say nothing of dimensions; so are all ufuncs.
                        `vmap` and forward mode follow from it
+    moves              elements are moved, and perhaps some set to zero: half="move",
+                       forward="linear", holomorphic=False. So are views
     ufunc              name of the NumPy ufunc that is the kernel when options have their defaults
     promote            operands are promoted to a common dtype by PyTorch's rules
     float_result       integers become the default float dtype first; such ops promote
-    half               "compute": half precision computes in float32; "move": data is only moved
-                       (the default of views); "steps": the kernel gets it as it is, and rounds
-                       between its steps
+    half               "compute": half precision computes in float32; "move": data is only moved;
+                       "steps": the kernel gets it as it is, and rounds between its steps
     numbers            how Python numbers count as operands. "wrapped": as new tensors;
                        "alone": there may be nothing but numbers; "exact": half precision takes the
                        second as it is; "saved": `_saved_*` shows them as tensors
@@ -93,8 +94,8 @@ class Op:
     outputs            how many results, or "list"; `returns` wraps several
     nondifferentiable  numbers of outputs that carry no gradient (indices)
     forward            how tangents go through it: "linear" (the op on the tangents of all operands
-                       together; default of views), "multilinear" (on one tangent at a time, and
-                       the sum), "elementwise" (the rules as they are; default of elementwise ops),
+                       together), "multilinear" (on one tangent at a time, and the sum),
+                       "elementwise" (the rules as they are; default of elementwise ops),
                        "reduction" (each element goes into one result: the rule gives its weight)
                        or a function ``(m, tangents, ...)``. Without it: the rules transposed
     images             the rank of the tensors, which are batches of images; one alone has one less.
@@ -142,12 +143,13 @@ class Op:
         samples: Callable[..., Any] | None = None,
         label: str | None = None,
         elementwise: bool = False,
+        moves: bool = False,
         ufunc: str | None = None,
         promote: bool = False,
         float_result: bool = False,
         half: str | None = None,
         numbers: tuple[str, ...] = (),
-        holomorphic: bool = True,
+        holomorphic: bool | None = None,
         view: str | None = None,
         another_dtype: bool = False,
         barrier: bool = False,
@@ -186,12 +188,13 @@ class Op:
         self.samples = samples
         self.label = label or self.name.strip("_")
         self.elementwise = elementwise or ufunc is not None
+        self.moves = moves or view is not None
         self.ufunc = ufunc
         self.promote = promote or float_result
         self.float_result = float_result
-        self.half = half or ("compute" if view is None else "move")
+        self.half = half or ("move" if self.moves else "compute")
         self.numbers = numbers
-        self.holomorphic = holomorphic
+        self.holomorphic = not self.moves if holomorphic is None else holomorphic
         self.view = view
         self.another_dtype = another_dtype
         self.barrier = barrier
@@ -313,7 +316,7 @@ def _forward_of(op: Op, given: str | Callable[..., Any] | None) -> Any:
         if not callable(given) and given not in WAYS:
             raise TypeError(f"op {op.name}: forward={given!r} is no way for tangents")
         return given
-    if op.view is not None:
+    if op.moves:
         return "linear"
     return "elementwise" if op.elementwise and op.outputs == 1 else None
 

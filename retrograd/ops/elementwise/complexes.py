@@ -20,10 +20,8 @@ _EVERY = (*FLOATS, *HALVES, *COMPLEX)
 
 @op(
     input=lambda m, g: m.conj(g),
-    holomorphic=False,
+    moves=True,
     ufunc="conjugate",
-    half="move",
-    forward="linear",
     aten="_conj",
     event="conj",
 )
@@ -33,11 +31,9 @@ def _conj(xp: Any, input: Array) -> Array:
 
 @op(
     input=lambda m, g: m.conj(g),
-    holomorphic=False,
-    half="move",
+    moves=True,
     inplace="conj_physical_",
     out="elementwise",
-    forward="linear",
     elementwise=True,
     inplace_names=("torch.conj_physical_",),
     aten="_conj_physical",
@@ -86,7 +82,6 @@ def _check_as_real(input: Any) -> None:
 
 @op(
     input=lambda m, g: m._make_complex(m.select(g, -1, 0), m.select(g, -1, 1)),
-    holomorphic=False,
     view="always",
     fast=False,
     check=_check_as_real,
@@ -119,7 +114,6 @@ def _check_as_complex(input: Any) -> None:
 
 @op(
     input=lambda m, g: m.view_as_real(g),
-    holomorphic=False,
     view="always",
     fast=False,
     check=_check_as_complex,
@@ -205,13 +199,11 @@ def _pair(xp: Any, real: Any, imag: Any) -> Array:
 @op(
     real=lambda m, g: m.real(g),
     imag=lambda m, g: m.imag(g),
-    holomorphic=False,
-    half="move",
+    moves=True,
     fast=False,
     check=_check_parts,
     out="Expected object of scalar type {result} but got scalar type {out} for argument 'out'",
     label="complex",
-    forward="linear",
     elementwise=True,
 )
 def _make_complex(xp: Any, real: Array, imag: Array) -> Array:

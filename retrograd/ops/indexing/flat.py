@@ -29,8 +29,7 @@ def _check_flat(index: Array, count: int) -> None:
 @op(
     # PyTorch keeps the input too, though only its shape is read
     input=lambda m, g, input, index: m._take_gradient(g, tuple(input.shape), index),
-    half="move",
-    holomorphic=False,
+    moves=True,
     out=True,
     samples=lambda: [
         Sample(
@@ -46,7 +45,6 @@ def _check_flat(index: Array, count: int) -> None:
         Sample(T(3), T(values=[-4], dtype="int64")),
         Sample(T(3), T(values=[1], dtype="int32")),
     ],
-    forward="linear",
 )
 def take(xp: Any, input: Array, index: Array) -> Array:
     """The elements of the flattened tensor that `index` names, in the index's shape.
@@ -80,8 +78,7 @@ def _take_gradient(xp: Any, g: Array, shape: tuple[int, ...], index: Array) -> A
         g if accumulate else m.put(g, index, m.zeros_like(source), False)
     ),
     source=lambda m, g, index, source: m.reshape(m.take(g, index), tuple(source.shape)),
-    half="move",
-    holomorphic=False,
+    moves=True,
     inplace=True,
     samples=lambda: [
         Sample(T(3, 4), T(values=[0, 11, -2], dtype="int64"), T(3), dtypes=(*FLOATS, *COMPLEX)),
@@ -95,7 +92,6 @@ def _take_gradient(xp: Any, g: Array, shape: tuple[int, ...], index: Array) -> A
         Sample(T(3), T(values=[1], dtype="int64"), T(2)),
         Sample(T(3), T(values=[1], dtype="int64"), T(1, dtype="int64")),
     ],
-    forward="linear",
 )
 def put(xp: Any, input: Array, index: Array, source: Array, accumulate: bool = False) -> Array:
     """A copy of `input` with the elements of `source` in places of the flattened tensor.

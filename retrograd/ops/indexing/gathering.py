@@ -186,11 +186,9 @@ def _gather_samples() -> list[Sample]:
 @op(
     # PyTorch keeps the input too, though only its shape is read
     input=lambda m, g, input, dim, index: m._gather_gradient(g, tuple(input.shape), dim, index),
-    half="move",
-    holomorphic=False,
+    moves=True,
     out=True,
     samples=_gather_samples,
-    forward="linear",
 )
 def gather(xp: Any, input: Array, dim: int, index: Array, *, sparse_grad: bool = False) -> Array:
     """The elements that `index` names along `dim`.
@@ -236,13 +234,11 @@ def _gather_gradient(xp: Any, g: Array, shape: tuple[int, ...], dim: int, index:
 @op(
     input=lambda m, g, dim, index: m._scatter_value(g, dim, index, 0),
     src=lambda m, g, dim, index: m.gather(g, dim, index),
-    half="move",
-    holomorphic=False,
+    moves=True,
     inplace="scatter_",
     out=True,
     check=check_source_type,
     namespace=None,
-    forward="linear",
     aten="scatter.src",
 )
 def scatter(xp: Any, input: Array, dim: int, index: Array, src: Array) -> Array:

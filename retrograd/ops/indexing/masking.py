@@ -134,11 +134,9 @@ def _total_where(m: Any, g: Any, mask: Any) -> Any:
 @op(
     input=lambda m, g, mask: m.masked_fill(g, mask, 0),
     value=lambda m, g, mask: _total_where(m, g, mask),
-    half="move",
-    holomorphic=False,
+    moves=True,
     inplace="_masked_fill_tensor_",
     node_name="MaskedFillBackward1",
-    forward="linear",
     aten="masked_fill",
     aten_inplace="masked_fill_.Tensor",
 )
@@ -242,8 +240,7 @@ def _check_covers(mask: Array, shape: tuple[int, ...]) -> None:
 @op(
     # PyTorch keeps the input too, though only its shape is read
     input=lambda m, g, input, mask: m._masked_put(g, mask, tuple(input.shape)),
-    half="move",
-    holomorphic=False,
+    moves=True,
     out="masked_select(): self and result must have the same scalar type",
     samples=lambda: [
         Sample(T(3, 4), T(3, 4, dtype="bool"), dtypes=(*FLOATS, *HALVES, *COMPLEX)),
@@ -258,7 +255,6 @@ def _check_covers(mask: Array, shape: tuple[int, ...]) -> None:
         Sample(T(3, 4), T(3, dtype="bool")),
         Sample(T(3, 4), T(3, 4, dtype="uint8", low=0)),
     ],
-    forward="linear",
 )
 def masked_select(xp: Any, input: Array, mask: Array) -> Array:
     """The elements where `mask` is true, in one dimension; both broadcast."""
@@ -270,10 +266,8 @@ def masked_select(xp: Any, input: Array, mask: Array) -> Array:
 
 @op(
     values=lambda m, g, mask, values_shape: m._masked_take(g, mask, values_shape),
-    half="move",
-    holomorphic=False,
+    moves=True,
     node_name="MaskedScatterBackward0",
-    forward="linear",
 )
 def _masked_put(xp: Any, values: Array, mask: Array, shape: tuple[int, ...]) -> Array:
     """Zeros with the first of `values` in the places of a mask that broadcasts with `shape`."""
@@ -286,10 +280,8 @@ def _masked_put(xp: Any, values: Array, mask: Array, shape: tuple[int, ...]) -> 
 
 @op(
     input=lambda m, g, mask, input_shape: m._masked_put(g, mask, input_shape),
-    half="move",
-    holomorphic=False,
+    moves=True,
     node_name="MaskedScatterBackwardBackward0",
-    forward="linear",
 )
 def _masked_take(xp: Any, input: Array, mask: Array, shape: tuple[int, ...]) -> Array:
     """The elements in the places of a mask, with zeros behind them up to `shape`."""
@@ -302,8 +294,7 @@ def _masked_take(xp: Any, input: Array, mask: Array, shape: tuple[int, ...]) -> 
 @op(
     input=lambda m, g, mask: m.masked_fill(g, mask, 0),
     source=lambda m, g, mask, source_shape: m._masked_take(g, mask, source_shape),
-    half="move",
-    holomorphic=False,
+    moves=True,
     inplace=True,
     samples=lambda: [
         Sample(T(3, 4), T(3, 4, dtype="bool"), T(12), dtypes=(*FLOATS, *HALVES, *COMPLEX)),
@@ -318,7 +309,6 @@ def _masked_take(xp: Any, input: Array, mask: Array, shape: tuple[int, ...]) -> 
         Sample(T(3), T(3, dtype="bool"), T(3, dtype="float16")),
         Sample(T(3, 4), T(3, dtype="bool"), T(12)),
     ],
-    forward="linear",
 )
 def masked_scatter(xp: Any, input: Array, mask: Array, source: Array) -> Array:
     """A copy of `input` with the elements of `source`, in order, where `mask` is true."""

@@ -148,10 +148,8 @@ def _refused(shape: tuple[int, ...], dims: Dims, arrays: Sequence[Array]) -> tup
     input=lambda m, g, input_shape, dims, first, second, third, fourth: m._index_gradient(
         g, input_shape, dims, first, second, third, fourth
     ),
-    half="move",
-    holomorphic=False,
+    moves=True,
     namespace=None,
-    forward="linear",
     saved_names={"indices": indices_of, "_raw_saved_indices": raw_indices_of},
 )
 def index(
@@ -332,10 +330,8 @@ def index_put(
     input=lambda m, g, dims, first, second, third, fourth: m._index_zero(
         g, dims, first, second, third, fourth
     ),
-    half="move",
-    holomorphic=False,
+    moves=True,
     node_name="IndexPutBackward0",
-    forward="linear",
 )
 def _index_zero(
     xp: Any,

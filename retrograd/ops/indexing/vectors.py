@@ -95,8 +95,7 @@ def _vector(*values: int, dtype: str = "int64") -> T:
     input=lambda m, g, input_shape, dim, index: m._index_select_gradient(
         g, input_shape, dim, index
     ),
-    half="move",
-    holomorphic=False,
+    moves=True,
     out="index_select(): self and result must have the same scalar type",
     samples=lambda: [
         Sample(T(3, 4), 0, _vector(2, 0, 2), dtypes=(*FLOATS, *HALVES, *COMPLEX)),
@@ -116,7 +115,6 @@ def _vector(*values: int, dtype: str = "int64") -> T:
         Sample(T(), 0, _vector(0, 0)),
         Sample(T(3, 4), 2, _vector(0)),
     ],
-    forward="linear",
 )
 def index_select(xp: Any, input: Array, dim: int, index: Array) -> Array:
     """The slices along `dim` that a vector of indices names.
@@ -272,12 +270,10 @@ def _index_add_(
 @op(
     input=lambda m, g, dim, index: m.index_fill(g, dim, index, 0),
     source=lambda m, g, dim, index, source: _source_gradient(m, g, dim, index, source),
-    half="move",
-    holomorphic=False,
+    moves=True,
     inplace=True,
     out=True,
     samples=lambda: [*_source_samples(), Sample(T(3), 0, _vector(1, dtype="int32"), T(1))],
-    forward="linear",
     autocast="widest",
 )
 def index_copy(xp: Any, input: Array, dim: int, index: Array, source: Array) -> Array:
@@ -401,11 +397,9 @@ def index_fill(xp: Any, input: Array, dim: int, index: Array, value: Any) -> Arr
     value=lambda m, g, dim, index: m.sum(
         m.index_select(g, dim, m._distinct(index, g.shape[dim] if g.shape else 1))
     ),
-    half="move",
-    holomorphic=False,
+    moves=True,
     inplace="_index_fill_tensor_",
     node_name="IndexFillBackward1",
-    forward="linear",
     aten="index_fill.int_Tensor",
     aten_inplace="index_fill_.int_Tensor",
 )

@@ -54,10 +54,8 @@ def finish_all(name: str, result: _Results, out: Any) -> _Results:
 
 @op(
     input=lambda m, g: m.unsqueeze(g, 0),
-    half="move",
-    holomorphic=False,
+    moves=True,
     node_name="SqueezeBackward4",
-    forward="linear",
     aten="squeeze.dim",
     event="retrograd::only_row",
 )

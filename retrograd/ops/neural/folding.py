@@ -35,11 +35,9 @@ def _check_columns(kernel: str, input: Array) -> None:
         g, input_shape[-2:], kernel_size, dilation, padding, stride
     ),
     images=4,
-    half="move",
-    holomorphic=False,
+    moves=True,
     namespace=None,
     check=lambda input, *options: _check_columns("im2col_out_cpu", input),
-    forward="linear",
     saved_names={
         "self_sym_argsize_minus_1": size_of("self", -1),
         "self_sym_argsize_minus_2": size_of("self", -2),
@@ -248,8 +246,7 @@ def _check_shuffle(function: str, name: str, input: Array, factor: Any) -> int:
 
 @op(
     input=lambda m, g, upscale_factor: m.pixel_unshuffle(g, upscale_factor),
-    half="move",
-    holomorphic=False,
+    moves=True,
     namespace="nn.functional",
     samples=lambda: [
         Sample(T(2, 8, 3, 4), 2, dtypes=_MOVED),
@@ -258,7 +255,6 @@ def _check_shuffle(function: str, name: str, input: Array, factor: Any) -> int:
         *(Sample(T(2, 8, 3, 4), 3), Sample(T(8, 3), 2), Sample(T(2, 8, 3, 4), 0)),
         *(Sample(T(2, 8, 3, 4), 2.0), Sample(T(1, 4, 2, 2, dtype="int64"), 2, grad=False)),
     ],
-    forward="linear",
 )
 def pixel_shuffle(xp: Any, input: Array, upscale_factor: int) -> Array:
     """Images `(*, C * r * r, H, W)` to larger ones `(*, C, H * r, W * r)`.
@@ -286,8 +282,7 @@ def pixel_shuffle(xp: Any, input: Array, upscale_factor: int) -> Array:
 
 @op(
     input=lambda m, g, downscale_factor: m.pixel_shuffle(g, downscale_factor),
-    half="move",
-    holomorphic=False,
+    moves=True,
     namespace="nn.functional",
     samples=lambda: [
         Sample(T(2, 2, 4, 6), 2, dtypes=_MOVED),
@@ -295,7 +290,6 @@ def pixel_shuffle(xp: Any, input: Array, upscale_factor: int) -> Array:
         *(Sample(T(2, 2, 3, 4), 2), Sample(T(2, 2, 4, 5), 2), Sample(T(4, 4), 2)),
         *(Sample(T(2, 2, 4, 4), 0), Sample(T(2, 2, 4, 4), -1), Sample(T(1, 2, 2, 2), 1)),
     ],
-    forward="linear",
 )
 def pixel_unshuffle(xp: Any, input: Array, downscale_factor: int) -> Array:
     """Images `(*, C, H * r, W * r)` to smaller ones `(*, C * r * r, H, W)`.
@@ -322,8 +316,7 @@ def pixel_unshuffle(xp: Any, input: Array, downscale_factor: int) -> Array:
 
 @op(
     input=lambda m, g, input_shape, groups: m.channel_shuffle(g, input_shape[1] // groups or 1),
-    half="move",
-    holomorphic=False,
+    moves=True,
     namespace="nn.functional",
     samples=lambda: [
         Sample(T(2, 6, 3, 4), 2, dtypes=_MOVED),
@@ -331,7 +324,6 @@ def pixel_unshuffle(xp: Any, input: Array, downscale_factor: int) -> Array:
         *(Sample(T(2, 4, 3), 1), Sample(T(2, 4, 3, 4), 3), Sample(T(2, 4, 3), 0)),
         *(Sample(T(2, 4, 3), -2), Sample(T(2, 4), 2), Sample(T(2, 4, 3), 2.0)),
     ],
-    forward="linear",
 )
 def channel_shuffle(xp: Any, input: Array, groups: int) -> Array:
     """Interleave `groups` groups of channels of `(N, C, *)`.

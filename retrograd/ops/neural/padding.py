@@ -231,10 +231,8 @@ for _mode in ("reflection", "replication"):
     input=lambda m, g, input_shape, padding: m._circular_pad_gradient(
         g, input_shape[len(input_shape) - len(padding) // 2 :], padding
     ),
-    half="move",
-    holomorphic=False,
+    moves=True,
     node_name="CopySlices",  # PyTorch copies slice by slice
-    forward="linear",
 )
 def _circular_pad(xp: Any, input: Array, padding: Sizes) -> Array:
     return _pad(xp, input, padding, "circular")

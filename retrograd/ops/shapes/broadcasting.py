@@ -20,7 +20,6 @@ _MOVED = (*FLOATS, *HALVES, *COMPLEX)  # dtypes to try where data only moves
 @op(
     input=lambda m, g, input_shape: m.sum_to_size(g, input_shape),
     view="always",
-    holomorphic=False,
     namespace=None,
 )
 def expand(xp: Any, input: Array, size: Shape) -> Array:

@@ -67,7 +67,7 @@ def _clone(input: Tensor, *, memory_format: memory_format | None = None) -> Tens
     return result
 
 
-@op(input=lambda m, g: g, view="always", aten="alias")
+@op(input=lambda m, g: g, holomorphic=True, view="always", aten="alias")
 def _alias(xp: Any, input: Array) -> Array:
     """The same elements as another tensor."""
     return input.view()
@@ -96,11 +96,9 @@ def cast_array(array: Array, dtype: Any) -> Array:
 
 @op(
     input=lambda m, g, input_dtype: m._to_dtype(g, input_dtype),
-    half="move",
-    holomorphic=False,
+    moves=True,
     node_name="ToCopyBackward0",
     fast=False,
-    forward="linear",
     leaves_inference=True,
     aten="_to_copy",
 )
@@ -112,11 +110,9 @@ def _to_dtype(xp: Any, input: Array, dtype: Any, order: Any = None) -> Array:
 
 @op(
     input=lambda m, g, source, target: m._to_device(g, target, source),
-    half="move",
-    holomorphic=False,
+    moves=True,
     node_name="ToCopyBackward0",
     fast=False,
-    forward="linear",
 )
 def _to_device(xp: Any, input: Array, source: Any, target: Any) -> Array:
     """The elements on another device: the backends of where they are and where they go."""

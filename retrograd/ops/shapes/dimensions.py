@@ -19,7 +19,6 @@ _MOVED = (*FLOATS, *HALVES, *COMPLEX)  # dtypes to try where data only moves
 @op(
     input=lambda m, g, dim0, dim1: m.transpose(g, dim0, dim1),
     view="always",
-    holomorphic=False,
     samples=lambda: [
         Sample(T(3, 4), 0, 1, dtypes=_MOVED),
         Sample(T(2, 3, 4), -1, 0),
@@ -58,7 +57,6 @@ _swap("swapdims", "dim0", "dim1")
 @op(
     input=lambda m, g: m.t(g),
     view="always",
-    holomorphic=False,
     samples=lambda: [Sample(T(3, 4)), Sample(T(3)), Sample(T()), Sample(T(2, 2, 2))],
 )
 def t(xp: Any, input: Array) -> Array:
@@ -80,7 +78,6 @@ def _inverse(dims: Shape) -> Shape:
 @op(
     input=lambda m, g, dims: m.permute(g, _inverse(dims)),
     view="always",
-    holomorphic=False,
     namespace=None,
 )
 def permute(xp: Any, input: Array, dims: Shape) -> Array:

@@ -13,6 +13,7 @@ from retrograd.ops.registry import op
 
 @op(
     input=lambda m, g: g,
+    holomorphic=True,
     view="always",
     node_name="ViewBackward0",
     barrier=True,
@@ -24,6 +25,7 @@ def _make_dual(xp: Any, input: Array, origin: Any) -> Array:
 
 @op(
     input=lambda m, g: g,
+    holomorphic=True,
     view="always",
     node_name="Identity",
     barrier=True,

@@ -47,8 +47,7 @@ def _cat_parts(m: Any, g: Any, dim: int, shapes: tuple[Shape, ...]) -> list[Any]
 @op(
     tensors=lambda m, g, dim, tensors_shape: _cat_parts(m, g, dim, tensors_shape),
     promote=True,
-    half="move",
-    holomorphic=False,
+    moves=True,
     methods=(),
     public=("cat", "concat", "concatenate"),
     out=True,
@@ -74,7 +73,6 @@ def _cat_parts(m: Any, g: Any, dim: int, shapes: tuple[Shape, ...]) -> list[Any]
         Sample([T(2, 3), T()]),
         Sample([T(2, 3), T(2, 3)], 2),
     ],
-    forward="linear",
     autocast="widest",
 )
 def cat(xp: Any, tensors: Arrays, dim: int = 0) -> Array:
@@ -130,8 +128,7 @@ def _cat_error(tensors: Arrays, first: Array, place: int) -> Exception:
         m.select(g, dim, index) for index in range(len(tensors_shape))
     ],
     promote=True,
-    half="move",
-    holomorphic=False,
+    moves=True,
     methods=(),
     out=True,
     samples=lambda: [
@@ -145,7 +142,6 @@ def _cat_error(tensors: Arrays, first: Array, place: int) -> Exception:
         Sample([T(2, 3), T(2)]),
         Sample([T(2, 3)], 3),
     ],
-    forward="linear",
     autocast="widest",
 )
 def stack(xp: Any, tensors: Arrays, dim: int = 0) -> Array:
@@ -259,9 +255,7 @@ def _block_parts(m: Any, g: Any, shapes: tuple[Shape, ...]) -> list[Any]:
 @op(
     tensors=lambda m, g, tensors_shape: _block_parts(m, g, tensors_shape),
     promote=True,
-    half="move",
-    holomorphic=False,
-    forward="linear",
+    moves=True,
     aten="block_diag",
 )
 def _block_diag(xp: Any, tensors: Arrays) -> Array:
@@ -387,10 +381,8 @@ def _repeat_gradient(m: Any, g: Any, shape: Shape, repeats: Shape) -> Any:
 
 @op(
     input=lambda m, g, input_shape, repeats: _repeat_gradient(m, g, input_shape, repeats),
-    half="move",
-    holomorphic=False,
+    moves=True,
     namespace=None,
-    forward="linear",
 )
 def repeat(xp: Any, input: Array, repeats: Shape) -> Array:
     """Copies of the tensor along its dimensions; new dimensions come first."""

@@ -27,10 +27,8 @@ _MOVED = (*FLOATS, *HALVES, *COMPLEX)  # dtypes to try where data only moves
 
 @op(
     input=lambda m, g, dims: m.flip(g, dims),
-    half="move",
-    holomorphic=False,
+    moves=True,
     namespace=None,
-    forward="linear",
 )
 def flip(xp: Any, input: Array, dims: Shape) -> Array:
     """The order of elements reversed along dimensions."""
@@ -90,8 +88,7 @@ def flipud(input: Tensor) -> Tensor:
 
 @op(
     input=lambda m, g, k, dims: m.rot90(g, -k, dims),
-    half="move",
-    holomorphic=False,
+    moves=True,
     samples=lambda: [
         *(Sample(T(2, 3), k, dtypes=_MOVED) for k in (0, 1, 2, 3, -1, 5)),
         Sample(T(2, 3)),
@@ -102,7 +99,6 @@ def flipud(input: Tensor) -> Tensor:
         Sample(T(2, 3), 1, (0,)),
         Sample(T(3)),
     ],
-    forward="linear",
 )
 def rot90(xp: Any, input: Array, k: int = 1, dims: Any = (0, 1)) -> Array:
     """Turned by `k` quarter turns in the plane of two dimensions."""
@@ -120,10 +116,8 @@ def rot90(xp: Any, input: Array, k: int = 1, dims: Any = (0, 1)) -> Array:
 
 @op(
     input=lambda m, g, shifts, dims: m.roll(g, tuple(-shift for shift in shifts), dims),
-    half="move",
-    holomorphic=False,
+    moves=True,
     namespace=None,
-    forward="linear",
 )
 def roll(xp: Any, input: Array, shifts: Shape, dims: Shape) -> Array:
     """Elements moved around in a circle along dimensions; () is all of them as one."""
@@ -206,12 +200,10 @@ def _triangle_samples() -> list[Sample]:
 
 @op(
     input=lambda m, g, diagonal: m.tril(g, diagonal),
-    half="move",
-    holomorphic=False,
+    moves=True,
     inplace=True,
     out="structured",
     samples=_triangle_samples,
-    forward="linear",
 )
 def tril(xp: Any, input: Array, diagonal: int = 0) -> Array:
     """Matrices with zeros above a diagonal."""
@@ -220,12 +212,10 @@ def tril(xp: Any, input: Array, diagonal: int = 0) -> Array:
 
 @op(
     input=lambda m, g, diagonal: m.triu(g, diagonal),
-    half="move",
-    holomorphic=False,
+    moves=True,
     inplace=True,
     out="structured",
     samples=_triangle_samples,
-    forward="linear",
 )
 def triu(xp: Any, input: Array, diagonal: int = 0) -> Array:
     """Matrices with zeros below a diagonal."""
@@ -283,8 +273,7 @@ _triangle_indices("triu_indices", False)
 
 @op(
     input=lambda m, g, offset, dim1, dim2: m.diagonal(g, offset, dim1, dim2),
-    half="move",
-    holomorphic=False,
+    moves=True,
     samples=lambda: [
         Sample(T(3), dtypes=_MOVED),
         Sample(T(2, 3), 1),
@@ -295,7 +284,6 @@ _triangle_indices("triu_indices", False)
         Sample(T(2, 3), 0, 0, 5),
         Sample(T()),
     ],
-    forward="linear",
 )
 def diag_embed(xp: Any, input: Array, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Array:
     """Matrices with the last dimension of the input on a diagonal and zeros elsewhere."""
@@ -311,10 +299,8 @@ def diag_embed(xp: Any, input: Array, offset: int = 0, dim1: int = -2, dim2: int
 
 @op(
     input=lambda m, g, input_shape, offset: m._diagonal_gradient(g, input_shape, offset, 0, 1),
-    half="move",
-    holomorphic=False,
+    moves=True,
     node_name="DiagonalBackward0_copy",
-    forward="linear",
     aten="diagonal_copy",
 )
 def _diagonal_copy(xp: Any, input: Array, offset: int) -> Array:

@@ -34,7 +34,6 @@ def _zeros(xp: Any, input: Array, shape: Shape) -> Array:
 @op(
     input=lambda m, g, input_shape, dim, index: m._select_gradient(g, input_shape, dim, index),
     view="always",
-    holomorphic=False,
     namespace=None,
     aten="select.int",
 )
@@ -61,9 +60,7 @@ def select(xp: Any, input: Array, dim: int, index: int) -> Array:
 
 @op(
     gradient=lambda m, g, dim, index: m.select(g, dim, index),
-    half="move",
-    holomorphic=False,
-    forward="linear",
+    moves=True,
 )
 def _select_gradient(xp: Any, gradient: Array, shape: Shape, dim: int, index: int) -> Array:
     result: Array = xp.zeros(shape, gradient.dtype)
@@ -95,7 +92,6 @@ def _select(input: Tensor, dim: int, index: Any) -> Tensor:
         g, input_shape, dim, start, stop, step
     ),
     view="always",
-    holomorphic=False,
     namespace=None,
     saved_names={"end": "stop"},
 )
@@ -114,9 +110,7 @@ def slice(xp: Any, input: Array, dim: int, start: int | None, stop: int | None, 
 
 @op(
     gradient=lambda m, g, dim, start, stop, step: m.slice(g, dim, start, stop, step),
-    half="move",
-    holomorphic=False,
-    forward="linear",
+    moves=True,
 )
 def _slice_gradient(
     xp: Any,
@@ -199,7 +193,6 @@ def diagonal_dims(dim1: int, dim2: int, ndim: int) -> tuple[int, int]:
         g, input_shape, offset, dim1, dim2
     ),
     view="always",
-    holomorphic=False,
     samples=lambda: [
         Sample(T(3, 4), dtypes=_MOVED),
         Sample(T(3, 4), 1),
@@ -220,9 +213,7 @@ def diagonal(xp: Any, input: Array, offset: int = 0, dim1: int = 0, dim2: int = 
 
 @op(
     gradient=lambda m, g, offset, dim1, dim2: m.diagonal(g, offset, dim1, dim2),
-    half="move",
-    holomorphic=False,
-    forward="linear",
+    moves=True,
 )
 def _diagonal_gradient(
     xp: Any, gradient: Array, shape: Shape, offset: int, dim1: int, dim2: int
@@ -240,7 +231,6 @@ def _diagonal_gradient(
         g, input_shape, dimension, size, step
     ),
     view="always",
-    holomorphic=False,
     namespace=None,
     methods=("unfold",),
     samples=lambda: [
@@ -316,8 +306,7 @@ def _write_region(region: Array, src: Array) -> None:
         g, m._zeros(g, src_shape), dim, index
     ),
     src=lambda m, g, dim, index: m.select(g, dim, index),
-    half="move",
-    holomorphic=False,
+    moves=True,
     samples=lambda: [
         Sample(T(3, 4), T(4), 0, 1, dtypes=(*FLOATS, *HALVES)),
         Sample(T(2, 3, 4), T(2, 3), -1, -2),
@@ -326,7 +315,6 @@ def _write_region(region: Array, src: Array) -> None:
         Sample(T(3, 4), T(3), 0, 1),
         Sample(T(3, 4), T(4), 0, 3),
     ],
-    forward="linear",
 )
 def select_scatter(xp: Any, input: Array, src: Array, dim: int, index: int) -> Array:
     """A copy with one index of a dimension replaced by `src`."""
@@ -340,8 +328,7 @@ def select_scatter(xp: Any, input: Array, src: Array, dim: int, index: int) -> A
         g, m._zeros(g, src_shape), dim, start, end, step
     ),
     src=lambda m, g, dim, start, end, step: m.slice(g, dim, start, end, step),
-    half="move",
-    holomorphic=False,
+    moves=True,
     samples=lambda: [
         Sample(T(3, 4), T(3, 4)),
         Sample(T(3, 4), T(2, 4), 0, 1, dtypes=(*FLOATS, *HALVES)),
@@ -350,7 +337,6 @@ def select_scatter(xp: Any, input: Array, src: Array, dim: int, index: int) -> A
         Sample(T(3, 4), T(3), 0),
         Sample(T(3, 4), T(3, 4), 0, 0, 3, 0),
     ],
-    forward="linear",
 )
 def slice_scatter(
     xp: Any,
@@ -372,15 +358,13 @@ def slice_scatter(
         g, m._zeros(g, src_shape), offset, dim1, dim2
     ),
     src=lambda m, g, offset, dim1, dim2: m.diagonal(g, offset, dim1, dim2),
-    half="move",
-    holomorphic=False,
+    moves=True,
     samples=lambda: [
         Sample(T(3, 4), T(3), dtypes=_MOVED),
         Sample(T(3, 4), T(3), 1),
         Sample(T(2, 3, 4), T(3, 2), dim1=0, dim2=-1),
         Sample(T(3, 4), T(2)),
     ],
-    forward="linear",
 )
 def diagonal_scatter(
     xp: Any, input: Array, src: Array, offset: int = 0, dim1: int = 0, dim2: int = 1

@@ -25,12 +25,10 @@ def _replayed(array: Array, chain: tuple[ViewStep, ...]) -> Array:
 
 @op(
     node_name="AsStridedBackward0",
-    half="move",
+    moves=True,
     input=lambda m, g, chain, input_shape, strides: m._replay_gradient(
         g, chain, input_shape, strides
     ),
-    holomorphic=False,
-    forward="linear",
     saved_names={"stride": "strides"},
 )
 def _replay(xp: Any, input: Array, chain: Any, strides: Any) -> Array:
@@ -39,10 +37,8 @@ def _replay(xp: Any, input: Array, chain: Any, strides: Any) -> Array:
 
 
 @op(
-    half="move",
+    moves=True,
     input=lambda m, g, chain, strides: m._replay(g, chain, strides),
-    holomorphic=False,
-    forward="linear",
     node_name="ReplayGradientBackward0",
     event="retrograd::replay_gradient",
 )
@@ -64,11 +60,9 @@ def _with_geometry(xp: Any, shape: Any, strides: Any, dtype: Any) -> Array:
 
 
 @op(
-    half="move",
+    moves=True,
     input=lambda m, g: g,
-    holomorphic=False,
     node_name="CloneBackward0",
-    forward="linear",
     aten="clone",
 )
 def _clone_with_strides(xp: Any, input: Array, strides: Any) -> Array:

@@ -37,7 +37,6 @@ _MOVED = (*FLOATS, *HALVES, *COMPLEX)  # dtypes to try where data only moves
 @op(
     input=lambda m, g, input_shape: m.reshape(g, input_shape),
     view="always",
-    holomorphic=False,
     namespace=None,
 )
 def view(xp: Any, input: Array, size: Shape) -> Array:
@@ -62,7 +61,6 @@ def _viewed(xp: Any, input: Array, size: Shape) -> Array:
 @op(
     input=lambda m, g, input_shape: m.reshape(g, input_shape),
     view="always",
-    holomorphic=False,
     aten="view",
     event="_reshape_alias",
 )
@@ -73,9 +71,7 @@ def _reshape_alias(xp: Any, input: Array, size: Shape) -> Array:
 
 @op(
     input=lambda m, g, input_shape: m.reshape(g, input_shape),
-    half="move",
-    holomorphic=False,
-    forward="linear",
+    moves=True,
     aten="_unsafe_view",
 )
 def _unsafe_view(xp: Any, input: Array, size: Shape) -> Array:
@@ -85,10 +81,8 @@ def _unsafe_view(xp: Any, input: Array, size: Shape) -> Array:
 
 @op(
     input=lambda m, g: g,
-    half="move",
-    holomorphic=False,
+    moves=True,
     node_name="CloneBackward0",
-    forward="linear",
     aten="clone",
 )
 def _contiguous_copy(xp: Any, input: Array) -> Array:
@@ -98,7 +92,6 @@ def _contiguous_copy(xp: Any, input: Array) -> Array:
 @op(
     input=lambda m, g: g,
     view="always",
-    holomorphic=False,
     namespace=None,
 )
 def alias(xp: Any, input: Array) -> Array:
@@ -355,7 +348,6 @@ def _with_ones(m: Any, g: Any, shape: Shape, dims: Any) -> Any:
 @op(
     input=lambda m, g, input_shape: _with_ones(m, g, input_shape, range(len(input_shape))),
     view="always",
-    holomorphic=False,
     node_name="SqueezeBackward0",
     aten="squeeze",
 )
@@ -368,7 +360,6 @@ def _squeeze_all(xp: Any, input: Array) -> Array:
         m, g, input_shape, (wrap_dim(dim, len(input_shape)),) if input_shape else ()
     ),
     view="always",
-    holomorphic=False,
     node_name="SqueezeBackward1",
     aten="squeeze.dim",
 )
@@ -384,7 +375,6 @@ def _squeeze_dim(xp: Any, input: Array, dim: int) -> Array:
         m, g, input_shape, _squeezed_dims(dims, len(input_shape))
     ),
     view="always",
-    holomorphic=False,
     node_name="SqueezeBackward2",
     aten="squeeze.dims",
     saved_names={"dim": "dims"},
@@ -453,7 +443,6 @@ table_entry("squeeze", _raw_squeeze, squeeze)
 @op(
     input=lambda m, g, dim: m.squeeze(g, dim),
     view="always",
-    holomorphic=False,
     samples=lambda: [
         *(Sample(T(3, 4), dim, dtypes=_MOVED) for dim in (0, 1, 2, -1, -3)),
         Sample(T(), 0),

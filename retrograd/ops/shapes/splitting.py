@@ -33,7 +33,6 @@ def _unbind_gradient(m: Any, parts: list[Any], dim: int) -> Any:
     input=lambda m, g, dim: _unbind_gradient(m, g, dim),
     view="always",
     outputs="list",
-    holomorphic=False,
     samples=lambda: [
         Sample(T(3, 4), dtypes=_MOVED),
         Sample(T(2, 3, 4), 1),
@@ -105,7 +104,6 @@ def _split_gradient(m: Any, parts: list[Any], shape: Shape, sizes: Shape, place:
     ),
     view="always",
     outputs="list",
-    holomorphic=False,
     aten="split.Tensor",
 )
 def _split(xp: Any, input: Array, split_size: int, dim: int) -> list[Array]:
@@ -118,7 +116,6 @@ def _split(xp: Any, input: Array, split_size: int, dim: int) -> list[Array]:
     ),
     view="always",
     outputs="list",
-    holomorphic=False,
     aten="split_with_sizes",
 )
 def _split_with_sizes(xp: Any, input: Array, split_sizes: Shape, dim: int) -> list[Array]:

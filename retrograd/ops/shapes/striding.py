@@ -54,7 +54,6 @@ def _storage_bytes(array: Array) -> int:
         )
     ),
     view="always",
-    holomorphic=False,
     namespace=None,
     saved_names={"storage_offset": "shift"},
 )
@@ -146,10 +145,8 @@ def _as_strided_read(
     src=lambda m, g, input_shape, strides, size, stride, shift: m._as_strided_read(
         g, input_shape, strides, size, stride, shift
     ),
-    half="move",
-    holomorphic=False,
+    moves=True,
     node_name="AsStridedScatterBackward0",
-    forward="linear",
     saved_names={"storage_offset": "shift", "stride": "strides"},
 )
 def _as_strided_write(
