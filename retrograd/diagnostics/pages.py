@@ -1,4 +1,4 @@
-"""The pages of the codes: one Markdown file each, with the same headings everywhere.
+"""The pages of the codes of errors and lint rules: one Markdown file each, with fixed headings.
 
 The same text serves the command line, `error.explain()` and the documentation, and its two examples
 run in the test suite.
@@ -9,8 +9,6 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from importlib.resources import files
-
-from .catalogue import CATALOGUE
 
 HEADINGS = (
     "What happened",
@@ -33,21 +31,21 @@ class Page:
     @property
     def fails(self) -> str:
         """The example that raises or warns with the page's code."""
-        return _block(self.sections["Example (fails)"])
+        return example_of(self.sections["Example (fails)"])
 
     @property
     def works(self) -> str:
         """The example that runs."""
-        return _block(self.sections["Instead (works)"])
+        return example_of(self.sections["Instead (works)"])
 
 
 def read_page(code: str) -> str:
-    """The page of a code as Markdown.
+    """The page of an error's code or of a lint rule's, as Markdown.
 
     >>> read_page("RG101").splitlines()[0]
     '# RG101: graph-freed'
     """
-    text = files(__package__).joinpath("explain", CATALOGUE[code].page).read_text("utf-8")
+    text = files(__package__).joinpath("explain", f"{code}.md").read_text("utf-8")
     return text.rstrip() + "\n"
 
 
@@ -58,6 +56,7 @@ def parse_page(code: str) -> Page:
     return Page(code, title.strip(), sections)
 
 
-def _block(section: str) -> str:
+def example_of(section: str) -> str:
+    """The program in a section."""
     found = re.search(r"```python\n(.*?)```", section, re.DOTALL)
     return "" if found is None else found[1]

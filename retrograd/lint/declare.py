@@ -1,17 +1,18 @@
 """What a rule is made of: its declaration with its page, what it finds, and how that is changed.
 
-A rule is one function. Its docstring is its page, in fixed headings; the test suite reads the two
-examples of every page: the first must be reported, the second must not.
+A rule is one function. Its page is among those of the errors, `diagnostics/explain/RGL101.md`, in
+fixed headings; the test suite reads the two examples of every page: the first must be reported, the
+second must not.
 """
 
 from __future__ import annotations
 
 import ast
-import inspect
-import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
+
+from ..diagnostics.pages import example_of, parse_page, read_page
 
 if TYPE_CHECKING:
     from .program import Program
@@ -133,27 +134,22 @@ class Rule:
     @property
     def sections(self) -> dict[str, str]:
         """The text below each heading of the page."""
-        text = inspect.cleandoc(self.check.__doc__ or "")
-        parts = re.split(r"^## (.+)\n", text, flags=re.MULTILINE)[1:]
-        return dict(zip(parts[::2], (part.strip() for part in parts[1::2]), strict=True))
+        return parse_page(self.code).sections
 
     @property
     def page(self) -> str:
         """The page as Markdown."""
-        note = "" if self.default else "\nOff unless selected: `--select " + self.code + "`.\n"
-        body = inspect.cleandoc(self.check.__doc__ or "")
-        summary = self.summary[0].upper() + self.summary[1:]
-        return f"# {self.code}: {self.slug}\n\n{summary}.\n{note}\n{body}\n"
+        return read_page(self.code)
 
     @property
     def reported(self) -> str:
         """The example that is reported."""
-        return _block(self.sections["Example"])
+        return example_of(self.sections["Example"])
 
     @property
     def silent(self) -> str:
         """The example that is not."""
-        return _block(self.sections["Use instead"])
+        return example_of(self.sections["Use instead"])
 
     def to_dict(self) -> dict[str, Any]:
         """JSON-ready data for the list of codes."""
@@ -171,14 +167,9 @@ class Rule:
 def rule(
     code: str, slug: str, summary: str, *, default: bool = True, fix: str = "none"
 ) -> Callable[[Check], Rule]:
-    """Declare a rule; its docstring is its page."""
+    """Declare a rule; its page is `diagnostics/explain/CODE.md`."""
 
     def declare(check: Check) -> Rule:
         return Rule(code, slug, summary, check, default, fix)
 
     return declare
-
-
-def _block(section: str) -> str:
-    found = re.search(r"```python\n(.*?)```", section, re.DOTALL)
-    return "" if found is None else found[1]

@@ -11,6 +11,7 @@ import pytest
 
 from retrograd.diagnostics.catalogue import CATALOGUE, find
 from retrograd.diagnostics.pages import HEADINGS, parse_page
+from retrograd.lint import RULES
 
 
 def run(source: str, code: str) -> list[Any]:
@@ -50,7 +51,7 @@ def test_mentioned_codes_exist(code: str) -> None:
 
 def test_every_page_belongs_to_a_code() -> None:
     pages = sorted(path.name for path in (files("retrograd.diagnostics") / "explain").iterdir())
-    assert pages == sorted(entry.page for entry in CATALOGUE.values())
+    assert pages == sorted(f"{code}.md" for code in (*CATALOGUE, *RULES))
 
 
 @pytest.mark.parametrize("code", CATALOGUE)

@@ -50,7 +50,10 @@ def test_page(code: str) -> None:
     assert tuple(rule.sections) == HEADINGS
     assert all(rule.sections.values())
     assert code[:4] in FAMILIES
-    assert rule.page.startswith(f"# {code}: {rule.slug}\n\n")
+    note = "" if rule.default else f"\nOff unless selected: `--select {code}`.\n"
+    summary = rule.summary[0].upper() + rule.summary[1:]
+    head = f"# {code}: {rule.slug}\n\n{summary}.\n{note}\n## What it does\n"
+    assert rule.page.startswith(head)
     assert all(len(line) <= 96 for line in rule.page.splitlines())
     assert rule.summary[0].islower() or rule.summary.startswith(("Variable", "LBFGS"))
     assert rule.fix in ("none", "safe", "unsafe")

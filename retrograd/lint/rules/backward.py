@@ -15,45 +15,6 @@ from ..values import Values
 
 @rule("RGL201", "backward-twice", "one loss is sent back twice, and the first time frees its graph")
 def backward_twice(program: Program) -> Iterator[Found]:
-    """
-    ## What it does
-
-    Finds a second `backward()` (or `torch.autograd.grad`) on the same loss, with no new forward
-    pass between the two and no `retain_graph=True` on the first.
-
-    ## Why is this bad
-
-    The first pass frees the values that the second one needs: "Trying to backward through the
-    graph a second time".
-
-    ## Example
-
-    ```python
-    import torch
-    from torch import nn
-
-    model = nn.Linear(3, 1)
-    loss = model(torch.randn(8, 3)).pow(2).mean()
-    loss.backward()
-    loss.backward()
-    ```
-
-    ## Use instead
-
-    ```python
-    import torch
-    from torch import nn
-
-    model = nn.Linear(3, 1)
-    for _ in range(2):
-        loss = model(torch.randn(8, 3)).pow(2).mean()
-        loss.backward()
-    ```
-
-    ## Fix safety
-
-    There is no fix: the second call may be one too many, or a forward pass may be missing.
-    """
     for scope in program.scopes:
         found = backwards(program, scope)
         values = Values(program, scope)
@@ -87,42 +48,6 @@ def _bound_between(scope: Scope, name: str, first: Step, last: Step) -> bool:
 
 @rule("RGL205", "backward-not-called", "backward is named, not called", fix="unsafe")
 def backward_not_called(program: Program) -> Iterator[Found]:
-    """
-    ## What it does
-
-    Finds the statement `loss.backward` without parentheses.
-
-    ## Why is this bad
-
-    It does nothing: no gradient is computed, and the optimizer steps with what is there, or not at
-    all.
-
-    ## Example
-
-    ```python
-    import torch
-    from torch import nn
-
-    model = nn.Linear(3, 1)
-    loss = model(torch.randn(8, 3)).pow(2).mean()
-    loss.backward
-    ```
-
-    ## Use instead
-
-    ```python
-    import torch
-    from torch import nn
-
-    model = nn.Linear(3, 1)
-    loss = model(torch.randn(8, 3)).pow(2).mean()
-    loss.backward()
-    ```
-
-    ## Fix safety
-
-    Unsafe: the parentheses are added, and the program does more than before.
-    """
     for scope in program.scopes:
         for step in scope.steps:
             node = expression_statement(step)
@@ -142,51 +67,6 @@ def backward_not_called(program: Program) -> Iterator[Found]:
     fix="unsafe",
 )
 def result_sent_back_twice(program: Program) -> Iterator[Found]:
-    """
-    ## What it does
-
-    Finds a result of a network that is part of two losses, where the first `backward()` frees the
-    part that the second one needs. In a GAN this is the generator's picture that the
-    discriminator's step did not detach.
-
-    ## Why is this bad
-
-    The second call stops with "Trying to backward through the graph a second time". In a GAN the
-    first one also computes gradients of the generator that nobody wants.
-
-    ## Example
-
-    ```python
-    import torch
-    from torch import nn
-
-    generator, discriminator = nn.Linear(2, 3), nn.Linear(3, 1)
-    fake = generator(torch.randn(8, 2))
-    loss_discriminator = discriminator(fake).pow(2).mean()
-    loss_discriminator.backward()
-    loss_generator = (discriminator(fake) - 1).pow(2).mean()
-    loss_generator.backward()
-    ```
-
-    ## Use instead
-
-    ```python
-    import torch
-    from torch import nn
-
-    generator, discriminator = nn.Linear(2, 3), nn.Linear(3, 1)
-    fake = generator(torch.randn(8, 2))
-    loss_discriminator = discriminator(fake.detach()).pow(2).mean()
-    loss_discriminator.backward()
-    loss_generator = (discriminator(fake) - 1).pow(2).mean()
-    loss_generator.backward()
-    ```
-
-    ## Fix safety
-
-    Unsafe: `.detach()` is added in the first loss where that loss trains another network. Where
-    both losses train one network there is no fix: add them up and call `backward()` once.
-    """
     for scope in program.scopes:
         values = Values(program, scope)
         found = [b for b in backwards(program, scope) if b.kind == "backward"]
@@ -267,60 +147,6 @@ def _optimizer_after(
     "an optimizer changes parameters that a later backward still needs",
 )
 def step_before_other_backward(program: Program) -> Iterator[Found]:
-    """
-    ## What it does
-
-    Finds `optimizer.step()` between the forward pass of a loss and its `backward()`, where the
-    loss was computed with the parameters that the step changes.
-
-    ## Why is this bad
-
-    The step writes into the weights that the backward pass has saved: "one of the variables needed
-    for gradient computation has been modified by an inplace operation".
-
-    ## Example
-
-    ```python
-    import torch
-    from torch import nn
-
-    generator = nn.Linear(2, 3)
-    discriminator = nn.Sequential(nn.Linear(3, 4), nn.ReLU(), nn.Linear(4, 1))
-    optimizer_d = torch.optim.SGD(discriminator.parameters(), lr=0.1)
-    optimizer_g = torch.optim.SGD(generator.parameters(), lr=0.1)
-    score = discriminator(generator(torch.randn(8, 2)))
-    loss_d = score.pow(2).mean()
-    loss_g = (score - 1).pow(2).mean()
-    loss_d.backward(retain_graph=True)
-    optimizer_d.step()
-    loss_g.backward()
-    optimizer_g.step()
-    ```
-
-    ## Use instead
-
-    ```python
-    import torch
-    from torch import nn
-
-    generator = nn.Linear(2, 3)
-    discriminator = nn.Sequential(nn.Linear(3, 4), nn.ReLU(), nn.Linear(4, 1))
-    optimizer_d = torch.optim.SGD(discriminator.parameters(), lr=0.1)
-    optimizer_g = torch.optim.SGD(generator.parameters(), lr=0.1)
-    fake = generator(torch.randn(8, 2))
-    loss_d = discriminator(fake.detach()).pow(2).mean()
-    loss_d.backward()
-    optimizer_d.step()
-    loss_g = (discriminator(fake) - 1).pow(2).mean()
-    loss_g.backward()
-    optimizer_g.step()
-    ```
-
-    ## Fix safety
-
-    There is no fix: the forward pass may be done again after the step, or the step after both
-    backward passes.
-    """
     for scope in program.scopes:
         values = Values(program, scope)
         found = [b for b in backwards(program, scope) if b.kind == "backward"]

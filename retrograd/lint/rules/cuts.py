@@ -21,46 +21,6 @@ from .idle import VARIABLE, is_tensor
     fix="unsafe",
 )
 def requires_grad_on_loss(program: Program) -> Iterator[Found]:
-    """
-    ## What it does
-
-    Finds `loss.requires_grad = True`, `loss.requires_grad_()` and `Variable(loss,
-    requires_grad=True)` on a loss that is then sent back.
-
-    ## Why is this bad
-
-    A loss that has a graph requires a gradient already. One that has none becomes a leaf: then
-    `backward()` no longer raises, and no parameter gets a gradient.
-
-    ## Example
-
-    ```python
-    import torch
-    from torch import nn
-
-    model = nn.Linear(3, 1)
-    prediction = model(torch.randn(8, 3)).argmax(1).float()
-    loss = nn.functional.mse_loss(prediction, torch.ones(8))
-    loss.requires_grad = True
-    loss.backward()
-    ```
-
-    ## Use instead
-
-    ```python
-    import torch
-    from torch import nn
-
-    model = nn.Linear(3, 1)
-    prediction = model(torch.randn(8, 3)).squeeze(1)
-    loss = nn.functional.mse_loss(prediction, torch.ones(8))
-    loss.backward()
-    ```
-
-    ## Fix safety
-
-    Unsafe: the statement is removed, and the error that it hid appears.
-    """
     for scope in program.scopes:
         sent = {b.name: b for b in backwards(program, scope) if b.kind == "backward"}
         for step in scope.steps:
@@ -135,44 +95,6 @@ def _computed(program: Program, scope: Scope, step: Step, name: str) -> bool:
     fix="safe",
 )
 def tensor_from_tensor(program: Program) -> Iterator[Found]:
-    """
-    ## What it does
-
-    Finds `torch.tensor(x)` where `x` is a tensor, and `torch.tensor([a, b])` of tensors that have
-    a graph.
-
-    ## Why is this bad
-
-    `torch.tensor` copies numbers: the result has no history, and what is computed from it trains
-    nothing. PyTorch only warns.
-
-    ## Example
-
-    ```python
-    import torch
-    from torch import nn
-
-    model = nn.Linear(3, 1)
-    prediction = model(torch.randn(8, 3))
-    losses = torch.tensor([prediction.pow(2).mean(), prediction.abs().mean()])
-    ```
-
-    ## Use instead
-
-    ```python
-    import torch
-    from torch import nn
-
-    model = nn.Linear(3, 1)
-    prediction = model(torch.randn(8, 3))
-    losses = torch.stack([prediction.pow(2).mean(), prediction.abs().mean()])
-    ```
-
-    ## Fix safety
-
-    Safe for a single tensor without further arguments: `x.detach().clone()` is the same. There is
-    no fix for a list.
-    """
     for scope in program.scopes:
         for step in scope.steps:
             for call in step.calls:
@@ -217,43 +139,6 @@ def _has_tensor(program: Program, scope: Scope, step: Step, call: ast.Call) -> b
 
 @rule("RGL305", "loss-under-no-grad", "a loss computed with gradients off is sent back")
 def loss_under_no_grad(program: Program) -> Iterator[Found]:
-    """
-    ## What it does
-
-    Finds `backward()` on a loss that was computed in `with torch.no_grad()` or in a function
-    decorated with it.
-
-    ## Why is this bad
-
-    Nothing was recorded, so there is nothing to walk: "element 0 of tensors does not require grad".
-
-    ## Example
-
-    ```python
-    import torch
-    from torch import nn
-
-    model = nn.Linear(3, 1)
-    with torch.no_grad():
-        loss = model(torch.randn(8, 3)).pow(2).mean()
-    loss.backward()
-    ```
-
-    ## Use instead
-
-    ```python
-    import torch
-    from torch import nn
-
-    model = nn.Linear(3, 1)
-    loss = model(torch.randn(8, 3)).pow(2).mean()
-    loss.backward()
-    ```
-
-    ## Fix safety
-
-    There is no fix: the scope without gradients may be there for other lines.
-    """
     for scope in program.scopes:
         for backward in backwards(program, scope):
             if backward.kind != "backward" or backward.name is None or backward.step.guarded:
@@ -300,45 +185,6 @@ def _made_to_require(scope: Scope, name: str) -> bool:
 
 @rule("RGL306", "loss-of-numbers", "a loss is computed from plain numbers, and then sent back")
 def loss_of_numbers(program: Program) -> Iterator[Found]:
-    """
-    ## What it does
-
-    Finds `backward()` on a loss all of whose parts have left the graph, by `.item()`, `float()`,
-    `.numpy()`, `.detach()`, `argmax` or `torch.tensor`.
-
-    ## Why is this bad
-
-    There is no path from such a loss to any parameter. It raises, or with `requires_grad=True` it
-    trains nothing.
-
-    ## Example
-
-    ```python
-    import torch
-    from torch import nn
-
-    model = nn.Linear(3, 1)
-    prediction = model(torch.randn(8, 3))
-    loss = torch.tensor(prediction.pow(2).mean().item(), requires_grad=True)
-    loss.backward()
-    ```
-
-    ## Use instead
-
-    ```python
-    import torch
-    from torch import nn
-
-    model = nn.Linear(3, 1)
-    prediction = model(torch.randn(8, 3))
-    loss = prediction.pow(2).mean()
-    loss.backward()
-    ```
-
-    ## Fix safety
-
-    There is no fix: what was to be a tensor and what a number, only the author knows.
-    """
     for scope in program.scopes:
         values = Values(program, scope)
         for backward in backwards(program, scope):
@@ -384,47 +230,6 @@ def _without_requires_grad(value: ast.expr) -> ast.expr:
     "RGL309", "data-in-loss", "a loss is computed through .data, which cuts its graph", fix="unsafe"
 )
 def data_in_loss(program: Program) -> Iterator[Found]:
-    """
-    ## What it does
-
-    Finds `x.data` in the computation of a loss that is sent back, where `x` is the result of a
-    network or the loss itself.
-
-    ## Why is this bad
-
-    `.data` is the tensor without its history: what made `x` gets no gradient through it. Where
-    that is meant, `.detach()` says so, and autograd notices when the shared memory is changed.
-
-    ## Example
-
-    ```python
-    import torch
-    from torch import nn
-
-    encoder, decoder = nn.Linear(3, 2), nn.Linear(2, 3)
-    x = torch.randn(8, 3)
-    code = encoder(x)
-    loss = (decoder(code.data) - x).pow(2).mean()
-    loss.backward()
-    ```
-
-    ## Use instead
-
-    ```python
-    import torch
-    from torch import nn
-
-    encoder, decoder = nn.Linear(3, 2), nn.Linear(2, 3)
-    x = torch.randn(8, 3)
-    code = encoder(x)
-    loss = (decoder(code) - x).pow(2).mean()
-    loss.backward()
-    ```
-
-    ## Fix safety
-
-    Unsafe: `.data` becomes `.detach()`. If the cut was not meant, remove it instead.
-    """
     for scope in program.scopes:
         values = Values(program, scope)
         reported: set[ast.expr] = set()

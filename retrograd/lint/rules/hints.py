@@ -20,40 +20,6 @@ from .writes import UPDATES
     fix="unsafe",
 )
 def forward_called(program: Program) -> Iterator[Found]:
-    """
-    ## What it does
-
-    Finds `model.forward(x)`.
-
-    ## Why is this bad
-
-    Hooks do not run: those of `register_forward_hook`, of `nn.DataParallel`, of profilers and of
-    quantization tools. `model(x)` runs them and then `forward`.
-
-    ## Example
-
-    ```python
-    import torch
-    from torch import nn
-
-    model = nn.Linear(3, 1)
-    model.forward(torch.randn(8, 3))
-    ```
-
-    ## Use instead
-
-    ```python
-    import torch
-    from torch import nn
-
-    model = nn.Linear(3, 1)
-    model(torch.randn(8, 3))
-    ```
-
-    ## Fix safety
-
-    Unsafe: hooks that did not run will run.
-    """
     for scope in program.scopes:
         for step in scope.steps:
             for call in step.calls:
@@ -73,40 +39,6 @@ def forward_called(program: Program) -> Iterator[Found]:
 
 @rule("RGL502", "data-written", "a tensor is written through .data", default=False)
 def data_written(program: Program) -> Iterator[Found]:
-    """
-    ## What it does
-
-    Finds writes through `.data`: `p.data = ...`, `p.data.copy_(...)`. (RGL302 reports those that
-    apply gradients.)
-
-    ## Why is this bad
-
-    Autograd does not see the write. If a graph still needs the old value, the gradients are
-    silently wrong; the same write under `torch.no_grad()` would raise.
-
-    ## Example
-
-    ```python
-    import torch
-
-    weight = torch.ones(3, requires_grad=True)
-    weight.data.fill_(0.5)
-    ```
-
-    ## Use instead
-
-    ```python
-    import torch
-
-    weight = torch.ones(3, requires_grad=True)
-    with torch.no_grad():
-        weight.fill_(0.5)
-    ```
-
-    ## Fix safety
-
-    There is no fix.
-    """
     for scope in program.scopes:
         for step in scope.steps:
             targets: list[ast.expr] = []
@@ -138,40 +70,6 @@ def data_written(program: Program) -> Iterator[Found]:
     fix="unsafe",
 )
 def variable_leftover(program: Program) -> Iterator[Found]:
-    """
-    ## What it does
-
-    Finds `Variable(x)`.
-
-    ## Why is this bad
-
-    A tensor is its own variable now. The call is noise, and of a tensor that has a graph it is a
-    copy without one.
-
-    ## Example
-
-    ```python
-    import torch
-    from torch.autograd import Variable
-
-    x = Variable(torch.ones(3), requires_grad=True)
-    x.pow(2).sum().backward()
-    ```
-
-    ## Use instead
-
-    ```python
-    import torch
-
-    x = torch.ones(3, requires_grad=True)
-    x.pow(2).sum().backward()
-    ```
-
-    ## Fix safety
-
-    Unsafe: `Variable(x)` becomes `x`, with its graph if it has one. With further arguments there is
-    no fix.
-    """
     for scope in program.scopes:
         for step in scope.steps:
             for call in step.calls:

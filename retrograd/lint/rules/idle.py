@@ -26,43 +26,6 @@ _COPIES = frozenset(
     "RGL301", "result-dropped", "a method that changes nothing has its result dropped", fix="unsafe"
 )
 def result_dropped(program: Program) -> Iterator[Found]:
-    """
-    ## What it does
-
-    Finds the statements `x.detach()`, `x.to(device)`, `x.cpu()`, `x.float()` and the like, on a
-    tensor, whose result goes nowhere.
-
-    ## Why is this bad
-
-    These methods give a new tensor and leave the old one as it is. `x.detach()` as a statement
-    detaches nothing. (`x.detach_()` and `module.to(device)` do change what they are called on.)
-
-    ## Example
-
-    ```python
-    import torch
-    from torch import nn
-
-    rnn = nn.GRU(4, 8)
-    out, state = rnn(torch.randn(5, 2, 4))
-    state.detach()
-    ```
-
-    ## Use instead
-
-    ```python
-    import torch
-    from torch import nn
-
-    rnn = nn.GRU(4, 8)
-    out, state = rnn(torch.randn(5, 2, 4))
-    state = state.detach()
-    ```
-
-    ## Fix safety
-
-    Unsafe: the result is assigned to the name, which is what was meant but not what was done.
-    """
     for scope in program.scopes:
         for step in scope.steps:
             call = expression_statement(step)
@@ -132,42 +95,6 @@ def _may_be_other(program: Program, scope: Scope, name: str) -> bool:
 
 @rule("RGL307", "volatile-ignored", "volatile is ignored since PyTorch 0.4")
 def volatile_ignored(program: Program) -> Iterator[Found]:
-    """
-    ## What it does
-
-    Finds `Variable(x, volatile=True)` and `x.volatile = True`.
-
-    ## Why is this bad
-
-    `volatile` does nothing any more, so an evaluation that counts on it records a graph and keeps
-    its memory. `torch.no_grad()` took its place.
-
-    ## Example
-
-    ```python
-    import torch
-    from torch.autograd import Variable
-
-    model = torch.nn.Linear(3, 1)
-    x = Variable(torch.ones(8, 3), volatile=True)
-    prediction = model(x)
-    ```
-
-    ## Use instead
-
-    ```python
-    import torch
-
-    model = torch.nn.Linear(3, 1)
-    x = torch.ones(8, 3)
-    with torch.no_grad():
-        prediction = model(x)
-    ```
-
-    ## Fix safety
-
-    There is no fix: which lines belong under `torch.no_grad()`, only the author knows.
-    """
     for scope in program.scopes:
         for step in scope.steps:
             places: list[ast.AST] = [

@@ -14,54 +14,6 @@ from ..values import Seen, Values
 
 @rule("RGL202", "forward-outside-loop", "a loop sends back what was computed before it")
 def forward_outside_loop(program: Program) -> Iterator[Found]:
-    """
-    ## What it does
-
-    Finds a loop that calls `backward()` in every pass on something whose forward pass, or part of
-    it, ran once before the loop.
-
-    ## Why is this bad
-
-    The first pass frees the graph, the second pass stops with "Trying to backward through the
-    graph a second time". And if the parameters are updated in the loop, the old result does not
-    belong to them any more.
-
-    ## Example
-
-    ```python
-    import torch
-    from torch import nn
-
-    model = nn.Linear(3, 1)
-    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
-    prediction = model(torch.randn(8, 3))
-    for _ in range(4):
-        optimizer.zero_grad()
-        loss = prediction.pow(2).mean()
-        loss.backward()
-        optimizer.step()
-    ```
-
-    ## Use instead
-
-    ```python
-    import torch
-    from torch import nn
-
-    model = nn.Linear(3, 1)
-    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
-    x = torch.randn(8, 3)
-    for _ in range(4):
-        optimizer.zero_grad()
-        loss = model(x).pow(2).mean()
-        loss.backward()
-        optimizer.step()
-    ```
-
-    ## Fix safety
-
-    There is no fix: moving a line into a loop is the author's to do.
-    """
     for scope in program.scopes:
         values = Values(program, scope)
         for backward in backwards(program, scope):
@@ -130,57 +82,6 @@ def _from_before(
     fix="unsafe",
 )
 def state_carried(program: Program) -> Iterator[Found]:
-    """
-    ## What it does
-
-    Finds `out, state = rnn(x, state)` in a loop that calls `backward()` in every pass, where
-    nothing cuts the state off from the pass before.
-
-    ## Why is this bad
-
-    The state of the first pass holds its graph, which the first `backward()` frees. The second
-    pass walks into it: "Trying to backward through the graph a second time". `retain_graph=True`
-    would make every step slower than the one before.
-
-    ## Example
-
-    ```python
-    import torch
-    from torch import nn
-
-    rnn = nn.GRU(4, 8)
-    optimizer = torch.optim.SGD(rnn.parameters(), lr=0.1)
-    state = torch.zeros(1, 2, 8)
-    for _ in range(4):
-        optimizer.zero_grad()
-        out, state = rnn(torch.randn(5, 2, 4), state)
-        loss = out.pow(2).mean()
-        loss.backward()
-        optimizer.step()
-    ```
-
-    ## Use instead
-
-    ```python
-    import torch
-    from torch import nn
-
-    rnn = nn.GRU(4, 8)
-    optimizer = torch.optim.SGD(rnn.parameters(), lr=0.1)
-    state = torch.zeros(1, 2, 8)
-    for _ in range(4):
-        optimizer.zero_grad()
-        out, state = rnn(torch.randn(5, 2, 4), state.detach())
-        loss = out.pow(2).mean()
-        loss.backward()
-        optimizer.step()
-    ```
-
-    ## Fix safety
-
-    Unsafe: where `backward()` is to reach over several passes, another cure is right. For a state
-    of several tensors (an LSTM's) there is no fix.
-    """
     for scope in program.scopes:
         values = Values(program, scope)
         for backward in backwards(program, scope):
@@ -256,63 +157,6 @@ def _touched_only_there(scope: Scope, name: str, at: Step, loop: Loop) -> bool:
     "RGL204", "closure-without-forward", "an LBFGS closure sends back what was computed outside it"
 )
 def closure_without_forward(program: Program) -> Iterator[Found]:
-    """
-    ## What it does
-
-    Finds a closure given to `LBFGS.step` whose loss was computed, in whole or in part, outside the
-    closure.
-
-    ## Why is this bad
-
-    LBFGS calls the closure many times in one step, to see the loss at new parameters. A prediction
-    from outside is always the old one, and its graph is freed in the first call.
-
-    ## Example
-
-    ```python
-    import torch
-    from torch import nn
-
-    model = nn.Linear(3, 1)
-    optimizer = torch.optim.LBFGS(model.parameters())
-    prediction = model(torch.randn(8, 3))
-
-
-    def closure():
-        optimizer.zero_grad()
-        loss = prediction.pow(2).mean()
-        loss.backward()
-        return loss
-
-
-    optimizer.step(closure)
-    ```
-
-    ## Use instead
-
-    ```python
-    import torch
-    from torch import nn
-
-    model = nn.Linear(3, 1)
-    optimizer = torch.optim.LBFGS(model.parameters())
-    x = torch.randn(8, 3)
-
-
-    def closure():
-        optimizer.zero_grad()
-        loss = model(x).pow(2).mean()
-        loss.backward()
-        return loss
-
-
-    optimizer.step(closure)
-    ```
-
-    ## Fix safety
-
-    There is no fix: moving the forward pass into the closure is the author's to do.
-    """
     for scope in program.scopes:
         for closure in scope.inner:
             assert not isinstance(closure.node, ast.Module)

@@ -73,56 +73,6 @@ def _added(binding: Binding) -> ast.expr | None:
     fix="safe",
 )
 def loss_accumulated(program: Program) -> Iterator[Found]:
-    """
-    ## What it does
-
-    Finds a loss that is sent back in a loop and added, as a tensor, to a total that lives
-    outside the loop.
-
-    ## Why is this bad
-
-    The total is a tensor with a history: every loss that was added, and the graph of each. Nothing
-    of it can be freed before the total goes, so the memory grows with every step.
-
-    ## Example
-
-    ```python
-    import torch
-    from torch import nn
-
-    model = nn.Linear(3, 1)
-    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
-    total = 0.0
-    for _ in range(4):
-        optimizer.zero_grad()
-        loss = model(torch.randn(8, 3)).pow(2).mean()
-        loss.backward()
-        optimizer.step()
-        total += loss
-    ```
-
-    ## Use instead
-
-    ```python
-    import torch
-    from torch import nn
-
-    model = nn.Linear(3, 1)
-    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
-    total = 0.0
-    for _ in range(4):
-        optimizer.zero_grad()
-        loss = model(torch.randn(8, 3)).pow(2).mean()
-        loss.backward()
-        optimizer.step()
-        total += loss.item()
-    ```
-
-    ## Fix safety
-
-    Safe. `.item()` is added where the total began as a number and is used as one, `.detach()`
-    elsewhere; the numbers stay the same.
-    """
     for scope in program.scopes:
         all_sent = {b.name for b in backwards(program, scope)}
         for step in scope.steps:
@@ -200,55 +150,6 @@ def _is_a_number(scope: Scope, name: str) -> bool:
     fix="safe",
 )
 def graph_kept_in_list(program: Program) -> Iterator[Found]:
-    """
-    ## What it does
-
-    Finds a loss that is sent back in a loop and appended, as a tensor, to a list that lives
-    outside the loop.
-
-    ## Why is this bad
-
-    Each loss in the list holds on to the nodes of its graph, and through them to tensors. For a
-    record of numbers this is memory that grows with every step.
-
-    ## Example
-
-    ```python
-    import torch
-    from torch import nn
-
-    model = nn.Linear(3, 1)
-    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
-    losses = []
-    for _ in range(4):
-        optimizer.zero_grad()
-        loss = model(torch.randn(8, 3)).pow(2).mean()
-        loss.backward()
-        optimizer.step()
-        losses.append(loss)
-    ```
-
-    ## Use instead
-
-    ```python
-    import torch
-    from torch import nn
-
-    model = nn.Linear(3, 1)
-    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
-    losses = []
-    for _ in range(4):
-        optimizer.zero_grad()
-        loss = model(torch.randn(8, 3)).pow(2).mean()
-        loss.backward()
-        optimizer.step()
-        losses.append(loss.item())
-    ```
-
-    ## Fix safety
-
-    Safe: `.detach()` is added. What the list is used for still gets tensors.
-    """
     for scope in program.scopes:
         for step in scope.steps:
             if step.grad_off or scope.grad_off:
@@ -312,56 +213,6 @@ def _cleared(scope: Scope, name: str, loop: Loop) -> bool:
     "a total that grows over the steps is sent back in every one of them",
 )
 def total_sent_back(program: Program) -> Iterator[Found]:
-    """
-    ## What it does
-
-    Finds a total to which a loop adds losses, and which is sent back in every pass without being
-    started again.
-
-    ## Why is this bad
-
-    In the second pass the total still holds the graph of the first one, which the first backward
-    pass has freed: "Trying to backward through the graph a second time". With `retain_graph=True`
-    it would run, and count the first losses again and again.
-
-    ## Example
-
-    ```python
-    import torch
-    from torch import nn
-
-    model = nn.Linear(3, 1)
-    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
-    total = 0.0
-    for _ in range(4):
-        optimizer.zero_grad()
-        loss = model(torch.randn(8, 3)).pow(2).mean()
-        total += loss
-        total.backward()
-        optimizer.step()
-    ```
-
-    ## Use instead
-
-    ```python
-    import torch
-    from torch import nn
-
-    model = nn.Linear(3, 1)
-    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
-    total = 0.0
-    for _ in range(4):
-        optimizer.zero_grad()
-        loss = model(torch.randn(8, 3)).pow(2).mean()
-        loss.backward()
-        optimizer.step()
-        total += loss.item()
-    ```
-
-    ## Fix safety
-
-    There is no fix: which of the two was meant, only the author knows.
-    """
     for scope in program.scopes:
         for backward in backwards(program, scope):
             name, step = backward.name, backward.step

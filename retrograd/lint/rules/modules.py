@@ -22,56 +22,6 @@ _REGISTERS = re.compile(
     "RGL411", "modules-in-plain-list", "a module keeps layers in a plain list or dict", fix="unsafe"
 )
 def modules_in_plain_list(program: Program) -> Iterator[Found]:
-    """
-    ## What it does
-
-    Finds layers that an `nn.Module` keeps in a list, tuple or dict of Python's.
-
-    ## Why is this bad
-
-    A module finds its layers among its attributes, and does not look into lists. `parameters()`
-    does not have them: they are not trained, not moved by `.to(device)`, not in the `state_dict`.
-
-    ## Example
-
-    ```python
-    import torch
-    from torch import nn
-
-
-    class Net(nn.Module):
-        def __init__(self):
-            super().__init__()
-            self.layers = [nn.Linear(3, 3), nn.Linear(3, 1)]
-
-        def forward(self, x):
-            for layer in self.layers:
-                x = layer(x)
-            return x
-    ```
-
-    ## Use instead
-
-    ```python
-    import torch
-    from torch import nn
-
-
-    class Net(nn.Module):
-        def __init__(self):
-            super().__init__()
-            self.layers = nn.ModuleList([nn.Linear(3, 3), nn.Linear(3, 1)])
-
-        def forward(self, x):
-            for layer in self.layers:
-                x = layer(x)
-            return x
-    ```
-
-    ## Fix safety
-
-    Unsafe: the model gets more parameters, and checkpoints of before do not fit.
-    """
     for own in program.module_classes.values():
         made = own.methods.get("__init__")
         if made is None or _REGISTERS.search(own.text):
@@ -169,55 +119,6 @@ def _spelled(program: Program, scope: Scope, kind: str) -> str | None:
     "RGL412", "computed-in-init", "a module computes a value from its parameters once, in __init__"
 )
 def computed_in_init(program: Program) -> Iterator[Found]:
-    """
-    ## What it does
-
-    Finds `self.weights = torch.softmax(self.alpha, 0)` in the `__init__` of a module, where
-    `self.alpha` is a parameter and another method uses `self.weights`.
-
-    ## Why is this bad
-
-    The value is computed once. The first `backward()` frees its graph, so the second training step
-    stops with "Trying to backward through the graph a second time"; and it would not follow the
-    parameter.
-
-    ## Example
-
-    ```python
-    import torch
-    from torch import nn
-
-
-    class Mix(nn.Module):
-        def __init__(self):
-            super().__init__()
-            self.alpha = nn.Parameter(torch.zeros(3))
-            self.weights = torch.softmax(self.alpha, 0)
-
-        def forward(self, x):
-            return x @ self.weights
-    ```
-
-    ## Use instead
-
-    ```python
-    import torch
-    from torch import nn
-
-
-    class Mix(nn.Module):
-        def __init__(self):
-            super().__init__()
-            self.alpha = nn.Parameter(torch.zeros(3))
-
-        def forward(self, x):
-            return x @ torch.softmax(self.alpha, 0)
-    ```
-
-    ## Fix safety
-
-    There is no fix: compute it in `forward`.
-    """
     for own in program.module_classes.values():
         made = own.methods.get("__init__")
         if made is None or made.grad_off:
@@ -292,51 +193,6 @@ def _read_elsewhere(own: ModuleClass, name: str) -> bool:
     "the loss that is sent back has no path to the parameters that are stepped",
 )
 def loss_misses_the_optimizer(program: Program) -> Iterator[Found]:
-    """
-    ## What it does
-
-    Finds `optimizer.step()` after a `backward()` whose loss has no path to what the optimizer
-    trains: in a GAN, a generator's step on `fake.detach()`.
-
-    ## Why is this bad
-
-    The optimizer's parameters get no gradient and never change. No error is raised, because the
-    loss has a graph: another network's.
-
-    ## Example
-
-    ```python
-    import torch
-    from torch import nn
-
-    generator, discriminator = nn.Linear(2, 3), nn.Linear(3, 1)
-    optimizer_g = torch.optim.SGD(generator.parameters(), lr=0.1)
-    fake = generator(torch.randn(8, 2))
-    optimizer_g.zero_grad()
-    loss = -discriminator(fake.detach()).mean()
-    loss.backward()
-    optimizer_g.step()
-    ```
-
-    ## Use instead
-
-    ```python
-    import torch
-    from torch import nn
-
-    generator, discriminator = nn.Linear(2, 3), nn.Linear(3, 1)
-    optimizer_g = torch.optim.SGD(generator.parameters(), lr=0.1)
-    fake = generator(torch.randn(8, 2))
-    optimizer_g.zero_grad()
-    loss = -discriminator(fake).mean()
-    loss.backward()
-    optimizer_g.step()
-    ```
-
-    ## Fix safety
-
-    There is no fix: which loss was meant for which optimizer, only the author knows.
-    """
     for scope in program.scopes:
         sent = backwards(program, scope)
         calls = optimizer_calls(program, scope)

@@ -27,50 +27,6 @@ _QUIET = frozenset(
 
 @rule("RGL401", "cleared-before-step", "gradients are cleared between backward and step")
 def cleared_before_step(program: Program) -> Iterator[Found]:
-    """
-    ## What it does
-
-    Finds `optimizer.zero_grad()` after `backward()` and before the `step()` that should use the
-    gradients.
-
-    ## Why is this bad
-
-    The step finds no gradients, and nothing is trained. No error is raised.
-
-    ## Example
-
-    ```python
-    import torch
-    from torch import nn
-
-    model = nn.Linear(3, 1)
-    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
-    for _ in range(4):
-        loss = model(torch.randn(8, 3)).pow(2).mean()
-        loss.backward()
-        optimizer.zero_grad()
-        optimizer.step()
-    ```
-
-    ## Use instead
-
-    ```python
-    import torch
-    from torch import nn
-
-    model = nn.Linear(3, 1)
-    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
-    for _ in range(4):
-        optimizer.zero_grad()
-        loss = model(torch.randn(8, 3)).pow(2).mean()
-        loss.backward()
-        optimizer.step()
-    ```
-
-    ## Fix safety
-
-    There is no fix: move `zero_grad()` before `backward()`, or behind `step()`.
-    """
     for scope, zero, step in _cleared_then_stepped(program):
         if any(
             b.step.index < zero.step.index and _same_block(b.step, zero.step)
@@ -136,50 +92,6 @@ def _quiet(program: Program, scope: Scope, step: Step) -> bool:
 
 @rule("RGL403", "step-before-backward", "the step comes before backward, with cleared gradients")
 def step_before_backward(program: Program) -> Iterator[Found]:
-    """
-    ## What it does
-
-    Finds a loop that clears the gradients, then steps, and only then calls `backward()`.
-
-    ## Why is this bad
-
-    The step finds no gradients; the ones that `backward()` computes are cleared at the start of the
-    next pass. Nothing is trained, and no error is raised.
-
-    ## Example
-
-    ```python
-    import torch
-    from torch import nn
-
-    model = nn.Linear(3, 1)
-    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
-    for _ in range(4):
-        optimizer.zero_grad()
-        loss = model(torch.randn(8, 3)).pow(2).mean()
-        optimizer.step()
-        loss.backward()
-    ```
-
-    ## Use instead
-
-    ```python
-    import torch
-    from torch import nn
-
-    model = nn.Linear(3, 1)
-    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
-    for _ in range(4):
-        optimizer.zero_grad()
-        loss = model(torch.randn(8, 3)).pow(2).mean()
-        loss.backward()
-        optimizer.step()
-    ```
-
-    ## Fix safety
-
-    There is no fix: swap the two lines.
-    """
     for scope, zero, step in _cleared_then_stepped(program):
         sent = [b for b in backwards(program, scope) if _same_block(b.step, step.step)]
         before = any(b.step.index < zero.step.index for b in sent)
@@ -195,50 +107,6 @@ def step_before_backward(program: Program) -> Iterator[Found]:
 
 @rule("RGL402", "gradients-not-cleared", "a training loop never clears the gradients", fix="unsafe")
 def gradients_not_cleared(program: Program) -> Iterator[Found]:
-    """
-    ## What it does
-
-    Finds a loop with `backward()` and `step()` in which nothing clears the gradients.
-
-    ## Why is this bad
-
-    `backward()` adds to what is in `.grad`. Every step uses the sum of all gradients so far, and
-    training goes astray without an error.
-
-    ## Example
-
-    ```python
-    import torch
-    from torch import nn
-
-    model = nn.Linear(3, 1)
-    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
-    for _ in range(4):
-        loss = model(torch.randn(8, 3)).pow(2).mean()
-        loss.backward()
-        optimizer.step()
-    ```
-
-    ## Use instead
-
-    ```python
-    import torch
-    from torch import nn
-
-    model = nn.Linear(3, 1)
-    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
-    for _ in range(4):
-        optimizer.zero_grad()
-        loss = model(torch.randn(8, 3)).pow(2).mean()
-        loss.backward()
-        optimizer.step()
-    ```
-
-    ## Fix safety
-
-    Unsafe: `zero_grad()` is put before `backward()`; a program that adds gradients up on purpose
-    would train differently.
-    """
     for scope in program.scopes:
         for call in optimizer_calls(program, scope):
             if call.kind != "step" or call.closure or not call.step.loops or call.step.guarded:
@@ -298,47 +166,6 @@ def _handed_on(program: Program, scope: Scope, call: OptimizerCall) -> bool:
     "RGL404", "optimizer-of-old-parameters", "the model is replaced after the optimizer was built"
 )
 def optimizer_of_old_parameters(program: Program) -> Iterator[Found]:
-    """
-    ## What it does
-
-    Finds `model = Net()` or `model.head = nn.Linear(...)` after an optimizer was built with
-    `model.parameters()`, where this optimizer still steps.
-
-    ## Why is this bad
-
-    The optimizer holds the parameters that the model had. The new ones get gradients and are never
-    changed.
-
-    ## Example
-
-    ```python
-    import torch
-    from torch import nn
-
-    model = nn.Sequential(nn.Linear(3, 4), nn.Linear(4, 1))
-    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
-    model.head = nn.Linear(1, 1)
-    model(torch.randn(8, 3)).pow(2).mean().backward()
-    optimizer.step()
-    ```
-
-    ## Use instead
-
-    ```python
-    import torch
-    from torch import nn
-
-    model = nn.Sequential(nn.Linear(3, 4), nn.Linear(4, 1))
-    model.head = nn.Linear(1, 1)
-    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
-    model(torch.randn(8, 3)).pow(2).mean().backward()
-    optimizer.step()
-    ```
-
-    ## Fix safety
-
-    There is no fix: build the optimizer after the model is complete.
-    """
     for scope in program.scopes:
         for step in scope.steps:
             for built in step.bindings:
@@ -400,45 +227,6 @@ def _stepped_after(program: Program, scope: Scope, name: str, after: Step) -> bo
 
 @rule("RGL405", "step-not-called", "step or zero_grad is named, not called", fix="unsafe")
 def step_not_called(program: Program) -> Iterator[Found]:
-    """
-    ## What it does
-
-    Finds the statements `optimizer.step` and `optimizer.zero_grad` without parentheses.
-
-    ## Why is this bad
-
-    They do nothing: no parameter changes, or gradients add up over the passes.
-
-    ## Example
-
-    ```python
-    import torch
-    from torch import nn
-
-    model = nn.Linear(3, 1)
-    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
-    optimizer.zero_grad()
-    model(torch.randn(8, 3)).pow(2).mean().backward()
-    optimizer.step
-    ```
-
-    ## Use instead
-
-    ```python
-    import torch
-    from torch import nn
-
-    model = nn.Linear(3, 1)
-    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
-    optimizer.zero_grad()
-    model(torch.randn(8, 3)).pow(2).mean().backward()
-    optimizer.step()
-    ```
-
-    ## Fix safety
-
-    Unsafe: the parentheses are added, and the program does more than before.
-    """
     for scope in program.scopes:
         for step in scope.steps:
             node = expression_statement(step)

@@ -21,53 +21,6 @@ from .memory import HARMLESS
     fix="safe",
 )
 def needless_retain_graph(program: Program) -> Iterator[Found]:
-    """
-    ## What it does
-
-    Finds `loss.backward(retain_graph=True)` in a loop where the whole graph is made in the same
-    pass, and no other call walks it.
-
-    ## Why is this bad
-
-    The values saved for the backward pass stay in memory until the loss goes away, that is into
-    the next forward pass. It is often what remains of an attempt to silence "Trying to backward
-    through the graph a second time", and hides the next mistake of that kind.
-
-    ## Example
-
-    ```python
-    import torch
-    from torch import nn
-
-    model = nn.Linear(3, 1)
-    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
-    for _ in range(4):
-        optimizer.zero_grad()
-        loss = model(torch.randn(8, 3)).pow(2).mean()
-        loss.backward(retain_graph=True)
-        optimizer.step()
-    ```
-
-    ## Use instead
-
-    ```python
-    import torch
-    from torch import nn
-
-    model = nn.Linear(3, 1)
-    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
-    for _ in range(4):
-        optimizer.zero_grad()
-        loss = model(torch.randn(8, 3)).pow(2).mean()
-        loss.backward()
-        optimizer.step()
-    ```
-
-    ## Fix safety
-
-    Safe: the argument is removed. The rule reports only where every part of the computation is
-    known and nothing else can walk this graph.
-    """
     for scope in program.scopes:
         found = backwards(program, scope)
         for backward in found:
@@ -158,43 +111,6 @@ def _stays_here(scope: Scope, name: str) -> bool:
     fix="unsafe",
 )
 def needless_create_graph(program: Program) -> Iterator[Found]:
-    """
-    ## What it does
-
-    Finds `torch.autograd.grad(..., create_graph=True)` whose results are not used, or only as
-    numbers.
-
-    ## Why is this bad
-
-    With `create_graph=True` the backward pass is recorded as well, and nothing of the first graph
-    is freed. That costs about as much memory again, for a second derivative that nobody takes.
-
-    ## Example
-
-    ```python
-    import torch
-
-    x = torch.ones(3, requires_grad=True)
-    y = x.pow(3).sum()
-    (gradient,) = torch.autograd.grad(y, x, create_graph=True)
-    print(gradient.detach())
-    ```
-
-    ## Use instead
-
-    ```python
-    import torch
-
-    x = torch.ones(3, requires_grad=True)
-    y = x.pow(3).sum()
-    (gradient,) = torch.autograd.grad(y, x)
-    print(gradient)
-    ```
-
-    ## Fix safety
-
-    Unsafe: `create_graph=True` also keeps the first graph, and another call may need that.
-    """
     for scope in program.scopes:
         for backward in backwards(program, scope):
             call = backward.call

@@ -23,41 +23,6 @@ UPDATES = frozenset(
     fix="unsafe",
 )
 def data_update(program: Program) -> Iterator[Found]:
-    """
-    ## What it does
-
-    Finds updates such as `p.data -= rate * p.grad`.
-
-    ## Why is this bad
-
-    A write through `.data` is hidden from autograd: if a graph still needs the old value, the
-    gradients are silently wrong, where the same write under `torch.no_grad()` would raise.
-
-    ## Example
-
-    ```python
-    import torch
-
-    weight = torch.ones(3, requires_grad=True)
-    weight.pow(2).sum().backward()
-    weight.data -= 0.1 * weight.grad
-    ```
-
-    ## Use instead
-
-    ```python
-    import torch
-
-    weight = torch.ones(3, requires_grad=True)
-    weight.pow(2).sum().backward()
-    with torch.no_grad():
-        weight -= 0.1 * weight.grad
-    ```
-
-    ## Fix safety
-
-    Unsafe: a write that autograd sees can raise where the hidden one went wrong.
-    """
     for scope in program.scopes:
         for step in scope.steps:
             node = step.node
@@ -95,40 +60,6 @@ def _torch_name(program: Program, scope: Scope) -> str | None:
 
 @rule("RGL308", "leaf-written", "a leaf that requires a gradient is written in place")
 def leaf_written(program: Program) -> Iterator[Found]:
-    """
-    ## What it does
-
-    Finds in-place operations (`x += 1`, `x.add_(1)`, `x[0] = 1`) on a tensor that was made with
-    `requires_grad=True`, with gradients on.
-
-    ## Why is this bad
-
-    It raises: "a leaf Variable that requires grad is being used in an in-place operation".
-
-    ## Example
-
-    ```python
-    import torch
-
-    x = torch.ones(3, requires_grad=True)
-    x += 1
-    ```
-
-    ## Use instead
-
-    ```python
-    import torch
-
-    x = torch.ones(3, requires_grad=True)
-    with torch.no_grad():
-        x += 1
-    ```
-
-    ## Fix safety
-
-    There is no fix: an update belongs under `torch.no_grad()`, a computation is written
-    `y = x + 1`.
-    """
     for scope in program.scopes:
         if scope.grad_off or program.switches_grad_mode:
             continue
