@@ -17,7 +17,7 @@ from retrograd.tensor import Tensor
 Message = Callable[[], Any] | None
 
 
-def _assert(condition: Any, message: str) -> None:
+def _assert(condition: object, message: str) -> None:
     """Raise AssertionError with the message, unless the condition holds."""
     if not condition:
         raise AssertionError(message)

@@ -111,7 +111,7 @@ COMPLEX_TYPES = frozenset((C64, C128))
 DIFFERENTIABLE = frozenset((F16, BF16, F32, F64, C64, C128))
 
 
-def from_numpy_dtype(numpy_type: Any) -> dtype:
+def from_numpy_dtype(numpy_type: object) -> dtype:
     """The dtype of a NumPy dtype; TypeError, in PyTorch's words, where there is none."""
     found = _BY_NUMPY.get(numpy_type)
     if found is None:
@@ -123,7 +123,7 @@ def from_numpy_dtype(numpy_type: Any) -> dtype:
     return found
 
 
-def _numpy_name(numpy_type: Any) -> str:
+def _numpy_name(numpy_type: object) -> str:
     kind = getattr(numpy_type, "type", None)
     return f"numpy.{kind.__name__}" if kind is not None else repr(numpy_type)
 
@@ -146,7 +146,7 @@ def by_type_name(name: str) -> dtype | None:
     return _BY_TYPE_NAME.get(name)
 
 
-def as_dtype(value: Any, function: str, name: str = "dtype") -> dtype | None:
+def as_dtype(value: object, function: str, name: str = "dtype") -> dtype | None:
     """A ``dtype=`` argument: None, a dtype, or one of Python's number types."""
     if value is None or isinstance(value, dtype):
         return value
@@ -225,7 +225,7 @@ def promote_types(a: dtype, b: dtype) -> dtype:
     return mixed if mixed is not None else (a if a.itemsize >= b.itemsize else b)
 
 
-def number_dtype(value: Any) -> dtype:
+def number_dtype(value: object) -> dtype:
     """The type that a Python number counts as: weak, so only its category matters to tensors."""
     if isinstance(value, (bool, np.bool_)):
         return bool_
@@ -276,7 +276,7 @@ def can_cast(source: dtype, target: dtype) -> bool:
 # ------------------------------------------------------------------------------ finfo, iinfo
 
 
-def _limits_type(function: str, value: Any) -> dtype:
+def _limits_type(function: str, value: object) -> dtype:
     if not isinstance(value, dtype):
         raise TypeError(
             f"{function}(): argument 'type' (position 1) must be torch.dtype, not "

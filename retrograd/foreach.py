@@ -26,7 +26,7 @@ _ONE_WAY = frozenset(["clone", "copy_", "max", "mm", "norm", "powsum", "zero_"])
 _NUMBERS = {"maximum": "clamp_min", "minimum": "clamp_max"}
 
 
-def _arguments(count: int, arguments: tuple[Any, ...]) -> list[tuple[Any, ...]]:
+def _arguments(count: int, arguments: tuple[object, ...]) -> list[tuple[Any, ...]]:
     """What each of the tensors is called with: an element of each list, and all else as it is."""
     columns = []
     for argument in arguments:
@@ -44,7 +44,7 @@ def _arguments(count: int, arguments: tuple[Any, ...]) -> list[tuple[Any, ...]]:
     return [tuple(column[place] for column in columns) for place in range(count)]
 
 
-def _values(method: str, arguments: tuple[Any, ...]) -> tuple[Any, ...]:
+def _values(method: str, arguments: tuple[object, ...]) -> tuple[Any, ...]:
     """The factors of `addcmul` and `addcdiv`, which may be given as one tensor, as a list."""
     last = arguments[-1] if len(arguments) == 3 else None
     if method in ("addcmul", "addcdiv") and isinstance(last, Tensor) and last.dim():
@@ -76,7 +76,7 @@ def _made(name: str) -> Callable[..., Any]:
     method = name if name in _METHODS else name.removesuffix("_")
     inplace = name.endswith("_")
 
-    def apply(self: Any, *arguments: Any, **named: Any) -> Any:
+    def apply(self: Any, *arguments: Any, **named: object) -> Any:
         if isinstance(self, (int, float, complex)):  # powers of one number
             return tuple(RECORDED.pow(self, exponent) for exponent in arguments[0])
         if not self:

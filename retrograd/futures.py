@@ -81,13 +81,13 @@ class Future(Generic[_T]):
         """Set the result, once."""
         self._finish(result, None)
 
-    def set_exception(self, result: Any) -> None:
+    def set_exception(self, result: object) -> None:
         """Set an error in place of the result."""
         if not isinstance(result, Exception):
             raise AssertionError(f"{result} is of type {type(result)}, not an Exception.")
         self._finish(None, result)
 
-    def _finish(self, result: Any, error: Exception | None) -> None:
+    def _finish(self, result: object, error: Exception | None) -> None:
         with self._changed:
             if self._done:
                 raise RuntimeError(
@@ -105,7 +105,7 @@ class Future(Generic[_T]):
 
 def collect_all(futures: list[Future[Any]]) -> Future[list[Future[Any]]]:
     """A future that is done when all are: its result is their list."""
-    found: Future[list[Future[Any]]] = Future()
+    found: Future[list[Future[object]]] = Future()
     waiting = len(futures)
     lock = threading.Lock()
 

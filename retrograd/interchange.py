@@ -85,7 +85,7 @@ def save_safetensors(
     """
     package = _package()
     arrays = _arrays(tensors)
-    described: dict[str, Any] = {}
+    described: dict[str, object] = {}
     for name, array in arrays.items():
         kind = dtypes.from_numpy_dtype(array.dtype)
         if kind not in _SAFETENSORS.values():
@@ -100,7 +100,7 @@ def save_safetensors(
         file.write(content)
 
 
-def _described(package: Any, kind: str, shape: tuple[int, ...], array: Array) -> Any:
+def _described(package: object, kind: str, shape: tuple[int, ...], array: Array) -> Any:
     """A tensor as the package takes it: by its address, or by its bytes in older versions."""
     if hasattr(package, "TensorSpec"):
         return package.TensorSpec(
@@ -109,7 +109,7 @@ def _described(package: Any, kind: str, shape: tuple[int, ...], array: Array) ->
     return {"dtype": kind, "shape": list(shape), "data": array.tobytes()}
 
 
-def load_safetensors(path: str | os.PathLike[str], device: Any = None) -> dict[str, Tensor]:
+def load_safetensors(path: str | os.PathLike[str], device: object = None) -> dict[str, Tensor]:
     """The named tensors of a `.safetensors` file."""
     package = _package()
     require_cpu(device)

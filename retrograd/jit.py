@@ -72,34 +72,34 @@ def is_tracing() -> bool:
 
 
 @differs("returns the model or function itself")
-def script(obj: _T, *args: Any, **options: Any) -> _T:
+def script(obj: _T, *args: Any, **options: object) -> _T:
     """The model, function or class itself."""
     notice("torch.jit.script", _SAME)
     return obj
 
 
 @differs("returns the model or function itself, which is not called")
-def trace(func: _T, example_inputs: Any = None, *args: Any, **options: Any) -> _T:
+def trace(func: _T, example_inputs: object = None, *args: Any, **options: object) -> _T:
     """The model or function itself; the example inputs are not used."""
     notice("torch.jit.trace", _SAME)
     return func
 
 
 @differs("returns the model itself, which is not called")
-def trace_module(mod: _T, inputs: Any, *args: Any, **options: Any) -> _T:
+def trace_module(mod: _T, inputs: object, *args: Any, **options: object) -> _T:
     """The model itself; the example inputs are not used."""
     notice("torch.jit.trace_module", _SAME)
     return mod
 
 
 @differs("returns the model itself")
-def freeze(mod: _T, *args: Any, **options: Any) -> _T:
+def freeze(mod: _T, *args: Any, **options: object) -> _T:
     """The model itself."""
     return mod
 
 
 @differs("returns the model itself")
-def optimize_for_inference(mod: _T, *args: Any, **options: Any) -> _T:
+def optimize_for_inference(mod: _T, *args: Any, **options: object) -> _T:
     """The model itself."""
     return mod
 
@@ -124,7 +124,7 @@ def interface(obj: _T) -> _T:
     return obj
 
 
-def ignore(drop: Any = False, **options: Any) -> Any:
+def ignore(drop: object = False, **options: object) -> Any:
     """The function itself, which a script would leave to Python; also with arguments."""
     return drop if callable(drop) else _itself
 
@@ -134,19 +134,19 @@ def unused(fn: _T) -> _T:
     return fn
 
 
-def _itself(found: Any) -> Any:
+def _itself(found: object) -> Any:
     return found
 
 
 _overload = _overload_method = _itself
 
 
-def annotate(the_type: Any, the_value: _T) -> _T:
+def annotate(the_type: object, the_value: _T) -> _T:
     """The value, which a script would give this type."""
     return the_value
 
 
-def isinstance(obj: Any, target_type: Any) -> bool:
+def isinstance(obj: object, target_type: Any) -> bool:
     """Whether a value has a type, which may be of ``typing``: the elements are looked at.
 
     >>> import retrograd as torch
@@ -177,9 +177,9 @@ def _unwrap_optional(x: _T | None) -> _T:
     return x
 
 
-def fork(func: Callable[..., Any], *args: Any, **kwargs: Any) -> Future[Any]:
+def fork(func: Callable[..., object], *args: Any, **kwargs: object) -> Future[Any]:
     """Call the function now, and return its result as a future."""
-    found: Future[Any] = Future()
+    found: Future[object] = Future()
     found.set_result(func(*args, **kwargs))
     return found
 

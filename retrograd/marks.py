@@ -49,7 +49,7 @@ def unsupported(name: str, why: str) -> Callable[..., Any]:
     NotImplementedError: torch.compile is not supported by retrograd: there is no compiler
     """
 
-    def refuse(*args: Any, **options: Any) -> NoReturn:
+    def refuse(*args: Any, **options: object) -> NoReturn:
         raise NotImplementedError(f"{name} is not supported by retrograd: {why}")
 
     refuse.__name__ = refuse.__qualname__ = name.rpartition(".")[2]

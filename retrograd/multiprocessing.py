@@ -87,7 +87,7 @@ class ProcessExitedException(ProcessException):
         return type(self), told
 
 
-def _run(fn: Callable[..., Any], rank: int, args: tuple[Any, ...], errors: Any) -> None:
+def _run(fn: Callable[..., object], rank: int, args: tuple[Any, ...], errors: Any) -> None:
     try:
         fn(rank, *args)
     except KeyboardInterrupt:
@@ -150,7 +150,7 @@ SpawnContext = ProcessContext
 
 
 def start_processes(
-    fn: Callable[..., Any],
+    fn: Callable[..., object],
     args: tuple[Any, ...] = (),
     nprocs: int = 1,
     join: bool = True,
@@ -178,7 +178,7 @@ def start_processes(
 
 
 def spawn(
-    fn: Callable[..., Any],
+    fn: Callable[..., object],
     args: tuple[Any, ...] = (),
     nprocs: int = 1,
     join: bool = True,

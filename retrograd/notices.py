@@ -5,13 +5,12 @@ from __future__ import annotations
 import os
 import sys
 import warnings
-from typing import Any
 
 from retrograd.above import above
 
 
 @above
-def explained(error: Exception, cause: Any = None, label: str = "") -> Exception:
+def explained(error: Exception, cause: object = None, label: str = "") -> Exception:
     """The error with its code and report, where the catalogue knows its message.
 
     cause  what remembers, as `code` and `lasti`, the earlier line that is to blame, if known

@@ -96,7 +96,7 @@ def _pop_mode_temporarily() -> Iterator[Any]:
 _PROTOCOL = "__torch_function__"
 
 
-def has_torch_function(relevant_args: Iterable[Any]) -> bool:
+def has_torch_function(relevant_args: Iterable[object]) -> bool:
     """Whether a mode is on, or some argument has a ``__torch_function__`` of its own.
 
     >>> import retrograd as torch
@@ -110,12 +110,12 @@ def has_torch_function(relevant_args: Iterable[Any]) -> bool:
 
 @differs("plain operations do not come here by themselves")
 def handle_torch_function(
-    public_api: Callable[..., Any], relevant_args: Iterable[Any], *args: Any, **kwargs: Any
+    public_api: Callable[..., object], relevant_args: Iterable[object], *args: Any, **kwargs: object
 ) -> Any:
     """Ask the innermost mode, or the arguments, subclasses first, to do what `public_api` does."""
     if STACK.modes:
         return ask(public_api, args, kwargs)
-    asked: list[Any] = []
+    asked: list[object] = []
     for argument in relevant_args:
         kind = type(argument)
         if not hasattr(kind, _PROTOCOL) or any(type(other) is kind for other in asked):
@@ -143,7 +143,7 @@ def wrap_torch_function(dispatcher: Callable[..., Any]) -> Callable[..., Any]:
 
     def wrap(function: Callable[..., Any]) -> Callable[..., Any]:
         @functools.wraps(function)
-        def wrapped(*args: Any, **kwargs: Any) -> Any:
+        def wrapped(*args: Any, **kwargs: object) -> Any:
             relevant = dispatcher(*args, **kwargs)
             if has_torch_function(relevant):
                 return handle_torch_function(wrapped, relevant, *args, **kwargs)

@@ -110,7 +110,7 @@ class Progress(Generic[Item]):
 
     # ------------------------------------------------------------------ values
 
-    def set(self, **values: Any) -> None:
+    def set(self, **values: object) -> None:
         """Show these values, each a tensor with one element, a number, or anything with a text.
 
         Of a tensor only the number is kept, never its graph. It is read when it is shown.
@@ -118,7 +118,7 @@ class Progress(Generic[Item]):
         for name, value in values.items():
             self._values[name] = _without_graph(name, value)
 
-    def show(self, **values: Any) -> None:
+    def show(self, **values: object) -> None:
         """The same as `set`."""
         self.set(**values)
 
@@ -209,7 +209,7 @@ def _time_text(seconds: float) -> str:
     return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"
 
 
-def _value_text(value: Any) -> str:
+def _value_text(value: object) -> str:
     return f"{value:.4g}" if isinstance(value, float) else str(value)
 
 

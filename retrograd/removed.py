@@ -11,7 +11,7 @@ _REMOVED = "This function was deprecated since version 1.9 and is now removed."
 
 
 def _removed(name: str, text: str, *, method: bool = True) -> None:
-    def refuse(*args: Any, **options: Any) -> NoReturn:
+    def refuse(*args: Any, **options: object) -> NoReturn:
         raise RuntimeError(text)
 
     refuse.__name__ = refuse.__qualname__ = name
@@ -51,7 +51,7 @@ _removed(
 
 
 @tensor_method
-def reinforce(self: Any, *args: Any, **options: Any) -> NoReturn:
+def reinforce(self: object, *args: Any, **options: object) -> NoReturn:
     """Removed in PyTorch: multiply the log probability of the action by the reward instead."""
     raise RuntimeError(
         "reinforce() was removed.\nUse torch.distributions instead: the loss is "

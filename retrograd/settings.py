@@ -143,7 +143,7 @@ def get_default_device() -> device:
 
 
 @_publish
-def compile(model: Any = None, **options: Any) -> Any:
+def compile(model: object = None, **options: object) -> Any:
     """The function itself, or a module around the model, as PyTorch's: they run as written.
 
     Compilation changes speed only, and here it changes nothing.

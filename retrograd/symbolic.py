@@ -16,7 +16,7 @@ def _publish(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 @_publish
-def sym_not(a: Any) -> bool:
+def sym_not(a: object) -> bool:
     """``not a``."""
     return not a
 
@@ -34,18 +34,18 @@ def sym_float(a: Any) -> float:
 
 
 @_publish
-def sym_max(a: Any, b: Any) -> Any:
+def sym_max(a: object, b: Any) -> Any:
     """The larger of two numbers; a float if one is."""
     return _alike(max(a, b), a, b)
 
 
 @_publish
-def sym_min(a: Any, b: Any) -> Any:
+def sym_min(a: object, b: Any) -> Any:
     """The smaller of two numbers; a float if one is."""
     return _alike(min(a, b), a, b)
 
 
-def _alike(found: Any, a: Any, b: Any) -> Any:
+def _alike(found: Any, a: object, b: object) -> Any:
     return float(found) if isinstance(a, float) or isinstance(b, float) else found
 
 
@@ -62,7 +62,7 @@ def sym_sum(args: Iterable[Any]) -> Any:
 
 
 @_publish
-def sym_ite(b: bool, t: Any, f: Any) -> Any:
+def sym_ite(b: bool, t: object, f: object) -> Any:
     """``t if b else f``, both of one type."""
     if not isinstance(b, bool) or type(t) is not type(f):
         raise AssertionError("sym_ite expects a bool and two values of one type")
@@ -70,6 +70,6 @@ def sym_ite(b: bool, t: Any, f: Any) -> Any:
 
 
 @_publish
-def sym_fresh_size(expr: Any) -> Any:
+def sym_fresh_size(expr: object) -> Any:
     """The size itself."""
     return expr

@@ -16,26 +16,26 @@ class TorchVersion(str):
     '2.13.0'
     """
 
-    def _compared(self, other: Any) -> tuple[tuple[Any, ...], tuple[Any, ...]] | None:
+    def _compared(self, other: object) -> tuple[tuple[Any, ...], tuple[Any, ...]] | None:
         if isinstance(other, (tuple, list)):
             other = ".".join(str(part) for part in other)
         if not isinstance(other, str) or not re.match(r"v?\d", other):
             return None
         return _key(self), _key(other)
 
-    def __lt__(self, other: Any) -> bool:
+    def __lt__(self, other: object) -> bool:
         pair = self._compared(other)
         return NotImplemented if pair is None else pair[0] < pair[1]
 
-    def __le__(self, other: Any) -> bool:
+    def __le__(self, other: object) -> bool:
         pair = self._compared(other)
         return NotImplemented if pair is None else pair[0] <= pair[1]
 
-    def __gt__(self, other: Any) -> bool:
+    def __gt__(self, other: object) -> bool:
         pair = self._compared(other)
         return NotImplemented if pair is None else pair[0] > pair[1]
 
-    def __ge__(self, other: Any) -> bool:
+    def __ge__(self, other: object) -> bool:
         pair = self._compared(other)
         return NotImplemented if pair is None else pair[0] >= pair[1]
 

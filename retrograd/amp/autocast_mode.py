@@ -37,11 +37,11 @@ def is_autocast_available(device_type: str) -> bool:
     return switches.device_kind(device_type, "_is_autocast_available") in switches.AVAILABLE
 
 
-def autocast_decorator(autocast_instance: autocast, func: Callable[..., Any]) -> Any:
+def autocast_decorator(autocast_instance: autocast, func: Callable[..., object]) -> Any:
     """A function that runs in a region of autocast."""
 
     @functools.wraps(func)
-    def decorate_autocast(*args: Any, **kwargs: Any) -> Any:
+    def decorate_autocast(*args: Any, **kwargs: object) -> Any:
         with autocast_instance:
             return func(*args, **kwargs)
 
@@ -156,7 +156,7 @@ def _exit_autocast(mode: autocast) -> None:
 # ---------------------------------------------------------------------------- custom Functions
 
 
-def _cast(value: Any, device_type: str, dtype: dtypes.dtype) -> Any:
+def _cast(value: object, device_type: str, dtype: dtypes.dtype) -> Any:
     """Floating-point tensors in another dtype, float64 excepted; containers item by item."""
     if isinstance(value, Tensor):
         fits = value.is_floating_point() and value.device.type == device_type
@@ -175,7 +175,7 @@ def _cast(value: Any, device_type: str, dtype: dtypes.dtype) -> Any:
 
 
 def custom_fwd(
-    fwd: Callable[..., Any] | None = None,
+    fwd: Callable[..., object] | None = None,
     *,
     device_type: str,
     cast_inputs: dtypes.dtype | None = None,
@@ -203,10 +203,10 @@ def custom_fwd(
     _check_device_type(device_type)
     if fwd is None:
         return functools.partial(custom_fwd, device_type=device_type, cast_inputs=cast_inputs)
-    forward: Callable[..., Any] = fwd
+    forward: Callable[..., object] = fwd
 
     @functools.wraps(forward)
-    def decorate_fwd(*args: Any, **kwargs: Any) -> Any:
+    def decorate_fwd(*args: Any, **kwargs: object) -> Any:
         ctx = args[0]
         ctx._dtype = switches.get_autocast_dtype(device_type)
         enabled = switches.is_autocast_enabled(device_type)
@@ -224,7 +224,7 @@ def custom_fwd(
     return decorate_fwd
 
 
-def custom_bwd(bwd: Callable[..., Any] | None = None, *, device_type: str) -> Any:
+def custom_bwd(bwd: Callable[..., object] | None = None, *, device_type: str) -> Any:
     """Decorate the `backward` of a custom Function: it runs with the autocast of its `forward`.
 
     >>> import retrograd as torch
@@ -234,10 +234,10 @@ def custom_bwd(bwd: Callable[..., Any] | None = None, *, device_type: str) -> An
     _check_device_type(device_type)
     if bwd is None:
         return functools.partial(custom_bwd, device_type=device_type)
-    backward: Callable[..., Any] = bwd
+    backward: Callable[..., object] = bwd
 
     @functools.wraps(backward)
-    def decorate_bwd(*args: Any, **kwargs: Any) -> Any:
+    def decorate_bwd(*args: Any, **kwargs: object) -> Any:
         ctx = args[0]
         with autocast(device_type, ctx._dtype, ctx._fwd_used_autocast):
             return backward(*args, **kwargs)

@@ -195,18 +195,18 @@ class GradScaler:
         )
         state["stage"] = OptState.UNSCALED
 
-    def _check_inf_per_device(self, optimizer: Any) -> dict[device_class, Tensor]:
+    def _check_inf_per_device(self, optimizer: object) -> dict[device_class, Tensor]:
         self._check_scale_growth_tracker("_check_inf_per_device")
         found = self._unscale_grads_(optimizer, _number(1.0), _number(0.0), True)
         self._per_optimizer_states[id(optimizer)]["found_inf_per_device"] = found
         return found
 
-    def _found_inf_per_device(self, optimizer: Any) -> Any:
+    def _found_inf_per_device(self, optimizer: object) -> Any:
         return self._per_optimizer_states[id(optimizer)]["found_inf_per_device"]
 
     # -------------------------------------------------------------------------------- steps
 
-    def step(self, optimizer: Any, *args: Any, **kwargs: Any) -> Any:
+    def step(self, optimizer: Any, *args: Any, **kwargs: object) -> Any:
         """Unscale, unless that is done, then ``optimizer.step(*args, **kwargs)``.
 
         The optimizer's step is left out where a gradient is inf or nan.
@@ -232,14 +232,14 @@ class GradScaler:
         return result
 
     def _maybe_opt_step(
-        self, optimizer: Optimizer, optimizer_state: dict[str, Any], *args: Any, **kwargs: Any
+        self, optimizer: Optimizer, optimizer_state: dict[str, Any], *args: Any, **kwargs: object
     ) -> Any:
         if any(found.item() for found in optimizer_state["found_inf_per_device"].values()):
             return None
         return optimizer.step(*args, **kwargs)
 
     def _step_that_scales(
-        self, optimizer: Any, state: dict[str, Any], *args: Any, **kwargs: Any
+        self, optimizer: Any, state: dict[str, Any], *args: Any, **kwargs: object
     ) -> Any:
         """The step of an optimizer that unscales its gradients itself."""
         if "grad_scaler" in inspect.signature(optimizer.step).parameters:
@@ -409,5 +409,5 @@ class GradScaler:
             state["_scale"] = state["_growth_tracker"] = None
         return state
 
-    def __setstate__(self, state: dict[str, Any]) -> None:
+    def __setstate__(self, state: dict[str, object]) -> None:
         self.__dict__.update(state)

@@ -77,7 +77,7 @@ for _kind, _name, _device in (
     _kind.__module__ = f"retrograd.{_device}.amp"
 
 
-def _cast(value: Any, dtype: dtypes.dtype) -> Any:
+def _cast(value: object, dtype: dtypes.dtype) -> Any:
     """Deprecated: the function of this name in ``torch.amp.autocast_mode``."""
     deprecated_form(
         "cuda.amp.autocast_mode._cast(value, dtype)",
@@ -87,14 +87,14 @@ def _cast(value: Any, dtype: dtypes.dtype) -> Any:
 
 
 def custom_fwd(
-    fwd: Callable[..., Any] | None = None, *, cast_inputs: dtypes.dtype | None = None
+    fwd: Callable[..., object] | None = None, *, cast_inputs: dtypes.dtype | None = None
 ) -> Any:
     """Deprecated: ``torch.amp.custom_fwd(..., device_type="cuda")``."""
     deprecated_form("cuda.amp.custom_fwd(args...)", "amp.custom_fwd(args..., device_type='cuda')")
     return autocast_mode.custom_fwd(fwd, device_type="cuda", cast_inputs=cast_inputs)
 
 
-def custom_bwd(bwd: Callable[..., Any]) -> Any:
+def custom_bwd(bwd: Callable[..., object]) -> Any:
     """Deprecated: ``torch.amp.custom_bwd(..., device_type="cuda")``."""
     deprecated_form("cuda.amp.custom_bwd(args...)", "amp.custom_bwd(args..., device_type='cuda')")
     return autocast_mode.custom_bwd(bwd, device_type="cuda")

@@ -75,7 +75,7 @@ def is_autocast_enabled(device_type: str = "cuda") -> bool:
     return STATE.autocast is not None if kind == "cpu" else kind in _SWITCHES.enabled
 
 
-def set_autocast_enabled(*args: Any, **options: Any) -> None:
+def set_autocast_enabled(*args: Any, **options: object) -> None:
     """Turn autocast on or off: ``set_autocast_enabled("cpu", True)``; `autocast` does it in pairs.
 
     >>> import retrograd as torch
@@ -207,7 +207,7 @@ def _older(name: str, kind: str) -> dict[str, Callable[..., Any]]:
         _deprecate(f"set_autocast_{name}_dtype(dtype)", f"set_autocast_dtype('{kind}', dtype)")
         set_autocast_dtype(kind, dtype)
 
-    found: dict[str, Callable[..., Any]] = {
+    found: dict[str, Callable[..., object]] = {
         f"is_autocast_{name}_enabled": is_enabled,
         f"set_autocast_{name}_enabled": set_enabled,
         f"get_autocast_{name}_dtype": get_dtype,

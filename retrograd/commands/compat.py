@@ -67,7 +67,7 @@ def collect(paths: list[Path]) -> dict[str, Any]:
     from retrograd.compat.status import STATUSES, status_of
 
     found = scan_paths(paths)
-    places: dict[str, list[dict[str, Any]]] = {}
+    places: dict[str, list[dict[str, object]]] = {}
     certain: dict[str, bool] = {}
     for use in found.uses:
         places.setdefault(use.name, []).append({"file": use.file, "line": use.line})

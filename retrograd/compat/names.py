@@ -75,7 +75,7 @@ def _place(module: str) -> Any:
         return getattr(_place("torch" + outer.removeprefix("retrograd")), last)
 
 
-def _summary(value: Any) -> str:
+def _summary(value: object) -> str:
     if isinstance(value, property):
         value = value.fget
     if isinstance(value, (set, frozenset, str, int, tuple)):

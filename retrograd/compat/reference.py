@@ -158,12 +158,12 @@ def _module(module: str) -> list[str]:
     return parts
 
 
-def _described(value: Any) -> bool:
+def _described(value: object) -> bool:
     """Whether an object that cannot be called has a docstring of its own (descriptors have)."""
     return inspect.isdatadescriptor(value) and bool(inspect.getdoc(value))
 
 
-def _entry(path: str, value: Any) -> str:
+def _entry(path: str, value: object) -> str:
     """One name: a heading that can be linked to, how it is called, what it does."""
     name = path.removeprefix("torch.") if path.startswith("torch.") else path.rpartition(".")[2]
     parts = ["### " + name.replace("_", "\\_") + f" {{ #{path} }}\n"]
@@ -178,7 +178,7 @@ def _entry(path: str, value: Any) -> str:
     return "\n".join(parts) + "\n"
 
 
-def _docstring(value: Any) -> str:
+def _docstring(value: object) -> str:
     target = value.fget if isinstance(value, property) else value
     return inspect.getdoc(target) or ""
 
@@ -255,7 +255,7 @@ def _readable(parameter: inspect.Parameter) -> inspect.Parameter:
     return parameter.replace(annotation=_word(parameter.annotation))
 
 
-def _word(annotation: Any) -> str:
+def _word(annotation: object) -> str:
     text = annotation if isinstance(annotation, str) else inspect.formatannotation(annotation)
     return _WORDS.get(text, text)
 

@@ -135,7 +135,7 @@ def _difference(path: str) -> str | None:
     return None
 
 
-def vars_of(value: Any, name: str) -> Any:
+def vars_of(value: object, name: str) -> Any:
     """A mark on a value itself: instances and subclasses do not have those of their class."""
     try:
         return vars(value).get(name)
@@ -149,7 +149,7 @@ def resolve(path: str) -> Any:
     >>> resolve("torch.float32")
     torch.float32
     """
-    place: Any = importlib.import_module("retrograd")
+    place: object = importlib.import_module("retrograd")
     for name in path.split(".")[1:]:
         try:
             place = getattr(place, name)

@@ -79,7 +79,7 @@ def stub_path(module: str) -> str:
 @cache
 def _declarations() -> dict[Any, Op]:
     """The op behind each function: its own, and the one that works in place."""
-    found: dict[Any, Op] = {op.function: op for op in OPS.values()}
+    found: dict[object, Op] = {op.function: op for op in OPS.values()}
     return found | {op.inplace_function: op for op in OPS.values() if op.inplace_function}
 
 
@@ -190,7 +190,7 @@ def _definition(
     return "\n".join([f"def {name}(", *(f"    {text}," for text in texts), f") -> {shown}: ..."])
 
 
-def _annotation(annotation: Any) -> str:
+def _annotation(annotation: object) -> str:
     if annotation is _EMPTY:
         return "Any"
     return annotation if isinstance(annotation, str) else inspect.formatannotation(annotation)
@@ -217,7 +217,7 @@ def _parameter_texts(
     return [*texts[:only], *(["/"] if only else []), *texts[only:]]
 
 
-def _default(value: Any) -> str:
+def _default(value: object) -> str:
     """A default as a stub shows it: plain values as they are."""
     if isinstance(value, float):
         return repr(value) if math.isfinite(value) else "..."
@@ -260,7 +260,7 @@ def _own_members() -> set[str]:
     return found
 
 
-def _member(name: str, member: Any, imports: Imports) -> list[str]:
+def _member(name: str, member: object, imports: Imports) -> list[str]:
     if isinstance(member, property):
         return _property(name, member, imports)
     if isinstance(member, staticmethod | classmethod):
@@ -380,7 +380,7 @@ def _offered(place: types.ModuleType) -> dict[str, Any]:
     return version | {n: v for n, v in public.items() if n not in hidden}
 
 
-def _belongs(place: types.ModuleType, name: str, value: Any) -> bool:
+def _belongs(place: types.ModuleType, name: str, value: object) -> bool:
     """Whether a module is one of those that another offers by itself, imported or not."""
     if not isinstance(value, types.ModuleType):
         return True
@@ -407,7 +407,7 @@ def _imported(name: str, value: Any, imports: Imports) -> list[str]:
     return [f"{name} = {imports.name_of(Origin(value.__module__, value.__name__))}"]
 
 
-def _value(name: str, value: Any, imports: Imports) -> list[str]:
+def _value(name: str, value: object, imports: Imports) -> list[str]:
     if inspect.isfunction(value):
         if _stands_in_its_file(value):
             return _imported(name, value, imports)

@@ -202,7 +202,7 @@ def make_error(
     report: Report | None = None,
     spans: Iterable[Span] = (),
     notes: Iterable[str] = (),
-    **facts: Any,
+    **facts: object,
 ) -> RetrogradError:
     """The exception for a message: an instance of `kind` with the code that the message has.
 
@@ -218,7 +218,7 @@ def make_error(
 
 
 def make_warning(
-    message: str, *, code: str | None = None, report: Report | None = None, **facts: Any
+    message: str, *, code: str | None = None, report: Report | None = None, **facts: object
 ) -> RetrogradWarning:
     """The warning for a message, to be passed to `warnings.warn`."""
     if report is None:
@@ -234,7 +234,7 @@ def describe(
     code: str | None,
     spans: tuple[Span, ...],
     notes: tuple[str, ...],
-    facts: dict[str, Any],
+    facts: dict[str, object],
 ) -> Report | None:
     """The report for a message by the catalogue's texts; None if no code fits."""
     found = find(message)
@@ -246,7 +246,7 @@ def describe(
         entry, form, stated = CATALOGUE[code], None, {}
     else:
         return None
-    known: dict[str, Any] = {**stated, **facts}
+    known: dict[str, object] = {**stated, **facts}
     title = form.title if form is not None and form.title else entry.summary
     why = None if form is None or form.why is None else form.why.format(**known)
     helps = tuple(Help(text.format(**known)) for text in (form.helps if form else ()))
@@ -294,7 +294,7 @@ def _rebuild_warning(message: str, report: Report | None) -> RetrogradWarning:
 
 
 def _to_dict(error: Exception, report: Report | None) -> dict[str, Any]:
-    data: dict[str, Any] = {
+    data: dict[str, object] = {
         "type": type(error).__name__,
         "message": str(error),
         "code": None,

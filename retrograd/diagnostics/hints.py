@@ -10,7 +10,7 @@ from typing import Any
 from .report import Help
 
 
-def hints(code: str, facts: Mapping[str, Any]) -> tuple[Help, ...]:
+def hints(code: str, facts: Mapping[str, object]) -> tuple[Help, ...]:
     """What the facts of a case suggest; they go before the general advice.
 
     >>> hints("RG202", {"rows": "2", "a": "3", "b": "5", "columns": "3"})[0].text
@@ -46,7 +46,7 @@ def _fits(shape: Sequence[int], other: Sequence[int]) -> bool:
     return all(a == b or 1 in (a, b) for a, b in pairs)
 
 
-def _product(facts: Mapping[str, Any]) -> list[str]:
+def _product(facts: Mapping[str, object]) -> list[str]:
     if facts.get("of_layer") and "rows" in facts and "columns" in facts:
         return [
             f"this layer takes {facts['b']} features and got {facts['a']}: its first size "
@@ -68,7 +68,7 @@ def _view(facts: Mapping[str, Any]) -> list[str]:
     return [f"the given sizes multiply to {known}, which does not divide {count}"]
 
 
-def _gradcheck(facts: Mapping[str, Any]) -> list[str]:
+def _gradcheck(facts: Mapping[str, object]) -> list[str]:
     """What the wrong Jacobian looks like, by the numbers in it."""
     return [str(facts["looks"])] if facts.get("looks") else []
 

@@ -12,9 +12,11 @@
 from __future__ import annotations
 
 import copy
-from typing import Any
+from collections.abc import Sequence
+from datetime import timedelta
+from typing import TypeVar
 
-from retrograd.distributed.group import ReduceOp, require
+from retrograd.distributed.group import Group, ReduceOp, require
 from retrograd.engine.grad_mode import no_grad
 from retrograd.futures import Future
 from retrograd.tensor import Tensor
@@ -28,13 +30,16 @@ __all__ = [
 ]
 
 
+_T = TypeVar("_T")
+
+
 class Work:
     """An exchange that was begun with ``async_op=True``: it is done."""
 
-    def __init__(self, result: list[Any]) -> None:
+    def __init__(self, result: list[Tensor]) -> None:
         self._result = result
 
-    def wait(self, timeout: Any = None) -> bool:
+    def wait(self, timeout: timedelta | None = None) -> bool:
         """Wait for the exchange, which is done."""
         return True
 
@@ -46,29 +51,33 @@ class Work:
         """Whether the exchange succeeded: yes."""
         return True
 
-    def result(self) -> list[Any]:
+    def result(self) -> list[Tensor]:
         """The tensors that were exchanged."""
         return self._result
 
-    def get_future(self) -> Future[list[Any]]:
+    def get_future(self) -> Future[list[Tensor]]:
         """A future with the tensors that were exchanged."""
-        found: Future[list[Any]] = Future()
-        found.set_result(self._result)
-        return found
+        return _future(self._result)
 
 
-def _done(async_op: bool, result: list[Any]) -> Work | None:
+def _future(result: _T) -> Future[_T]:
+    found: Future[_T] = Future()
+    found.set_result(result)
+    return found
+
+
+def _done(async_op: bool, result: list[Tensor]) -> Work | None:
     return Work(result) if async_op else None
 
 
-def _tensor(value: Any, name: str) -> None:
+def _tensor(value: object, name: str) -> None:
     if not isinstance(value, Tensor):
         raise TypeError(
             f"Invalid function argument. Expected parameter `{name}` of type torch.Tensor"
         )
 
 
-def _tensors(values: Any, name: str) -> None:
+def _tensors(values: object, name: str) -> None:
     if not isinstance(values, list) or not all(isinstance(each, Tensor) for each in values):
         raise TypeError(
             f"Invalid function argument. Expected parameter `{name}` of type List[torch.Tensor]"
@@ -80,7 +89,7 @@ def _root(rank: int | None, name: str, kind: str) -> None:
         raise RuntimeError(f"ProcessGroupGloo::{name}: invalid {kind} rank: {rank}")
 
 
-def _alone(values: list[Any], name: str, which: str) -> None:
+def _alone(values: Sequence[object], name: str, which: str) -> None:
     if len(values) != 1:
         raise RuntimeError(
             f"ProcessGroupGloo::{name}: invalid {which} tensor list at index 0 "
@@ -104,7 +113,7 @@ def _copied(target: Tensor, source: Tensor, name: str) -> None:
 
 
 def all_reduce(
-    tensor: Tensor, op: Any = ReduceOp.SUM, group: Any = None, async_op: bool = False
+    tensor: Tensor, op: ReduceOp = ReduceOp.SUM, group: Group = None, async_op: bool = False
 ) -> Work | None:
     """The tensors of all processes become their sum, in place: it stays as it is."""
     _tensor(tensor, "tensor")
@@ -113,19 +122,19 @@ def all_reduce(
 
 
 def all_reduce_coalesced(
-    tensors: list[Tensor], op: Any = ReduceOp.SUM, group: Any = None, async_op: bool = False
-) -> Any:
+    tensors: list[Tensor], op: ReduceOp = ReduceOp.SUM, group: Group = None, async_op: bool = False
+) -> Future[list[Tensor]] | None:
     """The same for several tensors."""
     _tensors(tensors, "tensor")
     require(group)
-    return Work(tensors).get_future() if async_op else None
+    return _future(tensors) if async_op else None
 
 
 def reduce(
     tensor: Tensor,
     dst: int | None = None,
-    op: Any = ReduceOp.SUM,
-    group: Any = None,
+    op: ReduceOp = ReduceOp.SUM,
+    group: Group = None,
     async_op: bool = False,
     group_dst: int | None = None,
 ) -> Work | None:
@@ -139,7 +148,7 @@ def reduce(
 def broadcast(
     tensor: Tensor,
     src: int | None = None,
-    group: Any = None,
+    group: Group = None,
     async_op: bool = False,
     group_src: int | None = None,
 ) -> Work | None:
@@ -151,7 +160,7 @@ def broadcast(
 
 
 def all_gather(
-    tensor_list: list[Tensor], tensor: Tensor, group: Any = None, async_op: bool = False
+    tensor_list: list[Tensor], tensor: Tensor, group: Group = None, async_op: bool = False
 ) -> Work | None:
     """All processes get the tensors of all, in the tensors of a list."""
     _tensors(tensor_list, "tensor_list")
@@ -165,17 +174,17 @@ def all_gather(
 def all_gather_coalesced(
     output_tensor_lists: list[list[Tensor]],
     input_tensor_list: list[Tensor],
-    group: Any = None,
+    group: Group = None,
     async_op: bool = False,
-) -> Any:
+) -> Future[list[list[Tensor]]] | None:
     """The same for several tensors."""
     for outputs, tensor in zip(output_tensor_lists, input_tensor_list, strict=True):
         all_gather(outputs, tensor, group)
-    return Work(output_tensor_lists).get_future() if async_op else None
+    return _future(output_tensor_lists) if async_op else None
 
 
 def all_gather_into_tensor(
-    output_tensor: Tensor, input_tensor: Tensor, group: Any = None, async_op: bool = False
+    output_tensor: Tensor, input_tensor: Tensor, group: Group = None, async_op: bool = False
 ) -> Work | None:
     """All processes get the tensors of all, one after the other in one tensor."""
     _tensor(input_tensor, "input_tensor")
@@ -189,7 +198,7 @@ def gather(
     tensor: Tensor,
     gather_list: list[Tensor] | None = None,
     dst: int | None = None,
-    group: Any = None,
+    group: Group = None,
     async_op: bool = False,
     group_dst: int | None = None,
 ) -> Work | None:
@@ -208,7 +217,7 @@ def scatter(
     tensor: Tensor,
     scatter_list: list[Tensor] | None = None,
     src: int | None = None,
-    group: Any = None,
+    group: Group = None,
     async_op: bool = False,
     group_src: int | None = None,
 ) -> Work | None:
@@ -226,8 +235,8 @@ def scatter(
 def reduce_scatter(
     output: Tensor,
     input_list: list[Tensor],
-    op: Any = ReduceOp.SUM,
-    group: Any = None,
+    op: ReduceOp = ReduceOp.SUM,
+    group: Group = None,
     async_op: bool = False,
 ) -> Work | None:
     """Each process gets the sum of one place of the lists of all."""
@@ -242,8 +251,8 @@ def reduce_scatter(
 def reduce_scatter_tensor(
     output: Tensor,
     input: Tensor,
-    op: Any = ReduceOp.SUM,
-    group: Any = None,
+    op: ReduceOp = ReduceOp.SUM,
+    group: Group = None,
     async_op: bool = False,
 ) -> Work | None:
     """Each process gets its part of the sum of all tensors."""
@@ -253,7 +262,7 @@ def reduce_scatter_tensor(
 def all_to_all(
     output_tensor_list: list[Tensor],
     input_tensor_list: list[Tensor],
-    group: Any = None,
+    group: Group = None,
     async_op: bool = False,
 ) -> Work | None:
     """Each process gives one tensor of a list to each other."""
@@ -269,22 +278,24 @@ def all_to_all(
 def all_to_all_single(
     output: Tensor,
     input: Tensor,
-    output_split_sizes: Any = None,
-    input_split_sizes: Any = None,
-    group: Any = None,
+    output_split_sizes: object = None,
+    input_split_sizes: object = None,
+    group: Group = None,
     async_op: bool = False,
 ) -> Work | None:
     """Each process gives a part of a tensor to each other."""
     return all_to_all([output], [input], group, async_op)
 
 
-def barrier(group: Any = None, async_op: bool = False, device_ids: Any = None) -> Work | None:
+def barrier(group: Group = None, async_op: bool = False, device_ids: object = None) -> Work | None:
     """Wait for all processes: they are here."""
     require(group)
     return _done(async_op, [])
 
 
-def monitored_barrier(group: Any = None, timeout: Any = None, wait_all_ranks: bool = False) -> None:
+def monitored_barrier(
+    group: Group = None, timeout: timedelta | None = None, wait_all_ranks: bool = False
+) -> None:
     """Wait for all processes: they are here."""
     require(group)
 
@@ -292,17 +303,17 @@ def monitored_barrier(group: Any = None, timeout: Any = None, wait_all_ranks: bo
 # --------------------------------------------------------------------------- objects
 
 
-def all_gather_object(object_list: list[Any], obj: Any, group: Any = None) -> None:
+def all_gather_object(object_list: list[object], obj: object, group: Group = None) -> None:
     """All processes get the objects of all, in a list."""
     require(group)
     object_list[0] = copy.deepcopy(obj)
 
 
 def gather_object(
-    obj: Any,
-    object_gather_list: list[Any] | None = None,
+    obj: object,
+    object_gather_list: list[object] | None = None,
     dst: int | None = None,
-    group: Any = None,
+    group: Group = None,
     group_dst: int | None = None,
 ) -> None:
     """One process gets the objects of all, in a list."""
@@ -313,17 +324,17 @@ def gather_object(
 
 
 def broadcast_object_list(
-    object_list: list[Any], *args: Any, group: Any = None, **rest: Any
+    object_list: list[object], *args: object, group: Group = None, **rest: object
 ) -> None:
     """All processes get the objects of one: they are in the list."""
     require(group)
 
 
 def scatter_object_list(
-    scatter_object_output_list: list[Any],
-    scatter_object_input_list: list[Any] | None = None,
+    scatter_object_output_list: list[object],
+    scatter_object_input_list: list[object] | None = None,
     src: int | None = None,
-    group: Any = None,
+    group: Group = None,
     group_src: int | None = None,
 ) -> None:
     """Each process gets one of the objects of a list."""
@@ -341,7 +352,7 @@ def scatter_object_list(
 
 
 def send(
-    tensor: Tensor, dst: int | None = None, group: Any = None, *args: Any, **rest: Any
+    tensor: Tensor, dst: int | None = None, group: Group = None, *args: object, **rest: object
 ) -> None:
     """Give a tensor to another process: there is none."""
     _tensor(tensor, "tensor")
@@ -352,7 +363,9 @@ def send(
     )
 
 
-def recv(tensor: Tensor, src: int | None = None, group: Any = None, *args: Any, **rest: Any) -> int:
+def recv(
+    tensor: Tensor, src: int | None = None, group: Group = None, *args: object, **rest: object
+) -> int:
     """Get a tensor from another process: there is none."""
     _tensor(tensor, "tensor")
     require(group)
@@ -362,13 +375,13 @@ def recv(tensor: Tensor, src: int | None = None, group: Any = None, *args: Any, 
     )
 
 
-def isend(tensor: Tensor, *args: Any, **rest: Any) -> Work | None:
+def isend(tensor: Tensor, dst: int | None = None, group: Group = None, tag: int = 0) -> Work | None:
     """Begin to give a tensor to another process: there is none."""
-    send(tensor, *args, **rest)
+    send(tensor, dst, group, tag)
     return None
 
 
-def irecv(tensor: Tensor, *args: Any, **rest: Any) -> Work | None:
+def irecv(tensor: Tensor, src: int | None = None, group: Group = None, tag: int = 0) -> Work | None:
     """Begin to get a tensor from another process: there is none."""
-    recv(tensor, *args, **rest)
+    recv(tensor, src, group, tag)
     return None

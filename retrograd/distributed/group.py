@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from datetime import timedelta
 from enum import IntEnum
-from typing import Any
 
 from retrograd.notices import notice
 
@@ -121,6 +121,9 @@ class ProcessGroup:
         return self._backend
 
 
+Group = ProcessGroup | None  # None: that of all processes
+
+
 class GroupMember:
     """Who belongs to a group."""
 
@@ -139,7 +142,7 @@ class group(metaclass=_Group):
     """The group of all processes, as ``group.WORLD``."""
 
 
-def require(found: Any = None) -> ProcessGroup:
+def require(found: object = None) -> ProcessGroup:
     """The group that was given, or that of all processes; an error if there is none."""
     if isinstance(found, ProcessGroup):
         return found
@@ -184,13 +187,13 @@ def is_torchelastic_launched() -> bool:
 def init_process_group(
     backend: str | None = None,
     init_method: str | None = None,
-    timeout: Any = None,
+    timeout: timedelta | None = None,
     world_size: int = -1,
     rank: int = -1,
-    store: Any = None,
+    store: object = None,
     group_name: str = "",
-    pg_options: Any = None,
-    device_id: Any = None,
+    pg_options: object = None,
+    device_id: object = None,
 ) -> None:
     """Make the group of all processes: of one. With more it refuses.
 
@@ -243,7 +246,7 @@ def _meeting(method: str, rank: int, world_size: int) -> tuple[int, int]:
     )
 
 
-def destroy_process_group(group: Any = None) -> None:
+def destroy_process_group(group: Group = None) -> None:
     """End the group."""
     if group is None or group is GroupMember.WORLD:
         if GroupMember.WORLD is None:
@@ -251,28 +254,28 @@ def destroy_process_group(group: Any = None) -> None:
         GroupMember.WORLD = None
 
 
-def get_rank(group: Any = None) -> int:
+def get_rank(group: Group = None) -> int:
     """The number of this process in the group: 0."""
     return require(group).rank()
 
 
-def get_world_size(group: Any = None) -> int:
+def get_world_size(group: Group = None) -> int:
     """The number of processes in the group: 1."""
     return require(group).size()
 
 
-def get_backend(group: Any = None) -> Backend:
+def get_backend(group: Group = None) -> Backend:
     """The name that `init_process_group` was given."""
     return Backend(require(group).name())
 
 
-def get_process_group_ranks(group: Any) -> list[int]:
+def get_process_group_ranks(group: Group) -> list[int]:
     """The numbers of the processes in the group: 0."""
     require(group)
     return [0]
 
 
-def get_global_rank(group: Any, group_rank: int) -> int:
+def get_global_rank(group: Group, group_rank: int) -> int:
     """The number among all processes of one in a group."""
     require(group)
     if group_rank != 0:
@@ -280,7 +283,7 @@ def get_global_rank(group: Any, group_rank: int) -> int:
     return 0
 
 
-def get_group_rank(group: Any, global_rank: int) -> int:
+def get_group_rank(group: Group, global_rank: int) -> int:
     """The number in a group of one among all processes."""
     require(group)
     if global_rank != 0:
@@ -302,7 +305,11 @@ def get_node_local_rank(fallback_rank: int | None = None) -> int:
 
 
 def new_group(
-    ranks: Any = None, timeout: Any = None, backend: Any = None, *args: Any, **options: Any
+    ranks: Sequence[int] | None = None,
+    timeout: timedelta | None = None,
+    backend: str | None = None,
+    *args: object,
+    **options: object,
 ) -> ProcessGroup:
     """A group of some of the processes: of this one."""
     world = require()
@@ -321,7 +328,7 @@ def set_debug_level(level: DebugLevel) -> None:
     """Ask for more to be checked and told: with one process there is nothing to tell."""
 
 
-def supports_complex(reduceOp: Any) -> bool:
+def supports_complex(reduceOp: object) -> bool:
     """Whether complex tensors can be reduced in this way."""
     unordered = (ReduceOp.MAX, ReduceOp.MIN, ReduceOp.PRODUCT)
     return reduceOp not in (*unordered, ReduceOp.BAND, ReduceOp.BOR, ReduceOp.BXOR)

@@ -14,14 +14,12 @@ In a notebook: ``%load_ext retrograd.doctor`` and ``%%doctor`` on top of a cell.
 
 from __future__ import annotations
 
-from typing import Any
-
 from retrograd.namespaces import on_first_use
 
 __all__ = ["Report", "load_ipython_extension", "watch"]
 
 
-def load_ipython_extension(shell: Any) -> None:
+def load_ipython_extension(shell: object) -> None:
     """What `%load_ext retrograd.doctor` calls: it defines the cell magic `%%doctor`."""
     from retrograd.doctor.notebook import load
 

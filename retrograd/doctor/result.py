@@ -107,6 +107,6 @@ def write_atomically(path: Path, text: str) -> None:
         raise
 
 
-def as_json(data: Any) -> str:
+def as_json(data: object) -> str:
     """JSON of data in which an odd value is written as its text."""
     return json.dumps(data, indent=2, default=str)

@@ -17,7 +17,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 from retrograd.doctor.result import Result, as_json, result_from, write_atomically
 
@@ -130,7 +129,7 @@ def _passing_signals_on() -> Iterator[list[subprocess.Popen[bytes]]]:
     """Signals to this process go to the program; Ctrl-C of a terminal reaches it by itself."""
     processes: list[subprocess.Popen[bytes]] = []
 
-    def pass_on(number: int, frame: Any) -> None:
+    def pass_on(number: int, frame: object) -> None:
         for process in processes:
             if number != signal.SIGINT or not _terminal_signals():
                 process.send_signal(number)

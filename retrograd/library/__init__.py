@@ -50,7 +50,7 @@ class CustomOpDef:
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         return self._operator(*args, **kwargs)
 
-    def register_kernel(self, device_types: Any, fn: _Function | None = None, /) -> _Function:
+    def register_kernel(self, device_types: object, fn: _Function | None = None, /) -> _Function:
         """Set what computes the operator on these devices; also a decorator."""
         return _register_kernel(self._operator, device_types, fn)
 
@@ -76,9 +76,9 @@ def custom_op(
     /,
     *,
     mutates_args: str | Iterable[str],
-    device_types: Any = None,
+    device_types: object = None,
     schema: str | None = None,
-    tags: Any = None,
+    tags: object = None,
 ) -> Any:
     """Make a function an operator with a name: ``torch.ops.mylib.crop``; also a decorator."""
 
@@ -137,25 +137,27 @@ class Library:
     def __repr__(self) -> str:
         return f"Library(kind={self.kind}, ns={self.ns}, dispatch_key={self.dispatch_key})>"
 
-    def define(self, schema: str, alias_analysis: str = "", *, tags: Any = ()) -> str:
+    def define(self, schema: str, alias_analysis: str = "", *, tags: object = ()) -> str:
         """Declare an operator; its name."""
         name, parenthesis, rest = schema.partition("(")
         define(f"{self.ns}::{name.strip()}", parenthesis + rest)
         return name.strip()
 
-    def impl(self, op_name: Any, fn: _Function, dispatch_key: str = "", **options: Any) -> None:
+    def impl(self, op_name: Any, fn: _Function, dispatch_key: str = "", **options: object) -> None:
         """Set what computes an operator."""
         name = op_name if isinstance(op_name, str) else op_name.name()
         qualified = name if "::" in name else f"{self.ns}::{name}"
         impl(qualified, dispatch_key or self.dispatch_key or "default", fn)
 
 
-def define(qualname: str, schema: str, *, lib: Library | None = None, tags: Any = ()) -> None:
+def define(qualname: str, schema: str, *, lib: Library | None = None, tags: object = ()) -> None:
     """Declare an operator by its schema: ``define("mylib::crop", "(Tensor x) -> Tensor")``."""
     Operator(Schema(qualname, schema), recorded=True)
 
 
-def impl(qualname: Any, types: Any, func: _Function | None = None, *, lib: Any = None) -> Any:
+def impl(
+    qualname: object, types: object, func: _Function | None = None, *, lib: object = None
+) -> Any:
     """Set what computes an operator; also a decorator."""
     if isinstance(qualname, Library):  # impl(library, name, dispatch_key), the older form
         library = qualname
@@ -183,14 +185,14 @@ def _register_kernel(operator: Operator, types: Any, fn: _Function | None) -> _F
 
 
 def register_kernel(
-    op: Any, device_types: Any, func: _Function | None = None, /, *, lib: Any = None
+    op: object, device_types: object, func: _Function | None = None, /, *, lib: object = None
 ) -> _Function:
     """Set what computes an operator on these devices; also a decorator."""
     return _register_kernel(find(op), device_types, func)
 
 
 def register_fake(
-    op: Any, func: _Function | None = None, /, *, lib: Any = None, **options: Any
+    op: object, func: _Function | None = None, /, *, lib: object = None, **options: object
 ) -> _Function:
     """Note the rule for shapes without values, which only a compiler asks for; also a decorator."""
 
@@ -205,14 +207,19 @@ impl_abstract = register_fake
 
 
 def register_autograd(
-    op: Any, backward: _Function, /, *, setup_context: _Function | None = None, lib: Any = None
+    op: object,
+    backward: _Function,
+    /,
+    *,
+    setup_context: _Function | None = None,
+    lib: object = None,
 ) -> None:
     """Set the gradient of an operator: ``backward(ctx, *grads)`` gives one for each argument."""
     operator = find(op)
     operator.register_autograd(operator.overload, backward, setup_context)
 
 
-def register_vmap(op: Any, func: _Function | None = None, /, *, lib: Any = None) -> _Function:
+def register_vmap(op: object, func: _Function | None = None, /, *, lib: object = None) -> _Function:
     """Set the rule for batches: ``func(info, in_dims, *args)``; also a decorator."""
 
     def register(function: _Function) -> _Function:

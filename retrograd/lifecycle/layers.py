@@ -33,7 +33,7 @@ _LONGEST_FORM = 80
 _UNKNOWN = object()
 
 
-def note_layer(error: Exception, module: Any) -> None:
+def note_layer(error: Exception, module: object) -> None:
     """Tell in a note which layer an error comes from, unless its report says so already.
 
     To be called where a call of `module` fails, by `Module.__call__` or its compiled form, which
@@ -54,7 +54,7 @@ def note_layer(error: Exception, module: Any) -> None:
         return  # an error is never replaced by another one about it
 
 
-def inside(frame: FrameType | None, innermost: Any = None) -> str | None:
+def inside(frame: FrameType | None, innermost: object = None) -> str | None:
     """`inside model.layers[2].fc1 (Linear(...))` for the innermost layer that runs in a frame.
 
     innermost  a module that the frame calls, whose own frames are gone
@@ -107,12 +107,12 @@ def variables(frame: FrameType) -> dict[str, Any]:
     return found
 
 
-def _is_module(value: Any) -> bool:
+def _is_module(value: object) -> bool:
     own = getattr(value, "__dict__", None)
     return isinstance(own, dict) and "_modules" in own and "_parameters" in own
 
 
-def _form(module: Any) -> str:
+def _form(module: object) -> str:
     """The module as it prints, if that is short; else its class."""
     text = repr(module)
     return text if len(text) <= _LONGEST_FORM and "\n" not in text else type(module).__name__
@@ -149,7 +149,7 @@ def step(module: Module, name: str) -> str:
 # --- the variable of the outermost module ---------------------------------------------------------
 
 
-def _variable(module: Any, caller: FrameType | None, paths: dict[int, str]) -> str | None:
+def _variable(module: object, caller: FrameType | None, paths: dict[int, str]) -> str | None:
     """The name that the calling code has for a module, as its line writes it or else any.
 
     `paths` has those of the modules around: `self` in the `forward` of one of them is that one.
@@ -199,7 +199,7 @@ def _is_path(node: ast.expr) -> bool:
     return isinstance(node, ast.Name)
 
 
-def _value(node: ast.expr, names: dict[str, Any], shared: dict[str, Any]) -> Any:
+def _value(node: ast.expr, names: dict[str, object], shared: dict[str, object]) -> Any:
     """What such an expression stands for, as far as it can be known without running user code."""
     if isinstance(node, ast.Constant):
         return node.value

@@ -111,7 +111,7 @@ def _parameters(frame: FrameType) -> dict[str, Any]:
     return {name: held[name] for name in names if name in held}
 
 
-def _tensors(frame: FrameType, values: dict[str, Any]) -> Iterator[tuple[str, Any]]:
+def _tensors(frame: FrameType, values: dict[str, object]) -> Iterator[tuple[str, Any]]:
     """Parameters that hold Tensors and still have their first value."""
     from retrograd.tensor import Tensor
 

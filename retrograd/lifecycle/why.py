@@ -69,7 +69,7 @@ def coded_warning(message: str, *, code: str | None = None, **facts: Any) -> Ret
     return make_warning(message, code=code, **facts)
 
 
-def adopt(error: Exception, cause: Any = None, label: str = "") -> Exception:
+def adopt(error: Exception, cause: object = None, label: str = "") -> Exception:
     """The coded twin of a plain exception, or the exception itself if its message has no code.
 
     `cause` has the `code` and `lasti` of an earlier line that is to blame; `label` says for what.

@@ -65,7 +65,7 @@ def _record(node: Any) -> Any:
     return None if node.extra is None else node.extra.forward
 
 
-def _parent(node: Any) -> Any:
+def _parent(node: object) -> Any:
     record = _record(node)
     return None if record is None else record.parent
 

@@ -136,7 +136,7 @@ _STATEMENTS = ("assign", "before", "block", "remove")
 def _changer(cst: Any, positions: Any, wanted: dict[Place, list[Edit]]) -> Any:
     """The transformer that makes the edits; made here because LibCST is imported late."""
 
-    def place_of(node: Any) -> Place:
+    def place_of(node: object) -> Place:
         found = positions[node]
         return (found.start.line, found.start.column, found.end.line, found.end.column)
 
@@ -145,7 +145,7 @@ def _changer(cst: Any, positions: Any, wanted: dict[Place, list[Edit]]) -> Any:
             super().__init__()
             self.made: list[Edit] = []
 
-        def edits(self, node: Any, statements: bool) -> list[Edit]:
+        def edits(self, node: object, statements: bool) -> list[Edit]:
             return [
                 edit
                 for edit in wanted.get(place_of(node), ())
@@ -199,7 +199,7 @@ def _changer(cst: Any, positions: Any, wanted: dict[Place, list[Edit]]) -> Any:
     return Changer()
 
 
-def _expression(cst: Any, edit: Edit, node: Any) -> Any:
+def _expression(cst: Any, edit: Edit, node: object) -> Any:
     """The changed expression, or None if the node is not of the kind that the edit is about."""
     if edit.kind == "method":
         return cst.Call(cst.Attribute(_in_parentheses(cst, node), cst.Name(edit.text)))
@@ -243,7 +243,7 @@ def _in_parentheses(cst: Any, node: Any) -> Any:
     return node.with_changes(lpar=[cst.LeftParen()], rpar=[cst.RightParen()])
 
 
-def _with_innermost(cst: Any, node: Any, value: Any) -> Any:
+def _with_innermost(cst: Any, node: Any, value: object) -> Any:
     """`x.a().b()` with `value` in the place of `x`."""
     if isinstance(node, cst.Name):
         return value

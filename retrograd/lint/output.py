@@ -181,7 +181,7 @@ def _location(path: str, region: dict[str, int] | None) -> dict[str, Any]:
     uri = urllib.parse.quote(Path(path).as_posix())
     if Path(path).is_absolute():
         uri = "file://" + uri
-    place: dict[str, Any] = {"artifactLocation": {"uri": uri}}
+    place: dict[str, object] = {"artifactLocation": {"uri": uri}}
     if region is not None:
         place["region"] = region
     return {"physicalLocation": place}

@@ -13,7 +13,6 @@ import fnmatch
 import tomllib
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
 
 from .rules import RULES
 
@@ -110,7 +109,7 @@ def read_settings(file: Path, required: bool = True) -> Settings | None:
     return _from_table(table, file)
 
 
-def _from_table(table: Any, file: Path) -> Settings:
+def _from_table(table: object, file: Path) -> Settings:
     where = f"{file}: [tool.retrograd.lint]"
     if not isinstance(table, dict):
         raise BadSettings(f"{where} is not a table")

@@ -168,10 +168,10 @@ class Summary:
 
 def summary(
     model: Module,
-    *inputs: Any,
+    *inputs: object,
     dtype: DType | None = None,
     name: str = "model",
-    **kwargs: Any,
+    **kwargs: object,
 ) -> Summary:
     """Call a model once and tell for each layer what it returns, has, and saves for backward.
 
@@ -304,12 +304,12 @@ class _Calls:
             for handle in handles:
                 handle.remove()
 
-    def _enter(self, module: Any, args: Any) -> None:
+    def _enter(self, module: object, args: Any) -> None:
         if id(module) in self._paths and threading.get_ident() == self._thread:
             self._running.append(id(module))
             self._switch()
 
-    def _leave(self, module: Any, args: Any, output: Any) -> None:
+    def _leave(self, module: object, args: Any, output: object) -> None:
         key = id(module)
         if key in self._paths and threading.get_ident() == self._thread:
             while self._running.pop() != key:
@@ -367,7 +367,7 @@ def _put_copies(table: dict[str, Any], copies: dict[int, Tensor]) -> None:
             table[name] = copies[id(tensor)]
 
 
-def _tensors(model: Module, inputs: tuple[Any, ...], dtype: DType | None) -> list[Any]:
+def _tensors(model: Module, inputs: tuple[object, ...], dtype: DType | None) -> list[Any]:
     """The inputs, with tensors in the place of shapes."""
     given: list[Any] = list(inputs)
     if len(given) == 1 and isinstance(given[0], list):
@@ -378,7 +378,7 @@ def _tensors(model: Module, inputs: tuple[Any, ...], dtype: DType | None) -> lis
     return [zeros(tuple(item), dtype=dtype) if _is_shape(item) else item for item in given]
 
 
-def _is_shape(value: Any) -> bool:
+def _is_shape(value: object) -> bool:
     return isinstance(value, tuple) and all(type(size) is int for size in value)
 
 
@@ -399,7 +399,7 @@ def _measure(
     inputs  bytes of the model's inputs, by the identity of their memory: they may be small parts of
             something large that is there anyway
     """
-    seen: dict[int, Any] = {}
+    seen: dict[int, object] = {}
     beside = 0
     for node in graph_nodes([result._grad_fn for result in results]):
         key = calls.layer_at(node.sequence)
@@ -436,7 +436,7 @@ def _all(modules: Iterator[Module], table: str) -> Iterator[Tensor]:
 # --- results of any form --------------------------------------------------------------------------
 
 
-def _leaves(value: Any) -> list[Tensor]:
+def _leaves(value: object) -> list[Tensor]:
     """The tensors in tuples, lists, dictionaries and data classes."""
     if isinstance(value, Tensor):
         return [value]
@@ -453,7 +453,7 @@ def _items(value: Any) -> list[Any]:
     return []
 
 
-def _shapes(value: Any) -> Any:
+def _shapes(value: object) -> Any:
     """Shapes in place of tensors, in the same tuples, lists and dictionaries."""
     if isinstance(value, Tensor):
         return list(value._array.shape)
@@ -464,7 +464,7 @@ def _shapes(value: Any) -> Any:
     return None if value is None else type(value).__name__
 
 
-def shape_text(shapes: Any) -> str:
+def shape_text(shapes: object) -> str:
     """Shapes as one line.
 
     >>> shape_text(([2, 3], {"state": [4]}, None))

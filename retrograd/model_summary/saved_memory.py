@@ -57,7 +57,7 @@ def saved_arrays(node: Node) -> Iterator[Any]:
         yield from _arrays(node.saved)
 
 
-def _arrays(value: Any) -> Iterator[Any]:
+def _arrays(value: object) -> Iterator[Any]:
     if isinstance(value, np.ndarray):
         yield value
     elif isinstance(value, Tensor):

@@ -11,7 +11,7 @@ from typing import Any
 from retrograd.above import above
 
 
-def published(functions: dict[str, Any], module: str) -> dict[str, Any]:
+def published(functions: dict[str, object], module: str) -> dict[str, Any]:
     """The functions of a public module, each knowing a place where it is found.
 
     An op's function stands in no file under its own name. Pickles name functions by their place,
@@ -63,7 +63,7 @@ def on_first_use(
         place, own = inside[name]
         if not place.startswith("retrograd."):
             place = f"{package}.{place or name}"
-        found: Any = import_module(place)
+        found: object = import_module(place)
         if own:
             found = getattr(found, own)
         setattr(sys.modules[package], name, found)

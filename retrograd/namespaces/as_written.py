@@ -9,13 +9,13 @@ from typing import Any
 from retrograd.notices import notice
 
 
-def itself(found: Any) -> Any:
+def itself(found: object) -> Any:
     """The function itself."""
     return found
 
 
 def disable(
-    fn: Any = None, recursive: bool = True, *, reason: Any = None, wrapping: bool = True
+    fn: object = None, recursive: bool = True, *, reason: object = None, wrapping: bool = True
 ) -> Any:
     """The function itself, which is never compiled; also a decorator.
 
@@ -26,24 +26,24 @@ def disable(
     return itself if fn is None else fn
 
 
-def optimize(*args: Any, **options: Any) -> Callable[[Any], Any]:
+def optimize(*args: Any, **options: object) -> Callable[[Any], Any]:
     """A decorator that leaves the function as it is."""
     notice("torch._dynamo.optimize", "there is no compiler; the function runs as it is written")
     return itself
 
 
-def decorated(fn: Any = None, *args: Any, **options: Any) -> Any:
+def decorated(fn: object = None, *args: Any, **options: object) -> Any:
     """The function itself; also a decorator."""
     return itself if fn is None else fn
 
 
-def substitute_in_graph(original_fn: Any, **options: Any) -> Callable[[Any], Any]:
+def substitute_in_graph(original_fn: object, **options: object) -> Callable[[Any], Any]:
     """A decorator: the function it decorates would stand for another in a graph; there is none."""
     return itself
 
 
 @contextmanager
-def set_stance(*args: Any, **options: Any) -> Iterator[None]:
+def set_stance(*args: Any, **options: object) -> Iterator[None]:
     """The context in which compiled functions are used in another way: there are none."""
     yield
 

@@ -130,7 +130,7 @@ class NamesFinder:
     """
 
     def find_spec(
-        self, fullname: str, path: Sequence[str] | None = None, target: Any = None
+        self, fullname: str, path: Sequence[str] | None = None, target: object = None
     ) -> ModuleSpec | None:
         """The spec of a module of the table; None for all others."""
         if not fullname.startswith("retrograd.") or fullname[10:] not in _MADE:

@@ -54,13 +54,13 @@ class Stream:
     def __init__(self, priority: int = -1) -> None:
         self.priority = priority
 
-    def wait_stream(self, stream: Any) -> None:
+    def wait_stream(self, stream: object) -> None:
         """Wait for another row: its work has finished when the ops returned."""
 
     def record_event(self) -> None:
         """Mark a place in the row."""
 
-    def wait_event(self, event: Any) -> None:
+    def wait_event(self, event: object) -> None:
         """Wait for a mark in a row."""
 
 
@@ -71,13 +71,13 @@ class Event:
         """Whether it is reached: yes."""
         return True
 
-    def record(self, stream: Any = None) -> None:
+    def record(self, stream: object = None) -> None:
         """Put the mark here."""
 
     def synchronize(self) -> None:
         """Wait until it is reached: it is."""
 
-    def wait(self, stream: Any = None) -> None:
+    def wait(self, stream: object = None) -> None:
         """Let a row wait until it is reached: it is."""
 
 
@@ -87,17 +87,17 @@ _default_stream = Stream()
 class StreamContext(_Idle):
     """The context in which another row of work is used: there is one."""
 
-    def __init__(self, stream: Any) -> None:
+    def __init__(self, stream: object) -> None:
         self.stream = stream
         self.prev_stream = _default_stream
 
 
-def current_stream(device: Any = None) -> Stream:
+def current_stream(device: object = None) -> Stream:
     """The row of work in use."""
     return _default_stream
 
 
-def stream(stream: Any) -> StreamContext:
+def stream(stream: object) -> StreamContext:
     """The context in which another row of work is used: there is one."""
     return StreamContext(stream)
 
@@ -139,7 +139,7 @@ for _kind in (OutOfMemoryError, AcceleratorError):
     _kind.__module__ = "torch"
 
 
-def _index_of(where: Any) -> int:
+def _index_of(where: object) -> int:
     """The number of a device; -1 for none."""
     if where is None:
         return -1
@@ -151,7 +151,7 @@ def _index_of(where: Any) -> int:
     return 0 if found.index is None else found.index
 
 
-def set_device(device: Any) -> None:
+def set_device(device: object) -> None:
     """Choose a device: -1 or None chooses none, another raises."""
     if _index_of(device) >= 0:
         raise explained(AssertionError("Torch not compiled with CUDA enabled"))
@@ -166,7 +166,7 @@ def set_rng_state_all(new_states: Any) -> None:
 class cuda_device(_Idle):
     """The context in which a CUDA device is used: a number below zero stands for none."""
 
-    def __init__(self, device: Any) -> None:
+    def __init__(self, device: object) -> None:
         self.idx = _index_of(device)
         self.prev_idx = -1
 
@@ -185,7 +185,7 @@ class device_of(cuda_device):
 class CudaStreamContext(_Idle):
     """The context in which a stream is used; None stands for no stream."""
 
-    def __init__(self, stream: Any) -> None:
+    def __init__(self, stream: object) -> None:
         self.stream = stream
 
     def __enter__(self) -> None:
@@ -193,12 +193,12 @@ class CudaStreamContext(_Idle):
             raise explained(AssertionError("Torch not compiled with CUDA enabled"))
 
 
-def cuda_stream(stream: Any) -> CudaStreamContext:
+def cuda_stream(stream: object) -> CudaStreamContext:
     """The context in which a stream is used."""
     return CudaStreamContext(stream)
 
 
-def set_stream(stream: Any) -> None:
+def set_stream(stream: object) -> None:
     """Use a stream from here on; None changes nothing."""
     CudaStreamContext(stream).__enter__()
 
@@ -210,7 +210,7 @@ class caching_allocator_disabled(_Idle):
 class use_mem_pool(_Idle):
     """The context in which memory comes from a pool; without a device there is no pool."""
 
-    def __init__(self, pool: Any, device: Any = None) -> None:
+    def __init__(self, pool: object, device: object = None) -> None:
         self.pool = pool
 
 
@@ -235,7 +235,7 @@ class AbsentType:
 
 @refuses(f"{NO_CUDA}, or use torch.profiler")
 @contextmanager
-def nvtx_range(msg: str, *args: Any, **kwargs: Any) -> Iterator[None]:
+def nvtx_range(msg: str, *args: Any, **kwargs: object) -> Iterator[None]:
     """The context that is marked: entering it raises, there is no CUDA device."""
     raise explained(RuntimeError(NO_NVTX))
     yield

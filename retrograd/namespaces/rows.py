@@ -47,7 +47,7 @@ class Alias(Row):
 class Setting(Row):
     """A value that programs read, and may set: nothing else looks at it."""
 
-    def __init__(self, value: Any) -> None:
+    def __init__(self, value: object) -> None:
         self.value = value
 
     def make(self, module: ModuleType, name: str) -> Any:
@@ -68,7 +68,7 @@ class Made(Row):
 class Answer(Row):
     """A function that always gives the same answer; a class or function as answer is called."""
 
-    def __init__(self, value: Any, doc: str, differs: str | None = None) -> None:
+    def __init__(self, value: object, doc: str, differs: str | None = None) -> None:
         self.value = value
         self.doc = doc
         self.differs = differs
@@ -76,7 +76,7 @@ class Answer(Row):
     def make(self, module: ModuleType, name: str) -> Any:
         value = self.value
 
-        def answer(*args: Any, **options: Any) -> Any:
+        def answer(*args: Any, **options: object) -> Any:
             return value() if callable(value) else value
 
         if self.differs is not None:
@@ -101,7 +101,7 @@ class Refusal(Row):
             return _placed(made, module, name, made.__doc__)
         kind, text = self.error[0], self.error[1].format(name=name)
 
-        def refuse(*args: Any, **options: Any) -> NoReturn:
+        def refuse(*args: Any, **options: object) -> NoReturn:
             raise explained(kind(text))
 
         made = type(name, (), {"__new__": refuse}) if self.is_class else refuse
@@ -154,12 +154,12 @@ def same(other: str) -> Rows:
     return aliases(f"retrograd.{other}", " ".join(n for n in TABLE[other].rows if n[0] != "_"))
 
 
-def settings(**values: Any) -> Rows:
+def settings(**values: object) -> Rows:
     """Values that can be read and set."""
     return {name: Setting(value) for name, value in values.items()}
 
 
-def answers(value: Any, differs: str | None = None, /, **docs: str) -> Rows:
+def answers(value: object, differs: str | None = None, /, **docs: str) -> Rows:
     """Functions with one answer: names with their documentation."""
     return {name: Answer(value, doc, differs) for name, doc in docs.items()}
 
@@ -177,7 +177,7 @@ def refusals(
     return rows | {name: Refusal(why, True, error) for name in classes.split()}
 
 
-def switches(**inside: Any) -> Rows:
+def switches(**inside: object) -> Rows:
     """``set_flags`` and ``flags``: settings that are switched together.
 
     inside  the names of the settings, with what they are in ``flags()``
@@ -188,10 +188,10 @@ def switches(**inside: Any) -> Rows:
     }
 
 
-def _switches(module: ModuleType, inside: dict[str, Any]) -> tuple[Any, Any]:
+def _switches(module: ModuleType, inside: dict[str, object]) -> tuple[Any, Any]:
     names = tuple(inside)
 
-    def set_flags(*values: Any, **named: Any) -> tuple[Any, ...]:
+    def set_flags(*values: object, **named: object) -> tuple[Any, ...]:
         """Change settings, None leaving one as it is; returns all as they were."""
         old = tuple(getattr(module, name) for name in names)
         given = {**dict(zip(names, values, strict=False)), **named}
@@ -203,7 +203,7 @@ def _switches(module: ModuleType, inside: dict[str, Any]) -> tuple[Any, Any]:
         return old
 
     @contextmanager
-    def flags(*values: Any, **named: Any) -> Iterator[None]:
+    def flags(*values: object, **named: object) -> Iterator[None]:
         """The context in which settings are changed."""
         old = set_flags(**{**inside, **dict(zip(names, values, strict=False)), **named})
         try:
@@ -221,7 +221,7 @@ def patch() -> Rows:
 
 def _patch(module: ModuleType) -> Any:
     @contextmanager
-    def patch(changes: Any = None, value: Any = None, /, **named: Any) -> Iterator[None]:
+    def patch(changes: Any = None, value: object = None, /, **named: object) -> Iterator[None]:
         """The context in which settings are changed: ``patch("name", 1)`` or ``patch(name=1)``."""
         if isinstance(changes, str):
             named = {changes: value, **named}
@@ -249,13 +249,13 @@ class Settings:
     AttributeError: Unknown attribute speed
     """
 
-    def __init__(self, **settings: Any) -> None:
+    def __init__(self, **settings: object) -> None:
         self.__dict__.update(settings)
 
     def __getattr__(self, name: str) -> Any:
         raise AttributeError(f"Unknown attribute {name}")
 
-    def __setattr__(self, name: str, value: Any) -> None:
+    def __setattr__(self, name: str, value: object) -> None:
         if name not in self.__dict__:
             raise AttributeError(f"Unknown attribute {name}")
         self.__dict__[name] = value

@@ -188,7 +188,7 @@ def _turned(query: Tensor, key: Tensor, value: Tensor) -> tuple[Any, Any, Any]:
 
     Equal inputs are projected together, and that is seen from their being one object.
     """
-    turned: dict[int, Any] = {}
+    turned: dict[int, object] = {}
     for tensor in (query, key, value):
         if id(tensor) not in turned:
             turned[id(tensor)] = tensor.transpose(1, 0)

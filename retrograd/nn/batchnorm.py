@@ -180,11 +180,11 @@ class BatchNorm3d(_BatchNorm):
 class SyncBatchNorm(_BatchNorm):
     """Batch normalization over several processes, which are not supported: it cannot be made."""
 
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
+    def __init__(self, *args: Any, **kwargs: object) -> None:
         raise NotImplementedError(_ALONE.format("SyncBatchNorm"))
 
     @classmethod
-    def convert_sync_batchnorm(cls, module: Module, process_group: Any = None) -> Module:
+    def convert_sync_batchnorm(cls, module: Module, process_group: object = None) -> Module:
         """Refuse, as the constructor does."""
         raise NotImplementedError(_ALONE.format("SyncBatchNorm.convert_sync_batchnorm"))
 

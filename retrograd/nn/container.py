@@ -121,7 +121,7 @@ class Sequential(_Numbered):
         self._check_factor(other)
         return self.extend(list(self) * (other - 1))
 
-    def _check_factor(self, factor: Any) -> None:
+    def _check_factor(self, factor: object) -> None:
         if not isinstance(factor, int):
             raise TypeError(f"unsupported operand type(s) for *: {type(self)} and {type(factor)}")
         if factor <= 0:
@@ -149,7 +149,7 @@ class Sequential(_Numbered):
         return self
 
 
-def _check_sequential(other: Any) -> None:
+def _check_sequential(other: object) -> None:
     if not isinstance(other, Sequential):
         raise ValueError(
             f"add operator supports only objects of Sequential class, but {type(other)} is given."

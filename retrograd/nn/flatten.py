@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from retrograd.nn.module import Module
 from retrograd.tensor import Tensor
 
@@ -36,13 +34,13 @@ class Unflatten(Module):
     torch.Size([5, 2, 3])
     """
 
-    def __init__(self, dim: int, unflattened_size: Any) -> None:
+    def __init__(self, dim: int, unflattened_size: object) -> None:
         super().__init__()
         self._require_tuple_int(unflattened_size)
         self.dim = dim
         self.unflattened_size = unflattened_size
 
-    def _require_tuple_int(self, sizes: Any) -> None:
+    def _require_tuple_int(self, sizes: object) -> None:
         if not isinstance(sizes, (tuple, list)):
             raise TypeError(
                 f"unflattened_size must be a tuple of ints, but found type {type(sizes).__name__}"

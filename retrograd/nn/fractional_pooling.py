@@ -22,8 +22,8 @@ class _FractionalMaxPoolNd(Module):
     def __init__(
         self,
         kernel_size: Ints,
-        output_size: Any = None,
-        output_ratio: Any = None,
+        output_size: object = None,
+        output_ratio: object = None,
         return_indices: bool = False,
         _random_samples: Tensor | None = None,
     ) -> None:

@@ -22,7 +22,7 @@ _LINEAR = ("linear", "conv1d", "conv2d", "conv3d", "conv_transpose1d", "conv_tra
            "conv_transpose3d")  # fmt: skip
 
 
-def calculate_gain(nonlinearity: str, param: Any = None) -> float:
+def calculate_gain(nonlinearity: str, param: object = None) -> float:
     """The factor by which a nonlinearity shrinks the spread of its input.
 
     >>> calculate_gain("tanh")
@@ -311,7 +311,7 @@ def _deprecated(current: Callable[..., Tensor]) -> Callable[..., Tensor]:
     """The old name of an initialiser, without the underscore: it warns, then does the same."""
     name = current.__name__
 
-    def renamed(*args: Any, **kwargs: Any) -> Tensor:
+    def renamed(*args: Any, **kwargs: object) -> Tensor:
         warnings.warn(
             f"`nn.init.{name[:-1]}` is now deprecated in favor of `nn.init.{name}`.",
             FutureWarning,

@@ -44,7 +44,7 @@ class _InstanceNorm(_NormBase):
         self,
         state_dict: Any,
         prefix: str,
-        local_metadata: dict[str, Any],
+        local_metadata: dict[str, object],
         strict: bool,
         missing_keys: list[str],
         unexpected_keys: list[str],

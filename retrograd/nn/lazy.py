@@ -58,7 +58,7 @@ class LazyModuleMixin(Module):
     _load_hook: RemovableHandle
     _initialize_hook: RemovableHandle
 
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
+    def __init__(self, *args: Any, **kwargs: object) -> None:
         super().__init__(*args, **kwargs)
         self._load_hook = self._register_load_state_dict_pre_hook(self._lazy_load_hook)
         self._initialize_hook = self.register_forward_pre_hook(
@@ -97,7 +97,7 @@ class LazyModuleMixin(Module):
         self,
         state_dict: Any,
         prefix: str,
-        local_metadata: dict[str, Any],
+        local_metadata: dict[str, object],
         strict: bool,
         missing_keys: list[str],
         unexpected_keys: list[str],

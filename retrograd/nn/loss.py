@@ -22,7 +22,9 @@ class _Loss(Module):
         super().__init__()
         self.reduction = functional.legacy_reduction(size_average, reduce, reduction)
 
-    def _reduced(self, function: Callable[..., Any], *operands: Any, **options: Any) -> Tensor:
+    def _reduced(
+        self, function: Callable[..., Any], *operands: object, **options: object
+    ) -> Tensor:
         """A loss function of some operands, with this module's reduction."""
         result: Tensor = function(*operands, **options, reduction=self.reduction)
         return result

@@ -82,7 +82,7 @@ class Module(ConversionMethods, HookMethods, StateMethods):
     _buffers: dict[str, Tensor | None]
     _modules: dict[str, Module | None]
 
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
+    def __init__(self, *args: Any, **kwargs: object) -> None:
         if not self.call_super_init:
             if kwargs:
                 raise TypeError(
@@ -137,7 +137,7 @@ class Module(ConversionMethods, HookMethods, StateMethods):
         else:
             object.__setattr__(self, name, value)
 
-    def _assign_early(self, name: str, value: Any) -> None:
+    def _assign_early(self, name: str, value: object) -> None:
         """Assign before `__init__` made the tables."""
         if isinstance(value, Parameter):
             raise AttributeError("cannot assign parameters before Module.__init__() call")
@@ -257,7 +257,7 @@ class Module(ConversionMethods, HookMethods, StateMethods):
             raise AttributeError(f"cannot assign {kind} before Module.__init__() call")
         if not isinstance(name, str):
             raise TypeError(f"{kind} name should be a string. Got {typename(name)}")
-        known: Mapping[str, Any] = self.__dict__[table]
+        known: Mapping[str, object] = self.__dict__[table]
         if "." in name:
             got = f", got: {name}" if kind == "module" else ""
             raise KeyError(f'{kind} name can\'t contain "."{got}')
@@ -298,7 +298,7 @@ class Module(ConversionMethods, HookMethods, StateMethods):
             note_layer(error, self)
             raise
 
-    def compile(self, *args: Any, **kwargs: Any) -> None:
+    def compile(self, *args: Any, **kwargs: object) -> None:
         """Nothing: there is no compiler, and what a compiled module computes is the same."""
 
     # ------------------------------------------------------------------ pickles
@@ -306,7 +306,7 @@ class Module(ConversionMethods, HookMethods, StateMethods):
     def __getstate__(self) -> dict[str, Any]:
         return self.__dict__.copy()
 
-    def __setstate__(self, state: dict[str, Any]) -> None:
+    def __setstate__(self, state: dict[str, object]) -> None:
         own = self.__dict__
         own.update(state)
         for table in _HOOK_TABLES:  # pickles of older versions have fewer

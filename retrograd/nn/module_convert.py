@@ -63,7 +63,7 @@ class ConversionMethods(WalkMethods):
                 self._buffers[name] = fn(buffer)
         return self
 
-    def to(self, *args: Any, **kwargs: Any) -> Self:
+    def to(self, *args: Any, **kwargs: object) -> Self:
         """Move or convert parameters and buffers; a dtype converts only floating point ones.
 
         The arguments are those of `Tensor.to`, without `copy`.

@@ -35,7 +35,7 @@ class _Kind:
 class WrappedHook:
     """A hook that is called with its module, which it does not keep alive, and can be pickled."""
 
-    def __init__(self, hook: Hook, module: Any = None) -> None:
+    def __init__(self, hook: Hook, module: object = None) -> None:
         self.hook = hook
         functools.update_wrapper(self, hook)
         self.with_module = module is not None
@@ -51,7 +51,7 @@ class WrappedHook:
         return self.hook(module, *args, **kwargs)
 
     def __getstate__(self) -> dict[str, Any]:
-        state: dict[str, Any] = {"hook": self.hook, "with_module": self.with_module}
+        state: dict[str, object] = {"hook": self.hook, "with_module": self.with_module}
         if self.with_module:
             state["module"] = self.module()
         return state
@@ -65,7 +65,7 @@ class WrappedHook:
             self.module = weakref.ref(state["module"])
 
 
-def registered(kind: OrderedDict[int, Hook], module: Any, name: str, value: Any) -> Any:
+def registered(kind: OrderedDict[int, Hook], module: object, name: str, value: object) -> Any:
     """What the registration hooks of all modules make of a new part of a module."""
     for hook in kind.values():
         changed = hook(module, name, value)
@@ -244,7 +244,7 @@ class HookMethods:
 # ------------------------------------------------------------------------ calling
 
 
-def call_with_hooks(module: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+def call_with_hooks(module: object, args: tuple[Any, ...], kwargs: dict[str, object]) -> Any:
     """Call a module, and the hooks around its `forward`."""
     call = _HookedCall(module, args, kwargs)
     try:
@@ -257,7 +257,7 @@ def call_with_hooks(module: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) 
 class _HookedCall:
     """One call: its arguments and result, which hooks may replace."""
 
-    def __init__(self, module: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+    def __init__(self, module: Any, args: tuple[Any, ...], kwargs: dict[str, object]) -> None:
         self.module = module
         self.args = args
         self.kwargs = kwargs
@@ -360,7 +360,7 @@ class _HookedCall:
                 warnings.warn(shortcoming, FutureWarning, stacklevel=5)
 
 
-def _shortcoming(args: tuple[Any, ...], result: Any, node: Any) -> str | None:
+def _shortcoming(args: tuple[Any, ...], result: object, node: Any) -> str | None:
     """What a hook of the older form will not see, where it does not see all."""
     results = (result,) if isinstance(result, Tensor) else result
     if not isinstance(results, tuple) or not all(isinstance(part, Tensor) for part in results):

@@ -92,7 +92,7 @@ class StateMethods:
                 if getattr(hook, "_from_public_api", False):
                     raise RuntimeError("state_dict post-hook must return None")
                 destination = changed
-        found: dict[str, Any] = destination
+        found: dict[str, object] = destination
         return found
 
     def _save_to_state_dict(self, destination: Any, prefix: str, keep_vars: bool) -> None:
@@ -118,7 +118,7 @@ class StateMethods:
             "Reached a code path in Module.get_extra_state() that should never be called."
         )
 
-    def set_extra_state(self, state: Any) -> None:
+    def set_extra_state(self, state: object) -> None:
         """Take over what `get_extra_state` gave."""
         raise RuntimeError(
             "Reached a code path in Module.set_extra_state() that should never be called."
@@ -127,7 +127,7 @@ class StateMethods:
     # ------------------------------------------------------------------ taking
 
     def load_state_dict(
-        self, state_dict: Mapping[str, Any], strict: bool = True, assign: bool = False
+        self, state_dict: Mapping[str, object], strict: bool = True, assign: bool = False
     ) -> IncompatibleKeys:
         """Copy values by name into parameters and buffers.
 

@@ -66,7 +66,7 @@ class WalkMethods:
     ) -> Iterator[tuple[str, Any]]:
         """What `get_members_fn` gives for this module and those below, with dotted paths."""
         seen: set[int] = set()
-        modules: Iterable[tuple[str, Any]] = (
+        modules: Iterable[tuple[str, object]] = (
             self.named_modules(prefix=prefix, remove_duplicate=remove_duplicate)
             if recurse
             else [(prefix, self)]

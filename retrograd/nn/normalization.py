@@ -46,7 +46,7 @@ class _Scaled(Module):
     bias: Parameter | None
 
     def _make(
-        self, shape: Any, weight: bool, bias: bool, device: Device, dtype: dtype | None
+        self, shape: object, weight: bool, bias: bool, device: Device, dtype: dtype | None
     ) -> None:
         for name, wanted in (("weight", weight), ("bias", weight and bias)):
             made = Parameter(empty(shape, device=device, dtype=dtype)) if wanted else None

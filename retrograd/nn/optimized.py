@@ -50,7 +50,7 @@ class OptimizedModule(Module):
             return super().__getattr__(name)
         return getattr(self._orig_mod, name)
 
-    def __setattr__(self, name: str, value: Any) -> None:
+    def __setattr__(self, name: str, value: object) -> None:
         if name in _OWN or name in self.__dict__ or hasattr(type(self), name):
             super().__setattr__(name, value)
         elif "_modules" not in self.__dict__:  # the constructor is running

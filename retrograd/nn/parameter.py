@@ -92,7 +92,7 @@ class Parameter(Tensor, metaclass=_ParameterMeta):
         memo[id(self)] = made
         return made
 
-    def __reduce_ex__(self, protocol: Any) -> tuple[Any, ...]:
+    def __reduce_ex__(self, protocol: object) -> tuple[Any, ...]:
         return (_rebuild, (wrap(self._array), self.requires_grad, dict(self.__dict__)))
 
 
@@ -139,7 +139,7 @@ class UninitializedTensorMixin:
     requires_grad: bool
 
     def materialize(
-        self, shape: Any, device: Device = None, dtype: dtypes.dtype | None = None
+        self, shape: object, device: Device = None, dtype: dtypes.dtype | None = None
     ) -> None:
         """Give it a shape: it becomes an ordinary tensor whose values are not set."""
         kind = self.dtype if dtype is None else dtype
@@ -210,14 +210,16 @@ class UninitializedTensorMixin:
     def __copy__(self) -> Any:
         return self._remade(self.dtype)
 
-    def __reduce_ex__(self, protocol: Any) -> tuple[Any, ...]:
+    def __reduce_ex__(self, protocol: object) -> tuple[Any, ...]:
         return (_remade, (type(self), self.requires_grad, self.dtype, dict(self.__dict__)))
 
     def _remade(self, kind: dtypes.dtype) -> Any:
         return _remade(type(self), self.requires_grad, kind, dict(self.__dict__))
 
 
-def _remade(cls: Any, requires_grad: bool, kind: dtypes.dtype, attributes: dict[str, Any]) -> Any:
+def _remade(
+    cls: Any, requires_grad: bool, kind: dtypes.dtype, attributes: dict[str, object]
+) -> Any:
     """An uninitialized tensor from its pickle."""
     made = cls(requires_grad, None, kind)
     made.__dict__.update(attributes)
@@ -227,7 +229,7 @@ def _remade(cls: Any, requires_grad: bool, kind: dtypes.dtype, attributes: dict[
 def _allowed(name: str) -> Callable[..., Any]:
     """A method that works without a shape: it acts on the tensor of no elements."""
 
-    def method(self: Any, *args: Any, **kwargs: Any) -> Any:
+    def method(self: Any, *args: Any, **kwargs: object) -> Any:
         before = self.data.requires_grad_(self.requires_grad)
         result = getattr(before, name)(*args, **kwargs)
         if result is before:
@@ -242,7 +244,7 @@ def _allowed(name: str) -> Callable[..., Any]:
 
 
 def _refusing(name: str) -> Callable[..., Any]:
-    def method(self: Any, *args: Any, **kwargs: Any) -> Any:
+    def method(self: Any, *args: Any, **kwargs: object) -> Any:
         raise self._refused(name)
 
     method.__name__ = name
@@ -374,7 +376,7 @@ def _marked(data: Any, requires_grad: bool) -> Parameter:
 
 
 def _rebuild(
-    data: Tensor, requires_grad: bool, attributes: dict[str, Any] | None = None
+    data: Tensor, requires_grad: bool, attributes: dict[str, object] | None = None
 ) -> Parameter:
     made = Parameter(data, requires_grad)
     made.__dict__.update(attributes or {})

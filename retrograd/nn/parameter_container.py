@@ -21,7 +21,7 @@ class ParameterList(Module):
     ParameterList(  (0): Parameter containing: [torch.float32 of size 2x3])
     """
 
-    def __init__(self, values: Iterable[Any] | None = None) -> None:
+    def __init__(self, values: Iterable[object] | None = None) -> None:
         super().__init__()
         self._size = 0
         if values is not None:
@@ -35,7 +35,7 @@ class ParameterList(Module):
             raise IndexError(f"index {index} is out of range")
         return str(index % size)
 
-    def __getitem__(self, index: Any) -> Any:
+    def __getitem__(self, index: object) -> Any:
         if isinstance(index, slice):
             made = type(self)()
             for place in range(len(self))[index]:
@@ -43,7 +43,7 @@ class ParameterList(Module):
             return made
         return getattr(self, self._place(index))
 
-    def __setitem__(self, index: int, param: Any) -> None:
+    def __setitem__(self, index: int, param: object) -> None:
         setattr(self, self._place(index), _as_parameter(param))
 
     def __len__(self) -> int:
@@ -52,16 +52,16 @@ class ParameterList(Module):
     def __iter__(self) -> Iterator[Any]:
         return (self[index] for index in range(len(self)))
 
-    def __iadd__(self, parameters: Iterable[Any]) -> Self:
+    def __iadd__(self, parameters: Iterable[object]) -> Self:
         return self.extend(parameters)
 
-    def append(self, value: Any) -> Self:
+    def append(self, value: object) -> Self:
         """Add a value at the end."""
         self._size += 1
         self[self._size - 1] = value
         return self
 
-    def extend(self, values: Iterable[Any]) -> Self:
+    def extend(self, values: Iterable[object]) -> Self:
         """Add values at the end."""
         if not isinstance(values, Iterable) or isinstance(values, Tensor):
             raise TypeError(
@@ -90,13 +90,13 @@ class ParameterDict(Module):
     ['w']
     """
 
-    def __init__(self, parameters: Any = None) -> None:
+    def __init__(self, parameters: object = None) -> None:
         super().__init__()
         self._keys: dict[str, None] = {}
         if parameters is not None:
             self.update(parameters)
 
-    def _key_to_attr(self, key: Any) -> str:
+    def _key_to_attr(self, key: object) -> str:
         if not isinstance(key, str):
             raise TypeError(
                 "Index given to ParameterDict cannot be used as a key as it is not a string (type "
@@ -107,7 +107,7 @@ class ParameterDict(Module):
     def __getitem__(self, key: str) -> Any:
         return getattr(self, self._key_to_attr(key))
 
-    def __setitem__(self, key: str, value: Any) -> None:
+    def __setitem__(self, key: str, value: object) -> None:
         self._keys[key] = None
         setattr(self, self._key_to_attr(key), _as_parameter(value))
 
@@ -131,7 +131,7 @@ class ParameterDict(Module):
         """A dictionary of its own with the same values."""
         return ParameterDict(OrderedDict(self.items()))
 
-    def setdefault(self, key: str, default: Any = None) -> Any:
+    def setdefault(self, key: str, default: object = None) -> Any:
         """The value of a key, which gets the default if it has none."""
         if key not in self:
             self[key] = default
@@ -155,11 +155,11 @@ class ParameterDict(Module):
         key = next(reversed(self._keys))
         return key, self.pop(key)
 
-    def get(self, key: str, default: Any = None) -> Any:
+    def get(self, key: str, default: object = None) -> Any:
         """The value of a key, or the default."""
         return self[key] if key in self else default
 
-    def fromkeys(self, keys: Iterable[str], default: Any = None) -> ParameterDict:
+    def fromkeys(self, keys: Iterable[str], default: object = None) -> ParameterDict:
         """A new dictionary with these keys."""
         return ParameterDict([(key, default) for key in keys])
 
@@ -175,7 +175,7 @@ class ParameterDict(Module):
         """The values."""
         return (self[key] for key in self._keys)
 
-    def update(self, parameters: Any) -> None:
+    def update(self, parameters: object) -> None:
         """Add values from a mapping (plain ones in the order of their keys) or from pairs."""
         if not isinstance(parameters, Iterable):
             raise TypeError(
@@ -212,13 +212,13 @@ class ParameterDict(Module):
         return self
 
 
-def _as_parameter(value: Any) -> Any:
+def _as_parameter(value: object) -> Any:
     if isinstance(value, Tensor) and not isinstance(value, Parameter):
         return Parameter(value)
     return value
 
 
-def _described(key: Any, value: Any, kind: Callable[[Tensor], str]) -> str:
+def _described(key: object, value: object, kind: Callable[[Tensor], str]) -> str:
     """One line about a value of a container."""
     if not isinstance(value, Tensor):
         return f"  ({key}): Object of type: {type(value).__name__}"
@@ -227,7 +227,7 @@ def _described(key: Any, value: Any, kind: Callable[[Tensor], str]) -> str:
     return f"  ({key}): {what} containing: [{kind(value)} of size {size}]"
 
 
-def checked_pairs(container: str, items: Iterable[Any]) -> Iterator[tuple[Any, Any]]:
+def checked_pairs(container: str, items: Iterable[object]) -> Iterator[tuple[Any, Any]]:
     """The items of a sequence, each of which must be a pair."""
     for index, pair in enumerate(items):
         if not isinstance(pair, Iterable):

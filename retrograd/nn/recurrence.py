@@ -194,7 +194,7 @@ def _run_packed(
 
 
 def _shrink(
-    cell: Cell, parts: Sequence[Any], state: State, batch_sizes: list[int]
+    cell: Cell, parts: Sequence[object], state: State, batch_sizes: list[int]
 ) -> tuple[list[Tensor], State]:
     """Forward in time sequences end one after the other; the states of those are put aside."""
     outputs: list[Tensor] = []
@@ -214,7 +214,7 @@ def _shrink(
 
 
 def _grow(
-    cell: Cell, parts: Sequence[Any], initial: State, batch_sizes: list[int]
+    cell: Cell, parts: Sequence[object], initial: State, batch_sizes: list[int]
 ) -> tuple[list[Tensor], State]:
     """Backward in time sequences join one after the other, each with its initial state."""
     outputs: list[Tensor] = []

@@ -157,8 +157,8 @@ def _step(
 
 def _step_samples(gates: int) -> list[Sample]:
     one = _weights(gates, 3, 2)
-    hx: Any = [T(4, 2), T(4, 2)] if gates == 4 else T(4, 2)
-    short: Any = [T(3, 2), T(3, 2)] if gates == 4 else T(3, 2)
+    hx: object = [T(4, 2), T(4, 2)] if gates == 4 else T(4, 2)
+    short: object = [T(3, 2), T(3, 2)] if gates == 4 else T(3, 2)
     return [
         Sample(T(4, 3), hx, *one),
         Sample(T(4, 3), hx, *one[:2]),

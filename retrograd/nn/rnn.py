@@ -257,7 +257,7 @@ class RNNBase(Module):
         return output, final
 
 
-def _check_dropout(dropout: Any, num_layers: int) -> None:
+def _check_dropout(dropout: object, num_layers: int) -> None:
     if (
         not isinstance(dropout, numbers.Number)
         or isinstance(dropout, bool)
@@ -355,7 +355,7 @@ class GRU(RNNBase):
         return self._one_state_forward("GRU", "", input, hx)
 
 
-def _refuse_projection(kwargs: dict[str, Any]) -> None:
+def _refuse_projection(kwargs: dict[str, object]) -> None:
     if "proj_size" in kwargs:
         raise ValueError("proj_size argument is only supported for LSTM, not RNN or GRU")
 

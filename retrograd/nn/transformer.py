@@ -79,7 +79,7 @@ class _Layer(Module):
                 state["activation"] = name
         return state
 
-    def __setstate__(self, state: dict[str, Any]) -> None:
+    def __setstate__(self, state: dict[str, object]) -> None:
         if "activation" in state:
             state = {**state, "activation": _activation(state["activation"])}
         super().__setstate__(state)
@@ -108,7 +108,7 @@ class TransformerEncoderLayer(_Layer):
         batch_first: bool = False,
         norm_first: bool = False,
         bias: bool = True,
-        device: Any = None,
+        device: Device = None,
         dtype: Any = None,
     ) -> None:
         super().__init__()
@@ -180,7 +180,7 @@ class TransformerDecoderLayer(_Layer):
         batch_first: bool = False,
         norm_first: bool = False,
         bias: bool = True,
-        device: Any = None,
+        device: Device = None,
         dtype: Any = None,
     ) -> None:
         super().__init__()
@@ -394,13 +394,13 @@ class Transformer(Module):
         dim_feedforward: int = 2048,
         dropout: float = 0.1,
         activation: Activation = functional.relu,
-        custom_encoder: Any = None,
-        custom_decoder: Any = None,
+        custom_encoder: object = None,
+        custom_decoder: object = None,
         layer_norm_eps: float = 1e-5,
         batch_first: bool = False,
         norm_first: bool = False,
         bias: bool = True,
-        device: Any = None,
+        device: Device = None,
         dtype: Any = None,
     ) -> None:
         super().__init__()

@@ -13,7 +13,7 @@ def _ntuple(n: int, name: str = "parse") -> Callable[[Any], tuple[Any, ...]]:
     ((1, 1, 1), (1, 2))
     """
 
-    def parse(x: Any) -> tuple[Any, ...]:
+    def parse(x: object) -> tuple[Any, ...]:
         return tuple(x) if isinstance(x, Iterable) else (x,) * n
 
     parse.__name__ = name
@@ -26,7 +26,7 @@ _triple = _ntuple(3, "_triple")
 _quadruple = _ntuple(4, "_quadruple")
 
 
-def _reverse_repeat_tuple(t: Sequence[Any], n: int) -> tuple[Any, ...]:
+def _reverse_repeat_tuple(t: Sequence[object], n: int) -> tuple[Any, ...]:
     """The elements in reverse, each `n` times: amounts as `functional.pad` takes them."""
     return tuple(element for element in reversed(t) for _ in range(n))
 

@@ -121,7 +121,7 @@ def tensorboard_trace_handler(
     return write
 
 
-def _activities_of(items: Iterable[Any]) -> set[ProfilerActivity]:
+def _activities_of(items: Iterable[object]) -> set[ProfilerActivity]:
     """The activities of a list that may hold dictionaries with the names of parts of them."""
     found: list[ProfilerActivity] = []
     for item in items:
@@ -319,16 +319,16 @@ class profile(_KinetoProfile):
     def __init__(
         self,
         *,
-        activities: Iterable[Any] | None = None,
+        activities: Iterable[object] | None = None,
         schedule: Callable[[int], ProfilerAction] | None = None,
-        on_trace_ready: Callable[..., Any] | None = None,
+        on_trace_ready: Callable[..., object] | None = None,
         record_shapes: bool = False,
         profile_memory: bool = False,
         with_stack: bool = False,
         with_flops: bool = False,
         with_modules: bool = False,
-        experimental_config: Any = None,
-        execution_trace_observer: Any = None,
+        experimental_config: object = None,
+        execution_trace_observer: object = None,
         acc_events: bool = False,
         use_cuda: bool | None = None,
         custom_trace_id_callback: Callable[[], str] | None = None,
@@ -369,7 +369,7 @@ class profile(_KinetoProfile):
         self.start()
         return self
 
-    def __exit__(self, kind: Any, value: Any, traceback: TracebackType | None) -> None:
+    def __exit__(self, kind: Any, value: object, traceback: TracebackType | None) -> None:
         self.stop()
         KinetoStepTracker.erase_step_count(PROFILER_STEP_NAME)
         if self.execution_trace_observer:

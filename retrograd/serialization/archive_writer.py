@@ -22,7 +22,7 @@ _DATE = (1 << 5) | 1  # the first day of 1980: the same content gives the same f
 class ArchiveWriter:
     """Writes members into a binary file, below a folder if one is named."""
 
-    def __init__(self, file: Any, folder: str, sums: bool = True) -> None:
+    def __init__(self, file: object, folder: str, sums: bool = True) -> None:
         self._file = file
         self._folder = folder
         self._sums = sums

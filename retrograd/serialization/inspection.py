@@ -15,7 +15,7 @@ from retrograd.serialization.safe_globals import allowed_as, allowed_names
 from retrograd.storage import TYPED_STORAGES
 
 
-def get_unsafe_globals_in_checkpoint(f: Any) -> list[str]:
+def get_unsafe_globals_in_checkpoint(f: object) -> list[str]:
     """The classes and functions that a file names and that ``weights_only=True`` would refuse.
 
     The file's pickle is only read, never run.

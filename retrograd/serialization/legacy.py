@@ -30,7 +30,7 @@ _MAGIC_NUMBER = 0x1950A86A20F9469CFC6C
 _PROTOCOL_VERSION = 1001
 
 
-def write_legacy(file: Any, pickled: bytes, storages: Sequence[Any], protocol: int) -> None:
+def write_legacy(file: object, pickled: bytes, storages: Sequence[Any], protocol: int) -> None:
     """Write a pickle and its storages in the old format."""
     facts = {
         "protocol_version": _PROTOCOL_VERSION,
@@ -50,7 +50,7 @@ def write_legacy(file: Any, pickled: bytes, storages: Sequence[Any], protocol: i
         write_all(file, storage.array.view(np.uint8))
 
 
-def read_legacy(file: Any, read: Read, restore: Restore, is_safe: bool) -> Any:
+def read_legacy(file: object, read: Read, restore: Restore, is_safe: bool) -> Any:
     """The object of a file in the old format."""
     if _is_tar(file):
         if is_safe:
@@ -83,7 +83,7 @@ def read_legacy(file: Any, read: Read, restore: Restore, is_safe: bool) -> Any:
     return result
 
 
-def _number(value: Any) -> str:
+def _number(value: object) -> str:
     return str(value) if type(value) is int and abs(value) < 1 << 64 else described(value)
 
 
@@ -103,7 +103,7 @@ class _Storages:
         self._claimed = 0
         self._found: dict[str, tuple[Array, int]] = {}
 
-    def persistent_load(self, saved: Any) -> Any:
+    def persistent_load(self, saved: object) -> Any:
         """A storage by its key, or the class of a module, whose source the file may hold."""
         if not isinstance(saved, tuple) or not saved:
             raise UnpicklingError("a saved object is named in an unknown way")

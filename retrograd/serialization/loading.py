@@ -42,12 +42,12 @@ _TRUE = ("1", "y", "yes", "true")
 
 def load(
     f: Any,
-    map_location: Any = None,
-    pickle_module: Any = None,
+    map_location: object = None,
+    pickle_module: object = None,
     *,
     weights_only: bool | None = None,
     mmap: bool | None = None,
-    **pickle_load_args: Any,
+    **pickle_load_args: object,
 ) -> Any:
     """Read what `save` (or PyTorch's) wrote to a file, tensors onto the CPU.
 
@@ -93,7 +93,7 @@ def load(
             raise pickle.UnpicklingError(_failed(str(error))) from None
 
 
-def _is_safe(weights_only: bool | None, pickle_module: Any) -> bool:
+def _is_safe(weights_only: bool | None, pickle_module: object) -> bool:
     forced = os.getenv("TORCH_FORCE_WEIGHTS_ONLY_LOAD", "0").lower() in _TRUE
     freed = os.getenv("TORCH_FORCE_NO_WEIGHTS_ONLY_LOAD", "0").lower() in _TRUE
     if forced and freed:
@@ -140,7 +140,7 @@ class _Storages:
         self._swap = _order_of(archive) != sys.byteorder
         self._found: dict[str, Array] = {}
 
-    def persistent_load(self, saved: Any) -> TypedStorage:
+    def persistent_load(self, saved: object) -> TypedStorage:
         """A storage, by the name it has in the archive."""
         if not isinstance(saved, tuple):
             raise AssertionError(f"saved_id must be a tuple, got {type(saved).__name__}")
@@ -242,7 +242,7 @@ def _mapped(path: str) -> mapping.mmap:
         return mapping.mmap(file.fileno(), 0, access=access)
 
 
-def _refuse_mapping(f: Any) -> NoReturn:
+def _refuse_mapping(f: object) -> NoReturn:
     name = f"{f}, " if isinstance(f, str) else ""
     raise RuntimeError(
         "mmap can only be used with files saved with "
@@ -303,7 +303,7 @@ def _failed(message: str) -> str:
     return f"Weights only load failed. {_UNSAFE}\n\n{message}{_MORE}"
 
 
-def unsafe_names(f: Any, names: Callable[[Any], set[str]]) -> list[str]:
+def unsafe_names(f: object, names: Callable[[Any], set[str]]) -> list[str]:
     """The names in a file's pickle that `names` finds."""
     with _opened(f) as file:
         if not _is_zip(file):

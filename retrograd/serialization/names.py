@@ -66,7 +66,7 @@ def known_names() -> dict[str, Any]:
     """What any file may name: tensors and what they consist of, and plain containers."""
     from retrograd.nn.parameter import Parameter
 
-    names: dict[str, Any] = {
+    names: dict[str, object] = {
         "collections.OrderedDict": OrderedDict,
         "collections.Counter": Counter,
         "builtins.set": set,
@@ -118,7 +118,7 @@ def _layer_names() -> dict[Any, Foreign]:
     """The classes of layers, by where PyTorch defines them."""
     from retrograd.namespaces.finder import listed
 
-    found: dict[Any, Foreign] = {}
+    found: dict[object, Foreign] = {}
     for path, module in listed("nn.modules.").items():
         for name in module.rows:
             value = getattr(import_module(path.replace("torch", "retrograd", 1)), name)
@@ -153,7 +153,7 @@ def counterpart(module: str, name: str) -> Any:
     parts = module.split(".")[1:]
     for count in range(len(parts), -1, -1):
         try:
-            place: Any = importlib.import_module(".".join(["retrograd", *parts[:count]]))
+            place: object = importlib.import_module(".".join(["retrograd", *parts[:count]]))
         except ImportError:
             continue
         for part in name.split("."):

@@ -5,7 +5,6 @@ from __future__ import annotations
 import mmap
 import threading
 from enum import Enum
-from typing import Any
 
 
 class SourceChangeWarning(Warning):
@@ -98,7 +97,7 @@ class set_default_mmap_options:
     def __enter__(self) -> None:
         pass
 
-    def __exit__(self, *exception: Any) -> None:
+    def __exit__(self, *exception: object) -> None:
         SHARED.mapping = self._before
 
 
@@ -124,5 +123,5 @@ class skip_data:
         self._before = OPTIONS.skip_data
         OPTIONS.skip_data = True
 
-    def __exit__(self, *exception: Any) -> None:
+    def __exit__(self, *exception: object) -> None:
         OPTIONS.skip_data = self._before

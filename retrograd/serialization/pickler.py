@@ -56,7 +56,7 @@ class _Parts:
 
     __slots__ = ("arguments", "function")
 
-    def __init__(self, function: Foreign, arguments: tuple[Any, ...]) -> None:
+    def __init__(self, function: Foreign, arguments: tuple[object, ...]) -> None:
         self.function = function
         self.arguments = arguments
 
@@ -78,7 +78,7 @@ class Pickler(_PythonPickler):  # type: ignore[misc]
         self._legacy = legacy
         self._by_owner: dict[int, tuple[_Storage, Array]] = {}
 
-    def reducer_override(self, obj: Any) -> Any:
+    def reducer_override(self, obj: object) -> Any:
         """Tensors and their relatives, in PyTorch's form."""
         if isinstance(obj, Tensor):
             return self._reduce_tensor(obj) if _has_our_reduction(obj) else NotImplemented
@@ -93,7 +93,7 @@ class Pickler(_PythonPickler):  # type: ignore[misc]
         return NotImplemented
 
     def persistent_id(
-        self, obj: Any
+        self, obj: object
     ) -> tuple[str, Foreign, str, str, int, None] | tuple[str, Foreign, str, str, int] | None:
         """Storages are named in the pickle and stored beside it."""
         if isinstance(obj, (TypedStorage, UntypedStorage)):
@@ -123,7 +123,7 @@ class Pickler(_PythonPickler):  # type: ignore[misc]
         """A dtype or a memory format, under PyTorch's name."""
         self.save(_NAMED.setdefault(obj.name, Foreign("torch", obj.name)))
 
-    def save_global(self, obj: Any, name: str | None = None) -> None:
+    def save_global(self, obj: object, name: str | None = None) -> None:
         """A class or function; layers under the names that PyTorch has for them."""
         foreign = public_name(obj) if isinstance(obj, (type, FunctionType)) else None
         if foreign is None:
@@ -153,7 +153,7 @@ class Pickler(_PythonPickler):  # type: ignore[misc]
         parts = self._parts(tensor, tensor.requires_grad and not is_parameter)
         state = _state_of(tensor)
         if is_parameter:  # of a subclass too: PyTorch's files do not keep which
-            arguments: tuple[Any, ...] = (parts, tensor.requires_grad, OrderedDict())
+            arguments: tuple[object, ...] = (parts, tensor.requires_grad, OrderedDict())
             if state:
                 return _REBUILD_PARAMETER_WITH_STATE, (*arguments, state)
             return _REBUILD_PARAMETER, arguments
@@ -165,7 +165,7 @@ class Pickler(_PythonPickler):  # type: ignore[misc]
     def _parts(self, tensor: Tensor, requires_grad: bool) -> _Parts:
         storage, offset, strides = self._place(tensor)
         shape = tuple(tensor._array.shape)
-        hooks: OrderedDict[Any, Any] = OrderedDict()
+        hooks: OrderedDict[object, object] = OrderedDict()
         arguments = (storage, offset, shape, strides, requires_grad, hooks)
         if tensor.dtype in dtypes.UNSIGNED:
             return _Parts(_REBUILD_RETYPED, (*arguments, tensor.dtype))
@@ -236,7 +236,7 @@ def _has_our_reduction(tensor: Tensor) -> bool:
 
 def _state_of(tensor: Tensor) -> Any:
     """The attributes of a tensor: a dict, or a pair of it and the slots of its own class."""
-    own: Any = getattr(type(tensor), "__getstate__", None)
+    own: object = getattr(type(tensor), "__getstate__", None)
     if own is not object.__getstate__ and own is not getattr(Tensor, "__getstate__", None):
         return tensor.__getstate__()
     slots = {

@@ -32,7 +32,7 @@ _MOST_DIMENSIONS = 64  # of an array
 _LARGEST = 2**63 - 1
 
 
-def described(value: Any) -> str:
+def described(value: object) -> str:
     """What something from a file is, in a few words.
 
     Never by its `repr`: a list that holds a list twice, and so on, prints longer than any memory.
@@ -48,7 +48,7 @@ def _is_integer(value: float) -> bool:
     return type(value) is int and -_LARGEST <= value <= _LARGEST
 
 
-def _integers(value: Any, what: str) -> tuple[int, ...]:
+def _integers(value: object, what: str) -> tuple[int, ...]:
     if not isinstance(value, (tuple, list)) or not all(map(_is_integer, value)):
         raise UnpicklingError(f"the {what} of a tensor must be a tuple of integers")
     return tuple(value)
@@ -65,7 +65,7 @@ UNFILLED = _Unfilled()
 # -------------------------------------------------------------------------------------- tensors
 
 
-def placed(memory: Array, offset: Any, size: Any, stride: Any) -> Array:
+def placed(memory: Array, offset: Any, size: object, stride: object) -> Array:
     """A part of a flat array; an error unless it lies inside."""
     shape, steps = _integers(size, "size"), _integers(stride, "stride")
     if not _is_integer(offset):
@@ -110,11 +110,11 @@ def _memory(storage: TypedStorage) -> Array:
 def tensor(
     storage: TypedStorage,
     offset: float,
-    size: Any,
-    stride: Any,
+    size: object,
+    stride: object,
     requires_grad: bool = False,
-    hooks: Any = None,
-    metadata: Any = None,
+    hooks: object = None,
+    metadata: object = None,
 ) -> Tensor:
     """A tensor in a storage."""
     return _made(_memory(storage), offset, size, stride, requires_grad, metadata)
@@ -123,12 +123,12 @@ def tensor(
 def retyped(
     storage: Any,
     offset: float,
-    size: Any,
-    stride: Any,
+    size: object,
+    stride: object,
     requires_grad: bool,
-    hooks: Any,
+    hooks: object,
     dtype: dtypes.dtype | None,
-    metadata: Any = None,
+    metadata: object = None,
 ) -> Tensor:
     """A tensor in a storage of bytes."""
     if not isinstance(dtype, dtypes.dtype):
@@ -142,7 +142,12 @@ def retyped(
 
 
 def _made(
-    memory: Array, offset: float, size: Any, stride: Any, requires_grad: bool, metadata: Any
+    memory: Array,
+    offset: float,
+    size: object,
+    stride: object,
+    requires_grad: bool,
+    metadata: object,
 ) -> Tensor:
     if isinstance(metadata, dict) and metadata:
         if UNFILLED.waiting is not None:
@@ -172,7 +177,9 @@ def swapped(memory: Array) -> Array:
     return np.ascontiguousarray(turned).reshape(-1).view(memory.dtype)
 
 
-def parameter(data: Any, requires_grad: Any = True, hooks: Any = None, state: Any = None) -> Tensor:
+def parameter(
+    data: object, requires_grad: object = True, hooks: object = None, state: object = None
+) -> Tensor:
     """A parameter, with the attributes it had."""
     from retrograd.nn.parameter import Parameter
 
@@ -183,7 +190,7 @@ def parameter(data: Any, requires_grad: Any = True, hooks: Any = None, state: An
     return made
 
 
-def from_type(function: Any, kind: Any, arguments: Any, state: Any) -> Tensor:
+def from_type(function: Any, kind: Any, arguments: object, state: object) -> Tensor:
     """A tensor of a subclass, or one with attributes."""
     if function not in FUNCTIONS.values() or not isinstance(arguments, tuple):
         raise UnpicklingError(f"a tensor cannot be made by {described(function)}")
@@ -200,7 +207,7 @@ def from_type(function: Any, kind: Any, arguments: Any, state: Any) -> Tensor:
     return made
 
 
-def set_state(made: Tensor, state: Any) -> None:
+def set_state(made: Tensor, state: object) -> None:
     """Attributes of a tensor: those in its `__dict__`, and slots of its own class."""
     if isinstance(state, tuple) and len(state) == 2:
         state, slots = state
@@ -214,7 +221,7 @@ def set_state(made: Tensor, state: Any) -> None:
         setattr(made, name, value)
 
 
-def attributes(state: Any) -> dict[str, Any]:
+def attributes(state: object) -> dict[str, Any]:
     """A dict of attributes, as which a state is taken."""
     if not isinstance(state, dict) or not all(type(name) is str for name in state):
         raise UnpicklingError("the state of an object must be a dict of attributes")
@@ -235,7 +242,7 @@ def layout_named(name: str) -> layout:
     return _LAYOUTS[name]
 
 
-def sparse(kind: layout, data: Any) -> Tensor:
+def sparse(kind: layout, data: object) -> Tensor:
     """A sparse tensor from its parts, each index of which is looked at."""
     from retrograd.sparse.pickling import rebuilt
 
@@ -276,7 +283,7 @@ def _check_sparse(kind: layout, parts: tuple[Any, ...]) -> None:
 
 
 def _refusing(what: str) -> Callable[..., Tensor]:
-    def refuse(*arguments: Any) -> Tensor:
+    def refuse(*arguments: object) -> Tensor:
         raise explained(NotImplementedError(f"retrograd does not support {what}"))
 
     return refuse
@@ -309,7 +316,7 @@ def encode(text: str, encoding: str = "latin1") -> bytes:
     return text.encode("latin1")
 
 
-def byte_array(content: Any = b"", encoding: Any = None) -> bytearray:
+def byte_array(content: object = b"", encoding: Any = None) -> bytearray:
     """A bytearray with a content, never one with a size."""
     if type(content) is str:
         content = encode(content, encoding)
@@ -325,7 +332,7 @@ def complex_number(real: Any = 0.0, imaginary: Any = 0.0) -> complex:
     return complex(real, imaginary)
 
 
-def size_from(numbers: Any = ()) -> Size:
+def size_from(numbers: object = ()) -> Size:
     """A `Size` from integers."""
     return Size(_integers(numbers, "size"))
 
@@ -340,7 +347,7 @@ def ordered(pairs: Any = ()) -> OrderedDict[Any, Any]:
     return OrderedDict(pairs)
 
 
-def counter(counts: Any = None) -> Counter[Any]:
+def counter(counts: object = None) -> Counter[Any]:
     """A Counter from a dict of counts."""
     if counts is not None and type(counts) is not dict:
         raise UnpicklingError("a Counter is allowed from a dict only")
@@ -367,7 +374,7 @@ def check_key(key: str) -> int:
         return 0
     if not isinstance(key, (tuple, frozenset)):
         return _is_unusual(key)
-    left: list[tuple[Any, int]] = [(key, 1)]
+    left: list[tuple[object, int]] = [(key, 1)]
     seen = unusual = 0
     while left:
         part, depth = left.pop()
@@ -382,7 +389,7 @@ def check_key(key: str) -> int:
     return unusual
 
 
-def _is_unusual(key: Any) -> int:
+def _is_unusual(key: object) -> int:
     """Whether it is a number of which many with the same hash can be made."""
     return int(type(key) is complex or (type(key) is int and abs(key) >= _USUAL))
 
@@ -395,7 +402,7 @@ def check_keys(keys: Iterable[Any], before: int = 0) -> int:
     return unusual
 
 
-def length_of(arguments: Sequence[Any]) -> int:
+def length_of(arguments: Sequence[object]) -> int:
     """About how many bytes are copied when these arguments become an object."""
     total = 0
     for argument in arguments:

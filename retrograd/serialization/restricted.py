@@ -67,7 +67,7 @@ class _Raised(Exception):
 def _makers() -> dict[int, Callable[..., Any]]:
     from retrograd.nn.parameter import Parameter
 
-    makers: list[tuple[Any, Callable[..., Any]]] = [
+    makers: list[tuple[object, Callable[..., object]]] = [
         (OrderedDict, rebuild.ordered),
         (Counter, rebuild.counter),
         (set, rebuild.set_from),
@@ -135,7 +135,7 @@ class RestrictedUnpickler:
         if self._room < 0:
             raise UnpicklingError("the pickle asks for more memory than a file of its size needs")
 
-    def _push(self, value: Any, size: int = 0) -> None:
+    def _push(self, value: object, size: int = 0) -> None:
         self._spend(size)
         self._stack.append(value)
 
@@ -195,7 +195,7 @@ class RestrictedUnpickler:
             raise UnpicklingError("the arguments of a call must be a tuple")
         self._stack[-1] = self._called(function, arguments)
 
-    def _called(self, function: Any, arguments: tuple[Any, ...]) -> Any:
+    def _called(self, function: Any, arguments: tuple[object, ...]) -> Any:
         self._spend(512 + rebuild.length_of(arguments))
         if function is rebuild.from_type:
             return self._from_type(*arguments)
@@ -211,7 +211,7 @@ class RestrictedUnpickler:
         except Exception as error:
             raise _Raised(error) from None
 
-    def _made(self, maker: Callable[..., Any], arguments: tuple[Any, ...]) -> Any:
+    def _made(self, maker: Callable[..., object], arguments: tuple[object, ...]) -> Any:
         try:
             return maker(*arguments)
         except (RuntimeError, NotImplementedError) as error:
@@ -220,7 +220,7 @@ class RestrictedUnpickler:
                 error.args = (f"{error}\nThis was found while loading {place}.",)
             raise _Raised(error) from None
 
-    def _from_type(self, function: Any, kind: Any, arguments: Any, state: Any) -> Any:
+    def _from_type(self, function: Any, kind: Any, arguments: object, state: object) -> Any:
         if kind is not Tensor and id(kind) not in self._makers and id(kind) not in self._trusted:
             raise UnpicklingError(f"a tensor of type {described(kind)} was not allowed")
         if id(kind) in self._trusted:
@@ -240,7 +240,7 @@ class RestrictedUnpickler:
         named, arguments = self._stack.pop(), self._stack.pop()
         self._create(self._stack.pop(), arguments, rebuild.attributes(named))
 
-    def _create(self, kind: Any, arguments: Any, named: dict[str, Any]) -> None:
+    def _create(self, kind: Any, arguments: object, named: dict[str, object]) -> None:
         if type(arguments) is not tuple:
             raise UnpicklingError("the arguments of a class must be a tuple")
         if id(kind) in self._makers and isinstance(kind, type) and not named:
@@ -413,7 +413,7 @@ def _text(value: str) -> str:
     return value.decode("ascii", "replace") if isinstance(value, bytes) else value
 
 
-def _set_state(target: Any, state: Any) -> None:
+def _set_state(target: object, state: Any) -> None:
     """What `pickle` does for an object of a class that is trusted."""
     if hasattr(target, "__setstate__"):
         target.__setstate__(state)

@@ -56,14 +56,14 @@ class safe_globals:
     def __enter__(self) -> None:
         add_safe_globals(self.safe_globals)
 
-    def __exit__(self, *exception: Any) -> None:
+    def __exit__(self, *exception: object) -> None:
         for allowed in self.safe_globals:
             _allowed.pop(allowed, None)
 
 
 def allowed_names() -> dict[str, Any]:
     """What was allowed, by the names that files use."""
-    names: dict[str, Any] = {}
+    names: dict[str, object] = {}
     for entry in _allowed:
         if not isinstance(entry, tuple):
             names[f"{entry.__module__}.{entry.__qualname__}"] = entry

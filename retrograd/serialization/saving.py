@@ -19,9 +19,9 @@ from retrograd.serialization.pickler import Pickler
 
 
 def save(
-    obj: Any,
+    obj: object,
     f: Any,
-    pickle_module: Any = pickle,
+    pickle_module: object = pickle,
     pickle_protocol: int = 2,
     _use_new_zipfile_serialization: bool = True,
     _disable_byteorder_record: bool = False,
@@ -79,7 +79,7 @@ def _folder_for(path: Any) -> str:
     return name.encode("utf-8", "replace").decode().replace("/", "_") or "archive"
 
 
-def _write(file: Any, folder: str, pickled: bytes, storages: Any, without_order: bool) -> None:
+def _write(file: object, folder: str, pickled: bytes, storages: Any, without_order: bool) -> None:
     archive = ArchiveWriter(file, folder, SHARED.sums)
     archive.add("data.pkl", pickled)
     if not without_order:

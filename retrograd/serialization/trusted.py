@@ -17,7 +17,7 @@ from retrograd.serialization.restricted import RestrictedUnpickler, Source
 Read = Callable[..., Any]
 
 
-def trusting(pickle_module: Any, arguments: dict[str, Any]) -> Read:
+def trusting(pickle_module: Any, arguments: dict[str, object]) -> Read:
     """A function that reads one pickle with the unpickler of a module."""
     base: Any = pickle_module.Unpickler
     known = {**known_names(), "_codecs.encode": codecs.encode}
@@ -43,7 +43,7 @@ def trusting(pickle_module: Any, arguments: dict[str, Any]) -> Read:
     return read
 
 
-def restricting(arguments: dict[str, Any]) -> Read:
+def restricting(arguments: dict[str, object]) -> Read:
     """A function that reads one pickle and runs nothing that it brings along."""
     encoding = str(arguments.get("encoding", "utf-8"))
 

@@ -36,7 +36,7 @@ def _make(
     sym: bool,
     dtype: dtypes.dtype | None,
     layout: Layout,
-    device: Any,
+    device: object,
     requires_grad: bool,
     complaint: str | None = None,
     single: bool = False,
@@ -71,7 +71,7 @@ def bartlett(
     sym: bool = True,
     dtype: dtypes.dtype | None = None,
     layout: Layout = strided,
-    device: Any = None,
+    device: object = None,
     requires_grad: bool = False,
 ) -> Tensor:
     """A triangle that goes to zero at both ends."""
@@ -88,7 +88,7 @@ def cosine(
     sym: bool = True,
     dtype: dtypes.dtype | None = None,
     layout: Layout = strided,
-    device: Any = None,
+    device: object = None,
     requires_grad: bool = False,
 ) -> Tensor:
     """Half a period of a sine, sampled between the ends."""
@@ -107,7 +107,7 @@ def exponential(
     sym: bool = True,
     dtype: dtypes.dtype | None = None,
     layout: Layout = strided,
-    device: Any = None,
+    device: object = None,
     requires_grad: bool = False,
 ) -> Tensor:
     """Exponential decay with the time constant `tau`, away from `center` (the middle)."""
@@ -132,7 +132,7 @@ def gaussian(
     sym: bool = True,
     dtype: dtypes.dtype | None = None,
     layout: Layout = strided,
-    device: Any = None,
+    device: object = None,
     requires_grad: bool = False,
 ) -> Tensor:
     """A bell curve of this standard deviation."""
@@ -152,7 +152,7 @@ def kaiser(
     sym: bool = True,
     dtype: dtypes.dtype | None = None,
     layout: Layout = strided,
-    device: Any = None,
+    device: object = None,
     requires_grad: bool = False,
 ) -> Tensor:
     """Bessel functions with a chosen trade between width and leakage."""
@@ -172,14 +172,14 @@ def general_cosine(
     sym: bool = True,
     dtype: dtypes.dtype | None = None,
     layout: Layout = strided,
-    device: Any = None,
+    device: object = None,
     requires_grad: bool = False,
 ) -> Tensor:
     """A sum of cosines with the weights `a` and alternating signs."""
     return _cosines("general_cosine", M, a, sym, dtype, layout, device, requires_grad)
 
 
-def _cosines(name: str, M: int, a: Any, sym: bool, *options: Any) -> Tensor:
+def _cosines(name: str, M: int, a: object, sym: bool, *options: Any) -> Tensor:
     def shape(n: Array, length: int) -> Array:
         if not isinstance(a, Iterable):
             raise TypeError("Coefficients must be a list/tuple")
@@ -200,7 +200,7 @@ def general_hamming(
     sym: bool = True,
     dtype: dtypes.dtype | None = None,
     layout: Layout = strided,
-    device: Any = None,
+    device: object = None,
     requires_grad: bool = False,
 ) -> Tensor:
     """A raised cosine, ``alpha - (1 - alpha) * cos``."""
@@ -214,7 +214,7 @@ def hamming(
     sym: bool = True,
     dtype: dtypes.dtype | None = None,
     layout: Layout = strided,
-    device: Any = None,
+    device: object = None,
     requires_grad: bool = False,
 ) -> Tensor:
     """A raised cosine that stays above zero: `general_hamming` with 0.54."""
@@ -228,7 +228,7 @@ def hann(
     sym: bool = True,
     dtype: dtypes.dtype | None = None,
     layout: Layout = strided,
-    device: Any = None,
+    device: object = None,
     requires_grad: bool = False,
 ) -> Tensor:
     """A raised cosine that goes to zero at both ends."""
@@ -242,7 +242,7 @@ def blackman(
     sym: bool = True,
     dtype: dtypes.dtype | None = None,
     layout: Layout = strided,
-    device: Any = None,
+    device: object = None,
     requires_grad: bool = False,
 ) -> Tensor:
     """A sum of three cosines with little leakage."""
@@ -256,7 +256,7 @@ def nuttall(
     sym: bool = True,
     dtype: dtypes.dtype | None = None,
     layout: Layout = strided,
-    device: Any = None,
+    device: object = None,
     requires_grad: bool = False,
 ) -> Tensor:
     """A sum of four cosines with very little leakage."""

@@ -28,7 +28,7 @@ def _group_tensors_by_device_and_dtype(
     tensorlistlist: TensorListList, with_indices: bool = False
 ) -> dict[tuple[Any, Any], tuple[TensorListList, Indices]]:
     """Lists that belong together, in groups by device and dtype of the first list's tensors."""
-    found: dict[tuple[Any, Any], tuple[TensorListList, Indices]] = {}
+    found: dict[tuple[object, object], tuple[TensorListList, Indices]] = {}
     for index, first in enumerate(tensorlistlist[0]):
         if first is None:
             raise RuntimeError(

@@ -269,7 +269,7 @@ def checkpoint(
     state = get_rng_state() if preserve else None
     autocast = _Autocast()
 
-    def recompute(*inputs: Any) -> None:
+    def recompute(*inputs: object) -> None:
         with fork_rng(devices=[], enabled=preserve):
             if state is not None:
                 set_rng_state(state)
@@ -325,7 +325,11 @@ _DESCRIBERS: dict[str, Callable[[Tensor], Any]] = {
 
 
 def checkpoint_sequential(
-    functions: Any, segments: int, input: Any, use_reentrant: bool | None = None, **kwargs: Any
+    functions: Any,
+    segments: int,
+    input: object,
+    use_reentrant: bool | None = None,
+    **kwargs: object,
 ) -> Any:
     """Run modules one after the other, in `segments` parts; all but the last are checkpointed.
 

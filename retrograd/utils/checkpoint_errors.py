@@ -50,7 +50,7 @@ def _error(message: str, spans: Sequence[tuple[Any, str]]) -> CheckpointError:
 
 
 def number_differs(
-    forward: int, again: int, sites: Sequence[Any], again_sites: Sequence[Any]
+    forward: int, again: int, sites: Sequence[object], again_sites: Sequence[object]
 ) -> CheckpointError:
     """The recomputation saved fewer tensors."""
     spans = _first_difference(sites, again_sites)
@@ -62,7 +62,7 @@ def number_differs(
     )
 
 
-def too_many(sites: Sequence[Any], again_sites: Sequence[Any]) -> CheckpointError:
+def too_many(sites: Sequence[object], again_sites: Sequence[object]) -> CheckpointError:
     """The recomputation saved more tensors."""
     return _error(
         "torch.utils.checkpoint: trying to save more tensors during recomputation than during the "
@@ -71,7 +71,7 @@ def too_many(sites: Sequence[Any], again_sites: Sequence[Any]) -> CheckpointErro
     )
 
 
-def _first_difference(sites: Sequence[Any], again: Sequence[Any]) -> list[tuple[Any, str]]:
+def _first_difference(sites: Sequence[object], again: Sequence[object]) -> list[tuple[Any, str]]:
     """Where the two runs part: the first line that saved something in one of them only."""
     for position in range(max(len(sites), len(again))):
         old = sites[position] if position < len(sites) else None
@@ -87,7 +87,9 @@ def _first_difference(sites: Sequence[Any], again: Sequence[Any]) -> list[tuple[
 
 
 def values_differ(
-    different: Sequence[tuple[int, Any, Any]], sites: Sequence[Any], again_sites: Sequence[Any]
+    different: Sequence[tuple[int, object, object]],
+    sites: Sequence[object],
+    again_sites: Sequence[object],
 ) -> CheckpointError:
     """The recomputed tensors have other shapes or dtypes."""
     told = "".join(
@@ -104,7 +106,7 @@ def values_differ(
     )
 
 
-def _short(description: Any) -> str:
+def _short(description: object) -> str:
     if isinstance(description, dict) and {"shape", "dtype"} <= set(description):
         return f"{list(description['shape'])} {str(description['dtype']).removeprefix('torch.')}"
     return str(description)
@@ -139,7 +141,7 @@ def modified_since(tensor: Tensor, version: int) -> Exception:
     )
 
 
-def debug_text(forward: Sequence[tuple[str, Any]], again: Sequence[tuple[str, Any]]) -> str:
+def debug_text(forward: Sequence[tuple[str, object]], again: Sequence[tuple[str, object]]) -> str:
     """The message of debug mode: every op of both runs, with its line."""
     from retrograd.lifecycle.site import CallSite
     from retrograd.lifecycle.wording import line_reference

@@ -125,7 +125,7 @@ class CheckpointInputs(Node):
 
     __slots__ = ("arguments",)
 
-    def __init__(self, arguments: tuple[Any, ...]) -> None:
+    def __init__(self, arguments: tuple[object, ...]) -> None:
         fill_node(self, CheckpointInputs)
         self.code, self.lasti = user_site(2)
         self.arguments = [
@@ -143,7 +143,7 @@ class Frame:
 
     def __init__(
         self,
-        arguments: tuple[Any, ...],
+        arguments: tuple[object, ...],
         recompute: Callable[..., None],
         *,
         early_stop: bool,
@@ -190,7 +190,7 @@ class Frame:
             raise modified_since(tensor, version)
         return tensor
 
-    def _run_again(self, group: Any) -> None:
+    def _run_again(self, group: object) -> None:
         run = _Run(weakref.ref(self), group)
         try:
             arguments = self.inputs.unpack()
@@ -215,7 +215,7 @@ class Frame:
             return
         if run.count != len(self.slots):
             raise number_differs(len(self.slots), run.count, self.sites, run.sites)
-        different: list[tuple[int, Any, Any]] = []
+        different: list[tuple[int, object, object]] = []
         for position, reference in enumerate(self.slots):
             slot = reference()
             if slot is None:
@@ -232,7 +232,7 @@ class Frame:
 class _Run:
     """One recomputation of a frame."""
 
-    def __init__(self, frame: weakref.ref[Frame], group: Any) -> None:
+    def __init__(self, frame: weakref.ref[Frame], group: object) -> None:
         self.frame = frame  # weak: the function may keep the recomputed graph, which has our hook
         self.group = group
         self.count = 0

@@ -58,7 +58,7 @@ class SelectiveCheckpointContext:
     False
     """
 
-    def __init__(self, *, is_recompute: bool, op_output: Any = None) -> None:
+    def __init__(self, *, is_recompute: bool, op_output: object = None) -> None:
         self.is_recompute = is_recompute
         self.op_output = op_output
 
@@ -96,7 +96,7 @@ def create_selective_checkpoint_contexts(
     >>> y = checkpoint(lambda x: (x @ x).exp(), x, use_reentrant=False, context_fn=keep)
     >>> y.sum().backward()
     """
-    policy: Callable[..., Any]
+    policy: Callable[..., object]
     if isinstance(policy_fn_or_list, list):
         for op in policy_fn_or_list:
             _check_overload(op)
@@ -110,7 +110,7 @@ def create_selective_checkpoint_contexts(
     return keeping, _Recalling(keeping, calls, allow_cache_entry_mutation)
 
 
-def _check_overload(op: Any) -> None:
+def _check_overload(op: object) -> None:
     if isinstance(op, OpOverload):
         return
     advice = ""
@@ -125,7 +125,7 @@ def _check_overload(op: Any) -> None:
 
 
 def _saves(ops: Sequence[OpOverload]) -> Callable[..., CheckpointPolicy]:
-    def policy(context: Any, op: OpOverload, *args: Any, **kwargs: Any) -> CheckpointPolicy:
+    def policy(context: object, op: OpOverload, *args: Any, **kwargs: object) -> CheckpointPolicy:
         if op in ops:
             return CheckpointPolicy.MUST_SAVE
         return CheckpointPolicy.PREFER_RECOMPUTE
@@ -148,7 +148,7 @@ class _Kept:
 
     __slots__ = ("half", "tensors", "versions")
 
-    def __init__(self, tensors: Sequence[Tensor], half: Any) -> None:
+    def __init__(self, tensors: Sequence[Tensor], half: object) -> None:
         self.tensors = [_alias(tensor) for tensor in tensors]
         self.versions = [cell_of(tensor).version for tensor in tensors]
         self.half = half
@@ -201,7 +201,7 @@ class _Mode:
 class _Keeping(_Mode):
     """Around the forward pass: asks the policy, and keeps what it says."""
 
-    def __init__(self, policy: Callable[..., Any], calls: _Calls) -> None:
+    def __init__(self, policy: Callable[..., object], calls: _Calls) -> None:
         super().__init__()
         self.policy = policy
         self.calls = calls
@@ -227,7 +227,7 @@ class _Keeping(_Mode):
         op: Op,
         overload: OpOverload,
         args: tuple[Any, ...],
-        targets: Sequence[Any],
+        targets: Sequence[object],
         form: str,
         outputs: list[Tensor],
     ) -> Any:
@@ -283,7 +283,7 @@ class _Recalling(_Mode):
             pending()
 
     def run(
-        self, op: Op, args: tuple[Any, ...], targets: Sequence[Any], form: str, compute: Any
+        self, op: Op, args: tuple[Any, ...], targets: Sequence[object], form: str, compute: Any
     ) -> Computed:
         """Return what was kept of a call, or compute it."""
         self._settle()

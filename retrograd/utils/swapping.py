@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gc
 import weakref
-from typing import Any
 
 from retrograd.engine.node import Node
 from retrograd.engine.views import ViewInfo
@@ -43,7 +42,7 @@ def swap_tensors(t1: Tensor, t2: Tensor) -> None:
         setattr(t2, name, first)
 
 
-def _knows_by_identity(holder: Any) -> bool:
+def _knows_by_identity(holder: object) -> bool:
     """Whether something that refers to a tensor is a view of it, or a node that saved it."""
     if type(holder) is tuple:  # perhaps the saved values of a node
         return any(isinstance(other, Node) for other in gc.get_referrers(holder))

@@ -138,7 +138,7 @@ def any_parameter(saved: SavedValue, watched: Watched) -> Any | None:
     return None
 
 
-def memory_of(tensor: Any) -> int | None:
+def memory_of(tensor: object) -> int | None:
     """The address of a tensor's memory; None of those that have none of their own, as sparse."""
     try:
         return storage_of(tensor)
@@ -146,7 +146,7 @@ def memory_of(tensor: Any) -> int | None:
         return None
 
 
-def step_after(saved: SavedValue, parameter: Any, watched: Watched) -> OptimizerStep | None:
+def step_after(saved: SavedValue, parameter: object, watched: Watched) -> OptimizerStep | None:
     """The first step of the parameter's optimizer since it was saved."""
     steps = watched.recorder.gradients.steps
     for step in steps:

@@ -345,7 +345,7 @@ def _items_of(held: Held | None) -> set[Node] | None:
     for outer in (held.container, _outermost(held)):
         waiting: list[Any] = [outer]
         for _ in range(3):
-            inner: list[Any] = []
+            inner: list[object] = []
             for value in waiting:
                 if isinstance(value, dict):
                     inner += value.values()

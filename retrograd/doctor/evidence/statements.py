@@ -100,7 +100,7 @@ def value_of(node: ast.expr, frame: FrameType) -> Any:
         except Exception:
             return None
     if isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Constant):
-        items: Any = value_of(node.value, frame)
+        items: object = value_of(node.value, frame)
         if isinstance(items, (list, tuple, dict)):
             try:
                 key: Any = node.slice.value
@@ -110,7 +110,9 @@ def value_of(node: ast.expr, frame: FrameType) -> Any:
     return None
 
 
-def value_has_history(place: Place, frame: FrameType, torch: Any, computed: bool = False) -> bool:
+def value_has_history(
+    place: Place, frame: FrameType, torch: object, computed: bool = False
+) -> bool:
     """Whether what an in-place line writes depends on tensors that require grad.
 
     With `computed` only results count, not leaves: copying weights into a parameter is no training.

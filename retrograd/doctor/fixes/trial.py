@@ -47,10 +47,10 @@ class Trial(Watch):
         until = 0.0
 
         def watcher(
-            outputs: Sequence[Any],
+            outputs: Sequence[object],
             retain: bool,
             create: bool,
-            inputs: Sequence[Any],
+            inputs: Sequence[object],
             accumulates: bool,
             run: Original,
         ) -> Any:

@@ -24,7 +24,7 @@ def document(result: Result) -> dict[str, Any]:
     }
 
 
-def _absolute(value: Any) -> Any:
+def _absolute(value: object) -> Any:
     """The same data with every `file` an absolute path."""
     if isinstance(value, dict):
         return {

@@ -47,7 +47,7 @@ def _hidden(at: Raised, torch: Any) -> Diagnosis | None:
     return None
 
 
-def _holds_parameters(value: Any, torch: Any) -> bool:
+def _holds_parameters(value: object, torch: Any) -> bool:
     if not isinstance(value, (list, tuple, dict)):
         return False
     inside = list(value.values()) if isinstance(value, dict) else list(value)

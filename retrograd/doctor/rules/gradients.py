@@ -111,7 +111,7 @@ def _empties(node: ast.stmt) -> bool:
     )
 
 
-def _dirty(watched: Watched, dirty: list[DirtyStep], optimizer: Any) -> Diagnosis | None:
+def _dirty(watched: Watched, dirty: list[DirtyStep], optimizer: object) -> Diagnosis | None:
     last = dirty[-1]
     step, added = _place(watched, last.stack), last.call.log.place_of(last.call.stack)
     if step is None or added is None or _sites(watched, dirty) < TIMES:
@@ -152,7 +152,7 @@ def _dirty(watched: Watched, dirty: list[DirtyStep], optimizer: Any) -> Diagnosi
     )
 
 
-def _period(watched: Watched, optimizer: Any) -> int | None:
+def _period(watched: Watched, optimizer: object) -> int | None:
     """How many steps lie between two clearings, if it is always the same number above one.
 
     One backward call before each of the steps: gradients are collected over so many batches, and

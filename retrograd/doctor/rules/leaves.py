@@ -63,7 +63,7 @@ def _made_by_variable(at: Raised, watched: Watched) -> list[Place]:
     return []
 
 
-def _made(tensor: Any, log: LineLog) -> list[Place]:
+def _made(tensor: object, log: LineLog) -> list[Place]:
     """The stack that made a tensor with history."""
     node = getattr(tensor, "grad_fn", None)
     return [] if node is None else [p for _, p in log.stack_of(node._sequence_nr())]

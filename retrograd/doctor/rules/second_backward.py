@@ -545,7 +545,7 @@ EARLIER_PASS_RULES: tuple[Rule, ...] = (_made_outside, _cached, _accumulated, _c
 
 def for_the_edit(evidence: SecondBackward) -> dict[str, Any]:
     """What an edit needs to know: what holds the value, and which loop repeats."""
-    found: dict[str, Any] = {}
+    found: dict[str, object] = {}
     if evidence.held is not None and evidence.held.container is not None:
         found["container"] = type(evidence.held.container).__name__
     if evidence.repetition is not None and evidence.repetition.loop is not None:

@@ -79,7 +79,7 @@ def find_number(watched: Watched, parameters: Sequence[tuple[int, int]]) -> Cut 
     return None
 
 
-def _differs(watched: Watched, question: dict[str, Any]) -> bool | None:
+def _differs(watched: Watched, question: dict[str, object]) -> bool | None:
     """The answer of a trial; None if it ended without one."""
     if watched.second_pass is None:
         return None
@@ -102,7 +102,7 @@ def find_writes(watched: Watched) -> list[Write]:
     return [Write(found["op"], _stack(found["stack"])) for found in result.get("writes", [])]
 
 
-def _ask(watched: Watched, question: dict[str, Any], wanted: str) -> dict[str, Any]:
+def _ask(watched: Watched, question: dict[str, object], wanted: str) -> dict[str, Any]:
     if watched.second_pass is None:
         _unseen(watched, f"{wanted}: the program was not run a second time")
         return {}

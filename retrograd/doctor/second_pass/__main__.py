@@ -57,7 +57,7 @@ def main(config: str) -> None:
     answer(watch.found(), False)
 
 
-def _engine(question: dict[str, Any]) -> Engine:
+def _engine(question: dict[str, object]) -> Engine:
     """What the first run was on."""
     if question.get("engine") != "retrograd":
         return TorchEngine()

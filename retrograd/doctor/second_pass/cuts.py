@@ -111,10 +111,10 @@ class CutWatch:
         original = recorder._around_backward
 
         def around(
-            outputs: Sequence[Any],
+            outputs: Sequence[object],
             retain: bool,
             create: bool,
-            inputs: Sequence[Any],
+            inputs: Sequence[object],
             accumulates: bool,
             run: Callable[[], Any],
         ) -> Any:
@@ -132,7 +132,7 @@ class CutWatch:
         recorder._around_backward = around  # type: ignore[method-assign]
         module: Any = importlib.import_module(f"{self.torch.__package__}.optim.optimizer")
 
-        def before_step(optimizer: Any, args: Any, keywords: Any) -> None:
+        def before_step(optimizer: object, args: Any, keywords: Any) -> None:
             self.at_step(optimizer)
 
         self._undo.append(module.register_optimizer_step_pre_hook(before_step).remove)
@@ -164,7 +164,7 @@ class CutWatch:
 
         return Marks()
 
-    def told(self, func: Any, args: Any, keywords: Any, result: Any) -> Any:
+    def told(self, func: object, args: Any, keywords: Any, result: object) -> Any:
         """An operation has run; what the program is to get of it."""
         if self.paused:
             return result
@@ -177,7 +177,7 @@ class CutWatch:
             return self.trial.given(self.events[self.escapes[-1]].stack, result)
         return result
 
-    def _note_frozen(self, tensor: Any) -> None:
+    def _note_frozen(self, tensor: object) -> None:
         if isinstance(tensor, self.torch.nn.Parameter):
             self.frozen.append(self.event("requires_grad=False", 0))
 
@@ -186,7 +186,7 @@ class CutWatch:
         kind, watch, tensor = self.torch.nn.Parameter, self, self.torch.Tensor
         original = kind.__new__
 
-        def __new__(cls: Any, data: Any = None, requires_grad: bool = True) -> Any:
+        def __new__(cls: Any, data: object = None, requires_grad: bool = True) -> Any:
             made = original(cls, data, requires_grad)
             if isinstance(data, tensor) and type(data) is not kind:
                 before = watch.mark_of(data)
@@ -230,7 +230,7 @@ class CutWatch:
         torch, watch = self.torch, self
         original = torch.from_numpy
 
-        def from_numpy(array: Any) -> Any:
+        def from_numpy(array: object) -> Any:
             made = original(array)
             watch.pass_on("from_numpy", (array,), {}, made)
             return made
@@ -303,7 +303,7 @@ class CutWatch:
         self.set_mark(tensor, found)
         return found
 
-    def bit_of(self, leaf: Any) -> int:
+    def bit_of(self, leaf: object) -> int:
         """The bit of a leaf if it is one of the parameters in question."""
         if self.wanted == "all":
             return self._bit_of_any(leaf)
@@ -315,7 +315,7 @@ class CutWatch:
         """How many groups of parameters all optimizers have: it rises with each new one."""
         return sum(len(each.param_groups) for each in self.recorder.gradients.optimizers)
 
-    def _bit_of_any(self, leaf: Any) -> int:
+    def _bit_of_any(self, leaf: object) -> int:
         if getattr(leaf, MARK, NOTHING).cuts:
             return 0  # a loss that was made a leaf by `requires_grad = True`
         known = self._bits.get(id(leaf))
@@ -336,7 +336,7 @@ class CutWatch:
                 if position < len(parameters):
                     self._bits[id(parameters[position])] = 1 << bit
 
-    def set_mark(self, tensor: Any, mark: Mark) -> None:
+    def set_mark(self, tensor: object, mark: Mark) -> None:
         """Put a mark on a tensor, where it takes one."""
         try:
             setattr(tensor, MARK, mark)
@@ -368,7 +368,7 @@ class CutWatch:
 
     # ---------------------------------------------------------------------- operations
 
-    def follow(self, func: Any, args: Any, keywords: Any, result: Any) -> None:
+    def follow(self, func: object, args: Any, keywords: Any, result: object) -> None:
         """One operation through the mode: hand the marks on."""
         name: str = getattr(func, "__name__", str(func))
         if name == "__set__" or name == "requires_grad_":
@@ -384,7 +384,7 @@ class CutWatch:
             result = args[0]
         self.pass_on(name, args, keywords, result)
 
-    def pass_on(self, name: str, args: Any, keywords: Any, result: Any) -> None:
+    def pass_on(self, name: str, args: Any, keywords: Any, result: object) -> None:
         """The marks of the results from those of the arguments."""
         kind = self.torch.Tensor
         marks = [self.mark_of(tensor) for tensor in tensors_in([args, keywords], kind)]
@@ -420,7 +420,7 @@ class CutWatch:
                 behind = frozenset(sorted(behind)[-MOST_CUTS:])
             self.set_mark(tensor, Mark(live if tensor.requires_grad else 0, behind, escape))
 
-    def _switched(self, func: Any, name: str, args: Any, keywords: Any) -> None:
+    def _switched(self, func: object, name: str, args: Any, keywords: Any) -> None:
         """`parameter.requires_grad = False` by hand."""
         if name == "__set__":
             attribute = getattr(getattr(func, "__self__", None), "__name__", "")
@@ -494,7 +494,7 @@ class CutWatch:
             if result is not None and not result.requires_grad:
                 self.set_mark(result, Mark(0, frozenset([index])))
 
-    def at_step(self, optimizer: Any) -> None:
+    def at_step(self, optimizer: object) -> None:
         """At the second step of an optimizer in question enough has been seen."""
         optimizers = self.recorder.gradients.optimizers
         if self.wanted != "all" and optimizer in optimizers:
@@ -520,7 +520,7 @@ class CutWatch:
         live = 0
         for mark, _ in self.roots + self.earlier:
             live |= mark.live
-        found: dict[str, dict[str, Any]] = {}
+        found: dict[str, dict[str, object]] = {}
         for index in self.escapes:
             event = self.events[index]
             for inner in sorted(event.behind, reverse=True) or [index]:

@@ -23,7 +23,7 @@ class NumberTrial:
     at: list[Any] | None  # file and line whose numbers are changed; None: nothing is
     values: list[float]  # what was sent back in the run without a change
 
-    def given(self, stack: list[list[Any]], result: Any) -> Any:
+    def given(self, stack: list[list[Any]], result: object) -> Any:
         """What the program gets instead of a number, a list or an array."""
         if self.at is None or not stack or stack[-1][:2] != self.at:
             return result
@@ -36,7 +36,7 @@ class NumberTrial:
         return position < len(self.values) and repr(values[-1]) != repr(self.values[position])
 
 
-def changed(value: Any) -> Any:
+def changed(value: object) -> Any:
     """A value with all its real numbers changed; whole numbers stay: they count or choose.
 
     >>> changed([1.0, 2, "a"])

@@ -39,7 +39,7 @@ class PublicCalls:
         self._undo: list[Callable[[], None]] = []
 
     def __enter__(self) -> PublicCalls:
-        tensor: Any = importlib.import_module("retrograd").Tensor
+        tensor: object = importlib.import_module("retrograd").Tensor
         for name, value in list(vars(tensor).items()):
             public = name in _METHODS or not name.startswith("_")
             if isinstance(value, types.FunctionType) and public:
@@ -56,11 +56,11 @@ class PublicCalls:
                     self._replace(module, name, self._around(value))
         return self
 
-    def __exit__(self, *exception: Any) -> None:
+    def __exit__(self, *exception: object) -> None:
         while self._undo:
             self._undo.pop()()
 
-    def _replace(self, owner: Any, name: str, value: Any) -> None:
+    def _replace(self, owner: Any, name: str, value: object) -> None:
         before = vars(owner)[name]
         setattr(owner, name, value)
         self._undo.append(lambda: setattr(owner, name, before))
@@ -79,20 +79,20 @@ class PublicCalls:
 
         return call
 
-    def _replace_property(self, tensor: Any, name: str) -> None:
+    def _replace_property(self, tensor: object, name: str) -> None:
         original = vars(tensor)[name]
 
-        def get(self: Any) -> Any:
+        def get(self: object) -> Any:
             return original.fget(self)
 
         get.__name__ = f".{name}"
         changed = property(self._around(get), original.fset, original.fdel)
         self._replace(tensor, name, changed)
 
-    def _watch_flag(self, tensor: Any) -> None:
+    def _watch_flag(self, tensor: object) -> None:
         original = vars(tensor)["requires_grad"]
 
-        def set_flag(target: Any, value: Any) -> None:
+        def set_flag(target: object, value: object) -> None:
             if value is False and not self._depth:
                 self._switched_off(target)
             original.fset(target, value)

@@ -56,7 +56,7 @@ class Runner:
         effects = list(self.watched.effects.seen)
         return f"not run again, because {effects[0]}" if effects else ""
 
-    def _run(self, question: dict[str, Any]) -> dict[str, Any]:
+    def _run(self, question: dict[str, object]) -> dict[str, Any]:
         root = Path(__file__).resolve().parents[3]
         with tempfile.TemporaryDirectory(prefix="retrograd-") as folder:
             config, answer = Path(folder, "question.json"), Path(folder, "answer.json")
@@ -88,7 +88,7 @@ class Runner:
             return {"refused": "the second run ended in another way than the first"}
         return result
 
-    def _same_end(self, result: dict[str, Any]) -> bool:
+    def _same_end(self, result: dict[str, object]) -> bool:
         """Whether the second run met the same error; a run that stopped early has decided."""
         if result["stopped"]:
             return True

@@ -35,7 +35,7 @@ class WriteWatch:
         self._mode.__enter__()
         return self
 
-    def __exit__(self, *exception: Any) -> None:
+    def __exit__(self, *exception: object) -> None:
         self._mode.__exit__(*exception)
 
     def _make_mode(self) -> Any:
@@ -63,11 +63,11 @@ class WriteWatch:
             for tensor in tensors_in(value, self.torch.Tensor):
                 self._write_down(tensor, tensor._version, str(operation))
 
-    def _note_public(self, function: Any, args: Any, keywords: Any, result: Any) -> None:
+    def _note_public(self, function: Any, args: Any, keywords: Any, result: object) -> None:
         """retrograd: a call is told when it is done, so the version before it is one less."""
         name = function.__name__
         by_name = name in _INPLACE or (name.endswith("_") and not name.endswith("__"))
-        written: list[Any] = []
+        written: list[object] = []
         if args and (by_name or keywords.get("inplace")):
             written.append(args[0])
         written.append(keywords.get("out"))

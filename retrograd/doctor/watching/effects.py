@@ -57,14 +57,14 @@ def listen(told: Told | None) -> None:
         _hooked = True
 
 
-def watch_saving(torch: Any) -> Callable[[], None]:
+def watch_saving(torch: object) -> Callable[[], None]:
     """`torch.save` opens its file below Python, where no event is heard: hear of it here."""
     module = getattr(torch, "serialization", None)
     original = getattr(module, "_open_zipfile_writer", None)
     if module is None or original is None:
         return lambda: None
 
-    def opened(name_or_buffer: Any) -> Any:
+    def opened(name_or_buffer: object) -> Any:
         if isinstance(name_or_buffer, (str, os.PathLike)):
             _hook("open", (name_or_buffer, "wb", os.O_WRONLY | os.O_CREAT))
         return original(name_or_buffer)
@@ -106,11 +106,11 @@ def _loads_data() -> bool:
     return False
 
 
-def _short(path: Any) -> str:
+def _short(path: object) -> str:
     return os.path.basename(os.fsdecode(path)) if isinstance(path, (str, bytes)) else "a file"
 
 
-def _is_harmless(path: Any) -> bool:
+def _is_harmless(path: object) -> bool:
     """Temporary files, Python's and other caches, devices, and files that are already open."""
     if not isinstance(path, (str, bytes, os.PathLike)):
         return True

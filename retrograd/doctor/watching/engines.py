@@ -38,7 +38,7 @@ class TorchEngine:
         autograd = self.torch.autograd
         original = autograd._engine_run_backward
 
-        def run(t_outputs: Any, *args: Any, **keywords: Any) -> Any:
+        def run(t_outputs: object, *args: Any, **keywords: Any) -> Any:
             # args: grad_tensors, retain_graph, create_graph, inputs, allow_unreachable
             outputs = t_outputs if isinstance(t_outputs, (tuple, list)) else [t_outputs]
             inputs = args[3] if len(args) > 3 and args[3] else ()
@@ -82,7 +82,7 @@ class RetrogradEngine:
         originals = {name: getattr(api, name) for name in names}
         asked = _Asked()
 
-        def root_edges(roots: Any, gradients: Any) -> Any:
+        def root_edges(roots: Any, gradients: object) -> Any:
             asked.roots, asked.inputs = roots, []
             try:
                 return originals["_root_edges"](roots, gradients)
@@ -92,13 +92,13 @@ class RetrogradEngine:
                 return watcher(roots, False, False, (), accumulates, _raising(error))
 
         def edge(name: str) -> Callable[[Any], Any]:
-            def found(target: Any) -> Any:
+            def found(target: object) -> Any:
                 asked.inputs.append(target)
                 return originals[name](target)
 
             return found
 
-        def run_backward(edges: Any, gradients: Any, call: Any, wanted: Any) -> Any:
+        def run_backward(edges: object, gradients: object, call: Any, wanted: object) -> Any:
             def run() -> Any:
                 return originals["run_backward"](edges, gradients, call, wanted)
 

@@ -33,7 +33,7 @@ MANUAL_ELEMENTS = 100_000
 class Gradients:
     """Follows the `.grad` of every parameter that an optimizer holds."""
 
-    def __init__(self, torch: Any) -> None:
+    def __init__(self, torch: object) -> None:
         self._torch = torch
         self.optimizers: list[Any] = []
         self.steps: list[OptimizerStep] = []
@@ -125,7 +125,7 @@ class Gradients:
                     self._givers.setdefault(key, []).append(call)
                 self.received.add(key)
 
-    def before_step(self, optimizer: Any, stack: list[Step]) -> None:
+    def before_step(self, optimizer: object, stack: list[Step]) -> None:
         """What does this step use?"""
         held = parameters_of(optimizer)
         self._note_dirty(held, stack, optimizer)
@@ -142,7 +142,7 @@ class Gradients:
         self._note_wasted(held, stack, optimizer)
         self._note_mixed(held, stack, optimizer)
 
-    def _note_mixed(self, held: list[Any], stack: list[Step], optimizer: Any) -> None:
+    def _note_mixed(self, held: list[Any], stack: list[Step], optimizer: object) -> None:
         """Gradients of several lines are added, which `zero_grad` had cleared before the first."""
         if len(self.mixed) >= MIXED_STEPS or not self.zeros:
             return
@@ -162,7 +162,7 @@ class Gradients:
         if before:
             self.mixed.append(MixedStep(stack, ordered, given, before[-1], optimizer))
 
-    def _note_dirty(self, held: list[Any], stack: list[Step], optimizer: Any) -> None:
+    def _note_dirty(self, held: list[Any], stack: list[Step], optimizer: object) -> None:
         dirty = [p for p in held if id(p) in self._contaminated and self._was_added_to(p)]
         if dirty:
             call = self._contaminated[id(dirty[0])]
@@ -186,7 +186,7 @@ class Gradients:
         """Whether a backward has given it a gradient that no step has used yet."""
         return parameter.grad is not None and id(parameter) in self._fresh
 
-    def _note_wasted(self, held: list[Any], stack: list[Step], optimizer: Any) -> None:
+    def _note_wasted(self, held: list[Any], stack: list[Step], optimizer: object) -> None:
         """Gradients of the line whose gradients are used now were cleared since the last step."""
         for parameter in held:
             key, gradient = id(parameter), parameter.grad
@@ -214,7 +214,7 @@ class Gradients:
             return False
         return all(parameter.grad is None or not parameter.grad.any() for parameter in held)
 
-    def after_step(self, optimizer: Any, stack: list[Step], number: int, calls: int) -> None:
+    def after_step(self, optimizer: object, stack: list[Step], number: int, calls: int) -> None:
         """These gradients are used now."""
         backwards, cleared = self._stepping.pop() if self._stepping else (-1, None)
         # a closure may have given it its gradients

@@ -122,7 +122,7 @@ def saved_names(node: Node) -> list[str]:
 class Overwritten:
     """A saved tensor that was written since: the raw value and PyTorch's message."""
 
-    def __init__(self, raw: Any, message: str) -> None:
+    def __init__(self, raw: object, message: str) -> None:
         self.raw = raw[0] if isinstance(raw, (tuple, list)) else raw
         self.message = message
 
@@ -134,7 +134,7 @@ def state_of(node: Node) -> str | Overwritten | None:
     """
     for name in saved_names(node):
         try:
-            raw: Any = getattr(node, f"_raw_{name}")
+            raw: object = getattr(node, f"_raw_{name}")
             first = raw[0] if isinstance(raw, (tuple, list)) and raw else raw
             if getattr(first, "unpack_hook", None) is not None:
                 continue
@@ -154,7 +154,9 @@ def storage_of(tensor: Any) -> int:
     return int(tensor.untyped_storage().data_ptr())
 
 
-def tensors_in(value: Any, kind: type, found: list[Any] | None = None, depth: int = 0) -> list[Any]:
+def tensors_in(
+    value: object, kind: type, found: list[Any] | None = None, depth: int = 0
+) -> list[Any]:
     """The tensors in a value made of lists, tuples and dicts."""
     if found is None:
         found = []

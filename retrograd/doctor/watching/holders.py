@@ -28,17 +28,19 @@ class Held:
     container: Any = None  # the list, tuple, dict or deque that it is an item of
 
 
-def holder_of(target: Any, frames: Iterable[FrameType], tensor: type) -> Held | None:
+def holder_of(target: object, frames: Iterable[FrameType], tensor: type) -> Held | None:
     """The shortest path to `target` from the variables of frames, the first frame first."""
     return paths_to([target], frames, tensor).get(id(target))
 
 
-def paths_to(targets: Iterable[Any], frames: Iterable[FrameType], tensor: type) -> dict[int, Held]:
+def paths_to(
+    targets: Iterable[object], frames: Iterable[FrameType], tensor: type
+) -> dict[int, Held]:
     """The shortest path to each of the targets that can be reached, by its id."""
     wanted = {id(target) for target in targets}
     found: dict[int, Held] = {}
     seen: set[int] = set()
-    waiting: deque[tuple[str, Any, int, FrameType, bool, Any]] = deque()
+    waiting: deque[tuple[str, object, int, FrameType, bool, object]] = deque()
     for frame in frames:
         for name, value in list(frame.f_locals.items()):
             if not name.startswith("__"):
@@ -71,7 +73,7 @@ def is_own(module: str | None) -> bool:
     return f"{os.sep}site-packages{os.sep}" not in file
 
 
-def _parts(value: Any) -> list[tuple[str, Any, bool]]:
+def _parts(value: object) -> list[tuple[str, Any, bool]]:
     """What a value holds: how to write the way there, the thing, whether its number is bounded."""
     if isinstance(value, dict):
         items = list(value.items())[:MOST_ITEMS]
@@ -110,7 +112,7 @@ def _parts(value: Any) -> list[tuple[str, Any, bool]]:
     attributes = getattr(value, "__dict__", None)
     if not isinstance(attributes, dict):
         return []
-    parts: list[tuple[str, Any, bool]] = []
+    parts: list[tuple[str, object, bool]] = []
     if is_own(type(value).__module__):
         # what the objects of a class share: a list in its body
         for name, inner in list(vars(type(value)).items()):

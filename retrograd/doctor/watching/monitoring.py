@@ -105,7 +105,7 @@ class MonitoringTracer(Tracer):
 
     # ---------------------------------------------------------------------- callbacks
 
-    def _enter(self, code: CodeType, offset: int, error: Any = None) -> Any:
+    def _enter(self, code: CodeType, offset: int, error: object = None) -> Any:
         if not self.is_user_file(code.co_filename):
             # PY_THROW cannot be switched off for one place
             return _monitoring.DISABLE if error is None else None
@@ -123,7 +123,7 @@ class MonitoringTracer(Tracer):
             log.go_back(number, state[0], state[1], line)
         state[2] = line
 
-    def _leave(self, code: CodeType, offset: int, value: Any) -> None:
+    def _leave(self, code: CodeType, offset: int, value: object) -> None:
         self._left(sys._getframe(1))
 
     def _unwind(self, code: CodeType, offset: int, error: BaseException) -> None:

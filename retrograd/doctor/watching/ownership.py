@@ -62,7 +62,7 @@ class Ownership:
         self._heap = heap
         self._steps: Counter[int] = Counter()
 
-    def before_step(self, optimizer: Any, gradients: Gradients, leaves: dict[int, Any]) -> None:
+    def before_step(self, optimizer: object, gradients: Gradients, leaves: dict[int, Any]) -> None:
         """Count the step, and look if it is one of those and there is something to see."""
         self._steps[id(optimizer)] += 1
         step = self._steps[id(optimizer)]
@@ -84,7 +84,7 @@ class Ownership:
                 else:
                     gradients.evaluated |= keys
 
-    def _look(self, optimizer: Any, step: int, gradients: Gradients, others: list[Any]) -> None:
+    def _look(self, optimizer: object, step: int, gradients: Gradients, others: list[Any]) -> None:
         modules = self._modules()
         names: dict[int, str] = {}
         for module in modules:
@@ -144,7 +144,7 @@ class Ownership:
         model = min(inside, key=lambda module: sum(1 for _ in module.modules()))
         wanted = {id(leaf) for leaf in others}
         held_kinds: set[tuple[type, str]] = set()
-        lost: dict[str, tuple[type, str, Any]] = {}
+        lost: dict[str, tuple[type, str, object]] = {}
         split = False
         for path, module in model.named_modules():
             groups: set[int] = set()

@@ -104,11 +104,11 @@ class Recorder:
 
         module = importlib.import_module(f"{self.torch.__package__}.optim.optimizer")
 
-        def before(optimizer: Any, args: Any, keywords: Any) -> None:  # None: change nothing
+        def before(optimizer: object, args: Any, keywords: Any) -> None:  # None: change nothing
             if self.enabled:
                 self._safely(self._before_step, optimizer)
 
-        def after(optimizer: Any, args: Any, keywords: Any) -> None:
+        def after(optimizer: object, args: Any, keywords: Any) -> None:
             if self.enabled:
                 self._safely(self._after_step, optimizer)
 
@@ -120,7 +120,7 @@ class Recorder:
         recorder, kind = self, self.torch.optim.Optimizer
         original = kind.__init__
 
-        def __init__(optimizer: Any, params: Any, defaults: Any) -> None:
+        def __init__(optimizer: object, params: object, defaults: object) -> None:
             original(optimizer, params, defaults)
             recorder.gradients.optimizers.append(optimizer)
             recorder.built_at[id(optimizer)] = recorder.log.here()
@@ -128,11 +128,11 @@ class Recorder:
 
         self._replace(kind, "__init__", __init__)
 
-    def _before_step(self, optimizer: Any) -> None:
+    def _before_step(self, optimizer: object) -> None:
         self.gradients.before_step(optimizer, self.log.here())
         self.ownership.before_step(optimizer, self.gradients, self.leaves)
 
-    def _after_step(self, optimizer: Any) -> None:
+    def _after_step(self, optimizer: object) -> None:
         log = self.log
         self.gradients.after_step(optimizer, log.here(), log.counter(), len(self.calls))
 
@@ -142,7 +142,7 @@ class Recorder:
     def _zero_grad(self, original: Any) -> Any:
         recorder = self
 
-        def zero_grad(owner: Any, *args: Any, **keywords: Any) -> Any:
+        def zero_grad(owner: object, *args: Any, **keywords: Any) -> Any:
             if recorder.enabled:
                 recorder._safely(recorder._before_zero, owner)
             return original(owner, *args, **keywords)
@@ -157,7 +157,7 @@ class Recorder:
     def _registering(self, original: Any) -> Any:
         recorder = self
 
-        def register_parameter(module: Any, name: str, param: Any) -> None:
+        def register_parameter(module: object, name: str, param: object) -> None:
             original(module, name, param)
             known = recorder._registered.get(id(param))
             if known is not None and known() is param:
@@ -173,7 +173,7 @@ class Recorder:
     def _enter(self, original: Any, name: str) -> Any:
         recorder = self
 
-        def __enter__(mode: Any) -> Any:
+        def __enter__(mode: object) -> Any:
             scope = recorder._scope(name)
             if scope is not None:
                 recorder.last_scope[name] = scope
@@ -185,7 +185,7 @@ class Recorder:
     def _leave(self, original: Any) -> Any:
         recorder = self
 
-        def __exit__(mode: Any, *exception: Any) -> Any:
+        def __exit__(mode: object, *exception: object) -> Any:
             if recorder.scopes:
                 recorder.scopes.pop()
             return original(mode, *exception)
@@ -195,7 +195,7 @@ class Recorder:
     def _switch(self, original: Any) -> Any:
         recorder = self
 
-        def __init__(mode: Any, enabled: Any) -> None:
+        def __init__(mode: object, enabled: object) -> None:
             # only those in the user's own lines: no_grad itself uses this class
             if not enabled and sys._getframe(1) in recorder.log.live:
                 scope = recorder._scope("set_grad_enabled")
@@ -230,10 +230,10 @@ class Recorder:
 
     def _around_backward(
         self,
-        outputs: Sequence[Any],
+        outputs: Sequence[object],
         retain: bool,
         create: bool,
-        inputs: Sequence[Any],
+        inputs: Sequence[object],
         accumulates: bool,
         run: Original,
     ) -> Any:
@@ -285,7 +285,7 @@ class Recorder:
         roots: list[Node | None],
         retain: bool,
         create: bool,
-        inputs: Sequence[Any],
+        inputs: Sequence[object],
         accumulates: bool,
     ) -> tuple[dict[Node, int], Call]:
         nodes = walk(roots)
@@ -299,7 +299,7 @@ class Recorder:
             self.growth.before_call(call, nodes, list(call.log.live)[::-1])
         return nodes, call
 
-    def _after_backward(self, call: Call, results: Any) -> None:
+    def _after_backward(self, call: Call, results: object) -> None:
         if call.kind == "backward":
             self.gradients.after_backward(call)
             self.gradients.after_manual_backward(self.leaves.values())

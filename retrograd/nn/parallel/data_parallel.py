@@ -19,7 +19,7 @@ class DataParallel(Module):
     """
 
     def __init__(
-        self, module: Module, device_ids: Any = None, output_device: Any = None, dim: int = 0
+        self, module: Module, device_ids: object = None, output_device: object = None, dim: int = 0
     ) -> None:
         super().__init__()
         self.module = module
@@ -31,11 +31,11 @@ class DataParallel(Module):
 
 def data_parallel(
     module: Module,
-    inputs: Any,
-    device_ids: Any = None,
-    output_device: Any = None,
+    inputs: object,
+    device_ids: object = None,
+    output_device: object = None,
     dim: int = 0,
-    module_kwargs: Any = None,
+    module_kwargs: object = None,
 ) -> Any:
     """Refused, as PyTorch does where there is no accelerator."""
     raise RuntimeError("device type could not be determined")

@@ -20,7 +20,9 @@ class DistributedDataParallel(Module):
     >>> torch.distributed.destroy_process_group()
     """
 
-    def __init__(self, module: Module, device_ids: Any = None, *args: Any, **options: Any) -> None:
+    def __init__(
+        self, module: Module, device_ids: object = None, *args: Any, **options: object
+    ) -> None:
         from retrograd.distributed.group import require
 
         super().__init__()
@@ -54,9 +56,9 @@ class DistributedDataParallel(Module):
             self.require_backward_grad_sync = old
 
     @contextmanager
-    def join(self, *args: Any, **options: Any) -> Iterator[None]:
+    def join(self, *args: Any, **options: object) -> Iterator[None]:
         """The context for processes with different numbers of batches: there is one."""
         yield
 
-    def register_comm_hook(self, state: Any, hook: Any) -> None:
+    def register_comm_hook(self, state: object, hook: object) -> None:
         """Note how gradients are to be averaged: with one process they are not."""

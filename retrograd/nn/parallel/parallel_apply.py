@@ -9,7 +9,10 @@ from retrograd.nn.module import Module
 
 
 def parallel_apply(
-    modules: Sequence[Module], inputs: Sequence[Any], kwargs_tup: Any = None, devices: Any = None
+    modules: Sequence[Module],
+    inputs: Sequence[object],
+    kwargs_tup: object = None,
+    devices: Any = None,
 ) -> list[Any]:
     """Refused, as PyTorch does where there is no accelerator."""
     if len(modules) != len(inputs):

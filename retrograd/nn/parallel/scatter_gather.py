@@ -8,7 +8,7 @@ from typing import Any
 from retrograd.tensor import Tensor
 
 
-def scatter(inputs: Any, target_gpus: Sequence[Any], dim: int = 0) -> Any:
+def scatter(inputs: object, target_gpus: Sequence[object], dim: int = 0) -> Any:
     """Refused for tensors: there are no devices. Anything else is repeated for every device.
 
     >>> scatter({"scale": 3}, [0, 1])
@@ -21,12 +21,12 @@ def scatter(inputs: Any, target_gpus: Sequence[Any], dim: int = 0) -> Any:
     return [inputs for _ in target_gpus]
 
 
-def gather(outputs: Any, target_device: Any, dim: int = 0) -> Any:
+def gather(outputs: object, target_device: object, dim: int = 0) -> Any:
     """Refused, as PyTorch does for tensors on the CPU."""
     raise AssertionError("Gather function not implemented for CPU tensors")
 
 
-def _holds_tensor(value: Any) -> bool:
+def _holds_tensor(value: object) -> bool:
     if isinstance(value, dict):
         return any(_holds_tensor(each) for each in value.values())
     if isinstance(value, list | tuple):

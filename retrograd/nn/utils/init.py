@@ -11,7 +11,7 @@ from retrograd.random.state import fork_rng
 __all__ = ["skip_init"]
 
 
-def skip_init(module_cls: type[Module], *args: Any, **kwargs: Any) -> Module:
+def skip_init(module_cls: type[Module], *args: Any, **kwargs: object) -> Module:
     """``module_cls(*args, **kwargs)`` with any values: the random numbers that follow are the same.
 
     >>> import retrograd as torch

@@ -6,13 +6,14 @@ from typing import Any, TypeVar
 
 from retrograd.nn.conv import Conv2d, Conv3d, ConvTranspose2d, ConvTranspose3d
 from retrograd.nn.module import Module
+from retrograd.tensor.size import memory_format
 
 __all__ = ["convert_conv2d_weight_memory_format", "convert_conv3d_weight_memory_format"]
 
 M = TypeVar("M", bound=Module)
 
 
-def convert_conv2d_weight_memory_format(module: M, memory_format: Any) -> M:
+def convert_conv2d_weight_memory_format(module: M, memory_format: memory_format) -> M:
     """Put the weights of all `Conv2d` and `ConvTranspose2d` in a module in a memory order.
 
     >>> import retrograd as torch
@@ -25,7 +26,7 @@ def convert_conv2d_weight_memory_format(module: M, memory_format: Any) -> M:
     return module
 
 
-def convert_conv3d_weight_memory_format(module: M, memory_format: Any) -> M:
+def convert_conv3d_weight_memory_format(module: M, memory_format: memory_format) -> M:
     """Put the weights of all `Conv3d` and `ConvTranspose3d` in a module in a memory order.
 
     >>> import retrograd as torch
@@ -38,7 +39,7 @@ def convert_conv3d_weight_memory_format(module: M, memory_format: Any) -> M:
     return module
 
 
-def _convert(module: Module, kinds: tuple[type[Module], ...], memory_format: Any) -> None:
+def _convert(module: Module, kinds: tuple[type[Module], ...], memory_format: memory_format) -> None:
     for part in module.modules():
         if isinstance(part, kinds):
             weight: Any = part.weight

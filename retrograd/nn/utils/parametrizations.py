@@ -31,7 +31,7 @@ def _is_orthogonal(matrix: Any) -> bool:
     return close
 
 
-def _make_orthogonal(matrix: Any) -> Any:
+def _make_orthogonal(matrix: object) -> Any:
     """The orthogonal factor, with the signs that make the other one's diagonal positive."""
     reflections, factors = PUBLIC["torch"]["geqrf"](matrix)
     signs = reflections.diagonal(dim1=-2, dim2=-1).sgn()
@@ -127,7 +127,7 @@ class _Orthogonal(Module):
         diagonal[factors == 0.0] *= -1
         return reflections.mT if wide else reflections
 
-    def _rebased(self, Q: Any, tall: Any) -> Tensor:
+    def _rebased(self, Q: object, tall: Any) -> Tensor:
         rows, columns = tall.shape[-2:]
         if rows != columns:
             more = randn(*tall.shape[:-2], rows, rows - columns, dtype=tall.dtype)
@@ -160,7 +160,7 @@ def orthogonal(
     >>> torch.allclose(layer.weight @ layer.weight.T, torch.eye(3), atol=1e-5)
     True
     """
-    weight: Any = getattr(module, name, None)
+    weight: object = getattr(module, name, None)
     if not isinstance(weight, Tensor):
         raise ValueError(f"Module '{module}' has no parameter or buffer with name '{name}'")
     if weight.ndim < 2:
@@ -207,7 +207,7 @@ def weight_norm(module: Module, name: str = "weight", dim: int | None = 0) -> Mo
     """
     register_parametrization(module, name, _WeightNorm(dim), unsafe=True)
 
-    def rename_old_keys(state_dict: dict[str, Any], prefix: str, *others: Any) -> None:
+    def rename_old_keys(state_dict: dict[str, object], prefix: str, *others: object) -> None:
         """State of the older `torch.nn.utils.weight_norm`."""
         old = [f"{prefix}{name}{ending}" for ending in ("_g", "_v")]
         if all(key in state_dict for key in old):

@@ -120,7 +120,7 @@ class ParametrizationList(ModuleList):
             original.set_(start)
         _register(self, "original", original)
 
-    def _keep_many(self, original: Tensor, starts: Sequence[Any]) -> None:
+    def _keep_many(self, original: Tensor, starts: Sequence[object]) -> None:
         for number, start in enumerate(starts):
             if not isinstance(start, Tensor):
                 kind = type(start).__name__
@@ -132,7 +132,7 @@ class ParametrizationList(ModuleList):
             start.requires_grad_(original.requires_grad)
             _register(self, f"original{number}", start)
 
-    def right_inverse(self, value: Any) -> None:
+    def right_inverse(self, value: object) -> None:
         """Change the originals so that the parametrized tensor becomes `value`."""
         with no_grad():
             for module in reversed(list(self)):
@@ -146,7 +146,7 @@ class ParametrizationList(ModuleList):
             else:
                 self._replace_many(value)
 
-    def _replace_one(self, value: Any) -> None:
+    def _replace_one(self, value: object) -> None:
         if not isinstance(value, Tensor):
             raise ValueError(f"`right_inverse` should return a tensor. Got {type(value).__name__}")
         if value.dtype != self.original.dtype:
@@ -156,7 +156,7 @@ class ParametrizationList(ModuleList):
             )
         self.original.set_(value)
 
-    def _replace_many(self, values: Any) -> None:
+    def _replace_many(self, values: object) -> None:
         if not isinstance(values, Sequence):
             raise ValueError(
                 f"'right_inverse' must return a sequence of tensors. Got {type(values).__name__}."
@@ -209,7 +209,7 @@ def _register(module: Module, name: str, tensor: Tensor) -> None:
 # ---------------------------------------------------------------------- the class of its own
 
 
-def _copy_parametrized(self: Any, memo: dict[int, Any]) -> Any:
+def _copy_parametrized(self: object, memo: dict[int, Any]) -> Any:
     """A deep copy that shares the class: the usual way would ask for the refused state."""
     if id(self) in memo:
         return memo[id(self)]
@@ -222,7 +222,7 @@ def _copy_parametrized(self: Any, memo: dict[int, Any]) -> Any:
     return made
 
 
-def _refuse_state(self: Any) -> None:
+def _refuse_state(self: object) -> None:
     raise RuntimeError(
         "Serialization of parametrized modules is only supported through state_dict(). See:\n"
         "https://pytorch.org/tutorials/beginner/saving_loading_models.html"
@@ -232,7 +232,7 @@ def _refuse_state(self: Any) -> None:
 
 def _give_own_class(module: Module) -> None:
     kind = type(module)
-    members: dict[str, Any] = {"__getstate__": _refuse_state, "__module__": __name__}
+    members: dict[str, object] = {"__getstate__": _refuse_state, "__module__": __name__}
     if not hasattr(kind, "__deepcopy__"):
         members["__deepcopy__"] = _copy_parametrized
     module.__class__ = type(f"Parametrized{kind.__name__}", (kind,), members)
@@ -253,7 +253,7 @@ def _add_property(module: Module, name: str) -> None:
             value = _cache[key] = parametrization()
         return value
 
-    def assign(self: Any, value: Any) -> None:
+    def assign(self: Any, value: object) -> None:
         self.parametrizations[name].right_inverse(value)
 
     setattr(type(module), name, property(compute, assign))

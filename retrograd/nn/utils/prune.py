@@ -83,7 +83,7 @@ def ln_structured(
     module: Module,
     name: str,
     amount: int | float,
-    n: Any,
+    n: object,
     dim: int,
     importance_scores: Tensor | None = None,
 ) -> Module:
@@ -115,7 +115,7 @@ def custom_from_mask(module: Module, name: str, mask: Tensor) -> Module:
 
 
 def global_unstructured(
-    parameters: Any, pruning_method: Any, importance_scores: Any = None, **kwargs: Any
+    parameters: object, pruning_method: Any, importance_scores: object = None, **kwargs: object
 ) -> None:
     """Prune several parameters, pairs (module, name), as if they were one.
 

@@ -31,7 +31,7 @@ class BasePruningMethod(ABC):
         setattr(module, self._tensor_name, self.apply_mask(module))
 
     @abstractmethod
-    def compute_mask(self, t: Any, default_mask: Tensor | None) -> Any:
+    def compute_mask(self, t: object, default_mask: Tensor | None) -> Any:
         """Ones where elements of `t` stay, zeros where they are pruned, also by the mask so far."""
 
     def apply_mask(self, module: Module) -> Any:
@@ -45,11 +45,11 @@ class BasePruningMethod(ABC):
     @classmethod
     def apply(
         cls,
-        module: Any,
+        module: Module,
         name: str,
         *args: Any,
         importance_scores: Tensor | None = None,
-        **kwargs: Any,
+        **kwargs: object,
     ) -> Any:
         """Prune a parameter, once more if it is pruned already.
 
@@ -112,7 +112,7 @@ class BasePruningMethod(ABC):
             default_mask = ones_like(t)
         return t * self.compute_mask(importance_scores, default_mask=default_mask)
 
-    def remove(self, module: Any) -> None:
+    def remove(self, module: Module) -> None:
         """Keep the pruned values as the parameter."""
         name = self._tensor_name
         if name is None:
@@ -120,13 +120,13 @@ class BasePruningMethod(ABC):
         weight = self.apply_mask(module)
         if hasattr(module, name):
             delattr(module, name)
-        original = module._parameters.pop(name + "_orig")
+        original: Any = module._parameters.pop(name + "_orig")
         original.data = weight.data
         del module._buffers[name + "_mask"]
         setattr(module, name, original)
 
 
-def _take_hook(module: Any, name: str) -> BasePruningMethod | None:
+def _take_hook(module: Module, name: str) -> Any:
     """The module's hook that prunes `name`, no longer its hook."""
     hooks = module._forward_pre_hooks
     found = [
@@ -152,7 +152,7 @@ class PruningContainer(BasePruningMethod):
         for method in args:
             self.add_pruning_method(method)
 
-    def add_pruning_method(self, method: Any) -> None:
+    def add_pruning_method(self, method: object) -> None:
         """Add a method of the same parameter."""
         if method is not None and not isinstance(method, BasePruningMethod):
             raise TypeError(f"{type(method)} is not a BasePruningMethod subclass")
@@ -186,7 +186,7 @@ class PruningContainer(BasePruningMethod):
         kind = method.PRUNING_TYPE
         if kind == "unstructured":
             return mask == 1
-        everything: list[Any] = [slice(None)] * t.dim()
+        everything: list[object] = [slice(None)] * t.dim()
         if kind == "global":
             return tuple(everything)
         if kind != "structured":
@@ -211,11 +211,11 @@ class Identity(BasePruningMethod):
 
     PRUNING_TYPE = "unstructured"
 
-    def compute_mask(self, t: Any, default_mask: Tensor | None) -> Tensor | None:
+    def compute_mask(self, t: object, default_mask: Tensor | None) -> Tensor | None:
         return default_mask
 
     @classmethod
-    def apply(cls, module: Any, name: str) -> Any:  # type: ignore[override]
+    def apply(cls, module: Module, name: str) -> Any:  # type: ignore[override]
         return super().apply(module, name)
 
 
@@ -254,7 +254,7 @@ class RandomUnstructured(_ByAmount):
         return mask
 
     @classmethod
-    def apply(cls, module: Any, name: str, amount: int | float) -> Any:  # type: ignore[override]
+    def apply(cls, module: Module, name: str, amount: int | float) -> Any:  # type: ignore[override]
         return super().apply(module, name, amount=amount)
 
 
@@ -276,7 +276,7 @@ class L1Unstructured(_ByAmount):
 
     @classmethod
     def apply(  # type: ignore[override]
-        cls, module: Any, name: str, amount: int | float, importance_scores: Tensor | None = None
+        cls, module: Module, name: str, amount: int | float, importance_scores: Tensor | None = None
     ) -> Any:
         return super().apply(module, name, amount=amount, importance_scores=importance_scores)
 
@@ -301,7 +301,7 @@ class RandomStructured(_ByAmount):
         return _rows(t, self.dim, lots > lots.kthvalue(count).values, default_mask)
 
     @classmethod
-    def apply(cls, module: Any, name: str, amount: int | float, dim: int = -1) -> Any:  # type: ignore[override]
+    def apply(cls, module: Module, name: str, amount: int | float, dim: int = -1) -> Any:  # type: ignore[override]
         return super().apply(module, name, amount=amount, dim=dim)
 
 
@@ -310,7 +310,7 @@ class LnStructured(_ByAmount):
 
     PRUNING_TYPE = "structured"
 
-    def __init__(self, amount: int | float, n: Any, dim: int = -1) -> None:
+    def __init__(self, amount: int | float, n: object, dim: int = -1) -> None:
         _check_amount(amount)
         self.amount = amount
         self.n = n
@@ -329,10 +329,10 @@ class LnStructured(_ByAmount):
     @classmethod
     def apply(  # type: ignore[override]
         cls,
-        module: Any,
+        module: Module,
         name: str,
         amount: int | float,
-        n: Any,
+        n: object,
         dim: int,
         importance_scores: Tensor | None = None,
     ) -> Any:
@@ -349,7 +349,7 @@ class CustomFromMask(BasePruningMethod):
     def __init__(self, mask: Tensor) -> None:
         self.mask = mask
 
-    def compute_mask(self, t: Any, default_mask: Any) -> Any:
+    def compute_mask(self, t: object, default_mask: Any) -> Any:
         if default_mask.shape != self.mask.shape:
             raise AssertionError(
                 f"default_mask shape {default_mask.shape} must match self.mask shape "
@@ -358,14 +358,14 @@ class CustomFromMask(BasePruningMethod):
         return default_mask * self.mask.to(dtype=default_mask.dtype)
 
     @classmethod
-    def apply(cls, module: Any, name: str, mask: Tensor) -> Any:  # type: ignore[override]
+    def apply(cls, module: Module, name: str, mask: Tensor) -> Any:  # type: ignore[override]
         return super().apply(module, name, mask=mask)
 
 
-def _rows(t: Any, dim: int, kept: Any, default_mask: Any) -> Tensor:
+def _rows(t: Any, dim: int, kept: object, default_mask: Any) -> Tensor:
     """The mask of the rows that are kept, within the mask so far."""
     mask = zeros_like(t)
-    index: list[Any] = [slice(None)] * t.dim()
+    index: list[object] = [slice(None)] * t.dim()
     index[dim] = kept
     mask[tuple(index)] = 1
     mask *= default_mask.to(dtype=mask.dtype)

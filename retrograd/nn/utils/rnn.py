@@ -82,7 +82,7 @@ unsorted_indices=None)
         data = self.data.cuda(*args, **kwargs)
         return type(self)(data, self.batch_sizes, self.sorted_indices, self.unsorted_indices)
 
-    def cpu(self, *args: Any, **kwargs: Any) -> PackedSequence:
+    def cpu(self, *args: Any, **kwargs: object) -> PackedSequence:
         """Data on the CPU, where it is."""
         return self.to(*args, **{"device": "cpu", **kwargs})
 
@@ -155,7 +155,7 @@ def _rows(batch_sizes: Array, batch: int) -> Tensor:
 
 def pack_padded_sequence(
     input: Tensor,
-    lengths: Any,
+    lengths: object,
     batch_first: bool = False,
     enforce_sorted: bool = True,
 ) -> PackedSequence:

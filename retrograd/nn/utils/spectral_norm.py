@@ -76,7 +76,7 @@ class SpectralNorm:
     def __call__(self, module: Module, inputs: Any) -> None:
         setattr(module, self.name, self.compute_weight(module, do_power_iteration=module.training))
 
-    def _solve_v_and_rescale(self, matrix: Any, u: Any, target: Any) -> Tensor:
+    def _solve_v_and_rescale(self, matrix: Any, u: Any, target: object) -> Tensor:
         """The `v` with ``u = normalize(matrix @ v)`` and ``u @ matrix @ v == target``."""
         inverse = linalg.pinv(matrix.t().mm(matrix), rcond=1e-15)
         v = linalg.multi_dot([inverse, matrix.t(), u.unsqueeze(1)]).squeeze(1)

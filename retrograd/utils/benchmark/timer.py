@@ -29,13 +29,13 @@ class Timer:
         setup: str = "pass",
         global_setup: str = "",
         timer: Callable[[], float] = perf_counter,
-        globals: dict[str, Any] | None = None,
+        globals: dict[str, object] | None = None,
         label: str | None = None,
         sub_label: str | None = None,
         description: str | None = None,
         env: str | None = None,
         num_threads: int = 1,
-        language: Any = "python",
+        language: object = "python",
     ) -> None:
         if str(language).lower() not in ("py", "python", "language.python"):
             raise NotImplementedError(
@@ -122,7 +122,7 @@ class Timer:
     def _overhead(self) -> float:
         return max(timeit.Timer("pass", timer=self._clock).timeit(1), 1e-9)
 
-    def collect_callgrind(self, *args: Any, **options: Any) -> None:
+    def collect_callgrind(self, *args: Any, **options: object) -> None:
         """Count instructions: refused."""
         raise NotImplementedError(
             "torch.utils.benchmark.Timer.collect_callgrind is not supported by retrograd: "

@@ -23,7 +23,7 @@ UNKNOWN = (
 )
 
 
-def default_convert(data: Any) -> Any:
+def default_convert(data: object) -> Any:
     """NumPy arrays and numbers in `data` as tensors; everything else stays as it is.
 
     >>> import retrograd as torch
@@ -69,7 +69,7 @@ def collate(batch: Any, *, collate_fn_map: CollateMap | None = None) -> Any:
         if join is not None:
             return join(batch, collate_fn_map=collate_fn_map)
 
-    def joined(elements: Any) -> Any:
+    def joined(elements: object) -> Any:
         return collate(elements, collate_fn_map=collate_fn_map)
 
     if isinstance(first, Mapping):
@@ -83,7 +83,7 @@ def collate(batch: Any, *, collate_fn_map: CollateMap | None = None) -> Any:
     raise TypeError(UNKNOWN.format(kind))
 
 
-def default_collate(batch: Any) -> Any:
+def default_collate(batch: object) -> Any:
     """Join samples into a batch; the loader's choice unless it is given a `collate_fn`.
 
     >>> import retrograd as torch
@@ -124,7 +124,7 @@ def _like_sequence(original: Any, items: list[Any]) -> Any:
         return items
 
 
-def collate_tensor_fn(batch: Any, *, collate_fn_map: CollateMap | None = None) -> Tensor:
+def collate_tensor_fn(batch: object, *, collate_fn_map: CollateMap | None = None) -> Tensor:
     """Tensors of one shape, stacked along a new first dimension."""
     stacked: Tensor = PUBLIC["torch"]["stack"](batch, 0)
     return stacked
@@ -137,22 +137,22 @@ def collate_numpy_array_fn(batch: Any, *, collate_fn_map: CollateMap | None = No
     return collate([as_tensor(array) for array in batch], collate_fn_map=collate_fn_map)
 
 
-def collate_numpy_scalar_fn(batch: Any, *, collate_fn_map: CollateMap | None = None) -> Tensor:
+def collate_numpy_scalar_fn(batch: object, *, collate_fn_map: CollateMap | None = None) -> Tensor:
     """NumPy's numbers, as a tensor of their type."""
     return as_tensor(batch)
 
 
-def collate_float_fn(batch: Any, *, collate_fn_map: CollateMap | None = None) -> Tensor:
+def collate_float_fn(batch: object, *, collate_fn_map: CollateMap | None = None) -> Tensor:
     """Python floats, as a tensor with all their digits."""
     return tensor(batch, dtype=float64)
 
 
-def collate_int_fn(batch: Any, *, collate_fn_map: CollateMap | None = None) -> Tensor:
+def collate_int_fn(batch: object, *, collate_fn_map: CollateMap | None = None) -> Tensor:
     """Python integers and booleans, as a tensor."""
     return tensor(batch)
 
 
-def collate_str_fn(batch: Iterable[Any], *, collate_fn_map: CollateMap | None = None) -> Any:
+def collate_str_fn(batch: Iterable[object], *, collate_fn_map: CollateMap | None = None) -> Any:
     """Texts stay as they are."""
     return batch
 

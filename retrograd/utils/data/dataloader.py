@@ -131,7 +131,7 @@ class DataLoader(Generic[Sample]):
             None if context is None else _start_context(context, self.num_workers)
         )
 
-    def __setattr__(self, name: str, value: Any) -> None:
+    def __setattr__(self, name: str, value: object) -> None:
         if self._initialized and name in FIXED:
             raise ValueError(
                 f"{name} attribute should not be set after {type(self).__name__} is initialized"
@@ -225,7 +225,7 @@ def _check_worker_options(
         raise ValueError("persistent_workers option needs num_workers > 0")
 
 
-def _check_stream_options(shuffle: Any, sampler: Any, batch_sampler: Any) -> None:
+def _check_stream_options(shuffle: object, sampler: object, batch_sampler: object) -> None:
     text = "DataLoader with IterableDataset: expected unspecified {0} option, but got {0}={1}"
     if shuffle not in {False, None}:
         raise ValueError(text.format("shuffle", shuffle))
@@ -235,7 +235,7 @@ def _check_stream_options(shuffle: Any, sampler: Any, batch_sampler: Any) -> Non
         raise ValueError(text.format("batch_sampler", batch_sampler))
 
 
-def _start_context(context: Any, num_workers: int) -> Any:
+def _start_context(context: object, num_workers: int) -> Any:
     import multiprocessing
     from multiprocessing.context import BaseContext
 

@@ -90,7 +90,7 @@ class StackDataset(Dataset[Any]):
 
     datasets: tuple[Any, ...] | dict[str, Any]
 
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
+    def __init__(self, *args: Any, **kwargs: object) -> None:
         if args and kwargs:
             raise ValueError(
                 "Supported either ``tuple``- (via ``args``) or``dict``- (via ``kwargs``) like "
@@ -108,12 +108,12 @@ class StackDataset(Dataset[Any]):
         datasets = self.datasets
         return list(datasets.values() if isinstance(datasets, dict) else datasets)
 
-    def _joined(self, samples: Iterable[Any]) -> Any:
+    def _joined(self, samples: Iterable[object]) -> Any:
         if isinstance(self.datasets, dict):
             return dict(zip(self.datasets, samples, strict=True))
         return tuple(samples)
 
-    def __getitem__(self, index: Any) -> Any:
+    def __getitem__(self, index: object) -> Any:
         return self._joined(part[index] for part in self._parts())
 
     def __getitems__(self, indices: list[Any]) -> list[Any]:
@@ -192,7 +192,7 @@ class ChainDataset(IterableDataset[Any]):
     [0, 1, 0, 1]
     """
 
-    def __init__(self, datasets: Iterable[Any]) -> None:
+    def __init__(self, datasets: Iterable[object]) -> None:
         super().__init__()
         self.datasets = datasets
 
@@ -221,7 +221,7 @@ class Subset(Dataset[Sample]):
     dataset: Any
     indices: Sequence[int]
 
-    def __init__(self, dataset: Any, indices: Sequence[int]) -> None:
+    def __init__(self, dataset: object, indices: Sequence[int]) -> None:
         self.dataset = dataset
         self.indices = indices
         kind = type(self)
@@ -252,7 +252,7 @@ def _samples(dataset: Any, indices: list[Any]) -> list[Any]:
     """The samples at `indices`, all at once where the dataset can do that."""
     at_once = getattr(dataset, "__getitems__", None)
     if callable(at_once):
-        found: list[Any] = at_once(indices)
+        found: list[object] = at_once(indices)
         return found
     return [dataset[index] for index in indices]
 

@@ -44,7 +44,7 @@ _NO_KEY = object()
 _MOST_KEYS = 8
 
 
-def _note_key(error: Exception, dataset: Any, index: Any, key: Any) -> None:
+def _note_key(error: Exception, dataset: object, index: object, key: object) -> None:
     """Tell in a note which items of the dataset an error is about.
 
     key  the one that was looked up; `_NO_KEY` if all samples were there and did not fit together
@@ -66,7 +66,7 @@ def _note_key(error: Exception, dataset: Any, index: Any, key: Any) -> None:
     error.add_note(text)
 
 
-def _keys(index: Any) -> str:
+def _keys(index: object) -> str:
     if isinstance(index, list | tuple) and len(index) > _MOST_KEYS:
         return "[" + ", ".join(repr(key) for key in index[:_MOST_KEYS]) + ", ...]"
     return repr(index)
@@ -108,7 +108,7 @@ class _DatasetKind:
 
     @staticmethod
     def create_fetcher(
-        kind: int, dataset: Any, auto_collation: bool, collate_fn: Any, drop_last: bool
+        kind: int, dataset: object, auto_collation: bool, collate_fn: Any, drop_last: bool
     ) -> MapFetcher | StreamFetcher:
         fetcher = MapFetcher if kind == _DatasetKind.Map else StreamFetcher
         return fetcher(dataset, auto_collation, collate_fn, drop_last)

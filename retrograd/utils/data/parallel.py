@@ -66,7 +66,7 @@ class _Worker:
             task_reader.close()
             result_writer.close()
 
-    def send(self, message: Any) -> None:
+    def send(self, message: object) -> None:
         """Send a task or a word; a worker that is gone is noticed when its answers are read."""
         try:
             self.tasks.send(message)
@@ -122,7 +122,7 @@ class _MultiProcessingDataLoaderIter(_BaseDataLoaderIter):
         """The worker processes; programs look at them to see whether they are still alive."""
         return [worker.process for worker in self._crew]
 
-    def _reset(self, loader: Any, first_iter: bool = False) -> None:
+    def _reset(self, loader: object, first_iter: bool = False) -> None:
         super()._reset(loader, first_iter)
         self._sent = 0  # the number of the next task
         self._returned = 0  # the number of the next batch in order

@@ -80,7 +80,7 @@ class WorkerFailure:
 class _Pickler(ForkingPickler):
     """Pickles a batch; a tensor travels as its elements and leaves its graph behind."""
 
-    def reducer_override(self, value: Any) -> Any:
+    def reducer_override(self, value: object) -> Any:
         if isinstance(value, Tensor) and value.grad_fn is not None:
             raise RuntimeError(
                 "Cowardly refusing to serialize non-leaf tensor which requires_grad, since "
@@ -91,13 +91,13 @@ class _Pickler(ForkingPickler):
         return NotImplemented
 
 
-def _pickled(answer: Any) -> bytes:
+def _pickled(answer: object) -> bytes:
     buffer = io.BytesIO()
     _Pickler(buffer).dump(answer)
     return buffer.getvalue()
 
 
-def _message(task: Any, answer: Any, worker_id: int) -> bytes:
+def _message(task: object, answer: object, worker_id: int) -> bytes:
     """The pickle of an answer or, where that fails, of the failure.
 
     Pickled here, not in the sending thread, so that what goes wrong reaches the main process.
@@ -234,7 +234,7 @@ def _answer_tasks(work: Work, worker_id: int, inbox: _Inbox, outbox: _Outbox) ->
         if exhausted:
             continue
         task, index = message
-        answer: Any = failure
+        answer: object = failure
         if failure is None:
             try:
                 answer = fetcher.fetch(index)

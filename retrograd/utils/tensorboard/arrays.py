@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
 
@@ -12,7 +11,7 @@ from retrograd.tensor import Array, Tensor
 from retrograd.utils.tensorboard.package import part
 
 
-def to_array(value: Any) -> Array:
+def to_array(value: object) -> Array:
     """A tensor, number or array as an array of a dtype that NumPy knows itself.
 
     >>> import retrograd as torch
@@ -93,7 +92,7 @@ def film_frames(array: Array) -> Array:
     return to_bytes(array.reshape(time, rows * height, columns * width, colours))
 
 
-def figure_picture(figure: Any, close: bool) -> Array:
+def figure_picture(figure: object, close: bool) -> Array:
     """A figure of Matplotlib as [3, height, width]."""
     canvas = part("matplotlib.backends.backend_agg").FigureCanvasAgg(figure)
     canvas.draw()

@@ -25,9 +25,9 @@ def write(
     log_dir: str,
     folder: str,
     points: Array,
-    metadata: Sequence[Any] | None,
+    metadata: Sequence[object] | None,
     label_img: Any,
-    metadata_header: Sequence[Any] | None,
+    metadata_header: Sequence[object] | None,
 ) -> None:
     """Write the points, and their labels and pictures if there are any."""
     path = os.path.join(log_dir, folder)
@@ -64,14 +64,14 @@ def describe(folder: str, tag: str, step: int, has_metadata: bool, picture_size:
     return info
 
 
-def write_configuration(log_dir: str, configuration: Any) -> None:
+def write_configuration(log_dir: str, configuration: object) -> None:
     """Write which embeddings there are."""
     words = part("google.protobuf.text_format").MessageToString(configuration)
     with open(os.path.join(log_dir, "projector_config.pbtxt"), "w", encoding="utf-8") as file:
         file.write(words)
 
 
-def _label_rows(metadata: Sequence[Any], header: Sequence[Any] | None) -> list[str]:
+def _label_rows(metadata: Sequence[Any], header: Sequence[object] | None) -> list[str]:
     if not header:
         return [str(label) for label in metadata]
     if len(header) != len(metadata[0]):

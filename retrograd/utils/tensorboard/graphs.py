@@ -12,7 +12,7 @@ from retrograd.tensor import Tensor
 from retrograd.utils.tensorboard.package import proto
 
 
-def graph(model: Any, inputs: Any) -> Any:
+def graph(model: object, inputs: object) -> Any:
     """The graph of one call of a model, in evaluation mode and without gradients."""
     if not isinstance(model, Module):
         raise TypeError(f"add_graph() needs a Module, not {type(model).__name__}")
@@ -38,7 +38,7 @@ def graph(model: Any, inputs: Any) -> Any:
 class _Tracer(TorchFunctionMode):
     """Makes a node of each function that returns tensors, named after the module it runs in."""
 
-    def __init__(self, model: Module, arguments: tuple[Any, ...]) -> None:
+    def __init__(self, model: Module, arguments: tuple[object, ...]) -> None:
         self.nodes: list[Any] = []
         self.scopes: list[str] = []
         self.known: dict[int, str] = {}  # the node that made a tensor, by the tensor's id
@@ -54,13 +54,13 @@ class _Tracer(TorchFunctionMode):
 
     def watch(self, model: Module) -> list[Any]:
         """Follow which module is running; returns the hooks that do."""
-        hooks: list[Any] = []
+        hooks: list[object] = []
         for path, module in _scopes(model):
 
-            def begin(*_: Any, path: str = path) -> None:
+            def begin(*_: object, path: str = path) -> None:
                 self.scopes.append(path)
 
-            def end(*_: Any) -> None:
+            def end(*_: object) -> None:
                 self.scopes.pop()
 
             hooks.append(module.register_forward_pre_hook(begin, prepend=True))
@@ -121,7 +121,7 @@ def _scopes(model: Module) -> Iterator[tuple[str, Module]]:
         yield places[path], module
 
 
-def _tensors(value: Any) -> Iterator[Tensor]:
+def _tensors(value: object) -> Iterator[Tensor]:
     """The tensors in a value, also inside tuples, lists and dictionaries."""
     if isinstance(value, Tensor):
         yield value

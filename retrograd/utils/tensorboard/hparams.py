@@ -10,8 +10,8 @@ from retrograd.utils.tensorboard.package import part, proto
 
 
 def hparams(
-    hparam_dict: dict[str, Any],
-    metric_dict: dict[str, Any],
+    hparam_dict: dict[str, object],
+    metric_dict: dict[str, object],
     hparam_domain_discrete: dict[str, list[Any]] | None = None,
 ) -> tuple[Any, Any, Any]:
     """The three messages of a run: what it is about, its start, its end."""
@@ -38,7 +38,7 @@ def hparams(
     experiment = api.Experiment(hparam_infos=described, metric_infos=names)
     end = data.SessionEndInfo(status=api.Status.Value("STATUS_SUCCESS"))
 
-    def message(tag: str, **content: Any) -> Any:
+    def message(tag: str, **content: object) -> Any:
         whole = data.HParamsPluginData(version=metadata.PLUGIN_DATA_VERSION, **content)
         kinds = proto("summary")
         plugin = kinds.SummaryMetadata.PluginData(
@@ -57,7 +57,7 @@ def hparams(
 _TYPES = {"number_value": "DATA_TYPE_FLOAT64", "string_value": "DATA_TYPE_STRING"}
 
 
-def _number_or_text(value: Any) -> tuple[Any, str]:
+def _number_or_text(value: object) -> tuple[Any, str]:
     """The value and the field that it goes to; a bool is a number, as in PyTorch's logs."""
     if isinstance(value, int | float):
         return value, "number_value"
@@ -75,7 +75,7 @@ def _values(kind: str, choices: list[Any] | None) -> Any:
     return structs.ListValue(values=[structs.Value(**{kind: choice}) for choice in choices])
 
 
-def _check_choices(given: dict[str, Any], choices: Any) -> None:
+def _check_choices(given: dict[str, object], choices: object) -> None:
     if not isinstance(choices, dict):
         raise TypeError("parameter: hparam_domain_discrete should be a dictionary, nothing logged.")
     for name, values in choices.items():

@@ -25,7 +25,9 @@ _MOST_THRESHOLDS = 127
 _LARGEST = 1 << 31
 
 
-def scalar(name: str, value: Any, new_style: bool = False, double_precision: bool = False) -> Any:
+def scalar(
+    name: str, value: object, new_style: bool = False, double_precision: bool = False
+) -> Any:
     """One number."""
     array = to_array(value).squeeze()
     if array.ndim != 0:
@@ -90,7 +92,7 @@ def tensor(tag: str, value: Tensor) -> Any:
 # --- histograms -----------------------------------------------------------------------------------
 
 
-def histogram(name: str, values: Any, bins: Any, max_bins: int | None = None) -> Any:
+def histogram(name: str, values: object, bins: Any, max_bins: int | None = None) -> Any:
     """How often values fall into each bin; bins are numbers, or a way of NumPy's to find them."""
     flat = to_array(values).astype(float).reshape(-1)
     if flat.size == 0:
@@ -148,13 +150,13 @@ def histogram_raw(
 # --- pictures and sounds --------------------------------------------------------------------------
 
 
-def image(tag: str, value: Any, dataformats: str) -> Any:
+def image(tag: str, value: object, dataformats: str) -> Any:
     """One image, or several side by side."""
     return _summary(tag=tag, image=_encoded(as_picture(to_array(value), dataformats)))
 
 
 def image_boxes(
-    tag: str, value: Any, boxes: Any, rescale: float, dataformats: str, labels: Any
+    tag: str, value: object, boxes: object, rescale: float, dataformats: str, labels: object
 ) -> Any:
     """An image with rectangles around parts of it, given by two corners."""
     picture = to_bytes(to_height_width_colour(to_array(value), dataformats))
@@ -173,7 +175,7 @@ def _encoded(picture: Array, rescale: float = 1, boxes: Any = None, labels: Any 
     return _image(height, width, colours, written)
 
 
-def _draw_box(image: Any, box: list[float], label: str | None) -> None:
+def _draw_box(image: object, box: list[float], label: str | None) -> None:
     left, top, right, bottom = box
     draw = part("PIL.ImageDraw").Draw(image)
     corners = [(left, top), (left, bottom), (right, bottom), (right, top), (left, top)]
@@ -187,7 +189,7 @@ def _draw_box(image: Any, box: list[float], label: str | None) -> None:
         draw.text((left + margin, above), label, fill="black", font=font)
 
 
-def video(tag: str, value: Any, fps: float) -> Any:
+def video(tag: str, value: object, fps: float) -> Any:
     """Films as one animated picture."""
     frames = film_frames(to_array(value))
     first, *rest = [part("PIL.Image").fromarray(np.ascontiguousarray(frame)) for frame in frames]
@@ -205,7 +207,7 @@ def _image(height: int, width: int, colours: int, written: io.BytesIO) -> Any:
     )
 
 
-def audio(tag: str, value: Any, sample_rate: int) -> Any:
+def audio(tag: str, value: object, sample_rate: int) -> Any:
     """Sound with one channel, from -1 to 1; what is louder is cut."""
     array = to_array(value).squeeze()
     if abs(array).max() > 1:
@@ -243,7 +245,9 @@ def text(tag: str, words: str) -> Any:
     )
 
 
-def pr_curve(tag: str, labels: Any, predictions: Any, num_thresholds: int, weights: Any) -> Any:
+def pr_curve(
+    tag: str, labels: object, predictions: object, num_thresholds: int, weights: Any
+) -> Any:
     """Precision and recall at evenly spaced thresholds."""
     found, given = to_array(labels).astype(np.float64), to_array(predictions)
     count = min(num_thresholds, _MOST_THRESHOLDS)
@@ -264,12 +268,12 @@ def pr_curve(tag: str, labels: Any, predictions: Any, num_thresholds: int, weigh
 
 def pr_curve_raw(
     tag: str,
-    tp: Any,
-    fp: Any,
-    tn: Any,
-    fn: Any,
-    precision: Any,
-    recall: Any,
+    tp: object,
+    fp: object,
+    tn: object,
+    fn: object,
+    precision: object,
+    recall: object,
     num_thresholds: int,
 ) -> Any:
     """A curve of precision and recall from its figures."""
@@ -306,7 +310,7 @@ def custom_scalars(layout: dict[str, dict[str, Any]]) -> Any:
     )
 
 
-def mesh(tag: str, vertices: Any, colors: Any, faces: Any, config_dict: Any) -> Any:
+def mesh(tag: str, vertices: object, colors: object, faces: Any, config_dict: object) -> Any:
     """A body in space: points, triangles between them, colours."""
     metadata = part("tensorboard.plugins.mesh.metadata")
     kinds = part("tensorboard.plugins.mesh.plugin_data_pb2").MeshPluginData
@@ -330,7 +334,7 @@ def mesh(tag: str, vertices: Any, colors: Any, faces: Any, config_dict: Any) -> 
 # --- pieces ---------------------------------------------------------------------------------------
 
 
-def _summary(**value: Any) -> Any:
+def _summary(**value: object) -> Any:
     kind = proto("summary").Summary
     return kind(value=[kind.Value(**value)])
 

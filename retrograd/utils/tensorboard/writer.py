@@ -22,7 +22,7 @@ class FileWriter:
     """One file of events in a folder, written in the background."""
 
     def __init__(
-        self, log_dir: Any, max_queue: int = 10, flush_secs: int = 120, filename_suffix: str = ""
+        self, log_dir: str, max_queue: int = 10, flush_secs: int = 120, filename_suffix: str = ""
     ) -> None:
         writers = part("tensorboard.summary.writer.event_file_writer")
         self.event_writer: Any = writers.EventFileWriter(
@@ -42,7 +42,7 @@ class FileWriter:
         self.event_writer.add_event(event)
 
     def add_summary(
-        self, summary: Any, global_step: Any = None, walltime: float | None = None
+        self, summary: object, global_step: int | None = None, walltime: float | None = None
     ) -> None:
         """Write a summary as an event."""
         self.add_event(proto("event").Event(summary=summary), global_step, walltime)
@@ -72,7 +72,7 @@ class SummaryWriter:
 
     def __init__(
         self,
-        log_dir: Any = None,
+        log_dir: str | None = None,
         comment: str = "",
         purge_step: int | None = None,
         max_queue: int = 10,
@@ -108,10 +108,12 @@ class SummaryWriter:
                 self.purge_step = None
         return self.file_writer
 
-    def _new_writer(self, folder: Any) -> FileWriter:
+    def _new_writer(self, folder: str) -> FileWriter:
         return FileWriter(folder, self.max_queue, self.flush_secs, self.filename_suffix)
 
-    def _add(self, summary: Any, global_step: Any = None, walltime: float | None = None) -> None:
+    def _add(
+        self, summary: object, global_step: int | None = None, walltime: float | None = None
+    ) -> None:
         self._get_file_writer().add_summary(summary, global_step, walltime)
 
     def get_logdir(self) -> Any:
@@ -123,8 +125,8 @@ class SummaryWriter:
     def add_scalar(
         self,
         tag: str,
-        scalar_value: Any,
-        global_step: Any = None,
+        scalar_value: object,
+        global_step: int | None = None,
         walltime: float | None = None,
         new_style: bool = False,
         double_precision: bool = False,
@@ -136,8 +138,8 @@ class SummaryWriter:
     def add_scalars(
         self,
         main_tag: str,
-        tag_scalar_dict: dict[str, Any],
-        global_step: Any = None,
+        tag_scalar_dict: dict[str, object],
+        global_step: int | None = None,
         walltime: float | None = None,
     ) -> None:
         """Log several numbers for one diagram; each gets a folder of its own."""
@@ -152,7 +154,7 @@ class SummaryWriter:
             self.all_writers[path].add_summary(made, global_step, walltime)
 
     def add_tensor(
-        self, tag: str, tensor: Any, global_step: Any = None, walltime: float | None = None
+        self, tag: str, tensor: Any, global_step: int | None = None, walltime: float | None = None
     ) -> None:
         """Log a whole tensor."""
         self._add(summaries.tensor(tag, tensor), global_step, walltime)
@@ -160,9 +162,9 @@ class SummaryWriter:
     def add_histogram(
         self,
         tag: str,
-        values: Any,
-        global_step: Any = None,
-        bins: Any = "tensorflow",
+        values: object,
+        global_step: int | None = None,
+        bins: object = "tensorflow",
         walltime: float | None = None,
         max_bins: int | None = None,
     ) -> None:
@@ -181,7 +183,7 @@ class SummaryWriter:
         sum_squares: float,
         bucket_limits: Sequence[float],
         bucket_counts: Sequence[float],
-        global_step: Any = None,
+        global_step: int | None = None,
         walltime: float | None = None,
     ) -> None:
         """Log a histogram by its figures."""
@@ -194,11 +196,11 @@ class SummaryWriter:
 
     def add_hparams(
         self,
-        hparam_dict: dict[str, Any],
-        metric_dict: dict[str, Any],
+        hparam_dict: dict[str, object],
+        metric_dict: dict[str, object],
         hparam_domain_discrete: dict[str, list[Any]] | None = None,
         run_name: str | None = None,
-        global_step: Any = None,
+        global_step: int | None = None,
     ) -> None:
         """Log the hyperparameters of a run with the metrics that it reached."""
         if type(hparam_dict) is not dict or type(metric_dict) is not dict:
@@ -216,8 +218,8 @@ class SummaryWriter:
     def add_image(
         self,
         tag: str,
-        img_tensor: Any,
-        global_step: Any = None,
+        img_tensor: object,
+        global_step: int | None = None,
         walltime: float | None = None,
         dataformats: str = "CHW",
     ) -> None:
@@ -227,8 +229,8 @@ class SummaryWriter:
     def add_images(
         self,
         tag: str,
-        img_tensor: Any,
-        global_step: Any = None,
+        img_tensor: object,
+        global_step: int | None = None,
         walltime: float | None = None,
         dataformats: str = "NCHW",
     ) -> None:
@@ -238,9 +240,9 @@ class SummaryWriter:
     def add_image_with_boxes(
         self,
         tag: str,
-        img_tensor: Any,
+        img_tensor: object,
         box_tensor: Any,
-        global_step: Any = None,
+        global_step: int | None = None,
         walltime: float | None = None,
         rescale: float = 1,
         dataformats: str = "CHW",
@@ -256,8 +258,8 @@ class SummaryWriter:
     def add_figure(
         self,
         tag: str,
-        figure: Any,
-        global_step: Any = None,
+        figure: object,
+        global_step: int | None = None,
         close: bool = True,
         walltime: float | None = None,
     ) -> None:
@@ -271,8 +273,8 @@ class SummaryWriter:
     def add_video(
         self,
         tag: str,
-        vid_tensor: Any,
-        global_step: Any = None,
+        vid_tensor: object,
+        global_step: int | None = None,
         fps: float = 4,
         walltime: float | None = None,
     ) -> None:
@@ -282,8 +284,8 @@ class SummaryWriter:
     def add_audio(
         self,
         tag: str,
-        snd_tensor: Any,
-        global_step: Any = None,
+        snd_tensor: object,
+        global_step: int | None = None,
         sample_rate: int = 44100,
         walltime: float | None = None,
     ) -> None:
@@ -293,19 +295,23 @@ class SummaryWriter:
     # ------------------------------------------------------------------ texts, points, curves
 
     def add_text(
-        self, tag: str, text_string: str, global_step: Any = None, walltime: float | None = None
+        self,
+        tag: str,
+        text_string: str,
+        global_step: int | None = None,
+        walltime: float | None = None,
     ) -> None:
         """Log a text."""
         self._add(summaries.text(tag, text_string), global_step, walltime)
 
     def add_embedding(
         self,
-        mat: Any,
-        metadata: Sequence[Any] | None = None,
+        mat: object,
+        metadata: Sequence[object] | None = None,
         label_img: Any = None,
         global_step: int | None = None,
         tag: str = "default",
-        metadata_header: Sequence[Any] | None = None,
+        metadata_header: Sequence[object] | None = None,
     ) -> None:
         """Log points, one in each row, with labels and pictures for the projector."""
         points = to_array(mat)
@@ -324,11 +330,11 @@ class SummaryWriter:
     def add_pr_curve(
         self,
         tag: str,
-        labels: Any,
-        predictions: Any,
-        global_step: Any = None,
+        labels: object,
+        predictions: object,
+        global_step: int | None = None,
         num_thresholds: int = 127,
-        weights: Any = None,
+        weights: object = None,
         walltime: float | None = None,
     ) -> None:
         """Log precision and recall of predictions from 0 to 1."""
@@ -338,15 +344,15 @@ class SummaryWriter:
     def add_pr_curve_raw(
         self,
         tag: str,
-        true_positive_counts: Any,
-        false_positive_counts: Any,
-        true_negative_counts: Any,
-        false_negative_counts: Any,
-        precision: Any,
-        recall: Any,
-        global_step: Any = None,
+        true_positive_counts: object,
+        false_positive_counts: object,
+        true_negative_counts: object,
+        false_negative_counts: object,
+        precision: object,
+        recall: object,
+        global_step: int | None = None,
         num_thresholds: int = 127,
-        weights: Any = None,
+        weights: object = None,
         walltime: float | None = None,
     ) -> None:
         """Log a curve of precision and recall by its figures."""
@@ -383,11 +389,11 @@ class SummaryWriter:
     def add_mesh(
         self,
         tag: str,
-        vertices: Any,
-        colors: Any = None,
-        faces: Any = None,
-        config_dict: Any = None,
-        global_step: Any = None,
+        vertices: object,
+        colors: object = None,
+        faces: object = None,
+        config_dict: object = None,
+        global_step: int | None = None,
         walltime: float | None = None,
     ) -> None:
         """Log a body in space."""
@@ -398,8 +404,8 @@ class SummaryWriter:
 
     def add_graph(
         self,
-        model: Any,
-        input_to_model: Any = None,
+        model: object,
+        input_to_model: object = None,
         verbose: bool = False,
         use_strict_trace: bool = True,
     ) -> None:
@@ -416,7 +422,7 @@ class SummaryWriter:
         event = proto("event").Event(graph_def=made.SerializeToString())
         self._get_file_writer().add_event(event)
 
-    def add_onnx_graph(self, prototxt: Any) -> None:
+    def add_onnx_graph(self, prototxt: object) -> None:
         """Not supported."""
         raise unsupported("SummaryWriter.add_onnx_graph")
 
