@@ -101,7 +101,15 @@ PyObject *as_plain_array(PyObject *result); /* takes the reference, gives one */
 int fits_dtype(PyObject *number, const PyArray_Descr *dtype, double *value);
 ShortKernel find_short_kernel(PyObject *op, PyObject *parameters);
 
-/* short_rows.c: some of them. */
+/* short_arithmetic.c, short_rows.c: some of them. */
+PyObject *short_add(const Call *call);
+PyObject *short_sub(const Call *call);
+PyObject *short_rsub_number(const Call *call);
+PyObject *short_mul(const Call *call);
+PyObject *short_div(const Call *call);
+PyObject *short_maximum(const Call *call);
+PyObject *short_minimum(const Call *call);
+PyObject *short_neg(const Call *call);
 PyObject *short_softmax(const Call *call);
 PyObject *short_log_softmax(const Call *call);
 PyObject *short_logsumexp(const Call *call);
@@ -127,6 +135,7 @@ int count_write_here(PyObject *target, PyObject *writer);
 /* caller.c: the general path, for a call whose kernel has run and gave something unusual. */
 PyObject *call_dispatch(const Call *call);
 
+extern const Part short_arithmetic_part;
 extern const Part caller_part, kernel_part, record_part, short_kernels_part, short_rows_part,
     composites_part;
 

@@ -44,12 +44,13 @@ typedef struct {
     int (*start)(void);             /* when all objects are there; NULL: nothing to do; -1 with an error set */
 } Part;
 
+extern const Part modes_part, writes_part;
 extern const Part site_part, shortcut_part, arithmetic_part, steps_part, gradients_part, release_part, reuse_part, layers_part;
 
 /* ---- the library's objects ---------------------------------------------------------------------------------- */
 
 typedef struct {
-    PyTypeObject *Tensor, *Parameter, *TensorMeta, *VersionCell, *ViewInfo, *Node, *BackwardCall;
+    PyTypeObject *Tensor, *Parameter, *TensorMeta, *VersionCell, *ViewInfo, *Node, *BackwardCall, *Cut;
     PyObject *HOT, *STATE, *INFERENCE_CELL;
     PyObject *numbers;                            /* the counter of nodes and backward calls */
     PyObject *refresh, *accumulator, *edge_of;    /* engine.views, engine.accumulate */
@@ -80,6 +81,10 @@ typedef struct {
 } ViewSlots;
 
 typedef struct {
+    Py_ssize_t code, kind, lasti, operation;
+} CutSlots;
+
+typedef struct {
     Py_ssize_t reached_code, reached_lasti, buffer, code, dtype, edge_numbers, edges, extra, freed, lasti, owned, pending,
         run, saved, sequence, shape, visit;
 } NodeSlots;
@@ -93,6 +98,7 @@ extern TensorSlots in_tensor;
 extern MetaSlots in_meta;
 extern CellSlots in_cell;
 extern ViewSlots in_view;
+extern CutSlots in_cut;
 extern NodeSlots in_node;
 extern CallSlots in_call;
 
@@ -217,6 +223,9 @@ PyObject *own_tuple(Py_ssize_t size);
 
 /* A version cell at version 0. It refers to nothing that could refer back, so the collector need not know it. */
 PyObject *new_cell(void);
+
+/* Where a path that could have carried a gradient was cut. */
+PyObject *new_cut(PyObject *kind, PyObject *operation, PyObject *code, PyObject *instruction);
 
 /* Counts one write to a tensor's storage, by `writer` at a call site; -1 with an error set. */
 int count_write(PyObject *tensor, PyObject *writer, PyObject *code, PyObject *instruction);

@@ -6,8 +6,9 @@
 #include <structmember.h>
 
 static const Part *const parts[] = {
+    &modes_part, &writes_part,
     &site_part,          &caller_part,     &kernel_part,
-    &record_part,        &short_kernels_part, &short_rows_part, &composites_part,
+    &record_part,        &short_kernels_part, &short_rows_part, &short_arithmetic_part, &composites_part,
     &shortcut_part, &arithmetic_part, &steps_part, &gradients_part, &release_part, &reuse_part, &layers_part,
     &run_part,    &rules_part,      &accumulate_part, &walk_part, &backward_part,
 };
@@ -21,6 +22,7 @@ TensorSlots in_tensor;
 MetaSlots in_meta;
 CellSlots in_cell;
 ViewSlots in_view;
+CutSlots in_cut;
 NodeSlots in_node;
 CallSlots in_call;
 
@@ -34,6 +36,7 @@ static const Wanted wanted[] = {
     {"ViewInfo", (PyObject **)&objects.ViewInfo},
     {"Node", (PyObject **)&objects.Node},
     {"BackwardCall", (PyObject **)&objects.BackwardCall},
+    {"Cut", (PyObject **)&objects.Cut},
     {"HOT", &objects.HOT},
     {"STATE", &objects.STATE},
     {"INFERENCE_CELL", &objects.INFERENCE_CELL},
@@ -130,6 +133,14 @@ static const Slot view_slots[] = {
     {"last", &in_view.last}, {"own", &in_view.own},   {NULL, NULL},
 };
 
+static const Slot cut_slots[] = {
+    {"code", &in_cut.code},
+    {"kind", &in_cut.kind},
+    {"lasti", &in_cut.lasti},
+    {"operation", &in_cut.operation},
+    {NULL, NULL},
+};
+
 static const Slot node_slots[] = {
     {"_reached_code", &in_node.reached_code},
     {"_reached_lasti", &in_node.reached_lasti},
@@ -195,6 +206,7 @@ static int
 find_all_slots(void)
 {
     return find_slots(objects.Tensor, tensor_slots) < 0 || find_slots(objects.TensorMeta, meta_slots) < 0
+                   || find_slots(objects.Cut, cut_slots) < 0
                    || find_slots(objects.VersionCell, cell_slots) < 0 || find_slots(objects.ViewInfo, view_slots) < 0
                    || find_slots(objects.Node, node_slots) < 0 || find_slots(objects.BackwardCall, call_slots) < 0
                ? -1
@@ -286,6 +298,19 @@ int_tuple(int length, const npy_intp *numbers)
         Py_XSETREF(kept_tuples[place].tuple, tuple);
     }
     return Py_NewRef(kept_tuples[place].tuple);
+}
+
+PyObject *
+new_cut(PyObject *kind, PyObject *operation, PyObject *code, PyObject *instruction)
+{
+    PyObject *cut = objects.Cut->tp_alloc(objects.Cut, 0);
+    if (cut != NULL) {
+        slot_fill(cut, in_cut.kind, kind);
+        slot_fill(cut, in_cut.operation, operation);
+        slot_fill(cut, in_cut.code, code);
+        slot_fill(cut, in_cut.lasti, instruction);
+    }
+    return cut;
 }
 
 int

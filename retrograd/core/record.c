@@ -1,7 +1,6 @@
 /* What a call leaves behind: the node with its edges and saved values, the cut where there is none, the view. */
 #include "caller.h"
 
-static PyObject *make_cut;          /* the class Cut */
 static PyObject *accumulate_run;    /* what an accumulator does on arrays */
 static PyObject *accumulate_number; /* its sequence number: newer than any op's */
 static PyObject *nondifferentiable, *no_grad, *nothing;
@@ -280,7 +279,7 @@ cut_of(const Call *call)
         if (user_site(&code, &instruction) < 0) {
             return NULL;
         }
-        PyObject *cut = PyObject_CallFunctionObjArgs(make_cut, nondifferentiable, plan->label, code, instruction, NULL);
+        PyObject *cut = new_cut(nondifferentiable, plan->label, code, instruction);
         Py_DECREF(code);
         Py_DECREF(instruction);
         return cut;
@@ -387,7 +386,6 @@ start(void)
 }
 
 static const Wanted wanted[] = {
-    {"Cut", &make_cut},
     {"accumulate_run", &accumulate_run},
     {"accumulate_number", &accumulate_number},
     {NULL, NULL},

@@ -11,7 +11,7 @@
 #include <math.h>
 
 /* compiled kernels, None where there are none */
-static PyObject *sum_all, *divide, *maximum, *addition, *add_in_place, *subtraction, *multiply;
+static PyObject *sum_all, *divide, *maximum, *addition, *add_in_place;
 
 /* ---- numbers ------------------------------------------------------------------------------------------------ */
 
@@ -283,36 +283,6 @@ fits_dtype(PyObject *number, const PyArray_Descr *dtype, double *value)
     return isfinite(*value) && (dtype == objects.F64 || (dtype == objects.F32 && fabs(*value) <= FLT_MAX));
 }
 
-/* input (+ or -) alpha * other: add(input, other, *, alpha), sub(...). With alpha 1 the op's own function is shorter. */
-static PyObject *
-with_alpha(const Call *call, PyObject *function)
-{
-    double alpha;
-    if (!call->has_options || multiply == Py_None || !PyArray_CheckExact(call->arrays[1])
-        || !fits_dtype(call->values[2], call->dtype, &alpha)) {
-        return NULL;
-    }
-    if (alpha == 1) {
-        return call_pair(function, call->arrays[0], call->arrays[1]);
-    }
-    PyObject *scaled = call_pair(multiply, call->arrays[1], call->values[2]);
-    PyObject *result = scaled == NULL ? NULL : call_pair(function, call->arrays[0], scaled);
-    Py_XDECREF(scaled);
-    return result;
-}
-
-static PyObject *
-short_add(const Call *call)
-{
-    return with_alpha(call, addition);
-}
-
-static PyObject *
-short_sub(const Call *call)
-{
-    return with_alpha(call, subtraction);
-}
-
 /* Up to here comparing with a zero is faster than with zeros. */
 #define FEW_ELEMENTS 1024
 
@@ -350,6 +320,12 @@ static const struct {
     {"gather", "input,dim,index,sparse_grad", short_gather},
     {"add", "input,other,alpha", short_add},
     {"sub", "input,other,alpha", short_sub},
+    {"_rsub_number", "input,other,alpha", short_rsub_number},
+    {"mul", "input,other", short_mul},
+    {"div", "input,other", short_div},
+    {"maximum", "input,other", short_maximum},
+    {"minimum", "input,other", short_minimum},
+    {"neg", "input", short_neg},
 };
 
 ShortKernel
@@ -370,8 +346,6 @@ static const Wanted wanted[] = {
     {"kernel_maximum", &maximum},
     {"kernel_add", &addition},
     {"kernel_iadd", &add_in_place},
-    {"kernel_subtract", &subtraction},
-    {"kernel_multiply", &multiply},
     {NULL, NULL},
 };
 

@@ -13,6 +13,7 @@ import warnings
 from collections.abc import Callable, Generator
 from typing import Any, Self, TypeVar, overload
 
+from retrograd.core import shortcut
 from retrograd.engine.inference import INFERENCE_CELL
 from retrograd.engine.state import STATE, Cut, set_grad_mode, set_inference
 from retrograd.lifecycle.site import user_site
@@ -130,6 +131,7 @@ class _NoParamDecoratorContextManager(_DecoratorContextManager):
     def __new__(cls, orig_func: None = None) -> Self: ...
     @overload
     def __new__(cls, orig_func: _F) -> _F: ...  # type: ignore[misc]  # not an instance
+    @shortcut("bare_new")
     def __new__(cls, orig_func: Any = None) -> Any:
         made = super().__new__(cls)
         return made if orig_func is None else made._decorate(orig_func)
@@ -176,10 +178,12 @@ class no_grad(_NoParamDecoratorContextManager):
     False
     """
 
+    @shortcut("enter_no_grad")
     def __enter__(self) -> None:
         self.prev, self._cut = is_grad_enabled(), STATE.cut
         _switch(False, Cut("no_grad", "no_grad", *user_site(2)))
 
+    @shortcut("leave_no_grad")
     def __exit__(self, *exception: object) -> None:
         _switch(self.prev, self._cut)
 
@@ -199,6 +203,7 @@ class enable_grad(_NoParamDecoratorContextManager):
         self.prev, self._cut = is_grad_enabled(), STATE.cut
         _switch(True)
 
+    @shortcut("leave_no_grad")
     def __exit__(self, *exception: object) -> None:
         _switch(self.prev, self._cut)
 

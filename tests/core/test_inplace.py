@@ -107,7 +107,7 @@ def run_program(steps: list[tuple[Any, ...]], dtype: Any) -> Any:
     return facts
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=200, deadline=None)
 @given(programs(), st.sampled_from((torch.float32, torch.float64)))
 @pytest.mark.filterwarnings("ignore")
 def test_random_programs(steps: list[tuple[Any, ...]], dtype: Any) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from retrograd import dtypes
+from retrograd import core, dtypes
 from retrograd.backend import CPU, backend_of, can_write
 from retrograd.backend.quiet import quiet
 from retrograd.engine import sparse_array
@@ -149,6 +149,7 @@ _copy_recorded = OPS["_copy"].inplace_function
 
 
 @composite(name="copy_", namespace=None, methods=("copy_",))
+@core.shortcut("copy")
 def _copy_(self: Tensor, other: Tensor | complex, non_blocking: bool = False) -> Tensor:
     """Write the elements of `other`, broadcast and converted, into this tensor.
 
@@ -213,6 +214,7 @@ _zero_recorded = OPS["_zero"].inplace_function
 
 
 @composite(name="zero_", methods=("zero_",), samples=lambda: [Sample(T(2, 3), grad=False)])
+@core.shortcut("zero")
 def _zero_(input: Tensor) -> Tensor:
     """Write zeros into this tensor."""
     if _is_recorded(input):
@@ -326,6 +328,7 @@ _fill_recorded_tensor = OPS["_fill_tensor_in_place"].inplace_function
     methods=("fill_",),
     samples=lambda: [Sample(T(2, 3), 2.5, grad=False), Sample(T(3), T(), grad=False)],
 )
+@core.shortcut("fill")
 def fill_(input: Tensor, value: Tensor | complex) -> Tensor:
     """Write one value into every element.
 
