@@ -15,7 +15,12 @@ from __future__ import annotations
 import importlib
 from collections.abc import Mapping
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from retrograd.backend.functions import Functions
+else:
+    Functions = object  # a type checker sees there what kernels call most
 
 # Where the neutral functions are that are called as `xp.name`: they take `xp` first.
 _HOMES = {
@@ -36,7 +41,7 @@ _HOMES = {
 NEUTRAL = {name: module for module, names in _HOMES.items() for name in names.split()}
 
 
-class Namespace:
+class Namespace(Functions):
     """An array library as kernels see it.
 
     >>> from retrograd.backend import CPU
@@ -45,8 +50,6 @@ class Namespace:
     """
 
     raw: Any  # the ops on arrays of the same backend
-    # `on_host(function, *values)`: a function of `xp` and arrays, computed on the CPU
-    on_host: Any
 
     def __init__(self, library: Any, own: Mapping[str, Any]) -> None:
         self.__dict__.update(own)

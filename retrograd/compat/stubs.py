@@ -304,8 +304,12 @@ def _recorded() -> str:
             static = f"@{imports.name_of(Origin('builtins', 'staticmethod'))}"
             lines += [static, line] if line.startswith("def ") else [line]
     body = textwrap.indent("\n".join(lines), "    ")
-    head = _HEAD.format("The ops as functions of tensors: what `ops.registry.RECORDED` holds.")
-    text = f"class Recorded:\n{body}\n\nRECORDED: Recorded"
+    head = _HEAD.format(
+        "The ops as rules see them, on tensors; `ops.registry.RECORDED` is this table."
+    )
+    anything = imports.name_of(Origin("typing", "Any"))
+    own = f"    xp: {anything}  # the functions of the arrays, of a table on arrays"
+    text = f"class Table:\n{own}\n{body}\n\nRECORDED: Table"
     return "\n".join([head, *imports.lines(), "", text, ""])
 
 

@@ -7,22 +7,34 @@ A helper that takes `m` first works on both faces (arrays and Tensors).
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import cast
 
+from retrograd.backend.arrays import Array as Array
+from retrograd.backend.arrays import DType as DType
+from retrograd.backend.arrays import Index as Index
+from retrograd.backend.namespace import Namespace as Namespace
 from retrograd.ops import errors
+from retrograd.ops.registry import RECORDED, Table
+from retrograd.tensor import Tensor, wrap
 
-# Kernels work on the arrays of any backend, so these carry no type beyond their name.
-Array = Any
-Operand = Any
-Arrays = Sequence[Any]
+Operand = Array | complex
+Arrays = Sequence[Array]
+
+# What a rule gets for several outputs: None for one that nothing came back to.
+Gradients = Sequence[Tensor | None]
 
 # What a caller gives: one number for all dimensions, or one for each.
 Ints = int | Sequence[int]
 
 
-def copy_to_write(xp: Any, array: Array) -> Array:
+def copy_to_write(xp: Namespace, array: Array) -> Array:
     """A copy in row-major order that can be written, also where NumPy made a 0-d array a number."""
     return xp.array(array, order="C")
+
+
+def operand(m: Table, array: Array) -> Tensor:
+    """An array that a rule made, as its table takes it: as it is, or as a Tensor."""
+    return wrap(array) if m is RECORDED else cast("Tensor", array)
 
 
 def wrap_dim(dim: int, ndim: int) -> int:
@@ -33,7 +45,7 @@ def wrap_dim(dim: int, ndim: int) -> int:
     return dim + limit if dim < 0 else dim
 
 
-def wrap_dims(dim: Any, ndim: int) -> tuple[int, ...]:
+def wrap_dims(dim: Ints | None, ndim: int) -> tuple[int, ...]:
     """Dimensions as a tuple counted from the front; None and () mean all of them."""
     if type(dim) is int:  # the common case, kept short
         only = wrap_dim(dim, ndim)
@@ -50,7 +62,9 @@ def wrap_dims(dim: Any, ndim: int) -> tuple[int, ...]:
     return found if ndim else ()
 
 
-def restore_dims(m: Any, g: Any, shape: tuple[int, ...], dim: Any, keepdim: bool) -> Any:
+def restore_dims(
+    m: Table, g: Tensor, shape: tuple[int, ...], dim: Ints | None, keepdim: bool
+) -> Tensor:
     """Give a reduced gradient its reduced dimensions back, as size one."""
     if keepdim or not shape:
         return g

@@ -1,21 +1,26 @@
-"""The ops as functions of tensors: what `ops.registry.RECORDED` holds.
+"""The ops as rules see them, on tensors; `ops.registry.RECORDED` is this table.
 
 Written by ``python -m retrograd.compat.stubs``.
 """
 # fmt: off
 # ruff: noqa
 
+import numpy as numpy
 from collections.abc import Sequence
 from retrograd import return_types
+from retrograd.backend.device import Backend
 from retrograd.dtypes import dtype
+from retrograd.engine.views import ViewStep
 from retrograd.ops.neural.normalization import Layout
+from retrograd.random.state import Generator
 from retrograd.tensor import Tensor
 from retrograd.tensor.size import memory_format
 from retrograd.types import Number
 from typing import Any
 from typing import overload
 
-class Recorded:
+class Table:
+    xp: Any  # the functions of the arrays, of a table on arrays
     @staticmethod
     def _adaptive_avg_pool2d_gradient(gradient: Tensor, input: Tensor) -> Tensor: ...
     @staticmethod
@@ -124,7 +129,7 @@ class Recorded:
         layout: Layout,
     ) -> Tensor: ...
     @staticmethod
-    def _bernoulli(input: Tensor, generator: Any, *, out: Tensor | None = None) -> Tensor: ...
+    def _bernoulli(input: Tensor, generator: Generator, *, out: Tensor | None = None) -> Tensor: ...
     @staticmethod
     def _binary_cross_entropy_gradient(
         grad: Tensor,
@@ -186,7 +191,7 @@ class Recorded:
     @staticmethod
     def _clone_as(input: Tensor, order: memory_format) -> Tensor: ...
     @staticmethod
-    def _clone_with_strides(input: Tensor, strides: Any) -> Tensor: ...
+    def _clone_with_strides(input: Tensor, strides: tuple[int, ...]) -> Tensor: ...
     @staticmethod
     def _cofactors(input: Tensor) -> Tensor: ...
     @staticmethod
@@ -239,7 +244,7 @@ class Recorded:
     @staticmethod
     def _copysign_tensor(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor: ...
     @staticmethod
-    def _count_true(mask: Tensor, like: Tensor, dim: Any) -> Tensor: ...
+    def _count_true(mask: Tensor, like: Tensor, dim: int | Sequence[int] | None) -> Tensor: ...
     @staticmethod
     def _ctc_loss(
         log_probs: Tensor,
@@ -284,9 +289,9 @@ class Recorded:
         out: Tensor | None = None,
     ) -> Tensor: ...
     @staticmethod
-    def _draw_dirichlet(input: Tensor, generator: Any) -> Tensor: ...
+    def _draw_dirichlet(input: Tensor, generator: Generator) -> Tensor: ...
     @staticmethod
-    def _draw_gamma(input: Tensor, generator: Any) -> Tensor: ...
+    def _draw_gamma(input: Tensor, generator: Generator) -> Tensor: ...
     @staticmethod
     def _elu_gradient(
         grad: Tensor,
@@ -333,9 +338,9 @@ class Recorded:
     @staticmethod
     def _fft_r2c(input: Tensor, dim: tuple[int, ...], scale: int, onesided: bool) -> Tensor: ...
     @staticmethod
-    def _fill_number(input: Tensor, value: Any) -> Tensor: ...
+    def _fill_number(input: Tensor, value: complex) -> Tensor: ...
     @staticmethod
-    def _fill_number_in_place(input: Tensor, value: Any) -> Tensor: ...
+    def _fill_number_in_place(input: Tensor, value: complex) -> Tensor: ...
     @staticmethod
     def _fill_tensor(input: Tensor, value: Tensor) -> Tensor: ...
     @staticmethod
@@ -362,7 +367,7 @@ class Recorded:
         indices: Tensor,
     ) -> Tensor: ...
     @staticmethod
-    def _fw_primal(input: Tensor, origin: Any) -> Tensor: ...
+    def _fw_primal(input: Tensor, origin: object) -> Tensor: ...
     @staticmethod
     def _gather_gradient(g: Tensor, shape: tuple[int, ...], dim: int, index: Tensor) -> Tensor: ...
     @staticmethod
@@ -445,7 +450,12 @@ class Recorded:
     @staticmethod
     def _hardswish_gradient(grad: Tensor, input: Tensor) -> Tensor: ...
     @staticmethod
-    def _hardtanh_gradient(grad: Tensor, input: Tensor, min_val: Any, max_val: Any) -> Tensor: ...
+    def _hardtanh_gradient(
+        grad: Tensor,
+        input: Tensor,
+        min_val: float,
+        max_val: float,
+    ) -> Tensor: ...
     @staticmethod
     def _histogram(
         input: Tensor,
@@ -522,14 +532,14 @@ class Recorded:
         layout: Layout,
     ) -> Tensor: ...
     @staticmethod
-    def _leaky_relu_gradient(grad: Tensor, input: Tensor, negative_slope: Any) -> Tensor: ...
+    def _leaky_relu_gradient(grad: Tensor, input: Tensor, negative_slope: float) -> Tensor: ...
     @staticmethod
-    def _leaky_relu_in_place(input: Tensor, negative_slope: Any = 0.01) -> Tensor: ...
+    def _leaky_relu_in_place(input: Tensor, negative_slope: float = 0.01) -> Tensor: ...
     @staticmethod
     def _lerp_number(
         input: Tensor,
         end: Tensor,
-        weight: Any,
+        weight: complex,
         *,
         out: Tensor | None = None,
     ) -> Tensor: ...
@@ -540,7 +550,7 @@ class Recorded:
     @staticmethod
     def _make_complex(real: Tensor, imag: Tensor, *, out: Tensor | None = None) -> Tensor: ...
     @staticmethod
-    def _make_dual(input: Tensor, origin: Any) -> Tensor: ...
+    def _make_dual(input: Tensor, origin: object) -> Tensor: ...
     @staticmethod
     def _masked_fill_tensor(input: Tensor, mask: Tensor, value: Tensor) -> Tensor: ...
     @staticmethod
@@ -554,7 +564,7 @@ class Recorded:
     @staticmethod
     def _max_pool3d_gradient(gradient: Tensor, input: Tensor, indices: Tensor) -> Tensor: ...
     @staticmethod
-    def _mean_all(input: Tensor, dtype: Any = None) -> Tensor: ...
+    def _mean_all(input: Tensor, dtype: dtype | None = None) -> Tensor: ...
     @staticmethod
     def _median_all(input: Tensor) -> Tensor: ...
     @staticmethod
@@ -610,7 +620,7 @@ class Recorded:
     def _normal_around(
         mean: Tensor,
         std: float,
-        generator: Any,
+        generator: Generator,
         *,
         out: Tensor | None = None,
     ) -> Tensor: ...
@@ -618,7 +628,7 @@ class Recorded:
     def _normal_both(
         mean: Tensor,
         std: Tensor,
-        generator: Any,
+        generator: Generator,
         *,
         out: Tensor | None = None,
     ) -> Tensor: ...
@@ -626,7 +636,7 @@ class Recorded:
     def _normal_of_width(
         std: Tensor,
         mean: float,
-        generator: Any,
+        generator: Generator,
         *,
         out: Tensor | None = None,
     ) -> Tensor: ...
@@ -657,7 +667,7 @@ class Recorded:
     @staticmethod
     def _pdist(input: Tensor, p: float) -> Tensor: ...
     @staticmethod
-    def _poisson(input: Tensor, generator: Any) -> Tensor: ...
+    def _poisson(input: Tensor, generator: Generator) -> Tensor: ...
     @staticmethod
     def _polygamma(input: Tensor, n: int, *, out: Tensor | None = None) -> Tensor: ...
     @staticmethod
@@ -681,7 +691,7 @@ class Recorded:
     @staticmethod
     def _prelu_kernel(input: Tensor, weight: Tensor) -> Tensor: ...
     @staticmethod
-    def _prod_all(input: Tensor, dtype: Any = None) -> Tensor: ...
+    def _prod_all(input: Tensor, dtype: dtype | None = None) -> Tensor: ...
     @staticmethod
     def _reflection_pad1d_gradient(
         gradient: Tensor,
@@ -714,9 +724,14 @@ class Recorded:
     @staticmethod
     def _remainder_of_number(input: Tensor | Number | complex, other: Tensor) -> Tensor: ...
     @staticmethod
-    def _replay(input: Tensor, chain: Any, strides: Any) -> Tensor: ...
+    def _replay(input: Tensor, chain: tuple[ViewStep, ...], strides: tuple[int, ...]) -> Tensor: ...
     @staticmethod
-    def _replay_gradient(input: Tensor, chain: Any, shape: Any, strides: Any) -> Tensor: ...
+    def _replay_gradient(
+        input: Tensor,
+        chain: tuple[ViewStep, ...],
+        shape: tuple[int, ...],
+        strides: tuple[int, ...],
+    ) -> Tensor: ...
     @staticmethod
     def _replication_pad1d_gradient(
         gradient: Tensor,
@@ -758,7 +773,7 @@ class Recorded:
         input: Tensor,
         other: Tensor | Number | complex,
         *,
-        alpha: Any = 1,
+        alpha: complex = 1,
     ) -> Tensor: ...
     @staticmethod
     def _safe_softmax(input: Tensor) -> Tensor: ...
@@ -769,7 +784,7 @@ class Recorded:
         input: Tensor,
         dim: int,
         index: Tensor,
-        value: Any,
+        value: complex,
         *,
         out: Tensor | None = None,
     ) -> Tensor: ...
@@ -782,7 +797,12 @@ class Recorded:
         shape: tuple[int, ...],
     ) -> Tensor: ...
     @staticmethod
-    def _searchsorted(boundaries: Tensor, values: Tensor, right: bool, integer: Any) -> Tensor: ...
+    def _searchsorted(
+        boundaries: Tensor,
+        values: Tensor,
+        right: bool,
+        integer: numpy.dtype[numpy.generic],
+    ) -> Tensor: ...
     @staticmethod
     def _select_gradient(
         gradient: Tensor,
@@ -791,7 +811,7 @@ class Recorded:
         index: int,
     ) -> Tensor: ...
     @staticmethod
-    def _shrink_gradient(grad: Tensor, input: Tensor, lambd: Any) -> Tensor: ...
+    def _shrink_gradient(grad: Tensor, input: Tensor, lambd: float) -> Tensor: ...
     @staticmethod
     def _sigmoid_gradient(grad: Tensor, output: Tensor) -> Tensor: ...
     @staticmethod
@@ -857,7 +877,7 @@ class Recorded:
     @staticmethod
     def _standardize(input: Tensor, mean: Tensor, inverse: Tensor, layout: Layout) -> Tensor: ...
     @staticmethod
-    def _sum_all(input: Tensor, dtype: Any = None) -> Tensor: ...
+    def _sum_all(input: Tensor, dtype: dtype | None = None) -> Tensor: ...
     @staticmethod
     def _symmetric_eigenvalues(input: Tensor, UPLO: str) -> Tensor: ...
     @staticmethod
@@ -867,13 +887,17 @@ class Recorded:
     @staticmethod
     def _tanh_gradient(grad: Tensor, output: Tensor) -> Tensor: ...
     @staticmethod
-    def _threshold_gradient(grad: Tensor, input: Tensor, threshold: Any) -> Tensor: ...
+    def _threshold_gradient(grad: Tensor, input: Tensor, threshold: float) -> Tensor: ...
     @staticmethod
-    def _threshold_in_place(input: Tensor, threshold: Any, value: Any) -> Tensor: ...
+    def _threshold_in_place(input: Tensor, threshold: float, value: float) -> Tensor: ...
     @staticmethod
-    def _to_device(input: Tensor, source: Any, target: Any) -> Tensor: ...
+    def _to_device(input: Tensor, source: Backend, target: Backend) -> Tensor: ...
     @staticmethod
-    def _to_dtype(input: Tensor, dtype: Any, order: Any = None) -> Tensor: ...
+    def _to_dtype(
+        input: Tensor,
+        dtype: numpy.dtype[numpy.generic],
+        order: memory_format | None = None,
+    ) -> Tensor: ...
     @staticmethod
     def _transpose_here(input: Tensor, dim0: int, dim1: int) -> Tensor: ...
     @staticmethod
@@ -1096,7 +1120,7 @@ class Recorded:
         tensor1: Tensor,
         tensor2: Tensor,
         *,
-        value: Any = 1,
+        value: complex = 1,
         out: Tensor | None = None,
     ) -> Tensor: ...
     @staticmethod
@@ -1592,7 +1616,7 @@ class Recorded:
     @staticmethod
     def hardswish(input: Tensor) -> Tensor: ...
     @staticmethod
-    def hardtanh(input: Tensor, min_val: Any = -1.0, max_val: Any = 1.0) -> Tensor: ...
+    def hardtanh(input: Tensor, min_val: float = -1.0, max_val: float = 1.0) -> Tensor: ...
     @staticmethod
     def heaviside(input: Tensor, values: Tensor, *, out: Tensor | None = None) -> Tensor: ...
     @staticmethod
@@ -1673,7 +1697,7 @@ class Recorded:
         out: Tensor | None = None,
     ) -> Tensor: ...
     @staticmethod
-    def index_fill(input: Tensor, dim: int, index: Tensor, value: Any) -> Tensor: ...
+    def index_fill(input: Tensor, dim: int, index: Tensor, value: complex) -> Tensor: ...
     @staticmethod
     def index_put(
         input: Tensor,
@@ -1753,7 +1777,7 @@ class Recorded:
         out: Tensor | None = None,
     ) -> Tensor: ...
     @staticmethod
-    def leaky_relu(input: Tensor, negative_slope: Any = 0.01) -> Tensor: ...
+    def leaky_relu(input: Tensor, negative_slope: float = 0.01) -> Tensor: ...
     @staticmethod
     def legendre_polynomial_p(
         input: Tensor | Number | complex,
@@ -1838,10 +1862,10 @@ class Recorded:
     def linalg_vector_norm(
         input: Tensor,
         ord: float = 2,
-        dim: Any = None,
+        dim: int | Sequence[int] | None = None,
         keepdim: bool = False,
         *,
-        dtype: Any = None,
+        dtype: dtype | None = None,
         out: Tensor | None = None,
     ) -> Tensor: ...
     @staticmethod
@@ -1897,7 +1921,7 @@ class Recorded:
         unpack_pivots: bool = True,
     ) -> return_types.lu_unpack: ...
     @staticmethod
-    def masked_fill(input: Tensor, mask: Tensor, value: Any) -> Tensor: ...
+    def masked_fill(input: Tensor, mask: Tensor, value: complex) -> Tensor: ...
     @staticmethod
     def masked_scatter(input: Tensor, mask: Tensor, source: Tensor) -> Tensor: ...
     @staticmethod
@@ -1939,10 +1963,10 @@ class Recorded:
     @staticmethod
     def mean(
         input: Tensor,
-        dim: Any = None,
+        dim: int | Sequence[int] | None = None,
         keepdim: bool = False,
         *,
-        dtype: Any = None,
+        dtype: dtype | None = None,
         out: Tensor | None = None,
     ) -> Tensor: ...
     @staticmethod
@@ -2075,7 +2099,7 @@ class Recorded:
         dim: int = 0,
         keepdim: bool = False,
         *,
-        dtype: Any = None,
+        dtype: dtype | None = None,
         out: Tensor | None = None,
     ) -> Tensor: ...
     @staticmethod
@@ -2118,13 +2142,13 @@ class Recorded:
     @staticmethod
     def roll(input: Tensor, shifts: tuple[int, ...], dims: tuple[int, ...]) -> Tensor: ...
     @staticmethod
-    def rot90(input: Tensor, k: int = 1, dims: Any = (0, 1)) -> Tensor: ...
+    def rot90(input: Tensor, k: int = 1, dims: Sequence[int] = (0, 1)) -> Tensor: ...
     @staticmethod
     def round(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
     @staticmethod
     def rsqrt(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
     @staticmethod
-    def rsub(input: Tensor, other: Tensor | Number | complex, *, alpha: Any = 1) -> Tensor: ...
+    def rsub(input: Tensor, other: Tensor | Number | complex, *, alpha: complex = 1) -> Tensor: ...
     @staticmethod
     def scaled_modified_bessel_k0(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
     @staticmethod
@@ -2230,7 +2254,7 @@ class Recorded:
     @staticmethod
     def softmax(input: Tensor, dim: int) -> Tensor: ...
     @staticmethod
-    def softplus(input: Tensor, beta: Any = 1.0, threshold: Any = 20.0) -> Tensor: ...
+    def softplus(input: Tensor, beta: float = 1.0, threshold: float = 20.0) -> Tensor: ...
     @staticmethod
     def softshrink(input: Tensor, lambd: float = 0.5) -> Tensor: ...
     @staticmethod
@@ -2254,7 +2278,7 @@ class Recorded:
     @staticmethod
     def std(
         input: Tensor,
-        dim: Any,
+        dim: int | Sequence[int] | None,
         correction: float,
         keepdim: bool,
         *,
@@ -2263,7 +2287,7 @@ class Recorded:
     @staticmethod
     def std_mean(
         input: Tensor,
-        dim: Any,
+        dim: int | Sequence[int] | None,
         correction: float,
         keepdim: bool,
     ) -> tuple[Tensor, Tensor]: ...
@@ -2278,10 +2302,10 @@ class Recorded:
     @staticmethod
     def sum(
         input: Tensor,
-        dim: Any = None,
+        dim: int | Sequence[int] | None = None,
         keepdim: bool = False,
         *,
-        dtype: Any = None,
+        dtype: dtype | None = None,
         out: Tensor | None = None,
     ) -> Tensor: ...
     @staticmethod
@@ -2416,7 +2440,7 @@ class Recorded:
     @staticmethod
     def var(
         input: Tensor,
-        dim: Any,
+        dim: int | Sequence[int] | None,
         correction: float,
         keepdim: bool,
         *,
@@ -2425,7 +2449,7 @@ class Recorded:
     @staticmethod
     def var_mean(
         input: Tensor,
-        dim: Any,
+        dim: int | Sequence[int] | None,
         correction: float,
         keepdim: bool,
     ) -> tuple[Tensor, Tensor]: ...
@@ -2473,4 +2497,4 @@ class Recorded:
         out: Tensor | None = None,
     ) -> Tensor: ...
 
-RECORDED: Recorded
+RECORDED: Table

@@ -40,9 +40,11 @@ from retrograd.ops.calling.plan import CallPlan
 RAW = CPU.raw
 if TYPE_CHECKING:
     from retrograd.ops.recorded import RECORDED as RECORDED
+    from retrograd.ops.recorded import Table as Table
     from retrograd.tensor import Tensor
 else:
-    RECORDED = types.SimpleNamespace()
+    Table = types.SimpleNamespace
+    RECORDED = Table()
 OPS: dict[str, Op] = {}
 # namespace ("torch", "nn.functional", "linalg", ...) -> public name -> function
 PUBLIC: dict[str, dict[str, Callable[..., Any]]] = {}

@@ -6,13 +6,11 @@ the mask of a dropout, follows their result.
 
 from __future__ import annotations
 
-from typing import Any
-
+from retrograd.backend.arrays import Array
 from retrograd.backend.namespace import Namespace
 
 __all__ = ["arranged", "is_channels_last"]
 
-Array = Any
 _FASTEST_FIRST = {4: (1, 3, 2, 0), 5: (1, 4, 3, 2, 0)}
 
 

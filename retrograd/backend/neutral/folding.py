@@ -16,11 +16,10 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 
+from retrograd.backend.arrays import Array as Array
+from retrograd.backend.arrays import Index as Index
 from retrograd.backend.namespace import Namespace
 from retrograd.backend.quiet import quiet
-
-Array = Any  # of any library
-Index = tuple[Any, ...]
 
 _HALF_PRECISION = (np.dtype(np.float16), np.dtype(ml_dtypes.bfloat16))
 

@@ -74,5 +74,5 @@ def _last_nan_or_first_largest(xp: Namespace, values: Array) -> Array:
     missing = xp.isnan(values)
     if missing.any():
         last = values.shape[-1] - 1 - missing[..., ::-1].argmax(-1)
-        best = xp.where(missing.any(-1), last, best)
+        best = xp.where(xp.any(missing, -1), last, best)
     return best

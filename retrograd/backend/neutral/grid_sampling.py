@@ -168,8 +168,8 @@ def _base_line(xp: Namespace, size: int, align_corners: bool, dtype: np.dtype[An
     """From -1 to 1, counted from the nearer end as PyTorch does, so that it is symmetric."""
     if size <= 1:
         return xp.zeros(size, dtype)
-    wide = xp.dtype(xp.float64) if dtype == xp.float64 else xp.dtype(xp.float32)
-    step = float(wide.type(2) / wide.type(size - 1))
+    wide = xp.float64 if dtype == xp.float64 else xp.float32
+    step = float(wide(2) / wide(size - 1))
     places: Array = xp.arange(size).astype(wide)
     line: Array = xp.where(places < size // 2, step * places - 1, 1 - step * (size - 1 - places))
     if not align_corners:
@@ -213,12 +213,11 @@ def _corner_index(
     xp: Namespace, neighbours: Sequence[_Neighbours], corner: Sequence[int], spatial: Sequence[int]
 ) -> Array:
     """Flat spatial index of a corner of each point; one past the image where it is outside."""
-    total: Array | None = None
-    inside: Array | None = None
-    for item, tap, size in zip(neighbours, corner, spatial, strict=True):
+    total, inside = neighbours[0].indices[corner[0]], neighbours[0].indices[corner[0]] >= 0
+    for item, tap, size in zip(neighbours[1:], corner[1:], spatial[1:], strict=True):
         index = item.indices[tap]
-        total = index if total is None else total * size + index
-        inside = index >= 0 if inside is None else inside & (index >= 0)
+        total = total * size + index
+        inside = inside & (index >= 0)
     return xp.where(inside, total, prod(spatial))
 
 

@@ -307,7 +307,7 @@ def _lowest(xp: Namespace, dtype: np.dtype[Any]) -> Any:
 
 def _outer_sum(tables: Sequence[Array]) -> Array:
     """All sums of one entry from each table: one dimension per table."""
-    total = tables[0]
+    total: Array = tables[0]
     for table in tables[1:]:
         total = total[..., None] + table
     return total
@@ -487,7 +487,7 @@ def _divisor(
         tables.append(stops - starts)
     if all((table == window).all() for table, window in zip(tables, kernel, strict=True)):
         return prod(kernel)
-    total = tables[0]
+    total: Array = tables[0]
     for table in tables[1:]:
         total = total[..., None] * table
     return total

@@ -122,12 +122,12 @@ def _middle_lgamma(xp: Namespace, x: Array) -> Array:
     while (above := x >= 2.5).any():
         x = x - above
         product *= xp.where(above, x, 1)
-    return (x - 1) * (x - 2) * _fit(x) + xp.log(product)
+    return xp.add((x - 1) * (x - 2) * _fit(x), xp.log(product))
 
 
 def _stirling(xp: Namespace, x: Array) -> Array:
     series = polynomial(1 / (x * x), _STIRLING) / x
-    return (x - 0.5) * (xp.log(x) - 1) + (series + (_HALF_LOG_TWO_PI - 0.5))
+    return xp.add((x - 0.5) * (xp.log(x) - 1), series + (_HALF_LOG_TWO_PI - 0.5))
 
 
 def _reflected_lgamma(xp: Namespace, x: Array, beyond: Array) -> Array:
@@ -252,7 +252,7 @@ def _hurwitz(xp: Namespace, s: Array, q: Array) -> Array:
 
     def rest(xp: Namespace, s: Array, start: Array, term: Array) -> Array:
         # `term` is already counted, so half of it goes out again.
-        value = term * start / (s - 1) - 0.5 * term
+        value: Array = term * start / (s - 1) - 0.5 * term
         factor = term * s / start
         for k, coefficient in enumerate(_EULER_MACLAURIN):
             value += factor * coefficient

@@ -134,7 +134,7 @@ def _upper_series(xp: Namespace, a: Array, x: Array) -> Array:
             break
     log_x = xp.log(x)
     exponent = a * log_x - lgamma_of_one_plus(xp, a)
-    return -xp.expm1(exponent) - a * xp.exp(exponent) * total
+    return xp.subtract(-xp.expm1(exponent), a * xp.exp(exponent) * total)
 
 
 def _upper_fraction(xp: Namespace, a: Array, x: Array) -> Array:
@@ -177,7 +177,8 @@ def _log1p_minus(x: Array) -> Array:
     s = x / (2 + x)
     square = s * s
     series = polynomial(square, tuple(2 / (2 * k + 1) for k in range(12, 0, -1)))
-    return s * square * series - s * x
+    found: Array = s * square * series - s * x
+    return found
 
 
 @functools.cache

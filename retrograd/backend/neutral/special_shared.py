@@ -8,10 +8,10 @@ from collections.abc import Callable, Sequence
 from functools import wraps
 from typing import Any
 
+from retrograd.backend.arrays import Array as Array
 from retrograd.backend.namespace import Namespace
 from retrograd.backend.quiet import quiet
 
-Array = Any  # of any library
 # A kernel, and every function handed to a helper here, takes `xp` first.
 Kernel = Callable[[Namespace, Array], Array]
 

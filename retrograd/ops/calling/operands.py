@@ -15,6 +15,7 @@ from retrograd.backend import Backend, is_array
 from retrograd.engine.state import STATE
 from retrograd.engine.views import refresh
 from retrograd.ops import errors
+from retrograd.ops.kinds import Namespace
 from retrograd.tensor import Tensor, wrap
 
 if TYPE_CHECKING:
@@ -127,7 +128,7 @@ def promote_arrays(op: Op, arrays: list[Any], backend: Backend) -> list[Any]:
     return found
 
 
-def _cast(value: Any, target: dtypes.dtype, xp: Any) -> Any:
+def _cast(value: Any, target: dtypes.dtype, xp: Namespace) -> Any:
     if value is None:
         return None
     if isinstance(value, list):

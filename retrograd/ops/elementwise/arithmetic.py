@@ -7,7 +7,7 @@ from typing import Any
 from retrograd import dtypes, samples
 from retrograd.notices import explained
 from retrograd.ops.calling.operands import OPERANDS
-from retrograd.ops.kinds import Array, Operand
+from retrograd.ops.kinds import Array, Namespace, Operand
 from retrograd.ops.making.arguments import as_element
 from retrograd.ops.registry import RECORDED, composite, op
 from retrograd.samples import COMPLEX, FLOATS, HALVES, Sample, T
@@ -55,7 +55,7 @@ def _check_sub(input: Any, other: Any, *, alpha: Any) -> None:
     _check_alpha(input, other, alpha=alpha)
 
 
-def _scaled(xp: Any, value: Any, alpha: Any) -> Any:
+def _scaled(xp: Namespace, value: Any, alpha: Any) -> Any:
     """``alpha * value`` in the dtype of `value` (a float alpha never meets an integer here)."""
     if alpha == 1:
         return value
@@ -104,7 +104,7 @@ def _alpha_samples() -> list[Sample]:
     old_order=("alpha",),
     aten="add.Tensor",
 )
-def add(xp: Any, input: Operand, other: Operand, *, alpha: complex = 1) -> Array:
+def add(xp: Namespace, input: Operand, other: Operand, *, alpha: complex = 1) -> Array:
     """``input + alpha * other``, elementwise with broadcasting."""
     return xp.add(input, _scaled(xp, other, alpha))
 
@@ -126,7 +126,7 @@ def add(xp: Any, input: Operand, other: Operand, *, alpha: complex = 1) -> Array
     public=("sub", "subtract"),
     aten="sub.Tensor",
 )
-def sub(xp: Any, input: Operand, other: Operand, *, alpha: complex = 1) -> Array:
+def sub(xp: Namespace, input: Operand, other: Operand, *, alpha: complex = 1) -> Array:
     """``input - alpha * other``, elementwise with broadcasting."""
     return xp.subtract(input, _scaled(xp, other, alpha))
 
@@ -142,7 +142,7 @@ def sub(xp: Any, input: Operand, other: Operand, *, alpha: complex = 1) -> Array
     elementwise=True,
     aten="rsub.Scalar",
 )
-def _rsub_number(xp: Any, input: Array, other: Operand, *, alpha: Any = 1) -> Array:
+def _rsub_number(xp: Namespace, input: Array, other: Operand, *, alpha: complex = 1) -> Array:
     """``other - alpha * input`` with a number `other`."""
     return xp.subtract(other, _scaled(xp, input, alpha))
 
@@ -156,7 +156,7 @@ def _rsub_number(xp: Any, input: Array, other: Operand, *, alpha: Any = 1) -> Ar
     namespace=None,
     elementwise=True,
 )
-def rsub(xp: Any, input: Array, other: Operand, *, alpha: Any = 1) -> Array:
+def rsub(xp: Namespace, input: Array, other: Operand, *, alpha: complex = 1) -> Array:
     """``other - alpha * input``, elementwise with broadcasting."""
     return xp.subtract(other, _scaled(xp, input, alpha))
 
@@ -202,7 +202,7 @@ def _rsub(input: Tensor, other: Tensor | complex, *, alpha: complex = 1) -> Tens
     public=("mul", "multiply"),
     aten="mul.Tensor",
 )
-def mul(xp: Any, input: Operand, other: Operand) -> Array:
+def mul(xp: Namespace, input: Operand, other: Operand) -> Array:
     """``input * other``, elementwise with broadcasting."""
     return xp.multiply(input, other)
 
@@ -220,7 +220,7 @@ def mul(xp: Any, input: Operand, other: Operand) -> Array:
     numbers=("wrapped", "alone", "exact", "saved"),
     aten="div.Tensor",
 )
-def div(xp: Any, input: Operand, other: Operand) -> Array:
+def div(xp: Namespace, input: Operand, other: Operand) -> Array:
     """``input / other``, elementwise with broadcasting; integers give the default float dtype."""
     return xp.divide(input, other)
 
@@ -245,7 +245,7 @@ def _check_neg(input: Any) -> None:
     public=("neg", "negative"),
     samples=samples.unary(dtypes=_ALL),
 )
-def neg(xp: Any, input: Array) -> Array:
+def neg(xp: Namespace, input: Array) -> Array:
     """``-input``."""
     return xp.negative(input)
 
@@ -268,7 +268,7 @@ def positive(input: Tensor) -> Tensor:
         0.3, 2, dtypes=_ALL, extra=[Sample(T(values=[0.0, -0.0, float("inf")]), second=False)]
     ),
 )
-def reciprocal(xp: Any, input: Array) -> Array:
+def reciprocal(xp: Namespace, input: Array) -> Array:
     """``1 / input``."""
     return xp.reciprocal(input)
 

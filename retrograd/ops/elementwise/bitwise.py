@@ -8,7 +8,7 @@ from retrograd import dtypes
 from retrograd.ops import errors
 from retrograd.ops.calling.aten_names import by_operands
 from retrograd.ops.calling.operands import OPERANDS
-from retrograd.ops.kinds import Array, Operand
+from retrograd.ops.kinds import Array, Namespace, Operand
 from retrograd.ops.registry import RECORDED, composite, op
 from retrograd.samples import Sample, T
 from retrograd.tensor import Tensor
@@ -62,7 +62,7 @@ def _shift_samples() -> list[Sample]:
     samples=_bit_samples,
     aten=by_operands("Tensor", "Scalar", "Scalar_Tensor"),
 )
-def bitwise_and(xp: Any, input: Operand, other: Operand) -> Array:
+def bitwise_and(xp: Namespace, input: Operand, other: Operand) -> Array:
     """``input & other``, bit by bit."""
     return xp.bitwise_and(input, other)
 
@@ -79,7 +79,7 @@ def bitwise_and(xp: Any, input: Operand, other: Operand) -> Array:
     samples=_bit_samples,
     aten=by_operands("Tensor", "Scalar", "Scalar_Tensor"),
 )
-def bitwise_or(xp: Any, input: Operand, other: Operand) -> Array:
+def bitwise_or(xp: Namespace, input: Operand, other: Operand) -> Array:
     """``input | other``, bit by bit."""
     return xp.bitwise_or(input, other)
 
@@ -96,7 +96,7 @@ def bitwise_or(xp: Any, input: Operand, other: Operand) -> Array:
     samples=_bit_samples,
     aten=by_operands("Tensor", "Scalar", "Scalar_Tensor"),
 )
-def bitwise_xor(xp: Any, input: Operand, other: Operand) -> Array:
+def bitwise_xor(xp: Namespace, input: Operand, other: Operand) -> Array:
     """``input ^ other``, bit by bit."""
     return xp.bitwise_xor(input, other)
 
@@ -118,7 +118,7 @@ def _check_not(input: Any) -> None:
         for kind in ("int64", "int32", "int8", "uint8", "bool", "float32")
     ],
 )
-def bitwise_not(xp: Any, input: Array) -> Array:
+def bitwise_not(xp: Namespace, input: Array) -> Array:
     """``~input``: every bit flipped; the logical not of booleans."""
     return xp.invert(input)
 
@@ -145,7 +145,7 @@ def _invert(self: Tensor) -> Tensor:
     samples=_shift_samples,
     aten=by_operands("Tensor", "Tensor_Scalar", "Scalar_Tensor"),
 )
-def bitwise_left_shift(xp: Any, input: Operand, other: Operand) -> Array:
+def bitwise_left_shift(xp: Namespace, input: Operand, other: Operand) -> Array:
     """``input << other``; 0 where `other` is no valid number of bits."""
     return xp.left_shift(input, other)
 
@@ -162,7 +162,7 @@ def bitwise_left_shift(xp: Any, input: Operand, other: Operand) -> Array:
     samples=_shift_samples,
     aten=by_operands("Tensor", "Tensor_Scalar", "Scalar_Tensor"),
 )
-def bitwise_right_shift(xp: Any, input: Operand, other: Operand) -> Array:
+def bitwise_right_shift(xp: Namespace, input: Operand, other: Operand) -> Array:
     """``input >> other``; only the sign is left where `other` is no valid number of bits."""
     return xp.right_shift(input, other)
 

@@ -8,7 +8,7 @@ from retrograd import dtypes, samples
 from retrograd.backend import backend_of
 from retrograd.ops import errors
 from retrograd.ops.calling.aten_names import by_operands
-from retrograd.ops.kinds import Array, Operand
+from retrograd.ops.kinds import Array, Namespace, Operand
 from retrograd.ops.registry import RECORDED, composite, op
 from retrograd.samples import COMPLEX, FLOATS, HALVES, Sample, T
 from retrograd.tensor import Tensor
@@ -51,7 +51,7 @@ def _comparison_samples() -> list[Sample]:
     samples=_comparison_samples,
     aten=by_operands("Tensor", "Scalar", "Tensor"),
 )
-def eq(xp: Any, input: Array, other: Operand) -> Array:
+def eq(xp: Namespace, input: Array, other: Operand) -> Array:
     """``input == other``, elementwise."""
     return xp.equal(input, other)
 
@@ -65,7 +65,7 @@ def eq(xp: Any, input: Array, other: Operand) -> Array:
     samples=_comparison_samples,
     aten=by_operands("Tensor", "Scalar", "Tensor"),
 )
-def ne(xp: Any, input: Array, other: Operand) -> Array:
+def ne(xp: Namespace, input: Array, other: Operand) -> Array:
     """``input != other``, elementwise."""
     return xp.not_equal(input, other)
 
@@ -80,7 +80,7 @@ def ne(xp: Any, input: Array, other: Operand) -> Array:
     samples=_comparison_samples,
     aten=by_operands("Tensor", "Scalar", "Tensor"),
 )
-def lt(xp: Any, input: Array, other: Operand) -> Array:
+def lt(xp: Namespace, input: Array, other: Operand) -> Array:
     """``input < other``, elementwise."""
     return xp.less(input, other)
 
@@ -95,7 +95,7 @@ def lt(xp: Any, input: Array, other: Operand) -> Array:
     samples=_comparison_samples,
     aten=by_operands("Tensor", "Scalar", "Tensor"),
 )
-def le(xp: Any, input: Array, other: Operand) -> Array:
+def le(xp: Namespace, input: Array, other: Operand) -> Array:
     """``input <= other``, elementwise."""
     return xp.less_equal(input, other)
 
@@ -110,7 +110,7 @@ def le(xp: Any, input: Array, other: Operand) -> Array:
     samples=_comparison_samples,
     aten=by_operands("Tensor", "Scalar", "Tensor"),
 )
-def gt(xp: Any, input: Array, other: Operand) -> Array:
+def gt(xp: Namespace, input: Array, other: Operand) -> Array:
     """``input > other``, elementwise."""
     return xp.greater(input, other)
 
@@ -125,7 +125,7 @@ def gt(xp: Any, input: Array, other: Operand) -> Array:
     samples=_comparison_samples,
     aten=by_operands("Tensor", "Scalar", "Tensor"),
 )
-def ge(xp: Any, input: Array, other: Operand) -> Array:
+def ge(xp: Namespace, input: Array, other: Operand) -> Array:
     """``input >= other``, elementwise."""
     return xp.greater_equal(input, other)
 
@@ -146,19 +146,19 @@ def _logic_samples() -> list[Sample]:
 
 
 @op(ufunc="logical_and", out=True, samples=_logic_samples)
-def logical_and(xp: Any, input: Array, other: Array) -> Array:
+def logical_and(xp: Namespace, input: Array, other: Array) -> Array:
     """Whether both elements are nonzero."""
     return xp.logical_and(input, other)
 
 
 @op(ufunc="logical_or", out=True, samples=_logic_samples)
-def logical_or(xp: Any, input: Array, other: Array) -> Array:
+def logical_or(xp: Namespace, input: Array, other: Array) -> Array:
     """Whether one of the elements is nonzero."""
     return xp.logical_or(input, other)
 
 
 @op(ufunc="logical_xor", out=True, samples=_logic_samples)
-def logical_xor(xp: Any, input: Array, other: Array) -> Array:
+def logical_xor(xp: Namespace, input: Array, other: Array) -> Array:
     """Whether exactly one of the elements is nonzero."""
     return xp.logical_xor(input, other)
 
@@ -173,7 +173,7 @@ _PREDICATE_SAMPLES = samples.unary(
 
 
 @op(ufunc="logical_not", out=True, samples=_PREDICATE_SAMPLES)
-def logical_not(xp: Any, input: Array) -> Array:
+def logical_not(xp: Namespace, input: Array) -> Array:
     """Whether the element is zero."""
     return xp.logical_not(input)
 
@@ -213,19 +213,19 @@ def _logical_not_in_place(self: Tensor) -> Tensor:
 
 
 @op(ufunc="isnan", samples=_PREDICATE_SAMPLES)
-def isnan(xp: Any, input: Array) -> Array:
+def isnan(xp: Namespace, input: Array) -> Array:
     """Whether the element is nan."""
     return xp.isnan(input)
 
 
 @op(ufunc="isinf", samples=_PREDICATE_SAMPLES)
-def isinf(xp: Any, input: Array) -> Array:
+def isinf(xp: Namespace, input: Array) -> Array:
     """Whether the element is infinite."""
     return xp.isinf(input)
 
 
 @op(ufunc="isfinite", samples=_PREDICATE_SAMPLES)
-def isfinite(xp: Any, input: Array) -> Array:
+def isfinite(xp: Namespace, input: Array) -> Array:
     """Whether the element is neither infinite nor nan."""
     return xp.isfinite(input)
 
@@ -245,7 +245,7 @@ def _real_only(name: str) -> Any:
     samples=_PREDICATE_SAMPLES,
     elementwise=True,
 )
-def isposinf(xp: Any, input: Array) -> Array:
+def isposinf(xp: Namespace, input: Array) -> Array:
     """Whether the element is positive infinity."""
     return xp.equal(input, _INF)
 
@@ -257,13 +257,13 @@ def isposinf(xp: Any, input: Array) -> Array:
     samples=_PREDICATE_SAMPLES,
     elementwise=True,
 )
-def isneginf(xp: Any, input: Array) -> Array:
+def isneginf(xp: Namespace, input: Array) -> Array:
     """Whether the element is negative infinity."""
     return xp.equal(input, -_INF)
 
 
 @op(fast=False, samples=_PREDICATE_SAMPLES, elementwise=True)
-def isreal(xp: Any, input: Array) -> Array:
+def isreal(xp: Namespace, input: Array) -> Array:
     """Whether the element has no imaginary part."""
     return xp.equal(xp.imag(input), 0)
 
@@ -304,7 +304,7 @@ def _close_samples() -> list[Sample]:
 
 @op(fast=False, check=_check_close, namespace=None, elementwise=True)
 def isclose(
-    xp: Any,
+    xp: Namespace,
     input: Array,
     other: Array,
     *,
@@ -408,7 +408,7 @@ def isin(
     event="isin",
 )
 def _isin(
-    xp: Any, elements: Operand, test_elements: Operand, assume_unique: bool, invert: bool
+    xp: Namespace, elements: Operand, test_elements: Operand, assume_unique: bool, invert: bool
 ) -> Array:
     return xp.isin(elements, test_elements, invert=invert)
 

@@ -7,8 +7,8 @@ from typing import Any
 
 from retrograd import dtypes, samples
 from retrograd.ops import errors
-from retrograd.ops.kinds import Array
-from retrograd.ops.registry import RECORDED, composite, op, table_entry
+from retrograd.ops.kinds import Array, DType, Namespace, Operand
+from retrograd.ops.registry import RECORDED, Table, composite, op, table_entry
 from retrograd.samples import COMPLEX, FLOATS, HALVES, Sample, T
 from retrograd.tensor import Tensor
 
@@ -25,7 +25,7 @@ _EVERY = (*FLOATS, *HALVES, *COMPLEX)
     aten="_conj",
     event="conj",
 )
-def _conj(xp: Any, input: Array) -> Array:
+def _conj(xp: Namespace, input: Array) -> Array:
     return xp.conjugate(input)
 
 
@@ -39,7 +39,7 @@ def _conj(xp: Any, input: Array) -> Array:
     aten="_conj_physical",
     event="conj_physical",
 )
-def _conj_physical(xp: Any, input: Array) -> Array:
+def _conj_physical(xp: Namespace, input: Array) -> Array:
     return xp.conjugate(input) if input.dtype.kind == "c" else xp.array(input)
 
 
@@ -54,7 +54,7 @@ def conj(input: Tensor) -> Tensor:
     return RECORDED._conj(input)
 
 
-def _raw_conj(xp: Any, value: Any) -> Any:
+def _raw_conj(xp: Namespace, value: Array) -> Array:
     kind = getattr(value, "dtype", None)
     if kind is None:
         return value.conjugate() if isinstance(value, complex) else value
@@ -89,7 +89,7 @@ def _check_as_real(input: Any) -> None:
     samples=lambda: [Sample(T(*s), dtypes=COMPLEX) for s in ((), (3,), (2, 3))] + [Sample(T(3))],
     another_dtype=True,
 )
-def view_as_real(xp: Any, input: Array) -> Array:
+def view_as_real(xp: Namespace, input: Array) -> Array:
     """A real view with a last dimension of size two: real and imaginary part."""
     return input[..., None].view(input.real.dtype)
 
@@ -127,9 +127,10 @@ def _check_as_complex(input: Any) -> None:
     autocast="float32",
     another_dtype=True,
 )
-def view_as_complex(xp: Any, input: Array) -> Array:
+def view_as_complex(xp: Namespace, input: Array) -> Array:
     """A complex view of a real tensor whose last dimension holds real and imaginary parts."""
-    return input.view(dtypes.from_numpy_dtype(input.dtype).to_complex().numpy)[..., 0]
+    pairs: Array = input.view(dtypes.from_numpy_dtype(input.dtype).to_complex().numpy)
+    return pairs[..., 0]
 
 
 # ----------------------------------------------------------------------------------------- parts
@@ -187,7 +188,7 @@ def _check_parts(real: Any, imag: Any) -> None:
         )
 
 
-def _pair(xp: Any, real: Any, imag: Any) -> Array:
+def _pair(xp: Namespace, real: Operand, imag: Operand) -> Array:
     real, imag = xp.broadcast_arrays(real, imag)
     wanted = xp.complex64 if real.dtype == xp.float32 else xp.complex128
     result = xp.empty(real.shape, wanted)
@@ -206,7 +207,7 @@ def _pair(xp: Any, real: Any, imag: Any) -> Array:
     label="complex",
     elementwise=True,
 )
-def _make_complex(xp: Any, real: Array, imag: Array) -> Array:
+def _make_complex(xp: Namespace, real: Array, imag: Array) -> Array:
     """Complex numbers from real and imaginary parts."""
     return _pair(xp, real, imag)
 
@@ -244,7 +245,7 @@ def _complex(real: Tensor, imag: Tensor, *, out: Tensor | None = None) -> Tensor
     elementwise=True,
     autocast="float32",
 )
-def polar(xp: Any, abs: Array, angle: Array) -> Array:
+def polar(xp: Namespace, abs: Array, angle: Array) -> Array:
     """Complex numbers from absolute values and angles."""
     return _pair(xp, xp.multiply(abs, xp.cos(angle)), xp.multiply(abs, xp.sin(angle)))
 
@@ -252,7 +253,7 @@ def polar(xp: Any, abs: Array, angle: Array) -> Array:
 # ----------------------------------------------------------------------------------------- angle
 
 
-def _angle_rule(m: Any, g: Any, input: Any, input_dtype: Any) -> Any:
+def _angle_rule(m: Table, g: Tensor, input: Tensor, input_dtype: DType) -> Tensor:
     if input_dtype.kind != "c":
         return m.zeros_like(g)
     turned = m.mul(m.div(m.mul(g, input), m.pow(m.abs(input), 2)), 1j)
@@ -273,7 +274,7 @@ def _angle_rule(m: Any, g: Any, input: Any, input_dtype: Any) -> Any:
     ),
     elementwise=True,
 )
-def angle(xp: Any, input: Array) -> Array:
+def angle(xp: Namespace, input: Array) -> Array:
     """The angle of a complex number in radians; of a real one 0 or pi."""
     if input.dtype.kind == "c":
         return xp.angle(input)

@@ -7,8 +7,8 @@ from typing import Any
 from retrograd import dtypes, samples
 from retrograd.ops import errors
 from retrograd.ops.calling.operands import OPERANDS
-from retrograd.ops.kinds import Array, Operand
-from retrograd.ops.registry import OPS, RECORDED, composite, op
+from retrograd.ops.kinds import Array, Namespace, Operand
+from retrograd.ops.registry import OPS, RECORDED, Table, composite, op
 from retrograd.samples import COMPLEX, FLOATS, HALVES, Sample, T
 from retrograd.tensor import Tensor
 
@@ -32,7 +32,7 @@ def _check_zero(input: Any, other: Any) -> None:
         raise RuntimeError("ZeroDivisionError")
 
 
-def _as_steps(xp: Any, input: Any, other: Any) -> tuple[Any, Any, bool]:
+def _as_steps(xp: Namespace, input: Any, other: Any) -> tuple[Any, Any, bool]:
     """The operands, and whether each step of a division rounds to half precision.
 
     With one number as the second operand PyTorch computes in float32.
@@ -45,7 +45,7 @@ def _as_steps(xp: Any, input: Any, other: Any) -> tuple[Any, Any, bool]:
     return input, other, True
 
 
-def _floor_divide(xp: Any, input: Any, other: Any) -> Any:
+def _floor_divide(xp: Namespace, input: Any, other: Any) -> Array:
     if getattr(other, "dtype", None) is not None:
         _check_zero(input, other)
     input, other, steps = _as_steps(xp, input, other)
@@ -62,7 +62,7 @@ def _floor_divide(xp: Any, input: Any, other: Any) -> Any:
     return xp.where(other == 0, whole, floor)
 
 
-def _truncated(xp: Any, input: Any, other: Any) -> Any:
+def _truncated(xp: Namespace, input: Any, other: Any) -> Array:
     input, other, _ = _as_steps(xp, input, other)
     if getattr(other, "dtype", None) is None or other.dtype.kind not in "iu":
         return xp.trunc(xp.divide(input, other))
@@ -97,7 +97,7 @@ def _check_mode(input: Any, other: Any, rounding_mode: str) -> None:
     numbers=("wrapped", "alone", "exact"),
     aten="div.Tensor_mode",
 )
-def _div_rounded(xp: Any, input: Operand, other: Operand, rounding_mode: str) -> Array:
+def _div_rounded(xp: Namespace, input: Operand, other: Operand, rounding_mode: str) -> Array:
     """The quotient rounded down ("floor") or towards zero ("trunc")."""
     rounded = _floor_divide if rounding_mode == "floor" else _truncated
     return rounded(xp, input, other)
@@ -192,7 +192,7 @@ def _true_divide_in_place(self: Tensor, other: Tensor | complex) -> Tensor:
 # --------------------------------------------------------------------------------- floor_divide
 
 
-def _floor_rule(m: Any, g: Any) -> Any:
+def _floor_rule(m: Table, g: Tensor) -> Tensor:
     raise errors.no_derivative("aten::floor_divide")
 
 
@@ -231,7 +231,7 @@ _FLOORED = [
     elementwise=True,
     numbers=("alone", "exact"),
 )
-def floor_divide(xp: Any, input: Operand, other: Operand) -> Array:
+def floor_divide(xp: Namespace, input: Operand, other: Operand) -> Array:
     """The quotient rounded down; no gradient is defined, as in PyTorch."""
     return _floor_divide(xp, input, other)
 
@@ -247,7 +247,7 @@ def _reflected_floor_divide(self: Tensor, other: Tensor | complex) -> Any:
 # ------------------------------------------------------------------------------ remainder, fmod
 
 
-def _remainder(xp: Any, input: Any, other: Any) -> Any:
+def _remainder(xp: Namespace, input: Any, other: Any) -> Array:
     if getattr(other, "dtype", None) is not None:
         _check_zero(input, other)
     rest = xp.fmod(input, other)
@@ -256,13 +256,13 @@ def _remainder(xp: Any, input: Any, other: Any) -> Any:
     return xp.where(wrong, xp.add(rest, other), rest)
 
 
-def _fmod(xp: Any, input: Any, other: Any) -> Any:
+def _fmod(xp: Namespace, input: Any, other: Any) -> Array:
     if getattr(other, "dtype", None) is not None:
         _check_zero(input, other)
     return xp.fmod(input, other)
 
 
-def _remainder_scalar_rule(m: Any, g: Any) -> Any:
+def _remainder_scalar_rule(m: Table, g: Tensor) -> Tensor:
     raise errors.no_derivative("aten::remainder")
 
 
@@ -276,8 +276,9 @@ def _remainder_scalar_rule(m: Any, g: Any) -> Any:
     elementwise=True,
     aten="remainder.Scalar",
 )
-def _remainder_number(xp: Any, input: Array, other: Operand) -> Array:
-    return _remainder(xp, input, other)
+def _remainder_number(xp: Namespace, input: Array, other: Operand) -> Array:
+    result: Array = _remainder(xp, input, other)
+    return result
 
 
 @op(
@@ -292,7 +293,7 @@ def _remainder_number(xp: Any, input: Array, other: Operand) -> Array:
     elementwise=True,
     aten="remainder.Tensor",
 )
-def remainder(xp: Any, input: Array, other: Array) -> Array:
+def remainder(xp: Namespace, input: Array, other: Array) -> Array:
     """The remainder of the division rounded down: it has the sign of `other`."""
     return _remainder(xp, input, other)
 
@@ -307,8 +308,9 @@ def remainder(xp: Any, input: Array, other: Array) -> Array:
     elementwise=True,
     aten="remainder.Scalar_Tensor",
 )
-def _remainder_of_number(xp: Any, input: Operand, other: Array) -> Array:
-    return _remainder(xp, input, other)
+def _remainder_of_number(xp: Namespace, input: Operand, other: Array) -> Array:
+    result: Array = _remainder(xp, input, other)
+    return result
 
 
 def _remainder_samples() -> list[Sample]:
@@ -386,8 +388,9 @@ def _reflected_remainder(self: Tensor, other: Tensor | complex) -> Any:
     elementwise=True,
     aten="fmod.Scalar",
 )
-def _fmod_number(xp: Any, input: Array, other: Operand) -> Array:
-    return _fmod(xp, input, other)
+def _fmod_number(xp: Namespace, input: Array, other: Operand) -> Array:
+    result: Array = _fmod(xp, input, other)
+    return result
 
 
 @op(
@@ -402,7 +405,7 @@ def _fmod_number(xp: Any, input: Array, other: Operand) -> Array:
     elementwise=True,
     aten="fmod.Tensor",
 )
-def fmod(xp: Any, input: Array, other: Array) -> Array:
+def fmod(xp: Namespace, input: Array, other: Array) -> Array:
     """The remainder of the division rounded towards zero: it has the sign of `input`."""
     return _fmod(xp, input, other)
 
@@ -465,7 +468,7 @@ def _integer_samples() -> list[Sample]:
     samples=_integer_samples,
     inplace_names=("torch.gcd_",),
 )
-def gcd(xp: Any, input: Array, other: Array) -> Array:
+def gcd(xp: Namespace, input: Array, other: Array) -> Array:
     """Greatest common divisor of two integers."""
     return xp.gcd(input, other)
 
@@ -480,6 +483,6 @@ def gcd(xp: Any, input: Array, other: Array) -> Array:
     samples=_integer_samples,
     inplace_names=("torch.lcm_",),
 )
-def lcm(xp: Any, input: Array, other: Array) -> Array:
+def lcm(xp: Namespace, input: Array, other: Array) -> Array:
     """Least common multiple of two integers."""
     return xp.lcm(input, other)

@@ -7,19 +7,20 @@ no gradient.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 from retrograd import dtypes
 from retrograd.ops.calling.aten_names import by_operands
 from retrograd.ops.elementwise.special import check_real
-from retrograd.ops.kinds import Array, Operand
+from retrograd.ops.kinds import Array, Namespace, Operand
 from retrograd.ops.registry import op
 from retrograd.samples import COMPLEX, Sample, T
 
 Step = Callable[[int, Array, Array, Array], Array]
 
 
-def _evaluate(xp: Any, x: Any, n: Any, first: Callable[[Array], Array], step: Step) -> Array:
+def _evaluate(
+    xp: Namespace, x: Operand, n: Operand, first: Callable[[Array], Array], step: Step
+) -> Array:
     """The polynomial of degree `n` (rounded towards zero) at `x`; 0 for negative degrees."""
     x, n = xp.broadcast_arrays(x, n)
     degree = n.astype(dtypes.I64)
@@ -36,19 +37,23 @@ def _chebyshev(k: int, x: Array, current: Array, before: Array) -> Array:
 
 
 def _hermite(k: int, x: Array, current: Array, before: Array) -> Array:
-    return 2 * x * current - 2 * k * before
+    value: Array = 2 * x * current - 2 * k * before
+    return value
 
 
 def _hermite_of_statistics(k: int, x: Array, current: Array, before: Array) -> Array:
-    return x * current - k * before
+    value: Array = x * current - k * before
+    return value
 
 
 def _laguerre(k: int, x: Array, current: Array, before: Array) -> Array:
-    return ((2 * k + 1 - x) * current - k * before) / (k + 1)
+    value: Array = ((2 * k + 1 - x) * current - k * before) / (k + 1)
+    return value
 
 
 def _legendre(k: int, x: Array, current: Array, before: Array) -> Array:
-    return ((2 * k + 1) * x * current - k * before) / (k + 1)
+    value: Array = ((2 * k + 1) * x * current - k * before) / (k + 1)
+    return value
 
 
 def _samples() -> list[Sample]:
@@ -66,7 +71,7 @@ def _samples() -> list[Sample]:
 
 
 def _declare(name: str, first: Callable[[Array], Array], step: Step, doc: str) -> None:
-    def kernel(xp: Any, input: Operand, n: Operand) -> Array:
+    def kernel(xp: Namespace, input: Operand, n: Operand) -> Array:
         if name.startswith("hermite"):
             # beyond this degree PyTorch gives up: everything overflows
             limit = 128 if xp.result_type(input, n) == dtypes.F32 else 512

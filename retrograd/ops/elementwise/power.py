@@ -8,16 +8,16 @@ from retrograd import dtypes, samples
 from retrograd.backend import CPU
 from retrograd.ops import errors
 from retrograd.ops.calling.operands import NUMBERS, OPERANDS
-from retrograd.ops.kinds import Array, Operand
+from retrograd.ops.kinds import Array, DType, Namespace, Operand
 from retrograd.ops.making.arguments import as_element
-from retrograd.ops.registry import OPS, RECORDED, composite, op, table_entry
+from retrograd.ops.registry import OPS, RECORDED, Table, composite, op, table_entry
 from retrograd.samples import COMPLEX, FLOATS, HALVES, Sample, T
 from retrograd.tensor import Tensor
 
 _ALL = (*FLOATS, *HALVES, *COMPLEX)
 
 
-def _power(xp: Any, base: Any, exponent: Any) -> Any:
+def _power(xp: Namespace, base: Any, exponent: Any) -> Array:
     """NumPy's power with PyTorch's integers: a negative exponent gives 0, 1 or -1."""
     if getattr(base, "dtype", None) is None or base.dtype.kind not in "iu":
         if getattr(base, "dtype", None) is not None and xp.ndim(exponent) == 0 and exponent == 0.5:
@@ -32,7 +32,7 @@ def _power(xp: Any, base: Any, exponent: Any) -> Any:
     return xp.where(negative, inverse, power).astype(base.dtype, copy=False)
 
 
-def _power_of_number(xp: Any, base: Any, exponent: Any) -> Any:
+def _power_of_number(xp: Namespace, base: Array, exponent: Any) -> Array:
     """``base ** exponent`` for one number (possibly as a 0-d array), with PyTorch's short cuts."""
     number = exponent if type(exponent) in (int, float) else complex(exponent)
     if number == 2:
@@ -67,18 +67,20 @@ def _check_pow_number(input: Any, exponent: Any) -> None:
     as_element(exponent, dtypes.result_dtype([input, exponent]))
 
 
-def _number_rule(m: Any, g: Any, input: Any, exponent: Any) -> Any:
+def _number_rule(m: Table, g: Tensor, input: Tensor, exponent: complex) -> Tensor:
     if exponent == 0:
         return m.zeros_like(g)
     return m.mul(g, m.mul(m.pow(input, exponent - 1), exponent))
 
 
-def _base_rule(m: Any, g: Any, input: Any, exponent: Any) -> Any:
+def _base_rule(m: Table, g: Tensor, input: Tensor, exponent: Tensor) -> Tensor:
     gradient = m.mul(g, m.mul(exponent, m.pow(input, m.sub(exponent, 1))))
     return m.where(m.eq(exponent, 0), 0, gradient)
 
 
-def _exponent_rule(m: Any, g: Any, input: Any, exponent: Any, out: Any, out_dtype: Any) -> Any:
+def _exponent_rule(
+    m: Table, g: Tensor, input: Tensor, exponent: Tensor, out: Tensor, out_dtype: DType
+) -> Tensor:
     # 0 ** positive is constant 0 near the exponent, although log(0) is infinite
     flat = m.logical_and(m.eq(input, 0), m.ge(m.real(exponent), 0))
     if out_dtype.kind == "c":
@@ -86,8 +88,11 @@ def _exponent_rule(m: Any, g: Any, input: Any, exponent: Any, out: Any, out_dtyp
     return m.mul(g, m.where(flat, 0, m.mul(out, m.log(input))))
 
 
-def _number_base_rule(m: Any, g: Any, input: Any, exponent: Any, out: Any, out_dtype: Any) -> Any:
-    logarithm = CPU.xp.log(complex(input) if out_dtype.kind == "c" else float(input)).item()
+def _number_base_rule(
+    m: Table, g: Tensor, input: float, exponent: Tensor, out: Tensor, out_dtype: DType
+) -> Tensor:
+    base = complex(input) if out_dtype.kind == "c" else float(input)
+    logarithm = CPU.xp.log(base).item()
     gradient = m.mul(out, logarithm)
     if input == 0:
         gradient = m.where(m.ge(m.real(exponent), 0), 0, gradient)
@@ -106,7 +111,7 @@ def _number_base_rule(m: Any, g: Any, input: Any, exponent: Any, out: Any, out_d
     aten="pow.Tensor_Scalar",
     aten_inplace="pow_.Scalar",
 )
-def _pow_number(xp: Any, input: Array, exponent: Operand) -> Array:
+def _pow_number(xp: Namespace, input: Array, exponent: Operand) -> Array:
     """``input ** exponent`` for a number."""
     return _power_of_number(xp, input, exponent)
 
@@ -124,7 +129,7 @@ def _pow_number(xp: Any, input: Array, exponent: Operand) -> Array:
     aten="pow.Tensor_Tensor",
     aten_inplace="pow_.Tensor",
 )
-def _pow_tensor(xp: Any, input: Array, exponent: Array) -> Array:
+def _pow_tensor(xp: Namespace, input: Array, exponent: Array) -> Array:
     """``input ** exponent`` for two tensors."""
     return _power(xp, input, exponent)
 
@@ -140,7 +145,7 @@ def _pow_tensor(xp: Any, input: Array, exponent: Array) -> Array:
     elementwise=True,
     aten="pow.Scalar",
 )
-def _pow_base(xp: Any, input: Operand, exponent: Array) -> Array:
+def _pow_base(xp: Namespace, input: Operand, exponent: Array) -> Array:
     """``input ** exponent`` for a number `input`."""
     return _power(xp, input, exponent)
 
@@ -232,7 +237,7 @@ def _reflected_pow(self: Tensor, other: Tensor | complex) -> Any:
     return NotImplemented
 
 
-def _raw_pow(xp: Any, base: Any, exponent: Any) -> Any:
+def _raw_pow(xp: Namespace, base: Any, exponent: Any) -> Array:
     if isinstance(exponent, (int, float, complex)):
         return base if exponent == 1 else _power_of_number(xp, xp.asarray(base), exponent)
     return _power(xp, base, exponent)
@@ -312,7 +317,7 @@ def _float_power_in_place(self: Tensor, exponent: Tensor | complex) -> Tensor:
         0.2, 4, dtypes=_ALL, extra=[Sample(T(values=[0.0, -1.0, float("inf")]), second=False)]
     ),
 )
-def sqrt(xp: Any, input: Array) -> Array:
+def sqrt(xp: Namespace, input: Array) -> Array:
     """Square root of every element; nan for negative ones."""
     return xp.sqrt(input)
 
@@ -327,6 +332,6 @@ def sqrt(xp: Any, input: Array) -> Array:
     ),
     elementwise=True,
 )
-def rsqrt(xp: Any, input: Array) -> Array:
+def rsqrt(xp: Namespace, input: Array) -> Array:
     """``1 / sqrt(input)``."""
     return xp.reciprocal(xp.sqrt(input))

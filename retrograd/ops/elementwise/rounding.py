@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from retrograd import dtypes, samples
 from retrograd.engine.state import STATE
 from retrograd.ops import errors
-from retrograd.ops.kinds import Array
+from retrograd.ops.kinds import Array, Namespace
 from retrograd.ops.registry import OPS, RECORDED, composite, op
 from retrograd.samples import COMPLEX, FLOATS, HALVES, Sample, T
 from retrograd.tensor import Tensor
@@ -30,7 +31,7 @@ def _check_rounding(name: str) -> Any:
     return check
 
 
-def _kept_or(xp: Any, function: Any, input: Any) -> Any:
+def _kept_or(xp: Namespace, function: Callable[[Array], Array], input: Array) -> Array:
     """Integers are round already."""
     return xp.array(input) if input.dtype.kind in "iu" else function(input)
 
@@ -43,7 +44,7 @@ def _kept_or(xp: Any, function: Any, input: Any) -> Any:
     samples=_SAMPLES,
     elementwise=True,
 )
-def floor(xp: Any, input: Array) -> Array:
+def floor(xp: Namespace, input: Array) -> Array:
     """The largest integer not above every element."""
     return _kept_or(xp, xp.floor, input)
 
@@ -56,7 +57,7 @@ def floor(xp: Any, input: Array) -> Array:
     samples=_SAMPLES,
     elementwise=True,
 )
-def ceil(xp: Any, input: Array) -> Array:
+def ceil(xp: Namespace, input: Array) -> Array:
     """The smallest integer not below every element."""
     return _kept_or(xp, xp.ceil, input)
 
@@ -70,7 +71,7 @@ def ceil(xp: Any, input: Array) -> Array:
     samples=_SAMPLES,
     elementwise=True,
 )
-def trunc(xp: Any, input: Array) -> Array:
+def trunc(xp: Namespace, input: Array) -> Array:
     """Every element without its fraction."""
     return _kept_or(xp, xp.trunc, input)
 
@@ -88,7 +89,7 @@ def _check_frac(input: Any) -> None:
     samples=_SAMPLES,
     elementwise=True,
 )
-def frac(xp: Any, input: Array) -> Array:
+def frac(xp: Namespace, input: Array) -> Array:
     """The fraction of every element, with its sign."""
     return xp.subtract(input, xp.trunc(input))
 
@@ -104,7 +105,7 @@ def frac(xp: Any, input: Array) -> Array:
     namespace=None,
     elementwise=True,
 )
-def round(xp: Any, input: Array) -> Array:
+def round(xp: Namespace, input: Array) -> Array:
     """The nearest integer, the even one of two equally near."""
     return _kept_or(xp, xp.rint, input)
 
@@ -125,7 +126,7 @@ def _check_decimals(input: Any, decimals: int) -> None:
     elementwise=True,
     aten="round.decimals",
 )
-def _round_decimals(xp: Any, input: Array, decimals: int) -> Array:
+def _round_decimals(xp: Namespace, input: Array, decimals: int) -> Array:
     if decimals == 0:
         return xp.rint(input)
     power = xp.asarray(10.0 ** abs(decimals), input.dtype)
@@ -184,7 +185,7 @@ def _round_in_place(self: Tensor, *, decimals: int | None = None) -> Tensor:
 # ------------------------------------------------------------------------------------ nan_to_num
 
 
-def _replaced(xp: Any, input: Any, nan: float, posinf: float, neginf: float) -> Any:
+def _replaced(xp: Namespace, input: Array, nan: float, posinf: float, neginf: float) -> Array:
     result = xp.array(input)
     result[xp.isnan(input)] = nan
     result[input == _INF] = posinf
@@ -202,7 +203,7 @@ def _replaced(xp: Any, input: Any, nan: float, posinf: float, neginf: float) -> 
     inplace_names=("torch.nan_to_num_",),
 )
 def nan_to_num(
-    xp: Any,
+    xp: Namespace,
     input: Array,
     nan: float | None = 0.0,
     posinf: float | None = None,

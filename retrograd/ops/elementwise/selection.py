@@ -8,9 +8,9 @@ from typing import Any
 from retrograd import dtypes, samples
 from retrograd.ops import errors
 from retrograd.ops.calling.dispatch import failure
-from retrograd.ops.kinds import Array, Operand
+from retrograd.ops.kinds import Array, Namespace, Operand
 from retrograd.ops.making.arguments import as_element
-from retrograd.ops.registry import OPS, composite, op, table_entry
+from retrograd.ops.registry import OPS, Table, composite, op, table_entry
 from retrograd.samples import COMPLEX, FLOATS, HALVES, Sample, T
 from retrograd.signatures import forms
 from retrograd.tensor import Tensor
@@ -28,7 +28,7 @@ def _check_condition(condition: Any) -> None:
         )
 
 
-def _same_dtype(xp: Any, *values: Any) -> list[Any]:
+def _same_dtype(xp: Namespace, *values: Operand) -> list[Array]:
     """The values as arrays of the dtype PyTorch promotes them to."""
     given = [xp.asarray(value) if hasattr(value, "dtype") else value for value in values]
     target = dtypes.result_dtype(given).numpy
@@ -45,7 +45,7 @@ def _same_dtype(xp: Any, *values: Any) -> list[Any]:
     forward="elementwise",
     aten="where.self",
 )
-def _choose(xp: Any, input: Operand, other: Operand, condition: Array) -> Array:
+def _choose(xp: Namespace, input: Operand, other: Operand, condition: Array) -> Array:
     _check_condition(condition)
     if getattr(input, "dtype", None) is not getattr(other, "dtype", 0):
         input, other = _same_dtype(xp, input, other)
@@ -55,7 +55,7 @@ def _choose(xp: Any, input: Operand, other: Operand, condition: Array) -> Array:
         raise failure((condition, input, other), error) from None
 
 
-def _raw_where(xp: Any, condition: Any, input: Any, other: Any) -> Any:
+def _raw_where(xp: Namespace, condition: Array, input: Operand, other: Operand) -> Array:
     if getattr(input, "dtype", None) is not getattr(other, "dtype", 0):
         input, other = _same_dtype(xp, input, other)
     return xp.where(condition, input, other)
@@ -158,7 +158,7 @@ def _no_complex(name: str) -> Any:
     return check
 
 
-def _shared(m: Any, g: Any, input: Any, other: Any, lost: Any) -> Any:
+def _shared(m: Table, g: Tensor, input: Tensor, other: Tensor, lost: Tensor) -> Tensor:
     """The gradient of the operand that was chosen, half of it where both are equal."""
     return m.masked_fill(m.where(m.eq(input, other), m.div(g, 2), g), lost, 0)
 
@@ -182,7 +182,7 @@ _MIXED_PAIRS = samples.binary(
     out=True,
     samples=_MIXED_PAIRS,
 )
-def maximum(xp: Any, input: Array, other: Array) -> Array:
+def maximum(xp: Namespace, input: Array, other: Array) -> Array:
     """The larger of two elements; nan if one of them is. Equal elements share the gradient."""
     return xp.maximum(input, other)
 
@@ -196,16 +196,16 @@ def maximum(xp: Any, input: Array, other: Array) -> Array:
     out=True,
     samples=_MIXED_PAIRS,
 )
-def minimum(xp: Any, input: Array, other: Array) -> Array:
+def minimum(xp: Namespace, input: Array, other: Array) -> Array:
     """The smaller of two elements; nan if one of them is. Equal elements share the gradient."""
     return xp.minimum(input, other)
 
 
-def _first_is_larger(m: Any, input: Any, other: Any) -> Any:
+def _first_is_larger(m: Table, input: Tensor, other: Tensor) -> Tensor:
     return m.logical_or(m.ge(input, other), m.isnan(other))
 
 
-def _first_is_smaller(m: Any, input: Any, other: Any) -> Any:
+def _first_is_smaller(m: Table, input: Tensor, other: Tensor) -> Tensor:
     return m.logical_or(m.le(input, other), m.isnan(other))
 
 
@@ -218,7 +218,7 @@ def _first_is_smaller(m: Any, input: Any, other: Any) -> Any:
     out=True,
     samples=_MIXED_PAIRS,
 )
-def fmax(xp: Any, input: Array, other: Array) -> Array:
+def fmax(xp: Namespace, input: Array, other: Array) -> Array:
     """The larger of two elements, ignoring nan where the other is a number."""
     return xp.fmax(input, other)
 
@@ -232,7 +232,7 @@ def fmax(xp: Any, input: Array, other: Array) -> Array:
     out=True,
     samples=_MIXED_PAIRS,
 )
-def fmin(xp: Any, input: Array, other: Array) -> Array:
+def fmin(xp: Namespace, input: Array, other: Array) -> Array:
     """The smaller of two elements, ignoring nan where the other is a number."""
     return xp.fmin(input, other)
 
@@ -249,7 +249,7 @@ def _check_clamp(input: Any, min: Any = None, max: Any = None) -> None:
             as_element(limit, found)
 
 
-def _inside(m: Any, input: Any, low: Any, high: Any) -> Any:
+def _inside(m: Table, input: Tensor, low: Tensor, high: Tensor) -> Tensor:
     if high is None:
         return m.ge(input, low)
     if low is None:
@@ -257,14 +257,14 @@ def _inside(m: Any, input: Any, low: Any, high: Any) -> Any:
     return m.logical_and(m.ge(input, low), m.le(input, high))
 
 
-def _low_rule(m: Any, g: Any, input: Any, min: Any, max: Any) -> Any:
+def _low_rule(m: Table, g: Tensor, input: Tensor, min: Tensor, max: Tensor) -> Tensor:
     below = m.lt(input, min)
     if max is not None:
         below = m.logical_and(below, m.lt(min, max))
     return m.where(below, g, 0)
 
 
-def _high_rule(m: Any, g: Any, input: Any, min: Any, max: Any) -> Any:
+def _high_rule(m: Table, g: Tensor, input: Tensor, min: Tensor, max: Tensor) -> Tensor:
     above = m.gt(input, max)
     if min is not None:
         above = m.logical_or(above, m.lt(max, min))
@@ -281,7 +281,9 @@ def _high_rule(m: Any, g: Any, input: Any, min: Any, max: Any) -> Any:
     namespace=None,
     elementwise=True,
 )
-def clamp(xp: Any, input: Array, min: Operand | None = None, max: Operand | None = None) -> Array:
+def clamp(
+    xp: Namespace, input: Array, min: Operand | None = None, max: Operand | None = None
+) -> Array:
     """Elements limited to [min, max], which are numbers."""
     if min is not None:
         input = xp.maximum(min, input)  # the second where both are zeros
@@ -301,7 +303,7 @@ def clamp(xp: Any, input: Array, min: Operand | None = None, max: Operand | None
     aten="clamp.Tensor",
 )
 def _clamp_tensors(
-    xp: Any, input: Array, min: Array | None = None, max: Array | None = None
+    xp: Namespace, input: Array, min: Array | None = None, max: Array | None = None
 ) -> Array:
     """Elements limited to [min, max], which are tensors."""
     if min is not None:
@@ -392,7 +394,7 @@ def _clamp_in_place(
     label="clamp_min",
     elementwise=True,
 )
-def _clamp_min_number(xp: Any, input: Array, min: Operand) -> Array:
+def _clamp_min_number(xp: Namespace, input: Array, min: Operand) -> Array:
     return xp.maximum(min, input)
 
 
@@ -408,7 +410,7 @@ def _clamp_min_number(xp: Any, input: Array, min: Operand) -> Array:
     elementwise=True,
     aten="clamp_min.Tensor",
 )
-def _clamp_min_tensor(xp: Any, input: Array, min: Array) -> Array:
+def _clamp_min_tensor(xp: Namespace, input: Array, min: Array) -> Array:
     return xp.maximum(input, min)
 
 
@@ -421,7 +423,7 @@ def _clamp_min_tensor(xp: Any, input: Array, min: Array) -> Array:
     label="clamp_max",
     elementwise=True,
 )
-def _clamp_max_number(xp: Any, input: Array, max: Operand) -> Array:
+def _clamp_max_number(xp: Namespace, input: Array, max: Operand) -> Array:
     return xp.minimum(max, input)
 
 
@@ -437,7 +439,7 @@ def _clamp_max_number(xp: Any, input: Array, max: Operand) -> Array:
     elementwise=True,
     aten="clamp_max.Tensor",
 )
-def _clamp_max_tensor(xp: Any, input: Array, max: Array) -> Array:
+def _clamp_max_tensor(xp: Namespace, input: Array, max: Array) -> Array:
     return xp.minimum(input, max)
 
 

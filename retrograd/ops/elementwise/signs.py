@@ -6,8 +6,8 @@ from typing import Any
 
 from retrograd import dtypes, samples
 from retrograd.ops import errors
-from retrograd.ops.kinds import Array, Operand
-from retrograd.ops.registry import OPS, composite, op
+from retrograd.ops.kinds import Array, DType, Namespace, Operand
+from retrograd.ops.registry import OPS, Table, composite, op
 from retrograd.samples import COMPLEX, FLOATS, HALVES, Sample, T
 from retrograd.tensor import Tensor
 
@@ -35,7 +35,7 @@ def _check_abs(input: Any) -> None:
         dtypes=_EVERY, extra=[_POINTS, Sample(T(values=[0j, 1 + 1j]), dtypes=COMPLEX)]
     ),
 )
-def abs(xp: Any, input: Array) -> Array:
+def abs(xp: Namespace, input: Array) -> Array:
     """The absolute value of every element, real also for complex numbers."""
     return xp.absolute(input)
 
@@ -50,7 +50,7 @@ def abs_(self: Tensor) -> Tensor:
     return result
 
 
-def _sign(xp: Any, input: Any) -> Any:
+def _sign(xp: Namespace, input: Array) -> Array:
     """-1, 0 or 1 in the input's dtype; 0 for nan, as in PyTorch."""
     if input.dtype.kind == "b":
         return xp.array(input)
@@ -76,12 +76,12 @@ def _check_sign(input: Any) -> None:
     samples=samples.unary(dtypes=_EVERY, extra=[_POINTS]),
     elementwise=True,
 )
-def sign(xp: Any, input: Array) -> Array:
+def sign(xp: Namespace, input: Array) -> Array:
     """-1, 0 or 1, the sign of every element."""
     return _sign(xp, input)
 
 
-def _sgn_rule(m: Any, g: Any, input: Any, input_dtype: Any, out: Any) -> Any:
+def _sgn_rule(m: Table, g: Tensor, input: Tensor, input_dtype: DType, out: Tensor) -> Tensor:
     if input_dtype.kind != "c":
         return m.zeros_like(g)
     length = m.abs(input)
@@ -100,7 +100,7 @@ def _sgn_rule(m: Any, g: Any, input: Any, input_dtype: Any, out: Any) -> Any:
     ),
     elementwise=True,
 )
-def sgn(xp: Any, input: Array) -> Array:
+def sgn(xp: Namespace, input: Array) -> Array:
     """The sign of a real number, ``z / |z|`` of a complex one."""
     if input.dtype.kind != "c":
         return _sign(xp, input)
@@ -120,7 +120,7 @@ def _check_signbit(input: Any) -> None:
     samples=samples.unary(dtypes=_EVERY, extra=[_POINTS]),
     elementwise=True,
 )
-def signbit(xp: Any, input: Array) -> Array:
+def signbit(xp: Namespace, input: Array) -> Array:
     """Whether the sign bit is set: true for negative numbers and for -0.0."""
     return xp.less(input, 0) if input.dtype.kind in "biu" else xp.signbit(input)
 
@@ -128,7 +128,7 @@ def signbit(xp: Any, input: Array) -> Array:
 # ------------------------------------------------------------------------------------- copysign
 
 
-def _copysign_rule(m: Any, g: Any, input: Any, out: Any) -> Any:
+def _copysign_rule(m: Table, g: Tensor, input: Tensor, out: Tensor) -> Tensor:
     return m.mul(g, m.where(m.eq(input, 0), 0, m.div(out, input)))
 
 
@@ -150,7 +150,7 @@ def _check_copysign(input: Any, other: Any) -> None:
     forward="elementwise",
     aten="copysign.Tensor",
 )
-def _copysign_tensor(xp: Any, input: Array, other: Array) -> Array:
+def _copysign_tensor(xp: Namespace, input: Array, other: Array) -> Array:
     return xp.copysign(input, other)
 
 
@@ -166,7 +166,7 @@ def _copysign_tensor(xp: Any, input: Array, other: Array) -> Array:
     forward="elementwise",
     aten="copysign.Scalar",
 )
-def _copysign_number(xp: Any, input: Array, other: Operand) -> Array:
+def _copysign_number(xp: Namespace, input: Array, other: Operand) -> Array:
     return xp.copysign(input, other)
 
 
@@ -199,7 +199,7 @@ def _copysign_in_place(self: Tensor, other: Tensor | complex) -> Tensor:
 
 
 def _not_differentiable(name: str) -> Any:
-    def rule(m: Any, g: Any) -> Any:
+    def rule(m: Table, g: Tensor) -> Tensor:
         raise errors.no_derivative(name)
 
     return rule
@@ -229,7 +229,7 @@ def _check_heaviside(input: Any, values: Any) -> None:
     ],
     elementwise=True,
 )
-def heaviside(xp: Any, input: Array, values: Array) -> Array:
+def heaviside(xp: Namespace, input: Array, values: Array) -> Array:
     """0 for negative elements, 1 for positive ones, `values` for zeros."""
     step = xp.where(input == 0, values, (input > 0).astype(input.dtype))
     return step.astype(input.dtype, copy=False)
@@ -259,6 +259,6 @@ def _check_nextafter(input: Any, other: Any) -> None:
     ],
     forward="elementwise",
 )
-def nextafter(xp: Any, input: Array, other: Array) -> Array:
+def nextafter(xp: Namespace, input: Array, other: Array) -> Array:
     """The next representable number after `input` in the direction of `other`."""
     return xp.nextafter(input, other)

@@ -9,9 +9,9 @@ from retrograd import dtypes, samples
 from retrograd.backend import is_array
 from retrograd.ops import errors
 from retrograd.ops.calling.dispatch_inplace import write_out
-from retrograd.ops.kinds import Array, Operand
+from retrograd.ops.kinds import Array, Namespace, Operand
 from retrograd.ops.making.arguments import as_element
-from retrograd.ops.registry import OPS, RECORDED, composite, op
+from retrograd.ops.registry import OPS, RECORDED, Table, composite, op
 from retrograd.samples import COMPLEX, FLOATS, HALVES, Sample, T
 from retrograd.tensor import Tensor
 
@@ -37,7 +37,7 @@ def check_real(kernel: str) -> Any:
 def no_derivative(name: str) -> Any:
     """A rule for an argument that PyTorch cannot differentiate either."""
 
-    def rule(m: Any, g: Any) -> Any:
+    def rule(m: Table, g: Tensor) -> Tensor:
         raise NotImplementedError(f"the derivative for '{name}' is not implemented.")
 
     return rule
@@ -56,7 +56,7 @@ def no_derivative(name: str) -> Any:
     elementwise=True,
     second_names=("special.erf",),
 )
-def erf(xp: Any, input: Array) -> Array:
+def erf(xp: Namespace, input: Array) -> Array:
     """The error function."""
     return xp.erf(input)
 
@@ -71,7 +71,7 @@ def erf(xp: Any, input: Array) -> Array:
     elementwise=True,
     second_names=("special.erfc",),
 )
-def erfc(xp: Any, input: Array) -> Array:
+def erfc(xp: Namespace, input: Array) -> Array:
     """``1 - erf(input)``, exact also where that is tiny."""
     return xp.erfc(input)
 
@@ -87,7 +87,7 @@ def erfc(xp: Any, input: Array) -> Array:
     elementwise=True,
     second_names=("special.erfinv",),
 )
-def erfinv(xp: Any, input: Array) -> Array:
+def erfinv(xp: Namespace, input: Array) -> Array:
     """The inverse of `erf`; infinite at -1 and 1, nan outside."""
     return xp.erfinv(input)
 
@@ -101,7 +101,7 @@ def erfinv(xp: Any, input: Array) -> Array:
     samples=samples.unary(dtypes=(*FLOATS, *COMPLEX), extra=[_POINTS]),
     elementwise=True,
 )
-def erfcx(xp: Any, input: Array) -> Array:
+def erfcx(xp: Namespace, input: Array) -> Array:
     """``exp(input**2) * erfc(input)``."""
     return xp.erfcx(input)
 
@@ -125,7 +125,7 @@ def ndtr(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     samples=samples.unary(0.05, 0.95, dtypes=(*FLOATS, *COMPLEX), extra=[_POINTS]),
     elementwise=True,
 )
-def ndtri(xp: Any, input: Array) -> Array:
+def ndtri(xp: Namespace, input: Array) -> Array:
     """The quantiles of the standard normal distribution."""
     return xp.ndtri(input)
 
@@ -147,7 +147,7 @@ def ndtri(xp: Any, input: Array) -> Array:
     ),
     elementwise=True,
 )
-def log_ndtr(xp: Any, input: Array) -> Array:
+def log_ndtr(xp: Namespace, input: Array) -> Array:
     """The logarithm of `ndtr`, exact far into the lower tail."""
     return xp.log_ndtr(input)
 
@@ -155,7 +155,7 @@ def log_ndtr(xp: Any, input: Array) -> Array:
 # ------------------------------------------------------------------------------ logit, entr, sinc
 
 
-def _logit_rule(m: Any, g: Any, input: Any, eps: float | None) -> Any:
+def _logit_rule(m: Table, g: Tensor, input: Tensor, eps: float | None) -> Tensor:
     slope = m.div(g, m.mul(input, m.rsub(input, 1)))
     low, beyond = (0.0, _NAN) if eps is None or eps < 0 else (eps, 0.0)
     outside = m.logical_or(m.lt(input, low), m.gt(input, 1 - low))
@@ -185,7 +185,7 @@ def _check_logit(input: Any, eps: float | None) -> None:
     second_names=("special.logit",),
     inplace_names=("torch.logit_",),
 )
-def logit(xp: Any, input: Array, eps: float | None = None) -> Array:
+def logit(xp: Namespace, input: Array, eps: float | None = None) -> Array:
     """``log(input / (1 - input))``, with the input first limited to [eps, 1 - eps]."""
     return xp.logit(input, eps)
 
@@ -199,12 +199,12 @@ def logit(xp: Any, input: Array, eps: float | None = None) -> Array:
     samples=samples.unary(0.1, 2, dtypes=_EVERY, extra=[_POINTS]),
     elementwise=True,
 )
-def entr(xp: Any, input: Array) -> Array:
+def entr(xp: Namespace, input: Array) -> Array:
     """``-input * log(input)``: 0 at zero, -inf below."""
     return xp.entr(input)
 
 
-def _sinc_rule(m: Any, g: Any, input: Any) -> Any:
+def _sinc_rule(m: Table, g: Tensor, input: Tensor) -> Tensor:
     angle = m.mul(input, math.pi)
     square = m.mul(m.mul(input, input), math.pi)
     slope = m.div(m.sub(m.mul(angle, m.cos(angle)), m.sin(angle)), square)
@@ -222,7 +222,7 @@ def _sinc_rule(m: Any, g: Any, input: Any) -> Any:
     elementwise=True,
     second_names=("special.sinc",),
 )
-def sinc(xp: Any, input: Array) -> Array:
+def sinc(xp: Namespace, input: Array) -> Array:
     """``sin(pi x) / (pi x)``, and 1 at zero."""
     if input.dtype.kind != "c":
         return xp.sinc(input)
@@ -264,14 +264,14 @@ def _pair_samples() -> list[Sample]:
     samples=_pair_samples,
     elementwise=True,
 )
-def logaddexp(xp: Any, input: Array, other: Array) -> Array:
+def logaddexp(xp: Namespace, input: Array, other: Array) -> Array:
     """``log(exp(input) + exp(other))`` without overflow."""
     if input.dtype.kind != "c":
         return xp.logaddexp(input, other)
     return complex_logaddexp(xp, input, other)
 
 
-def complex_logaddexp(xp: Any, input: Array, other: Array) -> Array:
+def complex_logaddexp(xp: Namespace, input: Array, other: Array) -> Array:
     """`logaddexp` of complex numbers; two infinities are not subtracted from each other."""
     input, other = xp.broadcast_arrays(input, other)
     first = input.real >= other.real
@@ -293,7 +293,7 @@ def complex_logaddexp(xp: Any, input: Array, other: Array) -> Array:
     samples=_pair_samples,
     elementwise=True,
 )
-def logaddexp2(xp: Any, input: Array, other: Array) -> Array:
+def logaddexp2(xp: Namespace, input: Array, other: Array) -> Array:
     """``log2(2**input + 2**other)`` without overflow."""
     return xp.logaddexp2(input, other)
 
@@ -301,12 +301,12 @@ def logaddexp2(xp: Any, input: Array, other: Array) -> Array:
 # --------------------------------------------------------------------------------- xlogy, xlog1py
 
 
-def _xlogy_input_rule(m: Any, g: Any, input: Any, other: Any) -> Any:
+def _xlogy_input_rule(m: Table, g: Tensor, input: Tensor, other: Tensor) -> Tensor:
     flat = m.logical_and(m.eq(input, 0), m.le(other, 0))
     return m.masked_fill(m.xlogy(g, other), flat, 0)
 
 
-def _xlog1py_input_rule(m: Any, g: Any, input: Any, other: Any) -> Any:
+def _xlog1py_input_rule(m: Table, g: Tensor, input: Tensor, other: Tensor) -> Tensor:
     flat = m.logical_and(m.eq(input, 0), m.le(other, -1))
     return m.masked_fill(m.xlog1py(g, other), flat, 0)
 
@@ -322,7 +322,7 @@ def _xlog1py_input_rule(m: Any, g: Any, input: Any, other: Any) -> Any:
     namespace=None,
     elementwise=True,
 )
-def xlogy(xp: Any, input: Operand, other: Operand) -> Array:
+def xlogy(xp: Namespace, input: Operand, other: Operand) -> Array:
     """``input * log(other)``, and 0 where `input` is 0."""
     return xp.xlogy(xp.asarray(input), xp.asarray(other))
 
@@ -339,11 +339,11 @@ def xlogy(xp: Any, input: Operand, other: Operand) -> Array:
     elementwise=True,
     aten="xlogy.Scalar_Self",
 )
-def _xlogy_number_input(xp: Any, input: Operand, other: Array) -> Array:
+def _xlogy_number_input(xp: Namespace, input: Operand, other: Array) -> Array:
     return xp.xlogy(xp.asarray(input), xp.asarray(other))
 
 
-def _xlogy_number_rule(m: Any, g: Any, input: Any, other: Any) -> Any:
+def _xlogy_number_rule(m: Table, g: Tensor, input: Tensor, other: Tensor) -> Tensor:
     if other > 0:
         return m.mul(g, math.log(other))
     return m.masked_fill(m.xlogy(g, float(other)), m.eq(input, 0), 0)
@@ -362,7 +362,7 @@ def _xlogy_number_rule(m: Any, g: Any, input: Any, other: Any) -> Any:
     elementwise=True,
     aten="xlogy.Scalar_Other",
 )
-def _xlogy_number_other(xp: Any, input: Array, other: Operand) -> Array:
+def _xlogy_number_other(xp: Namespace, input: Array, other: Operand) -> Array:
     return xp.xlogy(xp.asarray(input), xp.asarray(other))
 
 
@@ -422,7 +422,7 @@ def xlogy_(self: Tensor, other: Tensor | complex) -> Tensor:
     elementwise=True,
     event="special_xlog1py",
 )
-def xlog1py(xp: Any, input: Operand, other: Operand) -> Array:
+def xlog1py(xp: Namespace, input: Operand, other: Operand) -> Array:
     """``input * log1p(other)``, and 0 where `input` is 0."""
     return xp.xlog1py(xp.asarray(input), xp.asarray(other))
 
@@ -439,11 +439,11 @@ def xlog1py(xp: Any, input: Operand, other: Operand) -> Array:
     elementwise=True,
     aten="special_xlog1py.self_scalar",
 )
-def _xlog1py_number_input(xp: Any, input: Operand, other: Array) -> Array:
+def _xlog1py_number_input(xp: Namespace, input: Operand, other: Array) -> Array:
     return xp.xlog1py(xp.asarray(input), xp.asarray(other))
 
 
-def _xlog1py_number_rule(m: Any, g: Any, input: Any, other: Any) -> Any:
+def _xlog1py_number_rule(m: Table, g: Tensor, input: Tensor, other: Tensor) -> Tensor:
     if other > -1:
         return m.mul(g, math.log1p(other))
     return m.masked_fill(m.xlog1py(g, float(other)), m.eq(input, 0), 0)
@@ -461,7 +461,7 @@ def _xlog1py_number_rule(m: Any, g: Any, input: Any, other: Any) -> Any:
     elementwise=True,
     aten="special_xlog1py.other_scalar",
 )
-def _xlog1py_number_other(xp: Any, input: Array, other: Operand) -> Array:
+def _xlog1py_number_other(xp: Namespace, input: Array, other: Operand) -> Array:
     return xp.xlog1py(xp.asarray(input), xp.asarray(other))
 
 

@@ -13,23 +13,23 @@ from typing import Any
 
 from retrograd import dtypes
 from retrograd.ops.elementwise.special import check_real
-from retrograd.ops.kinds import Array
+from retrograd.ops.kinds import Array, Namespace
 from retrograd.ops.registry import op
 from retrograd.samples import COMPLEX, Sample, T
 
 _EULER = 0.5772156649015329
 
 
-def _scaled_k(xp: Any, order: int, x: Array) -> Array:
+def _scaled_k(xp: Namespace, order: int, x: Array) -> Array:
     """exp(x) K(x), the integral over t >= 0 of exp(x (1 - cosh t)) cosh(order t), for x >= 2."""
     excess = 40 / x
     end = xp.log1p(excess + xp.sqrt(excess * (excess + 2)))  # cosh(end) = 1 + excess: e^-40 there
     t = end[:, None] * (xp.arange(41) / 40.0)
     values = xp.exp(-2 * x[:, None] * xp.sinh(t / 2) ** 2) * xp.cosh(order * t)
-    return (values.sum(axis=1) - values[:, 0] / 2) * end / 40
+    return xp.divide((values.sum(axis=1) - values[:, 0] / 2) * end, 40)
 
 
-def _k0_series(xp: Any, x: Array) -> Array:
+def _k0_series(xp: Namespace, x: Array) -> Array:
     quarter = x * x / 4
     total, term, harmonic = xp.zeros_like(x), xp.ones_like(x), 0.0
     for k in range(1, 20):
@@ -39,17 +39,17 @@ def _k0_series(xp: Any, x: Array) -> Array:
     return total - (xp.log(x / 2) + _EULER) * xp.i0(x)
 
 
-def _k1_series(xp: Any, x: Array) -> Array:
+def _k1_series(xp: Namespace, x: Array) -> Array:
     quarter = x * x / 4
     total, term, digamma = xp.zeros_like(x), xp.ones_like(x), -_EULER
     for k in range(20):
         total = total + term * (2 * digamma + 1 / (k + 1))
         digamma += 1 / (k + 1)
         term = term * quarter / ((k + 1) * (k + 2))
-    return 1 / x + xp.log(x / 2) * xp.i1(x) - x / 4 * total
+    return xp.subtract(1 / x + xp.log(x / 2) * xp.i1(x), x / 4 * total)
 
 
-def _modified_k(xp: Any, order: int, scaled: bool, input: Array) -> Array:
+def _modified_k(xp: Namespace, order: int, scaled: bool, input: Array) -> Array:
     x = input.astype(dtypes.F64).reshape(-1)
     result = xp.full(x.shape, xp.nan)
     result[x == 0] = xp.inf
@@ -62,7 +62,7 @@ def _modified_k(xp: Any, order: int, scaled: bool, input: Array) -> Array:
     return result.reshape(input.shape).astype(input.dtype)
 
 
-def _spherical_j0(xp: Any, input: Array) -> Array:
+def _spherical_j0(xp: Namespace, input: Array) -> Array:
     small = xp.abs(input) < 0.5
     square = input * input
     series = 1 - square / 6 * (
@@ -74,7 +74,7 @@ def _spherical_j0(xp: Any, input: Array) -> Array:
 
 
 @functools.cache
-def _airy_points(xp: Any) -> tuple[Array, Array]:
+def _airy_points(xp: Namespace) -> tuple[Array, Array]:
     """Double exponential points and weights for integrals over u > 0 of exp(-u) u^(-1/6) f(u)."""
     grid = xp.linspace(-6.0, 4.5, 211)
     points = xp.exp(grid - xp.exp(-grid))
@@ -85,13 +85,13 @@ def _airy_points(xp: Any) -> tuple[Array, Array]:
 _GAMMA_5_6 = math.gamma(5 / 6)
 
 
-def _airy_integral(xp: Any, ratio: Array) -> Array:
+def _airy_integral(xp: Namespace, ratio: Array) -> Array:
     """The integral of exp(-u) u^(-1/6) (1 + u ratio)^(-1/6), over gamma(5/6)."""
     points, weights = _airy_points(xp)
     return ((1 + ratio[:, None] * points) ** (-1 / 6)) @ weights / _GAMMA_5_6
 
 
-def _airy_series(xp: Any, x: Array) -> Array:
+def _airy_series(xp: Namespace, x: Array) -> Array:
     cube = x * x * x
     even, odd = xp.ones_like(x), x
     total_even, total_odd = even, odd
@@ -104,7 +104,7 @@ def _airy_series(xp: Any, x: Array) -> Array:
     return at_zero * total_even - slope * total_odd
 
 
-def _airy_ai(xp: Any, input: Array) -> Array:
+def _airy_ai(xp: Namespace, input: Array) -> Array:
     x = input.astype(dtypes.F64).reshape(-1)
     result = xp.full(x.shape, xp.nan)
     near = xp.abs(x) <= 2
@@ -128,8 +128,9 @@ _SPECIAL_POINTS = [-1.0, 0.0, 1e-30, 1.0, 2.0, 2.5, float("inf"), float("nan"), 
 def _declare(name: str, function: Any, doc: str) -> None:
     """Declare a function that PyTorch does not differentiate either."""
 
-    def kernel(xp: Any, input: Array) -> Array:
-        return function(xp, input)
+    def kernel(xp: Namespace, input: Array) -> Array:
+        result: Array = function(xp, input)
+        return result
 
     def make_samples() -> list[Sample]:
         # PyTorch's have seven to ten digits, so float64 cannot be compared closely

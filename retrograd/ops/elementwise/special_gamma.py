@@ -8,8 +8,8 @@ from typing import Any
 from retrograd import dtypes, samples
 from retrograd.ops import errors
 from retrograd.ops.elementwise.special import check_real, no_derivative
-from retrograd.ops.kinds import Array, Operand
-from retrograd.ops.registry import OPS, composite, op
+from retrograd.ops.kinds import Array, DType, Namespace, Operand
+from retrograd.ops.registry import OPS, Table, composite, op
 from retrograd.samples import COMPLEX, FLOATS, HALVES, Sample, T
 from retrograd.tensor import Tensor
 
@@ -31,7 +31,7 @@ _POINTS = Sample(T(values=[0.0, -0.0, 1.0, -1.5, _INF, _NAN, 9.0, 50.0]), second
     elementwise=True,
     second_names=("special.gammaln",),
 )
-def lgamma(xp: Any, input: Array) -> Array:
+def lgamma(xp: Namespace, input: Array) -> Array:
     """The logarithm of the absolute value of the gamma function."""
     return xp.lgamma(input)
 
@@ -47,7 +47,7 @@ def lgamma(xp: Any, input: Array) -> Array:
     elementwise=True,
     second_names=("special.psi", "special.digamma"),
 )
-def digamma(xp: Any, input: Array) -> Array:
+def digamma(xp: Namespace, input: Array) -> Array:
     """The derivative of `lgamma`."""
     return xp.digamma(input)
 
@@ -68,7 +68,7 @@ def _check_polygamma(input: Any, n: int) -> None:
     elementwise=True,
     aten="polygamma",
 )
-def _polygamma(xp: Any, input: Array, n: int) -> Array:
+def _polygamma(xp: Namespace, input: Array, n: int) -> Array:
     if n < 0:
         raise RuntimeError("polygamma(n, x) does not support negative n.")
     return xp.digamma(input) if n == 0 else xp.polygamma(n, input)
@@ -104,7 +104,7 @@ def _polygamma_method(self: Tensor, n: int) -> Tensor:
     return result
 
 
-def _mvlgamma_rule(m: Any, g: Any, input: Any, p: int) -> Any:
+def _mvlgamma_rule(m: Table, g: Tensor, input: Tensor, p: int) -> Tensor:
     total = m.digamma(input)
     for j in range(1, p):
         total = m.add(total, m.digamma(m.sub(input, j / 2)))
@@ -133,7 +133,7 @@ def _check_mvlgamma(input: Any, p: int) -> None:
     elementwise=True,
     second_names=("special.multigammaln",),
 )
-def mvlgamma(xp: Any, input: Array, p: int) -> Array:
+def mvlgamma(xp: Namespace, input: Array, p: int) -> Array:
     """The logarithm of the multivariate gamma function of dimension `p`."""
     if p < 1:
         raise RuntimeError("p has to be greater than or equal to 1")
@@ -156,12 +156,12 @@ def _check_igamma(kernel: str) -> Any:
     return check
 
 
-def _igamma_slope(m: Any, input: Any, other: Any) -> Any:
+def _igamma_slope(m: Table, input: Tensor, other: Tensor) -> Tensor:
     return m.exp(m.sub(m.sub(m.mul(m.sub(input, 1), m.log(other)), other), m.lgamma(input)))
 
 
 def _igamma_tangent(name: str, sign: int) -> Any:
-    def forward(m: Any, tangents: Any, input: Any, other: Any) -> Any:
+    def forward(m: Table, tangents: Tensor, input: Tensor, other: Tensor) -> Tensor:
         if tangents[0] is not None:
             raise errors.no_forward_mode(name)
         return m.mul(m.mul(tangents[1], sign), _igamma_slope(m, input, other))
@@ -196,7 +196,7 @@ def _igamma_samples() -> list[Sample]:
     elementwise=True,
     second_names=("special.gammainc",),
 )
-def igamma(xp: Any, input: Array, other: Array) -> Array:
+def igamma(xp: Namespace, input: Array, other: Array) -> Array:
     """The regularized lower incomplete gamma function."""
     return xp.gammainc(input, other)
 
@@ -213,7 +213,7 @@ def igamma(xp: Any, input: Array, other: Array) -> Array:
     elementwise=True,
     second_names=("special.gammaincc",),
 )
-def igammac(xp: Any, input: Array, other: Array) -> Array:
+def igammac(xp: Namespace, input: Array, other: Array) -> Array:
     """The regularized upper incomplete gamma function."""
     return xp.gammaincc(input, other)
 
@@ -221,13 +221,13 @@ def igammac(xp: Any, input: Array, other: Array) -> Array:
 # ------------------------------------------------------------------------------------------ zeta
 
 
-def _zeta_rule(m: Any, g: Any, input: Any, other: Any) -> Any:
+def _zeta_rule(m: Table, g: Tensor, input: Tensor, other: Tensor) -> Tensor:
     if isinstance(input, (int, float)):
         return _zeta_number_rule(m, g, input, other)
     return m.mul(g, m.mul(m.neg(input), m.zeta(m.add(input, 1), other)))
 
 
-def _zeta_number_rule(m: Any, g: Any, input: Any, other: Any) -> Any:
+def _zeta_number_rule(m: Table, g: Tensor, input: Tensor, other: Tensor) -> Tensor:
     return m.mul(g, m.mul(m.zeta(input + 1.0, other), -input))
 
 
@@ -248,7 +248,7 @@ def _check_zeta(input: Any, other: Any) -> None:
     elementwise=True,
     event="special_zeta",
 )
-def zeta(xp: Any, input: Operand, other: Operand) -> Array:
+def zeta(xp: Namespace, input: Operand, other: Operand) -> Array:
     """The Hurwitz zeta function."""
     return xp.zeta(xp.asarray(input), xp.asarray(other))
 
@@ -264,7 +264,7 @@ def zeta(xp: Any, input: Operand, other: Operand) -> Array:
     elementwise=True,
     aten="special_zeta.self_scalar",
 )
-def _zeta_number_input(xp: Any, input: Operand, other: Array) -> Array:
+def _zeta_number_input(xp: Namespace, input: Operand, other: Array) -> Array:
     return xp.zeta(xp.asarray(input), xp.asarray(other))
 
 
@@ -279,7 +279,7 @@ def _zeta_number_input(xp: Any, input: Operand, other: Array) -> Array:
     elementwise=True,
     aten="special_zeta.other_scalar",
 )
-def _zeta_number_other(xp: Any, input: Array, other: Operand) -> Array:
+def _zeta_number_other(xp: Namespace, input: Array, other: Operand) -> Array:
     return xp.zeta(xp.asarray(input), xp.asarray(other))
 
 
@@ -319,7 +319,7 @@ def _zeta(input: Tensor | complex, other: Tensor | complex, *, out: Tensor | Non
     elementwise=True,
     second_names=("special.i0",),
 )
-def i0(xp: Any, input: Array) -> Array:
+def i0(xp: Namespace, input: Array) -> Array:
     """The modified Bessel function of the first kind, order 0."""
     return xp.i0(input)
 
@@ -333,25 +333,25 @@ def i0(xp: Any, input: Array) -> Array:
     samples=samples.unary(dtypes=_EVERY, extra=[_POINTS]),
     elementwise=True,
 )
-def i0e(xp: Any, input: Array) -> Array:
+def i0e(xp: Namespace, input: Array) -> Array:
     """``exp(-|input|) * i0(input)``."""
     return xp.i0e(input)
 
 
-def _away_from_zero(m: Any, input: Any, input_dtype: Any) -> tuple[Any, Any]:
+def _away_from_zero(m: Table, input: Tensor, input_dtype: DType) -> tuple[Tensor, Tensor]:
     """A mask of the elements that are not tiny, and the input with the tiny ones moved off zero."""
     eps = dtypes.finfo(dtypes.from_numpy_dtype(input_dtype)).eps
     large = m.gt(m.abs(input), eps)
     return large, m.where(large, input, eps)
 
 
-def _i1_rule(m: Any, g: Any, input: Any, input_dtype: Any, out: Any) -> Any:
+def _i1_rule(m: Table, g: Tensor, input: Tensor, input_dtype: DType, out: Tensor) -> Tensor:
     large, safe = _away_from_zero(m, input, input_dtype)
     slope = m.sub(m.i0(safe), m.mul(out, m.reciprocal(safe)))
     return m.mul(g, m.where(large, slope, 0.5))
 
 
-def _i1e_rule(m: Any, g: Any, input: Any, input_dtype: Any, out: Any) -> Any:
+def _i1e_rule(m: Table, g: Tensor, input: Tensor, input_dtype: DType, out: Tensor) -> Tensor:
     large, safe = _away_from_zero(m, input, input_dtype)
     slope = m.sub(m.i0e(safe), m.mul(out, m.add(m.sgn(safe), m.reciprocal(safe))))
     return m.mul(g, m.where(large, slope, 0.5))
@@ -371,7 +371,7 @@ _I1_SAMPLES = samples.unary(
     samples=_I1_SAMPLES,
     elementwise=True,
 )
-def i1(xp: Any, input: Array) -> Array:
+def i1(xp: Namespace, input: Array) -> Array:
     """The modified Bessel function of the first kind, order 1."""
     return xp.i1(input)
 
@@ -385,6 +385,6 @@ def i1(xp: Any, input: Array) -> Array:
     samples=_I1_SAMPLES,
     elementwise=True,
 )
-def i1e(xp: Any, input: Array) -> Array:
+def i1e(xp: Namespace, input: Array) -> Array:
     """``exp(-|input|) * i1(input)``."""
     return xp.i1e(input)

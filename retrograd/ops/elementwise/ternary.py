@@ -8,7 +8,7 @@ from typing import Any
 from retrograd import dtypes, return_types
 from retrograd.backend import is_array
 from retrograd.ops import errors
-from retrograd.ops.kinds import Array
+from retrograd.ops.kinds import Array, Namespace, Operand
 from retrograd.ops.registry import OPS, composite, op
 from retrograd.samples import COMPLEX, FLOATS, HALVES, Sample, T
 from retrograd.tensor import Tensor
@@ -68,13 +68,14 @@ def _check_addcmul(input: Any, tensor1: Any, tensor2: Any, *, value: Any) -> Non
     elementwise=True,
     old_order=("value",),
 )
-def addcmul(xp: Any, input: Array, tensor1: Array, tensor2: Array, *, value: Any = 1) -> Array:
+def addcmul(
+    xp: Namespace, input: Array, tensor1: Array, tensor2: Array, *, value: complex = 1
+) -> Array:
     """``input + value * tensor1 * tensor2``."""
     product = xp.multiply(tensor1, tensor2)
     if value != 1:
-        if input.dtype.kind in "iu":
-            value = xp.asarray(value).astype(input.dtype)
-        product = xp.multiply(product, value)
+        whole = input.dtype.kind in "iu"
+        product = xp.multiply(product, xp.asarray(value).astype(input.dtype) if whole else value)
     return xp.add(input, product)
 
 
@@ -105,7 +106,9 @@ def _check_addcdiv(input: Any, tensor1: Any, tensor2: Any, *, value: Any) -> Non
     elementwise=True,
     old_order=("value",),
 )
-def addcdiv(xp: Any, input: Array, tensor1: Array, tensor2: Array, *, value: complex = 1) -> Array:
+def addcdiv(
+    xp: Namespace, input: Array, tensor1: Array, tensor2: Array, *, value: complex = 1
+) -> Array:
     """``input + value * tensor1 / tensor2``."""
     scaled = tensor1 if value == 1 else xp.multiply(tensor1, value)
     return xp.add(input, xp.divide(scaled, tensor2))
@@ -114,7 +117,7 @@ def addcdiv(xp: Any, input: Array, tensor1: Array, tensor2: Array, *, value: com
 # ------------------------------------------------------------------------------------------ lerp
 
 
-def _lerp(xp: Any, input: Any, end: Any, weight: Any) -> Any:
+def _lerp(xp: Namespace, input: Array, end: Array, weight: Operand) -> Array:
     """From the nearer end, as PyTorch does, so that weight 1 gives exactly `end`."""
     span = xp.subtract(end, input)
     near = xp.add(input, xp.multiply(span, weight))
@@ -155,7 +158,7 @@ def _check_lerp(input: Any, end: Any, weight: Any) -> None:
     elementwise=True,
     aten="lerp.Scalar",
 )
-def _lerp_number(xp: Any, input: Array, end: Array, weight: Any) -> Array:
+def _lerp_number(xp: Namespace, input: Array, end: Array, weight: complex) -> Array:
     if abs(weight) < 0.5:
         return xp.add(input, xp.multiply(xp.subtract(end, input), weight))
     return xp.subtract(end, xp.multiply(xp.subtract(end, input), 1 - weight))
@@ -173,7 +176,7 @@ def _lerp_number(xp: Any, input: Array, end: Array, weight: Any) -> Array:
     namespace=None,
     elementwise=True,
 )
-def lerp(xp: Any, input: Array, end: Array, weight: Array) -> Array:
+def lerp(xp: Namespace, input: Array, end: Array, weight: Array) -> Array:
     """``input + weight * (end - input)``."""
     return _lerp(xp, input, end, weight)
 
@@ -249,7 +252,7 @@ def _check_ldexp(input: Any, other: Any) -> None:
     inplace_names=("torch.ldexp_",),
     aten="ldexp.Tensor",
 )
-def ldexp(xp: Any, input: Array, other: Array) -> Array:
+def ldexp(xp: Namespace, input: Array, other: Array) -> Array:
     """``input * 2**other``."""
     return xp.multiply(input, xp.exp2(other) if other.dtype.kind != "c" else xp.power(2, other))
 
@@ -277,7 +280,7 @@ def _check_frexp(input: Any) -> None:
     aten="frexp.Tensor",
     saved_names={"exponent": "out1"},
 )
-def frexp(xp: Any, input: Array) -> tuple[Array, Array]:
+def frexp(xp: Namespace, input: Array) -> tuple[Array, Array]:
     """Mantissa in [0.5, 1) and exponent with ``input == mantissa * 2**exponent``."""
     mantissa, exponent = xp.frexp(input)
     return mantissa, exponent

@@ -7,9 +7,10 @@ from typing import Any
 
 from retrograd import dtypes, samples
 from retrograd.ops import errors
-from retrograd.ops.kinds import Array
-from retrograd.ops.registry import op
+from retrograd.ops.kinds import Array, Namespace
+from retrograd.ops.registry import Table, op
 from retrograd.samples import COMPLEX, FLOATS, HALVES, Sample, T
+from retrograd.tensor import Tensor
 
 _EVERY = (*FLOATS, *HALVES, *COMPLEX)
 _NAN, _INF = float("nan"), float("inf")
@@ -28,7 +29,7 @@ _INSIDE = samples.unary(-0.9, 0.9, dtypes=_EVERY, extra=[_POINTS])
     out=True,
     samples=_ANYWHERE,
 )
-def sin(xp: Any, input: Array) -> Array:
+def sin(xp: Namespace, input: Array) -> Array:
     """Sine of every element."""
     return xp.sin(input)
 
@@ -41,7 +42,7 @@ def sin(xp: Any, input: Array) -> Array:
     out=True,
     samples=_ANYWHERE,
 )
-def cos(xp: Any, input: Array) -> Array:
+def cos(xp: Namespace, input: Array) -> Array:
     """Cosine of every element."""
     return xp.cos(input)
 
@@ -54,7 +55,7 @@ def cos(xp: Any, input: Array) -> Array:
     out=True,
     samples=samples.unary(-1.3, 1.3, dtypes=_EVERY, extra=[_POINTS]),
 )
-def tan(xp: Any, input: Array) -> Array:
+def tan(xp: Namespace, input: Array) -> Array:
     """Tangent of every element."""
     return xp.tan(input)
 
@@ -68,7 +69,7 @@ def tan(xp: Any, input: Array) -> Array:
     public=("asin", "arcsin"),
     samples=_INSIDE,
 )
-def asin(xp: Any, input: Array) -> Array:
+def asin(xp: Namespace, input: Array) -> Array:
     """Inverse sine of every element; nan outside [-1, 1]."""
     return xp.arcsin(input)
 
@@ -82,7 +83,7 @@ def asin(xp: Any, input: Array) -> Array:
     public=("acos", "arccos"),
     samples=_INSIDE,
 )
-def acos(xp: Any, input: Array) -> Array:
+def acos(xp: Namespace, input: Array) -> Array:
     """Inverse cosine of every element; nan outside [-1, 1]."""
     return xp.arccos(input)
 
@@ -96,7 +97,7 @@ def acos(xp: Any, input: Array) -> Array:
     public=("atan", "arctan"),
     samples=_ANYWHERE,
 )
-def atan(xp: Any, input: Array) -> Array:
+def atan(xp: Namespace, input: Array) -> Array:
     """Inverse tangent of every element."""
     return xp.arctan(input)
 
@@ -112,7 +113,7 @@ def atan(xp: Any, input: Array) -> Array:
     out=True,
     samples=_ANYWHERE,
 )
-def sinh(xp: Any, input: Array) -> Array:
+def sinh(xp: Namespace, input: Array) -> Array:
     """Hyperbolic sine of every element."""
     return xp.sinh(input)
 
@@ -125,7 +126,7 @@ def sinh(xp: Any, input: Array) -> Array:
     out=True,
     samples=_ANYWHERE,
 )
-def cosh(xp: Any, input: Array) -> Array:
+def cosh(xp: Namespace, input: Array) -> Array:
     """Hyperbolic cosine of every element."""
     return xp.cosh(input)
 
@@ -139,7 +140,7 @@ def cosh(xp: Any, input: Array) -> Array:
     public=("asinh", "arcsinh"),
     samples=_ANYWHERE,
 )
-def asinh(xp: Any, input: Array) -> Array:
+def asinh(xp: Namespace, input: Array) -> Array:
     """Inverse hyperbolic sine of every element."""
     return xp.arcsinh(input)
 
@@ -153,7 +154,7 @@ def asinh(xp: Any, input: Array) -> Array:
     public=("acosh", "arccosh"),
     samples=samples.unary(1.1, 4, dtypes=_EVERY, extra=[_POINTS]),
 )
-def acosh(xp: Any, input: Array) -> Array:
+def acosh(xp: Namespace, input: Array) -> Array:
     """Inverse hyperbolic cosine of every element; nan below 1."""
     return xp.arccosh(input)
 
@@ -167,7 +168,7 @@ def acosh(xp: Any, input: Array) -> Array:
     public=("atanh", "arctanh"),
     samples=_INSIDE,
 )
-def atanh(xp: Any, input: Array) -> Array:
+def atanh(xp: Namespace, input: Array) -> Array:
     """Inverse hyperbolic tangent of every element; nan outside [-1, 1]."""
     return xp.arctanh(input)
 
@@ -181,7 +182,7 @@ def _check_atan2(input: Any, other: Any) -> None:
         raise errors.not_implemented_for("atan2_cpu", found.numpy)
 
 
-def _atan2_share(m: Any, input: Any, other: Any) -> Any:
+def _atan2_share(m: Table, input: Tensor, other: Tensor) -> Tensor:
     """1 / (input^2 + other^2), and 0 at the origin, where no direction is right."""
     square = m.add(m.mul(input, input), m.mul(other, other))
     return m.where(m.eq(square, 0), 0, m.reciprocal(square))
@@ -206,7 +207,7 @@ def _atan2_share(m: Any, input: Any, other: Any) -> Any:
         ],
     ),
 )
-def atan2(xp: Any, input: Array, other: Array) -> Array:
+def atan2(xp: Namespace, input: Array, other: Array) -> Array:
     """The angle of the point (other, input), in (-pi, pi]."""
     return xp.arctan2(input, other)
 
@@ -234,7 +235,7 @@ def _check_hypot(input: Any, other: Any) -> None:
         ],
     ),
 )
-def hypot(xp: Any, input: Array, other: Array) -> Array:
+def hypot(xp: Namespace, input: Array, other: Array) -> Array:
     """``sqrt(input**2 + other**2)`` without overflow in between."""
     return xp.hypot(input, other)
 
@@ -259,7 +260,7 @@ def _check_degrees(name: str) -> Any:
     samples=samples.unary(-360, 360, dtypes=_EVERY),
     elementwise=True,
 )
-def deg2rad(xp: Any, input: Array) -> Array:
+def deg2rad(xp: Namespace, input: Array) -> Array:
     """Degrees as radians."""
     return xp.multiply(input, math.pi / 180)
 
@@ -273,6 +274,6 @@ def deg2rad(xp: Any, input: Array) -> Array:
     samples=samples.unary(dtypes=_EVERY),
     elementwise=True,
 )
-def rad2deg(xp: Any, input: Array) -> Array:
+def rad2deg(xp: Namespace, input: Array) -> Array:
     """Radians as degrees."""
     return xp.multiply(input, 180 / math.pi)

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
 from retrograd import samples
-from retrograd.ops.kinds import Array
+from retrograd.ops.kinds import Array, Namespace
 from retrograd.ops.registry import op
 from retrograd.samples import COMPLEX, FLOATS, HALVES, Sample, T
 
@@ -26,7 +25,7 @@ _POINTS = Sample(T(values=[0.0, -0.0, 1.0, -1.0, _INF, -_INF, _NAN]), second=Fal
     out=True,
     samples=samples.unary(dtypes=_EVERY, extra=[_POINTS]),
 )
-def exp(xp: Any, input: Array) -> Array:
+def exp(xp: Namespace, input: Array) -> Array:
     """e to the power of every element."""
     return xp.exp(input)
 
@@ -40,7 +39,7 @@ def exp(xp: Any, input: Array) -> Array:
     elementwise=True,
     second_names=("special.exp2",),
 )
-def exp2(xp: Any, input: Array) -> Array:
+def exp2(xp: Namespace, input: Array) -> Array:
     """2 to the power of every element."""
     return xp.power(2, input) if input.dtype.kind == "c" else xp.exp2(input)
 
@@ -54,7 +53,7 @@ def exp2(xp: Any, input: Array) -> Array:
     samples=samples.unary(dtypes=_EVERY, extra=[_POINTS]),
     second_names=("special.expm1",),
 )
-def expm1(xp: Any, input: Array) -> Array:
+def expm1(xp: Namespace, input: Array) -> Array:
     """``exp(input) - 1``, exact also near zero."""
     return xp.expm1(input)
 
@@ -72,7 +71,7 @@ _LOG_SAMPLES = samples.unary(0.2, 4, dtypes=_EVERY, extra=[_POINTS])
     out=True,
     samples=_LOG_SAMPLES,
 )
-def log(xp: Any, input: Array) -> Array:
+def log(xp: Namespace, input: Array) -> Array:
     """Natural logarithm of every element."""
     return xp.log(input)
 
@@ -85,7 +84,7 @@ def log(xp: Any, input: Array) -> Array:
     out=True,
     samples=_LOG_SAMPLES,
 )
-def log2(xp: Any, input: Array) -> Array:
+def log2(xp: Namespace, input: Array) -> Array:
     """Logarithm to base 2 of every element."""
     return xp.log2(input)
 
@@ -98,7 +97,7 @@ def log2(xp: Any, input: Array) -> Array:
     out=True,
     samples=_LOG_SAMPLES,
 )
-def log10(xp: Any, input: Array) -> Array:
+def log10(xp: Namespace, input: Array) -> Array:
     """Logarithm to base 10 of every element."""
     return xp.log10(input)
 
@@ -112,7 +111,7 @@ def log10(xp: Any, input: Array) -> Array:
     samples=samples.unary(-0.7, 4, dtypes=_EVERY, extra=[_POINTS]),
     second_names=("special.log1p",),
 )
-def log1p(xp: Any, input: Array) -> Array:
+def log1p(xp: Namespace, input: Array) -> Array:
     """``log(1 + input)``, exact also near zero."""
     result = xp.log1p(input)
     if input.dtype.kind != "c":
@@ -132,7 +131,7 @@ def log1p(xp: Any, input: Array) -> Array:
     output=lambda m, g, grad, output: m.mul(m.mul(g, grad), m.rsub(m.mul(output, 2), 1)),
     elementwise=True,
 )
-def _sigmoid_gradient(xp: Any, grad: Array, output: Array) -> Array:
+def _sigmoid_gradient(xp: Namespace, grad: Array, output: Array) -> Array:
     """``grad * output * (1 - output)``."""
     result = xp.subtract(1.0, output)
     return xp.multiply(xp.multiply(result, output), grad)
@@ -150,7 +149,7 @@ def _sigmoid_gradient(xp: Any, grad: Array, output: Array) -> Array:
     elementwise=True,
     second_names=("special.expit",),
 )
-def sigmoid(xp: Any, input: Array) -> Array:
+def sigmoid(xp: Namespace, input: Array) -> Array:
     """``1 / (1 + exp(-input))``, elementwise."""
     if input.dtype.kind == "c":
         return xp.reciprocal(xp.add(1, xp.exp(xp.negative(input))))
@@ -164,7 +163,7 @@ def sigmoid(xp: Any, input: Array) -> Array:
     output=lambda m, g, grad, output: m.mul(m.mul(m.mul(g, grad), output), -2),
     elementwise=True,
 )
-def _tanh_gradient(xp: Any, grad: Array, output: Array) -> Array:
+def _tanh_gradient(xp: Namespace, grad: Array, output: Array) -> Array:
     """``grad * (1 - output * output)``."""
     result = xp.subtract(1.0, xp.multiply(output, output))
     return xp.multiply(result, grad)
@@ -178,6 +177,6 @@ def _tanh_gradient(xp: Any, grad: Array, output: Array) -> Array:
     out=True,
     samples=samples.unary(dtypes=_EVERY, extra=[_POINTS]),
 )
-def tanh(xp: Any, input: Array) -> Array:
+def tanh(xp: Namespace, input: Array) -> Array:
     """Hyperbolic tangent of every element."""
     return xp.tanh(input)

@@ -6,7 +6,7 @@ from typing import Any
 
 from retrograd import dtypes
 from retrograd.backend.neutral import scatter
-from retrograd.ops.kinds import Array, copy_to_write
+from retrograd.ops.kinds import Array, Namespace, copy_to_write
 from retrograd.ops.registry import composite, op
 from retrograd.samples import COMPLEX, FLOATS, HALVES, Sample, T
 from retrograd.tensor import Tensor
@@ -46,7 +46,7 @@ def _check_flat(index: Array, count: int) -> None:
         Sample(T(3), T(values=[1], dtype="int32")),
     ],
 )
-def take(xp: Any, input: Array, index: Array) -> Array:
+def take(xp: Namespace, input: Array, index: Array) -> Array:
     """The elements of the flattened tensor that `index` names, in the index's shape.
 
     >>> import retrograd as torch
@@ -67,7 +67,7 @@ def take(xp: Any, input: Array, index: Array) -> Array:
     forward="linear",
     event="retrograd::take_gradient",
 )
-def _take_gradient(xp: Any, g: Array, shape: tuple[int, ...], index: Array) -> Array:
+def _take_gradient(xp: Namespace, g: Array, shape: tuple[int, ...], index: Array) -> Array:
     """Zeros with the gradient added where `take` read."""
     result = xp.zeros(shape, g.dtype)
     return scatter.add_at(xp, result.reshape(-1), index.reshape(-1), g.reshape(-1)).reshape(shape)
@@ -93,7 +93,9 @@ def _take_gradient(xp: Any, g: Array, shape: tuple[int, ...], index: Array) -> A
         Sample(T(3), T(values=[1], dtype="int64"), T(1, dtype="int64")),
     ],
 )
-def put(xp: Any, input: Array, index: Array, source: Array, accumulate: bool = False) -> Array:
+def put(
+    xp: Namespace, input: Array, index: Array, source: Array, accumulate: bool = False
+) -> Array:
     """A copy of `input` with the elements of `source` in places of the flattened tensor.
 
     >>> import retrograd as torch

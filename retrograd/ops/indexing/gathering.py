@@ -15,7 +15,7 @@ from retrograd.backend.neutral import scatter as scattering
 from retrograd.engine.views import bump
 from retrograd.ops import errors
 from retrograd.ops.indexing.masking import can_write_directly, fill_value
-from retrograd.ops.kinds import Array, copy_to_write, wrap_dim
+from retrograd.ops.kinds import Array, Namespace, Operand, copy_to_write, wrap_dim
 from retrograd.ops.registry import OPS, RECORDED, composite, op
 from retrograd.ops.sizes import broadcast_shapes
 from retrograd.samples import COMPLEX, FLOATS, HALVES, Sample, T
@@ -112,7 +112,7 @@ def check_source_type(input: Array, dim: int, index: Array, src: Array, *_: Any)
 # ------------------------------------------------------------------------------------ the core
 
 
-def _places(xp: Any, dim: int, index: Array) -> tuple[Array, ...]:
+def _places(xp: Namespace, dim: int, index: Array) -> tuple[Array, ...]:
     """An index that reads or writes, through NumPy, the places named along `dim`."""
     if index.ndim == 1:
         return (index,)
@@ -122,12 +122,12 @@ def _places(xp: Any, dim: int, index: Array) -> tuple[Array, ...]:
     )
 
 
-def _counting(xp: Any, size: int, after: int) -> Array:
+def _counting(xp: Namespace, size: int, after: int) -> Array:
     """0, 1, 2 ... along a dimension with `after` more behind it."""
     return _short_counting(xp, size, after) if size <= _SHORT else _new_counting(xp, size, after)
 
 
-def _new_counting(xp: Any, size: int, after: int) -> Array:
+def _new_counting(xp: Namespace, size: int, after: int) -> Array:
     return xp.arange(size).reshape(size, *(1,) * after)
 
 
@@ -145,7 +145,7 @@ def _leading(src: Array, index: Array) -> Array:
     return src if src.shape == index.shape else src[tuple(slice(n) for n in index.shape)]
 
 
-def _write(xp: Any, target: Array, dim: int, index: Array, values: Any) -> None:
+def _write(xp: Namespace, target: Array, dim: int, index: Array, values: Operand) -> None:
     """Write along a dimension in place, into an array that was checked."""
     if index.size:
         index = _lined(index)
@@ -190,7 +190,9 @@ def _gather_samples() -> list[Sample]:
     out=True,
     samples=_gather_samples,
 )
-def gather(xp: Any, input: Array, dim: int, index: Array, *, sparse_grad: bool = False) -> Array:
+def gather(
+    xp: Namespace, input: Array, dim: int, index: Array, *, sparse_grad: bool = False
+) -> Array:
     """The elements that `index` names along `dim`.
 
     >>> import retrograd as torch
@@ -215,7 +217,9 @@ def gather(xp: Any, input: Array, dim: int, index: Array, *, sparse_grad: bool =
     node_name="ScatterAddBackward0",
     forward="linear",
 )
-def _gather_gradient(xp: Any, g: Array, shape: tuple[int, ...], dim: int, index: Array) -> Array:
+def _gather_gradient(
+    xp: Namespace, g: Array, shape: tuple[int, ...], dim: int, index: Array
+) -> Array:
     """Zeros with the gradient added where `gather` read."""
     result = xp.zeros(shape, g.dtype)
     if not g.size:
@@ -241,14 +245,14 @@ def _gather_gradient(xp: Any, g: Array, shape: tuple[int, ...], dim: int, index:
     namespace=None,
     aten="scatter.src",
 )
-def scatter(xp: Any, input: Array, dim: int, index: Array, src: Array) -> Array:
+def scatter(xp: Namespace, input: Array, dim: int, index: Array, src: Array) -> Array:
     """A copy of `input` with the elements of `src` in the places that `index` names along `dim`."""
     result = copy_to_write(xp, input)
     _scatter_into(xp, result, dim, index, src)
     return result
 
 
-def _scatter_into(xp: Any, target: Array, dim: int, index: Array, src: Array) -> None:
+def _scatter_into(xp: Namespace, target: Array, dim: int, index: Array, src: Array) -> None:
     dim = wrap_dim(dim, target.ndim)
     check_index_type("scatter", index)
     if index.size:
@@ -266,14 +270,16 @@ def _scatter_into(xp: Any, target: Array, dim: int, index: Array, src: Array) ->
     forward="elementwise",
     aten="scatter.value",
 )
-def _scatter_value(xp: Any, input: Array, dim: int, index: Array, value: Any) -> Array:
+def _scatter_value(xp: Namespace, input: Array, dim: int, index: Array, value: complex) -> Array:
     """A copy of `input` with a number in the places that `index` names along `dim`."""
     result = copy_to_write(xp, input)
     _scatter_value_into(xp, result, dim, index, value)
     return result
 
 
-def _scatter_value_into(xp: Any, target: Array, dim: int, index: Array, value: Any) -> None:
+def _scatter_value_into(
+    xp: Namespace, target: Array, dim: int, index: Array, value: complex
+) -> None:
     dim = wrap_dim(dim, target.ndim)
     check_index_type("scatter", index)
     if index.size:
@@ -291,7 +297,7 @@ def _scatter_value_into(xp: Any, target: Array, dim: int, index: Array, value: A
     samples=lambda: _scatter_samples(repeated=True),
     forward="linear",
 )
-def scatter_add(xp: Any, input: Array, dim: int, index: Array, src: Array) -> Array:
+def scatter_add(xp: Namespace, input: Array, dim: int, index: Array, src: Array) -> Array:
     """A copy of `input` with `src` added in the places that `index` names along `dim`.
 
     >>> import retrograd as torch
@@ -302,7 +308,7 @@ def scatter_add(xp: Any, input: Array, dim: int, index: Array, src: Array) -> Ar
 
 
 def reduce_along(
-    xp: Any, input: Array, dim: int, index: Array, src: Array, reduce: str, include_self: bool
+    xp: Namespace, input: Array, dim: int, index: Array, src: Array, reduce: str, include_self: bool
 ) -> Array:
     dim = wrap_dim(dim, input.ndim)
     check_index_type("scatter", index)

@@ -9,9 +9,9 @@ from retrograd.backend import CPU, can_write, xp_of
 from retrograd.engine.state import STATE, TRANSFORMS
 from retrograd.engine.views import bump, check_not_expanded
 from retrograd.ops import errors
-from retrograd.ops.kinds import Array
+from retrograd.ops.kinds import Array, DType, Namespace
 from retrograd.ops.making.arguments import as_element
-from retrograd.ops.registry import OPS, RECORDED, composite, op
+from retrograd.ops.registry import OPS, RECORDED, Table, composite, op
 from retrograd.ops.sizes import broadcast_shapes
 from retrograd.samples import COMPLEX, FLOATS, HALVES, Sample, T
 from retrograd.signatures import forms
@@ -37,7 +37,7 @@ _C_NAMES = {
 # --------------------------------------------------------------------- what the topic shares
 
 
-def fill_value(xp: Any, value: Any, dtype: Any) -> Array:
+def fill_value(xp: Namespace, value: complex, dtype: DType) -> Array:
     """A number as an element of a dtype; numbers that the type cannot hold are refused.
 
     >>> fill_value(CPU.xp, 2.7, dtypes.I64)
@@ -117,14 +117,14 @@ def _broadcast(mask: Array, shape: tuple[int, ...]) -> tuple[int, ...]:
     elementwise=True,
     aten="masked_fill.Scalar",
 )
-def masked_fill(xp: Any, input: Array, mask: Array, value: Any) -> Array:
+def masked_fill(xp: Namespace, input: Array, mask: Array, value: complex) -> Array:
     """`input` with `value`, a number, where `mask` is true."""
     _check_mask("masked_fill_", mask)
     _broadcast(mask, input.shape)
     return xp.where(mask, fill_value(xp, value, input.dtype), input)
 
 
-def _total_where(m: Any, g: Any, mask: Any) -> Any:
+def _total_where(m: Table, g: Tensor, mask: Tensor) -> Tensor:
     """The sum of the elements where `mask` is true."""
     if TRANSFORMS.active:  # the mask may be batched: other places for each example
         return m.sum(m.masked_fill(g, m.logical_not(mask), 0))
@@ -133,14 +133,14 @@ def _total_where(m: Any, g: Any, mask: Any) -> Any:
 
 @op(
     input=lambda m, g, mask: m.masked_fill(g, mask, 0),
-    value=lambda m, g, mask: _total_where(m, g, mask),
+    value=_total_where,
     moves=True,
     inplace="_masked_fill_tensor_",
     node_name="MaskedFillBackward1",
     aten="masked_fill",
     aten_inplace="masked_fill_.Tensor",
 )
-def _masked_fill_tensor(xp: Any, input: Array, mask: Array, value: Array) -> Array:
+def _masked_fill_tensor(xp: Namespace, input: Array, mask: Array, value: Array) -> Array:
     """`input` with the element of a 0-d tensor where `mask` is true."""
     if value.ndim:
         raise RuntimeError(
@@ -208,18 +208,17 @@ def _masked_fill(input: Tensor, mask: Tensor, value: Tensor | complex) -> Tensor
 @composite(name="masked_fill_", namespace=None, methods=("masked_fill_",))
 def _masked_fill_(self: Tensor, mask: Tensor, value: Tensor | complex) -> Tensor:
     """Write `value` where `mask` is true."""
-    is_tensor = isinstance(value, Tensor)
     if isinstance(mask, Tensor):
         array, where = self._array, mask._array
         if where.shape != array.shape:
             _check_covers(where, array.shape)
-        if not is_tensor and can_write_directly(self, mask):
+        if not isinstance(value, Tensor) and can_write_directly(self, mask):
             _check_mask("masked_fill_", where)
             xp = xp_of(array)
             array[xp.broadcast_to(where, array.shape)] = fill_value(xp, value, array.dtype)
             bump(self, "masked_fill_")
             return self
-    name = "_masked_fill_tensor" if is_tensor else "masked_fill"
+    name = "_masked_fill_tensor" if isinstance(value, Tensor) else "masked_fill"
     result: Tensor = OPS[name].inplace_function(self, mask, value)  # type: ignore[misc]
     return result
 
@@ -256,7 +255,7 @@ def _check_covers(mask: Array, shape: tuple[int, ...]) -> None:
         Sample(T(3, 4), T(3, 4, dtype="uint8", low=0)),
     ],
 )
-def masked_select(xp: Any, input: Array, mask: Array) -> Array:
+def masked_select(xp: Namespace, input: Array, mask: Array) -> Array:
     """The elements where `mask` is true, in one dimension; both broadcast."""
     if mask.dtype is not dtypes.B8:
         raise RuntimeError("masked_select: expected BoolTensor for mask")
@@ -269,7 +268,7 @@ def masked_select(xp: Any, input: Array, mask: Array) -> Array:
     moves=True,
     node_name="MaskedScatterBackward0",
 )
-def _masked_put(xp: Any, values: Array, mask: Array, shape: tuple[int, ...]) -> Array:
+def _masked_put(xp: Namespace, values: Array, mask: Array, shape: tuple[int, ...]) -> Array:
     """Zeros with the first of `values` in the places of a mask that broadcasts with `shape`."""
     common = broadcast_shapes(mask.shape, shape)
     result = xp.zeros(common, values.dtype)
@@ -283,7 +282,7 @@ def _masked_put(xp: Any, values: Array, mask: Array, shape: tuple[int, ...]) -> 
     moves=True,
     node_name="MaskedScatterBackwardBackward0",
 )
-def _masked_take(xp: Any, input: Array, mask: Array, shape: tuple[int, ...]) -> Array:
+def _masked_take(xp: Namespace, input: Array, mask: Array, shape: tuple[int, ...]) -> Array:
     """The elements in the places of a mask, with zeros behind them up to `shape`."""
     result = xp.zeros(shape, input.dtype)
     found = input[xp.broadcast_to(mask, input.shape)]
@@ -310,7 +309,7 @@ def _masked_take(xp: Any, input: Array, mask: Array, shape: tuple[int, ...]) -> 
         Sample(T(3, 4), T(3, dtype="bool"), T(12)),
     ],
 )
-def masked_scatter(xp: Any, input: Array, mask: Array, source: Array) -> Array:
+def masked_scatter(xp: Namespace, input: Array, mask: Array, source: Array) -> Array:
     """A copy of `input` with the elements of `source`, in order, where `mask` is true."""
     if input.dtype is not source.dtype:
         ours, theirs = (dtypes.from_numpy_dtype(a.dtype).type_name for a in (input, source))
@@ -341,7 +340,7 @@ def masked_scatter(xp: Any, input: Array, mask: Array, source: Array) -> Array:
     out="nonzero: Expected out tensor to have scalar type Long but got scalar type{out}",
     namespace=None,
 )
-def nonzero(xp: Any, input: Array) -> Array:
+def nonzero(xp: Namespace, input: Array) -> Array:
     """The index of every element that is not zero: one row each."""
     if input.ndim == 0:
         return xp.zeros((int(bool(input)), 0), dtypes.I64)

@@ -2,39 +2,39 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from retrograd.backend.neutral import scatter
 from retrograd.notices import explained
 from retrograd.ops.indexing.gathering import check_source_type, first_outside, reduce_along
 from retrograd.ops.indexing.vectors import check_source, vector_shape
-from retrograd.ops.kinds import Array, wrap_dim
-from retrograd.ops.registry import RECORDED, op
+from retrograd.ops.kinds import Array, Namespace, wrap_dim
+from retrograd.ops.registry import RECORDED, Table, op
 from retrograd.samples import FLOATS, HALVES, Sample, T
 from retrograd.tensor import Tensor
 
 
 def reduction_gradients(
-    m: Any,
-    g: Any,
-    input: Any,
-    source: Any,
-    out: Any,
+    m: Table,
+    g: Tensor,
+    input: Tensor,
+    source: Tensor,
+    out: Tensor,
     reduce: str,
     include_self: bool,
-    read: Callable[[Any], Any],
-    add: Callable[[Any, Any], Any],
-    again: Callable[[Any, Any], Any],
-    clear: Callable[[Any], Any],
+    read: Callable[[Tensor], Tensor],
+    add: Callable[[Tensor, Tensor], Tensor],
+    again: Callable[[Tensor, Tensor], Tensor],
+    clear: Callable[[Tensor], Tensor],
     names: tuple[str, str] = ("scatter_reduce", "src"),
-) -> tuple[Any, Any]:
+) -> tuple[Tensor, Tensor]:
     """Gradients of a reduction into indexed places, by PyTorch's formulas.
 
     `read` takes the indexed places of a tensor, `add` adds into them, `again` is the reduction with
     other operands, `clear` puts zeros into the places; `names` are the op's and its source's.
     """
-    dtype = input._array.dtype if m is RECORDED else input.dtype
+    dtype: Any = input._array.dtype if m is RECORDED else input.dtype
     if reduce == "sum":
         of_input, of_source = g, read(g)
     elif reduce == "mean":
@@ -67,7 +67,7 @@ def reduction_gradients(
     return of_input if include_self else clear(of_input), of_source
 
 
-def _no_second_order(m: Any, g: Any, names: tuple[str, str]) -> Any:
+def _no_second_order(m: Table, g: Tensor, names: tuple[str, str]) -> Tensor:
     function, source = names
     raise RuntimeError(
         f"{function}(): Double backward is unsupported for {source} when >1 zeros in {source} are "
@@ -82,23 +82,23 @@ def _no_second_order(m: Any, g: Any, names: tuple[str, str]) -> Any:
     node_name="DelayedError",
     elementwise=True,
 )
-def _refuse_second_order(xp: Any, input: Array, names: tuple[str, str]) -> Array:
+def _refuse_second_order(xp: Namespace, input: Array, names: tuple[str, str]) -> Array:
     """The same values; differentiating them raises."""
     return input.copy()
 
 
 def _scatter_reduce_gradients(
-    m: Any,
-    g: Any,
-    needs: Any,
-    input: Any,
+    m: Table,
+    g: Tensor,
+    needs: Sequence[bool],
+    input: Tensor,
     dim: int,
-    index: Any,
-    src: Any,
+    index: Tensor,
+    src: Tensor,
     reduce: str,
     include_self: bool,
-    out: Any,
-) -> tuple[Any, Any]:
+    out: Tensor,
+) -> tuple[Tensor, Tensor]:
     return reduction_gradients(
         m,
         g,
@@ -166,7 +166,7 @@ def _check_reduce(
     aten="scatter_reduce.two",
 )
 def scatter_reduce(
-    xp: Any,
+    xp: Namespace,
     input: Array,
     dim: int,
     index: Array,
@@ -195,17 +195,17 @@ def scatter_reduce(
 
 
 def _index_reduce_gradients(
-    m: Any,
-    g: Any,
-    needs: Any,
-    input: Any,
+    m: Table,
+    g: Tensor,
+    needs: Sequence[bool],
+    input: Tensor,
     dim: int,
-    index: Any,
-    source: Any,
+    index: Tensor,
+    source: Tensor,
     reduce: str,
     include_self: bool,
-    out: Any,
-) -> tuple[Any, Any]:
+    out: Tensor,
+) -> tuple[Tensor, Tensor]:
     return reduction_gradients(
         m,
         g,
@@ -267,7 +267,7 @@ def _check_index_reduce(
     samples=_index_reduce_samples,
 )
 def index_reduce(
-    xp: Any,
+    xp: Namespace,
     input: Array,
     dim: int,
     index: Array,

@@ -21,7 +21,7 @@ from retrograd.ops import errors
 from retrograd.ops.indexing.gathering import in_place
 from retrograd.ops.indexing.masking import can_write_directly
 from retrograd.ops.indexing.vectors import sum_slices
-from retrograd.ops.kinds import Array, copy_to_write
+from retrograd.ops.kinds import Array, Index, Namespace, copy_to_write
 from retrograd.ops.registry import RECORDED, composite, op
 from retrograd.ops.shapes.copying import cast_array
 from retrograd.ops.sizes import broadcast_shapes
@@ -153,7 +153,7 @@ def _refused(shape: tuple[int, ...], dims: Dims, arrays: Sequence[Array]) -> tup
     saved_names={"indices": indices_of, "_raw_saved_indices": raw_indices_of},
 )
 def index(
-    xp: Any,
+    xp: Namespace,
     input: Array,
     dims: Dims,
     first: Array,
@@ -186,7 +186,7 @@ def index(
     event="retrograd::index_gradient",
 )
 def _index_gradient(
-    xp: Any,
+    xp: Namespace,
     g: Array,
     shape: tuple[int, ...],
     dims: Dims,
@@ -201,7 +201,8 @@ def _index_gradient(
         return result
     if second is None and len(dims) == 1:
         if first.dtype is dtypes.B8:
-            result[(*(_ALL,) * dims[0], first)] = g  # a mask names no place twice
+            at: Index = (*(_ALL,) * dims[0], first)
+            result[at] = g  # a mask names no place twice
             return result
         if first.ndim == 1:
             size = shape[dims[0]]
@@ -310,7 +311,7 @@ def _check_put(
     forward="linear",
 )
 def index_put(
-    xp: Any,
+    xp: Namespace,
     input: Array,
     values: Array,
     dims: Dims,
@@ -334,7 +335,7 @@ def index_put(
     node_name="IndexPutBackward0",
 )
 def _index_zero(
-    xp: Any,
+    xp: Namespace,
     input: Array,
     dims: Dims,
     first: Array,

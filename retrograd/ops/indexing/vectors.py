@@ -11,9 +11,9 @@ from retrograd.engine.views import bump
 from retrograd.notices import explained
 from retrograd.ops.indexing.gathering import first_outside, in_place
 from retrograd.ops.indexing.masking import can_write_directly, fill_value
-from retrograd.ops.kinds import Array, copy_to_write, wrap_dim
+from retrograd.ops.kinds import Array, Namespace, copy_to_write, wrap_dim
 from retrograd.ops.making.arguments import as_element
-from retrograd.ops.registry import RECORDED, composite, op
+from retrograd.ops.registry import RECORDED, Table, composite, op
 from retrograd.samples import COMPLEX, FLOATS, HALVES, Sample, T
 from retrograd.tensor import Tensor
 
@@ -116,7 +116,7 @@ def _vector(*values: int, dtype: str = "int64") -> T:
         Sample(T(3, 4), 2, _vector(0)),
     ],
 )
-def index_select(xp: Any, input: Array, dim: int, index: Array) -> Array:
+def index_select(xp: Namespace, input: Array, dim: int, index: Array) -> Array:
     """The slices along `dim` that a vector of indices names.
 
     >>> import retrograd as torch
@@ -154,7 +154,7 @@ def index_select(xp: Any, input: Array, dim: int, index: Array) -> Array:
     forward="linear",
 )
 def _index_select_gradient(
-    xp: Any, g: Array, shape: tuple[int, ...], dim: int, index: Array
+    xp: Namespace, g: Array, shape: tuple[int, ...], dim: int, index: Array
 ) -> Array:
     """Zeros with the gradient added to the slices that `index_select` read."""
     if not shape:
@@ -162,7 +162,9 @@ def _index_select_gradient(
     return sum_slices(xp, shape, wrap_dim(dim, len(shape)), index, g)
 
 
-def sum_slices(xp: Any, shape: tuple[int, ...], dim: int, index: Array, values: Array) -> Array:
+def sum_slices(
+    xp: Namespace, shape: tuple[int, ...], dim: int, index: Array, values: Array
+) -> Array:
     """Zeros of `shape` with slices of `values` added to the slices that a vector names."""
     vector = index.reshape(-1)
     if dim == 0:
@@ -219,7 +221,7 @@ def _check_add(input: Array, dim: int, index: Array, source: Array, *, alpha: An
     forward="linear",
 )
 def index_add(
-    xp: Any, input: Array, dim: int, index: Array, source: Array, *, alpha: complex = 1
+    xp: Namespace, input: Array, dim: int, index: Array, source: Array, *, alpha: complex = 1
 ) -> Array:
     """A copy of `input` with `alpha` times slices of `source` added to slices along `dim`.
 
@@ -232,7 +234,9 @@ def index_add(
     return result
 
 
-def _add_into(xp: Any, target: Array, dim: int, index: Array, source: Array, alpha: Any) -> None:
+def _add_into(
+    xp: Namespace, target: Array, dim: int, index: Array, source: Array, alpha: complex
+) -> None:
     check_source("index_add_", target, dim, index, source)
     dim = wrap_dim(dim, target.ndim)
     _check_vector_bounds(index, target.shape[dim] if target.ndim else 1, dim)
@@ -243,7 +247,9 @@ def _add_into(xp: Any, target: Array, dim: int, index: Array, source: Array, alp
     scatter.add_at(xp, _lined(target), along(dim, index), _lined(source))
 
 
-def _source_gradient(m: Any, g: Any, dim: int, index: Any, source: Any, alpha: Any = 1) -> Any:
+def _source_gradient(
+    m: Table, g: Tensor, dim: int, index: Tensor, source: Tensor, alpha: complex = 1
+) -> Tensor:
     """The slices of the gradient that the source went to."""
     taken = m.index_select(g, dim, index)
     if tuple(taken.shape) != tuple(source.shape):
@@ -276,7 +282,7 @@ def _index_add_(
     samples=lambda: [*_source_samples(), Sample(T(3), 0, _vector(1, dtype="int32"), T(1))],
     autocast="widest",
 )
-def index_copy(xp: Any, input: Array, dim: int, index: Array, source: Array) -> Array:
+def index_copy(xp: Namespace, input: Array, dim: int, index: Array, source: Array) -> Array:
     """A copy of `input` with slices along `dim` replaced by those of `source`.
 
     >>> import retrograd as torch
@@ -367,7 +373,7 @@ def _fill_into(target: Array, dim: int, index: Array, value: Any) -> None:
     _lined(target)[along(dim, index)] = value
 
 
-def _number(xp: Any, value: Any, target: Array) -> Any:
+def _number(xp: Namespace, value: complex, target: Array) -> Array:
     if isinstance(value, complex) and target.dtype.kind != "c":
         raise RuntimeError(
             "index_fill_(): Converting complex Scalar to non-complex type is not supported"
@@ -384,7 +390,7 @@ def _number(xp: Any, value: Any, target: Array) -> Any:
     forward="elementwise",
     aten="index_fill.int_Scalar",
 )
-def index_fill(xp: Any, input: Array, dim: int, index: Array, value: Any) -> Array:
+def index_fill(xp: Namespace, input: Array, dim: int, index: Array, value: complex) -> Array:
     """A copy of `input` with a number in the slices along `dim` that a vector names."""
     result = copy_to_write(xp, input)
     _fill_into(result, dim, index, _number(xp, value, input))
@@ -403,7 +409,7 @@ def index_fill(xp: Any, input: Array, dim: int, index: Array, value: Any) -> Arr
     aten="index_fill.int_Tensor",
     aten_inplace="index_fill_.int_Tensor",
 )
-def _index_fill_tensor(xp: Any, input: Array, dim: int, index: Array, value: Array) -> Array:
+def _index_fill_tensor(xp: Namespace, input: Array, dim: int, index: Array, value: Array) -> Array:
     """A copy of `input` with the element of a 0-d tensor in slices along `dim`."""
     if value.ndim:
         raise RuntimeError(
@@ -416,7 +422,7 @@ def _index_fill_tensor(xp: Any, input: Array, dim: int, index: Array, value: Arr
 
 
 @op(half="move")
-def _distinct(xp: Any, index: Array, size: int) -> Array:
+def _distinct(xp: Namespace, index: Array, size: int) -> Array:
     """The places that an index names, counted from the front, each once."""
     return xp.unique(xp.where(index < 0, index + size, index))
 
@@ -468,7 +474,11 @@ def _index_fill(input: Tensor, dim: int, index: Tensor, value: Tensor | complex)
 def _index_fill_(self: Tensor, dim: int, index: Tensor, value: Tensor | complex) -> Tensor:
     """Write `value` into the slices along `dim` that `index` names."""
     is_tensor = isinstance(value, Tensor)
-    if isinstance(index, Tensor) and not is_tensor and can_write_directly(self, index):
+    if (
+        isinstance(index, Tensor)
+        and not isinstance(value, Tensor)
+        and can_write_directly(self, index)
+    ):
         _fill_into(self._array, dim, index._array, _number(xp_of(self._array), value, self._array))
         bump(self, "index_fill_")
         return self

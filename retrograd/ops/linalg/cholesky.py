@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 from retrograd import return_types
 from retrograd.notices import explained
-from retrograd.ops.kinds import Array
+from retrograd.ops.kinds import Array, Gradients, Namespace
 from retrograd.ops.linalg.matmul import finish, finish_all
 from retrograd.ops.linalg.shared import (
     I32,
@@ -22,7 +21,7 @@ from retrograd.ops.linalg.shared import (
     require,
     substitute,
 )
-from retrograd.ops.registry import OPS, RECORDED, composite, op
+from retrograd.ops.registry import OPS, RECORDED, Table, composite, op
 from retrograd.samples import COMPLEX, FLOATS, HALVES, Sample, T
 from retrograd.tensor import Tensor
 
@@ -31,21 +30,21 @@ _POSITIVE = [[4.0, 1.0, 0.5], [1.0, 3.0, -1.0], [0.5, -1.0, 5.0]]
 _NEGATIVE = [[1.0, 2.0], [2.0, 1.0]]
 
 
-def _symmetric_half(m: Any, x: Any, diagonal: float) -> Any:
+def _symmetric_half(m: Table, x: Tensor, diagonal: float) -> Tensor:
     """The lower triangle mirrored; the diagonal, which would count twice, times `diagonal`."""
     lower = m.tril(x, -1)
     middle = m.diag_embed(m.diagonal(x, 0, -2, -1), 0, -2, -1)
     return lower + mH(m, lower) + m.mul(middle, diagonal)
 
 
-def _cholesky_gradient(m: Any, g: Any, lower: Any) -> Any:
+def _cholesky_gradient(m: Table, g: Tensor, lower: Tensor) -> Tensor:
     """The gradient of the matrix, for the gradient `g` of its lower factor."""
     inner = _symmetric_half(m, m.matmul(mH(m, lower), g), 1.0)
     half = m.linalg_solve_triangular(mH(m, lower), inner, True, True, False)
     return m.mul(m.linalg_solve_triangular(lower, half, False, False, False), 0.5)
 
 
-def _cholesky_ex_gradient(m: Any, g: Any, out0: Any, upper: bool) -> Any:
+def _cholesky_ex_gradient(m: Table, g: Gradients, out0: Tensor, upper: bool) -> Tensor | None:
     gradient = g[0]
     if gradient is None:
         return None
@@ -54,7 +53,7 @@ def _cholesky_ex_gradient(m: Any, g: Any, out0: Any, upper: bool) -> Any:
     return _cholesky_gradient(m, gradient, out0)
 
 
-def _cholesky_tangent(m: Any, tangent: Any, factor: Any, upper: bool) -> Any:
+def _cholesky_tangent(m: Table, tangent: Tensor, factor: Tensor, upper: bool) -> Tensor:
     """How the factor moves with the matrix."""
     lower = mH(m, factor) if upper else factor
     inner = m.linalg_solve_triangular(lower, tangent, False, True, False)
@@ -64,7 +63,7 @@ def _cholesky_tangent(m: Any, tangent: Any, factor: Any, upper: bool) -> Any:
     return mH(m, moved) if upper else moved
 
 
-def _bad_minor(xp: Any, matrix: Array) -> int:
+def _bad_minor(xp: Namespace, matrix: Array) -> int:
     """The order of the first leading minor that is not positive-definite."""
     for size in range(1, matrix.shape[-1] + 1):
         try:
@@ -85,7 +84,7 @@ def _bad_minor(xp: Any, matrix: Array) -> int:
     autocast="float32",
     saved_names={"L": "out0"},
 )
-def linalg_cholesky_ex(xp: Any, input: Array, upper: bool = False) -> tuple[Array, Array]:
+def linalg_cholesky_ex(xp: Namespace, input: Array, upper: bool = False) -> tuple[Array, Array]:
     """Cholesky factors; nan where the matrix has none, and `info` says which minor is to blame."""
     source = input.swapaxes(-1, -2).conj() if upper else input
     info = xp.zeros(input.shape[:-2], I32)
@@ -151,11 +150,12 @@ def cholesky(A: Tensor, *, upper: bool = False, out: Tensor | None = None) -> Te
     aten="cholesky",
     event="retrograd::cholesky_factor",
 )
-def _cholesky_factor(xp: Any, input: Array, upper: bool) -> Array:
+def _cholesky_factor(xp: Namespace, input: Array, upper: bool) -> Array:
     """The Cholesky factor, or an error where there is none."""
     found, info = OPS["linalg_cholesky_ex"].kernel(xp, input, upper)
     _raise_indefinite("cholesky", info)
-    return found
+    factor: Array = found
+    return factor
 
 
 @composite(name="cholesky", samples=_cholesky_samples, autocast="float32")
@@ -188,8 +188,8 @@ def cholesky_ex(
 
 
 def _cholesky_solve_gradient(
-    m: Any, g: Any, needs: Sequence[bool], L: Any, out: Any, upper: bool
-) -> Any:
+    m: Table, g: Tensor, needs: Sequence[bool], L: Tensor, out: Tensor, upper: bool
+) -> Gradients:
     for_b = m.cholesky_solve(g, L, upper)
     if not needs[1]:
         return for_b, None
@@ -206,7 +206,7 @@ def _cholesky_solve_gradient(
     autocast="float32",
     saved_names={"input2": "L"},
 )
-def cholesky_solve(xp: Any, input: Array, L: Array, upper: bool = False) -> Array:
+def cholesky_solve(xp: Namespace, input: Array, L: Array, upper: bool = False) -> Array:
     """Solutions for a matrix given by its Cholesky factor."""
     adjoint = L.swapaxes(-1, -2).conj()
     first, second = (adjoint, L) if upper else (L, adjoint)
@@ -246,7 +246,7 @@ def _cholesky_solve(
     return finish("cholesky_solve", RECORDED.cholesky_solve(B, L, bool(upper)), out)
 
 
-def _cholesky_inverse_gradient(m: Any, g: Any, L: Any, out: Any, upper: bool) -> Any:
+def _cholesky_inverse_gradient(m: Table, g: Tensor, L: Tensor, out: Tensor, upper: bool) -> Tensor:
     both = m.matmul(out, m.matmul(g + mH(m, g), out))
     return m.neg(m.matmul(L, both) if upper else m.matmul(both, L))
 
@@ -258,10 +258,11 @@ def _cholesky_inverse_gradient(m: Any, g: Any, L: Any, out: Any, upper: bool) ->
     autocast="float32",
     saved_names={"self": "L"},
 )
-def cholesky_inverse(xp: Any, L: Array, upper: bool = False) -> Array:
+def cholesky_inverse(xp: Namespace, L: Array, upper: bool = False) -> Array:
     """The inverse of a matrix given by its Cholesky factor."""
     identity = xp.broadcast_to(xp.eye(L.shape[-1], dtype=L.dtype), L.shape)
-    return OPS["cholesky_solve"].kernel(xp, identity, L, upper)
+    inverse: Array = OPS["cholesky_solve"].kernel(xp, identity, L, upper)
+    return inverse
 
 
 @composite(

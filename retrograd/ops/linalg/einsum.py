@@ -13,7 +13,7 @@ from typing import Any
 
 from retrograd.engine.state import STATE
 from retrograd.ops import errors
-from retrograd.ops.kinds import Array
+from retrograd.ops.kinds import Array, Namespace
 from retrograd.ops.linalg.products import type_name
 from retrograd.ops.registry import RECORDED, composite, table_entry
 from retrograd.samples import COMPLEX, FLOATS, Sample, T
@@ -302,7 +302,7 @@ def _einsum(equation: str, *tensors: Tensor) -> Tensor:
     return found
 
 
-def _raw_einsum(xp: Any, equation: str, *arrays: Array) -> Array:
+def _raw_einsum(xp: Namespace, equation: str, *arrays: Array) -> Array:
     return xp.einsum(equation, *arrays, optimize=True)
 
 

@@ -8,7 +8,7 @@ from typing import Any
 from retrograd import dtypes
 from retrograd.backend import backend_of
 from retrograd.ops import errors
-from retrograd.ops.kinds import Array
+from retrograd.ops.kinds import Array, Namespace
 from retrograd.ops.linalg.matmul import finish
 from retrograd.ops.linalg.products import type_name
 from retrograd.ops.linalg.shared import (
@@ -21,7 +21,7 @@ from retrograd.ops.linalg.shared import (
     require,
 )
 from retrograd.ops.linalg.solve import inv
-from retrograd.ops.registry import RECORDED, attach, composite, op
+from retrograd.ops.registry import RECORDED, Table, attach, composite, op
 from retrograd.samples import COMPLEX, FLOATS, HALVES, Sample, T
 from retrograd.tensor import Tensor, wrap
 
@@ -109,7 +109,7 @@ _PADE = (
 _PADE_NORM = 5.371920351148152
 
 
-def _exponential_gradient(m: Any, g: Any, input: Any) -> Any:
+def _exponential_gradient(m: Table, g: Tensor, input: Tensor) -> Tensor:
     # the exponential of [[A, G], [0, A]] has the derivative in the direction G in its corner
     adjoint = mH(m, input)
     size = adjoint.shape[-1]
@@ -120,7 +120,7 @@ def _exponential_gradient(m: Any, g: Any, input: Any) -> Any:
 
 
 @op(input=_exponential_gradient, holomorphic=False, namespace=None)
-def linalg_matrix_exp(xp: Any, input: Array) -> Array:
+def linalg_matrix_exp(xp: Namespace, input: Array) -> Array:
     """The exponential, by scaling, a rational approximation, and squaring."""
     if not input.size:
         return input.copy()

@@ -13,7 +13,7 @@ from typing import Any
 
 from retrograd import dtypes, return_types
 from retrograd.ops import errors
-from retrograd.ops.kinds import Array
+from retrograd.ops.kinds import Array, Namespace
 from retrograd.ops.linalg.matmul import finish
 from retrograd.ops.linalg.shared import I32, batch_shape, first_failure, matrices, require
 from retrograd.ops.registry import RECORDED, composite, op
@@ -28,12 +28,12 @@ def _no_derivative(name: str) -> Any:
     raise NotImplementedError(f"the derivative for '{name}' is not implemented.")
 
 
-def _size(xp: Any, values: Any) -> Any:
+def _size(xp: Namespace, values: Array) -> Array:
     """LAPACK's measure of complex numbers: cheaper than the modulus."""
     return xp.abs(values.real) + xp.abs(values.imag)
 
 
-def _pivot(xp: Any, a: Array, k: int, n: int) -> tuple[int, int]:
+def _pivot(xp: Namespace, a: Array, k: int, n: int) -> tuple[int, int]:
     """Which row comes next, and whether it is a block of one or two."""
     own = float(_size(xp, a[k, k]))
     if k == n - 1:
@@ -65,7 +65,7 @@ def _exchange(a: Array, first: int, second: int, conjugate: bool) -> None:
     a[[first, second], [first, second]] = a[[second, first], [second, first]]
 
 
-def _decompose(xp: Any, a: Array, conjugate: bool) -> tuple[Array, Array, int]:
+def _decompose(xp: Namespace, a: Array, conjugate: bool) -> tuple[Array, Array, int]:
     a = xp.tril(a)
     n = len(a)
     if conjugate:  # the diagonal of a Hermitian matrix is real
@@ -114,13 +114,15 @@ def _block(a: Array, k: int, width: int, conjugate: bool) -> Array:
     namespace=None,
     fast=False,
 )
-def linalg_ldl_factor_ex(xp: Any, input: Array, hermitian: bool) -> tuple[Array, Array, Array]:
+def linalg_ldl_factor_ex(
+    xp: Namespace, input: Array, hermitian: bool
+) -> tuple[Array, Array, Array]:
     """L and D packed in one matrix, LAPACK's pivots, and the number of a zero pivot."""
     found: tuple[Array, Array, Array] = xp.on_host(_factor_all, input, hermitian)
     return found
 
 
-def _factor_all(xp: Any, input: Array, hermitian: bool) -> tuple[Array, Array, Array]:
+def _factor_all(xp: Namespace, input: Array, hermitian: bool) -> tuple[Array, Array, Array]:
     lead, n = input.shape[:-2], input.shape[-1]
     flat = input.reshape((-1, n, n)) if input.size else input.reshape((math.prod(lead), n, n))
     packed, pivots = xp.empty_like(flat), xp.zeros((len(flat), n), I32)
@@ -199,7 +201,7 @@ def ldl_factor_ex(
 # ---------------------------------------------------------------------------------------- solve
 
 
-def _solve_one(xp: Any, packed: Array, pivots: Array, right: Array, conjugate: bool) -> Array:
+def _solve_one(xp: Namespace, packed: Array, pivots: Array, right: Array, conjugate: bool) -> Array:
     x = right.copy()
     n = len(packed)
 
@@ -231,12 +233,12 @@ def _solve_one(xp: Any, packed: Array, pivots: Array, right: Array, conjugate: b
     namespace=None,
     fast=False,
 )
-def linalg_ldl_solve(xp: Any, LD: Array, pivots: Array, B: Array, hermitian: bool) -> Array:
+def linalg_ldl_solve(xp: Namespace, LD: Array, pivots: Array, B: Array, hermitian: bool) -> Array:
     """The X with ``A @ X = B``, from the packed decomposition of A."""
     return xp.on_host(_solve_all, LD, pivots, B, hermitian)
 
 
-def _solve_all(xp: Any, LD: Array, pivots: Array, B: Array, hermitian: bool) -> Array:
+def _solve_all(xp: Namespace, LD: Array, pivots: Array, B: Array, hermitian: bool) -> Array:
     lead = batch_shape(LD.shape[:-2], B.shape[:-2])
     n, columns = B.shape[-2:]
     count = math.prod(lead)

@@ -8,7 +8,7 @@ from typing import Any
 
 from retrograd import dtypes, return_types
 from retrograd.backend import backend_of
-from retrograd.ops.kinds import Array
+from retrograd.ops.kinds import Array, DType, Gradients, Namespace
 from retrograd.ops.linalg.matmul import finish, finish_all
 from retrograd.ops.linalg.shared import (
     I32,
@@ -21,7 +21,7 @@ from retrograd.ops.linalg.shared import (
     mH,
     require,
 )
-from retrograd.ops.registry import RECORDED, composite, op
+from retrograd.ops.registry import RECORDED, Table, composite, op
 from retrograd.samples import COMPLEX, FLOATS, HALVES, Sample, T
 from retrograd.signatures import forms
 from retrograd.tensor import Tensor, wrap
@@ -29,7 +29,7 @@ from retrograd.tensor import Tensor, wrap
 _FIELDS = (*FLOATS, *COMPLEX)
 
 
-def permutation_from(xp: Any, pivots: Array, rows: int) -> Array:
+def permutation_from(xp: Namespace, pivots: Array, rows: int) -> Array:
     """Row numbers: row i of L @ U is row ``result[i]`` of the matrix that was factored."""
     lead = pivots.shape[:-1]
     orders = []
@@ -41,13 +41,15 @@ def permutation_from(xp: Any, pivots: Array, rows: int) -> Array:
     return xp.asarray(orders, dtypes.I64).reshape((*lead, rows))
 
 
-def permutation_matrix(xp: Any, pivots: Array, rows: int, dtype: Any) -> Array:
+def permutation_matrix(xp: Namespace, pivots: Array, rows: int, dtype: DType) -> Array:
     """The matrix P with ``P @ L @ U = A``."""
     order = permutation_from(xp, pivots, rows)
     return xp.asarray(order[..., None, :] == xp.arange(rows)[:, None], dtype)
 
 
-def _lu_base_gradient(m: Any, for_l: Any, for_u: Any, lower: Any, upper: Any, P: Any) -> Any:
+def _lu_base_gradient(
+    m: Table, for_l: Tensor, for_u: Tensor, lower: Tensor, upper: Tensor, P: Tensor
+) -> Tensor:
     """The gradient of A = P L U; L is square or tall, U square or wide."""
     rows, inner = lower.shape[-2:]
     columns = upper.shape[-1]
@@ -75,7 +77,7 @@ def _lu_base_gradient(m: Any, for_l: Any, for_u: Any, lower: Any, upper: Any, P:
     return m.matmul(P, total)
 
 
-def _lu_gradient(m: Any, g: Any, out0: Any, out1: Any, out2: Any) -> Any:
+def _lu_gradient(m: Table, g: Gradients, out0: Tensor, out1: Tensor, out2: Tensor) -> Tensor | None:
     if g[1] is None and g[2] is None:
         return None
     for_l = m.zeros_like(out1) if g[1] is None else g[1]
@@ -92,14 +94,14 @@ def _lu_gradient(m: Any, g: Any, out0: Any, out1: Any, out2: Any) -> Any:
     namespace=None,
     saved_names={"P": "out0", "L": "out1", "U": "out2"},
 )
-def linalg_lu(xp: Any, input: Array) -> tuple[Array, Array, Array]:
+def linalg_lu(xp: Namespace, input: Array) -> tuple[Array, Array, Array]:
     """A permutation, a lower triangular and an upper triangular matrix."""
     factors, pivots = lu_decompose(xp, input)
     lower, upper = unpack_arrays(xp, factors)
     return permutation_matrix(xp, pivots, input.shape[-2], input.dtype), lower, upper
 
 
-def unpack_arrays(xp: Any, factors: Array) -> tuple[Array, Array]:
+def unpack_arrays(xp: Namespace, factors: Array) -> tuple[Array, Array]:
     """L with its ones, and U, from the array that holds both."""
     *_, rows, columns = factors.shape
     inner = min(rows, columns)
@@ -108,7 +110,7 @@ def unpack_arrays(xp: Any, factors: Array) -> tuple[Array, Array]:
     return lower, xp.triu(factors[..., :inner, :])
 
 
-def _lu_factor_gradient(m: Any, g: Any, out0: Any, out1: Any) -> Any:
+def _lu_factor_gradient(m: Table, g: Gradients, out0: Tensor, out1: Tensor) -> Tensor | None:
     gradient = g[0]
     if gradient is None:
         return None
@@ -128,13 +130,13 @@ def _lu_factor_gradient(m: Any, g: Any, out0: Any, out1: Any) -> Any:
     namespace=None,
     saved_names={"LU": "out0", "pivots": "out1"},
 )
-def linalg_lu_factor_ex(xp: Any, input: Array) -> tuple[Array, Array, Array]:
+def linalg_lu_factor_ex(xp: Namespace, input: Array) -> tuple[Array, Array, Array]:
     """L and U in one array, the row exchanges, and the number of the first zero pivot."""
     factors, pivots = lu_decompose(xp, input)
     return factors, pivots, lu_info(xp, factors)
 
 
-def _unpack_gradient(m: Any, g: Any, LU_data_shape: Any) -> Any:
+def _unpack_gradient(m: Table, g: Gradients, LU_data_shape: tuple[int, ...]) -> Tensor | None:
     rows, columns = LU_data_shape[-2:]
     parts = []
     if g[1] is not None:
@@ -153,7 +155,7 @@ def _unpack_gradient(m: Any, g: Any, LU_data_shape: Any) -> Any:
 
 
 @op()
-def _zeros_of(xp: Any, input: Array, shape: tuple[int, ...]) -> Array:
+def _zeros_of(xp: Namespace, input: Array, shape: tuple[int, ...]) -> Array:
     """Zeros of another shape in the dtype of `input`."""
     return xp.zeros(shape, input.dtype)
 
@@ -167,7 +169,11 @@ def _zeros_of(xp: Any, input: Array, shape: tuple[int, ...]) -> Array:
     namespace=None,
 )
 def lu_unpack(
-    xp: Any, LU_data: Array, LU_pivots: Array, unpack_data: bool = True, unpack_pivots: bool = True
+    xp: Namespace,
+    LU_data: Array,
+    LU_pivots: Array,
+    unpack_data: bool = True,
+    unpack_pivots: bool = True,
 ) -> tuple[Array, Array, Array]:
     """The permutation, L and U that `lu_factor` has packed."""
     empty = xp.empty((0,), LU_data.dtype)

@@ -9,7 +9,7 @@ from retrograd import core
 from retrograd.engine.state import STATE
 from retrograd.ops import errors
 from retrograd.ops.calling.dispatch_inplace import refuse_dual_out, write_out
-from retrograd.ops.kinds import Array
+from retrograd.ops.kinds import Array, Namespace
 from retrograd.ops.linalg.product_sums import addmm as _addmm
 from retrograd.ops.linalg.products import mm as _mm
 from retrograd.ops.linalg.shared import batch_shape
@@ -59,7 +59,7 @@ def finish_all(name: str, result: _Results, out: Any) -> _Results:
     aten="squeeze.dim",
     event="retrograd::only_row",
 )
-def _only_row(xp: Any, input: Array) -> Array:
+def _only_row(xp: Namespace, input: Array) -> Array:
     """The row of a fresh matrix that has just one; nothing else uses the matrix."""
     return input.reshape(input.shape[1:])
 

@@ -8,12 +8,12 @@ from typing import Any
 from retrograd import dtypes, return_types
 from retrograd.backend import backend_of, is_array
 from retrograd.ops.calling.examples import by_example
-from retrograd.ops.kinds import Array
+from retrograd.ops.kinds import Array, Gradients, Namespace
 from retrograd.ops.linalg.matmul import finish
 from retrograd.ops.linalg.products import type_name
 from retrograd.ops.linalg.shared import check_matrix, mH, places, require
 from retrograd.ops.linalg.spectral import singular_values, symmetric_eigenvalues
-from retrograd.ops.registry import RECORDED, composite, op
+from retrograd.ops.registry import RECORDED, Table, composite, op
 from retrograd.samples import COMPLEX, FLOATS, HALVES, Sample, T
 from retrograd.tensor import Tensor, wrap
 
@@ -21,7 +21,7 @@ _FIELDS = (*FLOATS, *COMPLEX)
 _FULL = (dtypes.F32, dtypes.F64, dtypes.C64, dtypes.C128)
 
 
-def pinv_gradient(m: Any, g: Any, input: Any, pinv: Any) -> Any:
+def pinv_gradient(m: Table, g: Tensor, input: Tensor, pinv: Tensor) -> Tensor:
     """The gradient of a matrix for the gradient `g` of its pseudo-inverse (of constant rank)."""
     adjoint, for_adjoint = mH(m, pinv), mH(m, g)
     if input.shape[-2] <= input.shape[-1]:
@@ -49,7 +49,7 @@ def pinv_gradient(m: Any, g: Any, input: Any, pinv: Any) -> Any:
     namespace=None,
     aten="linalg_pinv.atol_rtol_tensor",
 )
-def linalg_pinv(xp: Any, input: Array, atol: Any, rtol: Any, hermitian: bool) -> Array:
+def linalg_pinv(xp: Namespace, input: Array, atol: Any, rtol: Any, hermitian: bool) -> Array:
     """The pseudo-inverse; singular values up to ``max(atol, rtol * largest)`` count as zero."""
     if not input.size:
         return xp.zeros((*input.shape[:-2], input.shape[-1], input.shape[-2]), input.dtype)
@@ -180,7 +180,9 @@ def matrix_rank(
 # --------------------------------------------------------------------------------------- lstsq
 
 
-def _lstsq_gradient(m: Any, g: Any, needs: Any, input: Any, other: Any, out0: Any) -> Any:
+def _lstsq_gradient(
+    m: Table, g: Gradients, needs: Sequence[bool], input: Tensor, other: Tensor, out0: Tensor
+) -> Gradients:
     for_solution, for_residuals = g[0], g[1]
     for_input = for_other = None
     if for_solution is not None:
@@ -217,7 +219,7 @@ def _precision(array: Any) -> float:
     saved_names={"b": "other", "solution": "out0"},
 )
 def linalg_lstsq(
-    xp: Any, input: Array, other: Array, rcond: float, driver: str
+    xp: Namespace, input: Array, other: Array, rcond: float, driver: str
 ) -> tuple[Array, Array, Array, Array]:
     """Solutions of least squares, squared residuals, ranks and singular values."""
     *lead, rows, columns = input.shape

@@ -7,7 +7,7 @@ from typing import Any
 from retrograd import dtypes
 from retrograd.engine.saved_names import size_of
 from retrograd.ops import errors
-from retrograd.ops.kinds import Array
+from retrograd.ops.kinds import Array, Namespace
 from retrograd.ops.linalg.products import (
     batched_product,
     c_name,
@@ -21,15 +21,15 @@ from retrograd.ops.linalg.products import (
     type_name,
 )
 from retrograd.ops.making.arguments import as_element
-from retrograd.ops.registry import op
+from retrograd.ops.registry import Table, op
 from retrograd.ops.shapes.broadcasting import expanded_size
 from retrograd.samples import COMPLEX, FLOATS, HALVES, Sample, T
-from retrograd.tensor import wrap
+from retrograd.tensor import Tensor, wrap
 
 _ALL = (*FLOATS, *HALVES, *COMPLEX)
 
 
-def _scaled(m: Any, value: Any, factor: Any) -> Any:
+def _scaled(m: Table, value: Tensor, factor: complex) -> Tensor:
     return value if factor == 1 else m.mul(value, factor)
 
 
@@ -44,7 +44,7 @@ def _number(value: Any, array: Array) -> Any:
 _SMALL = 2048
 
 
-def _combine(xp: Any, input: Array, product: Array, beta: Any, alpha: Any) -> Array:
+def _combine(xp: Namespace, input: Array, product: Array, beta: complex, alpha: complex) -> Array:
     """``beta * input + alpha * product``, in the memory of `product`; a factor 0 hides nan."""
     if beta == 1 and alpha == 1 and product.size < _SMALL:
         try:
@@ -132,7 +132,7 @@ def _check_addmm(input: Array, mat1: Array, mat2: Array, *, beta: Any, alpha: An
     old_order=("beta", "alpha"),
 )
 def addmm(
-    xp: Any, input: Array, mat1: Array, mat2: Array, *, beta: complex = 1, alpha: complex = 1
+    xp: Namespace, input: Array, mat1: Array, mat2: Array, *, beta: complex = 1, alpha: complex = 1
 ) -> Array:
     """``beta * input + alpha * (mat1 @ mat2)``."""
     if mat1.ndim != 2 or mat2.ndim != 2:
@@ -176,7 +176,7 @@ def _check_addmv(input: Array, mat: Array, vec: Array, *, beta: Any, alpha: Any)
     inplace_names=("torch.addmv_",),
 )
 def addmv(
-    xp: Any, input: Array, mat: Array, vec: Array, *, beta: complex = 1, alpha: complex = 1
+    xp: Namespace, input: Array, mat: Array, vec: Array, *, beta: complex = 1, alpha: complex = 1
 ) -> Array:
     """``beta * input + alpha * (mat @ vec)``."""
     if input.ndim > 1:
@@ -204,7 +204,7 @@ def _check_addbmm(input: Array, batch1: Array, batch2: Array, *, beta: Any, alph
         )
 
 
-def _batch_of(m: Any, g: Any, shape: tuple[int, ...]) -> Any:
+def _batch_of(m: Table, g: Tensor, shape: tuple[int, ...]) -> Tensor:
     """One matrix as a batch of `shape[0]` equal ones."""
     return m.expand(m.unsqueeze(g, 0), (shape[0], *g.shape))
 
@@ -236,7 +236,13 @@ def _batch_of(m: Any, g: Any, shape: tuple[int, ...]) -> Any:
     },
 )
 def addbmm(
-    xp: Any, input: Array, batch1: Array, batch2: Array, *, beta: complex = 1, alpha: complex = 1
+    xp: Namespace,
+    input: Array,
+    batch1: Array,
+    batch2: Array,
+    *,
+    beta: complex = 1,
+    alpha: complex = 1,
 ) -> Array:
     """``beta * input`` plus `alpha` times the sum of all products of the two batches."""
     if batch1.ndim == 3 and batch2.ndim == 3 and batch1.shape[0] != batch2.shape[0]:
@@ -281,7 +287,13 @@ def _check_baddbmm(input: Array, batch1: Array, batch2: Array, *, beta: Any, alp
     old_order=("beta", "alpha"),
 )
 def baddbmm(
-    xp: Any, input: Array, batch1: Array, batch2: Array, *, beta: complex = 1, alpha: complex = 1
+    xp: Namespace,
+    input: Array,
+    batch1: Array,
+    batch2: Array,
+    *,
+    beta: complex = 1,
+    alpha: complex = 1,
 ) -> Array:
     """``beta * input + alpha * (batch1 @ batch2)`` for batches of matrices."""
     return _combine(xp, input, batched_product(xp, batch1, batch2), beta, alpha)
@@ -325,7 +337,7 @@ def _check_addr(input: Array, vec1: Array, vec2: Array, *, beta: Any, alpha: Any
     old_order=("beta", "alpha"),
 )
 def addr(
-    xp: Any, input: Array, vec1: Array, vec2: Array, *, beta: complex = 1, alpha: complex = 1
+    xp: Namespace, input: Array, vec1: Array, vec2: Array, *, beta: complex = 1, alpha: complex = 1
 ) -> Array:
     """``beta * input`` plus `alpha` times the outer product of two vectors."""
     product = xp.multiply(vec1[:, None], vec2)

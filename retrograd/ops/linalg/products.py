@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 from retrograd import dtypes
 from retrograd.ops import errors
-from retrograd.ops.kinds import Array
-from retrograd.ops.registry import op
+from retrograd.ops.kinds import Array, Namespace
+from retrograd.ops.registry import Table, op
 from retrograd.samples import COMPLEX, FLOATS, HALVES, Sample, T
+from retrograd.tensor import Tensor
 
 _ALL = (*FLOATS, *HALVES, *COMPLEX)
 
@@ -54,19 +54,19 @@ def _by_columns(strides: Sequence[int]) -> bool:
 # gradient of a transposed weight is again a transposed matrix, and the weight's own is contiguous.
 
 
-def first_gradient(m: Any, g: Any, second: Any, strides: Sequence[int]) -> Any:
+def first_gradient(m: Table, g: Tensor, second: Tensor, strides: Sequence[int]) -> Tensor:
     if _by_columns(strides):
         return m.t(m.mm(second, m.t(g)))
     return m.mm(g, m.t(second))
 
 
-def second_gradient(m: Any, g: Any, first: Any, strides: Sequence[int]) -> Any:
+def second_gradient(m: Table, g: Tensor, first: Tensor, strides: Sequence[int]) -> Tensor:
     if _by_columns(strides):
         return m.t(m.mm(m.t(g), first))
     return m.mm(m.t(first), g)
 
 
-def outer_product(m: Any, column: Any, row: Any) -> Any:
+def outer_product(m: Table, column: Tensor, row: Tensor) -> Tensor:
     return m.mul(m.reshape(column, (column.shape[0], 1)), row)
 
 
@@ -86,7 +86,7 @@ def shapes_error(a: Array, b: Array) -> Exception:
 _LARGE = 1 << 16
 
 
-def matrix_product(xp: Any, first: Array, second: Array) -> Array:
+def matrix_product(xp: Namespace, first: Array, second: Array) -> Array:
     """The product of two matrices, by the faster of two ways."""
     if (
         second.size >= _LARGE
@@ -136,7 +136,7 @@ def _check_mm(input: Array, mat2: Array) -> None:
     forward="multilinear",
     autocast="lower",
 )
-def mm(xp: Any, input: Array, mat2: Array) -> Array:
+def mm(xp: Namespace, input: Array, mat2: Array) -> Array:
     """Product of two matrices.
 
     >>> import retrograd as torch
@@ -162,7 +162,7 @@ def _check_batches(input: Array, mat2: Array) -> None:
         )
 
 
-def batched_product(xp: Any, batch1: Array, batch2: Array) -> Array:
+def batched_product(xp: Namespace, batch1: Array, batch2: Array) -> Array:
     """The matrix products of two batches of the same length."""
     for number, batch in ((1, batch1), (2, batch2)):
         if batch.ndim != 3:
@@ -199,7 +199,7 @@ def batched_product(xp: Any, batch1: Array, batch2: Array) -> Array:
     forward="multilinear",
     autocast="lower",
 )
-def bmm(xp: Any, input: Array, mat2: Array) -> Array:
+def bmm(xp: Namespace, input: Array, mat2: Array) -> Array:
     """Products of the matrices of two batches, pair by pair."""
     return batched_product(xp, input, mat2)
 
@@ -215,7 +215,9 @@ def _check_mv(input: Array, vec: Array) -> None:
         )
 
 
-def matrix_times_vector(xp: Any, matrix: Array, vector: Array, length: int | None = None) -> Array:
+def matrix_times_vector(
+    xp: Namespace, matrix: Array, vector: Array, length: int | None = None
+) -> Array:
     if matrix.ndim != 2 or vector.ndim != 1:
         raise RuntimeError(
             f"vector + matrix @ vector expected, got 1, {matrix.ndim}, {vector.ndim}"
@@ -247,7 +249,7 @@ def matrix_times_vector(xp: Any, matrix: Array, vector: Array, length: int | Non
     ],
     forward="multilinear",
 )
-def mv(xp: Any, input: Array, vec: Array) -> Array:
+def mv(xp: Namespace, input: Array, vec: Array) -> Array:
     """Product of a matrix and a vector."""
     return matrix_times_vector(xp, input, vec)
 
@@ -295,7 +297,7 @@ def _dot_samples() -> list[Sample]:
     samples=_dot_samples,
     forward="multilinear",
 )
-def dot(xp: Any, input: Array, tensor: Array) -> Array:
+def dot(xp: Namespace, input: Array, tensor: Array) -> Array:
     """Sum of the products of two vectors' elements."""
     _check_vectors(input, tensor)
     return xp.asarray(xp.dot(input, tensor))
@@ -310,7 +312,7 @@ def dot(xp: Any, input: Array, tensor: Array) -> Array:
     samples=_dot_samples,
     forward="multilinear",
 )
-def vdot(xp: Any, input: Array, other: Array) -> Array:
+def vdot(xp: Namespace, input: Array, other: Array) -> Array:
     """Sum of the products of two vectors' elements, those of the first conjugated."""
     _check_vectors(input, other)
     return xp.asarray(xp.vdot(input, other))

@@ -7,17 +7,19 @@ from typing import Any
 
 from retrograd import return_types
 from retrograd.backend import backend_of
-from retrograd.ops.kinds import Array
+from retrograd.ops.kinds import Array, Gradients, Namespace
 from retrograd.ops.linalg.matmul import finish
 from retrograd.ops.linalg.shared import check_kernel, matrices, mH, require
-from retrograd.ops.registry import RECORDED, composite, op
+from retrograd.ops.registry import RECORDED, Table, composite, op
 from retrograd.samples import COMPLEX, FLOATS, HALVES, Sample, T
 from retrograd.tensor import Tensor, wrap
 
 _FIELDS = (*FLOATS, *COMPLEX)
 
 
-def _qr_gradient(m: Any, g: Any, out0: Any, out1: Any, mode: str, input_shape: Any) -> Any:
+def _qr_gradient(
+    m: Table, g: Gradients, out0: Tensor, out1: Tensor, mode: str, input_shape: tuple[int, ...]
+) -> Tensor | None:
     for_q, for_r = g
     if for_q is None and for_r is None:
         return None
@@ -47,11 +49,14 @@ def _qr_gradient(m: Any, g: Any, out0: Any, out1: Any, mode: str, input_shape: A
     return m.cat([for_first, m.matmul(out0, for_r2)], -1)
 
 
-def _tall_qr_gradient(m: Any, for_q: Any, for_r: Any, q: Any, r: Any) -> Any:
+def _tall_qr_gradient(
+    m: Table, for_q: Tensor | None, for_r: Tensor | None, q: Tensor, r: Tensor
+) -> Tensor:
     inner = None if for_r is None else m.matmul(for_r, mH(m, r))
     if for_q is not None:
         part = m.matmul(mH(m, q), for_q)
         inner = m.neg(part) if inner is None else inner - part
+    assert inner is not None
     upper = m.triu(inner, 0)
     full = upper + mH(m, upper)
     # the diagonal was counted twice
@@ -72,7 +77,7 @@ def _tall_qr_gradient(m: Any, for_q: Any, for_r: Any, q: Any, r: Any) -> Any:
     autocast="float32",
     saved_names={"Q": "out0", "R": "out1"},
 )
-def linalg_qr(xp: Any, input: Array, mode: str = "reduced") -> tuple[Array, Array]:
+def linalg_qr(xp: Namespace, input: Array, mode: str = "reduced") -> tuple[Array, Array]:
     """Orthonormal columns times an upper triangular matrix."""
     if mode == "r":
         return xp.empty((0,), input.dtype), xp.linalg.qr(input, mode="r")
@@ -82,7 +87,7 @@ def linalg_qr(xp: Any, input: Array, mode: str = "reduced") -> tuple[Array, Arra
     return q, r
 
 
-def _empty_qr(xp: Any, input: Array, mode: str) -> tuple[Array, Array]:
+def _empty_qr(xp: Namespace, input: Array, mode: str) -> tuple[Array, Array]:
     *lead, rows, columns = input.shape
     inner = rows if mode == "complete" else min(rows, columns)
     identity = xp.eye(rows, inner, dtype=input.dtype)
@@ -149,7 +154,7 @@ def _qr(
     namespace=None,
     autocast="float32",
 )
-def geqrf(xp: Any, input: Array) -> tuple[Array, Array]:
+def geqrf(xp: Namespace, input: Array) -> tuple[Array, Array]:
     """LAPACK's compact form of a QR decomposition: R above, reflections below, and their sizes."""
     reflections, sizes = xp.linalg.qr(input, mode="raw")
     return reflections.swapaxes(-1, -2), sizes

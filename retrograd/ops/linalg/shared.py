@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from math import prod
 from typing import Any
 
 from retrograd import dtypes
 from retrograd.backend import CPU, backend_of
 from retrograd.ops import errors
-from retrograd.ops.kinds import Array
+from retrograd.ops.kinds import Array, Namespace
 from retrograd.ops.linalg.products import type_name
-from retrograd.ops.registry import PUBLIC
+from retrograd.ops.registry import PUBLIC, Table
 from retrograd.tensor import Tensor
 
 I32 = dtypes.int32.numpy
@@ -29,22 +29,22 @@ PUBLIC.setdefault("linalg", {})["LinAlgError"] = LinAlgError
 # ------------------------------------------------------------------------------- on both faces
 
 
-def mT(m: Any, x: Any) -> Any:
+def mT(m: Table, x: Tensor) -> Tensor:
     """The matrices transposed."""
     return m.transpose(x, -2, -1)
 
 
-def mH(m: Any, x: Any) -> Any:
+def mH(m: Table, x: Tensor) -> Tensor:
     """The matrices transposed and conjugated."""
     return m.conj(m.transpose(x, -2, -1))
 
 
-def column(m: Any, x: Any) -> Any:
+def column(m: Table, x: Tensor) -> Tensor:
     """Vectors as matrices of one column; a factor for the rows of a matrix."""
     return m.unsqueeze(x, -1)
 
 
-def row(m: Any, x: Any) -> Any:
+def row(m: Table, x: Tensor) -> Tensor:
     """Vectors as matrices of one row; a factor for the columns of a matrix."""
     return m.unsqueeze(x, -2)
 
@@ -110,7 +110,7 @@ def matrices(
 def batch_shape(a: Sequence[int], b: Sequence[int]) -> tuple[int, ...]:
     """The batch dimensions of two operands together."""
     try:
-        return CPU.xp.broadcast_shapes(tuple(a), tuple(b))  # type: ignore[no-any-return]
+        return CPU.xp.broadcast_shapes(tuple(a), tuple(b))
     except ValueError:
         raise errors.broadcast(a, b) from None
 
@@ -140,7 +140,7 @@ def raise_singular(name: str, info: Array) -> None:
 # ------------------------------------------------------------------------------------- kernels
 
 
-def lu_decompose(xp: Any, matrix: Array) -> tuple[Array, Array]:
+def lu_decompose(xp: Namespace, matrix: Array) -> tuple[Array, Array]:
     """LU with partial pivoting of a batch: L and U in one array, and LAPACK's pivots (from 1)."""
     *lead, rows, columns = matrix.shape
     work = xp.array(matrix, order="C").reshape((prod(lead), rows, columns))
@@ -164,7 +164,7 @@ def lu_decompose(xp: Any, matrix: Array) -> tuple[Array, Array]:
     return work.reshape(matrix.shape), pivots.reshape((*lead, steps))
 
 
-def lu_info(xp: Any, factors: Array) -> Array:
+def lu_info(xp: Namespace, factors: Array) -> Array:
     """For each LU the number (from 1) of the first zero on the diagonal, 0 if there is none."""
     zeros = xp.diagonal(factors, axis1=-2, axis2=-1) == 0
     first = xp.argmax(zeros, axis=-1) + 1 if zeros.shape[-1] else xp.zeros(zeros.shape[:-1])
@@ -176,7 +176,12 @@ def places(shape: Sequence[int]) -> Iterator[tuple[int, ...]]:
     return itertools.product(*map(range, shape))
 
 
-def one_by_one(xp: Any, function: Any, matrix: Array, *shapes: tuple[int, ...]) -> list[Array]:
+def one_by_one(
+    xp: Namespace,
+    function: Callable[[Array], Sequence[Array]],
+    matrix: Array,
+    *shapes: tuple[int, ...],
+) -> list[Array]:
     """Results of `function` for each matrix of a batch; nan where it raises LinAlgError."""
     lead = matrix.shape[:-2]
     found = [xp.full((*lead, *shape), xp.nan, matrix.dtype) for shape in shapes]
@@ -190,7 +195,7 @@ def one_by_one(xp: Any, function: Any, matrix: Array, *shapes: tuple[int, ...]) 
     return found
 
 
-def substitute(xp: Any, a: Array, b: Array, upper: bool, unit: bool) -> Array:
+def substitute(xp: Namespace, a: Array, b: Array, upper: bool, unit: bool) -> Array:
     """Solve ``a @ x = b`` for triangular `a`; large ones in halves, as products of matrices."""
     size = a.shape[-1]
     if size > 32:

@@ -7,7 +7,7 @@ from typing import Any
 
 from retrograd import dtypes, return_types
 from retrograd.ops import errors
-from retrograd.ops.kinds import Array
+from retrograd.ops.kinds import Array, DType, Gradients, Namespace
 from retrograd.ops.linalg.matmul import finish, finish_all
 from retrograd.ops.linalg.products import type_name
 from retrograd.ops.linalg.shared import (
@@ -31,7 +31,7 @@ from retrograd.ops.linalg.shared import (
     require,
     substitute,
 )
-from retrograd.ops.registry import RECORDED, composite, op
+from retrograd.ops.registry import RECORDED, Table, composite, op
 from retrograd.samples import COMPLEX, FLOATS, HALVES, Sample, T
 from retrograd.tensor import Tensor
 
@@ -74,7 +74,7 @@ def _square_samples(*others: Sample) -> list[Sample]:
     autocast="float32",
     saved_names={"inverse": "out0"},
 )
-def linalg_inv_ex(xp: Any, input: Array) -> tuple[Array, Array]:
+def linalg_inv_ex(xp: Namespace, input: Array) -> tuple[Array, Array]:
     """Inverse matrices; `info` is not zero, and the inverse nan, where there is none."""
     info = xp.zeros(input.shape[:-2], I32)
     try:
@@ -133,7 +133,7 @@ def inv_ex(
 # --------------------------------------------------------------------------------- determinants
 
 
-def _cofactors_of_singular(xp: Any, matrix: Array) -> Array:
+def _cofactors_of_singular(xp: Namespace, matrix: Array) -> Array:
     """Cofactors from the singular value decomposition: right for every rank."""
     u, s, vh = xp.linalg.svd(matrix)
     others = xp.stack([xp.prod(xp.delete(s, i)) for i in range(len(s))]).astype(matrix.dtype)
@@ -141,7 +141,7 @@ def _cofactors_of_singular(xp: Any, matrix: Array) -> Array:
     return factor * xp.matmul(u.conj() * others, vh.conj())
 
 
-def _cofactors_gradient(m: Any, g: Any, input: Any, out: Any) -> Any:
+def _cofactors_gradient(m: Table, g: Tensor, input: Tensor, out: Tensor) -> Tensor:
     # the cofactors are the determinant times the transposed inverse
     inverse = mT(m, m.linalg_inv_ex(input)[0])
     weight = m.sum(m.mul(g, inverse), (-2, -1), True)
@@ -149,7 +149,7 @@ def _cofactors_gradient(m: Any, g: Any, input: Any, out: Any) -> Any:
 
 
 @op(input=_cofactors_gradient)
-def _cofactors(xp: Any, input: Array) -> Array:
+def _cofactors(xp: Namespace, input: Array) -> Array:
     """The derivative of the determinant by each element."""
     determinant = xp.asarray(xp.linalg.det(input))
     try:
@@ -157,10 +157,10 @@ def _cofactors(xp: Any, input: Array) -> Array:
     except xp.linalg.LinAlgError:
         (found,) = one_by_one(xp, lambda a: (_one_cofactors(xp, a),), input, input.shape[-2:])
         return found
-    return determinant[..., None, None] * inverse.swapaxes(-1, -2)
+    return xp.multiply(determinant[..., None, None], inverse.swapaxes(-1, -2))
 
 
-def _one_cofactors(xp: Any, matrix: Array) -> Array:
+def _one_cofactors(xp: Namespace, matrix: Array) -> Array:
     try:
         return xp.linalg.det(matrix) * xp.linalg.inv(matrix).T
     except xp.linalg.LinAlgError:
@@ -173,7 +173,7 @@ def _one_cofactors(xp: Any, matrix: Array) -> Array:
     aten="_linalg_det",
     saved_names={"A": "input"},
 )
-def linalg_det(xp: Any, input: Array) -> Array:
+def linalg_det(xp: Namespace, input: Array) -> Array:
     """Determinants of square matrices."""
     return xp.asarray(xp.linalg.det(input), input.dtype)
 
@@ -204,7 +204,9 @@ def _det(input: Tensor) -> Tensor:
     return det(input)
 
 
-def _slogdet_gradient(m: Any, g: Any, input: Any, out0: Any, input_dtype: Any) -> Any:
+def _slogdet_gradient(
+    m: Table, g: Gradients, input: Tensor, out0: Tensor, input_dtype: DType
+) -> Tensor | None:
     sign, logarithm = g
     if sign is None or input_dtype not in dtypes.COMPLEX_TYPES:
         if logarithm is None:
@@ -227,7 +229,7 @@ def _slogdet_gradient(m: Any, g: Any, input: Any, out0: Any, input_dtype: Any) -
     aten="_linalg_slogdet",
     saved_names={"A": "input", "sign": "out0"},
 )
-def linalg_slogdet(xp: Any, input: Array) -> tuple[Array, Array]:
+def linalg_slogdet(xp: Namespace, input: Array) -> tuple[Array, Array]:
     """Signs and logarithms of the absolute values of determinants."""
     sign, logarithm = xp.linalg.slogdet(input)
     real = dtypes.from_numpy_dtype(input.dtype).to_real().numpy
@@ -277,8 +279,14 @@ def is_vector(a: Sequence[int], b: Sequence[int]) -> bool:
 
 
 def _solve_gradient(
-    m: Any, g: Any, needs: Sequence[bool], A: Any, out0: Any, left: bool, B_shape: Any
-) -> Any:
+    m: Table,
+    g: Gradients,
+    needs: Sequence[bool],
+    A: Tensor,
+    out0: Tensor,
+    left: bool,
+    B_shape: tuple[int, ...],
+) -> Gradients:
     gradient, solution = g[0], out0
     if gradient is None:
         return None, None
@@ -304,7 +312,7 @@ def _solve_gradient(
     aten="_linalg_solve_ex",
     saved_names={"result": "out0"},
 )
-def linalg_solve_ex(xp: Any, A: Array, B: Array, left: bool = True) -> tuple[Array, Array]:
+def linalg_solve_ex(xp: Namespace, A: Array, B: Array, left: bool = True) -> tuple[Array, Array]:
     """Solutions of ``A @ X = B`` (or ``X @ A = B``), nan where `info` is not zero."""
     vector = is_vector(A.shape, B.shape)
     if vector:
@@ -322,7 +330,7 @@ def linalg_solve_ex(xp: Any, A: Array, B: Array, left: bool = True) -> tuple[Arr
     return solution[..., 0] if vector else solution, info
 
 
-def _solve_regular(xp: Any, A: Array, B: Array) -> Array:
+def _solve_regular(xp: Namespace, A: Array, B: Array) -> Array:
     """The solutions of those systems of a batch that have one."""
     lead = batch_shape(A.shape[:-2], B.shape[:-2])
     A = xp.broadcast_to(A, (*lead, *A.shape[-2:]))
@@ -457,15 +465,15 @@ def solve_ex(
 
 
 def _triangular_gradient(
-    m: Any,
-    g: Any,
+    m: Table,
+    g: Tensor,
     needs: Sequence[bool],
-    A: Any,
-    out: Any,
+    A: Tensor,
+    out: Tensor,
     upper: bool,
     left: bool,
     unitriangular: bool,
-) -> Any:
+) -> Gradients:
     for_b = m.linalg_solve_triangular(mH(m, A), g, not upper, left, unitriangular)
     for_a = None
     if needs[0]:
@@ -484,7 +492,7 @@ def _triangular_gradient(
     saved_names={"self": "A"},
 )
 def linalg_solve_triangular(
-    xp: Any, A: Array, B: Array, upper: bool, left: bool = True, unitriangular: bool = False
+    xp: Namespace, A: Array, B: Array, upper: bool, left: bool = True, unitriangular: bool = False
 ) -> Array:
     """Solutions of systems whose matrix is triangular; its other half is not read."""
     if left:

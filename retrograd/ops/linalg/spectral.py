@@ -8,7 +8,7 @@ from typing import Any
 from retrograd import dtypes, return_types
 from retrograd.backend import backend_of
 from retrograd.engine.state import STATE, TRANSFORMS
-from retrograd.ops.kinds import Array
+from retrograd.ops.kinds import Array, Gradients, Namespace
 from retrograd.ops.linalg.matmul import finish, finish_all
 from retrograd.ops.linalg.shared import (
     LinAlgError,
@@ -20,7 +20,7 @@ from retrograd.ops.linalg.shared import (
     require,
     row,
 )
-from retrograd.ops.registry import RECORDED, composite, op
+from retrograd.ops.registry import RECORDED, Table, composite, op
 from retrograd.samples import COMPLEX, FLOATS, HALVES, Sample, T
 from retrograd.tensor import Tensor, wrap
 
@@ -28,7 +28,7 @@ _FIELDS = (*FLOATS, *COMPLEX)
 _SYMMETRIC = [[2.0, -1.0, 0.5], [-1.0, 3.0, 1.0], [0.5, 1.0, -1.0]]
 
 
-def _gaps(m: Any, values: Any) -> Any:
+def _gaps(m: Table, values: Tensor) -> Tensor:
     """``values[j] - values[i]`` in row i, column j, with ones on the diagonal."""
     found = row(m, values) - column(m, values)
     return found + m.diag_embed(m.ones_like(values), 0, -2, -1)
@@ -43,8 +43,14 @@ def _is_complex(x: Any) -> bool:
 
 
 def _svd_gradient(
-    m: Any, g: Any, out0: Any, out1: Any, out2: Any, full_matrices: bool, input_shape: Any
-) -> Any:
+    m: Table,
+    g: Gradients,
+    out0: Tensor,
+    out1: Tensor,
+    out2: Tensor,
+    full_matrices: bool,
+    input_shape: tuple[int, ...],
+) -> Tensor | None:
     for_u, for_s, for_vh = g
     u, s, vh = out0, out1, out2
     rows, columns = input_shape[-2:]
@@ -70,7 +76,7 @@ def _svd_gradient(
     return _svd_outer(m, (for_u, for_s, for_vh), (turn_u, turn_v), (u, s, vh), rows, columns)
 
 
-def _check_phase(m: Any, turned: Sequence[Any]) -> None:
+def _check_phase(m: Table, turned: Sequence[Tensor]) -> None:
     """A loss may not depend on the phase of complex singular vectors: it is arbitrary."""
     both = sum(m.diagonal(turn, 0, -2, -1) for turn in turned)
     if not _is_real(both):
@@ -87,7 +93,10 @@ def _is_real(x: Any) -> bool:
     return bool(backend_of(elements).xp.allclose(elements.imag, 0, rtol=1e-2, atol=1e-2))
 
 
-def _svd_outer(m: Any, gradients: Any, turns: Any, factors: Any, rows: int, columns: int) -> Any:
+def _svd_outer(
+    m: Table, gradients: Gradients, turns: Gradients, factors: Sequence[Tensor], rows: int,
+    columns: int,
+) -> Tensor:  # fmt: skip
     for_u, for_s, for_vh = gradients
     turn_u, turn_v = turns
     u, s, vh = factors
@@ -98,6 +107,7 @@ def _svd_outer(m: Any, gradients: Any, turns: Any, factors: Any, rows: int, colu
     if turn_v is not None:
         part = m.mul(column(m, s), turn_v)
         inner = part if inner is None else inner + part
+    assert inner is not None
     inner = m.div(inner, gaps)
     if for_s is not None:
         inner = inner + m.diag_embed(for_s, 0, -2, -1)
@@ -132,7 +142,9 @@ def _svd_failure() -> Exception:
     aten="_linalg_svd",
     saved_names={"U": "out0", "S": "out1", "Vh": "out2"},
 )
-def linalg_svd(xp: Any, input: Array, full_matrices: bool = True) -> tuple[Array, Array, Array]:
+def linalg_svd(
+    xp: Namespace, input: Array, full_matrices: bool = True
+) -> tuple[Array, Array, Array]:
     """``U @ diag(S) @ Vh`` with orthonormal U and Vh and falling singular values S."""
     if not xp.isfinite(input).all():
         raise _svd_failure()
@@ -144,7 +156,7 @@ def linalg_svd(xp: Any, input: Array, full_matrices: bool = True) -> tuple[Array
 
 
 @op(fast=False, aten="_linalg_svd", event="retrograd::singular_values")
-def _singular_values(xp: Any, input: Array) -> Array:
+def _singular_values(xp: Namespace, input: Array) -> Array:
     """The singular values alone."""
     if not xp.isfinite(input).all():
         raise _svd_failure()
@@ -252,7 +264,7 @@ def _svd(
 # ---------------------------------------------------------------------- eigenvalues, symmetric
 
 
-def _eigh_gradient(m: Any, g: Any, out0: Any, out1: Any) -> Any:
+def _eigh_gradient(m: Table, g: Gradients, out0: Tensor, out1: Tensor) -> Tensor | None:
     for_values, for_vectors = g
     if for_vectors is None:
         if for_values is None:
@@ -268,14 +280,14 @@ def _eigh_gradient(m: Any, g: Any, out0: Any, out1: Any) -> Any:
     return m.matmul(out1, m.matmul(inner, mH(m, out1)))
 
 
-def _with_diagonal(m: Any, matrix: Any, values: Any) -> Any:
+def _with_diagonal(m: Table, matrix: Tensor, values: Tensor | None) -> Tensor:
     """The matrix with another diagonal (zeros if there are no values)."""
     own = m.diag_embed(m.diagonal(matrix, 0, -2, -1), 0, -2, -1)
     rest = matrix - own
     return rest if values is None else rest + m.diag_embed(values, 0, -2, -1)
 
 
-def _check_eigen_phase(m: Any, name: str, diagonal: Any) -> None:
+def _check_eigen_phase(m: Table, name: str, diagonal: Tensor) -> None:
     if not _is_real(diagonal):
         raise RuntimeError(
             f"{name}: The eigenvectors in the complex case are specified up to multiplication by "
@@ -300,7 +312,7 @@ def _no_convergence(name: str) -> Exception:
     aten="_linalg_eigh",
     saved_names={"eigenvalues": "out0", "eigenvectors": "out1"},
 )
-def linalg_eigh(xp: Any, input: Array, UPLO: str = "L") -> tuple[Array, Array]:
+def linalg_eigh(xp: Namespace, input: Array, UPLO: str = "L") -> tuple[Array, Array]:
     """Rising eigenvalues and eigenvectors of symmetric matrices; one triangle is read."""
     if not xp.isfinite(input).all():
         raise _no_convergence("linalg.eigh")
@@ -312,7 +324,7 @@ def linalg_eigh(xp: Any, input: Array, UPLO: str = "L") -> tuple[Array, Array]:
 
 
 @op(fast=False)
-def _symmetric_eigenvalues(xp: Any, input: Array, UPLO: str) -> Array:
+def _symmetric_eigenvalues(xp: Namespace, input: Array, UPLO: str) -> Array:
     """The eigenvalues alone."""
     if not xp.isfinite(input).all():
         raise _no_convergence("linalg.eigh")
@@ -379,7 +391,7 @@ def eigvalsh(A: Tensor, UPLO: str = "L", *, out: Tensor | None = None) -> Tensor
 # ------------------------------------------------------------------------ eigenvalues, general
 
 
-def _eig_gradient(m: Any, g: Any, out0: Any, out1: Any) -> Any:
+def _eig_gradient(m: Table, g: Gradients, out0: Tensor, out1: Tensor) -> Tensor | None:
     for_values, for_vectors = g
     vectors = out1
     adjoint = mH(m, vectors)
@@ -406,7 +418,7 @@ def _eig_gradient(m: Any, g: Any, out0: Any, out1: Any) -> Any:
     autocast="float32",
     saved_names={"eigenvalues": "out0", "eigenvectors": "out1"},
 )
-def linalg_eig(xp: Any, input: Array) -> tuple[Array, Array]:
+def linalg_eig(xp: Namespace, input: Array) -> tuple[Array, Array]:
     """Complex eigenvalues and eigenvectors of square matrices."""
     values, vectors = xp.linalg.eig(input)
     target = dtypes.from_numpy_dtype(input.dtype).to_complex().numpy

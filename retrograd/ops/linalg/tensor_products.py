@@ -9,7 +9,7 @@ from typing import Any
 
 from retrograd import dtypes
 from retrograd.ops import errors
-from retrograd.ops.kinds import Array, wrap_dim
+from retrograd.ops.kinds import Array, Namespace, wrap_dim
 from retrograd.ops.linalg.matmul import finish, matmul
 from retrograd.ops.linalg.products import c_name, type_name
 from retrograd.ops.linalg.shared import batch_shape
@@ -270,7 +270,7 @@ def _check_cross(input: Array, other: Array, *, dim: int) -> None:
     namespace=None,
     forward="multilinear",
 )
-def linalg_cross(xp: Any, input: Array, other: Array, *, dim: int = -1) -> Array:
+def linalg_cross(xp: Namespace, input: Array, other: Array, *, dim: int = -1) -> Array:
     """Cross products of the vectors of length three along `dim`."""
     if input.ndim != other.ndim:
         raise RuntimeError("linalg.cross: inputs must have the same number of dimensions.")

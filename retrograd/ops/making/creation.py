@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from retrograd import dtypes
 from retrograd.above import above
 from retrograd.backend import backend_of, xp_of
+from retrograd.backend.arrays import DType
 from retrograd.backend.namespace import Namespace
 from retrograd.engine.sparse_array import SPARSE_ARRAY
 from retrograd.engine.views import announce_write, bump, check_not_expanded
@@ -210,7 +211,7 @@ def empty_strided(
 
 
 def strided_array(
-    xp: Namespace, shape: tuple[int, ...], steps: tuple[int, ...], dtype: dtypes.dtype | None
+    xp: Namespace, shape: tuple[int, ...], steps: tuple[int, ...], dtype: DType
 ) -> Array:
     """Uninitialised memory with strides in elements."""
     extent = (

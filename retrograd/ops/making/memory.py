@@ -28,6 +28,7 @@ from retrograd.engine.views import (
 )
 from retrograd.marks import refuses
 from retrograd.notices import explained, warn_once
+from retrograd.ops.kinds import DType
 from retrograd.ops.making.arguments import size_argument
 from retrograd.signatures import forms, sized
 from retrograd.tensor import Array, Tensor, tensor_method
@@ -164,31 +165,31 @@ def _inverse(axes: Sequence[int]) -> list[int]:
 def empty_array(
     xp: Namespace,
     shape: tuple[int, ...],
-    dtype: dtypes.dtype | None,
+    dtype: DType,
     order: memory_format | None = None,
 ) -> Array:
     """Uninitialised memory in a memory format."""
     if order is None or order is contiguous_format:
-        return xp.empty(shape, dtype)  # type: ignore[no-any-return]
+        return xp.empty(shape, dtype)
     return _laid_out(xp, shape, dtype, format_order(order, len(shape)))
 
 
-def _laid_out(xp: Namespace, shape: tuple[int, ...], dtype: Any, axes: Sequence[int]) -> Array:
+def _laid_out(xp: Namespace, shape: tuple[int, ...], dtype: DType, axes: Sequence[int]) -> Array:
     """Uninitialised memory whose dimensions lie in the order of `axes`, the slowest first."""
     memory: Array = xp.empty(tuple([shape[axis] for axis in axes]), dtype)
     return memory.transpose(_inverse(axes))
 
 
-def array_like(array: Array, dtype: Any, order: memory_format | None = None) -> Array:
+def array_like(array: Array, dtype: DType, order: memory_format | None = None) -> Array:
     """Uninitialised memory in the shape of `array` and, if it is dense, in its memory order."""
     if type(array) is SPARSE_ARRAY:
         raise no_elements(array)
     xp = xp_of(array)
     if order is None or order is preserve_format:
         if is_dense(array):
-            return xp.empty_like(array, dtype, order="K")  # type: ignore[no-any-return]
+            return xp.empty_like(array, dtype, order="K")
         if 0 in array.strides:
-            return xp.empty(array.shape, dtype)  # type: ignore[no-any-return]
+            return xp.empty(array.shape, dtype)
         axes = sorted(range(array.ndim), key=lambda i: -array.strides[i])
         return _laid_out(xp, array.shape, dtype, axes)
     return empty_array(xp, array.shape, dtype, order)

@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 from retrograd import dtypes, samples
-from retrograd.ops.kinds import Array
+from retrograd.ops.kinds import Array, DType, Namespace, Operand
 from retrograd.ops.making.arguments import as_element
 from retrograd.ops.neural.shared import (
     floating_only,
     inplace_twin,
 )
-from retrograd.ops.registry import RECORDED, attach, composite, op
+from retrograd.ops.registry import RECORDED, Table, attach, composite, op
 from retrograd.samples import FLOATS, HALVES, Sample, T
 from retrograd.tensor import Tensor
 
@@ -47,7 +47,7 @@ def shapes(*options: Any, integers: bool = True, **named: Any) -> list[Sample]:
     elementwise=True,
     aten="threshold_backward",
 )
-def _relu_gradient(xp: Any, grad: Array, output: Array) -> Array:
+def _relu_gradient(xp: Namespace, grad: Array, output: Array) -> Array:
     """`grad` where `output`, which is never negative, is not zero."""
     return xp.keep_where(grad, xp.not_equal(output, 0))
 
@@ -66,7 +66,7 @@ def _check_relu(input: Array) -> None:
     samples=lambda: [*samples.unary()(), *shapes()],
     elementwise=True,
 )
-def relu(xp: Any, input: Array) -> Array:
+def relu(xp: Namespace, input: Array) -> Array:
     """``max(input, 0)``, elementwise.
 
     >>> torch.relu(torch.tensor([-1.0, 2.0]))
@@ -102,17 +102,17 @@ def _relu(input: Tensor, inplace: bool = False) -> Tensor:
     saved_names={"self": "input"},
     elementwise=True,
 )
-def _threshold_gradient(xp: Any, grad: Array, input: Array, threshold: Any) -> Array:
+def _threshold_gradient(xp: Namespace, grad: Array, input: Array, threshold: float) -> Array:
     """`grad` where `input` is above the threshold (or nan), else zero."""
     return xp.keep_where(grad, xp.logical_not(input <= threshold))
 
 
-def _as_element(xp: Any, value: Any, kind: Any) -> Any:
+def _as_element(xp: Namespace, value: float, kind: DType) -> Operand:
     """A number for an array of a dtype: with integers a whole one, which wraps around."""
     return xp.asarray(int(value)).astype(kind) if kind.kind in "iu" else value
 
 
-def _threshold_kernel(xp: Any, input: Array, threshold: Any, value: Any) -> Array:
+def _threshold_kernel(xp: Namespace, input: Array, threshold: float, value: float) -> Array:
     low, other = (_as_element(xp, x, input.dtype) for x in (threshold, value))
     return xp.where(input <= low, xp.asarray(other, input.dtype), input)
 
@@ -122,7 +122,7 @@ def _check_threshold(input: Array, threshold: Any, value: Any) -> None:
         floating_only("threshold_cpu")(input)
 
 
-def _threshold_rule(m: Any, g: Any, input: Any, threshold: Any) -> Any:
+def _threshold_rule(m: Table, g: Tensor, input: Tensor, threshold: float) -> Tensor:
     return m._threshold_gradient(g, input, threshold)
 
 
@@ -132,7 +132,7 @@ def _threshold_rule(m: Any, g: Any, input: Any, threshold: Any) -> Any:
     namespace=None,
     elementwise=True,
 )
-def threshold(xp: Any, input: Array, threshold: float, value: float) -> Array:
+def threshold(xp: Namespace, input: Array, threshold: float, value: float) -> Array:
     """`input` where it is above the threshold, else `value`."""
     return _threshold_kernel(xp, input, threshold, value)
 
@@ -145,7 +145,7 @@ def threshold(xp: Any, input: Array, threshold: float, value: float) -> Array:
     elementwise=True,
     aten_inplace="threshold_.default",
 )
-def _threshold_in_place(xp: Any, input: Array, threshold: Any, value: Any) -> Array:
+def _threshold_in_place(xp: Namespace, input: Array, threshold: float, value: float) -> Array:
     return _threshold_kernel(xp, input, threshold, value)
 
 
@@ -183,7 +183,9 @@ attach(RECORDED.threshold, public=("threshold",))
     saved_names={"self": "input"},
     elementwise=True,
 )
-def _hardtanh_gradient(xp: Any, grad: Array, input: Array, min_val: Any, max_val: Any) -> Array:
+def _hardtanh_gradient(
+    xp: Namespace, grad: Array, input: Array, min_val: float, max_val: float
+) -> Array:
     """`grad` strictly between the limits, else zero."""
     outside = xp.logical_or(input <= min_val, input >= max_val)
     return xp.keep_where(grad, xp.logical_not(outside))
@@ -207,7 +209,7 @@ def _check_hardtanh(input: Array, min_val: Any, max_val: Any) -> None:
     namespace=None,
     elementwise=True,
 )
-def hardtanh(xp: Any, input: Array, min_val: Any = -1.0, max_val: Any = 1.0) -> Array:
+def hardtanh(xp: Namespace, input: Array, min_val: float = -1.0, max_val: float = 1.0) -> Array:
     """The input limited to an interval."""
     low, high = (_as_element(xp, value, input.dtype) for value in (min_val, max_val))
     return xp.minimum(high, xp.maximum(low, input))  # a zero keeps its sign
@@ -261,10 +263,10 @@ def relu6(input: Tensor, inplace: bool = False) -> Tensor:
     elementwise=True,
     event="retrograd::shrink_gradient",
 )
-def _shrink_gradient(xp: Any, grad: Array, input: Array, lambd: Any) -> Array:
+def _shrink_gradient(xp: Namespace, grad: Array, input: Array, lambd: float) -> Array:
     """`grad` outside of [-lambd, lambd], else zero."""
-    lambd = xp.asarray(lambd, input.dtype)
-    inside = xp.logical_and(input >= -lambd, input <= lambd)
+    bound = xp.asarray(lambd, input.dtype)
+    inside = xp.logical_and(input >= -bound, input <= bound)
     return xp.keep_where(grad, xp.logical_not(inside))
 
 
@@ -280,14 +282,14 @@ def _check_hardshrink(input: Array, lambd: Any) -> None:
     samples=lambda: [*shapes(), *shapes(1.0), Sample(T(3), lambd=0.0)],
     elementwise=True,
 )
-def hardshrink(xp: Any, input: Array, lambd: float = 0.5) -> Array:
+def hardshrink(xp: Namespace, input: Array, lambd: float = 0.5) -> Array:
     """Zero in [-lambd, lambd], else the input.
 
     >>> torch.hardshrink(torch.tensor([0.2, 2.0]))
     tensor([0., 2.])
     """
-    lambd = xp.asarray(lambd, input.dtype)
-    inside = xp.logical_and(input >= -lambd, input <= lambd)
+    bound = xp.asarray(lambd, input.dtype)
+    inside = xp.logical_and(input >= -bound, input <= bound)
     return xp.keep_where(input, xp.logical_not(inside))
 
 
@@ -318,7 +320,7 @@ def _check_lambd(input: Array, lambd: Any) -> None:
     samples=lambda: [*shapes(), *shapes(1.0), Sample(T(3), -1.0), Sample(T(3), lambd=0.0)],
     elementwise=True,
 )
-def softshrink(xp: Any, input: Array, lambd: float = 0.5) -> Array:
+def softshrink(xp: Namespace, input: Array, lambd: float = 0.5) -> Array:
     """The input moved towards zero by `lambd`, and zero where it would cross."""
     _check_lambd(input, lambd)
     return xp.subtract(input, xp.minimum(xp.maximum(input, -lambd), lambd))
@@ -335,7 +337,7 @@ def softshrink(xp: Any, input: Array, lambd: float = 0.5) -> Array:
     saved_names={"grad_output": "grad", "self": "input"},
     elementwise=True,
 )
-def _hardswish_gradient(xp: Any, grad: Array, input: Array) -> Array:
+def _hardswish_gradient(xp: Namespace, grad: Array, input: Array) -> Array:
     inside = xp.multiply(xp.add(xp.divide(input, 3), 0.5), grad)
     rising = xp.where(input < 3, inside, grad)
     return xp.keep_where(rising, xp.logical_not(input <= -3))
@@ -348,7 +350,7 @@ def _hardswish_gradient(xp: Any, grad: Array, input: Array) -> Array:
     namespace=None,
     elementwise=True,
 )
-def hardswish(xp: Any, input: Array) -> Array:
+def hardswish(xp: Namespace, input: Array) -> Array:
     """``input * relu6(input + 3) / 6``."""
     ramp = xp.minimum(xp.maximum(xp.add(input, 3), 0), 6)
     return xp.divide(xp.multiply(input, ramp), 6)
@@ -376,7 +378,7 @@ _SIXTH = float(dtypes.F32.type(1 / 6))  # PyTorch's constant has this precision 
     saved_names={"self": "input"},
     elementwise=True,
 )
-def _hardsigmoid_gradient(xp: Any, grad: Array, input: Array) -> Array:
+def _hardsigmoid_gradient(xp: Namespace, grad: Array, input: Array) -> Array:
     inside = xp.logical_and(input > -3, input < 3)
     return xp.keep_where(xp.multiply(grad, _SIXTH), inside)
 
@@ -388,7 +390,7 @@ def _hardsigmoid_gradient(xp: Any, grad: Array, input: Array) -> Array:
     namespace=None,
     elementwise=True,
 )
-def hardsigmoid(xp: Any, input: Array) -> Array:
+def hardsigmoid(xp: Namespace, input: Array) -> Array:
     """``relu6(input + 3) / 6``."""
     return xp.divide(xp.minimum(xp.maximum(xp.add(input, 3), 0), 6), 6)
 

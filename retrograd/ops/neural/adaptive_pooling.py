@@ -7,7 +7,7 @@ from typing import Any
 
 from retrograd.backend.neutral import pooling as kernels
 from retrograd.backend.neutral.arrangement import arranged
-from retrograd.ops.kinds import Array
+from retrograd.ops.kinds import Array, Namespace
 from retrograd.ops.neural.pooling_checks import check_line_dimensions, one_number
 from retrograd.ops.neural.windows import (
     Sizes,
@@ -36,7 +36,7 @@ def _declare(dimensions: int) -> None:
     max_gradient, avg_gradient = f"_{maximum}_gradient", f"_{average}_gradient"
     kernel_suffix = "" if dimensions == 2 else "_cpu"
 
-    def max_forward(xp: Any, input: Array, output_size: Sizes) -> tuple[Array, Array]:
+    def max_forward(xp: Namespace, input: Array, output_size: Sizes) -> tuple[Array, Array]:
         if 0 in output_size:
             shape = (*input.shape[:-dimensions], *output_size)
             return xp.empty(shape, input.dtype), xp.empty(shape, xp.int64)
@@ -45,17 +45,17 @@ def _declare(dimensions: int) -> None:
             values, places = arranged(xp, values, input), arranged(xp, places, input)
         return values, places
 
-    def max_backward(xp: Any, gradient: Array, input: Array, indices: Array) -> Array:
+    def max_backward(xp: Namespace, gradient: Array, input: Array, indices: Array) -> Array:
         return kernels.scatter_to_indices(xp, gradient, indices, input.shape[-dimensions:])
 
-    def avg_forward(xp: Any, input: Array, output_size: Sizes) -> Array:
+    def avg_forward(xp: Namespace, input: Array, output_size: Sizes) -> Array:
         result = kernels.adaptive_avg_pool(xp, input, output_size)
         return arranged(xp, result, input) if dimensions == 2 else result
 
-    def avg_backward(xp: Any, gradient: Array, input: Array) -> Array:
+    def avg_backward(xp: Namespace, gradient: Array, input: Array) -> Array:
         return kernels.adaptive_avg_pool_gradient(xp, gradient, input.shape[-dimensions:])
 
-    def unpool(xp: Any, input: Array, indices: Array, output_size: Sizes) -> Array:
+    def unpool(xp: Namespace, input: Array, indices: Array, output_size: Sizes) -> Array:
         result = kernels.max_unpool(xp, input, indices, output_size)
         return arranged(xp, result, input) if dimensions == 2 else result
 

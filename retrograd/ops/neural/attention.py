@@ -10,10 +10,10 @@ from retrograd import dtypes
 from retrograd.backend import xp_of
 from retrograd.engine.state import TRANSFORMS
 from retrograd.notices import explained
-from retrograd.ops.kinds import Array, wrap_dim
+from retrograd.ops.kinds import Array, Gradients, Namespace, wrap_dim
 from retrograd.ops.neural.dropout import dropout_of
 from retrograd.ops.neural.shared import common_shape
-from retrograd.ops.registry import PUBLIC, RECORDED, composite, op
+from retrograd.ops.registry import PUBLIC, RECORDED, Table, composite, op
 from retrograd.samples import FLOATS, HALVES, Sample, T
 from retrograd.tensor import Tensor, wrap
 
@@ -23,7 +23,7 @@ _INF = float("inf")
 # --------------------------------------------------------------------------------------- softmax
 
 
-def _softmax_rows(xp: Any, scores: Array) -> Array:
+def _softmax_rows(xp: Namespace, scores: Array) -> Array:
     """The softmax along the last dimension, in place; a row of nothing but -inf becomes zeros."""
     if not scores.shape[-1]:
         return scores
@@ -36,7 +36,7 @@ def _softmax_rows(xp: Any, scores: Array) -> Array:
 
 
 @op(input=lambda m, g, out: m._softmax_gradient(g, out, -1), aten="_safe_softmax")
-def _safe_softmax(xp: Any, input: Array) -> Array:
+def _safe_softmax(xp: Namespace, input: Array) -> Array:
     """The softmax along the last dimension; a row of nothing but -inf becomes zeros."""
     return _softmax_rows(xp, input.copy())
 
@@ -45,15 +45,15 @@ def _safe_softmax(xp: Any, input: Array) -> Array:
 
 
 def _attention_gradients(
-    m: Any,
-    g: Any,
+    m: Table,
+    g: Tensor,
     needs: tuple[bool, ...],
-    query: Any,
-    key: Any,
-    value: Any,
-    attn_mask: Any,
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    attn_mask: Tensor | None,
     scale: float,
-) -> tuple[Any, Any, Any]:
+) -> Gradients:
     """The weights of attention are computed again, which costs less than to keep them."""
     scores = m.mul(m.matmul(query, m.transpose(key, -2, -1)), scale)
     weights = m._safe_softmax(scores if attn_mask is None else m.add(scores, attn_mask))
@@ -78,7 +78,7 @@ def _attention_gradients(
     event="retrograd::attention",
 )
 def _attention(
-    xp: Any, query: Array, key: Array, value: Array, attn_mask: Array | None, scale: float
+    xp: Namespace, query: Array, key: Array, value: Array, attn_mask: Array | None, scale: float
 ) -> Array:
     """``softmax(scale * query @ key.T + mask) @ value``, of which only the inputs are kept."""
     scores = xp.matmul(xp.multiply(query, scale), xp.swapaxes(key, -2, -1))

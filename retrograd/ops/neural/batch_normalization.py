@@ -14,7 +14,7 @@ from retrograd.engine.state import TRANSFORMS
 from retrograd.engine.views import bump
 from retrograd.notices import explained
 from retrograd.ops import errors
-from retrograd.ops.kinds import Array, wrap_dim
+from retrograd.ops.kinds import Array, Gradients, Namespace, wrap_dim
 from retrograd.ops.neural.normalization import (
     Layout,
     Shape,
@@ -29,7 +29,7 @@ from retrograd.ops.neural.normalization import (
     to_weight,
 )
 from retrograd.ops.neural.shared import floating_only, no_backward
-from retrograd.ops.registry import RECORDED, composite, op
+from retrograd.ops.registry import RECORDED, Table, composite, op
 from retrograd.samples import COMPLEX, FLOATS, HALVES, Sample, T
 from retrograd.tensor import Tensor, cell_of, wrap
 
@@ -39,36 +39,44 @@ _EVERY = (*FLOATS, *HALVES)
 
 
 def _batch_gradients(
-    m: Any,
-    g: Any,
+    m: Table,
+    g: Sequence[Tensor],
     needs: tuple[bool, ...],
-    input: Any,
-    weight: Any,
+    input: Tensor,
+    weight: Tensor,
     bias_shape: Shape,
-    running_mean: Any,
-    running_var: Any,
-    out1: Any,
-    out2: Any,
+    running_mean: Tensor,
+    running_var: Tensor,
+    out1: Tensor,
+    out2: Tensor,
     training: bool,
     layout: Layout,
-) -> tuple[Any, Any, Any]:
+) -> Gradients:
     """In training as for layer_norm; otherwise the statistics are constants."""
-    mean, inverse = out1, out2
-    g = g[0]
+    mean, inverse, slopes = out1, out2, g[0]
     if training:
         return all_gradients(
-            m, g, needs, input, weight, bias_shape, mean, inverse, layout, "_batch_norm_gradient"
+            m,
+            slopes,
+            needs,
+            input,
+            weight,
+            bias_shape,
+            mean,
+            inverse,
+            layout,
+            "_batch_norm_gradient",
         )
     of_input = of_weight = of_bias = None
     if needs[0]:
-        slopes = m.reshape(times_weight(m, g, weight, layout), layout.grouped)
-        of_input = m.reshape(m.mul(slopes, inverse), tuple(input.shape))
+        weighted = m.reshape(times_weight(m, slopes, weight, layout), layout.grouped)
+        of_input = m.reshape(m.mul(weighted, inverse), tuple(input.shape))
     if needs[1]:
         standard = m.mul(m.sub(m.reshape(input, layout.grouped), mean), inverse)
-        products = m.mul(m.reshape(g, layout.grouped), standard)
+        products = m.mul(m.reshape(slopes, layout.grouped), standard)
         of_weight = to_weight(m, products, layout, tuple(weight.shape))
     if needs[2]:
-        of_bias = to_weight(m, g, layout, bias_shape)
+        of_bias = to_weight(m, slopes, layout, bias_shape)
     return of_input, of_weight, of_bias
 
 
@@ -84,7 +92,7 @@ def _batch_gradients(
     event="batch_norm",
 )
 def _batch_norm(
-    xp: Any,
+    xp: Namespace,
     input: Array,
     weight: Array | None,
     bias: Array | None,

@@ -8,7 +8,7 @@ from typing import Any
 
 from retrograd import dtypes
 from retrograd.ops import errors
-from retrograd.ops.kinds import Array
+from retrograd.ops.kinds import Array, Namespace
 from retrograd.ops.neural.shared import (
     MEAN,
     NONE,
@@ -20,7 +20,7 @@ from retrograd.ops.neural.shared import (
     reduced,
     reduction_code,
 )
-from retrograd.ops.registry import RECORDED, composite, op
+from retrograd.ops.registry import RECORDED, Table, composite, op
 from retrograd.samples import FLOATS, HALVES, Sample, T
 from retrograd.tensor import Tensor
 
@@ -28,7 +28,9 @@ _EVERY = (*FLOATS, *HALVES)
 _WAYS = ("mean", "sum", "none")
 
 
-def _finished(m: Any, slopes: Any, weight: Any, reduction: int, shape: Any) -> Any:
+def _finished(
+    m: Table, slopes: Tensor, weight: Tensor, reduction: int, shape: tuple[int, ...]
+) -> Tensor:
     """Weights and the division of a mean, which all gradients of this file have in common."""
     if weight is not None:
         slopes = m.mul(slopes, weight)
@@ -40,7 +42,9 @@ def _finished(m: Any, slopes: Any, weight: Any, reduction: int, shape: Any) -> A
 _TINY = float(dtypes.F32.type(1e-12))  # PyTorch's constant has this precision in all dtypes
 
 
-def _of_gradient(m: Any, g: Any, input: Any, target: Any, weight: Any, reduction: int) -> Any:
+def _of_gradient(
+    m: Table, g: Tensor, input: Tensor, target: Tensor, weight: Tensor, reduction: int
+) -> Tensor:
     slopes = m._binary_cross_entropy_gradient(g, input, target, weight, NONE)
     if reduction == NONE:
         return slopes
@@ -49,14 +53,16 @@ def _of_gradient(m: Any, g: Any, input: Any, target: Any, weight: Any, reduction
 
 
 def _of_input(
-    m: Any, g: Any, grad: Any, input: Any, target: Any, weight: Any, reduction: int
-) -> Any:
+    m: Table, g: Tensor, grad: Tensor, input: Tensor, target: Tensor, weight: Tensor, reduction: int
+) -> Tensor:
     spread = (input + _TINY) * ((1 + _TINY) - input)
     bend = (input * input - input * target * 2 + target) / (spread * spread)
     return _finished(m, g * grad * bend, weight, reduction, input.shape)
 
 
-def _of_target(m: Any, g: Any, grad: Any, input: Any, weight: Any, reduction: int) -> Any:
+def _of_target(
+    m: Table, g: Tensor, grad: Tensor, input: Tensor, weight: Tensor, reduction: int
+) -> Tensor:
     spread = m.clamp(input * (1 - input), _TINY, None)
     return _finished(m, m.neg(g * grad) / spread, weight, reduction, input.shape)
 
@@ -68,7 +74,7 @@ def _of_target(m: Any, g: Any, grad: Any, input: Any, weight: Any, reduction: in
     saved_names={"grad_output": "grad", "self": "input"},
 )
 def _binary_cross_entropy_gradient(
-    xp: Any, grad: Array, input: Array, target: Array, weight: Array | None, reduction: int
+    xp: Namespace, grad: Array, input: Array, target: Array, weight: Array | None, reduction: int
 ) -> Array:
     spread = xp.maximum(xp.multiply(xp.subtract(1, input), input), _TINY)
     slopes = xp.divide(xp.multiply(xp.subtract(input, target), grad), spread)
@@ -89,7 +95,7 @@ def _binary_cross_entropy_gradient(
     autocast="float32",
 )
 def binary_cross_entropy(
-    xp: Any, input: Array, target: Array, weight: Array | None, reduction: int
+    xp: Namespace, input: Array, target: Array, weight: Array | None, reduction: int
 ) -> Array:
     """The losses of probabilities; logarithms are not let below -100."""
     for name, values in (("input", input), ("target", target)):
@@ -197,8 +203,14 @@ def _check_broadcast(weight: Any, shape: tuple[int, ...]) -> None:
 
 
 def _logit_slopes(
-    m: Any, g: Any, input: Any, target: Any, weight: Any, pos_weight: Any, reduction: int
-) -> Any:
+    m: Table,
+    g: Tensor,
+    input: Tensor,
+    target: Tensor,
+    weight: Tensor,
+    pos_weight: Tensor,
+    reduction: int,
+) -> Tensor:
     gate = m.sigmoid(input)
     if pos_weight is None:
         slopes = m.mul(m.sub(gate, target), g)
@@ -209,8 +221,8 @@ def _logit_slopes(
 
 
 def _logit_target_slopes(
-    m: Any, g: Any, input: Any, weight: Any, pos_weight: Any, reduction: int
-) -> Any:
+    m: Table, g: Tensor, input: Tensor, weight: Tensor, pos_weight: Tensor, reduction: int
+) -> Tensor:
     if pos_weight is None:
         slopes = m.mul(m.neg(input), g)
     else:
@@ -226,7 +238,7 @@ def _logit_target_slopes(
     autocast="float32",
 )
 def binary_cross_entropy_with_logits(
-    xp: Any,
+    xp: Namespace,
     input: Array,
     target: Array,
     weight: Array | None,
@@ -425,7 +437,7 @@ def _torch_kl_div(
 # ---------------------------------------------------------------------------------- soft margins
 
 
-def _margin_slopes(m: Any, g: Any, input: Any, target: Any, reduction: int) -> Any:
+def _margin_slopes(m: Table, g: Tensor, input: Tensor, target: Tensor, reduction: int) -> Tensor:
     slopes = m.neg(m._soft_margin_loss_slope(input, target)) * target * g
     return m.div(slopes, max(math.prod(slopes.shape), 1)) if reduction == MEAN else slopes
 
@@ -438,7 +450,7 @@ def _margin_slopes(m: Any, g: Any, input: Any, target: Any, reduction: int) -> A
     node_name="SoftMarginLossBackwardBackward0",
     elementwise=True,
 )
-def _soft_margin_loss_slope(xp: Any, input: Array, target: Array) -> Array:
+def _soft_margin_loss_slope(xp: Namespace, input: Array, target: Array) -> Array:
     """``sigmoid(-target * input)``."""
     return xp.expit(xp.negative(xp.multiply(target, input)))
 
@@ -465,7 +477,7 @@ def _check_margin(input: Array, target: Array, reduction: int) -> None:
     namespace=None,
     autocast="float32",
 )
-def soft_margin_loss(xp: Any, input: Array, target: Array, reduction: int) -> Array:
+def soft_margin_loss(xp: Namespace, input: Array, target: Array, reduction: int) -> Array:
     """``log(1 + exp(-target * input))``."""
     losses = xp.log1p(xp.exp(xp.negative(xp.multiply(target, input))))
     return reduced(xp, losses, reduction)

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 from retrograd import dtypes
 from retrograd.ops import errors
-from retrograd.ops.kinds import Array
+from retrograd.ops.kinds import Array, DType, Namespace
 from retrograd.ops.neural.shared import (
     MEAN,
     NONE,
@@ -16,7 +17,7 @@ from retrograd.ops.neural.shared import (
     no_gradient,
     reduction_code,
 )
-from retrograd.ops.registry import RECORDED, composite, op
+from retrograd.ops.registry import RECORDED, Table, composite, op
 from retrograd.samples import FLOATS, HALVES, Sample, T
 from retrograd.tensor import Tensor
 
@@ -49,7 +50,9 @@ def _check_types(input: Array, target: Array, weight: Array | None) -> None:
             raise errors.explained(RuntimeError(f"expected scalar type {wanted} but found {found}"))
 
 
-def _chosen(xp: Any, target: Array, classes: int, ignore_index: int) -> tuple[Array, Array | None]:
+def _chosen(
+    xp: Namespace, target: Array, classes: int, ignore_index: int
+) -> tuple[Array, Array | None]:
     """Classes that are safe to index with, and where they count (None: everywhere)."""
     inside = not target.size or target.view(_UNSIGNED[target.itemsize]).max() < classes
     if inside and not 0 <= ignore_index < classes:
@@ -64,7 +67,7 @@ def _chosen(xp: Any, target: Array, classes: int, ignore_index: int) -> tuple[Ar
     return safe, None if counts.all() else counts
 
 
-def _places(xp: Any, shape: tuple[int, ...], target: Array) -> tuple[Any, ...]:
+def _places(xp: Namespace, shape: tuple[int, ...], target: Array) -> tuple[Array, ...]:
     """An index of the chosen scores in an array of shape (batch, classes, *places)."""
     if len(shape) == 1:
         return (target.reshape(()),)
@@ -76,7 +79,9 @@ def _places(xp: Any, shape: tuple[int, ...], target: Array) -> tuple[Any, ...]:
     return (rows.reshape(-1, *(1,) * last), target, *along)
 
 
-def _weights(xp: Any, weight: Array | None, target: Array, counts: Array | None, like: Any) -> Any:
+def _weights(
+    xp: Namespace, weight: Array | None, target: Array, counts: Array | None, like: DType
+) -> Array | None:
     """The weight of each place: None for one everywhere."""
     if weight is None:
         return None if counts is None else counts.astype(like)
@@ -84,12 +89,12 @@ def _weights(xp: Any, weight: Array | None, target: Array, counts: Array | None,
     return found if counts is None else xp.keep_where(found, counts)
 
 
-def _total(xp: Any, weights: Any, target: Array) -> Any:
+def _total(xp: Namespace, weights: Array | None, target: Array) -> float:
     return target.size if weights is None else float(xp.sum_all(weights))
 
 
 def _nll_forward(
-    xp: Any,
+    xp: Namespace,
     input: Array,
     target: Array,
     weight: Array | None,
@@ -114,7 +119,7 @@ def _nll_forward(
 
 
 def _nll_backward(
-    xp: Any,
+    xp: Namespace,
     grad: Array,
     shape: tuple[int, ...],
     target: Array,
@@ -145,7 +150,7 @@ def _declare(name: str, node_name: str) -> None:
     """The loss and its gradient; PyTorch has two of them that differ in name only."""
 
     def loss(
-        xp: Any,
+        xp: Namespace,
         input: Array,
         target: Array,
         weight: Array | None,
@@ -155,7 +160,7 @@ def _declare(name: str, node_name: str) -> None:
         return _nll_forward(xp, input, target, weight, reduction, ignore_index)
 
     def gradient(
-        xp: Any,
+        xp: Namespace,
         grad: Array,
         input: Array,
         target: Array,
@@ -169,15 +174,22 @@ def _declare(name: str, node_name: str) -> None:
 
     # PyTorch keeps the scores, though only their shape is read
     def of_input(
-        m: Any, g: Any, input: Any, target: Any, weight: Any, reduction: int, ignore_index: int
-    ) -> Any:
-        run = getattr(m, f"{name}_gradient")
+        m: Table,
+        g: Tensor,
+        input: Tensor,
+        target: Tensor,
+        weight: Tensor,
+        reduction: int,
+        ignore_index: int,
+    ) -> Tensor:
+        run: Callable[..., Tensor] = getattr(m, f"{name}_gradient")
         return run(g, input, target, weight, reduction, ignore_index)
 
     def of_gradient(
-        m: Any, g: Any, target: Any, weight: Any, reduction: int, ignore_index: int
-    ) -> Any:
-        return getattr(m, name)(g, target, weight, reduction, ignore_index)
+        m: Table, g: Tensor, target: Tensor, weight: Tensor, reduction: int, ignore_index: int
+    ) -> Tensor:
+        run: Callable[..., Tensor] = getattr(m, name)
+        return run(g, target, weight, reduction, ignore_index)
 
     op(
         input=of_input,

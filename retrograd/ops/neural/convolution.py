@@ -14,7 +14,7 @@ from retrograd import dtypes
 from retrograd.backend.neutral import convolution as kernels
 from retrograd.backend.neutral.arrangement import arranged
 from retrograd.ops import errors
-from retrograd.ops.kinds import Array, Ints
+from retrograd.ops.kinds import Array, Index, Ints, Namespace
 from retrograd.ops.neural.convolution_checks import (
     check_options,
     check_shapes,
@@ -24,7 +24,7 @@ from retrograd.ops.neural.convolution_checks import (
     expanded,
 )
 from retrograd.ops.neural.windows import Sizes, also_in_torch, spread, window_option
-from retrograd.ops.registry import RECORDED, composite, op
+from retrograd.ops.registry import RECORDED, Table, composite, op
 from retrograd.ops.sizes import Shape, as_integer
 from retrograd.samples import COMPLEX, FLOATS, HALVES, Sample, T
 from retrograd.tensor import Tensor
@@ -36,39 +36,39 @@ _ALL = (*FLOATS, *HALVES)
 
 
 def _input_rule(
-    m: Any,
-    g: Any,
-    weight: Any,
+    m: Table,
+    g: Tensor,
+    weight: Tensor,
     input_shape: Shape,
     stride: Sizes,
     padding: Sizes,
     dilation: Sizes,
     transposed: bool,
     groups: int,
-) -> Any:
+) -> Tensor:
     if transposed:
         return m._convolution_at(g, weight, input_shape[2:], stride, padding, dilation, groups)
     return m._convolution_input_gradient(g, weight, input_shape, stride, padding, dilation, groups)
 
 
 def _weight_rule(
-    m: Any,
-    g: Any,
-    input: Any,
+    m: Table,
+    g: Tensor,
+    input: Tensor,
     weight_shape: Shape,
     stride: Sizes,
     padding: Sizes,
     dilation: Sizes,
     transposed: bool,
     groups: int,
-) -> Any:
+) -> Tensor:
     small, large = (input, g) if transposed else (g, input)
     return m._convolution_weight_gradient(
         small, large, weight_shape, stride, padding, dilation, groups
     )
 
 
-def _bias_rule(m: Any, g: Any, stride: Sizes) -> Any:
+def _bias_rule(m: Table, g: Tensor, stride: Sizes) -> Tensor:
     return m.sum(g, (0, *range(2, 2 + len(stride))), False)
 
 
@@ -76,19 +76,15 @@ def _bias_rule(m: Any, g: Any, stride: Sizes) -> Any:
 
 
 @op(
-    input=lambda m, g, weight, input_shape, stride, padding, dilation, transposed, groups: (
-        _input_rule(m, g, weight, input_shape, stride, padding, dilation, transposed, groups)
-    ),
-    weight=lambda m, g, input, weight_shape, stride, padding, dilation, transposed, groups: (
-        _weight_rule(m, g, input, weight_shape, stride, padding, dilation, transposed, groups)
-    ),
-    bias=lambda m, g, stride: _bias_rule(m, g, stride),
+    input=_input_rule,
+    weight=_weight_rule,
+    bias=_bias_rule,
     saved_names={"input": "input", "self": ""},  # PyTorch's own name here is `input`
     check=check_types,
     namespace=None,
 )
 def convolution(
-    xp: Any,
+    xp: Namespace,
     input: Array,
     weight: Array,
     bias: Array | None,
@@ -129,7 +125,7 @@ def convolution(
     event="retrograd::convolution_input_gradient",
 )
 def _convolution_input_gradient(
-    xp: Any,
+    xp: Namespace,
     gradient: Array,
     weight: Array,
     input_shape: Shape,
@@ -156,7 +152,7 @@ def _convolution_input_gradient(
     event="retrograd::convolution_weight_gradient",
 )
 def _convolution_weight_gradient(
-    xp: Any,
+    xp: Namespace,
     gradient: Array,
     input: Array,
     weight_shape: Shape,
@@ -182,7 +178,7 @@ def _convolution_weight_gradient(
     forward="multilinear",
 )
 def _convolution_at(
-    xp: Any,
+    xp: Namespace,
     input: Array,
     weight: Array,
     windows: Shape,
@@ -194,7 +190,8 @@ def _convolution_at(
     """The convolution at the first `windows` positions: output padding may have left more room."""
     result: Array = kernels.convolution(xp, input, weight, stride, padding, dilation, groups)
     if result.shape[2:] != windows:
-        result = xp.ascontiguousarray(result[(..., *(slice(count) for count in windows))])
+        first: Index = (..., *(slice(count) for count in windows))
+        result = xp.ascontiguousarray(result[first])
     return result
 
 

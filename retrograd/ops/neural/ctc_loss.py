@@ -16,9 +16,9 @@ from typing import Any
 from retrograd import dtypes
 from retrograd.backend import xp_of
 from retrograd.ops import errors
-from retrograd.ops.kinds import Array
+from retrograd.ops.kinds import Array, Namespace
 from retrograd.ops.neural.shared import MEAN, NONE, reduction_code
-from retrograd.ops.registry import RECORDED, composite, op
+from retrograd.ops.registry import RECORDED, Table, composite, op
 from retrograd.samples import Sample, T
 from retrograd.tensor import Tensor, wrap
 
@@ -29,7 +29,7 @@ _WHERE = "(while checking arguments for ctc_loss_allocate_outputs)"
 
 
 def _check(
-    xp: Any, log_probs: Array, targets: Array, inputs: Array, outputs: Array, blank: int
+    xp: Namespace, log_probs: Array, targets: Array, inputs: Array, outputs: Array, blank: int
 ) -> None:
     shape, found = log_probs.shape, targets.shape
     if not log_probs.size:
@@ -75,7 +75,7 @@ def _check(
     _check_labels(xp, targets, outputs, labels)
 
 
-def _check_labels(xp: Any, targets: Array, lengths: Array, labels: int) -> None:
+def _check_labels(xp: Namespace, targets: Array, lengths: Array, labels: int) -> None:
     """PyTorch would read foreign memory here; this library does not."""
     if targets.ndim == 2:
         targets = targets[xp.arange(targets.shape[1]) < lengths[:, None]]
@@ -90,7 +90,7 @@ def _check_labels(xp: Any, targets: Array, lengths: Array, labels: int) -> None:
 class _States:
     """The targets of a batch with their blanks: (batch, states) arrays of labels and moves."""
 
-    def __init__(self, xp: Any, targets: Array, lengths: Array, blank: int) -> None:
+    def __init__(self, xp: Namespace, targets: Array, lengths: Array, blank: int) -> None:
         batch, longest = len(lengths), int(lengths.max())
         padded = xp.full((batch, longest), blank, dtypes.I64)
         start = 0
@@ -108,13 +108,13 @@ class _States:
         self.skips[:, 3::2] = padded[:, 1:] != padded[:, :-1]
         self.real = xp.arange(self.labels.shape[1]) < self.counts[:, None]
 
-    def emissions(self, xp: Any, log_probs: Array) -> Array:
+    def emissions(self, xp: Namespace, log_probs: Array) -> Array:
         """Log probabilities of the states' labels: (frames, batch, states)."""
         labels = xp.broadcast_to(self.labels, (log_probs.shape[0], *self.labels.shape))
         return xp.take_along_axis(log_probs, labels, axis=2)
 
 
-def _moved(xp: Any, before: Array, skips: Array, step: int) -> Array:
+def _moved(xp: Namespace, before: Array, skips: Array, step: int) -> Array:
     """Log of the sum over the states from which (step 1) or to which (-1) each one can go."""
     one, two = xp.full_like(before, _NOTHING), xp.full_like(before, _NOTHING)
     if step > 0:
@@ -127,7 +127,7 @@ def _moved(xp: Any, before: Array, skips: Array, step: int) -> Array:
     return xp.logaddexp(xp.logaddexp(before, one), two)
 
 
-def _forward(xp: Any, log_probs: Array, states: _States) -> Array:
+def _forward(xp: Namespace, log_probs: Array, states: _States) -> Array:
     """Log of the sums over paths up to each frame and state, itself included."""
     emissions = states.emissions(xp, log_probs)
     alpha = xp.full_like(emissions, _NOTHING)
@@ -139,7 +139,7 @@ def _forward(xp: Any, log_probs: Array, states: _States) -> Array:
     return alpha
 
 
-def _backward(xp: Any, log_probs: Array, states: _States, input_lengths: Array) -> Array:
+def _backward(xp: Namespace, log_probs: Array, states: _States, input_lengths: Array) -> Array:
     """Log of the sums over paths from each frame and state to the end, itself included."""
     emissions = states.emissions(xp, log_probs)
     beta = xp.full_like(emissions, _NOTHING)
@@ -155,7 +155,7 @@ def _backward(xp: Any, log_probs: Array, states: _States, input_lengths: Array) 
     return beta
 
 
-def _losses(xp: Any, alpha: Array, states: _States, input_lengths: Array) -> Array:
+def _losses(xp: Namespace, alpha: Array, states: _States, input_lengths: Array) -> Array:
     """Minus the log probabilities of the two states in which a path may end."""
     rows = xp.arange(len(input_lengths))
     ends = alpha[xp.maximum(input_lengths - 1, 0), rows]
@@ -167,7 +167,7 @@ def _losses(xp: Any, alpha: Array, states: _States, input_lengths: Array) -> Arr
     return xp.where(input_lengths == 0, empty, found).astype(alpha.dtype)
 
 
-def _no_second_derivative(m: Any, g: Any) -> Any:
+def _no_second_derivative(m: Table, g: Tensor) -> Tensor:
     raise errors.no_derivative("aten::_ctc_loss_backward")
 
 
@@ -178,7 +178,7 @@ def _no_second_derivative(m: Any, g: Any) -> Any:
     aten="_ctc_loss_backward",
 )
 def _ctc_loss_gradient(
-    xp: Any,
+    xp: Namespace,
     grad: Array,
     log_probs: Array,
     targets: Array,
@@ -211,24 +211,24 @@ def _ctc_loss_gradient(
 
 
 def _rule(
-    m: Any,
-    g: Any,
-    log_probs: Any,
-    targets: Any,
-    out0: Any,
-    out1: Any,
-    input_lengths: Any,
-    target_lengths: Any,
+    m: Table,
+    g: Sequence[Tensor],
+    log_probs: Tensor,
+    targets: Tensor,
+    out0: Tensor,
+    out1: Tensor,
+    input_lengths: Tensor,
+    target_lengths: Tensor,
     blank: int,
     zero_infinity: bool,
-) -> Any:
+) -> Tensor:
     lengths = (input_lengths, target_lengths)
     return m._ctc_loss_gradient(
         g[0], log_probs, targets, out0, out1, *lengths, blank, zero_infinity
     )
 
 
-def _no_tangents(m: Any, tangents: Any) -> Any:
+def _no_tangents(m: Table, tangents: Tensor) -> Tensor:
     raise errors.no_forward_mode("_ctc_loss")
 
 
@@ -241,7 +241,7 @@ def _no_tangents(m: Any, tangents: Any) -> Any:
     aten="_ctc_loss",
 )
 def _ctc_loss(
-    xp: Any,
+    xp: Namespace,
     log_probs: Array,
     targets: Array,
     input_lengths: Array,
@@ -260,7 +260,7 @@ def _ctc_loss(
 # ------------------------------------------------------------------------------ public functions
 
 
-def _lengths(xp: Any, name: str, given: Any) -> Any:
+def _lengths(xp: Namespace, name: str, given: Tensor | Sequence[int]) -> Tensor:
     """Lengths as a vector of int64."""
     if not isinstance(given, Tensor):
         return wrap(xp.asarray(given, dtypes.I64).reshape(-1))

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from retrograd import dtypes
 from retrograd.backend import xp_of
 from retrograd.engine.grad_mode import no_grad
 from retrograd.ops import errors
-from retrograd.ops.kinds import Array, Ints
+from retrograd.ops.kinds import Array, Ints, Namespace, operand
 from retrograd.ops.neural.shared import common_shape
 from retrograd.ops.reduction.norms import norm_gradient, vector_norm_of
-from retrograd.ops.registry import RECORDED, attach, composite, op
+from retrograd.ops.registry import RECORDED, Table, attach, composite, op
 from retrograd.samples import COMPLEX, FLOATS, HALVES, Sample, T
-from retrograd.tensor import Tensor, wrap
+from retrograd.tensor import Tensor
 
 _EVERY = (*FLOATS, *HALVES)
 
@@ -94,7 +92,9 @@ def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8) -
 attach(cosine_similarity, namespace="nn.functional", public=("cosine_similarity",))
 
 
-def _last_norm_gradient(m: Any, g: Any, input: Any, p: float, out: Any, keepdim: bool) -> Any:
+def _last_norm_gradient(
+    m: Table, g: Tensor, input: Tensor, p: float, out: Tensor, keepdim: bool
+) -> Tensor | None:
     if not keepdim:
         g, out = m.unsqueeze(g, -1), m.unsqueeze(out, -1)
     return norm_gradient(m, g, input, p, out, -1)
@@ -107,7 +107,7 @@ def _last_norm_gradient(m: Any, g: Any, input: Any, p: float, out: Any, keepdim:
     aten="norm.ScalarOpt_dim",
     event="retrograd::norm_of_last",
 )
-def _norm_of_last(xp: Any, input: Array, p: float, keepdim: bool) -> Array:
+def _norm_of_last(xp: Namespace, input: Array, p: float, keepdim: bool) -> Array:
     """The `p`-norm along the last dimension."""
     return vector_norm_of(xp, input, p, (input.ndim - 1,), keepdim)
 
@@ -140,20 +140,21 @@ attach(pairwise_distance, namespace="nn.functional", public=("pairwise_distance"
 # --------------------------------------------------------------------------------------- pdist
 
 
-def _pairs(xp: Any, count: int) -> tuple[Array, Array]:
+def _pairs(xp: Namespace, count: int) -> tuple[Array, Array]:
     """The rows of every pair, the first before the second."""
     first, second = xp.nonzero(~xp.tri(count, dtype=bool))
     return first, second
 
 
-def _pair_gradient(m: Any, g: Any, input: Any, p: float, out: Any) -> Any:
+def _pair_gradient(m: Table, g: Tensor, input: Tensor, p: float, out: Tensor) -> Tensor:
     shape = tuple(input.shape)
     if p == 0 or shape[0] < 2 or not shape[1]:
         return m.zeros_like(input)
     rows = _pairs(xp_of(input._array) if m is RECORDED else m.xp, shape[0])
-    first, second = rows if m is not RECORDED else [wrap(row) for row in rows]
+    first, second = (operand(m, row) for row in rows)
     differences = m.sub(m.index_select(input, 0, first), m.index_select(input, 0, second))
     slopes = norm_gradient(m, m.unsqueeze(g, 1), differences, p, m.unsqueeze(out, 1), 1)
+    assert slopes is not None
     return m.sub(
         m._index_select_gradient(slopes, shape, 0, first),
         m._index_select_gradient(slopes, shape, 0, second),
@@ -161,11 +162,11 @@ def _pair_gradient(m: Any, g: Any, input: Any, p: float, out: Any) -> Any:
 
 
 @op(
-    input=lambda m, g, input, p, out: _pair_gradient(m, g, input, p, out),
+    input=_pair_gradient,
     aten="_pdist_forward",
     event="pdist",
 )
-def _pdist(xp: Any, input: Array, p: float) -> Array:
+def _pdist(xp: Namespace, input: Array, p: float) -> Array:
     first, second = _pairs(xp, input.shape[0])
     return vector_norm_of(xp, input[first] - input[second], p, (1,), False)
 

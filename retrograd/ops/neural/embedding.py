@@ -16,9 +16,9 @@ from retrograd.engine.views import bump, check_writable
 from retrograd.ops import errors
 from retrograd.ops.calling.examples import by_example, level_in
 from retrograd.ops.indexing.gathering import first_outside
-from retrograd.ops.kinds import Array
+from retrograd.ops.kinds import Array, Gradients, Namespace, operand
 from retrograd.ops.reduction.norms import vector_norm_of
-from retrograd.ops.registry import RECORDED, composite, op
+from retrograd.ops.registry import RECORDED, Table, composite, op
 from retrograd.samples import FLOATS, HALVES, Sample, T
 from retrograd.tensor import Tensor, wrap
 
@@ -84,7 +84,7 @@ def _check_indices(name: str, indices: Array) -> None:
     forward="linear",
 )
 def _embedding_gradient(
-    xp: Any,
+    xp: Namespace,
     grad: Array,
     indices: Array,
     num_weights: int,
@@ -103,7 +103,7 @@ def _embedding_gradient(
     node_name="EmbeddingBackward0",
     forward="linear",
 )
-def _embedding_rows(xp: Any, weight: Array, indices: Array, padding_idx: int) -> Array:
+def _embedding_rows(xp: Namespace, weight: Array, indices: Array, padding_idx: int) -> Array:
     """The adjoint of `_embedding_gradient`: rows by index, zeros for the padding."""
     rows = xp.take(weight, indices, axis=0)
     if padding_idx >= 0:
@@ -120,7 +120,7 @@ def _embedding_rows(xp: Any, weight: Array, indices: Array, padding_idx: int) ->
     forward="linear",
 )
 def embedding(
-    xp: Any, weight: Array, indices: Array, padding_idx: int, scale_grad_by_freq: bool
+    xp: Namespace, weight: Array, indices: Array, padding_idx: int, scale_grad_by_freq: bool
 ) -> Array:
     """The rows of `weight` that `indices` names."""
     if first_outside(indices, weight.shape[0]) is not None:
@@ -243,23 +243,17 @@ def _torch_embedding(
 # belong to none and are left out beforehand.
 
 
-def _bag_rule(m: Any, g: Any, needs: tuple[bool, ...], weight: Any, indices: Any,
-              per_sample_weights: Any, bags: Array, mode: str, scale_grad_by_freq: bool,
-              kept: list[Array]) -> tuple[Any, Any]:  # fmt: skip
+def _bag_rule(m: Table, g: Tensor, needs: tuple[bool, ...], weight: Tensor, indices: Tensor,
+              per_sample_weights: Tensor | None, bags: Array, mode: str, scale_grad_by_freq: bool,
+              kept: list[Array]) -> Gradients:  # fmt: skip
     shape = tuple(weight.shape)
     of_weight = of_samples = None
     if mode == "max":
         return _max_rule(m, g, shape, kept[0]), None
-    places = bags if m is not RECORDED else wrap(bags)
-    slopes = m.index_select(g, 0, places)
+    slopes = m.index_select(g, 0, operand(m, bags))
     if mode == "mean":
-        counts = (
-            xp_of(bags)
-            .bincount(bags, minlength=g.shape[0])[bags]
-            .reshape(-1, 1)
-            .astype(kept[0].dtype)
-        )
-        slopes = m.div(slopes, counts if m is not RECORDED else wrap(counts))
+        counts = xp_of(bags).bincount(bags, minlength=g.shape[0])[bags].reshape(-1, 1)
+        slopes = m.div(slopes, operand(m, counts.astype(kept[0].dtype)))
     if needs[1]:
         of_samples = m.sum(m.mul(slopes, m.index_select(weight, 0, indices)), 1)
     if needs[0]:
@@ -269,15 +263,13 @@ def _bag_rule(m: Any, g: Any, needs: tuple[bool, ...], weight: Any, indices: Any
     return of_weight, of_samples
 
 
-def _max_rule(m: Any, g: Any, shape: tuple[int, ...], winners: Array) -> Any:
+def _max_rule(m: Table, g: Tensor, shape: tuple[int, ...], winners: Array) -> Tensor:
     """Each column's gradient goes to the row that won it; an empty bag has none."""
     xp = xp_of(winners)
     full = winners[:, 0] >= 0 if winners.size else xp.zeros(0, dtypes.B8)
-    bags: Any = xp.flatnonzero(full)
-    rows: Any = winners[bags]
-    if m is RECORDED:
-        bags, rows = wrap(bags), wrap(rows)
-    return m._gather_gradient(m.index_select(g, 0, bags), shape, 0, rows)
+    bags = xp.flatnonzero(full)
+    slopes = m.index_select(g, 0, operand(m, bags))
+    return m._gather_gradient(slopes, shape, 0, operand(m, winners[bags]))
 
 
 @op(
@@ -287,7 +279,7 @@ def _max_rule(m: Any, g: Any, shape: tuple[int, ...], winners: Array) -> Any:
     event="embedding_bag",
 )
 def _embedding_bag(
-    xp: Any,
+    xp: Namespace,
     weight: Array,
     indices: Array,
     per_sample_weights: Array | None,
@@ -313,7 +305,7 @@ def _embedding_bag(
 
 
 def _largest(
-    xp: Any, rows: Array, indices: Array, bags: Array, count: int, kept: list[Array]
+    xp: Namespace, rows: Array, indices: Array, bags: Array, count: int, kept: list[Array]
 ) -> Array:
     """Maxima by column, and in `kept` the row of the table that each of them came from."""
     result = xp.zeros((count, rows.shape[1]), rows.dtype)

@@ -13,7 +13,7 @@ from retrograd.backend.neutral import folding as kernels
 from retrograd.backend.neutral.arrangement import arranged
 from retrograd.engine.saved_names import size_of
 from retrograd.ops import errors
-from retrograd.ops.kinds import Array, Ints
+from retrograd.ops.kinds import Array, Ints, Namespace
 from retrograd.ops.neural.windows import Sizes, also_in_torch, refuse_types, sizes_text
 from retrograd.ops.registry import RECORDED, composite, op
 from retrograd.ops.sizes import as_integer, as_integers, require_tensor
@@ -44,7 +44,7 @@ def _check_columns(kernel: str, input: Array) -> None:
     },
 )
 def im2col(
-    xp: Any, input: Array, kernel_size: Sizes, dilation: Sizes, padding: Sizes, stride: Sizes
+    xp: Namespace, input: Array, kernel_size: Sizes, dilation: Sizes, padding: Sizes, stride: Sizes
 ) -> Array:
     """The windows of images, one column each."""
     batch = input if input.ndim == 4 else input[None]
@@ -63,7 +63,7 @@ def im2col(
     forward="linear",
 )
 def col2im(
-    xp: Any,
+    xp: Namespace,
     input: Array,
     output_size: Sizes,
     kernel_size: Sizes,
@@ -77,7 +77,7 @@ def col2im(
         counts = kernels.fold(
             xp, batch.view(xp.uint8), output_size, kernel_size, dilation, padding, stride
         )
-        images = counts != 0
+        images: Array = counts != 0
     else:
         images = kernels.fold(xp, batch, output_size, kernel_size, dilation, padding, stride)
     return images if input.ndim == 3 else images[0]
@@ -256,7 +256,7 @@ def _check_shuffle(function: str, name: str, input: Array, factor: Any) -> int:
         *(Sample(T(2, 8, 3, 4), 2.0), Sample(T(1, 4, 2, 2, dtype="int64"), 2, grad=False)),
     ],
 )
-def pixel_shuffle(xp: Any, input: Array, upscale_factor: int) -> Array:
+def pixel_shuffle(xp: Namespace, input: Array, upscale_factor: int) -> Array:
     """Images `(*, C * r * r, H, W)` to larger ones `(*, C, H * r, W * r)`.
 
     >>> import retrograd as torch
@@ -291,7 +291,7 @@ def pixel_shuffle(xp: Any, input: Array, upscale_factor: int) -> Array:
         *(Sample(T(2, 2, 4, 4), 0), Sample(T(2, 2, 4, 4), -1), Sample(T(1, 2, 2, 2), 1)),
     ],
 )
-def pixel_unshuffle(xp: Any, input: Array, downscale_factor: int) -> Array:
+def pixel_unshuffle(xp: Namespace, input: Array, downscale_factor: int) -> Array:
     """Images `(*, C, H * r, W * r)` to smaller ones `(*, C * r * r, H, W)`.
 
     >>> import retrograd as torch
@@ -325,7 +325,7 @@ def pixel_unshuffle(xp: Any, input: Array, downscale_factor: int) -> Array:
         *(Sample(T(2, 4, 3), -2), Sample(T(2, 4), 2), Sample(T(2, 4, 3), 2.0)),
     ],
 )
-def channel_shuffle(xp: Any, input: Array, groups: int) -> Array:
+def channel_shuffle(xp: Namespace, input: Array, groups: int) -> Array:
     """Interleave `groups` groups of channels of `(N, C, *)`.
 
     >>> import retrograd as torch

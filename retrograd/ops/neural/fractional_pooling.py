@@ -7,9 +7,9 @@ from typing import Any
 
 from retrograd.backend.neutral import fractional_pooling, pooling
 from retrograd.ops import errors
-from retrograd.ops.kinds import Array
+from retrograd.ops.kinds import Array, Gradients, Namespace
 from retrograd.ops.neural.windows import Sizes
-from retrograd.ops.registry import RECORDED, composite, op
+from retrograd.ops.registry import RECORDED, Table, composite, op
 from retrograd.ops.sizes import require_tensor
 from retrograd.samples import FLOATS, HALVES, Sample, T
 from retrograd.signatures import forms
@@ -25,7 +25,7 @@ def _declare(dimensions: int) -> None:
     order = (1, 0) if dimensions == 2 else (0, 1, 2)
 
     def forward(
-        xp: Any, input: Array, random_samples: Array, kernel_size: Sizes, output_size: Sizes
+        xp: Namespace, input: Array, random_samples: Array, kernel_size: Sizes, output_size: Sizes
     ) -> tuple[Array, Array]:
         alone = input.ndim == dimensions + 1
         batch = input[None] if alone else input
@@ -35,13 +35,14 @@ def _declare(dimensions: int) -> None:
         )
         return (values[0], indices[0]) if alone else (values, indices)
 
-    def backward(xp: Any, gradient: Array, input: Array, indices: Array) -> Array:
+    def backward(xp: Namespace, gradient: Array, input: Array, indices: Array) -> Array:
         return pooling.scatter_to_indices(xp, gradient, indices, input.shape[-dimensions:])
 
     def input_rule(
-        m: Any, g: Any, input: Any, kernel_size: Sizes, output_size: Sizes, out1: Any
-    ) -> Any:  # the sizes are not needed, but seen on the node as in PyTorch
-        return getattr(m, gradient_name)(g[0], input, out1)
+        m: Table, g: Gradients, input: Tensor, kernel_size: Sizes, output_size: Sizes, out1: Tensor
+    ) -> Tensor:  # the sizes are not needed, but seen on the node as in PyTorch
+        slopes: Tensor = getattr(m, gradient_name)(g[0], input, out1)
+        return slopes
 
     forward.__name__ = name
     backward.__name__ = gradient_name

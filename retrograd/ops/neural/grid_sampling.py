@@ -15,9 +15,9 @@ from typing import Any
 from retrograd import dtypes
 from retrograd.backend.neutral import grid_sampling as kernels
 from retrograd.ops import errors
-from retrograd.ops.kinds import Array
+from retrograd.ops.kinds import Array, Gradients, Namespace
 from retrograd.ops.neural.windows import Sizes, refuse_types, require_tensors
-from retrograd.ops.registry import RECORDED, composite, op
+from retrograd.ops.registry import RECORDED, Table, composite, op
 from retrograd.ops.sizes import Shape
 from retrograd.samples import FLOATS, HALVES, Sample, T
 from retrograd.tensor import Tensor
@@ -40,8 +40,8 @@ def _raised(orders: Sizes, coordinate: int) -> Sizes:
 
 
 def _along_grid(
-    m: Any, weights: Any, values: Any, grid: Any, orders: Sizes, options: tuple[Any, ...]
-) -> Any:
+    m: Table, weights: Tensor, values: Tensor, grid: Tensor, orders: Sizes, options: tuple[Any, ...]
+) -> Tensor:
     """The derivative along the grid of ``sum(weights * sampled(values))``."""
     parts = []
     for coordinate in range(len(orders)):
@@ -59,7 +59,7 @@ def _along_grid(
     ),
 )
 def _grid_derivative(
-    xp: Any,
+    xp: Namespace,
     input: Array,
     grid: Array,
     orders: Sizes,
@@ -80,7 +80,7 @@ def _grid_derivative(
     ),
 )
 def _grid_derivative_adjoint(
-    xp: Any,
+    xp: Namespace,
     gradient: Array,
     grid: Array,
     input_shape: Shape,
@@ -96,25 +96,25 @@ def _grid_derivative_adjoint(
 
 
 def _slope_gradients(
-    m: Any,
-    g: Any,
+    m: Table,
+    g: Tensor,
     needs: tuple[bool, ...],
-    gradient: Any,
-    input: Any,
-    grid: Any,
+    gradient: Tensor,
+    input: Tensor,
+    grid: Tensor,
     input_shape: Shape,
     mode: str,
     padding_mode: str,
     align_corners: bool,
-) -> tuple[Any, Any, Any]:
+) -> Gradients:
     """Of ``sum(g * grid_gradient(gradient, input, grid))``: one summand per coordinate."""
     options = (mode, padding_mode, align_corners)
     dimensions = len(input_shape) - 2
-    totals: list[Any] = [None, None, None]
+    totals: list[Tensor | None] = [None, None, None]
     for coordinate in range(dimensions):
         orders = _raised((0,) * dimensions, coordinate)
         along = m.unsqueeze(m.select(g, -1, coordinate), 1)
-        parts = [None, None, None]
+        parts: list[Tensor | None] = [None, None, None]
         if needs[0]:
             parts[0] = m.mul(along, m._grid_derivative(input, grid, orders, *options))
         if needs[1] or needs[2]:
@@ -124,10 +124,10 @@ def _slope_gradients(
             if needs[2]:
                 parts[2] = _along_grid(m, weighted, input, grid, orders, options)
         totals = [
-            part if total is None else m.add(total, part)
+            part if total is None or part is None else m.add(total, part)
             for total, part in zip(totals, parts, strict=True)
         ]
-    return totals[0], totals[1], totals[2]
+    return totals
 
 
 def _declare(dimensions: int) -> None:
@@ -137,7 +137,7 @@ def _declare(dimensions: int) -> None:
     node = f"GridSampler{dimensions}D"
 
     def forward(
-        xp: Any,
+        xp: Namespace,
         input: Array,
         grid: Array,
         mode: str,
@@ -147,7 +147,7 @@ def _declare(dimensions: int) -> None:
         return kernels.grid_sample(xp, input, grid, mode, padding_mode, align_corners)
 
     def adjoint(
-        xp: Any,
+        xp: Namespace,
         gradient: Array,
         grid: Array,
         input_shape: Shape,
@@ -160,7 +160,7 @@ def _declare(dimensions: int) -> None:
         )
 
     def slope(
-        xp: Any,
+        xp: Namespace,
         gradient: Array,
         input: Array,
         grid: Array,
@@ -349,7 +349,7 @@ def grid_sampler(
     forward="linear",
     autocast="lower",
 )
-def affine_grid_generator(xp: Any, theta: Array, size: Sizes, align_corners: bool) -> Array:
+def affine_grid_generator(xp: Namespace, theta: Array, size: Sizes, align_corners: bool) -> Array:
     """The points that affine maps `theta` read an image of `size` at."""
     if theta.shape[0] != size[0]:
         raise errors.explained(
@@ -369,7 +369,9 @@ def affine_grid_generator(xp: Any, theta: Array, size: Sizes, align_corners: boo
     forward="linear",
     event="retrograd::affine_grid_gradient",
 )
-def _affine_grid_gradient(xp: Any, gradient: Array, size: Sizes, align_corners: bool) -> Array:
+def _affine_grid_gradient(
+    xp: Namespace, gradient: Array, size: Sizes, align_corners: bool
+) -> Array:
     base = kernels.affine_base_grid(xp, size[2:], align_corners, gradient.dtype)
     points = base.reshape(-1, base.shape[-1])
     flat = gradient.reshape(size[0], -1, len(size) - 2)

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from retrograd import dtypes
 from retrograd.backend import backend_of
 from retrograd.engine.state import TRANSFORMS
 from retrograd.ops import errors
-from retrograd.ops.kinds import Array
+from retrograd.ops.kinds import Array, Namespace
 from retrograd.ops.neural.activation import CORNERS, shapes
 from retrograd.ops.neural.shared import floating_only, inplace_twin, is_floating
-from retrograd.ops.registry import RECORDED, attach, composite, op
+from retrograd.ops.registry import RECORDED, Table, attach, composite, op
 from retrograd.samples import FLOATS, HALVES, Sample, T
 from retrograd.tensor import Tensor, wrap
 
@@ -29,12 +29,12 @@ _EVERY = (*FLOATS, *HALVES)
     saved_names={"self": "input"},
     elementwise=True,
 )
-def _leaky_relu_gradient(xp: Any, grad: Array, input: Array, negative_slope: Any) -> Array:
+def _leaky_relu_gradient(xp: Namespace, grad: Array, input: Array, negative_slope: float) -> Array:
     """`grad` where `input` is positive, else `grad` times the slope."""
     return xp.where(input > 0, grad, xp.multiply(grad, negative_slope))
 
 
-def _leaky_kernel(xp: Any, input: Array, negative_slope: Any) -> Array:
+def _leaky_kernel(xp: Namespace, input: Array, negative_slope: float) -> Array:
     scaled = xp.multiply(input, negative_slope)
     if 0 < negative_slope <= 1:
         return xp.maximum(input, scaled)
@@ -47,12 +47,12 @@ def _leaky_kernel(xp: Any, input: Array, negative_slope: Any) -> Array:
     namespace=None,
     elementwise=True,
 )
-def leaky_relu(xp: Any, input: Array, negative_slope: Any = 0.01) -> Array:
+def leaky_relu(xp: Namespace, input: Array, negative_slope: float = 0.01) -> Array:
     """The input where positive, else a fraction of it."""
     return _leaky_kernel(xp, input, negative_slope)
 
 
-def _leaky_rule_of_result(m: Any, g: Any, out: Any, negative_slope: Any) -> Any:
+def _leaky_rule_of_result(m: Table, g: Tensor, out: Tensor, negative_slope: float) -> Tensor:
     if negative_slope < 0:
         raise RuntimeError(
             "In-place leakyReLu backward calculation is triggered with a negative slope which is "
@@ -72,7 +72,7 @@ def _leaky_rule_of_result(m: Any, g: Any, out: Any, negative_slope: Any) -> Any:
     elementwise=True,
     aten_inplace="leaky_relu_.default",
 )
-def _leaky_relu_in_place(xp: Any, input: Array, negative_slope: Any = 0.01) -> Array:
+def _leaky_relu_in_place(xp: Namespace, input: Array, negative_slope: float = 0.01) -> Array:
     return _leaky_kernel(xp, input, negative_slope)
 
 
@@ -106,7 +106,7 @@ def _leaky_relu(input: Tensor, negative_slope: float = 0.01, inplace: bool = Fal
     node_name="PreluKernelBackwardBackward0",
     elementwise=True,
 )
-def _keep_not_positive(xp: Any, grad: Array, input: Array) -> Array:
+def _keep_not_positive(xp: Namespace, grad: Array, input: Array) -> Array:
     """`grad` where `input` is not positive, else zero."""
     return xp.keep_where(grad, xp.logical_not(input > 0))
 
@@ -120,7 +120,7 @@ def _keep_not_positive(xp: Any, grad: Array, input: Array) -> Array:
     forward="elementwise",
     aten="_prelu_kernel_backward",
 )
-def _prelu_gradient(xp: Any, grad: Array, input: Array, weight: Array) -> Array:
+def _prelu_gradient(xp: Namespace, grad: Array, input: Array, weight: Array) -> Array:
     return xp.where(input > 0, grad, xp.multiply(grad, weight))
 
 
@@ -130,7 +130,7 @@ def _prelu_gradient(xp: Any, grad: Array, input: Array, weight: Array) -> Array:
     forward="elementwise",
     aten="_prelu_kernel",
 )
-def _prelu_kernel(xp: Any, input: Array, weight: Array) -> Array:
+def _prelu_kernel(xp: Namespace, input: Array, weight: Array) -> Array:
     return xp.where(input > 0, input, xp.multiply(input, weight))
 
 
@@ -189,13 +189,17 @@ def prelu(input: Tensor, weight: Tensor) -> Tensor:
 attach(prelu, namespace="nn.functional", public=("prelu",))
 
 
-def _rrelu_kernel(xp: Any, input: Array, noise: Array | None, lower: float, upper: float) -> Array:
+def _rrelu_kernel(
+    xp: Namespace, input: Array, noise: Array | None, lower: float, upper: float
+) -> Array:
     if noise is not None:
         return xp.multiply(input, noise)
     return _leaky_kernel(xp, input, (lower + upper) / 2)
 
 
-def _rrelu_rule(m: Any, g: Any, value: Any, noise: Any, lower: float, upper: float) -> Any:
+def _rrelu_rule(
+    m: Table, g: Tensor, value: Tensor, noise: Tensor, lower: float, upper: float
+) -> Tensor:
     if noise is not None:
         return m.mul(g, noise)
     return m._leaky_relu_gradient(g, value, (lower + upper) / 2)
@@ -208,7 +212,7 @@ def _rrelu_rule(m: Any, g: Any, value: Any, noise: Any, lower: float, upper: flo
     aten="rrelu_with_noise",
 )
 def _rrelu_with_noise(
-    xp: Any, input: Array, noise: Array | None, lower: float, upper: float
+    xp: Namespace, input: Array, noise: Array | None, lower: float, upper: float
 ) -> Array:
     return _rrelu_kernel(xp, input, noise, lower, upper)
 
@@ -222,7 +226,7 @@ def _rrelu_with_noise(
     aten_inplace="rrelu_with_noise_.default",
 )
 def _rrelu_with_noise_in_place(
-    xp: Any, input: Array, noise: Array | None, lower: float, upper: float
+    xp: Namespace, input: Array, noise: Array | None, lower: float, upper: float
 ) -> Array:
     return _rrelu_kernel(xp, input, noise, lower, upper)
 

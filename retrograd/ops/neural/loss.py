@@ -8,7 +8,7 @@ from typing import Any
 
 from retrograd.engine.grad_mode import no_grad
 from retrograd.ops import errors
-from retrograd.ops.kinds import Array
+from retrograd.ops.kinds import Array, Namespace
 from retrograd.ops.neural.shared import (
     MEAN,
     NONE,
@@ -19,7 +19,7 @@ from retrograd.ops.neural.shared import (
     reduced,
     reduction_code,
 )
-from retrograd.ops.registry import RECORDED, composite, op
+from retrograd.ops.registry import RECORDED, Table, composite, op
 from retrograd.samples import COMPLEX, FLOATS, HALVES, Sample, T
 from retrograd.tensor import Tensor
 
@@ -93,14 +93,18 @@ def _mean_factor(input: Any, reduction: int) -> float:
     return 2 / max(count_of(input), 1) if reduction == MEAN else 2
 
 
-def _square_error_of_gradient(m: Any, g: Any, input: Any, target: Any, reduction: int) -> Any:
+def _square_error_of_gradient(
+    m: Table, g: Tensor, input: Tensor, target: Tensor, reduction: int
+) -> Tensor:
     slopes = m.mul(g, m.sub(input, target))
     if reduction == NONE:
         return m.mul(slopes, 2)
     return m.mul(m.sum(slopes), _mean_factor(input, reduction))
 
 
-def _square_error_curvature(m: Any, g: Any, grad: Any, input: Any, reduction: int) -> Any:
+def _square_error_curvature(
+    m: Table, g: Tensor, grad: Tensor, input: Tensor, reduction: int
+) -> Tensor:
     return m.mul(m.mul(g, grad), _mean_factor(input, reduction))
 
 
@@ -113,7 +117,9 @@ def _square_error_curvature(m: Any, g: Any, grad: Any, input: Any, reduction: in
     promote=True,
     saved_names={"grad_output": "grad", "self": "input"},
 )
-def _mse_loss_gradient(xp: Any, grad: Array, input: Array, target: Array, reduction: int) -> Array:
+def _mse_loss_gradient(
+    xp: Namespace, grad: Array, input: Array, target: Array, reduction: int
+) -> Array:
     """``2 * grad * (input - target)``, divided by the number of elements for a mean."""
     result = xp.subtract(input, target)
     if reduction == NONE:
@@ -132,7 +138,7 @@ def _mse_loss_gradient(xp: Any, grad: Array, input: Array, target: Array, reduct
     namespace=None,
     autocast="float32",
 )
-def mse_loss(xp: Any, input: Array, target: Array, reduction: int) -> Array:
+def mse_loss(xp: Namespace, input: Array, target: Array, reduction: int) -> Array:
     """The squared differences, or their mean or sum."""
     difference = xp.subtract(input, target)
     return reduced(xp, xp.multiply(difference, difference), reduction)
@@ -220,24 +226,26 @@ def l1_loss(
 # --------------------------------------------------------------------- smooth_l1_loss, huber_loss
 
 
-def _clipped_slope(xp: Any, input: Array, target: Array, width: float) -> Array:
+def _clipped_slope(xp: Namespace, input: Array, target: Array, width: float) -> Array:
     """The difference, limited to [-width, width]."""
     return xp.minimum(xp.maximum(xp.subtract(input, target), -width), width)
 
 
-def _mean_of(xp: Any, result: Array, grad: Array, reduction: int) -> Array:
+def _mean_of(xp: Namespace, result: Array, grad: Array, reduction: int) -> Array:
     result = xp.multiply(result, grad)
     return xp.divide(result, max(result.size, 1)) if reduction == MEAN else result
 
 
-def _bent(m: Any, g: Any, grad: Any, input: Any, target: Any, reduction: int, width: float) -> Any:
+def _bent(
+    m: Table, g: Tensor, grad: Tensor, input: Tensor, target: Tensor, reduction: int, width: float
+) -> Tensor:
     """The second derivative, one where the loss is a parabola, times both gradients."""
     inside = m.lt(m.abs(m.sub(input, target)), width)
     both = m.mul(m.mul(g, grad), inside)
     return m.div(both, max(count_of(input), 1)) if reduction == MEAN else both
 
 
-def _of_gradient(m: Any, slopes: Any, input: Any, reduction: int) -> Any:
+def _of_gradient(m: Table, slopes: Tensor, input: Tensor, reduction: int) -> Tensor:
     """The gradient of the gradient of a reduced loss: all elements share the incoming one."""
     if reduction == NONE:
         return slopes
@@ -259,7 +267,7 @@ def _of_gradient(m: Any, slopes: Any, input: Any, reduction: int) -> Any:
     saved_names={"grad_output": "grad", "self": "input"},
 )
 def _smooth_l1_loss_gradient(
-    xp: Any, grad: Array, input: Array, target: Array, reduction: int, beta: float
+    xp: Namespace, grad: Array, input: Array, target: Array, reduction: int, beta: float
 ) -> Array:
     slope = _clipped_slope(xp, input, target, beta)
     return _mean_of(xp, xp.divide(slope, beta), grad, reduction)
@@ -277,7 +285,9 @@ def _smooth_l1_loss_gradient(
     namespace=None,
     autocast="float32",
 )
-def smooth_l1_loss(xp: Any, input: Array, target: Array, reduction: int, beta: float) -> Array:
+def smooth_l1_loss(
+    xp: Namespace, input: Array, target: Array, reduction: int, beta: float
+) -> Array:
     """Squared differences where small, absolute ones where large."""
     size = xp.abs(xp.subtract(input, target))
     losses = xp.where(size < beta, size * size * (0.5 / beta), size - 0.5 * beta)
@@ -332,7 +342,7 @@ def _smooth_l1_loss(
     saved_names={"grad_output": "grad", "self": "input"},
 )
 def _huber_loss_gradient(
-    xp: Any, grad: Array, input: Array, target: Array, reduction: int, delta: float
+    xp: Namespace, grad: Array, input: Array, target: Array, reduction: int, delta: float
 ) -> Array:
     return _mean_of(xp, _clipped_slope(xp, input, target, delta), grad, reduction)
 
@@ -348,7 +358,7 @@ def _huber_loss_gradient(
     namespace=None,
     autocast="float32",
 )
-def huber_loss(xp: Any, input: Array, target: Array, reduction: int, delta: float) -> Array:
+def huber_loss(xp: Namespace, input: Array, target: Array, reduction: int, delta: float) -> Array:
     """Half the squared differences where small, multiples of the absolute ones where large."""
     # the result has the input's dtype, whatever the target's
     size = xp.abs(xp.subtract(input, target.astype(input.dtype, copy=False)))

@@ -8,7 +8,7 @@ from typing import Any
 
 from retrograd import dtypes
 from retrograd.ops import errors
-from retrograd.ops.kinds import Array
+from retrograd.ops.kinds import Array, Namespace
 from retrograd.ops.neural.distance import pairwise_distance
 from retrograd.ops.neural.shared import (
     MEAN,
@@ -19,7 +19,7 @@ from retrograd.ops.neural.shared import (
     reduced,
     reduction_code,
 )
-from retrograd.ops.registry import RECORDED, composite, op
+from retrograd.ops.registry import RECORDED, Table, composite, op
 from retrograd.samples import FLOATS, HALVES, Sample, T
 from retrograd.tensor import Tensor
 
@@ -325,8 +325,8 @@ def _rows(array: Array) -> Array:
     return array.reshape(1, -1) if array.ndim < 2 else array
 
 
-def _margins(m: Any, g: Any, input: Any, target: Any, weight: Any, reduction: int, p: int,
-             margin: float) -> Any:  # fmt: skip
+def _margins(m: Table, g: Tensor, input: Tensor, target: Tensor, weight: Tensor, reduction: int,
+             p: int, margin: float) -> Tensor:  # fmt: skip
     """Slopes of all classes; the right one loses what the others gain, itself included."""
     shape = tuple(input.shape)
     matrix = shape if len(shape) == 2 else (1, max(math.prod(shape), 1))
@@ -344,14 +344,12 @@ def _margins(m: Any, g: Any, input: Any, target: Any, weight: Any, reduction: in
 
 
 @op(
-    input=lambda m, g, input, target, weight, reduction, p, margin: _margins(
-        m, g, input, target, weight, reduction, p, margin
-    ),
+    input=_margins,
     namespace=None,
     autocast="float32",
 )
 def multi_margin_loss(
-    xp: Any,
+    xp: Namespace,
     input: Array,
     target: Array,
     weight: Array | None,
@@ -367,9 +365,9 @@ def multi_margin_loss(
     places = (xp.arange(len(classes)), classes)
     beyond = xp.maximum(scores - scores[places][:, None] + margin, 0)
     beyond[places] = 0
-    losses = xp.sum(beyond if p == 1 else beyond * beyond, axis=1) / scores.shape[1]
+    losses = xp.divide(xp.sum(beyond if p == 1 else beyond * beyond, axis=1), scores.shape[1])
     if weight is not None:
-        losses = losses * weight[classes]
+        losses = xp.multiply(losses, weight[classes])
     if reduction == NONE:
         return losses.reshape(target.shape)
     return reduced(xp, losses, reduction)
@@ -460,7 +458,7 @@ def _multi_margin_loss(
 # ----------------------------------------------------------------------- multilabel_margin_loss
 
 
-def _labels(xp: Any, scores: Array, target: Array) -> tuple[Array, Array]:
+def _labels(xp: Namespace, scores: Array, target: Array) -> tuple[Array, Array]:
     """Which entries of each row of targets count (those before the first -1), and which classes."""
     if target.size and (target.min() < -1 or target.max() >= scores.shape[1]):
         raise RuntimeError("argument #2 'target' is out of range")
@@ -471,7 +469,7 @@ def _labels(xp: Any, scores: Array, target: Array) -> tuple[Array, Array]:
     return counts, named
 
 
-def _gaps(xp: Any, scores: Array, target: Array) -> tuple[Array, Array]:
+def _gaps(xp: Namespace, scores: Array, target: Array) -> tuple[Array, Array]:
     """For each named class and each other one: how far the other comes near; and the named ones."""
     counts, named = _labels(xp, scores, target)
     right = xp.take_along_axis(scores, xp.where(counts, target, 0), axis=1)
@@ -481,7 +479,7 @@ def _gaps(xp: Any, scores: Array, target: Array) -> tuple[Array, Array]:
 
 
 @op(node_name="MultilabelMarginLossBackwardBackward0")
-def _multilabel_margin_slopes(xp: Any, input: Array, target: Array) -> Array:
+def _multilabel_margin_slopes(xp: Namespace, input: Array, target: Array) -> Array:
     """The slopes of the losses: constants almost everywhere."""
     scores, labels = _rows(input), _rows(target)
     gaps, counts = _gaps(xp, scores, labels)
@@ -490,10 +488,10 @@ def _multilabel_margin_slopes(xp: Any, input: Array, target: Array) -> Array:
     rows = xp.broadcast_to(xp.arange(len(labels))[:, None], labels.shape)
     taken = xp.negative(xp.sum(active, axis=2)[counts])
     xp.add_at(slopes, (rows[counts], labels[counts]), taken)
-    return (slopes / scores.shape[1]).reshape(input.shape)
+    return xp.divide(slopes, scores.shape[1]).reshape(input.shape)
 
 
-def _label_rule(m: Any, g: Any, input: Any, target: Any, reduction: int) -> Any:
+def _label_rule(m: Table, g: Tensor, input: Tensor, target: Tensor, reduction: int) -> Tensor:
     slopes = m._multilabel_margin_slopes(input, target)
     if reduction == NONE and len(input.shape) == 2:
         g = m.unsqueeze(g, 1)
@@ -508,11 +506,11 @@ def _label_rule(m: Any, g: Any, input: Any, target: Any, reduction: int) -> Any:
     autocast="float32",
     aten="multilabel_margin_loss_forward",
 )
-def multilabel_margin_loss(xp: Any, input: Array, target: Array, reduction: int) -> Array:
+def multilabel_margin_loss(xp: Namespace, input: Array, target: Array, reduction: int) -> Array:
     """Sums over pairs of a named and another class of how far the other comes near."""
     scores = _rows(input)
     gaps, _ = _gaps(xp, scores, _rows(target))
-    losses = xp.sum(gaps, axis=(1, 2)) / scores.shape[1]
+    losses = xp.divide(xp.sum(gaps, axis=(1, 2)), scores.shape[1])
     if reduction == NONE:
         return losses if input.ndim == 2 else losses.reshape(())
     return reduced(xp, losses, reduction)

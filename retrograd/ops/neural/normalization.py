@@ -23,9 +23,9 @@ from typing import Any, NamedTuple
 from retrograd import dtypes
 from retrograd.backend.neutral.arrangement import arranged
 from retrograd.ops import errors
-from retrograd.ops.kinds import Array
+from retrograd.ops.kinds import Array, Gradients, Namespace
 from retrograd.ops.neural.shared import floating_only
-from retrograd.ops.registry import RECORDED, composite, op
+from retrograd.ops.registry import RECORDED, Table, composite, op
 from retrograd.samples import FLOATS, HALVES, Sample, T
 from retrograd.tensor import Tensor
 
@@ -50,7 +50,7 @@ class Layout(NamedTuple):
 # ----------------------------------------------------------------------------------- arithmetic
 
 
-def _totals(xp: Any, values: Array) -> Array:
+def _totals(xp: Namespace, values: Array) -> Array:
     """Sums over the first and last of three dimensions, which stay as size one."""
     first, kept, last = values.shape
     small = xp.sum_to(values, (1, kept, 1))
@@ -62,7 +62,7 @@ def _totals(xp: Any, values: Array) -> Array:
     return total if first == 1 else xp.sum(total, axis=0, keepdims=True)
 
 
-def _products(xp: Any, a: Array, b: Array) -> Array:
+def _products(xp: Namespace, a: Array, b: Array) -> Array:
     """Sums of the products of two arrays, as `_totals` takes them."""
     first, _, last = a.shape
     if last == 1 or a.size <= _SMALL:
@@ -76,7 +76,7 @@ def _count(layout: Layout) -> int:
 
 
 def _centred(
-    xp: Any, input: Array, layout: Layout, eps: float
+    xp: Namespace, input: Array, layout: Layout, eps: float
 ) -> tuple[Array, Array, Array, Array]:
     """The input minus its mean, the mean, one over the deviation, and the variance."""
     grouped = input.reshape(layout.grouped)
@@ -88,7 +88,14 @@ def _centred(
     return centred, mean, inverse, variance
 
 
-def scaled(xp: Any, values: Array, layout: Layout, weight: Any, bias: Any, shape: Shape) -> Array:
+def scaled(
+    xp: Namespace,
+    values: Array,
+    layout: Layout,
+    weight: Array | None,
+    bias: Array | None,
+    shape: Shape,
+) -> Array:
     """Standardised values times weight plus bias, in the input's shape."""
     result = values.reshape(layout.scaled)
     if weight is not None:
@@ -98,19 +105,20 @@ def scaled(xp: Any, values: Array, layout: Layout, weight: Any, bias: Any, shape
     return result.reshape(shape)
 
 
-def _mean(m: Any, values: Any, layout: Layout) -> Any:
+def _mean(m: Table, values: Tensor, layout: Layout) -> Tensor:
     return m.div(m.sum(values, (0, 2), True), _count(layout))
 
 
-def to_weight(m: Any, values: Any, layout: Layout, shape: Shape) -> Any:
+def to_weight(m: Table, values: Tensor, layout: Layout, shape: Shape) -> Tensor:
     """Values of the input's shape summed to the shape of weight and bias."""
-    values = m.reshape(values, layout.scaled)
+    parts: Any = m.reshape(values, layout.scaled)
     if len(layout.scaled) == 2:
-        return m.reshape(m.sum(values, 0), shape)
-    return m.reshape(_totals(m.xp, values) if m is not RECORDED else m.sum(values, (0, 2)), shape)
+        return m.reshape(m.sum(parts, 0), shape)
+    total: Any = m.sum(parts, (0, 2)) if m is RECORDED else _totals(m.xp, parts)
+    return m.reshape(total, shape)
 
 
-def times_weight(m: Any, values: Any, weight: Any, layout: Layout) -> Any:
+def times_weight(m: Table, values: Tensor, weight: Tensor, layout: Layout) -> Tensor:
     if weight is None:
         return values
     product = m.mul(m.reshape(values, layout.scaled), m.reshape(weight, layout.weight))
@@ -127,13 +135,15 @@ def times_weight(m: Any, values: Any, weight: Any, layout: Layout) -> Any:
     node_name="NativeLayerNormBackward0",
     saved_names={"input": "input", "self": ""},
 )
-def _standardize(xp: Any, input: Array, mean: Array, inverse: Array, layout: Layout) -> Array:
+def _standardize(xp: Namespace, input: Array, mean: Array, inverse: Array, layout: Layout) -> Array:
     """The input minus mean, over standard deviation: both known already, both functions of it."""
     result = xp.subtract(input.reshape(layout.grouped), mean)
     return xp.multiply(result, inverse, result).reshape(input.shape)
 
 
-def _inverse_rule(m: Any, g: Any, input: Any, mean: Any, inverse: Any, layout: Layout) -> Any:
+def _inverse_rule(
+    m: Table, g: Tensor, input: Tensor, mean: Tensor, inverse: Tensor, layout: Layout
+) -> Tensor:
     r = m._inverse_deviation(input, mean, inverse, layout)
     x = m.reshape(m._standardize(input, mean, inverse, layout), layout.grouped)
     slope = m.div(m.mul(m.mul(g, m.mul(r, r)), x), -_count(layout))
@@ -145,13 +155,15 @@ def _inverse_rule(m: Any, g: Any, input: Any, mean: Any, inverse: Any, layout: L
     node_name="NativeLayerNormBackward0",
     saved_names={"input": "input", "self": ""},
 )
-def _inverse_deviation(xp: Any, input: Array, mean: Array, inverse: Array, layout: Layout) -> Array:
+def _inverse_deviation(
+    xp: Namespace, input: Array, mean: Array, inverse: Array, layout: Layout
+) -> Array:
     """One over the standard deviation: known already, but a function of the input."""
     return inverse.copy()
 
 
 def _gradient_kernel(
-    xp: Any, grad: Array, standard: Array, inverse: Array, layout: Layout
+    xp: Namespace, grad: Array, standard: Array, inverse: Array, layout: Layout
 ) -> Array:
     """J of the module's text; `standard` is the standardised input, in three dimensions."""
     count = _count(layout)
@@ -163,8 +175,8 @@ def _gradient_kernel(
 
 
 def _curvature(
-    m: Any, g: Any, grad: Any, input: Any, mean: Any, inverse: Any, layout: Layout
-) -> Any:
+    m: Table, g: Tensor, grad: Tensor, input: Tensor, mean: Tensor, inverse: Tensor, layout: Layout
+) -> Tensor:
     """The gradient of ``g . J(grad)`` with respect to the input on which J depends."""
     u, v = (m.reshape(value, layout.grouped) for value in (g, grad))
     x = m.reshape(m._standardize(input, mean, inverse, layout), layout.grouped)
@@ -180,14 +192,17 @@ def _declare_gradient(name: str, node_name: str) -> None:
     """J under the name that PyTorch's node has for one of the three functions."""
 
     def gradient(
-        xp: Any, grad: Array, input: Array, mean: Array, inverse: Array, layout: Layout
+        xp: Namespace, grad: Array, input: Array, mean: Array, inverse: Array, layout: Layout
     ) -> Array:
         standard = xp.subtract(input.reshape(layout.grouped), mean)
         standard *= inverse
         return _gradient_kernel(xp, grad, standard, inverse, layout).reshape(input.shape)
 
-    def of_gradient(m: Any, g: Any, input: Any, mean: Any, inverse: Any, layout: Layout) -> Any:
-        return getattr(m, name)(g, input, mean, inverse, layout)
+    def of_gradient(
+        m: Table, g: Tensor, input: Tensor, mean: Tensor, inverse: Tensor, layout: Layout
+    ) -> Tensor:
+        slopes: Tensor = getattr(m, name)(g, input, mean, inverse, layout)
+        return slopes
 
     gradient.__name__ = name
     event = None if name == "_batch_norm_gradient" else f"retrograd::{name[1:]}"
@@ -200,27 +215,28 @@ _declare_gradient("_group_norm_gradient", "NativeGroupNormBackwardBackward0")
 
 
 def all_gradients(
-    m: Any,
-    g: Any,
+    m: Table,
+    g: Tensor,
     needs: tuple[bool, ...],
-    input: Any,
-    weight: Any,
+    input: Tensor,
+    weight: Tensor,
     bias_shape: Shape,
-    mean: Any,
-    inverse: Any,
+    mean: Tensor,
+    inverse: Tensor,
     layout: Layout,
     name: str,
-) -> tuple[Any, Any, Any]:
+) -> Gradients:
     """The gradients of input, weight and bias; on arrays the standardised input is made once."""
-    of_input = of_weight = of_bias = None
-    slopes = times_weight(m, g, weight, layout) if needs[0] else g
+    of_input: Any = None
+    of_weight = of_bias = None
+    slopes: Any = times_weight(m, g, weight, layout) if needs[0] else g
     standard: Any
     if m is not RECORDED:
-        xp = m.xp
-        standard = xp.subtract(input.reshape(layout.grouped), mean)
-        standard = xp.multiply(standard, inverse)
+        standard = m.xp.subtract(input.reshape(layout.grouped), mean)
+        standard = m.xp.multiply(standard, inverse)
         if needs[0]:
-            of_input = _gradient_kernel(xp, slopes, standard, inverse, layout).reshape(input.shape)
+            run: Any = _gradient_kernel
+            of_input = run(m.xp, slopes, standard, inverse, layout).reshape(input.shape)
         standard = standard.reshape(input.shape)
     else:
         standard = m._standardize(input, mean, inverse, layout)
@@ -237,7 +253,12 @@ def all_gradients(
 
 
 def normalized(
-    xp: Any, input: Array, weight: Any, bias: Any, layout: Layout, eps: float
+    xp: Namespace,
+    input: Array,
+    weight: Array | None,
+    bias: Array | None,
+    layout: Layout,
+    eps: float,
 ) -> tuple[Array, Array, Array, Array]:
     """The function of all three, and its statistics: mean, one over deviation, variance."""
     centred, mean, inverse, variance = _centred(xp, input, layout, eps)
@@ -259,7 +280,7 @@ def normalized(
     event="layer_norm",
 )
 def _layer_norm(
-    xp: Any,
+    xp: Namespace,
     input: Array,
     weight: Array | None,
     bias: Array | None,
@@ -394,7 +415,7 @@ def _torch_layer_norm(
     event="group_norm",
 )
 def _group_norm(
-    xp: Any,
+    xp: Namespace,
     input: Array,
     weight: Array | None,
     bias: Array | None,

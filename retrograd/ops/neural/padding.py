@@ -12,7 +12,7 @@ from typing import Any
 
 from retrograd.backend.neutral.arrangement import arranged
 from retrograd.ops import errors
-from retrograd.ops.kinds import Array
+from retrograd.ops.kinds import Array, DType, Index, Namespace
 from retrograd.ops.neural.windows import Sizes, is_real_number, refuse_types
 from retrograd.ops.registry import RECORDED, composite, op
 from retrograd.ops.sizes import Shape, as_integers, require_tensor
@@ -51,7 +51,7 @@ def _sides(pad: Sizes) -> list[tuple[int, int]]:
         Sample(T(2, 3, dtype="bool"), (1, 1), 2.5, grad=False),
     ],
 )
-def constant_pad_nd(xp: Any, input: Array, pad: Sizes, value: complex = 0) -> Array:
+def constant_pad_nd(xp: Namespace, input: Array, pad: Sizes, value: complex = 0) -> Array:
     """Add `value` around the last dimensions; negative sizes cut off.
 
     >>> import retrograd as torch
@@ -90,7 +90,7 @@ _C_NAMES = {
 }  # fmt: skip
 
 
-def _filling(xp: Any, value: Any, dtype: Any) -> Any:
+def _filling(xp: Namespace, value: Any, dtype: DType) -> Any:
     """The value in a dtype: whole numbers drop the fraction; what does not fit is refused."""
     if dtype.kind == "b" or not value:
         return value
@@ -124,7 +124,7 @@ def _index_table(mode: str, size: int, before: int, after: int) -> list[int]:
     return [size - 1 - abs(size - 1 - abs(place)) for place in places]
 
 
-def _pad(xp: Any, input: Array, pad: Sizes, mode: str) -> Array:
+def _pad(xp: Namespace, input: Array, pad: Sizes, mode: str) -> Array:
     """Read the padded array: the input is copied once, then each border from what is there."""
     sides = _sides(pad)
     lead = input.ndim - len(sides)
@@ -137,11 +137,12 @@ def _pad(xp: Any, input: Array, pad: Sizes, mode: str) -> Array:
             input = xp.take(input, xp.asarray(table), axis=axis)
         return input
     result: Array = xp.empty((*input.shape[:lead], *(len(table) for table in tables)), input.dtype)
-    inner = [
+    inner: list[slice] = [
         slice(before, before + size)
         for size, (before, _) in zip(input.shape[lead:], sides, strict=True)
     ]
-    result[(..., *inner)] = input
+    middle: Index = (..., *inner)
+    result[middle] = input
     for axis, (table, inside) in enumerate(zip(tables, inner, strict=True), start=lead):
         for border in (slice(0, inside.start), slice(inside.stop, len(table))):
             if border.start < border.stop:
@@ -150,7 +151,7 @@ def _pad(xp: Any, input: Array, pad: Sizes, mode: str) -> Array:
     return result
 
 
-def _unpad(xp: Any, gradient: Array, spatial: Shape, pad: Sizes, mode: str) -> Array:
+def _unpad(xp: Namespace, gradient: Array, spatial: Shape, pad: Sizes, mode: str) -> Array:
     """The adjoint of `_pad` on inputs whose last dimensions are `spatial`."""
     sides = _sides(pad)
     lead = gradient.ndim - len(sides)
@@ -168,9 +169,11 @@ def _unpad(xp: Any, gradient: Array, spatial: Shape, pad: Sizes, mode: str) -> A
     return result
 
 
-def _add_part(xp: Any, total: Array, values: Array, axis: int, table: Any, part: slice) -> None:
+def _add_part(
+    xp: Namespace, total: Array, values: Array, axis: int, table: Sequence[int], part: slice
+) -> None:
     """Add a part of the values to the elements that they were read from."""
-    lead = (slice(None),) * axis
+    lead: Index = (slice(None),) * axis
     places = table[part]
     chosen = values[(*lead, part)]
     distinct = len(set(places))
@@ -193,10 +196,10 @@ def _declare(mode: str, dimensions: int) -> None:
     def check(input: Array, padding: Sizes) -> None:
         refuse_types(name, input, lambda kind: is_real_number(kind) or kind.is_complex)
 
-    def forward(xp: Any, input: Array, padding: Sizes) -> Array:
+    def forward(xp: Namespace, input: Array, padding: Sizes) -> Array:
         return arranged(xp, _pad(xp, input, padding, mode), input)
 
-    def backward(xp: Any, gradient: Array, input: Array, padding: Sizes) -> Array:
+    def backward(xp: Namespace, gradient: Array, input: Array, padding: Sizes) -> Array:
         return _unpad(xp, gradient, input.shape[-dimensions:], padding, mode)
 
     forward.__name__ = name
@@ -234,7 +237,7 @@ for _mode in ("reflection", "replication"):
     moves=True,
     node_name="CopySlices",  # PyTorch copies slice by slice
 )
-def _circular_pad(xp: Any, input: Array, padding: Sizes) -> Array:
+def _circular_pad(xp: Namespace, input: Array, padding: Sizes) -> Array:
     return _pad(xp, input, padding, "circular")
 
 
@@ -245,7 +248,7 @@ def _circular_pad(xp: Any, input: Array, padding: Sizes) -> Array:
     forward="linear",
     event="retrograd::circular_pad_gradient",
 )
-def _circular_pad_gradient(xp: Any, gradient: Array, spatial: Shape, padding: Sizes) -> Array:
+def _circular_pad_gradient(xp: Namespace, gradient: Array, spatial: Shape, padding: Sizes) -> Array:
     return _unpad(xp, gradient, spatial, padding, "circular")
 
 

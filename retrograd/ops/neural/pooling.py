@@ -8,13 +8,14 @@ which graphs can be walked twice.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 from retrograd import dtypes
 from retrograd.backend.neutral import pooling as kernels
 from retrograd.backend.neutral.arrangement import arranged
 from retrograd.ops import errors
-from retrograd.ops.kinds import Array, Ints
+from retrograd.ops.kinds import Array, Ints, Namespace
 from retrograd.ops.neural.pooling_checks import (
     check_line_dimensions,
     check_max_pool1d,
@@ -29,7 +30,7 @@ from retrograd.ops.neural.windows import (
     refuse_types,
     window_option,
 )
-from retrograd.ops.registry import RECORDED, attach, composite, op
+from retrograd.ops.registry import RECORDED, Table, attach, composite, op
 from retrograd.ops.sizes import Shape, require_tensor
 from retrograd.samples import FLOATS, HALVES, Sample, T
 from retrograd.signatures import forms
@@ -48,7 +49,7 @@ def _declare_max_pool(dimensions: int) -> None:
     node = f"MaxPool{dimensions}DWithIndices"
 
     def forward(
-        xp: Any,
+        xp: Namespace,
         input: Array,
         kernel_size: Sizes,
         stride: Sizes,
@@ -61,7 +62,7 @@ def _declare_max_pool(dimensions: int) -> None:
         )
         return arranged(xp, values, input), arranged(xp, places, input)
 
-    def backward(xp: Any, gradient: Array, input: Array, indices: Array) -> Array:
+    def backward(xp: Namespace, gradient: Array, input: Array, indices: Array) -> Array:
         return kernels.scatter_to_indices(xp, gradient, indices, input.shape[-dimensions:])
 
     forward.__name__ = f"{name}_with_indices"
@@ -101,7 +102,7 @@ def _declare_avg_pool(dimensions: int) -> None:
             refuse_types(name, input, lambda kind: kind.is_floating_point or kind is dtypes.int64)
 
     def forward(
-        xp: Any,
+        xp: Namespace,
         input: Array,
         kernel_size: Sizes,
         stride: Sizes,
@@ -116,7 +117,7 @@ def _declare_avg_pool(dimensions: int) -> None:
         return arranged(xp, result, input) if dimensions == 2 else result
 
     def backward(
-        xp: Any,
+        xp: Namespace,
         gradient: Array,
         input: Array,
         kernel_size: Sizes,
@@ -132,27 +133,20 @@ def _declare_avg_pool(dimensions: int) -> None:
         )
 
     def input_rule(
-        m: Any, g: Any, input: Any, kernel_size: Sizes, stride: Sizes, padding: Sizes,
+        m: Table, g: Tensor, input: Tensor, kernel_size: Sizes, stride: Sizes, padding: Sizes,
         ceil_mode: bool, count_include_pad: bool, divisor_override: int | None,
-    ) -> Any:  # fmt: skip
-        return getattr(m, gradient_name)(
-            g,
-            input,
-            kernel_size,
-            stride,
-            padding,
-            ceil_mode,
-            count_include_pad,
-            divisor_override,
-        )
+    ) -> Tensor:  # fmt: skip
+        run: Callable[..., Tensor] = getattr(m, gradient_name)
+        sizes = kernel_size, stride, padding
+        return run(g, input, *sizes, ceil_mode, count_include_pad, divisor_override)
 
     def gradient_rule(
-        m: Any, g: Any, kernel_size: Sizes, stride: Sizes, padding: Sizes,
+        m: Table, g: Tensor, kernel_size: Sizes, stride: Sizes, padding: Sizes,
         ceil_mode: bool, count_include_pad: bool, divisor_override: int | None,
-    ) -> Any:  # fmt: skip
-        return getattr(m, name)(
-            g, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override
-        )
+    ) -> Tensor:  # fmt: skip
+        run: Callable[..., Tensor] = getattr(m, name)
+        sizes = kernel_size, stride, padding
+        return run(g, *sizes, ceil_mode, count_include_pad, divisor_override)
 
     forward.__name__ = name
     backward.__name__ = gradient_name
@@ -186,7 +180,7 @@ for _dimensions in (2, 3):
     node_name="GatherBackward0",
     forward="linear",
 )
-def _gather_spatial(xp: Any, input: Array, indices: Array, dimensions: int) -> Array:
+def _gather_spatial(xp: Namespace, input: Array, indices: Array, dimensions: int) -> Array:
     """Read the last `dimensions` dimensions at the flat places that pooling chose."""
     return kernels.gather_at_indices(xp, input, indices, dimensions)
 
@@ -196,7 +190,7 @@ def _gather_spatial(xp: Any, input: Array, indices: Array, dimensions: int) -> A
     node_name="ScatterAddBackward0",
     forward="linear",
 )
-def _scatter_spatial(xp: Any, gradient: Array, indices: Array, spatial: Shape) -> Array:
+def _scatter_spatial(xp: Namespace, gradient: Array, indices: Array, spatial: Shape) -> Array:
     """The adjoint of `_gather_spatial`."""
     return kernels.scatter_to_indices(xp, gradient, indices, spatial)
 

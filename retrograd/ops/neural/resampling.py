@@ -13,7 +13,7 @@ from retrograd.backend.neutral import resampling as kernels
 from retrograd.backend.neutral.arrangement import arranged
 from retrograd.engine.node import Node
 from retrograd.ops import errors
-from retrograd.ops.kinds import Array
+from retrograd.ops.kinds import Array, Namespace
 from retrograd.ops.neural.adaptive_pooling import (
     adaptive_avg_pool1d,
     adaptive_avg_pool2d,
@@ -92,7 +92,7 @@ def _declare(mode: str, dimensions: int, antialias: bool = False) -> None:
         )
 
     def forward(
-        xp: Any, input: Array, output_size: Sizes, align_corners: bool, scales: _Scales
+        xp: Namespace, input: Array, output_size: Sizes, align_corners: bool, scales: _Scales
     ) -> Array:
         result = kernels.interpolate(
             xp, input, output_size, along, align_corners, scales, antialias
@@ -100,7 +100,7 @@ def _declare(mode: str, dimensions: int, antialias: bool = False) -> None:
         return arranged(xp, result, input)
 
     def backward(
-        xp: Any, gradient: Array, spatial: Shape, align_corners: bool, scales: _Scales
+        xp: Namespace, gradient: Array, spatial: Shape, align_corners: bool, scales: _Scales
     ) -> Array:
         return kernels.interpolate_gradient(
             xp, gradient, spatial, along, align_corners, scales, antialias

@@ -9,7 +9,7 @@ from typing import Any
 from retrograd import dtypes
 from retrograd.engine.state import STATE, TRANSFORMS
 from retrograd.ops import errors
-from retrograd.ops.kinds import Array
+from retrograd.ops.kinds import Array, Namespace
 from retrograd.ops.registry import OPS, attach
 from retrograd.ops.sizes import broadcast_shapes
 from retrograd.tensor import Tensor
@@ -122,7 +122,7 @@ def legacy_reduction(size_average: Any, reduce: Any, reduction: str) -> str:
 attach(legacy_reduction, namespace="nn.functional", public=("legacy_reduction",))
 
 
-def reduced(xp: Any, losses: Array, reduction: int) -> Any:
+def reduced(xp: Namespace, losses: Array, reduction: int) -> Array:
     """Losses of the elements put together: all of them, their mean or their sum."""
     if reduction == NONE:
         return losses

@@ -6,9 +6,9 @@ import math
 from typing import Any
 
 from retrograd import dtypes
-from retrograd.ops.kinds import Array, wrap_dim
+from retrograd.ops.kinds import Array, Namespace, wrap_dim
 from retrograd.ops.neural.shared import floating_only, inplace_twin
-from retrograd.ops.registry import RECORDED, attach, composite, op
+from retrograd.ops.registry import RECORDED, Table, attach, composite, op
 from retrograd.samples import COMPLEX, FLOATS, HALVES, Sample, T
 from retrograd.tensor import Tensor
 
@@ -41,7 +41,7 @@ _BETA = math.sqrt(2 / math.pi)
 _KAPPA = 0.044715
 
 
-def _gelu_curvature(m: Any, g: Any, grad: Any, input: Any, approximate: str) -> Any:
+def _gelu_curvature(m: Table, g: Tensor, grad: Tensor, input: Tensor, approximate: str) -> Tensor:
     """The second derivative of gelu, times both gradients."""
     square = input * input
     both = g * grad
@@ -60,7 +60,7 @@ def _gelu_curvature(m: Any, g: Any, grad: Any, input: Any, approximate: str) -> 
     saved_names={"grad_output": "grad", "self": "input"},
     elementwise=True,
 )
-def _gelu_gradient(xp: Any, grad: Array, input: Array, approximate: str) -> Array:
+def _gelu_gradient(xp: Namespace, grad: Array, input: Array, approximate: str) -> Array:
     square = xp.multiply(input, input)
     if approximate == "none":
         density = xp.exp(xp.multiply(square, -0.5))
@@ -90,7 +90,7 @@ def _gelu_gradient(xp: Any, grad: Array, input: Array, approximate: str) -> Arra
     ],
     elementwise=True,
 )
-def gelu(xp: Any, input: Array, *, approximate: str = "none") -> Array:
+def gelu(xp: Namespace, input: Array, *, approximate: str = "none") -> Array:
     """The input times the normal distribution function of it.
 
     >>> torch.nn.functional.gelu(torch.tensor([-1.0, 1.0]))
@@ -111,7 +111,7 @@ def gelu(xp: Any, input: Array, *, approximate: str = "none") -> Array:
 # --------------------------------------------------------------------------------- silu, mish
 
 
-def _silu_rule(m: Any, g: Any, input: Any) -> Any:
+def _silu_rule(m: Table, g: Tensor, input: Tensor) -> Tensor:
     gate = m.sigmoid(input)
     return g * gate * (input * (1 - gate) + 1)
 
@@ -123,10 +123,10 @@ def _silu_rule(m: Any, g: Any, input: Any) -> Any:
     namespace=None,
     elementwise=True,
 )
-def silu(xp: Any, input: Array) -> Array:
+def silu(xp: Namespace, input: Array) -> Array:
     """``input * sigmoid(input)``."""
     if input.dtype.kind == "c":
-        return input / (1 + xp.exp(-input))
+        return xp.divide(input, 1 + xp.exp(-input))
     return xp.multiply(input, xp.expit(input))
 
 
@@ -151,7 +151,7 @@ def _silu(input: Tensor, inplace: bool = False) -> Tensor:
     return (_silu_write if inplace else RECORDED.silu)(input)
 
 
-def _mish_rule(m: Any, g: Any, input: Any) -> Any:
+def _mish_rule(m: Table, g: Tensor, input: Tensor) -> Tensor:
     bounded = m.tanh(m.softplus(input, 1.0, 20.0))
     return g * (bounded + input * m.sigmoid(input) * (1 - bounded * bounded))
 
@@ -163,7 +163,7 @@ def _mish_rule(m: Any, g: Any, input: Any) -> Any:
     namespace=None,
     elementwise=True,
 )
-def mish(xp: Any, input: Array) -> Array:
+def mish(xp: Namespace, input: Array) -> Array:
     """``input * tanh(softplus(input))``."""
     result = xp.softplus(input)
     xp.tanh(result, result)
@@ -187,8 +187,8 @@ def _mish(input: Tensor, inplace: bool = False) -> Tensor:
 
 
 def _softplus_curvature(
-    m: Any, g: Any, grad: Any, input: Any, beta: float, threshold: float
-) -> Any:
+    m: Table, g: Tensor, grad: Tensor, input: Tensor, beta: float, threshold: float
+) -> Tensor:
     scaled = input * beta
     gate = m.sigmoid(scaled)
     return m._sigmoid_gradient(g * grad, gate) * m.lt(scaled, threshold) * beta
@@ -200,7 +200,9 @@ def _softplus_curvature(
     saved_names={"grad_output": "grad", "self": "input"},
     elementwise=True,
 )
-def _softplus_gradient(xp: Any, grad: Array, input: Array, beta: float, threshold: float) -> Array:
+def _softplus_gradient(
+    xp: Namespace, grad: Array, input: Array, beta: float, threshold: float
+) -> Array:
     scaled = xp.multiply(input, beta)
     result = xp.multiply(xp.expit(scaled), grad)
     return xp.where(scaled > threshold, grad, result)
@@ -217,7 +219,7 @@ def _softplus_gradient(xp: Any, grad: Array, input: Array, beta: float, threshol
     ],
     elementwise=True,
 )
-def softplus(xp: Any, input: Array, beta: Any = 1.0, threshold: Any = 20.0) -> Array:
+def softplus(xp: Namespace, input: Array, beta: float = 1.0, threshold: float = 20.0) -> Array:
     """``log(1 + exp(beta * input)) / beta``, and the input itself above the threshold.
 
     >>> torch.nn.functional.softplus(torch.tensor([0.0, 30.0]))
@@ -226,7 +228,7 @@ def softplus(xp: Any, input: Array, beta: Any = 1.0, threshold: Any = 20.0) -> A
     return xp.softplus(input, float(beta), float(threshold))
 
 
-def _logsigmoid_curvature(m: Any, g: Any, grad: Any, input: Any) -> Any:
+def _logsigmoid_curvature(m: Table, g: Tensor, grad: Tensor, input: Tensor) -> Tensor:
     gate = m.sigmoid(input)
     return g * grad * (gate - 1) * gate
 
@@ -239,7 +241,7 @@ def _logsigmoid_curvature(m: Any, g: Any, grad: Any, input: Any) -> Any:
     elementwise=True,
     aten="log_sigmoid_backward",
 )
-def _logsigmoid_gradient(xp: Any, grad: Array, input: Array) -> Array:
+def _logsigmoid_gradient(xp: Namespace, grad: Array, input: Array) -> Array:
     return xp.multiply(xp.expit(xp.negative(input)), grad)
 
 
@@ -253,7 +255,7 @@ def _logsigmoid_gradient(xp: Any, grad: Array, input: Array) -> Array:
     aten="log_sigmoid_forward",
     event="log_sigmoid",
 )
-def logsigmoid(xp: Any, input: Array) -> Array:
+def logsigmoid(xp: Namespace, input: Array) -> Array:
     """The logarithm of the sigmoid."""
     return xp.log_sigmoid(input)
 
@@ -262,15 +264,15 @@ def logsigmoid(xp: Any, input: Array) -> Array:
 
 
 def _elu_curvature(
-    m: Any,
-    g: Any,
-    grad: Any,
-    value: Any,
+    m: Table,
+    g: Tensor,
+    grad: Tensor,
+    value: Tensor,
     alpha: float,
     scale: float,
     input_scale: float,
     is_result: bool,
-) -> Any:
+) -> Tensor:
     both = g * grad * input_scale
     below = m.lt(value, 0)
     if is_result:
@@ -287,7 +289,7 @@ def _elu_curvature(
     elementwise=True,
 )
 def _elu_gradient(
-    xp: Any,
+    xp: Namespace,
     grad: Array,
     value: Array,
     alpha: float,
@@ -303,18 +305,22 @@ def _elu_gradient(
     return xp.multiply(xp.where(value <= 0, slope, xp.asarray(scale, value.dtype)), grad)
 
 
-def _elu_kernel(xp: Any, input: Array, alpha: float, scale: float, input_scale: float) -> Array:
+def _elu_kernel(
+    xp: Namespace, input: Array, alpha: float, scale: float, input_scale: float
+) -> Array:
     below = xp.expm1(input * input_scale) * (alpha * scale)
     return xp.where(input < 0, below, input if scale == 1 else input * scale)
 
 
-def _elu_rule(m: Any, g: Any, input: Any, alpha: float, scale: float, input_scale: float) -> Any:
+def _elu_rule(
+    m: Table, g: Tensor, input: Tensor, alpha: float, scale: float, input_scale: float
+) -> Tensor:
     return m._elu_gradient(g, input, alpha, scale, input_scale, False)
 
 
 def _elu_rule_of_result(
-    m: Any, g: Any, out: Any, alpha: float, scale: float, input_scale: float
-) -> Any:
+    m: Table, g: Tensor, out: Tensor, alpha: float, scale: float, input_scale: float
+) -> Tensor:
     if alpha < 0:
         raise RuntimeError(
             "In-place elu backward calculation is triggered with a negative slope which is not "
@@ -331,7 +337,7 @@ def _elu_rule_of_result(
     elementwise=True,
 )
 def elu(
-    xp: Any, input: Array, alpha: float = 1.0, scale: float = 1.0, input_scale: float = 1.0
+    xp: Namespace, input: Array, alpha: float = 1.0, scale: float = 1.0, input_scale: float = 1.0
 ) -> Array:
     """The input where positive, else ``alpha * (exp(input) - 1)``."""
     return _elu_kernel(xp, input, alpha, scale, input_scale)
@@ -346,7 +352,7 @@ def elu(
     aten_inplace="elu_.default",
 )
 def _elu_in_place(
-    xp: Any, input: Array, alpha: float = 1.0, scale: float = 1.0, input_scale: float = 1.0
+    xp: Namespace, input: Array, alpha: float = 1.0, scale: float = 1.0, input_scale: float = 1.0
 ) -> Array:
     return _elu_kernel(xp, input, alpha, scale, input_scale)
 
@@ -362,7 +368,7 @@ def _inverse(alpha: float) -> float:
     namespace=None,
     elementwise=True,
 )
-def celu(xp: Any, input: Array, alpha: float = 1.0) -> Array:
+def celu(xp: Namespace, input: Array, alpha: float = 1.0) -> Array:
     """The input where positive, else ``alpha * (exp(input / alpha) - 1)``."""
     return _elu_kernel(xp, input, alpha, 1.0, 1.0 / alpha)
 
@@ -375,7 +381,7 @@ def celu(xp: Any, input: Array, alpha: float = 1.0) -> Array:
     elementwise=True,
     aten_inplace="celu_.default",
 )
-def _celu_in_place(xp: Any, input: Array, alpha: float = 1.0) -> Array:
+def _celu_in_place(xp: Namespace, input: Array, alpha: float = 1.0) -> Array:
     return _elu_kernel(xp, input, alpha, 1.0, 1.0 / alpha)
 
 
@@ -463,7 +469,7 @@ for _function in (selu_, celu_):
 # ------------------------------------------------------------------------------------ the rest
 
 
-def _glu_rule(m: Any, g: Any, input: Any, dim: int) -> Any:
+def _glu_rule(m: Table, g: Tensor, input: Tensor, dim: int) -> Tensor:
     half = input.shape[dim] // 2
     gate = m.sigmoid(m.narrow(input, dim, half, half))
     through = g * gate
@@ -471,7 +477,7 @@ def _glu_rule(m: Any, g: Any, input: Any, dim: int) -> Any:
 
 
 @op(input=_glu_rule, check=floating_only("glu_cpu"), namespace=None)
-def glu(xp: Any, input: Array, dim: int) -> Array:
+def glu(xp: Namespace, input: Array, dim: int) -> Array:
     """The first half along `dim` times the sigmoid of the second."""
     first, second = xp.split(input, 2, axis=dim)
     return xp.multiply(first, xp.expit(second))

@@ -8,7 +8,7 @@ from typing import Any
 from retrograd import dtypes
 from retrograd.lifecycle.site import user_level
 from retrograd.ops import errors
-from retrograd.ops.kinds import Array, wrap_dim
+from retrograd.ops.kinds import Array, Namespace, wrap_dim
 from retrograd.ops.registry import RECORDED, composite, op
 from retrograd.samples import FLOATS, HALVES, Sample, T
 from retrograd.tensor import Tensor
@@ -27,7 +27,7 @@ def _check(name: str) -> Any:
     return check
 
 
-def _shifted(xp: Any, input: Array, dim: int) -> tuple[Array, tuple[int, ...]]:
+def _shifted(xp: Namespace, input: Array, dim: int) -> tuple[Array, tuple[int, ...]]:
     """The input minus its maximum along `dim`, so that exponentials stay finite.
 
     With it comes the shape of a sum along `dim`, which stays as size one.
@@ -38,7 +38,7 @@ def _shifted(xp: Any, input: Array, dim: int) -> tuple[Array, tuple[int, ...]]:
     return xp.subtract(input, largest), largest.shape
 
 
-def _total(xp: Any, values: Array, dim: int, shape: tuple[int, ...]) -> Array:
+def _total(xp: Namespace, values: Array, dim: int, shape: tuple[int, ...]) -> Array:
     """The sum along `dim`, of the given shape; small ones by the compiled kernel."""
     total = xp.sum_to(values, shape)
     return xp.sum(values, axis=dim, keepdims=True) if total is None else total
@@ -59,11 +59,11 @@ def _kept(shape: tuple[int, ...], dim: int) -> tuple[int, ...]:
     saved_names={"grad_output": "grad"},
     aten="_softmax_backward_data",
 )
-def _softmax_gradient(xp: Any, grad: Array, output: Array, dim: int) -> Array:
+def _softmax_gradient(xp: Namespace, grad: Array, output: Array, dim: int) -> Array:
     """``output * (grad - sum(grad * output))`` along `dim`."""
     result = xp.multiply(grad, output)
     if not output.ndim:
-        return result - output * result
+        return xp.subtract(result, output * result)
     total = _total(xp, result, dim, _kept(result.shape, dim))
     return xp.subtract(result, xp.multiply(output, total))
 
@@ -75,7 +75,7 @@ def _softmax_gradient(xp: Any, grad: Array, output: Array, dim: int) -> Array:
     forward=lambda m, tangents, out, dim: m._softmax_gradient(tangents[0], out, dim),
     aten="_softmax",
 )
-def softmax(xp: Any, input: Array, dim: int) -> Array:
+def softmax(xp: Namespace, input: Array, dim: int) -> Array:
     """``exp(input)``, divided by its sum along `dim`."""
     wrap_dim(dim, input.ndim)
     if not input.ndim:
@@ -96,11 +96,11 @@ def softmax(xp: Any, input: Array, dim: int) -> Array:
     saved_names={"grad_output": "grad"},
     aten="_log_softmax_backward_data",
 )
-def _log_softmax_gradient(xp: Any, grad: Array, output: Array, dim: int) -> Array:
+def _log_softmax_gradient(xp: Namespace, grad: Array, output: Array, dim: int) -> Array:
     """``grad - exp(output) * sum(grad)`` along `dim`."""
     result = xp.exp(output)
     if not output.ndim:
-        return grad - result * grad
+        return xp.subtract(grad, result * grad)
     total = _total(xp, grad, dim, _kept(grad.shape, dim))
     return xp.subtract(grad, xp.multiply(result, total))
 
@@ -114,7 +114,7 @@ def _log_softmax_gradient(xp: Any, grad: Array, output: Array, dim: int) -> Arra
     ),
     aten="_log_softmax",
 )
-def log_softmax(xp: Any, input: Array, dim: int) -> Array:
+def log_softmax(xp: Namespace, input: Array, dim: int) -> Array:
     """The logarithm of the softmax along `dim`, computed without losing small probabilities."""
     wrap_dim(dim, input.ndim)
     if not input.ndim:

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from retrograd.notices import explained
 from retrograd.ops.errors import dimension_range
-from retrograd.ops.kinds import Array
+from retrograd.ops.kinds import Array, Namespace
 from retrograd.ops.reduction.norms import vector_norm_of
-from retrograd.ops.registry import RECORDED, composite, op
+from retrograd.ops.registry import RECORDED, Table, composite, op
 from retrograd.samples import FLOATS, Sample, T
 from retrograd.tensor import Tensor
 
@@ -51,7 +49,7 @@ def _others(ndim: int, dim: int) -> tuple[int, ...]:
     return tuple(axis for axis in range(ndim) if axis != dim % ndim)
 
 
-def _direction_gradient(m: Any, grad: Any, v: Any, g: Any, dim: int) -> Any:
+def _direction_gradient(m: Table, grad: Tensor, v: Tensor, g: Tensor, dim: int) -> Tensor:
     """What is across the direction, scaled: moving along it changes no length."""
     others = _others(len(v.shape), dim)
     norm = m.linalg_vector_norm(v, 2, others, True)
@@ -59,18 +57,18 @@ def _direction_gradient(m: Any, grad: Any, v: Any, g: Any, dim: int) -> Any:
     return m.mul(m.div(g, norm), m.sub(grad, m.mul(v, along)))
 
 
-def _length_gradient(m: Any, grad: Any, v: Any, dim: int) -> Any:
+def _length_gradient(m: Table, grad: Tensor, v: Tensor, dim: int) -> Tensor:
     others = _others(len(v.shape), dim)
     norm = m.linalg_vector_norm(v, 2, others, True)
     return m.div(m.sum(m.mul(grad, v), others, True), norm)
 
 
 @op(
-    v=lambda m, grad, v, g, dim: _direction_gradient(m, grad, v, g, dim),
-    g=lambda m, grad, v, dim: _length_gradient(m, grad, v, dim),
+    v=_direction_gradient,
+    g=_length_gradient,
     aten="_weight_norm_interface",
 )
-def _weight_norm_interface(xp: Any, v: Array, g: Array, dim: int) -> Array:
+def _weight_norm_interface(xp: Namespace, v: Array, g: Array, dim: int) -> Array:
     """``v`` with the lengths ``g``; `dim` is the first or the last dimension."""
     return v * (g / vector_norm_of(xp, v, 2, _others(v.ndim, dim), True))
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from retrograd.engine.state import TRANSFORMS
 from retrograd.ops.elementwise.special import no_derivative
-from retrograd.ops.kinds import Array
+from retrograd.ops.kinds import Array, Namespace
 from retrograd.ops.registry import RECORDED, attach, composite, op
 from retrograd.random import continuous
 from retrograd.random.mapping import batches, is_mapped
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     input=no_derivative("_standard_gamma_grad"),
     output=no_derivative("_standard_gamma_grad"),
 )
-def _standard_gamma_grad(xp: Any, input: Array, output: Array) -> Array:
+def _standard_gamma_grad(xp: Namespace, input: Array, output: Array) -> Array:
     """How fast gamma samples grow with their shape parameter."""
     return gamma_gradient(input, output)
 
@@ -34,7 +34,7 @@ def _standard_gamma_grad(xp: Any, input: Array, output: Array) -> Array:
     half="move",
     node_name="StandardGammaBackward0",
 )
-def _draw_gamma(xp: Any, input: Array, generator: Any) -> Array:
+def _draw_gamma(xp: Namespace, input: Array, generator: Generator) -> Array:
     return continuous.standard_gamma(generator, np.asarray(input))
 
 
@@ -43,13 +43,13 @@ def _draw_gamma(xp: Any, input: Array, generator: Any) -> Array:
     alpha=no_derivative("_dirichlet_grad"),
     total=no_derivative("_dirichlet_grad"),
 )
-def _dirichlet_grad(xp: Any, x: Array, alpha: Array, total: Array) -> Array:
+def _dirichlet_grad(xp: Namespace, x: Array, alpha: Array, total: Array) -> Array:
     """The slope of Dirichlet samples, before a row's constraint to add up to 1 is applied."""
     return dirichlet_gradient(x, alpha, total)
 
 
 @op(input=lambda m, g: m.zeros_like(g), half="move", node_name="SampleDirichletBackward0")
-def _draw_dirichlet(xp: Any, input: Array, generator: Any) -> Array:
+def _draw_dirichlet(xp: Namespace, input: Array, generator: Generator) -> Array:
     return continuous.dirichlet(generator, np.asarray(input))
 
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from retrograd.engine.state import STATE, TRANSFORMS
 from retrograd.engine.views import bump, check_writable, refresh
-from retrograd.ops.kinds import Array
+from retrograd.ops.kinds import Array, Namespace
 from retrograd.ops.making.arguments import as_integer
 from retrograd.ops.registry import OPS, op
 from retrograd.random import continuous, discrete, integers
@@ -32,8 +32,9 @@ if TYPE_CHECKING:
 def _declare(name: str, node_name: str, writer: str, aten: str | None = None) -> None:
     """An op that replaces a tensor by given values: its gradient is zero."""
 
-    def kernel(xp: Any, input: Array, values: Any) -> Array:
-        return values
+    def kernel(xp: Namespace, input: Array, values: Any) -> Array:
+        result: Array = values
+        return result
 
     kernel.__name__ = name
     op(
@@ -68,8 +69,9 @@ _declare("_overwrite_random_full", "RandomBackward2", "random_", "random_.from")
     node_name="BernoulliBackward1",
     aten_inplace="bernoulli_.Tensor",
 )
-def _overwrite_bernoulli_array(xp: Any, input: Array, p: Array, values: Any) -> Array:
-    return values
+def _overwrite_bernoulli_array(xp: Namespace, input: Array, p: Array, values: Any) -> Array:
+    result: Array = values
+    return result
 
 
 def _write(

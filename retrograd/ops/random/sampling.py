@@ -11,7 +11,7 @@ import numpy as np
 
 from retrograd import dtypes
 from retrograd.engine.state import TRANSFORMS
-from retrograd.ops.kinds import Array
+from retrograd.ops.kinds import Array, Namespace
 from retrograd.ops.making.arguments import (
     as_integer,
     check_place,
@@ -266,7 +266,7 @@ def randperm(
     out=True,
     aten="bernoulli",
 )
-def _bernoulli(xp: Any, input: Array, generator: Any) -> Array:
+def _bernoulli(xp: Namespace, input: Array, generator: Generator) -> Array:
     return fill_(
         np.empty_like(input, order="C"), discrete.bernoulli_from_array(generator, np.ravel(input))
     )
@@ -295,7 +295,7 @@ def bernoulli(
 
 
 @op(input=lambda m, g: m.zeros_like(g), half="move", aten="poisson")
-def _poisson(xp: Any, input: Array, generator: Any) -> Array:
+def _poisson(xp: Namespace, input: Array, generator: Generator) -> Array:
     return discrete.poisson(generator, input)
 
 
@@ -347,7 +347,7 @@ def multinomial(
     aten="normal.Tensor_float",
     event="retrograd::normal_around",
 )
-def _normal_around(xp: Any, mean: Array, std: float, generator: Any) -> Array:
+def _normal_around(xp: Namespace, mean: Array, std: float, generator: Generator) -> Array:
     return normal_from_arrays(generator, mean, std)
 
 
@@ -359,7 +359,7 @@ def _normal_around(xp: Any, mean: Array, std: float, generator: Any) -> Array:
     aten="normal.float_Tensor",
     event="retrograd::normal_of_width",
 )
-def _normal_of_width(xp: Any, std: Array, mean: float, generator: Any) -> Array:
+def _normal_of_width(xp: Namespace, std: Array, mean: float, generator: Generator) -> Array:
     return normal_from_arrays(generator, mean, std)
 
 
@@ -372,7 +372,7 @@ def _normal_of_width(xp: Any, std: Array, mean: float, generator: Any) -> Array:
     aten="normal.Tensor_Tensor",
     event="retrograd::normal_both",
 )
-def _normal_both(xp: Any, mean: Array, std: Array, generator: Any) -> Array:
+def _normal_both(xp: Namespace, mean: Array, std: Array, generator: Generator) -> Array:
     return normal_from_arrays(generator, mean, std)
 
 

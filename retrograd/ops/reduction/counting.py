@@ -10,7 +10,7 @@ from retrograd import dtypes, return_types
 from retrograd.backend import backend_of
 from retrograd.ops import errors
 from retrograd.ops.calling.examples import by_example
-from retrograd.ops.kinds import Array, wrap_dim
+from retrograd.ops.kinds import Array, DType, Namespace, wrap_dim
 from retrograd.ops.registry import RECORDED, composite, op
 from retrograd.samples import HALVES, Sample, T
 from retrograd.signatures import forms
@@ -25,7 +25,7 @@ def _no_derivative(name: str) -> Any:
     raise NotImplementedError(f"the derivative for '{name}' is not implemented.")
 
 
-def _groups(xp: Any, rows: Array, order: Array | None) -> tuple[Array, Array, Array]:
+def _groups(xp: Namespace, rows: Array, order: Array | None) -> tuple[Array, Array, Array]:
     """Runs of equal rows, after reordering: the first of each, the run of each row, run lengths."""
     ordered = rows if order is None else rows[order]
     new = xp.ones(len(rows), bool)
@@ -38,14 +38,16 @@ def _groups(xp: Any, rows: Array, order: Array | None) -> tuple[Array, Array, Ar
     return ordered[new], inverse, xp.bincount(run)
 
 
-def _unique_flat(xp: Any, input: Array, ordered: bool) -> tuple[Array, Array, Array]:
+def _unique_flat(xp: Namespace, input: Array, ordered: bool) -> tuple[Array, Array, Array]:
     rows = input.reshape(-1, 1)
     order = xp.argsort(rows[:, 0], kind="stable") if ordered else None
     values, inverse, counts = _groups(xp, rows, order)
     return values[:, 0].copy(), inverse.reshape(input.shape), counts
 
 
-def _unique_rows(xp: Any, input: Array, dim: int, ordered: bool) -> tuple[Array, Array, Array]:
+def _unique_rows(
+    xp: Namespace, input: Array, dim: int, ordered: bool
+) -> tuple[Array, Array, Array]:
     if not input.ndim:
         raise IndexError(f"Dimension specified as {dim} but tensor has no dimensions")
     axis = wrap_dim(dim, input.ndim)
@@ -73,7 +75,7 @@ def _unique_rows(xp: Any, input: Array, dim: int, ordered: bool) -> tuple[Array,
     aten="_unique2",
     event="_unique2",
 )
-def _unique2(xp: Any, input: Array) -> tuple[Array, Array, Array]:
+def _unique2(xp: Namespace, input: Array) -> tuple[Array, Array, Array]:
     return _unique_flat(xp, input, True)
 
 
@@ -86,7 +88,7 @@ def _unique2(xp: Any, input: Array) -> tuple[Array, Array, Array]:
     aten="unique_dim",
     event="unique_dim",
 )
-def _unique_dim(xp: Any, input: Array, dim: int) -> tuple[Array, Array, Array]:
+def _unique_dim(xp: Namespace, input: Array, dim: int) -> tuple[Array, Array, Array]:
     return _unique_rows(xp, input, dim, True)
 
 
@@ -97,7 +99,7 @@ def _unique_dim(xp: Any, input: Array, dim: int) -> tuple[Array, Array, Array]:
     nondifferentiable=(1, 2),
     aten="unique_consecutive",
 )
-def _unique_consecutive(xp: Any, input: Array, dim: int | None) -> tuple[Array, Array, Array]:
+def _unique_consecutive(xp: Namespace, input: Array, dim: int | None) -> tuple[Array, Array, Array]:
     if dim is None:
         return _unique_flat(xp, input, False)
     return _unique_rows(xp, input, dim, False)
@@ -189,7 +191,9 @@ def unique_consecutive(
 
 
 @op(fast=False, promote=True, label="searchsorted", aten="searchsorted")
-def _searchsorted(xp: Any, boundaries: Array, values: Array, right: bool, integer: Any) -> Array:
+def _searchsorted(
+    xp: Namespace, boundaries: Array, values: Array, right: bool, integer: DType
+) -> Array:
     side = "right" if right else "left"
     if boundaries.ndim == 1:
         return xp.searchsorted(boundaries, values, side).astype(integer)
@@ -328,7 +332,9 @@ def bucketize(
         Sample(T(2, 2, dtype="uint8")),
     ],
 )
-def bincount(xp: Any, input: Array, weights: Array | None = None, minlength: int = 0) -> Array:
+def bincount(
+    xp: Namespace, input: Array, weights: Array | None = None, minlength: int = 0
+) -> Array:
     """How often each non-negative integer occurs, or the sum of the weights at its places."""
     if input.dtype.kind not in "iu":
         raise errors.not_implemented_for("bincount_cpu", input.dtype)
@@ -363,7 +369,7 @@ def _check_bins(bins: int) -> None:
         *(Sample(T(3, dtype="int64")), Sample(T(2, 5), bins=3, min=0.5, max=2, grad=False)),
     ],
 )
-def histc(xp: Any, input: Array, bins: int = 100, min: float = 0, max: float = 0) -> Array:
+def histc(xp: Namespace, input: Array, bins: int = 100, min: float = 0, max: float = 0) -> Array:
     """Counts of the elements in equal bins between `min` and `max` (the data's, if equal)."""
     if input.dtype.kind != "f":
         raise errors.not_implemented_for("histogram_cpu", input.dtype)
@@ -391,7 +397,7 @@ def histc(xp: Any, input: Array, bins: int = 100, min: float = 0, max: float = 0
     aten="histogram.bins_tensor",
 )
 def _histogram(
-    xp: Any, input: Array, edges: Array, weight: Array | None, density: bool
+    xp: Namespace, input: Array, edges: Array, weight: Array | None, density: bool
 ) -> tuple[Array, Array]:
     values = input.reshape(-1)
     inside = (values >= edges[0]) & (values <= edges[-1])

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 from retrograd import dtypes, return_types, samples
 from retrograd.ops import errors
-from retrograd.ops.kinds import Array, Ints, restore_dims, wrap_dim, wrap_dims
+from retrograd.ops.kinds import Array, Ints, Namespace, restore_dims, wrap_dim, wrap_dims
 from retrograd.ops.reduction.reduce import check_keepdim
-from retrograd.ops.registry import RECORDED, composite, op
+from retrograd.ops.registry import RECORDED, Table, composite, op
 from retrograd.samples import FLOATS, HALVES, Sample, T
 from retrograd.signatures import forms
 from retrograd.tensor import Tensor
@@ -49,13 +50,13 @@ def is_nan(value: Any) -> bool:
 
 
 @op(fast=False)
-def _count_true(xp: Any, mask: Array, like: Array, dim: Any) -> Array:
+def _count_true(xp: Namespace, mask: Array, like: Array, dim: Ints | None) -> Array:
     """How many places of a mask are true along `dim` (kept), as a number of `like`'s dtype."""
     axes = wrap_dims(dim, mask.ndim)
     return xp.sum(mask, axis=axes, dtype=like.dtype, keepdims=True)
 
 
-def share_among(m: Any, g: Any, mask: Any, dim: Any) -> Any:
+def share_among(m: Table, g: Tensor, mask: Tensor, dim: Ints | None) -> Tensor:
     """A kept-dimension gradient divided evenly among the places where `mask` is true."""
     return m.mul(m.div(g, m._count_true(mask, g, dim)), mask)
 
@@ -66,12 +67,12 @@ def share_among(m: Any, g: Any, mask: Any, dim: Any) -> Any:
     node_name="MaskedFillBackward1",
     elementwise=True,
 )
-def _fill_where(xp: Any, input: Array | None, mask: Array, value: Array) -> Array:
+def _fill_where(xp: Namespace, input: Array | None, mask: Array, value: Array) -> Array:
     """`value` (one element) where the mask is true, zero elsewhere."""
     return xp.where(mask, value, xp.asarray(0, value.dtype))
 
 
-def share_with_equals(m: Any, g: Any, input: Any, out: Any) -> Any:
+def share_with_equals(m: Table, g: Tensor, input: Tensor, out: Tensor) -> Tensor:
     """The gradient of picking one value: divided evenly among all elements equal to it."""
     if isinstance(out, Tensor) and out._level:  # nan in some examples only
         mask = m.logical_or(m.eq(input, out), m.logical_and(m.isnan(input), m.isnan(out)))
@@ -87,7 +88,7 @@ def share_with_equals(m: Any, g: Any, input: Any, out: Any) -> Any:
     node_name="ScatterBackward0",
 )
 def _scatter_values(
-    xp: Any, input: Array | None, src: Array, index: Array, dim: int, shape: tuple[int, ...]
+    xp: Namespace, input: Array | None, src: Array, index: Array, dim: int, shape: tuple[int, ...]
 ) -> Array:
     """Zeros of `shape` with `src` put where `index` says along `dim`."""
     result = xp.zeros(shape, src.dtype)
@@ -99,8 +100,8 @@ def _scatter_values(
 
 
 def scatter_selected(
-    m: Any, g: Any, index: Any, shape: tuple[int, ...], dim: int, keepdim: bool
-) -> Any:
+    m: Table, g: Tensor, index: Tensor, shape: tuple[int, ...], dim: int, keepdim: bool
+) -> Tensor:
     """The gradient of values picked by index along `dim`, put back where they came from."""
     if not shape:
         return g
@@ -110,7 +111,7 @@ def scatter_selected(
     return m._scatter_values(None, g, index, dim, tuple(shape))
 
 
-def pick(xp: Any, input: Array, index: Array, dim: int, keepdim: bool) -> tuple[Array, Array]:
+def pick(xp: Namespace, input: Array, index: Array, dim: int, keepdim: bool) -> tuple[Array, Array]:
     """The values at `index` (kept) along `dim`, and the index, with the dimension kept or not."""
     if not input.ndim:
         return input.copy(), xp.zeros((), dtypes.I64)
@@ -122,24 +123,24 @@ def pick(xp: Any, input: Array, index: Array, dim: int, keepdim: bool) -> tuple[
 
 
 @op(
-    input=lambda m, g, input, out: share_with_equals(m, g, input, out),
+    input=share_with_equals,
     node_name="MaxBackward1",
     label="max",
     forward="reduction",
 )
-def _max_all(xp: Any, input: Array) -> Array:
+def _max_all(xp: Namespace, input: Array) -> Array:
     refuse_complex("max_all", input)
     check_not_empty("max", input)
     return xp.max(input, axis=None)
 
 
 @op(
-    input=lambda m, g, input, out: share_with_equals(m, g, input, out),
+    input=share_with_equals,
     node_name="MinBackward1",
     label="min",
     forward="reduction",
 )
-def _min_all(xp: Any, input: Array) -> Array:
+def _min_all(xp: Namespace, input: Array) -> Array:
     refuse_complex("min_all", input)
     check_not_empty("min", input)
     return xp.min(input, axis=None)
@@ -157,14 +158,13 @@ def _min_all(xp: Any, input: Array) -> Array:
     saved_names={"indices": "out1"},
     aten="max.dim",
 )
-def max(xp: Any, input: Array, dim: int, keepdim: bool = False) -> tuple[Array, Array]:
+def max(xp: Namespace, input: Array, dim: int, keepdim: bool = False) -> tuple[Array, Array]:
     """Largest values along a dimension, and where they are."""
     refuse_complex("max", input)
     dim = wrap_dim(dim, input.ndim)
     check_dims_not_empty("max()", input.shape, (dim,))
     axis = dim if input.ndim else None
-    values = xp.max(input, axis=axis, keepdims=keepdim)
-    return values, input.argmax(axis, keepdims=keepdim)
+    return xp.max(input, axis, keepdims=keepdim), xp.argmax(input, axis, keepdims=keepdim)
 
 
 @op(
@@ -179,14 +179,13 @@ def max(xp: Any, input: Array, dim: int, keepdim: bool = False) -> tuple[Array, 
     saved_names={"indices": "out1"},
     aten="min.dim",
 )
-def min(xp: Any, input: Array, dim: int, keepdim: bool = False) -> tuple[Array, Array]:
+def min(xp: Namespace, input: Array, dim: int, keepdim: bool = False) -> tuple[Array, Array]:
     """Smallest values along a dimension, and where they are."""
     refuse_complex("min", input)
     dim = wrap_dim(dim, input.ndim)
     check_dims_not_empty("min()", input.shape, (dim,))
     axis = dim if input.ndim else None
-    values = xp.min(input, axis=axis, keepdims=keepdim)
-    return values, input.argmin(axis, keepdims=keepdim)
+    return xp.min(input, axis, keepdims=keepdim), xp.argmin(input, axis, keepdims=keepdim)
 
 
 def _overload(name: str, input: Tensor, args: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
@@ -285,7 +284,9 @@ def _min(input: Tensor, *args: Any, **keywords: Any) -> Any:
 # --------------------------------------------------------------------------- amax, amin, aminmax
 
 
-def _share_reduced(m: Any, g: Any, input: Any, out: Any, dim: Any, keepdim: bool) -> Any:
+def _share_reduced(
+    m: Table, g: Tensor, input: Tensor, out: Tensor, dim: Ints | None, keepdim: bool
+) -> Tensor:
     shape = input.shape
     mask = m.eq(input, restore_dims(m, out, shape, dim, keepdim))
     return share_among(m, restore_dims(m, g, shape, dim, keepdim), mask, dim)
@@ -305,30 +306,32 @@ def _amax_samples() -> list[Sample]:
 
 
 @op(
-    input=lambda m, g, input, out, dim, keepdim: _share_reduced(m, g, input, out, dim, keepdim),
+    input=_share_reduced,
     out=True,
     samples=_amax_samples,
     forward="reduction",
     saved_names={"dim": ("dim",)},
 )
-def amax(xp: Any, input: Array, dim: Ints | None = (), keepdim: bool = False) -> Array:
+def amax(xp: Namespace, input: Array, dim: Ints | None = (), keepdim: bool = False) -> Array:
     """Largest values along dimensions; ties share the gradient evenly."""
     return _reduce_extreme("amax", xp.max, input, dim, keepdim)
 
 
 @op(
-    input=lambda m, g, input, out, dim, keepdim: _share_reduced(m, g, input, out, dim, keepdim),
+    input=_share_reduced,
     out=True,
     samples=_amax_samples,
     forward="reduction",
     saved_names={"dim": ("dim",)},
 )
-def amin(xp: Any, input: Array, dim: Ints | None = (), keepdim: bool = False) -> Array:
+def amin(xp: Namespace, input: Array, dim: Ints | None = (), keepdim: bool = False) -> Array:
     """Smallest values along dimensions; ties share the gradient evenly."""
     return _reduce_extreme("amin", xp.min, input, dim, keepdim)
 
 
-def _reduce_extreme(name: str, reduce: Any, input: Array, dim: Any, keepdim: bool) -> Array:
+def _reduce_extreme(
+    name: str, reduce: Callable[..., Array], input: Array, dim: Ints | None, keepdim: bool
+) -> Array:
     axes = wrap_dims(dim, input.ndim)
     if dim is None or dim == ():
         check_not_empty(name, input)
@@ -339,8 +342,14 @@ def _reduce_extreme(name: str, reduce: Any, input: Array, dim: Any, keepdim: boo
 
 
 def _aminmax_gradient(
-    m: Any, g: Any, input: Any, smallest: Any, largest: Any, dim: Any, keepdim: bool
-) -> Any:
+    m: Table,
+    g: Tensor,
+    input: Tensor,
+    smallest: Tensor,
+    largest: Tensor,
+    dim: Ints | None,
+    keepdim: bool,
+) -> Tensor:
     parts = [
         _share_reduced(m, part, input, out, dim, keepdim)
         for part, out in zip(g, (smallest, largest), strict=True)
@@ -366,7 +375,7 @@ def _aminmax_gradient(
     ],
 )
 def aminmax(
-    xp: Any, input: Array, *, dim: int | None = None, keepdim: bool = False
+    xp: Namespace, input: Array, *, dim: int | None = None, keepdim: bool = False
 ) -> tuple[Array, Array]:
     """Smallest and largest values, of all elements or along a dimension."""
     if dim is None and not input.size:
@@ -385,7 +394,9 @@ def aminmax(
 # ------------------------------------------------------------------------------- argmax, argmin
 
 
-def _index_of_extreme(name: str, xp: Any, input: Array, dim: int | None, keepdim: bool) -> Array:
+def _index_of_extreme(
+    name: str, xp: Namespace, input: Array, dim: int | None, keepdim: bool
+) -> Array:
     if input.dtype.kind in "bc":
         kind = "bool" if input.dtype.kind == "b" else "complex"
         raise RuntimeError(f"{name}(): does not support {kind} input")
@@ -416,12 +427,12 @@ def _index_samples() -> list[Sample]:
 
 
 @op(fast=False, out="structured", samples=_index_samples)
-def argmax(xp: Any, input: Array, dim: int | None = None, keepdim: bool = False) -> Array:
+def argmax(xp: Namespace, input: Array, dim: int | None = None, keepdim: bool = False) -> Array:
     """Index of the largest element (of the first, among equals), of all or along a dimension."""
     return _index_of_extreme("argmax", xp, input, dim, keepdim)
 
 
 @op(fast=False, out="structured", samples=_index_samples)
-def argmin(xp: Any, input: Array, dim: int | None = None, keepdim: bool = False) -> Array:
+def argmin(xp: Namespace, input: Array, dim: int | None = None, keepdim: bool = False) -> Array:
     """Index of the smallest element (of the first, among equals), of all or along a dimension."""
     return _index_of_extreme("argmin", xp, input, dim, keepdim)

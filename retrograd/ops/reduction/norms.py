@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
 from retrograd import dtypes
 from retrograd.above import above
 from retrograd.engine.sparse_array import SPARSE_ARRAY
 from retrograd.notices import explained
-from retrograd.ops.kinds import Array, restore_dims, wrap_dim, wrap_dims
+from retrograd.ops.kinds import Array, Gradients, Ints, Namespace, restore_dims, wrap_dim, wrap_dims
 from retrograd.ops.reduction.reduce import checked_dims
-from retrograd.ops.registry import PUBLIC, RECORDED, composite, op
+from retrograd.ops.registry import PUBLIC, RECORDED, Table, composite, op
 from retrograd.samples import COMPLEX, HALVES, Sample, T
 from retrograd.tensor import Tensor
 
@@ -21,7 +22,9 @@ nan, inf = math.nan, math.inf
 # --------------------------------------------------------------------------------- vector norms
 
 
-def norm_gradient(m: Any, g: Any, input: Any, p: float, norm: Any, dim: Any) -> Any:
+def norm_gradient(
+    m: Table, g: Tensor, input: Tensor, p: float, norm: Tensor, dim: Ints | None
+) -> Tensor | None:
     """The gradient of a p-norm along `dim`; `g` and `norm` have the reduced dimensions as ones.
 
     At a zero norm it is zero, where the quotients below would be nan.
@@ -47,14 +50,16 @@ def norm_gradient(m: Any, g: Any, input: Any, p: float, norm: Any, dim: Any) -> 
 
 
 def _restored_norm_gradient(
-    m: Any, g: Any, input: Any, ord: float, out: Any, dim: Any, keepdim: bool
-) -> Any:
+    m: Table, g: Tensor, input: Tensor, ord: float, out: Tensor, dim: Ints | None, keepdim: bool
+) -> Tensor | None:
     shape = input.shape
     g, norm = (restore_dims(m, value, shape, dim, keepdim) for value in (g, out))
     return norm_gradient(m, g, input, ord, norm, dim)
 
 
-def vector_norm_of(xp: Any, input: Array, p: float, axes: tuple[int, ...], keepdims: bool) -> Array:
+def vector_norm_of(
+    xp: Namespace, input: Array, p: float, axes: tuple[int, ...], keepdims: bool
+) -> Array:
     """The p-norm of an array along axes, in its own precision."""
     if p == 2 and input.dtype.kind == "f" and len(axes) == input.ndim and not keepdims:
         flat = input.ravel(order="K")
@@ -121,9 +126,7 @@ def _check_identity(p: float, shape: tuple[int, ...], dim: Any, axes: tuple[int,
 
 
 @op(
-    input=lambda m, g, input, ord, out, dim, keepdim: _restored_norm_gradient(
-        m, g, input, ord, out, dim, keepdim
-    ),
+    input=_restored_norm_gradient,
     forward="reduction",
     holomorphic=False,
     out="structured",
@@ -131,13 +134,13 @@ def _check_identity(p: float, shape: tuple[int, ...], dim: Any, axes: tuple[int,
     saved_names={"dim": ("dim",)},
 )
 def linalg_vector_norm(
-    xp: Any,
+    xp: Namespace,
     input: Array,
     ord: float = 2,
-    dim: Any = None,
+    dim: Ints | None = None,
     keepdim: bool = False,
     *,
-    dtype: Any = None,
+    dtype: dtypes.dtype | None = None,
 ) -> Array:
     """The `ord`-norm of the elements along `dim`, taken as one vector."""
     axes = wrap_dims(dim, input.ndim)
@@ -240,7 +243,7 @@ def norm(
         Sample(T(values=[1.0, 2.0]), T(values=[1.0, 2.0]), second=False),
     ],
 )
-def dist(xp: Any, input: Array, other: Array, p: float = 2) -> Array:
+def dist(xp: Namespace, input: Array, other: Array, p: float = 2) -> Array:
     """The p-norm of ``input - other``."""
     found = dtypes.from_numpy_dtype(input.dtype)
     if found.category < dtypes.FLOAT:
@@ -254,7 +257,9 @@ def dist(xp: Any, input: Array, other: Array, p: float = 2) -> Array:
     return vector_norm_of(xp, difference, p, axes, False)
 
 
-def _pairwise_gradient(m: Any, g: Any, x1: Any, x2: Any, p: float, out: Any) -> Any:
+def _pairwise_gradient(
+    m: Table, g: Tensor, x1: Tensor, x2: Tensor, p: float, out: Tensor
+) -> Tensor | None:
     """The gradient with respect to every difference of a row of x1 and a row of x2."""
     difference = m.sub(m.unsqueeze(x1, -2), m.unsqueeze(x2, -3))
     g, out = m.unsqueeze(g, -1), m.unsqueeze(out, -1)
@@ -279,7 +284,7 @@ _BLOCK = 1 << 22
     aten="_cdist_forward",
     event="cdist",
 )
-def _cdist(xp: Any, x1: Array, x2: Array, p: float) -> Array:
+def _cdist(xp: Namespace, x1: Array, x2: Array, p: float) -> Array:
     batch = xp.broadcast_shapes(x1.shape[:-2], x2.shape[:-2])
     rows, columns = x1.shape[-2], x2.shape[-2]
     result = xp.empty((*batch, rows, columns), x1.dtype)
@@ -295,11 +300,13 @@ def _cdist(xp: Any, x1: Array, x2: Array, p: float) -> Array:
     return result
 
 
-def _distance_ratio(m: Any, g: Any, out: Any) -> Any:
+def _distance_ratio(m: Table, g: Tensor, out: Tensor) -> Tensor:
     return m.masked_fill(m.div(g, out), m.eq(out, 0), 0.0)
 
 
-def _euclidean_gradients(m: Any, g: Any, needs: Any, x1: Any, x2: Any, out: Any) -> Any:
+def _euclidean_gradients(
+    m: Table, g: Tensor, needs: Sequence[bool], x1: Tensor, x2: Tensor, out: Tensor
+) -> Gradients:
     ratio = _distance_ratio(m, g, out)
     first = second = None
     if needs[0]:
@@ -318,7 +325,7 @@ def _euclidean_gradients(m: Any, g: Any, needs: Any, x1: Any, x2: Any, out: Any)
     autocast="float32",
     aten="_euclidean_dist",
 )
-def _euclidean_dist(xp: Any, x1: Array, x2: Array) -> Array:
+def _euclidean_dist(xp: Namespace, x1: Array, x2: Array) -> Array:
     """All Euclidean distances by one matrix product: |a|² - 2 ab + |b|²."""
     squares1 = xp.sum(xp.square(x1), axis=-1, keepdims=True)
     squares2 = xp.sum(xp.square(x2), axis=-1)[..., None, :]
@@ -406,20 +413,23 @@ def cdist(
 # --------------------------------------------------------------------------------------- renorm
 
 
-def _renorm_gradient(m: Any, g: Any, input: Any, p: float, dim: int, maxnorm: float) -> Any:
+def _renorm_gradient(
+    m: Table, g: Tensor, input: Tensor, p: float, dim: int, maxnorm: float
+) -> Tensor:
     others = tuple(d for d in range(input.ndim) if d != wrap_dim(dim, input.ndim))
     norm = m.linalg_vector_norm(input, p, others, True)
     product = m.sum(m.mul(m.conj(input), g), others, True)
     if product.dtype is not norm.dtype:
         product = m.real(product)
     inner = norm_gradient(m, product, input, p, norm, others)
+    assert inner is not None  # p is above zero
     inverse = m.reciprocal(m.add(norm, 1e-7))
     shrunk = m.mul(m.mul(inverse, maxnorm), m.sub(g, m.mul(inverse, inner)))
     return m.where(m.gt(norm, maxnorm), shrunk, g)
 
 
 @op(
-    input=lambda m, g, input, p, dim, maxnorm: _renorm_gradient(m, g, input, p, dim, maxnorm),
+    input=_renorm_gradient,
     half="steps",
     holomorphic=False,
     inplace=True,
@@ -435,7 +445,7 @@ def _renorm_gradient(m: Any, g: Any, input: Any, p: float, dim: int, maxnorm: fl
         Sample(T(3, 4), 2, 0, 1.0, dtypes=(*COMPLEX, *HALVES)),
     ],
 )
-def renorm(xp: Any, input: Array, p: float, dim: int, maxnorm: float) -> Array:
+def renorm(xp: Namespace, input: Array, p: float, dim: int, maxnorm: float) -> Array:
     """Each slice along `dim` scaled down so that its p-norm is at most `maxnorm`."""
     if p <= 0:
         raise RuntimeError("renorm: non-positive-norm not supported")

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 from retrograd import dtypes, return_types
 from retrograd.backend import CPU
 from retrograd.ops import errors
-from retrograd.ops.kinds import Array, wrap_dim
+from retrograd.ops.kinds import Array, Namespace, wrap_dim
 from retrograd.ops.reduction.extremes import (
     check_dims_not_empty,
     pick,
@@ -31,7 +32,7 @@ def _check_ordered(kernel: str, input: Array) -> None:
 
 
 def _select_rank(
-    name: str, xp: Any, input: Array, dim: int, keepdim: bool, rank: Any
+    name: str, xp: Namespace, input: Array, dim: int, keepdim: bool, rank: Callable[[int], Array]
 ) -> tuple[Array, Array]:
     """Value and index at a rank along `dim`; `rank` takes the axis and tells which rank."""
     axis = wrap_dim(dim, input.ndim)
@@ -46,7 +47,7 @@ def _select_rank(
 # --------------------------------------------------------------------------------------- median
 
 
-def _median_of_all(name: str, xp: Any, input: Array) -> Array:
+def _median_of_all(name: str, xp: Namespace, input: Array) -> Array:
     """The lower median: of four elements the second."""
     _check_ordered("median_cpu", input)
     flat = input.reshape(-1)
@@ -59,10 +60,13 @@ def _median_of_all(name: str, xp: Any, input: Array) -> Array:
         if missing and (name == "median" or missing == count):
             return xp.asarray(nan, input.dtype)
         count -= missing  # nan is sorted behind all numbers
-    return xp.partition(flat, (count - 1) // 2)[(count - 1) // 2]
+    lower: Array = xp.partition(flat, (count - 1) // 2)[(count - 1) // 2]
+    return lower
 
 
-def _median_along(name: str, xp: Any, input: Array, dim: int, keepdim: bool) -> tuple[Array, Array]:
+def _median_along(
+    name: str, xp: Namespace, input: Array, dim: int, keepdim: bool
+) -> tuple[Array, Array]:
     _check_ordered("median_out", input)
 
     def rank(axis: int) -> Array:
@@ -77,13 +81,13 @@ def _median_along(name: str, xp: Any, input: Array, dim: int, keepdim: bool) -> 
     return _select_rank("median", xp, input, dim, keepdim, rank)
 
 
-@op(input=lambda m, g, input, out: share_with_equals(m, g, input, out), label="median")
-def _median_all(xp: Any, input: Array) -> Array:
+@op(input=share_with_equals, label="median")
+def _median_all(xp: Namespace, input: Array) -> Array:
     return _median_of_all("median", xp, input)
 
 
-@op(input=lambda m, g, input, out: share_with_equals(m, g, input, out), label="nanmedian")
-def _nanmedian_all(xp: Any, input: Array) -> Array:
+@op(input=share_with_equals, label="nanmedian")
+def _nanmedian_all(xp: Namespace, input: Array) -> Array:
     return _median_of_all("nanmedian", xp, input)
 
 
@@ -100,7 +104,7 @@ def _nanmedian_all(xp: Any, input: Array) -> Array:
     saved_names={"indices": "out1"},
     aten="median.dim",
 )
-def median(xp: Any, input: Array, dim: int, keepdim: bool = False) -> tuple[Array, Array]:
+def median(xp: Namespace, input: Array, dim: int, keepdim: bool = False) -> tuple[Array, Array]:
     """Lower median along a dimension, and where it is."""
     return _median_along("median", xp, input, dim, keepdim)
 
@@ -118,7 +122,7 @@ def median(xp: Any, input: Array, dim: int, keepdim: bool = False) -> tuple[Arra
     saved_names={"indices": "out1"},
     aten="nanmedian.dim",
 )
-def nanmedian(xp: Any, input: Array, dim: int, keepdim: bool = False) -> tuple[Array, Array]:
+def nanmedian(xp: Namespace, input: Array, dim: int, keepdim: bool = False) -> tuple[Array, Array]:
     """Lower median of the elements that are not nan along a dimension, and where it is."""
     return _median_along("nanmedian", xp, input, dim, keepdim)
 
@@ -199,7 +203,7 @@ def _nanmedian(
         *(Sample(T(5, dtype="bool")), Sample(T(4), dtypes=HALVES)),
     ],
 )
-def mode(xp: Any, input: Array, dim: int = -1, keepdim: bool = False) -> tuple[Array, Array]:
+def mode(xp: Namespace, input: Array, dim: int = -1, keepdim: bool = False) -> tuple[Array, Array]:
     """The most frequent value along a dimension (the smallest of several), and its last index."""
     axis = wrap_dim(dim, input.ndim)
     if input.dtype.kind == "c":
@@ -236,7 +240,7 @@ def mode(xp: Any, input: Array, dim: int = -1, keepdim: bool = False) -> tuple[A
     ],
 )
 def kthvalue(
-    xp: Any, input: Array, k: int, dim: int = -1, keepdim: bool = False
+    xp: Namespace, input: Array, k: int, dim: int = -1, keepdim: bool = False
 ) -> tuple[Array, Array]:
     """The k-th smallest value along a dimension, counted from one, and where it is."""
     _check_ordered("kthvalue_cpu", input)

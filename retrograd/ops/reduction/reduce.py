@@ -10,8 +10,8 @@ from retrograd import core, dtypes, samples
 from retrograd.backend import backend_of
 from retrograd.ops import errors
 from retrograd.ops.calling.aten_names import by_dim
-from retrograd.ops.kinds import Array, Ints, restore_dims, wrap_dim, wrap_dims
-from retrograd.ops.registry import RECORDED, composite, op
+from retrograd.ops.kinds import Array, Ints, Namespace, restore_dims, wrap_dim, wrap_dims
+from retrograd.ops.registry import RECORDED, Table, composite, op
 from retrograd.samples import COMPLEX, FLOATS, HALVES, Sample, T
 from retrograd.signatures import forms, sized
 from retrograd.tensor import Tensor
@@ -21,7 +21,7 @@ nan, inf = math.nan, math.inf
 # ------------------------------------------------------------------------------------- helpers
 
 
-def cast_summands(input: Array, dtype: Any) -> Array:
+def cast_summands(input: Array, dtype: dtypes.dtype | None) -> Array:
     """Elements in the dtype that a sum or product of them has: integers add up in int64."""
     if dtype is None:
         return input.astype(dtypes.I64) if input.dtype.kind in "biu" else input
@@ -31,7 +31,7 @@ def cast_summands(input: Array, dtype: Any) -> Array:
     return cast.astype(dtypes.F32) if dtype.numpy in dtypes.HALF_TYPES else cast
 
 
-def cast_total(total: Any, dtype: Any) -> Any:
+def cast_total(total: Array, dtype: dtypes.dtype | None) -> Array:
     """Half precision was added up in float32: round the result."""
     return total.astype(dtype.numpy) if dtype is not None else total
 
@@ -40,7 +40,7 @@ def cast_total(total: Any, dtype: Any) -> Any:
 _BLOCK = 512
 
 
-def add_along(xp: Any, input: Array, axes: tuple[int, ...], keepdims: bool) -> Array:
+def add_along(xp: Namespace, input: Array, axes: tuple[int, ...], keepdims: bool) -> Array:
     """The sum along axes.
 
     Along the last axis NumPy adds pairwise, along others row by row, where rounding errors grow
@@ -74,7 +74,7 @@ def add_along(xp: Any, input: Array, axes: tuple[int, ...], keepdims: bool) -> A
     return total.reshape(*lead, *((1,) * len(axes) if keepdims else ()), *rest)
 
 
-def _add_small(xp: Any, input: Array, axis: int, keepdims: bool) -> Array | None:
+def _add_small(xp: Namespace, input: Array, axis: int, keepdims: bool) -> Array | None:
     """NumPy's sum along one axis by a compiled kernel, a tenth of the time, or None."""
     before, after = input.shape[:axis], input.shape[axis + 1 :]
     if keepdims or before:
@@ -91,20 +91,23 @@ def check_keepdim(function: str, dim: Any, keepdim: Any) -> None:
         raise errors.invalid_combination(function, [dim, keepdim])
 
 
-def count_along(shape: tuple[int, ...], dim: Any) -> int:
+def count_along(shape: tuple[int, ...], dim: Ints | None) -> int:
     """How many elements a reduction over `dim` combines."""
     return math.prod(shape[d] for d in wrap_dims(dim, len(shape))) if shape else 1
 
 
-def has_zeros(value: Any) -> bool:
+def has_zeros(value: Tensor | Array) -> bool:
     """Whether an array or Tensor holds a zero: products then need another formula."""
     array = value._elements() if isinstance(value, Tensor) else value
     return not backend_of(array).xp.all(array)
 
 
-def spread(m: Any, g: Any, shape: tuple[int, ...]) -> Any:
+def spread(m: Table, g: Tensor, shape: tuple[int, ...]) -> Tensor:
     """A 0-d gradient at every place: filled in at once on arrays, an expanded view on Tensors."""
-    return m.xp.filled(shape, g, g.dtype) if m is not RECORDED else m.expand(g, shape)
+    if m is RECORDED:
+        return m.expand(g, shape)
+    filled: Tensor = m.xp.filled(shape, g, g.dtype)
+    return filled
 
 
 # ----------------------------------------------------------------------------------------- sum
@@ -115,7 +118,7 @@ def spread(m: Any, g: Any, shape: tuple[int, ...]) -> Any:
     label="sum",
     forward="linear",
 )
-def _sum_all(xp: Any, input: Array, dtype: Any = None) -> Array:
+def _sum_all(xp: Namespace, input: Array, dtype: dtypes.dtype | None = None) -> Array:
     return cast_total(xp.sum_all(cast_summands(input, dtype)), dtype)
 
 
@@ -131,7 +134,12 @@ def _sum_all(xp: Any, input: Array, dtype: Any = None) -> Array:
     saved_names={"dim": ("dim",)},
 )
 def sum(
-    xp: Any, input: Array, dim: Any = None, keepdim: bool = False, *, dtype: Any = None
+    xp: Namespace,
+    input: Array,
+    dim: Ints | None = None,
+    keepdim: bool = False,
+    *,
+    dtype: dtypes.dtype | None = None,
 ) -> Array:
     """Sum along dimensions."""
     axes = wrap_dims(dim, input.ndim)
@@ -210,7 +218,7 @@ def checked_dims(function: str, dim: Any, keepdim: Any = False) -> Any:
     namespace=None,
     forward="linear",
 )
-def sum_to_size(xp: Any, input: Array, size: tuple[int, ...]) -> Array:
+def sum_to_size(xp: Namespace, input: Array, size: tuple[int, ...]) -> Array:
     """Sum over the dimensions that broadcasting `size` to the input's shape would add."""
     if input.size < 2 * _BLOCK:
         small: Array | None = xp.sum_to(input, size)
@@ -264,7 +272,7 @@ def _sum_to_size(self: Tensor, *size: Any) -> Tensor:
     saved_names={"dim": ("dim",)},
 )
 def nansum(
-    xp: Any,
+    xp: Namespace,
     input: Array,
     dim: Ints | None = None,
     keepdim: bool = False,
@@ -284,7 +292,9 @@ def nansum(
 # ---------------------------------------------------------------------------------------- mean
 
 
-def spread_mean(m: Any, g: Any, shape: tuple[int, ...], dim: Any, keepdim: bool) -> Any:
+def spread_mean(
+    m: Table, g: Tensor, shape: tuple[int, ...], dim: Ints | None, keepdim: bool
+) -> Tensor:
     """The gradient of a mean: on arrays the small one is divided, then repeated."""
     count = count_along(shape, dim)
     restored = restore_dims(m, g, shape, dim, keepdim)
@@ -316,7 +326,7 @@ def _check_mean(input: Array, dtype: Any) -> None:
     label="mean",
     forward="linear",
 )
-def _mean_all(xp: Any, input: Array, dtype: Any = None) -> Array:
+def _mean_all(xp: Namespace, input: Array, dtype: dtypes.dtype | None = None) -> Array:
     _check_mean(input, dtype)
     total = xp.sum_all(cast_summands(input, dtype))
     return cast_total(xp.divide(total, input.size), dtype)
@@ -332,7 +342,12 @@ def _mean_all(xp: Any, input: Array, dtype: Any = None) -> Array:
     saved_names={"dim": ("dim",)},
 )
 def mean(
-    xp: Any, input: Array, dim: Any = None, keepdim: bool = False, *, dtype: Any = None
+    xp: Namespace,
+    input: Array,
+    dim: Ints | None = None,
+    keepdim: bool = False,
+    *,
+    dtype: dtypes.dtype | None = None,
 ) -> Array:
     """Arithmetic mean along dimensions."""
     _check_mean(input, dtype)
@@ -410,7 +425,7 @@ def nanmean(
 # ---------------------------------------------------------------------------------------- prod
 
 
-def product_of_others(m: Any, input: Any, dim: int) -> Any:
+def product_of_others(m: Table, input: Tensor, dim: int) -> Tensor:
     """At each place, the product of all other elements along `dim`, without a division."""
     count = input.shape[dim]
     ones = m.ones_like(m.narrow(input, dim, 0, 1))
@@ -421,7 +436,7 @@ def product_of_others(m: Any, input: Any, dim: int) -> Any:
     return m.mul(m.cumprod(before, dim), m.flip(m.cumprod(after, dim), (dim,)))
 
 
-def _product_gradient(m: Any, g: Any, input: Any, out: Any) -> Any:
+def _product_gradient(m: Table, g: Tensor, input: Tensor, out: Tensor) -> Tensor:
     if not input.shape:
         return g
     if not has_zeros(input):
@@ -430,7 +445,9 @@ def _product_gradient(m: Any, g: Any, input: Any, out: Any) -> Any:
     return m.mul(g, m.reshape(product_of_others(m, flat, 0), tuple(input.shape)))
 
 
-def _product_gradient_along(m: Any, g: Any, input: Any, out: Any, dim: int, keepdim: bool) -> Any:
+def _product_gradient_along(
+    m: Table, g: Tensor, input: Tensor, out: Tensor, dim: int, keepdim: bool
+) -> Tensor:
     if not input.shape:
         return g
     g = restore_dims(m, g, input.shape, dim, keepdim)
@@ -440,20 +457,18 @@ def _product_gradient_along(m: Any, g: Any, input: Any, out: Any, dim: int, keep
 
 
 @op(
-    input=lambda m, g, input, out: _product_gradient(m, g, input, out),
+    input=_product_gradient,
     label="prod",
     forward="reduction",
     autocast="float32",
 )
-def _prod_all(xp: Any, input: Array, dtype: Any = None) -> Array:
+def _prod_all(xp: Namespace, input: Array, dtype: dtypes.dtype | None = None) -> Array:
     total = xp.prod(cast_summands(input, dtype), axis=None)
     return cast_total(total, dtype)
 
 
 @op(
-    input=lambda m, g, input, out, dim, keepdim: _product_gradient_along(
-        m, g, input, out, dim, keepdim
-    ),
+    input=_product_gradient_along,
     node_name="ProdBackward1",
     out=True,
     namespace=None,
@@ -461,7 +476,14 @@ def _prod_all(xp: Any, input: Array, dtype: Any = None) -> Array:
     autocast="float32",
     aten="prod.dim_int",
 )
-def prod(xp: Any, input: Array, dim: int = 0, keepdim: bool = False, *, dtype: Any = None) -> Array:
+def prod(
+    xp: Namespace,
+    input: Array,
+    dim: int = 0,
+    keepdim: bool = False,
+    *,
+    dtype: dtypes.dtype | None = None,
+) -> Array:
     """Product along a dimension."""
     axes = wrap_dims(dim, input.ndim)
     total = xp.prod(cast_summands(input, dtype), axis=axes, keepdims=keepdim)
@@ -542,7 +564,7 @@ def _logsumexp_samples() -> list[Sample]:
     second_names=("special.logsumexp",),
     saved_names={"dim": ("dim",)},
 )
-def logsumexp(xp: Any, input: Array, dim: Ints | None, keepdim: bool = False) -> Array:
+def logsumexp(xp: Namespace, input: Array, dim: Ints | None, keepdim: bool = False) -> Array:
     """``log(sum(exp(input)))`` along dimensions, without overflow."""
     axes = wrap_dims(dim, input.ndim)
     real = input.real if input.dtype.kind == "c" else input
@@ -560,7 +582,7 @@ def logsumexp(xp: Any, input: Array, dim: Ints | None, keepdim: bool = False) ->
 # ------------------------------------------------------------------------------- all, any, count
 
 
-def _truth(name: str, xp: Any, input: Array, dim: Any, keepdim: bool) -> Array:
+def _truth(name: str, xp: Namespace, input: Array, dim: Ints | None, keepdim: bool) -> Array:
     # unlike elsewhere, an empty tuple of dimensions reduces nothing
     axes = wrap_dims(dim, input.ndim) if dim is None or dim != () else ()
     result: Array = getattr(xp, name)(input, axis=axes, keepdims=keepdim)
@@ -577,13 +599,13 @@ def _truth_samples() -> list[Sample]:
 
 
 @op(fast=False, out="bool or uint8", samples=_truth_samples, aten=by_dim("dim", "dims"))
-def all(xp: Any, input: Array, dim: Ints | None = None, keepdim: bool = False) -> Array:
+def all(xp: Namespace, input: Array, dim: Ints | None = None, keepdim: bool = False) -> Array:
     """Whether all elements are true (not zero)."""
     return _truth("all", xp, input, dim, keepdim)
 
 
 @op(fast=False, out="bool or uint8", samples=_truth_samples, aten=by_dim("dim", "dims"))
-def any(xp: Any, input: Array, dim: Ints | None = None, keepdim: bool = False) -> Array:
+def any(xp: Namespace, input: Array, dim: Ints | None = None, keepdim: bool = False) -> Array:
     """Whether some element is true (not zero)."""
     return _truth("any", xp, input, dim, keepdim)
 
@@ -598,7 +620,7 @@ def any(xp: Any, input: Array, dim: Ints | None = None, keepdim: bool = False) -
     ],
     aten=by_dim("default", "dim_IntList"),
 )
-def count_nonzero(xp: Any, input: Array, dim: Ints | None = None) -> Array:
+def count_nonzero(xp: Namespace, input: Array, dim: Ints | None = None) -> Array:
     """How many elements are not zero."""
     axes = wrap_dims(dim, input.ndim)
     return xp.sum(input != 0, axis=axes, dtype=dtypes.I64)

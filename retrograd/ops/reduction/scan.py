@@ -8,9 +8,9 @@ from typing import Any
 from retrograd import dtypes, return_types
 from retrograd.ops import errors
 from retrograd.ops.elementwise.special import complex_logaddexp
-from retrograd.ops.kinds import Array, wrap_dim
+from retrograd.ops.kinds import Array, DType, Namespace, wrap_dim
 from retrograd.ops.reduction.reduce import cast_summands, cast_total, has_zeros
-from retrograd.ops.registry import RECORDED, composite, op
+from retrograd.ops.registry import RECORDED, Table, composite, op
 from retrograd.samples import COMPLEX, FLOATS, HALVES, Sample, T
 from retrograd.tensor import Tensor
 
@@ -40,7 +40,7 @@ def _dtype_samples(dtype: str) -> list[Sample]:
 # ------------------------------------------------------------------------------- sum and product
 
 
-def reversed_cumsum(m: Any, g: Any, dim: int) -> Any:
+def reversed_cumsum(m: Table, g: Tensor, dim: int) -> Tensor:
     """Sums from each place to the end."""
     return m.flip(m.cumsum(m.flip(g, (dim,)), dim), (dim,))
 
@@ -52,7 +52,7 @@ def reversed_cumsum(m: Any, g: Any, dim: int) -> Any:
     samples=_along(*_dtype_samples("float64"), Sample(T(values=[1.0, nan, inf, -inf]), 0)),
     forward="linear",
 )
-def cumsum(xp: Any, input: Array, dim: int, *, dtype: dtypes.dtype | None = None) -> Array:
+def cumsum(xp: Namespace, input: Array, dim: int, *, dtype: dtypes.dtype | None = None) -> Array:
     """Sum of the elements up to and including each place."""
     return _accumulate(xp.cumsum, input, dim, dtype)
 
@@ -67,7 +67,7 @@ def cumsum(xp: Any, input: Array, dim: int, *, dtype: dtypes.dtype | None = None
         Sample(T(values=[[0.0, 1.0], [2.0, 3.0], [4.0, 0.0]]), 0),
     ),
 )
-def cumprod(xp: Any, input: Array, dim: int, *, dtype: dtypes.dtype | None = None) -> Array:
+def cumprod(xp: Namespace, input: Array, dim: int, *, dtype: dtypes.dtype | None = None) -> Array:
     """Product of the elements up to and including each place."""
     return _accumulate(xp.cumprod, input, dim, dtype)
 
@@ -87,7 +87,7 @@ def _accumulate(running: Any, input: Array, dim: int, dtype: Any) -> Array:
 _WIDER = {"f": dtypes.F64, "F": dtypes.C128}
 
 
-def _cumprod_gradient(m: Any, g: Any, input: Any, out: Any, dim: int) -> Any:
+def _cumprod_gradient(m: Table, g: Tensor, input: Tensor, out: Tensor, dim: int) -> Tensor:
     """The quotient formula, or with zeros among the factors a recurrence without division.
 
     With P the product of what comes before a place and S = g + (next factor) * (next S), the sum
@@ -109,7 +109,9 @@ def _cumprod_gradient(m: Any, g: Any, input: Any, out: Any, dim: int) -> Any:
     return m.mul(before, m.stack(sums[::-1], dim))
 
 
-def _logcumsumexp_gradient(m: Any, g: Any, input: Any, out: Any, dim: int, input_dtype: Any) -> Any:
+def _logcumsumexp_gradient(
+    m: Table, g: Tensor, input: Tensor, out: Tensor, dim: int, input_dtype: DType
+) -> Tensor:
     """exp(input) times the sum of later g * exp(-out), in logarithms; g by parts of each sign."""
     if not input.ndim:
         return g
@@ -126,7 +128,9 @@ def _logcumsumexp_gradient(m: Any, g: Any, input: Any, out: Any, dim: int, input
     return m.sub(*parts)
 
 
-def _logcumsumexp_tangent(m: Any, tangent: Any, input: Any, out: Any, dim: int) -> Any:
+def _logcumsumexp_tangent(
+    m: Table, tangent: Tensor, input: Tensor, out: Tensor, dim: int
+) -> Tensor:
     """Each tangent so far, weighted by its share of the sum of exponentials."""
     if not input.shape:
         return tangent
@@ -137,7 +141,7 @@ def _logcumsumexp_tangent(m: Any, tangent: Any, input: Any, out: Any, dim: int) 
     return m.transpose(m.squeeze(m.matmul(shares, m.unsqueeze(moves, -1)), -1), dim, -1)
 
 
-def _complex_logcumsumexp(xp: Any, input: Array, axis: int) -> Array:
+def _complex_logcumsumexp(xp: Namespace, input: Array, axis: int) -> Array:
     result = xp.array(input)
     steps = xp.moveaxis(result, axis, 0)
     for place in range(1, len(steps)):
@@ -146,9 +150,7 @@ def _complex_logcumsumexp(xp: Any, input: Array, axis: int) -> Array:
 
 
 @op(
-    input=lambda m, g, input, out, dim, input_dtype: _logcumsumexp_gradient(
-        m, g, input, out, dim, input_dtype
-    ),
+    input=_logcumsumexp_gradient,
     forward=lambda m, tangents, input, out, dim: _logcumsumexp_tangent(
         m, tangents[0], input, out, dim
     ),
@@ -161,7 +163,7 @@ def _complex_logcumsumexp(xp: Any, input: Array, axis: int) -> Array:
         Sample(T(), 0, dtypes=COMPLEX),
     ),
 )
-def logcumsumexp(xp: Any, input: Array, dim: int) -> Array:
+def logcumsumexp(xp: Namespace, input: Array, dim: int) -> Array:
     """Logarithm of the running sum of exponentials, without overflow."""
     axis = wrap_dim(dim, input.ndim)
     if input.dtype.kind in "biu":
@@ -179,7 +181,7 @@ def logcumsumexp(xp: Any, input: Array, dim: int) -> Array:
     node_name="ScatterAddBackward0",
     half="move",
 )
-def _collect(xp: Any, input: Array, index: Array, dim: int) -> Array:
+def _collect(xp: Namespace, input: Array, index: Array, dim: int) -> Array:
     """Zeros, with each element of the input added at its index along `dim`."""
     result = xp.zeros(input.shape, input.dtype)
     if not input.ndim:
@@ -191,7 +193,7 @@ def _collect(xp: Any, input: Array, index: Array, dim: int) -> Array:
     return result
 
 
-def _running(xp: Any, input: Array, dim: int, largest: bool) -> tuple[Array, Array]:
+def _running(xp: Namespace, input: Array, dim: int, largest: bool) -> tuple[Array, Array]:
     axis = wrap_dim(dim, input.ndim)
     if input.dtype.kind == "c":
         raise errors.not_implemented_for(f"cum{'max' if largest else 'min'}_cpu", input.dtype)
@@ -226,7 +228,7 @@ _RUNNING = _along(
     saved_names={"indices": "out1"},
     samples=_RUNNING,
 )
-def cummax(xp: Any, input: Array, dim: int) -> tuple[Array, Array]:
+def cummax(xp: Namespace, input: Array, dim: int) -> tuple[Array, Array]:
     """Largest element up to each place, and where it is."""
     return _running(xp, input, dim, True)
 
@@ -240,7 +242,7 @@ def cummax(xp: Any, input: Array, dim: int) -> tuple[Array, Array]:
     saved_names={"indices": "out1"},
     samples=_RUNNING,
 )
-def cummin(xp: Any, input: Array, dim: int) -> tuple[Array, Array]:
+def cummin(xp: Namespace, input: Array, dim: int) -> tuple[Array, Array]:
     """Smallest element up to each place, and where it is."""
     return _running(xp, input, dim, False)
 

@@ -10,7 +10,7 @@ from retrograd import dtypes, return_types
 from retrograd.backend import backend_of
 from retrograd.ops import errors
 from retrograd.ops.calling.examples import by_example
-from retrograd.ops.kinds import Array, wrap_dim
+from retrograd.ops.kinds import Array, Namespace, wrap_dim
 from retrograd.ops.registry import RECORDED, composite
 from retrograd.samples import FLOATS, HALVES, Sample, T
 from retrograd.tensor import Tensor, wrap
@@ -140,7 +140,7 @@ def _reduced(data: Tensor, way: str, counts: Array, axis: int, initial: Any) -> 
     return found
 
 
-def _places(xp: Any, counts: Array, size: int) -> Array:
+def _places(xp: Namespace, counts: Array, size: int) -> Array:
     """For each element along the axis, the number of its piece; one more for those of none."""
     rows = counts.reshape(-1, counts.shape[-1]) if counts.size else counts.reshape(-1, 1)
     pieces = counts.shape[-1]

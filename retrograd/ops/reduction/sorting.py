@@ -4,20 +4,19 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any
 
 from retrograd import dtypes, return_types
 from retrograd.notices import explained
-from retrograd.ops.kinds import Array, wrap_dim
+from retrograd.ops.kinds import Array, Namespace, wrap_dim
 from retrograd.ops.reduction.extremes import scatter_selected
-from retrograd.ops.registry import RECORDED, composite, op
+from retrograd.ops.registry import RECORDED, Table, composite, op
 from retrograd.samples import FLOATS, HALVES, Sample, T
 from retrograd.tensor import Tensor
 
 nan, inf = math.nan, math.inf
 
 
-def order_along(xp: Any, input: Array, axis: int, descending: bool) -> Array:
+def order_along(xp: Namespace, input: Array, axis: int, descending: bool) -> Array:
     """Indices that sort along an axis; equals keep their order, nan counts as the largest."""
     if not descending:
         return xp.argsort(input, axis=axis, kind="stable")
@@ -31,7 +30,7 @@ def _refuse_complex(input: Array) -> None:
         raise RuntimeError(" Sort does not support complex dtypes on CPU")
 
 
-def _sorted(xp: Any, input: Array, dim: int, descending: bool) -> tuple[Array, Array]:
+def _sorted(xp: Namespace, input: Array, dim: int, descending: bool) -> tuple[Array, Array]:
     axis = wrap_dim(dim, input.ndim)
     _refuse_complex(input)
     if not input.ndim:
@@ -54,12 +53,14 @@ def _sort_samples() -> list[Sample]:
     return found
 
 
-def _sort_rule(m: Any, g: Any, out1: Any, input_shape: tuple[int, ...], dim: int) -> Any:
+def _sort_rule(
+    m: Table, g: Sequence[Tensor], out1: Tensor, input_shape: tuple[int, ...], dim: int
+) -> Tensor:
     return scatter_selected(m, g[0], out1, input_shape, dim, True)
 
 
 @op(
-    input=lambda m, g, out1, input_shape, dim: _sort_rule(m, g, out1, input_shape, dim),
+    input=_sort_rule,
     outputs=2,
     nondifferentiable=(1,),
     returns=return_types.sort,
@@ -67,13 +68,15 @@ def _sort_rule(m: Any, g: Any, out1: Any, input_shape: tuple[int, ...], dim: int
     namespace=None,
     saved_names={"indices": "out1"},
 )
-def sort(xp: Any, input: Array, dim: int = -1, descending: bool = False) -> tuple[Array, Array]:
+def sort(
+    xp: Namespace, input: Array, dim: int = -1, descending: bool = False
+) -> tuple[Array, Array]:
     """Values in order along a dimension, and where they came from."""
     return _sorted(xp, input, dim, descending)
 
 
 @op(
-    input=lambda m, g, out1, input_shape, dim: _sort_rule(m, g, out1, input_shape, dim),
+    input=_sort_rule,
     outputs=2,
     nondifferentiable=(1,),
     returns=return_types.sort,
@@ -84,7 +87,7 @@ def sort(xp: Any, input: Array, dim: int = -1, descending: bool = False) -> tupl
     aten="sort.stable",
 )
 def _stable_sort(
-    xp: Any, input: Array, dim: int = -1, descending: bool = False
+    xp: Namespace, input: Array, dim: int = -1, descending: bool = False
 ) -> tuple[Array, Array]:
     return _sorted(xp, input, dim, descending)
 
@@ -122,7 +125,7 @@ def _argsort_samples() -> list[Sample]:
 
 @op(fast=False, out=True, samples=_argsort_samples, aten="sort")
 def argsort(
-    xp: Any, input: Array, dim: int = -1, descending: bool = False, *, stable: bool = False
+    xp: Namespace, input: Array, dim: int = -1, descending: bool = False, *, stable: bool = False
 ) -> Array:
     """Indices that would sort along a dimension."""
     return _sorted(xp, input, dim, descending)[1]
@@ -175,7 +178,7 @@ def _topk_samples() -> list[Sample]:
     samples=_topk_samples,
 )
 def topk(
-    xp: Any, input: Array, k: int, dim: int = -1, largest: bool = True, sorted: bool = True
+    xp: Namespace, input: Array, k: int, dim: int = -1, largest: bool = True, sorted: bool = True
 ) -> tuple[Array, Array]:
     """The `k` largest (or smallest) values along a dimension, in order, and their indices."""
     axis = wrap_dim(dim, input.ndim)

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 import warnings
+from collections.abc import Callable
 from typing import Any
 
 from retrograd import dtypes, samples
 from retrograd.ops import errors
-from retrograd.ops.kinds import Array, Ints, restore_dims, wrap_dims
+from retrograd.ops.kinds import Array, Gradients, Ints, Namespace, restore_dims, wrap_dims
 from retrograd.ops.reduction.reduce import add_along, checked_dims, count_along, spread_mean
-from retrograd.ops.registry import RECORDED, composite, op
+from retrograd.ops.registry import RECORDED, Table, composite, op
 from retrograd.samples import COMPLEX, Sample, T
 from retrograd.tensor import Tensor
 
@@ -20,8 +21,8 @@ nan, inf = math.nan, math.inf
 
 
 def _variance_gradient(
-    m: Any, g: Any, input: Any, dim: Any, correction: float, keepdim: bool
-) -> Any:
+    m: Table, g: Tensor, input: Tensor, dim: Ints | None, correction: float, keepdim: bool
+) -> Tensor:
     """2 (x - mean) / (n - correction), times the gradient."""
     shape = input.shape
     freedom = count_along(shape, dim) - correction
@@ -37,15 +38,21 @@ def _variance_gradient(
 
 
 def _deviation_gradient(
-    m: Any, g: Any, input: Any, out: Any, dim: Any, correction: float, keepdim: bool
-) -> Any:
+    m: Table,
+    g: Tensor,
+    input: Tensor,
+    out: Tensor,
+    dim: Ints | None,
+    correction: float,
+    keepdim: bool,
+) -> Tensor:
     """Through the square root; where the deviation is zero the gradient is taken as zero."""
     through_root = m.masked_fill(m.div(g, m.mul(out, 2.0)), m.eq(out, 0), 0.0)
     return _variance_gradient(m, through_root, input, dim, correction, keepdim)
 
 
 def _variance(
-    xp: Any, input: Array, dim: Any, correction: float, keepdim: bool
+    xp: Namespace, input: Array, dim: Ints | None, correction: float, keepdim: bool
 ) -> tuple[Array, Array]:
     """Variance and mean, in two passes: the mean first, then the squared distances from it."""
     axes = wrap_dims(dim, input.ndim)
@@ -64,9 +71,7 @@ def _variance(
 
 
 @op(
-    input=lambda m, g, input, dim, correction, keepdim: _variance_gradient(
-        m, g, input, dim, correction, keepdim
-    ),
+    input=_variance_gradient,
     forward="reduction",
     holomorphic=False,
     out=True,
@@ -74,15 +79,13 @@ def _variance(
     aten="var.correction",
     saved_names={"dim": ("dim",)},
 )
-def var(xp: Any, input: Array, dim: Any, correction: float, keepdim: bool) -> Array:
+def var(xp: Namespace, input: Array, dim: Ints | None, correction: float, keepdim: bool) -> Array:
     """Variance with ``n - correction`` degrees of freedom."""
     return _variance(xp, input, dim, correction, keepdim)[0]
 
 
 @op(
-    input=lambda m, g, input, out, dim, correction, keepdim: _deviation_gradient(
-        m, g, input, out, dim, correction, keepdim
-    ),
+    input=_deviation_gradient,
     forward="reduction",
     holomorphic=False,
     out=True,
@@ -90,12 +93,19 @@ def var(xp: Any, input: Array, dim: Any, correction: float, keepdim: bool) -> Ar
     aten="std.correction",
     saved_names={"dim": ("dim",)},
 )
-def std(xp: Any, input: Array, dim: Any, correction: float, keepdim: bool) -> Array:
+def std(xp: Namespace, input: Array, dim: Ints | None, correction: float, keepdim: bool) -> Array:
     """Standard deviation with ``n - correction`` degrees of freedom."""
     return xp.sqrt(_variance(xp, input, dim, correction, keepdim)[0])
 
 
-def _with_mean_gradient(m: Any, g: Any, input: Any, spread: Any, dim: Any, keepdim: bool) -> Any:
+def _with_mean_gradient(
+    m: Table,
+    g: Gradients,
+    input: Tensor,
+    spread: Callable[[Tensor], Tensor],
+    dim: Ints | None,
+    keepdim: bool,
+) -> Tensor:
     """The gradient of (spread, mean): either part may be missing."""
     parts = [] if g[0] is None else [spread(g[0])]
     if g[1] is not None:
@@ -119,7 +129,7 @@ def _with_mean_gradient(m: Any, g: Any, input: Any, spread: Any, dim: Any, keepd
     saved_names={"dim": ("dim",)},
 )
 def var_mean(
-    xp: Any, input: Array, dim: Any, correction: float, keepdim: bool
+    xp: Namespace, input: Array, dim: Ints | None, correction: float, keepdim: bool
 ) -> tuple[Array, Array]:
     """Variance and mean."""
     return _variance(xp, input, dim, correction, keepdim)
@@ -141,7 +151,7 @@ def var_mean(
     aten="std_mean.correction",
 )
 def std_mean(
-    xp: Any, input: Array, dim: Any, correction: float, keepdim: bool
+    xp: Namespace, input: Array, dim: Ints | None, correction: float, keepdim: bool
 ) -> tuple[Array, Array]:
     """Standard deviation and mean."""
     variance, mean = _variance(xp, input, dim, correction, keepdim)

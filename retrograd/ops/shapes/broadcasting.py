@@ -6,7 +6,7 @@ from typing import Any
 
 from retrograd.notices import warn_once
 from retrograd.ops import errors
-from retrograd.ops.kinds import Array
+from retrograd.ops.kinds import Array, Namespace
 from retrograd.ops.registry import RECORDED, composite, op
 from retrograd.ops.sizes import Shape, as_integers, as_size, require_tensor
 from retrograd.samples import COMPLEX, FLOATS, HALVES, Sample, T
@@ -22,7 +22,7 @@ _MOVED = (*FLOATS, *HALVES, *COMPLEX)  # dtypes to try where data only moves
     view="always",
     namespace=None,
 )
-def expand(xp: Any, input: Array, size: Shape) -> Array:
+def expand(xp: Namespace, input: Array, size: Shape) -> Array:
     """A view with size-one dimensions repeated; `size` is complete (no -1)."""
     shape, strides = input.shape, input.strides
     if not shape:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from retrograd import core, dtypes
 from retrograd.backend import CPU, backend_of, can_write
@@ -19,7 +19,7 @@ from retrograd.engine.views import (
 )
 from retrograd.notices import warn_once
 from retrograd.ops import errors
-from retrograd.ops.kinds import Array
+from retrograd.ops.kinds import Array, DType, Namespace, Operand
 from retrograd.ops.making.arguments import as_element
 from retrograd.ops.making.memory import array_like, in_format
 from retrograd.ops.registry import OPS, RECORDED, attach, composite, op
@@ -27,6 +27,9 @@ from retrograd.ops.sizes import broadcast_shapes
 from retrograd.samples import Sample, T
 from retrograd.tensor import Tensor, wrap
 from retrograd.tensor.size import memory_format, preserve_format
+
+if TYPE_CHECKING:
+    from retrograd.backend.device import Backend
 
 
 @op(
@@ -37,7 +40,7 @@ from retrograd.tensor.size import memory_format, preserve_format
     elementwise=True,
     leaves_inference=True,
 )
-def clone(xp: Any, input: Array) -> Array:
+def clone(xp: Namespace, input: Array) -> Array:
     """A copy in the same memory order."""
     if input.flags.c_contiguous:
         return input.copy()
@@ -47,7 +50,7 @@ def clone(xp: Any, input: Array) -> Array:
 
 
 @op(input=lambda m, g: g, half="move", node_name="CloneBackward0", forward="linear", aten="clone")
-def _clone_as(xp: Any, input: Array, order: memory_format) -> Array:
+def _clone_as(xp: Namespace, input: Array, order: memory_format) -> Array:
     return in_format(input, order)
 
 
@@ -68,7 +71,7 @@ def _clone(input: Tensor, *, memory_format: memory_format | None = None) -> Tens
 
 
 @op(input=lambda m, g: g, holomorphic=True, view="always", aten="alias")
-def _alias(xp: Any, input: Array) -> Array:
+def _alias(xp: Namespace, input: Array) -> Array:
     """The same elements as another tensor."""
     return input.view()
 
@@ -102,7 +105,9 @@ def cast_array(array: Array, dtype: Any) -> Array:
     leaves_inference=True,
     aten="_to_copy",
 )
-def _to_dtype(xp: Any, input: Array, dtype: Any, order: Any = None) -> Array:
+def _to_dtype(
+    xp: Namespace, input: Array, dtype: DType, order: memory_format | None = None
+) -> Array:
     """The elements in another dtype (a NumPy dtype) and, if asked, another memory format."""
     result = cast_array(input, dtype)
     return result if order is None else in_format(result, order)
@@ -114,9 +119,10 @@ def _to_dtype(xp: Any, input: Array, dtype: Any, order: Any = None) -> Array:
     node_name="ToCopyBackward0",
     fast=False,
 )
-def _to_device(xp: Any, input: Array, source: Any, target: Any) -> Array:
+def _to_device(xp: Namespace, input: Array, source: Backend, target: Backend) -> Array:
     """The elements on another device: the backends of where they are and where they go."""
-    return target.from_numpy(source.to_numpy(input))
+    moved: Array = target.from_numpy(source.to_numpy(input))
+    return moved
 
 
 # -------------------------------------------------------------------------------------- writing
@@ -140,7 +146,7 @@ def _is_recorded(target: Tensor, other: Tensor | None = None) -> bool:
     forward="linear",
     aten="copy",
 )
-def _copy(xp: Any, input: Array, src: Array) -> Array:
+def _copy(xp: Namespace, input: Array, src: Array) -> Array:
     """`src` in the shape and dtype of `input`."""
     return xp.array(xp.broadcast_to(cast_array(src, input.dtype), input.shape))
 
@@ -205,7 +211,7 @@ def _check_expands(source: tuple[int, ...], target: tuple[int, ...]) -> None:
     elementwise=True,
     aten="zero",
 )
-def _zero(xp: Any, input: Array) -> Array:
+def _zero(xp: Namespace, input: Array) -> Array:
     """Zeros in the shape of `input`."""
     return xp.zeros_like(input)
 
@@ -241,8 +247,8 @@ def _fill_directly(target: Tensor, value: Any, writer: str) -> None:
     bump(target, writer)
 
 
-def _constant(xp: Any, input: Array, value: Any) -> Array:
-    result: Array = xp.empty_like(input)
+def _constant(xp: Namespace, input: Array, value: Operand) -> Array:
+    result = xp.empty_like(input)
     result[...] = value
     return result
 
@@ -254,7 +260,7 @@ def _constant(xp: Any, input: Array, value: Any) -> Array:
     elementwise=True,
     aten="fill.Scalar",
 )
-def _fill_number(xp: Any, input: Array, value: Any) -> Array:
+def _fill_number(xp: Namespace, input: Array, value: complex) -> Array:
     return _constant(xp, input, value)
 
 
@@ -265,7 +271,7 @@ def _fill_number(xp: Any, input: Array, value: Any) -> Array:
     node_name="FillBackward1",
     aten="fill",
 )
-def _fill_tensor(xp: Any, input: Array, value: Array) -> Array:
+def _fill_tensor(xp: Namespace, input: Array, value: Array) -> Array:
     return _constant(xp, input, cast_array(value, input.dtype))
 
 
@@ -277,7 +283,7 @@ def _fill_tensor(xp: Any, input: Array, value: Array) -> Array:
     elementwise=True,
     aten_inplace="fill_.Scalar",
 )
-def _fill_number_in_place(xp: Any, input: Array, value: Any) -> Array:
+def _fill_number_in_place(xp: Namespace, input: Array, value: complex) -> Array:
     return _constant(xp, input, value)
 
 
@@ -289,7 +295,7 @@ def _fill_number_in_place(xp: Any, input: Array, value: Any) -> Array:
     node_name="FillBackward3",
     aten_inplace="fill_.Tensor",
 )
-def _fill_tensor_in_place(xp: Any, input: Array, value: Array) -> Array:
+def _fill_tensor_in_place(xp: Namespace, input: Array, value: Array) -> Array:
     return _constant(xp, input, cast_array(value, input.dtype))
 
 
@@ -353,13 +359,13 @@ def fill_(input: Tensor, value: Tensor | complex) -> Tensor:
 
 
 @op(half="move", namespace=None, elementwise=True)
-def zeros_like(xp: Any, input: Array) -> Array:
+def zeros_like(xp: Namespace, input: Array) -> Array:
     """Zeros in the shape, dtype and memory order of `input` (the op; creation has the function)."""
     return xp.zeros_like(input)
 
 
 @op(half="move", namespace=None, elementwise=True)
-def ones_like(xp: Any, input: Array) -> Array:
+def ones_like(xp: Namespace, input: Array) -> Array:
     """Ones in the shape, dtype and memory order of `input`."""
     return xp.ones_like(input)
 

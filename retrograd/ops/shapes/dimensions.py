@@ -6,7 +6,7 @@ from typing import Any
 
 from retrograd.notices import warn_once
 from retrograd.ops import errors
-from retrograd.ops.kinds import Array, wrap_dim
+from retrograd.ops.kinds import Array, Namespace, wrap_dim
 from retrograd.ops.registry import RECORDED, composite, op
 from retrograd.ops.sizes import Shape, as_integers, as_size, require_tensor
 from retrograd.samples import COMPLEX, FLOATS, HALVES, Sample, T
@@ -27,7 +27,7 @@ _MOVED = (*FLOATS, *HALVES, *COMPLEX)  # dtypes to try where data only moves
     ],
     aten="transpose.int",
 )
-def transpose(xp: Any, input: Array, dim0: int, dim1: int) -> Array:
+def transpose(xp: Namespace, input: Array, dim0: int, dim1: int) -> Array:
     """A view with two dimensions swapped."""
     first, second = wrap_dim(dim0, input.ndim), wrap_dim(dim1, input.ndim)
     if first == second:
@@ -59,7 +59,7 @@ _swap("swapdims", "dim0", "dim1")
     view="always",
     samples=lambda: [Sample(T(3, 4)), Sample(T(3)), Sample(T()), Sample(T(2, 2, 2))],
 )
-def t(xp: Any, input: Array) -> Array:
+def t(xp: Namespace, input: Array) -> Array:
     """The transpose of a matrix, as a view; vectors and scalars stay as they are."""
     if input.ndim > 2:
         raise errors.explained(
@@ -80,7 +80,7 @@ def _inverse(dims: Shape) -> Shape:
     view="always",
     namespace=None,
 )
-def permute(xp: Any, input: Array, dims: Shape) -> Array:
+def permute(xp: Namespace, input: Array, dims: Shape) -> Array:
     """A view with the dimensions in another order (dims: none negative)."""
     return input.transpose(dims)
 

@@ -5,9 +5,7 @@ As views they share memory, version and history; tangents they do not share (`tr
 
 from __future__ import annotations
 
-from typing import Any
-
-from retrograd.ops.kinds import Array
+from retrograd.ops.kinds import Array, Namespace
 from retrograd.ops.registry import op
 
 
@@ -18,7 +16,7 @@ from retrograd.ops.registry import op
     node_name="ViewBackward0",
     barrier=True,
 )
-def _make_dual(xp: Any, input: Array, origin: Any) -> Array:
+def _make_dual(xp: Namespace, input: Array, origin: object) -> Array:
     """The same elements, with other tangents: `origin` has them (see `transforms.forward`)."""
     return input.view()
 
@@ -30,6 +28,6 @@ def _make_dual(xp: Any, input: Array, origin: Any) -> Array:
     node_name="Identity",
     barrier=True,
 )
-def _fw_primal(xp: Any, input: Array, origin: Any) -> Array:
+def _fw_primal(xp: Namespace, input: Array, origin: object) -> Array:
     """The same elements, without the tangent of one level."""
     return input.view()

@@ -11,8 +11,8 @@ from retrograd.backend import CPU, backend_of
 from retrograd.backend.neutral.arrangement import arranged, is_channels_last
 from retrograd.ops import errors
 from retrograd.ops.calling.examples import by_example
-from retrograd.ops.kinds import Array, Arrays, wrap_dim
-from retrograd.ops.registry import PUBLIC, RECORDED, composite, op
+from retrograd.ops.kinds import Array, Arrays, Index, Namespace, wrap_dim
+from retrograd.ops.registry import PUBLIC, RECORDED, Table, composite, op
 from retrograd.ops.shapes.broadcasting import meshgrid
 from retrograd.ops.sizes import Shape, as_size, require_tensor
 from retrograd.samples import COMPLEX, FLOATS, HALVES, Sample, T
@@ -30,7 +30,7 @@ def _is_skipped(shape: Shape) -> bool:
     return shape == (0,)
 
 
-def _cat_parts(m: Any, g: Any, dim: int, shapes: tuple[Shape, ...]) -> list[Any]:
+def _cat_parts(m: Table, g: Tensor, dim: int, shapes: tuple[Shape, ...]) -> list[Tensor]:
     parts: list[Any] = []
     start = 0
     place = dim if dim >= 0 else dim + g.ndim
@@ -75,7 +75,7 @@ def _cat_parts(m: Any, g: Any, dim: int, shapes: tuple[Shape, ...]) -> list[Any]
     ],
     autocast="widest",
 )
-def cat(xp: Any, tensors: Arrays, dim: int = 0) -> Array:
+def cat(xp: Namespace, tensors: Arrays, dim: int = 0) -> Array:
     """The tensors one after the other along a dimension."""
     if not tensors:
         raise errors.explained(ValueError("torch.cat(): expected a non-empty list of Tensors"))
@@ -144,7 +144,7 @@ def _cat_error(tensors: Arrays, first: Array, place: int) -> Exception:
     ],
     autocast="widest",
 )
-def stack(xp: Any, tensors: Arrays, dim: int = 0) -> Array:
+def stack(xp: Namespace, tensors: Arrays, dim: int = 0) -> Array:
     """The tensors, all of one shape, side by side along a new dimension."""
     if not tensors:
         raise errors.explained(RuntimeError("stack expects a non-empty TensorList"))
@@ -159,7 +159,7 @@ def stack(xp: Any, tensors: Arrays, dim: int = 0) -> Array:
                 )
             )
     result: Array = xp.empty((*shape[:place], len(tensors), *shape[place:]), tensors[0].dtype)
-    around = (slice(None),) * place
+    around: Index = (slice(None),) * place
     for number, array in enumerate(tensors):
         result[(*around, number)] = array
     return result
@@ -241,7 +241,7 @@ def _block_size(shape: Shape) -> tuple[int, int]:
     return shape if len(shape) == 2 else (1, shape[0] if shape else 1)
 
 
-def _block_parts(m: Any, g: Any, shapes: tuple[Shape, ...]) -> list[Any]:
+def _block_parts(m: Table, g: Tensor, shapes: tuple[Shape, ...]) -> list[Tensor]:
     parts: list[Any] = []
     row = column = 0
     for shape in shapes:
@@ -258,7 +258,7 @@ def _block_parts(m: Any, g: Any, shapes: tuple[Shape, ...]) -> list[Any]:
     moves=True,
     aten="block_diag",
 )
-def _block_diag(xp: Any, tensors: Arrays) -> Array:
+def _block_diag(xp: Namespace, tensors: Arrays) -> Array:
     sizes = [_block_size(array.shape) for array in tensors]
     shape = (sum(rows for rows, _ in sizes), sum(columns for _, columns in sizes))
     result: Array = xp.zeros(shape, tensors[0].dtype)
@@ -362,7 +362,7 @@ def combinations(input: Tensor, r: int = 2, with_replacement: bool = False) -> T
 # --------------------------------------------------------------------------------- repetition
 
 
-def _repeat_gradient(m: Any, g: Any, shape: Shape, repeats: Shape) -> Any:
+def _repeat_gradient(m: Table, g: Tensor, shape: Shape, repeats: Shape) -> Tensor:
     """Sum over the copies: each repeated dimension is split into (copy, element)."""
     if 0 in repeats:
         return m._zeros(g, shape)
@@ -384,7 +384,7 @@ def _repeat_gradient(m: Any, g: Any, shape: Shape, repeats: Shape) -> Any:
     moves=True,
     namespace=None,
 )
-def repeat(xp: Any, input: Array, repeats: Shape) -> Array:
+def repeat(xp: Namespace, input: Array, repeats: Shape) -> Array:
     """Copies of the tensor along its dimensions; new dimensions come first."""
     lead = len(repeats) - input.ndim
     shape = (1,) * lead + input.shape

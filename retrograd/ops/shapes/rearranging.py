@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from retrograd import dtypes
 from retrograd.notices import explained
-from retrograd.ops.kinds import Array, Ints, wrap_dim, wrap_dims
+from retrograd.ops.kinds import Array, Ints, Namespace, wrap_dim, wrap_dims
 from retrograd.ops.linalg.matmul import finish
 from retrograd.ops.registry import RECORDED, composite, op
 from retrograd.ops.shapes.regions import diagonal_dims
@@ -30,7 +31,7 @@ _MOVED = (*FLOATS, *HALVES, *COMPLEX)  # dtypes to try where data only moves
     moves=True,
     namespace=None,
 )
-def flip(xp: Any, input: Array, dims: Shape) -> Array:
+def flip(xp: Namespace, input: Array, dims: Shape) -> Array:
     """The order of elements reversed along dimensions."""
     axes = wrap_dims(dims, input.ndim) if len(dims) else ()
     return xp.flip(input, axes).copy(order="K")
@@ -100,7 +101,7 @@ def flipud(input: Tensor) -> Tensor:
         Sample(T(3)),
     ],
 )
-def rot90(xp: Any, input: Array, k: int = 1, dims: Any = (0, 1)) -> Array:
+def rot90(xp: Namespace, input: Array, k: int = 1, dims: Sequence[int] = (0, 1)) -> Array:
     """Turned by `k` quarter turns in the plane of two dimensions."""
     if len(dims) != 2:
         raise RuntimeError(f"expected total rotation dims == 2, but got dims = {len(dims)}")
@@ -119,7 +120,7 @@ def rot90(xp: Any, input: Array, k: int = 1, dims: Any = (0, 1)) -> Array:
     moves=True,
     namespace=None,
 )
-def roll(xp: Any, input: Array, shifts: Shape, dims: Shape) -> Array:
+def roll(xp: Namespace, input: Array, shifts: Shape, dims: Shape) -> Array:
     """Elements moved around in a circle along dimensions; () is all of them as one."""
     if not dims:
         return xp.array(xp.roll(input, shifts[0]), order="C")
@@ -174,7 +175,7 @@ def _int_or_tuple(name: str, position: int, value: Any) -> Shape:
 # ----------------------------------------------------------------------------------- triangles
 
 
-def _triangle(xp: Any, array: Array, name: str, keep_lower: bool, diagonal: int) -> Array:
+def _triangle(xp: Namespace, array: Array, name: str, keep_lower: bool, diagonal: int) -> Array:
     if array.ndim < 2:
         raise RuntimeError(f"{name}: input tensor must have at least 2 dimensions")
     rows, columns = array.shape[-2:]
@@ -205,7 +206,7 @@ def _triangle_samples() -> list[Sample]:
     out="structured",
     samples=_triangle_samples,
 )
-def tril(xp: Any, input: Array, diagonal: int = 0) -> Array:
+def tril(xp: Namespace, input: Array, diagonal: int = 0) -> Array:
     """Matrices with zeros above a diagonal."""
     return _triangle(xp, input, "tril", True, diagonal)
 
@@ -217,7 +218,7 @@ def tril(xp: Any, input: Array, diagonal: int = 0) -> Array:
     out="structured",
     samples=_triangle_samples,
 )
-def triu(xp: Any, input: Array, diagonal: int = 0) -> Array:
+def triu(xp: Namespace, input: Array, diagonal: int = 0) -> Array:
     """Matrices with zeros below a diagonal."""
     return _triangle(xp, input, "triu", False, diagonal)
 
@@ -285,7 +286,9 @@ _triangle_indices("triu_indices", False)
         Sample(T()),
     ],
 )
-def diag_embed(xp: Any, input: Array, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Array:
+def diag_embed(
+    xp: Namespace, input: Array, offset: int = 0, dim1: int = -2, dim2: int = -1
+) -> Array:
     """Matrices with the last dimension of the input on a diagonal and zeros elsewhere."""
     first, second = diagonal_dims(dim1, dim2, input.ndim + 1)
     size = input.shape[-1] + abs(offset)
@@ -303,7 +306,7 @@ def diag_embed(xp: Any, input: Array, offset: int = 0, dim1: int = -2, dim2: int
     node_name="DiagonalBackward0_copy",
     aten="diagonal_copy",
 )
-def _diagonal_copy(xp: Any, input: Array, offset: int) -> Array:
+def _diagonal_copy(xp: Namespace, input: Array, offset: int) -> Array:
     return input.diagonal(offset).copy()
 
 
@@ -359,7 +362,7 @@ def diagflat(input: Tensor, offset: int = 0) -> Tensor:
     forward="linear",
     autocast="float32",
 )
-def trace(xp: Any, input: Array) -> Array:
+def trace(xp: Namespace, input: Array) -> Array:
     """The sum of the diagonal of a matrix."""
     if input.ndim != 2:
         raise RuntimeError(f"trace: expected a matrix, but got tensor with dim {input.ndim}")

@@ -11,7 +11,7 @@ import builtins
 from typing import Any
 
 from retrograd.notices import explained
-from retrograd.ops.kinds import Array, wrap_dim
+from retrograd.ops.kinds import Array, Index, Namespace, wrap_dim
 from retrograd.ops.registry import RECORDED, composite, op, table_entry
 from retrograd.ops.sizes import Shape, as_integer, require_tensor
 from retrograd.samples import COMPLEX, FLOATS, HALVES, Sample, T
@@ -19,11 +19,11 @@ from retrograd.tensor import Tensor
 
 _MOVED = (*FLOATS, *HALVES, *COMPLEX)  # dtypes to try where data only moves
 _range = builtins.slice  # this module has an op of that name
-_ALL = _range(None)
+_ALL: Index = (_range(None),)
 
 
 @op(half="move", aten="zeros")
-def _zeros(xp: Any, input: Array, shape: Shape) -> Array:
+def _zeros(xp: Namespace, input: Array, shape: Shape) -> Array:
     """Zeros of a shape in the dtype of `input`."""
     return xp.zeros(shape, input.dtype)
 
@@ -37,7 +37,7 @@ def _zeros(xp: Any, input: Array, shape: Shape) -> Array:
     namespace=None,
     aten="select.int",
 )
-def select(xp: Any, input: Array, dim: int, index: int) -> Array:
+def select(xp: Namespace, input: Array, dim: int, index: int) -> Array:
     """A view of one index of a dimension, without that dimension."""
     if dim == 0:
         try:
@@ -55,14 +55,14 @@ def select(xp: Any, input: Array, dim: int, index: int) -> Array:
                 f"dimension {place}"
             )
         )
-    return input[(*(_ALL,) * place, index, ...)]
+    return input[(*_ALL * place, index, ...)]
 
 
 @op(
     gradient=lambda m, g, dim, index: m.select(g, dim, index),
     moves=True,
 )
-def _select_gradient(xp: Any, gradient: Array, shape: Shape, dim: int, index: int) -> Array:
+def _select_gradient(xp: Namespace, gradient: Array, shape: Shape, dim: int, index: int) -> Array:
     result: Array = xp.zeros(shape, gradient.dtype)
     xp.raw.select(result, dim, index)[...] = gradient
     return result
@@ -95,7 +95,9 @@ def _select(input: Tensor, dim: int, index: Any) -> Tensor:
     namespace=None,
     saved_names={"end": "stop"},
 )
-def slice(xp: Any, input: Array, dim: int, start: int | None, stop: int | None, step: int) -> Array:
+def slice(
+    xp: Namespace, input: Array, dim: int, start: int | None, stop: int | None, step: int
+) -> Array:
     """A view of every `step`-th index of a dimension from `start` to before `stop`.
 
     Bounds are Python's: None, negative and beyond the end are allowed.
@@ -105,7 +107,7 @@ def slice(xp: Any, input: Array, dim: int, start: int | None, stop: int | None, 
     place = wrap_dim(dim, input.ndim)
     if place == 0:
         return input[start:stop:step]
-    return input[(*(_ALL,) * place, _range(start, stop, step))]
+    return input[(*_ALL * place, _range(start, stop, step))]
 
 
 @op(
@@ -113,7 +115,7 @@ def slice(xp: Any, input: Array, dim: int, start: int | None, stop: int | None, 
     moves=True,
 )
 def _slice_gradient(
-    xp: Any,
+    xp: Namespace,
     gradient: Array,
     shape: Shape,
     dim: int,
@@ -205,7 +207,7 @@ def diagonal_dims(dim1: int, dim2: int, ndim: int) -> tuple[int, int]:
         Sample(T(3)),
     ],
 )
-def diagonal(xp: Any, input: Array, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Array:
+def diagonal(xp: Namespace, input: Array, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Array:
     """A view of the diagonal of two dimensions, as a new last dimension."""
     first, second = diagonal_dims(dim1, dim2, input.ndim)
     return xp.writable(input.diagonal(offset, first, second), input)
@@ -216,7 +218,7 @@ def diagonal(xp: Any, input: Array, offset: int = 0, dim1: int = 0, dim2: int = 
     moves=True,
 )
 def _diagonal_gradient(
-    xp: Any, gradient: Array, shape: Shape, offset: int, dim1: int, dim2: int
+    xp: Namespace, gradient: Array, shape: Shape, offset: int, dim1: int, dim2: int
 ) -> Array:
     result: Array = xp.zeros(shape, gradient.dtype)
     xp.raw.diagonal(result, offset, dim1, dim2)[...] = gradient
@@ -246,7 +248,7 @@ def _diagonal_gradient(
         Sample(T(3), 3, 1, 1),
     ],
 )
-def unfold(xp: Any, input: Array, dimension: int, size: int, step: int) -> Array:
+def unfold(xp: Namespace, input: Array, dimension: int, size: int, step: int) -> Array:
     """A view of all windows of `size` along a dimension, as a new last dimension."""
     shape, strides = input.shape or (1,), input.strides or (input.itemsize,)
     place = wrap_dim(dimension, input.ndim)
@@ -274,7 +276,7 @@ def unfold(xp: Any, input: Array, dimension: int, size: int, step: int) -> Array
     forward="linear",
 )
 def _unfold_gradient(
-    xp: Any, gradient: Array, shape: Shape, dimension: int, size: int, step: int
+    xp: Namespace, gradient: Array, shape: Shape, dimension: int, size: int, step: int
 ) -> Array:
     """Each element gets the sum over the windows that show it."""
     result: Array = xp.zeros(shape, gradient.dtype)
@@ -285,7 +287,7 @@ def _unfold_gradient(
     for offset in range(size):
         # no two windows have the same element at the same offset
         stop = offset + (windows - 1) * step + 1
-        result[(*(_ALL,) * place, _range(offset, stop, step))] += gradient[..., offset]
+        result[(*_ALL * place, _range(offset, stop, step))] += gradient[..., offset]
     return result
 
 
@@ -316,7 +318,7 @@ def _write_region(region: Array, src: Array) -> None:
         Sample(T(3, 4), T(4), 0, 3),
     ],
 )
-def select_scatter(xp: Any, input: Array, src: Array, dim: int, index: int) -> Array:
+def select_scatter(xp: Namespace, input: Array, src: Array, dim: int, index: int) -> Array:
     """A copy with one index of a dimension replaced by `src`."""
     result = input.copy(order="K")
     _write_region(xp.raw.select(result, dim, index), src)
@@ -339,7 +341,7 @@ def select_scatter(xp: Any, input: Array, src: Array, dim: int, index: int) -> A
     ],
 )
 def slice_scatter(
-    xp: Any,
+    xp: Namespace,
     input: Array,
     src: Array,
     dim: int = 0,
@@ -367,7 +369,7 @@ def slice_scatter(
     ],
 )
 def diagonal_scatter(
-    xp: Any, input: Array, src: Array, offset: int = 0, dim1: int = 0, dim2: int = 1
+    xp: Namespace, input: Array, src: Array, offset: int = 0, dim1: int = 0, dim2: int = 1
 ) -> Array:
     """A copy with a diagonal replaced by `src`."""
     result = input.copy(order="K")

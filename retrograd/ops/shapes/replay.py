@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from retrograd.engine.node import Node, plain_node
 from retrograd.engine.slices import copy_with_strides
 from retrograd.engine.views import ViewStep, edge_of
-from retrograd.ops.kinds import Array
+from retrograd.ops.kinds import Array, DType, Namespace
 from retrograd.ops.registry import OPS, Op, op
 from retrograd.tensor import Tensor, wrap
 
@@ -31,7 +29,9 @@ def _replayed(array: Array, chain: tuple[ViewStep, ...]) -> Array:
     ),
     saved_names={"stride": "strides"},
 )
-def _replay(xp: Any, input: Array, chain: Any, strides: Any) -> Array:
+def _replay(
+    xp: Namespace, input: Array, chain: tuple[ViewStep, ...], strides: tuple[int, ...]
+) -> Array:
     """The region of a base that a chain of view ops leads to, copied; `strides` are the base's."""
     return _replayed(copy_with_strides(input, strides), chain).copy()
 
@@ -42,7 +42,13 @@ def _replay(xp: Any, input: Array, chain: Any, strides: Any) -> Array:
     node_name="ReplayGradientBackward0",
     event="retrograd::replay_gradient",
 )
-def _replay_gradient(xp: Any, input: Array, chain: Any, shape: Any, strides: Any) -> Array:
+def _replay_gradient(
+    xp: Namespace,
+    input: Array,
+    chain: tuple[ViewStep, ...],
+    shape: tuple[int, ...],
+    strides: tuple[int, ...],
+) -> Array:
     """The gradient of a base from the gradient of the region: the rules of the chain, backwards."""
     sources = [_with_geometry(xp, shape, strides, input.dtype)]
     for step in chain[:-1]:
@@ -52,7 +58,9 @@ def _replay_gradient(xp: Any, input: Array, chain: Any, shape: Any, strides: Any
     return xp.ascontiguousarray(input) if input.base is not None else input
 
 
-def _with_geometry(xp: Any, shape: Any, strides: Any, dtype: Any) -> Array:
+def _with_geometry(
+    xp: Namespace, shape: tuple[int, ...], strides: tuple[int, ...], dtype: DType
+) -> Array:
     """An array with the base's geometry; its elements are never read, so never written either."""
     extent = 1 + sum((n - 1) * abs(s) for n, s in zip(shape, strides, strict=True) if n)
     memory = xp.empty(-(-extent // dtype.itemsize), dtype)
@@ -65,7 +73,7 @@ def _with_geometry(xp: Any, shape: Any, strides: Any, dtype: Any) -> Array:
     node_name="CloneBackward0",
     aten="clone",
 )
-def _clone_with_strides(xp: Any, input: Array, strides: Any) -> Array:
+def _clone_with_strides(xp: Namespace, input: Array, strides: tuple[int, ...]) -> Array:
     return copy_with_strides(input, strides)
 
 

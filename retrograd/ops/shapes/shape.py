@@ -7,14 +7,14 @@ never elements: it runs again after a write to the memory.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from retrograd import dtypes
 from retrograd.above import above
 from retrograd.ops import errors
-from retrograd.ops.kinds import Array, Ints, wrap_dim
-from retrograd.ops.registry import RECORDED, composite, op, table_entry
+from retrograd.ops.kinds import Array, Index, Ints, Namespace, wrap_dim
+from retrograd.ops.registry import RECORDED, Table, composite, op, table_entry
 from retrograd.ops.sizes import (
     Shape,
     as_integer,
@@ -39,12 +39,12 @@ _MOVED = (*FLOATS, *HALVES, *COMPLEX)  # dtypes to try where data only moves
     view="always",
     namespace=None,
 )
-def view(xp: Any, input: Array, size: Shape) -> Array:
+def view(xp: Namespace, input: Array, size: Shape) -> Array:
     """The elements in another shape (complete: no -1), without a copy."""
     return _viewed(xp, input, size)
 
 
-def _viewed(xp: Any, input: Array, size: Shape) -> Array:
+def _viewed(xp: Namespace, input: Array, size: Shape) -> Array:
     if input.flags.c_contiguous:
         return input.reshape(size)
     strides = view_strides(input.shape, input.strides, size, input.itemsize)
@@ -64,7 +64,7 @@ def _viewed(xp: Any, input: Array, size: Shape) -> Array:
     aten="view",
     event="_reshape_alias",
 )
-def _reshape_alias(xp: Any, input: Array, size: Shape) -> Array:
+def _reshape_alias(xp: Namespace, input: Array, size: Shape) -> Array:
     """The view that `reshape` gives of a tensor which is not contiguous."""
     return _viewed(xp, input, size)
 
@@ -74,7 +74,7 @@ def _reshape_alias(xp: Any, input: Array, size: Shape) -> Array:
     moves=True,
     aten="_unsafe_view",
 )
-def _unsafe_view(xp: Any, input: Array, size: Shape) -> Array:
+def _unsafe_view(xp: Namespace, input: Array, size: Shape) -> Array:
     """A fresh array in another shape: it has no other user, so it need not be a view."""
     return input.reshape(size)
 
@@ -85,7 +85,7 @@ def _unsafe_view(xp: Any, input: Array, size: Shape) -> Array:
     node_name="CloneBackward0",
     aten="clone",
 )
-def _contiguous_copy(xp: Any, input: Array) -> Array:
+def _contiguous_copy(xp: Namespace, input: Array) -> Array:
     return xp.array(input, order="C")
 
 
@@ -94,12 +94,12 @@ def _contiguous_copy(xp: Any, input: Array) -> Array:
     view="always",
     namespace=None,
 )
-def alias(xp: Any, input: Array) -> Array:
+def alias(xp: Namespace, input: Array) -> Array:
     """A view of all elements as they are."""
     return input.view()
 
 
-def _raw_reshape(xp: Any, input: Array, shape: Shape) -> Array:
+def _raw_reshape(xp: Namespace, input: Array, shape: Shape) -> Array:
     return input.reshape(shape)
 
 
@@ -329,15 +329,15 @@ def ravel(input: Tensor) -> Tensor:
 # ------------------------------------------------------------------- dimensions of size one
 
 
-def _without(array: Array, dims: Any) -> Array:
+def _without(array: Array, dims: Sequence[int]) -> Array:
     """A view without the given dimensions of size one."""
-    key: list[Any] = [
+    key: Index = tuple(
         0 if place in dims and size == 1 else slice(None) for place, size in enumerate(array.shape)
-    ]
+    )
     return array[(*key, ...)]
 
 
-def _with_ones(m: Any, g: Any, shape: Shape, dims: Any) -> Any:
+def _with_ones(m: Table, g: Tensor, shape: Shape, dims: Sequence[int]) -> Tensor:
     """The gradient with squeezed dimensions put back."""
     for dim in sorted(dims):
         if shape[dim] == 1:
@@ -351,7 +351,7 @@ def _with_ones(m: Any, g: Any, shape: Shape, dims: Any) -> Any:
     node_name="SqueezeBackward0",
     aten="squeeze",
 )
-def _squeeze_all(xp: Any, input: Array) -> Array:
+def _squeeze_all(xp: Namespace, input: Array) -> Array:
     return _without(input, range(input.ndim))
 
 
@@ -363,10 +363,11 @@ def _squeeze_all(xp: Any, input: Array) -> Array:
     node_name="SqueezeBackward1",
     aten="squeeze.dim",
 )
-def _squeeze_dim(xp: Any, input: Array, dim: int) -> Array:
+def _squeeze_dim(xp: Namespace, input: Array, dim: int) -> Array:
     place = wrap_dim(dim, input.ndim)
     if input.ndim and input.shape[place] == 1:
-        return input[(*(slice(None),) * place, 0, ...)]
+        at: Index = (*(slice(None),) * place, 0, ...)
+        return input[at]
     return input.view()
 
 
@@ -379,11 +380,11 @@ def _squeeze_dim(xp: Any, input: Array, dim: int) -> Array:
     aten="squeeze.dims",
     saved_names={"dim": "dims"},
 )
-def _squeeze_dims(xp: Any, input: Array, dims: Shape) -> Array:
+def _squeeze_dims(xp: Namespace, input: Array, dims: Shape) -> Array:
     return _without(input, _squeezed_dims(dims, input.ndim))
 
 
-def _squeezed_dims(dims: Shape, ndim: int) -> Shape:
+def _squeezed_dims(dims: Sequence[int], ndim: int) -> Shape:
     found = tuple(wrap_dim(dim, ndim) for dim in dims)
     for dim in found:
         if found.count(dim) > 1:
@@ -393,7 +394,7 @@ def _squeezed_dims(dims: Shape, ndim: int) -> Shape:
     return found if ndim else ()
 
 
-def _raw_squeeze(xp: Any, input: Array, dim: Any = None) -> Array:
+def _raw_squeeze(xp: Namespace, input: Array, dim: Ints | None = None) -> Array:
     if dim is None:
         return _without(input, range(input.ndim))
     dims = (dim,) if isinstance(dim, int) else dim
@@ -451,7 +452,7 @@ table_entry("squeeze", _raw_squeeze, squeeze)
         Sample(T(3, 4), -4),
     ],
 )
-def unsqueeze(xp: Any, input: Array, dim: int) -> Array:
+def unsqueeze(xp: Namespace, input: Array, dim: int) -> Array:
     """A view with a dimension of size one put in at `dim`."""
     shape = input.shape
     place = dim if 0 <= dim <= len(shape) else wrap_dim(dim, len(shape) + 1)

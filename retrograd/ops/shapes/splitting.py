@@ -11,8 +11,8 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from retrograd.ops import errors
-from retrograd.ops.kinds import Array, Ints, wrap_dim
-from retrograd.ops.registry import RECORDED, composite, op
+from retrograd.ops.kinds import Array, Index, Ints, Namespace, wrap_dim
+from retrograd.ops.registry import RECORDED, Table, composite, op
 from retrograd.ops.sizes import Shape, as_integer, as_integers, require_tensor
 from retrograd.samples import COMPLEX, FLOATS, HALVES, Sample, T
 from retrograd.signatures import forms
@@ -24,7 +24,7 @@ _MOVED = (*FLOATS, *HALVES, *COMPLEX)  # dtypes to try where data only moves
 # ------------------------------------------------------------------------------------- unbind
 
 
-def _unbind_gradient(m: Any, parts: list[Any], dim: int) -> Any:
+def _unbind_gradient(m: Table, parts: list[Tensor], dim: int) -> Tensor:
     given = next(part for part in parts if part is not None)
     return m.stack([m.zeros_like(given) if part is None else part for part in parts], dim)
 
@@ -44,12 +44,12 @@ def _unbind_gradient(m: Any, parts: list[Any], dim: int) -> Any:
     ],
     aten="unbind.int",
 )
-def unbind(xp: Any, input: Array, dim: int = 0) -> list[Array]:
+def unbind(xp: Namespace, input: Array, dim: int = 0) -> list[Array]:
     """Views of every index of a dimension, without that dimension."""
     if not input.ndim:
         raise IndexError("Dimension specified as 0 but tensor has no dimensions")
     place = wrap_dim(dim, input.ndim)
-    around = (slice(None),) * place
+    around: Index = (slice(None),) * place
     return [input[(*around, index, ...)] for index in range(input.shape[place])]
 
 
@@ -88,7 +88,9 @@ def _pieces(array: Array, sizes: Shape, place: int) -> list[Array]:
     return found
 
 
-def _split_gradient(m: Any, parts: list[Any], shape: Shape, sizes: Shape, place: int) -> Any:
+def _split_gradient(
+    m: Table, parts: list[Tensor], shape: Shape, sizes: Shape, place: int
+) -> Tensor:
     given = next(part for part in parts if part is not None)
     filled: list[Any] = []
     for part, size in zip(parts, sizes, strict=True):
@@ -106,7 +108,7 @@ def _split_gradient(m: Any, parts: list[Any], shape: Shape, sizes: Shape, place:
     outputs="list",
     aten="split.Tensor",
 )
-def _split(xp: Any, input: Array, split_size: int, dim: int) -> list[Array]:
+def _split(xp: Namespace, input: Array, split_size: int, dim: int) -> list[Array]:
     return _pieces(input, _split_sizes(input.shape[dim], split_size), dim)
 
 
@@ -118,7 +120,7 @@ def _split(xp: Any, input: Array, split_size: int, dim: int) -> list[Array]:
     outputs="list",
     aten="split_with_sizes",
 )
-def _split_with_sizes(xp: Any, input: Array, split_sizes: Shape, dim: int) -> list[Array]:
+def _split_with_sizes(xp: Namespace, input: Array, split_sizes: Shape, dim: int) -> list[Array]:
     return _pieces(input, split_sizes, dim)
 
 
@@ -284,7 +286,7 @@ def _count_and_size(name: str, input: Any, chunks: Any, dim: int) -> tuple[int, 
     holomorphic=False,
     aten="unsafe_split",
 )
-def _unsafe_split(xp: Any, input: Array, split_size: int, dim: int) -> list[Array]:
+def _unsafe_split(xp: Namespace, input: Array, split_size: int, dim: int) -> list[Array]:
     return _pieces(input, _split_sizes(input.shape[dim], split_size), dim)
 
 
@@ -297,7 +299,9 @@ def _unsafe_split(xp: Any, input: Array, split_size: int, dim: int) -> list[Arra
     holomorphic=False,
     aten="unsafe_split_with_sizes",
 )
-def _unsafe_split_with_sizes(xp: Any, input: Array, split_sizes: Shape, dim: int) -> list[Array]:
+def _unsafe_split_with_sizes(
+    xp: Namespace, input: Array, split_sizes: Shape, dim: int
+) -> list[Array]:
     return _pieces(input, split_sizes, dim)
 
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from retrograd.backend import backend_of
 from retrograd.dtypes import I64
-from retrograd.ops.kinds import Array, Ints
+from retrograd.ops.kinds import Array, Ints, Namespace
 from retrograd.ops.making.memory import address_of
 from retrograd.ops.registry import RECORDED, composite, op
 from retrograd.ops.sizes import Shape, as_integers, require_tensor, storage_of
@@ -26,7 +26,7 @@ def _extent(shape: Shape, strides: Shape) -> int:
     return 1 + sum((size - 1) * stride for size, stride in zip(shape, strides, strict=True))
 
 
-def _places(xp: Any, shape: Shape, strides: Shape, start: int) -> Array:
+def _places(xp: Namespace, shape: Shape, strides: Shape, start: int) -> Array:
     """The place in storage of every element of a geometry."""
     places: Array = xp.full(shape, start, I64)
     for dim, (size, stride) in enumerate(zip(shape, strides, strict=True)):
@@ -57,7 +57,7 @@ def _storage_bytes(array: Array) -> int:
     namespace=None,
     saved_names={"storage_offset": "shift"},
 )
-def as_strided(xp: Any, input: Array, size: Shape, stride: Shape, shift: int) -> Array:
+def as_strided(xp: Namespace, input: Array, size: Shape, stride: Shape, shift: int) -> Array:
     """A view with any geometry that starts `shift` elements after the input's first element."""
     storage = storage_of(input)
     unit = input.itemsize
@@ -82,20 +82,20 @@ class _Geometry:
     """Places of two geometries in one stretch of storage."""
 
     def __init__(
-        self, xp: Any, shape: Shape, strides: Shape, size: Shape, stride: Shape, shift: int
+        self, xp: Namespace, shape: Shape, strides: Shape, size: Shape, stride: Shape, shift: int
     ) -> None:
         low = min(0, shift)
         self.count = max(_extent(shape, strides), shift + _extent(size, stride)) - low
         self.input = _places(xp, shape, strides, -low)
         self.result = _places(xp, size, stride, shift - low)
 
-    def shared(self, xp: Any) -> Array | None:
+    def shared(self, xp: Namespace) -> Array | None:
         """How often each place is shown by the input, if any is shown more than once."""
         shown: Array = xp.bincount(self.input.reshape(-1), minlength=self.count)
         return xp.maximum(shown, 1) if (shown > 1).any() else None
 
 
-def _moved(xp: Any, array: Array, geometry: _Geometry, source: Array, target: Array) -> Array:
+def _moved(xp: Namespace, array: Array, geometry: _Geometry, source: Array, target: Array) -> Array:
     """Add `array` into storage at the places `source`, then read it at the places `target`."""
     storage: Array = xp.zeros(geometry.count, array.dtype)
     xp.add_at(storage, source.reshape(-1), array.reshape(-1))
@@ -114,7 +114,13 @@ def _moved(xp: Any, array: Array, geometry: _Geometry, source: Array, target: Ar
     event="retrograd::as_strided_gradient",
 )
 def _as_strided_gradient(
-    xp: Any, gradient: Array, shape: Shape, strides: Shape, size: Shape, stride: Shape, shift: int
+    xp: Namespace,
+    gradient: Array,
+    shape: Shape,
+    strides: Shape,
+    size: Shape,
+    stride: Shape,
+    shift: int,
 ) -> Array:
     """From the gradient of the result to that of the input."""
     geometry = _Geometry(xp, shape, strides, size, stride, shift)
@@ -131,7 +137,13 @@ def _as_strided_gradient(
     saved_names={"storage_offset": "shift", "stride": "strides"},
 )
 def _as_strided_read(
-    xp: Any, input: Array, shape: Shape, strides: Shape, size: Shape, stride: Shape, shift: int
+    xp: Namespace,
+    input: Array,
+    shape: Shape,
+    strides: Shape,
+    size: Shape,
+    stride: Shape,
+    shift: int,
 ) -> Array:
     """`as_strided` of a tensor laid out in a given geometry, whatever its own is."""
     geometry = _Geometry(xp, shape, strides, size, stride, shift)
@@ -150,7 +162,7 @@ def _as_strided_read(
     saved_names={"storage_offset": "shift", "stride": "strides"},
 )
 def _as_strided_write(
-    xp: Any, input: Array, src: Array, strides: Shape, size: Shape, stride: Shape, shift: int
+    xp: Namespace, input: Array, src: Array, strides: Shape, size: Shape, stride: Shape, shift: int
 ) -> Array:
     """A copy of a tensor laid out with `strides`, with `src` written over the region."""
     if src.shape != size:

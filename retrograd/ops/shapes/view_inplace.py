@@ -14,7 +14,7 @@ from retrograd.backend import backend_of
 from retrograd.engine.state import STATE, TRANSFORMS
 from retrograd.engine.views import ViewStep, bump, check_history, refresh
 from retrograd.ops.calling.recording import make_node
-from retrograd.ops.kinds import Array, Ints
+from retrograd.ops.kinds import Array, Ints, Namespace
 from retrograd.ops.registry import OPS, Op, composite, op
 from retrograd.ops.shapes.striding import region_arguments
 from retrograd.ops.sizes import Shape, as_integer, as_integers, require_tensor
@@ -25,10 +25,11 @@ from retrograd.tensor import Tensor, cell_of, meta_of, wrap
 
 
 @op(input=lambda m, g: m.t(g), half="move", holomorphic=False, node_name="TBackward1")
-def _t_here(xp: Any, input: Array) -> Array:
+def _t_here(xp: Namespace, input: Array) -> Array:
     if input.ndim > 2:
         raise RuntimeError(f"t_() expects a tensor with <= 2 dimensions, but self is {input.ndim}D")
-    return xp.raw.t(input)
+    view: Array = xp.raw.t(input)
+    return view
 
 
 @op(
@@ -37,8 +38,9 @@ def _t_here(xp: Any, input: Array) -> Array:
     holomorphic=False,
     node_name="TransposeBackward1",
 )
-def _transpose_here(xp: Any, input: Array, dim0: int, dim1: int) -> Array:
-    return xp.raw.transpose(input, dim0, dim1)
+def _transpose_here(xp: Namespace, input: Array, dim0: int, dim1: int) -> Array:
+    view: Array = xp.raw.transpose(input, dim0, dim1)
+    return view
 
 
 @op(
@@ -47,8 +49,9 @@ def _transpose_here(xp: Any, input: Array, dim0: int, dim1: int) -> Array:
     holomorphic=False,
     node_name="SqueezeBackward3",
 )
-def _squeeze_all_here(xp: Any, input: Array) -> Array:
-    return xp.raw._squeeze_all(input)
+def _squeeze_all_here(xp: Namespace, input: Array) -> Array:
+    view: Array = xp.raw._squeeze_all(input)
+    return view
 
 
 @op(
@@ -57,8 +60,9 @@ def _squeeze_all_here(xp: Any, input: Array) -> Array:
     holomorphic=False,
     node_name="SqueezeBackward4",
 )
-def _squeeze_dim_here(xp: Any, input: Array, dim: int) -> Array:
-    return xp.raw._squeeze_dim(input, dim)
+def _squeeze_dim_here(xp: Namespace, input: Array, dim: int) -> Array:
+    view: Array = xp.raw._squeeze_dim(input, dim)
+    return view
 
 
 @op(
@@ -67,8 +71,9 @@ def _squeeze_dim_here(xp: Any, input: Array, dim: int) -> Array:
     holomorphic=False,
     node_name="SqueezeBackward5",
 )
-def _squeeze_dims_here(xp: Any, input: Array, dims: Shape) -> Array:
-    return xp.raw._squeeze_dims(input, dims)
+def _squeeze_dims_here(xp: Namespace, input: Array, dims: Shape) -> Array:
+    view: Array = xp.raw._squeeze_dims(input, dims)
+    return view
 
 
 @op(
@@ -77,8 +82,9 @@ def _squeeze_dims_here(xp: Any, input: Array, dims: Shape) -> Array:
     holomorphic=False,
     node_name="UnsqueezeBackward1",
 )
-def _unsqueeze_here(xp: Any, input: Array, dim: int) -> Array:
-    return xp.raw.unsqueeze(input, dim)
+def _unsqueeze_here(xp: Namespace, input: Array, dim: int) -> Array:
+    view: Array = xp.raw.unsqueeze(input, dim)
+    return view
 
 
 @op(
@@ -87,8 +93,9 @@ def _unsqueeze_here(xp: Any, input: Array, dim: int) -> Array:
     holomorphic=False,
     node_name="AsStridedBackward1",
 )
-def _as_strided_here(xp: Any, input: Array, size: Shape, stride: Shape, shift: int) -> Array:
-    return xp.raw.as_strided(input, size, stride, shift)
+def _as_strided_here(xp: Namespace, input: Array, size: Shape, stride: Shape, shift: int) -> Array:
+    view: Array = xp.raw.as_strided(input, size, stride, shift)
+    return view
 
 
 @above

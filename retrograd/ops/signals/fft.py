@@ -12,11 +12,11 @@ from typing import Any
 from retrograd import dtypes
 from retrograd.backend import backend_of
 from retrograd.ops import errors
-from retrograd.ops.kinds import Array, wrap_dim
+from retrograd.ops.kinds import Array, DType, Namespace, operand, wrap_dim
 from retrograd.ops.linalg.matmul import finish
-from retrograd.ops.registry import RECORDED, composite, op
+from retrograd.ops.registry import RECORDED, Table, composite, op
 from retrograd.samples import COMPLEX, FLOATS, HALVES, Sample, T
-from retrograd.tensor import Tensor, wrap
+from retrograd.tensor import Tensor
 
 Dims = tuple[int, ...]
 
@@ -35,7 +35,7 @@ _INVERSE = {_NOTHING: "forward", _ROOT: "ortho", _LENGTH: "backward"}
     forward="linear",
     aten="_fft_c2c",
 )
-def _fft_c2c(xp: Any, input: Array, dim: Dims, scale: int, forward: bool) -> Array:
+def _fft_c2c(xp: Namespace, input: Array, dim: Dims, scale: int, forward: bool) -> Array:
     """Complex to complex."""
     if not dim:
         return input.copy()
@@ -44,7 +44,9 @@ def _fft_c2c(xp: Any, input: Array, dim: Dims, scale: int, forward: bool) -> Arr
     return xp.fft.ifftn(input, axes=dim, norm=_INVERSE[scale])
 
 
-def _r2c_gradient(m: Any, g: Any, dim: Dims, scale: int, onesided: bool, input_shape: Dims) -> Any:
+def _r2c_gradient(
+    m: Table, g: Tensor, dim: Dims, scale: int, onesided: bool, input_shape: Dims
+) -> Tensor:
     if onesided:
         missing = input_shape[dim[-1]] - g.shape[dim[-1]]
         after = len(input_shape) - 1 - dim[-1]
@@ -59,14 +61,16 @@ def _r2c_gradient(m: Any, g: Any, dim: Dims, scale: int, onesided: bool, input_s
     forward="linear",
     aten="_fft_r2c",
 )
-def _fft_r2c(xp: Any, input: Array, dim: Dims, scale: int, onesided: bool) -> Array:
+def _fft_r2c(xp: Namespace, input: Array, dim: Dims, scale: int, onesided: bool) -> Array:
     """Real to complex; one-sided, the last of `dim` has no negative frequencies."""
     if onesided:
         return xp.fft.rfftn(input, axes=dim, norm=_FORWARD[scale])
     return xp.fft.fftn(input, axes=dim, norm=_FORWARD[scale])
 
 
-def _c2r_gradient(m: Any, g: Any, dim: Dims, scale: int, last_size: int, out_dtype: Any) -> Any:
+def _c2r_gradient(
+    m: Table, g: Tensor, dim: Dims, scale: int, last_size: int, out_dtype: DType
+) -> Tensor:
     found = m._fft_r2c(g, dim, scale, True)
     # a frequency that has a negative twin counts twice
     count = found.shape[dim[-1]]
@@ -74,7 +78,7 @@ def _c2r_gradient(m: Any, g: Any, dim: Dims, scale: int, last_size: int, out_dty
     weights[1 : last_size - count + 1] = 2
     after = len(found.shape) - 1 - dim[-1]
     weights = weights.reshape((count,) + (1,) * after)
-    return m.mul(found, weights if m is not RECORDED else wrap(weights))
+    return m.mul(found, operand(m, weights))
 
 
 @op(
@@ -84,7 +88,7 @@ def _c2r_gradient(m: Any, g: Any, dim: Dims, scale: int, last_size: int, out_dty
     forward="linear",
     aten="_fft_c2r",
 )
-def _fft_c2r(xp: Any, input: Array, dim: Dims, scale: int, last_size: int) -> Array:
+def _fft_c2r(xp: Namespace, input: Array, dim: Dims, scale: int, last_size: int) -> Array:
     """Complex to real: the inverse of the one-sided transform of `last_size` real numbers."""
     sizes = [input.shape[d] for d in dim[:-1]] + [last_size]
     return xp.fft.irfftn(input, s=sizes, axes=dim, norm=_INVERSE[scale])

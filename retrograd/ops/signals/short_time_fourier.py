@@ -13,6 +13,7 @@ from retrograd import dtypes
 from retrograd.backend import backend_of
 from retrograd.notices import warn_once
 from retrograd.ops.errors import argument_type
+from retrograd.ops.kinds import Namespace
 from retrograd.ops.registry import PUBLIC, RECORDED, composite
 from retrograd.samples import COMPLEX, Sample, T
 from retrograd.tensor import Tensor, wrap
@@ -77,7 +78,9 @@ def _is_complex(tensor: Tensor | None) -> bool:
     return tensor is not None and tensor.dtype.is_complex
 
 
-def _full_window(xp: Any, window: Tensor | None, length: int, size: int, kind: dtypes.dtype) -> Any:
+def _full_window(
+    xp: Namespace, window: Tensor | None, length: int, size: int, kind: dtypes.dtype
+) -> Tensor | None:
     """The window with zeros on both sides up to `size`; of ones if none was given."""
     found = window
     if found is None:
