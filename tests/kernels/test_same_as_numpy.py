@@ -319,3 +319,54 @@ def test_iadd_on_overlapping_memory() -> None:
         assert line.tolist() == [0, 1, 3, 5, 7, 9, 11, 13]
         module.iadd(line, line)
         assert line.tolist() == [0, 2, 6, 10, 14, 18, 22, 26]
+
+
+def places(dtype: Any) -> dict[str, tuple[Any, Any, Any]]:
+    """Two operands and where to write, in ways that share memory and ways that do not."""
+
+    def line() -> Any:
+        return np.linspace(-2, 3, 12).astype(dtype)
+
+    a, b = line(), line()[::-1].copy()
+    zero = np.asarray(dtype(0.3))
+    matrix = line().reshape(3, 4)
+    frozen = line()
+    frozen.flags.writeable = False
+    return {
+        "apart": (a, b, line()),
+        "left": (a, b, a),
+        "right": (a, b, b),
+        "both": (a, a, a),
+        "number": (a, 0.3, line()),
+        "number on the left": (2, a, a),
+        "without dimensions": (a, zero, line()),
+        "without dimensions on the left": (zero, a, a),
+        "all without dimensions": (zero, np.asarray(dtype(2)), np.asarray(dtype(5))),
+        "two numbers": (zero, 2.0, line()),
+        "one element": (a[:1], a, line()),
+        "one element of the result": (a, a[3:4], a),
+        "without dimensions, of the result": (a, a[3:4].reshape(()), a),
+        "later": (a[:-1], b[:-1], a[1:]),
+        "earlier": (a[1:], b[1:], a[:-1]),
+        "columns": (matrix.T, matrix.T, matrix.T),
+        "columns into rows": (matrix.T, matrix.T, line().reshape(4, 3)),
+        "a row": (matrix, a[:4], matrix),
+        "read-only": (a, b, frozen),
+        "strided": (a[::2], b[::2], line()[::2]),
+        "other dtype": (a, b, np.zeros(12, np.float16)),
+        "wider": (a, a.astype(np.float64), np.zeros(12, np.float64)),
+        "other shape": (a, b, np.zeros(11, dtype)),
+        "empty": (a[:0], b[:0], line()[:0]),
+    }
+
+
+@pytest.mark.parametrize("dtype", FLOATS)
+@pytest.mark.parametrize("name", ["add", "subtract", "multiply", "divide", "maximum", "minimum"])
+def test_where_to_write(name: str, dtype: Any) -> None:
+    kind = np.dtype(dtype).type
+    for way in places(kind):
+        ours, theirs = places(kind)[way], places(kind)[way]
+        found = outcome(getattr(compiled, name), *ours)
+        assert found == outcome(getattr(twins, name), *theirs), way
+        if isinstance(ours[2], np.ndarray):
+            assert ours[2].tobytes() == theirs[2].tobytes(), way

@@ -345,6 +345,57 @@ fast_binary(PyObject *left, PyObject *right, const BinaryOperation *operation)
     Py_RETURN_NOTIMPLEMENTED;
 }
 
+/* Whether the memory of two arrays is apart. */
+static int
+are_apart(PyArrayObject *one, PyArrayObject *other)
+{
+    const char *a = PyArray_BYTES(one), *b = PyArray_BYTES(other);
+    return a + PyArray_NBYTES(one) <= b || b + PyArray_NBYTES(other) <= a;
+}
+
+/* Whether an operand can be read element by element while `out`, of that kind, is written: 1 where it lies as `out`
+ * does, and is it or apart from it; 0 for a single number, which `number` gets; -1 otherwise. */
+static int
+stride_beside(PyArrayObject *out, PyObject *operand, Kind kind, Number *number)
+{
+    if (weak_number(operand, kind, number)) {
+        return 0;
+    }
+    if (plain_kind(operand, PyArray_SIZE(out)) != kind) {
+        return -1;
+    }
+    PyArrayObject *array = ARRAY(operand);
+    if (PyArray_SAMESHAPE(array, out)) {
+        const int fits = same_layout(array, out) && (PyArray_DATA(array) == PyArray_DATA(out) || are_apart(array, out));
+        return fits ? 1 : -1;
+    }
+    if (PyArray_NDIM(array) != 0) {
+        return -1;
+    }
+    memcpy(number, PyArray_DATA(array), (size_t)PyArray_NBYTES(array));
+    return 0;
+}
+
+/* The fast path where an array to write to is given: whether that was done. */
+static int
+fast_binary_into(PyObject *left, PyObject *right, PyObject *out, const BinaryOperation *operation)
+{
+    const Kind kind = plain_kind(out, operation->largest_size);
+    Number first, second;
+    if (kind == NOT_PLAIN || !PyArray_ISWRITEABLE(ARRAY(out))) {
+        return 0;
+    }
+    const int left_stride = stride_beside(ARRAY(out), left, kind, &first);
+    const int right_stride = stride_beside(ARRAY(out), right, kind, &second);
+    if (left_stride < 0 || right_stride < 0 || (left_stride == 0 && right_stride == 0)) {
+        return 0;
+    }
+    operation->loops[kind](left_stride ? PyArray_DATA(ARRAY(left)) : &first, left_stride,
+                           right_stride ? PyArray_DATA(ARRAY(right)) : &second, right_stride,
+                           PyArray_DATA(ARRAY(out)), PyArray_SIZE(ARRAY(out)));
+    return 1;
+}
+
 static PyObject *
 binary(Function function, const BinaryOperation *operation, PyObject *const *arguments, Py_ssize_t count,
        PyObject *keywords)
@@ -355,6 +406,10 @@ binary(Function function, const BinaryOperation *operation, PyObject *const *arg
             return result;
         }
         Py_DECREF(result);
+    }
+    if (count == 3 && keywords == NULL && function <= UFUNC_DIVIDE /* of others NumPy wants it by name */
+        && fast_binary_into(arguments[0], arguments[1], arguments[2], operation)) {
+        return Py_NewRef(arguments[2]);
     }
     return forward(function, arguments, count, keywords);
 }

@@ -30,13 +30,23 @@ typedef struct {
     npy_intp largest_size;
 } UnaryOperation;
 
+/* A result may be one of the operands, element for element: then no iteration reads what another writes. */
+#if defined(__clang__)
+#define NO_ITERATION_WAITS _Pragma("clang loop vectorize(assume_safety)")
+#elif defined(__GNUC__)
+#define NO_ITERATION_WAITS _Pragma("GCC ivdep")
+#else
+#define NO_ITERATION_WAITS
+#endif
+
 #define BINARY_LOOP(name, type, expression)                                                              \
     static void name(const void *left, int left_stride, const void *right, int right_stride,            \
                      void *result, npy_intp count)                                                      \
     {                                                                                                   \
         const type *x = left, *y = right;                                                               \
-        type *__restrict out = result;                                                                  \
+        type *out = result;                                                                             \
         if (left_stride && right_stride) {                                                              \
+            NO_ITERATION_WAITS                                                                          \
             for (npy_intp i = 0; i < count; i++) {                                                      \
                 const type a = x[i], b = y[i];                                                          \
                 out[i] = expression;                                                                    \
@@ -44,6 +54,7 @@ typedef struct {
         }                                                                                               \
         else if (left_stride) {                                                                         \
             const type b = *y;                                                                          \
+            NO_ITERATION_WAITS                                                                          \
             for (npy_intp i = 0; i < count; i++) {                                                      \
                 const type a = x[i];                                                                    \
                 out[i] = expression;                                                                    \
@@ -51,6 +62,7 @@ typedef struct {
         }                                                                                               \
         else {                                                                                          \
             const type a = *x;                                                                          \
+            NO_ITERATION_WAITS                                                                          \
             for (npy_intp i = 0; i < count; i++) {                                                      \
                 const type b = y[i];                                                                    \
                 out[i] = expression;                                                                    \
