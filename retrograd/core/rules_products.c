@@ -1,0 +1,148 @@
+/* Rules of products of matrices. */
+#include "rules.h"
+
+/* ---- products ----------------------------------------------------------------------------------------------- */
+
+/* A matrix that np.dot gives to the BLAS as it is: for others np.matmul's last bits are its own. */
+static int
+is_blas_matrix(PyObject *object)
+{
+    return is_plain(object) && PyArray_NDIM(ARRAY(object)) == 2;
+}
+
+/* Few rows times a large transposed weight goes another way in Python: see `matrix_product`. */
+#define LARGE_WEIGHT (1 << 16)
+
+/* A column times a row. np.matmul adds each product to a zero, so none of the results is a negative zero. */
+#define LARGEST_OUTER 65536
+
+#define OUTER(type)                                                \
+    do {                                                           \
+        const type *a = PyArray_DATA(ARRAY(left)), *b = PyArray_DATA(ARRAY(right)); \
+        type *items = PyArray_DATA(ARRAY(result));                 \
+        for (npy_intp row = 0; row < rows; row++) {                \
+            for (npy_intp column = 0; column < columns; column++) { \
+                items[row * columns + column] = 0 + a[row] * b[column]; \
+            }                                                      \
+        }                                                          \
+    } while (0)
+
+static PyObject *
+outer_product(PyObject *left, PyObject *right)
+{
+    const npy_intp rows = PyArray_DIM(ARRAY(left), 0), columns = PyArray_DIM(ARRAY(right), 1);
+    const npy_intp shape[2] = {rows, columns};
+    PyObject *result = new_array(2, shape, PyArray_DESCR(ARRAY(left)));
+    if (result != NULL && is_float64(left)) {
+        OUTER(npy_float64);
+    }
+    else if (result != NULL) {
+        OUTER(npy_float32);
+    }
+    return result;
+}
+
+static PyObject *
+product(PyObject *left, PyObject *right)
+{
+    if (is_blas_matrix(left) && is_blas_matrix(right) && PyArray_DESCR(ARRAY(left)) == PyArray_DESCR(ARRAY(right))
+        && PyArray_DIM(ARRAY(left), 1) == 1 && PyArray_DIM(ARRAY(right), 0) == 1
+        && PyArray_SIZE(ARRAY(left)) * PyArray_SIZE(ARRAY(right)) <= LARGEST_OUTER) {
+        return outer_product(left, right);
+    }
+    if (is_blas_matrix(left) && is_blas_matrix(right) && PyArray_DESCR(ARRAY(left)) == PyArray_DESCR(ARRAY(right))
+        && PyArray_DIM(ARRAY(left), 1) == PyArray_DIM(ARRAY(right), 0)
+        && PyArray_DIM(ARRAY(left), 1) > 1 /* for products of one term the sign of a zero differs */
+        && PyArray_SIZE(ARRAY(right)) < LARGE_WEIGHT) {
+        return PyArray_MatrixProduct2(left, right, NULL);
+    }
+    return call_two(raw_functions.mm, left, right);
+}
+
+/* Whether a matrix with these strides lies column after column; -1 if they are no strides of a matrix. */
+static int
+by_columns(PyObject *strides)
+{
+    if (!PyTuple_CheckExact(strides) || PyTuple_GET_SIZE(strides) != 2) {
+        return -1;
+    }
+    const npy_intp first = PyLong_AsSsize_t(PyTuple_GET_ITEM(strides, 0));
+    const npy_intp second = PyLong_AsSsize_t(PyTuple_GET_ITEM(strides, 1));
+    if (PyErr_Occurred()) {
+        PyErr_Clear();
+        return -1;
+    }
+    return first < second;
+}
+
+/* transpose(left) @ right and the like: `turned` says which operands are transposed first, and the result. */
+enum { LEFT = 1, RIGHT = 2, RESULT = 4 };
+
+static PyObject *
+turned_product(PyObject *left, PyObject *right, int turned)
+{
+    PyObject *first = turned & LEFT ? PyArray_Transpose(ARRAY(left), NULL) : Py_NewRef(left);
+    PyObject *second = turned & RIGHT ? PyArray_Transpose(ARRAY(right), NULL) : Py_NewRef(right);
+    PyObject *result = first == NULL || second == NULL ? NULL : product(first, second);
+    Py_XDECREF(first);
+    Py_XDECREF(second);
+    if (result != NULL && (turned & RESULT)) {
+        if (!PyArray_CheckExact(result)) {
+            Py_DECREF(result);
+            PyErr_SetString(PyExc_TypeError, "a product of arrays is no array");
+            return NULL;
+        }
+        Py_SETREF(result, PyArray_Transpose(ARRAY(result), NULL));
+    }
+    return result;
+}
+
+/* `first_gradient` and `second_gradient` of a product of two matrices. */
+static int
+product_rule(PyObject *g, PyObject *first, PyObject *second, PyObject *first_strides, PyObject *second_strides, int place,
+             Edges wanted, Results *results)
+{
+    const int first_by_columns = by_columns(first_strides), second_by_columns = by_columns(second_strides);
+    if (first_by_columns < 0 || second_by_columns < 0 || !PyArray_CheckExact(g) || PyArray_NDIM(ARRAY(g)) != 2
+        || (WANTS(place) && (!PyArray_CheckExact(second) || PyArray_NDIM(ARRAY(second)) != 2))
+        || (WANTS(place + 1) && (!PyArray_CheckExact(first) || PyArray_NDIM(ARRAY(first)) != 2))) {
+        return 0;
+    }
+    if (WANTS(place)) {
+        PyObject *part
+            = first_by_columns ? turned_product(second, g, RIGHT | RESULT) : turned_product(g, second, RIGHT);
+        if (give(results, place, part) < 0) {
+            return -1;
+        }
+    }
+    if (WANTS(place + 1)) {
+        PyObject *part = second_by_columns ? turned_product(g, first, LEFT | RESULT) : turned_product(first, g, LEFT);
+        return give(results, place + 1, part);
+    }
+    return 1;
+}
+
+RULE(rule_mm)
+{
+    /* saved: mat2, input_strides, input, mat2_strides */
+    return product_rule(g, saved[2], saved[0], saved[1], saved[3], 0, wanted, results);
+}
+
+RULE(rule_addmm)
+{
+    /* saved: beta, mat2, mat1_strides, alpha, mat1, mat2_strides */
+    if (!is_one(saved[0]) || !is_one(saved[3])) {
+        return 0;
+    }
+    const int done = product_rule(g, saved[4], saved[1], saved[2], saved[5], 1, wanted, results);
+    if (done == 1 && WANTS(0)) {
+        give(results, 0, Py_NewRef(g));
+    }
+    return done;
+}
+
+const NamedRule product_rules[] = {
+    {"mm", "mat2,input_strides,input,mat2_strides", rule_mm},
+    {"addmm", "beta,mat2,mat1_strides,alpha,mat1,mat2_strides", rule_addmm},
+    {NULL, NULL, NULL},
+};
