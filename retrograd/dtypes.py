@@ -14,6 +14,9 @@ import numpy as np
 
 from retrograd.backend import is_array
 
+# the dtype of an array: NumPy's objects, on every device
+ArrayDtype = np.dtype[Any]
+
 
 class dtype:
     """One data type, compared by identity: there is exactly one object per type."""

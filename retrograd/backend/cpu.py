@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
-from typing import Any, NoReturn
+from typing import Any
 
 import numpy as np
 
 from retrograd.backend import cpu_masking, kernels
 from retrograd.backend.arrays import Array
-from retrograd.backend.device import Backend, register
+from retrograd.backend.device import Backend, Kernel, register
 from retrograd.backend.neutral import memory as neutral
 
 # `Any`: the reductions are called by place, which is quicker and which NumPy's types do not list
@@ -76,17 +77,21 @@ _COMPILED = (
 class CpuBackend(Backend):
     """NumPy's arrays in the memory of the process."""
 
-    relatives = (np.generic,)
+    relatives: tuple[type[Any], ...] = (np.generic,)
 
-    def override(self, name: str) -> NoReturn:
-        """Raise: the CPU's kernel of an op is bound when the op is declared, in Python and in C.
+    # told of an op's new kernel: callers, in Python and in C, bind the CPU's kernels
+    rebind: Callable[[str, Kernel], None] | None = None
 
-        A faster function for the CPU takes its place in `xp`, by its name, below.
-        """
-        raise NotImplementedError(
-            f"the CPU's kernel of {name!r} is bound with its declaration; put a faster function "
-            "into xp, in backend/cpu.py"
-        )
+    def override(self, name: str) -> Callable[[Kernel], Kernel]:
+        """As for any device; an override stands beside its op, before the op's first call."""
+        take = super().override(name)
+
+        def taken(kernel: Kernel) -> Kernel:
+            if self.rebind is not None:
+                self.rebind(name, kernel)
+            return take(kernel)
+
+        return taken
 
     def address(self, array: Array) -> int:
         found: int = array.__array_interface__["data"][0]  # quicker than `ctypes.data`

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from functools import partial
-from typing import Any, TypeGuard
+from typing import Any, TypeGuard, TypeVar
 
 from retrograd.backend.arrays import Array
 from retrograd.backend.namespace import Namespace
@@ -121,11 +121,12 @@ class Backend:
         return f"<backend {self.name}>"
 
 
+_B = TypeVar("_B", bound=Backend)
 BACKENDS: dict[type[Array], Backend] = {}
 _NAMED: dict[str, Backend] = {}
 
 
-def register(backend: Backend) -> Backend:
+def register(backend: _B) -> _B:
     """Make a device known: tensors of its arrays, and ``device=`` of its name."""
     BACKENDS[backend.array] = backend
     _NAMED[backend.name] = backend

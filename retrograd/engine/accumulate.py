@@ -8,8 +8,6 @@ from collections.abc import Callable
 from sys import getrefcount
 from typing import TYPE_CHECKING, Any, TypeVar
 
-import numpy as np
-
 from retrograd import dtypes
 from retrograd.backend import backend_of
 from retrograd.engine import failures
@@ -261,12 +259,12 @@ def accumulator(tensor: Tensor) -> Node:
     return accumulator(tensor)  # another thread has just made one: a leaf has one at a time
 
 
-def gradient_dtype(tensor: Tensor) -> np.dtype | AnyDtype:
+def gradient_dtype(tensor: Tensor) -> dtypes.ArrayDtype | AnyDtype:
     """What the gradients of a leaf are cast to on arrival, by its `grad_dtype`."""
     chosen, own = meta_of(tensor).grad_dtype, tensor._array.dtype
     if chosen is None:
         return AnyDtype(own.kind == "c")
-    wanted: np.dtype = own if chosen is ... else chosen.numpy
+    wanted: dtypes.ArrayDtype = own if chosen is ... else chosen.numpy
     if chosen is not ... and wanted not in dtypes.DIFFERENTIABLE:
         raise explained(RuntimeError(f"gradients cannot be of type {chosen}, as grad_dtype says"))
     return wanted

@@ -13,8 +13,6 @@ from collections.abc import Callable, Sequence
 from types import CodeType
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-import numpy as np
-
 from retrograd import dtypes
 from retrograd.engine.anomaly_stack import ForwardRecord
 from retrograd.engine.hooks import HookTable, RemovableHandle
@@ -340,7 +338,7 @@ class AnyDtype:
     def __init__(self, is_complex: bool) -> None:
         self.is_complex = is_complex
 
-    def takes(self, dtype: np.dtype) -> bool:
+    def takes(self, dtype: dtypes.ArrayDtype) -> bool:
         """Whether a gradient of a NumPy dtype stays as it is."""
         return self.is_complex or dtype.kind != "c"
 
@@ -352,7 +350,7 @@ class InputMetadata:
     device = CPU
     is_nested_tensor = is_cpp_nested_tensor = False
 
-    def __init__(self, shape: tuple[int, ...], dtype: np.dtype) -> None:
+    def __init__(self, shape: tuple[int, ...], dtype: dtypes.ArrayDtype) -> None:
         self.shape = Size(shape)
         self.dtype = dtypes.from_numpy_dtype(dtype)
 

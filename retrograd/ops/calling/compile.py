@@ -20,7 +20,7 @@ import numpy as np
 
 from retrograd import core, dtypes
 from retrograd.backend import CPU
-from retrograd.backend.device import raw_of
+from retrograd.backend.device import Kernel, raw_of
 from retrograd.backend.quiet import QUIET, enter_quiet, leave_quiet
 from retrograd.engine import saved
 from retrograd.engine.accumulate import accumulator
@@ -115,6 +115,7 @@ HOT.update(
 
 NOTHING = object()
 HOT["NOTHING"] = NOTHING
+BOUND: set[str] = set()  # ops whose kernel the core has taken
 
 
 def compile_op(op: Op) -> None:
@@ -139,6 +140,26 @@ def compile_op(op: Op) -> None:
         op.inplace_function = build(name, lambda: _inplace_function(op), f"op {name}")
         op.inplace_function.__doc__ = f"In-place version of `{op.name}`."
         op.inplace_function = core.caller(op.inplace_function, op, writer=name)
+
+
+def _rebind(name: str, kernel: Kernel) -> None:
+    """Let calls on the CPU run another kernel of an op; raises where that would come too late."""
+    op = HOT.get(f"OP_{name}")
+    if op is None:
+        return  # declared later: `compile_op` finds the override
+    if op.ufunc is not None:
+        raise NotImplementedError(
+            f"the CPU's kernel of {name!r} is the function {op.ufunc!r} of its xp; put a faster "
+            "one there, in backend/cpu.py"
+        )
+    if name in BOUND:
+        raise RuntimeError(
+            f"{name!r} was called before; an override stands beside its op, before the first call"
+        )
+    HOT[f"forward_{name}"] = kernel
+
+
+CPU.rebind = _rebind
 
 
 def compile_operator(op: Op, name: str) -> Callable[..., Any]:

@@ -17,6 +17,7 @@ from retrograd.engine import walk as engine
 from retrograd.engine.inference import INFERENCE_CELL
 from retrograd.engine.node import FREED, BackwardCall, Freed, GraphRoot, Node
 from retrograd.lifecycle import site
+from retrograd.ops.calling.compile import BOUND
 from retrograd.ops.compiled.runs import described
 from retrograd.ops.compiled.specification import describe
 from retrograd.ops.registry import RAW, RECORDED
@@ -104,6 +105,7 @@ def install() -> None:
     """Let the compiled core begin, if there is one."""
     if core.AVAILABLE:
         core._core.setup(library_objects())
+        BOUND.add("mm")  # which rules in C call
         engine.COMPILED.run_backward = core._core.run_backward
         engine.COMPILED.backward = core._core.backward
         engine.COMPILED.grad = core._core.grad

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from retrograd.engine.state import HOT
+from retrograd.ops.calling.compile import BOUND
 from retrograd.ops.registry import Op
 
 # what the caller has room for; see caller.h
@@ -18,6 +19,7 @@ def describe(op: Op, is_operator: bool, in_place: bool) -> dict[str, Any] | None
     plan = op.plan
     if plan.form == "general" or op.view == "maybe" or not _fits(op):
         return None
+    BOUND.add(op.name)
     aliases = [] if is_operator or in_place else [*plan.aliases.items()]
     if op.out and not is_operator and not in_place:
         aliases.append(("out", -1))
