@@ -19,6 +19,11 @@ def explained(error: Exception, cause: object = None, label: str = "") -> Except
     raise NotImplementedError
 
 
+def runtime_error(text: str, cause: object = None, label: str = "") -> Exception:
+    """The same for the kind of error that most messages belong to."""
+    return explained(RuntimeError(text), cause, label)
+
+
 @above
 def explained_warning(text: str) -> Warning:
     """The same for a warning, to be passed to `warnings.warn`."""

@@ -16,7 +16,7 @@ from retrograd.engine.state import STATE, Cut
 from retrograd.engine.views import edge_of, refresh
 from retrograd.engine.walk import COMPILED, Edge, run_backward
 from retrograd.lifecycle.site import user_site
-from retrograd.notices import explained, warn_once
+from retrograd.notices import explained, runtime_error, warn_once
 from retrograd.tensor import Tensor, tensor_method, wrap
 from retrograd.tensor.size import Size
 
@@ -231,10 +231,8 @@ def _materialize(
         if found[index] is not None:
             continue
         if not isinstance(target, Tensor):
-            raise explained(
-                RuntimeError(
-                    "materialize_grads cannot be used when the given input is a GradientEdge"
-                )
+            raise runtime_error(
+                "materialize_grads cannot be used when the given input is a GradientEdge"
             )
         zeros = wrap(xp_of(target._array).zeros(target._array.shape, target.dtype.numpy))
         if create_graph:
@@ -265,7 +263,7 @@ def _inputs(function: str, given: Any) -> tuple[Place, ...]:
     else:
         found = tuple(given)
     if not found:
-        raise explained(RuntimeError(f"`inputs` argument to `{function}()` cannot be empty."))
+        raise runtime_error(f"`inputs` argument to `{function}()` cannot be empty.")
     return found
 
 
@@ -321,7 +319,7 @@ def _check_gradient(
             raise explained(IndexError("index 0 is out of bounds for dimension 0 with size 0"))
         if found[1:] != shape:
             if not isinstance(root, Tensor):
-                raise explained(RuntimeError("Batched grads are not supported with GradientEdge"))
+                raise runtime_error("Batched grads are not supported with GradientEdge")
             raise failures.mismatched_batch(index, found, shape)
     elif found != shape:
         raise failures.mismatched_gradient(index, found, shape)
@@ -384,16 +382,14 @@ def _captured_edge(target: Any) -> Edge | None:
     if not isinstance(target, Tensor):
         raise _not_a_place(target)
     if not target.requires_grad:
-        raise explained(RuntimeError("One of the differentiated Tensors does not require grad"))
+        raise runtime_error("One of the differentiated Tensors does not require grad")
     node = edge_of(target)
     return None if node is None else (node, target._output_nr)
 
 
 def _not_a_place(target: Any) -> Exception:
-    return explained(
-        RuntimeError(
-            f"all inputs have to be Tensors or GradientEdges, but got {type(target).__name__}"
-        )
+    return runtime_error(
+        f"all inputs have to be Tensors or GradientEdges, but got {type(target).__name__}"
     )
 
 

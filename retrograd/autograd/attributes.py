@@ -11,7 +11,7 @@ from retrograd.engine.inference import INFERENCE_CELL, mark_inference
 from retrograd.engine.sparse_array import SPARSE_ARRAY
 from retrograd.engine.state import STATE, Cut
 from retrograd.engine.views import forget_history
-from retrograd.notices import explained
+from retrograd.notices import explained, runtime_error
 from retrograd.tensor import (
     Tensor,
     VersionCell,
@@ -53,14 +53,12 @@ def detach_(self: Tensor) -> Tensor:
     if STATE.inference or self.is_inference():
         return self
     if self._view is not None:
-        raise explained(
-            RuntimeError(
-                "Can't detach views in-place. Use detach() instead. If you are using "
-                "DistributedDataParallel (DDP) for training, and gradient_as_bucket_view is set as "
-                "True, gradients are views of DDP buckets, and hence detach_() cannot be called on "
-                "these gradients. To fix this error, please refer to the Optimizer.zero_grad() "
-                "function in torch/optim/optimizer.py as the solution."
-            )
+        raise runtime_error(
+            "Can't detach views in-place. Use detach() instead. If you are using "
+            "DistributedDataParallel (DDP) for training, and gradient_as_bucket_view is set as "
+            "True, gradients are views of DDP buckets, and hence detach_() cannot be called on "
+            "these gradients. To fix this error, please refer to the Optimizer.zero_grad() "
+            "function in torch/optim/optimizer.py as the solution."
         )
     had_grad = self.requires_grad
     forget_history(self)
@@ -96,7 +94,7 @@ def _set_grad(self: Tensor, gradient: Tensor | None) -> None:
             )
         )
     if gradient is self:
-        raise explained(RuntimeError("can't assign Variable as its own grad"))
+        raise runtime_error("can't assign Variable as its own grad")
     chosen = ... if self._meta is None else self._meta.grad_dtype
     if chosen is ...:
         chosen = self.dtype
@@ -124,25 +122,23 @@ def _get_grad_dtype(self: Tensor) -> Any:
     tensor([2., 4.], dtype=torch.float64)
     """
     if self.grad_fn is not None:
-        raise explained(RuntimeError("grad_dtype can only be accessed on leaf tensors."))
+        raise runtime_error("grad_dtype can only be accessed on leaf tensors.")
     chosen = ... if self._meta is None else self._meta.grad_dtype
     return self.dtype if chosen is ... else chosen
 
 
 def _set_grad_dtype(self: Tensor, chosen: Any) -> None:
     if chosen is not None and not isinstance(chosen, dtypes.dtype):
-        raise explained(
-            RuntimeError(
-                f"grad_dtype must be a torch.dtype or None, but got {type(chosen).__name__}"
-            )
+        raise runtime_error(
+            f"grad_dtype must be a torch.dtype or None, but got {type(chosen).__name__}"
         )
     if chosen is not None and self.requires_grad and chosen.numpy not in dtypes.DIFFERENTIABLE:
-        raise explained(RuntimeError(f"gradients cannot be of type {chosen}, so grad_dtype cannot"))
+        raise runtime_error(f"gradients cannot be of type {chosen}, so grad_dtype cannot")
     meta = meta_of(self)
     if meta.grad is not None and chosen is not None and meta.grad.dtype is not chosen:
         raise failures.late_gradient_dtype(chosen, meta.grad)
     if self.grad_fn is not None:
-        raise explained(RuntimeError("grad_dtype can only be set on leaf tensors."))
+        raise runtime_error("grad_dtype can only be set on leaf tensors.")
     meta.grad_dtype = chosen
     node = None if meta.accumulator is None else meta.accumulator()
     if node is not None:
@@ -181,7 +177,7 @@ def _set_data(self: Tensor, value: Tensor) -> None:
 
 
 def _delete_data(self: Tensor) -> None:
-    raise explained(RuntimeError("Deleting tensor data is not allowed. Delete tensor instead!"))
+    raise runtime_error("Deleting tensor data is not allowed. Delete tensor instead!")
 
 
 tensor_member("grad", property(_get_grad, _set_grad, _delete_grad))

@@ -13,7 +13,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from retrograd.engine.grad_mode import _DecoratorContextManager
-from retrograd.notices import explained
+from retrograd.notices import explained, runtime_error
 from retrograd.tensor import Tensor
 from retrograd.transforms import forward
 from retrograd.transforms.forward import DualLevel
@@ -41,7 +41,7 @@ def enter_dual_level() -> int:
     """Open a level: from now on dual tensors can be made, until `exit_dual_level`."""
     global _current_level
     if _Public.level is not None or forward.active_levels():
-        raise explained(RuntimeError("Nested forward mode AD is not supported at the moment"))
+        raise runtime_error("Nested forward mode AD is not supported at the moment")
     _Public.level = forward.push_level()
     _current_level = 0
     return 0
@@ -52,14 +52,12 @@ def exit_dual_level(*, level: int | None = None) -> None:
     global _current_level
     number = _current_level if level is None else level
     if number != _current_level:
-        raise explained(
-            RuntimeError(
-                "Trying to exit a forward AD level that was not the last one that was created. "
-                "This is not supported."
-            )
+        raise runtime_error(
+            "Trying to exit a forward AD level that was not the last one that was created. "
+            "This is not supported."
         )
     if _Public.level is None:
-        raise explained(RuntimeError("Dual level must be a positive number."))
+        raise runtime_error("Dual level must be a positive number.")
     closing, _Public.level = _Public.level, None
     _current_level = -1
     forward.pop_level(closing)
@@ -77,7 +75,7 @@ def _level_of(level: Any) -> DualLevel | None:
 def _invalid(level: Any, function: str) -> Exception | None:
     """The error for a number that is not that of a level, if it is none."""
     if isinstance(level, int) and level > 0:
-        return explained(RuntimeError(f"Invalid level given to {function}"))
+        return runtime_error(f"Invalid level given to {function}")
     return None
 
 
@@ -102,11 +100,9 @@ def make_dual(tensor: Tensor, tangent: Tensor, *, level: Any = None) -> Tensor:
             "created or is already deleted."
         )
     if found is None:
-        raise explained(
-            RuntimeError(
-                "Trying to create a dual Tensor for forward AD but no level exists, make sure to "
-                "enter_dual_level() first."
-            )
+        raise runtime_error(
+            "Trying to create a dual Tensor for forward AD but no level exists, make sure to "
+            "enter_dual_level() first."
         )
     for name, value in (("primal", tensor), ("tangent", tangent)):
         if not (value.is_floating_point() or value.is_complex()):

@@ -36,7 +36,7 @@ from retrograd.engine.state import STATE, TRANSFORMS, Cut, set_grad_mode
 from retrograd.engine.views import edge_of, refresh
 from retrograd.lifecycle.site import user_site
 from retrograd.marks import differs
-from retrograd.notices import explained
+from retrograd.notices import explained, runtime_error
 from retrograd.tensor import Tensor
 
 __all__ = [
@@ -88,12 +88,10 @@ class Function(FunctionCtx, metaclass=FunctionMeta):
         )
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        raise explained(
-            RuntimeError(
-                "Legacy autograd function with non-static forward method is deprecated. Please use "
-                "new-style autograd function with static forward method. (Example: "
-                "https://pytorch.org/docs/stable/autograd.html#torch.autograd.Function)"
-            )
+        raise runtime_error(
+            "Legacy autograd function with non-static forward method is deprecated. Please use "
+            "new-style autograd function with static forward method. (Example: "
+            "https://pytorch.org/docs/stable/autograd.html#torch.autograd.Function)"
         )
 
     @staticmethod

@@ -26,7 +26,7 @@ from retrograd.autograd.functional_jacobian import hessian as hessian
 from retrograd.autograd.functional_jacobian import jacobian as jacobian
 from retrograd.engine.grad_mode import enable_grad, set_grad_enabled
 from retrograd.engine.state import STATE
-from retrograd.notices import explained
+from retrograd.notices import runtime_error
 from retrograd.ops.registry import RECORDED
 
 __all__ = ["hessian", "hvp", "jacobian", "jvp", "vhp", "vjp"]
@@ -52,11 +52,9 @@ def vjp(
         if v is not None:
             vector = prepared_vector(v, "vjp", outputs, outputs_several, create_graph)
         elif len(outputs) != 1 or outputs[0].numel() != 1:
-            raise explained(
-                RuntimeError(
-                    "The vector v can only be None if the user-provided function returns a single "
-                    "Tensor with a single element."
-                )
+            raise runtime_error(
+                "The vector v can only be None if the user-provided function returns a single "
+                "Tensor with a single element."
             )
     with set_grad_enabled(create_graph or STATE.grad_enabled):
         found = gradients(outputs, given, vector, create_graph=create_graph)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from retrograd.autograd.api import grad
-from retrograd.notices import explained
+from retrograd.notices import explained, runtime_error
 from retrograd.ops.registry import RECORDED
 from retrograd.tensor import Tensor
 
@@ -43,15 +43,11 @@ def scalar_of(func: Any, inputs: Tensors, function: str, strict: bool) -> Tensor
     """Call a user's function that must return one tensor with one element."""
     several, outputs = outputs_of(func, inputs, function, strict)
     if several:
-        raise explained(
-            RuntimeError(f"The function given to {function} should return a single Tensor")
-        )
+        raise runtime_error(f"The function given to {function} should return a single Tensor")
     if outputs[0].numel() != 1:
-        raise explained(
-            RuntimeError(
-                f"The Tensor returned by the function given to {function} should contain a single "
-                "element"
-            )
+        raise runtime_error(
+            f"The Tensor returned by the function given to {function} should contain a single "
+            "element"
         )
     return outputs
 
@@ -75,19 +71,15 @@ def prepared_vector(
     vector = prepared(as_tuple(v, "v", function)[1], create_graph, need_graph=False)
     if len(vector) != len(like):
         if like_is_tuple:
-            raise explained(
-                RuntimeError(
-                    f"v is a tuple of invalid length: should be {len(like)} but got {len(vector)}."
-                )
+            raise runtime_error(
+                f"v is a tuple of invalid length: should be {len(like)} but got {len(vector)}."
             )
-        raise explained(RuntimeError("The given v should contain a single Tensor."))
+        raise runtime_error("The given v should contain a single Tensor.")
     for index, (given, wanted) in enumerate(zip(vector, like, strict=True)):
         if given.shape != wanted.shape:
             start = f"Entry {index} in " if like_is_tuple else ""
-            raise explained(
-                RuntimeError(
-                    f"{start}v has invalid size: should be {wanted.shape} but got {given.shape}."
-                )
+            raise runtime_error(
+                f"{start}v has invalid size: should be {wanted.shape} but got {given.shape}."
             )
     return vector
 
@@ -99,11 +91,9 @@ def input_vector(
     if v is not None:
         return prepared_vector(v, function, inputs, several, create_graph)
     if len(inputs) != 1 or inputs[0].numel() != 1:
-        raise explained(
-            RuntimeError(
-                "The vector v can only be None if the input to the user-provided function is a "
-                "single Tensor with a single element."
-            )
+        raise runtime_error(
+            "The vector v can only be None if the input to the user-provided function is a "
+            "single Tensor with a single element."
         )
     return None
 
@@ -164,14 +154,12 @@ def check_dependence(tensors: Any, what: str) -> None:
     """In strict mode: every tensor must exist and have a graph."""
     for index, tensor in enumerate(tensors):
         if tensor is None:
-            raise explained(
-                RuntimeError(
-                    f"The output of the user-provided function is independent of input {index}. "
-                    "This is not allowed in strict mode."
-                )
+            raise runtime_error(
+                f"The output of the user-provided function is independent of input {index}. "
+                "This is not allowed in strict mode."
             )
         if not tensor.requires_grad:
-            raise explained(RuntimeError(_INDEPENDENT[what].format(index)))
+            raise runtime_error(_INDEPENDENT[what].format(index))
 
 
 _INDEPENDENT = {
@@ -226,15 +214,13 @@ def filled(
     for index, gradient in enumerate(found):
         if gradient is None:
             if strict:
-                raise explained(RuntimeError(_MISSING[stage].format(index)))
+                raise runtime_error(_MISSING[stage].format(index))
             gradient = RECORDED.zeros_like(like[index])
         elif strict and create_graph and not gradient.requires_grad:
             what = "hessian" if "double" in stage else "jacobian"
-            raise explained(
-                RuntimeError(
-                    f"The {what} of the user-provided function is independent of input {index}. "
-                    "This is not allowed in strict mode when create_graph=True."
-                )
+            raise runtime_error(
+                f"The {what} of the user-provided function is independent of input {index}. "
+                "This is not allowed in strict mode when create_graph=True."
             )
         assert gradient is not None
         results.append(gradient)

@@ -17,7 +17,7 @@ from retrograd.autograd.functional_arguments import (
     unpacked_table,
 )
 from retrograd.engine.grad_mode import enable_grad
-from retrograd.notices import explained
+from retrograd.notices import runtime_error
 from retrograd.ops.registry import RECORDED
 from retrograd.tensor import Tensor
 from retrograd.transforms.basis import standard_basis
@@ -61,12 +61,10 @@ def jacobian(
         outputs_several, outputs = outputs_of(func, given, "jacobian", strict)
         if vectorize:
             if strict:
-                raise explained(
-                    RuntimeError(
-                        "torch.autograd.functional.jacobian: `strict=True` and `vectorized=True` "
-                        "are not supported together. Please either set `strict=False` or "
-                        "`vectorize=False`."
-                    )
+                raise runtime_error(
+                    "torch.autograd.functional.jacobian: `strict=True` and `vectorized=True` "
+                    "are not supported together. Please either set `strict=False` or "
+                    "`vectorize=False`."
                 )
             rows = _batched_rows(outputs, given, create_graph)
         else:
@@ -87,19 +85,15 @@ def _rows_of(
         for index, (column, gradient) in enumerate(zip(columns, found, strict=True)):
             if gradient is None:
                 if strict:
-                    raise explained(
-                        RuntimeError(
-                            f"Output {number} of the user-provided function is independent of "
-                            f"input {index}. This is not allowed in strict mode."
-                        )
+                    raise runtime_error(
+                        f"Output {number} of the user-provided function is independent of "
+                        f"input {index}. This is not allowed in strict mode."
                     )
                 gradient = RECORDED.zeros_like(inputs[index])
             elif strict and create_graph and not gradient.requires_grad:
-                raise explained(
-                    RuntimeError(
-                        "The jacobian of the user-provided function is independent of input "
-                        f"{number}. This is not allowed in strict mode when create_graph=True."
-                    )
+                raise runtime_error(
+                    "The jacobian of the user-provided function is independent of input "
+                    f"{number}. This is not allowed in strict mode when create_graph=True."
                 )
             assert gradient is not None
             column.append(gradient)
@@ -140,12 +134,10 @@ def _forward_jacobian(
             '`create_graph=False` or `strategy="reverse-mode"`.'
         )
     if strict:
-        raise explained(
-            RuntimeError(
-                'torch.autograd.functional.jacobian: `strict=True` and `strategy="forward-mode"` '
-                "are not supported together (yet). Please either set `strict=False` or "
-                '`strategy="reverse-mode"`.'
-            )
+        raise runtime_error(
+            'torch.autograd.functional.jacobian: `strict=True` and `strategy="forward-mode"` '
+            "are not supported together (yet). Please either set `strict=False` or "
+            '`strategy="reverse-mode"`.'
         )
     several, given = as_tuple(inputs, "inputs", "jacobian")
     if not vectorize:

@@ -15,7 +15,7 @@ from retrograd.engine.hooks import RemovableHandle
 from retrograd.engine.node import BackwardCall, Node
 from retrograd.engine.state import STATE
 from retrograd.engine.views import edge_of
-from retrograd.notices import explained
+from retrograd.notices import explained, runtime_error
 from retrograd.tensor import Tensor
 
 _MODES = ("all", "any")
@@ -152,11 +152,9 @@ def will_run(nodes: Sequence[Node | None], call: BackwardCall) -> list[bool]:
     found = [node in reached and node in call.need for node in nodes]
     for node, runs in zip(nodes, found, strict=True):
         if runs and call.kind == "grad" and node is not None and is_accumulator(node):
-            raise explained(
-                RuntimeError(
-                    "A leaf node was passed to _will_engine_execute_node but we are currently "
-                    "running autograd.grad(). This is currently not supported."
-                )
+            raise runtime_error(
+                "A leaf node was passed to _will_engine_execute_node but we are currently "
+                "running autograd.grad(). This is currently not supported."
             )
     return found
 

@@ -9,7 +9,7 @@ from weakref import WeakKeyDictionary, WeakValueDictionary, ref
 from retrograd.autograd.saved_hooks import saved_tensors_hooks
 from retrograd.engine.accumulate import with_grad_mode
 from retrograd.engine.state import STATE
-from retrograd.notices import explained
+from retrograd.notices import explained, runtime_error
 from retrograd.tensor import Array, Tensor
 
 _OUTSIDE = (
@@ -78,7 +78,7 @@ class _AllowMutationOnSavedContext:
         if found is None:
             raise explained(AssertionError(_OUTSIDE))
         if found._version != handle.version:
-            raise explained(RuntimeError(_UNSEEN))
+            raise runtime_error(_UNSEEN)
         return found
 
     def before_write(self, tensor: Tensor) -> None:
@@ -116,7 +116,7 @@ def allow_mutation_on_saved_tensors() -> Generator[_AllowMutationOnSavedContext,
     tensor([2., 4.])
     """
     if STATE.mutation is not None:
-        raise explained(RuntimeError("allow_mutation_on_saved_tensors contexts cannot be nested"))
+        raise runtime_error("allow_mutation_on_saved_tensors contexts cannot be nested")
     context = _AllowMutationOnSavedContext()
     with saved_tensors_hooks(context.pack, context.unpack):
         STATE.mutation = context

@@ -7,7 +7,7 @@ from collections.abc import Callable, Generator
 from typing import Any
 
 from retrograd.engine.state import STATE, set_saved_hooks
-from retrograd.notices import explained
+from retrograd.notices import runtime_error
 from retrograd.tensor import Tensor, wrap
 
 
@@ -51,7 +51,7 @@ class saved_tensors_hooks:
 def refuse_if_disabled() -> None:
     """Raise the message of `disable_saved_tensors_hooks`, if such a context is open."""
     if STATE.saved_hooks_refused is not None:
-        raise explained(RuntimeError(STATE.saved_hooks_refused))
+        raise runtime_error(STATE.saved_hooks_refused)
 
 
 @contextlib.contextmanager

@@ -11,7 +11,7 @@ from retrograd.engine import failures
 from retrograd.engine.hooks import RemovableHandle
 from retrograd.engine.node import extra_of
 from retrograd.engine.state import STATE
-from retrograd.notices import explained
+from retrograd.notices import runtime_error
 from retrograd.tensor import Tensor, meta_of, tensor_member, tensor_method, wrap
 
 
@@ -28,7 +28,7 @@ def retain_grad(self: Tensor) -> None:
     tensor(12.)
     """
     if not self.requires_grad:
-        raise explained(RuntimeError("can't retain_grad on Tensor that has requires_grad=False"))
+        raise runtime_error("can't retain_grad on Tensor that has requires_grad=False")
     if STATE.transforms:
         raise failures.retained_in_transform()
     if self.is_leaf or self.retains_grad:
@@ -83,9 +83,7 @@ def register_hook(self: Tensor, hook: Callable[[Tensor], object]) -> RemovableHa
     >>> handle.remove()
     """
     if not self.requires_grad:
-        raise explained(
-            RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
-        )
+        raise runtime_error("cannot register a hook on a tensor that doesn't require gradient")
     meta = meta_of(self)
     if meta.hooks is None:
         meta.hooks = OrderedDict()
@@ -115,13 +113,9 @@ def register_post_accumulate_grad_hook(
     tensor([0.8000, 1.6000], requires_grad=True)
     """
     if not self.requires_grad:
-        raise explained(
-            RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
-        )
+        raise runtime_error("cannot register a hook on a tensor that doesn't require gradient")
     if self.grad_fn is not None:
-        raise explained(
-            RuntimeError("post accumulate grad hooks cannot be registered on non-leaf tensors")
-        )
+        raise runtime_error("post accumulate grad hooks cannot be registered on non-leaf tensors")
     meta = meta_of(self)
     if meta.post_accumulate_hooks is None:
         meta.post_accumulate_hooks = OrderedDict()
@@ -151,7 +145,7 @@ def _set_post_accumulate_hooks(self: Tensor, table: Any) -> None:
 
 
 def _delete_hooks(self: Tensor) -> None:
-    raise explained(RuntimeError("Deletion of _backwards_hooks not allowed!"))
+    raise runtime_error("Deletion of _backwards_hooks not allowed!")
 
 
 tensor_member("_backward_hooks", property(_get_hooks, _set_hooks, _delete_hooks))

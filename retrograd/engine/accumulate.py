@@ -27,7 +27,7 @@ from retrograd.engine.state import (
     TRANSFORMS,
     set_grad_mode,
 )
-from retrograd.notices import explained
+from retrograd.notices import runtime_error
 from retrograd.tensor import Array, Tensor, TensorHooks, cell_of, meta_of, wrap
 
 if TYPE_CHECKING:
@@ -216,7 +216,7 @@ def run_post_accumulate_hooks(variable: Tensor) -> None:
         if result is not None and result is not current:
             current = check_hook(current, result, hook)
     if current is not variable:
-        raise explained(RuntimeError("Tensor post accumulate grad hooks should return None."))
+        raise runtime_error("Tensor post accumulate grad hooks should return None.")
 
 
 def has_accumulator(tensor: Tensor) -> bool:
@@ -266,7 +266,7 @@ def gradient_dtype(tensor: Tensor) -> dtypes.ArrayDtype | AnyDtype:
         return AnyDtype(own.kind == "c")
     wanted: dtypes.ArrayDtype = own if chosen is ... else chosen.numpy
     if chosen is not ... and wanted not in dtypes.DIFFERENTIABLE:
-        raise explained(RuntimeError(f"gradients cannot be of type {chosen}, as grad_dtype says"))
+        raise runtime_error(f"gradients cannot be of type {chosen}, as grad_dtype says")
     return wanted
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from retrograd.engine.views import edge_of
-from retrograd.notices import explained
+from retrograd.notices import explained, runtime_error
 from retrograd.tensor import Tensor
 
 if TYPE_CHECKING:
@@ -49,10 +49,8 @@ def get_gradient_edge(tensor: Tensor) -> GradientEdge:
     (tensor(6.),)
     """
     if not tensor.requires_grad:
-        raise explained(
-            RuntimeError(
-                "It is not possible to get the gradient edge for a Tensor that does not require "
-                "gradients"
-            )
+        raise runtime_error(
+            "It is not possible to get the gradient edge for a Tensor that does not require "
+            "gradients"
         )
     return GradientEdge(shown_node(tensor), tensor._output_nr)

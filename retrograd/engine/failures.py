@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from retrograd import dtypes
 from retrograd.engine.state import ANOMALY, STATE
-from retrograd.notices import explained
+from retrograd.notices import runtime_error
 from retrograd.tensor import Tensor
 
 if TYPE_CHECKING:
@@ -287,22 +287,18 @@ def broadcast(a: Sequence[int], b: Sequence[int]) -> Exception:
         x, y = a[-back], b[-back]
         if x != y and 1 not in (x, y):
             where = max(len(a), len(b)) - back
-            return explained(
-                RuntimeError(
-                    f"The size of tensor a ({x}) must match the size of tensor b ({y}) at "
-                    f"non-singleton dimension {where}"
-                )
+            return runtime_error(
+                f"The size of tensor a ({x}) must match the size of tensor b ({y}) at "
+                f"non-singleton dimension {where}"
             )
     return RuntimeError(f"shapes {list(a)} and {list(b)} do not broadcast")
 
 
 def inference_saved() -> Exception:
     """An inference tensor in a computation that autograd records."""
-    return explained(
-        RuntimeError(
-            "Inference tensors cannot be saved for backward. Please do not use Tensors created in "
-            "inference mode in computation tracked by autograd. To work around this, you can make "
-            "a clone to get a normal tensor and use it in autograd, or use `torch.no_grad()` "
-            "instead of `torch.inference_mode()`."
-        )
+    return runtime_error(
+        "Inference tensors cannot be saved for backward. Please do not use Tensors created in "
+        "inference mode in computation tracked by autograd. To work around this, you can make "
+        "a clone to get a normal tensor and use it in autograd, or use `torch.no_grad()` "
+        "instead of `torch.inference_mode()`."
     )

@@ -25,7 +25,7 @@ from retrograd.engine.hooked import run_late_hooks
 from retrograd.engine.node import AnyDtype, BackwardCall, InputMetadata, Node, fill_node
 from retrograd.engine.packing import SavedTensor
 from retrograd.engine.saved import freed_failure
-from retrograd.notices import explained
+from retrograd.notices import runtime_error
 from retrograd.tensor import Tensor, wrap
 
 if TYPE_CHECKING:
@@ -122,12 +122,10 @@ class FunctionNode(Node):
     def unpack_saved(self) -> tuple[Tensor | None, ...]:
         """The tensors of `save_for_backward`, checked."""
         if self.cleared:
-            raise explained(
-                RuntimeError(
-                    "saved_tensors can only be accessed once when clear_saved_tensors_on_access="
-                    "True is set on the autograd.Function. Either access saved_tensors only once, "
-                    "or set clear_saved_tensors_on_access=False."
-                )
+            raise runtime_error(
+                "saved_tensors can only be accessed once when clear_saved_tensors_on_access="
+                "True is set on the autograd.Function. Either access saved_tensors only once, "
+                "or set clear_saved_tensors_on_access=False."
             )
         found = tuple([value.unpack(self) for value in self.raw_saved()])
         if self.function.clear_saved_tensors_on_access:
@@ -210,28 +208,22 @@ class FunctionNode(Node):
         if len(results) > wanted and all(result is None for result in results[wanted:]):
             results = results[:wanted]
         if len(results) != wanted:
-            raise explained(
-                RuntimeError(
-                    f"function {self.name()} returned an incorrect number of gradients (expected "
-                    f"{wanted}, got {len(results)})"
-                )
+            raise runtime_error(
+                f"function {self.name()} returned an incorrect number of gradients (expected "
+                f"{wanted}, got {len(results)})"
             )
         checked: list[Tensor | None] = []
         for position, result in enumerate(results):
             if not self.tensor_arguments[position]:
                 if result is not None:
-                    raise explained(
-                        RuntimeError(
-                            f"function {self.name()} returned a gradient different than None at "
-                            f"position {position + 1}, but the corresponding forward input was "
-                            "not a Variable"
-                        )
+                    raise runtime_error(
+                        f"function {self.name()} returned a gradient different than None at "
+                        f"position {position + 1}, but the corresponding forward input was "
+                        "not a Variable"
                     )
                 continue
             if result is not None and not isinstance(result, Tensor):
-                raise explained(
-                    RuntimeError(f"expected Variable or None (got {type(result).__name__})")
-                )
+                raise runtime_error(f"expected Variable or None (got {type(result).__name__})")
             checked.append(result)
         for place, (gradient, target) in enumerate(zip(checked, self.edges, strict=False)):
             if gradient is None or target is None:  # nothing there, or nobody waits for it
@@ -258,12 +250,10 @@ class FunctionNode(Node):
         if gradient.dtype is wanted:
             return gradient
         if not gradient.is_floating_point() and gradient.is_complex() != wanted.is_complex:
-            raise explained(
-                RuntimeError(
-                    "Expected isFloatingType(grad.scalar_type()) || (input_is_complex == "
-                    "grad_is_complex) to be true, but got false.  (Could this error message be "
-                    "improved?  If so, please report an enhancement request to PyTorch.)"
-                )
+            raise runtime_error(
+                "Expected isFloatingType(grad.scalar_type()) || (input_is_complex == "
+                "grad_is_complex) to be true, but got false.  (Could this error message be "
+                "improved?  If so, please report an enhancement request to PyTorch.)"
             )
         return gradient.to(wanted)
 
@@ -319,7 +309,7 @@ class Error(Node):
     message: str
 
     def run_raw(self, gradient: Gradient, need: Need, freeing: BackwardCall | None) -> NoReturn:
-        raise explained(RuntimeError(self.message))
+        raise runtime_error(self.message)
 
     run_recorded = run_raw
 

@@ -17,7 +17,7 @@ from retrograd.core import shortcut
 from retrograd.engine.inference import INFERENCE_CELL
 from retrograd.engine.state import STATE, Cut, set_grad_mode, set_inference
 from retrograd.lifecycle.site import user_site
-from retrograd.notices import explained
+from retrograd.notices import runtime_error
 from retrograd.tensor import Tensor, cell_of
 
 __all__ = [
@@ -290,12 +290,10 @@ class inference_mode(_DecoratorContextManager):
 def check_counted(tensor: Tensor) -> None:
     """Raise if a write to this tensor would not be counted: only inference mode allows that."""
     if tensor._cell is INFERENCE_CELL and not STATE.inference:
-        raise explained(
-            RuntimeError(
-                "Inplace update to inference tensor outside InferenceMode is not allowed.You can "
-                "make a clone to get a normal tensor before doing inplace update.See "
-                "https://github.com/pytorch/rfcs/pull/17 for more details."
-            )
+        raise runtime_error(
+            "Inplace update to inference tensor outside InferenceMode is not allowed.You can "
+            "make a clone to get a normal tensor before doing inplace update.See "
+            "https://github.com/pytorch/rfcs/pull/17 for more details."
         )
 
 

@@ -9,7 +9,7 @@ from collections import OrderedDict
 from collections.abc import Callable
 from typing import Any, Protocol, TypeVar
 
-from retrograd.notices import explained
+from retrograd.notices import explained, runtime_error
 from retrograd.tensor import Tensor
 
 _F = TypeVar("_F", bound=Callable[..., object])
@@ -122,18 +122,16 @@ def _type_of(tensor: Tensor) -> str:
 def check_hook(before: Tensor | None, after: object, hook: Callable[..., object]) -> Tensor:
     """A hook may replace a gradient only by a Tensor of the same size and dtype."""
     if before is None:
-        raise explained(RuntimeError("can't replace a None gradient with a non-None value"))
+        raise runtime_error("can't replace a None gradient with a non-None value")
     if not isinstance(after, Tensor):
         raise explained(TypeError(f"expected Variable, but hook returned '{type(after).__name__}'"))
     if after.dtype is not before.dtype:
-        raise explained(
-            RuntimeError(
-                f"hook '{hook_name(hook)}' has changed the type of value (was "
-                f"{_type_of(before)} got {_type_of(after)})"
-            )
+        raise runtime_error(
+            f"hook '{hook_name(hook)}' has changed the type of value (was "
+            f"{_type_of(before)} got {_type_of(after)})"
         )
     if after._array.shape != before._array.shape:
-        raise explained(RuntimeError(f"hook '{hook_name(hook)}' has changed the size of value"))
+        raise runtime_error(f"hook '{hook_name(hook)}' has changed the size of value")
     return after
 
 
@@ -144,11 +142,9 @@ def check_node_hook(
     if not isinstance(after, tuple):
         raise explained(TypeError(f"expected tuple, but hook returned '{type(after).__name__}'"))
     if len(after) != len(before):
-        raise explained(
-            RuntimeError(
-                f"hook '{hook_name(hook)}' has returned an incorrect number of values (got "
-                f"{len(after)}, but expected {len(before)})"
-            )
+        raise runtime_error(
+            f"hook '{hook_name(hook)}' has returned an incorrect number of values (got "
+            f"{len(after)}, but expected {len(before)})"
         )
     for old, new in zip(before, after, strict=True):
         if new is not None:

@@ -17,7 +17,7 @@ from retrograd.engine.node import FREED, BackwardCall, Node, dressed
 from retrograd.engine.saved import freed_failure, output_producer, stale_value, with_history
 from retrograd.engine.state import IN_HOOK, STATE, set_grad_mode, set_saved_hooks
 from retrograd.engine.views import edge_of
-from retrograd.notices import explained
+from retrograd.notices import explained, runtime_error
 from retrograd.tensor import Tensor, cell_of, meta_of, wrap
 
 if TYPE_CHECKING:
@@ -100,13 +100,11 @@ class SavedTensor:
             packed = _call_quietly(hooks[0], given)
         cell = value._cell
         if cell is not None and cell.version != before:
-            raise explained(
-                RuntimeError(
-                    "A saved tensor pack hook is modifying its input in place. Tensors provided as "
-                    "input to pack hook cannot be modified by in-place operations as this can lead "
-                    "to unexpected side-effects. Please open an issue if you need to perform "
-                    "in-place operations on the input to a pack hook."
-                )
+            raise runtime_error(
+                "A saved tensor pack hook is modifying its input in place. Tensors provided as "
+                "input to pack hook cannot be modified by in-place operations as this can lead "
+                "to unexpected side-effects. Please open an issue if you need to perform "
+                "in-place operations on the input to a pack hook."
             )
         self._hooks, self._packed = hooks, packed
         self._requires_grad = value._requires_grad
@@ -203,28 +201,22 @@ class SavedTensor:
                 "function) -> None"
             )
         if self._hooks is not None:
-            raise explained(
-                RuntimeError(
-                    "Calling register_hooks on a saved tensor whose hooks have already been set. "
-                    "Hint: only one pair of hooks is allowed at a time."
-                )
+            raise runtime_error(
+                "Calling register_hooks on a saved tensor whose hooks have already been set. "
+                "Hint: only one pair of hooks is allowed at a time."
             )
         if self._released:
-            raise explained(
-                RuntimeError(
-                    "Calling register_hooks on a saved tensor after it has been freed. Saved "
-                    "intermediate values of the graph are freed when you call .backward() or "
-                    "autograd.grad(). Specify retain_graph=True if you need to backward through "
-                    "the graph a second time or if you need to access saved variables after "
-                    "calling backward."
-                )
+            raise runtime_error(
+                "Calling register_hooks on a saved tensor after it has been freed. Saved "
+                "intermediate values of the graph are freed when you call .backward() or "
+                "autograd.grad(). Specify retain_graph=True if you need to backward through "
+                "the graph a second time or if you need to access saved variables after "
+                "calling backward."
             )
         value = self._value
         if value is None:
-            raise explained(
-                RuntimeError(
-                    "Calling register_hooks on a saved tensor with value None is forbidden"
-                )
+            raise runtime_error(
+                "Calling register_hooks on a saved tensor with value None is forbidden"
             )
         # what is given has no history: a packed object that kept it would keep the graph alive
         self._pack(self._node(), value, value.detach(), (pack_hook, unpack_hook))

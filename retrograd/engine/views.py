@@ -20,7 +20,7 @@ from retrograd.engine.node import Node, extra_of, forward_name
 from retrograd.engine.slices import CopySlices
 from retrograd.engine.state import STATE, next_sequence
 from retrograd.lifecycle.site import user_site
-from retrograd.notices import explained
+from retrograd.notices import runtime_error
 from retrograd.tensor import Array, Tensor, VersionCell, cell_of, tensor_member, tensor_property
 
 if TYPE_CHECKING:
@@ -310,11 +310,9 @@ def check_not_expanded(tensor: Tensor) -> None:
         stride == 0 and size > 1 for stride, size in zip(array.strides, array.shape, strict=True)
     )
     if overlaps:
-        raise explained(
-            RuntimeError(
-                "unsupported operation: more than one element of the written-to tensor refers to a "
-                "single memory location. Please clone() the tensor before performing the operation."
-            )
+        raise runtime_error(
+            "unsupported operation: more than one element of the written-to tensor refers to a "
+            "single memory location. Please clone() the tensor before performing the operation."
         )
     if can_write(array):
         return
@@ -345,12 +343,10 @@ def check_overlap(target: Tensor, operands: Any) -> None:
         if same or not (is_dense(read) and is_dense(written)):
             continue
         if backend_of(read).xp.shares_memory(read, written):
-            raise explained(
-                RuntimeError(
-                    "unsupported operation: some elements of the input tensor and the written-to "
-                    "tensor refer to a single memory location. Please clone() the tensor before "
-                    "performing the operation."
-                )
+            raise runtime_error(
+                "unsupported operation: some elements of the input tensor and the written-to "
+                "tensor refer to a single memory location. Please clone() the tensor before "
+                "performing the operation."
             )
 
 
@@ -475,11 +471,9 @@ def _set_requires_grad(self: Tensor, value: bool) -> None:
         if self._array.dtype not in DIFFERENTIABLE:
             raise failures.nonfloat_flag(method=False)
         if self.is_inference() and not STATE.inference:
-            raise explained(
-                RuntimeError(
-                    "Setting requires_grad=True on inference tensor outside InferenceMode is not "
-                    "allowed."
-                )
+            raise runtime_error(
+                "Setting requires_grad=True on inference tensor outside InferenceMode is not "
+                "allowed."
             )
     flag_leaf(self, value)
     if self._view is not None:
@@ -488,7 +482,7 @@ def _set_requires_grad(self: Tensor, value: bool) -> None:
 
 
 def _delete_requires_grad(self: Tensor) -> None:
-    raise explained(RuntimeError("requires_grad must be a bool"))
+    raise runtime_error("requires_grad must be a bool")
 
 
 tensor_member(

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from retrograd import dtypes
-from retrograd.notices import explained
+from retrograd.notices import runtime_error
 from retrograd.tensor import Tensor
 from retrograd.transforms.trees import TreeSpec, flatten, unflatten
 
@@ -16,24 +16,22 @@ Argnums = int | tuple[int, ...]
 def chosen_places(argnums: Any, count: int) -> Argnums:
     """`argnums` checked and counted from the front."""
     if not isinstance(argnums, (int, tuple)):
-        raise explained(
-            RuntimeError(f"argnums must be int or Tuple[int, ...], got: {type(argnums)}")
-        )
+        raise runtime_error(f"argnums must be int or Tuple[int, ...], got: {type(argnums)}")
     if isinstance(argnums, int):
         return _chosen_place(argnums, count)
     places = tuple([_chosen_place(number, count) for number in argnums])
     if not places:
-        raise explained(RuntimeError("argnums must be non-empty"))
+        raise runtime_error("argnums must be non-empty")
     if len(set(places)) != len(places):
-        raise explained(RuntimeError(f"argnums elements must be unique, got {places}"))
+        raise runtime_error(f"argnums elements must be unique, got {places}")
     return places
 
 
 def _chosen_place(number: int, count: int) -> int:
     if not isinstance(number, int):
-        raise explained(RuntimeError(f"argnum must be int, got: {type(number)}"))
+        raise runtime_error(f"argnum must be int, got: {type(number)}")
     if not -count <= number < count:
-        raise explained(RuntimeError(f"Got argnum={number}, but only {count} positional inputs"))
+        raise runtime_error(f"Got argnum={number}, but only {count} positional inputs")
     return number % count
 
 
@@ -56,51 +54,42 @@ def refuse_complex(api: str, values: Sequence[Tensor], what: str) -> None:
     """Jacobians are real: raise at the first complex tensor."""
     for place, value in enumerate(flatten(values)[0]):
         if isinstance(value, Tensor) and value._array.dtype in dtypes.COMPLEX_TYPES:
-            raise explained(
-                RuntimeError(
-                    f"{api}: Expected all {what} to be real but received complex tensor at "
-                    f"flattened input idx: {place}"
-                )
+            raise runtime_error(
+                f"{api}: Expected all {what} to be real but received complex tensor at "
+                f"flattened input idx: {place}"
             )
 
 
 def check_outputs(outputs: list[Any], api: str) -> None:
     """The flat outputs of a differentiated function: at least one, and all of them tensors."""
     if not outputs or (len(outputs) == 1 and outputs[0] is None):
-        raise explained(
-            RuntimeError(
-                f"{api}: Expected f to be a function that has non-empty output (got output = "
-                f"{outputs})"
-            )
+        raise runtime_error(
+            f"{api}: Expected f to be a function that has non-empty output (got output = {outputs})"
         )
     for output in outputs:
         if not isinstance(output, Tensor):
-            raise explained(
-                RuntimeError(
-                    f"{api}: expected f(*primals) to return only tensors, got unsupported type "
-                    f"{type(output)}"
-                )
+            raise runtime_error(
+                f"{api}: expected f(*primals) to return only tensors, got unsupported type "
+                f"{type(output)}"
             )
 
 
 def check_tensors(values: list[Any], api: str, name: str) -> None:
     """A flat list of inputs: at least one, and all of them tensors."""
     if not values:
-        raise explained(RuntimeError(f"{api}: Expected {name} to contain at least one Tensor."))
+        raise runtime_error(f"{api}: Expected {name} to contain at least one Tensor.")
     for value in values:
         if not isinstance(value, Tensor):
-            raise explained(
-                RuntimeError(f"{api}: Expected {name} to only contain Tensors, got {type(value)}")
+            raise runtime_error(
+                f"{api}: Expected {name} to only contain Tensors, got {type(value)}"
             )
 
 
 def with_aux(api: str, outputs: Any) -> tuple[Any, Any]:
     """The two halves of what a function with ``has_aux=True`` returned."""
     if not (isinstance(outputs, tuple) and len(outputs) == 2):
-        raise explained(
-            RuntimeError(
-                f"{api}: output of function f should be a tuple: (output, aux) if has_aux is True"
-            )
+        raise runtime_error(
+            f"{api}: output of function f should be a tuple: (output, aux) if has_aux is True"
         )
     return outputs
 

@@ -11,7 +11,7 @@ from itertools import islice
 from types import FunctionType, MethodType
 from typing import Any
 
-from retrograd.notices import explained
+from retrograd.notices import runtime_error
 from retrograd.tensor import Tensor, VersionCell
 
 _DEPTH = 4  # a function in a function, and a list that it knows
@@ -42,13 +42,11 @@ class Capture:
             return
         tensor._grad_fn, tensor._output_nr, tensor._requires_grad = self.history
         writer = _OVERLOADS.get(str(cell.writer), cell.writer)
-        raise explained(
-            RuntimeError(
-                "During a grad (vjp, jvp, grad, etc) transform, the function provided attempted to "
-                f"call in-place operation (aten::{writer}) that would mutate a captured Tensor. "
-                "This is not supported; please rewrite the function being transformed to "
-                "explicitly accept the mutated Tensor(s) as inputs."
-            ),
+        raise runtime_error(
+            "During a grad (vjp, jvp, grad, etc) transform, the function provided attempted to "
+            f"call in-place operation (aten::{writer}) that would mutate a captured Tensor. "
+            "This is not supported; please rewrite the function being transformed to "
+            "explicitly accept the mutated Tensor(s) as inputs.",
             cause=cell,
             label=f"{cell.writer} writes a tensor that is not an argument",
         )

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 from retrograd.autograd.function import Function, FunctionCtx, has_setup_context
 from retrograd.engine import failures
-from retrograd.notices import explained
+from retrograd.notices import runtime_error
 from retrograd.tensor import Tensor
 from retrograd.transforms.batched import LEVELS, batch, level_of, unwrap
 from retrograd.transforms.trees import broadcast, flatten, unflatten
@@ -46,21 +46,17 @@ def apply_to_batch(function: Any, arguments: tuple[Any, ...], level: int) -> Any
         raise failures.old_function_in_transform()
     own = function.vmap is not Function.vmap
     if function.generate_vmap_rule and own:
-        raise explained(
-            RuntimeError(
-                f"You tried to vmap over {function.__name__}, but it has both "
-                "generate_vmap_rule=True and an overridden vmap staticmethod. Please set "
-                "generate_vmap_rule=False or delete the overridden vmap staticmethod to avoid "
-                f"ambiguity. {_PAGE}"
-            )
+        raise runtime_error(
+            f"You tried to vmap over {function.__name__}, but it has both "
+            "generate_vmap_rule=True and an overridden vmap staticmethod. Please set "
+            "generate_vmap_rule=False or delete the overridden vmap staticmethod to avoid "
+            f"ambiguity. {_PAGE}"
         )
     if not function.generate_vmap_rule and not own:
-        raise explained(
-            RuntimeError(
-                f"You tried to vmap over {function.__name__}, but it does not have vmap support. "
-                "Please override and implement the vmap staticmethod or set "
-                "generate_vmap_rule=True. " + _PAGE
-            )
+        raise runtime_error(
+            f"You tried to vmap over {function.__name__}, but it does not have vmap support. "
+            "Please override and implement the vmap staticmethod or set "
+            "generate_vmap_rule=True. " + _PAGE
         )
     with _outside(level):
         if own:
@@ -123,9 +119,9 @@ def _two(result: Any) -> Any:
         "structure compatible with the output. "
     )
     if not isinstance(result, tuple):
-        raise explained(RuntimeError(f"{start}Got a {type(result)} instead"))
+        raise runtime_error(f"{start}Got a {type(result)} instead")
     if len(result) != 2:
-        raise explained(RuntimeError(f"{start}Got {len(result)} returns instead"))
+        raise runtime_error(f"{start}Got {len(result)} returns instead")
     return result
 
 
@@ -145,13 +141,11 @@ def _wrapped_outputs(outputs: Any, dims: Any, physical: Any, given: Any, level: 
     leaves, spec = flatten(outputs)
     places = broadcast(dims, spec)
     if places is None:
-        raise explained(
-            RuntimeError(
-                "The autograd.Function's vmap staticmethod returned an incompatible (output, "
-                f"out_dims) tuple. Expected out_dims={dims} to be compatible with the structure of "
-                f"`output`. out_dims has structure {flatten(dims)[1]} but output has structure "
-                f"{spec}. {_PAGE}"
-            )
+        raise runtime_error(
+            "The autograd.Function's vmap staticmethod returned an incompatible (output, "
+            f"out_dims) tuple. Expected out_dims={dims} to be compatible with the structure of "
+            f"`output`. out_dims has structure {flatten(dims)[1]} but output has structure "
+            f"{spec}. {_PAGE}"
         )
     found: list[Any] = []
     for leaf, dim in zip(leaves, places, strict=True):

@@ -19,7 +19,7 @@ from retrograd.func.arguments import (
 from retrograd.func.reverse import must_record, pull_back, roots_of
 from retrograd.func.tracing import edge_to, tracing
 from retrograd.marks import differs
-from retrograd.notices import explained
+from retrograd.notices import explained, runtime_error
 from retrograd.ops.registry import RECORDED
 from retrograd.tensor import Tensor
 from retrograd.transforms.forward import (
@@ -66,21 +66,16 @@ def jvp_of(
 ) -> Any:
     """`jvp` with respect to the arguments that `argnums` names; None: all of them."""
     if not isinstance(primals, tuple):
-        raise explained(
-            RuntimeError(
-                f"{_JVP}: Expected primals to be a tuple. E.g. it should be valid to call "
-                "f(*primals)."
-            )
+        raise runtime_error(
+            f"{_JVP}: Expected primals to be a tuple. E.g. it should be valid to call f(*primals)."
         )
     flat, spec = flatten(primals if argnums is None else chosen(primals, argnums))
     flat_tangents, tangents_spec = flatten(tangents)
     if spec != tangents_spec:
-        raise explained(
-            RuntimeError(
-                f"{_JVP}: Expected primals and tangents to have the same python structure. For "
-                "example, if primals is a tuple of 3 tensors, tangents also must be. Got primals "
-                f"with structure {spec} and tangents with structure {tangents_spec}"
-            )
+        raise runtime_error(
+            f"{_JVP}: Expected primals and tangents to have the same python structure. For "
+            "example, if primals is a tuple of 3 tensors, tangents also must be. Got primals "
+            f"with structure {spec} and tangents with structure {tangents_spec}"
         )
     check_tensors(flat, _JVP, "primals")
     check_tensors(flat_tangents, _JVP, "tangents")
@@ -134,11 +129,9 @@ def _unpacked(value: Tensor, level: DualLevel, strict: bool) -> tuple[Tensor, Te
     primal, tangent = unpack_dual(value, level)
     if tangent is None:
         if strict:
-            raise explained(
-                RuntimeError(
-                    "jvp(f, primals, tangents, strict=True): The output of f is independent of the "
-                    "inputs. This is not allowed with strict=True."
-                )
+            raise runtime_error(
+                "jvp(f, primals, tangents, strict=True): The output of f is independent of the "
+                "inputs. This is not allowed with strict=True."
             )
         tangent = RECORDED.zeros_like(primal)
     return primal, tangent
@@ -181,11 +174,8 @@ def linearize(func: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[..
     def push(*tangents: Any) -> Any:
         given, given_spec = flatten(tangents)
         if given_spec != spec:
-            raise explained(
-                RuntimeError(
-                    f"Expected the tangents {given_spec} to have the same argspec as the primals "
-                    f"{spec}"
-                )
+            raise runtime_error(
+                f"Expected the tangents {given_spec} to have the same argspec as the primals {spec}"
             )
         for place, (tangent, wanted) in enumerate(zip(given, facts, strict=True)):
             _check_tangent(place, tangent, wanted)
@@ -212,9 +202,7 @@ def _check_tangent(place: int, tangent: Tensor, wanted: dict[str, Any]) -> None:
     for fact in _FACTS:
         got = getattr(tangent, fact)
         if got != wanted[fact]:
-            raise explained(
-                RuntimeError(
-                    f"tangent:{place} with {fact} {got} in flattened pytree doesn't match the "
-                    f"{fact} {wanted[fact]} of the corresponding primal."
-                )
+            raise runtime_error(
+                f"tangent:{place} with {fact} {got} in flattened pytree doesn't match the "
+                f"{fact} {wanted[fact]} of the corresponding primal."
             )

@@ -14,7 +14,7 @@ from retrograd.engine.views import edge_of
 from retrograd.engine.walk import Edge
 from retrograd.func.arguments import Argnums, check_outputs, chosen_places, sketch, with_aux
 from retrograd.func.tracing import Trace, bare, edge_to, tracing
-from retrograd.notices import explained
+from retrograd.notices import runtime_error
 from retrograd.ops.registry import RECORDED
 from retrograd.tensor import Tensor
 from retrograd.transforms.forward import is_recorded
@@ -79,15 +79,11 @@ def _grad_and_value(
         if has_aux:
             output, aux = with_aux(api, output)
         if not isinstance(output, Tensor):
-            raise explained(
-                RuntimeError(f"{api}: Expected f(*args) to return a Tensor, got {type(output)}")
-            )
+            raise runtime_error(f"{api}: Expected f(*args) to return a Tensor, got {type(output)}")
         if output.ndim != 0:
-            raise explained(
-                RuntimeError(
-                    f"{api}: Expected f(*args) to return a scalar Tensor, got tensor with "
-                    f"{output.ndim} dims. Maybe you wanted to use the vjp or jacrev APIs instead?"
-                )
+            raise runtime_error(
+                f"{api}: Expected f(*args) to return a scalar Tensor, got tensor with "
+                f"{output.ndim} dims. Maybe you wanted to use the vjp or jacrev APIs instead?"
             )
         trace.take_back()
         roots = roots_of([output])
@@ -143,11 +139,9 @@ def vjp_of(
         result = trace.settled_tree(output)
         for value in outputs:
             if value._array.dtype not in dtypes.DIFFERENTIABLE:
-                raise explained(
-                    RuntimeError(
-                        "vjp(f, ...): All outputs of f must be floating-point or complex Tensors, "
-                        f"got Tensor with dtype {value.dtype}"
-                    )
+                raise runtime_error(
+                    "vjp(f, ...): All outputs of f must be floating-point or complex Tensors, "
+                    f"got Tensor with dtype {value.dtype}"
                 )
 
     def pull(
@@ -155,12 +149,10 @@ def vjp_of(
     ) -> Any:
         flat, spec = flatten(cotangents)
         if spec != outputs_spec:
-            raise explained(
-                RuntimeError(
-                    "Expected pytree structure of cotangents to be the same as pytree structure of "
-                    f"outputs to the function. cotangents: {sketch(spec)}, primal output: "
-                    f"{sketch(outputs_spec)}"
-                )
+            raise runtime_error(
+                "Expected pytree structure of cotangents to be the same as pytree structure of "
+                f"outputs to the function. cotangents: {sketch(spec)}, primal output: "
+                f"{sketch(outputs_spec)}"
             )
         wanted = STATE.grad_enabled if create_graph is None else create_graph
         record = wanted and must_record(trace, roots, flat)

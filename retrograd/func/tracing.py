@@ -26,7 +26,7 @@ from retrograd.engine.state import STATE, TRANSFORMS, next_sequence, set_grad_mo
 from retrograd.engine.views import edge_of
 from retrograd.engine.walk import Edge
 from retrograd.func.captures import captured_by
-from retrograd.notices import explained
+from retrograd.notices import explained, runtime_error
 from retrograd.ops.registry import RECORDED
 from retrograd.tensor import Tensor, VersionCell, cell_of
 from retrograd.transforms.batched import BatchedTensor, lift, rewrap, visible_level
@@ -120,11 +120,9 @@ class Trace:
             if own is not None:
                 tangents.pop(own, None)
             if value._view is not None and (outside._requires_grad or tangents):
-                raise explained(
-                    RuntimeError(
-                        "a function under a transform wrote into an argument that is a view, with "
-                        "values that are differentiated by an outer transform: pass a clone of it"
-                    )
+                raise runtime_error(
+                    "a function under a transform wrote into an argument that is a view, with "
+                    "values that are differentiated by an outer transform: pass a clone of it"
                 )
             value._grad_fn, value._output_nr = outside._grad_fn, outside._output_nr
             value._requires_grad = outside._requires_grad
@@ -304,7 +302,7 @@ def tracing(func: Any, *, reverse: bool = True, links: bool = False) -> Iterator
     `links` connects the aliases to what is outside even where grad mode is off now.
     """
     if reverse and STATE.saved_hooks:
-        raise explained(RuntimeError(_SAVED_HOOKS))
+        raise runtime_error(_SAVED_HOOKS)
     trace = Trace(func, links=links)
     state = STATE
     before = (state.grad_enabled, state.cut)

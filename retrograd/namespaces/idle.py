@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from retrograd.marks import refuses
-from retrograd.notices import explained
+from retrograd.notices import explained, runtime_error
 from retrograd.tensor import Tensor
 from retrograd.tensor.size import device as _device
 
@@ -172,7 +172,7 @@ class cuda_device(_Idle):
 
     def __enter__(self) -> None:
         if self.idx >= 0:
-            raise explained(RuntimeError("PyTorch was compiled without CUDA support"))
+            raise runtime_error("PyTorch was compiled without CUDA support")
 
 
 class device_of(cuda_device):
@@ -237,5 +237,5 @@ class AbsentType:
 @contextmanager
 def nvtx_range(msg: str, *args: Any, **kwargs: object) -> Iterator[None]:
     """The context that is marked: entering it raises, there is no CUDA device."""
-    raise explained(RuntimeError(NO_NVTX))
+    raise runtime_error(NO_NVTX)
     yield

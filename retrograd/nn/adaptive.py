@@ -11,7 +11,7 @@ from retrograd.nn import functional
 from retrograd.nn.container import ModuleList, Sequential
 from retrograd.nn.linear import Linear
 from retrograd.nn.module import Module
-from retrograd.notices import explained
+from retrograd.notices import runtime_error
 from retrograd.ops.registry import RECORDED
 from retrograd.tensor import Tensor
 
@@ -154,7 +154,7 @@ def _checked(cutoffs: list[int], n_classes: int) -> list[int]:
 
 def _check_shapes(input: Tensor, target: Tensor) -> None:
     if target.dim() > 1:
-        raise explained(RuntimeError("0D or 1D target tensor expected, multi-target not supported"))
+        raise runtime_error("0D or 1D target tensor expected, multi-target not supported")
     if target.dim() == 1 and input.size(0) != target.size(0):
         raise RuntimeError("Input and target should have the same size in the batch dimension.")
     wanted = target.dim() + 1

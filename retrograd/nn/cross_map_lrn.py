@@ -8,7 +8,7 @@ import numpy as np
 
 from retrograd.autograd.function import Function, once_differentiable
 from retrograd.nn.module import Module
-from retrograd.notices import explained
+from retrograd.notices import runtime_error
 from retrograd.tensor import Array, Tensor, wrap
 
 
@@ -47,10 +47,8 @@ class _CrossMapLRN(Function):
         input, output, scale = ctx.saved_tensors
         size, channels = ctx.size, input.size(1)
         if size == 1:  # PyTorch has no gradient for it
-            raise explained(
-                RuntimeError(
-                    f"start (1) + length ({channels}) exceeds dimension size ({channels})."
-                )
+            raise runtime_error(
+                f"start (1) + length ({channels}) exceeds dimension size ({channels})."
             )
         before = int(size - (size - 1) / 2)
         rows, columns = np.ogrid[:channels, :channels]

@@ -25,7 +25,7 @@ from retrograd.nn.instancenorm import InstanceNorm1d, InstanceNorm2d, InstanceNo
 from retrograd.nn.linear import Linear
 from retrograd.nn.module import Module
 from retrograd.nn.parameter import UninitializedBuffer, UninitializedParameter, is_lazy
-from retrograd.notices import explained
+from retrograd.notices import runtime_error
 from retrograd.ops.kinds import Ints
 from retrograd.ops.making.construction import tensor
 from retrograd.tensor import Tensor
@@ -210,11 +210,9 @@ class _LazyConvXdMixin(LazyModuleMixin, _ConvNd):
     def _get_in_channels(self, input: Tensor) -> int:
         alone = self._get_num_spatial_dims() + 1
         if input.dim() not in (alone, alone + 1):
-            raise explained(
-                RuntimeError(
-                    f"Expected {alone}D (unbatched) or {alone + 1}D (batched) input to "
-                    f"{type(self).__name__}, but got input of size: {input.shape}"
-                )
+            raise runtime_error(
+                f"Expected {alone}D (unbatched) or {alone + 1}D (batched) input to "
+                f"{type(self).__name__}, but got input of size: {input.shape}"
             )
         return input.shape[0 if input.dim() == alone else 1]
 

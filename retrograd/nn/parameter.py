@@ -15,7 +15,7 @@ from retrograd import core, dtypes
 from retrograd.autograd.attributes import mark_like
 from retrograd.engine.inference import flag_leaf
 from retrograd.engine.state import HOT
-from retrograd.notices import explained
+from retrograd.notices import runtime_error
 from retrograd.ops.making.construction import as_class
 from retrograd.ops.making.creation import empty
 from retrograd.tensor import Array, Tensor, cell_of, wrap
@@ -56,10 +56,8 @@ class Parameter(Tensor, metaclass=_ParameterMeta):
         if kind is not Tensor and not issubclass(kind, Parameter):
             return _marked(data, requires_grad)
         if requires_grad and data._array.dtype not in dtypes.DIFFERENTIABLE:
-            raise explained(
-                RuntimeError(
-                    "Only Tensors of floating point and complex dtype can require gradients"
-                )
+            raise runtime_error(
+                "Only Tensors of floating point and complex dtype can require gradients"
             )
         made = object.__new__(cls)
         made._array = data._array

@@ -9,6 +9,7 @@ from retrograd import dtypes
 from retrograd.engine.failures import broadcast as broadcast
 from retrograd.engine.failures import inference_saved as inference_saved
 from retrograd.notices import explained as explained
+from retrograd.notices import runtime_error as runtime_error
 
 
 def type_name(value: Any) -> str:
@@ -50,20 +51,16 @@ def without(attribute: str, *values: Any) -> Exception:
 
 def cannot_cast_result(source: dtypes.dtype, target: dtypes.dtype) -> Exception:
     """A result that cannot be written into a tensor of a lower category."""
-    return explained(
-        RuntimeError(
-            f"result type {source.type_name} can't be cast to the desired output type "
-            f"{target.type_name}"
-        )
+    return runtime_error(
+        f"result type {source.type_name} can't be cast to the desired output type "
+        f"{target.type_name}"
     )
 
 
 def output_shape(target: Sequence[int], result: Sequence[int]) -> Exception:
     """An in-place result that is larger than its target."""
-    return explained(
-        RuntimeError(
-            f"output with shape {list(target)} doesn't match the broadcast shape {list(result)}"
-        )
+    return runtime_error(
+        f"output with shape {list(target)} doesn't match the broadcast shape {list(result)}"
     )
 
 

@@ -11,7 +11,7 @@ from numbers import Integral
 from typing import Any
 
 from retrograd.backend import is_array
-from retrograd.notices import explained
+from retrograd.notices import runtime_error
 from retrograd.ops.kinds import Array
 from retrograd.tensor import Tensor
 
@@ -106,7 +106,7 @@ def complete_size(shape: Shape, count: int) -> Shape:
             product *= size
         elif size == -1:
             if unknown >= 0:
-                raise explained(RuntimeError("only one dimension can be inferred"))
+                raise runtime_error("only one dimension can be inferred")
             unknown = place
         else:
             raise RuntimeError(
@@ -123,7 +123,7 @@ def complete_size(shape: Shape, count: int) -> Shape:
             f"cannot reshape tensor of 0 elements into shape {list(shape)} because the "
             "unspecified dimension size -1 can be any value and is ambiguous"
         )
-    raise explained(RuntimeError(f"shape '{list(shape)}' is invalid for input of size {count}"))
+    raise runtime_error(f"shape '{list(shape)}' is invalid for input of size {count}")
 
 
 # ------------------------------------------------------------------------------------ geometry

@@ -8,7 +8,7 @@ from retrograd.backend import xp_of
 from retrograd.engine.grad_mode import no_grad
 from retrograd.engine.sparse_array import SparseArray, coo
 from retrograd.engine.sparse_sums import coalesced
-from retrograd.notices import explained
+from retrograd.notices import runtime_error
 from retrograd.optim.arithmetic import count
 from retrograd.optim.optimizer import Group, State
 from retrograd.tensor import Tensor
@@ -32,7 +32,7 @@ def refusal(name: str, fused: bool = False) -> Exception:
     message = _REFUSALS.get(name, f"{name} does not support sparse gradients")
     if fused:
         message = _FUSED_REFUSALS.get(name, message)
-    return explained(RuntimeError(message))
+    return runtime_error(message)
 
 
 def _coalesced(gradient: Tensor) -> SparseArray:
@@ -61,7 +61,7 @@ def sgd(group: Group, state: State, parameter: Tensor, gradient: Tensor) -> None
 def adagrad(group: Group, state: State, parameter: Tensor, gradient: Tensor) -> None:
     """One step of Adagrad, on the entries of a gradient."""
     if group["weight_decay"] != 0:
-        raise explained(RuntimeError("weight_decay option is not compatible with sparse gradients"))
+        raise runtime_error("weight_decay option is not compatible with sparse gradients")
     step = count(state)
     array = _coalesced(gradient)
     values = -array.values if group["maximize"] else array.values

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from retrograd.notices import explained
+from retrograd.notices import runtime_error
 from retrograd.random.arguments import COMPLEX, FLOATS, not_implemented, number, spelled
 from retrograd.random.arithmetic import CLibrary, cast, lgamma, to_int64
 from retrograd.random.generator import Array, Generator, chunks
@@ -163,10 +163,8 @@ def binomial(generator: Generator, count: Array, probability: Array) -> Array:
             f"binomial only supports floating-point dtypes for count, got: {spelled(count.dtype)}"
         )
     if probability.dtype != count.dtype:
-        raise explained(
-            RuntimeError(
-                f"Found dtype {spelled(probability.dtype)} but expected {spelled(count.dtype)}"
-            )
+        raise runtime_error(
+            f"Found dtype {spelled(probability.dtype)} but expected {spelled(count.dtype)}"
         )
     if count.dtype.itemsize < 4:
         raise not_implemented("binomial_cpu", count.dtype)

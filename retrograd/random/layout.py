@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from retrograd.backend import backend_of
-from retrograd.notices import explained
+from retrograd.notices import runtime_error
 from retrograd.random.generator import Array
 
 __all__ = ["fill_", "fill_order", "in_fill_order", "new_like"]
@@ -60,11 +60,9 @@ def fill_(target: Array, values: Array) -> Array:
             for stride, size in zip(target.strides, target.shape, strict=True)
         )
     ):
-        raise explained(
-            RuntimeError(
-                "unsupported operation: more than one element of the written-to tensor refers to a "
-                "single memory location. Please clone() the tensor before performing the operation."
-            )
+        raise runtime_error(
+            "unsupported operation: more than one element of the written-to tensor refers to a "
+            "single memory location. Please clone() the tensor before performing the operation."
         )
     view = target if target.flags.c_contiguous else target.transpose(fill_order(target))
     view[...] = backend_of(target).from_numpy(values.reshape(view.shape))

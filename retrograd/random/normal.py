@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from retrograd.notices import explained
+from retrograd.notices import runtime_error
 from retrograd.random.arguments import COMPLEX, FLOATS, not_implemented, number
 from retrograd.random.arithmetic import (
     HALVES,
@@ -248,9 +248,7 @@ def _common_shape(a: tuple[int, ...], b: tuple[int, ...]) -> tuple[int, ...]:
     except ValueError:
         sizes = zip(reversed(a), reversed(b), strict=False)
         axis = next(i for i, (m, n) in enumerate(sizes) if m != n and 1 not in (m, n))
-        raise explained(
-            RuntimeError(
-                f"The size of tensor a ({a[-1 - axis]}) must match the size of tensor b "
-                f"({b[-1 - axis]}) at non-singleton dimension {max(len(a), len(b)) - 1 - axis}"
-            )
+        raise runtime_error(
+            f"The size of tensor a ({a[-1 - axis]}) must match the size of tensor b "
+            f"({b[-1 - axis]}) at non-singleton dimension {max(len(a), len(b)) - 1 - axis}"
         ) from None

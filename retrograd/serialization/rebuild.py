@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from retrograd import dtypes
-from retrograd.notices import explained
+from retrograd.notices import explained, runtime_error
 from retrograd.ops.making.construction import as_class
 from retrograd.ops.making.memory import TypedStorage, region
 from retrograd.tensor import Array, Tensor, wrap
@@ -163,7 +163,7 @@ def _made(
             memory = -memory
     made = wrap(placed(memory, offset, size, stride))
     if requires_grad and made._array.dtype not in dtypes.DIFFERENTIABLE:
-        raise explained(RuntimeError("only Tensors of floating point dtype can require gradients"))
+        raise runtime_error("only Tensors of floating point dtype can require gradients")
     made._requires_grad = bool(requires_grad)
     return made
 

@@ -11,7 +11,7 @@ from retrograd.autograd.function import Function, FunctionCtx
 from retrograd.engine import sparse_sums as sums
 from retrograd.engine.grad_mode import no_grad
 from retrograd.engine.sparse_array import SparseArray, coo
-from retrograd.notices import explained
+from retrograd.notices import runtime_error
 from retrograd.ops import errors
 from retrograd.ops.registry import OPS, RECORDED
 from retrograd.sparse.conversions import to_csr, to_dense, to_sparse
@@ -48,7 +48,7 @@ def with_values(tensor: Tensor, values: Array) -> Tensor:
 
 def _unsupported_csr(tensor: Tensor) -> None:
     if tensor.layout is sparse_csr:
-        raise explained(RuntimeError(f"unsupported tensor layout: {layout_name(tensor)}"))
+        raise runtime_error(f"unsupported tensor layout: {layout_name(tensor)}")
 
 
 def _number(value: Any) -> Any:
@@ -115,8 +115,8 @@ def _sum(one: Any, two: Any, alpha: float, sign: int) -> Tensor:
         else:
             if sign < 0:
                 _unsupported_csr(one)
-            raise explained(
-                RuntimeError("add(sparse, dense) is not supported. Use add(dense, sparse) instead.")
+            raise runtime_error(
+                "add(sparse, dense) is not supported. Use add(dense, sparse) instead."
             )
     if not isinstance(one, Tensor):
         raise missing("add.Tensor", two)
@@ -126,18 +126,14 @@ def _sum(one: Any, two: Any, alpha: float, sign: int) -> Tensor:
     both = is_sparse(one)
     if one._array.shape != two._array.shape:
         if both:
-            raise explained(
-                RuntimeError(
-                    "add: expected sizes of 'self' and 'other' to match, but "
-                    f"{list(one._array.shape)} != {list(two._array.shape)}"
-                )
+            raise runtime_error(
+                "add: expected sizes of 'self' and 'other' to match, but "
+                f"{list(one._array.shape)} != {list(two._array.shape)}"
             )
-        raise explained(
-            RuntimeError(
-                "add: expected 'self' and 'other' to have same size, but self has size "
-                f"{list(one._array.shape)} while other has size {list(two._array.shape)} (FYI: "
-                "dense-sparse addition does not currently support broadcasting)"
-            )
+        raise runtime_error(
+            "add: expected 'self' and 'other' to have same size, but self has size "
+            f"{list(one._array.shape)} while other has size {list(two._array.shape)} (FYI: "
+            "dense-sparse addition does not currently support broadcasting)"
         )
     if both and (one.layout is not two.layout or _dims(one) != _dims(two)):
         raise missing("add.Tensor", one if one.layout is sparse_csr else two)
@@ -239,11 +235,9 @@ def mul(input: Any, other: Any) -> Tensor:
     shape, other_shape = tuple(one._array.shape), tuple(two._array.shape)
     if shape != other_shape:
         if is_sparse(two):
-            raise explained(
-                RuntimeError(
-                    "sparse_binary_op_intersection_cpu(): expects sparse inputs with equal "
-                    "dimensionality, number of sparse dimensions, and shape of sparse dimensions"
-                )
+            raise runtime_error(
+                "sparse_binary_op_intersection_cpu(): expects sparse inputs with equal "
+                "dimensionality, number of sparse dimensions, and shape of sparse dimensions"
             )
         if np.broadcast_shapes(shape, other_shape) != shape:
             raise missing("mul.Tensor with broadcasting of the sparse operand", one)
@@ -267,11 +261,9 @@ def div(input: Tensor, other: Any, rounding_mode: Any = None) -> Tensor:
     scalar = not isinstance(other, Tensor) or (other._array.ndim == 0 and not is_sparse(other))
     if not is_sparse(input) or not scalar:
         shape = list(other._array.shape)
-        raise explained(
-            RuntimeError(
-                "Sparse division requires a scalar or zero-dim dense tensor divisor (got shape "
-                f"{shape} for divisor)"
-            )
+        raise runtime_error(
+            "Sparse division requires a scalar or zero-dim dense tensor divisor (got shape "
+            f"{shape} for divisor)"
         )
     _unsupported_csr(input)
     wanted = common_dtype(input, other)
@@ -394,11 +386,9 @@ def pow(input: Tensor, exponent: Any) -> Tensor:
         raise missing("pow.Scalar", exponent if is_sparse(exponent) else input)
     _unsupported_csr(input)
     if exponent == 0:
-        raise explained(
-            RuntimeError(
-                "pow: cannot raise to zeroth power on sparse tensor; it would make the result "
-                "tensor dense"
-            )
+        raise runtime_error(
+            "pow: cannot raise to zeroth power on sparse tensor; it would make the result "
+            "tensor dense"
         )
     made: Tensor = apply(_Power, input, exponent)
     return made

@@ -11,7 +11,7 @@ import numpy as np
 from retrograd import dtypes
 from retrograd.engine import sparse_sums as sums
 from retrograd.engine.sparse_array import Array, coo
-from retrograd.notices import explained
+from retrograd.notices import explained, runtime_error
 
 
 class _Checks:
@@ -24,7 +24,7 @@ CHECKS = _Checks()
 
 
 def _bad(message: str) -> Exception:
-    return explained(RuntimeError(message))
+    return runtime_error(message)
 
 
 def check_coo(

@@ -10,7 +10,7 @@ import numpy as np
 from retrograd import dtypes
 from retrograd.engine import sparse_sums as sums
 from retrograd.engine.sparse_array import Array, coo
-from retrograd.notices import explained, warn_once
+from retrograd.notices import explained, runtime_error, warn_once
 from retrograd.ops.making.arguments import invalid_combination
 from retrograd.ops.making.construction import tensor as make_tensor
 from retrograd.ops.registry import composite
@@ -83,7 +83,7 @@ def sparse_coo_tensor(
     """
     require_cpu(device)
     if pin_memory:
-        raise explained(RuntimeError("Cannot access accelerator device when none is available."))
+        raise runtime_error("Cannot access accelerator device when none is available.")
     if values is None and (size is not None or _is_size(indices)):
         if indices is not None and size is not None:
             raise invalid_combination("sparse_coo_tensor", (indices,), _FORMS)
@@ -113,12 +113,8 @@ def sparse_coo_tensor(
 def _empty(shape: tuple[int, ...], dtype: dtypes.dtype | None) -> Tensor:
     kind = dtypes.get_default_dtype() if dtype is None else dtype
     if any(size < 0 for size in shape):
-        raise explained(
-            RuntimeError(
-                "Trying to create tensor with negative dimension "
-                f"{min(shape)}: {list(shape)}"
-            )
-        )  # fmt: skip
+        raise runtime_error("Trying to create tensor with negative dimension "
+                f"{min(shape)}: {list(shape)}")  # fmt: skip
     return empty_coo(shape, len(shape), kind.numpy)
 
 
@@ -197,7 +193,7 @@ def sparse_csr_tensor(
     """
     require_cpu(device)
     if pin_memory:
-        raise explained(RuntimeError("Cannot access accelerator device when none is available."))
+        raise runtime_error("Cannot access accelerator device when none is available.")
     rows, columns = _pointer_array(crow_indices), _pointer_array(col_indices)
     entries = _values(values, dtype)
     check = checking.CHECKS.enabled if check_invariants is None else check_invariants
@@ -231,9 +227,7 @@ def sparse_compressed_tensor(
     torch.sparse_csr
     """
     if layout is None:
-        raise explained(
-            RuntimeError("sparse_compressed_tensor_unsafe expected layout but got none")
-        )
+        raise runtime_error("sparse_compressed_tensor_unsafe expected layout but got none")
     if layout is not sparse_csr:
         raise explained(
             NotImplementedError(
@@ -309,11 +303,9 @@ def resized(tensor: Tensor, size: Any, sparse_dim: int, dense_dim: int, clear: b
     array: Any = tensor._array
     shape = tuple(Size(size))
     if sparse_dim + dense_dim != len(shape):
-        raise explained(
-            RuntimeError(
-                f"'len(size) == sparse_dim + dense_dim' is not satisfied: len(size) = {len(shape)}"
-                f", sparse_dim = {sparse_dim}, dense_dim = {dense_dim}"
-            )
+        raise runtime_error(
+            f"'len(size) == sparse_dim + dense_dim' is not satisfied: len(size) = {len(shape)}"
+            f", sparse_dim = {sparse_dim}, dense_dim = {dense_dim}"
         )
     if clear or not array.nnz:
         values = np.zeros((0, *shape[sparse_dim:]), array.values.dtype)
@@ -326,18 +318,14 @@ def resized(tensor: Tensor, size: Any, sparse_dim: int, dense_dim: int, clear: b
         ("dense", old_dense, shape[sparse_dim:]),
     ):
         if len(before) != len(after):
-            raise explained(
-                RuntimeError(
-                    f"changing the number of {what} dimensions (from {len(before)} to "
-                    f"{len(after)}) on a non-empty sparse tensor is not supported."
-                )
+            raise runtime_error(
+                f"changing the number of {what} dimensions (from {len(before)} to "
+                f"{len(after)}) on a non-empty sparse tensor is not supported."
             )
         if any(new < old for new, old in zip(after, before, strict=True)):
-            raise explained(
-                RuntimeError(
-                    f"shrinking the size of {what} dimensions (from {list(before)} to "
-                    f"{list(after)}) on a non-empty sparse tensor is not supported."
-                )
+            raise runtime_error(
+                f"shrinking the size of {what} dimensions (from {list(before)} to "
+                f"{list(after)}) on a non-empty sparse tensor is not supported."
             )
     values = np.zeros((array.nnz, *shape[sparse_dim:]), array.values.dtype)
     values[tuple(slice(0, size) for size in array.values.shape)] = array.values

@@ -10,7 +10,7 @@ from retrograd import dtypes
 from retrograd.autograd.function import Function, FunctionCtx
 from retrograd.engine import sparse_sums as sums
 from retrograd.engine.sparse_array import SparseArray, coo, csr
-from retrograd.notices import explained
+from retrograd.notices import explained, runtime_error
 from retrograd.ops.shapes.copying import cast_array
 from retrograd.sparse.checking import ascending
 from retrograd.sparse.graph import (
@@ -55,7 +55,7 @@ def to_dense(
         return tensor if dtype is None else tensor.to(dtype)
     if dtype is not None and dtype is not tensor.dtype:
         name = "sparse_to_dense" if tensor.layout is sparse_coo else "sparse_csr_to_dense"
-        raise explained(RuntimeError(f"dtype argument is not supported by {name}"))
+        raise runtime_error(f"dtype argument is not supported by {name}")
     made: Tensor = apply(_ToDense, tensor, masked_grad is not False)
     return made
 
@@ -87,17 +87,15 @@ def to_sparse(tensor: Tensor, sparse_dim: int | None = None) -> Tensor:
         if tensor.layout is sparse_csr:
             return _from_csr(tensor)
         if sparse_dim is not None and sparse_dim != sparse_of(tensor).sparse_dim:
-            raise explained(
-                RuntimeError("to_sparse: conversion from Sparse to Sparse with sparse_dim argument "
-                             "!= self.sparse_dim() is not supported")
-            )  # fmt: skip
+            raise runtime_error(
+                "to_sparse: conversion from Sparse to Sparse with sparse_dim argument "
+                "!= self.sparse_dim() is not supported"
+            )
         return tensor
     if sparse_dim is not None and not 0 <= sparse_dim <= ndim:
-        raise explained(
-            RuntimeError(
-                f"dense_to_sparse: sparse_dim argument must be in [0,{ndim}] range, but "
-                f"{sparse_dim} is given"
-            )
+        raise runtime_error(
+            f"dense_to_sparse: sparse_dim argument must be in [0,{ndim}] range, but "
+            f"{sparse_dim} is given"
         )
     function = _ToSparse if sparse_dim is None else _ToSparseDims
     made: Tensor = apply(function, tensor, ndim if sparse_dim is None else sparse_dim)
@@ -126,10 +124,10 @@ def to_csr(tensor: Tensor, dense_dim: int | None = None) -> Tensor:
     dims = sparse_of(tensor).sparse_dim if is_sparse(tensor) else tensor._array.ndim
     if dense_dim or dims != 2 or tensor._array.ndim != 2:
         if tensor._array.ndim < 2:
-            raise explained(
-                RuntimeError("Expected self to have at least 2 dimensions to convert to SparseCsr "
-                             f"but got {tensor._array.ndim} dimensions")
-            )  # fmt: skip
+            raise runtime_error(
+                "Expected self to have at least 2 dimensions to convert to SparseCsr "
+                f"but got {tensor._array.ndim} dimensions"
+            )
         raise explained(
             NotImplementedError(
                 "retrograd does not support to_sparse_csr() of anything but matrices without dense "
@@ -268,12 +266,10 @@ class _Values(Function):
 def values(tensor: Tensor) -> Tensor:
     """The values of a sparse tensor; a coalesced one, if it is COO."""
     if not is_sparse(tensor):
-        raise explained(RuntimeError("values expected sparse tensor layout but got Strided"))
+        raise runtime_error("values expected sparse tensor layout but got Strided")
     if tensor.layout is sparse_coo and not sparse_of(tensor).coalesced:
-        raise explained(
-            RuntimeError(
-                "Cannot get values on an uncoalesced tensor, please call .coalesce() first"
-            )
+        raise runtime_error(
+            "Cannot get values on an uncoalesced tensor, please call .coalesce() first"
         )
     made: Tensor = apply(_Values, tensor)
     return made
@@ -283,10 +279,8 @@ def indices(tensor: Tensor) -> Tensor:
     """The places of the values of a coalesced COO tensor, one column each."""
     refuse_strided("indices", tensor, "coo")
     if not sparse_of(tensor).coalesced:
-        raise explained(
-            RuntimeError(
-                "Cannot get indices on an uncoalesced tensor, please call .coalesce() first"
-            )
+        raise runtime_error(
+            "Cannot get indices on an uncoalesced tensor, please call .coalesce() first"
         )
     return wrap(sparse_of(tensor).indices)
 
@@ -321,11 +315,9 @@ def sparse_mask(tensor: Tensor, mask: Any) -> Tensor:
             raise missing("sparse_mask", mask)
         mask = sparse_of(mask)
     if tensor._array.shape != mask.shape:
-        raise explained(
-            RuntimeError(
-                "sparse_mask(): operands have incompatible sizes; self has size "
-                f"{list(tensor._array.shape)} but mask has size {list(mask.shape)}"
-            )
+        raise runtime_error(
+            "sparse_mask(): operands have incompatible sizes; self has size "
+            f"{list(tensor._array.shape)} but mask has size {list(mask.shape)}"
         )
     made: Tensor = apply(_Mask, tensor, mask)
     return made

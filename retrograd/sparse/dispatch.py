@@ -15,7 +15,7 @@ from retrograd.engine import sparse_sums as sums
 from retrograd.engine.grad_mode import no_grad
 from retrograd.engine.state import STATE
 from retrograd.engine.views import bump
-from retrograd.notices import explained
+from retrograd.notices import runtime_error
 from retrograd.ops import errors
 from retrograd.ops.calling.aten_names import overload_name
 from retrograd.sparse import arithmetic, conversions, products, rearranging, reductions
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 def _refused(message: str) -> Callable[..., Any]:
     def refuse(tensor: Tensor, *args: Any) -> Any:
-        raise explained(RuntimeError(message))
+        raise runtime_error(message)
 
     return refuse
 
@@ -149,7 +149,7 @@ def refuse_batches(op: Op, args: tuple[Any, ...]) -> None:
 
 def _no_handler(op: Op, args: tuple[Any, ...], sparse: Tensor) -> Exception:
     if sparse.layout is sparse_csr and op.ufunc is not None:
-        return explained(RuntimeError(f"unsupported tensor layout: {layout_name(sparse)}"))
+        return runtime_error(f"unsupported tensor layout: {layout_name(sparse)}")
     name = overload_name(op, args).removeprefix("aten.").removesuffix(".default")
     return missing(name, sparse)
 

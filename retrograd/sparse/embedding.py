@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from retrograd.autograd.function import Function, FunctionCtx
-from retrograd.notices import explained
+from retrograd.notices import runtime_error
 from retrograd.ops.registry import RECORDED
 from retrograd.sparse.conversions import from_values
 from retrograd.sparse.graph import apply, node
@@ -19,10 +19,8 @@ def _rows_gradient(
 ) -> Tensor:
     """A sparse gradient of a table: one entry for each row that was read, in that order."""
     if scaled:
-        raise explained(
-            RuntimeError(
-                "embedding_backward: scale_grad_by_freq not supported with sparse gradients"
-            )
+        raise runtime_error(
+            "embedding_backward: scale_grad_by_freq not supported with sparse gradients"
         )
     if padding >= 0:
         kept = np.flatnonzero(rows != padding)

@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 from retrograd.autograd.function import Function, call_function
 from retrograd.engine.sparse_array import SPARSE_ARRAY, SparseArray
 from retrograd.engine.state import TRANSFORMS
-from retrograd.notices import explained
+from retrograd.notices import explained, runtime_error
 from retrograd.tensor import Tensor, wrap
 from retrograd.tensor.size import sparse_coo, strided
 
@@ -95,4 +95,4 @@ def refuse_strided(name: str, tensor: Tensor, kind: str) -> None:
     }
     text, layout = wanted[kind]
     if tensor.layout.name != layout:
-        raise explained(RuntimeError(f"{name} expected {text} but got {layout_name(tensor)}"))
+        raise runtime_error(f"{name} expected {text} but got {layout_name(tensor)}")

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from retrograd.dtypes import dtype
-from retrograd.notices import explained
+from retrograd.notices import runtime_error
 from retrograd.ops import errors
 from retrograd.sparse import construction
 from retrograd.sparse.graph import is_sparse, missing, refuse_strided, sparse_of
@@ -60,9 +60,7 @@ def to_sparse(
     if layout is sparse_csr:
         return conversions.to_csr(self, dense_dim)
     if layout is strided:
-        raise explained(
-            RuntimeError("to_sparse: conversion from Strided to Strided is not supported")
-        )  # fmt: skip
+        raise runtime_error("to_sparse: conversion from Strided to Strided is not supported")
     raise errors.unsupported(f"to_sparse(layout={layout!r})")
 
 

@@ -14,7 +14,7 @@ from retrograd import dtypes
 from retrograd.autograd.function import Function, FunctionCtx
 from retrograd.engine import sparse_sums as sums
 from retrograd.engine.sparse_array import SparseArray, coo
-from retrograd.notices import explained
+from retrograd.notices import explained, runtime_error
 from retrograd.ops import errors
 from retrograd.ops.making.arguments import as_element
 from retrograd.sparse.conversions import (
@@ -35,17 +35,13 @@ def _check(sparse: Tensor, dense: Tensor) -> None:
     """A sparse matrix and a dense one that can be multiplied."""
     array = sparse_of(sparse)
     if array.sparse_dim != 2 or array.dense_dim:
-        raise explained(
-            RuntimeError(f"addmm: matrices expected, got {array.sparse_dim}D tensor")
-        )  # fmt: skip
+        raise runtime_error(f"addmm: matrices expected, got {array.sparse_dim}D tensor")
     if dense._array.ndim != 2:
-        raise explained(RuntimeError(f"addmm: matrices expected, got {dense._array.ndim}D tensor"))
+        raise runtime_error(f"addmm: matrices expected, got {dense._array.ndim}D tensor")
     if dense._array.shape[0] != array.shape[1]:
-        raise explained(
-            RuntimeError(
-                f"addmm: Argument #3 (dense): Expected dim 0 size {array.shape[1]}, got "
-                f"{dense._array.shape[0]}"
-            )
+        raise runtime_error(
+            f"addmm: Argument #3 (dense): Expected dim 0 size {array.shape[1]}, got "
+            f"{dense._array.shape[0]}"
         )
     check_dtypes(sparse, dense)
 
@@ -53,10 +49,8 @@ def _check(sparse: Tensor, dense: Tensor) -> None:
 def check_dtypes(one: Tensor, two: Tensor) -> None:
     """Both operands of a product have one dtype."""
     if one.dtype is not two.dtype:
-        raise explained(
-            RuntimeError(
-                f"expected scalar type {one.dtype.type_name} but found {two.dtype.type_name}"
-            )
+        raise runtime_error(
+            f"expected scalar type {one.dtype.type_name} but found {two.dtype.type_name}"
         )
 
 
@@ -171,15 +165,11 @@ def mm(one: Tensor, two: Tensor) -> Tensor:
 def _check_matrices(one: Tensor, two: Tensor) -> None:
     for tensor in (one, two):
         if tensor._array.ndim != 2 or (is_sparse(tensor) and sparse_of(tensor).dense_dim):
-            raise explained(
-                RuntimeError(f"addmm: matrices expected, got {tensor._array.ndim}D tensor")
-            )
+            raise runtime_error(f"addmm: matrices expected, got {tensor._array.ndim}D tensor")
     (rows, inner), (height, columns) = one._array.shape, two._array.shape
     if inner != height:
-        raise explained(
-            RuntimeError(
-                f"mat1 and mat2 shapes cannot be multiplied ({rows}x{inner} and {height}x{columns})"
-            )
+        raise runtime_error(
+            f"mat1 and mat2 shapes cannot be multiplied ({rows}x{inner} and {height}x{columns})"
         )
 
 
@@ -368,7 +358,7 @@ def addmm(input: Tensor, mat1: Tensor, mat2: Tensor, beta: float = 1, alpha: flo
     """`torch.addmm` where an operand is sparse."""
     if is_sparse(input):
         if input.layout is sparse_coo:
-            raise explained(RuntimeError("expand is unsupported for Sparse tensors"))
+            raise runtime_error("expand is unsupported for Sparse tensors")
         raise missing("addmm", input)
     if is_sparse(mat1) and not is_sparse(mat2):
         _check(mat1, mat2)
@@ -405,14 +395,10 @@ def mv(input: Tensor, vec: Tensor) -> Tensor:
         raise missing("mv", vec)
     array = sparse_of(input)
     if array.ndim != 2 or array.sparse_dim != 2 or vec._array.ndim != 1:
-        raise explained(
-            RuntimeError(
-                f"mv: two tensor dim should be 2 and 1, but got {array.ndim} and "
-                f"{vec._array.ndim}"
-            )
-        )  # fmt: skip
+        raise runtime_error(f"mv: two tensor dim should be 2 and 1, but got {array.ndim} and "
+                f"{vec._array.ndim}")  # fmt: skip
     if array.shape[1] != vec._array.shape[0]:
-        raise explained(RuntimeError("mv: expected self.size(-1) == vec.size(-1)"))
+        raise runtime_error("mv: expected self.size(-1) == vec.size(-1)")
     check_dtypes(input, vec)
     made: Tensor = apply(_Mv, input, vec)
     return made
@@ -447,16 +433,12 @@ def bmm(input: Tensor, mat2: Tensor) -> Tensor:
         raise missing("bmm", input if is_sparse(input) else mat2)
     array = sparse_of(input)
     if array.sparse_dim != 3 or array.ndim != 3 or mat2._array.ndim != 3:
-        raise explained(RuntimeError("bmm_sparse: Tensor 'self' and 'mat2' must be 3D"))
+        raise runtime_error("bmm_sparse: Tensor 'self' and 'mat2' must be 3D")
     (batch, _, inner), other = array.shape, mat2._array.shape
     if other[0] != batch:
-        raise explained(
-            RuntimeError("bmm_sparse: 'self.size(0)' and 'mat2.size(0)' must match")
-        )  # fmt: skip
+        raise runtime_error("bmm_sparse: 'self.size(0)' and 'mat2.size(0)' must match")
     if other[1] != inner:
-        raise explained(
-            RuntimeError("bmm_sparse: 'self.size(2)' and 'mat2.size(1)' must match")
-        )  # fmt: skip
+        raise runtime_error("bmm_sparse: 'self.size(2)' and 'mat2.size(1)' must match")
     check_dtypes(input, mat2)
     made: Tensor = apply(_Bmm, input, mat2)
     return made

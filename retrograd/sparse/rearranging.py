@@ -10,7 +10,7 @@ from retrograd.autograd.function import Function, FunctionCtx, FunctionMeta
 from retrograd.engine.sparse_array import SparseArray, coo
 from retrograd.engine.state import STATE
 from retrograd.engine.views import bump
-from retrograd.notices import explained
+from retrograd.notices import explained, runtime_error
 from retrograd.ops import errors
 from retrograd.sparse.conversions import to_sparse
 from retrograd.sparse.graph import apply, as_tensor, is_sparse, missing, node, sparse_of
@@ -78,22 +78,18 @@ def permute(tensor: Tensor, dims: Any, function: Any = _PermuteAny) -> Tensor:
     """Dimensions in another order; sparse and dense ones stay among themselves."""
     array = _coo_only("permute", tensor)
     if len(dims) != array.ndim:
-        raise explained(
-            RuntimeError(
-                "permute(sparse_coo): number of dimensions in the tensor input does not match the "
-                f"length of the desired ordering of dimensions i.e. input.dim() = {array.ndim} is "
-                f"not equal to len(dims) = {len(dims)}"
-            )
+        raise runtime_error(
+            "permute(sparse_coo): number of dimensions in the tensor input does not match the "
+            f"length of the desired ordering of dimensions i.e. input.dim() = {array.ndim} is "
+            f"not equal to len(dims) = {len(dims)}"
         )
     order = tuple(_dim(dim, array.ndim) for dim in dims)
     if len(set(order)) != len(order):
-        raise explained(RuntimeError("permute(): duplicate dims are not allowed."))
+        raise runtime_error("permute(): duplicate dims are not allowed.")
     if any(axis >= array.sparse_dim for axis in order[: array.sparse_dim]):
-        raise explained(
-            RuntimeError(
-                "permute(sparse_coo): transpositions between sparse and dense dimensions are not "
-                "allowed.Only transpositions within sparse and dense dimensions are supported."
-            )
+        raise runtime_error(
+            "permute(sparse_coo): transpositions between sparse and dense dimensions are not "
+            "allowed.Only transpositions within sparse and dense dimensions are supported."
         )
     made: Tensor = apply(function, tensor, order)
     return made
@@ -118,11 +114,9 @@ def t(tensor: Tensor) -> Tensor:
     """A matrix with rows and columns swapped."""
     array = sparse_of(tensor)
     if tensor.layout is sparse_coo and (array.sparse_dim > 2 or array.dense_dim):
-        raise explained(
-            RuntimeError(
-                "t() expects a tensor with <= 2 sparse and 0 dense dimensions, but got "
-                f"{array.sparse_dim} sparse and {array.dense_dim} dense dimensions"
-            )
+        raise runtime_error(
+            "t() expects a tensor with <= 2 sparse and 0 dense dimensions, but got "
+            f"{array.sparse_dim} sparse and {array.dense_dim} dense dimensions"
         )
     return transpose(tensor, 0, 0 if array.ndim < 2 else 1, _T)
 
@@ -267,11 +261,9 @@ def unsqueeze(tensor: Tensor, dim: int) -> Tensor:
 def _check_joined(tensors: list[Tensor]) -> None:
     for position, tensor in enumerate(tensors):
         if not is_sparse(tensor):
-            raise explained(
-                RuntimeError(
-                    "Concatenating sparse tensors, but a dense tensor was found at position "
-                    f"{position}."
-                )
+            raise runtime_error(
+                "Concatenating sparse tensors, but a dense tensor was found at position "
+                f"{position}."
             )
         _coo_only("cat", tensor)
 
@@ -321,20 +313,16 @@ def cat(tensors: list[Tensor], dim: int = 0) -> Tensor:
         rest = [size for axis, size in enumerate(array.shape) if axis != dim]
         expected = [size for axis, size in enumerate(first.shape) if axis != dim]
         if not same:
-            raise explained(
-                RuntimeError(
-                    "All tensors must have the same number of sparse and dense dimensions: "
-                    f"tensor 0 has {first.sparse_dim} and {first.dense_dim}, but tensor at "
-                    f"position {position} has {array.sparse_dim}, {array.dense_dim}."
-                )
+            raise runtime_error(
+                "All tensors must have the same number of sparse and dense dimensions: "
+                f"tensor 0 has {first.sparse_dim} and {first.dense_dim}, but tensor at "
+                f"position {position} has {array.sparse_dim}, {array.dense_dim}."
             )
         if rest != expected:
-            raise explained(
-                RuntimeError(
-                    f"All tensors must have the same shape: {list(first.shape)} (except in the "
-                    f"concatenating dimension), but found shape: {list(array.shape)} at position "
-                    f"{position}"
-                )
+            raise runtime_error(
+                f"All tensors must have the same shape: {list(first.shape)} (except in the "
+                f"concatenating dimension), but found shape: {list(array.shape)} at position "
+                f"{position}"
             )
         if tensor.dtype is not tensors[0].dtype:
             raise errors.unsupported("cat of sparse tensors of different dtypes")
@@ -371,11 +359,9 @@ def stack(tensors: list[Tensor], dim: int = 0) -> Tensor:
     shapes = [tuple(x._array.shape) for x in tensors]
     for position, shape in enumerate(shapes):
         if shape != shapes[0]:
-            raise explained(
-                RuntimeError(
-                    f"stack expects each tensor to be equal size, but got {list(shapes[0])} at "
-                    f"entry 0 and {list(shape)} at entry {position}"
-                )
+            raise runtime_error(
+                f"stack expects each tensor to be equal size, but got {list(shapes[0])} at "
+                f"entry 0 and {list(shape)} at entry {position}"
             )
     made: Tensor = apply(_Stack, _dim(dim, len(shapes[0]) + 1), *tensors)
     return made
@@ -404,11 +390,9 @@ def clone(tensor: Tensor) -> Tensor:
 def copy_in_place(target: Tensor, source: Tensor) -> Tensor:
     """`copy_` between sparse tensors."""
     if not is_sparse(target) or not is_sparse(source):
-        raise explained(
-            RuntimeError(
-                "copy_() between dense and sparse Tensors is not implemented! Found self type = "
-                f"{target.type()} and src type = {source.type()}"
-            )
+        raise runtime_error(
+            "copy_() between dense and sparse Tensors is not implemented! Found self type = "
+            f"{target.type()} and src type = {source.type()}"
         )
     if STATE.grad_enabled and (target.requires_grad or source.requires_grad):
         raise errors.unsupported("recording copy_ of a sparse tensor")

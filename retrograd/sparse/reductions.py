@@ -10,7 +10,7 @@ from retrograd import dtypes
 from retrograd.autograd.function import Function, FunctionCtx
 from retrograd.engine import sparse_sums as sums
 from retrograd.engine.sparse_array import Array, SparseArray, coo
-from retrograd.notices import explained
+from retrograd.notices import explained, runtime_error
 from retrograd.ops import errors
 from retrograd.ops.registry import RECORDED
 from retrograd.sparse.arithmetic import with_values
@@ -110,7 +110,7 @@ class _SumBackward(_SumDims):
     @staticmethod
     def backward(ctx: FunctionCtx, grad: Tensor) -> tuple[Tensor, None]:
         if is_sparse(grad):
-            raise explained(RuntimeError("expand is unsupported for Sparse tensors"))
+            raise runtime_error("expand is unsupported for Sparse tensors")
         (tensor,) = ctx.saved_tensors
         for dim in ctx.dims:
             grad = grad.unsqueeze(dim)
@@ -297,11 +297,9 @@ class _Norm(Function):
 def norm(tensor: Tensor, order: str | float = 2, dim: Any = None, **options: Any) -> Tensor:
     """`torch.norm` of all entries; PyTorch has no gradient for it."""
     if dim is not None and len(_dims(dim, tensor._array.ndim)) != tensor._array.ndim:
-        raise explained(
-            RuntimeError(
-                "norm_sparse currently only supports full reductions, so 'dim' must either be "
-                "empty or contain all dimensions of the input"
-            )
+        raise runtime_error(
+            "norm_sparse currently only supports full reductions, so 'dim' must either be "
+            "empty or contain all dimensions of the input"
         )
     given = [name for name, value in options.items() if value]
     if given or order == "nuc":

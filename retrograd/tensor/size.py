@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, SupportsIndex, overload
 
 from retrograd import backend
 from retrograd.backend import Backend, backend_named, backend_of
-from retrograd.notices import explained
+from retrograd.notices import explained, runtime_error
 
 if TYPE_CHECKING:
     from types import NotImplementedType
@@ -87,11 +87,9 @@ class device:
                 )
             index = int(number) if number else index
         if type not in _DEVICE_TYPES:
-            raise explained(
-                RuntimeError(
-                    f"Expected one of {', '.join(_DEVICE_TYPES)} device type at start of device "
-                    f"string: {type}"
-                )
+            raise runtime_error(
+                f"Expected one of {', '.join(_DEVICE_TYPES)} device type at start of device "
+                f"string: {type}"
             )
         self.type: str = type
         self.index: int | None = index

@@ -16,7 +16,7 @@ from retrograd.engine.hooks import warn_if_has_hooks
 from retrograd.engine.inference import flag_leaf, mark_inference
 from retrograd.engine.sparse_array import SPARSE_ARRAY
 from retrograd.engine.state import STATE
-from retrograd.notices import explained
+from retrograd.notices import runtime_error
 from retrograd.ops.making.construction import as_class, shared_array
 from retrograd.ops.making.memory import address_of, owner_of, region, strides_of
 from retrograd.reduced_dtypes import PUBLIC_NAMES, UnavailableDtype
@@ -49,13 +49,11 @@ def __copy__(self: Tensor) -> Tensor:
 def __deepcopy__(self: Tensor, memo: dict[int, Any]) -> Tensor:
     """A leaf with memory of its own; tensors that share memory share it in the copy too."""
     if self.grad_fn is not None:
-        raise explained(
-            RuntimeError(
-                "Only Tensors created explicitly by the user (graph leaves) support the deepcopy "
-                "protocol at the moment.  If you were attempting to deepcopy a module, this may be "
-                "because of a torch.nn.utils.weight_norm usage, see "
-                "https://github.com/pytorch/pytorch/pull/103001"
-            )
+        raise runtime_error(
+            "Only Tensors created explicitly by the user (graph leaves) support the deepcopy "
+            "protocol at the moment.  If you were attempting to deepcopy a module, this may be "
+            "because of a torch.nn.utils.weight_norm usage, see "
+            "https://github.com/pytorch/pytorch/pull/103001"
         )
     done: Tensor | None = memo.get(id(self))
     if done is not None:

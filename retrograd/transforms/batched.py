@@ -23,7 +23,7 @@ import numpy as np
 
 from retrograd.engine.state import STATE, TRANSFORMS, count_unusual
 from retrograd.engine.views import bump, refresh
-from retrograd.notices import explained
+from retrograd.notices import explained, runtime_error
 from retrograd.ops.calling.plan import CallPlan
 from retrograd.ops.calling.recording import (
     fill_outputs,
@@ -63,13 +63,11 @@ LEVELS = _Levels()
 
 def _escaped() -> Exception:
     """The error for a batched tensor that is used when its vmap call has returned."""
-    return explained(
-        RuntimeError(
-            "Either your tensor may have escaped from inside a function being vmapped and this is "
-            "a user error (see https://pytorch.org/functorch/stable/ux_limitations.html), or there "
-            "is an internal functorch error in `gen_vmap_plumbing` Please file an issue if it "
-            "looks like the latter"
-        )
+    return runtime_error(
+        "Either your tensor may have escaped from inside a function being vmapped and this is "
+        "a user error (see https://pytorch.org/functorch/stable/ux_limitations.html), or there "
+        "is an internal functorch error in `gen_vmap_plumbing` Please file an issue if it "
+        "looks like the latter"
     )
 
 
@@ -97,7 +95,7 @@ _NO_STORAGE = "Cannot access data pointer of Tensor that doesn't have storage"
 
 def _unreadable(more: str = "") -> Exception:
     """The error for reading elements of a batched tensor."""
-    return explained(RuntimeError(_NO_STORAGE + more)) if LEVELS.stack else _escaped()
+    return runtime_error(_NO_STORAGE + more) if LEVELS.stack else _escaped()
 
 
 # NumPy functions that look at places in memory only
@@ -169,7 +167,7 @@ class LogicalArray:
         if name.startswith("__"):
             raise AttributeError(name)
         if name in ("item", "tolist"):
-            raise explained(RuntimeError(_ITEM))
+            raise runtime_error(_ITEM)
         raise _unreadable(f": the elements were asked for .{name}, inside of vmap")
 
     def __getitem__(self, index: Any) -> NoReturn:
@@ -187,10 +185,10 @@ class LogicalArray:
         raise _unreadable()
 
     def __bool__(self) -> NoReturn:
-        raise explained(RuntimeError(_CONTROL_FLOW))
+        raise runtime_error(_CONTROL_FLOW)
 
     def __float__(self) -> NoReturn:
-        raise explained(RuntimeError(_ITEM))
+        raise runtime_error(_ITEM)
 
     __int__ = __complex__ = __index__ = __float__
 
@@ -264,21 +262,21 @@ class BatchedTensor(Tensor):
         return f"BatchedTensor(lvl={self._level}, bdim={self._batch_dim}, value=\n{inner}\n)"
 
     def __bool__(self) -> NoReturn:
-        raise explained(RuntimeError(_CONTROL_FLOW))
+        raise runtime_error(_CONTROL_FLOW)
 
     def item(self) -> NoReturn:
         """Raise: a batch has no single number."""
-        raise explained(RuntimeError(_ITEM))
+        raise runtime_error(_ITEM)
 
     __float__ = __int__ = __complex__ = __index__ = item
 
     def __contains__(self, element: Any) -> NoReturn:
-        raise explained(RuntimeError(_ITEM))
+        raise runtime_error(_ITEM)
 
     def __format__(self, spec: str) -> str:
         if not spec:
             return repr(self)
-        raise explained(RuntimeError(_ITEM))
+        raise runtime_error(_ITEM)
 
     def tolist(self) -> NoReturn:
         """Raise: a batch has no elements of its own."""
@@ -326,13 +324,11 @@ class BatchedTensor(Tensor):
     @property
     def data(self) -> Tensor:
         """Raise: PyTorch forbids it here; `detach` is the way."""
-        raise explained(RuntimeError("accessing `data` under vmap transform is not allowed"))
+        raise runtime_error("accessing `data` under vmap transform is not allowed")
 
     @data.setter
     def data(self, value: Any) -> None:
-        raise explained(
-            RuntimeError("mutating directly with `.data` under vmap transform is not allowed.")
-        )
+        raise runtime_error("mutating directly with `.data` under vmap transform is not allowed.")
 
 
 _new = object.__new__
@@ -502,7 +498,7 @@ def batched_inplace(target: Tensor, shadow: Tensor, writer: str) -> None:
         name = {"_fill_tensor_in_place": "fill_"}.get(writer, writer)
         if name not in ("fill_", "index_put_"):
             name = "inplace arithmetic"
-        raise explained(RuntimeError(_INPLACE.replace("inplace arithmetic", name)))
+        raise runtime_error(_INPLACE.replace("inplace arithmetic", name))
     assert isinstance(target, BatchedTensor)
     target._physical.copy_(shadow._physical.movedim(shadow._batch_dim, target._batch_dim))
     cell = target._physical._cell

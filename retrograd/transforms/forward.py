@@ -29,7 +29,7 @@ from retrograd.engine.accumulate import with_grad_mode
 from retrograd.engine.slices import copy_with_strides
 from retrograd.engine.state import STATE, TRANSFORMS, count_transform
 from retrograd.engine.views import ViewInfo, ViewStep, edge_of
-from retrograd.notices import explained
+from retrograd.notices import runtime_error
 from retrograd.ops.registry import Op
 from retrograd.tensor import Array, Tensor, cell_of, meta_of, wrap
 
@@ -210,13 +210,11 @@ def is_recorded(value: Any) -> bool:
 def set_tangent(tensor: Tensor, level: DualLevel, tangent: Tensor) -> None:
     """Give a tensor a tangent, of its own shape; copied if it is laid out in another way."""
     if tensor._array.shape != tangent._array.shape:
-        raise explained(
-            RuntimeError(
-                "Trying to set a forward gradient that has a different size than that of the "
-                "original Tensor, this is not supported. Tensor is of size "
-                f"{list(tensor._array.shape)} while the given forward gradient is of size "
-                f"{list(tangent._array.shape)}."
-            )
+        raise runtime_error(
+            "Trying to set a forward gradient that has a different size than that of the "
+            "original Tensor, this is not supported. Tensor is of size "
+            f"{list(tensor._array.shape)} while the given forward gradient is of size "
+            f"{list(tangent._array.shape)}."
         )
     holder_of(tensor).put(level, laid_out_like(tensor, tangent))
 
@@ -361,18 +359,14 @@ def make_dual(primal: Tensor, tangent: Tensor, level: DualLevel) -> Tensor:
     from retrograd.ops.registry import RECORDED
 
     if tangent_of(primal, level) is not None:
-        raise explained(
-            RuntimeError(
-                "Making a dual Tensor based on a Tensor that already has a forward gradient at the "
-                "same level 0 is not supported."
-            )
+        raise runtime_error(
+            "Making a dual Tensor based on a Tensor that already has a forward gradient at the "
+            "same level 0 is not supported."
         )
     if tangent_of(tangent, level) is not None:
-        raise explained(
-            RuntimeError(
-                "Setting a forward grad that itself has a forward gradient at the same level0 is "
-                "not supported."
-            )
+        raise runtime_error(
+            "Setting a forward grad that itself has a forward gradient at the same level0 is "
+            "not supported."
         )
     if tangent._level > primal._level:
         from retrograd.transforms.batched import level_of, lift

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from retrograd.notices import explained
+from retrograd.notices import runtime_error
 from retrograd.ops.registry import RECORDED
 from retrograd.tensor import Tensor, wrap
 from retrograd.transforms.batched import LEVELS, Level, rewrap
@@ -61,7 +61,7 @@ def _below() -> Iterator[Level]:
     """The innermost vmap, which is left for a while; raises if it wants no random numbers."""
     level = LEVELS.stack[-1]
     if level.randomness == "error":
-        raise explained(RuntimeError(_ERROR))
+        raise runtime_error(_ERROR)
     LEVELS.stack.pop()
     try:
         yield level
@@ -74,7 +74,7 @@ def by_shape(
 ) -> Tensor:
     """Numbers of a shape: `draw` again with the batch in front, or once for all examples."""
     if out is not None:
-        raise explained(RuntimeError(_OUT))
+        raise runtime_error(_OUT)
     with _below() as level:
         if level.randomness == "same":
             return draw(shape)
@@ -85,7 +85,7 @@ def by_shape(
 def one_by_one(draw: Callable[[], Tensor], out: Tensor | None = None) -> Tensor:
     """The same for what cannot be drawn for a batch at once."""
     if out is not None:
-        raise explained(RuntimeError(_OUT))
+        raise runtime_error(_OUT)
     with _below() as level:
         if level.randomness == "same":
             return draw()
@@ -107,7 +107,7 @@ def check_batched(tensor: Tensor) -> None:
     """Raise where numbers that differ would be written into a tensor that is one for all."""
     level = LEVELS.stack[-1]
     if level.randomness == "different" and tensor._level != level.number:
-        raise explained(RuntimeError(_UNBATCHED))
+        raise runtime_error(_UNBATCHED)
 
 
 def of_tensors(draw: Callable[..., Tensor], *tensors: Tensor) -> Tensor:
@@ -138,7 +138,7 @@ def in_place(fill: Callable[[Tensor], Any], target: Tensor) -> Tensor:
         own = target._level == level.number
         if level.randomness == "different":
             if not own:
-                raise explained(RuntimeError(_UNBATCHED))
+                raise runtime_error(_UNBATCHED)
             made = _fresh_like(to_front(target, level.number))
             fill(made)
             values: Tensor = rewrap(made, 0, level.number)
@@ -156,9 +156,9 @@ def bernoulli_in_place(draw: Callable[[Tensor, Tensor], Any], target: Tensor, p:
     """`bernoulli_` with a tensor of probabilities."""
     level = LEVELS.stack[-1]
     if level.randomness == "same" and p._level == level.number:
-        raise explained(RuntimeError(_SAME))
+        raise runtime_error(_SAME)
     if level.randomness == "different" and target._level != level.number == p._level:
-        raise explained(RuntimeError(_BERNOULLI))
+        raise runtime_error(_BERNOULLI)
 
     def fill(made: Tensor) -> None:
         if level.randomness == "same" or p._level != level.number:
@@ -189,7 +189,7 @@ def _one_for_all(tensor: Tensor, level: Level) -> Tensor:
     front = to_front(tensor, level.number)
     if level.size and front._array.strides[0] == 0:  # expanded, as `jvp` does with its primals
         return RECORDED.select(front, 0, 0)
-    raise explained(RuntimeError(_SAME))
+    raise runtime_error(_SAME)
 
 
 def _plain_like(tensor: Tensor) -> Tensor:

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from retrograd.engine.state import STATE, count_transform
-from retrograd.notices import explained
+from retrograd.notices import explained, runtime_error
 from retrograd.ops.registry import RECORDED
 from retrograd.tensor import Tensor
 from retrograd.transforms.batched import LEVELS, Level, batch, unwrap
@@ -61,11 +61,9 @@ def vmap(
     tensor([ 6., 15.])
     """
     if randomness not in ("error", "different", "same"):
-        raise explained(
-            RuntimeError(
-                "Only allowed values for randomness are 'error', 'different', or 'same'. Got "
-                f"{randomness}"
-            )
+        raise runtime_error(
+            "Only allowed values for randomness are 'error', 'different', or 'same'. Got "
+            f"{randomness}"
         )
     if not (chunk_size is None or chunk_size > 0):
         raise explained(

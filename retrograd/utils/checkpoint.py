@@ -30,7 +30,7 @@ from retrograd.engine.state import STATE
 from retrograd.engine.walk import ENGINE
 from retrograd.lifecycle.site import user_site
 from retrograd.namespaces import from_table
-from retrograd.notices import explained, explained_warning
+from retrograd.notices import explained, explained_warning, runtime_error
 from retrograd.random import fork_rng, get_rng_state, set_rng_state
 from retrograd.tensor import Tensor
 from retrograd.utils.checkpoint_errors import CheckpointError as CheckpointError
@@ -164,7 +164,7 @@ def set_device_states(
     >>> set_device_states([], [])
     """
     if devices:
-        raise explained(RuntimeError("retrograd does not support random states of devices"))
+        raise runtime_error("retrograd does not support random states of devices")
 
 
 def detach_variable(inputs: tuple[Any, ...]) -> tuple[Any, ...]:
@@ -177,11 +177,9 @@ def detach_variable(inputs: tuple[Any, ...]) -> tuple[Any, ...]:
     (tensor([2.], requires_grad=True), 3)
     """
     if not isinstance(inputs, tuple):
-        raise explained(
-            RuntimeError(
-                "Only tuple of tensors is supported. Got Unsupported input type: "
-                f"{type(inputs).__name__}"
-            )
+        raise runtime_error(
+            "Only tuple of tensors is supported. Got Unsupported input type: "
+            f"{type(inputs).__name__}"
         )
     found: list[Any] = []
     for item in inputs:
@@ -398,13 +396,11 @@ class CheckpointFunction(Function):
     def backward(ctx: Any, *args: Any) -> Any:
         """Run the function again, recording, and its backward."""
         if not ENGINE.is_checkpoint_valid():
-            raise explained(
-                RuntimeError(
-                    "When use_reentrant=True, torch.utils.checkpoint is incompatible with .grad() "
-                    "or passing an `inputs` parameter to .backward(). To resolve this error, you "
-                    "can either set use_reentrant=False, or call .backward() without passing the "
-                    "`inputs` argument."
-                )
+            raise runtime_error(
+                "When use_reentrant=True, torch.utils.checkpoint is incompatible with .grad() "
+                "or passing an `inputs` parameter to .backward(). To resolve this error, you "
+                "can either set use_reentrant=False, or call .backward() without passing the "
+                "`inputs` argument."
             )
         inputs = list(ctx.others)
         for place, tensor in zip(ctx.places, ctx.saved_tensors, strict=True):
@@ -423,10 +419,8 @@ class CheckpointFunction(Function):
             if isinstance(output, Tensor) and output.requires_grad
         ]
         if not pairs:
-            raise explained(
-                RuntimeError(
-                    "none of output has requires_grad=True, this checkpoint() is not necessary"
-                )
+            raise runtime_error(
+                "none of output has requires_grad=True, this checkpoint() is not necessary"
             )
         backward([output for output, _ in pairs], [gradient for _, gradient in pairs])
         found = (item.grad if isinstance(item, Tensor) else None for item in detached)

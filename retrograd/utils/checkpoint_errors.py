@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from retrograd.notices import explained
+from retrograd.notices import runtime_error
 from retrograd.tensor import Tensor
 
 
@@ -131,13 +131,11 @@ def unpacked_twice(grouped: bool) -> CheckpointError:
 
 def modified_since(tensor: Tensor, version: int) -> Exception:
     """A recomputed tensor was written in place before backward read it."""
-    return explained(
-        RuntimeError(
-            "one of the variables needed for gradient computation has been modified by an inplace "
-            f"operation: [torch.{tensor.dtype.type_name}Tensor {list(tensor.shape)}] is at version "
-            f"{tensor._version}; expected version {version} instead. Hint: the write is in the "
-            "checkpointed function, or in what ran since it was computed again."
-        )
+    return runtime_error(
+        "one of the variables needed for gradient computation has been modified by an inplace "
+        f"operation: [torch.{tensor.dtype.type_name}Tensor {list(tensor.shape)}] is at version "
+        f"{tensor._version}; expected version {version} instead. Hint: the write is in the "
+        "checkpointed function, or in what ran since it was computed again."
     )
 
 

@@ -25,7 +25,7 @@ from retrograd.engine.node import Node, fill_node
 from retrograd.engine.packing import SavedTensor
 from retrograd.engine.state import STATE, set_saved_hooks
 from retrograd.lifecycle.site import user_site
-from retrograd.notices import explained
+from retrograd.notices import runtime_error
 from retrograd.tensor import Tensor, cell_of, wrap
 from retrograd.utils.checkpoint_errors import (
     CheckpointError,
@@ -109,7 +109,7 @@ class _Hooks:
 
     def __enter__(self) -> None:
         if STATE.saved_hooks_refused is not None:
-            raise explained(RuntimeError(STATE.saved_hooks_refused))
+            raise runtime_error(STATE.saved_hooks_refused)
         self._before = STATE.saved_hooks
         set_saved_hooks((*self._before, self.pair))
 

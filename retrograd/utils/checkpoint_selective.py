@@ -18,7 +18,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from retrograd.engine.state import STATE, set_grad_mode, set_op_modes
-from retrograd.notices import explained
+from retrograd.notices import runtime_error
 from retrograd.ops.calling.aten_arguments import aten_arguments
 from retrograd.ops.calling.aten_names import overload_name
 from retrograd.ops.calling.op_modes import Computed
@@ -334,13 +334,11 @@ def _nothing() -> None:
 
 def _consume_mutated(consume: Callable[[], None]) -> None:
     consume()
-    raise explained(
-        RuntimeError("Tensor cached during selective activation checkpoint has been mutated")
-    )
+    raise runtime_error("Tensor cached during selective activation checkpoint has been mutated")
 
 
 def _raises(message: str) -> Callable[[], None]:
     def fail() -> None:
-        raise explained(RuntimeError(message))
+        raise runtime_error(message)
 
     return fail

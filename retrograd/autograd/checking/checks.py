@@ -24,7 +24,7 @@ from retrograd.dtypes import complex128, float64
 from retrograd.engine.node import BackwardCall, Node, fill_node
 from retrograd.engine.views import edge_of
 from retrograd.lifecycle.site import user_site
-from retrograd.notices import explained, explained_warning
+from retrograd.notices import explained, explained_warning, runtime_error
 from retrograd.ops.elementwise.comparison import allclose
 from retrograd.ops.elementwise.complexes import imag, real
 from retrograd.ops.making.creation import empty, zeros, zeros_like
@@ -80,13 +80,11 @@ def _check_inputs(values: tuple[Any, ...]) -> None:
         if not is_sparse(value) and any(
             s == 0 and n > 1 for s, n in zip(value.stride(), value.shape, strict=True)
         ):
-            raise explained(
-                RuntimeError(
-                    f"The {number}th input has a dimension with stride 0. gradcheck only supports "
-                    "inputs that are non-overlapping to be able to compute the numerical gradients "
-                    "correctly. You should call .contiguous on the input before passing it to "
-                    "gradcheck."
-                )
+            raise runtime_error(
+                f"The {number}th input has a dimension with stride 0. gradcheck only supports "
+                "inputs that are non-overlapping to be able to compute the numerical gradients "
+                "correctly. You should call .contiguous on the input before passing it to "
+                "gradcheck."
             )
     if not any(is_checked(value) for value in values):
         raise explained(

@@ -11,7 +11,7 @@ from retrograd.engine.hooks import RemovableHandle
 from retrograd.engine.node import BackwardCall, Node
 from retrograd.engine.packing import SavedTensor
 from retrograd.engine.state import STATE
-from retrograd.notices import explained
+from retrograd.notices import explained, runtime_error
 from retrograd.tensor import Tensor
 
 
@@ -195,11 +195,9 @@ class BackwardCFunction(FunctionCtx):
 
         backward, vjp = self._forward_cls.backward, self._forward_cls.vjp
         if backward is not Function.backward and vjp is not Function.vjp:
-            raise explained(
-                RuntimeError(
-                    "Implementing both 'backward' and 'vjp' for a custom Function is not allowed. "
-                    "You should only implement one of them."
-                )
+            raise runtime_error(
+                "Implementing both 'backward' and 'vjp' for a custom Function is not allowed. "
+                "You should only implement one of them."
             )
         found: Callable[..., Any] = vjp if vjp is not Function.vjp else backward
         return found

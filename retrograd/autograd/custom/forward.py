@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from retrograd import dtypes
 from retrograd.autograd.custom.outputs import Outputs
 from retrograd.engine.function_node import FunctionNode
-from retrograd.notices import explained
+from retrograd.notices import runtime_error
 from retrograd.ops.making.creation import zeros_like
 from retrograd.tensor import Tensor, wrap
 from retrograd.transforms import forward
@@ -68,19 +68,15 @@ class _LevelCall:
     def run(self) -> None:
         results = self._jvp()
         if len(results) != len(self.outputs):
-            raise explained(
-                RuntimeError(
-                    "Function's jvp returned an invalid number of forward gradients (expected "
-                    f"{len(self.outputs)} but got {len(results)})"
-                )
+            raise runtime_error(
+                "Function's jvp returned an invalid number of forward gradients (expected "
+                f"{len(self.outputs)} but got {len(results)})"
             )
         for number, result in enumerate(results):
             if result is not None and not isinstance(result, Tensor):
-                raise explained(
-                    RuntimeError(
-                        f"expected Variable or None (got {type(result).__name__}) for grad output "
-                        f"{number}."
-                    )
+                raise runtime_error(
+                    f"expected Variable or None (got {type(result).__name__}) for grad output "
+                    f"{number}."
                 )
         for number, result in enumerate(results):
             if not self._settle(number, result):
@@ -137,12 +133,10 @@ class _LevelCall:
         )
         if not differentiable:
             if tangent is not None:
-                raise explained(
-                    RuntimeError(
-                        f"Function's jvp returned a gradient at position {number}, but  the "
-                        "corresponding forward output is not a differentiable Tensor.You should "
-                        "return None at that position instead."
-                    )
+                raise runtime_error(
+                    f"Function's jvp returned a gradient at position {number}, but  the "
+                    "corresponding forward output is not a differentiable Tensor.You should "
+                    "return None at that position instead."
                 )
             return True
         if self.calls.is_dirty(given):
@@ -165,11 +159,9 @@ class _LevelCall:
     def _settle_written(self, given: Tensor, output: Tensor, tangent: Tensor | None) -> None:
         place = self.calls.place_of(given)
         if place is None:
-            raise explained(
-                RuntimeError(
-                    "Only input Tensors should be given to ctx.mark_dirty(). If a Tensor is not an "
-                    "input, there is no need to pass it to mark_dirty()."
-                )
+            raise runtime_error(
+                "Only input Tensors should be given to ctx.mark_dirty(). If a Tensor is not an "
+                "input, there is no need to pass it to mark_dirty()."
             )
         before = self.tangents[place]
         if before is None:
@@ -177,20 +169,16 @@ class _LevelCall:
                 _write(output, self.level, tangent)
             return
         if tangent is None or tangent._version == self.versions[place]:
-            raise explained(
-                RuntimeError(
-                    "An inplace custom Function is not modifying the forward mode gradients "
-                    "inplace. If the forward is modifying an input inplace, then the jvp function "
-                    "must modify the corresponding gradient inplace."
-                )
+            raise runtime_error(
+                "An inplace custom Function is not modifying the forward mode gradients "
+                "inplace. If the forward is modifying an input inplace, then the jvp function "
+                "must modify the corresponding gradient inplace."
             )
         if tangent is not before:
-            raise explained(
-                RuntimeError(
-                    "An inplace custom Function is not returning the forward mode gradients as-is. "
-                    "If the forward is modifying an input inplace, then the jvp function must "
-                    "modify the gradient inplace and return it as-is."
-                )
+            raise runtime_error(
+                "An inplace custom Function is not returning the forward mode gradients as-is. "
+                "If the forward is modifying an input inplace, then the jvp function must "
+                "modify the gradient inplace and return it as-is."
             )
 
     def _viewed_argument(self, output: Tensor) -> int | None:
@@ -215,21 +203,17 @@ def _check_view(tangent: Tensor, moved: Tensor) -> None:
     """The tangent of a view of an argument must be a view of that argument's tangent."""
     base = _base_of(tangent)
     if base is None:
-        raise explained(
-            RuntimeError(
-                "A custom Function's forward is returning a view (or an input as-is) but the jvp "
-                "is not returning a view."
-            )
+        raise runtime_error(
+            "A custom Function's forward is returning a view (or an input as-is) but the jvp "
+            "is not returning a view."
         )
     if base is _root_of(moved):
         return
     what = "view of the given grad input"
     if _base_of(moved) is not None:
         what = "view of the same base as the given grad input"
-    raise explained(
-        RuntimeError(
-            f"A custom Function is returning a view but the jvp is not returning a {what}."
-        )
+    raise runtime_error(
+        f"A custom Function is returning a view but the jvp is not returning a {what}."
     )
 
 

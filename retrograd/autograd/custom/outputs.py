@@ -24,7 +24,7 @@ from retrograd.engine.views import (
     move_retained,
     rebase,
 )
-from retrograd.notices import explained
+from retrograd.notices import explained, runtime_error
 from retrograd.tensor import Tensor, cell_of
 
 
@@ -54,11 +54,9 @@ class Outputs:
     def finish(self) -> tuple[Any, ...]:
         """Give every output its history, then save what is to be saved."""
         if self.node.is_pure_view and (len(self.tensors) != 1 or len(self.returned) != 1):
-            raise explained(
-                RuntimeError(
-                    "Pure view custom Function can only have one input Tensor and one output "
-                    "Tensor. Open an issue if you need to support more."
-                )
+            raise runtime_error(
+                "Pure view custom Function can only have one input Tensor and one output "
+                "Tensor. Open an issue if you need to support more."
             )
         carries = [self.carries(value) for value in self.returned]
         if self.recorded:
@@ -73,12 +71,10 @@ class Outputs:
                     output._view.creation = "multi"
         given = _identities(self.returned)
         if any(id(tensor) not in given for tensor in self.dirty):
-            raise explained(
-                RuntimeError(
-                    "Some elements marked as dirty during the forward method were not returned as "
-                    "output. The inputs that are modified inplace must all be outputs of the "
-                    "Function."
-                )
+            raise runtime_error(
+                "Some elements marked as dirty during the forward method were not returned as "
+                "output. The inputs that are modified inplace must all be outputs of the "
+                "Function."
             )
         return tuple(outputs)
 
@@ -152,13 +148,11 @@ class Outputs:
     def _viewed(self, value: Tensor) -> Tensor:
         """A view of an input that came back as it was."""
         if id(value) in self.watched:
-            raise explained(
-                RuntimeError(
-                    "An input that has been returned as-is as output is being saved for backward. "
-                    "This is not supported if you override setup_context. You should return and "
-                    "save a view of the input instead, e.g. with x.view_as(x) or setup ctx inside "
-                    "the forward function itself."
-                )
+            raise runtime_error(
+                "An input that has been returned as-is as output is being saved for backward. "
+                "This is not supported if you override setup_context. You should return and "
+                "save a view of the input instead, e.g. with x.view_as(x) or setup ctx inside "
+                "the forward function itself."
             )
         made: Tensor = with_grad_mode(False, lambda: value.view_as(value))
         return made
@@ -190,10 +184,8 @@ class Outputs:
         """Move an input that was written on to the Function's node."""
         writer = self.node.function.__name__
         if value._grad_fn is None and value.requires_grad:
-            raise explained(
-                RuntimeError(
-                    "a leaf Variable that requires grad has been used in an in-place operation."
-                )
+            raise runtime_error(
+                "a leaf Variable that requires grad has been used in an in-place operation."
             )
         place = self.place_of(value)
         if place is None:
@@ -202,20 +194,18 @@ class Outputs:
                 "have been mutated should be passed to ctx.mark_dirty()."
             )
             if value._view is not None:
-                raise explained(RuntimeError(message))
+                raise runtime_error(message)
             warnings.warn(message, UserWarning, stacklevel=7)
         if value._view is not None and len(self.returned) > 1:
-            raise explained(
-                RuntimeError(
-                    "If your Function modifies inplace an input that is a view of another Tensor, "
-                    "your Function cannot return more than one Tensor. This is not supported by "
-                    "the current autograd engine. You should either make sure the input is not a "
-                    "view (using .clone() for example) or make your Function only return one "
-                    "Tensor (potentially splitting it into two Functions: one doing the inplace "
-                    "that returns a single Tensor and a second one that does the other "
-                    "operations). You can ask on the forum https://discuss.pytorch.org/ if you "
-                    "need help to do this change."
-                )
+            raise runtime_error(
+                "If your Function modifies inplace an input that is a view of another Tensor, "
+                "your Function cannot return more than one Tensor. This is not supported by "
+                "the current autograd engine. You should either make sure the input is not a "
+                "view (using .clone() for example) or make your Function only return one "
+                "Tensor (potentially splitting it into two Functions: one doing the inplace "
+                "that returns a single Tensor and a second one that does the other "
+                "operations). You can ask on the forum https://discuss.pytorch.org/ if you "
+                "need help to do this change."
             )
         meta = value._meta
         if meta is not None:
@@ -314,11 +304,9 @@ def _identities(values: Any) -> set[int]:
 def _tensors_marked(values: tuple[Any, ...] | None) -> tuple[Tensor, ...]:
     for value in values or ():
         if not isinstance(value, Tensor):
-            raise explained(
-                RuntimeError(
-                    "mark_non_differentiable only accepts variable arguments, but got "
-                    f"{type(value).__name__}"
-                )
+            raise runtime_error(
+                "mark_non_differentiable only accepts variable arguments, but got "
+                f"{type(value).__name__}"
             )
     return values or ()
 
@@ -328,11 +316,9 @@ def _dirty_tensors(node: FunctionNode) -> tuple[Tensor, ...]:
     values = node.dirty_tensors or ()
     for place, value in enumerate(values):
         if not isinstance(value, Tensor):
-            raise explained(
-                RuntimeError(
-                    f"mark_dirty can only accept variables, but argument {place} is of type "
-                    f"{type(value).__name__}"
-                )
+            raise runtime_error(
+                f"mark_dirty can only accept variables, but argument {place} is of type "
+                f"{type(value).__name__}"
             )
         writer = f"{node.function.__name__}.apply"
         if value.is_inference() and not STATE.inference:

@@ -133,11 +133,9 @@ def dispatch_out(op: Op, args: tuple[Any, ...], out: Any) -> Any:
         raise sparse_array.refuse_out(op, [*tensors, *outs])
     for value in [*tensors, *outs]:
         if isinstance(value, Tensor) and value._requires_grad and STATE.grad_enabled:
-            raise errors.explained(
-                RuntimeError(
-                    f"{op.label}(): functions with out=... arguments don't support automatic "
-                    "differentiation, but one of the arguments requires grad."
-                )
+            raise errors.runtime_error(
+                f"{op.label}(): functions with out=... arguments don't support automatic "
+                "differentiation, but one of the arguments requires grad."
             )
     refuse_dual_out(op.label, [*tensors, *outs])
     if op.promote:  # element by element: what is written must not be read again

@@ -8,7 +8,7 @@ name it, ``out="elementwise"`` or ``out="structured"``; or say "bool or uint8"; 
 from __future__ import annotations
 
 from retrograd import dtypes
-from retrograd.notices import explained
+from retrograd.notices import runtime_error
 from retrograd.ops.registry import OUT_RULES
 
 # How C++ spells the types, where a message uses its words.
@@ -34,9 +34,7 @@ def check_out_type(name: str, result: dtypes.dtype, out: dtypes.dtype) -> None:
     if rule is None:
         return
     if rule == "elementwise":
-        raise explained(
-            RuntimeError(f"Found dtype {out.type_name} but expected {result.type_name}")
-        )
+        raise runtime_error(f"Found dtype {out.type_name} but expected {result.type_name}")
     if rule == "structured":
         raise RuntimeError(
             f"Expected out tensor to have dtype {_SPELLED.get(result, result.name)}, but got "

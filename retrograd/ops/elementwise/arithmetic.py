@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from retrograd import dtypes, samples
-from retrograd.notices import explained
+from retrograd.notices import runtime_error
 from retrograd.ops.calling.operands import OPERANDS
 from retrograd.ops.kinds import Array, Namespace, Operand
 from retrograd.ops.making.arguments import as_element
@@ -39,18 +39,14 @@ def _check_alpha(input: Any, other: Any, *, alpha: Any) -> None:
 
 def _check_sub(input: Any, other: Any, *, alpha: Any) -> None:
     if _is_bool(input) and _is_bool(other):
-        raise explained(
-            RuntimeError(
-                "Subtraction, the `-` operator, with two bool tensors is not supported. Use the "
-                "`^` or `logical_xor()` operator instead."
-            )
+        raise runtime_error(
+            "Subtraction, the `-` operator, with two bool tensors is not supported. Use the "
+            "`^` or `logical_xor()` operator instead."
         )
     if _is_bool(input) or _is_bool(other):
-        raise explained(
-            RuntimeError(
-                "Subtraction, the `-` operator, with a bool tensor is not supported. If you are "
-                "trying to invert a mask, use the `~` or `logical_not()` operator instead."
-            )
+        raise runtime_error(
+            "Subtraction, the `-` operator, with a bool tensor is not supported. If you are "
+            "trying to invert a mask, use the `~` or `logical_not()` operator instead."
         )
     _check_alpha(input, other, alpha=alpha)
 
@@ -227,11 +223,9 @@ def div(xp: Namespace, input: Operand, other: Operand) -> Array:
 
 def _check_neg(input: Any) -> None:
     if _is_bool(input):
-        raise explained(
-            RuntimeError(
-                "Negation, the `-` operator, on a bool tensor is not supported. If you are trying "
-                "to invert a mask, use the `~` or `logical_not()` operator instead."
-            )
+        raise runtime_error(
+            "Negation, the `-` operator, on a bool tensor is not supported. If you are trying "
+            "to invert a mask, use the `~` or `logical_not()` operator instead."
         )
 
 

@@ -63,7 +63,7 @@ def _check_pow(input: Any, exponent: Any) -> None:
 
 def _check_pow_number(input: Any, exponent: Any) -> None:
     if input.dtype.kind in "biu" and isinstance(exponent, int) and exponent < 0:
-        raise errors.explained(RuntimeError("Integers to negative integer powers are not allowed."))
+        raise errors.runtime_error("Integers to negative integer powers are not allowed.")
     as_element(exponent, dtypes.result_dtype([input, exponent]))
 
 

@@ -47,8 +47,8 @@ def check_bounds(index: Array, size: int, dim: int) -> None:
     """gather and scatter raise RuntimeError where plain indexing raises IndexError."""
     outside = first_outside(index, size)
     if outside is not None:
-        raise errors.explained(
-            RuntimeError(f"index {outside} is out of bounds for dimension {dim} with size {size}")
+        raise errors.runtime_error(
+            f"index {outside} is out of bounds for dimension {dim} with size {size}"
         )
 
 

@@ -157,8 +157,8 @@ def _cast_scalar(value: Array, numpy_type: Any) -> Array:
 
     if value.dtype.kind == "c" and numpy_type not in dtypes.COMPLEX_TYPES:
         source, target = (dtypes.from_numpy_dtype(d).type_name for d in (value.dtype, numpy_type))
-        raise errors.explained(
-            RuntimeError(f"result type {source} can't be cast to the desired output type {target}")
+        raise errors.runtime_error(
+            f"result type {source} can't be cast to the desired output type {target}"
         )
     return cast_array(value, numpy_type)
 

@@ -252,11 +252,9 @@ def _result_rank(rank: int, arrays: Sequence[Array]) -> int:
 
 
 def _value_error(wanted: tuple[int, ...], values: Array) -> Exception:
-    return errors.explained(
-        RuntimeError(
-            f"shape mismatch: value tensor of shape {list(values.shape)} cannot be broadcast to "
-            f"indexing result of shape {list(wanted)}"
-        )
+    return errors.runtime_error(
+        f"shape mismatch: value tensor of shape {list(values.shape)} cannot be broadcast to "
+        f"indexing result of shape {list(wanted)}"
     )
 
 

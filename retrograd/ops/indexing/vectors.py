@@ -8,7 +8,7 @@ from retrograd import dtypes
 from retrograd.backend import xp_of
 from retrograd.backend.neutral import scatter
 from retrograd.engine.views import bump
-from retrograd.notices import explained
+from retrograd.notices import explained, runtime_error
 from retrograd.ops.indexing.gathering import first_outside, in_place
 from retrograd.ops.indexing.masking import can_write_directly, fill_value
 from retrograd.ops.kinds import Array, Namespace, copy_to_write, wrap_dim
@@ -49,8 +49,8 @@ def check_source(
             f"{_name(index)} and size: {list(index.shape)}"
         )
     if index.dtype is not dtypes.I64 and index.dtype != dtypes.int32.numpy:
-        raise explained(
-            RuntimeError(f"{name}(): Expected dtype int32/int64 for index but got: {_name(index)}")
+        raise runtime_error(
+            f"{name}(): Expected dtype int32/int64 for index but got: {_name(index)}"
         )
     if input.dtype is not source.dtype:
         raise RuntimeError(
@@ -79,8 +79,8 @@ def check_source(
 def _check_vector_bounds(index: Array, size: int, dim: int) -> None:
     outside = first_outside(index, size)
     if outside is not None:
-        raise explained(
-            RuntimeError(f"index {outside} is out of bounds for dimension {dim} with size {size}")
+        raise runtime_error(
+            f"index {outside} is out of bounds for dimension {dim} with size {size}"
         )
 
 

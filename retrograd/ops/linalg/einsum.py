@@ -226,11 +226,9 @@ def _check_sizes(operands: Sequence[_Operand]) -> None:
             known = seen.get(label, 1)
             if size not in (1, known) and known != 1:
                 name = label if isinstance(label, str) else _ELLIPSIS
-                raise errors.explained(
-                    RuntimeError(
-                        f"einsum(): subscript {name} has size {size} for operand {place} which "
-                        f"does not broadcast with previously seen size {known}"
-                    )
+                raise errors.runtime_error(
+                    f"einsum(): subscript {name} has size {size} for operand {place} which "
+                    f"does not broadcast with previously seen size {known}"
                 )
             seen[label] = size if known == 1 else known
 
@@ -248,11 +246,9 @@ def _contract(a: _Operand, b: _Operand, needed: set[Label]) -> _Operand:
     if not over:
         return _multiplied(a, b)
     if a.tensor._array.dtype is not b.tensor._array.dtype and STATE.autocast is None:
-        raise errors.explained(
-            RuntimeError(
-                f"expected scalar type {type_name(a.tensor._array)} but found "
-                f"{type_name(b.tensor._array)}"
-            )
+        raise errors.runtime_error(
+            f"expected scalar type {type_name(a.tensor._array)} but found "
+            f"{type_name(b.tensor._array)}"
         )
     batch = [x for x in shared if x in needed]
     left = [x for x in a.labels if x not in shared]

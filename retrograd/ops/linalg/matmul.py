@@ -27,11 +27,9 @@ def finish(name: str, result: Tensor, out: Tensor | None) -> Tensor:
     if out is None:
         return result
     if result._requires_grad or (out._requires_grad and STATE.grad_enabled):
-        raise errors.explained(
-            RuntimeError(
-                f"{name}(): functions with out=... arguments don't support automatic "
-                "differentiation, but one of the arguments requires grad."
-            )
+        raise errors.runtime_error(
+            f"{name}(): functions with out=... arguments don't support automatic "
+            "differentiation, but one of the arguments requires grad."
         )
     refuse_dual_out(name, [result, out])
     write_out(name, out, result._array)

@@ -80,18 +80,14 @@ def _expand_error(array: Array, target: tuple[int, ...]) -> Exception:
 
 def _check_addmm(input: Array, mat1: Array, mat2: Array, *, beta: Any, alpha: Any) -> None:
     if input.dtype is not mat2.dtype:
-        raise errors.explained(
-            RuntimeError(
-                f"self and mat2 must have the same dtype, but got {type_name(input)} and "
-                f"{type_name(mat2)}"
-            )
+        raise errors.runtime_error(
+            f"self and mat2 must have the same dtype, but got {type_name(input)} and "
+            f"{type_name(mat2)}"
         )
     if mat1.dtype is not mat2.dtype:
-        raise errors.explained(
-            RuntimeError(
-                f"mat1 and mat2 must have the same dtype, but got {type_name(mat1)} and "
-                f"{type_name(mat2)}"
-            )
+        raise errors.runtime_error(
+            f"mat1 and mat2 must have the same dtype, but got {type_name(mat1)} and "
+            f"{type_name(mat2)}"
         )
     refuse_bool("addmm_impl_cpu_", mat1)
 
@@ -148,9 +144,7 @@ def addmm(
 def _check_addmv(input: Array, mat: Array, vec: Array, *, beta: Any, alpha: Any) -> None:
     if not (input.dtype is mat.dtype is vec.dtype):
         kinds = f"{type_name(input)}, {type_name(mat)}, and {type_name(vec)}"
-        raise errors.explained(
-            RuntimeError(f"addmv input tensors must have the same dtype, but got {kinds}")
-        )
+        raise errors.runtime_error(f"addmv input tensors must have the same dtype, but got {kinds}")
     refuse_bool("addmv_impl_cpu", mat)
 
 
@@ -189,18 +183,14 @@ def addmv(
 def _check_addbmm(input: Array, batch1: Array, batch2: Array, *, beta: Any, alpha: Any) -> None:
     refuse_bool("addmm_impl_cpu_", batch1)
     if batch1.dtype is not batch2.dtype:
-        raise errors.explained(
-            RuntimeError(
-                f"mat1 and mat2 must have the same dtype, but got {type_name(batch1)} and "
-                f"{type_name(batch2)}"
-            )
+        raise errors.runtime_error(
+            f"mat1 and mat2 must have the same dtype, but got {type_name(batch1)} and "
+            f"{type_name(batch2)}"
         )
     if input.dtype is not batch2.dtype:
-        raise errors.explained(
-            RuntimeError(
-                f"self and mat2 must have the same dtype, but got {type_name(input)} and "
-                f"{type_name(batch2)}"
-            )
+        raise errors.runtime_error(
+            f"self and mat2 must have the same dtype, but got {type_name(input)} and "
+            f"{type_name(batch2)}"
         )
 
 
@@ -261,8 +251,8 @@ def _check_baddbmm(input: Array, batch1: Array, batch2: Array, *, beta: Any, alp
             f"{c_name(batch1)}, batch2: {c_name(batch2)}"
         )
     if batch1.dtype is not batch2.dtype:
-        raise errors.explained(
-            RuntimeError(f"expected scalar type {type_name(batch1)} but found {type_name(batch2)}")
+        raise errors.runtime_error(
+            f"expected scalar type {type_name(batch1)} but found {type_name(batch2)}"
         )
     refuse_bool("baddbmm", batch1)
 

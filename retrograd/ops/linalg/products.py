@@ -75,11 +75,9 @@ def outer_product(m: Table, column: Tensor, row: Tensor) -> Tensor:
 
 def shapes_error(a: Array, b: Array) -> Exception:
     sizes = (*a.shape, *b.shape)
-    return errors.explained(
-        RuntimeError(
-            "mat1 and mat2 shapes cannot be multiplied "
-            f"({sizes[0]}x{sizes[1]} and {sizes[2]}x{sizes[3]})"
-        )
+    return errors.runtime_error(
+        "mat1 and mat2 shapes cannot be multiplied "
+        f"({sizes[0]}x{sizes[1]} and {sizes[2]}x{sizes[3]})"
     )
 
 
@@ -102,11 +100,8 @@ def _check_mm(input: Array, mat2: Array) -> None:
     if input.ndim != 2 or mat2.ndim != 2 or input.shape[1] != mat2.shape[0]:
         return  # `mm` says so
     if input.dtype is not mat2.dtype:
-        raise errors.explained(
-            RuntimeError(
-                "expected m1 and m2 to have the same dtype, but got: "
-                f"{c_name(input)} != {c_name(mat2)}"
-            )
+        raise errors.runtime_error(
+            f"expected m1 and m2 to have the same dtype, but got: {c_name(input)} != {c_name(mat2)}"
         )
     refuse_bool("addmm_impl_cpu_", input)
 
@@ -157,8 +152,8 @@ def _check_batches(input: Array, mat2: Array) -> None:
         return  # `bmm` says so
     refuse_bool("bmm", input)
     if input.dtype is not mat2.dtype:
-        raise errors.explained(
-            RuntimeError(f"expected scalar type {type_name(input)} but found {type_name(mat2)}")
+        raise errors.runtime_error(
+            f"expected scalar type {type_name(input)} but found {type_name(mat2)}"
         )
 
 
@@ -169,11 +164,9 @@ def batched_product(xp: Namespace, batch1: Array, batch2: Array) -> Array:
             raise RuntimeError(f"batch{number} must be a 3D tensor")
     count, _, inner = batch1.shape
     if batch2.shape[:2] != (count, inner):
-        raise errors.explained(
-            RuntimeError(
-                "Expected size for first two dimensions of batch2 tensor to be: "
-                f"[{count}, {inner}] but got: [{batch2.shape[0]}, {batch2.shape[1]}]."
-            )
+        raise errors.runtime_error(
+            "Expected size for first two dimensions of batch2 tensor to be: "
+            f"[{count}, {inner}] but got: [{batch2.shape[0]}, {batch2.shape[1]}]."
         )
     return xp.matmul(batch1, batch2)
 
@@ -210,9 +203,7 @@ def _check_mv(input: Array, vec: Array) -> None:
     refuse_bool("addmv_impl_cpu", input)
     if input.dtype is not vec.dtype:
         kinds = f"{type_name(vec)}, {type_name(input)}, and {type_name(vec)}"
-        raise errors.explained(
-            RuntimeError(f"addmv input tensors must have the same dtype, but got {kinds}")
-        )
+        raise errors.runtime_error(f"addmv input tensors must have the same dtype, but got {kinds}")
 
 
 def matrix_times_vector(
@@ -224,11 +215,9 @@ def matrix_times_vector(
         )
     rows, columns = matrix.shape
     if columns != vector.shape[0] or (length is not None and length not in (1, rows)):
-        raise errors.explained(
-            RuntimeError(
-                f"size mismatch, got input ({rows if length is None else length}), "
-                f"mat ({rows}x{columns}), vec ({vector.shape[0]})"
-            )
+        raise errors.runtime_error(
+            f"size mismatch, got input ({rows if length is None else length}), "
+            f"mat ({rows}x{columns}), vec ({vector.shape[0]})"
         )
     return xp.dot(matrix, vector)
 
@@ -256,11 +245,9 @@ def mv(xp: Namespace, input: Array, vec: Array) -> Array:
 
 def _check_dot(input: Array, tensor: Array) -> None:
     if input.dtype is not tensor.dtype:
-        raise errors.explained(
-            RuntimeError(
-                "dot : expected both vectors to have same dtype, but found "
-                f"{type_name(input)} and {type_name(tensor)}"
-            )
+        raise errors.runtime_error(
+            "dot : expected both vectors to have same dtype, but found "
+            f"{type_name(input)} and {type_name(tensor)}"
         )
     refuse_bool("dot", input)
 
@@ -269,11 +256,9 @@ def _check_vectors(a: Array, b: Array) -> None:
     if a.ndim != 1 or b.ndim != 1:
         raise RuntimeError(f"1D tensors expected, but got {a.ndim}D and {b.ndim}D tensors")
     if a.shape != b.shape:
-        raise errors.explained(
-            RuntimeError(
-                f"inconsistent tensor size, expected tensor [{a.size}] and src [{b.size}] to have "
-                f"the same number of elements, but got {a.size} and {b.size} elements respectively"
-            )
+        raise errors.runtime_error(
+            f"inconsistent tensor size, expected tensor [{a.size}] and src [{b.size}] to have "
+            f"the same number of elements, but got {a.size} and {b.size} elements respectively"
         )
 
 

@@ -88,11 +88,9 @@ def inner(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
     if a.ndim == 0 or b.ndim == 0:
         return finish("inner", RECORDED.mul(input, other), out)
     if a.shape[-1] != b.shape[-1]:
-        raise errors.explained(
-            RuntimeError(
-                "inner() the last dimension must match on both input tensors but got shapes "
-                f"{list(a.shape)} and {list(b.shape)}"
-            )
+        raise errors.runtime_error(
+            "inner() the last dimension must match on both input tensors but got shapes "
+            f"{list(a.shape)} and {list(b.shape)}"
         )
     return finish("inner", _tensordot(input, other, (-1,), (-1,)), out)
 
@@ -174,9 +172,7 @@ def _distinct(dims: Sequence[int], ndim: int) -> tuple[int, ...]:
     found = tuple(wrap_dim(d, ndim) for d in dims)
     for dim in found:
         if found.count(dim) > 1:
-            raise errors.explained(
-                RuntimeError(f"dim {dim} appears multiple times in the list of dims")
-            )
+            raise errors.runtime_error(f"dim {dim} appears multiple times in the list of dims")
     return found
 
 
@@ -257,8 +253,8 @@ def _check_cross(input: Array, other: Array, *, dim: int) -> None:
     if input.dtype is dtypes.B8:
         raise errors.not_implemented_for("cross", input.dtype)
     if input.dtype is not other.dtype:
-        raise errors.explained(
-            RuntimeError(f"expected scalar type {type_name(input)} but found {type_name(other)}")
+        raise errors.runtime_error(
+            f"expected scalar type {type_name(input)} but found {type_name(other)}"
         )
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from retrograd import dtypes
 from retrograd.backend import Backend
 from retrograd.engine.state import STATE
-from retrograd.notices import explained
+from retrograd.notices import explained, runtime_error
 from retrograd.tensor import Tensor
 from retrograd.tensor.size import backend_at, layout, strided
 
@@ -212,9 +212,7 @@ def invalid_combination(
 def refuse_out(function: str, *tensors: Any) -> None:
     """``out=`` cannot be recorded: raise if a gradient is wanted."""
     if STATE.grad_enabled and any(isinstance(t, Tensor) and t.requires_grad for t in tensors):
-        raise explained(
-            RuntimeError(
-                f"{function}(): functions with out=... arguments don't support automatic "
-                "differentiation, but one of the arguments requires grad."
-            )
+        raise runtime_error(
+            f"{function}(): functions with out=... arguments don't support automatic "
+            "differentiation, but one of the arguments requires grad."
         )

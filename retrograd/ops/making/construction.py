@@ -20,7 +20,7 @@ from retrograd.backend.quiet import quiet
 from retrograd.dtypes import dtype
 from retrograd.engine.inference import flag_leaf, mark_inference
 from retrograd.engine.state import HOT, STATE, Cut
-from retrograd.notices import explained, warn_once
+from retrograd.notices import explained, runtime_error, warn_once
 from retrograd.ops.making.arguments import refuse_pinned
 from retrograd.ops.registry import composite
 from retrograd.ops.shapes.copying import cast_array
@@ -38,10 +38,8 @@ def fresh(array: Array, requires_grad: bool = False) -> Tensor:
         mark_inference(made)
     if requires_grad:
         if array.dtype not in dtypes.DIFFERENTIABLE:
-            raise explained(
-                RuntimeError(
-                    "Only Tensors of floating point and complex dtype can require gradients"
-                )
+            raise runtime_error(
+                "Only Tensors of floating point and complex dtype can require gradients"
             )
         flag_leaf(made, True)
     return made

@@ -18,7 +18,7 @@ from retrograd.backend import CPU, Backend, backend_of
 from retrograd.dtypes import dtype
 from retrograd.engine.sparse_array import SPARSE_ARRAY
 from retrograd.engine.state import HOT, STATE
-from retrograd.notices import explained, warn_once
+from retrograd.notices import explained, runtime_error, warn_once
 from retrograd.ops.making.arguments import invalid_combination
 from retrograd.ops.making.memory import matches_format
 from retrograd.ops.registry import RECORDED
@@ -178,7 +178,7 @@ def type_name(tensor: Tensor) -> str:
     if type(tensor._array) is not SPARSE_ARRAY:
         return f"torch.{name}"
     if not tensor.is_sparse:
-        raise explained(RuntimeError("Unimplemented backend SparseCsrCPU"))
+        raise runtime_error("Unimplemented backend SparseCsrCPU")
     return f"torch.sparse.{name}"
 
 
@@ -248,9 +248,7 @@ def item(self: Tensor) -> Number:
     """
     array = self._array
     if array.size != 1:
-        raise explained(
-            RuntimeError(f"a Tensor with {array.size} elements cannot be converted to Scalar")
-        )
+        raise runtime_error(f"a Tensor with {array.size} elements cannot be converted to Scalar")
     if array.dtype is dtypes.BF16:
         return float(array.reshape(())[()])
     found: Number = array.item()
@@ -312,7 +310,7 @@ def __bool__(self: Tensor) -> bool:
     array = self._array
     if array.size != 1:
         amount = "more than one value" if array.size else "no values"
-        raise explained(RuntimeError(f"Boolean value of Tensor with {amount} is ambiguous"))
+        raise runtime_error(f"Boolean value of Tensor with {amount} is ambiguous")
     return bool(array.item()) if array.dtype is not dtypes.BF16 else bool(array.any())
 
 
@@ -352,11 +350,8 @@ def numpy(self: Tensor, *, force: bool = False) -> Array:
     array([0., 0.], dtype=float32)
     """
     if self.requires_grad and STATE.grad_enabled and not force:
-        raise explained(
-            RuntimeError(
-                "Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() "
-                "instead."
-            )
+        raise runtime_error(
+            "Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead."
         )
     if type(self._array) is SPARSE_ARRAY:
         raise TypeError(

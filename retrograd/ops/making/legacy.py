@@ -12,7 +12,7 @@ import numpy as np
 
 from retrograd import dtypes
 from retrograd.engine.walk import ENGINE
-from retrograd.notices import explained, warn_once
+from retrograd.notices import runtime_error, warn_once
 from retrograd.ops.errors import argument_type
 from retrograd.ops.making.arguments import size_argument
 from retrograd.ops.making.construction import array_from, as_class, fresh, is_sequence
@@ -83,8 +83,8 @@ def _make_subclass(cls: type[Tensor], data: Tensor, require_grad: bool = False) 
     if not isinstance(data, Tensor):
         raise argument_type("_make_subclass", "data", 2, "Tensor", data)
     if require_grad and not (data.is_floating_point() or data.is_complex()):
-        raise explained(
-            RuntimeError("Only Tensors of floating point and complex dtype can require gradients")
+        raise runtime_error(
+            "Only Tensors of floating point and complex dtype can require gradients"
         )
     made = as_class(data.detach(), cls)
     made.requires_grad_(require_grad)

@@ -9,7 +9,7 @@ from typing import Any
 from retrograd import dtypes
 from retrograd.backend import xp_of
 from retrograd.engine.state import TRANSFORMS
-from retrograd.notices import explained
+from retrograd.notices import runtime_error
 from retrograd.ops.kinds import Array, Gradients, Namespace, wrap_dim
 from retrograd.ops.neural.dropout import dropout_of
 from retrograd.ops.neural.shared import common_shape
@@ -131,9 +131,7 @@ def _check(query: Any, key: Any, value: Any, attn_mask: Any, is_causal: bool) ->
             )
         wrap_dim(-2, attn_mask.ndim)
     if not query.dtype.is_floating_point:
-        raise explained(
-            RuntimeError(f"expected scalar type Float but found {query.dtype.type_name}")
-        )
+        raise runtime_error(f"expected scalar type Float but found {query.dtype.type_name}")
 
 
 _C_NAMES = {"float32": "float", "float64": "double", "int64": "long int", "int32": "int"}

@@ -12,7 +12,7 @@ from retrograd.backend.neutral.arrangement import arranged
 from retrograd.backend.quiet import quiet
 from retrograd.engine.state import TRANSFORMS
 from retrograd.engine.views import bump
-from retrograd.notices import explained
+from retrograd.notices import explained, runtime_error
 from retrograd.ops import errors
 from retrograd.ops.kinds import Array, Gradients, Namespace, wrap_dim
 from retrograd.ops.neural.normalization import (
@@ -168,8 +168,8 @@ def batch_norm_of(
             if not training and name.startswith("running"):
                 raise RuntimeError(f"{name} must be defined in evaluation mode")
         elif value._array.size != channels:
-            raise explained(
-                RuntimeError(f"{name} should contain {channels} elements not {value._array.size}")
+            raise runtime_error(
+                f"{name} should contain {channels} elements not {value._array.size}"
             )
     result: Tensor
     if not array.size:

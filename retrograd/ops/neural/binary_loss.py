@@ -182,7 +182,7 @@ def _binary_cross_entropy(
     for value in (target, weight):
         if value is not None and value._array.dtype is not input._array.dtype:
             found, wanted = value.dtype.type_name, input.dtype.type_name
-            raise errors.explained(RuntimeError(f"Found dtype {found} but expected {wanted}"))
+            raise errors.runtime_error(f"Found dtype {found} but expected {wanted}")
     return RECORDED.binary_cross_entropy(input, target, weight, code)
 
 
@@ -457,11 +457,9 @@ def _soft_margin_loss_slope(xp: Namespace, input: Array, target: Array) -> Array
 
 def _check_margin(input: Array, target: Array, reduction: int) -> None:
     if input.dtype is dtypes.B8 and target.dtype is dtypes.B8:
-        raise errors.explained(
-            RuntimeError(
-                "Negation, the `-` operator, on a bool tensor is not supported. If you are trying "
-                "to invert a mask, use the `~` or `logical_not()` operator instead."
-            )
+        raise errors.runtime_error(
+            "Negation, the `-` operator, on a bool tensor is not supported. If you are trying "
+            "to invert a mask, use the `~` or `logical_not()` operator instead."
         )
     if input.dtype.kind in "biu":
         target_kind = dtypes.from_numpy_dtype(input.dtype)

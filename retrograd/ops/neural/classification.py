@@ -33,9 +33,7 @@ def _check_types(input: Array, target: Array, weight: Array | None) -> None:
     """Dtypes and the shape of the weights, in PyTorch's words."""
     if target.dtype is not dtypes.I64 and target.dtype is not dtypes.U8:
         found = dtypes.from_numpy_dtype(target.dtype).type_name
-        raise errors.explained(
-            RuntimeError(f"expected target dtype to be Long or Byte, but got {found}")
-        )
+        raise errors.runtime_error(f"expected target dtype to be Long or Byte, but got {found}")
     if input.dtype.kind != "f" and input.dtype is not dtypes.BF16:
         raise errors.not_implemented_for("nll_loss_out_frame", input.dtype)
     classes = input.shape[0 if input.ndim == 1 else 1]
@@ -47,7 +45,7 @@ def _check_types(input: Array, target: Array, weight: Array | None) -> None:
             )
         if weight.dtype is not input.dtype:
             wanted, found = (dtypes.from_numpy_dtype(a.dtype).type_name for a in (input, weight))
-            raise errors.explained(RuntimeError(f"expected scalar type {wanted} but found {found}"))
+            raise errors.runtime_error(f"expected scalar type {wanted} but found {found}")
 
 
 def _chosen(
@@ -222,8 +220,8 @@ def _check_shapes(input: Array, target: Array) -> None:
         )
     if input.ndim <= 2:
         if target.ndim > 1:
-            raise errors.explained(
-                RuntimeError("0D or 1D target tensor expected, multi-target not supported")
+            raise errors.runtime_error(
+                "0D or 1D target tensor expected, multi-target not supported"
             )
         if input.ndim == 1 and target.size != 1:
             raise ValueError(
@@ -240,9 +238,7 @@ def _check_shapes(input: Array, target: Array) -> None:
         if other != wanted:
             raise RuntimeError(f"size mismatch (got input: {list(shape)} , target: {list(other)}")
     elif other != wanted:
-        raise errors.explained(
-            RuntimeError(f"Expected target size {list(wanted)}, got {list(other)}")
-        )
+        raise errors.runtime_error(f"Expected target size {list(wanted)}, got {list(other)}")
 
 
 def _nll(input: Any, target: Any, weight: Any, code: int, ignore_index: int) -> Tensor:

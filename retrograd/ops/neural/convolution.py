@@ -205,11 +205,9 @@ def _batched(function: str, input: Tensor, dimensions: int) -> tuple[Tensor, boo
         return input, True
     if found == dimensions + 1:
         return RECORDED.unsqueeze(input, 0), False
-    raise errors.explained(
-        RuntimeError(
-            f"Expected {dimensions + 1}D (unbatched) or {dimensions + 2}D (batched) input to "
-            f"{function}, but got input of size: {list(input.shape)}"
-        )
+    raise errors.runtime_error(
+        f"Expected {dimensions + 1}D (unbatched) or {dimensions + 2}D (batched) input to "
+        f"{function}, but got input of size: {list(input.shape)}"
     )
 
 

@@ -28,17 +28,15 @@ def check_types(
         raise errors.not_implemented_for("slow_conv2d_cpu", input.dtype)
     # A transposed convolution looks at its weight first.
     if transposed and weight_kind is not kind:
-        raise errors.explained(RuntimeError(_unlike_weight(kind, weight_kind)))
+        raise errors.runtime_error(_unlike_weight(kind, weight_kind))
     if bias is not None and bias.dtype != input.dtype:
         bias_kind = dtypes.from_numpy_dtype(bias.dtype)
-        raise errors.explained(
-            RuntimeError(
-                f"Input type ({_C_NAMES[kind.name]}) and bias type "
-                f"({_C_NAMES.get(bias_kind.name, bias_kind.name)}) should be the same"
-            )
+        raise errors.runtime_error(
+            f"Input type ({_C_NAMES[kind.name]}) and bias type "
+            f"({_C_NAMES.get(bias_kind.name, bias_kind.name)}) should be the same"
         )
     if weight_kind is not kind:
-        raise errors.explained(RuntimeError(_unlike_weight(kind, weight_kind)))
+        raise errors.runtime_error(_unlike_weight(kind, weight_kind))
     if kind.category == dtypes.INTEGER and kind is not dtypes.int64:
         if transposed:
             raise errors.not_implemented_for("slow_conv_transpose2d_out_cpu", input.dtype)
@@ -126,11 +124,9 @@ def check_shapes(
         given = f"Given groups={groups}, weight of size {list(weight)}"
         channels, results = results, channels
     if shape[1] != channels:
-        raise errors.explained(
-            RuntimeError(
-                f"{given}, expected input{list(shape)} to have {channels} channels, but got "
-                f"{shape[1]} channels instead"
-            )
+        raise errors.runtime_error(
+            f"{given}, expected input{list(shape)} to have {channels} channels, but got "
+            f"{shape[1]} channels instead"
         )
     if bias is not None and bias != (results,):
         given = given if transposed else f"Given weight of size {list(weight)}"
@@ -145,12 +141,10 @@ def check_windows(shape: Shape, weight: Shape, padding: Sizes, dilation: Sizes) 
     room = [size + 2 * pad for size, pad in zip(shape[2:], padding, strict=True)]
     reach = [step * (size - 1) + 1 for size, step in zip(weight[2:], dilation, strict=True)]
     if any(have < need for have, need in zip(room, reach, strict=True)):
-        raise errors.explained(
-            RuntimeError(
-                f"Calculated padded input size per channel: ({sizes_text(room, ' x ')}). Kernel "
-                f"size: ({sizes_text(reach, ' x ')}). Kernel size can't be greater than actual "
-                "input size"
-            )
+        raise errors.runtime_error(
+            f"Calculated padded input size per channel: ({sizes_text(room, ' x ')}). Kernel "
+            f"size: ({sizes_text(reach, ' x ')}). Kernel size can't be greater than actual "
+            "input size"
         )
     _check_not_empty(shape, weight)
 

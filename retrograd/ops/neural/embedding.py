@@ -65,11 +65,9 @@ def batched_bag(
 def _check_indices(name: str, indices: Array) -> None:
     if indices.dtype not in _INDEX_TYPES:
         kind = dtypes.from_numpy_dtype(indices.dtype).tensor_name
-        raise errors.explained(
-            RuntimeError(
-                "Expected tensor for argument #1 'indices' to have one of the following scalar "
-                f"types: Long, Int; but got {kind} instead (while checking arguments for {name})"
-            )
+        raise errors.runtime_error(
+            "Expected tensor for argument #1 'indices' to have one of the following scalar "
+            f"types: Long, Int; but got {kind} instead (while checking arguments for {name})"
         )
 
 

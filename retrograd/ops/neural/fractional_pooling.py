@@ -84,9 +84,7 @@ def _sizes(name: str, argument: str, place: int, value: Any, count: int) -> tupl
         )
     if len(value) != count:
         listed = "tuple of Ints" if count == 2 else "tuple of three Ints"
-        raise errors.explained(
-            RuntimeError(f"{name}: {argument} must either be a single Int or {listed}")
-        )
+        raise errors.runtime_error(f"{name}: {argument} must either be a single Int or {listed}")
     return tuple(value)
 
 
@@ -97,16 +95,14 @@ def _check(
     name = "fractional_max_pool2d()" if dimensions == 2 else "fractional_max_pool3d_out()"
     alone = dimensions + 1
     if len(shape) not in (alone, alone + 1):
-        raise errors.explained(
-            RuntimeError(f"{name}: Expected {alone}D or {alone + 1}D tensor, but got: {[*shape]}")
+        raise errors.runtime_error(
+            f"{name}: Expected {alone}D or {alone + 1}D tensor, but got: {[*shape]}"
         )
     for axis in range(len(shape) - alone, len(shape)):
         if shape[axis] == 0:
-            raise errors.explained(
-                RuntimeError(
-                    f"{name}: Expected input to have non-zero size for non-batch dimensions, but "
-                    f"got{[*shape]} with dimension {axis} being empty."
-                )
+            raise errors.runtime_error(
+                f"{name}: Expected input to have non-zero size for non-batch dimensions, but "
+                f"got{[*shape]} with dimension {axis} being empty."
             )
     axes = {"height": -2, "width": -1}
     if dimensions == 3:
@@ -114,28 +110,24 @@ def _check(
     for word, axis in axes.items():
         reach = output[axis] + window[axis] - 1
         if reach > shape[axis] or (dimensions == 3 and reach == shape[axis]):
-            raise errors.explained(
-                RuntimeError(
-                    f"{name}: pool {word} {window[axis]} too large relative to input {word} "
-                    f"{shape[axis]}"
-                )
+            raise errors.runtime_error(
+                f"{name}: pool {word} {window[axis]} too large relative to input {word} "
+                f"{shape[axis]}"
             )
     if min(output) < 0:
         full = [*shape[: len(shape) - dimensions], *output]
-        raise errors.explained(
-            RuntimeError(f"Trying to create tensor with negative dimension {min(output)}: {full}")
+        raise errors.runtime_error(
+            f"Trying to create tensor with negative dimension {min(output)}: {full}"
         )
     if min(window) < 1:
-        raise errors.explained(
-            RuntimeError(f"{name}: kernel_size must be greater than 0, but got {[*window]}")
+        raise errors.runtime_error(
+            f"{name}: kernel_size must be greater than 0, but got {[*window]}"
         )
 
 
 def _check_samples(dimensions: int, input: Tensor, samples: Tensor) -> None:
     if samples.dtype is not input.dtype:
-        raise errors.explained(
-            RuntimeError("Expect _random_samples to have the same dtype as input")
-        )
+        raise errors.runtime_error("Expect _random_samples to have the same dtype as input")
     problem = None
     alone = input.ndim == dimensions + 1
     if samples.ndim != 3:
@@ -147,7 +139,7 @@ def _check_samples(dimensions: int, input: Tensor, samples: Tensor) -> None:
     elif samples.shape[2] != dimensions:
         problem = f"Expect _random_samples.size(2) equals to {dimensions}; got {samples.shape[2]}."
     if problem is not None:
-        raise errors.explained(RuntimeError(problem))
+        raise errors.runtime_error(problem)
 
 
 def _pooled(

@@ -176,9 +176,7 @@ def _declare(dimensions: int) -> None:
         refuse_types(f"{name}_cpu_kernel_impl", input, lambda kind: kind.is_floating_point)
         if input.dtype != grid.dtype:
             names = [dtypes.from_numpy_dtype(array.dtype).type_name for array in (input, grid)]
-            raise errors.explained(
-                RuntimeError(f"expected scalar type {names[0]} but found {names[1]}")
-            )
+            raise errors.runtime_error(f"expected scalar type {names[0]} but found {names[1]}")
 
     forward.__name__, adjoint.__name__, slope.__name__ = name, adjoint_name, slope_name
     op(
@@ -352,11 +350,9 @@ def grid_sampler(
 def affine_grid_generator(xp: Namespace, theta: Array, size: Sizes, align_corners: bool) -> Array:
     """The points that affine maps `theta` read an image of `size` at."""
     if theta.shape[0] != size[0]:
-        raise errors.explained(
-            RuntimeError(
-                "Expected size for first two dimensions of batch2 tensor to be: "
-                f"[{size[0]}, {theta.shape[2]}] but got: [{theta.shape[0]}, {theta.shape[2]}]."
-            )
+        raise errors.runtime_error(
+            "Expected size for first two dimensions of batch2 tensor to be: "
+            f"[{size[0]}, {theta.shape[2]}] but got: [{theta.shape[0]}, {theta.shape[2]}]."
         )
     base = kernels.affine_base_grid(xp, size[2:], align_corners, theta.dtype)
     points = base.reshape(-1, base.shape[-1]) @ theta.swapaxes(1, 2)

@@ -324,11 +324,9 @@ def check_normalized_shape(
                 f"{list(value._array.shape)} and normalized_shape = {list(wanted)}"
             )
     if input[-len(wanted) :] != wanted:
-        raise errors.explained(
-            RuntimeError(
-                f"Given normalized_shape={list(wanted)}, expected input with shape [{star}"
-                f"{', '.join(map(str, wanted))}], but got input of size{list(input)}"
-            )
+        raise errors.runtime_error(
+            f"Given normalized_shape={list(wanted)}, expected input with shape [{star}"
+            f"{', '.join(map(str, wanted))}], but got input of size{list(input)}"
         )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from retrograd.notices import explained
+from retrograd.notices import runtime_error
 from retrograd.ops.errors import dimension_range
 from retrograd.ops.kinds import Array, Namespace
 from retrograd.ops.reduction.norms import vector_norm_of
@@ -95,10 +95,8 @@ def _weight_norm(v: Tensor, g: Tensor, dim: int = 0) -> Tensor:
     last = v.ndim - 1
     if dim in (0, last):
         if g.dtype is not v.dtype:
-            raise explained(
-                RuntimeError(
-                    f"expected scalar type {v.dtype.type_name} but found {g.dtype.type_name}"
-                )
+            raise runtime_error(
+                f"expected scalar type {v.dtype.type_name} but found {g.dtype.type_name}"
             )
         # any shape of that many lengths will do
         sizes = [v.shape[dim] if axis == dim else 1 for axis in range(last + 1)]

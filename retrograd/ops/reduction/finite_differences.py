@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from retrograd import dtypes
-from retrograd.ops.errors import argument_type, explained
+from retrograd.ops.errors import argument_type, runtime_error
 from retrograd.ops.kinds import Ints, wrap_dim
 from retrograd.ops.registry import RECORDED, composite
 from retrograd.samples import COMPLEX, FLOATS, HALVES, Sample, T
@@ -103,7 +103,7 @@ def gradient(
         raise RuntimeError("torch.gradient only supports edge_order=1 and edge_order=2.")
     for d in dims:
         if dims.count(d) > 1:
-            raise explained(RuntimeError(f"dim {d} appears multiple times in the list of dims"))
+            raise runtime_error(f"dim {d} appears multiple times in the list of dims")
         if input.shape[d] < edge_order + 1:
             raise RuntimeError(
                 "torch.gradient expected each dimension size to be at least edge_order+1"

@@ -9,7 +9,7 @@ from typing import Any
 from retrograd import dtypes
 from retrograd.above import above
 from retrograd.engine.sparse_array import SPARSE_ARRAY
-from retrograd.notices import explained
+from retrograd.notices import runtime_error
 from retrograd.ops.kinds import Array, Gradients, Ints, Namespace, restore_dims, wrap_dim, wrap_dims
 from retrograd.ops.reduction.reduce import checked_dims
 from retrograd.ops.registry import PUBLIC, RECORDED, Table, composite, op
@@ -393,10 +393,8 @@ def cdist(
     if p < 0:
         raise RuntimeError("cdist only supports non-negative p values")
     if x1.dtype is not x2.dtype:
-        raise explained(
-            RuntimeError(
-                f"expected scalar type {x1.dtype.type_name} but found {x2.dtype.type_name}"
-            )
+        raise runtime_error(
+            f"expected scalar type {x1.dtype.type_name} but found {x2.dtype.type_name}"
         )
     if compute_mode not in _EUCLIDEAN:
         raise ValueError(f"{compute_mode} is not a valid value for compute_mode")

@@ -309,11 +309,9 @@ def _check_mean(input: Array, dtype: Any) -> None:
     found = dtypes.from_numpy_dtype(input.dtype) if dtype is None else dtype
     if found.category < dtypes.FLOAT:
         kind = "Input" if dtype is None else "Optional"
-        raise errors.explained(
-            RuntimeError(
-                f"mean(): could not infer output dtype. {kind} dtype must be either a floating "
-                f"point or complex dtype. Got: {found.type_name}"
-            )
+        raise errors.runtime_error(
+            f"mean(): could not infer output dtype. {kind} dtype must be either a floating "
+            f"point or complex dtype. Got: {found.type_name}"
         )
 
 

@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 
 from retrograd import dtypes, return_types
-from retrograd.notices import explained
+from retrograd.notices import runtime_error
 from retrograd.ops.kinds import Array, Namespace, wrap_dim
 from retrograd.ops.reduction.extremes import scatter_selected
 from retrograd.ops.registry import RECORDED, Table, composite, op
@@ -184,7 +184,7 @@ def topk(
     axis = wrap_dim(dim, input.ndim)
     size = input.shape[axis] if input.ndim else 1
     if not 0 <= k <= size:
-        raise explained(RuntimeError("selected index k out of range"))
+        raise runtime_error("selected index k out of range")
     if input.dtype.kind == "c":
         raise RuntimeError("topk does not support complex dtypes on CPU")
     if not input.ndim:

@@ -51,12 +51,10 @@ def expanded_size(tensor: Tensor, size: Shape) -> Shape:
     lead = len(size) - len(shape)
     if lead < 0:
         name = tensor.dtype.tensor_name
-        raise errors.explained(
-            RuntimeError(
-                f"expand({name}{{{list(shape)}}}, size={list(size)}): the number of sizes provided "
-                f"({len(size)}) must be greater or equal to the number of dimensions in the tensor "
-                f"({len(shape)})"
-            )
+        raise errors.runtime_error(
+            f"expand({name}{{{list(shape)}}}, size={list(size)}): the number of sizes provided "
+            f"({len(size)}) must be greater or equal to the number of dimensions in the tensor "
+            f"({len(shape)})"
         )
     found = list(size)
     for place in range(len(size) - 1, -1, -1):
@@ -78,12 +76,10 @@ def expanded_size(tensor: Tensor, size: Shape) -> Shape:
 
 def _unexpandable(size: Shape, shape: Shape, place: int) -> Exception:
     own = shape[place - len(size) + len(shape)]
-    return errors.explained(
-        RuntimeError(
-            f"The expanded size of the tensor ({size[place]}) must match the existing size "
-            f"({own}) at non-singleton dimension {place}.  Target sizes: {list(size)}.  "
-            f"Tensor sizes: {list(shape)}"
-        )
+    return errors.runtime_error(
+        f"The expanded size of the tensor ({size[place]}) must match the existing size "
+        f"({own}) at non-singleton dimension {place}.  Target sizes: {list(size)}.  "
+        f"Tensor sizes: {list(shape)}"
     )
 
 

@@ -62,8 +62,8 @@ _swap("swapdims", "dim0", "dim1")
 def t(xp: Namespace, input: Array) -> Array:
     """The transpose of a matrix, as a view; vectors and scalars stay as they are."""
     if input.ndim > 2:
-        raise errors.explained(
-            RuntimeError(f"t() expects a tensor with <= 2 dimensions, but self is {input.ndim}D")
+        raise errors.runtime_error(
+            f"t() expects a tensor with <= 2 dimensions, but self is {input.ndim}D"
         )
     return input.T
 
@@ -88,12 +88,10 @@ def permute(xp: Namespace, input: Array, dims: Shape) -> Array:
 def _permute(input: Tensor, dims: Shape) -> Tensor:
     ndim = input._array.ndim
     if len(dims) != ndim:
-        raise errors.explained(
-            RuntimeError(
-                "permute(sparse_coo): number of dimensions in the tensor input does not match the "
-                f"length of the desired ordering of dimensions i.e. input.dim() = {ndim} is not "
-                f"equal to len(dims) = {len(dims)}"
-            )
+        raise errors.runtime_error(
+            "permute(sparse_coo): number of dimensions in the tensor input does not match the "
+            f"length of the desired ordering of dimensions i.e. input.dim() = {ndim} is not "
+            f"equal to len(dims) = {len(dims)}"
         )
     found = tuple([wrap_dim(dim, ndim) for dim in dims])
     if len(set(found)) != ndim:

@@ -82,10 +82,8 @@ def cat(xp: Namespace, tensors: Arrays, dim: int = 0) -> Array:
     kept: list[Array] = []
     for number, array in enumerate(tensors):
         if array.ndim == 0:
-            raise errors.explained(
-                RuntimeError(
-                    f"zero-dimensional tensor (at position {number}) cannot be concatenated"
-                )
+            raise errors.runtime_error(
+                f"zero-dimensional tensor (at position {number}) cannot be concatenated"
             )
         if not _is_skipped(array.shape):
             kept.append(array)
@@ -106,19 +104,14 @@ def _cat_error(tensors: Arrays, first: Array, place: int) -> Exception:
         if _is_skipped(array.shape):
             continue
         if array.ndim != first.ndim:
-            return errors.explained(
-                RuntimeError(
-                    f"Tensors must have same number of dimensions: got {first.ndim} and "
-                    f"{array.ndim}"
-                )
+            return errors.runtime_error(
+                f"Tensors must have same number of dimensions: got {first.ndim} and {array.ndim}"
             )
         for dim, (wanted, size) in enumerate(zip(first.shape, array.shape, strict=True)):
             if dim != place and wanted != size:
-                return errors.explained(
-                    RuntimeError(
-                        f"Sizes of tensors must match except in dimension {place}. Expected size "
-                        f"{wanted} but got size {size} for tensor number {number} in the list."
-                    )
+                return errors.runtime_error(
+                    f"Sizes of tensors must match except in dimension {place}. Expected size "
+                    f"{wanted} but got size {size} for tensor number {number} in the list."
                 )
     raise AssertionError("cat failed on tensors that fit")
 
@@ -147,16 +140,14 @@ def _cat_error(tensors: Arrays, first: Array, place: int) -> Exception:
 def stack(xp: Namespace, tensors: Arrays, dim: int = 0) -> Array:
     """The tensors, all of one shape, side by side along a new dimension."""
     if not tensors:
-        raise errors.explained(RuntimeError("stack expects a non-empty TensorList"))
+        raise errors.runtime_error("stack expects a non-empty TensorList")
     shape = tensors[0].shape
     place = wrap_dim(dim, len(shape) + 1)
     for number, array in enumerate(tensors):
         if array.shape != shape:
-            raise errors.explained(
-                RuntimeError(
-                    f"stack expects each tensor to be equal size, but got {list(shape)} at entry 0 "
-                    f"and {list(array.shape)} at entry {number}"
-                )
+            raise errors.runtime_error(
+                f"stack expects each tensor to be equal size, but got {list(shape)} at entry 0 "
+                f"and {list(array.shape)} at entry {number}"
             )
     result: Array = xp.empty((*shape[:place], len(tensors), *shape[place:]), tensors[0].dtype)
     around: Index = (slice(None),) * place

@@ -10,7 +10,7 @@ from __future__ import annotations
 import builtins
 from typing import Any
 
-from retrograd.notices import explained
+from retrograd.notices import explained, runtime_error
 from retrograd.ops.kinds import Array, Index, Namespace, wrap_dim
 from retrograd.ops.registry import RECORDED, composite, op, table_entry
 from retrograd.ops.sizes import Shape, as_integer, require_tensor
@@ -173,9 +173,7 @@ def narrow(input: Tensor, dim: int, start: Tensor | float, length: Any) -> Tenso
     if first < 0:
         first += size
     if first + count > size:
-        raise explained(
-            RuntimeError(f"start ({first}) + length ({count}) exceeds dimension size ({size}).")
-        )
+        raise runtime_error(f"start ({first}) + length ({count}) exceeds dimension size ({size}).")
     return RECORDED.slice(input, place, first, first + count, 1)
 
 

@@ -49,11 +49,9 @@ def _viewed(xp: Namespace, input: Array, size: Shape) -> Array:
         return input.reshape(size)
     strides = view_strides(input.shape, input.strides, size, input.itemsize)
     if strides is None:
-        raise errors.explained(
-            RuntimeError(
-                "view size is not compatible with input tensor's size and stride (at least one "
-                "dimension spans across two contiguous subspaces). Use .reshape(...) instead."
-            )
+        raise errors.runtime_error(
+            "view size is not compatible with input tensor's size and stride (at least one "
+            "dimension spans across two contiguous subspaces). Use .reshape(...) instead."
         )
     return xp.strided(input, size, strides)
 
@@ -309,11 +307,9 @@ def unflatten(input: Tensor, dim: int, sizes: Any) -> Tensor:
     except RuntimeError as error:
         if wanted.count(-1) > 1:
             raise RuntimeError(f"unflatten got an unexpected error:\n{error}") from None
-        raise errors.explained(
-            RuntimeError(
-                f"unflatten: Provided sizes {list(wanted)} don't multiply up to the size of dim "
-                f"{place} ({shape[place]}) in the input tensor"
-            )
+        raise errors.runtime_error(
+            f"unflatten: Provided sizes {list(wanted)} don't multiply up to the size of dim "
+            f"{place} ({shape[place]}) in the input tensor"
         ) from None
     return RECORDED.view(input, (*shape[:place], *complete, *shape[place + 1 :]))
 
@@ -388,9 +384,7 @@ def _squeezed_dims(dims: Sequence[int], ndim: int) -> Shape:
     found = tuple(wrap_dim(dim, ndim) for dim in dims)
     for dim in found:
         if found.count(dim) > 1:
-            raise errors.explained(
-                RuntimeError(f"dim {dim} appears multiple times in the list of dims")
-            )
+            raise errors.runtime_error(f"dim {dim} appears multiple times in the list of dims")
     return found if ndim else ()
 
 

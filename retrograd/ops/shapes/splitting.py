@@ -179,11 +179,9 @@ def _sizes_and_place(name: str, input: Any, split_sizes: Any, dim: int) -> tuple
             f"split_sizes={list(sizes)}"
         )
     if sum(sizes) != shape[place]:
-        raise errors.explained(
-            RuntimeError(
-                f"split_with_sizes expects split_sizes to sum exactly to {shape[place]} (input "
-                f"tensor's size at dimension {dim}), but got split_sizes={list(sizes)}"
-            )
+        raise errors.runtime_error(
+            f"split_with_sizes expects split_sizes to sum exactly to {shape[place]} (input "
+            f"tensor's size at dimension {dim}), but got split_sizes={list(sizes)}"
         )
     return sizes, place
 

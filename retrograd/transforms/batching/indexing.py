@@ -8,7 +8,7 @@ import numpy as np
 
 from retrograd import dtypes
 from retrograd.ops.calling.aten_names import event_name
-from retrograd.ops.errors import explained
+from retrograd.ops.errors import explained, runtime_error
 from retrograd.ops.indexing.gathering import first_outside
 from retrograd.ops.kinds import wrap_dim
 from retrograd.ops.registry import RECORDED
@@ -141,7 +141,7 @@ class _Indices:
         if self.is_batched:
             for mask, name in zip(masks, self.names, strict=True):
                 if mask and call.is_batched(name):
-                    raise explained(RuntimeError(_MASK))
+                    raise runtime_error(_MASK)
         self.has_masks = any(masks)
         # more than four are stacked into one; what a mask covers is no single dimension
         self.is_plain = len(self.dims) == len(self.names)
@@ -270,18 +270,16 @@ def _dynamic(name: str) -> str:
 
 @batching("nonzero", "_unique2", "_unique_dim", "_unique_consecutive")
 def _refuse(call: BatchedCall) -> list[Tensor]:
-    raise explained(RuntimeError(_dynamic(event_name(call.op))))
+    raise runtime_error(_dynamic(event_name(call.op)))
 
 
 @batching("masked_select")
 def _masked_select(call: BatchedCall) -> list[Tensor]:
     if call.is_batched("mask"):
-        raise explained(
-            RuntimeError(
-                "vmap: Attempted to vmap over `mask` in torch.masked_select(self, mask) We cannot "
-                "support this because for each batch this would return a differently shaped "
-                "Tensor. Please file an issue at https://github.com/pytorch/pytorch/issues if you "
-                "need this feature."
-            )
+        raise runtime_error(
+            "vmap: Attempted to vmap over `mask` in torch.masked_select(self, mask) We cannot "
+            "support this because for each batch this would return a differently shaped "
+            "Tensor. Please file an issue at https://github.com/pytorch/pytorch/issues if you "
+            "need this feature."
         )
     return loop(call)

@@ -21,7 +21,7 @@ import numpy as np
 
 from retrograd import dtypes
 from retrograd.engine.state import STATE
-from retrograd.notices import explained
+from retrograd.notices import runtime_error
 from retrograd.ops.registry import RECORDED, Op
 from retrograd.tensor import Tensor, wrap
 from retrograd.transforms.batched import BatchedTensor, level_of, rewrap
@@ -187,11 +187,9 @@ def stack_examples(parts: list[Tensor]) -> Tensor:
     """The results of all examples as one tensor, batch first."""
     shapes = {part._array.shape for part in parts}
     if len(shapes) > 1:
-        raise explained(
-            RuntimeError(
-                "vmap: the examples of a batch gave results of different shapes: "
-                + ", ".join(sorted(str(list(shape)) for shape in shapes))
-            )
+        raise runtime_error(
+            "vmap: the examples of a batch gave results of different shapes: "
+            + ", ".join(sorted(str(list(shape)) for shape in shapes))
         )
     return RECORDED.stack(parts, 0)
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from retrograd.notices import explained
+from retrograd.notices import runtime_error
 from retrograd.ops.kinds import wrap_dim
 from retrograd.ops.making.memory import address_of
 from retrograd.ops.registry import RECORDED
@@ -56,9 +56,7 @@ def _transpose(call: BatchedCall) -> list[Tensor]:
 def _t(call: BatchedCall) -> list[Tensor]:
     x, rank = call.front("input"), call.rank("input")
     if rank > 2:
-        raise explained(
-            RuntimeError(f"t() expects a tensor with <= 2 dimensions, but self is {rank}D")
-        )
+        raise runtime_error(f"t() expects a tensor with <= 2 dimensions, but self is {rank}D")
     return [RECORDED.transpose(x, 1, 2) if rank == 2 else RECORDED.alias(x)]
 
 
