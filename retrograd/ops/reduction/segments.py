@@ -50,6 +50,12 @@ def _segment_samples() -> list[Sample]:
             lengths=T(values=[3, -1, 6], dtype="int64"),
             error=(RuntimeError, "lengths contains negative value!"),
         ),
+        Sample(
+            *(T(8), "sum"),
+            lengths=T(values=[3, -1, 6], dtype="int64"),
+            unsafe=True,
+            error=(RuntimeError, "Expected segment_length >= 0 to be true, but got false."),
+        ),
         Sample(T(8, dtype="int64"), "sum", lengths=lengths, error=(NotImplementedError, '"_s')),
         Sample(T(8), "sum", lengths=lengths, axis=1, error=(IndexError, "Dimension out of")),
         Sample(T(8), "sum", indices=lengths, error=(RuntimeError, "segment_reduce(): ind")),
@@ -109,6 +115,11 @@ def segment_reduce(
             )
     if data.dtype.category != dtypes.FLOAT:
         raise errors.not_implemented_for("_segment_reduce_cpu", data._array.dtype)
+    if counts.size and counts.min() < 0:
+        raise RuntimeError(
+            "Expected segment_length >= 0 to be true, but got false.  (Could this error message be "
+            "improved?  If so, please report an enhancement request to PyTorch.)"
+        )
     return _reduced(data, _NAMES[reduce], counts, axis, initial)
 
 
