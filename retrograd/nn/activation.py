@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from retrograd.dtypes import dtype
 from retrograd.nn import functional, init
@@ -27,7 +27,7 @@ class _InPlace(Module):
         return "inplace=True" if self.inplace else ""
 
 
-def _and_inplace(module: Any) -> str:
+def _and_inplace(module: Module) -> str:
     """The end of the printed form of an activation with settings."""
     return ", inplace=True" if module.inplace else ""
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from enum import IntEnum
-from typing import Any
 
 
 class SDPBackend(IntEnum):
@@ -28,7 +27,7 @@ class SDPBackend(IntEnum):
 @contextmanager
 def sdpa_kernel(
     backends: SDPBackend | Sequence[SDPBackend], set_priority: bool = False
-) -> Iterator[dict[str, Any]]:
+) -> Iterator[dict[str, object]]:
     """The context in which attention is computed in one of some ways.
 
     >>> import retrograd as torch

@@ -12,6 +12,7 @@ from retrograd.tensor import Tensor
 
 if TYPE_CHECKING:
     from retrograd.nn.module import Module
+    from retrograd.nn.module_hooks import Hook
 
 _NO_INPUT_GRADIENTS = (
     "Full backward hook is firing when gradients are computed with respect to module outputs since "
@@ -29,7 +30,7 @@ class BackwardHookFunction(Function):
         return args
 
     @staticmethod
-    def backward(ctx: Any, *grads: Any) -> Any:
+    def backward(ctx: Any, *grads: object) -> tuple[object, ...] | None:
         return grads
 
 
@@ -44,19 +45,19 @@ class BackwardHook:
     def __init__(
         self,
         module: Module | str,
-        user_hooks: Sequence[Callable[..., Any]],
-        user_pre_hooks: Sequence[Callable[..., Any]],
+        user_hooks: Sequence[Hook],
+        user_pre_hooks: Sequence[Hook],
     ) -> None:
         self.module = module
         self.user_hooks = user_hooks
         self.user_pre_hooks = user_pre_hooks
-        self.grad_outputs: tuple[Any, ...] | None = None
+        self.grad_outputs: tuple[object, ...] | None = None
         self.n_inputs = -1
         self.n_outputs = -1
         self.input_tensors_index: list[int] | None = None
         self.output_tensors_index: list[int] | None = None
 
-    def setup_input_hook(self, args: tuple[Any, ...]) -> tuple[Any, ...]:
+    def setup_input_hook(self, args: tuple[object, ...]) -> tuple[object, ...]:
         """The module's arguments, their tensors behind a node on which the hooks run."""
         passed, self.input_tensors_index = _through_node(args, self._at_inputs)
         self.n_inputs = len(args)
@@ -69,7 +70,7 @@ class BackwardHook:
         self.n_outputs = len(results)
         return passed if isinstance(args, tuple) else passed[0]
 
-    def _at_outputs(self, _: Any, grad_output: tuple[Any, ...]) -> Any:
+    def _at_outputs(self, _: object, grad_output: tuple[object, ...]) -> tuple[object, ...] | None:
         assert self.output_tensors_index is not None
         seen = _spread(self.output_tensors_index, grad_output, self.n_outputs)
         for hook in self.user_pre_hooks:
@@ -88,7 +89,7 @@ class BackwardHook:
             self.grad_outputs = seen
         return tuple(seen[index] for index in self.output_tensors_index)
 
-    def _run_without_inputs(self, grad_outputs: tuple[Any, ...]) -> None:
+    def _run_without_inputs(self, grad_outputs: tuple[object, ...]) -> None:
         warnings.warn(_NO_INPUT_GRADIENTS, stacklevel=5)
         nothing = (None,) * self.n_inputs
         for hook in self.user_hooks:
@@ -101,7 +102,7 @@ class BackwardHook:
                     "return None or None for all gradients."
                 )
 
-    def _at_inputs(self, grad_input: tuple[Any, ...], _: Any) -> Any:
+    def _at_inputs(self, grad_input: tuple[object, ...], _: object) -> tuple[object, ...] | None:
         if self.grad_outputs is None:  # the walk did not come through the module's results
             return None
         assert self.input_tensors_index is not None
@@ -120,9 +121,9 @@ class BackwardHook:
         return tuple(seen[index] for index in self.input_tensors_index)
 
 
-def _spread(places: list[int], values: Sequence[Any], size: int) -> tuple[Any, ...]:
+def _spread(places: list[int], values: Sequence[object], size: int) -> tuple[object, ...]:
     """The values at their places among `size`, and None elsewhere."""
-    found: list[Any] = [None] * size
+    found: list[object] = [None] * size
     for place, value in zip(places, values, strict=True):
         found[place] = value
     return tuple(found)

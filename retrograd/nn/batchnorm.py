@@ -180,7 +180,7 @@ class BatchNorm3d(_BatchNorm):
 class SyncBatchNorm(_BatchNorm):
     """Batch normalization over several processes, which are not supported: it cannot be made."""
 
-    def __init__(self, *args: Any, **kwargs: object) -> None:
+    def __init__(self, *args: object, **kwargs: object) -> None:
         raise NotImplementedError(_ALONE.format("SyncBatchNorm"))
 
     @classmethod

@@ -264,11 +264,11 @@ class ModuleDict(Module):
         """The names."""
         return self._modules.keys()
 
-    def items(self) -> ItemsView[str, Any]:
+    def items(self) -> ItemsView[str, Module]:
         """The names with their modules."""
         return self._modules.items()
 
-    def values(self) -> ValuesView[Any]:
+    def values(self) -> ValuesView[Module]:
         """The modules."""
         return self._modules.values()
 
@@ -280,7 +280,7 @@ class ModuleDict(Module):
                 + type(modules).__name__
             )
         if isinstance(modules, (ModuleDict, Mapping)):
-            pairs: Iterable[Any] = modules.items()
+            pairs: Iterable[tuple[str, Module]] = modules.items()
         else:
             pairs = checked_pairs("ModuleDict", modules)
         for key, module in pairs:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from retrograd.dtypes import dtype
 from retrograd.nn import functional, init
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 _PADDING_MODES = ("zeros", "reflect", "replicate", "circular")
 
 
-def per_dimension(value: Any, count: int) -> tuple[int, ...]:
+def per_dimension(value: int | Sequence[int], count: int) -> tuple[int, ...]:
     """One number for every dimension; a sequence is taken as it is, whatever its length.
 
     >>> per_dimension(3, 2), per_dimension([1, 2], 2)

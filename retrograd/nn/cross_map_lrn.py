@@ -43,7 +43,7 @@ class _CrossMapLRN(Function):
 
     @staticmethod
     @once_differentiable
-    def backward(ctx: Any, grad_output: Tensor) -> Any:
+    def backward(ctx: Any, grad_output: Tensor) -> tuple[Tensor, None, None, None, None]:
         input, output, scale = ctx.saved_tensors
         size, channels = ctx.size, input.size(1)
         if size == 1:  # PyTorch has no gradient for it

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from retrograd.nn import functional
 from retrograd.nn.module import Module
@@ -16,7 +16,7 @@ class _FractionalMaxPoolNd(Module):
     """What the layers for images and for volumes share."""
 
     _rank: ClassVar[int]
-    _function: ClassVar[Callable[..., Any]]
+    _function: ClassVar[Callable[..., Tensor]]
     _random_samples: Tensor | None
 
     def __init__(
@@ -46,7 +46,7 @@ class _FractionalMaxPoolNd(Module):
         if self.output_ratio is not None and not all(0 < part < 1 for part in self.output_ratio):
             raise ValueError(f"output_ratio must be between 0 and 1 (got {output_ratio})")
 
-    def forward(self, input: Tensor) -> Any:
+    def forward(self, input: Tensor) -> Tensor:
         return self._function(
             input,
             self.kernel_size,
@@ -70,7 +70,7 @@ class FractionalMaxPool2d(_FractionalMaxPoolNd):
     """
 
     _rank = 2
-    _function: ClassVar[Callable[..., Any]] = staticmethod(functional.fractional_max_pool2d)
+    _function: ClassVar = staticmethod(functional.fractional_max_pool2d)
 
 
 class FractionalMaxPool3d(_FractionalMaxPoolNd):
@@ -82,4 +82,4 @@ class FractionalMaxPool3d(_FractionalMaxPoolNd):
     """
 
     _rank = 3
-    _function: ClassVar[Callable[..., Any]] = staticmethod(functional.fractional_max_pool3d)
+    _function: ClassVar = staticmethod(functional.fractional_max_pool3d)

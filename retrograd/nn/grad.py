@@ -10,8 +10,7 @@ tensor([[[2., 2.]]])
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Sequence
 
 from retrograd.nn.tuples import _ntuple
 from retrograd.ops.calling.aten_calls import CALLS
@@ -20,7 +19,12 @@ from retrograd.tensor import Tensor
 
 
 def _gradient(
-    rank: int, which: int, input: Tensor, weight: Tensor, grad_output: Tensor, options: Any
+    rank: int,
+    which: int,
+    input: Tensor,
+    weight: Tensor,
+    grad_output: Tensor,
+    options: tuple[object, ...],
 ) -> Tensor:
     each = _ntuple(rank)
     stride, padding, dilation, groups = options
@@ -33,7 +37,7 @@ def _gradient(
 
 def _by_input(rank: int) -> Callable[..., Tensor]:
     def gradient(
-        input_size: Any,
+        input_size: Sequence[int],
         weight: Tensor,
         grad_output: Tensor,
         stride: Ints = 1,
@@ -53,7 +57,7 @@ def _by_input(rank: int) -> Callable[..., Tensor]:
 def _by_weight(rank: int) -> Callable[..., Tensor]:
     def gradient(
         input: Tensor,
-        weight_size: Any,
+        weight_size: Sequence[int],
         grad_output: Tensor,
         stride: Ints = 1,
         padding: Ints = 0,

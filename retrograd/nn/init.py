@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from retrograd.engine.grad_mode import no_grad
 from retrograd.ops.linalg.qr import qr
@@ -311,7 +311,7 @@ def _deprecated(current: Callable[..., Tensor]) -> Callable[..., Tensor]:
     """The old name of an initialiser, without the underscore: it warns, then does the same."""
     name = current.__name__
 
-    def renamed(*args: Any, **kwargs: object) -> Tensor:
+    def renamed(*args: object, **kwargs: object) -> Tensor:
         warnings.warn(
             f"`nn.init.{name[:-1]}` is now deprecated in favor of `nn.init.{name}`.",
             FutureWarning,

@@ -42,7 +42,7 @@ class _InstanceNorm(_NormBase):
 
     def _load_from_state_dict(
         self,
-        state_dict: Any,
+        state_dict: dict[str, Any],
         prefix: str,
         local_metadata: dict[str, object],
         strict: bool,

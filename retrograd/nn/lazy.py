@@ -58,7 +58,7 @@ class LazyModuleMixin(Module):
     _load_hook: RemovableHandle
     _initialize_hook: RemovableHandle
 
-    def __init__(self, *args: Any, **kwargs: object) -> None:
+    def __init__(self, *args: object, **kwargs: object) -> None:
         super().__init__(*args, **kwargs)
         self._load_hook = self._register_load_state_dict_pre_hook(self._lazy_load_hook)
         self._initialize_hook = self.register_forward_pre_hook(
@@ -76,7 +76,9 @@ class LazyModuleMixin(Module):
         own: list[Any] = [*self._parameters.values(), *self._buffers.values()]
         return any(is_lazy(each) for each in own)
 
-    def _infer_parameters(self, module: Any, args: Any, kwargs: Any = None) -> None:
+    def _infer_parameters(
+        self, module: Module, args: tuple[object, ...], kwargs: dict[str, object] | None = None
+    ) -> None:
         """Before the first `forward`: initialize, and be lazy no longer."""
         module.initialize_parameters(*args, **(kwargs or {}))
         if module.has_uninitialized_params():
@@ -88,7 +90,9 @@ class LazyModuleMixin(Module):
         if module.cls_to_become is not None:
             module.__class__ = module.cls_to_become
 
-    def _save_to_state_dict(self, destination: Any, prefix: str, keep_vars: bool) -> None:
+    def _save_to_state_dict(
+        self, destination: dict[str, object], prefix: str, keep_vars: bool
+    ) -> None:
         for name, value in self._own_state().items():
             whole = keep_vars or is_lazy(value)
             destination[prefix + name] = value if whole else value.detach()

@@ -23,7 +23,7 @@ class _Loss(Module):
         self.reduction = functional.legacy_reduction(size_average, reduce, reduction)
 
     def _reduced(
-        self, function: Callable[..., Any], *operands: object, **options: object
+        self, function: Callable[..., Tensor], *operands: object, **options: object
     ) -> Tensor:
         """A loss function of some operands, with this module's reduction."""
         result: Tensor = function(*operands, **options, reduction=self.reduction)

@@ -59,7 +59,7 @@ class LSTMSteps(Function):
         return wrap(run.hidden[1:]), wrap(run.cell[-1].copy())
 
     @staticmethod
-    def backward(ctx: Any, of_hidden: Tensor, of_cell: Tensor) -> Any:
+    def backward(ctx: Any, of_hidden: Tensor, of_cell: Tensor) -> tuple[Tensor | None, ...]:
         """The gradients of the tensors."""
         tensors, computed = ctx.saved_tensors[:-4], ctx.saved_tensors[-4:]
         needed = ctx.needs_input_grad[1:]

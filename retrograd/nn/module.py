@@ -298,12 +298,12 @@ class Module(ConversionMethods, HookMethods, StateMethods):
             note_layer(error, self)
             raise
 
-    def compile(self, *args: Any, **kwargs: object) -> None:
+    def compile(self, *args: object, **kwargs: object) -> None:
         """Nothing: there is no compiler, and what a compiled module computes is the same."""
 
     # ------------------------------------------------------------------ pickles
 
-    def __getstate__(self) -> dict[str, Any]:
+    def __getstate__(self) -> dict[str, object]:
         return self.__dict__.copy()
 
     def __setstate__(self, state: dict[str, object]) -> None:

@@ -32,7 +32,7 @@ class ConversionMethods(WalkMethods):
 
     # ------------------------------------------------------------------ tensors
 
-    def apply(self, fn: Callable[[Any], Any]) -> Self:
+    def apply(self, fn: Callable[[Any], object]) -> Self:
         """Call ``fn(module)`` on every submodule, then on this one.
 
         >>> import retrograd as torch

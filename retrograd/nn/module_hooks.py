@@ -7,10 +7,13 @@ import warnings
 import weakref
 from collections import OrderedDict
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from retrograd.engine.hooks import RemovableHandle
 from retrograd.tensor import Tensor
+
+if TYPE_CHECKING:
+    from retrograd.nn.module import Module
 
 Hook = Callable[..., Any]
 
@@ -50,7 +53,7 @@ class WrappedHook:
             raise RuntimeError("You are trying to call the hook of a dead Module!")
         return self.hook(module, *args, **kwargs)
 
-    def __getstate__(self) -> dict[str, Any]:
+    def __getstate__(self) -> dict[str, object]:
         state: dict[str, object] = {"hook": self.hook, "with_module": self.with_module}
         if self.with_module:
             state["module"] = self.module()
@@ -65,7 +68,7 @@ class WrappedHook:
             self.module = weakref.ref(state["module"])
 
 
-def registered(kind: OrderedDict[int, Hook], module: object, name: str, value: object) -> Any:
+def registered(kind: OrderedDict[int, Hook], module: Module, name: str, value: object) -> Any:
     """What the registration hooks of all modules make of a new part of a module."""
     for hook in kind.values():
         changed = hook(module, name, value)
@@ -244,7 +247,7 @@ class HookMethods:
 # ------------------------------------------------------------------------ calling
 
 
-def call_with_hooks(module: object, args: tuple[Any, ...], kwargs: dict[str, object]) -> Any:
+def call_with_hooks(module: Module, args: tuple[object, ...], kwargs: dict[str, object]) -> Any:
     """Call a module, and the hooks around its `forward`."""
     call = _HookedCall(module, args, kwargs)
     try:
@@ -257,7 +260,7 @@ def call_with_hooks(module: object, args: tuple[Any, ...], kwargs: dict[str, obj
 class _HookedCall:
     """One call: its arguments and result, which hooks may replace."""
 
-    def __init__(self, module: Any, args: tuple[Any, ...], kwargs: dict[str, object]) -> None:
+    def __init__(self, module: Module, args: tuple[object, ...], kwargs: dict[str, object]) -> None:
         self.module = module
         self.args = args
         self.kwargs = kwargs

@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from collections import OrderedDict
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from retrograd.engine.grad_mode import no_grad
 from retrograd.engine.hooks import RemovableHandle
@@ -13,6 +13,9 @@ from retrograd.nn.module_hooks import Hook, WrappedHook, add_hook
 from retrograd.nn.parameter import Parameter, is_lazy
 from retrograd.nn.state_hints import hinted
 from retrograd.tensor import Tensor
+
+if TYPE_CHECKING:
+    pass
 
 _EXTRA_STATE = "_extra_state"
 
@@ -95,7 +98,9 @@ class StateMethods:
         found: dict[str, object] = destination
         return found
 
-    def _save_to_state_dict(self, destination: Any, prefix: str, keep_vars: bool) -> None:
+    def _save_to_state_dict(
+        self, destination: dict[str, object], prefix: str, keep_vars: bool
+    ) -> None:
         """Enter this module's own state, without that of its submodules."""
         for name, tensor in self._own_state().items():
             destination[prefix + name] = tensor if keep_vars else tensor.detach()
@@ -290,13 +295,13 @@ class StateMethods:
 class _Loading:
     """One `load_state_dict`: what it found wrong so far."""
 
-    def __init__(self, metadata: Any, assign: bool) -> None:
+    def __init__(self, metadata: Mapping[str, dict[str, object]] | None, assign: bool) -> None:
         self.metadata = metadata
         self.assign = assign
         self.keys = IncompatibleKeys([], [])
         self.problems: list[str] = []
 
-    def load(self, module: StateMethods, values: Any, prefix: str) -> None:
+    def load(self, module: StateMethods, values: dict[str, Any], prefix: str) -> None:
         """Load a module and all below it."""
         facts = {} if self.metadata is None else dict(self.metadata.get(prefix[:-1], {}))
         if self.assign:

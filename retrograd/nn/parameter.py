@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
@@ -90,7 +90,7 @@ class Parameter(Tensor, metaclass=_ParameterMeta):
         memo[id(self)] = made
         return made
 
-    def __reduce_ex__(self, protocol: object) -> tuple[Any, ...]:
+    def __reduce_ex__(self, protocol: object) -> tuple[object, ...]:
         return (_rebuild, (wrap(self._array), self.requires_grad, dict(self.__dict__)))
 
 
@@ -181,7 +181,7 @@ class UninitializedTensorMixin:
         )
 
     @property
-    def shape(self) -> Any:
+    def shape(self) -> NoReturn:
         """Refused: there is none yet."""
         raise RuntimeError(
             "Can't access the shape of an uninitialized parameter or buffer. This error usually "
@@ -190,7 +190,7 @@ class UninitializedTensorMixin:
             "attributes."
         )
 
-    def share_memory_(self) -> Any:
+    def share_memory_(self) -> NoReturn:
         """Refused: there is no memory yet."""
         raise RuntimeError(
             "Can't share memory on an uninitialized parameter or buffer. Call `forward` to "
@@ -200,7 +200,7 @@ class UninitializedTensorMixin:
     def __repr__(self) -> str:
         return f"<{type(self).__name__}>"
 
-    def __deepcopy__(self, memo: dict[int, Any]) -> Any:
+    def __deepcopy__(self, memo: dict[int, object]) -> Any:
         if id(self) not in memo:
             memo[id(self)] = self._remade(self.dtype)
         return memo[id(self)]
@@ -208,7 +208,7 @@ class UninitializedTensorMixin:
     def __copy__(self) -> Any:
         return self._remade(self.dtype)
 
-    def __reduce_ex__(self, protocol: object) -> tuple[Any, ...]:
+    def __reduce_ex__(self, protocol: object) -> tuple[object, ...]:
         return (_remade, (type(self), self.requires_grad, self.dtype, dict(self.__dict__)))
 
     def _remade(self, kind: dtypes.dtype) -> Any:
@@ -224,7 +224,7 @@ def _remade(
     return made
 
 
-def _allowed(name: str) -> Callable[..., Any]:
+def _allowed(name: str) -> Callable[..., object]:
     """A method that works without a shape: it acts on the tensor of no elements."""
 
     def method(self: Any, *args: Any, **kwargs: object) -> Any:
@@ -241,7 +241,7 @@ def _allowed(name: str) -> Callable[..., Any]:
     return method
 
 
-def _refusing(name: str) -> Callable[..., Any]:
+def _refusing(name: str) -> Callable[..., object]:
     def method(self: Any, *args: Any, **kwargs: object) -> Any:
         raise self._refused(name)
 
@@ -365,7 +365,7 @@ def _empty() -> Tensor:
     return wrap(np.empty(0, dtypes.get_default_dtype().numpy))
 
 
-def _marked(data: Any, requires_grad: bool) -> Parameter:
+def _marked(data: Tensor, requires_grad: bool) -> Parameter:
     """A parameter of the data's own class."""
     made: Any = as_class(data.detach(), type(data)).requires_grad_(requires_grad)
     made.__dict__["_is_param"] = True

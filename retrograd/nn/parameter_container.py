@@ -5,7 +5,7 @@ from __future__ import annotations
 import operator
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator, KeysView, Mapping
-from typing import Any, Self
+from typing import Any, NoReturn, Self
 
 from retrograd.nn.module import Module
 from retrograd.nn.parameter import Parameter
@@ -27,7 +27,7 @@ class ParameterList(Module):
         if values is not None:
             self.extend(values)
 
-    def _place(self, index: Any) -> str:
+    def _place(self, index: int) -> str:
         """The name at an index, which may count from the end."""
         index = operator.index(index)
         size = len(self)
@@ -35,7 +35,7 @@ class ParameterList(Module):
             raise IndexError(f"index {index} is out of range")
         return str(index % size)
 
-    def __getitem__(self, index: object) -> Any:
+    def __getitem__(self, index: int | slice) -> Any:
         if isinstance(index, slice):
             made = type(self)()
             for place in range(len(self))[index]:
@@ -78,7 +78,7 @@ class ParameterList(Module):
             for index, value in enumerate(self)
         )
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, *args: object, **kwargs: object) -> NoReturn:
         raise RuntimeError("ParameterList should not be called.")
 
 
@@ -183,7 +183,7 @@ class ParameterDict(Module):
                 "got " + type(parameters).__name__
             )
         if isinstance(parameters, (OrderedDict, ParameterDict)):
-            pairs: Iterable[Any] = parameters.items()
+            pairs: Iterable[tuple[str, object]] = parameters.items()
         elif isinstance(parameters, Mapping):
             pairs = sorted(parameters.items())
         else:
@@ -194,7 +194,7 @@ class ParameterDict(Module):
     def extra_repr(self) -> str:
         return "\n".join(_described(key, value, typename) for key, value in self.items())
 
-    def __call__(self, input: Any) -> Any:
+    def __call__(self, input: object) -> NoReturn:
         raise RuntimeError("ParameterDict should not be called.")
 
     def __or__(self, other: ParameterDict) -> ParameterDict:

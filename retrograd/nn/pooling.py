@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from retrograd.nn import functional
 from retrograd.nn.conv import per_dimension
@@ -15,7 +15,7 @@ from retrograd.tensor import Tensor
 class _Pool(Module):
     """A layer without parameters around one function of `nn.functional`."""
 
-    _function: ClassVar[Callable[..., Any]]
+    _function: ClassVar[Callable[..., Tensor]]
     _printed: ClassVar[tuple[str, ...]]
 
     def extra_repr(self) -> str:
@@ -42,7 +42,7 @@ class _MaxPoolNd(_Pool):
         self.return_indices = return_indices
         self.ceil_mode = ceil_mode
 
-    def forward(self, input: Tensor) -> Any:
+    def forward(self, input: Tensor) -> Tensor:
         return self._function(
             input,
             self.kernel_size,
@@ -66,7 +66,7 @@ class MaxPool1d(_MaxPoolNd):
     tensor([[3., 2.]])
     """
 
-    _function: ClassVar[Callable[..., Any]] = staticmethod(functional.max_pool1d)
+    _function: ClassVar = staticmethod(functional.max_pool1d)
 
 
 class MaxPool2d(_MaxPoolNd):
@@ -78,7 +78,7 @@ class MaxPool2d(_MaxPoolNd):
              [13., 15.]]])
     """
 
-    _function: ClassVar[Callable[..., Any]] = staticmethod(functional.max_pool2d)
+    _function: ClassVar = staticmethod(functional.max_pool2d)
 
 
 class MaxPool3d(_MaxPoolNd):
@@ -89,7 +89,7 @@ class MaxPool3d(_MaxPoolNd):
     torch.Size([1, 3, 3, 3])
     """
 
-    _function: ClassVar[Callable[..., Any]] = staticmethod(functional.max_pool3d)
+    _function: ClassVar = staticmethod(functional.max_pool3d)
 
 
 class _MaxUnpoolNd(_Pool):
@@ -122,7 +122,7 @@ class MaxUnpool1d(_MaxUnpoolNd):
     """
 
     _rank = 1
-    _function: ClassVar[Callable[..., Any]] = staticmethod(functional.max_unpool1d)
+    _function: ClassVar = staticmethod(functional.max_unpool1d)
 
 
 class MaxUnpool2d(_MaxUnpoolNd):
@@ -136,7 +136,7 @@ class MaxUnpool2d(_MaxUnpoolNd):
     """
 
     _rank = 2
-    _function: ClassVar[Callable[..., Any]] = staticmethod(functional.max_unpool2d)
+    _function: ClassVar = staticmethod(functional.max_unpool2d)
 
 
 class MaxUnpool3d(_MaxUnpoolNd):
@@ -149,7 +149,7 @@ class MaxUnpool3d(_MaxUnpoolNd):
     """
 
     _rank = 3
-    _function: ClassVar[Callable[..., Any]] = staticmethod(functional.max_unpool3d)
+    _function: ClassVar = staticmethod(functional.max_unpool3d)
 
 
 class AvgPool1d(_Pool):
@@ -234,7 +234,7 @@ class AvgPool2d(_AvgPoolNd):
     tensor([[[1.5000]]])
     """
 
-    _function: ClassVar[Callable[..., Any]] = staticmethod(functional.avg_pool2d)
+    _function: ClassVar = staticmethod(functional.avg_pool2d)
 
 
 class AvgPool3d(_AvgPoolNd):
@@ -245,7 +245,7 @@ class AvgPool3d(_AvgPoolNd):
     torch.Size([1, 2, 2, 2])
     """
 
-    _function: ClassVar[Callable[..., Any]] = staticmethod(functional.avg_pool3d)
+    _function: ClassVar = staticmethod(functional.avg_pool3d)
 
 
 class _LPPoolNd(_Pool):
@@ -279,7 +279,7 @@ class LPPool1d(_LPPoolNd):
     tensor([[5.]])
     """
 
-    _function: ClassVar[Callable[..., Any]] = staticmethod(functional.lp_pool1d)
+    _function: ClassVar = staticmethod(functional.lp_pool1d)
 
 
 class LPPool2d(_LPPoolNd):
@@ -290,7 +290,7 @@ class LPPool2d(_LPPoolNd):
     tensor([[[4.]]])
     """
 
-    _function: ClassVar[Callable[..., Any]] = staticmethod(functional.lp_pool2d)
+    _function: ClassVar = staticmethod(functional.lp_pool2d)
 
 
 class LPPool3d(_LPPoolNd):
@@ -301,7 +301,7 @@ class LPPool3d(_LPPoolNd):
     tensor([[[[8.]]]])
     """
 
-    _function: ClassVar[Callable[..., Any]] = staticmethod(functional.lp_pool3d)
+    _function: ClassVar = staticmethod(functional.lp_pool3d)
 
 
 class _AdaptiveMaxPoolNd(_Pool):
@@ -314,7 +314,7 @@ class _AdaptiveMaxPoolNd(_Pool):
         self.output_size = output_size
         self.return_indices = return_indices
 
-    def forward(self, input: Tensor) -> Any:
+    def forward(self, input: Tensor) -> Tensor:
         return self._function(input, self.output_size, self.return_indices)
 
 
@@ -326,7 +326,7 @@ class AdaptiveMaxPool1d(_AdaptiveMaxPoolNd):
     tensor([[3., 3.]])
     """
 
-    _function: ClassVar[Callable[..., Any]] = staticmethod(functional.adaptive_max_pool1d)
+    _function: ClassVar = staticmethod(functional.adaptive_max_pool1d)
 
 
 class AdaptiveMaxPool2d(_AdaptiveMaxPoolNd):
@@ -337,7 +337,7 @@ class AdaptiveMaxPool2d(_AdaptiveMaxPoolNd):
     torch.Size([1, 5, 2])
     """
 
-    _function: ClassVar[Callable[..., Any]] = staticmethod(functional.adaptive_max_pool2d)
+    _function: ClassVar = staticmethod(functional.adaptive_max_pool2d)
 
 
 class AdaptiveMaxPool3d(_AdaptiveMaxPoolNd):
@@ -348,7 +348,7 @@ class AdaptiveMaxPool3d(_AdaptiveMaxPoolNd):
     torch.Size([1, 2, 2, 2])
     """
 
-    _function: ClassVar[Callable[..., Any]] = staticmethod(functional.adaptive_max_pool3d)
+    _function: ClassVar = staticmethod(functional.adaptive_max_pool3d)
 
 
 class _AdaptiveAvgPoolNd(_Pool):
@@ -371,7 +371,7 @@ class AdaptiveAvgPool1d(_AdaptiveAvgPoolNd):
     tensor([[2.0000, 2.5000]])
     """
 
-    _function: ClassVar[Callable[..., Any]] = staticmethod(functional.adaptive_avg_pool1d)
+    _function: ClassVar = staticmethod(functional.adaptive_avg_pool1d)
 
 
 class AdaptiveAvgPool2d(_AdaptiveAvgPoolNd):
@@ -382,7 +382,7 @@ class AdaptiveAvgPool2d(_AdaptiveAvgPoolNd):
     tensor([[[1.5000]]])
     """
 
-    _function: ClassVar[Callable[..., Any]] = staticmethod(functional.adaptive_avg_pool2d)
+    _function: ClassVar = staticmethod(functional.adaptive_avg_pool2d)
 
 
 class AdaptiveAvgPool3d(_AdaptiveAvgPoolNd):
@@ -393,4 +393,4 @@ class AdaptiveAvgPool3d(_AdaptiveAvgPoolNd):
     torch.Size([1, 1, 6, 2])
     """
 
-    _function: ClassVar[Callable[..., Any]] = staticmethod(functional.adaptive_avg_pool3d)
+    _function: ClassVar = staticmethod(functional.adaptive_avg_pool3d)

@@ -74,7 +74,7 @@ class PlainCell(Cell):
     def __init__(self, weights: Weights, bias: bool, nonlinearity: str) -> None:
         super().__init__(weights, bias)
         self.turned = _as_used(self.weight_hh).t()
-        self.nonlinearity: Any = RECORDED.tanh if nonlinearity == "tanh" else RECORDED.relu
+        self.nonlinearity = RECORDED.tanh if nonlinearity == "tanh" else RECORDED.relu
 
     def step(self, part: Tensor, state: State) -> State:
         return (self.nonlinearity(RECORDED.addmm(part, state[0], self.turned)),)

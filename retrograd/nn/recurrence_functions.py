@@ -65,7 +65,7 @@ def _samples(gates: int) -> list[Sample]:
     one = _weights(gates, 3, 2)
     turned = [*one, *_weights(gates, 3, 2)]
 
-    def hx(cells: int) -> Any:
+    def hx(cells: int) -> list[T] | T:
         return [T(cells, 2, 2), T(cells, 2, 2)] if gates == 4 else T(cells, 2, 2)
 
     return [

@@ -108,11 +108,11 @@ class RNNBase(Module):
         return [name for names in self._all_weights for name in names]
 
     @property
-    def _flat_weights(self) -> list[Any]:
+    def _flat_weights(self) -> list[Tensor | None]:
         return [getattr(self, name, None) for name in self._flat_weights_names]
 
     @_flat_weights.setter
-    def _flat_weights(self, weights: list[Any]) -> None:
+    def _flat_weights(self, weights: list[Tensor]) -> None:
         # Libraries that replace parameters by other tensors write this list too, with the tensors
         # that they have put under the names; any other would be one that `forward` does not use.
         for name, weight in zip(self._flat_weights_names, weights, strict=True):
@@ -221,7 +221,7 @@ class RNNBase(Module):
 
     def _one_state_forward(
         self, kind: str, noun: str, input: Tensor | PackedSequence, hx: Any
-    ) -> tuple[Any, Tensor]:
+    ) -> tuple[Tensor | PackedSequence, Tensor]:
         """The forward of RNN and GRU: everything but the name in one error is the same."""
         if isinstance(input, PackedSequence):
             data, batch_sizes, order, back = input
@@ -329,7 +329,7 @@ class RNN(RNNBase):
 
     def forward(
         self, input: Tensor | PackedSequence, hx: Tensor | None = None
-    ) -> tuple[Any, Tensor]:
+    ) -> tuple[Tensor | PackedSequence, Tensor]:
         return self._one_state_forward("RNN", "tensor ", input, hx)
 
 
@@ -351,7 +351,7 @@ class GRU(RNNBase):
 
     def forward(
         self, input: Tensor | PackedSequence, hx: Tensor | None = None
-    ) -> tuple[Any, Tensor]:
+    ) -> tuple[Tensor | PackedSequence, Tensor]:
         return self._one_state_forward("GRU", "", input, hx)
 
 
@@ -419,7 +419,7 @@ class LSTM(RNNBase):
 
     def forward(
         self, input: Tensor | PackedSequence, hx: tuple[Tensor, Tensor] | None = None
-    ) -> tuple[Any, tuple[Tensor, Tensor]]:
+    ) -> tuple[Tensor | PackedSequence, tuple[Tensor, Tensor]]:
         if isinstance(input, PackedSequence):
             return self._packed_forward(input, hx)
         if input.dim() not in (2, 3):

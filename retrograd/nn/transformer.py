@@ -71,7 +71,7 @@ class _Layer(Module):
     def _positions(self, x: Tensor) -> Any:
         return self.linear2(self.dropout(self.activation(self.linear1(x))))
 
-    def __getstate__(self) -> dict[str, Any]:
+    def __getstate__(self) -> dict[str, object]:
         """The two usual functions are pickled by their names."""
         state = super().__getstate__()
         for name in ("relu", "gelu"):
@@ -153,7 +153,7 @@ class TransformerEncoderLayer(_Layer):
         return result
 
 
-def _kind_of_activation(function: Any) -> int:
+def _kind_of_activation(function: Activation) -> int:
     """PyTorch's number for what its fused layer can do: 1 relu, 2 gelu, 0 anything else."""
     if function is functional.relu or isinstance(function, ReLU):
         return 1
@@ -293,7 +293,7 @@ class TransformerEncoder(Module):
         result: Tensor = x if self.norm is None else self.norm(x)
         return result
 
-    def _drops_padding(self, src: Tensor, padding: Any) -> bool:
+    def _drops_padding(self, src: Tensor, padding: Tensor | None) -> bool:
         """Whether PyTorch leaves padded positions out: at the end of rows, with no gradients."""
         first: Any = self.layers[0]
         if padding is None or src.ndim != 3 or not self.use_nested_tensor or first.training:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 
-def _ntuple(n: int, name: str = "parse") -> Callable[[Any], tuple[Any, ...]]:
+def _ntuple(n: int, name: str = "parse") -> Callable[[object], tuple[Any, ...]]:
     """A function that repeats a number `n` times, and takes a sequence as it is.
 
     >>> _ntuple(3)(1), _ntuple(3)([1, 2])
@@ -31,7 +31,7 @@ def _reverse_repeat_tuple(t: Sequence[object], n: int) -> tuple[Any, ...]:
     return tuple(element for element in reversed(t) for _ in range(n))
 
 
-def _list_with_default(out_size: Any, defaults: Sequence[int]) -> Any:
+def _list_with_default(out_size: int | Sequence[int | None], defaults: Sequence[int]) -> Any:
     """The sizes, with those of the input where None leaves one open."""
     if isinstance(out_size, int):
         return out_size
@@ -41,7 +41,7 @@ def _list_with_default(out_size: Any, defaults: Sequence[int]) -> Any:
     return [own if size is None else size for size, own in zip(out_size, last, strict=True)]
 
 
-def consume_prefix_in_state_dict_if_present(state_dict: Any, prefix: str) -> None:
+def consume_prefix_in_state_dict_if_present(state_dict: dict[str, Any], prefix: str) -> None:
     """Take a prefix off the names in a state dict, in place.
 
     What `DataParallel` saved loads into the module itself after this.

@@ -23,7 +23,7 @@ class DataParallel(Module):
     ) -> None:
         super().__init__()
         self.module = module
-        self.device_ids: list[Any] = []
+        self.device_ids: list[object] = []
 
     def forward(self, *inputs: Any, **kwargs: Any) -> Any:
         return self.module(*inputs, **kwargs)

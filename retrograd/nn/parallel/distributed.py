@@ -21,7 +21,7 @@ class DistributedDataParallel(Module):
     """
 
     def __init__(
-        self, module: Module, device_ids: object = None, *args: Any, **options: object
+        self, module: Module, device_ids: object = None, *args: object, **options: object
     ) -> None:
         from retrograd.distributed.group import require
 
@@ -56,7 +56,7 @@ class DistributedDataParallel(Module):
             self.require_backward_grad_sync = old
 
     @contextmanager
-    def join(self, *args: Any, **options: object) -> Iterator[None]:
+    def join(self, *args: object, **options: object) -> Iterator[None]:
         """The context for processes with different numbers of batches: there is one."""
         yield
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 from retrograd.nn.module import Module
 
@@ -12,8 +11,8 @@ def parallel_apply(
     modules: Sequence[Module],
     inputs: Sequence[object],
     kwargs_tup: object = None,
-    devices: Any = None,
-) -> list[Any]:
+    devices: object = None,
+) -> list[object]:
     """Refused, as PyTorch does where there is no accelerator."""
     if len(modules) != len(inputs):
         raise AssertionError(

@@ -5,7 +5,6 @@ from __future__ import annotations
 import types
 import warnings
 from collections.abc import Iterable
-from typing import Any
 
 from retrograd import linalg
 from retrograd.core import compiled
@@ -101,7 +100,9 @@ def clip_grad_norm_(
     return _clip_norm(parameters, max_norm, norm_type, error_if_nonfinite)
 
 
-def _clip_norm(parameters: Any, max_norm: float, norm_type: float, strict: bool) -> Tensor:
+def _clip_norm(
+    parameters: Tensor | Iterable[Tensor], max_norm: float, norm_type: float, strict: bool
+) -> Tensor:
     if not isinstance(parameters, Tensor):
         is_generator = isinstance(parameters, types.GeneratorType)
         parameters = list(parameters)

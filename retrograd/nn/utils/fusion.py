@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from copy import deepcopy
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from retrograd.nn.module import Module
 from retrograd.nn.parameter import Parameter
 from retrograd.ops.making.creation import ones_like, zeros_like
 from retrograd.tensor import Tensor
+
+if TYPE_CHECKING:
+    from retrograd.nn.batchnorm import _BatchNorm
 
 __all__ = [
     "fuse_conv_bn_eval",
@@ -25,7 +28,7 @@ def _check_modes(layer: Module, bn: Module) -> None:
         raise AssertionError("Fusion only for eval!")
 
 
-def _check_statistics(bn: Any) -> None:
+def _check_statistics(bn: _BatchNorm) -> None:
     if bn.running_mean is None or bn.running_var is None:
         raise AssertionError("bn.running_mean and bn.running_var must not be None")
 

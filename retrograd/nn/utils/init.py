@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import inspect
-from typing import Any
 
 from retrograd.nn.module import Module
 from retrograd.random.state import fork_rng
@@ -11,7 +10,7 @@ from retrograd.random.state import fork_rng
 __all__ = ["skip_init"]
 
 
-def skip_init(module_cls: type[Module], *args: Any, **kwargs: object) -> Module:
+def skip_init(module_cls: type[Module], *args: object, **kwargs: object) -> Module:
     """``module_cls(*args, **kwargs)`` with any values: the random numbers that follow are the same.
 
     >>> import retrograd as torch

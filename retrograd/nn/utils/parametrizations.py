@@ -23,7 +23,7 @@ __all__ = ["orthogonal", "spectral_norm", "weight_norm"]
 # ---------------------------------------------------------------------- orthogonal matrices
 
 
-def _is_orthogonal(matrix: Any) -> bool:
+def _is_orthogonal(matrix: Tensor) -> bool:
     rows, columns = matrix.shape[-2:]
     identity = eye(columns, dtype=matrix.dtype)
     tolerance = 10.0 * rows * finfo(matrix.dtype).eps
@@ -51,7 +51,7 @@ class _Orthogonal(Module):
     value replaces the base, and the parameter starts again from what is mapped to the identity.
     """
 
-    base: Any
+    base: Tensor
 
     def __init__(
         self, weight: Tensor, orthogonal_map: _OrthMaps, *, use_trivialization: bool = True
@@ -64,7 +64,7 @@ class _Orthogonal(Module):
         if use_trivialization:
             self.register_buffer("base", None)
 
-    def forward(self, X: Any) -> Any:
+    def forward(self, X: Tensor) -> Tensor:
         wide = X.size(-2) < X.size(-1)
         if wide:
             X = X.mT
@@ -76,7 +76,7 @@ class _Orthogonal(Module):
             result = self.base @ result
         return result.mT if wide else result
 
-    def _rotated(self, X: Any) -> Tensor:
+    def _rotated(self, X: Tensor) -> Tensor:
         """An orthogonal matrix from a skew one, by the exponential or by Cayley's map."""
         rows, columns = X.shape[-2:]
         X = X.tril()
@@ -94,7 +94,7 @@ class _Orthogonal(Module):
             )
         return result if rows == columns else result[..., :columns]
 
-    def _reflected(self, X: Any) -> Any:
+    def _reflected(self, X: Tensor) -> Tensor:
         """A product of reflections; the diagonal holds the signs of the columns."""
         below = X.tril(diagonal=-1)
         factors = 2.0 / (1.0 + (below * below).sum(dim=-2))
@@ -127,7 +127,7 @@ class _Orthogonal(Module):
         diagonal[factors == 0.0] *= -1
         return reflections.mT if wide else reflections
 
-    def _rebased(self, Q: object, tall: Any) -> Tensor:
+    def _rebased(self, Q: Tensor, tall: Tensor) -> Tensor:
         rows, columns = tall.shape[-2:]
         if rows != columns:
             more = randn(*tall.shape[:-2], rows, rows - columns, dtype=tall.dtype)
@@ -229,7 +229,7 @@ class _SpectralNorm(Module):
     _v: Tensor
 
     def __init__(
-        self, weight: Any, n_power_iterations: int = 1, dim: int = 0, eps: float = 1e-12
+        self, weight: Tensor, n_power_iterations: int = 1, dim: int = 0, eps: float = 1e-12
     ) -> None:
         super().__init__()
         ndim = weight.ndim
@@ -254,19 +254,19 @@ class _SpectralNorm(Module):
             self.register_buffer(name, functional.normalize(vector, dim=0, eps=eps))
         self._iterate(matrix, 15)
 
-    def _as_matrix(self, weight: Any) -> Any:
+    def _as_matrix(self, weight: Tensor) -> Tensor:
         if self.dim != 0:
             weight = weight.permute(self.dim, *(d for d in range(weight.ndim) if d != self.dim))
         return weight.flatten(1)
 
-    def _iterate(self, matrix: Any, iterations: int) -> None:
+    def _iterate(self, matrix: Tensor, iterations: int) -> None:
         # Written into the buffers: a replica of the module shares them.
         with no_grad():
             for _ in range(iterations):
                 functional.normalize(matrix.mv(self._v), dim=0, eps=self.eps, out=self._u)
                 functional.normalize(matrix.mH.mv(self._u), dim=0, eps=self.eps, out=self._v)
 
-    def forward(self, weight: Any) -> Any:
+    def forward(self, weight: Tensor) -> Tensor:
         if weight.ndim == 1:
             return functional.normalize(weight, dim=0, eps=self.eps)
         matrix = self._as_matrix(weight)

@@ -209,7 +209,7 @@ def _register(module: Module, name: str, tensor: Tensor) -> None:
 # ---------------------------------------------------------------------- the class of its own
 
 
-def _copy_parametrized(self: object, memo: dict[int, Any]) -> Any:
+def _copy_parametrized(self: object, memo: dict[int, object]) -> Any:
     """A deep copy that shares the class: the usual way would ask for the refused state."""
     if id(self) in memo:
         return memo[id(self)]
@@ -242,7 +242,7 @@ def _add_property(module: Module, name: str) -> None:
     if hasattr(module, name):
         raise AssertionError(f"Module already has an attribute named '{name}'")
 
-    def compute(self: Any) -> Any:
+    def compute(self: Module) -> Any:
         parametrization = self.parametrizations[name]
         if not _cache_enabled:
             return parametrization()
@@ -253,7 +253,7 @@ def _add_property(module: Module, name: str) -> None:
             value = _cache[key] = parametrization()
         return value
 
-    def assign(self: Any, value: object) -> None:
+    def assign(self: Module, value: object) -> None:
         self.parametrizations[name].right_inverse(value)
 
     setattr(type(module), name, property(compute, assign))
@@ -305,7 +305,7 @@ def register_parametrization(
     return module
 
 
-def _check_next(module: Module, name: str, parametrization: Any) -> None:
+def _check_next(module: Module, name: str, parametrization: Module) -> None:
     """Refuse a further parametrization that changes what the tensor is."""
     value = getattr(module, name)
     result = parametrization(value)

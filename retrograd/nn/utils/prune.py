@@ -132,7 +132,7 @@ def global_unstructured(
     scores = {} if importance_scores is None else importance_scores
     if not isinstance(scores, dict):
         raise TypeError("global_unstructured(): importance_scores must be of type dict")
-    pairs: list[tuple[Any, str]] = list(parameters)
+    pairs: list[tuple[Module, str]] = list(parameters)
     all_scores = parameters_to_vector(
         [scores.get((module, name), getattr(module, name)) for module, name in pairs]
     )

@@ -27,11 +27,11 @@ class BasePruningMethod(ABC):
     PRUNING_TYPE: str
     _tensor_name: str
 
-    def __call__(self, module: Module, inputs: Any) -> None:
+    def __call__(self, module: Module, inputs: object) -> None:
         setattr(module, self._tensor_name, self.apply_mask(module))
 
     @abstractmethod
-    def compute_mask(self, t: object, default_mask: Tensor | None) -> Any:
+    def compute_mask(self, t: Tensor, default_mask: Tensor) -> Tensor:
         """Ones where elements of `t` stay, zeros where they are pruned, also by the mask so far."""
 
     def apply_mask(self, module: Module) -> Any:
@@ -92,7 +92,7 @@ class BasePruningMethod(ABC):
         return method
 
     def prune(
-        self, t: Any, default_mask: Tensor | None = None, importance_scores: Tensor | None = None
+        self, t: Tensor, default_mask: Tensor | None = None, importance_scores: Tensor | None = None
     ) -> Any:
         """A tensor with this method's choice of elements set to zero.
 
@@ -145,7 +145,7 @@ def _take_hook(module: Module, name: str) -> Any:
 class PruningContainer(BasePruningMethod):
     """Pruning methods of one parameter, in the order in which they pruned it."""
 
-    def __init__(self, *args: Any) -> None:
+    def __init__(self, *args: BasePruningMethod) -> None:
         self._pruning_methods: tuple[Any, ...] = ()
         if len(args) == 1:
             self._tensor_name = args[0]._tensor_name
@@ -172,7 +172,7 @@ class PruningContainer(BasePruningMethod):
     def __getitem__(self, idx: Any) -> Any:
         return self._pruning_methods[idx]
 
-    def compute_mask(self, t: Any, default_mask: Any) -> Any:
+    def compute_mask(self, t: Tensor, default_mask: Tensor) -> Tensor:
         """The mask so far and, in what it left, the choice of the newest method."""
         method = self._pruning_methods[-1]
         left = self._left(method, t, default_mask)
@@ -181,7 +181,7 @@ class PruningContainer(BasePruningMethod):
         combined[left] = chosen.to(dtype=combined.dtype)
         return combined
 
-    def _left(self, method: Any, t: Any, mask: Any) -> Any:
+    def _left(self, method: BasePruningMethod, t: Tensor, mask: Tensor) -> object:
         """An index of what a method may prune."""
         kind = method.PRUNING_TYPE
         if kind == "unstructured":
@@ -211,7 +211,7 @@ class Identity(BasePruningMethod):
 
     PRUNING_TYPE = "unstructured"
 
-    def compute_mask(self, t: object, default_mask: Tensor | None) -> Tensor | None:
+    def compute_mask(self, t: Tensor, default_mask: Tensor) -> Tensor:
         return default_mask
 
     @classmethod
@@ -222,7 +222,7 @@ class Identity(BasePruningMethod):
 class _ByAmount(BasePruningMethod):
     """Methods that prune a number of things, or a share of them."""
 
-    amount: Any
+    amount: int | float
 
     def _number(self, size: int) -> int:
         """How many of `size` things to prune."""
@@ -245,7 +245,7 @@ class RandomUnstructured(_ByAmount):
         _check_amount(amount)
         self.amount = amount
 
-    def compute_mask(self, t: Any, default_mask: Any) -> Any:
+    def compute_mask(self, t: Tensor, default_mask: Tensor) -> Tensor:
         count = self._number(t.nelement())
         mask = default_mask.clone()
         if count:
@@ -267,7 +267,7 @@ class L1Unstructured(_ByAmount):
         _check_amount(amount)
         self.amount = amount
 
-    def compute_mask(self, t: Any, default_mask: Any) -> Any:
+    def compute_mask(self, t: Tensor, default_mask: Tensor) -> Tensor:
         count = self._number(t.nelement())
         mask = default_mask.clone()
         if count:
@@ -291,7 +291,7 @@ class RandomStructured(_ByAmount):
         self.amount = amount
         self.dim = dim
 
-    def compute_mask(self, t: Any, default_mask: Tensor | None) -> Any:
+    def compute_mask(self, t: Tensor, default_mask: Tensor) -> Tensor:
         _check_structured(t, self.dim)
         size = t.shape[self.dim]
         count = self._number(size)
@@ -316,7 +316,7 @@ class LnStructured(_ByAmount):
         self.n = n
         self.dim = dim
 
-    def compute_mask(self, t: Any, default_mask: Tensor | None) -> Any:
+    def compute_mask(self, t: Tensor, default_mask: Tensor) -> Tensor:
         _check_structured(t, self.dim)
         size = t.shape[self.dim]
         count = self._number(size)
@@ -349,7 +349,7 @@ class CustomFromMask(BasePruningMethod):
     def __init__(self, mask: Tensor) -> None:
         self.mask = mask
 
-    def compute_mask(self, t: object, default_mask: Any) -> Any:
+    def compute_mask(self, t: Tensor, default_mask: Tensor) -> Tensor:
         if default_mask.shape != self.mask.shape:
             raise AssertionError(
                 f"default_mask shape {default_mask.shape} must match self.mask shape "
@@ -362,7 +362,7 @@ class CustomFromMask(BasePruningMethod):
         return super().apply(module, name, mask=mask)
 
 
-def _rows(t: Any, dim: int, kept: object, default_mask: Any) -> Tensor:
+def _rows(t: Tensor, dim: int, kept: object, default_mask: Tensor) -> Tensor:
     """The mask of the rows that are kept, within the mask so far."""
     mask = zeros_like(t)
     index: list[object] = [slice(None)] * t.dim()
@@ -383,7 +383,7 @@ def _check_amount(amount: int | float) -> None:
         )
 
 
-def _check_structured(t: Any, dim: int) -> None:
+def _check_structured(t: Tensor, dim: int) -> None:
     shape = t.shape
     if len(shape) <= 1:
         raise ValueError(

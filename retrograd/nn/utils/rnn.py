@@ -82,7 +82,7 @@ unsorted_indices=None)
         data = self.data.cuda(*args, **kwargs)
         return type(self)(data, self.batch_sizes, self.sorted_indices, self.unsorted_indices)
 
-    def cpu(self, *args: Any, **kwargs: object) -> PackedSequence:
+    def cpu(self, *args: object, **kwargs: object) -> PackedSequence:
         """Data on the CPU, where it is."""
         return self.to(*args, **{"device": "cpu", **kwargs})
 
@@ -188,7 +188,7 @@ def pack_padded_sequence(
     return PackedSequence(data, wrap(batch_sizes.astype(np.int64)), order, None)
 
 
-def _checked_lengths(input: Tensor, lengths: Tensor) -> Any:
+def _checked_lengths(input: Tensor, lengths: Tensor) -> Array:
     """The lengths as an array, after the checks in PyTorch's order."""
     if input.numel() == 0:
         raise RuntimeError("Cannot pack empty tensors.")

@@ -44,7 +44,7 @@ class SpectralNorm:
         self.n_power_iterations = n_power_iterations
         self.eps = eps
 
-    def reshape_weight_to_matrix(self, weight: Any) -> Any:
+    def reshape_weight_to_matrix(self, weight: Tensor) -> Tensor:
         """The weight with `dim` in front and all others as one."""
         if self.dim != 0:
             weight = weight.permute(self.dim, *(d for d in range(weight.dim()) if d != self.dim))
@@ -73,10 +73,10 @@ class SpectralNorm:
             delattr(module, self.name + ending)
         module.register_parameter(self.name, Parameter(weight.detach()))
 
-    def __call__(self, module: Module, inputs: Any) -> None:
+    def __call__(self, module: Module, inputs: object) -> None:
         setattr(module, self.name, self.compute_weight(module, do_power_iteration=module.training))
 
-    def _solve_v_and_rescale(self, matrix: Any, u: Any, target: object) -> Tensor:
+    def _solve_v_and_rescale(self, matrix: Tensor, u: Tensor, target: Tensor) -> Tensor:
         """The `v` with ``u = normalize(matrix @ v)`` and ``u @ matrix @ v == target``."""
         inverse = linalg.pinv(matrix.t().mm(matrix), rcond=1e-15)
         v = linalg.multi_dot([inverse, matrix.t(), u.unsqueeze(1)]).squeeze(1)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from retrograd.nn.module import Module
 from retrograd.nn.parameter import Parameter, UninitializedParameter
@@ -42,7 +42,7 @@ class WeightNorm:
         del module._parameters[self.name + "_v"]
         setattr(module, self.name, Parameter(weight.data))
 
-    def __call__(self, module: Module, inputs: Any) -> None:
+    def __call__(self, module: Module, inputs: object) -> None:
         setattr(module, self.name, self.compute_weight(module))
 
 
@@ -59,7 +59,7 @@ def _apply(module: Module, name: str, dim: int | None, stacklevel: int) -> Weigh
                 f"Cannot register two weight_norm hooks on the same parameter {name}"
             )
     hook = WeightNorm(name, dim)
-    weight: Any = getattr(module, name)
+    weight: Tensor = getattr(module, name)
     if isinstance(weight, UninitializedParameter):
         raise ValueError(
             "The module passed to `WeightNorm` can't have uninitialized parameters. Make sure to "
