@@ -117,7 +117,7 @@ class GradScaler:
         self._scale = _number(self._init_scale)
         self._growth_tracker = _number(self._init_growth_tracker, dtypes.int32)
 
-    def scale(self, outputs: Tensor) -> Any:
+    def scale(self, outputs: Tensor) -> Tensor:
         """A tensor, or tensors in lists and other iterables, times the scale.
 
         >>> import retrograd as torch
@@ -139,7 +139,7 @@ class GradScaler:
     # ---------------------------------------------------------------------------- unscaling
 
     def _unscale_grads_(
-        self, optimizer: Any, inv_scale: Tensor, found_inf: Tensor, allow_fp16: bool
+        self, optimizer: Optimizer, inv_scale: Tensor, found_inf: Tensor, allow_fp16: bool
     ) -> dict[device_class, Tensor]:
         """Multiply the gradients; `found_inf`, by device, tells of inf and nan among them."""
         gradients: list[Tensor] = []
@@ -195,7 +195,7 @@ class GradScaler:
         )
         state["stage"] = OptState.UNSCALED
 
-    def _check_inf_per_device(self, optimizer: object) -> dict[device_class, Tensor]:
+    def _check_inf_per_device(self, optimizer: Optimizer) -> dict[device_class, Tensor]:
         self._check_scale_growth_tracker("_check_inf_per_device")
         found = self._unscale_grads_(optimizer, _number(1.0), _number(0.0), True)
         self._per_optimizer_states[id(optimizer)]["found_inf_per_device"] = found
@@ -206,7 +206,7 @@ class GradScaler:
 
     # -------------------------------------------------------------------------------- steps
 
-    def step(self, optimizer: Any, *args: Any, **kwargs: object) -> Any:
+    def step(self, optimizer: Optimizer, *args: Any, **kwargs: object) -> Any:
         """Unscale, unless that is done, then ``optimizer.step(*args, **kwargs)``.
 
         The optimizer's step is left out where a gradient is inf or nan.
@@ -287,7 +287,7 @@ class GradScaler:
             self._grow_or_shrink(scale, tracker, any(found))
         self._per_optimizer_states = defaultdict(_refresh_per_optimizer_state)
 
-    def _set_scale(self, scale: Tensor, new_scale: Any) -> None:
+    def _set_scale(self, scale: Tensor, new_scale: float | Tensor) -> None:
         if isinstance(new_scale, float):
             scale.fill_(new_scale)
             return
@@ -359,7 +359,7 @@ class GradScaler:
         """Whether this scaler does anything."""
         return self._enabled
 
-    def state_dict(self) -> dict[str, Any]:
+    def state_dict(self) -> dict[str, object]:
         """What a checkpoint needs of the scaler, as numbers; empty where it is disabled.
 
         >>> import retrograd as torch
@@ -395,7 +395,7 @@ class GradScaler:
         if self._growth_tracker is not None:
             self._growth_tracker.fill_(state_dict["_growth_tracker"])
 
-    def __getstate__(self) -> dict[str, Any]:
+    def __getstate__(self) -> dict[str, object]:
         state = self.__dict__.copy()
         if self._enabled:
             if self._per_optimizer_states:

@@ -183,7 +183,7 @@ def _deprecate(old: str, new: str) -> None:
     )
 
 
-def _older(name: str, kind: str) -> dict[str, Callable[..., Any]]:
+def _older(name: str, kind: str) -> dict[str, Callable[..., object]]:
     """The functions for one kind of device, from before the device was an argument."""
 
     def is_enabled() -> bool:
@@ -222,7 +222,7 @@ def _older(name: str, kind: str) -> dict[str, Callable[..., Any]]:
 
 
 # what `torch` shows of this module
-PUBLIC: dict[str, Callable[..., Any]] = {
+PUBLIC: dict[str, Callable[..., object]] = {
     function.__name__: function
     for function in (
         *(is_autocast_enabled, set_autocast_enabled, get_autocast_dtype, set_autocast_dtype),

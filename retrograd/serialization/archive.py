@@ -11,7 +11,7 @@ import bisect
 import struct
 import zlib
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import IO, NamedTuple
 
 import numpy as np
 
@@ -53,7 +53,7 @@ class _Member(NamedTuple):
 class Archive:
     """The members of a zip archive that begins at the file's position and ends with the file."""
 
-    def __init__(self, file: Any, in_folder: bool = True) -> None:
+    def __init__(self, file: IO[bytes], in_folder: bool = True) -> None:
         self._file = file
         self._start: int = file.tell()
         file.seek(0, 2)

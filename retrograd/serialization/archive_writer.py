@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import struct
 import zlib
-from typing import Any
+from typing import IO, Any
 
 from retrograd.serialization.archive import LOCAL
 
@@ -22,14 +22,14 @@ _DATE = (1 << 5) | 1  # the first day of 1980: the same content gives the same f
 class ArchiveWriter:
     """Writes members into a binary file, below a folder if one is named."""
 
-    def __init__(self, file: object, folder: str, sums: bool = True) -> None:
+    def __init__(self, file: IO[bytes], folder: str, sums: bool = True) -> None:
         self._file = file
         self._folder = folder
         self._sums = sums
         self._position = 0
         self._directory: list[bytes] = []
 
-    def add(self, name: str, content: Any) -> None:
+    def add(self, name: str, content: bytes | memoryview) -> None:
         """A member, from anything that has bytes."""
         view = memoryview(content).cast("B")
         self._begin(name, view.nbytes, zlib.crc32(view) if self._sums else 0)
@@ -80,12 +80,12 @@ class ArchiveWriter:
             + listed
         )
 
-    def _write(self, content: Any) -> None:
+    def _write(self, content: bytes | memoryview) -> None:
         write_all(self._file, content)
         self._position += memoryview(content).nbytes
 
 
-def write_all(file: Any, content: Any) -> None:
+def write_all(file: IO[bytes], content: Any) -> None:
     """Write every byte; an unbuffered file may take fewer at a time."""
     view = memoryview(content).cast("B")
     while view.nbytes:

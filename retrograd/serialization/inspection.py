@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import warnings
 from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from retrograd.ops.making.legacy import TYPED_TENSORS
 from retrograd.ops.making.memory import TypedStorage
@@ -13,6 +13,11 @@ from retrograd.serialization.loading import unsafe_names
 from retrograd.serialization.names import known_names, present_module
 from retrograd.serialization.safe_globals import allowed_as, allowed_names
 from retrograd.storage import TYPED_STORAGES
+
+if TYPE_CHECKING:
+    from types import ModuleType
+
+    pass
 
 
 def get_unsafe_globals_in_checkpoint(f: object) -> list[str]:
@@ -70,7 +75,7 @@ def normalize_storage_type(storage_type: Any) -> Any:
     return TYPED_STORAGES[storage_type.__name__]
 
 
-def storage_to_tensor_type(storage: TypedStorage) -> Any:
+def storage_to_tensor_type(storage: TypedStorage) -> type:
     """The class of tensors that goes with a storage.
 
     >>> import retrograd as torch
@@ -81,7 +86,7 @@ def storage_to_tensor_type(storage: TypedStorage) -> Any:
 
 
 def check_module_version_greater_or_equal(
-    module: Any, req_version_tuple: tuple[Any, ...], error_if_malformed: bool = True
+    module: ModuleType, req_version_tuple: tuple[int, ...], error_if_malformed: bool = True
 ) -> bool:
     """Whether a module is at least of a version.
 

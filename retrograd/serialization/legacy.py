@@ -10,7 +10,7 @@ import pickle
 import sys
 from collections.abc import Callable, Sequence
 from pickle import UnpicklingError
-from typing import Any
+from typing import IO, Any
 
 import numpy as np
 
@@ -30,7 +30,7 @@ _MAGIC_NUMBER = 0x1950A86A20F9469CFC6C
 _PROTOCOL_VERSION = 1001
 
 
-def write_legacy(file: object, pickled: bytes, storages: Sequence[Any], protocol: int) -> None:
+def write_legacy(file: IO[bytes], pickled: bytes, storages: Sequence[Any], protocol: int) -> None:
     """Write a pickle and its storages in the old format."""
     facts = {
         "protocol_version": _PROTOCOL_VERSION,
@@ -50,7 +50,7 @@ def write_legacy(file: object, pickled: bytes, storages: Sequence[Any], protocol
         write_all(file, storage.array.view(np.uint8))
 
 
-def read_legacy(file: object, read: Read, restore: Restore, is_safe: bool) -> Any:
+def read_legacy(file: IO[bytes], read: Read, restore: Restore, is_safe: bool) -> Any:
     """The object of a file in the old format."""
     if _is_tar(file):
         if is_safe:
@@ -87,7 +87,7 @@ def _number(value: object) -> str:
     return str(value) if type(value) is int and abs(value) < 1 << 64 else described(value)
 
 
-def _is_tar(file: Any) -> bool:
+def _is_tar(file: IO[bytes]) -> bool:
     start = file.tell()
     block = file.read(262)
     file.seek(start)

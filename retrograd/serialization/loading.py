@@ -11,7 +11,7 @@ import re
 import sys
 import warnings
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import IO, TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
@@ -211,7 +211,7 @@ def _order_of(archive: Archive) -> str:
 
 
 @contextlib.contextmanager
-def _opened(f: Any) -> Iterator[Any]:
+def _opened(f: Any) -> Iterator[IO[bytes]]:
     if isinstance(f, (str, os.PathLike)):
         with open(f, "rb") as file:
             yield file
@@ -228,7 +228,7 @@ def _opened(f: Any) -> Iterator[Any]:
     yield f
 
 
-def _is_zip(file: Any) -> bool:
+def _is_zip(file: IO[bytes]) -> bool:
     start = file.tell()
     found = file.read(len(LOCAL))
     file.seek(start)
@@ -261,12 +261,12 @@ def _refuse_script(safe: bool) -> NoReturn:
 
 
 @above
-def load_safetensors(path: str, device: Any) -> dict[str, Tensor]:
+def load_safetensors(path: str, device: object) -> dict[str, Tensor]:
     """The named tensors of a `.safetensors` file."""
     raise NotImplementedError
 
 
-def _load_safetensors(path: str, map_location: Any) -> dict[str, Tensor]:
+def _load_safetensors(path: str, map_location: object) -> dict[str, Tensor]:
     if isinstance(map_location, dict) or callable(map_location):
         kind = "dict" if isinstance(map_location, dict) else "callable"
         raise RuntimeError(

@@ -6,7 +6,7 @@ import sys
 from collections import Counter, OrderedDict
 from functools import cache
 from importlib import import_module
-from typing import Any
+from typing import Any, NoReturn
 
 from retrograd import dtypes, reduced_dtypes
 from retrograd.serialization import rebuild
@@ -23,7 +23,7 @@ class Foreign:
         self.module = module
         self.name = name
 
-    def __call__(self, *args: Any) -> Any:
+    def __call__(self, *args: object) -> NoReturn:
         raise TypeError(f"{self.module}.{self.name} is a name for pickles only")
 
 
@@ -62,7 +62,7 @@ _STORAGE_DTYPES = _storage_dtypes()
 
 
 @cache
-def known_names() -> dict[str, Any]:
+def known_names() -> dict[str, object]:
     """What any file may name: tensors and what they consist of, and plain containers."""
     from retrograd.nn.parameter import Parameter
 
@@ -114,7 +114,7 @@ def present_module(module: str) -> str:
 
 
 @cache
-def _layer_names() -> dict[Any, Foreign]:
+def _layer_names() -> dict[object, Foreign]:
     """The classes of layers, by where PyTorch defines them."""
     from retrograd.namespaces.finder import listed
 
@@ -144,7 +144,7 @@ def public_name(value: Any) -> Foreign | None:
     return Foreign(place, name)
 
 
-def counterpart(module: str, name: str) -> Any:
+def counterpart(module: str, name: str) -> object:
     """The class or function of this library for one of PyTorch's, for whole pickled objects."""
     import importlib
 

@@ -70,7 +70,7 @@ class Pickler(_PythonPickler):  # type: ignore[misc]
     Python's own pickler, not the C one: only it lets names be written that cannot be imported.
     """
 
-    dispatch: ClassVar[dict[Any, Any]] = dict(_PythonPickler.dispatch)
+    dispatch: ClassVar[dict[type, object]] = dict(_PythonPickler.dispatch)
 
     def __init__(self, file: IO[bytes], protocol: int, legacy: bool = False) -> None:
         super().__init__(file, protocol)
@@ -78,7 +78,7 @@ class Pickler(_PythonPickler):  # type: ignore[misc]
         self._legacy = legacy
         self._by_owner: dict[int, tuple[_Storage, Array]] = {}
 
-    def reducer_override(self, obj: object) -> Any:
+    def reducer_override(self, obj: object) -> object:
         """Tensors and their relatives, in PyTorch's form."""
         if isinstance(obj, Tensor):
             return self._reduce_tensor(obj) if _has_our_reduction(obj) else NotImplemented
@@ -140,7 +140,7 @@ class Pickler(_PythonPickler):  # type: ignore[misc]
 
     # ---------------------------------------------------------------------------------- tensors
 
-    def _reduce_tensor(self, tensor: Tensor) -> Any:
+    def _reduce_tensor(self, tensor: Tensor) -> tuple[object, ...]:
         from retrograd.nn.parameter import Parameter, is_lazy
 
         warn_if_has_hooks(tensor)
@@ -171,7 +171,7 @@ class Pickler(_PythonPickler):  # type: ignore[misc]
             return _Parts(_REBUILD_RETYPED, (*arguments, tensor.dtype))
         return _Parts(_REBUILD_TENSOR, arguments)
 
-    def _reduce_sparse(self, tensor: Tensor) -> Any:
+    def _reduce_sparse(self, tensor: Tensor) -> tuple[object, ...]:
         from retrograd.sparse.pickling import parts
 
         if type(tensor) is not Tensor or tensor.__dict__:

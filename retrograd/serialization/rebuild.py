@@ -325,7 +325,7 @@ def byte_array(content: object = b"", encoding: Any = None) -> bytearray:
     return bytearray(content)
 
 
-def complex_number(real: Any = 0.0, imaginary: Any = 0.0) -> complex:
+def complex_number(real: float = 0.0, imaginary: float = 0.0) -> complex:
     """A complex number from two numbers."""
     if type(real) not in (float, int) or type(imaginary) not in (float, int):
         raise UnpicklingError("a complex number is allowed from two numbers only")
@@ -337,7 +337,7 @@ def size_from(numbers: object = ()) -> Size:
     return Size(_integers(numbers, "size"))
 
 
-def ordered(pairs: Any = ()) -> OrderedDict[Any, Any]:
+def ordered(pairs: Any = ()) -> OrderedDict[object, object]:
     """An OrderedDict from pairs."""
     if type(pairs) not in (list, tuple) or not all(
         isinstance(pair, (list, tuple)) and len(pair) == 2 for pair in pairs
@@ -347,14 +347,14 @@ def ordered(pairs: Any = ()) -> OrderedDict[Any, Any]:
     return OrderedDict(pairs)
 
 
-def counter(counts: object = None) -> Counter[Any]:
+def counter(counts: object = None) -> Counter[object]:
     """A Counter from a dict of counts."""
     if counts is not None and type(counts) is not dict:
         raise UnpicklingError("a Counter is allowed from a dict only")
     return Counter(counts or {})
 
 
-def set_from(items: Any = ()) -> set[Any]:
+def set_from(items: Any = ()) -> set[object]:
     """A set from a list."""
     if type(items) not in (list, tuple, set, frozenset):
         raise UnpicklingError("a set is allowed from a list only")

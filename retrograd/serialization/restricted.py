@@ -13,7 +13,7 @@ import struct
 from collections import Counter, OrderedDict
 from collections.abc import Callable
 from pickle import UnpicklingError
-from typing import Any
+from typing import IO, Any
 
 from retrograd.serialization import rebuild
 from retrograd.serialization.names import known_names, present_module
@@ -29,7 +29,7 @@ _ROOM_PER_BYTE = 64  # and for each of its own bytes: an empty dict is one byte 
 class Source:
     """A file from its position on, to read pickles from: never more than it has."""
 
-    def __init__(self, file: Any) -> None:
+    def __init__(self, file: IO[bytes]) -> None:
         self.file = file
         start = file.tell()
         file.seek(0, 2)
@@ -64,7 +64,7 @@ class _Raised(Exception):
     """Carries the exception of a class that the user allowed past the handlers of this file."""
 
 
-def _makers() -> dict[int, Callable[..., Any]]:
+def _makers() -> dict[int, Callable[..., object]]:
     from retrograd.nn.parameter import Parameter
 
     makers: list[tuple[object, Callable[..., object]]] = [
@@ -90,7 +90,7 @@ class RestrictedUnpickler:
         self,
         source: Source,
         encoding: str = "utf-8",
-        persistent_load: Callable[[Any], Any] | None = None,
+        persistent_load: Callable[[Any], object] | None = None,
     ) -> None:
         self._read = source.read
         self._source = source
@@ -100,7 +100,7 @@ class RestrictedUnpickler:
         self._known = known_names()
         self._names = allowed_names()
         self._trusted = {id(own) for own in self._names.values()}
-        self._memo: dict[int, Any] = {}
+        self._memo: dict[int, object] = {}
         self._marks: list[list[Any]] = []
         self._stack: list[Any] = []
         self._unusual_keys = 0
@@ -139,7 +139,7 @@ class RestrictedUnpickler:
         self._spend(size)
         self._stack.append(value)
 
-    def _items(self) -> list[Any]:
+    def _items(self) -> list[object]:
         """What was pushed since the last mark."""
         items = self._stack
         self._stack = self._marks.pop()
@@ -195,7 +195,7 @@ class RestrictedUnpickler:
             raise UnpicklingError("the arguments of a call must be a tuple")
         self._stack[-1] = self._called(function, arguments)
 
-    def _called(self, function: Any, arguments: tuple[object, ...]) -> Any:
+    def _called(self, function: Any, arguments: tuple[object, ...]) -> object:
         self._spend(512 + rebuild.length_of(arguments))
         if function is rebuild.from_type:
             return self._from_type(*arguments)
@@ -211,7 +211,7 @@ class RestrictedUnpickler:
         except Exception as error:
             raise _Raised(error) from None
 
-    def _made(self, maker: Callable[..., object], arguments: tuple[object, ...]) -> Any:
+    def _made(self, maker: Callable[..., object], arguments: tuple[object, ...]) -> object:
         try:
             return maker(*arguments)
         except (RuntimeError, NotImplementedError) as error:
@@ -303,7 +303,7 @@ class RestrictedUnpickler:
         items = self._items()
         self._list().extend(items)
 
-    def _list(self) -> list[Any]:
+    def _list(self) -> list[object]:
         found = self._stack[-1]
         if type(found) is not list:
             raise UnpicklingError(f"Can only append to lists, but got {type(found)}")
@@ -324,7 +324,7 @@ class RestrictedUnpickler:
     def _set_items(self) -> None:
         self._set("SETITEMS", self._items())
 
-    def _set(self, operation: str, items: list[Any]) -> None:
+    def _set(self, operation: str, items: list[object]) -> None:
         target = self._stack[-1]
         if type(target) not in (dict, OrderedDict, Counter):
             raise UnpicklingError(

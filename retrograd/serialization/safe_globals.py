@@ -7,7 +7,7 @@ from typing import Any
 
 from retrograd.serialization.names import counterpart
 
-Allowed = Callable[..., Any] | tuple[Callable[..., Any], str]
+Allowed = Callable[..., object] | tuple[Callable[..., object], str]
 
 # Their names are never accepted, whoever allows them.
 BLOCKED = frozenset(("sys", "os", "posix", "nt"))
@@ -61,7 +61,7 @@ class safe_globals:
             _allowed.pop(allowed, None)
 
 
-def allowed_names() -> dict[str, Any]:
+def allowed_names() -> dict[str, object]:
     """What was allowed, by the names that files use."""
     names: dict[str, object] = {}
     for entry in _allowed:

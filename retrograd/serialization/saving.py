@@ -8,7 +8,7 @@ import os
 import pickle
 import sys
 from collections.abc import Iterator
-from typing import Any
+from typing import IO, TYPE_CHECKING, Any
 
 from retrograd.notices import explained
 from retrograd.serialization.archive_writer import ArchiveWriter
@@ -16,6 +16,9 @@ from retrograd.serialization.atomic import replacing
 from retrograd.serialization.legacy import write_legacy
 from retrograd.serialization.options import OPTIONS, SHARED
 from retrograd.serialization.pickler import Pickler
+
+if TYPE_CHECKING:
+    pass
 
 
 def save(
@@ -64,7 +67,7 @@ def save(
 
 
 @contextlib.contextmanager
-def _opened(f: Any, is_path: bool) -> Iterator[Any]:
+def _opened(f: Any, is_path: bool) -> Iterator[IO[bytes]]:
     if is_path:
         with replacing(os.fsdecode(f)) as file:
             yield file
@@ -74,12 +77,14 @@ def _opened(f: Any, is_path: bool) -> Iterator[Any]:
             f.flush()
 
 
-def _folder_for(path: Any) -> str:
+def _folder_for(path: str | os.PathLike[str]) -> str:
     name = os.path.splitext(os.path.basename(os.fsdecode(path)))[0]
     return name.encode("utf-8", "replace").decode().replace("/", "_") or "archive"
 
 
-def _write(file: object, folder: str, pickled: bytes, storages: Any, without_order: bool) -> None:
+def _write(
+    file: IO[bytes], folder: str, pickled: bytes, storages: Any, without_order: bool
+) -> None:
     archive = ArchiveWriter(file, folder, SHARED.sums)
     archive.add("data.pkl", pickled)
     if not without_order:

@@ -23,7 +23,7 @@ def trusting(pickle_module: Any, arguments: dict[str, object]) -> Read:
     known = {**known_names(), "_codecs.encode": codecs.encode}
 
     class Unpickler(base):  # type: ignore[misc]
-        def find_class(self, module: str, name: str) -> Any:
+        def find_class(self, module: str, name: str) -> object:
             """One of our classes for one of PyTorch's; the others as usual."""
             module = present_module(module)
             found = known.get(f"{module}.{name}")
@@ -32,7 +32,7 @@ def trusting(pickle_module: Any, arguments: dict[str, object]) -> Read:
                 return counterpart(module, name) if found is None else found
             return super().find_class(module, name) if found is None else found
 
-    def read(source: Source, persistent_load: Callable[[Any], Any] | None = None) -> Any:
+    def read(source: Source, persistent_load: Callable[[Any], object] | None = None) -> Any:
         unpickler = Unpickler(source.file, **arguments)
         if persistent_load is not None:
             unpickler.persistent_load = persistent_load
@@ -47,7 +47,7 @@ def restricting(arguments: dict[str, object]) -> Read:
     """A function that reads one pickle and runs nothing that it brings along."""
     encoding = str(arguments.get("encoding", "utf-8"))
 
-    def read(source: Source, persistent_load: Callable[[Any], Any] | None = None) -> Any:
+    def read(source: Source, persistent_load: Callable[[Any], object] | None = None) -> Any:
         return RestrictedUnpickler(source, encoding, persistent_load).load()
 
     return read

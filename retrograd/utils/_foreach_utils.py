@@ -26,7 +26,7 @@ def _get_fused_kernels_supported_devices() -> list[str]:
 
 def _group_tensors_by_device_and_dtype(
     tensorlistlist: TensorListList, with_indices: bool = False
-) -> dict[tuple[Any, Any], tuple[TensorListList, Indices]]:
+) -> dict[tuple[object, object], tuple[TensorListList, Indices]]:
     """Lists that belong together, in groups by device and dtype of the first list's tensors."""
     found: dict[tuple[object, object], tuple[TensorListList, Indices]] = {}
     for index, first in enumerate(tensorlistlist[0]):
@@ -50,7 +50,7 @@ def _device_has_foreach_support(device: Any) -> bool:
     return device.type in (*_get_foreach_kernels_supported_devices(), "cpu")
 
 
-def _has_foreach_support(tensors: list[Any], device: Device) -> bool:
+def _has_foreach_support(tensors: list[Tensor], device: Device) -> bool:
     return _device_has_foreach_support(device) and all(
         each is None or type(each) is Tensor for each in tensors
     )

@@ -8,8 +8,8 @@
 from __future__ import annotations
 
 from collections import OrderedDict, defaultdict
-from collections.abc import Callable, Iterator
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, TypeVar
 
 from retrograd.namespaces import from_table
 from retrograd.transforms.trees import LEAF, REGISTERED, TreeSpec, _node_of, flatten, unflatten
@@ -22,11 +22,16 @@ __all__ = [
 ]
 
 PyTree = Any
+_K = TypeVar("_K")
+_V = TypeVar("_V")
 _Test = Callable[[Any], bool]
 
 
 def register_pytree_node(
-    cls: type, flatten_fn: Callable[[Any], Any], unflatten_fn: Callable[..., Any], **names: Any
+    cls: type,
+    flatten_fn: Callable[[Any], Any],
+    unflatten_fn: Callable[..., object],
+    **names: object,
 ) -> None:
     """Make a class a node of trees: how it becomes its children and a context, and back."""
     if cls in REGISTERED:
@@ -34,26 +39,26 @@ def register_pytree_node(
     REGISTERED[cls] = (flatten_fn, unflatten_fn)
 
 
-def _dict_flatten(d: dict[Any, Any]) -> tuple[list[Any], list[Any]]:
+def _dict_flatten(d: dict[_K, _V]) -> tuple[list[_V], list[_K]]:
     return list(d.values()), list(d)
 
 
-def _dict_unflatten(values: Any, context: list[Any]) -> dict[Any, Any]:
+def _dict_unflatten(values: Iterable[_V], context: list[_K]) -> dict[_K, _V]:
     return dict(zip(context, values, strict=True))
 
 
-def _dict_flatten_with_keys(d: dict[Any, Any]) -> tuple[list[tuple[Any, Any]], list[Any]]:
+def _dict_flatten_with_keys(d: dict[_K, _V]) -> tuple[list[tuple[_K, _V]], list[_K]]:
     return list(d.items()), list(d)
 
 
 class _Kept:
     """A subtree that counts as a leaf: taken for one by `flatten`, as any object is."""
 
-    def __init__(self, value: Any) -> None:
+    def __init__(self, value: object) -> None:
         self.value = value
 
 
-def tree_flatten(tree: Any, is_leaf: _Test | None = None) -> tuple[list[Any], TreeSpec]:
+def tree_flatten(tree: object, is_leaf: _Test | None = None) -> tuple[list[Any], TreeSpec]:
     """The leaves of a tree in order, and its shape."""
     if is_leaf is None:
         return flatten(tree)
@@ -61,7 +66,7 @@ def tree_flatten(tree: Any, is_leaf: _Test | None = None) -> tuple[list[Any], Tr
     return [leaf.value if isinstance(leaf, _Kept) else leaf for leaf in leaves], spec
 
 
-def _with_leaves(tree: Any, is_leaf: _Test) -> Any:
+def _with_leaves(tree: object, is_leaf: _Test) -> PyTree:
     """The tree with every subtree that counts as a leaf hidden in a `_Kept`."""
     if is_leaf(tree):
         return _Kept(tree)
@@ -71,7 +76,7 @@ def _with_leaves(tree: Any, is_leaf: _Test) -> Any:
     return unflatten([_with_leaves(child, is_leaf) for child in children], spec)
 
 
-def _children(tree: Any) -> tuple[list[Any], TreeSpec | None]:
+def _children(tree: object) -> tuple[list[Any], TreeSpec | None]:
     """The direct children, and the shape of the tree if they were leaves; None for a leaf."""
     node = _node_of(tree)
     if node is None:
@@ -80,7 +85,7 @@ def _children(tree: Any) -> tuple[list[Any], TreeSpec | None]:
     return children, TreeSpec(kind, context, [LEAF] * len(children))
 
 
-def tree_unflatten(leaves: Any, treespec: TreeSpec) -> Any:
+def tree_unflatten(leaves: Iterable[object], treespec: TreeSpec) -> PyTree:
     """A tree of the given shape with the given leaves."""
     leaves = list(leaves)
     if len(leaves) != treespec.leaves:
@@ -91,33 +96,35 @@ def tree_unflatten(leaves: Any, treespec: TreeSpec) -> Any:
     return unflatten(leaves, treespec)
 
 
-def tree_leaves(tree: Any, is_leaf: _Test | None = None) -> list[Any]:
+def tree_leaves(tree: object, is_leaf: _Test | None = None) -> list[Any]:
     """The leaves of a tree, in order."""
     return tree_flatten(tree, is_leaf)[0]
 
 
-def tree_iter(tree: Any, is_leaf: _Test | None = None) -> Iterator[Any]:
+def tree_iter(tree: object, is_leaf: _Test | None = None) -> Iterator[Any]:
     """The leaves of a tree, one by one."""
     yield from tree_leaves(tree, is_leaf)
 
 
-def tree_structure(tree: Any, is_leaf: _Test | None = None) -> TreeSpec:
+def tree_structure(tree: object, is_leaf: _Test | None = None) -> TreeSpec:
     """The shape of a tree."""
     return tree_flatten(tree, is_leaf)[1]
 
 
-def tree_is_leaf(tree: Any, is_leaf: _Test | None = None) -> bool:
+def tree_is_leaf(tree: object, is_leaf: _Test | None = None) -> bool:
     """Whether a value is a leaf."""
     return (is_leaf is not None and is_leaf(tree)) or flatten(tree)[1].kind is None
 
 
-def is_namedtuple(obj: Any) -> bool:
+def is_namedtuple(obj: object) -> bool:
     """Whether a value, or a class, is a named tuple."""
     kind = obj if isinstance(obj, type) else type(obj)
     return issubclass(kind, tuple) and hasattr(kind, "_fields")
 
 
-def tree_map(func: Callable[..., Any], tree: Any, *rests: Any, is_leaf: _Test | None = None) -> Any:
+def tree_map(
+    func: Callable[..., object], tree: object, *rests: object, is_leaf: _Test | None = None
+) -> PyTree:
     """The tree with every leaf replaced by ``func(leaf, *leaves of the others)``."""
     leaves, spec = tree_flatten(tree, is_leaf)
     others = [_fitting(rest, spec) for rest in rests]
@@ -142,8 +149,8 @@ def _fitting(tree: Any, spec: TreeSpec) -> list[Any]:
 
 
 def tree_map_(
-    func: Callable[..., Any], tree: Any, *rests: Any, is_leaf: _Test | None = None
-) -> Any:
+    func: Callable[..., object], tree: object, *rests: object, is_leaf: _Test | None = None
+) -> PyTree:
     """Call a function with every leaf, and return the tree."""
     tree_map(func, tree, *rests, is_leaf=is_leaf)
     return tree
@@ -157,8 +164,11 @@ def _chooser(kind: Any) -> _Test:
 
 
 def tree_map_only(
-    type_or_types_or_pred: Any, func: Any, tree: Any, is_leaf: _Test | None = None
-) -> Any:
+    type_or_types_or_pred: object,
+    func: Callable[..., object],
+    tree: object,
+    is_leaf: _Test | None = None,
+) -> PyTree:
     """The tree with every leaf of a type replaced; the type may be a function that chooses.
 
     >>> from retrograd.utils._pytree import tree_map_only
@@ -170,19 +180,22 @@ def tree_map_only(
 
 
 def tree_map_only_(
-    type_or_types_or_pred: Any, func: Any, tree: Any, is_leaf: _Test | None = None
-) -> Any:
+    type_or_types_or_pred: object,
+    func: Callable[..., object],
+    tree: object,
+    is_leaf: _Test | None = None,
+) -> PyTree:
     """Call a function with every leaf of a type, and return the tree."""
     tree_map_only(type_or_types_or_pred, func, tree, is_leaf)
     return tree
 
 
-def tree_all(pred: _Test, tree: Any, is_leaf: _Test | None = None) -> bool:
+def tree_all(pred: _Test, tree: object, is_leaf: _Test | None = None) -> bool:
     """Whether all leaves are as asked."""
     return all(map(pred, tree_iter(tree, is_leaf)))
 
 
-def tree_any(pred: _Test, tree: Any, is_leaf: _Test | None = None) -> bool:
+def tree_any(pred: _Test, tree: object, is_leaf: _Test | None = None) -> bool:
     """Whether some leaf is as asked."""
     return any(map(pred, tree_iter(tree, is_leaf)))
 

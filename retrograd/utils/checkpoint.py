@@ -66,7 +66,7 @@ __all__ = [
     "set_device_states",
 ]
 
-Contexts = tuple[AbstractContextManager[Any], AbstractContextManager[Any]]
+Contexts = tuple[AbstractContextManager[object], AbstractContextManager[object]]
 
 
 class _Settings:
@@ -144,7 +144,7 @@ class DefaultDeviceType:
         return DefaultDeviceType._default_device_type or "cpu"
 
 
-def get_device_states(*args: Any) -> tuple[list[int], list[Tensor]]:
+def get_device_states(*args: object) -> tuple[list[int], list[Tensor]]:
     """The devices of the arguments, other than the CPU, and their random states: none here.
 
     >>> import retrograd as torch
@@ -167,7 +167,7 @@ def set_device_states(
         raise runtime_error("retrograd does not support random states of devices")
 
 
-def detach_variable(inputs: tuple[Any, ...]) -> tuple[Any, ...]:
+def detach_variable(inputs: tuple[object, ...]) -> tuple[object, ...]:
     """The tensors without their history, requiring grad as before; other things as they are.
 
     >>> import retrograd as torch
@@ -181,7 +181,7 @@ def detach_variable(inputs: tuple[Any, ...]) -> tuple[Any, ...]:
             "Only tuple of tensors is supported. Got Unsupported input type: "
             f"{type(inputs).__name__}"
         )
-    found: list[Any] = []
+    found: list[object] = []
     for item in inputs:
         if isinstance(item, Tensor):
             cut = item.detach()
@@ -191,7 +191,7 @@ def detach_variable(inputs: tuple[Any, ...]) -> tuple[Any, ...]:
     return tuple(found)
 
 
-def check_backward_validity(inputs: Iterable[Any]) -> None:
+def check_backward_validity(inputs: Iterable[object]) -> None:
     """Warn where no argument requires a gradient: a reentrant checkpoint then gives none.
 
     >>> import retrograd as torch
@@ -303,7 +303,7 @@ class _Autocast:
     def __init__(self) -> None:
         self.lower, self.cached = STATE.autocast, STATE.autocast_cache
 
-    def again(self) -> AbstractContextManager[Any]:
+    def again(self) -> AbstractContextManager[object]:
         if (self.lower, self.cached) == (STATE.autocast, STATE.autocast_cache):
             return contextlib.nullcontext()
         from retrograd.amp import autocast
@@ -312,11 +312,11 @@ class _Autocast:
         return autocast("cpu", lower, lower is not None, self.cached)
 
 
-def _describe(tensor: Tensor) -> dict[str, Any]:
+def _describe(tensor: Tensor) -> dict[str, object]:
     return {"shape": tensor.shape, "dtype": tensor.dtype, "device": tensor.device}
 
 
-_DESCRIBERS: dict[str, Callable[[Tensor], Any]] = {
+_DESCRIBERS: dict[str, Callable[[Tensor], object]] = {
     "default": _describe,
     "none": lambda tensor: None,
 }
@@ -356,7 +356,7 @@ def checkpoint_sequential(
     steps = list(functions.children()) if isinstance(functions, nn.Sequential) else functions
 
     def part(start: int, end: int) -> Callable[[Any], Any]:
-        def forward(value: Tensor) -> Any:
+        def forward(value: Tensor) -> Tensor:
             for step in steps[start:end]:
                 value = step(value)
             return value
@@ -434,8 +434,8 @@ class _OpLogs:
     """The ops of the forward pass and of the last recomputation, with their lines."""
 
     def __init__(self) -> None:
-        self.forward: list[tuple[str, Any]] = []
-        self.again: list[tuple[str, Any]] = []
+        self.forward: list[tuple[str, object]] = []
+        self.again: list[tuple[str, object]] = []
 
     def contexts(self) -> Contexts:
         return _Watching(self.forward), _Watching(self.again)
@@ -451,7 +451,7 @@ class _OpLogs:
 class _Watching:
     """``with _Watching(log):`` every op of this thread is written down."""
 
-    def __init__(self, log: list[tuple[str, Any]]) -> None:
+    def __init__(self, log: list[tuple[str, object]]) -> None:
         self.log = log
 
     def __enter__(self) -> None:

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from retrograd.notices import runtime_error
 from retrograd.tensor import Tensor
+
+if TYPE_CHECKING:
+    from retrograd.diagnostics.report import Report
 
 
 class CheckpointError(RuntimeError):
@@ -18,7 +21,7 @@ class CheckpointError(RuntimeError):
     __module__ = "retrograd.utils.checkpoint"  # where programs find it
 
     code: str | None = None
-    report: Any = None
+    report: Report | None = None
 
 
 _TIP = """

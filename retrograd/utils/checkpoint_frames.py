@@ -84,7 +84,7 @@ class GraphExecGroup:
         return _CURRENT.group
 
 
-def _group() -> Any:
+def _group() -> object:
     """What recomputed values belong to: a group, else the backward call, else nothing else."""
     if _CURRENT.group is not None:
         return _CURRENT.group
@@ -98,13 +98,13 @@ class Slot:
 
     def __init__(self) -> None:
         # group -> the tensor and its version when it was recomputed; None once it was read
-        self.found: dict[Any, tuple[Tensor, int] | None] = {}
+        self.found: dict[object, tuple[Tensor, int] | None] = {}
 
 
 class _Hooks:
     """``with _Hooks(pack, unpack):`` saved tensors go through these two functions."""
 
-    def __init__(self, pack: Callable[[Tensor], Any], unpack: Callable[[Any], Tensor]) -> None:
+    def __init__(self, pack: Callable[[Tensor], object], unpack: Callable[[Any], Tensor]) -> None:
         self.pair = (pack, unpack)
 
     def __enter__(self) -> None:
@@ -133,7 +133,7 @@ class CheckpointInputs(Node):
             for item in arguments
         ]
 
-    def unpack(self) -> list[Any]:
+    def unpack(self) -> list[object]:
         """The arguments, as they were."""
         return [x.unpack(self) if isinstance(x, SavedTensor) else x for x in self.arguments]
 
@@ -147,7 +147,7 @@ class Frame:
         recompute: Callable[..., None],
         *,
         early_stop: bool,
-        describe: Callable[[Tensor], Any],
+        describe: Callable[[Tensor], object],
         explain: Callable[[CheckpointError], CheckpointError] | None,
     ) -> None:
         self.inputs = CheckpointInputs(arguments)
@@ -157,9 +157,9 @@ class Frame:
         self.explain = explain  # for debug mode: the error with more to read
         self.completed = False  # the original forward
         self.slots: list[weakref.ref[Slot]] = []
-        self.descriptions: list[Any] = []
+        self.descriptions: list[object] = []
         self.sites: list[Site] = []
-        self.runs: dict[Any, _Run] = {}  # by group
+        self.runs: dict[object, _Run] = {}  # by group
 
     def hooks(self) -> _Hooks:
         """The context of the original forward."""

@@ -80,7 +80,7 @@ _SAVING = (CheckpointPolicy.MUST_SAVE, CheckpointPolicy.PREFER_SAVE)
 
 
 def create_selective_checkpoint_contexts(
-    policy_fn_or_list: Callable[..., Any] | list[OpOverload],
+    policy_fn_or_list: Callable[..., object] | list[OpOverload],
     allow_cache_entry_mutation: bool = False,
 ) -> tuple[_Keeping, _Recalling]:
     """The two contexts of a checkpoint that keeps the results of some ops.
@@ -125,7 +125,9 @@ def _check_overload(op: object) -> None:
 
 
 def _saves(ops: Sequence[OpOverload]) -> Callable[..., CheckpointPolicy]:
-    def policy(context: object, op: OpOverload, *args: Any, **kwargs: object) -> CheckpointPolicy:
+    def policy(
+        context: object, op: OpOverload, *args: object, **kwargs: object
+    ) -> CheckpointPolicy:
         if op in ops:
             return CheckpointPolicy.MUST_SAVE
         return CheckpointPolicy.PREFER_RECOMPUTE
@@ -185,7 +187,7 @@ class _Mode:
     """``with mode:`` ops of this thread go through its `run`."""
 
     def __init__(self, instead_of: _Mode | None = None) -> None:
-        self._before: list[tuple[Any, ...]] = []
+        self._before: list[tuple[object, ...]] = []
         self._instead_of = instead_of
 
     def __enter__(self) -> _Mode:
@@ -226,7 +228,7 @@ class _Keeping(_Mode):
         self,
         op: Op,
         overload: OpOverload,
-        args: tuple[Any, ...],
+        args: tuple[object, ...],
         targets: Sequence[object],
         form: str,
         outputs: list[Tensor],
@@ -283,7 +285,7 @@ class _Recalling(_Mode):
             pending()
 
     def run(
-        self, op: Op, args: tuple[Any, ...], targets: Sequence[object], form: str, compute: Any
+        self, op: Op, args: tuple[object, ...], targets: Sequence[object], form: str, compute: Any
     ) -> Computed:
         """Return what was kept of a call, or compute it."""
         self._settle()

@@ -84,7 +84,7 @@ class Measurement:
     number_per_run: int
     raw_times: list[float]
     task_spec: TaskSpec
-    metadata: dict[Any, Any] | None = None
+    metadata: dict[object, object] | None = None
 
     def __getattr__(self, name: str) -> Any:
         if name in _FIELDS:

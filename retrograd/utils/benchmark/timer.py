@@ -6,7 +6,6 @@ import sys
 import timeit
 from collections.abc import Callable
 from time import perf_counter
-from typing import Any
 
 from retrograd.utils.benchmark.measurement import Measurement, TaskSpec
 
@@ -65,7 +64,7 @@ class Timer:
         self._timeit(number=max(int(number // 100), 2))
         return Measurement(number, [self._timeit(number)], self._task_spec)
 
-    def autorange(self, callback: Callable[[int, float], Any] | None = None) -> Measurement:
+    def autorange(self, callback: Callable[[int, float], object] | None = None) -> Measurement:
         """Run it until the measurement takes long enough."""
         return self.blocked_autorange(callback)
 
@@ -74,7 +73,7 @@ class Timer:
         raise NotImplementedError("See `Timer.blocked_autorange.`")
 
     def blocked_autorange(
-        self, callback: Callable[[int, float], Any] | None = None, min_run_time: float = 0.2
+        self, callback: Callable[[int, float], object] | None = None, min_run_time: float = 0.2
     ) -> Measurement:
         """Run it in blocks, each long enough for the clock, until `min_run_time` is over."""
         number = self._block_size(min_run_time)
@@ -93,7 +92,7 @@ class Timer:
         *,
         min_run_time: float = 0.01,
         max_run_time: float = 10.0,
-        callback: Callable[[int, float], Any] | None = None,
+        callback: Callable[[int, float], object] | None = None,
     ) -> Measurement:
         """Run it in blocks until the times agree, or `max_run_time` is over."""
         number = self._block_size(0.05)
@@ -122,7 +121,7 @@ class Timer:
     def _overhead(self) -> float:
         return max(timeit.Timer("pass", timer=self._clock).timeit(1), 1e-9)
 
-    def collect_callgrind(self, *args: Any, **options: object) -> None:
+    def collect_callgrind(self, *args: object, **options: object) -> None:
         """Count instructions: refused."""
         raise NotImplementedError(
             "torch.utils.benchmark.Timer.collect_callgrind is not supported by retrograd: "

@@ -16,7 +16,7 @@ from retrograd.tensor import Tensor
 if TYPE_CHECKING:
     from retrograd.tensor import Array
 
-CollateMap = dict[Any, Callable[..., Any]]
+CollateMap = dict[type | tuple[type, ...], Callable[..., object]]
 
 UNKNOWN = (
     "default_collate: batch must contain tensors, numpy arrays, numbers, dicts or lists; found {}"
@@ -69,7 +69,7 @@ def collate(batch: Any, *, collate_fn_map: CollateMap | None = None) -> Any:
         if join is not None:
             return join(batch, collate_fn_map=collate_fn_map)
 
-    def joined(elements: object) -> Any:
+    def joined(elements: object) -> object:
         return collate(elements, collate_fn_map=collate_fn_map)
 
     if isinstance(first, Mapping):
@@ -97,7 +97,7 @@ def _holds_text_or_objects(array: Array) -> bool:
     return array.dtype.kind in "SUO"
 
 
-def _like_mapping(original: Any, items: dict[Any, Any]) -> Any:
+def _like_mapping(original: Any, items: dict[object, object]) -> Any:
     """`items` in a mapping of the kind of `original`, with its further attributes if possible."""
     try:
         if not isinstance(original, MutableMapping):
@@ -109,7 +109,7 @@ def _like_mapping(original: Any, items: dict[Any, Any]) -> Any:
         return items
 
 
-def _like_sequence(original: Any, items: list[Any]) -> Any:
+def _like_sequence(original: Any, items: list[object]) -> Any:
     """`items` in a sequence of the kind of `original`; a plain tuple gives a list, by tradition."""
     if isinstance(original, tuple):
         return items

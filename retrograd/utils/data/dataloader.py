@@ -26,7 +26,7 @@ FIXED = {"batch_size", "batch_sampler", "sampler", "drop_last", "dataset", "pers
 class _InfiniteConstantSampler(Sampler[Any]):
     """The sampler of an iterable dataset, which has no keys and ends when it wants to."""
 
-    def __iter__(self) -> Iterator[Any]:
+    def __iter__(self) -> Iterator[None]:
         while True:
             yield None
 
@@ -54,7 +54,7 @@ class DataLoader(Generic[Sample]):
         sampler: Sampler[Any] | Iterable[Any] | None = None,
         batch_sampler: Sampler[list[Any]] | Iterable[list[Any]] | None = None,
         num_workers: int = 0,
-        collate_fn: Callable[[Any], Any] | None = None,
+        collate_fn: Callable[[Any], object] | None = None,
         pin_memory: bool = False,
         drop_last: bool = False,
         timeout: float = 0,

@@ -35,7 +35,7 @@ class Dataset(Generic[Sample]):
     def __getitem__(self, index: Any) -> Sample:
         raise NotImplementedError("Subclasses of Dataset should implement __getitem__.")
 
-    def __add__(self, other: Dataset[Any]) -> Any:
+    def __add__(self, other: Dataset[object]) -> Any:
         return ConcatDataset([self, other])
 
 
@@ -53,7 +53,7 @@ class IterableDataset(Dataset[Sample], Iterable[Sample]):
     [tensor([0, 1]), tensor([2])]
     """
 
-    def __add__(self, other: Dataset[Any]) -> ChainDataset:
+    def __add__(self, other: Dataset[object]) -> ChainDataset:
         return ChainDataset([self, other])
 
 
@@ -116,7 +116,7 @@ class StackDataset(Dataset[Any]):
     def __getitem__(self, index: object) -> Any:
         return self._joined(part[index] for part in self._parts())
 
-    def __getitems__(self, indices: list[Any]) -> list[Any]:
+    def __getitems__(self, indices: list[int]) -> list[Any]:
         columns = []
         for part in self._parts():
             column = _samples(part, indices)
@@ -141,7 +141,7 @@ class ConcatDataset(Dataset[Sample]):
     (3, 3, 2)
     """
 
-    datasets: list[Any]
+    datasets: list[Dataset[Sample]]
     cumulative_sizes: list[int]
 
     @staticmethod
@@ -161,7 +161,7 @@ class ConcatDataset(Dataset[Sample]):
     def __len__(self) -> int:
         return self.cumulative_sizes[-1]
 
-    def __getitem__(self, idx: int) -> Any:
+    def __getitem__(self, idx: int) -> Sample:
         if idx < 0:
             if -idx > len(self):
                 raise ValueError("absolute value of index should not exceed dataset length")
@@ -248,7 +248,7 @@ class Subset(Dataset[Sample]):
         return len(self.indices)
 
 
-def _samples(dataset: Any, indices: list[Any]) -> list[Any]:
+def _samples(dataset: Any, indices: list[int]) -> list[Any]:
     """The samples at `indices`, all at once where the dataset can do that."""
     at_once = getattr(dataset, "__getitems__", None)
     if callable(at_once):

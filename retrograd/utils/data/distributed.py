@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Iterator, Sized
 
 from retrograd.ops.random.sampling import randperm
 from retrograd.random import Generator
@@ -21,7 +20,7 @@ class DistributedSampler(Sampler[int]):
 
     def __init__(
         self,
-        dataset: Any,
+        dataset: Sized,
         num_replicas: int | None = None,
         rank: int | None = None,
         shuffle: bool = True,

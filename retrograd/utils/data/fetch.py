@@ -12,13 +12,13 @@ class MapFetcher:
     """Looks up the samples of a dataset with `__getitem__`."""
 
     def __init__(
-        self, dataset: Any, batched: bool, collate_fn: Callable[[Any], Any], drop_last: bool
+        self, dataset: Any, batched: bool, collate_fn: Callable[[Any], object], drop_last: bool
     ) -> None:
         self.dataset = dataset
         self.batched = batched
         self.collate_fn = collate_fn
 
-    def fetch(self, index: Any) -> Any:
+    def fetch(self, index: Any) -> object:
         """The batch of a list of keys or, without batches, the sample of a key."""
         key = index
         try:
@@ -76,7 +76,7 @@ class StreamFetcher:
     """Takes the next samples out of an iterable dataset."""
 
     def __init__(
-        self, dataset: Any, batched: bool, collate_fn: Callable[[Any], Any], drop_last: bool
+        self, dataset: Any, batched: bool, collate_fn: Callable[[Any], object], drop_last: bool
     ) -> None:
         self.samples = iter(dataset)
         self.batched = batched
@@ -84,7 +84,7 @@ class StreamFetcher:
         self.drop_last = drop_last
         self.ended = False
 
-    def fetch(self, index: Any) -> Any:
+    def fetch(self, index: Any) -> object:
         """The next batch, as long as `index`, or the next sample; StopIteration at the end."""
         if self.ended:
             raise StopIteration
@@ -108,7 +108,11 @@ class _DatasetKind:
 
     @staticmethod
     def create_fetcher(
-        kind: int, dataset: object, auto_collation: bool, collate_fn: Any, drop_last: bool
+        kind: int,
+        dataset: object,
+        auto_collation: bool,
+        collate_fn: Callable[[Any], object],
+        drop_last: bool,
     ) -> MapFetcher | StreamFetcher:
         fetcher = MapFetcher if kind == _DatasetKind.Map else StreamFetcher
         return fetcher(dataset, auto_collation, collate_fn, drop_last)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 
 @dataclass(frozen=True, slots=True)
@@ -13,8 +12,8 @@ class WorkerInfo:
     id: int
     num_workers: int
     seed: int
-    dataset: Any
-    rng: Any = None
+    dataset: object
+    rng: object = None
     worker_method: str | None = "multiprocessing"
 
 

@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import warnings
-from typing import Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from retrograd.autograd.profiler import record_function
 from retrograd.utils.data.fetch import _DatasetKind
 from retrograd.utils.data.sampler import drawn_seed
 
+if TYPE_CHECKING:
+    from retrograd.utils.data.dataloader import DataLoader
+
+    pass
+
 
 class _BaseDataLoaderIter:
-    def __init__(self, loader: Any) -> None:
+    def __init__(self, loader: DataLoader[Any]) -> None:
         self._dataset = loader.dataset
         self._dataset_kind: int = loader._dataset_kind
         self._IterableDataset_len_called: int | None = loader._IterableDataset_len_called
@@ -33,12 +38,12 @@ class _BaseDataLoaderIter:
     def __iter__(self) -> _BaseDataLoaderIter:
         return self
 
-    def _reset(self, loader: Any, first_iter: bool = False) -> None:
+    def _reset(self, loader: DataLoader[Any], first_iter: bool = False) -> None:
         self._sampler_iter = iter(self._index_sampler)
         self._num_yielded = 0
         self._IterableDataset_len_called = loader._IterableDataset_len_called
 
-    def _next_index(self) -> Any:
+    def _next_index(self) -> object:
         return next(self._sampler_iter)
 
     def _next_data(self) -> Any:
@@ -74,12 +79,12 @@ class _BaseDataLoaderIter:
     def __len__(self) -> int:
         return len(self._index_sampler)
 
-    def __getstate__(self) -> Any:
+    def __getstate__(self) -> NoReturn:
         raise NotImplementedError("{} cannot be pickled", type(self).__name__)
 
 
 class _SingleProcessDataLoaderIter(_BaseDataLoaderIter):
-    def __init__(self, loader: object) -> None:
+    def __init__(self, loader: DataLoader[Any]) -> None:
         super().__init__(loader)
         if self._timeout != 0:
             raise AssertionError("_SingleProcessDataLoaderIter requires timeout == 0")

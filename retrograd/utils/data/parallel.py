@@ -32,6 +32,7 @@ from retrograd.utils.data.worker import (
 
 if TYPE_CHECKING:
     from retrograd.tensor import Tensor
+    from retrograd.utils.data.dataloader import DataLoader
 
 # How long the end of a loader waits for its workers before it ends them by force.
 PATIENCE = 5.0
@@ -118,11 +119,11 @@ class _MultiProcessingDataLoaderIter(_BaseDataLoaderIter):
         self._reset(loader, first_iter=True)
 
     @property
-    def _workers(self) -> list[Any]:
+    def _workers(self) -> list[object]:
         """The worker processes; programs look at them to see whether they are still alive."""
         return [worker.process for worker in self._crew]
 
-    def _reset(self, loader: object, first_iter: bool = False) -> None:
+    def _reset(self, loader: DataLoader[Any], first_iter: bool = False) -> None:
         super()._reset(loader, first_iter)
         self._sent = 0  # the number of the next task
         self._returned = 0  # the number of the next batch in order

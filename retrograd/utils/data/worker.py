@@ -13,6 +13,7 @@ import queue
 import random
 import threading
 import traceback
+from collections.abc import Callable
 from dataclasses import dataclass
 from multiprocessing.connection import Connection
 from multiprocessing.reduction import ForkingPickler
@@ -120,10 +121,10 @@ class Work:
     dataset_kind: int
     dataset: Any
     auto_collation: bool
-    collate_fn: Any
+    collate_fn: Callable[[Any], object]
     drop_last: bool
     base_seed: int
-    init_fn: Any
+    init_fn: Callable[[int], object] | None
     num_workers: int
 
     def fetcher(self) -> MapFetcher | StreamFetcher:

@@ -51,7 +51,9 @@ def write(
     _write_lines(os.path.join(path, "tensors.tsv"), rows)
 
 
-def describe(folder: str, tag: str, step: int, has_metadata: bool, picture_size: Any) -> Any:
+def describe(
+    folder: str, tag: str, step: int, has_metadata: bool, picture_size: Sequence[int] | None
+) -> Any:
     """The entry of one embedding in the projector's configuration."""
     info = part("tensorboard.plugins.projector.projector_config_pb2").EmbeddingInfo()
     info.tensor_name = f"{tag}:{str(step).zfill(5)}"

@@ -12,7 +12,7 @@ from retrograd.tensor import Tensor
 from retrograd.utils.tensorboard.package import proto
 
 
-def graph(model: object, inputs: object) -> Any:
+def graph(model: object, inputs: object) -> object:
     """The graph of one call of a model, in evaluation mode and without gradients."""
     if not isinstance(model, Module):
         raise TypeError(f"add_graph() needs a Module, not {type(model).__name__}")
@@ -39,7 +39,7 @@ class _Tracer(TorchFunctionMode):
     """Makes a node of each function that returns tensors, named after the module it runs in."""
 
     def __init__(self, model: Module, arguments: tuple[object, ...]) -> None:
-        self.nodes: list[Any] = []
+        self.nodes: list[object] = []
         self.scopes: list[str] = []
         self.known: dict[int, str] = {}  # the node that made a tensor, by the tensor's id
         self.kept: list[Tensor] = []  # so that ids stay theirs

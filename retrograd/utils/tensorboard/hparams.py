@@ -12,8 +12,8 @@ from retrograd.utils.tensorboard.package import part, proto
 def hparams(
     hparam_dict: dict[str, object],
     metric_dict: dict[str, object],
-    hparam_domain_discrete: dict[str, list[Any]] | None = None,
-) -> tuple[Any, Any, Any]:
+    hparam_domain_discrete: dict[str, list[object]] | None = None,
+) -> tuple[object, object, object]:
     """The three messages of a run: what it is about, its start, its end."""
     api = part("tensorboard.plugins.hparams.api_pb2")
     metadata = part("tensorboard.plugins.hparams.metadata")
@@ -38,7 +38,7 @@ def hparams(
     experiment = api.Experiment(hparam_infos=described, metric_infos=names)
     end = data.SessionEndInfo(status=api.Status.Value("STATUS_SUCCESS"))
 
-    def message(tag: str, **content: object) -> Any:
+    def message(tag: str, **content: object) -> object:
         whole = data.HParamsPluginData(version=metadata.PLUGIN_DATA_VERSION, **content)
         kinds = proto("summary")
         plugin = kinds.SummaryMetadata.PluginData(
@@ -57,7 +57,7 @@ def hparams(
 _TYPES = {"number_value": "DATA_TYPE_FLOAT64", "string_value": "DATA_TYPE_STRING"}
 
 
-def _number_or_text(value: object) -> tuple[Any, str]:
+def _number_or_text(value: object) -> tuple[object, str]:
     """The value and the field that it goes to; a bool is a number, as in PyTorch's logs."""
     if isinstance(value, int | float):
         return value, "number_value"
@@ -68,7 +68,7 @@ def _number_or_text(value: object) -> tuple[Any, str]:
     raise ValueError("value should be one of int, float, str, bool, or torch.Tensor")
 
 
-def _values(kind: str, choices: list[Any] | None) -> Any:
+def _values(kind: str, choices: list[object] | None) -> Any:
     if choices is None:
         return None
     structs = part("google.protobuf.struct_pb2")

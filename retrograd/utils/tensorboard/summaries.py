@@ -6,7 +6,7 @@ import io
 import json
 import struct
 import wave
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -27,7 +27,7 @@ _LARGEST = 1 << 31
 
 def scalar(
     name: str, value: object, new_style: bool = False, double_precision: bool = False
-) -> Any:
+) -> object:
     """One number."""
     array = to_array(value).squeeze()
     if array.ndim != 0:
@@ -51,17 +51,17 @@ def _half_bits(array: Array) -> list[int]:
     return [struct.unpack("i", struct.pack("f", float(x)))[0] for x in array.reshape(-1)]
 
 
-def _numbers(array: Array) -> list[Any]:
+def _numbers(array: Array) -> list[object]:
     return array.reshape(-1).tolist()
 
 
-def _pairs(array: Array) -> list[Any]:
+def _pairs(array: Array) -> list[object]:
     flat = array.reshape(-1)
     return _numbers(np.stack([flat.real, flat.imag], axis=1))
 
 
 # the name of a dtype -> its name in a log, the field for its values, and how they get there
-_KINDS: dict[str, tuple[str, str, Any]] = {
+_KINDS: dict[str, tuple[str, str, Callable[[Array], object]]] = {
     "torch.float16": ("DT_HALF", "half_val", _half_bits),
     "torch.bfloat16": ("DT_BFLOAT16", "half_val", _half_bits),
     "torch.float32": ("DT_FLOAT", "float_val", _numbers),
@@ -77,7 +77,7 @@ _KINDS: dict[str, tuple[str, str, Any]] = {
 }
 
 
-def tensor(tag: str, value: Tensor) -> Any:
+def tensor(tag: str, value: Tensor) -> object:
     """A whole tensor."""
     if value.nbytes >= _LARGEST:
         raise ValueError("tensor is bigger than protocol buffer's hard limit of 2GB in size")
@@ -92,7 +92,7 @@ def tensor(tag: str, value: Tensor) -> Any:
 # --- histograms -----------------------------------------------------------------------------------
 
 
-def histogram(name: str, values: object, bins: Any, max_bins: int | None = None) -> Any:
+def histogram(name: str, values: object, bins: Any, max_bins: int | None = None) -> object:
     """How often values fall into each bin; bins are numbers, or a way of NumPy's to find them."""
     flat = to_array(values).astype(float).reshape(-1)
     if flat.size == 0:
@@ -133,7 +133,7 @@ def histogram_raw(
     sum_squares: float,
     bucket_limits: Sequence[float],
     bucket_counts: Sequence[float],
-) -> Any:
+) -> object:
     """A histogram from its figures."""
     histo = proto("summary").HistogramProto(
         min=min,
@@ -150,20 +150,20 @@ def histogram_raw(
 # --- pictures and sounds --------------------------------------------------------------------------
 
 
-def image(tag: str, value: object, dataformats: str) -> Any:
+def image(tag: str, value: object, dataformats: str) -> object:
     """One image, or several side by side."""
     return _summary(tag=tag, image=_encoded(as_picture(to_array(value), dataformats)))
 
 
 def image_boxes(
     tag: str, value: object, boxes: object, rescale: float, dataformats: str, labels: object
-) -> Any:
+) -> object:
     """An image with rectangles around parts of it, given by two corners."""
     picture = to_bytes(to_height_width_colour(to_array(value), dataformats))
     return _summary(tag=tag, image=_encoded(picture, rescale, to_array(boxes), labels))
 
 
-def _encoded(picture: Array, rescale: float = 1, boxes: Any = None, labels: Any = None) -> Any:
+def _encoded(picture: Array, rescale: float = 1, boxes: Any = None, labels: Any = None) -> object:
     height, width, colours = picture.shape
     images = part("PIL.Image")
     drawn = images.fromarray(np.ascontiguousarray(picture))
@@ -189,7 +189,7 @@ def _draw_box(image: object, box: list[float], label: str | None) -> None:
         draw.text((left + margin, above), label, fill="black", font=font)
 
 
-def video(tag: str, value: object, fps: float) -> Any:
+def video(tag: str, value: object, fps: float) -> object:
     """Films as one animated picture."""
     frames = film_frames(to_array(value))
     first, *rest = [part("PIL.Image").fromarray(np.ascontiguousarray(frame)) for frame in frames]
@@ -201,13 +201,13 @@ def video(tag: str, value: object, fps: float) -> Any:
     return _summary(tag=tag, image=_image(height, width, colours, written))
 
 
-def _image(height: int, width: int, colours: int, written: io.BytesIO) -> Any:
+def _image(height: int, width: int, colours: int, written: io.BytesIO) -> object:
     return proto("summary").Summary.Image(
         height=height, width=width, colorspace=colours, encoded_image_string=written.getvalue()
     )
 
 
-def audio(tag: str, value: object, sample_rate: int) -> Any:
+def audio(tag: str, value: object, sample_rate: int) -> object:
     """Sound with one channel, from -1 to 1; what is louder is cut."""
     array = to_array(value).squeeze()
     if abs(array).max() > 1:
@@ -235,7 +235,7 @@ def audio(tag: str, value: object, sample_rate: int) -> Any:
 # --- texts, curves, layouts -----------------------------------------------------------------------
 
 
-def text(tag: str, words: str) -> Any:
+def text(tag: str, words: str) -> object:
     """A text, in Markdown if it likes."""
     data = part("tensorboard.plugins.text.plugin_data_pb2").TextPluginData(version=0)
     return _summary(
@@ -247,7 +247,7 @@ def text(tag: str, words: str) -> Any:
 
 def pr_curve(
     tag: str, labels: object, predictions: object, num_thresholds: int, weights: Any
-) -> Any:
+) -> object:
     """Precision and recall at evenly spaced thresholds."""
     found, given = to_array(labels).astype(np.float64), to_array(predictions)
     count = min(num_thresholds, _MOST_THRESHOLDS)
@@ -275,7 +275,7 @@ def pr_curve_raw(
     precision: object,
     recall: object,
     num_thresholds: int,
-) -> Any:
+) -> object:
     """A curve of precision and recall from its figures."""
     rows = np.stack([to_array(row) for row in (tp, fp, tn, fn, precision, recall)])
     data = part("tensorboard.plugins.pr_curve.plugin_data_pb2").PrCurvePluginData(
@@ -284,7 +284,7 @@ def pr_curve_raw(
     return _summary(tag=tag, metadata=_metadata("pr_curves", data), tensor=_floats(rows))
 
 
-def custom_scalars(layout: dict[str, dict[str, Any]]) -> Any:
+def custom_scalars(layout: dict[str, dict[str, list[Any]]]) -> object:
     """Which scalars are drawn together: ``{category: {title: ["Multiline", tags]}}``."""
     parts = part("tensorboard.plugins.custom_scalar.layout_pb2")
     categories = []
@@ -310,7 +310,7 @@ def custom_scalars(layout: dict[str, dict[str, Any]]) -> Any:
     )
 
 
-def mesh(tag: str, vertices: object, colors: object, faces: Any, config_dict: object) -> Any:
+def mesh(tag: str, vertices: object, colors: object, faces: Any, config_dict: object) -> object:
     """A body in space: points, triangles between them, colours."""
     metadata = part("tensorboard.plugins.mesh.metadata")
     kinds = part("tensorboard.plugins.mesh.plugin_data_pb2").MeshPluginData
@@ -334,29 +334,29 @@ def mesh(tag: str, vertices: object, colors: object, faces: Any, config_dict: ob
 # --- pieces ---------------------------------------------------------------------------------------
 
 
-def _summary(**value: object) -> Any:
+def _summary(**value: object) -> object:
     kind = proto("summary").Summary
     return kind(value=[kind.Value(**value)])
 
 
-def _metadata(plugin: str, data: Any = None) -> Any:
+def _metadata(plugin: str, data: Any = None) -> object:
     kind = proto("summary").SummaryMetadata
     content = {} if data is None else {"content": data.SerializeToString()}
     return kind(plugin_data=kind.PluginData(plugin_name=plugin, **content))
 
 
-def _shape(sizes: Sequence[int]) -> Any:
+def _shape(sizes: Sequence[int]) -> object:
     kind = proto("tensor_shape").TensorShapeProto
     return kind(dim=[kind.Dim(size=size) for size in sizes])
 
 
-def _floats(array: Array) -> Any:
+def _floats(array: Array) -> object:
     return proto("tensor").TensorProto(
         dtype="DT_FLOAT", float_val=_numbers(array), tensor_shape=_shape(array.shape)
     )
 
 
-def _string(content: bytes, size: int | None) -> Any:
+def _string(content: bytes, size: int | None) -> object:
     return proto("tensor").TensorProto(
         dtype="DT_STRING",
         string_val=[content],
