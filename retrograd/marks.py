@@ -54,7 +54,7 @@ def unsupported(name: str, why: str) -> Callable[..., Any]:
 
     refuse.__name__ = refuse.__qualname__ = name.rpartition(".")[2]
     refuse.__doc__ = f"Not supported: {why}."
-    refuse.__unsupported__ = why  # type: ignore[attr-defined]
+    vars(refuse)["__unsupported__"] = why
     return refuse
 
 

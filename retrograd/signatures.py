@@ -24,7 +24,7 @@ def forms(*texts: str) -> Callable[[_F], _F]:
     """Say in which forms a function may be called, the most particular first."""
 
     def mark(function: _F) -> _F:
-        function.__forms__ = texts  # type: ignore[attr-defined]
+        vars(function)["__forms__"] = texts
         return function
 
     return mark

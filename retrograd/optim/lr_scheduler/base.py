@@ -187,7 +187,7 @@ def _notice_steps(optimizer: Optimizer) -> None:
         stepping._opt_called = True
         return function(stepping, *args, **kwargs)
 
-    step._wrapped_by_lr_sched = True  # type: ignore[attr-defined]
+    vars(step)["_wrapped_by_lr_sched"] = True
     optimizer.step = step  # type: ignore[method-assign]
 
 

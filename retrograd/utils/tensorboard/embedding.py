@@ -53,7 +53,7 @@ def write(
 
 def describe(
     folder: str, tag: str, step: int, has_metadata: bool, picture_size: Sequence[int] | None
-) -> Any:
+) -> object:
     """The entry of one embedding in the projector's configuration."""
     info = part("tensorboard.plugins.projector.projector_config_pb2").EmbeddingInfo()
     info.tensor_name = f"{tag}:{str(step).zfill(5)}"

@@ -12,7 +12,7 @@ from retrograd.tensor import Tensor
 from retrograd.utils.tensorboard.package import proto
 
 
-def graph(model: object, inputs: object) -> object:
+def graph(model: object, inputs: object) -> Any:
     """The graph of one call of a model, in evaluation mode and without gradients."""
     if not isinstance(model, Module):
         raise TypeError(f"add_graph() needs a Module, not {type(model).__name__}")
