@@ -179,6 +179,11 @@ find_loops(CallPlan *plan)
     if (!PyObject_TypeCheck(plan->ufunc, &PyUFunc_Type) || ufunc->nin != 1 || ufunc->nout != 1) {
         return;
     }
+    PyObject *token = quiet_begin(); /* not every number that is tried has a result */
+    if (token == NULL) {
+        PyErr_Clear();
+        return;
+    }
     for (int number = 0; number < 2; number++) {
         for (int index = 0; index < ufunc->ntypes && plan->loops[number] == NULL; index++) {
             if (ufunc->types[2 * index] == types[number] && ufunc->types[2 * index + 1] == types[number]) {
@@ -190,6 +195,9 @@ find_loops(CallPlan *plan)
             || !loop_agrees(plan, 1, 37, types[number])) {
             plan->loops[number] = NULL;
         }
+    }
+    if (quiet_end(token) < 0) {
+        PyErr_Clear();
     }
 }
 

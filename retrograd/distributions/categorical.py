@@ -9,6 +9,7 @@ from typing import ClassVar, Self
 import numpy as np
 
 from retrograd import dtypes
+from retrograd.backend import kernels
 from retrograd.distributions import constraints
 from retrograd.distributions.distribution import Distribution
 from retrograd.distributions.parameters import (
@@ -30,8 +31,6 @@ from retrograd.tensor.size import Size
 from retrograd.types import Device
 
 __all__ = ["Categorical"]
-
-_INT64 = np.dtype(np.int64)
 
 
 class Categorical(Distribution):
@@ -68,9 +67,8 @@ class Categorical(Distribution):
                 raise ValueError("`logits` parameter must be at least one-dimensional.")
             normalized = logits - logits.logsumexp(dim=-1, keepdim=True)
             self._param = self.__dict__["logits"] = normalized
-        shape = self._param.size()
-        self._num_events: int = shape[-1]
-        super().__init__(shape[:-1], validate_args=validate_args)
+        *batch, self._num_events = self._param._array.shape
+        super().__init__(Size(batch), validate_args=validate_args)
 
     def _validate_parameters(self) -> None:
         low = smallest(self._param)
@@ -86,9 +84,8 @@ class Categorical(Distribution):
         # whole numbers in the shape of the batch, none too small or too large
         own = type(self).support is Categorical.support
         if own and not HOT["UNUSUAL"] and isinstance(value, Tensor):
-            indices = value._array
-            if indices.dtype == _INT64 and indices.size and indices.shape == self._batch_shape:
-                low, high = np.minimum.reduce(indices, None), np.maximum.reduce(indices, None)
+            low, high = kernels.extremes(value._array)
+            if value._array.dtype is dtypes.I64 and value._array.shape == self._batch_shape:
                 if 0 <= low and high < self._num_events:
                     return
         super()._validate_sample(value)
@@ -136,20 +133,21 @@ class Categorical(Distribution):
         return full(self._extended_shape(), math.nan, dtype=self.probs.dtype)
 
     def sample(self, sample_shape: Sequence[int] = ()) -> Tensor:
-        wanted = Size(sample_shape)
+        wanted = tuple(sample_shape)
+        shape, count = self._extended_shape(wanted), math.prod(wanted)
         probs = self.probs._array
-        if not HOT["UNUSUAL"] and (probs.size == self._num_events or wanted.numel() == 1):
-            weights = probs.reshape(-1, self._num_events)
-            indices = multinomial_array(default_generator, weights, wanted.numel(), True)
-            return fresh(indices.reshape(self._extended_shape(wanted)))
-        rows = self.probs.reshape(-1, self._num_events)
-        draws = multinomial(rows, wanted.numel(), True)
-        return draws.T.reshape(self._extended_shape(wanted))
+        if not HOT["UNUSUAL"] and (probs.size == self._num_events or count == 1):
+            rows = probs.reshape(-1, self._num_events)
+            return fresh(multinomial_array(default_generator, rows, count, True).reshape(shape))
+        draws = multinomial(self.probs.reshape(-1, self._num_events), count, True)
+        return draws.T.reshape(shape)
 
     def log_prob(self, value: Tensor) -> Tensor:
         if self._validate_args:
             self._validate_sample(value)
-        value, log_probs = value.long().unsqueeze(-1), self.logits
+        if value._array.dtype is not dtypes.I64:
+            value = value.long()
+        value, log_probs = value.unsqueeze(-1), self.logits
         if value._array.shape[:-1] == log_probs._array.shape[:-1]:
             return log_probs.gather(-1, value).squeeze(-1)
         value, log_probs = broadcast_tensors(value, log_probs)

@@ -178,9 +178,7 @@ class Distribution:
 
     def _extended_shape(self, sample_shape: Sequence[int] = Size()) -> Size:
         """The shape of a sample: sample_shape + batch_shape + event_shape."""
-        if not isinstance(sample_shape, Size):
-            sample_shape = Size(sample_shape)
-        return Size(sample_shape + self._batch_shape + self._event_shape)
+        return Size((*tuple(sample_shape), *self._batch_shape, *self._event_shape))
 
     def _validate_sample(self, value: Tensor) -> None:
         """Raise ValueError unless `value` has a fitting shape and lies in the support."""

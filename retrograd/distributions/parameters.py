@@ -7,8 +7,7 @@ import math
 from collections.abc import Sequence
 from typing import Self, TypeVar
 
-import numpy as np
-
+from retrograd.backend import kernels
 from retrograd.distributions.distribution import Distribution
 from retrograd.distributions.utils import (
     broadcast_all,
@@ -44,10 +43,7 @@ ONE_OF_TWO = "Either `probs` or `logits` must be specified, but not both."
 
 def smallest(tensor: Tensor) -> float:
     """The smallest element, or NaN if there is one, nothing to compare, or an unusual mode."""
-    array = tensor._array
-    if HOT["UNUSUAL"] or not array.size or array.dtype.char not in "fd":
-        return math.nan
-    return np.minimum.reduce(array, axis=None)
+    return math.nan if HOT["UNUSUAL"] else kernels.extremes(tensor._array)[0]
 
 
 def broadcast_pair(first: Tensor | float, second: Tensor | float) -> tuple[Tensor, ...]:

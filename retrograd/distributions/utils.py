@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar, overload
 
 from retrograd import dtypes
 from retrograd.engine.grad_mode import enable_grad
+from retrograd.engine.state import STATE
 from retrograd.ops.making.construction import tensor
 from retrograd.ops.making.creation import empty
 from retrograd.ops.making.ranges import arange
@@ -132,8 +133,11 @@ class lazy_property(Generic[Owner, Value]):
     def __get__(self, instance: Any, obj_type: type | None = None) -> Any:
         if instance is None:
             return _lazy_property_and_property(self.wrapped)
-        with enable_grad():
+        if STATE.grad_enabled:
             value = self.wrapped(instance)
+        else:
+            with enable_grad():
+                value = self.wrapped(instance)
         setattr(instance, self.wrapped.__name__, value)
         return value
 

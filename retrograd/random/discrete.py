@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from retrograd.backend import kernels
 from retrograd.notices import runtime_error
 from retrograd.random.arguments import COMPLEX, FLOATS, not_implemented, number, spelled
 from retrograd.random.arithmetic import CLibrary, cast, lgamma, to_int64
@@ -35,7 +36,8 @@ def bernoulli(
         return np.empty(0, kind)
     if kind in COMPLEX or kind.name in ("uint16", "uint32", "uint64"):
         raise not_implemented("bernoulli_scalar_cpu_", kind)
-    return (generator.float64s(count) < p).astype(kind)
+    made = kernels.draw_ones(generator, (count,), kind, float(p))
+    return (generator.float64s(count) < p).astype(kind) if made is None else made
 
 
 def bernoulli_from_array(

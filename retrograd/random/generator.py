@@ -17,6 +17,8 @@ from typing import Any, Self, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from retrograd.backend import kernels
+
 __all__ = ["DEFAULT_SEED", "STATE_SIZE", "Array", "Generator", "chunks"]
 
 Array: TypeAlias = npt.NDArray[Any]
@@ -89,7 +91,6 @@ class Generator:
             self._numpy[1].seed(seed & 0xFFFFFFFF)
         self._words: Array = np.empty(0, np.uint32)
         self._next = self._stop = 0  # the words [_next, _stop) of the block are still unused
-        self.ahead: Any = None  # what was made in advance from unused words, see normal.py
         self.cached_normal: float | None = None
         self._float_normal: float | None = None  # kept for the state only: nothing reads it
 
@@ -206,14 +207,6 @@ class Generator:
         self._words, self._next, self._stop = words, 0, _BLOCK
         self._known = None
 
-    def upcoming(self) -> tuple[Array, int, int]:
-        """The current block of words, and the range of those still unused (hold ``lock``)."""
-        return self._words, self._next, self._stop
-
-    def skip(self, count: int) -> None:
-        """Use up ``count`` words of the current block."""
-        self._next += count
-
     def random32(self, count: int) -> Array:
         """``count`` words of 32 random bits; read only, as they may be the generator's own."""
         with self.lock:
@@ -254,8 +247,9 @@ class Generator:
 
     def float32s(self, count: int) -> Array:
         """``count`` float32 numbers in [0, 1) with 24 random bits, one word each."""
-        if count <= _CHUNK:
-            return _to_float32(self.random32(count))
+        made = kernels.draw_uniform(self, (count,), np.float32)
+        if made is not None:
+            return made
         out = np.empty(count, np.float32)
         with self.lock:
             for part in chunks(count):
@@ -264,8 +258,9 @@ class Generator:
 
     def float64s(self, count: int) -> Array:
         """``count`` float64 numbers in [0, 1) with 53 random bits, two words each."""
-        if count <= _CHUNK:
-            return _to_float64(self.random32(2 * count))
+        made = kernels.draw_uniform(self, (count,), np.float64)
+        if made is not None:
+            return made
         out = np.empty(count, np.float64)
         with self.lock:
             for part in chunks(count):

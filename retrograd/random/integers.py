@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from retrograd.backend import kernels
 from retrograd.random.arguments import COMPLEX, LARGEST, SIGNIFICAND, not_implemented, spelled
 from retrograd.random.arithmetic import HALVES, to_int64
 from retrograd.random.generator import Array, Generator
@@ -15,6 +16,7 @@ from retrograd.random.generator import Array, Generator
 __all__ = ["randint", "random_from", "random_full"]
 
 _LOWEST = -(2**63)
+_INT64 = np.dtype(np.int64)
 
 
 def _to_dtype(numbers: Array, dtype: np.dtype[Any]) -> Array:
@@ -51,6 +53,9 @@ def randint(
     array([4, 9, 3])
     """
     kind = np.dtype(dtype)
+    made = kernels.draw_integers(generator, (count,), low, high) if kind == _INT64 else None
+    if made is not None:
+        return made
     if low >= high:
         raise RuntimeError(
             f"random_ expects 'from' to be less than 'to', but got from={low} >= to={high}"

@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
+from retrograd.backend import kernels
 from retrograd.random.arguments import FLOATS, spelled
 from retrograd.random.arithmetic import HALVES
 from retrograd.random.continuous import exponential
-from retrograd.random.few import one_index
 from retrograd.random.generator import Array, Generator
 from retrograd.random.layout import fill_, new_like
 from retrograd.random.selection import largest_first
@@ -56,10 +56,9 @@ def _check(weights: Array, count: int, replacement: bool) -> None:
 
 def _without_replacement(generator: Generator, rows: Array, count: int) -> Array:
     """The largest of weight / exponential number: the exponential race."""
-    if count == 1 and len(rows) == 1:
-        index = one_index(generator, rows[0])
-        if index is not None:
-            return np.array([[index]])
+    made = kernels.draw_indices(generator, rows) if count == 1 else None
+    if made is not None:
+        return made
     if not rows.size:
         raise RuntimeError(
             "aminmax(): cannot compute aminmax over an empty dimension "
@@ -79,6 +78,9 @@ def _without_replacement(generator: Generator, rows: Array, count: int) -> Array
 
 def _with_replacement(generator: Generator, rows: Array, count: int) -> Array:
     """The first entry of the cumulative weights that reaches a uniform number, row by row."""
+    made = kernels.draw_again(generator, rows, count)
+    if made is not None:
+        return made
     indices = np.empty((len(rows), count), np.int64)
     real: Any = np.float32 if rows.dtype in HALVES else rows.dtype
     with generator.lock, np.errstate(over="ignore", invalid="ignore"):

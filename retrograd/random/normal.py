@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from retrograd.backend import kernels
 from retrograd.notices import runtime_error
 from retrograd.random.arguments import COMPLEX, FLOATS, not_implemented, number
 from retrograd.random.arithmetic import (
@@ -25,15 +26,14 @@ from retrograd.random.arithmetic import (
     near_float32_tie,
 )
 from retrograd.random.box_muller import box_muller32, box_muller64
-from retrograd.random.few import FEW, few_normals
 from retrograd.random.generator import Array, Generator, chunks
 from retrograd.random.layout import fill_
 
 __all__ = ["map_serial_normals", "normal", "normal_", "normal_from_arrays", "serial_normals"]
 
 _FLOAT64 = np.dtype(np.float64)
+_GROUP = 16
 _FEW = 64  # pairs: below, a Python loop is faster than arrays
-_FEW_GROUPS = 128  # numbers: up to here, calls that follow each other are made in advance
 _MANY = 128  # pairs: above, NumPy's vector functions are faster in spite of the checks they need
 _HUGE = 1e30  # parameters: above, float32 may overflow
 
@@ -61,7 +61,7 @@ def normal(
         return parts.view(kind)
     if kind not in FLOATS:
         raise not_implemented("normal_kernel_cpu", kind)
-    if count >= 16 and contiguous:
+    if count >= _GROUP and contiguous:
         return _in_groups(generator, count, mean, std, kind)
     return serial_normals(generator, count, mean, std, kind)
 
@@ -72,6 +72,10 @@ def normal_(generator: Generator, target: Array, mean: float = 0.0, std: float =
     >>> normal_(Generator().manual_seed(0), np.empty((1, 2)))
     array([[ 1.54099611, -0.29342891]])
     """
+    standard = mean == 0 and std == 1
+    made = kernels.draw_normal(generator, target, target.dtype) if standard else None
+    if made is not None:
+        return made
     contiguous = target.flags.c_contiguous
     return fill_(target, normal(generator, target.size, mean, std, target.dtype, contiguous))
 
@@ -82,13 +86,14 @@ def _in_groups(
     wide = dtype == _FLOAT64
     draw = generator.float64s if wide else generator.float32s
     transform = box_muller64 if wide else box_muller32
-    rest = count % 16
+    rest = count % _GROUP
     whole = count - rest
+    made = kernels.draw_normal(generator, (count,), dtype)
+    if made is not None:
+        return _scale(made, mean, std)
     with generator.lock:
         if rest == 0:
-            values = _few_groups(generator, count) if count <= _FEW_GROUPS and not wide else None
-            if values is None:
-                values = transform(draw(count))
+            values = transform(draw(count))
         else:
             # The last 16 values are made anew from 16 fresh uniforms. float32 and float64 draw the
             # uniforms of the incomplete group all the same, the 16-bit types do not.
@@ -96,30 +101,6 @@ def _in_groups(
             groups = transform(np.concatenate([uniforms, draw(16)]))
             values = np.concatenate([groups[: count - 16], groups[whole:]])
     return cast(_scale(values, mean, std), dtype)
-
-
-def _few_groups(generator: Generator, count: int) -> Array | None:
-    """A few groups of float32 normals, if such calls follow each other; else None.
-
-    To transform 16 numbers takes almost as long as to transform a few hundred. So a second call
-    right after a first makes normals of all that is left of the generator's block of words, and the
-    calls to come take theirs from there.
-    """
-    words, start, stop = generator.upcoming()
-    ahead = generator.ahead
-    generator.ahead = None
-    if count > stop - start:
-        return None
-    if ahead is None or ahead[0] is not words or ahead[1] != start:
-        generator.ahead = (words, start + count, None)  # where the next call is expected
-        return None
-    values: Array | None = ahead[2]
-    if values is None:
-        values = box_muller32(generator.float32s((stop - start) // 16 * 16))
-        generator.skip(-values.size)
-    generator.skip(count)
-    generator.ahead = (words, start + count, values[count:])
-    return values[:count].copy()
 
 
 def _scale(values: Array, mean: float, std: float) -> Array:
@@ -150,11 +131,14 @@ def serial_normals(
     True
     """
     kind = np.dtype(dtype)
-    if count <= FEW and mean == 0 and std == 1 and kind not in HALVES:
-        return few_normals(generator, count, kind)
+    standard = mean == 0 and std == 1
+    if count < _GROUP:
+        made = kernels.draw_normal(generator, (count,), kind if standard else _FLOAT64)
+        if made is not None:
+            return made if standard else cast(fma64(made, std, mean), kind)
 
     def finish(values: Array, library: Any) -> Array:
-        return values if mean == 0 and std == 1 else fma64(values, std, mean)
+        return values if standard else fma64(values, std, mean)
 
     return map_serial_normals(generator, count, finish, kind, mean)
 

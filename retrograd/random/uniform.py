@@ -7,11 +7,13 @@ import math
 import numpy as np
 import numpy.typing as npt
 
+from retrograd.backend import kernels
 from retrograd.random.arguments import COMPLEX, FLOATS, LARGEST, not_implemented, number, spelled
 from retrograd.random.arithmetic import HALVES, cast, fma32, fma64
 from retrograd.random.generator import Array, Generator, chunks
+from retrograd.random.layout import fill_
 
-__all__ = ["uniform"]
+__all__ = ["uniform", "uniform_"]
 
 _FLOAT32, _FLOAT64 = np.dtype(np.float32), np.dtype(np.float64)
 
@@ -29,8 +31,8 @@ def uniform(
     array([0.4962566, 0.7682218], dtype=float32)
     """
     kind = np.dtype(dtype)
-    if kind == _FLOAT32 and low == 0.0 and high == 1.0:
-        return generator.float32s(count)
+    if kind in (_FLOAT32, _FLOAT64) and low == 0.0 and high == 1.0:
+        return generator.float32s(count) if kind == _FLOAT32 else generator.float64s(count)
     if kind in COMPLEX:
         if count == 0:
             return np.empty(0, kind)
@@ -68,6 +70,19 @@ def uniform(
     if np.count_nonzero(reached):
         values[reached] = first
     return values
+
+
+def uniform_(generator: Generator, target: Array, low: float = 0.0, high: float = 1.0) -> Array:
+    """Fill ``target`` with uniform numbers, and return it.
+
+    >>> uniform_(Generator().manual_seed(0), np.empty((1, 2), np.float32))
+    array([[0.4962566, 0.7682218]], dtype=float32)
+    """
+    whole = low == 0 and high == 1
+    made = kernels.draw_uniform(generator, target, target.dtype) if whole else None
+    if made is not None:
+        return made
+    return fill_(target, uniform(generator, target.size, low, high, target.dtype))
 
 
 def _stretch32(values: Array, low: np.float32, high: np.float32) -> Array:

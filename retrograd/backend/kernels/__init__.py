@@ -16,6 +16,10 @@ errors.
   that NumPy should do it, for anything but leading or trailing dimensions.
 - `filled(shape, value, dtype=None)`: a new array of one value, as the gradient of a sum is.
 - `matmul2d(a, b)`: `np.matmul`, called by a shorter way (that of `np.dot`) for matrices.
+- `extremes(x)`: the smallest and the largest element of a small array, as numbers.
+- `draw_uniform(generator, shape, dtype)` and the other `draw_...`: random numbers as
+  `retrograd.random` makes them, also into an array in place of `shape`; None, with nothing drawn,
+  where that should do it.
 
 Two rules differ from NumPy's, on purpose. The functions **always return arrays**: a result without
 dimensions is a 0-d array, never a NumPy scalar. And they never warn: dividing by zero gives inf or
@@ -49,7 +53,16 @@ try:
         add_matching,
         cos,
         divide,
+        draw_again,
+        draw_chances,
+        draw_indices,
+        draw_integers,
+        draw_normal,
+        draw_ones,
+        draw_order,
+        draw_uniform,
         exp,
+        extremes,
         filled,
         iadd,
         log,
@@ -72,7 +85,16 @@ except (ImportError, RuntimeError) as error:  # RuntimeError: built for a newer 
         add_matching,
         cos,
         divide,
+        draw_again,
+        draw_chances,
+        draw_indices,
+        draw_integers,
+        draw_normal,
+        draw_ones,
+        draw_order,
+        draw_uniform,
         exp,
+        extremes,
         filled,
         iadd,
         log,
@@ -112,7 +134,16 @@ __all__ = [
     "add_matching",
     "cos",
     "divide",
+    "draw_again",
+    "draw_chances",
+    "draw_indices",
+    "draw_integers",
+    "draw_normal",
+    "draw_ones",
+    "draw_order",
+    "draw_uniform",
     "exp",
+    "extremes",
     "filled",
     "iadd",
     "log",

@@ -12,23 +12,14 @@
  *   - no warning on division by zero, overflow or nan. The processor's status flags are left as they fall:
  *     NumPy clears them before it looks.
  *
- * The module keeps no state but references to NumPy functions, which are set once at import.
+ * The module keeps no state but references to NumPy functions, which are set once at import. Its other file is draws.c.
  */
-#define PY_SSIZE_T_CLEAN
-#include <Python.h>
-
-#define NPY_NO_DEPRECATED_API NPY_2_0_API_VERSION
-#define NPY_TARGET_VERSION NPY_2_0_API_VERSION
-#include <numpy/arrayobject.h>
+#include "tiny.h"
 
 #include "tiny_loops.h"
 
-#define LARGEST_NDIM 32
-
 /* From here on a sum lets other threads run. */
 #define LONG_SUM 65536
-
-#define ARRAY(object) ((PyArrayObject *)(object))
 
 static PyArray_Descr *descriptors[2]; /* by Kind */
 
@@ -52,8 +43,7 @@ descriptor_kind(PyArray_Descr *descriptor)
                                                  : NOT_PLAIN;
 }
 
-/* The kind of a small, contiguous (either order), aligned array that is no subclass; NOT_PLAIN for the rest. */
-static Kind
+Kind
 plain_kind(PyObject *object, npy_intp largest_size)
 {
     if (!PyArray_CheckExact(object)) {
@@ -102,7 +92,7 @@ weak_number(PyObject *object, Kind kind, Number *number)
     return 1;
 }
 
-static PyObject *
+PyObject *
 new_array(int ndim, const npy_intp *shape, Kind kind, int fortran_order)
 {
     Py_INCREF(descriptors[kind]); /* the call below takes this reference */
@@ -459,7 +449,7 @@ FORWARD_METHOD(cos, UFUNC_COS)
 
 /* ---- the other functions ---------------------------------------------------------------------------------- */
 
-static int
+int
 wrong_count(const char *name, Py_ssize_t count, Py_ssize_t least, Py_ssize_t most)
 {
     if (count >= least && count <= most) {
@@ -661,7 +651,7 @@ small_shape(PyObject *object, npy_intp *shape)
     return 1;
 }
 
-static Kind
+Kind
 requested_kind(PyObject *dtype)
 {
     if (PyArray_DescrCheck(dtype)) {
@@ -720,6 +710,43 @@ tiny_filled(PyObject *Py_UNUSED(module), PyObject *const *arguments, Py_ssize_t 
     return result;
 }
 
+#define EXTREMES(type, format)                                              \
+    do {                                                                    \
+        const type *x = PyArray_DATA(ARRAY(array));                         \
+        type low = x[0], high = x[0];                                       \
+        int odd = x[0] != x[0];                                             \
+        for (npy_intp i = 1; i < size; i++) {                               \
+            odd |= x[i] != x[i];                                            \
+            low = x[i] < low ? x[i] : low;                                  \
+            high = x[i] > high ? x[i] : high;                               \
+        }                                                                   \
+        result = odd ? NULL : Py_BuildValue("(" format ")", low, high);     \
+    } while (0)
+
+/* extremes(x): the smallest and the largest element as Python numbers; two nans where one is, or nothing to compare. */
+static PyObject *
+tiny_extremes(PyObject *Py_UNUSED(module), PyObject *const *arguments, Py_ssize_t count)
+{
+    if (wrong_count("extremes", count, 1, 1)) {
+        return NULL;
+    }
+    PyObject *result = NULL;
+    const npy_intp size = PyArray_CheckExact(arguments[0]) ? PyArray_SIZE(ARRAY(arguments[0])) : 0;
+    if (size > 0 && PyArray_ISNOTSWAPPED(ARRAY(arguments[0]))) {
+        PyObject *array = (PyObject *)PyArray_GETCONTIGUOUS(ARRAY(arguments[0]));
+        if (array == NULL) {
+            return NULL;
+        }
+        switch (PyArray_TYPE(ARRAY(array))) {
+            case NPY_FLOAT32: EXTREMES(npy_float32, "ff"); break;
+            case NPY_FLOAT64: EXTREMES(npy_float64, "dd"); break;
+            case NPY_INT64: EXTREMES(npy_int64, "LL"); break;
+        }
+        Py_DECREF(array);
+    }
+    return result == NULL && !PyErr_Occurred() ? Py_BuildValue("(dd)", Py_NAN, Py_NAN) : result;
+}
+
 /* Contiguous float matrices of any size. Others are refused: for them np.dot copies and calls the BLAS where
  * np.matmul runs a loop of its own, and the last bits differ. */
 static int
@@ -760,6 +787,8 @@ tiny_matmul2d(PyObject *Py_UNUSED(module), PyObject *const *arguments, Py_ssize_
     {#name, (PyCFunction)(void (*)(void))tiny_##name, METH_FASTCALL | METH_KEYWORDS, "np." #name ", always as an array."}
 #define PLAIN_ENTRY(name, text) {#name, (PyCFunction)(void (*)(void))tiny_##name, METH_FASTCALL, text}
 
+#define DRAW_ENTRY(name, text) PLAIN_ENTRY(name, text),
+
 static PyMethodDef methods[] = {
     UFUNC_ENTRY(add),
     UFUNC_ENTRY(subtract),
@@ -779,8 +808,10 @@ static PyMethodDef methods[] = {
     PLAIN_ENTRY(add_matching, "add_matching(target, other): target += other if they are alike; whether it was done."),
     PLAIN_ENTRY(sum_all, "sum_all(x): the sum of all elements, as a 0-d array."),
     PLAIN_ENTRY(sum_to, "sum_to(x, shape): the sum over what broadcasting adds to shape, or None."),
+    PLAIN_ENTRY(extremes, "extremes(x): the smallest and the largest element, as numbers."),
     PLAIN_ENTRY(filled, "filled(shape, value, dtype=None): a new array that holds `value` everywhere."),
     PLAIN_ENTRY(matmul2d, "matmul2d(a, b): np.matmul, called by a shorter way for matrices."),
+    DRAWS(DRAW_ENTRY)
     {NULL, NULL, 0, NULL},
 };
 
@@ -795,7 +826,7 @@ static struct PyModuleDef module_definition = {
 PyMODINIT_FUNC
 PyInit__tiny(void)
 {
-    if (PyArray_ImportNumPyAPI() < 0) {
+    if (PyArray_ImportNumPyAPI() < 0 || start_draws() < 0) {
         return NULL;
     }
     descriptors[FLOAT32] = PyArray_DescrFromType(NPY_FLOAT32);

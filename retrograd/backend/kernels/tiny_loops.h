@@ -6,14 +6,11 @@
 
 #include <numpy/npy_common.h>
 
+#include "kinds.h"
 #include "pairwise.h"
 
-/* Above so many elements NumPy's wider vector instructions win back the cost of the call. */
-#define LARGEST_SIZE 4096
 #define LARGEST_DIVIDE 1024
 #define LARGEST_SQRT 128 /* one element at a time: the compiler must keep errno */
-
-typedef enum { NOT_PLAIN = -1, FLOAT32 = 0, FLOAT64 = 1 } Kind;
 
 /* Strides are 1, or 0 for an operand that is a single number. */
 typedef void (*BinaryLoop)(const void *left, int left_stride, const void *right, int right_stride,

@@ -6,6 +6,7 @@ result has no dimensions, into a 0-d array.
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,7 @@ from retrograd.backend.quiet import quiet
 Array = npt.NDArray[Any]
 
 _add_reduce = np.add.reduce
+_COMPARED = tuple(np.dtype(name) for name in ("float32", "float64", "int64"))
 
 
 def _as_array(result: Any) -> Array:
@@ -120,3 +122,19 @@ def filled(shape: tuple[int, ...], value: Any, dtype: Any = None, /) -> Array:
 def matmul2d(a: Any, b: Any, /) -> Array:
     with quiet():
         return _as_array(np.matmul(a, b))
+
+
+def extremes(x: Any) -> tuple[float, float]:
+    if not isinstance(x, np.ndarray) or not x.size or x.dtype not in _COMPARED:
+        return math.nan, math.nan
+    low, high = np.minimum.reduce(x, None), np.maximum.reduce(x, None)  # both are NaN if one is
+    return low.item(), high.item()
+
+
+def _not_here(*arguments: Any) -> Array | None:
+    """No random numbers: `retrograd.random` makes them with NumPy."""
+    return None
+
+
+draw_uniform = draw_normal = draw_ones = draw_chances = draw_indices = draw_again = _not_here
+draw_integers = draw_order = _not_here

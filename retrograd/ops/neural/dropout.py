@@ -13,12 +13,15 @@ from typing import Any
 
 from retrograd import dtypes
 from retrograd.above import above
-from retrograd.backend import xp_of
+from retrograd.backend import backend_of, kernels, xp_of
 from retrograd.engine.state import TRANSFORMS
 from retrograd.ops import errors
 from retrograd.ops.kinds import Array
 from retrograd.ops.registry import OPS, RECORDED, attach, composite
+from retrograd.random.discrete import bernoulli
+from retrograd.random.layout import fill_, new_like
 from retrograd.random.mapping import batches, is_mapped
+from retrograd.random.state import default_generator
 from retrograd.samples import Sample, T
 from retrograd.tensor import Tensor, wrap
 
@@ -46,10 +49,11 @@ def _noise(array: Array, keep: float, features: bool) -> Tensor:
 
 def _ones_and_zeros(array: Array, keep: float) -> Array:
     """An array like `array`, laid out as it is: one with probability `keep`, else zero."""
-    from retrograd.random import default_generator
-    from retrograd.random.discrete import bernoulli
-    from retrograd.random.layout import fill_, new_like
-
+    if array.flags.c_contiguous:
+        made = kernels.draw_ones(default_generator, array.shape, array.dtype, keep)
+        if made is not None:
+            moved: Array = backend_of(array).from_numpy(made)
+            return moved
     return fill_(new_like(array), bernoulli(default_generator, array.size, keep, array.dtype))
 
 

@@ -21,7 +21,7 @@ from retrograd.random.layout import fill_, in_fill_order
 from retrograd.random.mapping import batches, is_mapped
 from retrograd.random.normal import normal_ as normal_array_
 from retrograd.random.state import generator_or_default
-from retrograd.random.uniform import uniform
+from retrograd.random.uniform import uniform_ as uniform_array_
 from retrograd.signatures import forms
 from retrograd.tensor import Tensor, tensor_method
 
@@ -149,7 +149,7 @@ def uniform_(
     low, high = _bounds("uniform_", bounds, named, (0.0, 1.0))
     low, high = _number("uniform_", "from", low), _number("uniform_", "to", high)
     source = generator_or_default(generator, "uniform_")
-    return _write(self, "uniform_", lambda a: fill_(a, uniform(source, a.size, low, high, a.dtype)))
+    return _write(self, "uniform_", lambda a: uniform_array_(source, a, low, high))
 
 
 @tensor_method

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from retrograd import dtypes
-from retrograd.engine.state import TRANSFORMS
+from retrograd.backend import kernels
+from retrograd.engine.state import HOT, TRANSFORMS
 from retrograd.ops.kinds import Array, Namespace
 from retrograd.ops.making.arguments import (
     as_integer,
@@ -30,8 +31,9 @@ from retrograd.random.multinomial import multinomial as multinomial_array
 from retrograd.random.normal import normal as normal_array
 from retrograd.random.normal import normal_ as normal_array_
 from retrograd.random.normal import normal_from_arrays
-from retrograd.random.state import Generator, generator_or_default
+from retrograd.random.state import Generator, default_generator, generator_or_default
 from retrograd.random.uniform import uniform
+from retrograd.random.uniform import uniform_ as uniform_array_
 from retrograd.signatures import CREATION, forms, sized
 from retrograd.tensor import Tensor
 from retrograd.tensor.size import layout, memory_format, strided
@@ -40,6 +42,7 @@ if TYPE_CHECKING:
     from retrograd.types import Device
 
 _Sampler = Callable[[Generator, int, Any], Array]
+_Draw = Callable[[Generator, tuple[int, ...], Any], Array | None]
 
 
 _DRAWN = f"generator: Generator | None = None, out: Tensor | None = None, {CREATION}"
@@ -48,7 +51,7 @@ _LIKE = (
 )
 
 
-def _by_size(name: str, sample: _Sampler) -> Callable[..., Tensor]:
+def _by_size(name: str, sample: _Sampler, draw: _Draw) -> Callable[..., Tensor]:
     @forms(*sized(_DRAWN))
     def create(
         *size: Any,
@@ -61,6 +64,12 @@ def _by_size(name: str, sample: _Sampler) -> Callable[..., Tensor]:
         requires_grad: bool = False,
         **named: Any,
     ) -> Tensor:
+        plain = layout is strided and dtype is None and device is None
+        plain = plain and generator is None and out is None
+        if plain and size and not (named or pin_memory or HOT["UNUSUAL"]):
+            made = draw(default_generator, size, dtypes.get_default_dtype().numpy)
+            if made is not None:
+                return fresh(made, requires_grad)
         shape = size_argument(name, size, named)
         place = check_place(name, layout, device, pin_memory)
         kind = dtypes.as_dtype(dtype, name)
@@ -112,18 +121,26 @@ def _like(name: str, fill: Callable[[Generator, Array], Array]) -> Callable[...,
     return publish(create)
 
 
-rand = _by_size("rand", lambda source, count, kind: uniform(source, count, 0.0, 1.0, kind))
+rand = _by_size(
+    "rand",
+    lambda source, count, kind: uniform(source, count, 0.0, 1.0, kind),
+    kernels.draw_uniform,
+)
 rand.__doc__ = """Uniform numbers in [0, 1).
 
 >>> import retrograd as torch
 >>> torch.rand(2, generator=torch.Generator().manual_seed(0))
 tensor([0.4963, 0.7682])
 """
-randn = _by_size("randn", lambda source, count, kind: normal_array(source, count, 0.0, 1.0, kind))
+randn = _by_size(
+    "randn",
+    lambda source, count, kind: normal_array(source, count, 0.0, 1.0, kind),
+    kernels.draw_normal,
+)
 randn.__doc__ = "Normal numbers with mean 0 and standard deviation 1."
-rand_like = _like("rand_like", lambda s, a: fill_(a, uniform(s, a.size, 0.0, 1.0, a.dtype)))
+rand_like = _like("rand_like", uniform_array_)
 rand_like.__doc__ = "Uniform numbers in [0, 1) in the shape, dtype and memory order of a tensor."
-randn_like = _like("randn_like", lambda s, a: normal_array_(s, a))
+randn_like = _like("randn_like", normal_array_)
 randn_like.__doc__ = "Normal numbers in the shape, dtype and memory order of a tensor."
 
 
@@ -172,6 +189,13 @@ def randint(
     >>> torch.randint(10, (3,), generator=torch.Generator().manual_seed(0))
     tensor([4, 9, 3])
     """
+    plain = layout is strided and dtype is None and device is None
+    plain = plain and generator is None and out is None
+    if plain and 1 < len(args) < 4 and not (named or pin_memory or requires_grad or HOT["UNUSUAL"]):
+        bounds = args[:-1] if len(args) == 3 else (0, args[0])
+        made = kernels.draw_integers(default_generator, args[-1], *bounds)
+        if made is not None:
+            return fresh(made)
     low, high, size = _interval("randint", args, named, "size")
     if not isinstance(size, (tuple, list)):
         raise TypeError(
@@ -267,6 +291,9 @@ def randperm(
     aten="bernoulli",
 )
 def _bernoulli(xp: Namespace, input: Array, generator: Generator) -> Array:
+    made = kernels.draw_chances(generator, input)
+    if made is not None:
+        return made
     return fill_(
         np.empty_like(input, order="C"), discrete.bernoulli_from_array(generator, np.ravel(input))
     )

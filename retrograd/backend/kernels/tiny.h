@@ -1,0 +1,47 @@
+/* What the files of the module `_tiny` share: operands, new arrays, and the functions that draws.c adds to it. */
+#ifndef RETROGRAD_TINY_H
+#define RETROGRAD_TINY_H
+
+#define PY_SSIZE_T_CLEAN
+#include <Python.h>
+
+#define NPY_NO_DEPRECATED_API NPY_2_0_API_VERSION
+#define NPY_TARGET_VERSION NPY_2_0_API_VERSION
+#define PY_ARRAY_UNIQUE_SYMBOL retrograd_tiny_array_api
+#include <numpy/arrayobject.h>
+
+#include "kinds.h"
+
+#define LARGEST_NDIM 32
+
+#define ARRAY(object) ((PyArrayObject *)(object))
+
+/* The kind of a small, contiguous (either order), aligned array that is no subclass; NOT_PLAIN for the rest. */
+Kind plain_kind(PyObject *object, npy_intp largest_size);
+
+/* The kind that a dtype, or a type of NumPy's scalars, stands for. */
+Kind requested_kind(PyObject *dtype);
+
+PyObject *new_array(int ndim, const npy_intp *shape, Kind kind, int fortran_order);
+
+/* Whether a function got another number of arguments; then the error is set. */
+int wrong_count(const char *name, Py_ssize_t count, Py_ssize_t least, Py_ssize_t most);
+
+/* ---- draws.c ------------------------------------------------------------------------------------------------ */
+
+#define DRAWS(entry)                                                                                      \
+    entry(draw_again, "draw_again(generator, rows, count): indices for each row, which may come again.")  \
+    entry(draw_uniform, "draw_uniform(generator, shape, dtype): uniform numbers in [0, 1), or None.")     \
+    entry(draw_normal, "draw_normal(generator, shape, dtype): normal numbers, or None.")                  \
+    entry(draw_ones, "draw_ones(generator, shape, dtype, chance): ones and zeros, or None.")              \
+    entry(draw_chances, "draw_chances(generator, chances): a one or a zero for each, or None.")           \
+    entry(draw_indices, "draw_indices(generator, rows): an index for each row of weights, or None.")      \
+    entry(draw_integers, "draw_integers(generator, shape, low, high): int64 in [low, high), or None.")    \
+    entry(draw_order, "draw_order(generator, count): 0 .. count - 1 in random order, or None.")
+
+#define DECLARE_DRAW(name, text) PyObject *tiny_##name(PyObject *module, PyObject *const *arguments, Py_ssize_t given);
+DRAWS(DECLARE_DRAW)
+
+int start_draws(void);
+
+#endif

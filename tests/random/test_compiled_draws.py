@@ -1,0 +1,98 @@
+"""Compiled draws give the numbers, and the place in the stream, of the Python code."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+from retrograd.backend import kernels
+from retrograd.backend.kernels import twins
+from retrograd.random import discrete, integers, multinomial, normal, permutation, uniform
+from retrograd.random.generator import Generator
+
+pytestmark = pytest.mark.skipif(not kernels.AVAILABLE, reason="the compiled kernels are missing")
+
+NAMES = [name for name in kernels.__all__ if name.startswith("draw_")]
+COUNTS = [0, 1, 2, 3, 7, 15, 16, 17, 31, 48, 100, 624, 1300, 5000]
+REALS = [np.dtype(np.float32), np.dtype(np.float64)]
+
+Draw = Callable[[Generator], Any]
+
+
+def both(draw: Draw, monkeypatch: pytest.MonkeyPatch, used: int = 0) -> None:
+    """A draw compiled and in Python, after `used` words of the stream."""
+    results = []
+    for compiled in (True, False):
+        generator = Generator().manual_seed(11)
+        generator.random32(used)
+        with monkeypatch.context() as patch:
+            for name in () if compiled else NAMES:
+                patch.setattr(kernels, name, getattr(twins, name))
+            made = [draw(generator) for _ in range(3)]
+            state = generator.get_state_array()
+        results.append(([(m.dtype, m.shape, m.tobytes()) for m in made], state.tobytes()))
+    assert results[0] == results[1]
+
+
+@pytest.mark.parametrize("count", COUNTS)
+@pytest.mark.parametrize("dtype", REALS, ids=str)
+def test_real_numbers(count: int, dtype: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    both(lambda g: uniform.uniform(g, count, 0.0, 1.0, dtype), monkeypatch, 600)
+    both(lambda g: normal.normal(g, count, 0.0, 1.0, dtype), monkeypatch, 601)
+    both(lambda g: normal.normal(g, count, 1.5, 0.1, dtype), monkeypatch)
+    both(lambda g: normal.serial_normals(g, count, 0.5, 2.0, dtype), monkeypatch)
+    both(lambda g: discrete.bernoulli(g, count, 0.3, dtype), monkeypatch)
+
+
+@pytest.mark.parametrize("dtype", REALS, ids=str)
+def test_targets_are_filled_in_the_order_of_memory(
+    dtype: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for shape in ((2, 3), (5, 8), ()):
+        both(lambda g, s=shape: normal.normal_(g, np.empty(s, dtype)), monkeypatch)
+        both(lambda g, s=shape: uniform.uniform_(g, np.empty(s, dtype).T), monkeypatch)
+    both(lambda g: uniform.uniform_(g, np.empty((4, 6), dtype)[:, ::2]), monkeypatch)
+
+
+@pytest.mark.parametrize("shape", [(1, 1), (1, 2), (1, 17), (8, 4), (3, 700)], ids=str)
+@pytest.mark.parametrize("dtype", REALS, ids=str)
+def test_indices(shape: Any, dtype: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    rows = np.random.default_rng(3).random(shape).astype(dtype)
+    rows[:, 1:2] = 0
+    both(lambda g: multinomial.multinomial(g, rows, 1), monkeypatch)
+    both(lambda g: multinomial.multinomial(g, rows, 1, True), monkeypatch)
+    both(lambda g: multinomial.multinomial(g, rows, 9, True), monkeypatch)
+    both(lambda g: multinomial.multinomial(g, rows[0], 3, True), monkeypatch)
+
+
+@pytest.mark.parametrize("bad", [np.inf, np.nan, -1.0])
+def test_weights_that_are_none_draw_nothing_compiled(bad: float) -> None:
+    generator = Generator().manual_seed(0)
+    rows = np.array([[1.0, 2.0], [1.0, bad]])
+    assert kernels.draw_indices(generator, rows) is None
+    assert kernels.draw_again(generator, np.zeros((1, 2)), 3) is None
+    assert generator.get_state_array().tobytes() == (
+        Generator().manual_seed(0).get_state_array().tobytes()
+    )
+
+
+def test_whole_numbers(monkeypatch: pytest.MonkeyPatch) -> None:
+    for count in COUNTS:
+        both(lambda g, n=count: permutation.randperm(g, n), monkeypatch, 620)
+        for low, high in ((0, 10), (-5, 3), (0, 2**28 - 1), (0, 2**28), (-(2**62), 7)):
+            both(lambda g, n=count, a=low, b=high: integers.randint(g, n, a, b), monkeypatch, 620)
+
+
+def test_a_draw_waits_for_the_lock() -> None:
+    """The generator's lock is held while words are taken, and let go after an error."""
+
+    class Watched(Generator):
+        def random32(self, count: int) -> Any:
+            raise KeyError("no words")
+
+    generator = Watched()
+    with pytest.raises(KeyError, match="no words"):
+        kernels.draw_uniform(generator, (3,), np.float32)
+    assert generator.lock.acquire(blocking=False)
+    generator.lock.release()
