@@ -68,24 +68,44 @@ call_dispatch(const Call *call)
     return result;
 }
 
+/* A call whose arguments are known; NULL without an error set where it is Python's. */
+static PyObject *
+run(const Caller *caller, Call *call)
+{
+    const Form form = call->plan->form;
+    if (form == FORM_LIST) {
+        return call_list(call);
+    }
+    if (read_operands(call) <= 0) {
+        return NULL;
+    }
+    PyObject *result = NULL;
+    if (caller->writer != NULL) {
+        result = form == FORM_SINGLE ? call_in_place(call, caller->writer) : NULL;
+    }
+    else {
+        result = form == FORM_SINGLE    ? call_single(call)
+                 : form == FORM_SEVERAL ? call_several(call)
+                                        : call_pieces(call);
+    }
+    release_operands(call);
+    return result;
+}
+
 static PyObject *
 call(PyObject *self, PyObject *const *arguments, size_t flags, PyObject *keywords)
 {
     Caller *caller = (Caller *)self;
     if (core_ready && !core_calls_python && (caller->plan != NULL || prepare(caller) == 0)) {
         Call this = {.plan = caller->plan};
-        if (this.plan->form == FORM_SINGLE && !is_unusual()
+        if (this.plan->form != FORM_GENERAL && !is_unusual()
             && bind_arguments(&this, arguments, PyVectorcall_NARGS(flags), keywords)) {
-            const int usual = read_operands(&this);
-            if (usual > 0) {
-                PyObject *result = caller->writer == NULL ? call_single(&this) : call_in_place(&this, caller->writer);
-                release_operands(&this);
-                if (result != NULL || (PyErr_Occurred() && !this.kernel_failed)
-                    || (this.kernel_failed && !PyErr_ExceptionMatches(PyExc_Exception))) {
-                    return result;
-                }
-                PyErr_Clear(); /* nothing was changed: Python does it again, and explains */
+            PyObject *result = run(caller, &this);
+            if (result != NULL || (PyErr_Occurred() && !this.kernel_failed)
+                || (this.kernel_failed && !PyErr_ExceptionMatches(PyExc_Exception))) {
+                return result;
             }
+            PyErr_Clear(); /* nothing was changed: Python does it again, and explains */
         }
     }
     if (PyErr_Occurred()) {

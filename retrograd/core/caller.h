@@ -87,6 +87,7 @@ int visit_plan(const CallPlan *plan, visitproc visit, void *argument);
  * Python's; -1 with an error set. */
 int bind_arguments(Call *call, PyObject *const *arguments, Py_ssize_t count, PyObject *keywords);
 int read_operands(Call *call);
+int is_usual_tensor(const Call *call, PyObject *tensor);
 void release_operands(Call *call);
 
 /* kernel.c: the result of the op's kernel; NULL with an error set, or without one where the call is Python's. */
@@ -98,10 +99,21 @@ int run_check(Call *call);
 PyObject *as_plain_array(PyObject *result); /* takes the reference, gives one */
 
 /* short_kernels.c: a number that is finite in a dtype, and its value; then the kernel of an op whose parameters have these names, joined by commas; NULL: there is none. */
+PyObject *view_from(PyArrayObject *array, char *start, int ndim, const npy_intp *shape, const npy_intp *strides);
 int fits_dtype(PyObject *number, const PyArray_Descr *dtype, double *value);
 ShortKernel find_short_kernel(PyObject *op, PyObject *parameters);
 
-/* short_arithmetic.c, short_rows.c: some of them. */
+/* short_arithmetic.c, short_moves.c, short_sums.c, short_rows.c: some of them. */
+PyObject *short_transpose(const Call *call);
+PyObject *short_permute(const Call *call);
+PyObject *short_expand(const Call *call);
+PyObject *short_cat(const Call *call);
+PyObject *short_stack(const Call *call);
+PyObject *short_index(const Call *call);
+PyObject *short_index_select(const Call *call);
+PyObject *short_embedding(const Call *call);
+PyObject *short_sum(const Call *call);
+PyObject *short_mean(const Call *call);
 PyObject *short_add(const Call *call);
 PyObject *short_sub(const Call *call);
 PyObject *short_rsub_number(const Call *call);
@@ -120,12 +132,18 @@ PyObject *edge_to(PyObject *tensor); /* None: no gradient flows there */
 PyObject *new_node(const CallPlan *plan, PyObject *shape, PyObject *dtype); /* takes both references */
 int fill_node(const Call *call, PyObject *node, PyObject *const *results, PyObject *const *tensors);
 PyObject *cut_of(const Call *call);
+PyObject *cut_by(const CallPlan *plan, PyObject *code, PyObject *instruction); /* an op without a derivative */
+PyObject *fact_of(PyObject *array, Saves kind); /* None for a number in its place */
+int save_output(PyObject *saved, int start, PyObject *result, PyObject *tensor);
 PyObject *options_of(const Call *call);
 PyObject *source_cell(PyObject *tensor); /* borrowed; made now if there was none */
 int make_view(const Call *call, PyObject *view, PyObject *number, PyObject *options);
 
 /* The call itself, after its arguments were read; NULL without an error set where it turns out to be Python's. */
 PyObject *call_single(Call *call);                       /* single.c */
+PyObject *call_several(Call *call);                      /* many.c */
+PyObject *call_pieces(Call *call);
+PyObject *call_list(Call *call);                         /* reads its operands itself */
 PyObject *call_in_place(Call *call, PyObject *writer);   /* inplace.c */
 
 /* inplace.c: writes an array of the same shape into a target; counts a write to a tensor, at the user's line. */
@@ -135,7 +153,7 @@ int count_write_here(PyObject *target, PyObject *writer);
 /* caller.c: the general path, for a call whose kernel has run and gave something unusual. */
 PyObject *call_dispatch(const Call *call);
 
-extern const Part short_arithmetic_part;
+extern const Part short_arithmetic_part, short_sums_part;
 extern const Part caller_part, kernel_part, record_part, short_kernels_part, short_rows_part,
     composites_part;
 

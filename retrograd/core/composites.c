@@ -7,6 +7,8 @@
 
 #define GIVEN(place) PyTuple_GET_ITEM(self->given, place)
 
+static PyObject *name_dim, *name_keepdim;
+
 /* The array of a tensor of the library's own classes; NULL if it is anything else. */
 static PyArrayObject *
 array_of(PyObject *object)
@@ -20,52 +22,6 @@ call_three(PyObject *function, PyObject *first, PyObject *second, PyObject *thir
 {
     PyObject *const arguments[3] = {first, second, third};
     return PyObject_Vectorcall(function, arguments, 3, NULL);
-}
-
-/* ---- x[index] ----------------------------------------------------------------------------------------------- */
-
-/* x[start:stop:step] is slice(x, 0, start, stop, step) with bounds inside of the dimension. */
-static PyObject *
-take_slice(PyObject *slice_op, PyObject *tensor, PyObject *index, npy_intp size)
-{
-    Py_ssize_t start, stop, step;
-    if (PySlice_Unpack(index, &start, &stop, &step) < 0) {
-        PyErr_Clear();
-        return NULL;
-    }
-    if (step <= 0) {
-        return NULL;
-    }
-    PySlice_AdjustIndices(size, &start, &stop, step);
-    PyObject *arguments[5] = {tensor, objects.zero, PyLong_FromSsize_t(start),
-                              PyLong_FromSsize_t(stop > start ? stop : start), PyLong_FromSsize_t(step)};
-    PyObject *result = NULL;
-    if (arguments[2] != NULL && arguments[3] != NULL && arguments[4] != NULL) {
-        result = PyObject_Vectorcall(slice_op, arguments, 5, NULL);
-    }
-    for (int place = 2; place < 5; place++) {
-        Py_XDECREF(arguments[place]);
-    }
-    return result;
-}
-
-/* getitem(self, index), given select and slice */
-static PyObject *
-getitem_way(Shortcut *self, PyObject *const *arguments, Py_ssize_t count, PyObject *names)
-{
-    PyArrayObject *array = count == 2 && names == NULL ? array_of(arguments[0]) : NULL;
-    if (array == NULL || PyArray_NDIM(array) == 0 || is_unusual()) {
-        return NULL;
-    }
-    PyObject *index = arguments[1];
-    const npy_intp size = PyArray_DIM(array, 0);
-    if (PyLong_CheckExact(index)) {
-        int overflow;
-        const long long number = PyLong_AsLongLongAndOverflow(index, &overflow);
-        return overflow || number < -size || number >= size ? NULL
-                                                            : call_three(GIVEN(0), arguments[0], objects.zero, index);
-    }
-    return PySlice_Check(index) ? take_slice(GIVEN(1), arguments[0], index, size) : NULL;
 }
 
 /* ---- products ----------------------------------------------------------------------------------------------- */
@@ -143,31 +99,53 @@ linear_way(Shortcut *self, PyObject *const *arguments, Py_ssize_t count, PyObjec
 
 /* ---- reductions --------------------------------------------------------------------------------------------- */
 
-/* x.sum() and the like without any option, given the op that does it */
+/* sum(input, dim, keepdim) and the like, given the op for all elements and the one for a dimension */
 static PyObject *
-whole_way(Shortcut *self, PyObject *const *arguments, Py_ssize_t count, PyObject *names)
+reduction_way(Shortcut *self, PyObject *const *arguments, Py_ssize_t count, PyObject *names)
 {
-    if (count != 1 || names != NULL || array_of(arguments[0]) == NULL || is_unusual()) {
+    if (count < 1 || count > 3 || array_of(arguments[0]) == NULL || is_unusual()) {
         return NULL;
     }
-    return PyObject_CallOneArg(GIVEN(0), arguments[0]);
+    PyObject *given[3] = {arguments[0], count > 1 ? arguments[1] : NULL, count > 2 ? arguments[2] : NULL};
+    const Py_ssize_t named = names == NULL ? 0 : PyTuple_GET_SIZE(names);
+    for (Py_ssize_t index = 0; index < named; index++) {
+        PyObject *name = PyTuple_GET_ITEM(names, index);
+        const int place = name == name_dim ? 1 : name == name_keepdim ? 2 : 0;
+        if (place == 0 || given[place] != NULL) {
+            return NULL;
+        }
+        given[place] = arguments[count + index];
+    }
+    if (given[1] == NULL && given[2] == NULL) {
+        return PyObject_CallOneArg(GIVEN(0), arguments[0]);
+    }
+    if (given[1] == NULL || !PyLong_CheckExact(given[1]) || (given[2] != NULL && !PyBool_Check(given[2]))) {
+        return NULL;
+    }
+    return call_three(GIVEN(1), given[0], given[1], given[2] == NULL ? Py_False : given[2]);
 }
 
 /* ---- the part ----------------------------------------------------------------------------------------------- */
 
-SHORTCUT_METHOD(getitem, 2)
 SHORTCUT_METHOD(matmul, 1)
 SHORTCUT_METHOD(linear, 3)
-SHORTCUT_METHOD(whole, 1)
+SHORTCUT_METHOD(reduction, 2)
 
 #define ENTRY(name, text) {#name, (PyCFunction)(void (*)(void))core_##name, METH_FASTCALL, text}
 
 static PyMethodDef methods[] = {
-    ENTRY(getitem, "getitem(function, select, slice): x[index] for a number or a slice."),
     ENTRY(matmul, "matmul(function, mm): the product of two matrices."),
     ENTRY(linear, "linear(function, t, addmm, view): of rows, a weight and a bias."),
-    ENTRY(whole, "whole(function, op): a reduction of all elements."),
+    ENTRY(reduction, "reduction(function, whole, along): of all elements, or along one dimension."),
     {NULL, NULL, 0, NULL},
 };
 
-const Part composites_part = {.methods = methods};
+static int
+add(PyObject *Py_UNUSED(module))
+{
+    name_dim = PyUnicode_InternFromString("dim");
+    name_keepdim = PyUnicode_InternFromString("keepdim");
+    return name_dim == NULL || name_keepdim == NULL ? -1 : 0;
+}
+
+const Part composites_part = {.methods = methods, .add = add};

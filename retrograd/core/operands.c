@@ -112,7 +112,7 @@ is_usual_view(const Call *call, PyObject *tensor, PyObject *view, PyObject *cell
     return 1;
 }
 
-static int
+int
 is_usual_tensor(const Call *call, PyObject *tensor)
 {
     PyObject *array = SLOT(tensor, in_tensor.array), *cell = SLOT(tensor, in_tensor.cell);

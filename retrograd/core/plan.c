@@ -199,7 +199,8 @@ is_consistent(const CallPlan *plan)
         const int limit = save->kind == SAVES_OUTPUT   ? plan->output_count
                           : save->kind == SAVES_OPTION ? plan->parameter_count
                                                        : plan->tensor_count;
-        good &= save->source < limit && save->source >= (save->kind >= SAVES_SHAPE ? -1 : 0);
+        good &= save->source < limit
+                && save->source >= (save->kind >= SAVES_SHAPE && plan->form != FORM_PIECES ? -1 : 0);
     }
     if (!good) {
         PyErr_SetString(PyExc_ValueError, "a call plan leads to places that it does not have");

@@ -3,7 +3,7 @@
 
 static PyObject *accumulate_run;    /* what an accumulator does on arrays */
 static PyObject *accumulate_number; /* its sequence number: newer than any op's */
-static PyObject *nondifferentiable, *no_grad, *nothing;
+static PyObject *nondifferentiable, *no_grad, *multi, *nothing;
 
 /* ---- edges -------------------------------------------------------------------------------------------------- */
 
@@ -132,7 +132,7 @@ fill_edges(const Call *call, PyObject *node)
 /* ---- saved values ------------------------------------------------------------------------------------------- */
 
 /* The shape, dtype or strides of an array; None for a number in its place. */
-static PyObject *
+PyObject *
 fact_of(PyObject *array, Saves kind)
 {
     if (!PyArray_CheckExact(array)) {
@@ -178,7 +178,7 @@ save_input(PyObject *saved, int start, PyObject *value)
 }
 
 /* A result: its array, the version cell that the Tensor gets now, and its version. */
-static int
+int
 save_output(PyObject *saved, int start, PyObject *result, PyObject *tensor)
 {
     PyObject *cell = new_cell();
@@ -266,6 +266,12 @@ fill_node(const Call *call, PyObject *node, PyObject *const *results, PyObject *
 
 /* ---- cuts --------------------------------------------------------------------------------------------------- */
 
+PyObject *
+cut_by(const CallPlan *plan, PyObject *code, PyObject *instruction)
+{
+    return new_cut(nondifferentiable, plan->label, code, instruction);
+}
+
 /* Where the path to a result without history was cut: here, or before an operand. */
 PyObject *
 cut_of(const Call *call)
@@ -279,7 +285,7 @@ cut_of(const Call *call)
         if (user_site(&code, &instruction) < 0) {
             return NULL;
         }
-        PyObject *cut = new_cut(nondifferentiable, plan->label, code, instruction);
+        PyObject *cut = cut_by(plan, code, instruction);
         Py_DECREF(code);
         Py_DECREF(instruction);
         return cut;
@@ -363,7 +369,7 @@ make_view(const Call *call, PyObject *view, PyObject *number, PyObject *options)
     }
     slot_fill(info, in_view.base, base);
     slot_fill(info, in_view.at, SLOT(cell, in_cell.version));
-    slot_fill(info, in_view.creation, call->enabled ? creation : no_grad);
+    slot_fill(info, in_view.creation, !call->enabled ? no_grad : number == Py_None ? creation : multi);
     slot_fill(info, in_view.own, Py_False);
     slot_set(view, in_tensor.cell, cell);
     slot_set(view, in_tensor.view, info);
@@ -381,8 +387,9 @@ start(void)
 {
     Py_XSETREF(nondifferentiable, PyUnicode_InternFromString("nondifferentiable"));
     Py_XSETREF(no_grad, PyUnicode_InternFromString("no_grad"));
+    Py_XSETREF(multi, PyUnicode_InternFromString("multi"));
     Py_XSETREF(nothing, PyTuple_New(0));
-    return nondifferentiable == NULL || no_grad == NULL || nothing == NULL ? -1 : 0;
+    return nondifferentiable == NULL || no_grad == NULL || multi == NULL || nothing == NULL ? -1 : 0;
 }
 
 static const Wanted wanted[] = {

@@ -57,7 +57,7 @@ short_t(const Call *call)
 }
 
 /* A view of an array from `start` on, as its indexing makes it. */
-static PyObject *
+PyObject *
 view_from(PyArrayObject *array, char *start, int ndim, const npy_intp *shape, const npy_intp *strides)
 {
     PyArray_Descr *dtype = PyArray_DESCR(array);
@@ -179,6 +179,10 @@ short_slice(const Call *call)
     memcpy(shape, PyArray_DIMS(array), ndim * sizeof *shape);
     memcpy(strides, PyArray_STRIDES(array), ndim * sizeof *strides);
     shape[place] = length;
+    if (length == 0) {
+        start = 0; /* as NumPy has it */
+        step = 1;
+    }
     strides[place] *= step;
     return view_from(array, PyArray_BYTES(array) + start * PyArray_STRIDE(array, place), ndim, shape, strides);
 }
@@ -311,6 +315,16 @@ static const struct {
     {"mm", "input,mat2", short_mm},
     {"addmm", "input,mat1,mat2,beta,alpha", short_addmm},
     {"relu", "input", short_relu},
+    {"transpose", "input,dim0,dim1", short_transpose},
+    {"permute", "input,dims", short_permute},
+    {"expand", "input,size", short_expand},
+    {"cat", "tensors,dim", short_cat},
+    {"stack", "tensors,dim", short_stack},
+    {"index", "input,dims,first,second,third,fourth", short_index},
+    {"index_select", "input,dim,index", short_index_select},
+    {"embedding", "weight,indices,padding_idx,scale_grad_by_freq", short_embedding},
+    {"sum", "input,dim,keepdim,dtype", short_sum},
+    {"mean", "input,dim,keepdim,dtype", short_mean},
     {"view", "input,size", short_view},
     {"unsqueeze", "input,dim", short_unsqueeze},
     {"_squeeze_dim", "input,dim", short_squeeze_dim},

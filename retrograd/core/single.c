@@ -38,7 +38,7 @@ call_single(Call *call)
     if (result == NULL) {
         return NULL;
     }
-    if (!PyArray_CheckExact(result) || (plan->ufunc == NULL && PyArray_DESCR(ARRAY(result)) != call->dtype)) {
+    if (!PyArray_CheckExact(result) || (plan->ufunc == NULL && plan->has_rules && PyArray_DESCR(ARRAY(result)) != call->dtype)) {
         Py_DECREF(result);
         return call_dispatch(call); /* a kernel that changes the dtype may need another kind of node */
     }

@@ -239,7 +239,7 @@ def _single_lines(op: Op, put: Put, general: str, *, operator: bool) -> None:
     parts.forward_lines(op, put, call, operands, general)
     if plan.loud:
         put("    if type(_r) is not ndarray: _r = asarray(_r)")
-    if op.ufunc is None:
+    if op.ufunc is None and plan.edges:
         # a kernel that changes the dtype may need another kind of node
         put(f"    if _r.dtype is not _dtype: {general}")
     view = "" if op.view == "always" else "_t._view = None; "

@@ -46,7 +46,7 @@ _VIEWS = {"select": _select, "slice": _slice, "unsqueeze": _unsqueeze}
 
 
 @composite(name="__getitem__", namespace=None, methods=("__getitem__",))
-@core.shortcut("getitem", _select, _slice)
+@core.shortcut("getitem", _select, _slice, _unsqueeze, _index, _FIRST)
 def _getitem(self: Tensor, index: Any) -> Tensor:
     """`x[index]`: a view for numbers, slices, None and Ellipsis; a copy for tensors and lists.
 

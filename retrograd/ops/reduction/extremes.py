@@ -426,13 +426,13 @@ def _index_samples() -> list[Sample]:
     return found
 
 
-@op(fast=False, out="structured", samples=_index_samples)
+@op(out="structured", samples=_index_samples)
 def argmax(xp: Namespace, input: Array, dim: int | None = None, keepdim: bool = False) -> Array:
     """Index of the largest element (of the first, among equals), of all or along a dimension."""
     return _index_of_extreme("argmax", xp, input, dim, keepdim)
 
 
-@op(fast=False, out="structured", samples=_index_samples)
+@op(out="structured", samples=_index_samples)
 def argmin(xp: Namespace, input: Array, dim: int | None = None, keepdim: bool = False) -> Array:
     """Index of the smallest element (of the first, among equals), of all or along a dimension."""
     return _index_of_extreme("argmin", xp, input, dim, keepdim)

@@ -164,7 +164,7 @@ def _sum_samples() -> list[Sample]:
 
 
 @composite(name="sum", samples=lambda: samples.reduction()() + _sum_samples())
-@core.shortcut("whole", _sum_all)
+@core.shortcut("reduction", _sum_all, sum)
 def _sum(
     input: Tensor,
     dim: Any = ...,
@@ -366,7 +366,7 @@ def _mean_samples() -> list[Sample]:
 
 
 @composite(name="mean", samples=lambda: samples.reduction()() + _mean_samples())
-@core.shortcut("whole", _mean_all)
+@core.shortcut("reduction", _mean_all, mean)
 def _mean(
     input: Tensor,
     dim: Any = ...,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from retrograd import core
 from retrograd.notices import warn_once
 from retrograd.ops import errors
 from retrograd.ops.kinds import Array, Namespace
@@ -103,6 +104,7 @@ def _unexpandable(size: Shape, shape: Shape, place: int) -> Exception:
     ],
 )
 @forms(*sized(before="self: Tensor"))
+@core.shortcut("expand", expand)
 def _expand(self: Tensor, *size: Any, implicit: bool = False, **named: Any) -> Tensor:
     """A view with size-one dimensions repeated to `size`; -1 keeps a dimension.
 

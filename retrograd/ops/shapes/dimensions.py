@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from retrograd import core
 from retrograd.notices import warn_once
 from retrograd.ops import errors
 from retrograd.ops.kinds import Array, Namespace, wrap_dim
@@ -129,6 +130,7 @@ def _permute_function(input: Tensor, dims: Any) -> Tensor:
     samples=lambda: [Sample(T(2, 3, 4), 2, 0, 1), Sample(T(2, 3, 4), (1, 0, 2))],
 )
 @forms(*sized(before="self: Tensor", name="dims"))
+@core.shortcut("permute", permute)
 def _permute_method(self: Tensor, *dims: Any, **named: Any) -> Tensor:
     """A view with the dimensions in another order."""
     return _permute(self, as_size("permute", "dims", (named["dims"],) if named else dims))

@@ -10,7 +10,7 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from retrograd import dtypes
+from retrograd import core, dtypes
 from retrograd.above import above
 from retrograd.ops import errors
 from retrograd.ops.kinds import Array, Index, Ints, Namespace, wrap_dim
@@ -141,6 +141,7 @@ table_entry("reshape", _raw_reshape, _reshape)
     ],
 )
 @forms(*sized(before="self: Tensor"), "(self: Tensor, dtype: dtype) -> Tensor")
+@core.shortcut("sized", view)
 def _view(self: Tensor, *shape: Any, size: Any = None, dtype: dtypes.dtype | None = None) -> Tensor:
     """The same elements in another shape, or the same bytes as another dtype.
 
@@ -233,6 +234,7 @@ def _reshape_function(input: Tensor, shape: Any) -> Tensor:
     samples=lambda: [Sample(T(3, 4), 2, 6), Sample(T(3, 4), (2, -1)), Sample(T(3, 4))],
 )
 @forms(*sized(before="self: Tensor", name="shape"))
+@core.shortcut("sized", view)
 def _reshape_method(self: Tensor, *shape: Any, **named: Any) -> Tensor:
     """The same elements in another shape; a view where possible."""
     if named:
@@ -266,6 +268,7 @@ def reshape_as(self: Tensor, other: Tensor) -> Tensor:
         Sample(T(2, 3), 5),
     ]
 )
+@core.shortcut("flatten", view)
 def flatten(input: Tensor, start_dim: int = 0, end_dim: int = -1) -> Tensor:
     """One dimension in place of several; the tensor itself if there is nothing to flatten.
 

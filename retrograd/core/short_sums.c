@@ -1,0 +1,111 @@
+/* Sums and means of small arrays along one dimension: `ops.reduction.reduce.add_along`, in NumPy's order. */
+#include "caller.h"
+#include "engine.h"
+
+#include "../backend/kernels/tiny_loops.h"
+
+#define SMALL_SUM 1024 /* elements: from here on Python adds in blocks */
+
+static PyObject *sum_all; /* a compiled kernel, None where there are none */
+
+/* How an array in C order lies around one dimension: before x along x after elements. */
+typedef struct {
+    npy_intp before, along, after;
+    int dim;
+} Around;
+
+static int
+read_around(const Call *call, Around *around)
+{
+    PyObject *array = call->arrays[0];
+    int overflow;
+    if (sum_all == Py_None || !is_plain(array) || !PyArray_IS_C_CONTIGUOUS(ARRAY(array))
+        || !PyLong_CheckExact(call->values[1]) || !PyBool_Check(call->values[2]) || call->values[3] != Py_None) {
+        return 0;
+    }
+    const int ndim = PyArray_NDIM(ARRAY(array));
+    const long long dim = PyLong_AsLongLongAndOverflow(call->values[1], &overflow);
+    const npy_intp size = PyArray_SIZE(ARRAY(array));
+    if (overflow || dim < -ndim || dim >= ndim || size == 0 || size >= SMALL_SUM) {
+        return 0;
+    }
+    around->dim = (int)(dim < 0 ? dim + ndim : dim);
+    around->before = PyArray_MultiplyList(PyArray_DIMS(ARRAY(array)), around->dim);
+    around->along = PyArray_DIM(ARRAY(array), around->dim);
+    around->after = size / around->before / around->along;
+    return around->before == 1 || around->after == 1;
+}
+
+static PyObject *
+summed(const Call *call, const Around *around)
+{
+    PyArrayObject *array = ARRAY(call->arrays[0]);
+    npy_intp shape[NPY_MAXDIMS];
+    int ndim = 0;
+    for (int dim = 0; dim < PyArray_NDIM(array); dim++) {
+        if (dim != around->dim) {
+            shape[ndim++] = PyArray_DIM(array, dim);
+        }
+        else if (call->values[2] == Py_True) {
+            shape[ndim++] = 1;
+        }
+    }
+    PyArray_Descr *dtype = PyArray_DESCR(array);
+    Py_INCREF(dtype); /* the call below takes this reference */
+    PyObject *result = PyArray_NewFromDescr(&PyArray_Type, dtype, ndim, shape, NULL, NULL, 0, NULL);
+    if (result == NULL) {
+        return NULL;
+    }
+    const void *x = PyArray_DATA(array);
+    void *total = PyArray_DATA(ARRAY(result));
+    const int by_columns = around->after == 1;
+    const npy_intp rows = by_columns ? around->before : around->along;
+    const npy_intp columns = by_columns ? around->along : around->after;
+    if (dtype == objects.F32) {
+        (by_columns ? sum_columns_float32 : sum_rows_float32)(x, rows, columns, total);
+    }
+    else {
+        (by_columns ? sum_columns_float64 : sum_rows_float64)(x, rows, columns, total);
+    }
+    return result;
+}
+
+/* sum(input, dim, keepdim, *, dtype) */
+PyObject *
+short_sum(const Call *call)
+{
+    Around around;
+    return read_around(call, &around) ? summed(call, &around) : NULL;
+}
+
+/* mean(input, dim, keepdim, *, dtype) */
+PyObject *
+short_mean(const Call *call)
+{
+    Around around;
+    PyObject *result = read_around(call, &around) ? summed(call, &around) : NULL;
+    if (result == NULL) {
+        return NULL;
+    }
+    const npy_intp size = PyArray_SIZE(ARRAY(result));
+    if (call->dtype == objects.F32) {
+        npy_float32 *data = PyArray_DATA(ARRAY(result));
+        for (npy_intp index = 0; index < size; index++) {
+            data[index] /= (npy_float32)around.along;
+        }
+    }
+    else {
+        npy_float64 *data = PyArray_DATA(ARRAY(result));
+        for (npy_intp index = 0; index < size; index++) {
+            data[index] /= (npy_float64)around.along;
+        }
+    }
+    return result;
+}
+
+static const Wanted wanted[] = {
+    {"kernel_sum_all", &sum_all},
+    {NULL, NULL},
+};
+
+const Part short_sums_part = {.wanted = wanted};
