@@ -82,7 +82,9 @@ class Op:
                        forward="linear", holomorphic=False. So are views
     ufunc              name of the NumPy ufunc that is the kernel when options have their defaults
     promote            operands are promoted to a common dtype by PyTorch's rules
-    float_result       integers become the default float dtype first; such ops promote
+    float_result       a function of real numbers, such as `exp`: integers become the default
+                       float dtype first. It promotes, and is elementwise with ``out=`` unless that
+                       is denied
     half               "compute": half precision computes in float32; "move": data is only moved;
                        "steps": the kernel gets it as it is, and rounds between its steps
     numbers            how Python numbers count as operands. "wrapped": as new tensors;
@@ -144,7 +146,7 @@ class Op:
         fast: bool = True,
         samples: Callable[..., Any] | None = None,
         label: str | None = None,
-        elementwise: bool = False,
+        elementwise: bool | None = None,
         moves: bool = False,
         ufunc: str | None = None,
         promote: bool = False,
@@ -163,7 +165,7 @@ class Op:
         images: int | None = None,
         autocast: str | None = None,
         inplace: bool | str = False,
-        out: bool | str = False,
+        out: bool | str | None = None,
         methods: Sequence[str] | None = None,
         operators: Sequence[str] = (),
         inplace_operators: Sequence[str] = (),
@@ -189,7 +191,8 @@ class Op:
         self.fast = fast
         self.samples = samples
         self.label = label or self.name.strip("_")
-        self.elementwise = elementwise or ufunc is not None
+        usual = float_result or ufunc is not None
+        self.elementwise = usual if elementwise is None else elementwise
         self.moves = moves or view is not None
         self.ufunc = ufunc
         self.promote = promote or float_result
@@ -207,7 +210,7 @@ class Op:
         self.forward = _forward_of(self, forward)
         self.images = images
         self.autocast = autocast
-        self.out = out
+        self.out = float_result if out is None else out
         self.old_order = old_order
         self.aten = aten
         self.event = event

@@ -211,7 +211,6 @@ def mul(xp: Namespace, input: Operand, other: Operand) -> Array:
     operators=("__truediv__", "__div__"),
     inplace="div_",
     inplace_operators=("__itruediv__", "__idiv__"),
-    out=True,
     namespace=None,
     numbers=("wrapped", "alone", "exact", "saved"),
     aten="div.Tensor",
@@ -257,7 +256,6 @@ def positive(input: Tensor) -> Tensor:
     ufunc="reciprocal",
     float_result=True,
     inplace=True,
-    out=True,
     samples=samples.unary(
         0.3, 2, dtypes=_ALL, extra=[Sample(T(values=[0.0, -0.0, float("inf")]), second=False)]
     ),

@@ -264,7 +264,6 @@ def _angle_rule(m: Table, g: Tensor, input: Tensor, input_dtype: DType) -> Tenso
     input=_angle_rule,
     holomorphic=False,
     float_result=True,
-    out=True,
     samples=samples.unary(
         dtypes=_EVERY,
         extra=[
@@ -272,7 +271,6 @@ def _angle_rule(m: Table, g: Tensor, input: Tensor, input_dtype: DType) -> Tenso
             Sample(T(values=[0j, 1j, -1 + 0j]), dtypes=COMPLEX, second=False),
         ],
     ),
-    elementwise=True,
 )
 def angle(xp: Namespace, input: Array) -> Array:
     """The angle of a complex number in radians; of a real one 0 or pi."""

@@ -312,7 +312,6 @@ def _float_power_in_place(self: Tensor, exponent: Tensor | complex) -> Tensor:
     ufunc="sqrt",
     float_result=True,
     inplace=True,
-    out=True,
     samples=samples.unary(
         0.2, 4, dtypes=_ALL, extra=[Sample(T(values=[0.0, -1.0, float("inf")]), second=False)]
     ),
@@ -326,11 +325,9 @@ def sqrt(xp: Namespace, input: Array) -> Array:
     input=lambda m, g, out: m.mul(m.mul(g, -0.5), m.pow(out, 3)),
     float_result=True,
     inplace=True,
-    out=True,
     samples=samples.unary(
         0.2, 4, dtypes=_ALL, extra=[Sample(T(values=[0.0, -1.0, float("inf")]), second=False)]
     ),
-    elementwise=True,
 )
 def rsqrt(xp: Namespace, input: Array) -> Array:
     """``1 / sqrt(input)``."""

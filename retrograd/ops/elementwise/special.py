@@ -51,9 +51,7 @@ def no_derivative(name: str) -> Any:
     float_result=True,
     check=check_real("erf_vml_cpu"),
     inplace=True,
-    out=True,
     samples=samples.unary(dtypes=_EVERY, extra=[_POINTS]),
-    elementwise=True,
     second_names=("special.erf",),
 )
 def erf(xp: Namespace, input: Array) -> Array:
@@ -66,9 +64,7 @@ def erf(xp: Namespace, input: Array) -> Array:
     float_result=True,
     check=check_real("erfc_vml_cpu"),
     inplace=True,
-    out=True,
     samples=samples.unary(dtypes=_EVERY, extra=[_POINTS]),
-    elementwise=True,
     second_names=("special.erfc",),
 )
 def erfc(xp: Namespace, input: Array) -> Array:
@@ -82,9 +78,7 @@ def erfc(xp: Namespace, input: Array) -> Array:
     check=check_real("erfinv_vml_cpu"),
     inplace=True,
     inplace_names=(),
-    out=True,
     samples=samples.unary(-0.9, 0.9, dtypes=_EVERY, extra=[_POINTS]),
-    elementwise=True,
     second_names=("special.erfinv",),
 )
 def erfinv(xp: Namespace, input: Array) -> Array:
@@ -97,9 +91,7 @@ def erfinv(xp: Namespace, input: Array) -> Array:
     float_result=True,
     check=check_real("erfcx_cpu"),
     namespace="special",
-    out=True,
     samples=samples.unary(dtypes=(*FLOATS, *COMPLEX), extra=[_POINTS]),
-    elementwise=True,
 )
 def erfcx(xp: Namespace, input: Array) -> Array:
     """``exp(input**2) * erfc(input)``."""
@@ -121,9 +113,7 @@ def ndtr(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     float_result=True,
     check=check_real("ndtri_cpu"),
     namespace="special",
-    out=True,
     samples=samples.unary(0.05, 0.95, dtypes=(*FLOATS, *COMPLEX), extra=[_POINTS]),
-    elementwise=True,
 )
 def ndtri(xp: Namespace, input: Array) -> Array:
     """The quantiles of the standard normal distribution."""
@@ -137,7 +127,6 @@ def ndtri(xp: Namespace, input: Array) -> Array:
     float_result=True,
     check=check_real("log_ndtr_cpu"),
     namespace="special",
-    out=True,
     samples=samples.unary(
         dtypes=(*FLOATS, *COMPLEX),
         extra=[
@@ -145,7 +134,6 @@ def ndtri(xp: Namespace, input: Array) -> Array:
             Sample(T(values=[-_INF]), grad=False),
         ],
     ),
-    elementwise=True,
 )
 def log_ndtr(xp: Namespace, input: Array) -> Array:
     """The logarithm of `ndtr`, exact far into the lower tail."""
@@ -174,14 +162,12 @@ def _check_logit(input: Any, eps: float | None) -> None:
     check=_check_logit,
     half="steps",
     inplace=True,
-    out=True,
     samples=lambda: [
         *samples.unary(0.1, 0.9, dtypes=_EVERY)(),
         *(Sample(T(6, low=0, high=1), eps, dtypes=_REAL) for eps in (0.2, 1e-3, 0.0)),
         Sample(T(values=[0.0, -0.5, 0.5, 1, 1.5, _NAN]), second=False),
         Sample(T(values=[0.0, -0.5, 0.5, 1, 1.5, _NAN]), eps=0.1, second=False),
     ],
-    elementwise=True,
     second_names=("special.logit",),
     inplace_names=("torch.logit_",),
 )
@@ -195,9 +181,7 @@ def logit(xp: Namespace, input: Array, eps: float | None = None) -> Array:
     float_result=True,
     check=check_real("entr_cpu"),
     namespace="special",
-    out=True,
     samples=samples.unary(0.1, 2, dtypes=_EVERY, extra=[_POINTS]),
-    elementwise=True,
 )
 def entr(xp: Namespace, input: Array) -> Array:
     """``-input * log(input)``: 0 at zero, -inf below."""
@@ -215,11 +199,9 @@ def _sinc_rule(m: Table, g: Tensor, input: Tensor) -> Tensor:
     input=_sinc_rule,
     float_result=True,
     inplace=True,
-    out=True,
     samples=samples.unary(
         dtypes=(*FLOATS, *COMPLEX), extra=[_POINTS, Sample(T(5), grad=False, dtypes=HALVES)]
     ),
-    elementwise=True,
     second_names=("special.sinc",),
 )
 def sinc(xp: Namespace, input: Array) -> Array:
@@ -318,9 +300,7 @@ def _xlog1py_input_rule(m: Table, g: Tensor, input: Tensor, other: Tensor) -> Te
     check=check_real("xlogy_cpu"),
     half="steps",
     inplace="xlogy_",
-    out=True,
     namespace=None,
-    elementwise=True,
 )
 def xlogy(xp: Namespace, input: Operand, other: Operand) -> Array:
     """``input * log(other)``, and 0 where `input` is 0."""
@@ -334,9 +314,7 @@ def xlogy(xp: Namespace, input: Operand, other: Operand) -> Array:
     half="steps",
     node_name="XlogyBackward1",
     fast=False,
-    out=True,
     label="xlogy",
-    elementwise=True,
     aten="xlogy.Scalar_Self",
 )
 def _xlogy_number_input(xp: Namespace, input: Operand, other: Array) -> Array:
@@ -357,9 +335,7 @@ def _xlogy_number_rule(m: Table, g: Tensor, input: Tensor, other: Tensor) -> Ten
     node_name="XlogyBackward2",
     inplace="xlogy_",
     fast=False,
-    out=True,
     label="xlogy",
-    elementwise=True,
     aten="xlogy.Scalar_Other",
 )
 def _xlogy_number_other(xp: Namespace, input: Array, other: Operand) -> Array:
@@ -417,9 +393,7 @@ def xlogy_(self: Tensor, other: Tensor | complex) -> Tensor:
     check=check_real("xlog1py_cpu"),
     half="steps",
     node_name="SpecialXlog1PyBackward0",
-    out=True,
     namespace=None,
-    elementwise=True,
     event="special_xlog1py",
 )
 def xlog1py(xp: Namespace, input: Operand, other: Operand) -> Array:
@@ -434,9 +408,7 @@ def xlog1py(xp: Namespace, input: Operand, other: Operand) -> Array:
     half="steps",
     node_name="SpecialXlog1PyBackward1",
     fast=False,
-    out=True,
     label="special_xlog1py",
-    elementwise=True,
     aten="special_xlog1py.self_scalar",
 )
 def _xlog1py_number_input(xp: Namespace, input: Operand, other: Array) -> Array:
@@ -456,9 +428,7 @@ def _xlog1py_number_rule(m: Table, g: Tensor, input: Tensor, other: Tensor) -> T
     half="steps",
     node_name="SpecialXlog1PyBackward2",
     fast=False,
-    out=True,
     label="special_xlog1py",
-    elementwise=True,
     aten="special_xlog1py.other_scalar",
 )
 def _xlog1py_number_other(xp: Namespace, input: Array, other: Operand) -> Array:

@@ -26,9 +26,7 @@ _POINTS = Sample(T(values=[0.0, -0.0, 1.0, -1.5, _INF, _NAN, 9.0, 50.0]), second
     check=check_real("lgamma_vml_cpu"),
     inplace=True,
     inplace_names=(),
-    out=True,
     samples=samples.unary(0.2, 5, dtypes=_EVERY, extra=[_POINTS]),
-    elementwise=True,
     second_names=("special.gammaln",),
 )
 def lgamma(xp: Namespace, input: Array) -> Array:
@@ -42,9 +40,7 @@ def lgamma(xp: Namespace, input: Array) -> Array:
     check=check_real("digamma"),
     inplace=True,
     inplace_names=(),
-    out=True,
     samples=samples.unary(0.2, 5, dtypes=_EVERY, extra=[_POINTS]),
-    elementwise=True,
     second_names=("special.psi", "special.digamma"),
 )
 def digamma(xp: Namespace, input: Array) -> Array:
@@ -64,8 +60,6 @@ def _check_polygamma(input: Any, n: int) -> None:
     float_result=True,
     check=_check_polygamma,
     inplace="polygamma_",
-    out=True,
-    elementwise=True,
     aten="polygamma",
 )
 def _polygamma(xp: Namespace, input: Array, n: int) -> Array:
@@ -122,7 +116,6 @@ def _check_mvlgamma(input: Any, p: int) -> None:
     float_result=True,
     check=_check_mvlgamma,
     inplace=True,
-    out=True,
     samples=lambda: [
         *(Sample(T(3, 4, low=2, high=5), p, dtypes=(*FLOATS, *HALVES)) for p in (1, 2, 3)),
         Sample(T(3, low=2, high=5, dtype="int64"), 2, grad=False),
@@ -130,7 +123,6 @@ def _check_mvlgamma(input: Any, p: int) -> None:
         Sample(T(3, low=2), p=0, error=(RuntimeError, "p has to be")),
         Sample(T(3), 1, dtypes=COMPLEX),
     ],
-    elementwise=True,
     second_names=("special.multigammaln",),
 )
 def mvlgamma(xp: Namespace, input: Array, p: int) -> Array:
@@ -243,9 +235,7 @@ def _check_zeta(input: Any, other: Any) -> None:
     float_result=True,
     check=_check_zeta,
     node_name="SpecialZetaBackward0",
-    out=True,
     namespace=None,
-    elementwise=True,
     event="special_zeta",
 )
 def zeta(xp: Namespace, input: Operand, other: Operand) -> Array:
@@ -259,9 +249,7 @@ def zeta(xp: Namespace, input: Operand, other: Operand) -> Array:
     check=_check_zeta,
     node_name="SpecialZetaBackward1",
     fast=False,
-    out=True,
     label="special_zeta",
-    elementwise=True,
     aten="special_zeta.self_scalar",
 )
 def _zeta_number_input(xp: Namespace, input: Operand, other: Array) -> Array:
@@ -274,9 +262,7 @@ def _zeta_number_input(xp: Namespace, input: Operand, other: Array) -> Array:
     check=_check_zeta,
     node_name="SpecialZetaBackward2",
     fast=False,
-    out=True,
     label="special_zeta",
-    elementwise=True,
     aten="special_zeta.other_scalar",
 )
 def _zeta_number_other(xp: Namespace, input: Array, other: Operand) -> Array:
@@ -314,9 +300,7 @@ def _zeta(input: Tensor | complex, other: Tensor | complex, *, out: Tensor | Non
     float_result=True,
     check=check_real("i0_vml_cpu"),
     inplace=True,
-    out=True,
     samples=samples.unary(dtypes=_EVERY, extra=[_POINTS]),
-    elementwise=True,
     second_names=("special.i0",),
 )
 def i0(xp: Namespace, input: Array) -> Array:
@@ -329,9 +313,7 @@ def i0(xp: Namespace, input: Array) -> Array:
     float_result=True,
     check=check_real("i0e_cpu"),
     namespace="special",
-    out=True,
     samples=samples.unary(dtypes=_EVERY, extra=[_POINTS]),
-    elementwise=True,
 )
 def i0e(xp: Namespace, input: Array) -> Array:
     """``exp(-|input|) * i0(input)``."""
@@ -367,9 +349,7 @@ _I1_SAMPLES = samples.unary(
     float_result=True,
     check=check_real("i1_cpu"),
     namespace="special",
-    out=True,
     samples=_I1_SAMPLES,
-    elementwise=True,
 )
 def i1(xp: Namespace, input: Array) -> Array:
     """The modified Bessel function of the first kind, order 1."""
@@ -381,9 +361,7 @@ def i1(xp: Namespace, input: Array) -> Array:
     float_result=True,
     check=check_real("i1e_cpu"),
     namespace="special",
-    out=True,
     samples=_I1_SAMPLES,
-    elementwise=True,
 )
 def i1e(xp: Namespace, input: Array) -> Array:
     """``exp(-|input|) * i1(input)``."""

@@ -239,7 +239,6 @@ def _check_ldexp(input: Any, other: Any) -> None:
     float_result=True,
     check=_check_ldexp,
     inplace=True,
-    out=True,
     samples=lambda: [
         Sample(T(3, 4), T(4), dtypes=(*FLOATS, *HALVES)),
         Sample(T(3), T(3, low=0, dtype="int64")),
@@ -248,7 +247,6 @@ def _check_ldexp(input: Any, other: Any) -> None:
         Sample(T(3), T(3, dtype="bool"), grad=False),
         Sample(T(3), 2, error=(TypeError, "")),
     ],
-    elementwise=True,
     inplace_names=("torch.ldexp_",),
     aten="ldexp.Tensor",
 )

@@ -26,7 +26,6 @@ _INSIDE = samples.unary(-0.9, 0.9, dtypes=_EVERY, extra=[_POINTS])
     ufunc="sin",
     float_result=True,
     inplace=True,
-    out=True,
     samples=_ANYWHERE,
 )
 def sin(xp: Namespace, input: Array) -> Array:
@@ -39,7 +38,6 @@ def sin(xp: Namespace, input: Array) -> Array:
     ufunc="cos",
     float_result=True,
     inplace=True,
-    out=True,
     samples=_ANYWHERE,
 )
 def cos(xp: Namespace, input: Array) -> Array:
@@ -52,7 +50,6 @@ def cos(xp: Namespace, input: Array) -> Array:
     ufunc="tan",
     float_result=True,
     inplace=True,
-    out=True,
     samples=samples.unary(-1.3, 1.3, dtypes=_EVERY, extra=[_POINTS]),
 )
 def tan(xp: Namespace, input: Array) -> Array:
@@ -65,7 +62,6 @@ def tan(xp: Namespace, input: Array) -> Array:
     ufunc="arcsin",
     float_result=True,
     inplace=True,
-    out=True,
     public=("asin", "arcsin"),
     samples=_INSIDE,
 )
@@ -79,7 +75,6 @@ def asin(xp: Namespace, input: Array) -> Array:
     ufunc="arccos",
     float_result=True,
     inplace=True,
-    out=True,
     public=("acos", "arccos"),
     samples=_INSIDE,
 )
@@ -93,7 +88,6 @@ def acos(xp: Namespace, input: Array) -> Array:
     ufunc="arctan",
     float_result=True,
     inplace=True,
-    out=True,
     public=("atan", "arctan"),
     samples=_ANYWHERE,
 )
@@ -110,7 +104,6 @@ def atan(xp: Namespace, input: Array) -> Array:
     ufunc="sinh",
     float_result=True,
     inplace=True,
-    out=True,
     samples=_ANYWHERE,
 )
 def sinh(xp: Namespace, input: Array) -> Array:
@@ -123,7 +116,6 @@ def sinh(xp: Namespace, input: Array) -> Array:
     ufunc="cosh",
     float_result=True,
     inplace=True,
-    out=True,
     samples=_ANYWHERE,
 )
 def cosh(xp: Namespace, input: Array) -> Array:
@@ -136,7 +128,6 @@ def cosh(xp: Namespace, input: Array) -> Array:
     ufunc="arcsinh",
     float_result=True,
     inplace=True,
-    out=True,
     public=("asinh", "arcsinh"),
     samples=_ANYWHERE,
 )
@@ -150,7 +141,6 @@ def asinh(xp: Namespace, input: Array) -> Array:
     ufunc="arccosh",
     float_result=True,
     inplace=True,
-    out=True,
     public=("acosh", "arccosh"),
     samples=samples.unary(1.1, 4, dtypes=_EVERY, extra=[_POINTS]),
 )
@@ -164,7 +154,6 @@ def acosh(xp: Namespace, input: Array) -> Array:
     ufunc="arctanh",
     float_result=True,
     inplace=True,
-    out=True,
     public=("atanh", "arctanh"),
     samples=_INSIDE,
 )
@@ -195,7 +184,6 @@ def _atan2_share(m: Table, input: Tensor, other: Tensor) -> Tensor:
     float_result=True,
     check=_check_atan2,
     inplace=True,
-    out=True,
     public=("atan2", "arctan2"),
     samples=samples.binary(
         numbers=(),
@@ -256,9 +244,7 @@ def _check_degrees(name: str) -> Any:
     float_result=True,
     check=_check_degrees("deg2rad"),
     inplace=True,
-    out=True,
     samples=samples.unary(-360, 360, dtypes=_EVERY),
-    elementwise=True,
 )
 def deg2rad(xp: Namespace, input: Array) -> Array:
     """Degrees as radians."""
@@ -270,9 +256,7 @@ def deg2rad(xp: Namespace, input: Array) -> Array:
     float_result=True,
     check=_check_degrees("rad2deg"),
     inplace=True,
-    out=True,
     samples=samples.unary(dtypes=_EVERY),
-    elementwise=True,
 )
 def rad2deg(xp: Namespace, input: Array) -> Array:
     """Radians as degrees."""

@@ -22,7 +22,6 @@ _POINTS = Sample(T(values=[0.0, -0.0, 1.0, -1.0, _INF, -_INF, _NAN]), second=Fal
     ufunc="exp",
     float_result=True,
     inplace=True,
-    out=True,
     samples=samples.unary(dtypes=_EVERY, extra=[_POINTS]),
 )
 def exp(xp: Namespace, input: Array) -> Array:
@@ -34,9 +33,7 @@ def exp(xp: Namespace, input: Array) -> Array:
     input=lambda m, g, out: m.mul(m.mul(g, out), math.log(2)),
     float_result=True,
     inplace=True,
-    out=True,
     samples=samples.unary(dtypes=_EVERY, extra=[_POINTS]),
-    elementwise=True,
     second_names=("special.exp2",),
 )
 def exp2(xp: Namespace, input: Array) -> Array:
@@ -49,7 +46,6 @@ def exp2(xp: Namespace, input: Array) -> Array:
     ufunc="expm1",
     float_result=True,
     inplace=True,
-    out=True,
     samples=samples.unary(dtypes=_EVERY, extra=[_POINTS]),
     second_names=("special.expm1",),
 )
@@ -68,7 +64,6 @@ _LOG_SAMPLES = samples.unary(0.2, 4, dtypes=_EVERY, extra=[_POINTS])
     ufunc="log",
     float_result=True,
     inplace=True,
-    out=True,
     samples=_LOG_SAMPLES,
 )
 def log(xp: Namespace, input: Array) -> Array:
@@ -81,7 +76,6 @@ def log(xp: Namespace, input: Array) -> Array:
     ufunc="log2",
     float_result=True,
     inplace=True,
-    out=True,
     samples=_LOG_SAMPLES,
 )
 def log2(xp: Namespace, input: Array) -> Array:
@@ -94,7 +88,6 @@ def log2(xp: Namespace, input: Array) -> Array:
     ufunc="log10",
     float_result=True,
     inplace=True,
-    out=True,
     samples=_LOG_SAMPLES,
 )
 def log10(xp: Namespace, input: Array) -> Array:
@@ -107,7 +100,6 @@ def log10(xp: Namespace, input: Array) -> Array:
     ufunc="log1p",
     float_result=True,
     inplace=True,
-    out=True,
     samples=samples.unary(-0.7, 4, dtypes=_EVERY, extra=[_POINTS]),
     second_names=("special.log1p",),
 )
@@ -141,12 +133,10 @@ def _sigmoid_gradient(xp: Namespace, grad: Array, output: Array) -> Array:
     input=lambda m, g, out: m._sigmoid_gradient(g, out),
     float_result=True,
     inplace=True,
-    out=True,
     samples=samples.unary(
         dtypes=_EVERY,
         extra=[_POINTS, Sample(T(values=[-1000.0, 1000.0, -88.0, 20.0]), second=False)],
     ),
-    elementwise=True,
     second_names=("special.expit",),
 )
 def sigmoid(xp: Namespace, input: Array) -> Array:
@@ -174,7 +164,6 @@ def _tanh_gradient(xp: Namespace, grad: Array, output: Array) -> Array:
     ufunc="tanh",
     float_result=True,
     inplace=True,
-    out=True,
     samples=samples.unary(dtypes=_EVERY, extra=[_POINTS]),
 )
 def tanh(xp: Namespace, input: Array) -> Array:

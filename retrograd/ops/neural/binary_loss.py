@@ -447,8 +447,8 @@ def _margin_slopes(m: Table, g: Tensor, input: Tensor, target: Tensor, reduction
         m.neg(m._sigmoid_gradient(g, m._soft_margin_loss_slope(input, target))) * target
     ),
     float_result=True,
+    out=False,
     node_name="SoftMarginLossBackwardBackward0",
-    elementwise=True,
 )
 def _soft_margin_loss_slope(xp: Namespace, input: Array, target: Array) -> Array:
     """``sigmoid(-target * input)``."""

@@ -556,7 +556,7 @@ def _logsumexp_samples() -> list[Sample]:
         m.exp(m.sub(input, restore_dims(m, out, input.shape, dim, keepdim))),
     ),
     float_result=True,
-    out=True,
+    elementwise=False,
     samples=_logsumexp_samples,
     forward="reduction",
     second_names=("special.logsumexp",),
