@@ -12,7 +12,7 @@ from hypothesis.extra import numpy as arrays
 
 from retrograd.backend import CPU
 from retrograd.backend.namespace import NEUTRAL
-from retrograd.backend.neutral.special_shared import CHUNK
+from retrograd.backend.neutral.pieces import CHUNK
 
 special = CPU.xp
 Array = np.ndarray[Any, Any]

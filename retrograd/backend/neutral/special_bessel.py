@@ -10,14 +10,8 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from retrograd.backend.namespace import Namespace
-from retrograd.backend.neutral.special_shared import (
-    Array,
-    Kernel,
-    chebyshev_series,
-    elementwise_in_float64,
-    fill_region,
-    polynomial,
-)
+from retrograd.backend.neutral.pieces import Array, Kernel, elementwise_in_float64, fill_region
+from retrograd.backend.neutral.series import chebyshev_series, polynomial
 
 _TWO_OVER_PI = 2 / math.pi
 _SQRT_TWO_OVER_PI = math.sqrt(2 / math.pi)

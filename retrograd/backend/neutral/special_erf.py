@@ -9,14 +9,14 @@ import functools
 import math
 
 from retrograd.backend.namespace import Namespace
-from retrograd.backend.neutral.special_shared import (
+from retrograd.backend.neutral.pieces import (
     Array,
     elementwise,
     elementwise_in_float64,
     fill_region,
     in_chunks,
-    polynomial,
 )
+from retrograd.backend.neutral.series import polynomial
 from retrograd.backend.quiet import quiet
 
 _SQRT_HALF = math.sqrt(0.5)

@@ -8,14 +8,14 @@ around 2 and Stirling's series, for ``digamma`` the asymptotic series as arrange
 import math
 
 from retrograd.backend.namespace import Namespace
-from retrograd.backend.neutral.special_shared import (
+from retrograd.backend.neutral.pieces import (
     Array,
     apply_pair,
     elementwise,
     elementwise_in_float64,
     fill_region,
-    polynomial,
 )
+from retrograd.backend.neutral.series import polynomial
 
 _HALF_LOG_TWO_PI = 0.5 * math.log(2 * math.pi)
 _EPSILON = 2.0**-53

@@ -11,9 +11,10 @@ import math
 from collections.abc import Callable
 
 from retrograd.backend.namespace import Namespace
+from retrograd.backend.neutral.pieces import Array, apply_pair, fill_region
+from retrograd.backend.neutral.series import polynomial
 from retrograd.backend.neutral.special_erf import erfc
 from retrograd.backend.neutral.special_gamma import lgamma, lgamma_of_one_plus
-from retrograd.backend.neutral.special_shared import Array, apply_pair, fill_region, polynomial
 
 _EPSILON = 2.0**-53
 _TINY = 1e-300

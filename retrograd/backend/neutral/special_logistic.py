@@ -9,13 +9,7 @@ import math
 from typing import Any
 
 from retrograd.backend.namespace import Namespace
-from retrograd.backend.neutral.special_shared import (
-    CHUNK,
-    Array,
-    apply_pair,
-    elementwise,
-    in_chunks,
-)
+from retrograd.backend.neutral.pieces import CHUNK, Array, apply_pair, elementwise, in_chunks
 from retrograd.backend.quiet import quiet
 
 _LOG2_E = 1.4426950408889634

@@ -13,6 +13,7 @@ False
 
 from __future__ import annotations
 
+from retrograd.dtypes import float16, float32, float64
 from retrograd.namespaces.rows import (
     Settings,
     aliases,
@@ -30,7 +31,7 @@ module(
     "Switches of PyTorch's computing libraries. They can be set and read, and change nothing here.",
     settings(fp32_precision="none"),
     switches(fp32_precision="none"),
-    aliases("retrograd.namespaces.remembered", "disable_global_flags flags_frozen"),
+    aliases("retrograd.namespaces.told", "disable_global_flags flags_frozen"),
 )
 module(
     "backends.cpu",
@@ -59,7 +60,7 @@ module(
         is_ck_sdpa_available="Whether there is attention of ROCm's library: no.",
     ),
     aliases(
-        "retrograd.namespaces.remembered",
+        "retrograd.namespaces.attention_ways",
         """
         allow_fp16_bf16_reduction_math_sdp cudnn_sdp_enabled enable_cudnn_sdp enable_flash_sdp
         enable_math_sdp enable_mem_efficient_sdp flash_sdp_enabled
@@ -101,7 +102,7 @@ module(
         fp32_precision="none",
         depthwise_kernel="auto",
     ),
-    aliases("retrograd.namespaces.remembered", "CUDNN_TENSOR_DTYPES"),
+    settings(CUDNN_TENSOR_DTYPES={float16, float32, float64}),
     answers(
         False,
         is_available="Whether cuDNN is used: no.",
@@ -127,7 +128,7 @@ module(
 module(
     "backends.mha",
     "Faster attention in inference: can be switched, and is computed in one way here.",
-    aliases("retrograd.namespaces.remembered", "get_fastpath_enabled set_fastpath_enabled"),
+    aliases("retrograd.namespaces.told", "get_fastpath_enabled set_fastpath_enabled"),
 )
 module(
     "backends.miopen",

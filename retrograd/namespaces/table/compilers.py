@@ -134,7 +134,7 @@ module(
         """,
     ),
     aliases("retrograd.settings", "compile"),
-    aliases("retrograd.namespaces.remembered", "get_default_backend set_default_backend"),
+    aliases("retrograd.namespaces.told", "get_default_backend set_default_backend"),
     refusals(
         _WHY,
         """

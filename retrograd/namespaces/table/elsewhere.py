@@ -50,7 +50,7 @@ module(
 module(
     "hub",
     "Models from the network: nothing is downloaded here.",
-    aliases("retrograd.namespaces.remembered", "get_dir set_dir"),
+    aliases("retrograd.namespaces.told", "get_dir set_dir"),
     refusals(_NO_DOWNLOAD, "download_url_to_file help list load load_state_dict_from_url"),
 )
 module(

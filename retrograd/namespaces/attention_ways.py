@@ -1,63 +1,13 @@
-"""Settings behind functions: what a program told them is remembered, and changes nothing here."""
+"""`torch.backends.cuda`: which way attention is computed is remembered; there is one way here."""
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from retrograd.dtypes import float16, float32, float64
-
-CUDNN_TENSOR_DTYPES = {float16, float32, float64}
-
-_told: dict[str, Any] = {"frozen": False, "fastpath": True, "reduction": False, "hub": None}
-_told["compiler"] = "inductor"
 _attention = {"flash": True, "math": True, "mem_efficient": True, "cudnn": True}
-
-
-def flags_frozen() -> bool:
-    """Whether `disable_global_flags` was called."""
-    return bool(_told["frozen"])
-
-
-def disable_global_flags() -> None:
-    """Note that switches are changed by contexts only."""
-    _told["frozen"] = True
-
-
-def get_fastpath_enabled() -> bool:
-    """What `set_fastpath_enabled` was last told."""
-    return bool(_told["fastpath"])
-
-
-def set_fastpath_enabled(value: bool) -> None:
-    """Note whether attention may take another way in inference."""
-    _told["fastpath"] = value
-
-
-def get_default_backend() -> str:
-    """What `set_default_backend` was last told."""
-    return str(_told["compiler"])
-
-
-def set_default_backend(backend: str) -> None:
-    """Note which compiler to use."""
-    _told["compiler"] = backend
-
-
-def get_dir() -> str:
-    """The folder where PyTorch keeps downloaded models."""
-    if _told["hub"] is not None:
-        return str(_told["hub"])
-    cache = os.getenv("XDG_CACHE_HOME", os.path.join("~", ".cache"))
-    home = os.path.expanduser(os.getenv("TORCH_HOME", os.path.join(cache, "torch")))
-    return os.path.join(home, "hub")
-
-
-def set_dir(d: str | os.PathLike[str]) -> None:
-    """Choose the folder that `get_dir` names."""
-    _told["hub"] = os.path.expanduser(os.fspath(d))
+_told = {"reduction": False}
 
 
 def fp16_bf16_reduction_math_sdp_allowed() -> bool:
@@ -68,9 +18,6 @@ def fp16_bf16_reduction_math_sdp_allowed() -> bool:
 def allow_fp16_bf16_reduction_math_sdp(enabled: bool) -> None:
     """Note whether sums of attention may be in half precision; they are in float32."""
     _told["reduction"] = bool(enabled)
-
-
-# -------------------------------------------------------------- which way attention is computed
 
 
 def _note(way: str, enabled: Any) -> None:

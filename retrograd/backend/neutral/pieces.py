@@ -1,10 +1,10 @@
-"""What the special-function kernels share: flat arrays, float64 evaluation, polynomials, regions.
+"""Special functions piece by piece: flat arrays, evaluation in float64, regions.
 
 Kernels work on flat contiguous arrays, so masks and scratch buffers stay simple; the helpers here
 bring an array of any shape and memory layout into that form and back.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import wraps
 from typing import Any
 
@@ -121,28 +121,3 @@ def fill_region(
         out[...] = function(xp, *inputs)
     elif index.size:
         out[index] = function(xp, *(values[index] for values in inputs))
-
-
-def polynomial(x: Array, coefficients: Sequence[float]) -> Array:
-    """Evaluate a polynomial by Horner's rule, highest power first."""
-    total = x * coefficients[0]
-    total += coefficients[1]
-    for coefficient in coefficients[2:]:
-        total *= x
-        total += coefficient
-    return total
-
-
-def chebyshev_series(xp: Namespace, x: Array, coefficients: Sequence[float]) -> Array:
-    """Evaluate a Chebyshev series by Clenshaw's recurrence, highest order first, ``x`` in [-2, 2].
-
-    This is the convention of Cephes: the last coefficient counts half.
-    """
-    older = newer = xp.zeros_like(x)
-    current = xp.full_like(x, coefficients[0])
-    for coefficient in coefficients[1:]:
-        older, newer = newer, current
-        current = x * newer
-        current -= older
-        current += coefficient
-    return 0.5 * (current - older)

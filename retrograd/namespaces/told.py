@@ -1,0 +1,52 @@
+"""Switches that are functions in PyTorch: what they are told is remembered, and changes nothing."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+_told: dict[str, Any] = {"frozen": False, "fastpath": True, "compiler": "inductor", "hub": None}
+
+
+def flags_frozen() -> bool:
+    """Whether `disable_global_flags` was called."""
+    return bool(_told["frozen"])
+
+
+def disable_global_flags() -> None:
+    """Note that switches are changed by contexts only."""
+    _told["frozen"] = True
+
+
+def get_fastpath_enabled() -> bool:
+    """What `set_fastpath_enabled` was last told."""
+    return bool(_told["fastpath"])
+
+
+def set_fastpath_enabled(value: bool) -> None:
+    """Note whether attention may take another way in inference."""
+    _told["fastpath"] = value
+
+
+def get_default_backend() -> str:
+    """What `set_default_backend` was last told."""
+    return str(_told["compiler"])
+
+
+def set_default_backend(backend: str) -> None:
+    """Note which compiler to use."""
+    _told["compiler"] = backend
+
+
+def get_dir() -> str:
+    """The folder where PyTorch keeps downloaded models."""
+    if _told["hub"] is not None:
+        return str(_told["hub"])
+    cache = os.getenv("XDG_CACHE_HOME", os.path.join("~", ".cache"))
+    home = os.path.expanduser(os.getenv("TORCH_HOME", os.path.join(cache, "torch")))
+    return os.path.join(home, "hub")
+
+
+def set_dir(d: str | os.PathLike[str]) -> None:
+    """Choose the folder that `get_dir` names."""
+    _told["hub"] = os.path.expanduser(os.fspath(d))
