@@ -24,12 +24,17 @@ typedef struct {
     double keep;     /* what is kept of the average of squares: beta2 */
     double join;     /* what joins it: 1 - beta2 */
     double epsilon;
+    double divisor;  /* a bias correction that divides: 1 - beta ** step */
+    double factor;   /* NAdam: of the average; RAdam: of the rectified step; Rprop: where the sign stays */
+    double lowest, highest; /* Rprop: step sizes */
 } StepWork;
 
 enum {
     DECAYS = 1,                                   /* all rules */
     WITH_MOMENTUM = 2, NESTEROV = 4,              /* SGD */
-    FAR = 2, AMSGRAD = 4,                         /* Adam; FAR: `weight` is at least a half */
+    FAR = 2, AMSGRAD = 4,                         /* Adam and its kin; FAR: `weight` is at least a half */
+    RECTIFIED = 4,                                /* RAdam, once its scale is reliable */
+    AVERAGING = 2,                                /* ASGD, once the average is one */
     CENTERED = 2, BUFFERED = 4,                   /* RMSprop; BUFFERED: with momentum */
 };
 
@@ -38,7 +43,7 @@ typedef void (*StepLoop)(const StepWork *work);
 /* One build. The loops come in pairs: of float, of double. */
 typedef struct {
     const char *name;
-    StepLoop sgd[2], adam[2], rmsprop[2], adagrad[2];
+    StepLoop sgd[2], adam[2], rmsprop[2], adagrad[2], nadam[2], radam[2], adamax[2], adadelta[2], asgd[2], rprop[2];
     void (*scale[2])(void *values, ptrdiff_t size, double factor);
     void (*clamp[2])(void *values, ptrdiff_t size, double limit); /* to [-limit, limit]; nan stays */
 } Arithmetic;

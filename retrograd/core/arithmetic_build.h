@@ -5,14 +5,17 @@
 
 #define REAL float
 #define ROOT sqrtf
+#define MAGNITUDE fabsf
 #define NAMED(name) name##_of_floats
 #include "arithmetic_loops.h"
 #undef REAL
 #undef ROOT
+#undef MAGNITUDE
 #undef NAMED
 
 #define REAL double
 #define ROOT sqrt
+#define MAGNITUDE fabs
 #define NAMED(name) name##_of_doubles
 #include "arithmetic_loops.h"
 
@@ -24,6 +27,12 @@ const Arithmetic BUILD = {
     .adam = PAIR(adam),
     .rmsprop = PAIR(rmsprop),
     .adagrad = PAIR(adagrad),
+    .nadam = PAIR(nadam),
+    .radam = PAIR(radam),
+    .adamax = PAIR(adamax),
+    .adadelta = PAIR(adadelta),
+    .asgd = PAIR(asgd),
+    .rprop = PAIR(rprop),
     .scale = PAIR(scale),
     .clamp = PAIR(clamp),
 };

@@ -13,24 +13,21 @@
 #include <stddef.h>
 
 #define STATE_ARRAYS 3
+#define STATE_SCALARS 2
 #define LARGE (1 << 16) /* elements from which on other threads may run meanwhile */
 
 /* The options of a group, and what the rule makes of them. */
 typedef struct {
     StepWork work;                      /* all that does not depend on the number of steps */
     PyObject *entries[STATE_ARRAYS];    /* names of the state's arrays; NULL: none in this place */
+    PyObject *scalars[STATE_SCALARS];   /* names of the state's numbers, beside `step` */
     int counts;                         /* the state has `step` */
-    double lr, beta1, beta2, epsilon, lr_decay;
+    double lr, beta1, beta2, epsilon;
+    double decay_of;                    /* of the learning rate, or of the momentum */
+    double power, start;                /* ASGD: alpha and t0 */
 } Settings;
 
-typedef struct {
-    const char *name;
-    int (*read)(PyObject *group, Settings *settings);             /* whether the options are plain */
-    void (*count)(const Settings *settings, double step, StepWork *work); /* what depends on `step`; NULL: nothing */
-    size_t loops;                                                 /* the place of its loops in Arithmetic */
-} Rule;
-
-enum { VALUE, GRADIENT, FIRST, STEP = FIRST + STATE_ARRAYS, ARRAYS };
+enum { VALUE, GRADIENT, FIRST, NUMBER = FIRST + STATE_ARRAYS, STEP = NUMBER + STATE_SCALARS, ARRAYS };
 
 /* One parameter: references of its own, so that nothing goes while other threads may run. */
 typedef struct {
@@ -38,6 +35,13 @@ typedef struct {
     PyObject *arrays[ARRAYS]; /* NULL where the rule has none */
     const Settings *settings;
 } Job;
+
+typedef struct {
+    const char *name;
+    int (*read)(PyObject *group, Settings *settings);             /* whether the options are plain */
+    void (*count)(const Job *job, double step, StepWork *work);   /* what depends on `step`; NULL: nothing */
+    size_t loops;                                                 /* the place of its loops in Arithmetic */
+} Rule;
 
 typedef struct {
     Settings *settings;
@@ -55,6 +59,8 @@ static PyObject *name_amsgrad, *name_decoupled, *name_alpha, *name_centered, *na
 static PyObject *name_maximize, *name_capturable, *name_differentiable;
 static PyObject *name_momentum_buffer, *name_exp_avg, *name_exp_avg_sq, *name_max_exp_avg_sq, *name_square_avg;
 static PyObject *name_grad_avg, *name_sum;
+static PyObject *name_rho, *name_momentum_decay, *name_lambd, *name_t0, *name_etas, *name_step_sizes, *name_mu_product;
+static PyObject *name_exp_inf, *name_acc_delta, *name_eta, *name_mu, *name_ax, *name_prev, *name_step_size;
 
 static const struct {
     PyObject **place;
@@ -89,6 +95,20 @@ static const struct {
     {&name_square_avg, "square_avg"},
     {&name_grad_avg, "grad_avg"},
     {&name_sum, "sum"},
+    {&name_rho, "rho"},
+    {&name_momentum_decay, "momentum_decay"},
+    {&name_lambd, "lambd"},
+    {&name_t0, "t0"},
+    {&name_etas, "etas"},
+    {&name_step_sizes, "step_sizes"},
+    {&name_mu_product, "mu_product"},
+    {&name_exp_inf, "exp_inf"},
+    {&name_acc_delta, "acc_delta"},
+    {&name_eta, "eta"},
+    {&name_mu, "mu"},
+    {&name_ax, "ax"},
+    {&name_prev, "prev"},
+    {&name_step_size, "step_size"},
 };
 
 /* ---- options of a group ------------------------------------------------------------------------------------- */
@@ -96,13 +116,9 @@ static const struct {
 /* Whether an option is a plain number. Only for the learning rate, which Python passes through `float`, a subclass
  * of float will do: NumPy's numbers, which are some, do not round as Python's beside an array. */
 static int
-read_number(PyObject *group, PyObject *name, double *number)
+as_plain_number(PyObject *value, double *number)
 {
-    PyObject *value = PyDict_GetItemWithError(group, name);
-    if (value == NULL) {
-        return 0;
-    }
-    if (PyFloat_CheckExact(value) || (name == name_lr && PyFloat_Check(value))) {
+    if (PyFloat_CheckExact(value)) {
         *number = PyFloat_AS_DOUBLE(value);
         return 1;
     }
@@ -115,6 +131,17 @@ read_number(PyObject *group, PyObject *name, double *number)
         return 0;
     }
     return fabs(*number) <= 1 << 20; /* exact in every dtype */
+}
+
+static int
+read_number(PyObject *group, PyObject *name, double *number)
+{
+    PyObject *value = PyDict_GetItemWithError(group, name);
+    if (value != NULL && name == name_lr && PyFloat_Check(value)) {
+        *number = PyFloat_AS_DOUBLE(value);
+        return 1;
+    }
+    return value != NULL && as_plain_number(value, number);
 }
 
 static int
@@ -172,42 +199,73 @@ is_share(double number)
     return number >= 0 && number < 1;
 }
 
+/* A pair of floats. */
 static int
-read_adam(PyObject *group, Settings *settings)
+read_pair(PyObject *group, PyObject *name, double *first, double *second)
 {
-    int amsgrad, decoupled;
-    StepWork *work = &settings->work;
-    PyObject *betas = PyDict_GetItemWithError(group, name_betas);
-    if (betas == NULL || !PyTuple_CheckExact(betas) || PyTuple_GET_SIZE(betas) != 2
-        || !PyFloat_CheckExact(PyTuple_GET_ITEM(betas, 0)) || !PyFloat_CheckExact(PyTuple_GET_ITEM(betas, 1))
-        || !read_common(group, settings) || !read_number(group, name_eps, &settings->epsilon)
-        || !read_flag(group, name_amsgrad, &amsgrad) || !read_flag(group, name_decoupled, &decoupled)) {
+    PyObject *pair = PyDict_GetItemWithError(group, name);
+    if (pair == NULL || !PyTuple_CheckExact(pair) || PyTuple_GET_SIZE(pair) != 2
+        || !PyFloat_CheckExact(PyTuple_GET_ITEM(pair, 0)) || !PyFloat_CheckExact(PyTuple_GET_ITEM(pair, 1))) {
         return 0;
     }
-    settings->beta1 = PyFloat_AS_DOUBLE(PyTuple_GET_ITEM(betas, 0));
-    settings->beta2 = PyFloat_AS_DOUBLE(PyTuple_GET_ITEM(betas, 1));
-    if (!is_share(settings->beta1) || !is_share(settings->beta2)) {
-        return 0; /* what follows from them may not exist */
+    *first = PyFloat_AS_DOUBLE(PyTuple_GET_ITEM(pair, 0));
+    *second = PyFloat_AS_DOUBLE(PyTuple_GET_ITEM(pair, 1));
+    return 1;
+}
+
+/* What Adam and its kin have: two averages and `eps`. */
+static int
+read_averages(PyObject *group, Settings *settings)
+{
+    StepWork *work = &settings->work;
+    if (!read_common(group, settings) || !read_pair(group, name_betas, &settings->beta1, &settings->beta2)
+        || !read_number(group, name_eps, &settings->epsilon) || !is_share(settings->beta1) || !is_share(settings->beta2)) {
+        return 0; /* with other betas, what follows from them may not exist */
     }
     work->weight = 1 - settings->beta1;
     work->keep = settings->beta2;
     work->join = 1 - settings->beta2;
-    if (decoupled && work->decay != 0) {
-        work->shrink = 1 - settings->lr * work->decay;
-        work->form = 0;
-    }
-    work->form |= (work->weight < 0.5 ? 0 : FAR) | (amsgrad ? AMSGRAD : 0);
+    work->epsilon = settings->epsilon;
+    work->form |= work->weight < 0.5 ? 0 : FAR;
     settings->entries[0] = name_exp_avg;
     settings->entries[1] = name_exp_avg_sq;
-    settings->entries[2] = amsgrad ? name_max_exp_avg_sq : NULL;
     settings->counts = 1;
+    return 1;
+}
+
+/* Weight decay that shrinks the value itself, where a group has that. */
+static int
+read_decoupling(PyObject *group, Settings *settings)
+{
+    int decoupled;
+    StepWork *work = &settings->work;
+    if (!read_flag(group, name_decoupled, &decoupled)) {
+        return 0;
+    }
+    if (decoupled && work->decay != 0) {
+        work->shrink = 1 - settings->lr * work->decay;
+        work->form &= ~DECAYS;
+    }
+    return 1;
+}
+
+static int
+read_adam(PyObject *group, Settings *settings)
+{
+    int amsgrad;
+    if (!read_averages(group, settings) || !read_decoupling(group, settings) || !read_flag(group, name_amsgrad, &amsgrad)) {
+        return 0;
+    }
+    settings->work.form |= amsgrad ? AMSGRAD : 0;
+    settings->entries[2] = amsgrad ? name_max_exp_avg_sq : NULL;
     return 1;
 }
 
 /* The powers are Python's, `**` with 0.5 included: a square root may differ in the last bit. */
 static void
-count_adam(const Settings *settings, double step, StepWork *work)
+count_adam(const Job *job, double step, StepWork *work)
 {
+    const Settings *settings = job->settings;
     const double correction = pow(1 - pow(settings->beta2, step), 0.5);
     work->rate = -settings->lr / (1 - pow(settings->beta1, step)) * correction;
     work->epsilon = settings->epsilon * correction;
@@ -239,8 +297,8 @@ read_rmsprop(PyObject *group, Settings *settings)
 static int
 read_adagrad(PyObject *group, Settings *settings)
 {
-    if (!read_common(group, settings) || !read_number(group, name_lr_decay, &settings->lr_decay)
-        || !read_number(group, name_eps, &settings->work.epsilon) || settings->lr_decay < 0) {
+    if (!read_common(group, settings) || !read_number(group, name_lr_decay, &settings->decay_of)
+        || !read_number(group, name_eps, &settings->work.epsilon) || settings->decay_of < 0) {
         return 0;
     }
     settings->entries[0] = name_sum;
@@ -249,9 +307,167 @@ read_adagrad(PyObject *group, Settings *settings)
 }
 
 static void
-count_adagrad(const Settings *settings, double step, StepWork *work)
+count_adagrad(const Job *job, double step, StepWork *work)
 {
-    work->rate = -(settings->lr / (1 + (step - 1) * settings->lr_decay));
+    work->rate = -(job->settings->lr / (1 + (step - 1) * job->settings->decay_of));
+}
+
+/* A number of the state. */
+static double
+number_of(PyObject *array)
+{
+    const void *data = PyArray_DATA(ARRAY(array));
+    return PyArray_TYPE(ARRAY(array)) == NPY_FLOAT32 ? (double)*(const float *)data : *(const double *)data;
+}
+
+static void
+set_number(PyObject *array, double number)
+{
+    void *data = PyArray_DATA(ARRAY(array));
+    if (PyArray_TYPE(ARRAY(array)) == NPY_FLOAT32) {
+        *(float *)data = (float)number;
+    }
+    else {
+        *(double *)data = number;
+    }
+}
+
+/* Nearer to one, the product of the momenta may round to one. */
+#define LARGEST_MOMENTUM 0.999
+
+static int
+read_nadam(PyObject *group, Settings *settings)
+{
+    if (!read_averages(group, settings) || !read_decoupling(group, settings)
+        || !read_number(group, name_momentum_decay, &settings->decay_of) || settings->beta1 > LARGEST_MOMENTUM
+        || settings->decay_of < 0) {
+        return 0;
+    }
+    settings->scalars[0] = name_mu_product;
+    return 1;
+}
+
+static void
+count_nadam(const Job *job, double step, StepWork *work)
+{
+    const Settings *settings = job->settings;
+    const double momentum = settings->beta1 * (1.0 - 0.5 * pow(0.96, step * settings->decay_of));
+    const double following = settings->beta1 * (1.0 - 0.5 * pow(0.96, (step + 1) * settings->decay_of));
+    PyObject *product = job->arrays[NUMBER];
+    if (PyArray_TYPE(ARRAY(product)) == NPY_FLOAT32) {
+        *(float *)PyArray_DATA(ARRAY(product)) *= (float)momentum;
+    }
+    else {
+        *(double *)PyArray_DATA(ARRAY(product)) *= momentum;
+    }
+    const double so_far = number_of(product);
+    work->divisor = 1 - pow(settings->beta2, step);
+    work->rate = settings->lr * (1.0 - momentum) / (1.0 - so_far);
+    work->factor = settings->lr * following / (1.0 - so_far * following);
+}
+
+static int
+read_radam(PyObject *group, Settings *settings)
+{
+    return read_averages(group, settings) && read_decoupling(group, settings);
+}
+
+/* `RAdam._rectification`, with its numbers. */
+static void
+count_radam(const Job *job, double step, StepWork *work)
+{
+    const double beta2 = job->settings->beta2, correction = 1 - pow(beta2, step), longest = 2 / (1 - beta2) - 1;
+    const double length = longest - 2 * step * pow(beta2, step) / correction;
+    work->rate = job->settings->lr;
+    work->divisor = 1 - pow(job->settings->beta1, step);
+    if (length > 5.0) {
+        const double rectified = (length - 4) * (length - 2) * longest;
+        const double ratio = rectified / ((longest - 4) * (longest - 2) * length);
+        work->factor = pow(correction * ratio, 0.5);
+        work->form |= RECTIFIED;
+    }
+}
+
+static int
+read_adamax(PyObject *group, Settings *settings)
+{
+    if (!read_averages(group, settings)) {
+        return 0;
+    }
+    settings->entries[1] = name_exp_inf;
+    return 1;
+}
+
+static void
+count_adamax(const Job *job, double step, StepWork *work)
+{
+    work->rate = -job->settings->lr / (1 - pow(job->settings->beta1, step));
+}
+
+static int
+read_adadelta(PyObject *group, Settings *settings)
+{
+    StepWork *work = &settings->work;
+    if (!read_common(group, settings) || !read_number(group, name_rho, &work->keep)
+        || !read_number(group, name_eps, &work->epsilon)) {
+        return 0;
+    }
+    work->join = 1 - work->keep;
+    work->rate = -settings->lr;
+    settings->entries[0] = name_square_avg;
+    settings->entries[1] = name_acc_delta;
+    settings->counts = 1;
+    return 1;
+}
+
+static int
+read_asgd(PyObject *group, Settings *settings)
+{
+    if (!read_common(group, settings) || !read_number(group, name_lambd, &settings->decay_of)
+        || !read_number(group, name_alpha, &settings->power) || !read_number(group, name_t0, &settings->start)
+        || settings->decay_of < 0 || settings->lr < 0) {
+        return 0;
+    }
+    settings->entries[0] = name_ax;
+    settings->scalars[0] = name_eta;
+    settings->scalars[1] = name_mu;
+    settings->counts = 1;
+    return 1;
+}
+
+/* This step has the rate and the weight that the one before has left; the next gets its own. */
+static void
+count_asgd(const Job *job, double step, StepWork *work)
+{
+    const Settings *settings = job->settings;
+    const double eta = number_of(job->arrays[NUMBER]), mu = number_of(job->arrays[NUMBER + 1]);
+    work->shrink = 1 - settings->decay_of * eta;
+    work->rate = -eta;
+    work->weight = mu;
+    work->form |= mu != 1 ? AVERAGING : 0;
+    const double later = step - settings->start;
+    set_number(job->arrays[NUMBER], settings->lr / pow(1 + settings->decay_of * settings->lr * step, settings->power));
+    set_number(job->arrays[NUMBER + 1], 1 / (later > 1 ? later : 1));
+}
+
+static int
+read_rprop(PyObject *group, Settings *settings)
+{
+    memset(settings, 0, sizeof *settings);
+    StepWork *work = &settings->work;
+    PyObject *sizes = PyDict_GetItemWithError(group, name_step_sizes);
+    if (!is_off(group, name_maximize) || !is_off(group, name_capturable) || !is_off(group, name_differentiable)
+        || PyDict_GetItemWithError(group, name_weight_decay) != NULL
+        || !read_pair(group, name_etas, &work->shrink, &work->factor) || sizes == NULL || !PyTuple_CheckExact(sizes)
+        || PyTuple_GET_SIZE(sizes) != 2 || !as_plain_number(PyTuple_GET_ITEM(sizes, 0), &work->lowest)
+        || !as_plain_number(PyTuple_GET_ITEM(sizes, 1), &work->highest) || !(work->lowest <= work->highest)
+        || !(work->shrink > 0 && work->shrink < 1 && work->factor > 1)) {
+        return 0;
+    }
+    settings->entries[0] = name_prev;
+    settings->entries[1] = name_step_size;
+    settings->counts = 1;
+    return 1;
 }
 
 static const Rule rules[] = {
@@ -259,6 +475,12 @@ static const Rule rules[] = {
     {"adam", read_adam, count_adam, offsetof(Arithmetic, adam)},
     {"rmsprop", read_rmsprop, NULL, offsetof(Arithmetic, rmsprop)},
     {"adagrad", read_adagrad, count_adagrad, offsetof(Arithmetic, adagrad)},
+    {"nadam", read_nadam, count_nadam, offsetof(Arithmetic, nadam)},
+    {"radam", read_radam, count_radam, offsetof(Arithmetic, radam)},
+    {"adamax", read_adamax, count_adamax, offsetof(Arithmetic, adamax)},
+    {"adadelta", read_adadelta, NULL, offsetof(Arithmetic, adadelta)},
+    {"asgd", read_asgd, count_asgd, offsetof(Arithmetic, asgd)},
+    {"rprop", read_rprop, NULL, offsetof(Arithmetic, rprop)},
 };
 
 /* ---- which optimizers --------------------------------------------------------------------------------------- */
@@ -345,15 +567,10 @@ step_place(const Job *job, float **narrow)
 }
 
 static int
-is_count(PyObject *array)
+is_scalar(PyObject *array)
 {
-    if (array == NULL || !PyArray_CheckExact(array) || PyArray_NDIM(ARRAY(array)) != 0) {
-        return 0;
-    }
-    if (is_plain(array, NPY_FLOAT32, 1)) {
-        return *(float *)PyArray_DATA(ARRAY(array)) >= 0;
-    }
-    return is_plain(array, NPY_FLOAT64, 1) && *(double *)PyArray_DATA(ARRAY(array)) >= 0;
+    return array != NULL && PyArray_CheckExact(array) && PyArray_NDIM(ARRAY(array)) == 0
+           && (is_plain(array, NPY_FLOAT32, 1) || is_plain(array, NPY_FLOAT64, 1));
 }
 
 /* Finds the arrays of a parameter's state. */
@@ -373,10 +590,17 @@ look_at_state(PyObject *state, Job *job, int type_number)
     }
     if (settings->counts) {
         PyObject *array = array_of(PyDict_GetItemWithError(state, name_step));
-        if (!is_count(array)) {
+        if (!is_scalar(array) || !(number_of(array) >= 0)) {
             return 0;
         }
         job->arrays[STEP] = Py_NewRef(array);
+    }
+    for (int index = 0; index < STATE_SCALARS && settings->scalars[index] != NULL; index++) {
+        PyObject *array = array_of(PyDict_GetItemWithError(state, settings->scalars[index]));
+        if (!is_scalar(array)) {
+            return 0;
+        }
+        job->arrays[NUMBER + index] = Py_NewRef(array);
     }
     return 1;
 }
@@ -488,7 +712,7 @@ compute(const Plan *plan, const Rule *rule)
         if (job->settings->counts) {
             const double step = count_step(job);
             if (rule->count != NULL) {
-                rule->count(job->settings, step, &work);
+                rule->count(job, step, &work);
             }
         }
         loops[PyArray_TYPE(ARRAY(job->arrays[VALUE])) == NPY_FLOAT64](&work);

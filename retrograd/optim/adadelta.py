@@ -27,6 +27,7 @@ class Adadelta(Optimizer):
 
     _later_options = LATER_OPTIONS
     _scalar_state = ("step",)
+    _compiled_rule = "adadelta"
 
     def __init__(
         self,

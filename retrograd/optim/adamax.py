@@ -33,6 +33,7 @@ class Adamax(Optimizer):
 
     _later_options = LATER_OPTIONS
     _scalar_state = ("step",)
+    _compiled_rule = "adamax"
 
     def __init__(
         self,

@@ -27,6 +27,7 @@ class ASGD(Optimizer):
 
     _later_options = LATER_OPTIONS
     _scalar_state = ("step", "eta", "mu")
+    _compiled_rule = "asgd"
 
     def __init__(
         self,

@@ -47,6 +47,7 @@ class NAdam(Optimizer):
         "decoupled_weight_decay": False,
     }
     _scalar_state = ("step", "mu_product")
+    _compiled_rule = "nadam"
 
     def __init__(
         self,

@@ -47,6 +47,7 @@ class RAdam(Optimizer):
         "capturable": False,
     }
     _scalar_state = ("step",)
+    _compiled_rule = "radam"
 
     def __init__(
         self,

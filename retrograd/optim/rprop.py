@@ -27,6 +27,7 @@ class Rprop(Optimizer):
 
     _later_options = LATER_OPTIONS
     _scalar_state = ("step",)
+    _compiled_rule = "rprop"
 
     def __init__(
         self,

@@ -40,12 +40,17 @@ def options(name: str, chance: random.Random) -> dict[str, Any]:
         found["nesterov"] = bool(found["momentum"]) and chance.random() < 0.5
         if not found["nesterov"]:
             found["dampening"] = chance.choice([0, 0, 0.3])
-    elif name in ("Adam", "AdamW"):
+    elif name in ("Adam", "AdamW", "NAdam", "RAdam", "Adamax"):
         betas = [(0.9, 0.999), (0.5, 0.9), (0.0, 0.99), (0.3, 0.0)]
         found["betas"] = chance.choice(betas)
         found["eps"] = chance.choice([1e-8, 1e-3, 0.0])
-        found["amsgrad"] = chance.random() < 0.4
         found["foreach"] = chance.choice([None, True, False])
+        if name.startswith("Adam") and name != "Adamax":
+            found["amsgrad"] = chance.random() < 0.4
+        if name in ("NAdam", "RAdam"):
+            found["decoupled_weight_decay"] = chance.random() < 0.5
+        if name == "NAdam":
+            found["momentum_decay"] = chance.choice([4e-3, 0, 0.5])
     elif name == "RMSprop":
         found["alpha"] = chance.choice([0.99, 0.9, 0.3])
         found["momentum"] = chance.choice([0, 0.9])
@@ -54,6 +59,17 @@ def options(name: str, chance: random.Random) -> dict[str, Any]:
     elif name == "Adagrad":
         found["lr_decay"] = chance.choice([0, 0.1])
         found["initial_accumulator_value"] = chance.choice([0, 0.5])
+    elif name == "Adadelta":
+        found["rho"] = chance.choice([0.9, 0.5, 1, 0.0])
+        found["eps"] = chance.choice([1e-6, 1e-2])
+    elif name == "ASGD":
+        found["lambd"] = chance.choice([1e-4, 0.1, 0])
+        found["alpha"] = chance.choice([0.75, 1, 0.5])
+        found["t0"] = chance.choice([1e6, 1, 0.0])
+    elif name == "Rprop":
+        del found["weight_decay"]
+        found["etas"] = chance.choice([(0.5, 1.2), (0.1, 3.0)])
+        found["step_sizes"] = chance.choice([(1e-6, 50), (0.01, 0.2), (0.0, 1e9)])
     return found
 
 
@@ -132,6 +148,7 @@ def build(request: Any) -> Any:
 
 
 NAMES = ["SGD", "Adam", "AdamW", "RMSprop", "Adagrad"]
+NAMES += ["NAdam", "RAdam", "Adamax", "Adadelta", "ASGD", "Rprop"]
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -212,6 +229,8 @@ def ready(
 @pytest.mark.parametrize("name", NAMES)
 def test_the_common_step_is_compiled(name: str, ways: Ways) -> None:
     for given in ({}, {"weight_decay": 0.1}, {"foreach": True}, {"foreach": False}):
+        if name == "Rprop" and "weight_decay" in given:
+            continue
         optimizer, _ = ready(name, PLAIN, **given)
         assert ways.of(optimizer) == "compiled"
 
@@ -225,6 +244,11 @@ def test_options_of_one_kind_are_compiled(ways: Ways) -> None:
         ("AdamW", {"fused": True}),
         ("RMSprop", {"centered": True, "momentum": 0.9}),
         ("Adagrad", {"lr_decay": 0.1}),
+        ("NAdam", {"decoupled_weight_decay": True, "weight_decay": 0.1}),
+        ("RAdam", {"decoupled_weight_decay": True, "weight_decay": 0.1}),
+        ("Adadelta", {"rho": 0.5}),
+        ("ASGD", {"t0": 1}),
+        ("Rprop", {"etas": (0.3, 2.0)}),
     ):
         assert ways.of(ready(name, **given)[0]) == "compiled", (name, given)
 
@@ -308,7 +332,7 @@ def test_shared_memory(name: str) -> None:
         return [first, second]
 
     ours, theirs = shared(), shared()
-    given = {"lr": 0.1, "weight_decay": 0.1}
+    given = {"lr": 0.1} if name == "Rprop" else {"lr": 0.1, "weight_decay": 0.1}
     fast, slow = (getattr(torch.optim, name)(made, **given) for made in (ours, theirs))
     for _ in range(4):
         fast.step()
