@@ -6,11 +6,12 @@ import math
 from collections.abc import Sequence
 from typing import ClassVar, Self
 
+from retrograd.backend import kernels
 from retrograd.distributions import constraints
 from retrograd.distributions.exp_family import ExponentialFamily
-from retrograd.distributions.parameters import BinaryParameters, counted_support
-from retrograd.distributions.utils import broadcast_all
+from retrograd.distributions.parameters import BinaryParameters, broadcast_pair, counted_support
 from retrograd.engine.grad_mode import no_grad
+from retrograd.engine.state import HOT
 from retrograd.nn.functional import binary_cross_entropy_with_logits
 from retrograd.ops.random.sampling import bernoulli
 from retrograd.tensor import Tensor
@@ -43,6 +44,23 @@ class Bernoulli(BinaryParameters, ExponentialFamily):
         self._take(probs, logits)
         super().__init__(self._param.size(), validate_args=validate_args)
 
+    def _validate_parameters(self) -> None:
+        if self.arg_constraints is Bernoulli.arg_constraints and not HOT["UNUSUAL"]:
+            low, high = kernels.extremes(self._param._array)
+            if low == low and ("logits" in self.__dict__ or (low >= 0 and high <= 1)):  # not NaN
+                return
+        super()._validate_parameters()
+
+    def _validate_sample(self, value: Tensor) -> None:
+        own = type(self).support is constraints.boolean
+        if own and not HOT["UNUSUAL"] and isinstance(value, Tensor):
+            array = value._array
+            low, high = kernels.extremes(array)
+            if array.shape == self._batch_shape and 0 <= low and high <= 1:
+                if (array * array == array).all():  # so it is of 0 and 1 alone
+                    return
+        super()._validate_sample(value)
+
     def expand(self, batch_shape: Sequence[int], _instance: Self | None = None) -> Self:
         return self._expanded(Bernoulli, batch_shape, _instance)
 
@@ -68,7 +86,7 @@ class Bernoulli(BinaryParameters, ExponentialFamily):
     def log_prob(self, value: Tensor) -> Tensor:
         if self._validate_args:
             self._validate_sample(value)
-        logits, value = broadcast_all(self.logits, value)
+        logits, value = broadcast_pair(self.logits, value)
         return -binary_cross_entropy_with_logits(logits, value, reduction="none")
 
     def entropy(self) -> Tensor:

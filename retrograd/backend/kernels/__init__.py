@@ -16,6 +16,8 @@ errors.
   that NumPy should do it, for anything but leading or trailing dimensions.
 - `filled(shape, value, dtype=None)`: a new array of one value, as the gradient of a sum is.
 - `matmul2d(a, b)`: `np.matmul`, called by a shorter way (that of `np.dot`) for matrices.
+- `from_numbers(data, dtype, default)`: an array of nested lists of Python's numbers; `default` is
+  the dtype of floats where None is wanted. None: Python should look at it more closely.
 - `extremes(x)`: the smallest and the largest element of a small array, as numbers.
 - `draw_uniform(generator, shape, dtype)` and the other `draw_...`: random numbers as
   `retrograd.random` makes them, also into an array in place of `shape`; None, with nothing drawn,
@@ -64,6 +66,7 @@ try:
         exp,
         extremes,
         filled,
+        from_numbers,
         iadd,
         log,
         matmul2d,
@@ -96,6 +99,7 @@ except (ImportError, RuntimeError) as error:  # RuntimeError: built for a newer 
         exp,
         extremes,
         filled,
+        from_numbers,
         iadd,
         log,
         matmul2d,
@@ -145,6 +149,7 @@ __all__ = [
     "exp",
     "extremes",
     "filled",
+    "from_numbers",
     "iadd",
     "log",
     "matmul2d",

@@ -12,7 +12,8 @@
  *   - no warning on division by zero, overflow or nan. The processor's status flags are left as they fall:
  *     NumPy clears them before it looks.
  *
- * The module keeps no state but references to NumPy functions, which are set once at import. Its other file is draws.c.
+ * The module keeps no state but references to NumPy functions, which are set once at import. Its other files are numbers.c
+ * and draws.c.
  */
 #include "tiny.h"
 
@@ -810,6 +811,7 @@ static PyMethodDef methods[] = {
     PLAIN_ENTRY(sum_to, "sum_to(x, shape): the sum over what broadcasting adds to shape, or None."),
     PLAIN_ENTRY(extremes, "extremes(x): the smallest and the largest element, as numbers."),
     PLAIN_ENTRY(filled, "filled(shape, value, dtype=None): a new array that holds `value` everywhere."),
+    PLAIN_ENTRY(from_numbers, "from_numbers(data, dtype, default): an array of nested lists of numbers, or None."),
     PLAIN_ENTRY(matmul2d, "matmul2d(a, b): np.matmul, called by a shorter way for matrices."),
     DRAWS(DRAW_ENTRY)
     {NULL, NULL, 0, NULL},

@@ -27,6 +27,9 @@ PyObject *new_array(int ndim, const npy_intp *shape, Kind kind, int fortran_orde
 /* Whether a function got another number of arguments; then the error is set. */
 int wrong_count(const char *name, Py_ssize_t count, Py_ssize_t least, Py_ssize_t most);
 
+/* numbers.c */
+PyObject *tiny_from_numbers(PyObject *module, PyObject *const *arguments, Py_ssize_t given);
+
 /* ---- draws.c ------------------------------------------------------------------------------------------------ */
 
 #define DRAWS(entry)                                                                                      \

@@ -132,9 +132,9 @@ def extremes(x: Any) -> tuple[float, float]:
 
 
 def _not_here(*arguments: Any) -> Array | None:
-    """No random numbers: `retrograd.random` makes them with NumPy."""
+    """Nothing is done: Python code that says how it is done does it."""
     return None
 
 
 draw_uniform = draw_normal = draw_ones = draw_chances = draw_indices = draw_again = _not_here
-draw_integers = draw_order = _not_here
+draw_integers = draw_order = from_numbers = _not_here

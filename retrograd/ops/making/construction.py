@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from retrograd import dtypes
-from retrograd.backend import backend_of
+from retrograd.backend import backend_of, kernels
 from retrograd.backend.quiet import quiet
 from retrograd.dtypes import dtype
 from retrograd.engine.inference import flag_leaf, mark_inference
@@ -175,14 +175,21 @@ def _number(value: Any, target: dtype) -> Any:
     return value
 
 
+def _from_plain(data: object, wanted: dtype | None) -> Array | None:
+    """The same for Python's own numbers and lists; None if this needs more care."""
+    kind = None if wanted is None else wanted.numpy
+    return kernels.from_numbers(data, kind, dtypes.get_default_dtype().numpy)
+
+
 def array_from(data: Any, wanted: dtype | None) -> Array:
     """A fresh array of nested numbers, in `wanted` or the inferred dtype."""
+    made = _from_plain(data, wanted)
+    if made is not None:
+        return made
     if isinstance(data, (bool, int, float, complex)):
         return _from_numbers([data], (), wanted or dtypes.number_dtype(data))
     if isinstance(data, (str, bytes)):
         raise TypeError(f"new(): invalid data type '{type(data).__name__}'")
-    if isinstance(data, (list, tuple)) and data and set(map(type, data)) <= _PLAIN:
-        return _from_numbers(data, (len(data),), wanted or _infer(data))
     shape = _shape_of(data)
     target = _infer(data) if wanted is None else wanted
     numbers: list[Any] = []
@@ -252,6 +259,10 @@ def tensor(
     tensor([1., 2.], requires_grad=True)
     """
     wanted = dtypes.as_dtype(dtype, "tensor")
+    if device is None and not pin_memory:
+        made = _from_plain(data, wanted)
+        if made is not None:
+            return fresh(made, requires_grad)
     place = backend_at(device)
     refuse_pinned(pin_memory)
     if isinstance(data, Tensor):
@@ -273,11 +284,11 @@ def tensor(
         array = cast_array(source, source.dtype if wanted is None else wanted.numpy)
     else:
         array = array_from(data, wanted)
-    made = fresh(place.from_numpy(array), requires_grad)
+    copy = fresh(place.from_numpy(array), requires_grad)
     first = data[0] if isinstance(data, (list, tuple)) and data else data
     if isinstance(first, Tensor) and first.requires_grad:
-        made._cut = Cut.here("copy", "torch.tensor()")
-    return made
+        copy._cut = Cut.here("copy", "torch.tensor()")
+    return copy
 
 
 class _Memory:

@@ -267,6 +267,12 @@ def randperm(
     >>> torch.randperm(5, generator=torch.Generator().manual_seed(0))
     tensor([4, 0, 1, 3, 2])
     """
+    plain = layout is strided and dtype is None and device is None
+    plain = plain and generator is None and out is None
+    if plain and not (pin_memory or requires_grad or HOT["UNUSUAL"]):
+        made = kernels.draw_order(default_generator, n)
+        if made is not None:
+            return fresh(made)
     count = as_integer("randperm", "n", 1, n)
     place = check_place("randperm", layout, device, pin_memory)
     kind = dtypes.as_dtype(dtype, "randperm")

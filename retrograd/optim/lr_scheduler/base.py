@@ -5,8 +5,7 @@ from __future__ import annotations
 import functools
 import warnings
 import weakref
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from typing import Any, TypeAlias
 
 from retrograd.optim.optimizer import Optimizer
@@ -131,7 +130,8 @@ class LRScheduler:
 
     def _update_lr(self, epoch: int | None = None) -> None:
         """Move `last_epoch` and write the learning rates into the parameter groups."""
-        with self._computing():
+        self._get_lr_called_within_step = True
+        try:
             if epoch is None:
                 self.last_epoch += 1
                 rates = self.get_lr()
@@ -139,21 +139,14 @@ class LRScheduler:
                 self.last_epoch = epoch
                 closed_form = getattr(self, "_get_closed_form_lr", self.get_lr)
                 rates = closed_form()
+        finally:
+            self._get_lr_called_within_step = False
         self._set_rates(rates)
 
     def _set_rates(self, rates: Rates) -> None:
         for group, rate in zip(self.optimizer.param_groups, rates, strict=True):
             set_group_value(group, "lr", rate)
         self._last_lr = group_values(self.optimizer, "lr")
-
-    @contextmanager
-    def _computing(self) -> Iterator[None]:
-        """While this is open, calling `get_lr` is right."""
-        self._get_lr_called_within_step = True
-        try:
-            yield
-        finally:
-            self._get_lr_called_within_step = False
 
     def _warn_outside_step(self) -> None:
         """`get_lr` counts from the current rates; a user nearly always means `get_last_lr`."""

@@ -207,8 +207,11 @@ class CosineAnnealingWarmRestarts(LRScheduler):
             self.T_cur = epoch - before
             self.T_i = self.T_0 * self.T_mult**runs
         self.last_epoch = math.floor(epoch)
-        with self._computing():
+        self._get_lr_called_within_step = True
+        try:
             rates = self.get_lr()
+        finally:
+            self._get_lr_called_within_step = False
         self._set_rates(rates)
 
 

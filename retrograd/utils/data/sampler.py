@@ -11,9 +11,10 @@ from typing import Any, Generic, TypeVar
 
 from retrograd.dtypes import float64, int64
 from retrograd.ops.making.construction import as_tensor
-from retrograd.ops.making.creation import empty
 from retrograd.ops.random.sampling import multinomial, randint, randperm
 from retrograd.random import Generator
+from retrograd.random.integers import random_full
+from retrograd.random.state import generator_or_default
 from retrograd.tensor import Tensor
 
 Index = TypeVar("Index", covariant=True)
@@ -24,7 +25,7 @@ DRAWN_AT_ONCE = 32
 
 def drawn_seed(generator: Generator | None) -> int:
     """A seed out of a generator, which moves on by one number of 64 bits."""
-    return int(empty((), dtype=int64).random_(generator=generator).item())
+    return int(random_full(generator_or_default(generator, "random_"), 1, int64.numpy)[0])
 
 
 class Sampler(Generic[Index]):
