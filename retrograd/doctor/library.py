@@ -5,7 +5,6 @@ from __future__ import annotations
 import sys
 import time
 from types import FrameType, TracebackType
-from typing import Any
 
 from retrograd.doctor import rules, session
 from retrograd.doctor.evidence import source
@@ -31,7 +30,7 @@ class Report:
         """What could not be looked at, and why."""
         return self.result.unseen
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> dict[str, object]:
         """The report for programs, as `retrograd doctor --json` writes it."""
         from retrograd.doctor.report.json_form import document
 

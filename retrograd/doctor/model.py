@@ -6,7 +6,6 @@ The vocabulary of causes and kinds of fixes is fixed: programs read it from ``--
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass, field
-from typing import Any
 
 CAUSES = {
     "same-loss-twice": "backward is called again on a loss that was already sent back",
@@ -46,7 +45,7 @@ class Place:
     line: int
     function: str = ""
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> dict[str, object]:
         """The two fields that identify a line."""
         return {"file": self.file, "line": self.line}
 
@@ -93,12 +92,12 @@ class Diagnosis:
     tensor: str = ""  # what the user calls it: "hidden", "self.memory", "buffer[3]"
     why_not_retain: str = ""  # why retain_graph=True is not the answer, where it is not
     notes: list[str] = field(default_factory=list)
-    facts: dict[str, Any] = field(default_factory=dict)  # the evidence, for programs
+    facts: dict[str, object] = field(default_factory=dict)  # the evidence, for programs
 
     def __post_init__(self) -> None:
         assert self.cause in CAUSES, self.cause
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> dict[str, object]:
         """The fields that programs read, and the rest of the report beside them."""
         best = self.fixes[0] if self.fixes else None
         return {

@@ -33,7 +33,7 @@ class _Doctor:
     """What happens around each test."""
 
     @pytest.hookimpl(wrapper=True)
-    def pytest_runtest_call(self, item: pytest.Item) -> Generator[None, Any, Any]:
+    def pytest_runtest_call(self, item: pytest.Item) -> Generator[None, object, object]:
         """Watch the test, then add what was found to its report."""
         from retrograd.doctor.library import watch
 

@@ -56,7 +56,7 @@ class Result:
                     if text:
                         self.texts[f"{place.file}:{place.line}"] = text
 
-    def to_data(self) -> dict[str, Any]:
+    def to_data(self) -> dict[str, object]:
         """As JSON."""
         return asdict(self)
 

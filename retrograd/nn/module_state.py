@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from collections import OrderedDict
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from retrograd.engine.grad_mode import no_grad
 from retrograd.engine.hooks import RemovableHandle
@@ -13,9 +13,6 @@ from retrograd.nn.module_hooks import Hook, WrappedHook, add_hook
 from retrograd.nn.parameter import Parameter, is_lazy
 from retrograd.nn.state_hints import hinted
 from retrograd.tensor import Tensor
-
-if TYPE_CHECKING:
-    pass
 
 _EXTRA_STATE = "_extra_state"
 

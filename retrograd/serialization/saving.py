@@ -8,7 +8,7 @@ import os
 import pickle
 import sys
 from collections.abc import Iterator
-from typing import IO, TYPE_CHECKING, Any
+from typing import IO, Any
 
 from retrograd.notices import explained
 from retrograd.serialization.archive_writer import ArchiveWriter
@@ -16,9 +16,6 @@ from retrograd.serialization.atomic import replacing
 from retrograd.serialization.legacy import write_legacy
 from retrograd.serialization.options import OPTIONS, SHARED
 from retrograd.serialization.pickler import Pickler
-
-if TYPE_CHECKING:
-    pass
 
 
 def save(

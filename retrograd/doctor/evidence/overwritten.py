@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from retrograd.doctor.session import Watched
+from retrograd.doctor.torch_types import TensorLike
 from retrograd.doctor.watching.graph import (
     INPLACE,
     Node,
@@ -26,7 +27,7 @@ class SavedValue:
 
     node: Node  # that saved it
     number: int
-    tensor: Any  # shares the memory and its version
+    tensor: TensorLike  # shares the memory and its version
     storage: int
     version: int  # now
     expected: int  # when it was saved
@@ -138,7 +139,7 @@ def any_parameter(saved: SavedValue, watched: Watched) -> Any | None:
     return None
 
 
-def memory_of(tensor: object) -> int | None:
+def memory_of(tensor: TensorLike) -> int | None:
     """The address of a tensor's memory; None of those that have none of their own, as sparse."""
     try:
         return storage_of(tensor)
@@ -146,7 +147,7 @@ def memory_of(tensor: object) -> int | None:
         return None
 
 
-def step_after(saved: SavedValue, parameter: object, watched: Watched) -> OptimizerStep | None:
+def step_after(saved: SavedValue, parameter: TensorLike, watched: Watched) -> OptimizerStep | None:
     """The first step of the parameter's optimizer since it was saved."""
     steps = watched.recorder.gradients.steps
     for step in steps:

@@ -22,6 +22,7 @@ from retrograd.doctor.evidence.repeats import Repetition
 from retrograd.doctor.evidence.source import set_before_read
 from retrograd.doctor.model import Place
 from retrograd.doctor.session import Watched
+from retrograd.doctor.torch_types import TensorLike
 from retrograd.doctor.watching.graph import (
     Node,
     in_ranges,
@@ -65,13 +66,15 @@ class SecondBackward:
     any_step_between: bool
     parameters_moved: bool  # any parameter of the graph was written between the two calls
     only_sums: bool  # the root reaches the stale values by sums, means and stacks only
-    starved: list[Any]  # parameters that would lose all gradient if the boundary were detached
+    starved: list[
+        TensorLike
+    ]  # parameters that would lose all gradient if the boundary were detached
     all_stale: bool  # nothing that is trained is reached but through the boundary
     fresh_at_consumer: bool  # the consuming line also takes fresh values of the same origin
     held: Held | None
     holder_is_live: bool  # the holder has this very tensor, not its successor
     inside_checkpoint: bool
-    above: dict[int, Any] = field(default_factory=dict)  # leaves above the boundary, by id
+    above: dict[int, TensorLike] = field(default_factory=dict)  # leaves above the boundary, by id
 
     @property
     def log(self) -> LineLog:
@@ -255,7 +258,7 @@ def _reached(roots: Iterable[Node | None], boundary: set[Node]) -> set[int]:
     return reached
 
 
-def _line_key(log: LineLog, site: tuple[int, int, int] | None) -> tuple[Any, int] | None:
+def _line_key(log: LineLog, site: tuple[int, int, int] | None) -> tuple[object, int] | None:
     return None if site is None else (log.chains.of(site[0]).code, site[1])
 
 
@@ -358,7 +361,7 @@ def _items_of(held: Held | None) -> set[Node] | None:
     return found
 
 
-def _outermost(held: Held) -> Any:
+def _outermost(held: Held) -> object:
     """The collection at the beginning of a path: what `self.buffer` of `self.buffer[3][1]` is."""
     path = held.path.split("[")[0]
     if " " in path:  # a variable of another function
@@ -386,7 +389,7 @@ class _Carrying:
     """A frame without the variables that every pass of the loop sets anew."""
 
     f_code: CodeType
-    f_locals: dict[str, Any]
+    f_locals: dict[str, object]
 
 
 def _carrying(frame: FrameType, repetition: Repetition | None, call: Call) -> FrameType:

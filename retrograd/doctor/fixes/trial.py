@@ -11,6 +11,7 @@ from typing import Any
 from retrograd.doctor.fixes.overlay import lay_over
 from retrograd.doctor.result import Result, as_json, write_atomically
 from retrograd.doctor.session import Watched
+from retrograd.doctor.torch_types import TensorLike
 from retrograd.doctor.watched_process import Watch
 from retrograd.doctor.watching.effects import Effects
 from retrograd.doctor.watching.engines import Engine, Original
@@ -47,10 +48,10 @@ class Trial(Watch):
         until = 0.0
 
         def watcher(
-            outputs: Sequence[object],
+            outputs: Sequence[TensorLike],
             retain: bool,
             create: bool,
-            inputs: Sequence[object],
+            inputs: Sequence[TensorLike],
             accumulates: bool,
             run: Original,
         ) -> Any:

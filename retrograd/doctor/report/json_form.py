@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import os
-from typing import Any
 
 from retrograd.doctor.result import Result
 
 
-def document(result: Result) -> dict[str, Any]:
+def document(result: Result) -> dict[str, object]:
     """The whole report. Files are absolute paths, lines count from 1."""
     return {
         "version": 1,
@@ -24,7 +23,7 @@ def document(result: Result) -> dict[str, Any]:
     }
 
 
-def _absolute(value: object) -> Any:
+def _absolute(value: object) -> object:
     """The same data with every `file` an absolute path."""
     if isinstance(value, dict):
         return {

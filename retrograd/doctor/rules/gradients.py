@@ -5,11 +5,12 @@ from __future__ import annotations
 import ast
 from collections.abc import Sequence
 from itertools import pairwise
-from typing import Any, Protocol
+from typing import Protocol
 
 from retrograd.doctor.evidence import source
 from retrograd.doctor.model import Diagnosis, Fix, Place, Span
 from retrograd.doctor.session import Watched
+from retrograd.doctor.torch_types import OptimizerLike
 from retrograd.doctor.watching.lines import Step
 from retrograd.doctor.watching.records import DirtyStep, EmptyStep, WastedBackward, ZeroGrad
 
@@ -20,7 +21,7 @@ class Observed(Protocol):
     """What the observations of the recorder have in common."""
 
     stack: list[Step]
-    optimizer: Any
+    optimizer: OptimizerLike
 
 
 def diagnose(watched: Watched) -> list[Diagnosis]:
@@ -111,7 +112,7 @@ def _empties(node: ast.stmt) -> bool:
     )
 
 
-def _dirty(watched: Watched, dirty: list[DirtyStep], optimizer: object) -> Diagnosis | None:
+def _dirty(watched: Watched, dirty: list[DirtyStep], optimizer: OptimizerLike) -> Diagnosis | None:
     last = dirty[-1]
     step, added = _place(watched, last.stack), last.call.log.place_of(last.call.stack)
     if step is None or added is None or _sites(watched, dirty) < TIMES:
@@ -152,7 +153,7 @@ def _dirty(watched: Watched, dirty: list[DirtyStep], optimizer: object) -> Diagn
     )
 
 
-def _period(watched: Watched, optimizer: object) -> int | None:
+def _period(watched: Watched, optimizer: OptimizerLike) -> int | None:
     """How many steps lie between two clearings, if it is always the same number above one.
 
     One backward call before each of the steps: gradients are collected over so many batches, and

@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 import gc
 from collections.abc import Callable
-from typing import Any
 
 from retrograd.doctor.evidence import between, repeats, source
 from retrograd.doctor.evidence.flow import joins_loss
@@ -543,7 +542,7 @@ EARLIER_PASS_RULES: tuple[Rule, ...] = (_made_outside, _cached, _accumulated, _c
 # --------------------------------------------------------------------------- what all have
 
 
-def for_the_edit(evidence: SecondBackward) -> dict[str, Any]:
+def for_the_edit(evidence: SecondBackward) -> dict[str, object]:
     """What an edit needs to know: what holds the value, and which loop repeats."""
     found: dict[str, object] = {}
     if evidence.held is not None and evidence.held.container is not None:

@@ -86,7 +86,7 @@ def _differs(watched: Watched, question: dict[str, object]) -> bool | None:
     return (watched.second_pass(question) or {}).get("differs")
 
 
-def _question(watched: Watched, parameters: Parameters) -> dict[str, Any]:
+def _question(watched: Watched, parameters: Parameters) -> dict[str, object]:
     failure, silent = watched.recorder.failure, watched.error is None
     return {
         "mode": "cut",

@@ -10,7 +10,7 @@ only if the loss has no history and no cut.
 from __future__ import annotations
 
 import importlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from types import TracebackType
 from typing import Any
@@ -19,6 +19,7 @@ from retrograd.doctor.second_pass.number_trial import NumberTrial
 from retrograd.doctor.second_pass.public_calls import PublicCalls
 from retrograd.doctor.second_pass.wrapped import Wrapped
 from retrograd.doctor.session import Watched
+from retrograd.doctor.torch_types import OptimizerLike, TensorLike
 from retrograd.doctor.watching.gradients import parameters_of
 from retrograd.doctor.watching.graph import leaves_above, tensors_in
 
@@ -48,9 +49,9 @@ class Event:
     """One loss of history."""
 
     op: str
-    stack: list[list[Any]]
+    stack: list[list[object]]
     grad_mode: bool
-    scope: list[Any] | None
+    scope: list[object] | None
     lost: int  # bits of the parameters
     escaped: bool = False
     integral: bool = False  # its result cannot have a gradient: an index, a truth value
@@ -69,7 +70,7 @@ class CutWatch:
         parameters: Any,
         silent: bool,
         failing_call: int,
-        decided: Callable[[dict[str, Any]], None],
+        decided: Callable[[dict[str, object]], None],
         trial: NumberTrial | None = None,
     ) -> None:
         self.watched = watched
@@ -92,7 +93,7 @@ class CutWatch:
         self.paused = 0
         self.lost_marks = 0
         self._bits: dict[int, int] = {}
-        self._leaves: list[Any] = []
+        self._leaves: list[TensorLike] = []
         self._numbered = -1
         self._undo: list[Callable[[], None]] = []
         self._mode = self._make_mode()
@@ -111,10 +112,10 @@ class CutWatch:
         original = recorder._around_backward
 
         def around(
-            outputs: Sequence[object],
+            outputs: Sequence[TensorLike],
             retain: bool,
             create: bool,
-            inputs: Sequence[object],
+            inputs: Sequence[TensorLike],
             accumulates: bool,
             run: Callable[[], Any],
         ) -> Any:
@@ -132,7 +133,9 @@ class CutWatch:
         recorder._around_backward = around  # type: ignore[method-assign]
         module: Any = importlib.import_module(f"{self.torch.__package__}.optim.optimizer")
 
-        def before_step(optimizer: object, args: Any, keywords: Any) -> None:
+        def before_step(
+            optimizer: OptimizerLike, args: Sequence[Any], keywords: Mapping[str, Any]
+        ) -> None:
             self.at_step(optimizer)
 
         self._undo.append(module.register_optimizer_step_pre_hook(before_step).remove)
@@ -164,7 +167,9 @@ class CutWatch:
 
         return Marks()
 
-    def told(self, func: object, args: Any, keywords: Any, result: object) -> Any:
+    def told(
+        self, func: object, args: tuple[object, ...], keywords: dict[str, object], result: object
+    ) -> object:
         """An operation has run; what the program is to get of it."""
         if self.paused:
             return result
@@ -177,7 +182,7 @@ class CutWatch:
             return self.trial.given(self.events[self.escapes[-1]].stack, result)
         return result
 
-    def _note_frozen(self, tensor: object) -> None:
+    def _note_frozen(self, tensor: TensorLike) -> None:
         if isinstance(tensor, self.torch.nn.Parameter):
             self.frozen.append(self.event("requires_grad=False", 0))
 
@@ -258,7 +263,9 @@ class CutWatch:
         kind.apply = classmethod(apply)
         self._undo.append(lambda: setattr(kind, "apply", original))
 
-    def follow_checkpoint(self, apply: Any, args: Any, keywords: Any) -> Any:
+    def follow_checkpoint(
+        self, apply: Any, args: Sequence[Any], keywords: Mapping[str, Any]
+    ) -> Any:
         """A reentrant checkpoint runs without gradients; parameters used in there hang on it.
 
         They get their gradients when it is sent back, and it is only if an argument requires grad.
@@ -285,7 +292,7 @@ class CutWatch:
 
     # --------------------------------------------------------------------------- marks
 
-    def mark_of(self, tensor: Any) -> Mark:
+    def mark_of(self, tensor: TensorLike) -> Mark:
         """The mark of a tensor; a leaf has its own bit, other tensors without one are looked at."""
         if tensor.is_leaf and tensor.requires_grad:
             bit = self.bit_of(tensor)
@@ -303,7 +310,7 @@ class CutWatch:
         self.set_mark(tensor, found)
         return found
 
-    def bit_of(self, leaf: object) -> int:
+    def bit_of(self, leaf: TensorLike) -> int:
         """The bit of a leaf if it is one of the parameters in question."""
         if self.wanted == "all":
             return self._bit_of_any(leaf)
@@ -315,7 +322,7 @@ class CutWatch:
         """How many groups of parameters all optimizers have: it rises with each new one."""
         return sum(len(each.param_groups) for each in self.recorder.gradients.optimizers)
 
-    def _bit_of_any(self, leaf: object) -> int:
+    def _bit_of_any(self, leaf: TensorLike) -> int:
         if getattr(leaf, MARK, NOTHING).cuts:
             return 0  # a loss that was made a leaf by `requires_grad = True`
         known = self._bits.get(id(leaf))
@@ -336,7 +343,7 @@ class CutWatch:
                 if position < len(parameters):
                     self._bits[id(parameters[position])] = 1 << bit
 
-    def set_mark(self, tensor: object, mark: Mark) -> None:
+    def set_mark(self, tensor: TensorLike, mark: Mark) -> None:
         """Put a mark on a tensor, where it takes one."""
         try:
             setattr(tensor, MARK, mark)
@@ -354,7 +361,7 @@ class CutWatch:
         self.events.append(Event(op, stack, enabled, scope, lost, escaped))
         return len(self.events) - 1
 
-    def _scope(self) -> list[Any] | None:
+    def _scope(self) -> list[object] | None:
         """The innermost place where the program itself switched gradients off."""
         recorder = self.recorder
         for position, scope in reversed(list(enumerate(recorder.scopes))):
@@ -368,7 +375,9 @@ class CutWatch:
 
     # ---------------------------------------------------------------------- operations
 
-    def follow(self, func: object, args: Any, keywords: Any, result: object) -> None:
+    def follow(
+        self, func: object, args: Sequence[Any], keywords: Mapping[str, Any], result: object
+    ) -> None:
         """One operation through the mode: hand the marks on."""
         name: str = getattr(func, "__name__", str(func))
         if name == "__set__" or name == "requires_grad_":
@@ -384,7 +393,9 @@ class CutWatch:
             result = args[0]
         self.pass_on(name, args, keywords, result)
 
-    def pass_on(self, name: str, args: Any, keywords: Any, result: object) -> None:
+    def pass_on(
+        self, name: str, args: Sequence[Any], keywords: Mapping[str, Any], result: object
+    ) -> None:
         """The marks of the results from those of the arguments."""
         kind = self.torch.Tensor
         marks = [self.mark_of(tensor) for tensor in tensors_in([args, keywords], kind)]
@@ -420,7 +431,9 @@ class CutWatch:
                 behind = frozenset(sorted(behind)[-MOST_CUTS:])
             self.set_mark(tensor, Mark(live if tensor.requires_grad else 0, behind, escape))
 
-    def _switched(self, func: object, name: str, args: Any, keywords: Any) -> None:
+    def _switched(
+        self, func: object, name: str, args: Sequence[Any], keywords: Mapping[str, Any]
+    ) -> None:
         """`parameter.requires_grad = False` by hand."""
         if name == "__set__":
             attribute = getattr(getattr(func, "__self__", None), "__name__", "")
@@ -432,7 +445,7 @@ class CutWatch:
 
     # ------------------------------------------------------------------------ decisions
 
-    def before_backward(self, outputs: Any, accumulates: bool) -> None:
+    def before_backward(self, outputs: Sequence[TensorLike], accumulates: bool) -> None:
         """A loss is sent back: keep what it knows, or decide."""
         tensors = tensors_in(list(outputs), self.torch.Tensor)
         live, cuts, escape, has_history = 0, frozenset[int](), -1, False
@@ -454,7 +467,7 @@ class CutWatch:
         elif self.silent and self.wanted == "all" and not has_history and accumulates:
             self.decided(self.answer([root]))
 
-    def _note_value(self, tensors: list[Any]) -> None:
+    def _note_value(self, tensors: list[TensorLike]) -> None:
         """What is sent back, as a number; in a trial it may have changed."""
         if not self.silent or self.wanted == "all":
             return
@@ -466,7 +479,9 @@ class CutWatch:
         if self.trial is not None and self.trial.differs(self.values):
             self.decided({"cuts": [], "differs": True})
 
-    def behind_unused(self, outputs: Any, inputs: Any) -> dict[str, Any]:
+    def behind_unused(
+        self, outputs: Sequence[TensorLike], inputs: Sequence[TensorLike]
+    ) -> dict[str, object]:
         """`autograd.grad` found no way from its outputs to an input: the cuts between them."""
         kind = self.torch.Tensor
         cuts: frozenset[int] = frozenset()
@@ -482,7 +497,9 @@ class CutWatch:
         chosen = sorted((i for i in cuts if self.events[i].lost & wanted), key=self._rank)
         return {"cuts": [self._as_json(self.events[index]) for index in chosen]}
 
-    def after_grad(self, outputs: Any, results: Any) -> None:
+    def after_grad(
+        self, outputs: Sequence[TensorLike], results: Sequence[TensorLike | None]
+    ) -> None:
         """What `autograd.grad` gives without create_graph has no history."""
         live = 0
         for tensor in tensors_in(list(outputs), self.torch.Tensor):
@@ -494,7 +511,7 @@ class CutWatch:
             if result is not None and not result.requires_grad:
                 self.set_mark(result, Mark(0, frozenset([index])))
 
-    def at_step(self, optimizer: object) -> None:
+    def at_step(self, optimizer: OptimizerLike) -> None:
         """At the second step of an optimizer in question enough has been seen."""
         optimizers = self.recorder.gradients.optimizers
         if self.wanted != "all" and optimizer in optimizers:
@@ -509,13 +526,13 @@ class CutWatch:
         self.earlier = (self.earlier + self.roots)[-64:]
         self.roots = []
 
-    def found(self) -> dict[str, Any]:
+    def found(self) -> dict[str, object]:
         """The answer by what was sent back last, or before that."""
         near = self.answer(self.roots)
         found = near if near["cuts"] else self.answer(self.earlier[::-1])
         return {**found, "numbers": self._numbers(), "values": self.values, "differs": False}
 
-    def _numbers(self) -> list[dict[str, Any]]:
+    def _numbers(self) -> list[dict[str, object]]:
         """The lines at which values of the parameters left tensors, as they came."""
         live = 0
         for mark, _ in self.roots + self.earlier:
@@ -530,7 +547,7 @@ class CutWatch:
                     break
         return list(found.values())
 
-    def answer(self, roots: list[tuple[Mark, bool]]) -> dict[str, Any]:
+    def answer(self, roots: list[tuple[Mark, bool]]) -> dict[str, object]:
         """The cuts behind roots, the likeliest first."""
         live, cuts, has_history = 0, frozenset[int](), False
         for mark, known in roots:
@@ -558,7 +575,7 @@ class CutWatch:
             found = self._escaped({mark.escape for mark, _ in roots} - {-1}, live)
         return {"cuts": found}
 
-    def _escaped(self, escapes: set[int], live: int) -> list[dict[str, Any]]:
+    def _escaped(self, escapes: set[int], live: int) -> list[dict[str, object]]:
         """What left tensors before values came back into the loss; whether it is the same is open.
 
         A detach before numpy() is where it was cut.
@@ -585,7 +602,7 @@ class CutWatch:
                 bits |= self._bits.get(id(parameter), 0)
         return bits
 
-    def _as_json(self, event: Event) -> dict[str, Any]:
+    def _as_json(self, event: Event) -> dict[str, object]:
         lost: list[tuple[int, int]] = []
         if self.wanted != "all":
             lost = [pair for bit, pair in enumerate(self.wanted) if event.lost >> bit & 1]

@@ -20,10 +20,10 @@ SCALE, SHIFT = 1.03, 0.011  # enough to be seen behind a rounding to two digits
 class NumberTrial:
     """One run of that kind."""
 
-    at: list[Any] | None  # file and line whose numbers are changed; None: nothing is
+    at: list[object] | None  # file and line whose numbers are changed; None: nothing is
     values: list[float]  # what was sent back in the run without a change
 
-    def given(self, stack: list[list[Any]], result: object) -> Any:
+    def given(self, stack: list[list[object]], result: object) -> object:
         """What the program gets instead of a number, a list or an array."""
         if self.at is None or not stack or stack[-1][:2] != self.at:
             return result
@@ -36,7 +36,7 @@ class NumberTrial:
         return position < len(self.values) and repr(values[-1]) != repr(self.values[position])
 
 
-def changed(value: object) -> Any:
+def changed(value: object) -> object:
     """A value with all its real numbers changed; whole numbers stay: they count or choose.
 
     >>> changed([1.0, 2, "a"])

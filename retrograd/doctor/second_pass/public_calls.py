@@ -12,7 +12,7 @@ import types
 from collections.abc import Callable
 from typing import Any
 
-Told = Callable[[Any, Any, Any, Any], Any]
+Told = Callable[[object, Any, Any, object], object]
 """Called as (function, arguments, keywords, result); what it returns is handed on."""
 
 _NAMESPACES = ("retrograd", "retrograd.nn.functional", "retrograd.linalg", "retrograd.special")
@@ -60,14 +60,14 @@ class PublicCalls:
         while self._undo:
             self._undo.pop()()
 
-    def _replace(self, owner: Any, name: str, value: object) -> None:
+    def _replace(self, owner: object, name: str, value: object) -> None:
         before = vars(owner)[name]
         setattr(owner, name, value)
         self._undo.append(lambda: setattr(owner, name, before))
 
-    def _around(self, function: Any) -> Any:
+    def _around(self, function: Callable[..., object]) -> Callable[..., object]:
         @functools.wraps(function)
-        def call(*args: Any, **keywords: Any) -> Any:
+        def call(*args: object, **keywords: object) -> object:
             if self._depth:
                 return function(*args, **keywords)
             self._depth += 1
@@ -82,7 +82,7 @@ class PublicCalls:
     def _replace_property(self, tensor: object, name: str) -> None:
         original = vars(tensor)[name]
 
-        def get(self: object) -> Any:
+        def get(self: object) -> object:
             return original.fget(self)
 
         get.__name__ = f".{name}"

@@ -39,7 +39,7 @@ class Runner:
         self.forced = False
         self._known: dict[str, dict[str, Any]] = {}
 
-    def __call__(self, question: dict[str, Any]) -> dict[str, Any]:
+    def __call__(self, question: dict[str, object]) -> dict[str, Any]:
         """Run the program again with the modes that the question needs."""
         key = json.dumps(question, sort_keys=True)
         if key not in self._known:

@@ -60,9 +60,9 @@ class Wrapped:
             return None
         return place.file, place.line
 
-    def _noted(self, inner: Any, line: tuple[str, int]) -> Any:
+    def _noted(self, inner: Callable[..., object], line: tuple[str, int]) -> Callable[..., object]:
         @functools.wraps(inner)
-        def noted(*args: Any, **keywords: Any) -> Any:
+        def noted(*args: object, **keywords: object) -> object:
             position = len(self.watched.recorder.scopes)  # of the scope that is opened now
             self.lines[position] = line
             try:

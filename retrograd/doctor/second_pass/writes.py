@@ -13,6 +13,7 @@ from retrograd.doctor.evidence.overwritten import (
 )
 from retrograd.doctor.second_pass.public_calls import PublicCalls
 from retrograd.doctor.session import Watched
+from retrograd.doctor.torch_types import TensorLike
 from retrograd.doctor.watching.graph import tensors_in
 
 MOST_WRITES = 4096  # kept per piece of memory
@@ -27,7 +28,7 @@ class WriteWatch:
     def __init__(self, watched: Watched) -> None:
         self.watched = watched
         self.torch = watched.engine.torch
-        self.log: dict[int, list[tuple[int, str, list[list[Any]]]]] = {}
+        self.log: dict[int, list[tuple[int, str, list[list[object]]]]] = {}
         self.shapes: dict[int, set[str]] = {}  # of what was written, as messages write them
         self._mode = self._make_mode()
 
@@ -74,7 +75,7 @@ class WriteWatch:
         for tensor in tensors_in(written, self.torch.Tensor):
             self._write_down(tensor, tensor._version - 1, name)
 
-    def _write_down(self, tensor: Any, version: int, operation: str) -> None:
+    def _write_down(self, tensor: TensorLike, version: int, operation: str) -> None:
         """A write over a version, with the user's lines."""
         memory = memory_of(tensor)
         if memory is None:
@@ -87,7 +88,7 @@ class WriteWatch:
         if len(writes) > MOST_WRITES:
             del writes[: MOST_WRITES // 2]
 
-    def found(self) -> dict[str, Any]:
+    def found(self) -> dict[str, object]:
         """The writes since the value that failed was saved."""
         saved = find_overwritten(self.watched)
         if saved is None:

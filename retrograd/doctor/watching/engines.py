@@ -8,6 +8,8 @@ import threading
 from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
+from retrograd.doctor.torch_types import TensorLike
+
 Original = Callable[[], Any]
 Watcher = Callable[[Sequence[Any], bool, bool, Sequence[Any], bool, Original], Any]
 """Called as (outputs, retain, create, inputs, accumulates, run) around each backward call."""
@@ -38,11 +40,11 @@ class TorchEngine:
         autograd = self.torch.autograd
         original = autograd._engine_run_backward
 
-        def run(t_outputs: object, *args: Any, **keywords: Any) -> Any:
+        def run(t_outputs: object, *args: Any, **keywords: object) -> object:
             # args: grad_tensors, retain_graph, create_graph, inputs, allow_unreachable
             outputs = t_outputs if isinstance(t_outputs, (tuple, list)) else [t_outputs]
             inputs = args[3] if len(args) > 3 and args[3] else ()
-            accumulates = keywords.get("accumulate_grad", True)
+            accumulates = bool(keywords.get("accumulate_grad", True))
             return watcher(
                 *(outputs, bool(args[1]), bool(args[2]), inputs, accumulates),
                 lambda: original(t_outputs, *args, **keywords),
@@ -82,7 +84,7 @@ class RetrogradEngine:
         originals = {name: getattr(api, name) for name in names}
         asked = _Asked()
 
-        def root_edges(roots: Any, gradients: object) -> Any:
+        def root_edges(roots: Any, gradients: object) -> object:
             asked.roots, asked.inputs = roots, []
             try:
                 return originals["_root_edges"](roots, gradients)
@@ -91,15 +93,15 @@ class RetrogradEngine:
                 accumulates = sys._getframe(1).f_code.co_name == "backward"
                 return watcher(roots, False, False, (), accumulates, _raising(error))
 
-        def edge(name: str) -> Callable[[Any], Any]:
-            def found(target: object) -> Any:
+        def edge(name: str) -> Callable[[Any], object]:
+            def found(target: TensorLike) -> Any:
                 asked.inputs.append(target)
                 return originals[name](target)
 
             return found
 
-        def run_backward(edges: object, gradients: object, call: Any, wanted: object) -> Any:
-            def run() -> Any:
+        def run_backward(edges: object, gradients: object, call: Any, wanted: object) -> object:
+            def run() -> object:
                 return originals["run_backward"](edges, gradients, call, wanted)
 
             accumulates = call.kind == "backward"
@@ -124,11 +126,11 @@ class _Asked(threading.local):
     roots: Sequence[Any] = ()
 
     def __init__(self) -> None:
-        self.inputs: list[Any] = []
+        self.inputs: list[TensorLike] = []
 
 
 def _raising(error: Exception) -> Original:
-    def run() -> Any:
+    def run() -> object:
         raise error
 
     return run

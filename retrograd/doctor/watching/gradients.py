@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
+from retrograd.doctor.torch_types import OptimizerLike, TensorLike
 from retrograd.doctor.watching.lines import Step
 from retrograd.doctor.watching.records import (
     Call,
@@ -17,7 +18,7 @@ from retrograd.doctor.watching.records import (
 )
 
 
-def parameters_of(owner: Any) -> list[Any]:
+def parameters_of(owner: Any) -> list[TensorLike]:
     """The parameters of an optimizer or of a module."""
     groups = getattr(owner, "param_groups", None)
     if groups is not None:
@@ -35,7 +36,7 @@ class Gradients:
 
     def __init__(self, torch: object) -> None:
         self._torch = torch
-        self.optimizers: list[Any] = []
+        self.optimizers: list[OptimizerLike] = []
         self.steps: list[OptimizerStep] = []
         self.zeros: list[ZeroGrad] = []
         self.dirty: list[DirtyStep] = []
@@ -82,7 +83,7 @@ class Gradients:
             elif used[0] == id(gradient):
                 self._contaminated.pop(key, None)  # written since: cleared or scaled by hand
 
-    def before_manual_backward(self, call: Call, leaves: Iterable[Any]) -> None:
+    def before_manual_backward(self, call: Call, leaves: Iterable[TensorLike]) -> None:
         """In a program without optimizers: leaves that were changed while their gradient stayed."""
         if self.optimizers or call.index > MANUAL_CALLS:
             return
@@ -98,7 +99,7 @@ class Gradients:
                 self.manual.append(call)
             self._manual[id(leaf)] = (state, value)
 
-    def value_of(self, leaf: Any) -> float:
+    def value_of(self, leaf: TensorLike) -> float:
         """A number that changes with the leaf; `leaf.data -= x` leaves its version as it is."""
         untold = getattr(getattr(self._torch, "_C", None), "DisableTorchFunction", None)
         if untold is None:
@@ -106,7 +107,7 @@ class Gradients:
         with untold():  # a second pass must not take this for a use by the program
             return float(leaf.detach().double().sum())
 
-    def after_manual_backward(self, leaves: Iterable[Any]) -> None:
+    def after_manual_backward(self, leaves: Iterable[TensorLike]) -> None:
         """The gradients as this call has left them."""
         for leaf in leaves:
             before, gradient = self._manual.get(id(leaf)), leaf.grad
@@ -125,7 +126,7 @@ class Gradients:
                     self._givers.setdefault(key, []).append(call)
                 self.received.add(key)
 
-    def before_step(self, optimizer: object, stack: list[Step]) -> None:
+    def before_step(self, optimizer: OptimizerLike, stack: list[Step]) -> None:
         """What does this step use?"""
         held = parameters_of(optimizer)
         self._note_dirty(held, stack, optimizer)
@@ -142,7 +143,9 @@ class Gradients:
         self._note_wasted(held, stack, optimizer)
         self._note_mixed(held, stack, optimizer)
 
-    def _note_mixed(self, held: list[Any], stack: list[Step], optimizer: object) -> None:
+    def _note_mixed(
+        self, held: list[TensorLike], stack: list[Step], optimizer: OptimizerLike
+    ) -> None:
         """Gradients of several lines are added, which `zero_grad` had cleared before the first."""
         if len(self.mixed) >= MIXED_STEPS or not self.zeros:
             return
@@ -162,31 +165,35 @@ class Gradients:
         if before:
             self.mixed.append(MixedStep(stack, ordered, given, before[-1], optimizer))
 
-    def _note_dirty(self, held: list[Any], stack: list[Step], optimizer: object) -> None:
+    def _note_dirty(
+        self, held: list[TensorLike], stack: list[Step], optimizer: OptimizerLike
+    ) -> None:
         dirty = [p for p in held if id(p) in self._contaminated and self._was_added_to(p)]
         if dirty:
             call = self._contaminated[id(dirty[0])]
             self.dirty.append(DirtyStep(stack, call, optimizer))
 
-    def _was_added_to(self, parameter: Any) -> bool:
+    def _was_added_to(self, parameter: TensorLike) -> bool:
         """Whether a backward has reached a gradient since a step has used it."""
         gradient = parameter.grad
         return gradient is not None and self._used.get(id(parameter)) != (
             *(id(gradient), gradient._version),
         )
 
-    def _was_emptied(self, parameter: Any) -> bool:
+    def _was_emptied(self, parameter: TensorLike) -> bool:
         """Whether a gradient is another one than backward has left, with no step in between."""
         gradient = parameter.grad
         return gradient is None or self._given.get(id(parameter)) != (
             *(id(gradient), gradient._version),
         )
 
-    def is_waiting(self, parameter: Any) -> bool:
+    def is_waiting(self, parameter: TensorLike) -> bool:
         """Whether a backward has given it a gradient that no step has used yet."""
         return parameter.grad is not None and id(parameter) in self._fresh
 
-    def _note_wasted(self, held: list[Any], stack: list[Step], optimizer: object) -> None:
+    def _note_wasted(
+        self, held: list[TensorLike], stack: list[Step], optimizer: OptimizerLike
+    ) -> None:
         """Gradients of the line whose gradients are used now were cleared since the last step."""
         for parameter in held:
             key, gradient = id(parameter), parameter.grad
@@ -207,14 +214,16 @@ class Gradients:
                 self.wasted.append(wasted)
                 return
 
-    def _all_empty(self, held: list[Any]) -> bool:
+    def _all_empty(self, held: list[TensorLike]) -> bool:
         if all(parameter.grad is None for parameter in held):
             return True
         if len(self.steps) >= 4:  # looking at every element is too slow to do it always
             return False
         return all(parameter.grad is None or not parameter.grad.any() for parameter in held)
 
-    def after_step(self, optimizer: object, stack: list[Step], number: int, calls: int) -> None:
+    def after_step(
+        self, optimizer: OptimizerLike, stack: list[Step], number: int, calls: int
+    ) -> None:
         """These gradients are used now."""
         backwards, cleared = self._stepping.pop() if self._stepping else (-1, None)
         # a closure may have given it its gradients
@@ -252,6 +261,6 @@ class Gradients:
             for table in self._tables:
                 table.pop(id(parameter), None)
 
-    def _held(self) -> Iterable[Any]:
+    def _held(self) -> Iterable[TensorLike]:
         for optimizer in self.optimizers:
             yield from parameters_of(optimizer)

@@ -6,6 +6,7 @@ from bisect import bisect_right
 from collections.abc import Iterable
 from typing import Any
 
+from retrograd.doctor.torch_types import TensorLike
 from retrograd.doctor.watching.lines import LEAF
 
 TWICE = "Trying to backward through the graph a second time"
@@ -51,7 +52,7 @@ def on_a_path_to(nodes: dict[Node, int], targets: Iterable[Node]) -> dict[Node, 
     return found
 
 
-def leaves_above(nodes: Iterable[Node]) -> dict[int, Any]:
+def leaves_above(nodes: Iterable[Node]) -> dict[int, TensorLike]:
     """The leaves in the history of nodes, by id."""
     found = {}
     for node, number in walk(nodes).items():
@@ -149,7 +150,7 @@ def state_of(node: Node) -> str | Overwritten | None:
     return None
 
 
-def storage_of(tensor: Any) -> int:
+def storage_of(tensor: TensorLike) -> int:
     """The address of the memory that a tensor lies in; the same for all its views."""
     return int(tensor.untyped_storage().data_ptr())
 

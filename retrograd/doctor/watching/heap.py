@@ -17,7 +17,7 @@ class Heap:
 
     def __init__(self, *kinds: type) -> None:
         self._kinds = kinds
-        self._known: list[weakref.ref[Any]] | None = None
+        self._known: list[weakref.ref[object]] | None = None
 
     def begin(self) -> None:
         """The first look: it may take a second where much has been imported."""

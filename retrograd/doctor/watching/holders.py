@@ -9,7 +9,6 @@ from collections import deque
 from collections.abc import Iterable
 from dataclasses import dataclass
 from types import FrameType
-from typing import Any
 
 MOST_OBJECTS = 20_000
 MOST_ITEMS = 2_000
@@ -25,7 +24,7 @@ class Held:
     path: str
     frame: FrameType
     window: bool = False
-    container: Any = None  # the list, tuple, dict or deque that it is an item of
+    container: object = None  # the list, tuple, dict or deque that it is an item of
 
 
 def holder_of(target: object, frames: Iterable[FrameType], tensor: type) -> Held | None:
@@ -73,7 +72,7 @@ def is_own(module: str | None) -> bool:
     return f"{os.sep}site-packages{os.sep}" not in file
 
 
-def _parts(value: object) -> list[tuple[str, Any, bool]]:
+def _parts(value: object) -> list[tuple[str, object, bool]]:
     """What a value holds: how to write the way there, the thing, whether its number is bounded."""
     if isinstance(value, dict):
         items = list(value.items())[:MOST_ITEMS]

@@ -105,7 +105,7 @@ class MonitoringTracer(Tracer):
 
     # ---------------------------------------------------------------------- callbacks
 
-    def _enter(self, code: CodeType, offset: int, error: object = None) -> Any:
+    def _enter(self, code: CodeType, offset: int, error: object = None) -> object:
         if not self.is_user_file(code.co_filename):
             # PY_THROW cannot be switched off for one place
             return _monitoring.DISABLE if error is None else None

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from types import CodeType
 from typing import Any
 
+from retrograd.doctor.torch_types import ModuleLike, OptimizerLike, TensorLike
 from retrograd.doctor.watching.gradients import Gradients, parameters_of
 from retrograd.doctor.watching.heap import Heap
 from retrograd.doctor.watching.holders import is_own
@@ -35,7 +36,7 @@ class Hidden:
 class Look:
     """What one look at an optimizer has shown."""
 
-    optimizer: Any
+    optimizer: OptimizerLike
     step: int
     held: int
     orphans: int  # held parameters that no module owns and that get no gradient now
@@ -62,7 +63,9 @@ class Ownership:
         self._heap = heap
         self._steps: Counter[int] = Counter()
 
-    def before_step(self, optimizer: object, gradients: Gradients, leaves: dict[int, Any]) -> None:
+    def before_step(
+        self, optimizer: OptimizerLike, gradients: Gradients, leaves: dict[int, Any]
+    ) -> None:
         """Count the step, and look if it is one of those and there is something to see."""
         self._steps[id(optimizer)] += 1
         step = self._steps[id(optimizer)]
@@ -84,7 +87,9 @@ class Ownership:
                 else:
                     gradients.evaluated |= keys
 
-    def _look(self, optimizer: object, step: int, gradients: Gradients, others: list[Any]) -> None:
+    def _look(
+        self, optimizer: OptimizerLike, step: int, gradients: Gradients, others: list[TensorLike]
+    ) -> None:
         modules = self._modules()
         names: dict[int, str] = {}
         for module in modules:
@@ -125,7 +130,11 @@ class Ownership:
         self.looks.append(look)
 
     def _forgotten(
-        self, optimizer: Any, modules: list[Any], others: list[Any], gradients: Gradients
+        self,
+        optimizer: OptimizerLike,
+        modules: list[Any],
+        others: list[TensorLike],
+        gradients: Gradients,
     ) -> dict[str, float]:
         """Parameters that fell through when those of a model were sorted by their kind.
 
@@ -144,7 +153,7 @@ class Ownership:
         model = min(inside, key=lambda module: sum(1 for _ in module.modules()))
         wanted = {id(leaf) for leaf in others}
         held_kinds: set[tuple[type, str]] = set()
-        lost: dict[str, tuple[type, str, object]] = {}
+        lost: dict[str, tuple[type, str, TensorLike]] = {}
         split = False
         for path, module in model.named_modules():
             groups: set[int] = set()
@@ -182,7 +191,7 @@ class Ownership:
         kind = self._torch.nn.Module
         return [thing for thing in self._heap.objects() if issubclass(type(thing), kind)]
 
-    def _hidden_in(self, module: Any, others: set[int]) -> Iterator[Hidden]:
+    def _hidden_in(self, module: ModuleLike, others: set[int]) -> Iterator[Hidden]:
         """Plain collections of a module with parameters that the optimizer should have found."""
         if not is_own(type(module).__module__):
             return
@@ -205,7 +214,9 @@ class Ownership:
                     in_training=not inside or any(thing.training for thing in inside),
                 )
 
-    def _plain_in(self, module: Any, others: set[int], gradients: Gradients) -> Iterator[Hidden]:
+    def _plain_in(
+        self, module: ModuleLike, others: set[int], gradients: Gradients
+    ) -> Iterator[Hidden]:
         """Tensors of a module that require grad, but are no parameters."""
         if not is_own(type(module).__module__):
             return
@@ -229,7 +240,7 @@ class Ownership:
                     plain=tuple((id(tensor), gradients.value_of(tensor)) for tensor in found),
                 )
 
-    def _in_collection(self, value: Any, depth: int = 0) -> Iterator[Any]:
+    def _in_collection(self, value: object, depth: int = 0) -> Iterator[object]:
         if isinstance(value, dict):
             value = list(value.values())
         if isinstance(value, (list, tuple, set)) and depth < 3:

@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from types import FrameType
 from typing import Any
 
+from retrograd.doctor.torch_types import OptimizerLike, TensorLike
 from retrograd.doctor.watching.engines import Engine, Original
 from retrograd.doctor.watching.gradients import Gradients
 from retrograd.doctor.watching.graph import (
@@ -53,8 +54,10 @@ class Recorder:
         self.sums: dict[int, list[tuple[int, bool, bool]]] = {}  # by call: see `added_terms`
         self.scopes: list[Scope] = []  # that are open now
         self.last_scope: dict[str, Scope] = {}
-        self.leaves: dict[int, Any] = {}  # seen at the end of a graph, by id
-        self.grad_results: dict[int, tuple[Any, Call]] = {}  # of grad calls without create_graph
+        self.leaves: dict[int, TensorLike] = {}  # seen at the end of a graph, by id
+        self.grad_results: dict[
+            int, tuple[TensorLike, Call]
+        ] = {}  # of grad calls without create_graph
         self.built_at: dict[int, list[Any]] = {}  # optimizer id -> stack
         # parameter id -> stack, optimizer steps before
         self.registered_at: dict[int, tuple[list[Any], int]] = {}
@@ -87,7 +90,7 @@ class Recorder:
             self._undo.pop()()
         self.heap.release()
 
-    def _replace(self, owner: Any, name: str, function: Any) -> None:
+    def _replace(self, owner: object, name: str, function: object) -> None:
         before = owner.__dict__.get(name)
         setattr(owner, name, function)
 
@@ -104,11 +107,13 @@ class Recorder:
 
         module = importlib.import_module(f"{self.torch.__package__}.optim.optimizer")
 
-        def before(optimizer: object, args: Any, keywords: Any) -> None:  # None: change nothing
+        def before(
+            optimizer: OptimizerLike, args: object, keywords: object
+        ) -> None:  # None: change nothing
             if self.enabled:
                 self._safely(self._before_step, optimizer)
 
-        def after(optimizer: object, args: Any, keywords: Any) -> None:
+        def after(optimizer: OptimizerLike, args: object, keywords: object) -> None:
             if self.enabled:
                 self._safely(self._after_step, optimizer)
 
@@ -120,7 +125,7 @@ class Recorder:
         recorder, kind = self, self.torch.optim.Optimizer
         original = kind.__init__
 
-        def __init__(optimizer: object, params: object, defaults: object) -> None:
+        def __init__(optimizer: OptimizerLike, params: object, defaults: object) -> None:
             original(optimizer, params, defaults)
             recorder.gradients.optimizers.append(optimizer)
             recorder.built_at[id(optimizer)] = recorder.log.here()
@@ -128,21 +133,21 @@ class Recorder:
 
         self._replace(kind, "__init__", __init__)
 
-    def _before_step(self, optimizer: object) -> None:
+    def _before_step(self, optimizer: OptimizerLike) -> None:
         self.gradients.before_step(optimizer, self.log.here())
         self.ownership.before_step(optimizer, self.gradients, self.leaves)
 
-    def _after_step(self, optimizer: object) -> None:
+    def _after_step(self, optimizer: OptimizerLike) -> None:
         log = self.log
         self.gradients.after_step(optimizer, log.here(), log.counter(), len(self.calls))
 
     def _before_zero(self, owner: Any) -> None:
         self.gradients.before_zero(owner, self.log.here(), len(self.calls))
 
-    def _zero_grad(self, original: Any) -> Any:
+    def _zero_grad(self, original: Callable[..., object]) -> Any:
         recorder = self
 
-        def zero_grad(owner: object, *args: Any, **keywords: Any) -> Any:
+        def zero_grad(owner: object, *args: object, **keywords: object) -> object:
             if recorder.enabled:
                 recorder._safely(recorder._before_zero, owner)
             return original(owner, *args, **keywords)
@@ -154,7 +159,7 @@ class Recorder:
         alive = {key: reference() for key, reference in self._registered.items()}
         return frozenset(k for k, p in alive.items() if p is not None and not p.requires_grad)
 
-    def _registering(self, original: Any) -> Any:
+    def _registering(self, original: Callable[..., object]) -> Any:
         recorder = self
 
         def register_parameter(module: object, name: str, param: object) -> None:
@@ -170,10 +175,10 @@ class Recorder:
 
         return register_parameter
 
-    def _enter(self, original: Any, name: str) -> Any:
+    def _enter(self, original: Callable[..., object], name: str) -> Callable[..., object]:
         recorder = self
 
-        def __enter__(mode: object) -> Any:
+        def __enter__(mode: object) -> object:
             scope = recorder._scope(name)
             if scope is not None:
                 recorder.last_scope[name] = scope
@@ -182,17 +187,17 @@ class Recorder:
 
         return __enter__
 
-    def _leave(self, original: Any) -> Any:
+    def _leave(self, original: Callable[..., object]) -> Any:
         recorder = self
 
-        def __exit__(mode: object, *exception: object) -> Any:
+        def __exit__(mode: object, *exception: object) -> object:
             if recorder.scopes:
                 recorder.scopes.pop()
             return original(mode, *exception)
 
         return __exit__
 
-    def _switch(self, original: Any) -> Any:
+    def _switch(self, original: Callable[..., object]) -> Any:
         recorder = self
 
         def __init__(mode: object, enabled: object) -> None:
@@ -230,10 +235,10 @@ class Recorder:
 
     def _around_backward(
         self,
-        outputs: Sequence[object],
+        outputs: Sequence[TensorLike],
         retain: bool,
         create: bool,
-        inputs: Sequence[object],
+        inputs: Sequence[TensorLike],
         accumulates: bool,
         run: Original,
     ) -> Any:
@@ -281,11 +286,11 @@ class Recorder:
 
     def _before_backward(
         self,
-        tensors: list[Any],
+        tensors: list[TensorLike],
         roots: list[Node | None],
         retain: bool,
         create: bool,
-        inputs: Sequence[object],
+        inputs: Sequence[TensorLike],
         accumulates: bool,
     ) -> tuple[dict[Node, int], Call]:
         nodes = walk(roots)
@@ -308,12 +313,12 @@ class Recorder:
 
     def _note(
         self,
-        tensors: list[Any],
+        tensors: list[TensorLike],
         roots: list[Node | None],
         nodes: dict[Node, int],
         retain: bool,
         create: bool,
-        inputs: Sequence[Any],
+        inputs: Sequence[TensorLike],
         accumulates: bool,
     ) -> Call:
         log = self.log

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
 
+from retrograd.doctor.torch_types import OptimizerLike, TensorLike
 from retrograd.doctor.watching.graph import Node, Ranges
 from retrograd.doctor.watching.lines import LineLog, Step
 
@@ -48,9 +48,9 @@ class Failure:
     call: Call
     error: BaseException
     roots: list[Node | None]
-    tensors: list[Any]
+    tensors: list[TensorLike]
     nodes: dict[Node, int]
-    inputs: list[Any] = field(default_factory=list)  # of a grad call
+    inputs: list[TensorLike] = field(default_factory=list)  # of a grad call
 
 
 @dataclass(eq=False, slots=True)
@@ -59,7 +59,7 @@ class OptimizerStep:
 
     stack: list[Step]
     number: int
-    optimizer: Any
+    optimizer: OptimizerLike
     calls: int  # backward calls before it
     parameters: frozenset[int]  # ids
 
@@ -72,7 +72,7 @@ class ZeroGrad:
     steps: int
     calls: int
     lost: frozenset[int]  # ids of parameters whose gradients no step had used yet
-    owner: Any = None  # the optimizer or module
+    owner: object = None  # the optimizer or module
 
 
 @dataclass(eq=False, slots=True)
@@ -81,7 +81,7 @@ class DirtyStep:
 
     stack: list[Step]
     call: Call  # the backward that added to them
-    optimizer: Any
+    optimizer: OptimizerLike
 
 
 @dataclass(eq=False, slots=True)
@@ -90,7 +90,7 @@ class EmptyStep:
 
     stack: list[Step]
     cleared: ZeroGrad
-    optimizer: Any
+    optimizer: OptimizerLike
 
 
 @dataclass(eq=False, slots=True)
@@ -101,7 +101,7 @@ class WastedBackward:
     call: Call  # the backward whose gradients it uses
     cleared: ZeroGrad  # the last that dropped earlier ones
     times: int  # how often gradients of that line were dropped since the step before
-    optimizer: Any
+    optimizer: OptimizerLike
 
 
 @dataclass(eq=False, slots=True)
@@ -112,7 +112,7 @@ class MixedStep:
     calls: list[Call]  # in their order
     given: dict[int, set[int]]  # call index -> ids of the held parameters it added to
     cleared: ZeroGrad  # before the first of them
-    optimizer: Any
+    optimizer: OptimizerLike
 
 
 @dataclass(eq=False, slots=True)

@@ -7,7 +7,7 @@ import socket
 import time
 from collections.abc import Sequence
 from datetime import datetime
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 import numpy as np
 
@@ -16,9 +16,6 @@ from retrograd.utils.tensorboard import embedding, summaries
 from retrograd.utils.tensorboard.arrays import figure_picture, to_array
 from retrograd.utils.tensorboard.hparams import hparams
 from retrograd.utils.tensorboard.package import part, proto
-
-if TYPE_CHECKING:
-    pass
 
 
 class FileWriter:
