@@ -17,9 +17,9 @@ import time
 import warnings
 from collections import deque
 from multiprocessing.connection import Connection, wait
-from multiprocessing.reduction import ForkingPickler
 from typing import TYPE_CHECKING, Any
 
+from retrograd.utils.data.handover import SHARES, receive, unpacked
 from retrograd.utils.data.iteration import _BaseDataLoaderIter
 from retrograd.utils.data.worker import (
     RESUME,
@@ -45,7 +45,7 @@ class _Worker:
         self.active = True  # has tasks to answer in this pass
         self.load = 0  # tasks whose batches are not yet with the user
         task_reader, self.tasks = context.Pipe(duplex=False)
-        self.results, result_writer = context.Pipe(duplex=False)
+        self.results, result_writer = context.Pipe(duplex=SHARES)  # a socket carries descriptors
         # A forked process has copies of our ends of the pipes. It has to close them: otherwise
         # the pipes of workers would outlive this process, and the workers wait for ever.
         inherited: list[Connection] = []
@@ -228,11 +228,11 @@ class _MultiProcessingDataLoaderIter(_BaseDataLoaderIter):
             # A pipe can have answers in it after the worker has gone: they come first.
             if results in ready or results.poll():
                 try:
-                    message = results.recv_bytes()
+                    message = receive(results)
                 except (EOFError, OSError):
                     dead.append(worker)
                 else:
-                    self._received.append((worker, *ForkingPickler.loads(message)))
+                    self._received.append((worker, *unpacked(*message)))
             elif worker.process.sentinel in ready:
                 dead.append(worker)
         if dead and not self._received:

@@ -1,13 +1,13 @@
 """What runs in a worker process of a loader.
 
-A worker has two pipes to the main process. Two threads move messages between the pipes and
-queues of the worker, so that neither process ever waits for the other to finish its work:
-tasks arrive while a batch is being made, and the next batch is made while one is being sent.
+A worker has two pipes to the main process (`handover` says how batches travel). Two threads move
+messages between the pipes and queues of the worker, so that neither process ever waits for the
+other to finish its work: tasks arrive while a batch is being made, and the next batch is made while
+one is being sent.
 """
 
 from __future__ import annotations
 
-import io
 import os
 import queue
 import random
@@ -16,15 +16,14 @@ import traceback
 from collections.abc import Callable
 from dataclasses import dataclass
 from multiprocessing.connection import Connection
-from multiprocessing.reduction import ForkingPickler
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
 from retrograd.random import manual_seed
 from retrograd.settings import set_num_threads
-from retrograd.tensor import Tensor
 from retrograd.utils.data.fetch import _DatasetKind
+from retrograd.utils.data.handover import Message, packed, send
 from retrograd.utils.data.information import WorkerInfo, set_worker_info
 
 if TYPE_CHECKING:
@@ -78,40 +77,20 @@ class WorkerFailure:
         raise error
 
 
-class _Pickler(ForkingPickler):
-    """Pickles a batch; a tensor travels as its elements and leaves its graph behind."""
-
-    def reducer_override(self, value: object) -> Any:
-        if isinstance(value, Tensor) and value.grad_fn is not None:
-            raise RuntimeError(
-                "Cowardly refusing to serialize non-leaf tensor which requires_grad, since "
-                "autograd does not support crossing process boundaries.  If you just want to "
-                "transfer the data, call detach() on the tensor before serializing (e.g., putting "
-                "it on the queue)."
-            )
-        return NotImplemented
-
-
-def _pickled(answer: object) -> bytes:
-    buffer = io.BytesIO()
-    _Pickler(buffer).dump(answer)
-    return buffer.getvalue()
-
-
-def _message(task: object, answer: object, worker_id: int) -> bytes:
-    """The pickle of an answer or, where that fails, of the failure.
+def _message(task: object, answer: object, worker_id: int) -> Message:
+    """An answer as it travels or, where that fails, the failure.
 
     Pickled here, not in the sending thread, so that what goes wrong reaches the main process.
     """
     try:
-        return _pickled((task, answer))
+        return packed((task, answer))
     except Exception as error:
         failure = answer if isinstance(answer, WorkerFailure) else WorkerFailure(error, worker_id)
         try:
-            return _pickled((task, failure))
+            return packed((task, failure))
         except Exception:  # the exception's class is not known to the main process
             failure.kind = RuntimeError
-            return _pickled((task, failure))
+            return packed((task, failure))
 
 
 @dataclass(frozen=True)
@@ -174,17 +153,17 @@ class _Outbox:
 
     def __init__(self, results: Connection) -> None:
         self._results = results
-        self._messages: queue.SimpleQueue[bytes] = queue.SimpleQueue()
+        self._messages: queue.SimpleQueue[Message] = queue.SimpleQueue()
         threading.Thread(target=self._send, daemon=True).start()
 
     def _send(self) -> None:
         try:
             while True:
-                self._results.send_bytes(self._messages.get())
+                send(self._results, self._messages.get())
         except OSError:  # the main process does not listen any more
             return
 
-    def put(self, message: bytes) -> None:
+    def put(self, message: Message) -> None:
         self._messages.put(message)
 
 
