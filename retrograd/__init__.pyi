@@ -2206,10 +2206,10 @@ def sort(
     axis: _int | None = None,
 ) -> _return_types.sort: ...
 def sparse_compressed_tensor(
-    compressed_indices: Any,
-    plain_indices: Any,
-    values: Any,
-    size: Any = None,
+    compressed_indices: object,
+    plain_indices: object,
+    values: object,
+    size: Sequence[_int] | None = None,
     *,
     dtype: _dtype | None = None,
     layout: layout | None = None,
@@ -2221,7 +2221,7 @@ def sparse_compressed_tensor(
 def sparse_coo_tensor(
     indices: Any = None,
     values: Any = None,
-    size: Any = None,
+    size: Sequence[_int] | None = None,
     *,
     dtype: _dtype | None = None,
     device: Device = None,
@@ -2231,10 +2231,10 @@ def sparse_coo_tensor(
     is_coalesced: _bool | None = None,
 ) -> Tensor: ...
 def sparse_csr_tensor(
-    crow_indices: Any,
-    col_indices: Any,
-    values: Any,
-    size: Any = None,
+    crow_indices: object,
+    col_indices: object,
+    values: object,
+    size: Sequence[_int] | None = None,
     *,
     dtype: _dtype | None = None,
     device: Device = None,

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from retrograd import dtypes
 from retrograd.backend import CPU, xp_of
+from retrograd.backend.arrays import DType
 from retrograd.engine import failures
 from retrograd.engine.edges import GradientEdge
 from retrograd.engine.inference import mark_inference
@@ -29,15 +30,18 @@ _CYCLE = (
 
 # Where differentiation starts or ends: a tensor, or a place in the graph.
 Place = Tensor | GradientEdge
+Places = Place | Sequence[Tensor] | Sequence[GradientEdge] | Sequence[Place]
+Inputs = Places | dict[str, Tensor]
+Gradients = Tensor | Sequence[Tensor | None] | None
 
 
 def backward(
-    tensors: Any,
-    grad_tensors: Any = None,
+    tensors: Places,
+    grad_tensors: Gradients = None,
     retain_graph: bool | None = None,
     create_graph: bool = False,
-    grad_variables: Any = None,
-    inputs: Any = None,
+    grad_variables: Gradients = None,
+    inputs: Inputs | None = None,
 ) -> None:
     """Accumulate the gradients of `tensors` into the `.grad` of the leaves they came from.
 
@@ -84,9 +88,9 @@ def backward(
 
 
 def grad(
-    outputs: Any,
-    inputs: Any,
-    grad_outputs: Any = None,
+    outputs: Places,
+    inputs: Inputs,
+    grad_outputs: Gradients = None,
     retain_graph: bool | None = None,
     create_graph: bool = False,
     only_inputs: bool = True,
@@ -217,10 +221,10 @@ def _calculate_shape(
 ) -> tuple[Size, Size]:
     """The shape of an output and that of a gradient for it, without the batch dimension."""
     if isinstance(output, GradientEdge):
-        wanted: Any = output.node._input_metadata[output.output_nr].shape
+        wanted = output.node._input_metadata[output.output_nr].shape
     else:
         wanted = output.shape
-    return Size(wanted), Size(grad.shape[1:] if is_grads_batched else grad.shape)
+    return wanted, Size(grad.shape[1:] if is_grads_batched else grad.shape)
 
 
 def _materialize(
@@ -243,18 +247,18 @@ def _materialize(
 # ----------------------------------------------------------------------------------- arguments
 
 
-def _places(given: Any) -> tuple[Place, ...]:
+def _places(given: Places) -> tuple[Place, ...]:
     if isinstance(given, (Tensor, GradientEdge)):
         return (given,)
     return tuple(given)
 
 
-def _inputs(function: str, given: Any) -> tuple[Place, ...]:
+def _inputs(function: str, given: Inputs) -> tuple[Place, ...]:
     """The inputs of `backward` or `grad`, which may be a dict but no other mapping."""
     if isinstance(given, (Tensor, GradientEdge)):
         return (given,)
     if type(given) is dict:
-        found = tuple(given.values())
+        found: tuple[Place, ...] = tuple(given.values())
     elif isinstance(given, Mapping):
         raise TypeError(
             f"`inputs` argument to `{function}()` must be a dict, not {type(given).__name__}. "
@@ -267,14 +271,14 @@ def _inputs(function: str, given: Any) -> tuple[Place, ...]:
     return found
 
 
-def _as_gradients(given: Any, count: int) -> list[Any]:
+def _as_gradients(given: Gradients, count: int) -> list[Tensor | None]:
     if given is None:
         return [None] * count
     return [given] if isinstance(given, Tensor) else list(given)
 
 
 def _start_gradients(
-    roots: tuple[Place, ...], given: list[Any], *, batched: bool
+    roots: tuple[Place, ...], given: list[Tensor | None], *, batched: bool
 ) -> list[Tensor | None]:
     """The gradient to start from at every root: checked if given, one if it is a scalar."""
     started: list[Tensor | None] = []
@@ -304,7 +308,12 @@ def _start_gradients(
 
 
 def _check_gradient(
-    index: int, root: Place, shape: tuple[int, ...], dtype: Any, gradient: Tensor, batched: bool
+    index: int,
+    root: Place,
+    shape: tuple[int, ...],
+    dtype: DType,
+    gradient: Tensor,
+    batched: bool,
 ) -> None:
     found = gradient._array.shape
     if batched:
@@ -363,7 +372,7 @@ def _engine_edge(edge: GradientEdge) -> Edge:
     return node, edge.output_nr
 
 
-def _filled_edge(target: Any) -> Edge | None:
+def _filled_edge(target: Place) -> Edge | None:
     """The edge of an input of `backward`, which is to get a `.grad`."""
     if isinstance(target, GradientEdge):
         return _engine_edge(target)
@@ -375,7 +384,7 @@ def _filled_edge(target: Any) -> Edge | None:
     return None if node is None else (node, target._output_nr)
 
 
-def _captured_edge(target: Any) -> Edge | None:
+def _captured_edge(target: Place) -> Edge | None:
     """The edge of an input of `grad`."""
     if isinstance(target, GradientEdge):
         return _engine_edge(target)
@@ -387,7 +396,7 @@ def _captured_edge(target: Any) -> Edge | None:
     return None if node is None else (node, target._output_nr)
 
 
-def _not_a_place(target: Any) -> Exception:
+def _not_a_place(target: Place) -> Exception:
     return runtime_error(
         f"all inputs have to be Tensors or GradientEdges, but got {type(target).__name__}"
     )
@@ -412,7 +421,7 @@ def _backward(
     gradient: Tensor | None = None,
     retain_graph: bool | None = None,
     create_graph: bool = False,
-    inputs: Any = None,
+    inputs: Inputs | None = None,
 ) -> None:
     """Accumulate this tensor's gradients into the leaves it was computed from.
 

@@ -127,7 +127,7 @@ def _get_grad_dtype(self: Tensor) -> Any:
     return self.dtype if chosen is ... else chosen
 
 
-def _set_grad_dtype(self: Tensor, chosen: Any) -> None:
+def _set_grad_dtype(self: Tensor, chosen: object) -> None:
     if chosen is not None and not isinstance(chosen, dtypes.dtype):
         raise runtime_error(
             f"grad_dtype must be a torch.dtype or None, but got {type(chosen).__name__}"

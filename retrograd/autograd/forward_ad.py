@@ -72,14 +72,14 @@ def _level_of(level: Any) -> DualLevel | None:
     return None if level is not None and level < 0 else found
 
 
-def _invalid(level: Any, function: str) -> Exception | None:
+def _invalid(level: object, function: str) -> Exception | None:
     """The error for a number that is not that of a level, if it is none."""
     if isinstance(level, int) and level > 0:
         return runtime_error(f"Invalid level given to {function}")
     return None
 
 
-def make_dual(tensor: Tensor, tangent: Tensor, *, level: Any = None) -> Tensor:
+def make_dual(tensor: Tensor, tangent: Tensor, *, level: object = None) -> Tensor:
     """A view of `tensor` that carries `tangent`, which every op passes on.
 
     The tangent itself is kept, if it is laid out in memory as `tensor` is, and a copy otherwise.
@@ -121,7 +121,7 @@ class UnpackedDualTensor(NamedTuple):
     tangent: Tensor | None
 
 
-def unpack_dual(tensor: Tensor, *, level: Any = None) -> UnpackedDualTensor:
+def unpack_dual(tensor: Tensor, *, level: object = None) -> UnpackedDualTensor:
     """The value of a dual tensor without its tangent, and the tangent.
 
     >>> import retrograd as torch

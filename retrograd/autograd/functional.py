@@ -6,6 +6,7 @@ to ``u``, whatever ``u`` is, gives ``J @ v``.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from retrograd.autograd.functional_arguments import (
@@ -33,7 +34,11 @@ __all__ = ["hessian", "hvp", "jacobian", "jvp", "vhp", "vjp"]
 
 
 def vjp(
-    func: Any, inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False
+    func: Callable[..., object],
+    inputs: object,
+    v: object = None,
+    create_graph: bool = False,
+    strict: bool = False,
 ) -> tuple[Any, Any]:
     """The outputs of `func` and the product of `v` with its Jacobian.
 
@@ -63,7 +68,11 @@ def vjp(
 
 
 def jvp(
-    func: Any, inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False
+    func: Callable[..., object],
+    inputs: object,
+    v: object = None,
+    create_graph: bool = False,
+    strict: bool = False,
 ) -> tuple[Any, Any]:
     """The outputs of `func` and the product of its Jacobian with `v`.
 
@@ -87,7 +96,11 @@ def jvp(
 
 
 def vhp(
-    func: Any, inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False
+    func: Callable[..., object],
+    inputs: object,
+    v: object = None,
+    create_graph: bool = False,
+    strict: bool = False,
 ) -> tuple[Any, Any]:
     """The value of a scalar function and the product of `v` with its Hessian.
 
@@ -111,7 +124,11 @@ def vhp(
 
 
 def hvp(
-    func: Any, inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False
+    func: Callable[..., object],
+    inputs: object,
+    v: object = None,
+    create_graph: bool = False,
+    strict: bool = False,
 ) -> tuple[Any, Any]:
     """The value of a scalar function and the product of its Hessian with `v`.
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from retrograd.autograd.api import grad
@@ -39,7 +40,7 @@ def outputs_of(func: Any, inputs: Tensors, function: str, strict: bool) -> tuple
     return several, outputs
 
 
-def scalar_of(func: Any, inputs: Tensors, function: str, strict: bool) -> Tensors:
+def scalar_of(func: Callable[..., object], inputs: Tensors, function: str, strict: bool) -> Tensors:
     """Call a user's function that must return one tensor with one element."""
     several, outputs = outputs_of(func, inputs, function, strict)
     if several:
@@ -65,7 +66,7 @@ def prepared(tensors: Tensors, create_graph: bool, need_graph: bool) -> Tensors:
 
 
 def prepared_vector(
-    v: Any, function: str, like: Tensors, like_is_tuple: bool, create_graph: bool
+    v: object, function: str, like: Tensors, like_is_tuple: bool, create_graph: bool
 ) -> Tensors:
     """The given vector, checked against the tensors that it multiplies."""
     vector = prepared(as_tuple(v, "v", function)[1], create_graph, need_graph=False)
@@ -85,7 +86,7 @@ def prepared_vector(
 
 
 def input_vector(
-    v: Any, function: str, inputs: Tensors, several: bool, create_graph: bool
+    v: object, function: str, inputs: Tensors, several: bool, create_graph: bool
 ) -> Tensors | None:
     """The vector of a product with all inputs; may be left out for a single element."""
     if v is not None:

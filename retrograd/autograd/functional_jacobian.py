@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from retrograd.autograd.functional_arguments import (
@@ -28,8 +29,8 @@ _STRATEGIES = ("forward-mode", "reverse-mode")
 
 
 def jacobian(
-    func: Any,
-    inputs: Any,
+    func: Callable[..., object],
+    inputs: object,
     create_graph: bool = False,
     strict: bool = False,
     vectorize: bool = False,
@@ -125,7 +126,7 @@ def _batched_rows(outputs: Tensors, inputs: Tensors, create_graph: bool) -> list
 
 
 def _forward_jacobian(
-    func: Any, inputs: Any, create_graph: bool, strict: bool, vectorize: bool
+    func: Callable[..., object], inputs: object, create_graph: bool, strict: bool, vectorize: bool
 ) -> Any:
     if create_graph:
         raise NotImplementedError(
@@ -183,8 +184,8 @@ def _columns(func: Any, inputs: Tensors) -> tuple[bool, list[tuple[int, ...]], l
 
 
 def hessian(
-    func: Any,
-    inputs: Any,
+    func: Callable[..., object],
+    inputs: object,
     create_graph: bool = False,
     strict: bool = False,
     vectorize: bool = False,

@@ -27,8 +27,8 @@ class GradcheckError(RuntimeError):
 
 
 def gradcheck(
-    func: Callable[..., Any],
-    inputs: Any,
+    func: Callable[..., object],
+    inputs: object,
     *,
     eps: float = 1e-6,
     atol: float = 1e-5,
@@ -109,9 +109,9 @@ def gradcheck(
 
 
 def gradgradcheck(
-    func: Callable[..., Any],
-    inputs: Any,
-    grad_outputs: Any = None,
+    func: Callable[..., object],
+    inputs: object,
+    grad_outputs: object = None,
     *,
     eps: float = 1e-6,
     atol: float = 1e-5,
@@ -201,9 +201,9 @@ def _check_grad_out(name: str, grad_out: float) -> None:
 
 
 def get_numerical_jacobian(
-    fn: Callable[..., Any],
-    inputs: Any,
-    target: Any = None,
+    fn: Callable[..., object],
+    inputs: object,
+    target: object = None,
     eps: float = 1e-3,
     grad_out: float = 1.0,
 ) -> tuple[Any, ...]:

@@ -74,11 +74,11 @@ class Node(abc.ABC):
     def _register_hook_dict(self, tensor: Tensor) -> None: ...
 
     @abc.abstractmethod
-    def register_hook(self, fn: Callable[..., Any]) -> RemovableHandle:
+    def register_hook(self, fn: Callable[..., object]) -> RemovableHandle:
         """Call ``fn(grad_inputs, grad_outputs)`` after this node ran; it may replace the former."""
 
     @abc.abstractmethod
-    def register_prehook(self, fn: Callable[..., Any]) -> RemovableHandle:
+    def register_prehook(self, fn: Callable[..., object]) -> RemovableHandle:
         """Call ``fn(grad_outputs)`` before this node runs; it may replace grad_outputs."""
 
 

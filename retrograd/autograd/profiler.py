@@ -169,11 +169,11 @@ class profile:
         with_modules: bool = False,
         use_kineto: bool = False,
         use_cpu: bool = True,
-        experimental_config: Any = None,
+        experimental_config: object = None,
         acc_events: bool = False,
         custom_trace_id_callback: Callable[[], str] | None = None,
         post_processing_timeout_s: float | None = None,
-        activity_filters: Any = None,
+        activity_filters: object = None,
     ) -> None:
         self.enabled = enabled
         if not enabled:
@@ -244,7 +244,7 @@ class profile:
         recording.start(self._recorder)
         self.profiling_start_time_ns = self._recorder.trace_start
 
-    def __exit__(self, kind: Any, value: Any, traceback: Any) -> bool | None:
+    def __exit__(self, kind: object, value: object, traceback: object) -> bool | None:
         if not self.enabled:
             return None
         if self._function_events and self.acc_events:
@@ -440,16 +440,16 @@ class record_function:
         self.record = (recorder, record)
         return self
 
-    def __exit__(self, kind: Any, value: Any, traceback: Any) -> None:
+    def __exit__(self, kind: object, value: object, traceback: object) -> None:
         if self.record is None:
             raise AssertionError("Expected record to be set")
         recorder, record = self.record
         if recorder is not None and record is not None:
             recorder.end(record)
 
-    def __call__(self, function: Callable[..., Any]) -> Callable[..., Any]:
+    def __call__(self, function: Callable[..., object]) -> Callable[..., Any]:
         @functools.wraps(function)
-        def inner(*args: Any, **options: Any) -> Any:
+        def inner(*args: object, **options: object) -> Any:
             with self.__class__(self.name, self.args):
                 return function(*args, **options)
 
@@ -462,7 +462,7 @@ class EnforceUnique:
     def __init__(self) -> None:
         self.seen: set[Any] = set()
 
-    def see(self, *key: Any) -> None:
+    def see(self, *key: object) -> None:
         """Note a key."""
         if key in self.seen:
             raise RuntimeError("duplicate key: " + str(key))

@@ -70,7 +70,7 @@ def _formatted(name: str) -> Any:
 
 
 def _deprecated(name: str, instead: str, mark: str = ".") -> Any:
-    def read(self: Any) -> Any:
+    def read(self: object) -> Any:
         please = "please use" if mark == "," else "Use"
         text = f"`{name}` is deprecated{mark} {please} `{instead}` instead."
         warnings.warn(text, FutureWarning, stacklevel=2)
@@ -123,8 +123,8 @@ class FunctionEvent(FormattedTimesMixin):
         end_us: float,
         overload_name: str | None = None,
         fwd_thread: int | None = None,
-        input_shapes: Any = None,
-        stack: Any = None,
+        input_shapes: object = None,
+        stack: object = None,
         scope: int = 0,
         use_device: str | None = None,
         cpu_memory_usage: int = 0,
@@ -139,14 +139,14 @@ class FunctionEvent(FormattedTimesMixin):
         is_legacy: bool = False,
         flops: int | None = None,
         trace_name: str | None = None,
-        concrete_inputs: Any = None,
-        kwinputs: Any = None,
+        concrete_inputs: object = None,
+        kwinputs: object = None,
         is_user_annotation: bool = False,
         is_python_function: bool = False,
         activity_type: str | None = None,
-        structured_input_shapes: Any = None,
-        structured_input_strides: Any = None,
-        input_dtypes: Any = None,
+        structured_input_shapes: object = None,
+        structured_input_strides: object = None,
+        input_dtypes: object = None,
     ) -> None:
         self.id = id
         self.node_id = node_id
@@ -338,7 +338,7 @@ class EventList(list[Any]):
 
     def __init__(
         self,
-        events: Iterable[Any] = (),
+        events: Iterable[object] = (),
         *,
         use_device: str | None = None,
         profile_memory: bool = False,

@@ -22,7 +22,10 @@ from retrograd.tensor import Tensor, tensor_method
 
 @tensor_method
 def _view_func(
-    self: Tensor, new_base: Tensor, symint_visitor_fn: Any = None, tensor_visitor_fn: Any = None
+    self: Tensor,
+    new_base: Tensor,
+    symint_visitor_fn: object = None,
+    tensor_visitor_fn: object = None,
 ) -> Tensor | None:
     """The same view of another base, or None: for no view, or for a base of another geometry."""
     _refuse_visitors(symint_visitor_fn, tensor_visitor_fn)
@@ -34,7 +37,10 @@ def _view_func(
 
 @tensor_method
 def _view_func_unsafe(
-    self: Tensor, new_base: Tensor, symint_visitor_fn: Any = None, tensor_visitor_fn: Any = None
+    self: Tensor,
+    new_base: Tensor,
+    symint_visitor_fn: object = None,
+    tensor_visitor_fn: object = None,
 ) -> Tensor | None:
     """The same view of another base, whatever its geometry; None for no view."""
     _refuse_visitors(symint_visitor_fn, tensor_visitor_fn)
@@ -91,7 +97,7 @@ def _geometry(tensor: Tensor) -> tuple[Any, ...]:
     return array.shape, strides, offset, storage.nbytes // unit
 
 
-def _refuse_visitors(symint_visitor_fn: Any, tensor_visitor_fn: Any) -> None:
+def _refuse_visitors(symint_visitor_fn: object, tensor_visitor_fn: object) -> None:
     if symint_visitor_fn is not None or tensor_visitor_fn is not None:
         raise explained(
             NotImplementedError(

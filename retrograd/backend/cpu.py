@@ -24,21 +24,21 @@ _multiply_reduce: Any = np.multiply.reduce
 
 
 def _sum(
-    a: Any, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: bool = False
+    a: Array, axis: object = None, dtype: object = None, out: object = None, keepdims: bool = False
 ) -> Any:
     return _add_reduce(a, axis, dtype, out, keepdims)
 
 
-def _max(a: Any, axis: Any = None, out: Any = None, keepdims: bool = False) -> Any:
+def _max(a: Array, axis: object = None, out: object = None, keepdims: bool = False) -> Any:
     return _maximum_reduce(a, axis, None, out, keepdims)
 
 
-def _min(a: Any, axis: Any = None, out: Any = None, keepdims: bool = False) -> Any:
+def _min(a: Array, axis: object = None, out: object = None, keepdims: bool = False) -> Any:
     return _minimum_reduce(a, axis, None, out, keepdims)
 
 
 def _prod(
-    a: Any, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: bool = False
+    a: Array, axis: object = None, dtype: object = None, out: object = None, keepdims: bool = False
 ) -> Any:
     return _multiply_reduce(a, axis, dtype, out, keepdims)
 
@@ -51,7 +51,7 @@ def _strided(array: Array, shape: Any, strides: Any, offset: int = 0) -> Array:
     return found
 
 
-def _reduce_at(name: str, target: Array, index: Array, values: Any) -> None:
+def _reduce_at(name: str, target: Array, index: Array, values: Array) -> None:
     getattr(np, name).at(target, index, values)
 
 

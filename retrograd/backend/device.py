@@ -63,7 +63,11 @@ class Backend:
     relatives: tuple[type[Any], ...] = ()
 
     def __init__(
-        self, name: str, array: type[Array], library: Any, own: Mapping[str, Any] | None = None
+        self,
+        name: str,
+        array: type[Array],
+        library: object,
+        own: Mapping[str, object] | None = None,
     ) -> None:
         self.name = name
         self.array = array
@@ -72,7 +76,7 @@ class Backend:
         self.xp.on_host = self._on_host
         self.overrides: dict[str, Kernel] = {}
 
-    def _on_host(self, function: Callable[..., Any], *values: Any) -> Any:
+    def _on_host(self, function: Callable[..., object], *values: object) -> Any:
         """``function(xp, *values)`` on the CPU: for what goes from element to element."""
         host = _NAMED["cpu"]
         if host is self:
@@ -101,11 +105,11 @@ class Backend:
 
         return take
 
-    def as_result(self, value: Any) -> Any:
+    def as_result(self, value: Any) -> Array:
         """A kernel's result as an array: libraries give numbers where it has no dimensions."""
         return value if type(value) in BACKENDS else self.xp.asarray(value)
 
-    def address(self, array: Any) -> int:
+    def address(self, array: Array) -> int:
         """Where the first element lies in memory."""
         raise NotImplementedError(f"{self.name}: arrays do not tell their address")
 
@@ -113,7 +117,7 @@ class Backend:
         """The same elements on this device."""
         raise NotImplementedError(f"{self.name}: no way from NumPy's arrays")
 
-    def to_numpy(self, array: Any) -> Array:
+    def to_numpy(self, array: Array) -> Array:
         """The same elements as an array of NumPy."""
         raise NotImplementedError(f"{self.name}: no way to NumPy's arrays")
 
@@ -138,7 +142,7 @@ def forget(backend: Backend) -> None:
     del BACKENDS[backend.array], _NAMED[backend.name]
 
 
-def is_array(value: Any) -> TypeGuard[Array]:
+def is_array(value: object) -> TypeGuard[Array]:
     """Whether a value is an array of some device; NumPy's numbers are not."""
     return type(value) in BACKENDS or isinstance(value, tuple(BACKENDS))
 
@@ -154,7 +158,7 @@ def backend_of(array: Any) -> Backend:
     return found
 
 
-def xp_of(array: Any) -> Namespace:
+def xp_of(array: Array) -> Namespace:
     """The functions for an array."""
     return backend_of(array).xp
 
@@ -164,7 +168,7 @@ def can_write(array: Any) -> bool:
     return getattr(array.flags, "writeable", True)
 
 
-def raw_of(gradient: Any) -> RawTable:
+def raw_of(gradient: object) -> RawTable:
     """The ops on arrays of a gradient's backend; of several gradients some may be None."""
     if isinstance(gradient, (list, tuple)):
         return raw_of(next(part for part in gradient if part is not None))

@@ -23,7 +23,7 @@ try:
 except (ImportError, AttributeError):  # a NumPy that keeps it elsewhere
     QUIET = None
 
-    def enter_quiet(_: Any) -> Any:
+    def enter_quiet(_: object) -> Any:
         state = np.errstate(all="ignore")
         state.__enter__()
         return state

@@ -39,7 +39,7 @@ else:
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 
 
-def shortcut(name: str, *given: Any) -> Callable[[_Function], _Function]:
+def shortcut(name: str, *given: object) -> Callable[[_Function], _Function]:
     """Gives a function the compiled way of that name for the common call, where there is one.
 
     given  what the compiled way reads beside the arguments
@@ -67,7 +67,7 @@ def compiled(name: str) -> Any:
     return None if _core is None else getattr(_core, name)
 
 
-def caller(function: Any, op: object, *, operator: bool = False, writer: str = "") -> Any:
+def caller(function: object, op: object, *, operator: bool = False, writer: str = "") -> Any:
     """What stands in the place of an op's function: a compiled caller of it, or the function.
 
     writer  of a function that works in place: its name, which a written tensor remembers
@@ -77,7 +77,7 @@ def caller(function: Any, op: object, *, operator: bool = False, writer: str = "
     return _core.Caller(function, op, operator, *((writer,) if writer else ()))
 
 
-def python_function(function: Any) -> Any:
+def python_function(function: object) -> Any:
     """The Python function behind a caller or shortcut; any other function as it is."""
     return getattr(function, "python", function)
 

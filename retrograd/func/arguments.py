@@ -13,7 +13,7 @@ from retrograd.transforms.trees import TreeSpec, flatten, unflatten
 Argnums = int | tuple[int, ...]
 
 
-def chosen_places(argnums: Any, count: int) -> Argnums:
+def chosen_places(argnums: object, count: int) -> Argnums:
     """`argnums` checked and counted from the front."""
     if not isinstance(argnums, (int, tuple)):
         raise runtime_error(f"argnums must be int or Tuple[int, ...], got: {type(argnums)}")
@@ -35,13 +35,13 @@ def _chosen_place(number: int, count: int) -> int:
     return number % count
 
 
-def chosen(args: tuple[Any, ...], argnums: Any) -> tuple[Any, ...]:
+def chosen(args: tuple[object, ...], argnums: object) -> tuple[Any, ...]:
     """The arguments that `argnums` names, as a tuple even for a single number."""
     places = chosen_places(argnums, len(args))
     return tuple([args[place] for place in ((places,) if isinstance(places, int) else places)])
 
 
-def replaced(args: tuple[Any, ...], new: tuple[Any, ...], argnums: Any) -> tuple[Any, ...]:
+def replaced(args: tuple[object, ...], new: tuple[object, ...], argnums: object) -> tuple[Any, ...]:
     """The arguments with those that `argnums` names replaced."""
     places = chosen_places(argnums, len(args))
     found = list(args)
@@ -85,7 +85,7 @@ def check_tensors(values: list[Any], api: str, name: str) -> None:
             )
 
 
-def with_aux(api: str, outputs: Any) -> tuple[Any, Any]:
+def with_aux(api: str, outputs: object) -> tuple[Any, Any]:
     """The two halves of what a function with ``has_aux=True`` returned."""
     if not (isinstance(outputs, tuple) and len(outputs) == 2):
         raise runtime_error(

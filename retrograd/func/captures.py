@@ -6,7 +6,7 @@ To write them is forbidden: they would keep a history that ends in the transform
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from itertools import islice
 from types import FunctionType, MethodType
 from typing import Any
@@ -52,13 +52,13 @@ class Capture:
         )
 
 
-def captured_by(func: Any) -> list[Capture]:
+def captured_by(func: Callable[..., object]) -> list[Capture]:
     """The tensors that a function can reach by names: in its closure, in lists, in modules."""
     seen: set[int] = set()
     return [Capture(x) for x in _tensors(func, _DEPTH, seen) if not x.is_inference()]
 
 
-def _tensors(value: Any, depth: int, seen: set[int]) -> Iterator[Tensor]:
+def _tensors(value: object, depth: int, seen: set[int]) -> Iterator[Tensor]:
     if id(value) in seen:
         return
     if isinstance(value, Tensor):
@@ -69,7 +69,7 @@ def _tensors(value: Any, depth: int, seen: set[int]) -> Iterator[Tensor]:
             yield from _tensors(part, depth - 1, seen)
 
 
-def _parts(value: Any) -> Iterable[Any]:
+def _parts(value: object) -> Iterable[Any]:
     """What a function, container or module holds; nothing for any other object."""
     from retrograd.nn.module import Module
 

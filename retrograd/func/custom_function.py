@@ -91,14 +91,14 @@ def _outside(level: int) -> Iterator[None]:
         LEVELS.stack.extend(inner)
 
 
-def _unwrapped(values: Any, level: int) -> tuple[Any, Any]:
+def _unwrapped(values: object, level: int) -> tuple[Any, Any]:
     """A tree with physical tensors, and the tree of their batch dimensions."""
     leaves, spec = flatten(values)
     pairs = [unwrap(x, level) if isinstance(x, Tensor) else (x, None) for x in leaves]
     return unflatten([x for x, _ in pairs], spec), unflatten([dim for _, dim in pairs], spec)
 
 
-def _wrapped(values: Any, dims: Any, level: int) -> Any:
+def _wrapped(values: object, dims: object, level: int) -> Any:
     """The other way round; `dims` may be the top of a tree."""
     leaves, spec = flatten(values)
     places = broadcast(dims, spec)
@@ -112,7 +112,7 @@ def _wrapped(values: Any, dims: Any, level: int) -> Any:
     )
 
 
-def _two(result: Any) -> Any:
+def _two(result: object) -> Any:
     """What the user's `vmap` returned: outputs and their dimensions."""
     start = (
         "Expected the vmap staticmethod to have two returns, an output and out_dims with pytree "
@@ -125,13 +125,15 @@ def _two(result: Any) -> Any:
     return result
 
 
-def _parted(outputs: tuple[Any, ...]) -> tuple[Any, Any]:
+def _parted(outputs: tuple[object, ...]) -> tuple[Any, Any]:
     """Outputs and dimensions of a generated Function, which returns them as one tuple."""
     *values, dims = outputs
     return (tuple(values) if isinstance(dims, tuple) else values[0]), dims
 
 
-def _wrapped_outputs(outputs: Any, dims: Any, physical: Any, given: Any, level: int) -> Any:
+def _wrapped_outputs(
+    outputs: object, dims: object, physical: object, given: object, level: int
+) -> Any:
     """Batched outputs; an argument that came back is the argument itself."""
     known = {
         id(inner): outer
@@ -164,7 +166,7 @@ def _wrapped_outputs(outputs: Any, dims: Any, physical: Any, given: Any, level: 
 class _Context:
     """The user's view of `ctx`: tensors of one example, kept as batches in the real one."""
 
-    def __init__(self, inner: Any, saved: Any = None) -> None:
+    def __init__(self, inner: object, saved: object = None) -> None:
         self.__dict__["_inner"] = inner
         self.__dict__["_saved"] = saved
         self.__dict__["_level"] = LEVELS.stack[-1].number
@@ -172,7 +174,7 @@ class _Context:
     def __getattr__(self, name: str) -> Any:
         return getattr(self._inner, name)
 
-    def __setattr__(self, name: str, value: Any) -> None:
+    def __setattr__(self, name: str, value: object) -> None:
         setattr(self._inner, name, value)
 
     @property
@@ -180,24 +182,24 @@ class _Context:
         """The saved tensors, batched."""
         return self._saved
 
-    def _keep(self, keep: Callable[..., None], tensors: tuple[Any, ...]) -> None:
+    def _keep(self, keep: Callable[..., None], tensors: tuple[object, ...]) -> None:
         physical, dims = _unwrapped(tensors, self._level)
         keep(*physical)
         self._inner._saved_batch_dims = dims
 
-    def save_for_backward(self, *tensors: Any) -> None:
+    def save_for_backward(self, *tensors: object) -> None:
         """Keep the batches, and where they are in the tensors."""
         self._keep(self._inner.save_for_backward, tensors)
 
-    def save_for_forward(self, *tensors: Any) -> None:
+    def save_for_forward(self, *tensors: object) -> None:
         """The same for `jvp`."""
         self._keep(self._inner.save_for_forward, tensors)
 
-    def mark_dirty(self, *tensors: Any) -> None:
+    def mark_dirty(self, *tensors: object) -> None:
         """Say it of the batches."""
         self._inner.mark_dirty(*_unwrapped(tensors, self._level)[0])
 
-    def mark_non_differentiable(self, *tensors: Any) -> None:
+    def mark_non_differentiable(self, *tensors: object) -> None:
         """Say it of the batches."""
         self._inner.mark_non_differentiable(*_unwrapped(tensors, self._level)[0])
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NoReturn
+from typing import NoReturn
 
 from retrograd.marks import differs, refuses
 from retrograd.tensor import Tensor
@@ -25,7 +25,7 @@ def debug_unwrap(tensor: Tensor, *, recurse: bool = True) -> Tensor:
 
 
 @refuses("it rewrites a function for a compiler, and functions are never compiled here")
-def functionalize(func: Callable[..., Any], *, remove: str = "mutations") -> NoReturn:
+def functionalize(func: Callable[..., object], *, remove: str = "mutations") -> NoReturn:
     """Raise: there is no compiler here that needs functions without in-place ops."""
     if remove not in ("mutations", "mutations_and_views"):
         raise RuntimeError(

@@ -36,9 +36,9 @@ _JVP = "jvp(f, primals, tangents)"
 
 
 def jvp(
-    func: Callable[..., Any],
-    primals: Any,
-    tangents: Any,
+    func: Callable[..., object],
+    primals: object,
+    tangents: object,
     *,
     strict: bool = False,
     has_aux: bool = False,
@@ -56,9 +56,9 @@ def jvp(
 
 
 def jvp_of(
-    func: Callable[..., Any],
-    primals: Any,
-    tangents: Any,
+    func: Callable[..., object],
+    primals: object,
+    tangents: object,
     argnums: Argnums | None,
     *,
     strict: bool = False,
@@ -138,7 +138,7 @@ def _unpacked(value: Tensor, level: DualLevel, strict: bool) -> tuple[Tensor, Te
 
 
 @differs("transposes the recorded backward pass, so every op must have a second derivative")
-def linearize(func: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[..., Any]]:
+def linearize(func: Callable[..., object], *primals: object) -> tuple[Any, Callable[..., Any]]:
     """The value of `func` at `primals`, and a function that computes `jvp` there.
 
     `func` runs once. Its derivative is kept as a graph: that of the gradients as a function of the
@@ -171,7 +171,7 @@ def linearize(func: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[..
 
     facts = [{fact: getattr(primal, fact) for fact in _FACTS} for primal in flat]
 
-    def push(*tangents: Any) -> Any:
+    def push(*tangents: object) -> Any:
         given, given_spec = flatten(tangents)
         if given_spec != spec:
             raise runtime_error(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from retrograd.func.arguments import Argnums, chosen, refuse_complex
 from retrograd.func.forward import jvp_of
@@ -12,11 +12,8 @@ from retrograd.func.reverse import vjp_of
 from retrograd.ops.registry import RECORDED
 from retrograd.tensor import Tensor
 from retrograd.transforms.basis import standard_basis
-from retrograd.transforms.trees import flatten, unflatten
+from retrograd.transforms.trees import TreeSpec, flatten, unflatten
 from retrograd.transforms.vmap import map_directions, vmap
-
-if TYPE_CHECKING:
-    from retrograd.transforms.trees import TreeSpec
 
 
 def jacrev(
@@ -66,7 +63,7 @@ def jacrev(
 
 
 def _rows(
-    pull_back: Callable[..., Any],
+    pull_back: Callable[..., object],
     outputs: list[Tensor],
     spec: TreeSpec,
     primals: list[Tensor],
@@ -123,7 +120,7 @@ def jacfwd(
         primals, spec = flatten(args if argnums is None else chosen(args, argnums))
         [basis] = standard_basis(primals, None)
 
-        def push(tangents: Any) -> Any:
+        def push(tangents: object) -> Any:
             value, tangent, *aux = jvp_of(func, args, tangents, argnums, has_aux=has_aux)
             refuse_complex("jacfwd", value, "outputs")
             return (tangent, aux[0]) if has_aux else tangent
@@ -157,7 +154,7 @@ def _split(tensor: Tensor, sizes: list[int], dim: int) -> list[Tensor]:
     return [tensor] if len(sizes) == 1 else list(tensor.split(sizes, dim))
 
 
-def hessian(func: Callable[..., Any], argnums: Argnums = 0) -> Callable[..., Any]:
+def hessian(func: Callable[..., object], argnums: Argnums = 0) -> Callable[..., Any]:
     """A function that computes the Hessian of `func`: forward mode over reverse mode.
 
     >>> import retrograd as torch

@@ -13,8 +13,8 @@ from retrograd.tensor import Tensor
 
 def functional_call(
     module: Module,
-    parameter_and_buffer_dicts: Any,
-    args: Any = None,
+    parameter_and_buffer_dicts: object,
+    args: object = None,
     kwargs: dict[str, Any] | None = None,
     *,
     tie_weights: bool = True,
@@ -39,7 +39,7 @@ def functional_call(
     return call_with(module, given, args, kwargs, tie_weights=tie_weights, strict=strict)
 
 
-def _merged(dictionaries: Any) -> dict[str, Tensor]:
+def _merged(dictionaries: object) -> dict[str, Tensor]:
     if not isinstance(dictionaries, Sequence):
         raise ValueError(
             "Expected parameter_and_buffer_dicts to be a dict, or a list/tuple of dicts, but got "

@@ -22,7 +22,7 @@ from retrograd.transforms.trees import flatten, tree_map, unflatten
 
 
 def grad(
-    func: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False
+    func: Callable[..., object], argnums: Argnums = 0, has_aux: bool = False
 ) -> Callable[..., Any]:
     """A function that computes the gradient of `func`, which returns one scalar.
 
@@ -37,7 +37,7 @@ def grad(
     """
 
     @functools.wraps(func)
-    def gradient(*args: Any, **kwargs: Any) -> Any:
+    def gradient(*args: object, **kwargs: object) -> Any:
         found, value = _grad_and_value(func, argnums, has_aux, args, kwargs)
         return (found, value[1]) if has_aux else found
 
@@ -45,7 +45,7 @@ def grad(
 
 
 def grad_and_value(
-    func: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False
+    func: Callable[..., object], argnums: Argnums = 0, has_aux: bool = False
 ) -> Callable[..., Any]:
     """A function that computes the gradient of `func` and its value, in this order.
 
@@ -55,17 +55,17 @@ def grad_and_value(
     """
 
     @functools.wraps(func)
-    def both(*args: Any, **kwargs: Any) -> Any:
+    def both(*args: object, **kwargs: object) -> Any:
         return _grad_and_value(func, argnums, has_aux, args, kwargs)
 
     return both
 
 
 def _grad_and_value(
-    func: Callable[..., Any],
+    func: Callable[..., object],
     argnums: Argnums,
     has_aux: bool,
-    args: tuple[Any, ...],
+    args: tuple[object, ...],
     kwargs: dict[str, Any],
 ) -> tuple[Any, Any]:
     api = "grad_and_value(f)(*args)"
@@ -99,7 +99,7 @@ def _grad_and_value(
         return found, value
 
 
-def vjp(func: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
+def vjp(func: Callable[..., object], *primals: object, has_aux: bool = False) -> Any:
     """The value of `func` at `primals`, and a function from cotangents to gradients.
 
     With ``has_aux=True`` `func` returns ``(output, aux)``, and aux is the third result.
@@ -113,7 +113,7 @@ def vjp(func: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
 
 
 def vjp_of(
-    func: Callable[..., Any], primals: tuple[Any, ...], argnums: Argnums | None, has_aux: bool
+    func: Callable[..., object], primals: tuple[object, ...], argnums: Argnums | None, has_aux: bool
 ) -> Any:
     """`vjp` with respect to the arguments that `argnums` names; None: all, as a tuple."""
     with tracing(func, links=True) as trace:
@@ -173,7 +173,7 @@ def vjp_of(
 
 
 def _with_aliases(
-    trace: Trace, args: tuple[Any, ...], places: Argnums
+    trace: Trace, args: tuple[object, ...], places: Argnums
 ) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
     """The arguments as the function gets them, and those among them that are differentiated."""
     where = (places,) if isinstance(places, int) else places
@@ -196,7 +196,7 @@ def roots_of(outputs: list[Tensor]) -> list[Root]:
     return found
 
 
-def must_record(trace: Trace, roots: list[Root], gradients: Sequence[Any]) -> bool:
+def must_record(trace: Trace, roots: list[Root], gradients: Sequence[Tensor | None]) -> bool:
     """Whether the gradients may depend on something outside, for which they need a history.
 
     Without one the engine is several times faster. The graph says it, with what it has saved where
@@ -215,7 +215,7 @@ def is_shared(trace: Trace, roots: list[Root]) -> bool:
 
 def pull_back(
     roots: list[Root],
-    gradients: Sequence[Any],
+    gradients: Sequence[Tensor | None],
     aliases: list[Tensor],
     edges: list[Edge],
     record: bool,

@@ -13,7 +13,7 @@ it otherwise.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, ClassVar
 
@@ -55,7 +55,7 @@ class Trace:
     # everything in it is younger than the trace.
     starts: ClassVar[dict[int, int]] = {}
 
-    def __init__(self, func: Any, *, links: bool = False) -> None:
+    def __init__(self, func: Callable[..., object], *, links: bool = False) -> None:
         self.start = next_sequence()
         self.captured = captured_by(func)
         self.given: list[VersionCell | None] = []  # of arguments that may be written
@@ -93,7 +93,7 @@ class Trace:
         self.starts[id(self)] = self.start
         return leaf
 
-    def lend(self, value: Any) -> Any:
+    def lend(self, value: object) -> Any:
         """An argument that is not differentiated, as the function sees it.
 
         A write to it inside must not give the caller's tensor a history that ends in the trace.
@@ -131,7 +131,7 @@ class Trace:
 
     # ------------------------------------------------------------------ results
 
-    def settled_tree(self, tree: Any) -> Any:
+    def settled_tree(self, tree: object) -> Any:
         """Results as they are outside of the transform."""
         return tree_map(self._settled_leaf, tree)
 
@@ -229,7 +229,7 @@ class Trace:
                     stack.append(target)
         return False, foreign
 
-    def _behind(self, values: tuple[Any, ...]) -> list[Node] | None:
+    def _behind(self, values: tuple[object, ...]) -> list[Node] | None:
         """The histories of the tangents of saved values; None where something is from outside."""
         found: list[Node] = []
         for value in values:
@@ -296,7 +296,9 @@ def _cut_off(value: Tensor) -> Tensor:
 
 
 @contextmanager
-def tracing(func: Any, *, reverse: bool = True, links: bool = False) -> Iterator[Trace]:
+def tracing(
+    func: Callable[..., object], *, reverse: bool = True, links: bool = False
+) -> Iterator[Trace]:
     """Run a transform of `func`: inference mode off, and in reverse mode grad mode on.
 
     `links` connects the aliases to what is outside even where grad mode is off now.

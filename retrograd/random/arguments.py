@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from retrograd.notices import explained
@@ -46,7 +44,7 @@ _NAMES = {
 }
 
 
-def spelled(dtype: np.dtype[Any], cpp: bool = False) -> str:
+def spelled(dtype: np.dtype, cpp: bool = False) -> str:
     """The dtype as PyTorch's messages name it.
 
     >>> spelled(np.dtype("int64")), spelled(np.dtype("int64"), cpp=True)
@@ -64,6 +62,6 @@ def number(value: float) -> str:
     return f"{value:g}"
 
 
-def not_implemented(kernel: str, dtype: np.dtype[Any]) -> Exception:
+def not_implemented(kernel: str, dtype: np.dtype) -> Exception:
     """The error for a dtype that a sampler does not know."""
     return explained(NotImplementedError(f"\"{kernel}\" not implemented for '{spelled(dtype)}'"))

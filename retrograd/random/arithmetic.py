@@ -45,7 +45,7 @@ _FEW = 1024  # up to so many values, asking whether NumPy may be trusted costs m
 _VERY_FEW = 32  # up to so many values, whole-number arithmetic is faster than the array formulas
 
 
-def cast(values: Array, dtype: np.dtype[Any]) -> Array:
+def cast(values: Array, dtype: np.dtype) -> Array:
     """Round floating values to ``dtype``; the 16-bit types are reached through float32.
 
     >>> cast(np.array([0.1]), BFLOAT16)

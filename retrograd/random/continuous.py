@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
-from typing import Any
+from types import ModuleType
 
 import numpy as np
 import numpy.typing as npt
@@ -23,8 +23,8 @@ _FEW = 256  # values: below, the C library's functions are called at once
 def _from_uniforms(
     generator: Generator,
     count: int,
-    formula: Callable[[Array, Any], Array],
-    dtype: np.dtype[Any],
+    formula: Callable[[Array, ModuleType | type[CLibrary]], Array],
+    dtype: np.dtype,
     addend: float = 0.0,
 ) -> Array:
     """``formula(u, library)`` of ``count`` float64 uniforms u, rounded to ``dtype``.
@@ -87,7 +87,7 @@ def cauchy(
             f"floating point but you specified {spelled(kind, cpp=True)}"
         )
 
-    def formula(u: Array, library: Any) -> Array:
+    def formula(u: Array, library: ModuleType | type[CLibrary]) -> Array:
         return fma64(library.tan(math.pi * (u - 0.5)), sigma, median)
 
     return _from_uniforms(generator, count, formula, kind, median)
@@ -115,7 +115,7 @@ def log_normal(
     # The error of an exponent grows with it: beyond moderate ones only the exact functions do.
     moderate = abs(mean) <= 64 and std <= 16
 
-    def finish(z: Array, library: Any) -> Array:
+    def finish(z: Array, library: ModuleType | type[CLibrary]) -> Array:
         with np.errstate(over="ignore"):
             exponents = fma64(z, std, mean)
             return np.asarray((library if moderate else CLibrary).exp(exponents))

@@ -201,7 +201,7 @@ class Generator:
         """A new generator that continues this one's stream on its own."""
         return type(self)().set_state_array(self.get_state_array())
 
-    def __reduce__(self) -> tuple[Any, ...]:
+    def __reduce__(self) -> tuple[object, ...]:
         return type(self), (), self.get_state_array()
 
     def __setstate__(self, state: Array) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import warnings
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -19,7 +18,7 @@ _LOWEST = -(2**63)
 _INT64 = np.dtype(np.int64)
 
 
-def _to_dtype(numbers: Array, dtype: np.dtype[Any]) -> Array:
+def _to_dtype(numbers: Array, dtype: np.dtype) -> Array:
     if dtype in HALVES:
         return numbers.astype(np.float32).astype(dtype)
     return numbers.astype(dtype, copy=False)
@@ -34,7 +33,7 @@ def _remainder(numbers: Array, span: int) -> Array:
     return np.subtract(numbers, result, out=result)
 
 
-def _draw(generator: Generator, count: int, low: int, span: int, dtype: np.dtype[Any]) -> Array:
+def _draw(generator: Generator, count: int, low: int, span: int, dtype: np.dtype) -> Array:
     """``count`` numbers in [low, low + span), from one word each or, for large spans, from two."""
     draw = generator.random32 if span < 2**28 else generator.random64
     numbers = _remainder(draw(count), span)
@@ -116,7 +115,7 @@ def random_full(generator: Generator, count: int, dtype: npt.DTypeLike = np.floa
     return _to_dtype(_remainder(generator.random32(count), last + 1), kind)
 
 
-def _all_64_bits(generator: Generator, count: int, dtype: np.dtype[Any]) -> Array:
+def _all_64_bits(generator: Generator, count: int, dtype: np.dtype) -> Array:
     if count == 0:
         return np.empty(0, dtype)
     if dtype.name not in ("int64", "float64", "float32", "bfloat16"):
@@ -130,34 +129,34 @@ def _all_64_bits(generator: Generator, count: int, dtype: np.dtype[Any]) -> Arra
 # ---- bounds
 
 
-def _last(dtype: np.dtype[Any]) -> int:
+def _last(dtype: np.dtype) -> int:
     return 1 if dtype == np.bool_ else int(np.iinfo(dtype).max)
 
 
-def _stored(value: int, dtype: np.dtype[Any]) -> int:
+def _stored(value: int, dtype: np.dtype) -> int:
     """What becomes of a whole number in a floating type."""
     with np.errstate(over="ignore"):
         return to_int64(float(_to_dtype(np.array([value]), dtype)[0]))
 
 
-def _spacing(value: int, dtype: np.dtype[Any]) -> int:
+def _spacing(value: int, dtype: np.dtype) -> int:
     """The distance of neighbours in a floating type around a value beyond its gapless range."""
     return 1 << max(0, abs(value).bit_length() - SIGNIFICAND[dtype])
 
 
-def _low_inside(low: int, dtype: np.dtype[Any]) -> int:
+def _low_inside(low: int, dtype: np.dtype) -> int:
     """A lower bound whose numbers, stored in the dtype, do not fall below ``low``."""
     stored = _stored(low + 1, dtype)
     return stored + _spacing(low + 1, dtype) if stored < low else low
 
 
-def _high_inside(high: int, dtype: np.dtype[Any]) -> int:
+def _high_inside(high: int, dtype: np.dtype) -> int:
     """An upper bound whose numbers, stored in the dtype, do not reach ``high``."""
     stored = _stored(high - 1, dtype)
     return stored - _spacing(high - 1, dtype) if stored >= high else high
 
 
-def _check_bounds(low: int, last: int, dtype: np.dtype[Any]) -> None:
+def _check_bounds(low: int, last: int, dtype: np.dtype) -> None:
     if dtype in COMPLEX:
         raise RuntimeError(
             "check_random_bounds handles only integral, floating-point and boolean types"

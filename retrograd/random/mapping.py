@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Protocol
+from typing import Protocol
 
 from retrograd.above import above
 from retrograd.tensor import Tensor
@@ -24,9 +24,9 @@ class Batches(Protocol):
     def like(self, draw: Callable[[Tensor], Tensor], input: Tensor) -> Tensor: ...
     def of_tensors(self, draw: Callable[..., Tensor], *tensors: Tensor) -> Tensor: ...
     def of_rows(self, draw: Callable[[Tensor], Tensor], input: Tensor) -> Tensor: ...
-    def in_place(self, fill: Callable[[Tensor], Any], target: Tensor) -> Tensor: ...
+    def in_place(self, fill: Callable[[Tensor], object], target: Tensor) -> Tensor: ...
     def bernoulli_in_place(
-        self, draw: Callable[[Tensor, Tensor], Any], target: Tensor, p: Tensor
+        self, draw: Callable[[Tensor, Tensor], object], target: Tensor, p: Tensor
     ) -> Tensor: ...
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -80,9 +81,7 @@ def normal_(generator: Generator, target: Array, mean: float = 0.0, std: float =
     return fill_(target, normal(generator, target.size, mean, std, target.dtype, contiguous))
 
 
-def _in_groups(
-    generator: Generator, count: int, mean: float, std: float, dtype: np.dtype[Any]
-) -> Array:
+def _in_groups(generator: Generator, count: int, mean: float, std: float, dtype: np.dtype) -> Array:
     wide = dtype == _FLOAT64
     draw = generator.float64s if wide else generator.float32s
     transform = box_muller64 if wide else box_muller32
@@ -146,8 +145,8 @@ def serial_normals(
 def map_serial_normals(
     generator: Generator,
     count: int,
-    finish: Callable[[Array, Any], Array],
-    dtype: np.dtype[Any],
+    finish: Callable[[Array, ModuleType | type[CLibrary]], Array],
+    dtype: np.dtype,
     addend: float = 0.0,
 ) -> Array:
     """``finish(z, library)`` of ``count`` serial normals z, rounded to ``dtype``.

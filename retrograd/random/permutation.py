@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import numpy.typing as npt
 
@@ -42,7 +40,7 @@ def randperm(generator: Generator, count: int, dtype: npt.DTypeLike = np.int64) 
     return result.astype(kind, copy=False)
 
 
-def _inside_out(generator: Generator, count: int, dtype: np.dtype[Any]) -> Array:
+def _inside_out(generator: Generator, count: int, dtype: np.dtype) -> Array:
     """The algorithm of very large orders: i goes to a place z <= i, and what stood there to i."""
     out = np.empty(count, dtype)
     with generator.lock:
@@ -54,7 +52,7 @@ def _inside_out(generator: Generator, count: int, dtype: np.dtype[Any]) -> Array
     return out
 
 
-def _check(count: int, dtype: np.dtype[Any]) -> None:
+def _check(count: int, dtype: np.dtype) -> None:
     if count < 0:
         raise RuntimeError(f"Trying to create tensor with negative dimension {count}: [{count}]")
     if dtype in COMPLEX or dtype.name in ("bool", "uint16", "uint32", "uint64"):

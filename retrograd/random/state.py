@@ -34,7 +34,7 @@ class Generator(streams.Generator):
         return CPU
 
     @device.setter
-    def device(self, value: Any) -> None:
+    def device(self, value: object) -> None:
         """The base class notes a name; there is nothing to remember here."""
 
     def manual_seed(self, seed: int) -> Generator:
@@ -105,7 +105,7 @@ def set_rng_state(new_state: Tensor) -> None:
 
 @contextlib.contextmanager
 def fork_rng(
-    devices: Any = None,
+    devices: object = None,
     enabled: bool = True,
     _caller: str = "fork_rng",
     _devices_kw: str = "devices",

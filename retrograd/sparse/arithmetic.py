@@ -28,7 +28,7 @@ from retrograd.tensor import Array, Tensor, wrap
 from retrograd.tensor.size import sparse_coo, sparse_csr
 
 
-def common_dtype(*operands: Any) -> dtypes.dtype:
+def common_dtype(*operands: object) -> dtypes.dtype:
     """The dtype of an arithmetic result; sparse tensors count as tensors with dimensions."""
     return dtypes.result_dtype(
         [
@@ -51,7 +51,7 @@ def _unsupported_csr(tensor: Tensor) -> None:
         raise runtime_error(f"unsupported tensor layout: {layout_name(tensor)}")
 
 
-def _number(value: Any) -> Any:
+def _number(value: object) -> Any:
     """A factor as a number or an array without dimensions."""
     return value._array if isinstance(value, Tensor) else value
 
@@ -68,7 +68,7 @@ class _SparseSum(Function):
         return as_tensor(sums.add_sparse(sparse_of(one), sparse_of(two), ctx.alpha))
 
     @staticmethod
-    def backward(ctx: FunctionCtx, grad: Tensor) -> Any:
+    def backward(ctx: FunctionCtx, grad: Tensor) -> tuple[Tensor | None, ...]:
         return grad, grad if ctx.alpha == 1 else grad * ctx.alpha, None, None
 
 
@@ -84,7 +84,7 @@ class _MixedSum(Function):
         return wrap(dense._array + added)
 
     @staticmethod
-    def backward(ctx: FunctionCtx, grad: Tensor) -> Any:
+    def backward(ctx: FunctionCtx, grad: Tensor) -> tuple[Tensor | None, ...]:
         return grad, grad if ctx.alpha == 1 else grad * ctx.alpha, None, None
 
 
@@ -216,7 +216,7 @@ class _Product(Function):
         return as_tensor(made)
 
     @staticmethod
-    def backward(ctx: FunctionCtx, grad: Tensor) -> Any:
+    def backward(ctx: FunctionCtx, grad: Tensor) -> tuple[Tensor | None, ...]:
         one, two = ctx.saved_tensors
         needs = ctx.needs_input_grad
         return grad * two if needs[0] else None, grad * one if needs[1] else None
@@ -256,7 +256,7 @@ def _csr_product(one: Tensor, two: Tensor) -> Tensor:
     return to_csr(to_sparse(one) * to_sparse(two))
 
 
-def div(input: Tensor, other: Any, rounding_mode: Any = None) -> Tensor:
+def div(input: Tensor, other: Any, rounding_mode: str | None = None) -> Tensor:
     """`torch.div` of a sparse tensor by a number."""
     scalar = not isinstance(other, Tensor) or (other._array.ndim == 0 and not is_sparse(other))
     if not is_sparse(input) or not scalar:
@@ -279,7 +279,9 @@ def div(input: Tensor, other: Any, rounding_mode: Any = None) -> Tensor:
 @node("DivBackward0")
 class _Quotient(Function):
     @staticmethod
-    def forward(ctx: FunctionCtx, tensor: Tensor, divisor: Tensor | float, mode: Any) -> Tensor:
+    def forward(
+        ctx: FunctionCtx, tensor: Tensor, divisor: Tensor | float, mode: str | None
+    ) -> Tensor:
         ctx.divisor, ctx.mode = divisor, mode
         tensor = as_tensor(sums.coalesced(sparse_of(tensor))) if mode else tensor
         values = wrap(sparse_of(tensor).values)
@@ -291,7 +293,7 @@ class _Quotient(Function):
         return with_values(tensor, result._array)
 
     @staticmethod
-    def backward(ctx: FunctionCtx, grad: Tensor) -> Any:
+    def backward(ctx: FunctionCtx, grad: Tensor) -> tuple[Tensor | None, ...]:
         if ctx.mode is not None:
             return grad * 0, None, None
         return grad / ctx.divisor, None, None
@@ -339,7 +341,7 @@ class _Unary(Function):
         return as_tensor(made)
 
     @staticmethod
-    def backward(ctx: FunctionCtx, grad: Tensor) -> Any:
+    def backward(ctx: FunctionCtx, grad: Tensor) -> tuple[Tensor | None, ...]:
         (tensor,) = ctx.saved_tensors
         slope = _SLOPES.get(ctx.function_name)
         if slope is None:
@@ -347,7 +349,7 @@ class _Unary(Function):
         return slope(tensor, grad), None
 
 
-_UNARY_CLASSES: dict[str, Any] = {}
+_UNARY_CLASSES: dict[str, type[Function]] = {}
 
 
 def unary(name: str, tensor: Tensor) -> Tensor:
@@ -372,7 +374,7 @@ class _Power(Function):
         return as_tensor(coo(whole.indices, result._array, whole.shape, True))
 
     @staticmethod
-    def backward(ctx: FunctionCtx, grad: Tensor) -> Any:
+    def backward(ctx: FunctionCtx, grad: Tensor) -> tuple[Tensor | None, ...]:
         (tensor,) = ctx.saved_tensors
         exponent = ctx.exponent
         if exponent == 1:
@@ -380,7 +382,7 @@ class _Power(Function):
         return grad * (pow(tensor, exponent - 1) * exponent), None
 
 
-def pow(input: Tensor, exponent: Any) -> Tensor:
+def pow(input: Tensor, exponent: object) -> Tensor:
     """The values of a coalesced tensor to a power that is not zero."""
     if not is_sparse(input) or isinstance(exponent, Tensor):
         raise missing("pow.Scalar", exponent if is_sparse(exponent) else input)

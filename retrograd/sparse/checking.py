@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from typing import Any
+from typing import Any, ParamSpec, TypeVar
 
 import numpy as np
 
@@ -21,6 +21,9 @@ class _Checks:
 
 
 CHECKS = _Checks()
+
+_P = ParamSpec("_P")
+_R = TypeVar("_R")
 
 
 def _bad(message: str) -> Exception:
@@ -193,9 +196,9 @@ class check_sparse_tensor_invariants:
         assert self.saved_state is not None
         CHECKS.enabled, self.saved_state = self.saved_state, None
 
-    def __call__(self, function: Callable[..., Any]) -> Callable[..., Any]:
+    def __call__(self, function: Callable[_P, _R]) -> Callable[_P, _R]:
         @functools.wraps(function)
-        def checked(*args: Any, **kwargs: Any) -> Any:
+        def checked(*args: _P.args, **kwargs: _P.kwargs) -> _R:
             with type(self)(self.state):
                 return function(*args, **kwargs)
 

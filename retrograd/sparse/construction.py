@@ -20,6 +20,8 @@ from retrograd.tensor import Tensor, wrap
 from retrograd.tensor.size import Size, layout, require_cpu, sparse_csr, strided
 
 if TYPE_CHECKING:
+    from numpy.typing import DTypeLike
+
     from retrograd.sparse import checking, conversions
     from retrograd.types import Device
 else:
@@ -33,13 +35,13 @@ _FORMS = (
 )
 
 
-def _is_size(value: Any) -> bool:
+def _is_size(value: object) -> bool:
     if isinstance(value, Tensor) or not isinstance(value, Sequence):
         return False
     return all(isinstance(x, (int, np.integer)) for x in value)
 
 
-def _index_array(indices: Any) -> Array:
+def _index_array(indices: object) -> Array:
     """Indices as int64, copied only where they are not."""
     if not isinstance(indices, Tensor):
         indices = make_tensor(indices, dtype=dtypes.int64)
@@ -47,7 +49,7 @@ def _index_array(indices: Any) -> Array:
     return array if array.dtype == np.int64 else array.astype(np.int64)
 
 
-def _values(values: Any, dtype: dtypes.dtype | None) -> Tensor:
+def _values(values: object, dtype: dtypes.dtype | None) -> Tensor:
     if not isinstance(values, Tensor):
         return make_tensor(values, dtype=dtype)
     return values if dtype is None else values.to(dtype)
@@ -57,7 +59,7 @@ def _values(values: Any, dtype: dtypes.dtype | None) -> Tensor:
 def sparse_coo_tensor(
     indices: Any = None,
     values: Any = None,
-    size: Any = None,
+    size: Sequence[int] | None = None,
     *,
     dtype: dtypes.dtype | None = None,
     device: Device = None,
@@ -87,7 +89,7 @@ def sparse_coo_tensor(
     if values is None and (size is not None or _is_size(indices)):
         if indices is not None and size is not None:
             raise invalid_combination("sparse_coo_tensor", (indices,), _FORMS)
-        made = _empty(tuple(size if indices is None else indices), dtype)
+        made = _empty(tuple(indices if size is None else size), dtype)
         made.requires_grad_(bool(requires_grad))
         return made
     if indices is None or values is None:
@@ -119,7 +121,7 @@ def _empty(shape: tuple[int, ...], dtype: dtypes.dtype | None) -> Tensor:
 
 
 def empty_like_sparse(
-    name: str, tensor: Tensor, dtype: dtypes.dtype | None, kind: Any, requires_grad: bool
+    name: str, tensor: Tensor, dtype: dtypes.dtype | None, kind: layout | None, requires_grad: bool
 ) -> Tensor:
     """`zeros_like` and `empty_like`: the shape and layout of a sparse tensor, without entries."""
     array: Any = tensor._array
@@ -138,7 +140,11 @@ def empty_like_sparse(
 
 
 def without_entries(
-    name: str, shape: tuple[int, ...], dtype: dtypes.dtype | None, kind: Any, requires_grad: bool
+    name: str,
+    shape: tuple[int, ...],
+    dtype: dtypes.dtype | None,
+    kind: layout | None,
+    requires_grad: bool,
 ) -> Tensor:
     """`zeros` and `empty` in a sparse layout; other functions have no such form."""
     if name not in ("zeros", "empty"):
@@ -158,13 +164,13 @@ def without_entries(
     return made
 
 
-def empty_coo(shape: tuple[int, ...], sparse_dim: int, numpy_dtype: Any) -> Tensor:
+def empty_coo(shape: tuple[int, ...], sparse_dim: int, numpy_dtype: DTypeLike) -> Tensor:
     """A COO tensor without entries."""
     values = np.zeros((0, *shape[sparse_dim:]), numpy_dtype)
     return as_tensor(coo(np.zeros((sparse_dim, 0), np.int64), values, shape, True))
 
 
-def _pointer_array(indices: Any) -> Array:
+def _pointer_array(indices: object) -> Array:
     if not isinstance(indices, Tensor):
         indices = make_tensor(indices, dtype=dtypes.int64)
     array: Array = indices._array
@@ -173,10 +179,10 @@ def _pointer_array(indices: Any) -> Array:
 
 @composite(methods=())
 def sparse_csr_tensor(
-    crow_indices: Any,
-    col_indices: Any,
-    values: Any,
-    size: Any = None,
+    crow_indices: object,
+    col_indices: object,
+    values: object,
+    size: Sequence[int] | None = None,
     *,
     dtype: dtypes.dtype | None = None,
     device: Device = None,
@@ -207,10 +213,10 @@ def sparse_csr_tensor(
 
 @composite(methods=())
 def sparse_compressed_tensor(
-    compressed_indices: Any,
-    plain_indices: Any,
-    values: Any,
-    size: Any = None,
+    compressed_indices: object,
+    plain_indices: object,
+    values: object,
+    size: Sequence[int] | None = None,
     *,
     dtype: dtypes.dtype | None = None,
     layout: layout | None = None,
@@ -275,7 +281,7 @@ class _SparseType(type):
         return isinstance(instance, Tensor) and instance.is_sparse and instance.dtype is cls.dtype
 
 
-def _legacy_form(args: tuple[Any, ...]) -> tuple[str, str]:
+def _legacy_form(args: tuple[object, ...]) -> tuple[str, str]:
     if not args:
         return "", "(0,), dtype="
     if isinstance(args[0], Tensor):
@@ -298,7 +304,9 @@ LEGACY_TYPES = {
 globals().update(LEGACY_TYPES)
 
 
-def resized(tensor: Tensor, size: Any, sparse_dim: int, dense_dim: int, clear: bool) -> Tensor:
+def resized(
+    tensor: Tensor, size: Sequence[int], sparse_dim: int, dense_dim: int, clear: bool
+) -> Tensor:
     """`sparse_resize_`: another shape for the same entries, or for none."""
     array: Any = tensor._array
     shape = tuple(Size(size))

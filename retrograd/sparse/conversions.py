@@ -171,7 +171,7 @@ class _FromValues(Function):
         return take_places(grad, ctx.indices, ctx.shape), None, None, None
 
 
-def from_values(indices: Any, values: Tensor, shape: tuple[int, ...], coalesced: bool) -> Tensor:
+def from_values(indices: object, values: Tensor, shape: tuple[int, ...], coalesced: bool) -> Tensor:
     """A COO tensor of given entries, which may share a place; gradients go to the values."""
     made: Tensor = apply(_FromValues, values, indices, shape, coalesced)
     return made
@@ -192,7 +192,9 @@ class _FromCsrValues(Function):
         return take_places(grad, indices, ctx.shape), None, None, None
 
 
-def from_csr_values(rows: Any, columns: Any, values: Tensor, shape: tuple[int, ...]) -> Tensor:
+def from_csr_values(
+    rows: object, columns: object, values: Tensor, shape: tuple[int, ...]
+) -> Tensor:
     """A CSR tensor of given entries; gradients go to the values."""
     made: Tensor = apply(_FromCsrValues, values, rows, columns, shape)
     return made
@@ -213,7 +215,7 @@ class _TakePlaces(Function):
         return (made if ctx.was_sparse else to_dense(made)), None, None
 
 
-def take_places(tensor: Tensor, indices: Any, shape: tuple[int, ...]) -> Tensor:
+def take_places(tensor: Tensor, indices: object, shape: tuple[int, ...]) -> Tensor:
     """The elements of a dense or sparse tensor at given places: zeros where it has none."""
     made: Tensor = apply(_TakePlaces, tensor, indices, shape)
     return made
@@ -342,7 +344,7 @@ class _Cast(Function):
         return grad.to(ctx.before), None
 
 
-def cast(tensor: Tensor, target: Any) -> Tensor:
+def cast(tensor: Tensor, target: object) -> Tensor:
     """A sparse tensor with values of another (NumPy) dtype."""
     made: Tensor = apply(_Cast, tensor, target)
     return made

@@ -5,8 +5,8 @@ An op that is in no table here raises PyTorch's error for it, by name and layout
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, NoReturn
 
 import numpy as np
 
@@ -18,18 +18,16 @@ from retrograd.engine.views import bump
 from retrograd.notices import runtime_error
 from retrograd.ops import errors
 from retrograd.ops.calling.aten_names import overload_name
+from retrograd.ops.registry import Op
 from retrograd.sparse import arithmetic, conversions, products, rearranging, reductions
 from retrograd.sparse.construction import empty_coo, in_place_zero
 from retrograd.sparse.graph import as_tensor, is_sparse, layout_name, missing, sparse_of
 from retrograd.tensor import Tensor, wrap
 from retrograd.tensor.size import sparse_csr
 
-if TYPE_CHECKING:
-    from retrograd.ops.registry import Op
 
-
-def _refused(message: str) -> Callable[..., Any]:
-    def refuse(tensor: Tensor, *args: Any) -> Any:
+def _refused(message: str) -> Callable[..., NoReturn]:
+    def refuse(tensor: Tensor, *args: object) -> NoReturn:
         raise runtime_error(message)
 
     return refuse
@@ -48,17 +46,17 @@ def _alias(tensor: Tensor) -> Tensor:
     return as_tensor(sparse_of(tensor))
 
 
-def _to_dtype(tensor: Tensor, dtype: dtypes.dtype | None, order: Any) -> Tensor:
+def _to_dtype(tensor: Tensor, dtype: dtypes.dtype | None, order: object) -> Tensor:
     return conversions.converted(tensor, dtypes.from_numpy_dtype(dtype), False)
 
 
-def _sum_to_size(tensor: Tensor, size: Any) -> Tensor:
+def _sum_to_size(tensor: Tensor, size: Sequence[int]) -> Tensor:
     if tuple(size) != tuple(tensor._array.shape):
         raise missing("sum_to_size", tensor)
     return tensor
 
 
-def _any(tensor: Tensor, dim: Any = None, keepdim: bool = False) -> Tensor:
+def _any(tensor: Tensor, dim: object = None, keepdim: bool = False) -> Tensor:
     if dim is not None:
         raise missing("any.dim", tensor)
     values = sums.as_coo(sparse_of(tensor)).values
@@ -75,7 +73,7 @@ def _conjugate(tensor: Tensor) -> Tensor:
     return tensor
 
 
-HANDLERS: dict[str, Callable[..., Any]] = {
+HANDLERS: dict[str, Callable[..., Tensor | tuple[Tensor, ...]]] = {
     "add": arithmetic.add,
     "sub": arithmetic.sub,
     "mul": arithmetic.mul,
@@ -120,11 +118,10 @@ _CSR = {
 }
 
 
-def _first_sparse(args: Any) -> Tensor:
+def _first_sparse(args: Iterable[object]) -> Tensor:
     for value in args:
         if is_sparse(value):
-            found: Tensor = value
-            return found
+            return value
         if isinstance(value, (list, tuple)):
             inner: list[Tensor] = [x for x in value if is_sparse(x)]
             if inner:
@@ -132,7 +129,7 @@ def _first_sparse(args: Any) -> Tensor:
     raise AssertionError("no sparse operand")
 
 
-def run_sparse(op: Op, args: tuple[Any, ...]) -> Any:
+def run_sparse(op: Op, args: tuple[object, ...]) -> Tensor | tuple[Tensor, ...]:
     """The result of an op that has a sparse operand; or the error that says it has none."""
     handler = HANDLERS.get(op.name)
     sparse = _first_sparse(args)
@@ -141,13 +138,13 @@ def run_sparse(op: Op, args: tuple[Any, ...]) -> Any:
     return handler(*args)
 
 
-def refuse_batches(op: Op, args: tuple[Any, ...]) -> None:
+def refuse_batches(op: Op, args: tuple[object, ...]) -> None:
     """Raise where a sparse operand meets a batched one: `vmap` has no rules for them."""
     if any(is_sparse(x) for x in args) and any(isinstance(x, Tensor) and x._level for x in args):
         raise errors.unsupported(f"{op.label} with a sparse operand inside of vmap")
 
 
-def _no_handler(op: Op, args: tuple[Any, ...], sparse: Tensor) -> Exception:
+def _no_handler(op: Op, args: tuple[object, ...], sparse: Tensor) -> Exception:
     if sparse.layout is sparse_csr and op.ufunc is not None:
         return runtime_error(f"unsupported tensor layout: {layout_name(sparse)}")
     name = overload_name(op, args).removeprefix("aten.").removesuffix(".default")
@@ -157,9 +154,9 @@ def _no_handler(op: Op, args: tuple[Any, ...], sparse: Tensor) -> Exception:
 # --------------------------------------------------------------------------------------- in place
 
 
-def run_in_place(op: Op, args: tuple[Any, ...], writer: str) -> Any:
+def run_in_place(op: Op, args: tuple[Any, ...], writer: str) -> Tensor:
     """An in-place op with a sparse operand: of tensors that nothing is recorded for."""
-    target = args[0]
+    target: Tensor = args[0]
     if STATE.grad_enabled and any(isinstance(x, Tensor) and x.requires_grad for x in args):
         raise errors.unsupported(
             f"recording {writer} with a sparse operand: the out-of-place {op.label} is recorded"
@@ -168,6 +165,7 @@ def run_in_place(op: Op, args: tuple[Any, ...], writer: str) -> Any:
         raise missing(f"{writer}", _first_sparse(args))
     with no_grad():
         result = run_sparse(op, args)
+        assert isinstance(result, Tensor)  # no op in place has several
         if not is_sparse(target):
             dense = conversions.to_dense(result)
             if not dtypes.can_cast(dense.dtype, target.dtype):
@@ -188,7 +186,7 @@ def zero(target: Tensor) -> Tensor:
     return target
 
 
-def refuse_out(op: Op, tensors: list[Any]) -> Exception:
+def refuse_out(op: Op, tensors: list[Tensor]) -> Exception:
     """The error for ``out=`` with a sparse tensor."""
     sparse = _first_sparse(tensors)
     return errors.unsupported(f"{op.label}(out=...) with tensors of layout {sparse.layout!r}")

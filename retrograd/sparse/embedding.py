@@ -89,7 +89,7 @@ class _EmbeddingBag(Function):
         return of_weight, None, of_samples, None, None, None, None
 
 
-def embedding_bag(*arguments: Any) -> Tensor:
+def embedding_bag(*arguments: object) -> Tensor:
     """Sums or means of runs of rows; the arguments are those of the op `_embedding_bag`."""
     made: Tensor = apply(_EmbeddingBag, *arguments)
     return made

@@ -7,7 +7,7 @@ backward calls functions on tensors, so that gradients can be differentiated aga
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import Any, TypeGuard, TypeVar
 
 from retrograd.autograd.function import Function, call_function
 from retrograd.engine.sparse_array import SPARSE_ARRAY, SparseArray
@@ -29,7 +29,7 @@ def node(name: str) -> Callable[[_C], _C]:
     return decorate
 
 
-def apply(function: type[Function], *arguments: Any) -> Any:
+def apply(function: type[Function], *arguments: object) -> Tensor:
     """Run a Function and record it; forward mode does not go through sparse tensors."""
     if TRANSFORMS.dual_levels:
         tensors = [x for x in arguments if isinstance(x, Tensor)]
@@ -42,7 +42,8 @@ def apply(function: type[Function], *arguments: Any) -> Any:
                     "has not been implemented yet."
                 )
             )
-    return call_function(function, arguments, False)
+    found: Tensor = call_function(function, arguments, False)
+    return found
 
 
 def sparse_of(tensor: Tensor) -> SparseArray:
@@ -52,7 +53,7 @@ def sparse_of(tensor: Tensor) -> SparseArray:
     return array
 
 
-def is_sparse(tensor: Tensor) -> bool:
+def is_sparse(tensor: object) -> TypeGuard[Tensor]:
     """Whether something is a sparse tensor, of any layout."""
     return isinstance(tensor, Tensor) and type(tensor._array) is SPARSE_ARRAY
 

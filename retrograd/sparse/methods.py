@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from retrograd.dtypes import dtype
@@ -42,7 +43,7 @@ def to_sparse(
     sparse_dim: int | None = None,
     *,
     layout: layout | None = None,
-    blocksize: Any = None,
+    blocksize: Sequence[int] | None = None,
     dense_dim: int | None = None,
 ) -> Tensor:
     """The entries that are not zero, by coordinates (or in another sparse layout).
@@ -84,7 +85,7 @@ def to_sparse_csr(self: Tensor, dense_dim: int | None = None) -> Tensor:
 
 
 def _refuse_layout(name: str) -> Any:
-    def refuse(self: Tensor, *args: Any, **options: Any) -> Tensor:
+    def refuse(self: Tensor, *args: object, **options: object) -> Tensor:
         raise errors.unsupported(
             f"Tensor.{name}: of the compressed layouts there is torch.sparse_csr"
         )
@@ -210,14 +211,16 @@ def sparse_mask(self: Tensor, mask: Tensor) -> Tensor:
 
 
 @tensor_method
-def sparse_resize_(self: Tensor, size: Any, sparse_dim: int, dense_dim: int) -> Tensor:
+def sparse_resize_(self: Tensor, size: Sequence[int], sparse_dim: int, dense_dim: int) -> Tensor:
     """Another size for the entries there are; dimensions may only grow."""
     refuse_strided("sparse_resize_", self, "coo")
     return construction.resized(self, size, sparse_dim, dense_dim, False)
 
 
 @tensor_method
-def sparse_resize_and_clear_(self: Tensor, size: Any, sparse_dim: int, dense_dim: int) -> Tensor:
+def sparse_resize_and_clear_(
+    self: Tensor, size: Sequence[int], sparse_dim: int, dense_dim: int
+) -> Tensor:
     """Another size, and no entries."""
     refuse_strided("sparse_resize_and_clear_", self, "coo")
     return construction.resized(self, size, sparse_dim, dense_dim, True)

@@ -95,7 +95,7 @@ class _Mm(Function):
         return _times(sparse, dense)
 
     @staticmethod
-    def backward(ctx: FunctionCtx, grad: Tensor) -> Any:
+    def backward(ctx: FunctionCtx, grad: Tensor) -> tuple[Tensor | None, ...]:
         sparse, dense = ctx.saved_tensors
         _real_only(sparse, "mm")
         needs = ctx.needs_input_grad
@@ -113,7 +113,7 @@ class _DenseSparse(Function):
         return wrap(sums.times_dense(sparse_of(sparse), dense._array.T, True).T)
 
     @staticmethod
-    def backward(ctx: FunctionCtx, grad: Tensor) -> Any:
+    def backward(ctx: FunctionCtx, grad: Tensor) -> tuple[Tensor | None, ...]:
         dense, sparse = ctx.saved_tensors
         _real_only(sparse, "mm")
         needs = ctx.needs_input_grad
@@ -234,7 +234,7 @@ class _SparseAddmm(Function):
         return wrap(result)
 
     @staticmethod
-    def backward(ctx: FunctionCtx, grad: Tensor) -> Any:
+    def backward(ctx: FunctionCtx, grad: Tensor) -> tuple[Tensor | None, ...]:
         sparse, dense = ctx.saved_tensors
         _real_only(sparse, "sparse.mm")
         needs = ctx.needs_input_grad
@@ -339,7 +339,7 @@ class _Addmm(Function):
         return _SparseAddmm.forward(ctx, input, sparse, dense, beta, alpha)
 
     @staticmethod
-    def backward(ctx: FunctionCtx, grad: Tensor) -> Any:
+    def backward(ctx: FunctionCtx, grad: Tensor) -> tuple[Tensor | None, ...]:
         sparse, dense = ctx.saved_tensors
         _real_only(sparse, "addmm")
         needs = ctx.needs_input_grad
@@ -380,7 +380,7 @@ class _Mv(Function):
         return wrap(sums.times_dense(sparse_of(sparse), vector._array[:, None])[:, 0])
 
     @staticmethod
-    def backward(ctx: FunctionCtx, grad: Tensor) -> Any:
+    def backward(ctx: FunctionCtx, grad: Tensor) -> tuple[Tensor | None, ...]:
         sparse, vector = ctx.saved_tensors
         _real_only(sparse, "mv")
         needs = ctx.needs_input_grad
@@ -419,7 +419,7 @@ class _Bmm(Function):
         return wrap(made.reshape(batch, height, other.shape[2]))
 
     @staticmethod
-    def backward(ctx: FunctionCtx, grad: Tensor) -> Any:
+    def backward(ctx: FunctionCtx, grad: Tensor) -> tuple[Tensor | None, ...]:
         sparse, dense = ctx.saved_tensors
         _real_only(sparse, "bmm")
         needs = ctx.needs_input_grad

@@ -130,7 +130,7 @@ class _Refused(Function):
     lacking = ""
 
     @staticmethod
-    def backward(ctx: FunctionCtx, grad: Tensor) -> Any:
+    def backward(ctx: FunctionCtx, grad: Tensor) -> tuple[Tensor | None, ...]:
         raise missing(ctx.lacking, grad if is_sparse(grad) else ctx.saved_tensors[0])
 
 
@@ -348,7 +348,7 @@ class _Stack(Function):
         return as_tensor(_joined(arrays, dim))
 
     @staticmethod
-    def backward(ctx: FunctionCtx, grad: Tensor) -> Any:
+    def backward(ctx: FunctionCtx, grad: Tensor) -> tuple[Tensor | None, ...]:
         return (None, *grad.unbind(ctx.dim))
 
 

@@ -149,7 +149,7 @@ def sum_all(tensor: Tensor, dtype: dtypes.dtype | None = None) -> Tensor:
     return sum_method(tensor, None, False, dtype)
 
 
-def sparse_sum(input: Tensor, dim: Any = None, dtype: dtypes.dtype | None = None) -> Tensor:
+def sparse_sum(input: Tensor, dim: object = None, dtype: dtypes.dtype | None = None) -> Tensor:
     """The sum of a sparse tensor; gradients go to the entries it has.
 
     >>> import retrograd as torch
@@ -290,11 +290,11 @@ class _Norm(Function):
         return RECORDED.linalg_vector_norm(entries, order)
 
     @staticmethod
-    def backward(ctx: FunctionCtx, grad: Tensor) -> Any:
+    def backward(ctx: FunctionCtx, grad: Tensor) -> tuple[Tensor | None, ...]:
         raise missing("masked_fill_.Scalar", ctx.saved_tensors[0])
 
 
-def norm(tensor: Tensor, order: str | float = 2, dim: Any = None, **options: Any) -> Tensor:
+def norm(tensor: Tensor, order: str | float = 2, dim: object = None, **options: object) -> Tensor:
     """`torch.norm` of all entries; PyTorch has no gradient for it."""
     if dim is not None and len(_dims(dim, tensor._array.ndim)) != tensor._array.ndim:
         raise runtime_error(

@@ -27,7 +27,7 @@ class Size(tuple[int, ...]):
 
     __str__ = __repr__
 
-    def __reduce__(self) -> tuple[Any, ...]:
+    def __reduce__(self) -> tuple[object, ...]:
         return (Size, (tuple(self),))
 
     @overload
@@ -38,12 +38,12 @@ class Size(tuple[int, ...]):
         found = tuple.__getitem__(self, index)
         return Size(found) if isinstance(index, slice) else found
 
-    def __add__(self, other: Any) -> Size | NotImplementedType:
+    def __add__(self, other: object) -> Size | NotImplementedType:
         if not isinstance(other, tuple):
             return NotImplemented
         return Size(tuple.__add__(self, other))
 
-    def __radd__(self, other: Any) -> Size | NotImplementedType:
+    def __radd__(self, other: object) -> Size | NotImplementedType:
         return Size(tuple.__add__(other, self)) if isinstance(other, tuple) else NotImplemented
 
     def __mul__(self, times: SupportsIndex) -> Size:
@@ -107,7 +107,7 @@ class device:
     def __hash__(self) -> int:
         return hash((self.type, self.index))
 
-    def __reduce__(self) -> tuple[Any, ...]:
+    def __reduce__(self) -> tuple[object, ...]:
         return (device, (self.type, self.index))
 
     def __enter__(self) -> device:
@@ -122,7 +122,7 @@ class device:
 CPU = device("cpu")
 
 
-def backend_at(where: Any) -> Backend:
+def backend_at(where: object) -> Backend:
     """The backend of a ``device=`` argument; None is the CPU. An unknown device raises."""
     if where is None or where is CPU or where == "cpu":
         return backend.CPU
@@ -137,14 +137,14 @@ def backend_at(where: Any) -> Backend:
     )
 
 
-def require_cpu(where: Any) -> None:
+def require_cpu(where: object) -> None:
     """Accept None and the CPU; any other device raises an error that says what to do."""
     found = backend_at(where)
     if found is not backend.CPU:
         raise RuntimeError(f"not supported on device '{found.name}' yet")
 
 
-def device_of(array: Any) -> device:
+def device_of(array: object) -> device:
     """The device of an array."""
     found = backend_of(array)
     return CPU if found is backend.CPU else device(found.name, 0)
@@ -183,5 +183,5 @@ channels_last = memory_format("channels_last")
 channels_last_3d = memory_format("channels_last_3d")
 
 
-def _type_name(value: Any) -> str:
+def _type_name(value: object) -> str:
     return type(value).__name__

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import copy
 import copyreg
-from typing import Any
+from typing import Any, SupportsIndex
 
 import numpy as np
 
@@ -112,7 +112,7 @@ def pickled_sparse(tensor: Tensor) -> tuple[Any, ...]:
 
 
 @tensor_method
-def __reduce_ex__(self: Tensor, protocol: Any) -> tuple[Any, ...]:
+def __reduce_ex__(self: Tensor, protocol: SupportsIndex) -> tuple[Any, ...]:
     warn_if_has_hooks(self)
     array = self._array
     if type(array) is SPARSE_ARRAY:

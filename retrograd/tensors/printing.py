@@ -25,7 +25,8 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy
-from numpy.typing import NDArray
+
+from retrograd.backend.arrays import Array
 
 __all__ = [
     "format_parameter",
@@ -137,7 +138,7 @@ def printoptions(**options: Any) -> Iterator[None]:
 
 
 def format_tensor(
-    array: NDArray[Any],
+    array: Array,
     *,
     dtype_name: str,
     default_float: str = "float32",
@@ -217,7 +218,7 @@ def format_size(shape: Sequence[int]) -> str:
     return f"torch.Size([{', '.join(map(str, shape))}])"
 
 
-def format_scalar_spec(array: NDArray[Any], spec: str, *, class_name: str = "Tensor") -> str:
+def format_scalar_spec(array: Array, spec: str, *, class_name: str = "Tensor") -> str:
     """What ``format(tensor, spec)`` gives: only 0-d tensors understand a format specification.
 
     They format as the Python number they hold. All other tensors, and all subclasses (parameters
@@ -237,9 +238,7 @@ def format_scalar_spec(array: NDArray[Any], spec: str, *, class_name: str = "Ten
 # Step 1: summarise
 
 
-def _summarise(
-    array: NDArray[Any], options: _PrintOptions
-) -> tuple[NDArray[Any], tuple[bool, ...]]:
+def _summarise(array: Array, options: _PrintOptions) -> tuple[Array, tuple[bool, ...]]:
     """The entries to print, and for each dimension whether some were left out in its middle."""
     if array.size <= options.threshold:
         return array, (False,) * array.ndim
@@ -257,7 +256,7 @@ def _summarise(
 # Step 2: format
 
 
-def _python_numbers(array: NDArray[Any]) -> list[Any]:
+def _python_numbers(array: Array) -> list[Any]:
     """The entries in row-major order as Python numbers, which hold each of them exactly."""
     if array.dtype.kind in "fciub":
         return array.reshape(-1).tolist()
@@ -266,7 +265,7 @@ def _python_numbers(array: NDArray[Any]) -> list[Any]:
     raise TypeError(f"cannot print entries of dtype {array.dtype.name}")
 
 
-def _format_cells(array: NDArray[Any], options: _PrintOptions) -> tuple[list[str], int]:
+def _format_cells(array: Array, options: _PrintOptions) -> tuple[list[str], int]:
     """One string per entry, and the columns each is counted with when lines are wrapped."""
     numbers = _python_numbers(array)
     kind = array.dtype.kind
@@ -327,7 +326,7 @@ def _format_whole(number: float) -> str:
 # Step 3: lay out
 
 
-def _format_body(array: NDArray[Any], column: int, options: _PrintOptions) -> str:
+def _format_body(array: Array, column: int, options: _PrintOptions) -> str:
     """Everything between the parentheses but the suffixes, starting in the given column."""
     if array.ndim and options.edgeitems == 0 and array.size > options.threshold:
         return "[...]"

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from retrograd import dtypes
 from retrograd.above import above
 from retrograd.engine.sparse_array import SPARSE_ARRAY
@@ -58,7 +56,7 @@ def _tangent_suffixes(tensor: Tensor) -> tuple[str, ...]:
 
 @tensor_method
 @forms("(self: Tensor) -> str")
-def __repr__(self: Tensor, *, tensor_contents: Any = None) -> str:
+def __repr__(self: Tensor, *, tensor_contents: object = None) -> str:
     kind = type(self)
     plain = kind is Tensor or kind is HOT["Parameter"]
     return text_of(self, "tensor(" if plain else f"{kind.__name__}(")

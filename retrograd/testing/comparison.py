@@ -79,8 +79,8 @@ class _Options:
 
 
 def assert_close(
-    actual: Any,
-    expected: Any,
+    actual: object,
+    expected: object,
     *,
     allow_subclasses: bool = True,
     rtol: float | None = None,
@@ -163,7 +163,7 @@ def _pairs(actual: Any, expected: Any, options: _Options, place: Place) -> list[
     return found
 
 
-def _leaf(actual: Any, expected: Any, options: _Options, place: Place) -> Callable[[], None]:
+def _leaf(actual: object, expected: object, options: _Options, place: Place) -> Callable[[], None]:
     both = (actual, expected)
     if actual is None or expected is None:
         return lambda: _compare_same("None", actual, expected, place)
@@ -188,7 +188,7 @@ def _leaf(actual: Any, expected: Any, options: _Options, place: Place) -> Callab
     )
 
 
-def _as_tensor(value: Any) -> Any:
+def _as_tensor(value: object) -> Any:
     if isinstance(value, Tensor):
         return value
     try:
@@ -197,7 +197,7 @@ def _as_tensor(value: Any) -> Any:
         return None  # something that is no tensor
 
 
-def _compare_same(what: str, actual: Any, expected: Any, place: Place) -> None:
+def _compare_same(what: str, actual: object, expected: object, place: Place) -> None:
     if actual is not expected:
         raise _Failure(AssertionError, f"{what} mismatch: {actual} is not {expected}", place)
 
@@ -225,7 +225,7 @@ def _compare_numbers(
 def _compare_tensors(
     actual: Any, expected: Any, tolerances: tuple[float, float], options: _Options, place: Place
 ) -> None:
-    def same(name: str, ours: Any, theirs: Any) -> None:
+    def same(name: str, ours: object, theirs: object) -> None:
         if ours != theirs:
             raise _Failure(
                 AssertionError,

@@ -132,7 +132,7 @@ class LogicalArray:
         return np.ndarray
 
     @__class__.setter
-    def __class__(self, value: Any) -> None:
+    def __class__(self, value: object) -> None:
         raise TypeError("an array without elements stays one")
 
     ndim = property(lambda self: len(self.shape))
@@ -147,10 +147,10 @@ class LogicalArray:
         """The facts with two dimensions swapped."""
         return LogicalArray(self._example.swapaxes(first, second), None)
 
-    def __array__(self, *args: Any, **kwargs: Any) -> NoReturn:
+    def __array__(self, *args: object, **kwargs: object) -> NoReturn:
         raise _unreadable()
 
-    def __array_ufunc__(self, *args: Any, **kwargs: Any) -> NoReturn:
+    def __array_ufunc__(self, *args: object, **kwargs: object) -> NoReturn:
         raise _unreadable()
 
     def __array_function__(self, function: Any, types: Any, args: Any, kwargs: Any) -> Any:
@@ -170,10 +170,10 @@ class LogicalArray:
             raise runtime_error(_ITEM)
         raise _unreadable(f": the elements were asked for .{name}, inside of vmap")
 
-    def __getitem__(self, index: Any) -> NoReturn:
+    def __getitem__(self, index: object) -> NoReturn:
         raise _unreadable()
 
-    def __setitem__(self, index: Any, value: Any) -> NoReturn:
+    def __setitem__(self, index: object, value: object) -> NoReturn:
         raise _unreadable()
 
     def __len__(self) -> int:
@@ -228,7 +228,7 @@ class BatchedTensor(Tensor):
         return self._facts
 
     @_array.setter
-    def _array(self, value: Any) -> None:
+    def _array(self, value: object) -> None:
         raise RuntimeError("the memory of a tensor cannot be replaced inside of vmap")
 
     @property
@@ -270,7 +270,7 @@ class BatchedTensor(Tensor):
 
     __float__ = __int__ = __complex__ = __index__ = item
 
-    def __contains__(self, element: Any) -> NoReturn:
+    def __contains__(self, element: object) -> NoReturn:
         raise runtime_error(_ITEM)
 
     def __format__(self, spec: str) -> str:
@@ -296,23 +296,23 @@ class BatchedTensor(Tensor):
 
     untyped_storage = storage
 
-    def __deepcopy__(self, memo: Any) -> NoReturn:
+    def __deepcopy__(self, memo: object) -> NoReturn:
         raise explained(NotImplementedError("Cannot access storage of BatchedTensorImpl"))
 
-    def _new(self, name: str, size: tuple[Any, ...], options: dict[str, Any]) -> Tensor:
+    def _new(self, name: str, size: tuple[object, ...], options: dict[str, Any]) -> Tensor:
         shape = size_argument(name, size, options)
         made = getattr(self._physical, name)((level_of(self._level).size, *shape), **options)
         return rewrap(made, 0, self._level)
 
-    def new_zeros(self, *size: Any, **options: Any) -> Tensor:
+    def new_zeros(self, *size: object, **options: object) -> Tensor:
         """Zeros for every example: unlike `torch.zeros`, they can be written with batches."""
         return self._new("new_zeros", size, options)
 
-    def new_ones(self, *size: Any, **options: Any) -> Tensor:
+    def new_ones(self, *size: object, **options: object) -> Tensor:
         """Ones for every example."""
         return self._new("new_ones", size, options)
 
-    def new_empty(self, *size: Any, **options: Any) -> Tensor:
+    def new_empty(self, *size: object, **options: object) -> Tensor:
         """Uninitialised memory for every example."""
         return self._new("new_empty", size, options)
 
@@ -327,7 +327,7 @@ class BatchedTensor(Tensor):
         raise runtime_error("accessing `data` under vmap transform is not allowed")
 
     @data.setter
-    def data(self, value: Any) -> None:
+    def data(self, value: object) -> None:
         raise runtime_error("mutating directly with `.data` under vmap transform is not allowed.")
 
 
@@ -416,7 +416,7 @@ def _rules() -> Any:
     return _LATER
 
 
-def batched(level: int, op: Op, args: tuple[Any, ...], tensors: list[Any]) -> list[Tensor]:
+def batched(level: int, op: Op, args: tuple[object, ...], tensors: list[Any]) -> list[Tensor]:
     """The results of an op at least one of whose arguments has this level, as batched tensors."""
     size = level_of(level).size
     for value in tensors:
@@ -437,7 +437,7 @@ def batched(level: int, op: Op, args: tuple[Any, ...], tensors: list[Any]) -> li
     return [rewrap(result, 0, level) for result in results]
 
 
-def batched_shortcut(op: Op, plan: CallPlan, args: tuple[Any, ...]) -> Any:
+def batched_shortcut(op: Op, plan: CallPlan, args: tuple[object, ...]) -> Any:
     """The result of an op in the usual case of `vmap`; None: the general path has to.
 
     For a thread whose `vmap` calls are the only rare mode anywhere.
@@ -506,7 +506,7 @@ def batched_inplace(target: Tensor, shadow: Tensor, writer: str) -> None:
         cell.writer = writer
 
 
-def change_geometry(tensor: Tensor, op: Op, options: tuple[Any, ...], writer: str) -> Tensor:
+def change_geometry(tensor: Tensor, op: Op, options: tuple[object, ...], writer: str) -> Tensor:
     """An in-place op such as `t_`: the batched tensor becomes what the view op makes of it."""
     seen = op.function(tensor, *options)
     assert isinstance(tensor, BatchedTensor)

@@ -197,7 +197,7 @@ def holder_of(tensor: Tensor) -> Tangents:
     return meta.tangents
 
 
-def is_recorded(value: Any) -> bool:
+def is_recorded(value: object) -> bool:
     """Whether a tensor or one of its tangents, at any level, requires grad."""
     while isinstance(value, Tensor):
         held = tangents_of(value) if TRANSFORMS.dual_levels else None
@@ -327,7 +327,7 @@ def parted(tensor: Tensor, vmap_level: int) -> tuple[Tensor, dict[DualLevel, Ten
 
 
 def lifted(
-    vmap_level: int, args: tuple[Any, ...], tensors: list[Any]
+    vmap_level: int, args: tuple[object, ...], tensors: list[Any]
 ) -> tuple[tuple[Any, ...], list[Any]]:
     """The arguments and operands of an op at a level of vmap, of which some may move inside of it.
 
@@ -343,7 +343,7 @@ def lifted(
     if not changed:
         return args, tensors
 
-    def replaced(value: Any) -> Any:
+    def replaced(value: object) -> Any:
         if type(value) is list or type(value) is tuple:
             return [changed.get(id(item), item) for item in value]
         return changed.get(id(value), value)
@@ -468,7 +468,7 @@ def _same_geometry(tensor: Tensor, tangent: Tensor) -> bool:
 # --------------------------------------------------------------------- what the general path calls
 
 
-def has_tangents(tensors: Iterable[Any]) -> bool:
+def has_tangents(tensors: Iterable[object]) -> bool:
     """Whether an operand carries a tangent that its op must pass on."""
     depth = found = -1
     for x in tensors:
@@ -484,7 +484,7 @@ def has_tangents(tensors: Iterable[Any]) -> bool:
 
 
 def set_tangents(
-    op: Op, args: tuple[Any, ...], tensors: list[Any], outputs: list[Tensor], write: bool = False
+    op: Op, args: tuple[object, ...], tensors: list[Any], outputs: list[Tensor], write: bool = False
 ) -> None:
     """Give the outputs of an op their tangents; `write`: the first operand will be overwritten."""
     from retrograd.transforms.forward_rules import OpCall

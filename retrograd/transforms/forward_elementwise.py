@@ -115,7 +115,7 @@ def set_elementwise(op: Op, args: tuple[Any, ...], tensors: list[Any], output: T
     return True
 
 
-def dual_shortcut(op: Op, plan: CallPlan, args: tuple[Any, ...]) -> Any:
+def dual_shortcut(op: Op, plan: CallPlan, args: tuple[object, ...]) -> Any:
     """The result of an op on ordinary tensors, with its tangents; None: the general path has to.
 
     For a thread whose dual levels are the only rare mode anywhere.

@@ -36,7 +36,7 @@ from retrograd.transforms.forward import (
 
 
 @above
-def grad(outputs: Any, inputs: Any, grad_outputs: Any = None, **options: Any) -> Any:
+def grad(outputs: object, inputs: object, grad_outputs: object = None, **options: object) -> Any:
     """`torch.autograd.grad`."""
     raise NotImplementedError
 
@@ -286,7 +286,7 @@ class OpCall:
         start.__dict__[TRACE] = NOBODY
         return start
 
-    def _rule_results(self, gradient: Any) -> list[Any]:
+    def _rule_results(self, gradient: object) -> list[Any]:
         """What the rules give for each operand that has one."""
         wanted = [tangent is not None for tangent in self._moving()]
         joint, rules = self.plan.joint, self.plan.rules

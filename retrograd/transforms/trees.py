@@ -11,7 +11,7 @@
 from __future__ import annotations
 
 from collections import OrderedDict, defaultdict, deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from retrograd.return_types import NamedResult
@@ -23,7 +23,7 @@ class TreeSpec:
 
     __slots__ = ("children", "context", "kind", "leaves")
 
-    def __init__(self, kind: Any, context: Any, children: list[TreeSpec]) -> None:
+    def __init__(self, kind: type | None, context: Any, children: list[TreeSpec]) -> None:
         self.kind = kind  # None: a leaf
         self.context = context
         self.children = children
@@ -65,7 +65,7 @@ REGISTERED: dict[type, tuple[Callable[[Any], Any], Callable[[Any, Any], Any]]] =
 """Classes of programs that are nodes of trees: how they are taken apart and put together."""
 
 
-def _node_of(value: Any) -> tuple[Any, Any, list[Any]] | None:
+def _node_of(value: Any) -> tuple[type, Any, list[Any]] | None:
     """Kind, context and children of a value; None for a leaf."""
     kind = type(value)
     if kind in _SEQUENCES:
@@ -86,7 +86,7 @@ def _node_of(value: Any) -> tuple[Any, Any, list[Any]] | None:
     return None
 
 
-def flatten(tree: Any) -> tuple[list[Any], TreeSpec]:
+def flatten(tree: object) -> tuple[list[Any], TreeSpec]:
     """The leaves of a tree in order, and its shape."""
     node = _node_of(tree)
     if node is None:
@@ -101,12 +101,12 @@ def flatten(tree: Any) -> tuple[list[Any], TreeSpec]:
     return leaves, TreeSpec(kind, context, specs)
 
 
-def unflatten(leaves: Any, spec: TreeSpec) -> Any:
+def unflatten(leaves: Iterable[object], spec: TreeSpec) -> Any:
     """A tree of the given shape with the given leaves."""
     return _built(iter(leaves), spec)
 
 
-def _built(leaves: Iterator[Any], spec: TreeSpec) -> Any:
+def _built(leaves: Iterator[object], spec: TreeSpec) -> Any:
     kind, context = spec.kind, spec.context
     if kind is None:
         return next(leaves)
@@ -124,13 +124,13 @@ def _built(leaves: Iterator[Any], spec: TreeSpec) -> Any:
     return kind(children)
 
 
-def tree_map(function: Callable[[Any], Any], tree: Any) -> Any:
+def tree_map(function: Callable[[Any], Any], tree: object) -> Any:
     """The tree with every leaf replaced by ``function(leaf)``."""
     leaves, spec = flatten(tree)
     return unflatten([function(leaf) for leaf in leaves], spec)
 
 
-def broadcast(tree: Any, spec: TreeSpec) -> list[Any] | None:
+def broadcast(tree: object, spec: TreeSpec) -> list[Any] | None:
     """The leaves of `tree` repeated to fit `spec`, of which it must be the top; else None.
 
     >>> from retrograd.transforms.trees import broadcast, flatten

@@ -39,7 +39,7 @@ def vmap_level(
 
 
 def vmap(
-    func: Callable[..., Any],
+    func: Callable[..., object],
     in_dims: Dims = 0,
     out_dims: Dims = 0,
     randomness: str = "error",
@@ -71,7 +71,7 @@ def vmap(
         )
 
     @functools.wraps(func)
-    def mapped(*args: Any, **kwargs: Any) -> Any:
+    def mapped(*args: object, **kwargs: object) -> Any:
         STATE.transforms += 1
         try:
             return _run(func, in_dims, out_dims, randomness, chunk_size, args, kwargs)
@@ -82,12 +82,12 @@ def vmap(
 
 
 def _run(
-    func: Callable[..., Any],
+    func: Callable[..., object],
     in_dims: Dims,
     out_dims: Dims,
     randomness: str,
     chunk_size: int | None,
-    args: tuple[Any, ...],
+    args: tuple[object, ...],
     kwargs: dict[str, Any],
 ) -> Any:
     _check_out_dims(func, out_dims)
@@ -99,7 +99,7 @@ def _run(
     return _run_in_chunks(func, size, dims, leaves, spec, out_dims, randomness, kwargs, chunk_size)
 
 
-def name_of(func: Any) -> str:
+def name_of(func: Callable[..., object]) -> str:
     """The name of a function in messages."""
     if hasattr(func, "__name__"):
         return str(func.__name__)
@@ -112,7 +112,11 @@ def name_of(func: Any) -> str:
 
 
 def _input_dims(
-    func: Any, in_dims: Dims, args: tuple[Any, ...], leaves: list[Any], spec: TreeSpec
+    func: Callable[..., object],
+    in_dims: Dims,
+    args: tuple[object, ...],
+    leaves: list[Any],
+    spec: TreeSpec,
 ) -> list[int | None]:
     """The batch dimension of every leaf of the inputs, not negative; None where it has none."""
     start = f"vmap({name_of(func)}, in_dims={in_dims}, ...)(<inputs>): "
@@ -221,7 +225,7 @@ def _run_once(
 
 
 def _run_in_chunks(
-    func: Callable[..., Any],
+    func: Callable[..., object],
     size: int,
     dims: list[int | None],
     leaves: list[Any],
@@ -259,8 +263,8 @@ def _run_in_chunks(
 # ------------------------------------------------------------------------------------- outputs
 
 
-def _check_out_dims(func: Any, out_dims: Dims) -> None:
-    def check(dim: Any) -> None:
+def _check_out_dims(func: Callable[..., object], out_dims: Dims) -> None:
+    def check(dim: object) -> None:
         if dim is not None and not isinstance(dim, int):
             raise explained(
                 ValueError(
@@ -273,7 +277,9 @@ def _check_out_dims(func: Any, out_dims: Dims) -> None:
     tree_map(check, out_dims)
 
 
-def _unwrapped(func: Any, outputs: Tensor, out_dims: Dims, level: int, size: int) -> Any:
+def _unwrapped(
+    func: Callable[..., object], outputs: Tensor, out_dims: Dims, level: int, size: int
+) -> Any:
     """The outputs of the function as tensors with the batch where `out_dims` says."""
     leaves, spec = flatten(outputs)
     dims: list[Any] | None
@@ -319,7 +325,7 @@ def _with_batch_at(name: str, value: Tensor, dim: int | None, level: int, size: 
     return with_batch_at(value, dim, level, size)
 
 
-def map_directions(func: Callable[[Any], Any], tangents: Any, randomness: str) -> Any:
+def map_directions(func: Callable[[Any], Any], tangents: object, randomness: str) -> Any:
     """`vmap` over tangents alone, for a function that uses them as tangents only."""
     leaves, spec = flatten((tangents,))
     size = _batch_size([0] * len(leaves), leaves)

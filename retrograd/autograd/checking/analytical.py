@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 from retrograd.autograd.api import grad
 from retrograd.autograd.checking.case import Settings, checked_inputs
@@ -35,7 +34,7 @@ class Jacobians:
 
 
 def checked_jacobians(
-    inputs: tuple[Any, ...], output: Tensor, settings: Settings, direction: Tensor | None = None
+    inputs: tuple[object, ...], output: Tensor, settings: Settings, direction: Tensor | None = None
 ) -> tuple[Tensor, ...]:
     """The Jacobians of an output, or its products with a direction, after all checks of them."""
     found = jacobians_twice(inputs, output, settings.nondet_tol, direction)
@@ -56,7 +55,7 @@ def checked_jacobians(
 
 
 def jacobians_twice(
-    inputs: tuple[Any, ...], output: Tensor, tolerance: float, direction: Tensor | None = None
+    inputs: tuple[object, ...], output: Tensor, tolerance: float, direction: Tensor | None = None
 ) -> Jacobians:
     """Compute the Jacobians of an output twice, to see whether backward repeats itself."""
     sources = checked_inputs(inputs)

@@ -53,27 +53,27 @@ class Case:
         return tuple(i for i, output in enumerate(self.result) if output.requires_grad)
 
 
-def as_tuple(value: Any) -> tuple[Any, ...]:
+def as_tuple(value: object) -> tuple[Any, ...]:
     """A single value as a tuple of one; lists and tuples as tuples."""
     return tuple(value) if isinstance(value, (tuple, list)) else (value,)
 
 
-def differentiable(result: Any) -> tuple[Tensor, ...]:
+def differentiable(result: object) -> tuple[Tensor, ...]:
     """The tensors of a result that require grad."""
     return tuple(output for output in as_tuple(result) if output.requires_grad)
 
 
-def is_checked(value: Any) -> bool:
+def is_checked(value: object) -> bool:
     """Whether an input is a tensor that requires grad."""
     return isinstance(value, Tensor) and value.requires_grad
 
 
-def checked_inputs(inputs: Any) -> list[Tensor]:
+def checked_inputs(inputs: object) -> list[Tensor]:
     """All tensors that require grad among the inputs, also those inside lists."""
     return list(_walk(inputs))
 
 
-def _walk(value: Any) -> Iterator[Tensor]:
+def _walk(value: object) -> Iterator[Tensor]:
     if isinstance(value, Tensor):
         if value.requires_grad:
             yield value
@@ -82,6 +82,6 @@ def _walk(value: Any) -> Iterator[Tensor]:
             yield from _walk(item)
 
 
-def carries_gradient(value: Any) -> bool:
+def carries_gradient(value: object) -> bool:
     """Whether a value is a floating or complex tensor."""
     return isinstance(value, Tensor) and (value.is_floating_point() or value.is_complex())

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from retrograd.autograd.api import grad
@@ -34,7 +34,7 @@ from retrograd.random import Generator
 from retrograd.tensor import Tensor, wrap
 
 
-def check_everything(function: Callable[..., Any], inputs: Any, settings: Settings) -> None:
+def check_everything(function: Callable[..., object], inputs: object, settings: Settings) -> None:
     """Run every check that the settings ask for."""
     values = as_tuple(inputs)
     _check_inputs(values)
@@ -127,9 +127,9 @@ def _check_backward(
 
 
 def _check_forward(
-    function: Callable[..., Any],
-    result: tuple[Any, ...],
-    values: tuple[Any, ...],
+    function: Callable[..., object],
+    result: tuple[object, ...],
+    values: tuple[object, ...],
     settings: Settings,
 ) -> None:
     """Forward mode is right for real inputs: a complex one is checked part by part."""
@@ -146,7 +146,7 @@ def _check_forward(
             check_undefined_tangents(case.function, case.inputs, directions)
 
 
-def _complex_places(values: tuple[Any, ...]) -> tuple[int, ...]:
+def _complex_places(values: tuple[object, ...]) -> tuple[int, ...]:
     return tuple(i for i, x in enumerate(values) if isinstance(x, Tensor) and x.is_complex())
 
 
@@ -174,7 +174,7 @@ def _part_of_inputs(
 # ------------------------------------------------------------------------- other rules of backward
 
 
-def _check_batched(inputs: tuple[Any, ...], output: Tensor, number: int) -> None:
+def _check_batched(inputs: tuple[object, ...], output: Tensor, number: int) -> None:
     """A batch of gradients at once must give what one by one gives."""
     from retrograd.transforms.vmap import map_directly
 
@@ -199,11 +199,13 @@ def _check_batched(inputs: tuple[Any, ...], output: Tensor, number: int) -> None
             raise explained(GradcheckError(batched_mismatch(number, place, got, expected, BATCHED)))
 
 
-def _zeros_like(outputs: Any) -> list[Tensor]:
+def _zeros_like(outputs: Sequence[Tensor]) -> list[Tensor]:
     return [zeros(output.shape, dtype=output.dtype) for output in outputs]
 
 
-def _check_zero_start(outputs: Any, inputs: tuple[Any, ...], masked: bool) -> None:
+def _check_zero_start(
+    outputs: tuple[Tensor, ...], inputs: tuple[object, ...], masked: bool
+) -> None:
     """A backward that starts from zero must arrive with zero, of the right kind."""
     sources = checked_inputs(inputs)
     gradients = grad(outputs, sources, _zeros_like(outputs), allow_unused=True)
@@ -220,7 +222,9 @@ def _check_zero_start(outputs: Any, inputs: tuple[Any, ...], masked: bool) -> No
             raise explained(GradcheckError("grad is incorrect size"))
 
 
-def _check_undefined(function: Callable[..., Any], count: int, inputs: tuple[Any, ...]) -> None:
+def _check_undefined(
+    function: Callable[..., object], count: int, inputs: tuple[object, ...]
+) -> None:
     """Outputs without a gradient, all or one at a time, must count as outputs with a zero one."""
     sources = checked_inputs(inputs)
     missing: list[set[int]] = [set(range(count))]
@@ -269,7 +273,7 @@ class UndefinedGradBackward(Node):
     __slots__ = ()
     display_name = "torch::autograd::UndefinedGradBackward"
 
-    def run_raw(self, gradient: Any, need: Any, freeing: BackwardCall | None) -> Any:
+    def run_raw(self, gradient: object, need: object, freeing: BackwardCall | None) -> Any:
         return (None,)
 
     run_recorded = run_raw
@@ -293,7 +297,7 @@ def without_gradient(tensor: Tensor) -> Tensor:
 
 
 def random_gradients(
-    function: Callable[..., Any], values: tuple[Any, ...], noncontiguous: bool
+    function: Callable[..., object], values: tuple[object, ...], noncontiguous: bool
 ) -> tuple[Tensor, ...]:
     """A random gradient, between -1 and 1, for each output of a function."""
     made: list[Tensor] = []

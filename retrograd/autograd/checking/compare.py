@@ -131,7 +131,7 @@ def _compare_forward(
                 raise _fast_mismatch(case, settings, a, n, output, number, place)
 
 
-def random_direction(source: Tensor, generator: Any) -> Direction:
+def random_direction(source: Tensor, generator: object) -> Direction:
     """A random vector of length one for an input; two for a complex one."""
     dtype = source.real.dtype if source.is_complex() else source.dtype
     real = _unit_vector(source, generator, dtype)
@@ -162,7 +162,7 @@ def _fast_mismatch(
     case: Case,
     settings: Settings,
     a: Tensor,
-    n: Any,
+    n: object,
     output: int,
     number: int,
     place: int,

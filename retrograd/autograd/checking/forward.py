@@ -48,8 +48,8 @@ def forward_jacobians(
 
 
 def forward_products(
-    function: Callable[..., Any],
-    inputs: tuple[Any, ...],
+    function: Callable[..., object],
+    inputs: tuple[object, ...],
     place: int,
     direction: Tensor,
     check_dtypes: bool = False,
@@ -102,7 +102,7 @@ def _tangents_of(
 
 
 def check_undefined_tangents(
-    function: Callable[..., Any], inputs: tuple[Any, ...], directions: Sequence[Tensor]
+    function: Callable[..., object], inputs: tuple[object, ...], directions: Sequence[Tensor]
 ) -> None:
     """An input without a tangent must count as one whose tangent is zero."""
     sources = checked_inputs(inputs)

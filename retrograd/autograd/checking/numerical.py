@@ -82,10 +82,10 @@ def jacobians_of_input(
 
 
 def numerical_products(
-    function: Callable[..., Any],
-    inputs: tuple[Any, ...],
+    function: Callable[..., object],
+    inputs: tuple[object, ...],
     source: Tensor,
-    direction: Any,
+    direction: object,
     *,
     eps: float,
     forward: bool = False,
@@ -149,7 +149,7 @@ def _differences(
     return found
 
 
-def _copies(function: Callable[..., Any], inputs: tuple[Any, ...]) -> list[Tensor]:
+def _copies(function: Callable[..., object], inputs: tuple[object, ...]) -> list[Tensor]:
     """The outputs, which may be views of the input, with values of their own."""
     return [output.detach().clone() for output in as_tuple(function(*inputs))]
 

@@ -14,7 +14,7 @@ from retrograd.tensor import Tensor, wrap
 from retrograd.tensor.size import sparse_coo
 
 
-def is_sparse(value: Any) -> bool:
+def is_sparse(value: object) -> bool:
     """Whether a value is a sparse tensor."""
     return isinstance(value, Tensor) and type(value._array) is SPARSE_ARRAY
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from retrograd.autograd.checking.case import Case
 
 BATCHED = """
@@ -43,14 +41,16 @@ def batched_failure(error: RuntimeError, text: str) -> str:
     return f"While computing batched gradients, got: {said}\n\n{text}"
 
 
-def batched_mismatch(output: int, source: int, got: Any, expected: Any, text: str) -> str:
+def batched_mismatch(output: int, source: int, got: object, expected: object, text: str) -> str:
     """A batch of gradients that differs from the gradients one by one."""
     return (
         f"For output {output} and input {source}:\n\n{text}\n\nGot:\n{got}\n\nExpected:\n{expected}"
     )
 
 
-def jacobian_mismatch(case: Case, analytical: Any, numerical: Any, output: int, source: int) -> str:
+def jacobian_mismatch(
+    case: Case, analytical: object, numerical: object, output: int, source: int
+) -> str:
     """A Jacobian, or its product with directions, that differs from finite differences."""
     part = "imaginary" if case.imaginary else "real"
     kind, place = ("inputs", source) if case.forward else ("outputs", output)
@@ -64,7 +64,7 @@ def jacobian_mismatch(case: Case, analytical: Any, numerical: Any, output: int, 
     )
 
 
-def in_slow_mode(numerical: Any, analytical: Any, difference: Any, close: bool) -> str:
+def in_slow_mode(numerical: object, analytical: object, difference: object, close: bool) -> str:
     """What fast mode adds to a mismatch: the whole Jacobians."""
     text = (
         "\nThe above quantities relating the numerical and analytical jacobians are computed \n"

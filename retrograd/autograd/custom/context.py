@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, SupportsIndex
 
 from retrograd.engine.function_node import FunctionNode
 from retrograd.engine.hooks import RemovableHandle
@@ -83,7 +83,7 @@ class FunctionCtx:
         """
         self.dirty_tensors: Any = args
 
-    def mark_shared_storage(self, *pairs: Any) -> None:
+    def mark_shared_storage(self, *pairs: object) -> None:
         """Nothing is needed: tensors that share memory are known to do so."""
         warnings.warn(
             "`mark_shared_storage` is deprecated. Tensors with shared storages are automatically "
@@ -107,7 +107,7 @@ def _fact(name: str) -> property:
     def read(self: BackwardCFunction) -> Any:
         return getattr(self._function_node, name)
 
-    def write(self: BackwardCFunction, value: Any) -> None:
+    def write(self: BackwardCFunction, value: object) -> None:
         setattr(self._function_node, name, value)
 
     return property(read, write)
@@ -119,7 +119,7 @@ def _switch(name: str, setter: str, *, readable: bool = False) -> property:
     def read(self: BackwardCFunction) -> Any:
         return getattr(self._function_node, name)
 
-    def write(self: BackwardCFunction, value: Any) -> None:
+    def write(self: BackwardCFunction, value: object) -> None:
         if not isinstance(value, bool):
             raise TypeError(
                 f"{setter} received an invalid combination of arguments - got (), but expected "
@@ -202,17 +202,17 @@ class BackwardCFunction(FunctionCtx):
         found: Callable[..., Any] = vjp if vjp is not Function.vjp else backward
         return found
 
-    def apply(self, *args: Any) -> Any:
+    def apply(self, *args: object) -> Any:
         """Call the user's `backward` (or `vjp`) with these gradients."""
         if self._forward_cls.boxed_grads_call:
             return self.apply_boxed(list(args))
         return self._get_user_fn()(self, *args)
 
-    def apply_boxed(self, *args: Any) -> Any:
+    def apply_boxed(self, *args: object) -> Any:
         """Call the user's `backward` with a list of gradients that it may empty."""
         return self._get_user_fn()(self, *args)
 
-    def apply_jvp(self, *args: Any) -> Any:
+    def apply_jvp(self, *args: object) -> Any:
         """Call the user's `jvp` with these tangents."""
         return self._forward_cls.jvp(self, *args)
 
@@ -247,11 +247,11 @@ class BackwardCFunction(FunctionCtx):
     def _set_sequence_nr(self, number: int) -> None:
         self._function_node.sequence = number
 
-    def register_hook(self, fn: Callable[..., Any]) -> RemovableHandle:
+    def register_hook(self, fn: Callable[..., object]) -> RemovableHandle:
         """Call ``fn(grad_inputs, grad_outputs)`` after this node ran; it may replace the former."""
         return self._function_node.register_hook(fn)
 
-    def register_prehook(self, fn: Callable[..., Any]) -> RemovableHandle:
+    def register_prehook(self, fn: Callable[..., object]) -> RemovableHandle:
         """Call ``fn(grad_outputs)`` before this node runs; it may replace grad_outputs."""
         return self._function_node.register_prehook(fn)
 
@@ -260,7 +260,7 @@ class BackwardCFunction(FunctionCtx):
             raise RuntimeError("_register_hook_dict expected a Tensor")
         self._function_node._register_hook_dict(tensor)
 
-    def __reduce_ex__(self, protocol: Any) -> Any:
+    def __reduce_ex__(self, protocol: SupportsIndex) -> Any:
         raise TypeError(f"cannot pickle '{type(self).__name__}' object")
 
     def __repr__(self) -> str:

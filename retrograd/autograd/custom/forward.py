@@ -109,7 +109,7 @@ class _LevelCall:
             return tuple([self._stripped(value) for value in found])
         return self._stripped(found)
 
-    def _stripped(self, value: Any) -> Any:
+    def _stripped(self, value: object) -> Any:
         return forward.without_level(value, self.level) if isinstance(value, Tensor) else value
 
     def _tangent(self, tensor: Tensor, tangent: Tensor | None) -> Tensor | None:

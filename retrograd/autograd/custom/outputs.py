@@ -35,7 +35,7 @@ class Outputs:
         self,
         node: FunctionNode,
         tensors: list[Tensor],
-        returned: tuple[Any, ...],
+        returned: tuple[object, ...],
         *,
         recorded: bool,
         separate: bool,
@@ -78,12 +78,12 @@ class Outputs:
             )
         return tuple(outputs)
 
-    def save(self, outputs: tuple[Any, ...]) -> None:
+    def save(self, outputs: tuple[object, ...]) -> None:
         """Save for backward, now that outputs have their history and tangents."""
         if self.recorded:
             self.node.saved = tuple([self._saved(value, outputs) for value in self.saving])
 
-    def carries(self, value: Any) -> bool:
+    def carries(self, value: object) -> bool:
         """Whether gradients flow through an output."""
         return (
             self.recorded
@@ -246,13 +246,13 @@ class Outputs:
             return set()
         return _identities((*self.saving, *(self.node.saved_for_forward or ())))
 
-    def _saved(self, value: Tensor | None, outputs: tuple[Any, ...]) -> SavedTensor:
+    def _saved(self, value: Tensor | None, outputs: tuple[object, ...]) -> SavedTensor:
         number = next((n for n, output in enumerate(outputs) if output is value), None)
         is_output = number is not None and value is not None
         return SavedTensor(value, self.node, is_output=is_output, number=number or 0)
 
 
-def are_fresh(node: FunctionNode, tensors: list[Tensor], values: tuple[Any, ...]) -> bool:
+def are_fresh(node: FunctionNode, tensors: list[Tensor], values: tuple[object, ...]) -> bool:
     """Whether every output is simply new: the usual case, which `join_fresh` deals with."""
     if node.dirty_tensors is not None or node.non_differentiable is not None or node.is_pure_view:
         return False

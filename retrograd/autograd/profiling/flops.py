@@ -49,7 +49,7 @@ def _convolution(record: Record, shapes: list[Any]) -> int:
     return 2 * int(image[0] * prod(sides) * prod(weight))
 
 
-def _pair(value: Any) -> list[int] | None:
+def _pair(value: object) -> list[int] | None:
     if isinstance(value, int):
         return [value, value]
     if isinstance(value, list) and len(value) in (1, 2):

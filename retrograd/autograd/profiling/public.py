@@ -130,7 +130,7 @@ def _in_order(function: Any, args: tuple[Any, ...], options: dict[str, Any]) -> 
     return tuple([bound.arguments[name] for name in names[:last]])
 
 
-def _is_given(result: Any, args: tuple[Any, ...], options: dict[str, Any]) -> bool:
+def _is_given(result: object, args: tuple[object, ...], options: dict[str, Any]) -> bool:
     """Whether a result is one of the arguments, or a view: then it is no new memory."""
     if any(result is value for value in (*args, *options.values())):
         return True
@@ -173,11 +173,11 @@ def _timed_function(plain: Callable[..., Any]) -> Callable[..., Any]:
     return call_function
 
 
-def _timed_step(plain: Callable[..., Any]) -> Callable[..., Any]:
+def _timed_step(plain: Callable[..., object]) -> Callable[..., Any]:
     label = plain.__name__
 
     @functools.wraps(plain)
-    def timed(self: Any, *args: Any, **options: Any) -> Any:
+    def timed(self: object, *args: object, **options: object) -> Any:
         recorder = CURRENT.recorder
         if recorder is None:
             return plain(self, *args, **options)

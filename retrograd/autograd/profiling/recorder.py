@@ -94,7 +94,7 @@ class Recorder:
         record.start = perf_counter_ns()
         return record
 
-    def begin_op(self, name: str, op: Op | None, args: tuple[Any, ...]) -> Record:
+    def begin_op(self, name: str, op: Op | None, args: tuple[object, ...]) -> Record:
         """Note that an op begins; `op` is None where only arrays or plain values are known."""
         record = self.begin(name)
         if self.shapes:
@@ -297,8 +297,8 @@ def _timed_inplace(plain: Callable[..., Any]) -> Callable[..., Any]:
     return dispatch_inplace
 
 
-def _timed_out(plain: Callable[..., Any]) -> Callable[..., Any]:
-    def dispatch_out(op: Op, args: tuple[Any, ...], out: Any) -> Any:
+def _timed_out(plain: Callable[..., object]) -> Callable[..., Any]:
+    def dispatch_out(op: Op, args: tuple[object, ...], out: object) -> Any:
         recorder = CURRENT.recorder
         if recorder is None:
             return plain(op, args, out)
@@ -334,7 +334,7 @@ def _timed_rule_step(name: str, op: Op | None, plain: Any) -> Any:
     return timed
 
 
-def _bytes_of(result: Any) -> int:
+def _bytes_of(result: object) -> int:
     parts = result if isinstance(result, (tuple, list)) else (result,)
     return sum([part.nbytes for part in parts if isinstance(part, np.ndarray)])
 
@@ -379,7 +379,7 @@ def _run_node(node: Node, gradient: Any, call: Any, live: Any, as_tensors: bool)
 # ----------------------------------------------------------------------------------- arguments
 
 
-def _describe(record: Record, value: Any, *, operand: bool = False) -> None:
+def _describe(record: Record, value: object, *, operand: bool = False) -> None:
     """Add one argument to a record; a number that stands in for a tensor is shown as one."""
     shape: Any = []
     strides: Any = []
@@ -410,5 +410,5 @@ def _strides(array: Any) -> list[int]:
     return [step // max(array.itemsize, 1) for step in array.strides]
 
 
-def _type_name(kind: Any) -> str:
+def _type_name(kind: object) -> str:
     return _TYPE_NAMES.get(dtypes.from_numpy_dtype(kind), str(kind))

@@ -99,7 +99,7 @@ def iadd(target: Array, other: Any, /) -> None:
         np.add(target, other, target)
 
 
-def add_matching(target: Array, other: Any, /) -> bool:
+def add_matching(target: Array, other: Array, /) -> bool:
     if type(other) is not np.ndarray or target.shape != other.shape or target.dtype != other.dtype:
         return False
     iadd(target, other)
@@ -111,7 +111,7 @@ def sum_all(x: Any, /) -> Array:
         return _as_array(_add_reduce(x, axis=None))
 
 
-def sum_to(x: Any, shape: tuple[int, ...], /) -> Array | None:
+def sum_to(x: Array, shape: tuple[int, ...], /) -> Array | None:
     return None  # NumPy's own reduction gives the same sums
 
 

@@ -5,17 +5,22 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+from typing import TYPE_CHECKING
 
+from retrograd.backend.arrays import Array
 from retrograd.backend.namespace import Namespace
 
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, DTypeLike
 
-def iadd(xp: Namespace, target: Any, other: Any) -> Any:
+
+def iadd(xp: Namespace, target: Array, other: Array) -> Array:
     """``target += other``."""
     return xp.add(target, other, out=target)
 
 
-def add_matching(xp: Namespace, target: Any, other: Any) -> bool:
+def add_matching(xp: Namespace, target: Array, other: object) -> bool:
     """Add an array that is alike in shape, dtype and layout; says whether it was done."""
     if type(other) is not type(target) or target.shape != other.shape:
         return False
@@ -25,27 +30,29 @@ def add_matching(xp: Namespace, target: Any, other: Any) -> bool:
     return True
 
 
-def sum_all(xp: Namespace, x: Any) -> Any:
+def sum_all(xp: Namespace, x: Array) -> Array:
     """The sum of all elements, as a 0-d array."""
     return xp.asarray(xp.sum(x))
 
 
-def sum_to(xp: Namespace, x: Any, shape: tuple[int, ...]) -> None:
+def sum_to(xp: Namespace, x: Array, shape: tuple[int, ...]) -> None:
     """None: there is no quicker way here than to sum along the axes."""
     return None
 
 
-def filled(xp: Namespace, shape: tuple[int, ...], value: Any, dtype: Any = None) -> Any:
+def filled(
+    xp: Namespace, shape: tuple[int, ...], value: ArrayLike, dtype: DTypeLike | None = None
+) -> Array:
     """A new array of one value, a number or a 0-d array."""
     return xp.full(shape, value, dtype=getattr(value, "dtype", None) if dtype is None else dtype)
 
 
-def add_at(xp: Namespace, target: Any, index: Any, values: Any) -> None:
+def add_at(xp: Namespace, target: Array, index: Array, values: Array) -> None:
     """Add to the places that an index names, to one that it names twice two times."""
     xp.add.at(target, index, values)
 
 
-def reduce_at(xp: Namespace, name: str, target: Any, index: Any, values: Any) -> None:
+def reduce_at(xp: Namespace, name: str, target: Array, index: Array, values: Array) -> None:
     """Combine places of a vector with values, one after the other, by a function's name.
 
     Each round takes the first, the second, ... value of every place.
@@ -63,22 +70,24 @@ def reduce_at(xp: Namespace, name: str, target: Any, index: Any, values: Any) ->
         target[places] = operation(target[places], values[now])
 
 
-def maximum_accumulate(xp: Namespace, x: Any, axis: int) -> Any:
+def maximum_accumulate(xp: Namespace, x: Array, axis: int) -> Array:
     """The largest element so far, along an axis."""
     return _accumulated(xp, xp.maximum, x, axis)
 
 
-def minimum_accumulate(xp: Namespace, x: Any, axis: int) -> Any:
+def minimum_accumulate(xp: Namespace, x: Array, axis: int) -> Array:
     """The smallest element so far, along an axis."""
     return _accumulated(xp, xp.minimum, x, axis)
 
 
-def logaddexp_accumulate(xp: Namespace, x: Any, axis: int) -> Any:
+def logaddexp_accumulate(xp: Namespace, x: Array, axis: int) -> Array:
     """The logarithm of the sum of exponentials so far, along an axis."""
     return _accumulated(xp, xp.logaddexp, x, axis)
 
 
-def _accumulated(xp: Namespace, function: Any, x: Any, axis: int) -> Any:
+def _accumulated(
+    xp: Namespace, function: Callable[[Array, Array], Array], x: Array, axis: int
+) -> Array:
     result = xp.array(x, order="C")
     steps = xp.moveaxis(result, axis, 0)
     for place in range(1, steps.shape[0]):
@@ -86,6 +95,6 @@ def _accumulated(xp: Namespace, function: Any, x: Any, axis: int) -> Any:
     return result
 
 
-def matmul2d(xp: Namespace, a: Any, b: Any) -> Any:
+def matmul2d(xp: Namespace, a: Array, b: Array) -> Array:
     """The product of two matrices."""
     return xp.matmul(a, b)

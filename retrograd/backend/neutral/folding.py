@@ -17,6 +17,7 @@ import ml_dtypes
 import numpy as np
 
 from retrograd.backend.arrays import Array as Array
+from retrograd.backend.arrays import DType
 from retrograd.backend.arrays import Index as Index
 from retrograd.backend.namespace import Namespace
 from retrograd.backend.quiet import quiet
@@ -33,7 +34,7 @@ def widen(array: Array) -> Array:
     return array.astype(np.float32) if array.dtype in _HALF_PRECISION else array
 
 
-def narrow(array: Array, dtype: np.dtype[Any]) -> Array:
+def narrow(array: Array, dtype: DType) -> Array:
     """Undo `widen`: the array in `dtype`, without a copy when it has it already."""
     if array.dtype == dtype:
         return array
@@ -64,7 +65,7 @@ def pad_spatial(
     array: Array,
     before: Sequence[int],
     after: Sequence[int],
-    value: Any = 0,
+    value: complex = 0,
     channels_last: bool = False,
 ) -> Array:
     """A C-contiguous array with its last `len(before)` dimensions padded by `value`.

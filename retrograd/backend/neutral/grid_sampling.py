@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from itertools import product
 from math import prod
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -142,7 +142,7 @@ def grid_sample_grid_gradient(
 
 
 def affine_base_grid(
-    xp: Namespace, spatial: Sequence[int], align_corners: bool, dtype: np.dtype[Any] | type
+    xp: Namespace, spatial: Sequence[int], align_corners: bool, dtype: np.dtype | type
 ) -> Array:
     """The points that an affine map of the identity samples, in homogeneous coordinates.
 
@@ -164,7 +164,7 @@ def affine_base_grid(
     return base
 
 
-def _base_line(xp: Namespace, size: int, align_corners: bool, dtype: np.dtype[Any]) -> Array:
+def _base_line(xp: Namespace, size: int, align_corners: bool, dtype: np.dtype) -> Array:
     """From -1 to 1, counted from the nearer end as PyTorch does, so that it is symmetric."""
     if size <= 1:
         return xp.zeros(size, dtype)

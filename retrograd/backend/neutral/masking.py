@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
-
+from retrograd.backend.arrays import Array
 from retrograd.backend.namespace import Namespace
 
 
-def keep_where(xp: Namespace, values: Any, mask: Any) -> Any:
+def keep_where(xp: Namespace, values: Array, mask: Array) -> Array:
     """`values` where `mask` is true, else zero.
 
     >>> import numpy as np
@@ -17,7 +16,7 @@ def keep_where(xp: Namespace, values: Any, mask: Any) -> Any:
     return xp.where(mask, values, xp.zeros((), values.dtype))
 
 
-def not_below_zero(xp: Namespace, values: Any) -> Any:
+def not_below_zero(xp: Namespace, values: Array) -> Array:
     """``max(values, 0)``, whose zero is the one of `values` where that is a zero.
 
     >>> import numpy as np

@@ -6,9 +6,9 @@ bring an array of any shape and memory layout into that form and back.
 
 from collections.abc import Callable
 from functools import wraps
-from typing import Any
 
 from retrograd.backend.arrays import Array as Array
+from retrograd.backend.arrays import DType
 from retrograd.backend.namespace import Namespace
 from retrograd.backend.quiet import quiet
 
@@ -99,7 +99,11 @@ def apply_pair(
 
 
 def _in_pieces(
-    xp: Namespace, kernel: Callable[..., Array], *inputs: Array, dtype: Any, piece: int = PIECE
+    xp: Namespace,
+    kernel: Callable[..., Array],
+    *inputs: Array,
+    dtype: DType,
+    piece: int = PIECE,
 ) -> Array:
     """Run ``kernel`` piece by piece: its temporaries then stay in the cache."""
     size = inputs[0].size

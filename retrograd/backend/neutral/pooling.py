@@ -301,7 +301,7 @@ def _trailing_padding(
     ]
 
 
-def _lowest(xp: Namespace, dtype: np.dtype[Any]) -> Any:
+def _lowest(xp: Namespace, dtype: np.dtype) -> Any:
     return xp.iinfo(dtype).min if dtype.kind in "iu" else -xp.inf
 
 

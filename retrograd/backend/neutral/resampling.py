@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from math import ceil
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -155,7 +155,7 @@ def _steps(
     align_corners: bool,
     scale: float | None,
     antialias: bool,
-    precision: np.dtype[Any],
+    precision: np.dtype,
     backwards: bool,
 ) -> tuple[_Step, ...]:
     """The table of one dimension, cut into steps in which no result appears twice."""
@@ -201,7 +201,7 @@ def _source_ratio(
     output_size: int,
     align_corners: bool,
     scale: float | None,
-    precision: np.dtype[Any],
+    precision: np.dtype,
 ) -> float:
     """Source elements per result, rounded as PyTorch rounds it."""
     real = precision.type
@@ -213,7 +213,7 @@ def _source_ratio(
 
 
 def _centres(
-    xp: Namespace, output_size: int, ratio: float, align_corners: bool, precision: np.dtype[Any]
+    xp: Namespace, output_size: int, ratio: float, align_corners: bool, precision: np.dtype
 ) -> Array:
     """Where each result lies among the source elements. PyTorch's compiled code rounds once."""
     places: Array = xp.arange(output_size, dtype=xp.float64)
@@ -230,7 +230,7 @@ def _nearest_sources(
     output_size: int,
     scale: float | None,
     mode: str,
-    precision: np.dtype[Any],
+    precision: np.dtype,
 ) -> Array:
     ratio = _source_ratio(input_size, output_size, False, scale, precision)
     if mode == "nearest":
@@ -247,7 +247,7 @@ def _linear_table(
     output_size: int,
     ratio: float,
     align_corners: bool,
-    precision: np.dtype[Any],
+    precision: np.dtype,
 ) -> tuple[Array, Array]:
     """Two neighbours and their weights for each result."""
     if input_size == output_size:
@@ -267,7 +267,7 @@ def _cubic_table(
     output_size: int,
     ratio: float,
     align_corners: bool,
-    precision: np.dtype[Any],
+    precision: np.dtype,
 ) -> tuple[Array, Array]:
     """Four neighbours, repeated at the border, and their weights for each result."""
     places = _centres(xp, output_size, ratio, align_corners, precision)
@@ -283,7 +283,7 @@ def _antialias_table(
     output_size: int,
     ratio: float,
     mode: str,
-    precision: np.dtype[Any],
+    precision: np.dtype,
 ) -> tuple[Array, Array, Array]:
     """Results, sources and weights of a filter as wide as the reduction it has to smooth."""
     half_width = {"linear": 1.0, "cubic": 2.0, "lanczos": 3.0}[mode]

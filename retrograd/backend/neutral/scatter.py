@@ -12,10 +12,12 @@ the adjoint of adding values at an index is reading that index.
 from __future__ import annotations
 
 from math import prod
+from types import EllipsisType
 from typing import Any
 
 import numpy as np
 
+from retrograd.backend.arrays import Index
 from retrograd.backend.device import is_array
 from retrograd.backend.namespace import Namespace
 
@@ -61,7 +63,7 @@ def check_bounds(
     return xp.where(index < 0, index + size, index) if lowest < 0 else index
 
 
-def add_at(xp: Namespace, target: Array, index: Any, values: Array) -> Array:
+def add_at(xp: Namespace, target: Array, index: Array | Index, values: Array) -> Array:
     """`target[index] += values` in place, with every repetition of an index counted.
 
     `index` is what NumPy indexes with: an integer or boolean array for the first dimensions, or a
@@ -71,7 +73,7 @@ def add_at(xp: Namespace, target: Array, index: Any, values: Array) -> Array:
     >>> add_at(CPU.xp, np.zeros(3), np.array([0, 2, 0]), np.array([1.0, 2.0, 3.0]))
     array([4., 0., 2.])
     """
-    parts = index if isinstance(index, tuple) else (index,)
+    parts: Any = index if isinstance(index, tuple) else (index,)
     parts = tuple(xp.asarray(part) if isinstance(part, list) else part for part in parts)
     integer = [is_array(part) and part.dtype.kind in "iu" for part in parts]
     parts = _checked_parts(xp, target.shape, parts)
@@ -248,9 +250,7 @@ def _flat_work(xp: Namespace, target: Array) -> tuple[Array, Array]:
     return work.reshape(-1), work
 
 
-def _checked_parts(
-    xp: Namespace, shape: tuple[int, ...], parts: tuple[Any, ...]
-) -> tuple[Any, ...]:
+def _checked_parts(xp: Namespace, shape: tuple[int, ...], parts: Index) -> Index:
     """The parts of an index with integer arrays in bounds and counted from the start.
 
     As in PyTorch an error counts the dimension among those that arrays index.
@@ -261,7 +261,7 @@ def _checked_parts(
         if part is not None and part is not Ellipsis
     )
     axis = counted = 0
-    checked: list[Any] = []
+    checked: list[int | slice | EllipsisType | Array | None] = []
     for part in parts:
         if part is Ellipsis:
             axis += len(shape) - taken
@@ -277,7 +277,7 @@ def _checked_parts(
     return tuple(checked)
 
 
-def _positions_of(xp: Namespace, shape: tuple[int, ...], index: tuple[Any, ...]) -> Array:
+def _positions_of(xp: Namespace, shape: tuple[int, ...], index: Index) -> Array:
     """The flat positions that `array[index]` would read, for any index NumPy takes.
 
     Each coordinate is read through the same index from an array that repeats it without memory.
@@ -302,7 +302,7 @@ def _matching(values: Array, index: Array) -> Array:
     return values[tuple(slice(size) for size in index.shape)]
 
 
-def _identity(xp: Namespace, reduce: str, dtype: np.dtype[Any]) -> Any:
+def _identity(xp: Namespace, reduce: str, dtype: np.dtype) -> Any:
     """The value that a reduction leaves unchanged."""
     if reduce == "prod":
         return 1

@@ -6,8 +6,8 @@ the input's own precision, with in-place arithmetic only.
 
 import functools
 import math
-from typing import Any
 
+from retrograd.backend.arrays import DType
 from retrograd.backend.namespace import Namespace
 from retrograd.backend.neutral.pieces import CHUNK, Array, apply_pair, elementwise, in_chunks
 from retrograd.backend.quiet import quiet
@@ -16,13 +16,13 @@ _LOG2_E = 1.4426950408889634
 
 
 @functools.cache
-def _one(xp: Namespace, dtype: Any) -> Array:
+def _one(xp: Namespace, dtype: DType) -> Array:
     """As an array without dimensions, which NumPy takes 0.2 us faster than a Python number."""
     return xp.asarray(1, dtype)
 
 
 @functools.cache
-def _zeros(xp: Namespace, dtype: Any) -> Array:
+def _zeros(xp: Namespace, dtype: DType) -> Array:
     """Comparing with an array of zeros is three times as fast as comparing with the number."""
     return xp.zeros(CHUNK, dtype)
 

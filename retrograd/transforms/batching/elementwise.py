@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from retrograd import dtypes
+from retrograd.backend.arrays import DType
 from retrograd.ops.registry import RECORDED
 from retrograd.tensor import Tensor
 from retrograd.transforms.batched import BatchedTensor
@@ -27,7 +28,7 @@ def line_up(call: BatchedCall, names: Sequence[str]) -> dict[str, Any]:
     return {name: line_up_one(call, name, rank, target) for name in names}
 
 
-def line_up_one(call: BatchedCall, name: str, rank: int, target: Any = None) -> Any:
+def line_up_one(call: BatchedCall, name: str, rank: int, target: DType | None = None) -> Any:
     """One operand with the batch first, then as many dimensions as `rank`; of type `target`."""
     value = call.front(name)
     missing = rank - call.rank(name)

@@ -21,7 +21,7 @@ batching("gather", "_scatter_value")(along("input", "index"))
 batching("scatter", "scatter_add", "scatter_reduce")(along("input", "index", "src"))
 
 
-def _with_shape(call: BatchedCall, **tensors: Any) -> list[Tensor]:
+def _with_shape(call: BatchedCall, **tensors: object) -> list[Tensor]:
     """Call an op that is told a dimension and the shape of its result."""
     shape = tuple(call["shape"])
     place = wrap_dim(call["dim"], len(shape)) + 1

@@ -60,7 +60,7 @@ class BatchedCall:
 
     __slots__ = ("args", "level", "op", "places", "size")
 
-    def __init__(self, op: Op, args: tuple[Any, ...], level: int, size: int) -> None:
+    def __init__(self, op: Op, args: tuple[object, ...], level: int, size: int) -> None:
         self.op = op
         self.args = args
         self.level = level
@@ -93,7 +93,7 @@ class BatchedCall:
         """As `front`, but a tensor without the batch gets it; None stays None."""
         return self.with_batch(self[name])
 
-    def with_batch(self, value: Any) -> Any:
+    def with_batch(self, value: object) -> Any:
         """A value with the batch as first dimension, expanded if it had none."""
         if not isinstance(value, Tensor):
             return value
@@ -126,7 +126,7 @@ class BatchedCall:
             return found
         return error
 
-    def run(self, **changed: Any) -> list[Tensor]:
+    def run(self, **changed: object) -> list[Tensor]:
         """Call the op with some arguments replaced; its results as a list."""
         values = list(self.args)
         for name, value in changed.items():
@@ -134,7 +134,7 @@ class BatchedCall:
         return call_op(self.op, values)
 
 
-def to_front(value: Any, level: int) -> Any:
+def to_front(value: object, level: int) -> Any:
     """The physical tensor of a value of this level, batch first; any other value as it is."""
     if not isinstance(value, Tensor) or value._level != level:
         return value
@@ -194,7 +194,7 @@ def stack_examples(parts: list[Tensor]) -> Tensor:
     return RECORDED.stack(parts, 0)
 
 
-def _examples(value: Any, level: int, count: int) -> list[Any]:
+def _examples(value: object, level: int, count: int) -> list[Any]:
     """An argument for each example."""
     if isinstance(value, Tensor):
         if value._level != level:
@@ -214,7 +214,7 @@ def _of_no_examples(call: BatchedCall) -> list[Tensor]:
     return [wrap(np.empty((0, *result._array.shape), result._array.dtype)) for result in results]
 
 
-def _stand_in(value: Any, level: int) -> Any:
+def _stand_in(value: object, level: int) -> Any:
     if isinstance(value, Tensor):
         if value._level != level:
             return value.detach()
@@ -226,7 +226,7 @@ def _stand_in(value: Any, level: int) -> Any:
 
 
 def run_by_example(
-    function: Callable[..., Any], level: int, args: tuple[Any, ...], options: dict[str, Any]
+    function: Callable[..., object], level: int, args: tuple[object, ...], options: dict[str, Any]
 ) -> Any:
     """A function of tensors that has no batching rule: once for each example, results stacked."""
 
