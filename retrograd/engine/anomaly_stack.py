@@ -9,10 +9,13 @@ from __future__ import annotations
 import os
 from sys import _getframe
 from types import CodeType
-from typing import Any
+from typing import TYPE_CHECKING
 
 from retrograd.engine.state import STATE
 from retrograd.lifecycle.site import is_library
+
+if TYPE_CHECKING:
+    from retrograd.engine.node import Node
 
 _LAYERS = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "nn", "")
 
@@ -32,7 +35,7 @@ class ForwardRecord:
             frame = frame.f_back
         self.frames = frames  # the innermost first
         call = STATE.call
-        self.parent: Any = None if call is None else call.node
+        self.parent: Node | None = None if call is None else call.node
 
     def lines(self) -> list[str]:
         """The stack as `traceback.format_stack` writes it, the outermost call first.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from retrograd.engine.views import edge_of
 from retrograd.notices import explained, runtime_error
@@ -21,10 +21,10 @@ class GradientEdge(NamedTuple):
 
     node: Node
     output_nr: int
-    ownership_token: Any = None
+    ownership_token: object = None
 
 
-def shown_node(place: Any) -> Any:
+def shown_node(place: object) -> Node:
     """The node at which the gradient of a tensor arrives, as users see it."""
     if isinstance(place, GradientEdge):
         return place.node

@@ -8,16 +8,17 @@ from __future__ import annotations
 
 import sys
 import warnings
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
 
 from retrograd import dtypes
+from retrograd.backend.arrays import Array
 from retrograd.engine.state import ANOMALY, STATE
 from retrograd.notices import runtime_error
-from retrograd.tensor import Tensor
+from retrograd.tensor import Tensor, VersionCell
 
 if TYPE_CHECKING:
-    from retrograd.engine.node import Node
+    from retrograd.engine.node import BackwardCall, Node
 
 
 def _coded(message: str, kind: type[Exception] = RuntimeError) -> Exception:
@@ -101,7 +102,9 @@ def flag_in_transform() -> Exception:
     )
 
 
-def freed(node: Node, consumer: Any, call: Any, roots: Any) -> Exception:
+def freed(
+    node: Node, consumer: Node | None, call: BackwardCall | None, roots: tuple[Node, ...]
+) -> Exception:
     """A node whose saved values were released before."""
     from retrograd.lifecycle import why
 
@@ -120,12 +123,17 @@ def freed_alone() -> Exception:
 
 
 def modified(
-    node: Node, saved_name: str, value: Any, producer: str, cell: Any, expected: int
+    node: Node,
+    saved_name: str,
+    value: Array | Tensor,
+    producer: str,
+    cell: VersionCell,
+    expected: int,
 ) -> Exception:
     """A saved value that was written in place since."""
     from retrograd.lifecycle import why
 
-    array = getattr(value, "_array", value)
+    array = value._array if isinstance(value, Tensor) else value
     type_name = dtypes.from_numpy_dtype(array.dtype).tensor_name
     call = STATE.call
     roots = () if call is None else call.root_nodes
@@ -156,14 +164,16 @@ def not_scalar(shape: tuple[int, ...]) -> Exception:
     return why.nonscalar_error(shape)
 
 
-def unused_input(index: int, call: Any) -> Exception:
+def unused_input(index: int, call: BackwardCall) -> Exception:
     """An input of grad() that the outputs do not depend on."""
     from retrograd.lifecycle import why
 
     return why.unused_error(index, call)
 
 
-def invalid_gradient(name: str, index: int, got: Any, expected: Any) -> Exception:
+def invalid_gradient(
+    name: str, index: int, got: Iterable[int], expected: Iterable[int]
+) -> Exception:
     """A gradient whose shape does not fit the input it is for."""
     return _coded(
         f"Function {name} returned an invalid gradient at index {index} - got {list(got)} but "
@@ -192,7 +202,7 @@ def tell_forward(error: Exception, node: Node) -> None:
             print(text, file=sys.stderr)
 
 
-def complex_root(kind: Any) -> Exception:
+def complex_root(kind: dtypes.dtype) -> Exception:
     """backward() without a gradient on a complex scalar."""
     return _coded(f"grad can be implicitly created only for real scalar outputs but got {kind!r}")
 
@@ -220,7 +230,7 @@ def mismatched_batch(index: int, found: tuple[int, ...], shape: tuple[int, ...])
     )
 
 
-def mismatched_complex(index: int, found: Any, kind: Any) -> Exception:
+def mismatched_complex(index: int, found: dtypes.dtype, kind: dtypes.dtype) -> Exception:
     """A complex gradient for a real root, or the other way round."""
     return _coded(
         f"For complex Tensors, both grad_output and output are required to have the same dtype. "
@@ -238,7 +248,7 @@ _C_NAMES = {
 }  # fmt: skip
 
 
-def assigned_dtype(gradient: Any, expected: Any) -> Exception:
+def assigned_dtype(gradient: Tensor, expected: dtypes.dtype) -> Exception:
     """`.grad =` of another dtype than `grad_dtype`."""
     return _coded(
         f"attempting to assign a gradient with dtype '{_C_NAMES[gradient.dtype.name]}' to a tensor "
@@ -250,7 +260,7 @@ def assigned_dtype(gradient: Any, expected: Any) -> Exception:
     )
 
 
-def late_gradient_dtype(chosen: Any, gradient: Any) -> Exception:
+def late_gradient_dtype(chosen: dtypes.dtype, gradient: Tensor) -> Exception:
     """`.grad_dtype =` where there is a gradient of another dtype already."""
     return _coded(
         f"Cannot set grad_dtype to '{chosen.type_name}' because there is already a gradient with "
@@ -259,7 +269,7 @@ def late_gradient_dtype(chosen: Any, gradient: Any) -> Exception:
     )
 
 
-def assigned_shape(gradient: Any, tensor: Tensor) -> Exception:
+def assigned_shape(gradient: Tensor, tensor: Tensor) -> Exception:
     """`.grad =` of another shape."""
     return _coded(
         f"attempting to assign a gradient of size '{list(gradient.shape)}' to a tensor of size "

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -13,17 +13,20 @@ from retrograd.engine.node import AnyDtype, Node
 from retrograd.engine.sparse_array import SPARSE_ARRAY
 from retrograd.tensor import Array
 
+if TYPE_CHECKING:
+    from retrograd.engine.node import Part
 
-def cast(gradient: Array, dtype: Any) -> Array:
+
+def cast(gradient: Array, dtype: np.dtype | AnyDtype) -> Array:
     """A gradient in the type of the value it belongs to; a real value gets the real part."""
     if type(dtype) is AnyDtype:
         return gradient if dtype.takes(gradient.dtype) else gradient.real
-    dtype = dtypes.from_numpy_dtype(dtype).numpy  # a sparse leaf's is another object
-    if gradient.dtype == dtype:
-        return gradient if type(gradient) is SPARSE_ARRAY else gradient.view(dtype)
-    if gradient.dtype.kind == "c" and dtype not in dtypes.COMPLEX_TYPES:
+    wanted = dtypes.from_numpy_dtype(dtype).numpy  # a sparse leaf's is another object
+    if gradient.dtype == wanted:
+        return gradient if type(gradient) is SPARSE_ARRAY else gradient.view(wanted)
+    if gradient.dtype.kind == "c" and wanted not in dtypes.COMPLEX_TYPES:
         gradient = gradient.real
-    return gradient.astype(dtype)
+    return gradient.astype(wanted)
 
 
 def rounded(node: Node, results: tuple[Any, ...]) -> tuple[Any, ...]:
@@ -46,7 +49,7 @@ def rounded(node: Node, results: tuple[Any, ...]) -> tuple[Any, ...]:
     )
 
 
-def as_array(part: Any) -> Any:
+def as_array(part: object) -> Any:
     """What a rule gave, as an array: NumPy gives numbers where there are no dimensions."""
     if type(part) in BACKENDS or type(part) is SPARSE_ARRAY:
         return part
@@ -66,7 +69,7 @@ def fit_raw(node: Node, position: int, part: Array, shape: tuple[int, ...]) -> A
     return total.reshape(shape)
 
 
-def _sum_dtype(array: Array) -> Any:
+def _sum_dtype(array: Array) -> np.dtype | None:
     # half precision saturates when summed in its own type
     return dtypes.F32 if array.dtype in dtypes.HALF_TYPES else None
 
@@ -105,9 +108,9 @@ def as_dtype(part: Any, dtype: Any, as_tensors: bool) -> Any:
     return part.to(dtypes.from_numpy_dtype(dtype))
 
 
-def fitted(node: Node, results: list[Any], as_tensors: bool) -> list[Any]:
+def fitted(node: Node, results: list[Part], as_tensors: bool) -> list[Part]:
     """Gradients in the shape and type of what they are for, as hooks are to see them."""
-    found: list[Any] = []
+    found: list[Part] = []
     for position, part in enumerate(results):
         target = node.edges[position]
         if part is None or target is None:

@@ -11,7 +11,8 @@ import inspect
 import threading
 import warnings
 from collections.abc import Callable, Generator
-from typing import Any, Self, TypeVar, overload
+from contextlib import AbstractContextManager
+from typing import Any, ParamSpec, Self, TypeVar, overload
 
 from retrograd.core import shortcut
 from retrograd.engine.inference import INFERENCE_CELL
@@ -29,6 +30,10 @@ __all__ = [
     "set_multithreading_enabled",
 ]
 
+_P = ParamSpec("_P")
+_Y = TypeVar("_Y")
+_S = TypeVar("_S")
+_R = TypeVar("_R")
 _F = TypeVar("_F", bound=Callable[..., object])
 
 
@@ -84,13 +89,13 @@ def _switch(enabled: bool, cut: Cut | None = None) -> None:
 class _DecoratorContextManager:
     """A context manager that is also a decorator; every call of the function enters a clone."""
 
-    def __enter__(self) -> Any:
+    def __enter__(self) -> object:
         raise NotImplementedError
 
     def __exit__(self, *exception: object) -> None:
         raise NotImplementedError
 
-    def clone(self) -> Any:
+    def clone(self) -> Self:
         """A new context manager of the same kind; override it if `__init__` takes arguments."""
         return self.__class__()
 
@@ -110,14 +115,14 @@ class _DecoratorContextManager:
             )
             made = function
 
-            def function(*args: Any, **kwargs: Any) -> Any:
+            def function(*args: object, **kwargs: object) -> Any:
                 return made(*args, **kwargs)
 
         if inspect.isgeneratorfunction(function):
             return _decorated_generator(self.clone, function)
 
         @functools.wraps(function)
-        def decorated(*args: Any, **kwargs: Any) -> Any:
+        def decorated(*args: object, **kwargs: object) -> Any:
             with self.clone():
                 return function(*args, **kwargs)
 
@@ -132,26 +137,28 @@ class _NoParamDecoratorContextManager(_DecoratorContextManager):
     @overload
     def __new__(cls, orig_func: _F) -> _F: ...  # type: ignore[misc]  # not an instance
     @shortcut("bare_new")
-    def __new__(cls, orig_func: Any = None) -> Any:
+    def __new__(cls, orig_func: object = None) -> Any:
         made = super().__new__(cls)
         return made if orig_func is None else made._decorate(orig_func)
 
 
 def _decorated_generator(
-    enter: Callable[[], Any], function: Callable[..., Generator[Any, Any, Any]]
-) -> Callable[..., Generator[Any, Any, Any]]:
+    enter: Callable[[], AbstractContextManager[object]],
+    function: Callable[_P, Generator[_Y, _S, _R]],
+) -> Callable[_P, Generator[_Y, _S, _R]]:
     """A generator function whose body runs in a mode, and whose caller does not."""
 
     @functools.wraps(function)
-    def decorated(*args: Any, **kwargs: Any) -> Generator[Any, Any, Any]:
+    def decorated(*args: _P.args, **kwargs: _P.kwargs) -> Generator[_Y, _S, _R]:
         running = function(*args, **kwargs)
-        resume: Callable[[], Any] = running.__next__
+        resume: Callable[[], _Y] = running.__next__
         while True:
             try:
                 with enter():
                     value = resume()
             except StopIteration as finished:
-                return finished.value
+                value_returned: _R = finished.value
+                return value_returned
             try:
                 resume = functools.partial(running.send, (yield value))
             except GeneratorExit:
@@ -261,7 +268,7 @@ class inference_mode(_DecoratorContextManager):
     True
     """
 
-    def __new__(cls, mode: Any = True) -> Any:
+    def __new__(cls, mode: object = True) -> Any:
         made = super().__new__(cls)
         if isinstance(mode, bool):
             return made
@@ -310,7 +317,7 @@ class _SwitchMode(_DecoratorContextManager):
         self.mode = mode
         setattr(SWITCHES, self.switch, mode)
 
-    def clone(self) -> Any:
+    def clone(self) -> Self:
         return self.__class__(self.mode)
 
     def __call__(self, orig_func: _F) -> _F:
@@ -365,7 +372,7 @@ class _unsafe_preserve_version_counter(_DecoratorContextManager):
             raise AssertionError("Expected tensors to be a tuple")
         self.prev_versions = tuple(tensor._version for tensor in self.tensors)
 
-    def clone(self) -> Any:
+    def clone(self) -> Self:
         return self.__class__(self.tensors)
 
     def __enter__(self) -> None:

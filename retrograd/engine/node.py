@@ -82,7 +82,7 @@ class BackwardCall:
         self.need: set[Node] | None = None
         self.restricted = False  # to the paths to some inputs, or inside a call that is
         self.node: Node | None = None  # the one that runs, where somebody may ask
-        self.callbacks: list[Callable[[], None]] | None = None
+        self.callbacks: list[Callable[[], object]] | None = None
         self.interrupted_by: str | None = None  # the type of the exception that ended the call
 
 

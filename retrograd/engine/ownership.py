@@ -9,30 +9,28 @@ exactly the known ones, no array ever counts as unshared: each step then makes a
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from sys import getrefcount
-from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from retrograd.backend.arrays import Array
 from retrograd.engine.state import GIL
-
-if TYPE_CHECKING:
-    from retrograd.engine.node import BackwardCall, Node
 
 
 class _Holder:
     __slots__ = ("buffer", "run")
 
-    buffer: Any
-    run: Any
+    buffer: Array | None
+    run: Callable[..., int]
 
 
-def _in_run(node: Node, gradient: Any, need: Any, freeing: BackwardCall | None) -> int:
+def _in_run(node: object, gradient: object, need: None, freeing: None) -> int:
     """As `AccumulateGrad.run_raw` counts: its own argument, the walk's local, getrefcount's."""
     return getrefcount(gradient)
 
 
-def _in_delivery(target: Any, part: Any) -> int:
+def _in_delivery(target: _Holder, part: None) -> int:
     """As `engine._deliver` counts: the node's buffer, the walk's local, its own, getrefcount's."""
     held = target.buffer
     return getrefcount(held)

@@ -9,19 +9,23 @@ which unpacks everything before the rule runs.
 from __future__ import annotations
 
 import weakref
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from retrograd.above import above
+from retrograd.backend.arrays import Array
 from retrograd.engine.hooked import run_late_hooks
 from retrograd.engine.node import FREED, BackwardCall, Node, dressed
 from retrograd.engine.saved import freed_failure, output_producer, stale_value, with_history
-from retrograd.engine.state import IN_HOOK, STATE, set_grad_mode, set_saved_hooks
+from retrograd.engine.state import IN_HOOK, STATE, Hooks, set_grad_mode, set_saved_hooks
 from retrograd.engine.views import edge_of
 from retrograd.notices import explained, runtime_error
 from retrograd.tensor import Tensor, cell_of, meta_of, wrap
 
 if TYPE_CHECKING:
+    from retrograd.engine.node import Gradient, Need
     from retrograd.ops.registry import Op
+    from retrograd.transforms.forward import DualLevel
 
 
 @above
@@ -65,14 +69,14 @@ class SavedTensor:
         self.is_output = is_output and value is not None and value._grad_fn is not None
         self.number = number  # of the output, among those of its node
         self.name = "result" if is_output else "input"  # for reports
-        self._hooks: tuple[Any, Any] | None = None
+        self._hooks: Hooks | None = None
         self._packed: Any = None
         self._released = False
         self._node = weakref.ref(node)
         self._grad_fn: Node | None = None
-        self._accumulator: Any = None
+        self._accumulator: weakref.ref[Node] | None = None
         self._requires_grad = False
-        self._tangents: Any = None
+        self._tangents: dict[DualLevel, Tensor] | None = None
         self._value = value
         self._version = 0
         if value is None:
@@ -85,9 +89,7 @@ class SavedTensor:
         if hooks:
             self._pack(node, value, value, hooks[-1])
 
-    def _pack(
-        self, node: Node | None, value: Tensor, given: Tensor, hooks: tuple[Any, Any]
-    ) -> None:
+    def _pack(self, node: Node | None, value: Tensor, given: Tensor, hooks: Hooks) -> None:
         """Hand the value over to a pack hook, as `given`; what unpacking needs stays here."""
         cell = value._cell
         before = 0 if cell is None else cell.version
@@ -153,7 +155,7 @@ class SavedTensor:
         made = found._without_history()
         made._cell = None
         if self._tangents:
-            meta_of(made).tangents = type(self._tangents).of(self._tangents)
+            meta_of(made).tangents = tangents_of(self._tangents)
         if self.is_output:
             return made if node is None else with_history(node, made, self.number)
         if self._grad_fn is not None:
@@ -179,11 +181,11 @@ class SavedTensor:
         return self._value if self._hooks is None else self._packed
 
     @property
-    def unpack_hook(self) -> Any:
+    def unpack_hook(self) -> Callable[[Any], Tensor] | None:
         """The function that turns the packed object back into a tensor, or None."""
         return None if self._hooks is None else self._hooks[1]
 
-    def register_hooks(self, pack_hook: Any = None, unpack_hook: Any = None) -> None:
+    def register_hooks(self, pack_hook: object = None, unpack_hook: object = None) -> None:
         """Pack this one value now with `pack_hook`, and unpack it with `unpack_hook` later.
 
         >>> import retrograd as torch
@@ -224,7 +226,7 @@ class SavedTensor:
             self._requires_grad = True
 
 
-def _call_quietly(function: Any, value: Any) -> Any:
+def _call_quietly(function: Callable[[Tensor], object], value: Tensor) -> object:
     """Call a hook with grad mode off, as hooks are."""
     state = STATE
     before, cut = state.grad_enabled, state.cut
@@ -244,7 +246,9 @@ def packed_form(form: type[Node]) -> type[Node]:
     if found is not None:
         return found
 
-    def run_raw(self: Any, gradient: Any, need: Any, freeing: BackwardCall | None) -> Any:
+    def run_raw(
+        self: Node, gradient: Gradient, need: Need, freeing: BackwardCall | None
+    ) -> Sequence[Array | None]:
         dressed(self)
         unhooked = self.extra is None
         state = STATE
@@ -261,7 +265,9 @@ def packed_form(form: type[Node]) -> type[Node]:
             self.release(freeing)
         return results
 
-    def run_recorded(self: Any, gradient: Any, need: Any, freeing: BackwardCall | None) -> Any:
+    def run_recorded(
+        self: Node, gradient: Gradient, need: Need, freeing: BackwardCall | None
+    ) -> Sequence[Tensor | None]:
         unhooked = self.extra is None
         results = form.run_recorded(_unpacked(self, form, raw=False), gradient, need, None)
         if unhooked and self.extra is not None:
@@ -270,7 +276,7 @@ def packed_form(form: type[Node]) -> type[Node]:
             self.release(freeing)
         return results
 
-    def release(self: Any, call: Any) -> None:
+    def release(self: Node, call: BackwardCall) -> None:
         if self.freed is None:  # first, in case that something interrupts the rest
             self.freed = call
         for value in self.saved:

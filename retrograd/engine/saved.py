@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from retrograd.backend import BACKENDS
+from retrograd.backend.arrays import Array
 from retrograd.engine import failures
 from retrograd.engine.node import FREED, Node, dressed, forward_name
 from retrograd.engine.saved_names import public_names, public_value
@@ -54,7 +55,7 @@ def _consumer(node: Node, roots: tuple[Node, ...]) -> Node | None:
 def stale_value(
     node: Node,
     name: str,
-    value: Any,
+    value: Array | Tensor,
     cell: VersionCell | None,
     seen: int,
     producer: str | None = None,
@@ -72,7 +73,7 @@ def stale_value(
         raise failures.detached_in_place(node)
 
 
-def producer_of(node: Node, name: str, value: Any) -> str:
+def producer_of(node: Node, name: str, value: object) -> str:
     """The ", which is output 0 of Mul," part of the message; empty for leaves.
 
     PyTorch gives the number for outputs that their own node saved; of inputs it always says 0.
@@ -101,7 +102,7 @@ def output_producer(node: Node, number: int) -> str:
     return f", which is output {number} of {forward_name(maker)},"
 
 
-def saved_output(node: Node, stored: Any, cell: VersionCell, number: int) -> Tensor:
+def saved_output(node: Node, stored: Array | Tensor, cell: VersionCell, number: int) -> Tensor:
     """A saved output as a Tensor again, with the node it came from as its history."""
     if isinstance(stored, Tensor):  # unpacked by `engine.packing`, history and all
         return stored
@@ -151,10 +152,10 @@ def saved_properties(op: Op) -> dict[str, property]:
     return readers
 
 
-def _raw_reader(op: Op, name: str, place: int) -> Callable[[Node], Any]:
+def _raw_reader(op: Op, name: str, place: int) -> Callable[[Node], object]:
     from retrograd.engine.packing import SavedTensor, pack_node
 
-    def read(node: Node) -> Any:
+    def read(node: Node) -> object:
         pack_node(node)
         value = node.saved[place]
         if isinstance(value, SavedTensor):
@@ -172,13 +173,13 @@ def _raw_reader(op: Op, name: str, place: int) -> Callable[[Node], Any]:
     return read
 
 
-def _reader(op: Op, save: Save) -> Callable[[Node], Any]:
+def _reader(op: Op, save: Save) -> Callable[[Node], object]:
     from retrograd.engine import packing  # which imports this module
 
     kind, name, source, place = save[:4]
     wraps = kind == "input" and "saved" in op.numbers
 
-    def read(node: Node) -> Any:
+    def read(node: Node) -> object:
         value = node.saved[place]
         if value is FREED:
             raise failures.freed(node, None, None, ())
@@ -199,5 +200,5 @@ def _reader(op: Op, save: Save) -> Callable[[Node], Any]:
     return read
 
 
-def _as_tensor(number: Any) -> Tensor:
+def _as_tensor(number: complex) -> Tensor:
     return wrap(np.asarray(number))

@@ -11,23 +11,23 @@ if TYPE_CHECKING:
     from retrograd.ops.registry import Op
 
 
-def indices_of(node: Any, prefix: str = "_saved_") -> tuple[Any, ...]:
+def indices_of(node: Any, prefix: str = "_saved_") -> tuple[object, ...]:
     """The tensors of an index, each at its dimension; None (or an empty one) at the others."""
     names = ("first", "second", "third", "fourth")
     dims = node._saved_dims
     nothing = getattr(node, prefix + names[len(dims)]) if len(dims) < len(names) else None
-    found: list[Any] = [nothing] * (max(dims) + 1)
+    found: list[object] = [nothing] * (max(dims) + 1)
     for dim, name in zip(dims, names, strict=False):
         found[dim] = getattr(node, prefix + name)
     return tuple(found)
 
 
-def raw_indices_of(node: Node) -> tuple[Any, ...]:
+def raw_indices_of(node: Node) -> tuple[object, ...]:
     """The same as objects of saved values."""
     return indices_of(node, "_raw_saved_")
 
 
-def size_of(shape: str, place: int) -> Callable[[Any], Any]:
+def size_of(shape: str, place: int) -> Callable[[Node], object]:
     """One size of a saved shape."""
     return lambda node: getattr(node, f"_saved_{shape}_sym_sizes")[place]
 
@@ -63,7 +63,7 @@ def public_names(op: Op) -> dict[str, Save]:
     return found
 
 
-def public_value(node: Node, name: str, kind: str, value: Any) -> Any:
+def public_value(node: Node, name: str, kind: str, value: Any) -> object:
     """A saved option or fact in PyTorch's form: strides count elements, some `dim` are tuples."""
     if kind == "strides" and value is not None:
         dtype = node.dtype[0] if isinstance(node.dtype, list) else node.dtype

@@ -15,10 +15,19 @@ import sys
 import threading
 from collections.abc import Callable
 from types import CodeType
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from retrograd.lifecycle.site import user_site
+from retrograd.tensor import Tensor
 
+if TYPE_CHECKING:
+    from retrograd.engine.node import BackwardCall
+    from retrograd.ops.registry import Op
+
+# a pack hook, and the unpack hook that takes what it gave
+Hooks = tuple[Callable[["Tensor"], object], Callable[[Any], "Tensor"]]
 # The namespace of compiled op functions (`calling.compile` fills it, this module counts in it).
 HOT: dict[str, Any] = {"NO_GRAD": 0, "UNUSUAL": 0, "__name__": "retrograd.ops.compiled"}
 
@@ -40,7 +49,7 @@ GIL: bool = getattr(sys, "_is_gil_enabled", lambda: True)()
 COUNTING = threading.RLock()
 
 
-def _switch(holder: Any, name: str, value: Any, count: str, change: int) -> None:
+def _switch(holder: object, name: str, value: object, count: str, change: int) -> None:
     """Set a mode and add `change` to its global count, in one step."""
     if GIL:
         places = holder.__dict__
@@ -78,16 +87,19 @@ class _State(threading.local):
     grad_enabled: bool = True
     cut: Cut | None = None  # the context that turned gradients off
     inference: bool = False
-    call: Any = None  # the running BackwardCall
+    call: BackwardCall | None = None  # the one that is running
     depth: int = 0  # nested backward calls in this thread
-    saved_hooks: tuple[tuple[Any, Any], ...] = ()  # (pack, unpack) pairs, the innermost last
-    pack_site: tuple[Any, int] = (None, 0)  # of the node whose value a pack hook is given
+    saved_hooks: tuple[Hooks, ...] = ()  # (pack, unpack) pairs, the innermost last
+    pack_site: tuple[CodeType | None, int] = (
+        None,
+        0,
+    )  # of the node whose value a pack hook is given
     saved_hooks_refused: str | None = None  # the message of disable_saved_tensors_hooks
-    op_watcher: Callable[[Any, tuple[Any, ...]], None] | None = None  # sees ops; needs UNUSUAL
+    op_watcher: Callable[[Op, tuple[object, ...]], None] | None = None  # sees ops; needs UNUSUAL
     op_modes: tuple[Any, ...] = ()  # what runs ops in the kernels' place, the innermost last
     mutation: Any = None  # the open context of allow_mutation_on_saved_tensors
     transforms: int = 0  # calls of func.grad, vjp, jvp, vmap that are running in this thread
-    autocast: Any = None  # the NumPy dtype that autocast lowers to, while it is on
+    autocast: np.dtype | None = None  # the NumPy dtype that autocast lowers to, while it is on
     autocast_cache: bool = True  # whether autocast keeps its casts of weights
 
 
@@ -122,8 +134,8 @@ class _Transforms:
     active: int = 0  # dual levels and vmap calls
     dual_levels: int = 0
     # vmap: (level, op, args, tensors) -> results of an op, and the in-place op's target
-    batched: Callable[..., list[Any]]
-    batched_inplace: Callable[..., Any]
+    batched: Callable[..., list[Tensor]]
+    batched_inplace: Callable[..., None]
     # (op, plan, args) -> result or None; see `calling.shortcut`
     batched_shortcut: Callable[..., Any]
     # forward mode: whether an operand carries a tangent; (op, args, tensors, outputs) sets those of
@@ -161,13 +173,13 @@ def count_unusual(change: int) -> None:
             HOT["UNUSUAL"] += change
 
 
-def set_saved_hooks(pairs: tuple[tuple[Any, Any], ...]) -> None:
+def set_saved_hooks(pairs: tuple[Hooks, ...]) -> None:
     """Replace this thread's stack of saved-tensor hooks, keeping the global count right."""
     change = bool(pairs) - bool(STATE.saved_hooks)
     _switch(STATE, "saved_hooks", pairs, "UNUSUAL", change)
 
 
-def set_op_modes(modes: tuple[Any, ...]) -> None:
+def set_op_modes(modes: tuple[object, ...]) -> None:
     """Replace this thread's op modes (`calling.op_modes`), keeping the global count right."""
     change = bool(modes) - bool(STATE.op_modes)
     _switch(STATE, "op_modes", modes, "UNUSUAL", change)
@@ -176,13 +188,13 @@ def set_op_modes(modes: tuple[Any, ...]) -> None:
 class _Autocast:
     """What the general path asks of autocast; its module puts the functions here when imported."""
 
-    cast_arguments: Callable[[Any, tuple[Any, ...]], tuple[Any, ...]]  # (op, args) -> args
+    cast_arguments: Callable[[Op, tuple[Any, ...]], tuple[Any, ...]]  # (op, args) -> args
 
 
 AUTOCAST = _Autocast()
 
 
-def set_autocast(lower: Any) -> None:
+def set_autocast(lower: np.dtype | None) -> None:
     """Turn autocast on for this thread (the NumPy dtype that it lowers to) or off (None)."""
     change = (lower is not None) - (STATE.autocast is not None)
     _switch(STATE, "autocast", lower, "UNUSUAL", change)

@@ -8,6 +8,7 @@ its `grad_fn` is older than the cell, and replays the ops from the base's new hi
 from __future__ import annotations
 
 import weakref
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from retrograd.above import above
@@ -32,7 +33,7 @@ class ViewStep:
 
     __slots__ = ("number", "op", "options")
 
-    def __init__(self, op: Op, options: tuple[Any, ...], number: int | None) -> None:
+    def __init__(self, op: Op, options: tuple[object, ...], number: int | None) -> None:
         self.op = op
         self.options = options
         self.number = number  # which output, for ops with several
@@ -57,7 +58,7 @@ class ViewStep:
         """The gradient of the source of this step, as an array."""
         op = self.op
         raw = backend_of(source).raw
-        sent: Any = gradient
+        sent: Array | list[Array | None] = gradient
         if self.number is not None:
             count = len(getattr(raw, op.name)(source, *self.options))
             sent = [None] * count
@@ -74,7 +75,7 @@ class ViewStep:
 
 
 # One view op in a linked list: op, options, which of several outputs, and the op before it.
-Link = tuple["Op", tuple[Any, ...], int | None, Any]
+Link = tuple["Op", tuple[Any, ...], int | None, "Link | None"]
 
 
 class ViewInfo:
@@ -96,7 +97,7 @@ class ViewInfo:
     def chain(self) -> tuple[ViewStep, ...]:
         """The view ops that lead from the base to the view."""
         found: list[ViewStep] = []
-        link: Any = self.last
+        link: Link | None = self.last
         while link is not None:
             op, options, number, link = link
             found.append(ViewStep(op, options, number))
@@ -111,7 +112,7 @@ class ViewInfo:
 
 
 def link_view(
-    source: Tensor, view: Tensor, op: Op, options: tuple[Any, ...], number: int | None = None
+    source: Tensor, view: Tensor, op: Op, options: tuple[object, ...], number: int | None = None
 ) -> None:
     """Make `view`, the result of one view op on `source`, a view of source's root base.
 
@@ -325,7 +326,7 @@ def check_not_expanded(tensor: Tensor) -> None:
         ) from None
 
 
-def check_overlap(target: Tensor, operands: Any) -> None:
+def check_overlap(target: Tensor, operands: Iterable[object]) -> None:
     """Refuse an in-place op one of whose operands is another part of the written storage."""
     cell = target._cell
     if cell is None:

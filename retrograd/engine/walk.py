@@ -19,7 +19,7 @@ import threading
 from collections.abc import Callable, Sequence
 from heapq import heappop, heappush, heappushpop
 from sys import getrefcount
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -51,6 +51,9 @@ from retrograd.engine.state import (
 )
 from retrograd.tensor import Array, Tensor, wrap
 
+if TYPE_CHECKING:
+    from retrograd.engine.node import Gradient, Part
+
 ndarray = np.ndarray
 Edge = tuple[Node, int]
 
@@ -72,9 +75,9 @@ def run_backward(
     writes, which nothing interrupts (see `state.GIL`), and comes before the first call.
     """
     if COMPILED.run_backward is not None:
-        done: Any = COMPILED.run_backward(roots, gradients, call, inputs)
+        done: list[Tensor | None] = COMPILED.run_backward(roots, gradients, call, inputs)
         if done is not NotImplemented:
-            return done  # type: ignore[no-any-return]
+            return done
     state = STATE
     depth = state.depth + 1
     if depth % _DEEP == 0:
@@ -168,7 +171,7 @@ def _run_callbacks(call: BackwardCall) -> None:
 class ExecutionEngine:
     """The engine as `torch.autograd.Variable._execution_engine` shows it."""
 
-    def queue_callback(self, callback: Callable[[], Any]) -> None:
+    def queue_callback(self, callback: Callable[[], object]) -> None:
         """Call a function at the end of the backward call that is running.
 
         >>> import retrograd as torch
@@ -203,7 +206,7 @@ def _run_in_thread(
     depth: int,
 ) -> list[Tensor | None]:
     """Continue on a new stack, with this thread's modes and context variables."""
-    outcome: list[Any] = []
+    outcome: list[list[Tensor | None] | BaseException] = []
     finished = threading.Lock()  # Thread.join() gives up for good when it is interrupted
     finished.acquire()
     state = STATE
@@ -247,16 +250,16 @@ def _run_in_thread(
         finished.acquire()
         if not outcome or not isinstance(outcome[0], BaseException):
             raise
-    found: Any = outcome.pop() if outcome else RuntimeError("a backward thread was interrupted")
+    found = outcome.pop() if outcome else RuntimeError("a backward thread was interrupted")
     if isinstance(found, BaseException):
         try:
             raise found
         finally:
             del found  # its traceback holds this frame: no cycle
-    return found  # type: ignore[no-any-return]
+    return found
 
 
-def _start(roots: Sequence[Edge], gradients: list[Any]) -> tuple[Node, Any]:
+def _start(roots: Sequence[Edge], gradients: list[Part]) -> tuple[Node, Any]:
     """The node to start from and its gradient (a list for a node with several outputs)."""
     if len(roots) > 1:
         edges = tuple(node for node, _ in roots)
@@ -264,7 +267,7 @@ def _start(roots: Sequence[Edge], gradients: list[Any]) -> tuple[Node, Any]:
         return root, ()
     root, number = roots[0]
     if isinstance(root.shape, list):
-        start: list[Any] = [None] * len(root.shape)
+        start: list[Part] = [None] * len(root.shape)
         start[number] = gradients[0]
         return root, start
     return root, gradients[0]
@@ -423,7 +426,7 @@ def _deliver(node: Node, position: int, target: Node, part: Any) -> None:
         target.owned = True
 
 
-def _deliver_elsewhere(node: Node, position: int, target: Node, part: Any) -> None:
+def _deliver_elsewhere(node: Node, position: int, target: Node, part: Array) -> None:
     """The same for an array of another device than the CPU."""
     fitted = part if part.shape == target.shape else fit_raw(node, position, part, target.shape)
     held = target.buffer
@@ -455,7 +458,7 @@ def _walk_general(
     as_tensors: bool,
 ) -> list[Tensor | None]:
     create = call.create_graph
-    start: list[Any] = list(gradients) if as_tensors else [g._array for g in gradients]
+    start: list[Part] = list(gradients) if as_tensors else [g._array for g in gradients]
     node, gradient = _start(roots, start)
     counts = _count(node)
     captured: list[Any] = [] if inputs is None else [None] * len(inputs)
@@ -479,7 +482,7 @@ def _walk_general(
         set_grad_mode(create, None if create else IN_HOOK)
         runs = need is None or node in need or isinstance(node, GraphRoot)
         wanted = captures.get(node)
-        results: Any = None
+        results: Sequence[Part] | None = None
         if not runs:
             # captured only: after the tensor hooks, since the node itself will not run them
             gradient = hook_gradient(node, gradient, as_tensors)
@@ -509,12 +512,12 @@ def _walk_general(
     return [None if part is None else as_captured(part) for part in captured]
 
 
-def as_captured(part: Any) -> Tensor:
+def as_captured(part: object) -> Tensor:
     """A gradient as `grad()` returns it."""
     return wrap(as_array(part))
 
 
-def _check_nan(node: Node, results: Any) -> None:
+def _check_nan(node: Node, results: Sequence[Part]) -> None:
     """In anomaly mode: no gradient may have a nan."""
     for index, (part, edge) in enumerate(zip(results, node.edges, strict=False)):
         if part is None or edge is None:
@@ -547,12 +550,15 @@ def _needed(root: Node, targets: set[Node], including: bool) -> set[Node]:
     return needed
 
 
-def run_general(node: Node, gradient: Any, call: BackwardCall, live: Any, as_tensors: bool) -> Any:
+def run_general(
+    node: Node, gradient: Gradient, call: BackwardCall, live: set[Node] | None, as_tensors: bool
+) -> Sequence[Part]:
     freeing = None if call.retain_graph else call
     if node.extra is None:
         if as_tensors:
             return dressed(node).run_recorded(gradient, live, freeing)
-        return node.run(node, gradient, live, freeing)
+        found: Sequence[Part] = node.run(node, gradient, live, freeing)
+        return found
     return run_hooked(node, gradient, call, live, raw=not as_tensors)
 
 
@@ -577,7 +583,7 @@ def gathered(
 
 def _pass_on(
     node: Node,
-    results: Any,
+    results: Sequence[Part] | None,
     counts: dict[Node, int],
     waiting: dict[Node, Any],
     ready: list[tuple[int, int, Node]],

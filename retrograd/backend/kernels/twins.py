@@ -7,94 +7,49 @@ result has no dimensions, into a 0-d array.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
+from numpy.typing import ArrayLike, DTypeLike
 
+from retrograd.backend.arrays import Array
 from retrograd.backend.quiet import quiet
-
-Array = npt.NDArray[Any]
 
 _add_reduce = np.add.reduce
 _COMPARED = tuple(np.dtype(name) for name in ("float32", "float64", "int64"))
 
 
-def _as_array(result: Any) -> Array:
+def _as_array(result: Array | np.generic) -> Array:
     return np.asarray(result) if isinstance(result, np.generic) else result
 
 
-def add(*operands: Any, **options: Any) -> Array:
-    with quiet():
-        return _as_array(np.add(*operands, **options))
+def _silent(function: np.ufunc) -> Callable[..., Array]:
+    def call(*operands: object, **options: object) -> Array:
+        with quiet():
+            return _as_array(function(*operands, **options))
+
+    call.__name__ = function.__name__
+    return call
 
 
-def subtract(*operands: Any, **options: Any) -> Array:
-    with quiet():
-        return _as_array(np.subtract(*operands, **options))
+add = _silent(np.add)
+subtract = _silent(np.subtract)
+multiply = _silent(np.multiply)
+divide = _silent(np.divide)
+maximum = _silent(np.maximum)
+minimum = _silent(np.minimum)
+negative = _silent(np.negative)
+square = _silent(np.square)
+sqrt = _silent(np.sqrt)
+exp = _silent(np.exp)
+log = _silent(np.log)
+tanh = _silent(np.tanh)
+sin = _silent(np.sin)
+cos = _silent(np.cos)
 
 
-def multiply(*operands: Any, **options: Any) -> Array:
-    with quiet():
-        return _as_array(np.multiply(*operands, **options))
-
-
-def divide(*operands: Any, **options: Any) -> Array:
-    with quiet():
-        return _as_array(np.divide(*operands, **options))
-
-
-def maximum(*operands: Any, **options: Any) -> Array:
-    with quiet():
-        return _as_array(np.maximum(*operands, **options))
-
-
-def minimum(*operands: Any, **options: Any) -> Array:
-    with quiet():
-        return _as_array(np.minimum(*operands, **options))
-
-
-def negative(*operands: Any, **options: Any) -> Array:
-    with quiet():
-        return _as_array(np.negative(*operands, **options))
-
-
-def square(*operands: Any, **options: Any) -> Array:
-    with quiet():
-        return _as_array(np.square(*operands, **options))
-
-
-def sqrt(*operands: Any, **options: Any) -> Array:
-    with quiet():
-        return _as_array(np.sqrt(*operands, **options))
-
-
-def exp(*operands: Any, **options: Any) -> Array:
-    with quiet():
-        return _as_array(np.exp(*operands, **options))
-
-
-def log(*operands: Any, **options: Any) -> Array:
-    with quiet():
-        return _as_array(np.log(*operands, **options))
-
-
-def tanh(*operands: Any, **options: Any) -> Array:
-    with quiet():
-        return _as_array(np.tanh(*operands, **options))
-
-
-def sin(*operands: Any, **options: Any) -> Array:
-    with quiet():
-        return _as_array(np.sin(*operands, **options))
-
-
-def cos(*operands: Any, **options: Any) -> Array:
-    with quiet():
-        return _as_array(np.cos(*operands, **options))
-
-
-def iadd(target: Array, other: Any, /) -> None:
+def iadd(target: Array, other: ArrayLike, /) -> None:
     with quiet():
         np.add(target, other, target)
 
@@ -106,7 +61,7 @@ def add_matching(target: Array, other: Array, /) -> bool:
     return True
 
 
-def sum_all(x: Any, /) -> Array:
+def sum_all(x: Array, /) -> Array:
     with quiet():
         return _as_array(_add_reduce(x, axis=None))
 
@@ -115,11 +70,11 @@ def sum_to(x: Array, shape: tuple[int, ...], /) -> Array | None:
     return None  # NumPy's own reduction gives the same sums
 
 
-def filled(shape: tuple[int, ...], value: Any, dtype: Any = None, /) -> Array:
+def filled(shape: tuple[int, ...], value: ArrayLike, dtype: DTypeLike = None, /) -> Array:
     return np.full(shape, value, dtype)
 
 
-def matmul2d(a: Any, b: Any, /) -> Array:
+def matmul2d(a: Array, b: Array, /) -> Array:
     with quiet():
         return _as_array(np.matmul(a, b))
 
