@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import warnings
+from collections.abc import Sequence
 from typing import Any
 
 from retrograd.autograd.function import Function, FunctionCtx
@@ -14,7 +15,7 @@ class Type(Function):
     """A tensor in another dtype (deprecated: use ``tensor.to(dtype=dtype)``)."""
 
     @staticmethod
-    def forward(ctx: FunctionCtx, i: Tensor, dest_type: Any) -> Any:
+    def forward(ctx: FunctionCtx, i: Tensor, dest_type: Any) -> Tensor:
         """The tensor with `dest_type`, a dtype or the name of one."""
         warnings.warn(
             "`torch.autograd._functions.Type` is deprecated as of PyTorch 2.1, please use "
@@ -23,10 +24,11 @@ class Type(Function):
             stacklevel=2,
         )
         ctx.input_dtype = i.dtype
-        return i.type(dest_type)
+        made: Tensor = i.type(dest_type)
+        return made
 
     @staticmethod
-    def backward(ctx: FunctionCtx, grad_output: Any) -> Any:
+    def backward(ctx: FunctionCtx, grad_output: Tensor) -> tuple[Tensor | None, ...]:
         """The gradient in the dtype of the input."""
         return grad_output.to(ctx.input_dtype), None
 
@@ -42,7 +44,7 @@ class Resize(Function):
     """
 
     @staticmethod
-    def forward(ctx: FunctionCtx, tensor: Tensor, sizes: Any) -> Any:
+    def forward(ctx: FunctionCtx, tensor: Tensor, sizes: Sequence[int]) -> Tensor:
         """The elements, shared if they lie in order."""
         if math.prod(sizes) != tensor.numel():
             wanted, given = ("x".join(map(str, shape)) for shape in (sizes, tensor.size()))
@@ -56,6 +58,6 @@ class Resize(Function):
         return tensor.detach().contiguous().view(*sizes)
 
     @staticmethod
-    def backward(ctx: FunctionCtx, grad_output: Any) -> Any:
+    def backward(ctx: FunctionCtx, grad_output: Tensor) -> tuple[Tensor | None, ...]:
         """The gradient in the shape of the input."""
         return grad_output.contiguous().view(ctx.input_sizes), None

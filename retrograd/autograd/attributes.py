@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from retrograd import dtypes
 from retrograd.engine import failures
 from retrograd.engine.accumulate import gradient_dtype
@@ -109,7 +107,7 @@ def _delete_grad(self: Tensor) -> None:
     _set_grad(self, None)
 
 
-def _get_grad_dtype(self: Tensor) -> Any:
+def _get_grad_dtype(self: Tensor) -> dtypes.dtype | None:
     """The dtype that gradients of a leaf are cast to as they arrive; None leaves them as they are.
 
     >>> import retrograd as torch

@@ -22,7 +22,7 @@ import inspect
 import warnings
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
-from typing import Any, TypeVar
+from typing import Any, NoReturn, TypeVar
 
 from retrograd.above import above
 from retrograd.autograd.custom.context import BackwardCFunction as BackwardCFunction
@@ -55,7 +55,7 @@ class FunctionMeta(type):
 
     _backward_cls: type[BackwardCFunction]
 
-    def __init__(cls, name: str, bases: tuple[type, ...], space: dict[str, Any]) -> None:
+    def __init__(cls, name: str, bases: tuple[type, ...], space: dict[str, object]) -> None:
         facts = {"__slots__": (), "__module__": __name__, "_forward_cls": cls}
         cls._backward_cls = type(f"{name}Backward", (BackwardCFunction,), facts)
         super().__init__(name, bases, space)
@@ -78,7 +78,7 @@ class Function(FunctionCtx, metaclass=FunctionMeta):
     boxed_grads_call = False
     """Whether `backward` gets its gradients as one list, which it may empty as it goes."""
 
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
+    def __init__(self, *args: object, **kwargs: object) -> None:
         warnings.warn(
             f"{type(self)} should not be instantiated. Methods on autograd functions are all "
             "static, so you should invoke them on the class itself. Instantiating an autograd "
@@ -87,7 +87,7 @@ class Function(FunctionCtx, metaclass=FunctionMeta):
             stacklevel=2,
         )
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, *args: object, **kwargs: object) -> NoReturn:
         raise runtime_error(
             "Legacy autograd function with non-static forward method is deprecated. Please use "
             "new-style autograd function with static forward method. (Example: "
@@ -169,13 +169,13 @@ class Function(FunctionCtx, metaclass=FunctionMeta):
         return call_function(cls, arguments, separate)
 
 
-def has_setup_context(function: Any) -> bool:
+def has_setup_context(function: type[Function]) -> bool:
     """Whether a Function fills its context in `setup_context`, not in `forward`."""
     return function.setup_context is not Function.setup_context
 
 
 @above
-def apply_to_batch(function: Any, arguments: tuple[Any, ...], level: int) -> Any:
+def apply_to_batch(function: type[Function], arguments: tuple[Any, ...], level: int) -> Any:
     """The outputs of a Function one of whose arguments has this level of `vmap`."""
     raise NotImplementedError
 
@@ -186,7 +186,7 @@ def as_batches(outputs: Any, level: int) -> Any:
     raise NotImplementedError
 
 
-def call_function(function: Any, arguments: tuple[Any, ...], separate: bool) -> Any:
+def call_function(function: type[Function], arguments: tuple[Any, ...], separate: bool) -> Any:
     """One call of a Function at the level of ordinary tensors: forward, node, outputs."""
     for flag in ("clear_saved_tensors_on_access", "boxed_grads_call"):
         value = getattr(function, flag)
@@ -222,7 +222,7 @@ def call_function(function: Any, arguments: tuple[Any, ...], separate: bool) -> 
 
 
 def _call_in_transform(
-    function: Any, arguments: tuple[Any, ...], separate: bool, tensors: list[Tensor]
+    function: type[Function], arguments: tuple[Any, ...], separate: bool, tensors: list[Tensor]
 ) -> Any:
     """The same where tensors may be batched or carry tangents."""
     # inside of vmap, tensors of a level below are constants here: their graph is recorded there

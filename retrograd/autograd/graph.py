@@ -19,6 +19,7 @@ from retrograd.autograd.saved_hooks import saved_tensors_hooks as saved_tensors_
 from retrograd.engine.edges import GradientEdge as GradientEdge
 from retrograd.engine.edges import get_gradient_edge as get_gradient_edge
 from retrograd.engine.hooks import RemovableHandle
+from retrograd.engine.node import InputMetadata
 from retrograd.engine.node import Node as _EngineNode
 from retrograd.engine.views import bump
 from retrograd.tensor import Tensor
@@ -60,7 +61,7 @@ class Node(abc.ABC):
         """The nodes of the inputs, each with the number of its output."""
 
     @abc.abstractmethod
-    def metadata(self) -> dict[Any, Any]:
+    def metadata(self) -> dict[object, Any]:
         """A dictionary that lives as long as the node, for anything."""
 
     @abc.abstractmethod
@@ -68,7 +69,7 @@ class Node(abc.ABC):
 
     @property
     @abc.abstractmethod
-    def _input_metadata(self) -> tuple[Any, ...]: ...
+    def _input_metadata(self) -> tuple[InputMetadata, ...]: ...
 
     @abc.abstractmethod
     def _register_hook_dict(self, tensor: Tensor) -> None: ...

@@ -77,13 +77,13 @@ class _Collector:
     def __init__(self, tensors: Sequence[Tensor], hook: Callable[[Any], None]) -> None:
         self._hook = hook
         nodes = [engine_node(shown_node(tensor)) for tensor in tensors]
-        self._targets: list[weakref.ref[Any]] = [
+        self._targets: list[weakref.ref[Tensor | Node]] = [
             weakref.ref(tensor if is_accumulator(node) else node)
             for tensor, node in zip(tensors, nodes, strict=True)
         ]
         self._lock = threading.Lock()
         # how many gradients of a call are still to come, and those that came
-        self._open: weakref.WeakKeyDictionary[BackwardCall, tuple[list[int], list[Any]]]
+        self._open: weakref.WeakKeyDictionary[BackwardCall, tuple[list[int], list[Tensor | None]]]
         self._open = weakref.WeakKeyDictionary()
 
     def arrived(self, place: int, gradient: Tensor) -> None:

@@ -5,14 +5,13 @@ from __future__ import annotations
 import weakref
 from collections import OrderedDict
 from collections.abc import Callable
-from typing import Any
 
 from retrograd.engine import failures
 from retrograd.engine.hooks import RemovableHandle
 from retrograd.engine.node import extra_of
 from retrograd.engine.state import STATE
 from retrograd.notices import runtime_error
-from retrograd.tensor import Tensor, meta_of, tensor_member, tensor_method, wrap
+from retrograd.tensor import Tensor, TensorHooks, meta_of, tensor_member, tensor_method, wrap
 
 
 @tensor_method
@@ -127,20 +126,20 @@ def register_post_accumulate_grad_hook(
 # ------------------------------------------------------------------------ the tables themselves
 
 
-def _get_hooks(self: Tensor) -> Any:
+def _get_hooks(self: Tensor) -> TensorHooks | None:
     return None if self._meta is None else self._meta.hooks
 
 
-def _set_hooks(self: Tensor, table: Any) -> None:
+def _set_hooks(self: Tensor, table: TensorHooks | None) -> None:
     """As in PyTorch a new table takes effect on a leaf; a non-leaf's node keeps the old one."""
     meta_of(self).hooks = table
 
 
-def _get_post_accumulate_hooks(self: Tensor) -> Any:
+def _get_post_accumulate_hooks(self: Tensor) -> TensorHooks | None:
     return None if self._meta is None else self._meta.post_accumulate_hooks
 
 
-def _set_post_accumulate_hooks(self: Tensor, table: Any) -> None:
+def _set_post_accumulate_hooks(self: Tensor, table: TensorHooks | None) -> None:
     meta_of(self).post_accumulate_hooks = table
 
 

@@ -17,8 +17,7 @@ from collections.abc import Callable
 from types import CodeType
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
+from retrograd.backend.arrays import DType
 from retrograd.lifecycle.site import user_site
 from retrograd.tensor import Tensor
 
@@ -99,7 +98,7 @@ class _State(threading.local):
     op_modes: tuple[Any, ...] = ()  # what runs ops in the kernels' place, the innermost last
     mutation: Any = None  # the open context of allow_mutation_on_saved_tensors
     transforms: int = 0  # calls of func.grad, vjp, jvp, vmap that are running in this thread
-    autocast: np.dtype | None = None  # the NumPy dtype that autocast lowers to, while it is on
+    autocast: DType | None = None  # the NumPy dtype that autocast lowers to, while it is on
     autocast_cache: bool = True  # whether autocast keeps its casts of weights
 
 
@@ -194,7 +193,7 @@ class _Autocast:
 AUTOCAST = _Autocast()
 
 
-def set_autocast(lower: np.dtype | None) -> None:
+def set_autocast(lower: DType | None) -> None:
     """Turn autocast on for this thread (the NumPy dtype that it lowers to) or off (None)."""
     change = (lower is not None) - (STATE.autocast is not None)
     _switch(STATE, "autocast", lower, "UNUSUAL", change)

@@ -16,7 +16,7 @@ import importlib
 import math
 import textwrap
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, NoReturn
 
 import numpy as np
@@ -153,7 +153,7 @@ class LogicalArray:
     def __array_ufunc__(self, *args: object, **kwargs: object) -> NoReturn:
         raise _unreadable()
 
-    def __array_function__(self, function: Any, types: Any, args: Any, kwargs: Any) -> Any:
+    def __array_function__(self, function: Any, types: object, args: Any, kwargs: Any) -> Any:
         if function in _ABOUT_MEMORY:
             bare = [x._example if type(x) is LogicalArray else x for x in args]
             return function(*bare, **kwargs)
@@ -316,7 +316,7 @@ class BatchedTensor(Tensor):
         """Uninitialised memory for every example."""
         return self._new("new_empty", size, options)
 
-    def new_full(self, size: Any, fill_value: Any, **options: Any) -> Tensor:
+    def new_full(self, size: Sequence[int], fill_value: complex, **options: Any) -> Tensor:
         """One value everywhere, for every example."""
         shape = (level_of(self._level).size, *size)
         return rewrap(self._physical.new_full(shape, fill_value, **options), 0, self._level)

@@ -28,7 +28,7 @@ from retrograd.dtypes import DIFFERENTIABLE
 from retrograd.engine.accumulate import with_grad_mode
 from retrograd.engine.slices import copy_with_strides
 from retrograd.engine.state import STATE, TRANSFORMS, count_transform
-from retrograd.engine.views import ViewInfo, ViewStep, edge_of
+from retrograd.engine.views import Link, ViewInfo, ViewStep, edge_of
 from retrograd.notices import runtime_error
 from retrograd.ops.registry import Op
 from retrograd.tensor import Array, Tensor, cell_of, meta_of, wrap
@@ -157,7 +157,7 @@ def tangents_of(tensor: Tensor) -> Tangents | None:
     own: Any = None if meta is None else meta.tangents
     info = tensor._view
     if info is not None:
-        step: Any = info.last
+        step: Link | None = info.last
         if own is not None and step is not None and step[0].barrier:
             if step[1][0].tangents is own:
                 return own or None  # a dual tensor, or a primal: nothing comes from its base
@@ -222,7 +222,7 @@ def set_tangent(tensor: Tensor, level: DualLevel, tangent: Tensor) -> None:
 def _base_tangents(info: ViewInfo) -> tuple[Tangents | None, list[ViewStep]]:
     """The tangents of the tensor that a view belongs to in forward mode, and the way from there."""
     steps: list[ViewStep] = []
-    link: Any = info.last
+    link: Link | None = info.last
     while link is not None:
         op, options, number, link = link
         if op.barrier:
@@ -542,7 +542,7 @@ def _tangent_base(info: ViewInfo) -> tuple[Tangents, Array, list[ViewStep]] | No
     _, chain = _base_tangents(info)
     if not chain:
         return None  # the view is a dual tensor itself, or a primal
-    link: Any = info.last
+    link: Link | None = info.last
     while link is not None:
         op, options, _, link = link
         if op.barrier:
@@ -550,7 +550,7 @@ def _tangent_base(info: ViewInfo) -> tuple[Tangents, Array, list[ViewStep]] | No
     return holder_of(info.base), info.base._array, chain
 
 
-def relay_tangents(tensor: Tensor, view_op: Any, options: tuple[Any, ...]) -> None:
+def relay_tangents(tensor: Tensor, view_op: Op, options: tuple[object, ...]) -> None:
     """Before `t_()` and its like: show the tangents in the way that the tensor will be shown."""
     found = tangents_of(tensor)
     if found is not None:

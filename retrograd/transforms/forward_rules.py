@@ -9,7 +9,7 @@ with respect to g, started from the tangents, is the tangent of the op's result.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -17,6 +17,7 @@ import numpy as np
 from retrograd import dtypes
 from retrograd.above import above
 from retrograd.backend import backend_of
+from retrograd.backend.arrays import DType
 from retrograd.backend.quiet import QUIET, enter_quiet, leave_quiet
 from retrograd.engine.state import STATE, set_grad_mode, set_saved_hooks
 from retrograd.ops.calling.dispatch import dispatch
@@ -99,13 +100,13 @@ class OpCall:
             return [None] * len(self.outputs)
         forward = self.op.forward
         if callable(forward):
-            found = self._given(forward, moving)
+            found: Sequence[Tensor | None] = self._given(forward, moving)
         elif forward == "linear":
             found = self._linear()
         elif forward == "multilinear":
             found = self._multilinear()
         elif forward == "reduction":
-            found = [self._reduction(moving[0])]
+            found = [None if moving[0] is None else self._reduction(moving[0])]
         elif forward == "elementwise" and (self.op.holomorphic or not self.is_complex):
             found = self._elementwise(moving)
         else:
@@ -156,12 +157,14 @@ class OpCall:
 
     # ------------------------------------------------------------------------ the ways
 
-    def _given(self, forward: Callable[..., Any], moving: list[Any]) -> list[Any]:
+    def _given(
+        self, forward: Callable[..., Any], moving: list[Tensor | None]
+    ) -> list[Tensor | None]:
         read = [self._value(self.plan.source(name)) for name in names_of(forward)[2:]]
         results = forward(RECORDED, moving, *read)
         return [results] if self.op.outputs == 1 else list(results)
 
-    def _linear(self) -> list[Any]:
+    def _linear(self) -> Sequence[Tensor | None]:
         operands: list[Any] = []
         for operand, tangent, moves in self._operands():
             if not moves:
@@ -172,8 +175,8 @@ class OpCall:
                 operands.append(RECORDED.zeros_like(operand) if isinstance(operand, Tensor) else 0)
         return self._call(operands)
 
-    def _multilinear(self) -> list[Any]:
-        total: list[Any] = []
+    def _multilinear(self) -> Sequence[Tensor | None]:
+        total: list[Tensor] = []
         places = [
             place for place, (_, tangent, _) in enumerate(self._operands()) if tangent is not None
         ]
@@ -193,10 +196,10 @@ class OpCall:
             for place, operand in enumerate(self.tensors)
         ]
 
-    def _elementwise(self, moving: list[Any]) -> list[Any]:
+    def _elementwise(self, moving: list[Tensor | None]) -> list[Tensor | None]:
         raw = self._can_be_raw(moving)
         shape = self.outputs[0]._array.shape
-        total: Any = None
+        total: Tensor | None = None
         token = enter_quiet(QUIET) if raw else None
         try:
             for rule, tangent in zip(self.plan.rules, moving, strict=True):
@@ -217,7 +220,7 @@ class OpCall:
                 leave_quiet(token)
         return [wrap(np.asarray(total)) if raw and total is not None else total]
 
-    def _reduction(self, tangent: Any) -> Any:
+    def _reduction(self, tangent: Tensor) -> Tensor | None:
         """The sum of the tangents, each times its element's weight in the result."""
         rule = self.plan.rules[0]
         weights = rule.function(RECORDED, RECORDED.ones_like(self.outputs[0]), *self._values(rule))
@@ -232,7 +235,7 @@ class OpCall:
             return RECORDED.reshape(RECORDED._sum_all(parts), self.outputs[0]._array.shape)
         return RECORDED.sum(parts, dim, self.args[places["keepdim"]])
 
-    def _can_be_raw(self, moving: list[Any]) -> bool:
+    def _can_be_raw(self, moving: list[Tensor | None]) -> bool:
         """Whether the rules may run on arrays: no graph to record, no other level to inform."""
         if self.recording or not self.matching:
             return False
@@ -243,7 +246,7 @@ class OpCall:
                     return False
         return True
 
-    def _transposed(self, moving: list[Any]) -> list[Any]:
+    def _transposed(self, moving: list[Tensor | None]) -> list[Tensor | None]:
         op = self.op
         enabled, cut, hooks = STATE.grad_enabled, STATE.cut, STATE.saved_hooks
         # the graph made here is walked once, below: nobody else sees it
@@ -286,7 +289,7 @@ class OpCall:
         start.__dict__[TRACE] = NOBODY
         return start
 
-    def _rule_results(self, gradient: object) -> list[Any]:
+    def _rule_results(self, gradient: object) -> list[Tensor | None]:
         """What the rules give for each operand that has one."""
         wanted = [tangent is not None for tangent in self._moving()]
         joint, rules = self.plan.joint, self.plan.rules
@@ -310,14 +313,14 @@ class OpCall:
 
     # ---------------------------------------------------------------------- results
 
-    def _fitted(self, output: Tensor, tangent: Any) -> Tensor:
+    def _fitted(self, output: Tensor, tangent: Tensor | None) -> Tensor:
         """A tangent as its output needs it: in its shape and type, in memory of its own."""
         if tangent is None:
             return _zeros(output)
         if self.matching:
             tangent = _in_type(tangent, output._array.dtype)
         if self.op.view is not None:
-            return tangent  # type: ignore[no-any-return]
+            return tangent
         if tangent._array.shape != output._array.shape:
             tangent = tangent.expand(output._array.shape)
         return RECORDED.clone(tangent) if self._is_shared(tangent) else tangent
@@ -332,7 +335,7 @@ class OpCall:
         return False
 
 
-def _in_type(tensor: Tensor, dtype: Any) -> Tensor:
+def _in_type(tensor: Tensor, dtype: DType) -> Tensor:
     """A tensor in a dtype; the real part where a complex one becomes real."""
     if tensor._array.dtype is dtype:
         return tensor

@@ -10,7 +10,6 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import ModuleType
-from typing import Any
 
 import numpy as np
 
@@ -132,7 +131,7 @@ def of_rows(draw: Callable[[Tensor], Tensor], input: Tensor) -> Tensor:
         return rewrap(RECORDED.reshape(found, (size, rows, -1)), 0, level.number)
 
 
-def in_place(fill: Callable[[Tensor], Any], target: Tensor) -> Tensor:
+def in_place(fill: Callable[[Tensor], object], target: Tensor) -> Tensor:
     """Overwrite a tensor: `fill` draws numbers into a fresh one, which is then copied over."""
     with _below() as level:
         own = target._level == level.number
@@ -152,7 +151,9 @@ def in_place(fill: Callable[[Tensor], Any], target: Tensor) -> Tensor:
     return target
 
 
-def bernoulli_in_place(draw: Callable[[Tensor, Tensor], Any], target: Tensor, p: Tensor) -> Tensor:
+def bernoulli_in_place(
+    draw: Callable[[Tensor, Tensor], object], target: Tensor, p: Tensor
+) -> Tensor:
     """`bernoulli_` with a tensor of probabilities."""
     level = LEVELS.stack[-1]
     if level.randomness == "same" and p._level == level.number:
@@ -169,7 +170,7 @@ def bernoulli_in_place(draw: Callable[[Tensor, Tensor], Any], target: Tensor, p:
     return in_place(fill, target)
 
 
-def _with_batch(tensor: Tensor, level: Level, rank: int = 0) -> Any:
+def _with_batch(tensor: Tensor, level: Level, rank: int = 0) -> Tensor:
     """A tensor with the batch in front of as many dimensions as `rank`."""
     missing = (1,) * max(rank - tensor._array.ndim, 0)
     shape = tuple(tensor._array.shape)

@@ -14,7 +14,7 @@ from retrograd.tensor import Tensor
 from retrograd.transforms.batched import LEVELS, Level, batch, unwrap
 from retrograd.transforms.trees import TreeSpec, broadcast, flatten, tree_map, unflatten
 
-Dims = Any  # an int, None, or a tree of them
+Dims = object  # an int, None, or a tree of them
 
 
 @contextmanager
@@ -88,7 +88,7 @@ def _run(
     randomness: str,
     chunk_size: int | None,
     args: tuple[object, ...],
-    kwargs: dict[str, Any],
+    kwargs: dict[str, object],
 ) -> Any:
     _check_out_dims(func, out_dims)
     leaves, spec = flatten(args)
@@ -193,7 +193,7 @@ def _batch_size(dims: list[int | None], leaves: list[Any]) -> int:
     return sizes[0]
 
 
-def wrapped(dims: list[int | None], leaves: list[Any], level: int) -> list[Any]:
+def wrapped(dims: list[int | None], leaves: list[Any], level: int) -> list[object]:
     """The leaves of the inputs, batched where they have a batch dimension."""
     return [
         leaf if dim is None else batch(leaf, dim, level)
@@ -212,7 +212,7 @@ def _run_once(
     spec: TreeSpec,
     out_dims: Dims,
     randomness: str,
-    kwargs: dict[str, Any],
+    kwargs: dict[str, object],
     directions: bool = False,
 ) -> Any:
     STATE.transforms += 1
@@ -232,7 +232,7 @@ def _run_in_chunks(
     spec: TreeSpec,
     out_dims: Dims,
     randomness: str,
-    kwargs: dict[str, Any],
+    kwargs: dict[str, object],
     chunk_size: int,
 ) -> Any:
     from retrograd.random import get_rng_state, set_rng_state

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeGuard
 
 from retrograd.tensor import Tensor
 
@@ -35,9 +35,9 @@ class Case:
     imaginary and of their real parts.
     """
 
-    function: Callable[..., Any]
+    function: Callable[..., object]
     result: tuple[Any, ...]  # what it returned
-    inputs: tuple[Any, ...]
+    inputs: tuple[object, ...]
     forward: bool = False  # compare forward mode instead of backward
     complex_places: tuple[int, ...] = ()  # which outputs (inputs) are complex in the whole function
     imaginary: bool = False
@@ -63,7 +63,7 @@ def differentiable(result: object) -> tuple[Tensor, ...]:
     return tuple(output for output in as_tuple(result) if output.requires_grad)
 
 
-def is_checked(value: object) -> bool:
+def is_checked(value: object) -> TypeGuard[Tensor]:
     """Whether an input is a tensor that requires grad."""
     return isinstance(value, Tensor) and value.requires_grad
 

@@ -64,7 +64,7 @@ def check_everything(function: Callable[..., object], inputs: object, settings: 
             _check_undefined(function, len(outputs), values)
 
 
-def _check_inputs(values: tuple[Any, ...]) -> None:
+def _check_inputs(values: tuple[object, ...]) -> None:
     for number, value in enumerate(values):
         if not is_checked(value):
             continue
@@ -99,9 +99,9 @@ def _check_inputs(values: tuple[Any, ...]) -> None:
 
 
 def _check_backward(
-    function: Callable[..., Any],
+    function: Callable[..., object],
     result: tuple[Any, ...],
-    values: tuple[Any, ...],
+    values: tuple[object, ...],
     settings: Settings,
 ) -> None:
     """Backward is right for real outputs: a complex one is checked part by part."""
@@ -128,7 +128,7 @@ def _check_backward(
 
 def _check_forward(
     function: Callable[..., object],
-    result: tuple[object, ...],
+    result: tuple[Any, ...],
     values: tuple[object, ...],
     settings: Settings,
 ) -> None:
@@ -151,7 +151,10 @@ def _complex_places(values: tuple[object, ...]) -> tuple[int, ...]:
 
 
 def _part_of_inputs(
-    function: Callable[..., Any], values: tuple[Any, ...], places: tuple[int, ...], imaginary: bool
+    function: Callable[..., object],
+    values: tuple[Any, ...],
+    places: tuple[int, ...],
+    imaginary: bool,
 ) -> Case:
     """The function of one part of its complex inputs, the other part held at its value."""
 
@@ -313,7 +316,7 @@ def random_gradients(
 
 
 def gradient_function(
-    function: Callable[..., Any], values: tuple[Any, ...], starts: tuple[Any, ...]
+    function: Callable[..., object], values: tuple[object, ...], starts: tuple[Any, ...]
 ) -> Callable[..., tuple[Tensor, ...]]:
     """The gradients of a function, as a function of its inputs and of the gradients it receives.
 

@@ -22,8 +22,8 @@ from retrograd.tensor import Tensor
 
 
 def forward_jacobians(
-    function: Callable[..., Any],
-    inputs: tuple[Any, ...],
+    function: Callable[..., object],
+    inputs: tuple[object, ...],
     result: tuple[Any, ...],
     check_dtypes: bool = False,
 ) -> list[list[Tensor | None]]:
@@ -69,8 +69,8 @@ def forward_products(
 
 
 def _tangents_of(
-    function: Callable[..., Any],
-    inputs: tuple[Any, ...],
+    function: Callable[..., object],
+    inputs: tuple[object, ...],
     tangents: Sequence[Tensor | None],
     check_dtypes: bool = False,
 ) -> list[Tensor | None]:
@@ -122,7 +122,7 @@ def check_undefined_tangents(
             )
 
 
-def check_batched_tangents(function: Callable[..., Any], inputs: tuple[Any, ...]) -> None:
+def check_batched_tangents(function: Callable[..., object], inputs: tuple[object, ...]) -> None:
     """A batch of tangents at once must give what one by one gives."""
     from retrograd.autograd.forward_ad import dual_level, make_dual, unpack_dual
     from retrograd.transforms.vmap import map_directly

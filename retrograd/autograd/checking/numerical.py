@@ -25,8 +25,8 @@ Column = list[Tensor | None]
 
 
 def numerical_jacobians(
-    function: Callable[..., Any],
-    inputs: tuple[Any, ...],
+    function: Callable[..., object],
+    inputs: tuple[object, ...],
     targets: tuple[Any, ...] | None = None,
     result: tuple[Any, ...] | None = None,
     *,
@@ -51,8 +51,8 @@ def numerical_jacobians(
 
 
 def jacobians_of_input(
-    function: Callable[..., Any],
-    inputs: tuple[Any, ...],
+    function: Callable[..., object],
+    inputs: tuple[object, ...],
     source: Tensor,
     result: tuple[Any, ...],
     *,
@@ -102,8 +102,8 @@ def numerical_products(
 
 
 def _derivatives(
-    function: Callable[..., Any],
-    inputs: tuple[Any, ...],
+    function: Callable[..., object],
+    inputs: tuple[object, ...],
     place: Tensor,
     steps: Sequence[Any],
     eps: float,
@@ -125,8 +125,8 @@ def _derivatives(
 
 
 def _differences(
-    function: Callable[..., Any],
-    inputs: tuple[Any, ...],
+    function: Callable[..., object],
+    inputs: tuple[object, ...],
     place: Tensor,
     step: Any,
     eps: float,

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, SupportsIndex
+from typing import TYPE_CHECKING, Any, NoReturn, SupportsIndex
 
 from retrograd.engine.function_node import FunctionNode
 from retrograd.engine.hooks import RemovableHandle
-from retrograd.engine.node import BackwardCall, Node
+from retrograd.engine.node import BackwardCall, InputMetadata, Node
 from retrograd.engine.packing import SavedTensor
 from retrograd.engine.state import STATE
 from retrograd.notices import explained, runtime_error
 from retrograd.tensor import Tensor
+
+if TYPE_CHECKING:
+    from retrograd.autograd.function import Function
 
 
 class FunctionCtx:
@@ -50,7 +53,7 @@ class FunctionCtx:
         >>> x.grad
         tensor(6.)
         """
-        self.to_save: Any = tensors
+        self.to_save: tuple[Tensor | None, ...] | None = tensors
 
     def save_for_forward(self, *tensors: Tensor | None) -> None:
         """Keep tensors for `jvp`, which finds them in ``ctx.saved_tensors``."""
@@ -62,7 +65,7 @@ class FunctionCtx:
                         "non-tensors as attributes on ctx."
                     )
                 )
-        self.saved_for_forward: Any = tensors
+        self.saved_for_forward: tuple[Tensor | None, ...] | None = tensors
 
     def mark_dirty(self, *args: Tensor) -> None:
         """Say which inputs `forward` changed in place. It must return them.
@@ -81,7 +84,7 @@ class FunctionCtx:
         >>> Twice.apply(y) is y
         True
         """
-        self.dirty_tensors: Any = args
+        self.dirty_tensors: tuple[Tensor, ...] | None = args
 
     def mark_shared_storage(self, *pairs: object) -> None:
         """Nothing is needed: tensors that share memory are known to do so."""
@@ -94,7 +97,7 @@ class FunctionCtx:
 
     def mark_non_differentiable(self, *args: Tensor) -> None:
         """Say which outputs have no gradient; `backward` still gets an entry for them."""
-        self.non_differentiable: Any = args
+        self.non_differentiable: tuple[Tensor, ...] | None = args
 
     def set_materialize_grads(self, value: bool) -> None:
         """Whether gradients that did not arrive are zeros (True, as it is at first) or None."""
@@ -138,7 +141,7 @@ class BackwardCFunction(FunctionCtx):
 
     __slots__ = ("_function_node",)
 
-    _forward_cls: Any
+    _forward_cls: type[Function]
     _function_node: FunctionNode
 
     def __init__(self, node: FunctionNode) -> None:
@@ -199,8 +202,7 @@ class BackwardCFunction(FunctionCtx):
                 "Implementing both 'backward' and 'vjp' for a custom Function is not allowed. "
                 "You should only implement one of them."
             )
-        found: Callable[..., Any] = vjp if vjp is not Function.vjp else backward
-        return found
+        return vjp if vjp is not Function.vjp else backward
 
     def apply(self, *args: object) -> Any:
         """Call the user's `backward` (or `vjp`) with these gradients."""
@@ -223,12 +225,12 @@ class BackwardCFunction(FunctionCtx):
         return self._function_node.name()
 
     @property
-    def next_functions(self) -> tuple[tuple[Any, int], ...]:
+    def next_functions(self) -> tuple[tuple[Node | None, int], ...]:
         """The nodes of the tensor arguments, each with the number of its output."""
         return self._function_node.next_functions
 
     @property
-    def metadata(self) -> dict[Any, Any]:
+    def metadata(self) -> dict[object, Any]:
         """A dictionary that lives as long as the node, for anything."""
         return self._function_node.metadata
 
@@ -238,7 +240,7 @@ class BackwardCFunction(FunctionCtx):
         return True
 
     @property
-    def _input_metadata(self) -> Any:
+    def _input_metadata(self) -> tuple[InputMetadata, ...]:
         return self._function_node._input_metadata
 
     def _sequence_nr(self) -> int:
@@ -260,13 +262,13 @@ class BackwardCFunction(FunctionCtx):
             raise RuntimeError("_register_hook_dict expected a Tensor")
         self._function_node._register_hook_dict(tensor)
 
-    def __reduce_ex__(self, protocol: SupportsIndex) -> Any:
+    def __reduce_ex__(self, protocol: SupportsIndex) -> NoReturn:
         raise TypeError(f"cannot pickle '{type(self).__name__}' object")
 
     def __repr__(self) -> str:
         return f"<torch.autograd.function.{self.name()} object at {hex(id(self))}>"
 
 
-def engine_node(shown: Any) -> Node:
+def engine_node(shown: Node | BackwardCFunction) -> Node:
     """The node behind what a user holds: itself, or the one behind a Function's context."""
     return shown._function_node if isinstance(shown, BackwardCFunction) else shown

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from retrograd import dtypes
 from retrograd.autograd.custom.outputs import Outputs
 from retrograd.engine.function_node import FunctionNode
+from retrograd.engine.views import Link
 from retrograd.notices import runtime_error
 from retrograd.ops.making.creation import zeros_like
 from retrograd.tensor import Tensor, wrap
@@ -238,7 +239,7 @@ def _home_of(tensor: Tensor) -> tuple[Any, bool]:
     if info is None:
         return tensor, False
     steps = 0
-    link: Any = info.last
+    link: Link | None = info.last
     while link is not None:
         op, options, _, link = link
         if op.barrier:

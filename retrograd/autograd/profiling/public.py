@@ -59,8 +59,10 @@ def timed_names() -> Callable[[], None]:
 
     timed_already = {op.function for op in OPS.values()}
     timed_already |= {op.inplace_function for op in OPS.values() if op.inplace_function}
-    versions: dict[Any, Any] = {}
-    places: list[tuple[Any, str, Any]] = []  # who has the name, the name, the plain function
+    versions: dict[object, Callable[..., Any]] = {}
+    places: list[
+        tuple[object, str, Callable[..., Any]]
+    ] = []  # who has the name, the name, the plain function
 
     def version(function: Any, name: str) -> Any:
         if function not in versions:
@@ -94,7 +96,7 @@ def timed_names() -> Callable[[], None]:
 
 def _timed(plain: Callable[..., Any], name: str) -> Callable[..., Any]:
     @functools.wraps(plain)
-    def timed(*args: Any, **options: Any) -> Any:
+    def timed(*args: object, **options: object) -> Any:
         recorder = CURRENT.recorder
         if recorder is None:
             return plain(*args, **options)
@@ -117,7 +119,7 @@ def _timed(plain: Callable[..., Any], name: str) -> Callable[..., Any]:
     return timed
 
 
-def _in_order(function: Any, args: tuple[Any, ...], options: dict[str, Any]) -> tuple[Any, ...]:
+def _in_order(function: Any, args: tuple[Any, ...], options: dict[str, object]) -> tuple[Any, ...]:
     """The arguments of a call in the order of the parameters, up to the last that was given."""
     try:
         bound = inspect.signature(function).bind(*args, **options)
@@ -130,7 +132,7 @@ def _in_order(function: Any, args: tuple[Any, ...], options: dict[str, Any]) -> 
     return tuple([bound.arguments[name] for name in names[:last]])
 
 
-def _is_given(result: object, args: tuple[object, ...], options: dict[str, Any]) -> bool:
+def _is_given(result: object, args: tuple[object, ...], options: dict[str, object]) -> bool:
     """Whether a result is one of the arguments, or a view: then it is no new memory."""
     if any(result is value for value in (*args, *options.values())):
         return True
@@ -143,11 +145,13 @@ def optimizer_kinds() -> list[type]:
     raise NotImplementedError
 
 
-def _timed_classes() -> list[tuple[Any, str, Any]]:
+def _timed_classes() -> list[tuple[object, str, Callable[..., Any]]]:
     """The same for steps of optimizers and for calls of the user's own Functions."""
     from retrograd.autograd import function
 
-    places: list[tuple[Any, str, Any]] = [(function, "call_function", function.call_function)]
+    places: list[tuple[object, str, Callable[..., Any]]] = [
+        (function, "call_function", function.call_function)
+    ]
     setattr(function, "call_function", _timed_function(function.call_function))  # noqa: B010
     for kind in optimizer_kinds():
         for name in ("step", "zero_grad"):
@@ -158,7 +162,7 @@ def _timed_classes() -> list[tuple[Any, str, Any]]:
     return places
 
 
-def _timed_function(plain: Callable[..., Any]) -> Callable[..., Any]:
+def _timed_function(plain: Callable[..., object]) -> Callable[..., Any]:
     @functools.wraps(plain)
     def call_function(kind: Any, *args: Any) -> Any:
         recorder = CURRENT.recorder

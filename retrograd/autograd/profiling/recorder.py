@@ -10,16 +10,17 @@ from __future__ import annotations
 import functools
 import os
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from itertools import count
 from sys import _getframe
 from time import perf_counter_ns, time_ns
-from types import CodeType
-from typing import Any
+from types import CodeType, FrameType
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from retrograd import dtypes
+from retrograd.backend.arrays import Array
 from retrograd.backend.device import KERNELS
 from retrograd.engine.node import Node
 from retrograd.engine.profiling import PROFILER
@@ -27,6 +28,9 @@ from retrograd.engine.state import HOT, count_unusual
 from retrograd.lifecycle.site import is_library
 from retrograd.ops.calling.aten_names import event_name
 from retrograd.ops.registry import Op
+
+if TYPE_CHECKING:
+    from retrograd.engine.node import BackwardCall, Gradient, Part
 
 FORWARD, BACKWARD, USER = 0, 1, 7  # kinds of events, PyTorch's numbers for them
 
@@ -60,11 +64,11 @@ class Record:
         self.sequence = -1
         self.forward_thread = 0
         self.memory = 0  # bytes of new results, those of the calls inside included
-        self.shapes: list[Any] = []
-        self.strides: list[Any] = []
+        self.shapes: list[list[object]] = []
+        self.strides: list[list[object]] = []
         self.kinds: list[str] = []
-        self.concrete: list[Any] = []
-        self.stack: list[tuple[Any, int]] = []
+        self.concrete: list[object] = []
+        self.stack: list[tuple[CodeType, int]] = []
         self.start = self.end = 0
 
 
@@ -151,9 +155,9 @@ def thread_number() -> int:
     return _number.value
 
 
-def _user_frames() -> list[tuple[Any, int]]:
+def _user_frames() -> list[tuple[CodeType, int]]:
     """`(code, line)` of the user's frames, the innermost first."""
-    frame: Any = _getframe(2)
+    frame: FrameType | None = _getframe(2)
     found = []
     while frame is not None:
         code = frame.f_code
@@ -253,7 +257,7 @@ def _install() -> tuple[Callable[[], None], ...]:
 
 
 def _timed_dispatch(plain: Callable[..., Any]) -> Callable[..., Any]:
-    def dispatch(op: Op, args: tuple[Any, ...], operator: bool = False) -> Any:
+    def dispatch(op: Op, args: tuple[object, ...], operator: bool = False) -> Any:
         recorder = CURRENT.recorder
         if recorder is None:
             return plain(op, args, operator)
@@ -279,7 +283,7 @@ def _timed_dispatch(plain: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _timed_inplace(plain: Callable[..., Any]) -> Callable[..., Any]:
-    def dispatch_inplace(op: Op, args: tuple[Any, ...]) -> Any:
+    def dispatch_inplace(op: Op, args: tuple[object, ...]) -> Any:
         recorder = CURRENT.recorder
         if recorder is None:
             return plain(op, args)
@@ -342,7 +346,9 @@ def _bytes_of(result: object) -> int:
 # ------------------------------------------------------------------------------------ backward
 
 
-def _run_node(node: Node, gradient: Any, call: Any, live: Any, as_tensors: bool) -> Any:
+def _run_node(
+    node: Node, gradient: Gradient, call: BackwardCall, live: set[Node] | None, as_tensors: bool
+) -> Sequence[Part]:
     """A node of the engine, timed: the engine's work around it and the node's own."""
     from retrograd.engine.accumulate import is_accumulator
     from retrograd.engine.node import GraphRoot
@@ -406,7 +412,7 @@ def _describe(record: Record, value: object, *, operand: bool = False) -> None:
     record.concrete.append(concrete)
 
 
-def _strides(array: Any) -> list[int]:
+def _strides(array: Array) -> list[int]:
     return [step // max(array.itemsize, 1) for step in array.strides]
 
 

@@ -70,7 +70,7 @@ def sum_to(x: Array, shape: tuple[int, ...], /) -> Array | None:
     return None  # NumPy's own reduction gives the same sums
 
 
-def filled(shape: tuple[int, ...], value: ArrayLike, dtype: DTypeLike = None, /) -> Array:
+def filled(shape: tuple[int, ...], value: ArrayLike, dtype: DTypeLike | None = None, /) -> Array:
     return np.full(shape, value, dtype)
 
 

@@ -6,8 +6,6 @@ size. Every index is looked up; those of padding are then made to count for noth
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from retrograd import dtypes
@@ -32,7 +30,7 @@ def embedding_bag(
 ) -> Tensor:
     """One row per bag; `indices`, `samples`, `starts` have one dimension, `padding` may be -1."""
     bags, count = bags_of_starts(starts, indices._array.size), starts._array.shape[0]
-    rows: Any = RECORDED.embedding(weight, indices, -1, scale_grad_by_freq)
+    rows: Tensor = RECORDED.embedding(weight, indices, -1, scale_grad_by_freq)
     given = rows._array.dtype
     if given in dtypes.HALF_TYPES:
         rows = RECORDED._to_dtype(rows, dtypes.F32, None)
@@ -46,10 +44,12 @@ def embedding_bag(
             result = RECORDED.div(result, RECORDED.clamp(sizes, 1, None))
     if result._array.dtype is not given:
         result = RECORDED._to_dtype(result, given, None)
-    return result  # type: ignore[no-any-return]
+    return result
 
 
-def _total(rows: Any, members: Any, samples: Any, bags: Any, count: int) -> Any:
+def _total(
+    rows: Tensor, members: Tensor, samples: Tensor | None, bags: Tensor, count: int
+) -> Tensor:
     if samples is not None:
         rows = RECORDED.mul(rows, RECORDED.unsqueeze(samples, 1))
     rows = RECORDED.masked_fill(rows, RECORDED.unsqueeze(RECORDED.logical_not(members), 1), 0)
@@ -59,7 +59,7 @@ def _total(rows: Any, members: Any, samples: Any, bags: Any, count: int) -> Any:
     return RECORDED.scatter_add(nothing, 0, places, rows)
 
 
-def _largest(rows: Any, members: Any, bags: Any, count: int) -> Any:
+def _largest(rows: Tensor, members: Tensor, bags: Tensor, count: int) -> Tensor:
     """Maxima by column; the first of equal ones gets the gradient, an empty bag is zero."""
     numbers = wrap(np.arange(count).reshape(count, 1))
     inside = RECORDED.logical_and(RECORDED.eq(bags, numbers), members)  # (bags, indices)

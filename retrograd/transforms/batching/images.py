@@ -5,8 +5,6 @@ All of them have the number of images as first dimension; the examples of a batc
 
 from __future__ import annotations
 
-from typing import Any
-
 from retrograd.ops.registry import OPS
 from retrograd.tensor import Tensor
 from retrograd.transforms.batching.neural import joined, parted
@@ -18,7 +16,7 @@ def _more_images(call: BatchedCall) -> list[Tensor]:
     names = call.op.plan.tensor_names
     if not call.size or any(call.rank(name) < 3 for name in names):
         return loop(call)  # the smallest tensor of all is an affine matrix for every image
-    changed: dict[str, Any] = {name: joined(call.expanded(name)) for name in names}
+    changed: dict[str, object] = {name: joined(call.expanded(name)) for name in names}
     for name in ("input_shape", "size"):
         if name in call.places:
             images, *rest = call[name]

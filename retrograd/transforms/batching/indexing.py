@@ -40,7 +40,7 @@ def _gather_gradient(call: BatchedCall) -> list[Tensor]:
 
 def _own_rows(call: BatchedCall, place: int, rank: int) -> Tensor:
     """An index vector of each example beside all the other dimensions, still of size one."""
-    index: Any = call.expanded("index")
+    index: Tensor = call.expanded("index")
     count = index._array.size // max(call.size, 1) if call.size else 0
     shape = [call.size] + [1] * rank
     shape[place] = count
@@ -76,7 +76,7 @@ def _index_write(call: BatchedCall) -> list[Tensor]:
     rank = call.rank("input")
     if not rank or call.is_batched("index"):
         return loop(call)
-    changed: dict[str, Any] = {"input": call.expanded("input")}
+    changed: dict[str, object] = {"input": call.expanded("input")}
     if "source" in call.places:
         if call.rank("source") != rank:
             return loop(call)
@@ -111,7 +111,7 @@ def _embedding_gradient(call: BatchedCall) -> list[Tensor]:
     return [RECORDED.view(total, (call.size, rows, grad._array.shape[-1]))]
 
 
-def _own_tables(call: BatchedCall, rows: int) -> Any:
+def _own_tables(call: BatchedCall, rows: int) -> Tensor:
     """The indices of every example in a table that is made of all examples' tables."""
     indices = call.expanded("indices")
     rank = call.rank("indices")
@@ -160,7 +160,7 @@ class _Indices:
         """The dimensions of the physical tensor that the indices are for."""
         return tuple([dim + 1 for dim in self.dims])
 
-    def own(self) -> dict[str, Any]:
+    def own(self) -> dict[str, object]:
         """Index tensors that also name the example: one more of them, for the batch."""
         call = self.call
         found: list[Any] = [wrap(np.arange(call.size).reshape(-1, *(1,) * self.rank))]
@@ -168,14 +168,14 @@ class _Indices:
         names = dict(zip(_PLACES, found, strict=False))
         return {**names, "dims": (0, *self.shifted())}
 
-    def to_result(self, tensor: Tensor) -> Any:
+    def to_result(self, tensor: Tensor) -> Tensor:
         """From (batch, what indices give, the rest) to a batch of results."""
         order = list(range(1, self.result_rank + 1))
         given, rest = order[: self.rank], order[self.rank :]
         wanted = [0, *rest[: self.start], *given, *rest[self.start :]]
         return RECORDED.permute(tensor, tuple(wanted))
 
-    def from_result(self, tensor: Tensor) -> Any:
+    def from_result(self, tensor: Tensor) -> Tensor:
         """The other way round."""
         order = list(range(1, self.result_rank + 1))
         given = order[self.start : self.start + self.rank]

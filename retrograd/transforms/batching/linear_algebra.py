@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from retrograd.engine.fitting import expands
 from retrograd.ops.registry import RECORDED
 from retrograd.tensor import Tensor
@@ -23,7 +21,7 @@ def _mm(call: BatchedCall) -> list[Tensor]:
     return [_product(call, call.front("input"), call.front("mat2"))]
 
 
-def _product(call: BatchedCall, first: Any, second: Any) -> Tensor:
+def _product(call: BatchedCall, first: Tensor, second: Tensor) -> Tensor:
     """The product of two matrices, one of which or both have the batch in front."""
     if first._array.ndim == 3 and second._array.ndim == 3:
         return RECORDED.bmm(first, second)
@@ -75,7 +73,7 @@ def _mv(call: BatchedCall) -> list[Tensor]:
     return [RECORDED.squeeze(RECORDED.bmm(matrix, RECORDED.unsqueeze(vector, -1)), -1)]
 
 
-def _dot_of(call: BatchedCall, first: Any, second: Any) -> list[Tensor]:
+def _dot_of(call: BatchedCall, first: Tensor, second: Tensor) -> list[Tensor]:
     row, column = RECORDED.unsqueeze(first, 1), RECORDED.unsqueeze(second, 2)
     return [RECORDED.reshape(RECORDED.bmm(row, column), (call.size,))]
 
@@ -91,7 +89,7 @@ def _dot(call: BatchedCall) -> list[Tensor]:
 def _vdot(call: BatchedCall) -> list[Tensor]:
     if not _ranks(call, input=1, other=1):
         return loop(call)  # raises
-    first: Any = call.expanded("input")
+    first: Tensor = call.expanded("input")
     return _dot_of(call, first.conj(), call.expanded("other"))
 
 
@@ -114,9 +112,9 @@ def _addmm(call: BatchedCall) -> list[Tensor]:
     return [RECORDED.baddbmm(added, batch1, batch2, beta=call["beta"], alpha=call["alpha"])]
 
 
-def _as_matrix(call: BatchedCall, value: Tensor, shape: tuple[int, ...]) -> Any:
+def _as_matrix(call: BatchedCall, value: Tensor, shape: tuple[int, ...]) -> Tensor:
     """An operand that is broadcast to the shape of each example, with the batch."""
-    wide: Any = call.with_batch(value)
+    wide: Tensor = call.with_batch(value)
     own = tuple(value._array.shape)
     padded = RECORDED.reshape(wide, (call.size, *(1,) * (len(shape) - len(own)), *own))
     return RECORDED.expand(padded, (call.size, *shape))

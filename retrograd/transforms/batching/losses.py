@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
+from retrograd.backend.arrays import DType
 from retrograd.ops.neural.shared import MEAN, NONE, SUM
 from retrograd.ops.registry import RECORDED
 from retrograd.tensor import Tensor
@@ -13,7 +13,7 @@ from retrograd.transforms.batching.neural import joined, parted
 from retrograd.transforms.batching.rules import BatchedCall, batching, loop
 
 
-def _together(call: BatchedCall, losses: Any) -> Tensor:
+def _together(call: BatchedCall, losses: Tensor) -> Tensor:
     """The mean or sum of the losses of every example."""
     reduction = call["reduction"]
     shape = losses._array.shape
@@ -56,14 +56,14 @@ def _elementwise_gradient(call: BatchedCall) -> list[Tensor]:
 # ------------------------------------------------------------------------------- classification
 
 
-def _rows(call: BatchedCall, tensor: Tensor, kept: int) -> Any:
+def _rows(call: BatchedCall, tensor: Tensor, kept: int) -> Tensor:
     """All examples' rows under each other: (batch * rows, ...) with `kept` dimensions left."""
     shape = tensor._array.shape
     last = shape[len(shape) - kept :]
     return RECORDED.reshape(tensor, (math.prod(shape[: len(shape) - kept]), *last))
 
 
-def _weights(call: BatchedCall, target: Any, kind: Any) -> Any:
+def _weights(call: BatchedCall, target: Tensor, kind: DType) -> Tensor:
     """How much every place of a target counts: nothing where it is to be ignored."""
     counts = RECORDED.ne(target, call["ignore_index"])
     if call["weight"] is None:
@@ -91,7 +91,7 @@ def _nll_loss(call: BatchedCall) -> list[Tensor]:
     return _weighted(call, losses, target, x._array.dtype)
 
 
-def _weighted(call: BatchedCall, losses: Any, target: Any, kind: Any) -> list[Tensor]:
+def _weighted(call: BatchedCall, losses: Tensor, target: Tensor, kind: DType) -> list[Tensor]:
     """The losses of every example together; their mean is one of weighted losses."""
     if call["reduction"] != MEAN:
         return [_together(call, losses)]
@@ -115,10 +115,10 @@ def _nll_loss_gradient(call: BatchedCall) -> list[Tensor]:
     return [RECORDED.reshape(found, tuple(x._array.shape))]
 
 
-def _slopes(call: BatchedCall, target: Any, kind: Any) -> Any:
+def _slopes(call: BatchedCall, target: Tensor, kind: DType) -> Tensor:
     """The gradient of every single loss, in the shape of the target."""
     shape = tuple(target._array.shape)
-    grad: Any = call.expanded("grad")
+    grad: Tensor = call.expanded("grad")
     if call["reduction"] == MEAN:
         counts = _weights(call, target, kind)
         total = RECORDED.sum(

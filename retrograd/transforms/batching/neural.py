@@ -13,13 +13,13 @@ from retrograd.transforms.batching.rules import IMAGES, BatchedCall, batching, c
 batching("_prelu_kernel", "_prelu_gradient")(elementwise)
 
 
-def joined(tensor: Tensor) -> Any:
+def joined(tensor: Tensor) -> Tensor:
     """The first two dimensions, the batch and that of an example, as one."""
     shape = tensor._array.shape
     return RECORDED.reshape(tensor, (shape[0] * shape[1], *shape[2:]))
 
 
-def parted(call: BatchedCall, tensor: Tensor) -> Any:
+def parted(call: BatchedCall, tensor: Tensor) -> Tensor:
     """The other way round."""
     first, *rest = tensor._array.shape
     return RECORDED.reshape(tensor, (call.size, first // call.size if call.size else 0, *rest))
@@ -65,14 +65,14 @@ def _pad(call: BatchedCall) -> list[Tensor]:
 # ---------------------------------------------------------------------------------- convolution
 
 
-def _channels(tensor: Tensor) -> Any:
+def _channels(tensor: Tensor) -> Tensor:
     """(batch, images, channels, ...) as images with the channels of all examples."""
     size, images, channels, *rest = tensor._array.shape
     order = (1, 0, *range(2, tensor._array.ndim))
     return RECORDED.reshape(RECORDED.permute(tensor, order), (images, size * channels, *rest))
 
 
-def _examples_of(call: BatchedCall, tensor: Tensor) -> Any:
+def _examples_of(call: BatchedCall, tensor: Tensor) -> Tensor:
     """The other way round."""
     images, channels, *rest = tensor._array.shape
     shape = (images, call.size, channels // call.size, *rest)
@@ -105,7 +105,7 @@ def _convolution_back(call: BatchedCall) -> list[Tensor]:
     if not call.size:
         return loop(call)
     name = "gradient" if "gradient" in call.places else "input"
-    changed: dict[str, Any] = {}
+    changed: dict[str, object] = {}
     shared = not call.is_batched("weight")
     if "input_shape" in call.places:
         images, channels, *rest = call["input_shape"]
@@ -145,13 +145,13 @@ def _wider(call: BatchedCall) -> Layout:
     return Layout((one, rows * call.size, inner), (first * call.size, *others), layout.weight)
 
 
-def _statistics(call: BatchedCall, name: str) -> Any:
+def _statistics(call: BatchedCall, name: str) -> Tensor:
     """Means or deviations of all examples, one row each."""
     value = call.expanded(name)
     return RECORDED.reshape(value, (1, value._array.size, 1))
 
 
-def _own_statistics(call: BatchedCall, value: Any) -> Any:
+def _own_statistics(call: BatchedCall, value: Tensor) -> Tensor:
     return RECORDED.reshape(value, (call.size, *call["layout"].grouped[:2], 1))
 
 
@@ -192,7 +192,7 @@ def _normalized(call: BatchedCall, gives_statistics: bool) -> list[Tensor]:
         return loop(call)
     if call["layout"].grouped[0] != 1:
         return _batch_norm_gradient(call, gives_statistics)
-    changed: dict[str, Any] = {"input": call.expanded("input"), "layout": _wider(call)}
+    changed: dict[str, object] = {"input": call.expanded("input"), "layout": _wider(call)}
     if "grad" in call.places:
         changed["grad"] = call.expanded("grad")
     for name in ("mean", "inverse"):
@@ -208,12 +208,12 @@ def _more_channels(call: BatchedCall) -> Layout:
     return Layout(shape, shape, (channels * call.size, 1))
 
 
-def _by_channel(call: BatchedCall, name: str) -> Any:
+def _by_channel(call: BatchedCall, name: str) -> Tensor:
     """A tensor of the input's shape as (images, channels of all examples, inner)."""
     return _channels(RECORDED.reshape(call.expanded(name), (call.size, *call["layout"].grouped)))
 
 
-def _from_channels(call: BatchedCall, result: Any) -> Any:
+def _from_channels(call: BatchedCall, result: Tensor) -> Tensor:
     shape = (call.size, *call.shape("input"))
     return RECORDED.reshape(_examples_of(call, result), shape)
 
@@ -222,7 +222,7 @@ def _from_channels(call: BatchedCall, result: Any) -> Any:
 def _batch_norm(call: BatchedCall) -> list[Tensor]:
     if not call.size:
         return loop(call)
-    changed: dict[str, Any] = {}
+    changed: dict[str, object] = {}
     for name in ("weight", "bias", "running_mean", "running_var"):
         if call[name] is not None:
             changed[name] = joined(call.expanded(name))
@@ -235,7 +235,7 @@ def _batch_norm(call: BatchedCall) -> list[Tensor]:
 
 def _batch_norm_gradient(call: BatchedCall, gives_statistics: bool) -> list[Tensor]:
     """The rules above where several images share their statistics."""
-    changed: dict[str, Any] = {"layout": _more_channels(call)}
+    changed: dict[str, object] = {"layout": _more_channels(call)}
     for name in ("input", "grad"):
         if name in call.places:
             changed[name] = _by_channel(call, name)
