@@ -266,7 +266,8 @@ class Node:
         extra = extra_of(self)
         if extra.tensor_pre is None:
             extra.tensor_pre = []
-        extra.tensor_pre.append((tensor._output_nr, tensor._backward_hooks))
+        if (hooks := tensor._backward_hooks) is not None:
+            extra.tensor_pre.append((tensor._output_nr, hooks))
 
     def __call__(self, *gradients: Tensor | None) -> Tensor | tuple[Tensor | None, ...] | None:
         """Run this node alone: from the gradients of its outputs to those of its inputs."""
