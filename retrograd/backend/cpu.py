@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
@@ -43,7 +43,7 @@ def _prod(
     return _multiply_reduce(a, axis, dtype, out, keepdims)
 
 
-def _strided(array: Array, shape: Any, strides: Any, offset: int = 0) -> Array:
+def _strided(array: Array, shape: Sequence[int], strides: Sequence[int], offset: int = 0) -> Array:
     """`neutral.memory.strided`: ten times faster where NumPy takes the array as a buffer."""
     if array.flags.forc:
         return np.ndarray(shape, array.dtype, array, offset, strides)  # it checks the bounds too

@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from retrograd.backend import kernels
 from retrograd.backend.arrays import Array
 
-_INTEGERS: dict[Any, Any] = {
+_INTEGERS: dict[np.dtype, np.dtype] = {
     np.dtype(np.float32): np.dtype(np.int32),
     np.dtype(np.float64): np.dtype(np.int64),
 }
-_ZEROS: dict[Any, Array] = {kind: np.zeros((), kind) for kind in _INTEGERS}
+_ZEROS: dict[np.dtype, Array] = {kind: np.zeros((), kind) for kind in _INTEGERS}
 _FEW = 1024  # elements: below, `np.where` is faster than the bit mask
 
 
-def keep_where(values: Any, mask: Any) -> Array:
+def keep_where(values: Array, mask: Array) -> Array:
     """`values` where `mask` is true, else zero: on large arrays all bits or none of an element.
 
     >>> keep_where(np.array([1.0, np.inf]), np.array([True, False]))
@@ -33,7 +31,7 @@ def keep_where(values: Any, mask: Any) -> Array:
 
 
 _CHUNK = 32768
-_ROW_OF_ZEROS: dict[Any, Array] = {kind: np.zeros(_CHUNK, kind) for kind in _INTEGERS}
+_ROW_OF_ZEROS: dict[np.dtype, Array] = {kind: np.zeros(_CHUNK, kind) for kind in _INTEGERS}
 
 
 def not_below_zero(values: Array) -> Array:

@@ -113,7 +113,7 @@ class Backend:
         """Where the first element lies in memory."""
         raise NotImplementedError(f"{self.name}: arrays do not tell their address")
 
-    def from_numpy(self, array: Array) -> Any:
+    def from_numpy(self, array: Array) -> Array:
         """The same elements on this device."""
         raise NotImplementedError(f"{self.name}: no way from NumPy's arrays")
 
@@ -163,7 +163,7 @@ def xp_of(array: Array) -> Namespace:
     return backend_of(array).xp
 
 
-def can_write(array: Any) -> bool:
+def can_write(array: Array) -> bool:
     """Whether an array may be written: some libraries mark those that may not."""
     return getattr(array.flags, "writeable", True)
 

@@ -36,7 +36,7 @@ else:
     _status = "The compiled core is in use."
 
 
-_Function = TypeVar("_Function", bound=Callable[..., Any])
+_Function = TypeVar("_Function", bound=Callable[..., object])
 
 
 def shortcut(name: str, *given: object) -> Callable[[_Function], _Function]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 from retrograd import dtypes
 from retrograd.notices import runtime_error
@@ -35,13 +34,15 @@ def _chosen_place(number: int, count: int) -> int:
     return number % count
 
 
-def chosen(args: tuple[object, ...], argnums: object) -> tuple[Any, ...]:
+def chosen(args: tuple[object, ...], argnums: object) -> tuple[object, ...]:
     """The arguments that `argnums` names, as a tuple even for a single number."""
     places = chosen_places(argnums, len(args))
     return tuple([args[place] for place in ((places,) if isinstance(places, int) else places)])
 
 
-def replaced(args: tuple[object, ...], new: tuple[object, ...], argnums: object) -> tuple[Any, ...]:
+def replaced(
+    args: tuple[object, ...], new: tuple[object, ...], argnums: object
+) -> tuple[object, ...]:
     """The arguments with those that `argnums` names replaced."""
     places = chosen_places(argnums, len(args))
     found = list(args)
@@ -60,7 +61,7 @@ def refuse_complex(api: str, values: Sequence[Tensor], what: str) -> None:
             )
 
 
-def check_outputs(outputs: list[Any], api: str) -> None:
+def check_outputs(outputs: Sequence[object], api: str) -> None:
     """The flat outputs of a differentiated function: at least one, and all of them tensors."""
     if not outputs or (len(outputs) == 1 and outputs[0] is None):
         raise runtime_error(
@@ -74,7 +75,7 @@ def check_outputs(outputs: list[Any], api: str) -> None:
             )
 
 
-def check_tensors(values: list[Any], api: str, name: str) -> None:
+def check_tensors(values: Sequence[object], api: str, name: str) -> None:
     """A flat list of inputs: at least one, and all of them tensors."""
     if not values:
         raise runtime_error(f"{api}: Expected {name} to contain at least one Tensor.")
@@ -85,7 +86,7 @@ def check_tensors(values: list[Any], api: str, name: str) -> None:
             )
 
 
-def with_aux(api: str, outputs: object) -> tuple[Any, Any]:
+def with_aux(api: str, outputs: object) -> tuple[object, object]:
     """The two halves of what a function with ``has_aux=True`` returned."""
     if not (isinstance(outputs, tuple) and len(outputs) == 2):
         raise runtime_error(

@@ -9,7 +9,6 @@ import functools
 from collections.abc import Callable, Iterable, Iterator
 from itertools import islice
 from types import FunctionType, MethodType
-from typing import Any
 
 from retrograd.notices import runtime_error
 from retrograd.tensor import Tensor, VersionCell
@@ -69,7 +68,7 @@ def _tensors(value: object, depth: int, seen: set[int]) -> Iterator[Tensor]:
             yield from _tensors(part, depth - 1, seen)
 
 
-def _parts(value: object) -> Iterable[Any]:
+def _parts(value: object) -> Iterable[object]:
     """What a function, container or module holds; nothing for any other object."""
     from retrograd.nn.module import Module
 
@@ -88,9 +87,9 @@ def _parts(value: object) -> Iterable[Any]:
     return ()
 
 
-def _names(func: FunctionType) -> list[Any]:
+def _names(func: FunctionType) -> list[object]:
     """The values of a function's closure, and of the global names that it uses."""
-    found: list[Any] = []
+    found: list[object] = []
     if not func.__globals__.get("__name__", "").startswith("retrograd."):
         found = [func.__globals__.get(name) for name in func.__code__.co_names]
     for cell in func.__closure__ or ():

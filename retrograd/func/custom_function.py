@@ -71,7 +71,7 @@ def as_batches(outputs: Any, level: int) -> Any:
     """Outputs that can have a history of this level: those of levels below are expanded."""
     several = isinstance(outputs, tuple)
     size = level_of(level).size
-    found: list[Any] = []
+    found: list[object] = []
     for value in outputs if several else (outputs,):
         if isinstance(value, Tensor) and value._level < level:
             wide = value.unsqueeze(0)
@@ -149,7 +149,7 @@ def _wrapped_outputs(
             f"`output`. out_dims has structure {flatten(dims)[1]} but output has structure "
             f"{spec}. {_PAGE}"
         )
-    found: list[Any] = []
+    found: list[object] = []
     for leaf, dim in zip(leaves, places, strict=True):
         if id(leaf) in known:
             found.append(known[id(leaf)])

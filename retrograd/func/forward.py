@@ -86,7 +86,7 @@ def jvp_of(
         if argnums is not None:
             duals = replaced(tree_map(trace.lend, primals), duals, argnums)
         output = func(*duals)
-        aux: Any = None
+        aux: object = None
         if has_aux:
             output, aux = with_aux(_JVP, output)
             aux = trace.settled_tree(aux)

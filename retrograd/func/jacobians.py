@@ -17,7 +17,7 @@ from retrograd.transforms.vmap import map_directions, vmap
 
 
 def jacrev(
-    func: Callable[..., Any],
+    func: Callable[..., object],
     argnums: Argnums = 0,
     *,
     has_aux: bool = False,
@@ -38,7 +38,7 @@ def jacrev(
         raise ValueError("jacrev: `chunk_size` should be greater than 0.")
 
     @functools.wraps(func)
-    def jacobian(*args: Any) -> Any:
+    def jacobian(*args: Tensor) -> Any:
         refuse_complex("jacrev", args, "inputs")
         output, pull_back, *aux = vjp_of(func, args, argnums, has_aux)
         outputs, outputs_spec = flatten(output)
@@ -98,7 +98,7 @@ def _rows(
 
 
 def jacfwd(
-    func: Callable[..., Any],
+    func: Callable[..., object],
     argnums: Argnums | None = 0,
     has_aux: bool = False,
     *,
@@ -115,7 +115,7 @@ def jacfwd(
     """
 
     @functools.wraps(func)
-    def jacobian(*args: Any) -> Any:
+    def jacobian(*args: Tensor) -> Any:
         refuse_complex("jacfwd", args, "inputs")
         primals, spec = flatten(args if argnums is None else chosen(args, argnums))
         [basis] = standard_basis(primals, None)
@@ -126,7 +126,7 @@ def jacfwd(
             return (tangent, aux[0]) if has_aux else tangent
 
         results = map_directions(push, unflatten(basis, spec), randomness)
-        aux: Any = None
+        aux: object = None
         if has_aux:
             results, aux = results
             flat_aux, aux_spec = flatten(aux)

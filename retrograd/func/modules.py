@@ -15,7 +15,7 @@ def functional_call(
     module: Module,
     parameter_and_buffer_dicts: object,
     args: object = None,
-    kwargs: dict[str, Any] | None = None,
+    kwargs: dict[str, object] | None = None,
     *,
     tie_weights: bool = True,
     strict: bool = False,
@@ -57,7 +57,7 @@ def _merged(dictionaries: object) -> dict[str, Tensor]:
     return {name: tensor for part in dictionaries for name, tensor in part.items()}
 
 
-def stack_module_state(models: Any) -> tuple[dict[str, Any], dict[str, Any]]:
+def stack_module_state(models: Any) -> tuple[dict[str, Tensor], dict[str, Tensor]]:
     """The parameters and the buffers of several modules of one class, stacked by name.
 
     >>> import retrograd as torch

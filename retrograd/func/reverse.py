@@ -66,7 +66,7 @@ def _grad_and_value(
     argnums: Argnums,
     has_aux: bool,
     args: tuple[object, ...],
-    kwargs: dict[str, Any],
+    kwargs: dict[str, object],
 ) -> tuple[Any, Any]:
     api = "grad_and_value(f)(*args)"
     with tracing(func) as trace:
@@ -75,7 +75,7 @@ def _grad_and_value(
         aliases, spec = flatten(chosen if isinstance(places, tuple) else chosen[0])
         edges = [edge_to(alias) for alias in aliases]
         output = func(*args, **tree_map(trace.lend, kwargs))
-        aux: Any = None
+        aux: object = None
         if has_aux:
             output, aux = with_aux(api, output)
         if not isinstance(output, Tensor):
@@ -127,7 +127,7 @@ def vjp_of(
         aliases, aliases_spec = flatten(chosen)
         edges = [edge_to(alias) for alias in aliases]
         output = func(*args)
-        aux: Any = None
+        aux: object = None
         if has_aux:
             output, aux = with_aux("vjp(f, *primals)", output)
             aux = trace.settled_tree(aux)

@@ -27,7 +27,7 @@ _NUMBERS: dict[type, dtypes.dtype] = {
     int: dtypes.int64, float: dtypes.float64, complex: dtypes.complex128
 }  # fmt: skip
 
-Place = tuple[Any, ...]
+Place = tuple[object, ...]
 Message = str | Callable[[str], str] | None
 
 
@@ -140,7 +140,7 @@ def _pairs(actual: Any, expected: Any, options: _Options, place: Place) -> list[
                 f"The length of the sequences mismatch: {len(actual)} != {len(expected)}",
                 place,
             )
-        steps: Sequence[Any] = range(len(actual))
+        steps: Sequence[object] = range(len(actual))
     elif all(isinstance(value, Mapping) for value in both):
         ours, theirs = set(actual), set(expected)
         if ours != theirs:
@@ -255,7 +255,7 @@ def _compare_tensors(
 
 def _parts(
     actual: Any, expected: Any, tolerances: tuple[float, float], place: Place
-) -> list[tuple[Any, Any, tuple[float, float], str]]:
+) -> list[tuple[Tensor, Tensor, tuple[float, float], str]]:
     """What there is to compare: the elements or, of sparse tensors, indices and values."""
     if actual.layout is not strided and expected.layout is not strided:
         if not hasattr(actual, "_indices") or str(actual.layout) != "torch.sparse_coo":

@@ -13,7 +13,7 @@ from retrograd.tensor import Tensor
 from retrograd.tensor.size import require_cpu
 
 
-def _bounds(low: Any, high: Any, kind: dtypes.dtype) -> tuple[float, float]:
+def _bounds(low: float | None, high: float | None, kind: dtypes.dtype) -> tuple[float, float]:
     """The interval of the values, inside what the dtype can hold."""
     whole = kind.category <= dtypes.INTEGER
     if kind is dtypes.bool_:
@@ -50,13 +50,13 @@ def _bounds(low: Any, high: Any, kind: dtypes.dtype) -> tuple[float, float]:
 def make_tensor(
     *shape: Any,
     dtype: dtypes.dtype,
-    device: Any,
+    device: object,
     low: float | None = None,
     high: float | None = None,
     requires_grad: bool = False,
     noncontiguous: bool = False,
     exclude_zero: bool = False,
-    memory_format: Any = None,
+    memory_format: object = None,
 ) -> Tensor:
     """A tensor of random numbers between `low` and `high`, which have defaults for each dtype.
 
