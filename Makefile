@@ -58,7 +58,7 @@ define sanitized
 	rm -rf build/$@ && mkdir -p build/$@ && cp -r retrograd tests setup.py pyproject.toml README.md LICENSE NOTICE build/$@
 	find build/$@ -name '*.so' -delete
 	cd build/$@ && CFLAGS="-O1 -g -fno-omit-frame-pointer $(1)" LDFLAGS="$(1)" $(abspath $(BIN))/python setup.py -q build_ext --inplace
-	ls build/$@/retrograd/core/_core*.so build/$@/retrograd/backend/kernels/_tiny*.so
+	ls build/$@/retrograd/core/_core*.so build/$@/retrograd/backend/kernels/_tiny*.so build/$@/retrograd/backend/kernels/_rows*.so
 	cd build/$@ && PYTHONPATH=. PYTHONMALLOC=malloc $(2) $(abspath $(BIN))/python -m pytest -q -p no:cacheprovider \
 		-m "not torch and not slow" $(or $(TESTS),$(SANITIZED_TESTS))
 endef

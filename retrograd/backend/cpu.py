@@ -82,9 +82,18 @@ class CpuBackend(Backend):
     # told of an op's new kernel: callers, in Python and in C, bind the CPU's kernels
     rebind: Callable[[str, Kernel], None] | None = None
 
-    def override(self, name: str) -> Callable[[Kernel], Kernel]:
-        """As for any device; an override stands beside its op, before the op's first call."""
+    def __init__(self, *facts: Any) -> None:
+        super().__init__(*facts)
+        self.also_short: set[str] = set()
+
+    def override(self, name: str, *, short: bool = False) -> Callable[[Kernel], Kernel]:
+        """As for any device; an override stands beside its op, before the op's first call.
+
+        short  for short arrays it runs the neutral kernel, so what the core has for these stays
+        """
         take = super().override(name)
+        if short:
+            self.also_short.add(name)
 
         def taken(kernel: Kernel) -> Kernel:
             if self.rebind is not None:

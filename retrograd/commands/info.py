@@ -59,7 +59,7 @@ def collect() -> dict[str, dict[str, Any]]:
 
     import retrograd
     from retrograd import core
-    from retrograd.backend import MEMORY_KEPT, kernels
+    from retrograd.backend import MEMORY_KEPT, cpu_rows, kernels
     from retrograd.torch_version import TORCH_VERSION
 
     blas = np.show_config(mode="dicts")["Build Dependencies"]["blas"]
@@ -75,6 +75,7 @@ def collect() -> dict[str, dict[str, Any]]:
             "cpu": f"NumPy, products by {blas['name']} {blas.get('version', '')}".rstrip(),
             "cuda": "none: tensors live on the CPU",
             "compiled kernels": "in use" if kernels.AVAILABLE else kernels.status(),
+            "compiled kernels for rows": cpu_rows.status(),
             "compiled core": "in use" if core.AVAILABLE else core.status(),
             "freed memory": "kept for reuse" if MEMORY_KEPT else "left to the allocator",
         },

@@ -89,7 +89,7 @@ RULE(rule_sum_to_size)
 }
 
 /* log_softmax along the last dimension: grad - exp(output) * sum(grad); saved: out, dim. */
-#define LARGEST_SOFTMAX 4096
+#define LARGEST_SOFTMAX 1024 /* beyond, the kernels may be those of backend/kernels/rows, with other bits */
 
 /* Whether that is the last dimension of a small array that lies row by row; of how many rows. */
 static int

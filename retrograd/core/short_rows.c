@@ -8,7 +8,7 @@
 
 #include "../backend/kernels/pairwise.h"
 
-#define SMALL_WORK 1024 /* elements: beyond, the steps of the Python kernel cost more than its frame */
+#define SMALL_WORK 1024 /* elements: beyond, backend/kernels/rows has kernels, with other bits */
 
 static CallPlan exponential, logarithm; /* only their loops are used */
 

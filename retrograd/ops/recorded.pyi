@@ -615,6 +615,18 @@ class Table:
         ignore_index: int,
     ) -> Tensor: ...
     @staticmethod
+    def _norm_gradients(
+        g: Tensor,
+        needs: tuple[bool, ...],
+        input: Tensor,
+        weight: Tensor,
+        bias_shape: tuple[int, ...],
+        mean: Tensor,
+        inverse: Tensor,
+        layout: Layout,
+        name: str,
+    ) -> Sequence[Tensor | None]: ...
+    @staticmethod
     def _norm_of_last(input: Tensor, p: float, keepdim: bool) -> Tensor: ...
     @staticmethod
     def _normal_around(
@@ -814,6 +826,8 @@ class Table:
     def _shrink_gradient(grad: Tensor, input: Tensor, lambd: float) -> Tensor: ...
     @staticmethod
     def _sigmoid_gradient(grad: Tensor, output: Tensor) -> Tensor: ...
+    @staticmethod
+    def _silu_gradient(grad: Tensor, input: Tensor) -> Tensor: ...
     @staticmethod
     def _singular_values(input: Tensor) -> Tensor: ...
     @staticmethod

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from retrograd.backend import CPU
 from retrograd.engine.state import HOT
 from retrograd.ops.calling.compile import BOUND
 from retrograd.ops.registry import Op
@@ -55,8 +56,7 @@ def describe(op: Op, is_operator: bool, in_place: bool) -> dict[str, Any] | None
         "any_dtype": plan.takes_any_dtype,
         "xp": HOT["xp"],
         "kernel": HOT[f"forward_{op.name}"],
-        # the core may have the same in C, where the kernel is the declared one
-        "short_name": op.name if op.ufunc or HOT[f"forward_{op.name}"] is op.kernel else "",
+        "short_name": op.name if _may_be_short(op) else "",
         "parameter_names": ",".join([p.name for p in plan.parameters]),
         "kernel_keywords": tuple([p.name for p in plan.keywords]) or None,
         # of options it has more to say than that floats are what they are
@@ -64,6 +64,12 @@ def describe(op: Op, is_operator: bool, in_place: bool) -> dict[str, Any] | None
         "ufunc": None if op.ufunc is None else getattr(np, op.ufunc),
         "run": op.run,
     }
+
+
+def _may_be_short(op: Op) -> bool:
+    """Whether the core may run small arrays itself: where the kernel is then the declared one."""
+    declared = op.ufunc is not None or HOT[f"forward_{op.name}"] is op.kernel
+    return declared or op.name in CPU.also_short
 
 
 def _fits(op: Op) -> bool:

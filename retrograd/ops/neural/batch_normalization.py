@@ -18,7 +18,6 @@ from retrograd.ops.kinds import Array, Gradients, Namespace, wrap_dim
 from retrograd.ops.neural.normalization import (
     Layout,
     Shape,
-    all_gradients,
     check_batch,
     check_normalized_shape,
     check_parameters,
@@ -55,8 +54,7 @@ def _batch_gradients(
     """In training as for layer_norm; otherwise the statistics are constants."""
     mean, inverse, slopes = out1, out2, g[0]
     if training:
-        return all_gradients(
-            m,
+        return m._norm_gradients(
             slopes,
             needs,
             input,

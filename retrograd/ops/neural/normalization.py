@@ -21,11 +21,12 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from retrograd import dtypes
+from retrograd.backend.cpu_rows import compiled_first, rows
 from retrograd.backend.neutral.arrangement import arranged
 from retrograd.ops import errors
 from retrograd.ops.kinds import Array, Gradients, Namespace
 from retrograd.ops.neural.shared import floating_only
-from retrograd.ops.registry import RECORDED, Table, composite, op
+from retrograd.ops.registry import RECORDED, Table, composite, op, table_entry
 from retrograd.samples import FLOATS, HALVES, Sample, T
 from retrograd.tensor import Tensor
 
@@ -214,8 +215,7 @@ _declare_gradient("_batch_norm_gradient", "NativeBatchNormBackwardBackward0")
 _declare_gradient("_group_norm_gradient", "NativeGroupNormBackwardBackward0")
 
 
-def all_gradients(
-    m: Table,
+def _recorded_norm_gradients(
     g: Tensor,
     needs: tuple[bool, ...],
     input: Tensor,
@@ -226,27 +226,80 @@ def all_gradients(
     layout: Layout,
     name: str,
 ) -> Gradients:
-    """The gradients of input, weight and bias; on arrays the standardised input is made once."""
-    of_input: Any = None
+    """The gradients of input, weight and bias; `name` is that of J."""
+    m = RECORDED
+    slopes = times_weight(m, g, weight, layout) if needs[0] else g
+    standard = m._standardize(input, mean, inverse, layout)
+    of_input = getattr(m, name)(slopes, input, mean, inverse, layout) if needs[0] else None
+    return of_input, *_parameter_gradients(m, g, needs, standard, weight, bias_shape, layout)
+
+
+def _parameter_gradients(
+    m: Table,
+    g: Any,
+    needs: tuple[bool, ...],
+    standard: Any,
+    weight: Any,
+    bias_shape: Shape,
+    layout: Layout,
+) -> tuple[Any, Any]:
     of_weight = of_bias = None
-    slopes: Any = times_weight(m, g, weight, layout) if needs[0] else g
-    standard: Any
-    if m is not RECORDED:
-        standard = m.xp.subtract(input.reshape(layout.grouped), mean)
-        standard = m.xp.multiply(standard, inverse)
-        if needs[0]:
-            run: Any = _gradient_kernel
-            of_input = run(m.xp, slopes, standard, inverse, layout).reshape(input.shape)
-        standard = standard.reshape(input.shape)
-    else:
-        standard = m._standardize(input, mean, inverse, layout)
-        if needs[0]:
-            of_input = getattr(m, name)(slopes, input, mean, inverse, layout)
     if needs[1]:
         of_weight = to_weight(m, m.mul(g, standard), layout, tuple(weight.shape))
     if needs[2]:
         of_bias = to_weight(m, g, layout, bias_shape)
-    return of_input, of_weight, of_bias
+    return of_weight, of_bias
+
+
+def _norm_gradients(
+    xp: Namespace,
+    g: Array,
+    needs: tuple[bool, ...],
+    input: Array,
+    weight: Any,
+    bias_shape: Shape,
+    mean: Array,
+    inverse: Array,
+    layout: Layout,
+    name: str,
+) -> Gradients:
+    """The same on arrays: the standardised input is made once."""
+    m = xp.raw
+    of_input: Any = None
+    standard = xp.subtract(input.reshape(layout.grouped), mean)
+    standard = xp.multiply(standard, inverse)
+    if needs[0]:
+        slopes: Any = times_weight(m, g, weight, layout)  # type: ignore[arg-type]  # on arrays
+        of_input = _gradient_kernel(xp, slopes, standard, inverse, layout).reshape(input.shape)
+    standard = standard.reshape(input.shape)
+    return of_input, *_parameter_gradients(m, g, needs, standard, weight, bias_shape, layout)
+
+
+def _norm_gradients_by_rows(
+    g: Array,
+    needs: tuple[bool, ...],
+    input: Array,
+    weight: Any,
+    bias_shape: Shape,
+    mean: Array,
+    inverse: Array,
+    layout: Layout,
+    name: str,
+) -> Gradients | None:
+    """Where all of a row share their statistics and each column has its own weight."""
+    if layout.grouped[0] != 1 or len(layout.scaled) != 2:
+        return None
+    found = rows.layer_norm_gradients(g, input, weight, mean, inverse, layout.grouped[2], needs)
+    if found is None:
+        return None
+    of_input, of_weight, of_bias = found
+    if of_weight is not None:
+        of_weight = of_weight.reshape(weight.shape)
+    return of_input, of_weight, None if of_bias is None else of_bias.reshape(bias_shape)
+
+
+table_entry("_norm_gradients", _norm_gradients, _recorded_norm_gradients)
+compiled_first("_norm_gradients", _norm_gradients_by_rows)
 
 
 # ---------------------------------------------------------------------------------- layer_norm
@@ -267,8 +320,8 @@ def normalized(
 
 
 @op(
-    gradients=lambda m, g, needs, input, weight, bias_shape, out1, out2, layout: all_gradients(
-        m, g[0], needs, input, weight, bias_shape, out1, out2, layout, "_layer_norm_gradient"
+    gradients=lambda m, g, needs, input, weight, bias_shape, out1, out2, layout: m._norm_gradients(
+        g[0], needs, input, weight, bias_shape, out1, out2, layout, "_layer_norm_gradient"
     ),
     differentiable=("input", "weight", "bias"),
     outputs=3,
@@ -289,6 +342,14 @@ def _layer_norm(
 ) -> tuple[Array, Array, Array]:
     """The function itself, and its statistics for the gradient."""
     return normalized(xp, input, weight, bias, layout, eps)[:3]
+
+
+compiled_first(
+    "_layer_norm",
+    lambda input, weight, bias, layout, eps: rows.layer_norm(
+        input, weight, bias, layout.grouped[2], eps
+    ),
+)
 
 
 def check_parameters(input: Array, *parameters: Any) -> None:
@@ -400,8 +461,8 @@ def _torch_layer_norm(
 
 
 @op(
-    gradients=lambda m, g, needs, input, weight, bias_shape, out1, out2, layout: all_gradients(
-        m, g[0], needs, input, weight, bias_shape, out1, out2, layout, "_group_norm_gradient"
+    gradients=lambda m, g, needs, input, weight, bias_shape, out1, out2, layout: m._norm_gradients(
+        g[0], needs, input, weight, bias_shape, out1, out2, layout, "_group_norm_gradient"
     ),
     differentiable=("input", "weight", "bias"),
     outputs=3,

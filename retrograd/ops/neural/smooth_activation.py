@@ -6,9 +6,10 @@ import math
 from typing import Any
 
 from retrograd import dtypes
+from retrograd.backend.cpu_rows import compiled_first, rows
 from retrograd.ops.kinds import Array, Namespace, wrap_dim
 from retrograd.ops.neural.shared import floating_only, inplace_twin
-from retrograd.ops.registry import RECORDED, Table, attach, composite, op
+from retrograd.ops.registry import RECORDED, Table, attach, composite, op, table_entry
 from retrograd.samples import COMPLEX, FLOATS, HALVES, Sample, T
 from retrograd.tensor import Tensor
 
@@ -108,16 +109,42 @@ def gelu(xp: Namespace, input: Array, *, approximate: str = "none") -> Array:
     return result
 
 
+_FORMS = {"none": "gelu", "tanh": "gelu_tanh"}
+
+
+def _gelu_by_rows(input: Array, *, approximate: str = "none") -> Array | None:
+    run: Any = getattr(rows, _FORMS.get(approximate, ""), None)
+    return None if run is None else run(input)
+
+
+def _gelu_gradient_by_rows(grad: Array, input: Array, approximate: str) -> Array | None:
+    found: Array | None = getattr(rows, f"{_FORMS[approximate]}_gradient")(grad, input)
+    return found
+
+
+compiled_first("gelu", _gelu_by_rows)
+compiled_first("_gelu_gradient", _gelu_gradient_by_rows)
+
 # --------------------------------------------------------------------------------- silu, mish
 
 
-def _silu_rule(m: Table, g: Tensor, input: Tensor) -> Tensor:
-    gate = m.sigmoid(input)
-    return g * gate * (input * (1 - gate) + 1)
+def _silu_gradient(xp: Namespace, grad: Array, input: Array) -> Array:
+    gate = xp.raw.sigmoid(input)
+    found: Array = grad * gate * (input * (1 - gate) + 1)
+    return found
+
+
+def _recorded_silu_gradient(grad: Tensor, input: Tensor) -> Tensor:
+    gate = RECORDED.sigmoid(input)
+    return grad * gate * (input * (1 - gate) + 1)
+
+
+table_entry("_silu_gradient", _silu_gradient, _recorded_silu_gradient)
+compiled_first("_silu_gradient", "silu_gradient")
 
 
 @op(
-    input=_silu_rule,
+    input=lambda m, g, input: m._silu_gradient(g, input),
     check=floating_only("silu_cpu", complex_too=True),
     inplace=True,
     namespace=None,
@@ -130,6 +157,7 @@ def silu(xp: Namespace, input: Array) -> Array:
     return xp.multiply(input, xp.expit(input))
 
 
+compiled_first("silu", "silu")
 _silu_write = inplace_twin("silu")
 
 

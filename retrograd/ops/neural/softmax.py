@@ -6,6 +6,7 @@ import warnings
 from typing import Any
 
 from retrograd import dtypes
+from retrograd.backend.cpu_rows import compiled_first
 from retrograd.lifecycle.site import user_level
 from retrograd.ops import errors
 from retrograd.ops.kinds import Array, Namespace, wrap_dim
@@ -124,6 +125,10 @@ def log_softmax(xp: Namespace, input: Array, dim: int) -> Array:
     result, shape = _shifted(xp, input, dim)
     total = _total(xp, xp.exp(result), dim, shape)
     return xp.subtract(result, xp.log(total, total))
+
+
+for _name in ("softmax", "log_softmax", "_softmax_gradient", "_log_softmax_gradient"):
+    compiled_first(_name, _name.removeprefix("_"), short=True)
 
 
 # ------------------------------------------------------------------------------ public functions

@@ -1,0 +1,472 @@
+/* retrograd.backend.kernels._rows: functions that take a whole array in one pass, or in as few as there can be.
+ *
+ * Each returns a new array, or None, meaning that the arrays are none that it takes: then the neutral kernel does it.
+ * They take float32 and float64 arrays of NumPy's own class in the machine's byte order. Row by row any layout is
+ * taken, by a copy where it must be; elementwise the arrays have to be dense and alike. Everything is checked here,
+ * before a loop touches memory.
+ */
+#define PY_SSIZE_T_CLEAN
+#include <Python.h>
+#define NPY_NO_DEPRECATED_API NPY_2_0_API_VERSION
+#include <numpy/arrayobject.h>
+
+#include "rows.h"
+
+#define ARRAY(object) ((PyArrayObject *)(object))
+#define LONG_WORK 8192 /* elements: from here on other threads may run meanwhile */
+
+static const RowLoops *loops;
+
+/* ---- what comes in ------------------------------------------------------------------------------------------ */
+
+/* 0 for an array of float32, 1 of float64, -1 for anything else. */
+static int
+type_number(PyObject *object)
+{
+    if (!PyArray_CheckExact(object) || !PyArray_ISNOTSWAPPED(ARRAY(object))) {
+        return -1;
+    }
+    const int type = PyArray_TYPE(ARRAY(object));
+    return type == NPY_FLOAT32 ? 0 : type == NPY_FLOAT64 ? 1 : -1;
+}
+
+static int
+are_same_shape(PyObject *a, PyObject *b)
+{
+    return PyArray_NDIM(ARRAY(a)) == PyArray_NDIM(ARRAY(b))
+           && PyArray_CompareLists(PyArray_DIMS(ARRAY(a)), PyArray_DIMS(ARRAY(b)), PyArray_NDIM(ARRAY(a)));
+}
+
+/* Dense and aligned, in rows or in columns. */
+static int
+is_dense(PyObject *array)
+{
+    return PyArray_ISALIGNED(ARRAY(array))
+           && (PyArray_IS_C_CONTIGUOUS(ARRAY(array)) || PyArray_IS_F_CONTIGUOUS(ARRAY(array)));
+}
+
+static int
+are_laid_alike(PyObject *a, PyObject *b)
+{
+    return (PyArray_IS_C_CONTIGUOUS(ARRAY(a)) && PyArray_IS_C_CONTIGUOUS(ARRAY(b)))
+           || (PyArray_IS_F_CONTIGUOUS(ARRAY(a)) && PyArray_IS_F_CONTIGUOUS(ARRAY(b)));
+}
+
+/* The same elements row by row and aligned: the array itself or a copy, a new reference. */
+static PyObject *
+by_rows(PyObject *array)
+{
+    return PyArray_FromArray(ARRAY(array), NULL, NPY_ARRAY_C_CONTIGUOUS | NPY_ARRAY_ALIGNED);
+}
+
+/* A new array of the shape and type; in columns where `array` is so. */
+static PyObject *
+new_like(PyObject *array)
+{
+    const int in_columns = !PyArray_IS_C_CONTIGUOUS(ARRAY(array)) && PyArray_IS_F_CONTIGUOUS(ARRAY(array));
+    return PyArray_EMPTY(PyArray_NDIM(ARRAY(array)), PyArray_DIMS(ARRAY(array)), PyArray_TYPE(ARRAY(array)), in_columns);
+}
+
+static int
+has_count(Py_ssize_t count, Py_ssize_t wanted, const char *name)
+{
+    if (count != wanted) {
+        PyErr_Format(PyExc_TypeError, "%s() takes %zd arguments, %zd were given", name, wanted, count);
+    }
+    return count == wanted;
+}
+
+#define WITHOUT_LOCK(size, work)                                                    \
+    do {                                                                            \
+        PyThreadState *released = (size) >= LONG_WORK ? PyEval_SaveThread() : NULL; \
+        work;                                                                       \
+        if (released != NULL) {                                                     \
+            PyEval_RestoreThread(released);                                         \
+        }                                                                           \
+    } while (0)
+
+/* ---- softmax ------------------------------------------------------------------------------------------------ */
+
+/* Up to this many elements the bits are NumPy's, as those of the core's kernels for small arrays are. */
+#define SHORT_WORK 1024
+
+typedef struct {
+    npy_intp count, length;
+} Rows;
+
+/* Whether `dim` is the last dimension of an array that is not short; then its rows. */
+static int
+read_rows(PyObject *array, PyObject *dim, Rows *rows)
+{
+    const int last = PyArray_NDIM(ARRAY(array)) - 1;
+    if (last < 0 || PyArray_SIZE(ARRAY(array)) <= SHORT_WORK || !PyLong_CheckExact(dim)) {
+        return 0;
+    }
+    int overflow;
+    const long place = PyLong_AsLongAndOverflow(dim, &overflow);
+    if (overflow || (place != -1 && place != last)) {
+        return 0;
+    }
+    rows->length = PyArray_DIM(ARRAY(array), last);
+    rows->count = PyArray_SIZE(ARRAY(array)) / rows->length;
+    return 1;
+}
+
+static PyObject *
+run_rows(const RowsLoop *loop, PyObject *const *arguments, Py_ssize_t count, const char *name)
+{
+    if (!has_count(count, 2, name)) {
+        return NULL;
+    }
+    Rows rows;
+    const int number = type_number(arguments[0]);
+    if (number < 0 || !read_rows(arguments[0], arguments[1], &rows)) {
+        Py_RETURN_NONE;
+    }
+    PyObject *input = by_rows(arguments[0]), *result = input == NULL ? NULL : new_like(input);
+    if (result != NULL) {
+        const void *x = PyArray_DATA(ARRAY(input));
+        void *out = PyArray_DATA(ARRAY(result));
+        WITHOUT_LOCK(rows.count * rows.length, loop[number](x, out, rows.count, rows.length));
+    }
+    Py_XDECREF(input);
+    return result;
+}
+
+static PyObject *
+run_row_pairs(const RowPairsLoop *loop, PyObject *const *arguments, Py_ssize_t count, const char *name)
+{
+    if (!has_count(count, 3, name)) {
+        return NULL;
+    }
+    Rows rows;
+    const int number = type_number(arguments[0]);
+    if (number < 0 || type_number(arguments[1]) != number || !are_same_shape(arguments[0], arguments[1])
+        || !read_rows(arguments[0], arguments[2], &rows)) {
+        Py_RETURN_NONE;
+    }
+    PyObject *gradient = by_rows(arguments[0]), *output = by_rows(arguments[1]);
+    PyObject *result = gradient == NULL || output == NULL ? NULL : new_like(gradient);
+    if (result != NULL) {
+        const void *g = PyArray_DATA(ARRAY(gradient)), *y = PyArray_DATA(ARRAY(output));
+        void *out = PyArray_DATA(ARRAY(result));
+        WITHOUT_LOCK(rows.count * rows.length, loop[number](g, y, out, rows.count, rows.length));
+    }
+    Py_XDECREF(gradient);
+    Py_XDECREF(output);
+    return result;
+}
+
+/* ---- elementwise -------------------------------------------------------------------------------------------- */
+
+static PyObject *
+run_map(const MapLoop *loop, PyObject *const *arguments, Py_ssize_t count, const char *name)
+{
+    if (!has_count(count, 1, name)) {
+        return NULL;
+    }
+    PyObject *input = arguments[0];
+    const int number = type_number(input);
+    if (number < 0 || loop[number] == NULL || !is_dense(input)) {
+        Py_RETURN_NONE;
+    }
+    PyObject *result = new_like(input);
+    if (result != NULL) {
+        const npy_intp size = PyArray_SIZE(ARRAY(input));
+        const void *x = PyArray_DATA(ARRAY(input));
+        void *out = PyArray_DATA(ARRAY(result));
+        WITHOUT_LOCK(size, loop[number](x, out, size));
+    }
+    return result;
+}
+
+static PyObject *
+run_pair(const PairLoop *loop, PyObject *const *arguments, Py_ssize_t count, const char *name)
+{
+    if (!has_count(count, 2, name)) {
+        return NULL;
+    }
+    PyObject *gradient = arguments[0], *other = arguments[1];
+    const int number = type_number(gradient);
+    if (number < 0 || type_number(other) != number || loop[number] == NULL || !are_same_shape(gradient, other)
+        || !is_dense(gradient) || !is_dense(other) || !are_laid_alike(gradient, other)) {
+        Py_RETURN_NONE;
+    }
+    PyObject *result = new_like(gradient);
+    if (result != NULL) {
+        const npy_intp size = PyArray_SIZE(ARRAY(gradient));
+        const void *g = PyArray_DATA(ARRAY(gradient)), *x = PyArray_DATA(ARRAY(other));
+        void *out = PyArray_DATA(ARRAY(result));
+        WITHOUT_LOCK(size, loop[number](g, x, out, size));
+    }
+    return result;
+}
+
+/* ---- layer_norm --------------------------------------------------------------------------------------------- */
+
+/* Whether a parameter is None or a vector that fits the columns; its data. */
+static int
+read_parameter(PyObject *object, int number, npy_intp columns, const void **data)
+{
+    *data = NULL;
+    if (object == Py_None) {
+        return 1;
+    }
+    if (type_number(object) != number || !PyArray_IS_C_CONTIGUOUS(ARRAY(object)) || !PyArray_ISALIGNED(ARRAY(object))
+        || PyArray_SIZE(ARRAY(object)) != columns) {
+        return 0;
+    }
+    *data = PyArray_DATA(ARRAY(object));
+    return 1;
+}
+
+/* Whether an array has elements and these make rows of so many columns. */
+static int
+read_norm(PyObject *input, PyObject *columns, NormWork *work)
+{
+    const npy_intp size = PyArray_SIZE(ARRAY(input));
+    const Py_ssize_t wanted = PyNumber_AsSsize_t(columns, PyExc_OverflowError);
+    if (wanted < 1 || size < 1 || size % wanted != 0) {
+        return 0;
+    }
+    work->columns = wanted;
+    work->rows = size / wanted;
+    return 1;
+}
+
+/* layer_norm(input, weight, bias, columns, eps): the result, and mean and one over the deviation, (1, rows, 1). */
+static PyObject *
+rows_layer_norm(PyObject *Py_UNUSED(module), PyObject *const *arguments, Py_ssize_t count)
+{
+    if (!has_count(count, 5, "layer_norm")) {
+        return NULL;
+    }
+    NormWork work = {.epsilon = PyFloat_AsDouble(arguments[4])};
+    const int number = type_number(arguments[0]);
+    if (PyErr_Occurred()) {
+        return NULL;
+    }
+    if (number < 0 || !read_norm(arguments[0], arguments[3], &work)
+        || !read_parameter(arguments[1], number, work.columns, &work.weight)
+        || !read_parameter(arguments[2], number, work.columns, &work.bias)) {
+        if (PyErr_Occurred()) {
+            return NULL;
+        }
+        Py_RETURN_NONE;
+    }
+    npy_intp dims[3] = {1, work.rows, 1};
+    const int type = PyArray_TYPE(ARRAY(arguments[0]));
+    PyObject *input = by_rows(arguments[0]), *result = input == NULL ? NULL : new_like(input);
+    PyObject *mean = PyArray_SimpleNew(3, dims, type), *inverse = PyArray_SimpleNew(3, dims, type), *all = NULL;
+    if (result != NULL && mean != NULL && inverse != NULL) {
+        work.input = PyArray_DATA(ARRAY(input));
+        work.result = PyArray_DATA(ARRAY(result));
+        work.mean = PyArray_DATA(ARRAY(mean));
+        work.inverse = PyArray_DATA(ARRAY(inverse));
+        WITHOUT_LOCK(work.rows * work.columns, loops->layer_norm[number](&work));
+        all = PyTuple_Pack(3, result, mean, inverse);
+    }
+    Py_XDECREF(input);
+    Py_XDECREF(result);
+    Py_XDECREF(mean);
+    Py_XDECREF(inverse);
+    return all;
+}
+
+/* A new array if it is wanted; None if not. */
+static PyObject *
+wanted_array(PyObject *flag, int ndim, npy_intp *dims, int type, int zeros)
+{
+    if (flag != Py_True) {
+        return Py_NewRef(Py_None);
+    }
+    return zeros ? PyArray_ZEROS(ndim, dims, type, 0) : PyArray_EMPTY(ndim, dims, type, 0);
+}
+
+static void *
+data_of(PyObject *array)
+{
+    return array == Py_None ? NULL : PyArray_DATA(ARRAY(array));
+}
+
+/* The gradients that are wanted, of arrays that were checked. */
+static PyObject *
+run_norm_gradients(NormWork *work, PyObject *gradient, PyObject *input, PyObject *needs, int number)
+{
+    const int type = PyArray_TYPE(ARRAY(input));
+    npy_intp columns = work->columns;
+    PyObject *of_input = wanted_array(PyTuple_GET_ITEM(needs, 0), PyArray_NDIM(ARRAY(input)),
+                                      PyArray_DIMS(ARRAY(input)), type, 0);
+    PyObject *of_weight = wanted_array(PyTuple_GET_ITEM(needs, 1), 1, &columns, type, 1);
+    PyObject *of_bias = wanted_array(PyTuple_GET_ITEM(needs, 2), 1, &columns, type, 1);
+    PyObject *scratch = PyArray_SimpleNew(1, (npy_intp[]){2 * columns}, type), *all = NULL;
+    if (of_input != NULL && of_weight != NULL && of_bias != NULL && scratch != NULL) {
+        work->input = PyArray_DATA(ARRAY(input));
+        work->gradient = PyArray_DATA(ARRAY(gradient));
+        work->result = data_of(of_input);
+        work->of_weight = data_of(of_weight);
+        work->of_bias = data_of(of_bias);
+        work->scratch = PyArray_DATA(ARRAY(scratch));
+        WITHOUT_LOCK(work->rows * work->columns, loops->layer_norm_gradients[number](work));
+        all = PyTuple_Pack(3, of_input, of_weight, of_bias);
+    }
+    Py_XDECREF(of_input);
+    Py_XDECREF(of_weight);
+    Py_XDECREF(of_bias);
+    Py_XDECREF(scratch);
+    return all;
+}
+
+/* layer_norm_gradients(grad, input, weight, mean, inverse, columns, needs): for input, weight and bias those that
+ * `needs` says, else None; those of weight and bias are vectors. */
+static PyObject *
+rows_layer_norm_gradients(PyObject *Py_UNUSED(module), PyObject *const *arguments, Py_ssize_t count)
+{
+    if (!has_count(count, 7, "layer_norm_gradients")) {
+        return NULL;
+    }
+    NormWork work = {0};
+    PyObject *needs = arguments[6];
+    const int number = type_number(arguments[0]);
+    const void *mean, *inverse;
+    if (!PyTuple_CheckExact(needs) || PyTuple_GET_SIZE(needs) != 3) {
+        PyErr_SetString(PyExc_TypeError, "layer_norm_gradients() takes what is needed as a tuple of three");
+        return NULL;
+    }
+    if (number < 0 || type_number(arguments[1]) != number || !are_same_shape(arguments[0], arguments[1])
+        || !read_norm(arguments[1], arguments[5], &work)
+        || !read_parameter(arguments[2], number, work.columns, &work.weight)
+        || !read_parameter(arguments[3], number, work.rows, &mean)
+        || !read_parameter(arguments[4], number, work.rows, &inverse) || mean == NULL || inverse == NULL) {
+        if (PyErr_Occurred()) {
+            return NULL;
+        }
+        Py_RETURN_NONE;
+    }
+    work.mean = (void *)mean;
+    work.inverse = (void *)inverse;
+    PyObject *gradient = by_rows(arguments[0]), *input = by_rows(arguments[1]), *all = NULL;
+    if (gradient != NULL && input != NULL) {
+        all = run_norm_gradients(&work, gradient, input, needs, number);
+    }
+    Py_XDECREF(gradient);
+    Py_XDECREF(input);
+    return all;
+}
+
+/* ---- the builds --------------------------------------------------------------------------------------------- */
+
+#define MOST_BUILDS 3
+
+/* The builds that this processor can run, the fastest first. */
+static int
+usable_builds(const RowLoops **found)
+{
+    int count = 0;
+#ifdef HAS_BUILDS_FOR_X86
+    __builtin_cpu_init();
+    if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl")
+        && __builtin_cpu_supports("avx512bw")) {
+        found[count++] = &rows_avx512;
+    }
+    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) {
+        found[count++] = &rows_avx2;
+    }
+#endif
+    found[count++] = &rows_portable;
+    return count;
+}
+
+static PyObject *
+rows_builds(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(nothing))
+{
+    const RowLoops *builds[MOST_BUILDS];
+    const int count = usable_builds(builds);
+    PyObject *names = PyTuple_New(count);
+    for (int index = 0; names != NULL && index < count; index++) {
+        PyObject *name = PyUnicode_FromString(builds[index]->name);
+        if (name == NULL) {
+            Py_CLEAR(names);
+        }
+        else {
+            PyTuple_SET_ITEM(names, index, name);
+        }
+    }
+    return names;
+}
+
+static PyObject *
+rows_use_build(PyObject *Py_UNUSED(module), PyObject *wanted)
+{
+    const RowLoops *builds[MOST_BUILDS];
+    const int count = usable_builds(builds);
+    if (!PyUnicode_Check(wanted)) {
+        PyErr_SetString(PyExc_TypeError, "use_build() takes the name of a build");
+        return NULL;
+    }
+    for (int index = 0; index < count; index++) {
+        if (PyUnicode_CompareWithASCIIString(wanted, builds[index]->name) == 0) {
+            PyObject *before = PyUnicode_FromString(loops->name);
+            loops = builds[index];
+            return before;
+        }
+    }
+    PyErr_Format(PyExc_ValueError, "this processor has no build %R of the loops", wanted);
+    return NULL;
+}
+
+/* ---- the module --------------------------------------------------------------------------------------------- */
+
+#define FUNCTION(name, run)                                                                                       \
+    static PyObject *rows_##name(PyObject *Py_UNUSED(module), PyObject *const *arguments, Py_ssize_t count)       \
+    {                                                                                                             \
+        return run(loops->name, arguments, count, #name);                                                         \
+    }
+
+FUNCTION(softmax, run_rows)
+FUNCTION(log_softmax, run_rows)
+FUNCTION(softmax_gradient, run_row_pairs)
+FUNCTION(log_softmax_gradient, run_row_pairs)
+FUNCTION(sigmoid, run_map)
+FUNCTION(silu, run_map)
+FUNCTION(gelu, run_map)
+FUNCTION(gelu_tanh, run_map)
+FUNCTION(silu_gradient, run_pair)
+FUNCTION(gelu_gradient, run_pair)
+FUNCTION(gelu_tanh_gradient, run_pair)
+
+#define METHOD(name, text) {#name, (PyCFunction)(void (*)(void))rows_##name, METH_FASTCALL, text}
+
+static PyMethodDef methods[] = {
+    METHOD(softmax, "softmax(input, dim)"),
+    METHOD(log_softmax, "log_softmax(input, dim)"),
+    METHOD(softmax_gradient, "softmax_gradient(grad, output, dim)"),
+    METHOD(log_softmax_gradient, "log_softmax_gradient(grad, output, dim)"),
+    METHOD(sigmoid, "sigmoid(input)"),
+    METHOD(silu, "silu(input)"),
+    METHOD(gelu, "gelu(input): the form with erf"),
+    METHOD(gelu_tanh, "gelu_tanh(input)"),
+    METHOD(silu_gradient, "silu_gradient(grad, input)"),
+    METHOD(gelu_gradient, "gelu_gradient(grad, input)"),
+    METHOD(gelu_tanh_gradient, "gelu_tanh_gradient(grad, input)"),
+    METHOD(layer_norm, "layer_norm(input, weight, bias, columns, eps): result, mean, one over deviation"),
+    METHOD(layer_norm_gradients, "layer_norm_gradients(grad, input, weight, mean, inverse, columns, needs)"),
+    {"builds", rows_builds, METH_NOARGS, "builds(): the builds of the loops that can run here, the fastest first."},
+    {"use_build", rows_use_build, METH_O, "use_build(name): compute with that build; the name of the one before."},
+    {NULL, NULL, 0, NULL},
+};
+
+static struct PyModuleDef definition = {
+    PyModuleDef_HEAD_INIT, .m_name = "_rows", .m_doc = "Compiled kernels that work row by row.", .m_size = -1,
+    .m_methods = methods,
+};
+
+PyMODINIT_FUNC
+PyInit__rows(void)
+{
+    const RowLoops *builds[MOST_BUILDS];
+    import_array();
+    usable_builds(builds);
+    loops = builds[0];
+    return PyModule_Create(&definition);
+}

@@ -1,0 +1,63 @@
+/* One build of all loops: a file sets the processor, defines BUILD as the name of its table and VECTOR_BYTES as the
+ * width of its registers, and includes this. */
+#include "rows.h"
+
+#include <math.h>
+#include <stdint.h>
+#include <string.h>
+#ifdef HAS_BUILDS_FOR_X86
+#include <immintrin.h>
+#endif
+
+/* How many elements are added up in the arrays' type before their sum joins a total in double: so rounding errors do
+ * not grow with the size. */
+#define BLOCK 2048
+
+#define INLINE static inline __attribute__((always_inline))
+
+#define REAL float
+#define BITS int32_t
+#define UNSIGNED_BITS uint32_t
+#define IS_FLOAT 1
+#define NAMED(name) name##_of_floats
+#include "rows_functions.h"
+#include "rows_loops.h"
+#include "rows_norm.h"
+#undef REAL
+#undef BITS
+#undef UNSIGNED_BITS
+#undef IS_FLOAT
+#undef NAMED
+#undef V
+#undef IV
+#undef UV
+#undef LANES
+
+#define REAL double
+#define BITS int64_t
+#define UNSIGNED_BITS uint64_t
+#define IS_FLOAT 0
+#define NAMED(name) name##_of_doubles
+#include "rows_functions.h"
+#include "rows_loops.h"
+#include "rows_norm.h"
+
+#define PAIR(name) {name##_of_floats, name##_of_doubles}
+#define FLOATS_ONLY(name) {name##_of_floats, NULL}
+
+const RowLoops BUILD = {
+    .name = BUILD_NAME,
+    .softmax = PAIR(softmax),
+    .log_softmax = PAIR(log_softmax),
+    .softmax_gradient = PAIR(softmax_gradient),
+    .log_softmax_gradient = PAIR(log_softmax_gradient),
+    .sigmoid = PAIR(sigmoid),
+    .silu = PAIR(silu),
+    .gelu = FLOATS_ONLY(gelu),
+    .gelu_tanh = PAIR(gelu_tanh),
+    .gelu_gradient = FLOATS_ONLY(gelu_gradient),
+    .gelu_tanh_gradient = PAIR(gelu_tanh_gradient),
+    .silu_gradient = PAIR(silu_gradient),
+    .layer_norm = PAIR(layer_norm),
+    .layer_norm_gradients = PAIR(layer_norm_gradients),
+};

@@ -1,0 +1,160 @@
+/* Vectors of REAL and the functions of them that the loops are made of.
+ *
+ * No include guard: rows_build.h includes this once for float and once for double.
+ */
+#define V NAMED(vector)
+#define IV NAMED(bit_vector)
+#define UV NAMED(unsigned_vector)
+#define LANES ((ptrdiff_t)(VECTOR_BYTES / sizeof(REAL)))
+
+typedef REAL V __attribute__((vector_size(VECTOR_BYTES)));
+typedef BITS IV __attribute__((vector_size(VECTOR_BYTES)));
+typedef UNSIGNED_BITS UV __attribute__((vector_size(VECTOR_BYTES)));
+
+/* ---- memory ------------------------------------------------------------------------------------------------- */
+
+INLINE V
+NAMED(load)(const REAL *from)
+{
+    V found;
+    memcpy(&found, from, sizeof found);
+    return found;
+}
+
+INLINE void
+NAMED(store)(REAL *to, V values)
+{
+    memcpy(to, &values, sizeof values);
+}
+
+/* The first `count` lanes from memory, the others `rest`: the end of a row. */
+INLINE V
+NAMED(load_some)(const REAL *from, ptrdiff_t count, REAL rest)
+{
+    REAL lanes[LANES];
+    for (ptrdiff_t lane = 0; lane < LANES; lane++) {
+        lanes[lane] = lane < count ? from[lane] : rest;
+    }
+    return NAMED(load)(lanes);
+}
+
+INLINE void
+NAMED(store_some)(REAL *to, V values, ptrdiff_t count)
+{
+    REAL lanes[LANES];
+    NAMED(store)(lanes, values);
+    for (ptrdiff_t lane = 0; lane < count; lane++) {
+        to[lane] = lanes[lane];
+    }
+}
+
+/* ---- arithmetic --------------------------------------------------------------------------------------------- */
+
+INLINE V
+NAMED(all)(REAL value)
+{
+    return value - (V){0};
+}
+
+/* `yes` where a comparison held, else `no`. */
+INLINE V
+NAMED(choose)(IV held, V yes, V no)
+{
+    return (V)(((IV)yes & held) | ((IV)no & ~held));
+}
+
+INLINE double
+NAMED(sum_lanes)(V values)
+{
+    REAL lanes[LANES];
+    double total = 0;
+    NAMED(store)(lanes, values);
+    for (ptrdiff_t lane = 0; lane < LANES; lane++) {
+        total += (double)lanes[lane];
+    }
+    return total;
+}
+
+/* a / b with an error below 2 units in the last place, for b of ordinary size. Where the processor has an estimate of 14
+ * bits, two more steps are several times as fast as a division. */
+INLINE V
+NAMED(quotient)(V a, V b)
+{
+#if IS_FLOAT && VECTOR_BYTES == 64 && defined(__AVX512F__)
+    const V rough = (V)_mm512_rcp14_ps((__m512)b);
+    const V better = rough + rough * (1 - b * rough);
+    return a * better;
+#else
+    return a / b;
+#endif
+}
+
+/* The exponential of numbers up to 88 (float) or 709 (double), with an error below 2 units in the last place. Results
+ * below the smallest normal number are 0, that of -inf too; nan gives nan.
+ *
+ * exp(x) = 2^n exp(r) with abs(r) <= log(2) / 2, where the Taylor series ends within half a unit; n log(2) is taken
+ * away in two parts, of which the first has few bits. Adding and taking away 1.5 * 2^(digits) rounds to the integer n,
+ * and leaves it in the low bits, which become the exponent of 2^n. */
+#if IS_FLOAT
+#define SMALLEST -87.33f
+#define ROUNDER 12582912.0f
+#define FRACTION_BITS 23
+#define EXPONENT_BIAS 127
+#define LOG2_HIGH 0.693359375f
+#define LOG2_LOW -2.12194440e-4f
+#else
+#define SMALLEST -708.39
+#define ROUNDER 6755399441055744.0
+#define FRACTION_BITS 52
+#define EXPONENT_BIAS 1023
+#define LOG2_HIGH 6.93147180369123816490e-01
+#define LOG2_LOW 1.90821492927058770002e-10
+#endif
+
+INLINE V
+NAMED(exponential)(V x)
+{
+    const V shifted = x * (REAL)1.44269504088896340736 + (REAL)ROUNDER;
+    const V n = shifted - (REAL)ROUNDER;
+    const V r = (x - n * (REAL)LOG2_HIGH) - n * (REAL)LOG2_LOW;
+#if IS_FLOAT
+    V series = r * (1.0f / 5040) + 1.0f / 720;
+#else
+    V series = r * (1.0 / 6227020800) + 1.0 / 479001600;
+    series = series * r + 1.0 / 39916800;
+    series = series * r + 1.0 / 3628800;
+    series = series * r + 1.0 / 362880;
+    series = series * r + 1.0 / 40320;
+    series = series * r + 1.0 / 5040;
+    series = series * r + 1.0 / 720;
+#endif
+    series = series * r + (REAL)(1.0 / 120);
+    series = series * r + (REAL)(1.0 / 24);
+    series = series * r + (REAL)(1.0 / 6);
+    series = series * r + (REAL)0.5;
+    series = series * r * r + r + 1;
+    const V power = (V)(((UV)shifted << FRACTION_BITS) + ((UV){0} + ((UNSIGNED_BITS)EXPONENT_BIAS << FRACTION_BITS)));
+    return NAMED(choose)(x < (REAL)SMALLEST, (V){0}, series * power);
+}
+
+#undef SMALLEST
+#undef ROUNDER
+#undef FRACTION_BITS
+#undef EXPONENT_BIAS
+#undef LOG2_HIGH
+#undef LOG2_LOW
+
+/* -abs(x) */
+INLINE V
+NAMED(below_zero)(V x)
+{
+    return (V)((UV)x | (UV)NAMED(all)((REAL)-0.0));
+}
+
+/* 1 / (1 + exp(-x)), with an error below 4 units in the last place on both sides of zero, as far as exp(x) is normal. */
+INLINE V
+NAMED(logistic)(V x)
+{
+    const V small = NAMED(exponential)(NAMED(below_zero)(x));
+    return NAMED(quotient)(NAMED(choose)(x < 0, small, NAMED(all)(1)), small + 1);
+}

@@ -1,0 +1,264 @@
+/* softmax and its kin, and activations, for one type; see rows_functions.h.
+ *
+ * A sum runs over BLOCK elements in REAL and goes on in double: rounding errors do not grow with the length.
+ */
+/* Runs `whole` at every place `at` of a whole vector, and `some` where `rest` elements are left before `stop`. */
+#define FOR_VECTORS(start, stop, whole, some)                             \
+    do {                                                                  \
+        ptrdiff_t at = (start);                                           \
+        for (; at + LANES <= (stop); at += LANES) {                       \
+            whole;                                                        \
+        }                                                                 \
+        if (at < (stop)) {                                                \
+            const ptrdiff_t rest = (stop) - at;                           \
+            some;                                                         \
+        }                                                                 \
+    } while (0)
+
+INLINE ptrdiff_t
+NAMED(block_end)(ptrdiff_t start, ptrdiff_t length)
+{
+    return length - start > BLOCK ? start + BLOCK : length;
+}
+
+/* ---- softmax ------------------------------------------------------------------------------------------------ */
+
+/* The largest of a row; a nan beside numbers is not seen here, but by the sum that follows. */
+INLINE REAL
+NAMED(row_peak)(const REAL *x, ptrdiff_t length)
+{
+    const REAL lowest = (REAL)-INFINITY;
+    V peak = NAMED(all)(lowest);
+#define RAISE(values)                                  \
+    do {                                               \
+        const V item = values;                         \
+        peak = NAMED(choose)(item > peak, item, peak); \
+    } while (0)
+    FOR_VECTORS(0, length, RAISE(NAMED(load)(x + at)), RAISE(NAMED(load_some)(x + at, rest, lowest)));
+#undef RAISE
+    REAL lanes[LANES], found = lowest;
+    NAMED(store)(lanes, peak);
+    for (ptrdiff_t lane = 0; lane < LANES; lane++) {
+        found = lanes[lane] > found ? lanes[lane] : found;
+    }
+    return found;
+}
+
+/* The sum of exp(x - peak); the exponentials are kept where `kept` is not NULL. */
+INLINE double
+NAMED(sum_exponentials)(const REAL *x, REAL peak, REAL *kept, ptrdiff_t length)
+{
+    double total = 0;
+    for (ptrdiff_t start = 0; start < length; start += BLOCK) {
+        const ptrdiff_t stop = NAMED(block_end)(start, length);
+        V sum = {0};
+        FOR_VECTORS(
+            start, stop,
+            {
+                const V item = NAMED(exponential)(NAMED(load)(x + at) - peak);
+                sum += item;
+                if (kept != NULL) {
+                    NAMED(store)(kept + at, item);
+                }
+            },
+            {
+                const V item = NAMED(exponential)(NAMED(load_some)(x + at, rest, (REAL)-INFINITY) - peak);
+                REAL lanes[LANES];
+                NAMED(store)(lanes, item);
+                sum += NAMED(load_some)(lanes, rest, 0); /* a row of infinities has nan beyond its end */
+                if (kept != NULL) {
+                    NAMED(store_some)(kept + at, item, rest);
+                }
+            });
+        total += NAMED(sum_lanes)(sum);
+    }
+    return total;
+}
+
+static void
+NAMED(softmax)(const void *input, void *result, ptrdiff_t rows, ptrdiff_t length)
+{
+    const REAL *x = input;
+    REAL *restrict out = result;
+    for (ptrdiff_t row = 0; row < rows; row++, x += length, out += length) {
+        const REAL share = (REAL)(1 / NAMED(sum_exponentials)(x, NAMED(row_peak)(x, length), out, length));
+        for (ptrdiff_t at = 0; at < length; at++) {
+            out[at] *= share;
+        }
+    }
+}
+
+static void
+NAMED(log_softmax)(const void *input, void *result, ptrdiff_t rows, ptrdiff_t length)
+{
+    const REAL *restrict x = input;
+    REAL *restrict out = result;
+    for (ptrdiff_t row = 0; row < rows; row++, x += length, out += length) {
+        const REAL peak = NAMED(row_peak)(x, length);
+        const REAL level = (REAL)log(NAMED(sum_exponentials)(x, peak, NULL, length));
+        for (ptrdiff_t at = 0; at < length; at++) {
+            out[at] = (x[at] - peak) - level;
+        }
+    }
+}
+
+/* output * (gradient - sum(gradient * output)) */
+static void
+NAMED(softmax_gradient)(const void *gradient, const void *output, void *result, ptrdiff_t rows, ptrdiff_t length)
+{
+    const REAL *restrict g = gradient, *restrict y = output;
+    REAL *restrict out = result;
+    for (ptrdiff_t row = 0; row < rows; row++, g += length, y += length, out += length) {
+        double total = 0;
+        for (ptrdiff_t start = 0; start < length; start += BLOCK) {
+            V sum = {0};
+            FOR_VECTORS(start, NAMED(block_end)(start, length),
+                        sum += NAMED(load)(g + at) * NAMED(load)(y + at),
+                        sum += NAMED(load_some)(g + at, rest, 0) * NAMED(load_some)(y + at, rest, 0));
+            total += NAMED(sum_lanes)(sum);
+        }
+        const REAL level = (REAL)total;
+        for (ptrdiff_t at = 0; at < length; at++) {
+            out[at] = y[at] * (g[at] - level);
+        }
+    }
+}
+
+/* exp(output); outputs of log_softmax are never above zero, but those that a user hands over may be. */
+INLINE V
+NAMED(probability)(V y)
+{
+    const REAL largest = IS_FLOAT ? (REAL)88 : (REAL)709;
+    return NAMED(choose)(y > largest, NAMED(all)((REAL)INFINITY), NAMED(exponential)(y));
+}
+
+/* gradient - exp(output) * sum(gradient) */
+static void
+NAMED(log_softmax_gradient)(const void *gradient, const void *output, void *result, ptrdiff_t rows, ptrdiff_t length)
+{
+    const REAL *restrict g = gradient, *restrict y = output;
+    REAL *restrict out = result;
+    for (ptrdiff_t row = 0; row < rows; row++, g += length, y += length, out += length) {
+        double sum_of_row = 0;
+        for (ptrdiff_t start = 0; start < length; start += BLOCK) {
+            V sum = {0};
+            FOR_VECTORS(start, NAMED(block_end)(start, length), sum += NAMED(load)(g + at),
+                        sum += NAMED(load_some)(g + at, rest, 0));
+            sum_of_row += NAMED(sum_lanes)(sum);
+        }
+        const REAL total = (REAL)sum_of_row;
+        FOR_VECTORS(
+            0, length,
+            NAMED(store)(out + at, NAMED(load)(g + at) - NAMED(probability)(NAMED(load)(y + at)) * total),
+            NAMED(store_some)(out + at,
+                              NAMED(load_some)(g + at, rest, 0)
+                                  - NAMED(probability)(NAMED(load_some)(y + at, rest, 0)) * total,
+                              rest));
+    }
+}
+
+/* ---- activations -------------------------------------------------------------------------------------------- */
+
+/* A loop that puts a function of one vector, or of a gradient and another vector, at every place. */
+#define MAP(name)                                                                              \
+    static void NAMED(name)(const void *input, void *result, ptrdiff_t size)                   \
+    {                                                                                          \
+        const REAL *restrict x = input;                                                        \
+        REAL *restrict out = result;                                                           \
+        FOR_VECTORS(0, size, NAMED(store)(out + at, NAMED(name##_of)(NAMED(load)(x + at))),    \
+                    NAMED(store_some)(out + at, NAMED(name##_of)(NAMED(load_some)(x + at, rest, 0)), rest)); \
+    }
+
+#define MAP_PAIR(name)                                                                         \
+    static void NAMED(name)(const void *gradient, const void *other, void *result, ptrdiff_t size) \
+    {                                                                                          \
+        const REAL *restrict g = gradient, *restrict x = other;                                \
+        REAL *restrict out = result;                                                           \
+        FOR_VECTORS(                                                                           \
+            0, size, NAMED(store)(out + at, NAMED(name##_of)(NAMED(load)(g + at), NAMED(load)(x + at))), \
+            NAMED(store_some)(out + at,                                                        \
+                              NAMED(name##_of)(NAMED(load_some)(g + at, rest, 0), NAMED(load_some)(x + at, rest, 0)), \
+                              rest));                                                          \
+    }
+
+INLINE V
+NAMED(sigmoid_of)(V x)
+{
+    return NAMED(logistic)(x);
+}
+
+INLINE V
+NAMED(silu_of)(V x)
+{
+    return x * NAMED(logistic)(x);
+}
+
+INLINE V
+NAMED(silu_gradient_of)(V g, V x)
+{
+    const V gate = NAMED(logistic)(x);
+    return g * gate * (x * (1 - gate) + 1);
+}
+
+/* The form with tanh: (1 + tanh(u)) / 2 is logistic(2 u). */
+#define TWICE_BETA ((REAL)1.59576912160573081145)
+#define KAPPA ((REAL)0.044715)
+
+INLINE V
+NAMED(gelu_tanh_of)(V x)
+{
+    return x * NAMED(logistic)(x * (x * x * KAPPA + 1) * TWICE_BETA);
+}
+
+INLINE V
+NAMED(gelu_tanh_gradient_of)(V g, V x)
+{
+    const V square = x * x;
+    const V gate = NAMED(logistic)(x * (square * KAPPA + 1) * TWICE_BETA);
+    const V slope = (square * (3 * KAPPA) + 1) * TWICE_BETA;
+    return g * (gate * (1 - gate) * slope * x + gate);
+}
+
+#undef TWICE_BETA
+#undef KAPPA
+
+MAP(sigmoid)
+MAP(silu)
+MAP(gelu_tanh)
+MAP_PAIR(silu_gradient)
+MAP_PAIR(gelu_tanh_gradient)
+
+#if IS_FLOAT
+/* The normal distribution function: with z = x / sqrt(2), (1 + erf(z)) / 2 is logistic(2 y) where erf(z) = tanh(y) and
+ * y = z + z N(z^2) / D(z^2), the fit of `erf` in backend/neutral/special_erf.py. Beyond 5 it is 0 or 1. */
+INLINE V
+NAMED(normal)(V x)
+{
+    V z = x * 0.70710678118654752440f;
+    const IV is_low = z < -5;
+    z = NAMED(choose)(is_low, (V){0}, NAMED(choose)(z > 5, NAMED(all)(5), z));
+    const V s = z * z;
+    const V over = ((5.7039692169380976f * s + 58.341768553835365f) * s + 378.2864318222993f) * s + 395.1055193103746f;
+    const V under = ((s + 72.90911894811839f) * s + 482.8596364455736f) * s + 3077.645047027724f;
+    return NAMED(choose)(is_low, (V){0}, NAMED(logistic)((z + z * NAMED(quotient)(over, under)) * 2));
+}
+
+INLINE V
+NAMED(gelu_of)(V x)
+{
+    return x * NAMED(normal)(x);
+}
+
+INLINE V
+NAMED(gelu_gradient_of)(V g, V x)
+{
+    const V density = NAMED(exponential)(x * x * -0.5f) * 0.39894228040143267794f;
+    return g * (x * density + NAMED(normal)(x));
+}
+
+MAP(gelu)
+MAP_PAIR(gelu_gradient)
+#endif
+
+#undef MAP
+#undef MAP_PAIR
