@@ -318,9 +318,9 @@ def fractional_max_pool2d(
 ) -> tuple[Tensor, Tensor]: ...
 def fractional_max_pool2d_with_indices(
     input: Tensor,
-    kernel_size: Any,
-    output_size: Any = None,
-    output_ratio: Any = None,
+    kernel_size: int | Sequence[int],
+    output_size: int | Sequence[int] | None = None,
+    output_ratio: float | Sequence[float] | None = None,
     return_indices: bool = False,
     _random_samples: Tensor | None = None,
 ) -> tuple[Tensor, Tensor]: ...
@@ -345,16 +345,16 @@ def fractional_max_pool3d(
 ) -> tuple[Tensor, Tensor]: ...
 def fractional_max_pool3d_with_indices(
     input: Tensor,
-    kernel_size: Any,
-    output_size: Any = None,
-    output_ratio: Any = None,
+    kernel_size: int | Sequence[int],
+    output_size: int | Sequence[int] | None = None,
+    output_ratio: float | Sequence[float] | None = None,
     return_indices: bool = False,
     _random_samples: Tensor | None = None,
 ) -> tuple[Tensor, Tensor]: ...
 def gaussian_nll_loss(
     input: Tensor,
     target: Tensor,
-    var: Any,
+    var: Tensor | float,
     full: bool = False,
     eps: float = 1e-06,
     reduction: str = 'mean',
@@ -419,7 +419,7 @@ def instance_norm(
 ) -> Tensor: ...
 def interpolate(
     input: Tensor,
-    size: Any = None,
+    size: int | Sequence[int] | None = None,
     scale_factor: float | Sequence[float] | None = None,
     mode: str = 'nearest',
     align_corners: bool | None = None,
@@ -455,7 +455,7 @@ def leaky_relu(
     inplace: bool = False,
 ) -> Tensor: ...
 def leaky_relu_(input: Tensor, negative_slope: float = 0.01) -> Tensor: ...
-def legacy_reduction(size_average: Any, reduce: Any, reduction: str) -> str: ...
+def legacy_reduction(size_average: bool | None, reduce: bool | None, reduction: str) -> str: ...
 def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor: ...
 def linear_cross_entropy(
     input: Tensor,
@@ -606,26 +606,26 @@ def max_pool3d_with_indices(
 def max_unpool1d(
     input: Tensor,
     indices: Tensor,
-    kernel_size: Any,
-    stride: Any = None,
-    padding: Any = 0,
-    output_size: Any = None,
+    kernel_size: int | Sequence[int],
+    stride: int | Sequence[int] | None = None,
+    padding: int | Sequence[int] = 0,
+    output_size: Sequence[int] | None = None,
 ) -> Tensor: ...
 def max_unpool2d(
     input: Tensor,
     indices: Tensor,
-    kernel_size: Any,
-    stride: Any = None,
-    padding: Any = 0,
-    output_size: Any = None,
+    kernel_size: int | Sequence[int],
+    stride: int | Sequence[int] | None = None,
+    padding: int | Sequence[int] = 0,
+    output_size: Sequence[int] | None = None,
 ) -> Tensor: ...
 def max_unpool3d(
     input: Tensor,
     indices: Tensor,
-    kernel_size: Any,
-    stride: Any = None,
-    padding: Any = 0,
-    output_size: Any = None,
+    kernel_size: int | Sequence[int],
+    stride: int | Sequence[int] | None = None,
+    padding: int | Sequence[int] = 0,
+    output_size: Sequence[int] | None = None,
 ) -> Tensor: ...
 def mish(input: Tensor, inplace: bool = False) -> Tensor: ...
 def mse_loss(
@@ -839,18 +839,18 @@ def unfold(
 ) -> Tensor: ...
 def upsample(
     input: Tensor,
-    size: Any = None,
+    size: int | Sequence[int] | None = None,
     scale_factor: float | Sequence[float] | None = None,
     mode: str = 'nearest',
     align_corners: bool | None = None,
 ) -> Tensor: ...
 def upsample_bilinear(
     input: Tensor,
-    size: Any = None,
+    size: int | Sequence[int] | None = None,
     scale_factor: float | Sequence[float] | None = None,
 ) -> Tensor: ...
 def upsample_nearest(
     input: Tensor,
-    size: Any = None,
+    size: int | Sequence[int] | None = None,
     scale_factor: float | Sequence[float] | None = None,
 ) -> Tensor: ...

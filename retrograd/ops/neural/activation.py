@@ -117,7 +117,7 @@ def _threshold_kernel(xp: Namespace, input: Array, threshold: float, value: floa
     return xp.where(input <= low, xp.asarray(other, input.dtype), input)
 
 
-def _check_threshold(input: Array, threshold: Any, value: Any) -> None:
+def _check_threshold(input: Array, threshold: float, value: float) -> None:
     if input.dtype.kind not in "iu":
         floating_only("threshold_cpu")(input)
 
@@ -191,7 +191,7 @@ def _hardtanh_gradient(
     return xp.keep_where(grad, xp.logical_not(outside))
 
 
-def _check_hardtanh(input: Array, min_val: Any, max_val: Any) -> None:
+def _check_hardtanh(input: Array, min_val: float, max_val: float) -> None:
     if input.dtype is dtypes.B8:
         raise RuntimeError("Bool inputs not supported for hardtanh")
     if input.dtype.kind == "c":
@@ -270,7 +270,7 @@ def _shrink_gradient(xp: Namespace, grad: Array, input: Array, lambd: float) -> 
     return xp.keep_where(grad, xp.logical_not(inside))
 
 
-def _check_hardshrink(input: Array, lambd: Any) -> None:
+def _check_hardshrink(input: Array, lambd: float) -> None:
     floating_only("hardshrink_cpu")(input)
     as_element(lambd, dtypes.from_numpy_dtype(input.dtype))
 
@@ -296,12 +296,12 @@ def hardshrink(xp: Namespace, input: Array, lambd: float = 0.5) -> Array:
 attach(hardshrink, namespace="nn.functional", public=("hardshrink",))
 
 
-def _check_softshrink(input: Array, lambd: Any) -> None:
+def _check_softshrink(input: Array, lambd: float) -> None:
     floating_only("softshrink_check")(input)
     _check_lambd(input, lambd)
 
 
-def _check_lambd(input: Array, lambd: Any) -> None:
+def _check_lambd(input: Array, lambd: float) -> None:
     if 0 <= lambd <= 65504:
         return  # as far as any dtype goes
     kind = dtypes.from_numpy_dtype(input.dtype)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from retrograd.backend.neutral import pooling as kernels
 from retrograd.backend.neutral.arrangement import arranged
-from retrograd.ops.kinds import Array, Namespace
+from retrograd.ops.kinds import Array, Ints, Namespace
 from retrograd.ops.neural.pooling_checks import check_line_dimensions, one_number
 from retrograd.ops.neural.windows import (
     Sizes,
@@ -25,6 +25,7 @@ from retrograd.signatures import forms
 from retrograd.tensor import Tensor
 
 _ALL = (*FLOATS, *HALVES)
+Output = int | Sequence[int | None]
 
 
 # ----------------------------------------------------------------------------------------- ops
@@ -162,7 +163,7 @@ def _check_shape(function: str, dimensions: int, shape: Shape, first: int) -> No
 
 
 def _adaptive_max(
-    function: str, dimensions: int, input: Any, output_size: Any
+    function: str, dimensions: int, input: Tensor, output_size: Output
 ) -> tuple[Tensor, Tensor]:
     size = _output_size(function, input, dimensions, output_size)
     shape = input._array.shape
@@ -170,10 +171,11 @@ def _adaptive_max(
     if min(size) < 0:
         result = [*shape[: len(shape) - dimensions], *size]
         raise RuntimeError(f"Trying to create tensor with negative dimension {min(size)}: {result}")
-    return getattr(RECORDED, function)(input, size)  # type: ignore[no-any-return]
+    pool: Callable[..., tuple[Tensor, Tensor]] = getattr(RECORDED, function)
+    return pool(input, size)
 
 
-def _adaptive_avg(function: str, dimensions: int, input: Any, output_size: Any) -> Tensor:
+def _adaptive_avg(function: str, dimensions: int, input: Tensor, output_size: Output) -> Tensor:
     size = _output_size(function, input, dimensions, output_size)
     if min(size) < 0:
         inside = f"{size[0]}, " + ",".join(str(s) for s in size[1:])
@@ -184,7 +186,8 @@ def _adaptive_avg(function: str, dimensions: int, input: Any, output_size: Any) 
     if all(count == 1 for count in size) and input._array.ndim > dimensions:
         return RECORDED.mean(input, tuple(range(-1, -dimensions - 1, -1)), True)
     _check_shape(function, dimensions, input._array.shape, 1 if dimensions == 2 else 0)
-    return getattr(RECORDED, function)(input, size)  # type: ignore[no-any-return]
+    pool: Callable[..., Tensor] = getattr(RECORDED, function)
+    return pool(input, size)
 
 
 def _adaptive_samples(*spatial: int, indices: bool) -> list[Sample]:
@@ -211,14 +214,14 @@ def _adaptive_samples(*spatial: int, indices: bool) -> list[Sample]:
     return found
 
 
-def _line_size(function: str, input: Any, output_size: Any) -> int:
+def _line_size(function: str, input: Tensor, output_size: Output) -> int:
     require_tensor(function, input)
     check_line_dimensions(function, input)
     return one_number(function, "output_size", 2, output_size)
 
 
 @composite(namespace="nn.functional", samples=lambda: _adaptive_samples(7, indices=False))
-def adaptive_avg_pool1d(input: Tensor, output_size: int | Sequence[int | None]) -> Tensor:
+def adaptive_avg_pool1d(input: Tensor, output_size: Output) -> Tensor:
     """Averages of `output_size` windows that cover a sequence evenly.
 
     >>> import retrograd as torch
@@ -231,7 +234,7 @@ def adaptive_avg_pool1d(input: Tensor, output_size: int | Sequence[int | None]) 
 
 
 @composite(namespace="nn.functional", samples=lambda: _adaptive_samples(5, 7, indices=False))
-def adaptive_avg_pool2d(input: Tensor, output_size: int | Sequence[int | None]) -> Tensor:
+def adaptive_avg_pool2d(input: Tensor, output_size: Output) -> Tensor:
     """Averages of windows that cover an image evenly; None keeps a dimension.
 
     >>> import retrograd as torch
@@ -246,7 +249,7 @@ def adaptive_avg_pool2d(input: Tensor, output_size: int | Sequence[int | None]) 
     samples=lambda: _adaptive_samples(3, 4, 5, indices=False),
     autocast="float32",
 )
-def adaptive_avg_pool3d(input: Tensor, output_size: int | Sequence[int | None]) -> Tensor:
+def adaptive_avg_pool3d(input: Tensor, output_size: Output) -> Tensor:
     """Averages of windows that cover a volume evenly; None keeps a dimension."""
     return _adaptive_avg("adaptive_avg_pool3d", 3, input, output_size)
 
@@ -256,7 +259,7 @@ def adaptive_avg_pool3d(input: Tensor, output_size: int | Sequence[int | None]) 
     samples=lambda: [Sample(T(2, 2, 7, distinct=True), 3)],
 )
 def adaptive_max_pool1d_with_indices(
-    input: Tensor, output_size: int | Sequence[int | None], return_indices: bool = False
+    input: Tensor, output_size: Output, return_indices: bool = False
 ) -> tuple[Tensor, Tensor]:
     """The largest values of windows that cover a sequence evenly, and where they are."""
     size = _line_size("adaptive_max_pool1d", input, output_size)
@@ -268,7 +271,7 @@ def adaptive_max_pool1d_with_indices(
 
 @composite(namespace="nn.functional", samples=lambda: [Sample(T(2, 2, 5, 7, distinct=True), 3)])
 def adaptive_max_pool2d_with_indices(
-    input: Tensor, output_size: int | Sequence[int | None], return_indices: bool = False
+    input: Tensor, output_size: Output, return_indices: bool = False
 ) -> tuple[Tensor, Tensor]:
     """The largest values of windows that cover an image evenly, and where they are."""
     return _adaptive_max("adaptive_max_pool2d", 2, input, output_size)
@@ -276,7 +279,7 @@ def adaptive_max_pool2d_with_indices(
 
 @composite(namespace="nn.functional", samples=lambda: [Sample(T(1, 2, 3, 4, 5, distinct=True), 2)])
 def adaptive_max_pool3d_with_indices(
-    input: Tensor, output_size: int | Sequence[int | None], return_indices: bool = False
+    input: Tensor, output_size: Output, return_indices: bool = False
 ) -> tuple[Tensor, Tensor]:
     """The largest values of windows that cover a volume evenly, and where they are."""
     return _adaptive_max("adaptive_max_pool3d", 3, input, output_size)
@@ -290,7 +293,7 @@ def adaptive_max_pool3d_with_indices(
     "-> tuple[Tensor, Tensor]",
 )
 def adaptive_max_pool1d(
-    input: Tensor, output_size: Any, return_indices: bool = False
+    input: Tensor, output_size: Output, return_indices: bool = False
 ) -> tuple[Tensor, Tensor] | Tensor:
     """The largest values of `output_size` windows that cover a sequence evenly."""
     found = adaptive_max_pool1d_with_indices(input, output_size)
@@ -305,7 +308,7 @@ def adaptive_max_pool1d(
     "-> tuple[Tensor, Tensor]",
 )
 def adaptive_max_pool2d(
-    input: Tensor, output_size: Any, return_indices: bool = False
+    input: Tensor, output_size: Output, return_indices: bool = False
 ) -> tuple[Tensor, Tensor] | Tensor:
     """The largest values of windows that cover an image evenly; None keeps a dimension."""
     found = _adaptive_max("adaptive_max_pool2d", 2, input, output_size)
@@ -324,7 +327,7 @@ def adaptive_max_pool2d(
     "-> tuple[Tensor, Tensor]",
 )
 def adaptive_max_pool3d(
-    input: Tensor, output_size: Any, return_indices: bool = False
+    input: Tensor, output_size: Output, return_indices: bool = False
 ) -> tuple[Tensor, Tensor] | Tensor:
     """The largest values of windows that cover a volume evenly; None keeps a dimension."""
     found = _adaptive_max("adaptive_max_pool3d", 3, input, output_size)
@@ -339,7 +342,7 @@ attach(adaptive_max_pool1d_with_indices, namespace="torch", public=("adaptive_ma
 
 
 def _unpooled_size(
-    shape: Shape, kernel: Sizes, stride: Sizes, padding: Sizes, output_size: Any
+    shape: Shape, kernel: Sizes, stride: Sizes, padding: Sizes, output_size: Sequence[int] | None
 ) -> list[int]:
     """The size before pooling: computed, or the one asked for if pooling could have had it."""
     count = len(kernel)
@@ -407,12 +410,12 @@ def _check_unpool(input: Tensor, indices: Tensor, size: list[int], dimensions: i
 
 def _unpool(
     dimensions: int,
-    input: Any,
-    indices: Any,
-    kernel_size: Any,
-    stride: Any,
-    padding: Any,
-    output_size: Any,
+    input: Tensor,
+    indices: Tensor,
+    kernel_size: Ints,
+    stride: Ints | None,
+    padding: Ints,
+    output_size: Sequence[int] | None,
 ) -> Tensor:
     function = f"max_unpool{dimensions}d"
     require_tensors(function, input=input, indices=indices)
@@ -432,7 +435,8 @@ def _unpool(
         _check_unpool(image, places, size, 2)
         return RECORDED.squeeze(RECORDED.max_unpool2d(image, places, tuple(size)), -1)
     _check_unpool(input, indices, size, dimensions)
-    return getattr(RECORDED, function)(input, indices, tuple(size))  # type: ignore[no-any-return]
+    unpool: Callable[..., Tensor] = getattr(RECORDED, function)
+    return unpool(input, indices, tuple(size))
 
 
 def _unpool_samples(dimensions: int) -> list[Sample]:
@@ -472,10 +476,10 @@ def _unpool_samples(dimensions: int) -> list[Sample]:
 def max_unpool1d(
     input: Tensor,
     indices: Tensor,
-    kernel_size: Any,
-    stride: Any = None,
-    padding: Any = 0,
-    output_size: Any = None,
+    kernel_size: Ints,
+    stride: Ints | None = None,
+    padding: Ints = 0,
+    output_size: Sequence[int] | None = None,
 ) -> Tensor:
     """Put pooled values of a sequence back to where they came from, zeros elsewhere.
 
@@ -491,10 +495,10 @@ def max_unpool1d(
 def max_unpool2d(
     input: Tensor,
     indices: Tensor,
-    kernel_size: Any,
-    stride: Any = None,
-    padding: Any = 0,
-    output_size: Any = None,
+    kernel_size: Ints,
+    stride: Ints | None = None,
+    padding: Ints = 0,
+    output_size: Sequence[int] | None = None,
 ) -> Tensor:
     """Put pooled values of an image back to where they came from, zeros elsewhere."""
     return _unpool(2, input, indices, kernel_size, stride, padding, output_size)
@@ -504,10 +508,10 @@ def max_unpool2d(
 def max_unpool3d(
     input: Tensor,
     indices: Tensor,
-    kernel_size: Any,
-    stride: Any = None,
-    padding: Any = 0,
-    output_size: Any = None,
+    kernel_size: Ints,
+    stride: Ints | None = None,
+    padding: Ints = 0,
+    output_size: Sequence[int] | None = None,
 ) -> Tensor:
     """Put pooled values of a volume back to where they came from, zeros elsewhere."""
     return _unpool(3, input, indices, kernel_size, stride, padding, output_size)

@@ -10,7 +10,7 @@ from retrograd import dtypes
 from retrograd.backend import xp_of
 from retrograd.engine.state import TRANSFORMS
 from retrograd.notices import runtime_error
-from retrograd.ops.kinds import Array, Gradients, Namespace, wrap_dim
+from retrograd.ops.kinds import Array, DType, Gradients, Namespace, wrap_dim
 from retrograd.ops.neural.dropout import dropout_of
 from retrograd.ops.neural.shared import common_shape
 from retrograd.ops.registry import PUBLIC, RECORDED, Table, composite, op
@@ -87,7 +87,9 @@ def _attention(
     return xp.matmul(_softmax_rows(xp, scores), value)
 
 
-def _is_fusible(query: Any, key: Any, value: Any, attn_mask: Any, dropout_p: float) -> bool:
+def _is_fusible(
+    query: Tensor, key: Tensor, value: Tensor, attn_mask: Tensor | None, dropout_p: float
+) -> bool:
     """Whether PyTorch would take its fused form too: four dimensions that match, no dropout."""
     shapes = [x._array.shape for x in (query, key, value)]
     tracked = attn_mask is not None and (attn_mask.requires_grad or TRANSFORMS.active)
@@ -104,7 +106,9 @@ def _is_fusible(query: Any, key: Any, value: Any, attn_mask: Any, dropout_p: flo
 # ------------------------------------------------------------------------------ public function
 
 
-def _check(query: Any, key: Any, value: Any, attn_mask: Any, is_causal: bool) -> None:
+def _check(
+    query: Tensor, key: Tensor, value: Tensor, attn_mask: Tensor | None, is_causal: bool
+) -> None:
     three = (query, key, value)
     if min(x.ndim for x in three) < 2:
         raise RuntimeError(
@@ -142,7 +146,9 @@ def _c_name(kind: dtypes.dtype) -> str:
     return _C_NAMES.get(kind.name, kind.name)
 
 
-def _float_mask(query: Any, key: Any, attn_mask: Any, is_causal: bool) -> Any:
+def _float_mask(
+    query: Tensor, key: Tensor, attn_mask: Tensor | None, is_causal: bool
+) -> Tensor | None:
     """A mask to be added to the scores: zero where attention may go, -inf where it may not."""
     kind = query._array.dtype
     if is_causal:
@@ -156,22 +162,20 @@ def _float_mask(query: Any, key: Any, attn_mask: Any, is_causal: bool) -> Any:
     return wrap(xp.where(allowed, 0.0, -_INF).astype(kind))
 
 
-def _fill_mask(hidden: Any, kind: Any) -> Tensor:
+def _fill_mask(hidden: Tensor, kind: DType) -> Tensor:
     """Zeros of a numpy type with -inf where `hidden` is true."""
     zeros = RECORDED._to_dtype(RECORDED.zeros_like(hidden), kind, None)
     return RECORDED.masked_fill(zeros, hidden, -_INF)
 
 
-def _repeat_heads(query: Any, key: Any, value: Any) -> tuple[Any, Any]:
+def _repeat_heads(query: Tensor, key: Tensor, value: Tensor) -> tuple[Tensor, Tensor]:
     """Keys and values of few heads, repeated for the many heads of the query."""
     heads = query._array.shape[-3]
     ours = (key._array.shape[-3], value._array.shape[-3])
     if any(heads % n for n in ours):
         raise RuntimeError("Number of heads in key and value must divide the number of heads in ")
-    repeated = (
-        x.repeat_interleave(heads // n, -3) for x, n in zip((key, value), ours, strict=True)
-    )
-    return tuple(repeated)
+    of_key, of_value = heads // ours[0], heads // ours[1]
+    return key.repeat_interleave(of_key, -3), value.repeat_interleave(of_value, -3)
 
 
 def _attention_samples() -> list[Sample]:
@@ -256,7 +260,12 @@ def scaled_dot_product_attention(
 
 
 def _check_shapes(
-    query: Any, key: Any, value: Any, padding_mask: Any, attn_mask: Any, num_heads: int
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    padding_mask: Tensor | None,
+    attn_mask: Tensor | None,
+    num_heads: int,
 ) -> bool:
     """Whether the inputs come in a batch; AssertionError where their ranks do not fit."""
     rank = query.ndim
@@ -289,7 +298,9 @@ def _check_shapes(
     return bool(rank == 3)
 
 
-def _additive(mask: Any, name: str, kind: Any, other: Any = None) -> Any:
+def _additive(
+    mask: Tensor | None, name: str, kind: dtypes.dtype, other: Tensor | None = None
+) -> Tensor | None:
     """A mask to add: boolean ones, where true means "not here", become -inf and zero."""
     if mask is None:
         return None
@@ -307,11 +318,14 @@ def _additive(mask: Any, name: str, kind: Any, other: Any = None) -> Any:
     return _fill_mask(mask, kind.numpy)
 
 
-def _linear(input: Any, weight: Any, bias: Any) -> Any:
-    return PUBLIC["nn.functional"]["linear"](input, weight, bias)
+def _linear(input: Tensor, weight: Tensor | None, bias: Tensor | None) -> Tensor:
+    result: Tensor = PUBLIC["nn.functional"]["linear"](input, weight, bias)
+    return result
 
 
-def _project(query: Any, key: Any, value: Any, weight: Any, bias: Any) -> list[Any]:
+def _project(
+    query: Tensor, key: Tensor, value: Tensor, weight: Tensor, bias: Tensor | None
+) -> list[Tensor]:
     """Queries, keys and values through the three parts of one weight; equal inputs together."""
     width = query._array.shape[-1]
     if key is value and query is key:
@@ -322,7 +336,9 @@ def _project(query: Any, key: Any, value: Any, weight: Any, bias: Any) -> list[A
     return [_linear(x, w, b) for x, w, b in zip(inputs, weights, biases, strict=True)]
 
 
-def _check_mask_shape(mask: Any, batch: int, heads: int, rows: int, columns: int) -> Any:
+def _check_mask_shape(
+    mask: Tensor | None, batch: int, heads: int, rows: int, columns: int
+) -> Tensor | None:
     if mask is None:
         return None
     wanted = (rows, columns) if mask.ndim == 2 else (batch * heads, rows, columns)
@@ -333,7 +349,7 @@ def _check_mask_shape(mask: Any, batch: int, heads: int, rows: int, columns: int
     return mask.unsqueeze(0) if mask.ndim == 2 else mask
 
 
-def _one_more(mask: Any) -> Tensor | None:
+def _one_more(mask: Tensor | None) -> Tensor | None:
     """A mask with a last column that lets attention through."""
     if mask is None:
         return None
@@ -341,7 +357,7 @@ def _one_more(mask: Any) -> Tensor | None:
     return RECORDED.cat([mask, column], -1)
 
 
-def _check_static(name: str, tensor: Any, batch: int, width: int) -> Any:
+def _check_static(name: str, tensor: Tensor, batch: int, width: int) -> Tensor:
     for place, wanted in ((0, batch), (2, width)):
         found = tensor._array.shape[place]
         if found != wanted:
@@ -350,7 +366,7 @@ def _check_static(name: str, tensor: Any, batch: int, width: int) -> Any:
 
 
 def _check_projection(
-    query: Any, key: Any, value: Any, expected: int, heads: int, separate: bool
+    query: Tensor, key: Tensor, value: Tensor, expected: int, heads: int, separate: bool
 ) -> None:
     width = query._array.shape[-1]
     if width != expected:
@@ -367,7 +383,9 @@ def _check_projection(
         raise AssertionError(f"key shape {key.shape} does not match value shape {value.shape}")
 
 
-def _joined_mask(attn_mask: Any, padding_mask: Any, batch: int, heads: int, columns: int) -> Any:
+def _joined_mask(
+    attn_mask: Tensor | None, padding_mask: Tensor | None, batch: int, heads: int, columns: int
+) -> Tensor | None:
     """Both masks as one, for every head."""
     if padding_mask is None:
         return attn_mask
@@ -383,8 +401,8 @@ def _joined_mask(attn_mask: Any, padding_mask: Any, batch: int, heads: int, colu
 
 
 def _weighted_heads(
-    query: Any, key: Any, value: Any, mask: Any, dropout_p: float
-) -> tuple[Any, Any]:
+    query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None, dropout_p: float
+) -> tuple[Tensor, Tensor]:
     """Attention step by step, for callers who want to see its weights."""
     query = query * math.sqrt(1.0 / query._array.shape[-1])
     scores = query @ key.transpose(-2, -1)
@@ -397,17 +415,17 @@ def _weighted_heads(
 
 
 def _fused_heads(
-    query: Any,
-    key: Any,
-    value: Any,
-    mask: Any,
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    mask: Tensor | None,
     dropout_p: float,
     is_causal: bool,
     leading: tuple[int, int],
 ) -> Tensor:
     """Attention in one step; batch and heads, the `leading` sizes, are dimensions of their own."""
 
-    def unfold(x: Any) -> Any:
+    def unfold(x: Tensor) -> Tensor:
         return x.view((*leading, *x._array.shape[1:]))
 
     if mask is not None:
@@ -510,7 +528,7 @@ def multi_head_attention_forward(
 
     head = width // num_heads
 
-    def by_head(x: Any) -> Any:
+    def by_head(x: Tensor) -> Tensor:
         folded = x.contiguous().view((x._array.shape[0], batch * num_heads, head))
         return folded.transpose(0, 1)
 

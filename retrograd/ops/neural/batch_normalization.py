@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any
 
 from retrograd import dtypes
 from retrograd.backend import xp_of
@@ -132,13 +131,13 @@ def _update_batch(running: Tensor, value: Tensor, momentum: float) -> None:
     _overwrite(running, running.detach() * (1 - momentum) + now * momentum)
 
 
-def _overwrite(running: Tensor, value: Any) -> None:
+def _overwrite(running: Tensor, value: Tensor) -> None:
     """Write into a batch of statistics without a new version."""
     running.detach().copy_(value)
     cell_of(running).version -= 1
 
 
-def _empty_batch(input: Any, weight: Any, bias: Any) -> Any:
+def _empty_batch(input: Tensor, weight: Tensor | None, bias: Tensor | None) -> Tensor:
     """Without elements there are no statistics, but weight and bias stay in the graph."""
     result = input.clone()
     if weight is not None:

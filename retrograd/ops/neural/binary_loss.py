@@ -186,7 +186,7 @@ def _binary_cross_entropy(
     return RECORDED.binary_cross_entropy(input, target, weight, code)
 
 
-def _check_broadcast(weight: Any, shape: tuple[int, ...]) -> None:
+def _check_broadcast(weight: Tensor, shape: tuple[int, ...]) -> None:
     try:
         fits = common_shape(weight._array.shape, shape) == shape
     except RuntimeError:
@@ -285,7 +285,9 @@ def _logit_samples() -> list[Sample]:
     ]
 
 
-def _with_logits(input: Any, target: Any, weight: Any, pos_weight: Any, code: int) -> Tensor:
+def _with_logits(
+    input: Tensor, target: Tensor, weight: Tensor | None, pos_weight: Tensor | None, code: int
+) -> Tensor:
     array, other = input._array, target._array
     kind = dtypes.result_dtype([array, other])
     if other.dtype.kind in "biu" and kind.category >= dtypes.FLOAT:
@@ -353,7 +355,7 @@ def _torch_binary_cross_entropy_with_logits(
 # ---------------------------------------------------------------------------------------- kl_div
 
 
-def _divergence(input: Any, target: Any, log_target: bool) -> Any:
+def _divergence(input: Tensor, target: Tensor, log_target: bool) -> Tensor:
     for kind, word in (((dtypes.BOOL, dtypes.INTEGER), "Integral"), ((dtypes.COMPLEX,), "Complex")):
         if input.dtype.category in kind or target.dtype.category in kind:
             raise RuntimeError(f"kl_div: {word} inputs not supported.")
@@ -413,9 +415,9 @@ def kl_div(
     if reduction != "batchmean":
         reduction_code(reduction)
         losses = _divergence(input, target, log_target)
-        return apply_reduction(losses, reduction)  # type: ignore[no-any-return]
+        return apply_reduction(losses, reduction)
     total = _divergence(input, target, log_target).sum()
-    return total / input._array.shape[0] if input._array.ndim else total  # type: ignore[no-any-return]
+    return total / input._array.shape[0] if input._array.ndim else total
 
 
 @composite(
@@ -430,8 +432,8 @@ def _torch_kl_div(
     """The Kullback-Leibler divergence; `reduction` is 0 for none, 1 for mean, 2 for sum."""
     losses = _divergence(input, target, log_target)
     if reduction == NONE:
-        return losses  # type: ignore[no-any-return]
-    return losses.mean() if reduction == MEAN else losses.sum()  # type: ignore[no-any-return]
+        return losses
+    return losses.mean() if reduction == MEAN else losses.sum()
 
 
 # ---------------------------------------------------------------------------------- soft margins
@@ -540,4 +542,4 @@ def multilabel_soft_margin_loss(
     losses = losses.sum(-1) / input._array.shape[-1]
     if reduction not in _WAYS:
         raise ValueError(f"{reduction} is not valid")
-    return apply_reduction(losses, reduction)  # type: ignore[no-any-return]
+    return apply_reduction(losses, reduction)

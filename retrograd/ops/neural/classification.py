@@ -241,7 +241,9 @@ def _check_shapes(input: Array, target: Array) -> None:
         raise errors.runtime_error(f"Expected target size {list(wanted)}, got {list(other)}")
 
 
-def _nll(input: Any, target: Any, weight: Any, code: int, ignore_index: int) -> Tensor:
+def _nll(
+    input: Tensor, target: Tensor, weight: Tensor | None, code: int, ignore_index: int
+) -> Tensor:
     try:
         _check_shapes(input._array, target._array)
     except AttributeError:
@@ -383,8 +385,13 @@ def _probability_samples() -> list[Sample]:
 
 
 def _smooth_classes(
-    input: Any, target: Any, weight: Any, code: int, ignore_index: int, smoothing: float
-) -> Any:
+    input: Tensor,
+    target: Tensor,
+    weight: Tensor | None,
+    code: int,
+    ignore_index: int,
+    smoothing: float,
+) -> Tensor:
     """Classes of which a share `smoothing` of the probability is spread over all."""
     axis = 0 if input._array.ndim == 1 else 1
     classes = input._array.shape[axis]
@@ -404,10 +411,10 @@ def _smooth_classes(
         spread = spread.sum()
     if code == MEAN:
         spread = spread / _count(target, weight, ignored)
-    return sharp * (1 - smoothing) + spread * (smoothing / classes)
+    return sharp * (1 - smoothing) + spread * float(smoothing / classes)
 
 
-def _count(target: Any, weight: Any, ignored: Any) -> Any:
+def _count(target: Tensor, weight: Tensor | None, ignored: Tensor) -> Tensor:
     """What a mean divides by: the places that count, or the sum of their weights."""
     if weight is None:
         return (~ignored).sum()
@@ -421,7 +428,9 @@ def _check_smoothing(smoothing: float) -> None:
         raise RuntimeError(f"label_smoothing must be between 0.0 and 1.0. Got: {smoothing}")
 
 
-def _probabilities(input: Any, target: Any, weight: Any, code: int, smoothing: float) -> Any:
+def _probabilities(
+    input: Tensor, target: Tensor, weight: Tensor | None, code: int, smoothing: float
+) -> Tensor:
     """The cross entropy with a distribution over the classes at every place."""
     axis = 0 if input._array.ndim == 1 else 1
     if not target.dtype.is_floating_point:

@@ -8,7 +8,6 @@ the weight.
 from __future__ import annotations
 
 import warnings
-from typing import Any
 
 from retrograd import dtypes
 from retrograd.backend.neutral import convolution as kernels
@@ -211,7 +210,9 @@ def _batched(function: str, input: Tensor, dimensions: int) -> tuple[Tensor, boo
     )
 
 
-def _check_tensors(function: str, input: Any, weight: Any, bias: Any, *options: Any) -> None:
+def _check_tensors(
+    function: str, input: Tensor, weight: Tensor | None, bias: Tensor | None, *options: object
+) -> None:
     tensors = [input, weight] if bias is None else [input, weight, bias]
     if all(isinstance(value, Tensor) for value in tensors):
         return
@@ -223,7 +224,7 @@ def _check_tensors(function: str, input: Any, weight: Any, bias: Any, *options: 
     raise errors.invalid_combination(function, given)
 
 
-def _option(function: str, dimensions: int, name: str, position: int, value: Any) -> Sizes:
+def _option(function: str, dimensions: int, name: str, position: int, value: object) -> Sizes:
     """A number stands for all dimensions of the function; a sequence is taken as it is."""
     if type(value) is int:
         return (value,) * dimensions
@@ -265,13 +266,13 @@ def _same_padding(
 def _convolve(
     function: str,
     dimensions: int,
-    input: Any,
-    weight: Any,
-    bias: Any,
-    stride: Any,
-    padding: Any,
-    dilation: Any,
-    groups: Any,
+    input: Tensor,
+    weight: Tensor,
+    bias: Tensor | None,
+    stride: Ints | None,
+    padding: Ints | str,
+    dilation: Ints,
+    groups: int,
 ) -> Tensor:
     _check_tensors(function, input, weight, bias, stride, padding, dilation, groups)
     values, batched = _batched(function, input, dimensions)
@@ -306,14 +307,14 @@ def _convolve(
 def _convolve_transposed(
     function: str,
     dimensions: int,
-    input: Any,
-    weight: Any,
-    bias: Any,
-    stride: Any,
-    padding: Any,
-    output_padding: Any,
-    groups: Any,
-    dilation: Any,
+    input: Tensor,
+    weight: Tensor,
+    bias: Tensor | None,
+    stride: Ints | None,
+    padding: Ints | str,
+    output_padding: Ints,
+    groups: int,
+    dilation: Ints,
 ) -> Tensor:
     _check_tensors(function, input, weight, bias)
     values, batched = _batched(function, input, dimensions)

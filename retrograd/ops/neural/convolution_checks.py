@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from retrograd import dtypes
 from retrograd.backend.neutral.convolution import transposed_output_shape
 from retrograd.ops import errors
@@ -19,8 +17,8 @@ _C_NAMES = {
 
 
 def check_types(
-    input: Array, weight: Array, bias: Any, stride: Any, padding: Any, dilation: Sizes,
-    transposed: bool, output_padding: Any, groups: int,
+    input: Array, weight: Array, bias: Array | None, stride: object, padding: object,
+    dilation: Sizes, transposed: bool, output_padding: object, groups: int,
 ) -> None:  # fmt: skip
     """Input, weight and bias must have one dtype that convolution is implemented for."""
     kind, weight_kind = (dtypes.from_numpy_dtype(x.dtype) for x in (input, weight))

@@ -271,10 +271,10 @@ def _lengths(xp: Namespace, name: str, given: Tensor | Sequence[int]) -> Tensor:
 
 
 def _compute(
-    log_probs: Any,
-    targets: Any,
-    input_lengths: Any,
-    target_lengths: Any,
+    log_probs: Tensor,
+    targets: Tensor,
+    input_lengths: Tensor | Sequence[int],
+    target_lengths: Tensor | Sequence[int],
     blank: int,
     reduction: int,
     zero_infinity: bool,

@@ -39,7 +39,7 @@ def sparse_bag(
     weight: Tensor,
     indices: Tensor,
     samples: Tensor | None,
-    bags: Any,
+    bags: Array,
     count: int,
     mode: str,
     scale_grad_by_freq: bool,
@@ -127,7 +127,7 @@ def embedding(
 
 
 def _look_up(
-    weight: Any, indices: Any, padding_idx: int, scale_grad_by_freq: bool, sparse: bool
+    weight: Tensor, indices: Tensor, padding_idx: int, scale_grad_by_freq: bool, sparse: bool
 ) -> Tensor:
     try:
         rank, places = weight._array.ndim, indices._array
@@ -357,7 +357,12 @@ def _bag_numbers(indices: Array, offsets: Array, last_included: bool) -> tuple[A
 
 
 def _check_bag(
-    input: Any, weight: Any, offsets: Any, per_sample_weights: Any, mode: str, by_freq: bool
+    input: Tensor,
+    weight: Tensor,
+    offsets: Tensor | None,
+    per_sample_weights: Tensor | None,
+    mode: str,
+    by_freq: bool,
 ) -> None:
     if per_sample_weights is not None and per_sample_weights.shape != input.shape:
         raise ValueError(
@@ -400,7 +405,7 @@ def _check_bag(
             )
 
 
-def _kind_name(value: Any) -> str:
+def _kind_name(value: object) -> str:
     return "None" if value is None else str(type(value))
 
 

@@ -6,8 +6,6 @@ and `pixel_unshuffle`, and two channel shuffles.
 
 from __future__ import annotations
 
-from typing import Any
-
 from retrograd import dtypes
 from retrograd.backend.neutral import folding as kernels
 from retrograd.backend.neutral.arrangement import arranged
@@ -83,7 +81,7 @@ def col2im(
     return images if input.ndim == 3 else images[0]
 
 
-def _pairs(function: str, **options: Any) -> list[Sizes]:
+def _pairs(function: str, **options: object) -> list[Sizes]:
     """Options of two entries each; one number stands for both."""
     found: list[Sizes] = []
     for position, (name, value) in enumerate(options.items(), start=2):
@@ -232,7 +230,7 @@ def fold(
 # -------------------------------------------------------------------------------------- shuffles
 
 
-def _check_shuffle(function: str, name: str, input: Array, factor: Any) -> int:
+def _check_shuffle(function: str, name: str, input: Array, factor: object) -> int:
     if input.ndim < 3:
         raise RuntimeError(
             f"{function} expects input to have at least 3 dimensions, but got input with "

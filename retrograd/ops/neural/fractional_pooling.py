@@ -7,7 +7,7 @@ from typing import Any
 
 from retrograd.backend.neutral import fractional_pooling, pooling
 from retrograd.ops import errors
-from retrograd.ops.kinds import Array, Gradients, Namespace
+from retrograd.ops.kinds import Array, Gradients, Ints, Namespace
 from retrograd.ops.neural.windows import Sizes
 from retrograd.ops.registry import RECORDED, Table, composite, op
 from retrograd.ops.sizes import require_tensor
@@ -72,7 +72,7 @@ for _dimensions in (2, 3):
 # ------------------------------------------------------------------------------------ arguments
 
 
-def _sizes(name: str, argument: str, place: int, value: Any, count: int) -> tuple[int, ...]:
+def _sizes(name: str, argument: str, place: int, value: object, count: int) -> tuple[int, ...]:
     if isinstance(value, int) and not isinstance(value, bool):
         return (value,) * count
     if not isinstance(value, Sequence) or not all(isinstance(each, int) for each in value):
@@ -145,8 +145,8 @@ def _check_samples(dimensions: int, input: Tensor, samples: Tensor) -> None:
 def _pooled(
     dimensions: int,
     input: Tensor,
-    kernel_size: Any,
-    output_size: Any,
+    kernel_size: Ints,
+    output_size: Ints | None,
     output_ratio: Any,
     random_samples: Tensor | None,
 ) -> tuple[Tensor, Tensor]:
@@ -212,9 +212,9 @@ def _samples(*spatial: int) -> list[Sample]:
 )
 def fractional_max_pool2d(
     input: Tensor,
-    kernel_size: Any,
-    output_size: Any = None,
-    output_ratio: Any = None,
+    kernel_size: Ints,
+    output_size: Ints | None = None,
+    output_ratio: float | Sequence[float] | None = None,
     return_indices: bool = False,
     _random_samples: Tensor | None = None,
 ) -> tuple[Tensor, Tensor] | Tensor:
@@ -247,9 +247,9 @@ def fractional_max_pool2d(
 )
 def fractional_max_pool3d(
     input: Tensor,
-    kernel_size: Any,
-    output_size: Any = None,
-    output_ratio: Any = None,
+    kernel_size: Ints,
+    output_size: Ints | None = None,
+    output_ratio: float | Sequence[float] | None = None,
     return_indices: bool = False,
     _random_samples: Tensor | None = None,
 ) -> tuple[Tensor, Tensor] | Tensor:
@@ -261,9 +261,9 @@ def fractional_max_pool3d(
 @composite(namespace="nn.functional", samples=lambda: _samples(6, 7))
 def fractional_max_pool2d_with_indices(
     input: Tensor,
-    kernel_size: Any,
-    output_size: Any = None,
-    output_ratio: Any = None,
+    kernel_size: Ints,
+    output_size: Ints | None = None,
+    output_ratio: float | Sequence[float] | None = None,
     return_indices: bool = False,
     _random_samples: Tensor | None = None,
 ) -> tuple[Tensor, Tensor]:
@@ -274,9 +274,9 @@ def fractional_max_pool2d_with_indices(
 @composite(namespace="nn.functional", samples=lambda: _samples(5, 6, 5))
 def fractional_max_pool3d_with_indices(
     input: Tensor,
-    kernel_size: Any,
-    output_size: Any = None,
-    output_ratio: Any = None,
+    kernel_size: Ints,
+    output_size: Ints | None = None,
+    output_ratio: float | Sequence[float] | None = None,
     return_indices: bool = False,
     _random_samples: Tensor | None = None,
 ) -> tuple[Tensor, Tensor]:

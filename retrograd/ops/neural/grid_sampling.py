@@ -10,7 +10,6 @@ from __future__ import annotations
 import warnings
 from collections.abc import Sequence
 from numbers import Integral
-from typing import Any
 
 from retrograd import dtypes
 from retrograd.backend.neutral import grid_sampling as kernels
@@ -40,7 +39,12 @@ def _raised(orders: Sizes, coordinate: int) -> Sizes:
 
 
 def _along_grid(
-    m: Table, weights: Tensor, values: Tensor, grid: Tensor, orders: Sizes, options: tuple[Any, ...]
+    m: Table,
+    weights: Tensor,
+    values: Tensor,
+    grid: Tensor,
+    orders: Sizes,
+    options: tuple[str, str, bool],
 ) -> Tensor:
     """The derivative along the grid of ``sum(weights * sampled(values))``."""
     parts = []
@@ -172,7 +176,7 @@ def _declare(dimensions: int) -> None:
             xp, gradient, input, grid, mode, padding_mode, align_corners
         )
 
-    def check(input: Array, grid: Array, *options: Any) -> None:
+    def check(input: Array, grid: Array, *options: object) -> None:
         refuse_types(f"{name}_cpu_kernel_impl", input, lambda kind: kind.is_floating_point)
         if input.dtype != grid.dtype:
             names = [dtypes.from_numpy_dtype(array.dtype).type_name for array in (input, grid)]
@@ -221,7 +225,9 @@ for _dimensions in (2, 3):
 # ---------------------------------------------------------------------------- public functions
 
 
-def _sample(input: Any, grid: Any, mode: str, padding_mode: str, align_corners: bool) -> Tensor:
+def _sample(
+    input: Tensor, grid: Tensor, mode: str, padding_mode: str, align_corners: bool
+) -> Tensor:
     require_tensors("grid_sampler", input=input, grid=grid)
     shape, places = input._array.shape, grid._array.shape
     sizes = f"but got input with sizes {list(shape)} and grid with sizes {list(places)}"
@@ -311,7 +317,7 @@ def grid_sample(
     return _sample(input, grid, mode, padding_mode, bool(align_corners))
 
 
-def _numbered(name: str, number: Any, names: Sequence[str]) -> str:
+def _numbered(name: str, number: object, names: Sequence[str]) -> str:
     if isinstance(number, int) and 0 <= number < len(names):
         return names[number]
     raise errors.unsupported(f"grid_sampler(..., {name}={number!r})")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import warnings
-from typing import Any
 
 from retrograd.engine.grad_mode import no_grad
 from retrograd.ops import errors
@@ -26,12 +25,12 @@ from retrograd.tensor import Tensor
 _EVERY = (*FLOATS, *HALVES)
 
 
-def warn_about_sizes(input: Any, target: Any, stacklevel: int = 4) -> None:
+def warn_about_sizes(input: Tensor, target: Tensor, stacklevel: int = 4) -> None:
     """Say that broadcasting a target is rarely meant."""
     warnings.warn(errors.target_size_warning(input.shape, target.shape), stacklevel=stacklevel)
 
 
-def _same_shape(input: Any, target: Any) -> tuple[Any, Any]:
+def _same_shape(input: Tensor, target: Tensor) -> tuple[Tensor, Tensor]:
     """Both operands in one shape; a warning where they had two."""
     try:
         shape, other = input._array.shape, target._array.shape
@@ -47,12 +46,12 @@ def _same_shape(input: Any, target: Any) -> tuple[Any, Any]:
     )
 
 
-def count_of(value: Any) -> int:
+def count_of(value: Tensor) -> int:
     """How many elements an array or Tensor has."""
     return math.prod(value.shape)
 
 
-def _weighted(losses: Any, weight: Tensor, reduction: str) -> Any:
+def _weighted(losses: Tensor, weight: Tensor, reduction: str) -> Tensor:
     """Losses of the elements times weights; a mean divides by the sum of the weights."""
     if weight._array.shape != losses._array.shape:
         raise ValueError("Weights and input must have the same size.")
@@ -89,7 +88,7 @@ def _pair_samples(mixed: bool = True) -> list[Sample]:
 # --------------------------------------------------------------------------------- mse_loss
 
 
-def _mean_factor(input: Any, reduction: int) -> float:
+def _mean_factor(input: Tensor, reduction: int) -> float:
     return 2 / max(count_of(input), 1) if reduction == MEAN else 2
 
 
@@ -178,7 +177,7 @@ def _mse_loss(
         reduction = legacy_reduction(size_average, reduce, reduction)
     input, target = _same_shape(input, target)
     if weight is not None:
-        return _weighted((input - target) ** 2, weight, reduction)  # type: ignore[no-any-return]
+        return _weighted((input - target) ** 2, weight, reduction)
     code = MEAN if reduction == "mean" else reduction_code(reduction)
     return RECORDED.mse_loss(input, target, code)
 
@@ -219,8 +218,8 @@ def l1_loss(
     input, target = _same_shape(input, target)
     losses = RECORDED.abs(RECORDED.sub(input, target))
     if weight is not None:
-        return _weighted(losses, weight, reduction)  # type: ignore[no-any-return]
-    return apply_reduction(losses, reduction)  # type: ignore[no-any-return]
+        return _weighted(losses, weight, reduction)
+    return apply_reduction(losses, reduction)
 
 
 # --------------------------------------------------------------------- smooth_l1_loss, huber_loss
@@ -322,7 +321,7 @@ def _smooth_l1_loss(
         reduction = legacy_reduction(size_average, reduce, reduction)
     input, target = _same_shape(input, target)
     if beta == 0.0:
-        return apply_reduction(RECORDED.abs(RECORDED.sub(input, target)), reduction)  # type: ignore[no-any-return]
+        return apply_reduction(RECORDED.abs(RECORDED.sub(input, target)), reduction)
     if beta < 0:
         raise RuntimeError("smooth_l1_loss does not support negative values for beta.")
     return RECORDED.smooth_l1_loss(input, target, reduction_code(reduction), beta)
@@ -404,8 +403,8 @@ def _huber_loss(
 
 
 def _poisson(
-    input: Any, target: Any, log_input: bool, full: bool, eps: float, reduction: int
-) -> Any:
+    input: Tensor, target: Tensor, log_input: bool, full: bool, eps: float, reduction: int
+) -> Tensor:
     if log_input:
         losses = input.exp() - target * input
     else:
@@ -443,7 +442,7 @@ def poisson_nll_loss(
     if size_average is not None or reduce is not None:
         reduction = legacy_reduction(size_average, reduce, reduction)
     code = reduction_code(reduction)
-    return _poisson(input, target, log_input, full, eps, code)  # type: ignore[no-any-return]
+    return _poisson(input, target, log_input, full, eps, code)
 
 
 @composite(
@@ -456,10 +455,10 @@ def _torch_poisson_nll_loss(
     input: Tensor, target: Tensor, log_input: bool, full: bool, eps: float, reduction: int
 ) -> Tensor:
     """The negative log-likelihood of counts; `reduction` is 0 for none, 1 for mean, 2 for sum."""
-    return _poisson(input, target, log_input, full, eps, reduction)  # type: ignore[no-any-return]
+    return _poisson(input, target, log_input, full, eps, reduction)
 
 
-def _variance(input: Any, var: Any) -> Any:
+def _variance(input: Tensor, var: Tensor | float) -> Tensor:
     """The variances, in a shape that broadcasts with the input and is meant to."""
     if isinstance(var, float):
         if var < 0:
@@ -500,7 +499,7 @@ def _variance(input: Any, var: Any) -> Any:
 def gaussian_nll_loss(
     input: Tensor,
     target: Tensor,
-    var: Any,
+    var: Tensor | float,
     full: bool = False,
     eps: float = 1e-6,
     reduction: str = "mean",
@@ -515,4 +514,4 @@ def gaussian_nll_loss(
     losses = 0.5 * (var.log() + (input - target) ** 2 / var)
     if full:
         losses = losses + 0.5 * math.log(2 * math.pi)
-    return apply_reduction(losses, reduction)  # type: ignore[no-any-return]
+    return apply_reduction(losses, reduction)

@@ -28,11 +28,11 @@ _WAYS = ("mean", "sum", "none")
 _SIGNS = T(values=[[1.0, -1.0, 1.0, -1.0]] * 3, grad=False)
 
 
-def _apply_code(losses: Any, code: int) -> Any:
+def _apply_code(losses: Tensor, code: int) -> Tensor:
     return losses if code == NONE else losses.mean() if code == MEAN else losses.sum()
 
 
-def _publish(name: str, compute: Callable[..., Any], *shapes: tuple[int, ...]) -> None:
+def _publish(name: str, compute: Callable[..., Tensor], *shapes: tuple[int, ...]) -> None:
     """``torch.<name>``: the same computation, with a number for the reduction.
 
     Without the number PyTorch does not reduce, though its signature says ``reduction=Mean``.
@@ -44,7 +44,7 @@ def _publish(name: str, compute: Callable[..., Any], *shapes: tuple[int, ...]) -
         ways = [Sample(*tensors, reduction=code) for code in (0, 1, 2)]
         return [*ways, Sample(*tensors)]
 
-    def function(*args: Any, **named: Any) -> Tensor:
+    def function(*args: Tensor, **named: Any) -> Tensor:
         result: Tensor = compute(*args, **named)
         return result
 
@@ -55,7 +55,9 @@ def _publish(name: str, compute: Callable[..., Any], *shapes: tuple[int, ...]) -
 # ---------------------------------------------------------------------------- pairs of numbers
 
 
-def _ranking(input1: Any, input2: Any, target: Any, margin: float = 0.0, reduction: int = 0) -> Any:
+def _ranking(
+    input1: Tensor, input2: Tensor, target: Tensor, margin: float = 0.0, reduction: int = 0
+) -> Tensor:
     """``max(0, margin - target * (input1 - input2))``; `reduction`: 0 none, 1 mean, 2 sum."""
     return _apply_code((-target * (input1 - input2) + margin).clamp_min(0), reduction)
 
@@ -94,14 +96,14 @@ def margin_ranking_loss(
             "margin_ranking_loss : All input tensors should have same dimension but got sizes: "
             f"input1: {input1.shape}, input2: {input2.shape}, target: {target.shape} "
         )
-    return _ranking(input1, input2, target, margin, code)  # type: ignore[no-any-return]
+    return _ranking(input1, input2, target, margin, code)
 
 
-def _zeros(value: Any) -> Tensor:
+def _zeros(value: Tensor) -> Tensor:
     return RECORDED.zeros_like(value)
 
 
-def _hinge(input: Any, target: Any, margin: float = 1.0, reduction: int = 0) -> Any:
+def _hinge(input: Tensor, target: Tensor, margin: float = 1.0, reduction: int = 0) -> Tensor:
     """The input where the target is 1, ``max(0, margin - input)`` where it is -1."""
     beyond = (margin - input).clamp_min(0)
     far = RECORDED.where(target != 1, beyond, _zeros(input))
@@ -133,7 +135,7 @@ def hinge_embedding_loss(
     """The input where the target is 1, ``max(0, margin - input)`` where it is -1."""
     if size_average is not None or reduce is not None:
         reduction = legacy_reduction(size_average, reduce, reduction)
-    return _hinge(input, target, margin, reduction_code(reduction))  # type: ignore[no-any-return]
+    return _hinge(input, target, margin, reduction_code(reduction))
 
 
 # ---------------------------------------------------------------------------- pairs of vectors
@@ -141,7 +143,9 @@ def hinge_embedding_loss(
 _TINY = 1e-12
 
 
-def _cosine(input1: Any, input2: Any, target: Any, margin: float = 0.0, reduction: int = 0) -> Any:
+def _cosine(
+    input1: Tensor, input2: Tensor, target: Tensor, margin: float = 0.0, reduction: int = 0
+) -> Tensor:
     """``1 - cos`` where the target is 1, ``max(0, cos - margin)`` where it is -1."""
     rank = target.ndim
     if rank > 1:
@@ -193,20 +197,20 @@ def cosine_embedding_loss(
     """``1 - cos`` where the target is 1, ``max(0, cos - margin)`` where it is -1."""
     if size_average is not None or reduce is not None:
         reduction = legacy_reduction(size_average, reduce, reduction)
-    return _cosine(input1, input2, target, margin, reduction_code(reduction))  # type: ignore[no-any-return]
+    return _cosine(input1, input2, target, margin, reduction_code(reduction))
 
 
 # ------------------------------------------------------------------------------------ triplets
 
 
 def _triplet(
-    distance: Callable[[Any, Any], Any],
-    anchor: Any,
-    positive: Any,
-    negative: Any,
+    distance: Callable[[Tensor, Tensor], Tensor],
+    anchor: Tensor,
+    positive: Tensor,
+    negative: Tensor,
     margin: float,
     swap: bool,
-) -> Any:
+) -> Tensor:
     ranks = (anchor.ndim, positive.ndim, negative.ndim)
     if len(set(ranks)) > 1:
         raise RuntimeError(
@@ -264,11 +268,11 @@ def triplet_margin_loss(
     reduction_code(reduction)
     _check_margin(margin)
 
-    def distance(a: Any, b: Any) -> Tensor:
+    def distance(a: Tensor, b: Tensor) -> Tensor:
         return pairwise_distance(a, b, p, eps)
 
     losses = _triplet(distance, anchor, positive, negative, margin, swap)
-    return apply_reduction(losses, reduction)  # type: ignore[no-any-return]
+    return apply_reduction(losses, reduction)
 
 
 @composite(
@@ -289,11 +293,11 @@ def _torch_triplet_margin_loss(
 ) -> Tensor:
     """The same; `reduction` is 0 for none, 1 for mean, 2 for sum."""
 
-    def distance(a: Any, b: Any) -> Tensor:
+    def distance(a: Tensor, b: Tensor) -> Tensor:
         return pairwise_distance(a, b, p, eps)
 
     losses = _triplet(distance, anchor, positive, negative, margin, swap)
-    return _apply_code(losses, reduction)  # type: ignore[no-any-return]
+    return _apply_code(losses, reduction)
 
 
 @composite(namespace="nn.functional", samples=_triplet_samples)
@@ -312,7 +316,7 @@ def triplet_margin_with_distance_loss(
     _check_margin(margin)
     distance = pairwise_distance if distance_function is None else distance_function
     losses = _triplet(distance, anchor, positive, negative, margin, swap)
-    return apply_reduction(losses, reduction)  # type: ignore[no-any-return]
+    return apply_reduction(losses, reduction)
 
 
 # --------------------------------------------------------------------------- multi_margin_loss
@@ -371,7 +375,7 @@ def multi_margin_loss(
     return reduced(xp, losses, reduction)
 
 
-def _check_scores(name: str, kernel: str, input: Any, target: Any) -> None:
+def _check_scores(name: str, kernel: str, input: Tensor, target: Tensor) -> None:
     array = input._array
     if array.ndim > 2 or 0 in array.shape[-1:]:
         raise RuntimeError(

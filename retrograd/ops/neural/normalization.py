@@ -352,7 +352,7 @@ compiled_first(
 )
 
 
-def check_parameters(input: Array, *parameters: Any) -> None:
+def check_parameters(input: Array, *parameters: Tensor | None) -> None:
     """Weights have the input's dtype; beside half precision they may all be float32."""
     kinds = {p._array.dtype for p in parameters if p is not None}
     if kinds <= {input.dtype} or input.dtype.kind in "biuc":
@@ -364,14 +364,14 @@ def check_parameters(input: Array, *parameters: Any) -> None:
     raise RuntimeError("mixed dtype (CPU): expect parameter to have scalar type of Float")
 
 
-def shape_argument(name: str, value: Any) -> Shape:
+def shape_argument(name: str, value: object) -> Shape:
     if not isinstance(value, (tuple, list)):
         raise errors.argument_type(name, "normalized_shape", 2, "tuple of ints", value)
     return tuple(value)
 
 
 def check_normalized_shape(
-    input: Shape, wanted: Shape, star: str, weight: Any = None, bias: Any = None
+    input: Shape, wanted: Shape, star: str, weight: Tensor | None = None, bias: Tensor | None = None
 ) -> None:
     if not wanted:
         raise RuntimeError(
@@ -486,7 +486,7 @@ def _group_norm(
     return arranged(xp, result, input), mean, inverse
 
 
-def check_batch(size: Any) -> None:
+def check_batch(size: Sequence[int]) -> None:
     """Statistics of a single value are none."""
     count = size[0]
     for n in size[2:]:
@@ -521,7 +521,7 @@ def _group_samples() -> list[Sample]:
     ]
 
 
-def _check_channels(shape: Shape, weight: Any, bias: Any) -> None:
+def _check_channels(shape: Shape, weight: Tensor | None, bias: Tensor | None) -> None:
     for name, value in (("weight", weight), ("bias", bias)):
         if value is not None and value._array.shape != (shape[1],):
             # PyTorch prints the weight's shape in both messages

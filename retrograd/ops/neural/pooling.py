@@ -94,7 +94,7 @@ def _declare_avg_pool(dimensions: int) -> None:
     gradient_name = f"_{name}_gradient"
     node = f"AvgPool{dimensions}D"
 
-    def check(input: Array, *options: Any) -> None:
+    def check(input: Array, *options: object) -> None:
         if dimensions == 3:
             exact = (dtypes.float32, dtypes.float64, dtypes.int64)
             refuse_types("avg_pool3d_out_frame", input, lambda kind: kind in exact)
@@ -201,11 +201,11 @@ def _scatter_spatial(xp: Namespace, gradient: Array, indices: Array, spatial: Sh
 def _max_pool(
     name: str,
     dimensions: int,
-    input: Any,
-    kernel_size: Any,
-    stride: Any,
-    padding: Any,
-    dilation: Any,
+    input: Tensor,
+    kernel_size: Ints,
+    stride: Ints | None,
+    padding: Ints,
+    dilation: Ints,
     ceil_mode: bool,
 ) -> tuple[Tensor, Tensor]:
     require_tensor(name, input)
@@ -217,11 +217,11 @@ def _max_pool(
 
 
 def _max_pool_line(
-    input: Any,
-    kernel_size: Any,
-    stride: Any,
-    padding: Any,
-    dilation: Any,
+    input: Tensor,
+    kernel_size: Ints,
+    stride: Ints | None,
+    padding: Ints,
+    dilation: Ints,
     ceil_mode: bool,
     *,
     return_indices: bool,
@@ -289,13 +289,13 @@ def _nested(shape: tuple[int, ...], value: float) -> Any:
 )
 def max_pool1d(
     input: Tensor,
-    kernel_size: Any,
-    stride: Any = None,
-    padding: Any = 0,
-    dilation: Any = 1,
+    kernel_size: Ints,
+    stride: Ints | None = None,
+    padding: Ints = 0,
+    dilation: Ints = 1,
     ceil_mode: bool = False,
     return_indices: bool = False,
-) -> Any:
+) -> tuple[Tensor, Tensor] | Tensor:
     """The largest value of each window of a sequence; with `return_indices` also where it is.
 
     >>> import retrograd as torch
@@ -322,13 +322,13 @@ def max_pool1d(
 )
 def max_pool2d(
     input: Tensor,
-    kernel_size: Any,
-    stride: Any = None,
-    padding: Any = 0,
-    dilation: Any = 1,
+    kernel_size: Ints,
+    stride: Ints | None = None,
+    padding: Ints = 0,
+    dilation: Ints = 1,
     ceil_mode: bool = False,
     return_indices: bool = False,
-) -> Any:
+) -> tuple[Tensor, Tensor] | Tensor:
     """The largest value of each window of an image; with `return_indices` also where it is.
 
     >>> import retrograd as torch
@@ -356,13 +356,13 @@ def max_pool2d(
 )
 def max_pool3d(
     input: Tensor,
-    kernel_size: Any,
-    stride: Any = None,
-    padding: Any = 0,
-    dilation: Any = 1,
+    kernel_size: Ints,
+    stride: Ints | None = None,
+    padding: Ints = 0,
+    dilation: Ints = 1,
     ceil_mode: bool = False,
     return_indices: bool = False,
-) -> Any:
+) -> tuple[Tensor, Tensor] | Tensor:
     """The largest value of each window of a volume; with `return_indices` also where it is."""
     found = _max_pool("max_pool3d", 3, input, kernel_size, stride, padding, dilation, ceil_mode)
     return found if return_indices else found[0]
@@ -421,10 +421,10 @@ def max_pool3d_with_indices(
 def _avg_pool(
     name: str,
     dimensions: int,
-    input: Any,
-    kernel_size: Any,
-    stride: Any,
-    padding: Any,
+    input: Tensor,
+    kernel_size: Ints,
+    stride: Ints | None,
+    padding: Ints,
     ceil_mode: bool,
     count_include_pad: bool,
     divisor_override: int | None,
@@ -542,26 +542,26 @@ def _lp_pool(
     dimensions: int,
     input: Tensor,
     norm_type: float,
-    kernel_size: Any,
-    stride: Any,
+    kernel_size: Ints,
+    stride: Ints | None,
     ceil_mode: bool,
 ) -> Tensor:
     require_tensor(f"lp_pool{dimensions}d", input)
-    if dimensions == 1:
-        size = kernel_size
-    elif isinstance(kernel_size, (tuple, list)):
+    size: Any = kernel_size
+    if dimensions > 1 and isinstance(kernel_size, (tuple, list)):
         if len(kernel_size) != dimensions:
             many = "not enough" if len(kernel_size) < dimensions else "too many"
             got = f", got {len(kernel_size)}" if len(kernel_size) < dimensions else ""
             raise ValueError(f"{many} values to unpack (expected {dimensions}{got})")
         size = math.prod(kernel_size)
-    else:
-        size = kernel_size**dimensions
-    largest = {1: max_pool1d, 2: max_pool2d, 3: max_pool3d}[dimensions]
-    if norm_type == math.inf:
-        return largest(input.abs(), kernel_size, stride, 0, 1, ceil_mode)  # type: ignore[no-any-return]
-    if norm_type == -math.inf:
-        return -largest(-input.abs(), kernel_size, stride, 0, 1, ceil_mode)  # type: ignore[no-any-return]
+    elif dimensions > 1:
+        size = size**dimensions
+    if abs(norm_type) == math.inf:
+        below = norm_type < 0
+        sizes = -input.abs() if below else input.abs()
+        pool: Any = {1: max_pool1d, 2: max_pool2d, 3: max_pool3d}[dimensions]
+        largest: Tensor = pool(sizes, kernel_size, stride, 0, 1, ceil_mode)
+        return -largest if below else largest
     average = {1: avg_pool1d, 2: avg_pool2d, 3: avg_pool3d}[dimensions]
     mean = average(input.pow(norm_type), kernel_size, stride, 0, ceil_mode)
     if isinstance(size, (tuple, list)):
@@ -619,7 +619,7 @@ def lp_pool3d(
 # ------------------------------------------------------------------------- the torch namespace
 
 
-def _plain(function: Any) -> Any:
+def _plain(function: Callable[..., Any]) -> Callable[..., Tensor]:
     """The form without `return_indices` that the main namespace has."""
 
     def plain(
@@ -630,7 +630,8 @@ def _plain(function: Any) -> Any:
         dilation: Ints = 1,
         ceil_mode: bool = False,
     ) -> Tensor:
-        return function(input, kernel_size, stride, padding, dilation, ceil_mode)  # type: ignore[no-any-return]
+        result: Tensor = function(input, kernel_size, stride, padding, dilation, ceil_mode)
+        return result
 
     plain.__name__ = plain.__qualname__ = function.__name__
     plain.__doc__ = function.__doc__

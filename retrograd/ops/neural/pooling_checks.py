@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from retrograd.backend.neutral.pooling import pooled_size
 from retrograd.ops import errors
+from retrograd.ops.kinds import Ints
 from retrograd.ops.neural.windows import AXIS_LETTERS, Sizes, sizes_text, spread, window_option
 from retrograd.ops.sizes import Shape
 from retrograd.tensor import Tensor
@@ -17,10 +16,10 @@ def pooling_options(
     function: str,
     dimensions: int,
     shape: Shape,
-    kernel_size: Any,
-    stride: Any,
-    padding: Any,
-    dilation: Any,
+    kernel_size: Ints,
+    stride: Ints | None,
+    padding: Ints,
+    dilation: Ints,
     ceil_mode: bool,
 ) -> tuple[Sizes, Sizes, Sizes, Sizes]:
     """Kernel size, stride, padding and dilation with one entry per dimension, checked."""
@@ -80,7 +79,7 @@ def _check_reach(
             raise errors.unsupported(f"windows of {function} that lie in the padding entirely")
 
 
-def _option(function: str, dimensions: int, name: str, position: int, value: Any) -> Sizes:
+def _option(function: str, dimensions: int, name: str, position: int, value: object) -> Sizes:
     found = spread(window_option(function, name, position, value), dimensions)
     if len(found) == dimensions:
         return found
@@ -155,7 +154,7 @@ def _check_half(kernel: Sizes, padding: Sizes) -> None:
 # ------------------------------------------------------------------------------------ sequences
 
 
-def one_number(function: str, name: str, position: int, value: Any) -> int:
+def one_number(function: str, name: str, position: int, value: object) -> int:
     """An option of a function for sequences: a number, or a sequence of one."""
     found = window_option(function, name, position, value)
     if len(found) != 1:
@@ -176,7 +175,7 @@ def check_line_dimensions(function: str, input: Tensor) -> None:
 
 
 def line_options(
-    input: Any, kernel_size: Any, stride: Any, padding: Any, dilation: Any
+    input: Tensor, kernel_size: Ints, stride: Ints | None, padding: Ints, dilation: Ints
 ) -> tuple[int, int, int, int]:
     """The four numbers of pooling of sequences, each given as a number or a sequence of one."""
     if stride is None or window_option("max_pool1d", "stride", 3, stride) == ():
@@ -191,7 +190,12 @@ def line_options(
 
 
 def check_max_pool1d(
-    shape: Shape, kernel_size: Any, stride: Any, padding: Any, dilation: Any, ceil_mode: bool
+    shape: Shape,
+    kernel_size: Ints,
+    stride: Ints | None,
+    padding: Ints,
+    dilation: Ints,
+    ceil_mode: bool,
 ) -> tuple[int, int, int, int]:
     """The four numbers of `max_pool1d`, checked."""
     if len(shape) not in (2, 3) or 0 in shape[-2:]:

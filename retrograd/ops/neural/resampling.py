@@ -13,7 +13,7 @@ from retrograd.backend.neutral import resampling as kernels
 from retrograd.backend.neutral.arrangement import arranged
 from retrograd.engine.node import Node
 from retrograd.ops import errors
-from retrograd.ops.kinds import Array, Namespace
+from retrograd.ops.kinds import Array, Ints, Namespace
 from retrograd.ops.neural.adaptive_pooling import (
     adaptive_avg_pool1d,
     adaptive_avg_pool2d,
@@ -52,7 +52,7 @@ def _op_name(mode: str, dimensions: int, antialias: bool) -> str:
 def _saved_sizes(dimensions: int) -> dict[str, Callable[[Node], Any]]:
     """What PyTorch shows on the node: the size of the image, and the scale of each dimension."""
 
-    def scale(node: Node, place: int) -> Any:
+    def scale(node: Node, place: int) -> float | None:
         scales = node.saved[-1]
         return None if scales is None else scales[place]
 
@@ -76,7 +76,7 @@ def _declare(mode: str, dimensions: int, antialias: bool = False) -> None:
     gradient_name = f"_{name}_gradient"
     private = antialias or mode == "nearest-exact"  # PyTorch's names begin with an underscore
 
-    def check(input: Array, *options: Any) -> None:
+    def check(input: Array, *options: object) -> None:
         if mode.startswith("nearest"):
             refuse_types(
                 kernel_name, input, lambda kind: kind.is_floating_point or kind is dtypes.uint8
@@ -148,7 +148,7 @@ for _mode in ("bilinear", "bicubic", "lanczos"):
 _NEEDED = {"linear": 3, "bilinear": 4, "trilinear": 5, "bicubic": 4, "lanczos": 4}
 
 
-def _is_integer(value: Any) -> bool:
+def _is_integer(value: object) -> bool:
     if isinstance(value, Tensor):
         return value._array.dtype.kind in "iu"
     return isinstance(value, Integral)
@@ -174,7 +174,7 @@ def _requested_size(shape: Shape, size: Any) -> list[int]:
     return list(size)
 
 
-def _requested_scales(shape: Shape, scale_factor: Any) -> list[Any]:
+def _requested_scales(shape: Shape, scale_factor: Any) -> list[float]:
     dimensions = len(shape) - 2
     if not isinstance(scale_factor, (list, tuple)):
         return [scale_factor] * dimensions
@@ -207,7 +207,12 @@ def _check_sizes(shape: Shape, size: Sequence[int]) -> None:
 
 
 def _upsample(
-    input: Tensor, mode: str, antialias: bool, align_corners: bool, size: Any, scales: Any
+    input: Tensor,
+    mode: str,
+    antialias: bool,
+    align_corners: bool,
+    size: list[int] | None,
+    scales: list[float] | None,
 ) -> Tensor:
     """Run the op of a mode on checked numbers."""
     shape = input._array.shape
@@ -220,12 +225,14 @@ def _upsample(
         factors: _Scales = tuple(float(value) for value in scales)
         found = tuple(int(n * f) for n, f in zip(shape[2:], scales, strict=True))
     else:
+        assert size is not None
         if not all(_is_integer(value) and not isinstance(value, bool) for value in size):
             raise errors.invalid_combination(name, given)
         factors = None
         found = tuple(int(value) for value in size)
     _check_sizes(shape, found)
-    return getattr(RECORDED, name)(input, found, align_corners, factors)  # type: ignore[no-any-return]
+    run: Callable[..., Tensor] = getattr(RECORDED, name)
+    return run(input, found, align_corners, factors)
 
 
 def _interpolate_samples() -> list[Sample]:
@@ -281,7 +288,7 @@ def _interpolate_samples() -> list[Sample]:
 @composite(namespace="nn.functional", samples=_interpolate_samples)
 def interpolate(
     input: Tensor,
-    size: Any = None,
+    size: Ints | None = None,
     scale_factor: float | Sequence[float] | None = None,
     mode: str = "nearest",
     align_corners: bool | None = None,
@@ -304,8 +311,8 @@ def interpolate(
                 "bilinear | bicubic | trilinear"
             )
     shape = input._array.shape
-    output_size: list[Any] | None = None
-    scales: list[Any] | None = None
+    output_size: list[int] | None = None
+    scales: list[float] | None = None
     if size is not None and scale_factor is not None:
         raise ValueError("only one of size or scale_factor should be defined")
     if size is not None:
@@ -365,7 +372,7 @@ def _deprecated(name: str) -> None:
 )
 def upsample(
     input: Tensor,
-    size: Any = None,
+    size: Ints | None = None,
     scale_factor: float | Sequence[float] | None = None,
     mode: str = "nearest",
     align_corners: bool | None = None,
@@ -380,7 +387,7 @@ def upsample(
     samples=lambda: [Sample(T(1, 2, 3, 4), 5), Sample(T(1, 2, 3), scale_factor=2)],
 )
 def upsample_nearest(
-    input: Tensor, size: Any = None, scale_factor: float | Sequence[float] | None = None
+    input: Tensor, size: Ints | None = None, scale_factor: float | Sequence[float] | None = None
 ) -> Tensor:
     """`interpolate` in mode "nearest"."""
     _deprecated("upsample_nearest")
@@ -392,7 +399,7 @@ def upsample_nearest(
     samples=lambda: [Sample(T(1, 2, 3, 4), 5), Sample(T(1, 2, 3), scale_factor=2)],
 )
 def upsample_bilinear(
-    input: Tensor, size: Any = None, scale_factor: float | Sequence[float] | None = None
+    input: Tensor, size: Ints | None = None, scale_factor: float | Sequence[float] | None = None
 ) -> Tensor:
     """`interpolate` in mode "bilinear" with aligned corners."""
     _deprecated("upsample_bilinear")

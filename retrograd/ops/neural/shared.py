@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
-from typing import Any
 
 from retrograd import dtypes
 from retrograd.engine.state import STATE, TRANSFORMS
@@ -33,14 +32,14 @@ def is_floating(array: Array) -> bool:
 def floating_only(kernel: str, *, complex_too: bool = False) -> Callable[..., None]:
     """A ``check=`` for ops whose PyTorch kernel, of this name, takes floats only."""
 
-    def check(input: Any, *others: Any, **options: Any) -> None:
+    def check(input: Array, *others: object, **options: object) -> None:
         if not is_floating(input) and not (complex_too and input.dtype.kind == "c"):
             raise errors.not_implemented_for(kernel, input.dtype)
 
     return check
 
 
-def no_backward(function: str, **tensors: Any) -> None:
+def no_backward(function: str, **tensors: Tensor | None) -> None:
     """Refuse tensors that require a gradient where PyTorch has no derivative either."""
     for name, tensor in tensors.items():
         if tensor is not None and tensor.requires_grad and STATE.grad_enabled:
@@ -50,7 +49,7 @@ def no_backward(function: str, **tensors: Any) -> None:
             )
 
 
-def no_gradient(function: str, **tensors: Any) -> None:
+def no_gradient(function: str, **tensors: Tensor | None) -> None:
     """The same, and refuse tangents, too."""
     no_backward(function, **tensors)
     given = [tensor for tensor in tensors.values() if tensor is not None]
@@ -63,7 +62,7 @@ def no_gradient(function: str, **tensors: Any) -> None:
 
 def inplace_twin(
     name: str, *, method: bool = False, namespaces: tuple[str, ...] = ()
-) -> Callable[..., Any]:
+) -> Callable[..., Tensor]:
     """The in-place function of an op, published where PyTorch has it."""
     function = OPS[name].inplace_function
     assert function is not None
@@ -99,7 +98,7 @@ def reduction_code(reduction: str) -> int:
     raise ValueError(f"{reduction} is not a valid value for reduction")
 
 
-def legacy_reduction(size_average: Any, reduce: Any, reduction: str) -> str:
+def legacy_reduction(size_average: bool | None, reduce: bool | None, reduction: str) -> str:
     """The reduction that the old arguments `size_average` and `reduce` stand for, with a warning.
 
     >>> legacy_reduction(None, None, "sum")
@@ -130,7 +129,7 @@ def reduced(xp: Namespace, losses: Array, reduction: int) -> Array:
     return total if reduction == SUM else xp.divide(total, losses.size)
 
 
-def apply_reduction(loss: Any, reduction: str) -> Any:
+def apply_reduction(loss: Tensor, reduction: str) -> Tensor:
     """The same on a Tensor, recorded."""
     code = reduction_code(reduction)
     if code == MEAN:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from typing import Any
+from collections.abc import Callable
 
 from retrograd import dtypes
 from retrograd.backend.cpu_rows import compiled_first
@@ -17,7 +17,7 @@ from retrograd.tensor import Tensor
 # ------------------------------------------------------------------------------------- softmax
 
 
-def _check(name: str) -> Any:
+def _check(name: str) -> Callable[..., None]:
     def check(input: Array, dim: int) -> None:
         axis = wrap_dim(dim, input.ndim)
         if input.dtype.kind != "f" and input.dtype is not dtypes.BF16:
@@ -159,12 +159,12 @@ def _functional_samples() -> list[Sample]:
     return [*implicit, *_samples(), Sample(T(2, 3), dim=1)]
 
 
-def _checked_dim(name: str, dim: Any, input: Any) -> int:
+def _checked_dim(name: str, dim: int | None, input: Tensor) -> int:
     if type(dim) is int:
         return dim
     if not isinstance(input, Tensor):
         raise errors.argument_type(name, "input", 1, "Tensor", input)
-    if not hasattr(dim, "__index__"):
+    if dim is None or not hasattr(dim, "__index__"):
         raise errors.argument_type(name, "dim", 2, "int", dim)
     return int(dim.__index__())
 
@@ -180,7 +180,7 @@ def _implicit_dim(name: str, input: Tensor, stacklevel: int) -> int:
     return 0 if input.ndim in (0, 1, 3) else 1
 
 
-def _cast_first(name: str, input: Tensor, dtype: Any) -> Tensor:
+def _cast_first(name: str, input: Tensor, dtype: dtypes.dtype | None) -> Tensor:
     kind = dtypes.as_dtype(dtype, name)
     return input if kind is None or kind is input.dtype else input.to(kind)
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
 
 from retrograd import dtypes
 from retrograd.ops import errors
+from retrograd.ops.kinds import Array
 from retrograd.ops.registry import attach
 from retrograd.ops.sizes import as_integer, as_integers
 from retrograd.tensor import Tensor
@@ -16,7 +16,7 @@ Sizes = tuple[int, ...]
 AXIS_LETTERS = {1: "W", 2: "HW", 3: "THW"}
 
 
-def window_option(function: str, name: str, position: int, value: Any) -> Sizes:
+def window_option(function: str, name: str, position: int, value: object) -> Sizes:
     """A window's size, stride ...: a tuple of ints, of length one where one number was given."""
     if type(value) is int:
         return (value,)
@@ -33,7 +33,7 @@ def spread(values: Sizes, dimensions: int) -> Sizes:
     return values * dimensions if len(values) == 1 else values
 
 
-def also_in_torch(*functions: Callable[..., Any]) -> None:
+def also_in_torch(*functions: Callable[..., object]) -> None:
     """Publish functions of `nn.functional` in the main namespace too."""
     for function in functions:
         attach(function, namespace="torch", public=(function.__name__,))
@@ -44,7 +44,7 @@ def sizes_text(sizes: Sequence[int], between: str = "x") -> str:
     return between.join(str(size) for size in sizes)
 
 
-def refuse_types(kernel: str, array: Any, allowed: Callable[[dtypes.dtype], bool]) -> None:
+def refuse_types(kernel: str, array: Array, allowed: Callable[[dtypes.dtype], bool]) -> None:
     """Raise PyTorch's error for a dtype that its kernel of this name does not take."""
     if not allowed(dtypes.from_numpy_dtype(array.dtype)):
         raise errors.not_implemented_for(kernel, array.dtype)
@@ -60,7 +60,7 @@ def is_real_number(found: dtypes.dtype) -> bool:
     return found.category in (dtypes.INTEGER, dtypes.FLOAT)
 
 
-def require_tensors(function: str, **values: Any) -> None:
+def require_tensors(function: str, **values: object) -> None:
     """Refuse arguments that are no tensors in PyTorch's words."""
     for position, (name, value) in enumerate(values.items(), start=1):
         if not isinstance(value, Tensor):
