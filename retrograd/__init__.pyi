@@ -301,13 +301,13 @@ def argsort(
 def argwhere(input: Tensor) -> Tensor: ...
 def as_strided(
     input: Tensor,
-    size: Any,
+    size: _int | Sequence[_int],
     stride: _int | Sequence[_int] | None,
     storage_offset: _int | None = None,
 ) -> Tensor: ...
 def as_strided_(
     input: Tensor,
-    size: Any,
+    size: _int | Sequence[_int],
     stride: _int | Sequence[_int] | None,
     storage_offset: _int | None = None,
 ) -> Tensor: ...
@@ -320,11 +320,11 @@ def as_strided_copy(
 def as_strided_scatter(
     input: Tensor,
     src: Tensor,
-    size: Any,
+    size: _int | Sequence[_int],
     stride: _int | Sequence[_int] | None,
     storage_offset: _int | None = None,
 ) -> Tensor: ...
-def as_tensor(data: Any, dtype: _dtype | None = None, device: Device = None) -> Tensor: ...
+def as_tensor(data: object, dtype: _dtype | None = None, device: Device = None) -> Tensor: ...
 def asarray(
     obj: Any,
     *,
@@ -381,7 +381,11 @@ def baddbmm(
     alpha: _complex = 1,
     out: Tensor | None = None,
 ) -> Tensor: ...
-def bartlett_window(window_length: _int, periodic: _bool = True, **options: Any) -> Tensor: ...
+def bartlett_window(
+    window_length: _int,
+    periodic: _bool = True,
+    **options: object,
+) -> Tensor: ...
 def batch_norm(
     input: Tensor,
     weight: Tensor | None,
@@ -452,19 +456,23 @@ def bitwise_xor(
     *,
     out: Tensor | None = None,
 ) -> Tensor: ...
-def blackman_window(window_length: _int, periodic: _bool = True, **options: Any) -> Tensor: ...
+def blackman_window(
+    window_length: _int,
+    periodic: _bool = True,
+    **options: object,
+) -> Tensor: ...
 @overload
 def block_diag(*tensors: Tensor) -> Tensor: ...
 @overload
 def block_diag(tensors: Sequence[Tensor], /) -> Tensor: ...
 def bmm(input: Tensor, mat2: Tensor, *, out: Tensor | None = None) -> Tensor: ...
 bool: _dtype
-def broadcast_shapes(*shapes: Any) -> Size: ...
+def broadcast_shapes(*shapes: _int | Sequence[_int]) -> Size: ...
 @overload
 def broadcast_tensors(*tensors: Tensor) -> tuple[Tensor, ...]: ...
 @overload
 def broadcast_tensors(tensors: Sequence[Tensor], /) -> tuple[Tensor, ...]: ...
-def broadcast_to(input: Tensor, size: Any) -> Tensor: ...
+def broadcast_to(input: Tensor, size: _int | Sequence[_int]) -> Tensor: ...
 def bucketize(
     input: Tensor | _complex,
     boundaries: Tensor,
@@ -894,7 +902,7 @@ from retrograd.dtypes import finfo as finfo
 def fix(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
 def fix_(input: Tensor) -> Tensor: ...
 def flatten(input: Tensor, start_dim: _int = 0, end_dim: _int = -1) -> Tensor: ...
-def flip(input: Tensor, dims: Any) -> Tensor: ...
+def flip(input: Tensor, dims: _int | Sequence[_int]) -> Tensor: ...
 def fliplr(input: Tensor) -> Tensor: ...
 def flipud(input: Tensor) -> Tensor: ...
 float: _dtype
@@ -935,14 +943,14 @@ def frobenius_norm(
     out: Tensor | None = None,
 ) -> Tensor: ...
 def from_dlpack(
-    ext_tensor: Any,
+    ext_tensor: object,
     *,
     device: Device = None,
     copy: _bool | None = None,
 ) -> Tensor: ...
 def from_numpy(ndarray: numpy.ndarray[Any, Any]) -> Tensor: ...
 def frombuffer(
-    buffer: Any,
+    buffer: object,
     *,
     dtype: _dtype | None,
     count: _int = -1,
@@ -1009,7 +1017,7 @@ def get_num_threads() -> _int: ...
 def gradient(
     input: Tensor,
     *,
-    spacing: Any = None,
+    spacing: object = None,
     dim: _int | Sequence[_int] | None = None,
     edge_order: _int = 1,
 ) -> tuple[Tensor, ...]: ...
@@ -1075,9 +1083,9 @@ def hamming_window(
     periodic: _bool = True,
     alpha: _float = 0.54,
     beta: _float = 0.46,
-    **options: Any,
+    **options: object,
 ) -> Tensor: ...
-def hann_window(window_length: _int, periodic: _bool = True, **options: Any) -> Tensor: ...
+def hann_window(window_length: _int, periodic: _bool = True, **options: object) -> Tensor: ...
 def hardshrink(input: Tensor, lambd: _float = 0.5) -> Tensor: ...
 has_lapack: _bool
 has_mkl: _bool
@@ -1089,7 +1097,7 @@ def hash_tensor(
     *,
     keepdim: _bool = False,
     mode: _int = 0,
-    out: Any = None,
+    out: Tensor | None = None,
 ) -> Tensor: ...
 def heaviside(input: Tensor, values: Tensor, *, out: Tensor | None = None) -> Tensor: ...
 def hinge_embedding_loss(*args: Tensor, **named: Any) -> Tensor: ...
@@ -1227,8 +1235,8 @@ def isclose(
 ) -> Tensor: ...
 def isfinite(input: Tensor) -> Tensor: ...
 def isin(
-    elements: Any,
-    test_elements: Any,
+    elements: Tensor | _complex,
+    test_elements: Tensor | _complex,
     *,
     assume_unique: _bool = False,
     invert: _bool = False,
@@ -1255,7 +1263,7 @@ def kaiser_window(
     window_length: _int,
     periodic: _bool = True,
     beta: _float = 12.0,
-    **options: Any,
+    **options: object,
 ) -> Tensor: ...
 def kl_div(
     input: Tensor,
@@ -1337,10 +1345,10 @@ def lobpcg(
     tol: _float | None = None,
     largest: _bool | None = None,
     method: str | None = None,
-    tracker: Any = None,
-    ortho_iparams: Any = None,
-    ortho_fparams: Any = None,
-    ortho_bparams: Any = None,
+    tracker: object = None,
+    ortho_iparams: object = None,
+    ortho_fparams: object = None,
+    ortho_bparams: object = None,
 ) -> tuple[Tensor, Tensor]: ...
 def log(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
 def log10(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
@@ -1488,9 +1496,9 @@ def mean(
     dim: Any = ...,
     keepdim: _bool = False,
     *,
-    dtype: Any = None,
+    dtype: _dtype | None = None,
     out: Tensor | None = None,
-    axis: Any = None,
+    axis: _int | Sequence[_int] | None = None,
     keepdims: _bool = False,
 ) -> Tensor: ...
 @overload
@@ -1610,7 +1618,7 @@ def nansum(
     dtype: _dtype | None = None,
     out: Tensor | None = None,
 ) -> Tensor: ...
-def narrow(input: Tensor, dim: _int, start: Tensor | _float, length: Any) -> Tensor: ...
+def narrow(input: Tensor, dim: _int, start: Tensor | _float, length: _int) -> Tensor: ...
 def narrow_copy(
     input: Tensor,
     dim: _int,
@@ -1690,7 +1698,7 @@ def norm_except_dim(v: Tensor, pow: _int = 2, dim: _int = 0) -> Tensor: ...
 def normal(
     mean: Tensor | _float = 0.0,
     std: Tensor | _float = 1.0,
-    size: Any = None,
+    size: _int | Sequence[_int] | None = None,
     *,
     generator: _Generator | None = None,
     out: Tensor | None = None,
@@ -1776,7 +1784,7 @@ def pca_lowrank(
     niter: _int = 2,
 ) -> tuple[Tensor, Tensor, Tensor]: ...
 def pdist(input: Tensor, p: _float = 2.0) -> Tensor: ...
-def permute(input: Tensor, dims: Any) -> Tensor: ...
+def permute(input: Tensor, dims: _int | Sequence[_int]) -> Tensor: ...
 def permute_copy(
     input: Tensor,
     *args: Any,
@@ -2049,7 +2057,11 @@ def rnn_tanh_cell(
     b_ih: Tensor | None = None,
     b_hh: Tensor | None = None,
 ) -> Tensor: ...
-def roll(input: Tensor, shifts: _int | Sequence[_int], dims: Any = ()) -> Tensor: ...
+def roll(
+    input: Tensor,
+    shifts: _int | Sequence[_int],
+    dims: _int | Sequence[_int] = (),
+) -> Tensor: ...
 def rot90(input: Tensor, k: _int = 1, dims: Sequence[_int] = (0, 1)) -> Tensor: ...
 def round(
     input: Tensor,
@@ -2099,7 +2111,7 @@ def scatter(
     index: Tensor,
     src: Any = None,
     *,
-    value: Any = None,
+    value: _complex | None = None,
     reduce: str | None = None,
     out: Tensor | None = None,
 ) -> Tensor: ...
@@ -2140,9 +2152,9 @@ def segment_reduce(
     offsets: Tensor | None = None,
     axis: _int = 0,
     unsafe: _bool = False,
-    initial: Any = None,
+    initial: _float | None = None,
 ) -> Tensor: ...
-def select(input: Tensor, dim: _int, index: Any) -> Tensor: ...
+def select(input: Tensor, dim: _int, index: _int | Tensor) -> Tensor: ...
 def select_copy(
     input: Tensor,
     *args: Any,
@@ -2327,9 +2339,9 @@ def sum(
     dim: Any = ...,
     keepdim: _bool = False,
     *,
-    dtype: Any = None,
+    dtype: _dtype | None = None,
     out: Tensor | None = None,
-    axis: Any = None,
+    axis: _int | Sequence[_int] | None = None,
     keepdims: _bool = False,
 ) -> Tensor: ...
 from retrograd.model_summary import summary as summary
@@ -2373,7 +2385,7 @@ def tan_(input: Tensor) -> Tensor: ...
 def tanh(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
 def tanh_(input: Tensor) -> Tensor: ...
 def tensor(
-    data: Any,
+    data: object,
     *,
     dtype: _dtype | None = None,
     device: Device = None,
@@ -2389,7 +2401,7 @@ def tensordot(a: Tensor, b: Tensor, dims: Any = 2, out: Tensor | None = None) ->
 from retrograd import testing as testing
 def threshold(input: Tensor, threshold: _float, value: _float) -> Tensor: ...
 def threshold_(input: Tensor, threshold: _float, value: _float) -> Tensor: ...
-def tile(input: Tensor, dims: Any) -> Tensor: ...
+def tile(input: Tensor, dims: _int | Sequence[_int]) -> Tensor: ...
 def to_dlpack(tensor: Tensor) -> Any: ...
 def topk(
     input: Tensor,
@@ -2466,7 +2478,7 @@ def true_divide(
 ) -> Tensor: ...
 def trunc(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
 def trunc_(input: Tensor) -> Tensor: ...
-def typename(obj: Any) -> str: ...
+def typename(obj: object) -> str: ...
 from retrograd import types as types
 uint1: UnavailableDtype
 uint16: _dtype
@@ -2486,7 +2498,7 @@ def unbind_copy(
     out: Tensor | None = None,
     **options: Any,
 ) -> Any: ...
-def unflatten(input: Tensor, dim: _int, sizes: Any) -> Tensor: ...
+def unflatten(input: Tensor, dim: _int, sizes: object) -> Tensor: ...
 def unfold_copy(
     input: Tensor,
     *args: Any,
@@ -2574,7 +2586,7 @@ def unique_consecutive(
     return_counts: _bool = False,
     dim: _int | None = None,
 ) -> Any: ...
-def unravel_index(indices: Tensor, shape: Any) -> tuple[Tensor, ...]: ...
+def unravel_index(indices: Tensor, shape: _int | Sequence[_int]) -> tuple[Tensor, ...]: ...
 def unsafe_chunk(input: Tensor, chunks: _int, dim: _int = 0) -> tuple[Tensor, ...]: ...
 def unsafe_split(input: Tensor, split_size: _int, dim: _int = 0) -> tuple[Tensor, ...]: ...
 def unsafe_split_with_sizes(

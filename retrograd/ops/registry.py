@@ -302,6 +302,12 @@ class Op:
         return complex_form(self)
 
     @property
+    def in_place(self) -> Callable[..., Tensor]:
+        """Its function that works in place, of an op that has one."""
+        assert self.inplace_function is not None, self.name
+        return self.inplace_function
+
+    @property
     def raw(self) -> Callable[..., Any]:
         """The op on arrays of the CPU."""
         found: Callable[..., Any] = getattr(RAW, self.name)

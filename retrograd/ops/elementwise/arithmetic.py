@@ -16,11 +16,11 @@ from retrograd.tensor import Tensor
 _ALL = (*FLOATS, *HALVES, *COMPLEX)
 
 
-def _is_bool(operand: Any) -> bool:
+def _is_bool(operand: Operand) -> bool:
     return type(operand) is bool or bool(getattr(operand, "dtype", None) == dtypes.B8)
 
 
-def _check_alpha(input: Any, other: Any, *, alpha: Any) -> None:
+def _check_alpha(input: Operand, other: Operand, *, alpha: complex) -> None:
     if type(alpha) is int and alpha == 1:
         return
     category = dtypes.result_dtype([input, other]).category
@@ -37,7 +37,7 @@ def _check_alpha(input: Any, other: Any, *, alpha: Any) -> None:
     as_element(alpha, dtypes.result_dtype([input, other]))
 
 
-def _check_sub(input: Any, other: Any, *, alpha: Any) -> None:
+def _check_sub(input: Operand, other: Operand, *, alpha: complex) -> None:
     if _is_bool(input) and _is_bool(other):
         raise runtime_error(
             "Subtraction, the `-` operator, with two bool tensors is not supported. Use the "
@@ -220,7 +220,7 @@ def div(xp: Namespace, input: Operand, other: Operand) -> Array:
     return xp.divide(input, other)
 
 
-def _check_neg(input: Any) -> None:
+def _check_neg(input: Array) -> None:
     if _is_bool(input):
         raise runtime_error(
             "Negation, the `-` operator, on a bool tensor is not supported. If you are trying "

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from retrograd import dtypes
@@ -14,10 +15,10 @@ from retrograd.samples import Sample, T
 from retrograd.tensor import Tensor
 
 
-def _check_bits(kernel: str, *, bools: bool = True) -> Any:
+def _check_bits(kernel: str, *, bools: bool = True) -> Callable[..., None]:
     """A check that refuses what has no bits to combine (or, for shifts, only one)."""
 
-    def check(input: Any, other: Any) -> None:
+    def check(input: Operand, other: Operand) -> None:
         found = dtypes.result_dtype([input, other])
         if found.category > dtypes.INTEGER or (found is dtypes.bool_ and not bools):
             raise errors.not_implemented_for(kernel, found.numpy)
@@ -101,7 +102,7 @@ def bitwise_xor(xp: Namespace, input: Operand, other: Operand) -> Array:
     return xp.bitwise_xor(input, other)
 
 
-def _check_not(input: Any) -> None:
+def _check_not(input: Array) -> None:
     if input.dtype.kind not in "biu":
         raise errors.not_implemented_for("bitwise_not_cpu", input.dtype)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
 
 from retrograd import dtypes, samples
 from retrograd.backend import backend_of
@@ -16,10 +16,10 @@ from retrograd.tensor import Tensor
 _NAN, _INF = float("nan"), float("inf")
 
 
-def _ordered(name: str) -> Any:
+def _ordered(name: str) -> Callable[..., None]:
     """A check that refuses complex numbers, which have no order."""
 
-    def check(input: Any, other: Any) -> None:
+    def check(input: Operand, other: Operand) -> None:
         found = dtypes.result_dtype([input, other])
         if found.is_complex:
             raise errors.not_implemented_for(name + "_cpu", found.numpy)
@@ -230,8 +230,8 @@ def isfinite(xp: Namespace, input: Array) -> Array:
     return xp.isfinite(input)
 
 
-def _real_only(name: str) -> Any:
-    def check(input: Any) -> None:
+def _real_only(name: str) -> Callable[..., None]:
+    def check(input: Array) -> None:
         if input.dtype.kind == "c":
             raise RuntimeError(f"{name} does not support complex inputs.")
 
@@ -271,7 +271,7 @@ def isreal(xp: Namespace, input: Array) -> Array:
 # ---------------------------------------------------------------------------------- closeness
 
 
-def _check_close(input: Any, other: Any, *, rtol: float, atol: float, equal_nan: bool) -> None:
+def _check_close(input: Array, other: Array, *, rtol: float, atol: float, equal_nan: bool) -> None:
     if input.dtype is not other.dtype:
         raise RuntimeError(
             f"{dtypes.from_numpy_dtype(input.dtype).type_name} did not match "
@@ -393,7 +393,11 @@ def _isin_samples() -> list[Sample]:
 
 @composite(methods=(), samples=_isin_samples)
 def isin(
-    elements: Any, test_elements: Any, *, assume_unique: bool = False, invert: bool = False
+    elements: Tensor | complex,
+    test_elements: Tensor | complex,
+    *,
+    assume_unique: bool = False,
+    invert: bool = False,
 ) -> Tensor:
     """Whether each of `elements` is one of `test_elements`; one of them may be a number."""
     if not isinstance(elements, Tensor) and not isinstance(test_elements, Tensor):

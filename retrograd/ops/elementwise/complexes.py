@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
 from retrograd import dtypes, samples
 from retrograd.ops import errors
@@ -75,7 +74,7 @@ def conj_physical(input: Tensor, *, out: Tensor | None = None) -> Tensor:
 # ----------------------------------------------------------------------------------------- views
 
 
-def _check_as_real(input: Any) -> None:
+def _check_as_real(input: Array) -> None:
     if input.dtype.kind != "c":
         raise RuntimeError("view_as_real is only supported for complex tensors")
 
@@ -94,7 +93,7 @@ def view_as_real(xp: Namespace, input: Array) -> Array:
     return input[..., None].view(input.real.dtype)
 
 
-def _check_as_complex(input: Any) -> None:
+def _check_as_complex(input: Array) -> None:
     if input.dtype not in (dtypes.F32, dtypes.F64):
         if input.dtype is dtypes.F16:
             raise errors.unsupported("complex numbers of half precision (view_as_complex)")
@@ -152,11 +151,11 @@ def imag(input: Tensor) -> Tensor:
     return RECORDED.select(RECORDED.view_as_real(input), -1, 1)
 
 
-def _set_real(self: Tensor, value: Any) -> None:
+def _set_real(self: Tensor, value: Tensor | complex) -> None:
     real(self).copy_(value)
 
 
-def _set_imag(self: Tensor, value: Any) -> None:
+def _set_imag(self: Tensor, value: Tensor | complex) -> None:
     imag(self).copy_(value)
 
 
@@ -169,7 +168,7 @@ table_entry("imag", lambda xp, a: xp.imag(a), imag)
 # ---------------------------------------------------------------------------------- construction
 
 
-def _check_parts(real: Any, imag: Any) -> None:
+def _check_parts(real: Array, imag: Array) -> None:
     first, second = (dtypes.from_numpy_dtype(part.dtype) for part in (real, imag))
     if first not in (dtypes.float32, dtypes.float64) or second not in (
         dtypes.float32,

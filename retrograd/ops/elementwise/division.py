@@ -2,23 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from retrograd import dtypes, samples
 from retrograd.ops import errors
 from retrograd.ops.calling.operands import OPERANDS
 from retrograd.ops.kinds import Array, Namespace, Operand
-from retrograd.ops.registry import OPS, RECORDED, Table, composite, op
+from retrograd.ops.registry import OPS, RECORDED, Op, Table, composite, op
 from retrograd.samples import COMPLEX, FLOATS, HALVES, Sample, T
 from retrograd.tensor import Tensor
 
 _NAN, _INF = float("nan"), float("inf")
 
 
-def _check_real_number(kernel: str) -> Any:
+def _check_real_number(kernel: str) -> Callable[..., None]:
     """A check that refuses bool and complex results in the words of PyTorch's kernel."""
 
-    def check(input: Any, other: Any, *_: Any) -> None:
+    def check(input: Operand, other: Operand, *_: object) -> None:
         found = dtypes.result_dtype([input, other])
         if found.category in (dtypes.BOOL, dtypes.COMPLEX):
             raise errors.not_implemented_for(kernel, found.numpy)
@@ -45,7 +46,7 @@ def _as_steps(xp: Namespace, input: Any, other: Any) -> tuple[Any, Any, bool]:
     return input, other, True
 
 
-def _floor_divide(xp: Namespace, input: Any, other: Any) -> Array:
+def _floor_divide(xp: Namespace, input: Operand, other: Any) -> Array:
     if getattr(other, "dtype", None) is not None:
         _check_zero(input, other)
     input, other, steps = _as_steps(xp, input, other)
@@ -73,7 +74,7 @@ def _truncated(xp: Namespace, input: Any, other: Any) -> Array:
     return xp.add(quotient, upward, dtype=quotient.dtype)
 
 
-def _check_mode(input: Any, other: Any, rounding_mode: str) -> None:
+def _check_mode(input: Operand, other: Operand, rounding_mode: str) -> None:
     if rounding_mode not in ("floor", "trunc"):
         raise RuntimeError(
             "div expected rounding_mode to be one of None, 'trunc', or 'floor' but found "
@@ -167,11 +168,9 @@ def _div_in_place(
 ) -> Tensor:
     """In-place version of `div`."""
     if rounding_mode is None:
-        divide = OPS["div"].inplace_function
-        assert divide is not None
+        divide = OPS["div"].in_place
         return divide(self, other)
-    rounded = OPS["_div_rounded"].inplace_function
-    assert rounded is not None
+    rounded = OPS["_div_rounded"].in_place
     return rounded(self, other, rounding_mode)
 
 
@@ -256,7 +255,7 @@ def _remainder(xp: Namespace, input: Any, other: Any) -> Array:
     return xp.where(wrong, xp.add(rest, other), rest)
 
 
-def _fmod(xp: Namespace, input: Any, other: Any) -> Array:
+def _fmod(xp: Namespace, input: Operand, other: Operand) -> Array:
     if getattr(other, "dtype", None) is not None:
         _check_zero(input, other)
     return xp.fmod(input, other)
@@ -326,7 +325,7 @@ def _remainder_samples() -> list[Sample]:
     return found
 
 
-def _remainder_op(other: Any) -> Any:
+def _remainder_op(other: Tensor | complex) -> Op:
     return OPS["remainder" if isinstance(other, Tensor) else "_remainder_number"]
 
 
@@ -360,8 +359,7 @@ def _remainder_operator(self: Tensor, other: Tensor | complex) -> Any:
 @composite(name="remainder_", namespace=None, methods=("remainder_",))
 def _remainder_in_place(self: Tensor, other: Tensor | complex) -> Tensor:
     """In-place version of `remainder`."""
-    result: Tensor = _remainder_op(other).inplace_function(self, other)
-    return result
+    return _remainder_op(other).in_place(self, other)
 
 
 @composite(namespace=None, operators=("__imod__",))
@@ -410,7 +408,7 @@ def fmod(xp: Namespace, input: Array, other: Array) -> Array:
     return _fmod(xp, input, other)
 
 
-def _fmod_op(other: Any) -> Any:
+def _fmod_op(other: Tensor | complex) -> Op:
     return OPS["fmod" if isinstance(other, Tensor) else "_fmod_number"]
 
 
@@ -425,15 +423,14 @@ def _fmod_function(input: Tensor, other: Tensor | complex, *, out: Tensor | None
 @composite(name="fmod_", namespace=None, methods=("fmod_",))
 def _fmod_in_place(self: Tensor, other: Tensor | complex) -> Tensor:
     """In-place version of `fmod`."""
-    result: Tensor = _fmod_op(other).inplace_function(self, other)
-    return result
+    return _fmod_op(other).in_place(self, other)
 
 
 # --------------------------------------------------------------------------------------- gcd, lcm
 
 
-def _check_integers(kernel: str) -> Any:
-    def check(input: Any, other: Any) -> None:
+def _check_integers(kernel: str) -> Callable[..., None]:
+    def check(input: Operand, other: Operand) -> None:
         found = dtypes.result_dtype([input, other])
         if found.category != dtypes.INTEGER:
             raise errors.not_implemented_for(kernel, found.numpy)

@@ -32,7 +32,7 @@ def _power(xp: Namespace, base: Any, exponent: Any) -> Array:
     return xp.where(negative, inverse, power).astype(base.dtype, copy=False)
 
 
-def _power_of_number(xp: Namespace, base: Array, exponent: Any) -> Array:
+def _power_of_number(xp: Namespace, base: Array, exponent: Operand) -> Array:
     """``base ** exponent`` for one number (possibly as a 0-d array), with PyTorch's short cuts."""
     number = exponent if type(exponent) in (int, float) else complex(exponent)
     if number == 2:
@@ -56,12 +56,12 @@ def _power_of_number(xp: Namespace, base: Array, exponent: Any) -> Array:
     return _power(xp, base, exponent)
 
 
-def _check_pow(input: Any, exponent: Any) -> None:
+def _check_pow(input: Operand, exponent: Operand) -> None:
     if dtypes.result_dtype([input, exponent]) is dtypes.bool_:
         raise errors.not_implemented_for("pow", dtypes.B8)
 
 
-def _check_pow_number(input: Any, exponent: Any) -> None:
+def _check_pow_number(input: Array, exponent: complex) -> None:
     if input.dtype.kind in "biu" and isinstance(exponent, int) and exponent < 0:
         raise errors.runtime_error("Integers to negative integer powers are not allowed.")
     as_element(exponent, dtypes.result_dtype([input, exponent]))
@@ -219,8 +219,7 @@ def _pow_operator(self: Tensor, exponent: Tensor | complex) -> Any:
 def _pow_in_place(self: Tensor, exponent: Tensor | complex) -> Tensor:
     """In-place version of `pow`."""
     chosen = OPS["_pow_tensor" if isinstance(exponent, Tensor) else "_pow_number"]
-    assert chosen.inplace_function is not None
-    return chosen.inplace_function(self, exponent)
+    return chosen.in_place(self, exponent)
 
 
 @composite(namespace=None, operators=("__ipow__",))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 from retrograd import dtypes, samples
 from retrograd.engine.state import STATE
@@ -19,8 +18,8 @@ _HALFWAY = [0.0, -0.0, 0.5, 1.5, 2.5, -0.5, -1.5, 2.4999, _INF, -_INF, _NAN]
 _SAMPLES = samples.unary(dtypes=_EVERY, extra=[Sample(T(values=_HALFWAY))])
 
 
-def _check_rounding(name: str) -> Any:
-    def check(input: Any) -> None:
+def _check_rounding(name: str) -> Callable[..., None]:
+    def check(input: Array) -> None:
         if input.dtype.kind == "c":
             if name == "round":
                 raise errors.not_implemented_for("round_vml_cpu", input.dtype)
@@ -76,7 +75,7 @@ def trunc(xp: Namespace, input: Array) -> Array:
     return _kept_or(xp, xp.trunc, input)
 
 
-def _check_frac(input: Any) -> None:
+def _check_frac(input: Array) -> None:
     if input.dtype not in dtypes.DIFFERENTIABLE or input.dtype.kind == "c":
         raise errors.not_implemented_for("frac_cpu", input.dtype)
 
@@ -110,7 +109,7 @@ def round(xp: Namespace, input: Array) -> Array:
     return _kept_or(xp, xp.rint, input)
 
 
-def _check_decimals(input: Any, decimals: int) -> None:
+def _check_decimals(input: Array, decimals: int) -> None:
     if input.dtype not in dtypes.DIFFERENTIABLE or input.dtype.kind == "c":
         kernel = "round_vml_cpu" if decimals == 0 else "round_cpu"
         raise errors.not_implemented_for(kernel, input.dtype)
@@ -174,11 +173,9 @@ def _round_special(input: Tensor, *, decimals: int = 0, out: Tensor | None = Non
 def _round_in_place(self: Tensor, *, decimals: int | None = None) -> Tensor:
     """In-place version of `round`."""
     if decimals is None:
-        plain = OPS["round"].inplace_function
-        assert plain is not None
+        plain = OPS["round"].in_place
         return plain(self)
-    places = OPS["_round_decimals"].inplace_function
-    assert places is not None
+    places = OPS["_round_decimals"].in_place
     return places(self, decimals)
 
 

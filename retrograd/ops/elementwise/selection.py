@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable
 from typing import Any
 
 from retrograd import dtypes, samples
@@ -10,7 +11,7 @@ from retrograd.ops import errors
 from retrograd.ops.calling.dispatch import failure
 from retrograd.ops.kinds import Array, Namespace, Operand
 from retrograd.ops.making.arguments import as_element
-from retrograd.ops.registry import OPS, Table, composite, op, table_entry
+from retrograd.ops.registry import OPS, Op, Table, composite, op, table_entry
 from retrograd.samples import COMPLEX, FLOATS, HALVES, Sample, T
 from retrograd.signatures import forms
 from retrograd.tensor import Tensor
@@ -20,7 +21,7 @@ _NAN = float("nan")
 # ---------------------------------------------------------------------------------------- where
 
 
-def _check_condition(condition: Any) -> None:
+def _check_condition(condition: Array) -> None:
     if condition.dtype not in (dtypes.B8, dtypes.uint8.numpy):
         raise RuntimeError(
             "where expected condition to be a boolean tensor, but got a tensor with dtype "
@@ -61,7 +62,7 @@ def _raw_where(xp: Namespace, condition: Array, input: Operand, other: Operand) 
     return xp.where(condition, input, other)
 
 
-def _recorded_where(condition: Any, input: Any, other: Any) -> Any:
+def _recorded_where(condition: Tensor, input: Tensor | complex, other: Tensor | complex) -> Any:
     return OPS["_choose"].function(input, other, condition)
 
 
@@ -114,7 +115,13 @@ def _check_where_out(input: Any, other: Any, out: Any) -> None:
     "(condition: Tensor, input: Tensor | Number | complex, other: Tensor | Number | complex, *, "
     "out: Tensor | None = None) -> Tensor",
 )
-def _where(condition: Tensor, input: Any = None, other: Any = None, *, out: Any = None) -> Any:
+def _where(
+    condition: Tensor,
+    input: Tensor | complex | None = None,
+    other: Tensor | complex | None = None,
+    *,
+    out: Tensor | None = None,
+) -> Any:
     """Elements of `input` where `condition` is true, of `other` elsewhere.
 
     With the condition alone: the indices of its true elements, one tensor per dimension.
@@ -150,8 +157,8 @@ def _where_method(self: Tensor, condition: Tensor, other: Tensor | complex) -> T
 # --------------------------------------------------------------------------- maximum and minimum
 
 
-def _no_complex(name: str) -> Any:
-    def check(input: Any, other: Any) -> None:
+def _no_complex(name: str) -> Callable[..., None]:
+    def check(input: Array, other: Array) -> None:
         if input.dtype.kind == "c" or other.dtype.kind == "c":
             raise RuntimeError(f"{name} not implemented for complex tensors.")
 
@@ -240,7 +247,7 @@ def fmin(xp: Namespace, input: Array, other: Array) -> Array:
 # ---------------------------------------------------------------------------------------- clamp
 
 
-def _check_clamp(input: Any, min: Any = None, max: Any = None) -> None:
+def _check_clamp(input: Operand, min: Operand | None = None, max: Operand | None = None) -> None:
     found = dtypes.result_dtype([x for x in (input, min, max) if x is not None])
     if found.is_complex:
         raise NotImplementedError("clamp is not supported for complex types")
@@ -311,7 +318,7 @@ def _clamp_tensors(
     return input if max is None else xp.minimum(input, max)
 
 
-def _clamp_op(min: Any, max: Any) -> Any:
+def _clamp_op(min: object, max: object) -> Op:
     if min is None and max is None:
         raise RuntimeError("torch.clamp: At least one of 'min' or 'max' must not be None")
     if isinstance(min, Tensor) or isinstance(max, Tensor):
@@ -378,8 +385,7 @@ def _clamp_in_place(
     self: Tensor, min: Tensor | float | None = None, max: Tensor | float | None = None
 ) -> Tensor:
     """In-place version of `clamp`."""
-    result: Tensor = _clamp_op(min, max).inplace_function(self, min, max)
-    return result
+    return _clamp_op(min, max).in_place(self, min, max)
 
 
 # --------------------------------------------------------------------------- clamp_min, clamp_max
@@ -443,7 +449,7 @@ def _clamp_max_tensor(xp: Namespace, input: Array, max: Array) -> Array:
     return xp.minimum(input, max)
 
 
-def _one_sided(side: str, limit: Any) -> Any:
+def _one_sided(side: str, limit: object) -> Op:
     return OPS[f"_clamp_{side}_" + ("tensor" if isinstance(limit, Tensor) else "number")]
 
 
@@ -479,12 +485,10 @@ def clamp_max(input: Tensor, max: Tensor | float | None, *, out: Tensor | None =
 @composite(namespace=None, methods=("clamp_min_",), second_names=("torch.clamp_min_",))
 def clamp_min_(self: Tensor, min: Tensor | float | None) -> Tensor:
     """In-place version of `clamp_min`."""
-    result: Tensor = _one_sided("min", min).inplace_function(self, min)
-    return result
+    return _one_sided("min", min).in_place(self, min)
 
 
 @composite(namespace=None, methods=("clamp_max_",), second_names=("torch.clamp_max_",))
 def clamp_max_(self: Tensor, max: Tensor | float | None) -> Tensor:
     """In-place version of `clamp_max`."""
-    result: Tensor = _one_sided("max", max).inplace_function(self, max)
-    return result
+    return _one_sided("max", max).in_place(self, max)

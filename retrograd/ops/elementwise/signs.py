@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
 
 from retrograd import dtypes, samples
 from retrograd.ops import errors
 from retrograd.ops.kinds import Array, DType, Namespace, Operand
-from retrograd.ops.registry import OPS, Table, composite, op
+from retrograd.ops.registry import OPS, Op, Table, composite, op
 from retrograd.samples import COMPLEX, FLOATS, HALVES, Sample, T
 from retrograd.tensor import Tensor
 
@@ -16,7 +16,7 @@ _NAN, _INF = float("nan"), float("inf")
 _POINTS = Sample(T(values=[_NAN, 0.0, -0.0, _INF, -_INF, 1.0]), second=False)
 
 
-def _check_abs(input: Any) -> None:
+def _check_abs(input: Array) -> None:
     if input.dtype is dtypes.B8:
         raise errors.not_implemented_for("abs_cpu", dtypes.B8)
 
@@ -45,7 +45,7 @@ def abs_(self: Tensor) -> Tensor:
     """In-place version of `abs`; complex numbers have no room for a real result."""
     if self._array.dtype.kind == "c":
         raise RuntimeError("In-place abs is not supported for complex tensors.")
-    in_place: Any = OPS["abs"].inplace_function
+    in_place = OPS["abs"].in_place
     result: Tensor = in_place(self)
     return result
 
@@ -59,7 +59,7 @@ def _sign(xp: Namespace, input: Array) -> Array:
     return xp.subtract(input > 0, input < 0, dtype=input.dtype)
 
 
-def _check_sign(input: Any) -> None:
+def _check_sign(input: Array) -> None:
     if input.dtype.kind == "c":
         raise NotImplementedError(
             "Unlike NumPy, torch.sign is not intended to support complex numbers. Please use "
@@ -108,7 +108,7 @@ def sgn(xp: Namespace, input: Array) -> Array:
     return xp.where(length == 0, 0, xp.divide(input, length)).astype(input.dtype, copy=False)
 
 
-def _check_signbit(input: Any) -> None:
+def _check_signbit(input: Array) -> None:
     if input.dtype.kind == "c":
         raise NotImplementedError("signbit is not implemented for complex tensors.")
 
@@ -132,7 +132,7 @@ def _copysign_rule(m: Table, g: Tensor, input: Tensor, out: Tensor) -> Tensor:
     return m.mul(g, m.where(m.eq(input, 0), 0, m.div(out, input)))
 
 
-def _check_copysign(input: Any, other: Any) -> None:
+def _check_copysign(input: Operand, other: Operand) -> None:
     found = dtypes.result_dtype([input, other])
     if found.is_complex:
         raise errors.not_implemented_for("copysign_cpu", found.numpy)
@@ -168,7 +168,7 @@ def _copysign_number(xp: Namespace, input: Array, other: Operand) -> Array:
     return xp.copysign(input, other)
 
 
-def _copysign_op(other: Any) -> Any:
+def _copysign_op(other: Tensor | complex) -> Op:
     return OPS["_copysign_tensor" if isinstance(other, Tensor) else "_copysign_number"]
 
 
@@ -189,21 +189,20 @@ def copysign(input: Tensor, other: Tensor | complex, *, out: Tensor | None = Non
 @composite(name="copysign_", namespace=None, methods=("copysign_",))
 def _copysign_in_place(self: Tensor, other: Tensor | complex) -> Tensor:
     """In-place version of `copysign`."""
-    result: Tensor = _copysign_op(other).inplace_function(self, other)
-    return result
+    return _copysign_op(other).in_place(self, other)
 
 
 # ------------------------------------------------------------------------ heaviside, nextafter
 
 
-def _not_differentiable(name: str) -> Any:
+def _not_differentiable(name: str) -> Callable[..., Tensor]:
     def rule(m: Table, g: Tensor) -> Tensor:
         raise errors.no_derivative(name)
 
     return rule
 
 
-def _check_heaviside(input: Any, values: Any) -> None:
+def _check_heaviside(input: Array, values: Array) -> None:
     if input.dtype.kind == "c" or values.dtype.kind == "c":
         raise RuntimeError("heaviside is not yet implemented for complex tensors.")
     if input.dtype is not values.dtype:
@@ -233,7 +232,7 @@ def heaviside(xp: Namespace, input: Array, values: Array) -> Array:
     return step.astype(input.dtype, copy=False)
 
 
-def _check_nextafter(input: Any, other: Any) -> None:
+def _check_nextafter(input: Operand, other: Operand) -> None:
     found = dtypes.result_dtype([input, other])
     if not found.is_floating_point:
         raise errors.not_implemented_for("nextafter_cpu", found.numpy)

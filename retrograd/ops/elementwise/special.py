@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from collections.abc import Callable
 
 from retrograd import dtypes, samples
 from retrograd.backend import is_array
@@ -11,7 +11,7 @@ from retrograd.ops import errors
 from retrograd.ops.calling.dispatch_inplace import write_out
 from retrograd.ops.kinds import Array, Namespace, Operand
 from retrograd.ops.making.arguments import as_element
-from retrograd.ops.registry import OPS, RECORDED, Table, composite, op
+from retrograd.ops.registry import OPS, RECORDED, Op, Table, composite, op
 from retrograd.samples import COMPLEX, FLOATS, HALVES, Sample, T
 from retrograd.tensor import Tensor
 
@@ -22,10 +22,10 @@ _POINTS = Sample(T(values=[0.0, -0.0, 1.0, -1.0, _INF, -_INF, _NAN, 9.0, -9.0]),
 _SQRT_PI = math.sqrt(math.pi)
 
 
-def check_real(kernel: str) -> Any:
+def check_real(kernel: str) -> Callable[..., None]:
     """A check that refuses complex numbers in the words of PyTorch's kernel."""
 
-    def check(*arguments: Any) -> None:
+    def check(*arguments: object) -> None:
         arrays = [x for x in arguments if is_array(x) or isinstance(x, complex)]
         found = dtypes.result_dtype(arrays) if arrays else dtypes.float32
         if found.is_complex:
@@ -34,7 +34,7 @@ def check_real(kernel: str) -> Any:
     return check
 
 
-def no_derivative(name: str) -> Any:
+def no_derivative(name: str) -> Callable[..., Tensor]:
     """A rule for an argument that PyTorch cannot differentiate either."""
 
     def rule(m: Table, g: Tensor) -> Tensor:
@@ -150,7 +150,7 @@ def _logit_rule(m: Table, g: Tensor, input: Tensor, eps: float | None) -> Tensor
     return m.where(outside, beyond, slope)
 
 
-def _check_logit(input: Any, eps: float | None) -> None:
+def _check_logit(input: Array, eps: float | None) -> None:
     check_real("logit_cpu")(input)
     if eps is not None and input.dtype in dtypes.HALF_TYPES:
         as_element(eps, dtypes.from_numpy_dtype(input.dtype))
@@ -216,8 +216,8 @@ def sinc(xp: Namespace, input: Array) -> Array:
 # -------------------------------------------------------------------------------------- logaddexp
 
 
-def _check_logaddexp(kernel: str) -> Any:
-    def check(input: Any, other: Any) -> None:
+def _check_logaddexp(kernel: str) -> Callable[..., None]:
+    def check(input: Operand, other: Operand) -> None:
         found = dtypes.result_dtype([input, other])
         if found.category < dtypes.FLOAT or (found.is_complex and kernel == "logaddexp2_cpu"):
             raise errors.not_implemented_for(kernel, found.numpy)
@@ -342,7 +342,7 @@ def _xlogy_number_other(xp: Namespace, input: Array, other: Operand) -> Array:
     return xp.xlogy(xp.asarray(input), xp.asarray(other))
 
 
-def _overload(name: str, input: Any, other: Any) -> Any:
+def _overload(name: str, input: Tensor | complex, other: Tensor | complex) -> Op:
     """The op of `name` for two tensors, a number first, or a number second."""
     if isinstance(input, Tensor):
         return OPS[name if isinstance(other, Tensor) else f"_{name}_number_other"]
@@ -382,8 +382,7 @@ def _xlogy(
 @composite(namespace=None, methods=("xlogy_",), second_names=("torch.xlogy_",))
 def xlogy_(self: Tensor, other: Tensor | complex) -> Tensor:
     """In-place version of `xlogy`."""
-    result: Tensor = _overload("xlogy", self, other).inplace_function(self, other)
-    return result
+    return _overload("xlogy", self, other).in_place(self, other)
 
 
 @op(

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import functools
 import math
-from typing import Any
+from collections.abc import Callable
 
 from retrograd import dtypes
 from retrograd.ops.elementwise.special import check_real
@@ -125,7 +125,7 @@ def _airy_ai(xp: Namespace, input: Array) -> Array:
 _SPECIAL_POINTS = [-1.0, 0.0, 1e-30, 1.0, 2.0, 2.5, float("inf"), float("nan"), 30.0]
 
 
-def _declare(name: str, function: Any, doc: str) -> None:
+def _declare(name: str, function: Callable[..., Array], doc: str) -> None:
     """Declare a function that PyTorch does not differentiate either."""
 
     def kernel(xp: Namespace, input: Array) -> Array:

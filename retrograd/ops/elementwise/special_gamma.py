@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 from retrograd import dtypes, samples
@@ -48,7 +49,7 @@ def digamma(xp: Namespace, input: Array) -> Array:
     return xp.digamma(input)
 
 
-def _check_polygamma(input: Any, n: int) -> None:
+def _check_polygamma(input: Array, n: int) -> None:
     if n < 0:
         raise RuntimeError("polygamma(n, x) does not support negative n.")
     kernel = {0: "digamma", 1: "trigamma"}.get(n, "polygamma")
@@ -105,7 +106,7 @@ def _mvlgamma_rule(m: Table, g: Tensor, input: Tensor, p: int) -> Tensor:
     return m.mul(g, total)
 
 
-def _check_mvlgamma(input: Any, p: int) -> None:
+def _check_mvlgamma(input: Array, p: int) -> None:
     if p < 1:
         raise RuntimeError("p has to be greater than or equal to 1")
     check_real("arange_cpu")(input)
@@ -139,8 +140,8 @@ def mvlgamma(xp: Namespace, input: Array, p: int) -> Array:
 # ---------------------------------------------------------------------------------- incomplete
 
 
-def _check_igamma(kernel: str) -> Any:
-    def check(input: Any, other: Any) -> None:
+def _check_igamma(kernel: str) -> Callable[..., None]:
+    def check(input: Operand, other: Operand) -> None:
         found = dtypes.result_dtype([input, other])
         if not found.is_floating_point:
             raise errors.not_implemented_for(kernel, found.numpy)
@@ -152,7 +153,7 @@ def _igamma_slope(m: Table, input: Tensor, other: Tensor) -> Tensor:
     return m.exp(m.sub(m.sub(m.mul(m.sub(input, 1), m.log(other)), other), m.lgamma(input)))
 
 
-def _igamma_tangent(name: str, sign: int) -> Any:
+def _igamma_tangent(name: str, sign: int) -> Callable[..., Tensor]:
     def forward(m: Table, tangents: Tensor, input: Tensor, other: Tensor) -> Tensor:
         if tangents[0] is not None:
             raise errors.no_forward_mode(name)
@@ -223,7 +224,7 @@ def _zeta_number_rule(m: Table, g: Tensor, input: Tensor, other: Tensor) -> Tens
     return m.mul(g, m.mul(m.zeta(input + 1.0, other), -input))
 
 
-def _check_zeta(input: Any, other: Any) -> None:
+def _check_zeta(input: Operand, other: Operand) -> None:
     found = dtypes.result_dtype([input, other])
     if found.is_complex or found.numpy in dtypes.HALF_TYPES:
         raise errors.not_implemented_for("zeta_cpu", found.numpy)

@@ -9,14 +9,14 @@ from retrograd import dtypes, return_types
 from retrograd.backend import is_array
 from retrograd.ops import errors
 from retrograd.ops.kinds import Array, Namespace, Operand
-from retrograd.ops.registry import OPS, composite, op
+from retrograd.ops.registry import OPS, Op, composite, op
 from retrograd.samples import COMPLEX, FLOATS, HALVES, Sample, T
 from retrograd.tensor import Tensor
 
 _EVERY = (*FLOATS, *HALVES, *COMPLEX)
 
 
-def _check_value(found: dtypes.dtype, value: Any) -> None:
+def _check_value(found: dtypes.dtype, value: object) -> None:
     if isinstance(value, complex) and not found.is_complex:
         kind = {"Float": "float", "Double": "double"}.get(found.type_name, found.name)
         raise RuntimeError(f"value cannot be converted to type {kind} without overflow")
@@ -49,7 +49,7 @@ def _fused_samples(low: float) -> list[Sample]:
     return found
 
 
-def _check_addcmul(input: Any, tensor1: Any, tensor2: Any, *, value: Any) -> None:
+def _check_addcmul(input: Array, tensor1: Array, tensor2: Array, *, value: complex) -> None:
     found = dtypes.result_dtype([input, tensor1, tensor2])
     if found is dtypes.bool_:
         raise errors.not_implemented_for("addcmul_cpu_out", found.numpy)
@@ -79,7 +79,7 @@ def addcmul(
     return xp.add(input, product)
 
 
-def _check_addcdiv(input: Any, tensor1: Any, tensor2: Any, *, value: Any) -> None:
+def _check_addcdiv(input: Array, tensor1: Array, tensor2: Array, *, value: complex) -> None:
     if dtypes.result_dtype([tensor1, tensor2]).category <= dtypes.INTEGER:
         raise RuntimeError(
             "Integer division with addcdiv is no longer supported, and in a future  release "
@@ -133,7 +133,7 @@ _DTYPE_WORDS = {
 }  # fmt: skip
 
 
-def _check_lerp(input: Any, end: Any, weight: Any) -> None:
+def _check_lerp(input: Array, end: Array, weight: Operand) -> None:
     for name, array in (("end", end), ("weight", weight)):
         if is_array(array) and array.dtype is not input.dtype:
             first, second = (dtypes.from_numpy_dtype(x.dtype).name for x in (input, array))
@@ -181,7 +181,7 @@ def lerp(xp: Namespace, input: Array, end: Array, weight: Array) -> Array:
     return _lerp(xp, input, end, weight)
 
 
-def _lerp_op(weight: Any) -> Any:
+def _lerp_op(weight: Tensor | complex) -> Op:
     return OPS["lerp" if isinstance(weight, Tensor) else "_lerp_number"]
 
 
@@ -221,14 +221,13 @@ def _lerp_function(
 @composite(name="lerp_", namespace=None, methods=("lerp_",))
 def _lerp_in_place(self: Tensor, end: Tensor, weight: Tensor | complex) -> Tensor:
     """In-place version of `lerp`."""
-    result: Tensor = _lerp_op(weight).inplace_function(self, end, weight)
-    return result
+    return _lerp_op(weight).in_place(self, end, weight)
 
 
 # ----------------------------------------------------------------------------------------- ldexp
 
 
-def _check_ldexp(input: Any, other: Any) -> None:
+def _check_ldexp(input: Array, other: Array) -> None:
     if other.dtype is dtypes.B8:
         raise errors.not_implemented_for("ldexp_cpu_exp", dtypes.B8)
 
@@ -255,7 +254,7 @@ def ldexp(xp: Namespace, input: Array, other: Array) -> Array:
     return xp.multiply(input, xp.exp2(other) if other.dtype.kind != "c" else xp.power(2, other))
 
 
-def _check_frexp(input: Any) -> None:
+def _check_frexp(input: Array) -> None:
     if not dtypes.from_numpy_dtype(input.dtype).is_floating_point:
         raise RuntimeError("torch.frexp() only supports floating-point dtypes")
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from collections.abc import Callable
 
 from retrograd import dtypes, samples
 from retrograd.ops import errors
-from retrograd.ops.kinds import Array, Namespace
+from retrograd.ops.kinds import Array, Namespace, Operand
 from retrograd.ops.registry import Table, op
 from retrograd.samples import COMPLEX, FLOATS, HALVES, Sample, T
 from retrograd.tensor import Tensor
@@ -165,7 +165,7 @@ def atanh(xp: Namespace, input: Array) -> Array:
 # -------------------------------------------------------------------------------- two arguments
 
 
-def _check_atan2(input: Any, other: Any) -> None:
+def _check_atan2(input: Operand, other: Operand) -> None:
     found = dtypes.result_dtype([input, other])
     if found.is_complex:
         raise errors.not_implemented_for("atan2_cpu", found.numpy)
@@ -200,7 +200,7 @@ def atan2(xp: Namespace, input: Array, other: Array) -> Array:
     return xp.arctan2(input, other)
 
 
-def _check_hypot(input: Any, other: Any) -> None:
+def _check_hypot(input: Operand, other: Operand) -> None:
     found = dtypes.result_dtype([input, other])
     if not found.is_floating_point:
         raise errors.not_implemented_for("hypot_cpu", found.numpy)
@@ -231,8 +231,8 @@ def hypot(xp: Namespace, input: Array, other: Array) -> Array:
 # ---------------------------------------------------------------------------------------- degrees
 
 
-def _check_degrees(name: str) -> Any:
-    def check(input: Any) -> None:
+def _check_degrees(name: str) -> Callable[..., None]:
+    def check(input: Array) -> None:
         if input.dtype.kind == "c":
             raise RuntimeError(f"{name} is not supported for complex tensors.")
 

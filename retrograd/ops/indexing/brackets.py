@@ -97,7 +97,7 @@ def _getitem(self: Tensor, index: Any) -> Tensor:
 # ------------------------------------------------------------------------------------ parsing
 
 
-def _parse(shape: tuple[int, ...], index: Any) -> tuple[list[Step], Found]:
+def _parse(shape: tuple[int, ...], index: object) -> tuple[list[Step], Found]:
     """An index as view steps and tensors, after PyTorch's rules and in its order of checks."""
     items = index if type(index) is tuple else _as_items(index)
     entries: list[Any] = []
@@ -158,7 +158,7 @@ def _parse(shape: tuple[int, ...], index: Any) -> tuple[list[Step], Found]:
 _MASKS = (dtypes.B8, dtypes.U8)
 
 
-def _dimensions_taken(item: Any) -> int:
+def _dimensions_taken(item: object) -> int:
     if isinstance(item, Tensor) and item._array.dtype in _MASKS:
         return item._array.ndim
     return 1
@@ -206,7 +206,7 @@ def _select_error(shape: tuple[int, ...], dim: int, number: int, position: int) 
     )
 
 
-def _as_items(index: Any) -> Sequence[Any]:
+def _as_items(index: object) -> Sequence[object]:
     """What is not a tuple counts as one index, except (still) some nested lists."""
     if isinstance(index, tuple):
         return index
@@ -243,13 +243,13 @@ def _converted(item: Any) -> Tensor | int:
     return wrap(item if item.dtype in _MASKS else item.astype(dtypes.I64))
 
 
-def _without_tensors(items: Any) -> Any:
+def _without_tensors(items: object) -> Any:
     if isinstance(items, Tensor):
         return items.tolist()
     return [_without_tensors(x) for x in items] if isinstance(items, (list, tuple)) else items
 
 
-def _type_name(value: Any) -> str:
+def _type_name(value: object) -> str:
     """A type as C names it: with its module unless it is a builtin."""
     kind = type(value)
     return kind.__name__ if kind.__module__ == "builtins" else f"{kind.__module__}.{kind.__name__}"
@@ -259,13 +259,13 @@ def _type_name(value: Any) -> str:
 
 
 @tensor_method
-def __delitem__(self: Tensor, index: Any) -> None:
+def __delitem__(self: Tensor, index: object) -> None:
     """Refuse: the elements of a tensor cannot be taken out."""
     raise TypeError("Tensor does not support deleting items")
 
 
 @composite(name="__setitem__", namespace=None, methods=("__setitem__",))
-def _setitem(self: Tensor, index: Any, value: Tensor | complex) -> None:
+def _setitem(self: Tensor, index: object, value: Tensor | complex) -> None:
     """`x[index] = value`, with a number or a tensor that broadcasts to what the index names.
 
     >>> import retrograd as torch

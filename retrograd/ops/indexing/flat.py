@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from retrograd import dtypes
 from retrograd.backend.neutral import scatter
-from retrograd.ops.kinds import Array, Namespace, copy_to_write
+from retrograd.ops.kinds import Array, Ints, Namespace, copy_to_write
 from retrograd.ops.registry import composite, op
 from retrograd.samples import COMPLEX, FLOATS, HALVES, Sample, T
 from retrograd.tensor import Tensor
@@ -141,7 +139,7 @@ def put(
         Sample(T(values=[4], dtype="int64"), 2.0),
     ],
 )
-def unravel_index(indices: Tensor, shape: Any) -> tuple[Tensor, ...]:
+def unravel_index(indices: Tensor, shape: Ints) -> tuple[Tensor, ...]:
     """Positions in a flattened tensor of `shape` as one tensor of coordinates per dimension.
 
     >>> import retrograd as torch

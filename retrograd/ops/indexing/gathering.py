@@ -104,7 +104,7 @@ def _check_scatter(input: Array, dim: int, index: Array, src: Array | None) -> N
     check_bounds(index, _size(input.shape, dim), dim)
 
 
-def check_source_type(input: Array, dim: int, index: Array, src: Array, *_: Any) -> None:
+def check_source_type(input: Array, dim: int, index: Array, src: Array, *_: object) -> None:
     if input.dtype is not src.dtype:
         raise RuntimeError("scatter(): Expected self.dtype to be equal to src.dtype")
 
@@ -376,7 +376,7 @@ def _all_scatter_samples() -> list[Sample]:
     return [*_scatter_samples(False), *_scatter_samples(False, value=True), *reduced, *plain]
 
 
-def _scatter_form(name: str, index: Any, src: Any, value: Any, reduce: str | None) -> Any:
+def _scatter_form(name: str, index: Tensor, src: object, value: object, reduce: str | None) -> Any:
     """The source of a scatter, given as `src` or `value`, after checking the overload."""
     if value is not None and src is None:
         src = value
@@ -402,7 +402,7 @@ def _scatter(
     index: Tensor,
     src: Any = None,
     *,
-    value: Any = None,
+    value: complex | None = None,
     reduce: str | None = None,
     out: Tensor | None = None,
 ) -> Tensor:
@@ -434,7 +434,7 @@ def _scatter_(
     index: Tensor,
     src: Any = None,
     *,
-    value: Any = None,
+    value: complex | None = None,
     reduce: str | None = None,
 ) -> Tensor:
     """Write `src`, a tensor or number, where `index` names places along `dim`."""
@@ -457,10 +457,9 @@ def _scatter_(
     return in_place("scatter" if is_tensor else "_scatter_value", self, dim, index, src)
 
 
-def in_place(name: str, *args: Any, **options: Any) -> Tensor:
+def in_place(name: str, *args: object, **options: object) -> Tensor:
     """Call the in-place twin of an op."""
-    result: Tensor = OPS[name].inplace_function(*args, **options)  # type: ignore[misc]
-    return result
+    return OPS[name].in_place(*args, **options)
 
 
 # ---------------------------------------------------------------------------- take_along_dim

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from retrograd import dtypes
 from retrograd.backend import CPU, can_write, xp_of
 from retrograd.engine.state import STATE, TRANSFORMS
@@ -51,7 +49,7 @@ def fill_value(xp: Namespace, value: complex, dtype: DType) -> Array:
     return xp.asarray(as_element(value, dtypes.from_numpy_dtype(dtype))).astype(dtype)
 
 
-def is_unrecorded(target: Tensor, *sources: Any) -> bool:
+def is_unrecorded(target: Tensor, *sources: object) -> bool:
     """Whether a write into `target` leaves no history behind, in any mode or storage."""
     if TRANSFORMS.active:  # a batch or a tangent may have to hear of it
         return False
@@ -75,7 +73,7 @@ def is_unrecorded(target: Tensor, *sources: Any) -> bool:
     return True
 
 
-def can_write_directly(target: Tensor, *sources: Any) -> bool:
+def can_write_directly(target: Tensor, *sources: object) -> bool:
     """Whether an in-place op may write into the array itself, since it needs no history.
 
     The general path computes a new array and copies it over; a write of a few places into a
@@ -152,7 +150,7 @@ def _masked_fill_tensor(xp: Namespace, input: Array, mask: Array, value: Array) 
     return xp.where(mask, _cast_scalar(value, input.dtype), input)
 
 
-def _cast_scalar(value: Array, numpy_type: Any) -> Array:
+def _cast_scalar(value: Array, numpy_type: DType) -> Array:
     from retrograd.ops.shapes.copying import cast_array
 
     if value.dtype.kind == "c" and numpy_type not in dtypes.COMPLEX_TYPES:
@@ -219,8 +217,7 @@ def _masked_fill_(self: Tensor, mask: Tensor, value: Tensor | complex) -> Tensor
             bump(self, "masked_fill_")
             return self
     name = "_masked_fill_tensor" if isinstance(value, Tensor) else "masked_fill"
-    result: Tensor = OPS[name].inplace_function(self, mask, value)  # type: ignore[misc]
-    return result
+    return OPS[name].in_place(self, mask, value)
 
 
 def _check_covers(mask: Array, shape: tuple[int, ...]) -> None:
@@ -362,7 +359,9 @@ def _nonzero_samples() -> list[Sample]:
     "(input: Tensor, *, out: Tensor | None = None, as_tuple: Literal[False] = False) -> Tensor",
     "(input: Tensor, *, as_tuple: Literal[True]) -> tuple[Tensor, ...]",
 )
-def _nonzero(input: Tensor, *, out: Tensor | None = None, as_tuple: bool = False) -> Any:
+def _nonzero(
+    input: Tensor, *, out: Tensor | None = None, as_tuple: bool = False
+) -> tuple[Tensor, ...] | Tensor:
     """Indices of the elements that are not zero: a row each, or with `as_tuple` a tensor per dim.
 
     >>> import retrograd as torch

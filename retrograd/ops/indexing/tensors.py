@@ -391,7 +391,7 @@ def _usable(tensor: Tensor) -> Tensor:
     )
 
 
-def _listed(name: str, indices: Any) -> list[tuple[int, Tensor]]:
+def _listed(name: str, indices: object) -> list[tuple[int, Tensor]]:
     """The `indices` of index_put: tensors for the first dimensions, one after the other."""
     if not isinstance(indices, (tuple, list)):
         raise errors.argument_type(name, "indices", 2, "tuple of Tensors", indices)

@@ -11,7 +11,7 @@ from retrograd.engine.views import bump
 from retrograd.notices import explained, runtime_error
 from retrograd.ops.indexing.gathering import first_outside, in_place
 from retrograd.ops.indexing.masking import can_write_directly, fill_value
-from retrograd.ops.kinds import Array, Namespace, copy_to_write, wrap_dim
+from retrograd.ops.kinds import Array, Namespace, Operand, copy_to_write, wrap_dim
 from retrograd.ops.making.arguments import as_element
 from retrograd.ops.registry import RECORDED, Table, composite, op
 from retrograd.samples import COMPLEX, FLOATS, HALVES, Sample, T
@@ -39,7 +39,7 @@ def _lined(array: Array) -> Array:
 
 
 def check_source(
-    name: str, input: Array, dim: int, index: Array, source: Array, *_: Any, **__: Any
+    name: str, input: Array, dim: int, index: Array, source: Array, *_: object, **__: object
 ) -> None:
     """The arguments of index_add and index_reduce, in PyTorch's order of checks."""
     dim = wrap_dim(dim, input.ndim)
@@ -199,7 +199,7 @@ def _source_samples() -> list[Sample]:
     ]
 
 
-def _check_add(input: Array, dim: int, index: Array, source: Array, *, alpha: Any = 1) -> None:
+def _check_add(input: Array, dim: int, index: Array, source: Array, *, alpha: complex = 1) -> None:
     check_source("index_add_", input, dim, index, source)
 
 
@@ -358,7 +358,7 @@ def _index_copy_(self: Tensor, dim: int, index: Tensor, source: Tensor) -> Tenso
 # --------------------------------------------------------------------------------- index_fill
 
 
-def _fill_into(target: Array, dim: int, index: Array, value: Any) -> None:
+def _fill_into(target: Array, dim: int, index: Array, value: Operand) -> None:
     if index.dtype is not dtypes.I64:
         raise IndexError("index_fill_(): Expected dtype int64 for index.")
     dim = wrap_dim(dim, target.ndim)

@@ -170,7 +170,7 @@ class _Operand:
 
     __slots__ = ("labels", "tensor")
 
-    def __init__(self, tensor: Any, labels: list[Label]) -> None:
+    def __init__(self, tensor: Tensor, labels: list[Label]) -> None:
         self.tensor = tensor
         self.labels = labels
 
@@ -180,7 +180,7 @@ class _Operand:
     def sizes(self, labels: Sequence[Label]) -> tuple[int, ...]:
         return tuple(self.size(label) for label in labels)
 
-    def arranged(self, labels: Sequence[Label]) -> Any:
+    def arranged(self, labels: Sequence[Label]) -> Tensor:
         """The tensor with its dimensions in the order of `labels`."""
         if self.labels == list(labels):
             return self.tensor
@@ -392,7 +392,7 @@ def _einsum_samples() -> list[Sample]:
     "(equation: str, operands: Sequence[Tensor], /) -> Tensor",
     "(operand: Tensor, sublist: Sequence[Any], /, *rest: Any) -> Tensor",
 )
-def einsum(*args: Any) -> Tensor:
+def einsum(*args: object) -> Tensor:
     """Sums of products, as subscripts say: labels missing after ``->`` are summed over.
 
     >>> import retrograd as torch

@@ -72,7 +72,7 @@ def _power_samples() -> list[Sample]:
     ]
 
 
-def _check_power(function: str, A: Any, n: Any) -> None:
+def _check_power(function: str, A: Tensor, n: int | None) -> None:
     array = require(function, "A", 1, A)
     if not isinstance(n, int):
         raise errors.argument_type(function, "n", 2, "int", n)

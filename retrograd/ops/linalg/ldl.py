@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any
+from typing import NoReturn
 
 from retrograd import dtypes, return_types
 from retrograd.ops import errors
@@ -24,7 +24,7 @@ _FIELDS = (*FLOATS, *COMPLEX)
 _THRESHOLD = (1 + math.sqrt(17)) / 8  # keeps the growth of elements smallest
 
 
-def _no_derivative(name: str) -> Any:
+def _no_derivative(name: str) -> NoReturn:
     raise NotImplementedError(f"the derivative for '{name}' is not implemented.")
 
 

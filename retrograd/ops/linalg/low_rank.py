@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from retrograd import dtypes
 from retrograd.marks import differs
 from retrograd.ops.linalg.shared import mH, require
@@ -101,10 +99,10 @@ def lobpcg(
     tol: float | None = None,
     largest: bool | None = None,
     method: str | None = None,
-    tracker: Any = None,
-    ortho_iparams: Any = None,
-    ortho_fparams: Any = None,
-    ortho_bparams: Any = None,
+    tracker: object = None,
+    ortho_iparams: object = None,
+    ortho_fparams: object = None,
+    ortho_bparams: object = None,
 ) -> tuple[Tensor, Tensor]:
     """The k largest (or smallest) eigenvalues of a symmetric matrix, and their eigenvectors.
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any
 
 from retrograd import dtypes, return_types
 from retrograd.backend import backend_of
@@ -195,7 +194,7 @@ def _lu_samples() -> list[Sample]:
     ]
 
 
-def _check_lu(name: str, A: Any, pivot: bool) -> None:
+def _check_lu(name: str, A: Tensor, pivot: bool) -> None:
     array = require(name.replace(".", "_"), "A", 1, A)
     if array.ndim < 2:
         raise RuntimeError(
@@ -318,7 +317,9 @@ def _lu_unpack(
     "(A: Tensor, pivot: bool = True, *, get_infos: Literal[True], out: Any = None) -> "
     "tuple[Tensor, Tensor, Tensor]",
 )
-def lu(A: Tensor, pivot: bool = True, get_infos: bool = False, out: Any = None) -> Any:
+def lu(
+    A: Tensor, pivot: bool = True, get_infos: bool = False, out: Sequence[Tensor] | None = None
+) -> tuple[Tensor, ...] | Tensor:
     """L and U packed in one matrix, and the row exchanges; `linalg.lu_factor`."""
     _check_lu("torch.lu", A, pivot)
     result = tuple(RECORDED.linalg_lu_factor_ex(A))[: 3 if get_infos else 2]
@@ -365,7 +366,7 @@ def _lu_solve_samples() -> list[Sample]:
     ]
 
 
-def _check_lu_solve(LU: Any, pivots: Any, B: Any) -> None:
+def _check_lu_solve(LU: Tensor, pivots: Tensor, B: Tensor) -> None:
     factors = require("linalg_lu_solve", "LU", 1, LU)
     require("linalg_lu_solve", "pivots", 2, pivots)
     b = require("linalg_lu_solve", "B", 3, B)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from math import prod
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from retrograd import core
 from retrograd.engine.state import STATE
@@ -39,7 +40,7 @@ def finish(name: str, result: Tensor, out: Tensor | None) -> Tensor:
 _Results = TypeVar("_Results", bound=tuple[Tensor, ...])
 
 
-def finish_all(name: str, result: _Results, out: Any) -> _Results:
+def finish_all(name: str, result: _Results, out: Sequence[Tensor] | None) -> _Results:
     """The results of a composition, written into the tensors of `out` where they were given."""
     if out is None:
         return result
@@ -279,7 +280,7 @@ def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
     return _matmul(input, transposed, "linear") + bias
 
 
-def _check_linear(input: Any, weight: Any) -> None:
+def _check_linear(input: Tensor, weight: Tensor) -> None:
     for position, name, value in ((1, "input", input), (2, "weight", weight)):
         if not isinstance(value, Tensor):
             raise errors.argument_type("linear", name, position, "Tensor", value)

@@ -46,7 +46,7 @@ def vector_norm(
     return RECORDED.linalg_vector_norm(x, ord, dim, keepdim, dtype=dtype, out=out)
 
 
-def _converted(name: str, A: Tensor, dtype: Any) -> Tensor:
+def _converted(name: str, A: Tensor, dtype: dtypes.dtype | None) -> Tensor:
     """The input in the dtype to compute in, which may not lose anything."""
     if dtype is None:
         return A
@@ -69,7 +69,7 @@ def _converted(name: str, A: Tensor, dtype: Any) -> Tensor:
     return A.to(wanted)
 
 
-def _spectral_norm(A: Tensor, ord: Any, dims: tuple[int, int], keepdim: bool) -> Tensor:
+def _spectral_norm(A: Tensor, ord: object, dims: tuple[int, int], keepdim: bool) -> Tensor:
     """A norm of the singular values: their sum, largest or smallest."""
     ndim = A._array.ndim
     rest = tuple(d for d in range(ndim) if d not in dims)
@@ -90,7 +90,9 @@ def _zero(values: Tensor) -> Tensor:
     return RECORDED.sum(values, -1, False)
 
 
-def _matrix_norm(A: Tensor, ord: Any, dim: Any, keepdim: bool, dtype: Any) -> Tensor:
+def _matrix_norm(
+    A: Tensor, ord: Any, dim: Any, keepdim: bool, dtype: dtypes.dtype | None
+) -> Tensor:
     name = "linalg.matrix_norm"
     array = require("linalg_matrix_norm", "A", 1, A)
     check_matrix(name, array)

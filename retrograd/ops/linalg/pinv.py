@@ -65,7 +65,7 @@ def linalg_pinv(xp: Namespace, input: Array, atol: Any, rtol: Any, hermitian: bo
     return xp.matmul(scaled, u.conj().swapaxes(-1, -2))
 
 
-def _tolerance(value: Any) -> Any:
+def _tolerance(value: Tensor | float | None) -> Any:
     """A tolerance as a number, or as an array with one entry per matrix."""
     if isinstance(value, Tensor):
         return value._array.astype(dtypes.F64)[..., None]

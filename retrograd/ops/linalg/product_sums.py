@@ -33,7 +33,7 @@ def _scaled(m: Table, value: Tensor, factor: complex) -> Tensor:
     return value if factor == 1 else m.mul(value, factor)
 
 
-def _number(value: Any, array: Array) -> Any:
+def _number(value: object, array: Array) -> Any:
     """A factor in the kind of an array: integers cut it off, real floats refuse complex ones."""
     kind = array.dtype.kind
     if isinstance(value, complex) and kind != "c":
@@ -78,7 +78,7 @@ def _expand_error(array: Array, target: tuple[int, ...]) -> Exception:
     raise AssertionError(f"{array.shape} expands to {target}")
 
 
-def _check_addmm(input: Array, mat1: Array, mat2: Array, *, beta: Any, alpha: Any) -> None:
+def _check_addmm(input: Array, mat1: Array, mat2: Array, *, beta: complex, alpha: complex) -> None:
     if input.dtype is not mat2.dtype:
         raise errors.runtime_error(
             f"self and mat2 must have the same dtype, but got {type_name(input)} and "
@@ -141,7 +141,7 @@ def addmm(
     return _combine(xp, input, product, beta, alpha)
 
 
-def _check_addmv(input: Array, mat: Array, vec: Array, *, beta: Any, alpha: Any) -> None:
+def _check_addmv(input: Array, mat: Array, vec: Array, *, beta: complex, alpha: complex) -> None:
     if not (input.dtype is mat.dtype is vec.dtype):
         kinds = f"{type_name(input)}, {type_name(mat)}, and {type_name(vec)}"
         raise errors.runtime_error(f"addmv input tensors must have the same dtype, but got {kinds}")
@@ -180,7 +180,9 @@ def addmv(
     return _combine(xp, input, matrix_times_vector(xp, mat, vec, input.size), beta, alpha)
 
 
-def _check_addbmm(input: Array, batch1: Array, batch2: Array, *, beta: Any, alpha: Any) -> None:
+def _check_addbmm(
+    input: Array, batch1: Array, batch2: Array, *, beta: complex, alpha: complex
+) -> None:
     refuse_bool("addmm_impl_cpu_", batch1)
     if batch1.dtype is not batch2.dtype:
         raise errors.runtime_error(
@@ -244,7 +246,9 @@ def addbmm(
     return _combine(xp, input, product, beta, alpha)
 
 
-def _check_baddbmm(input: Array, batch1: Array, batch2: Array, *, beta: Any, alpha: Any) -> None:
+def _check_baddbmm(
+    input: Array, batch1: Array, batch2: Array, *, beta: complex, alpha: complex
+) -> None:
     if batch1.dtype is batch2.dtype and input.dtype is not batch1.dtype:
         raise RuntimeError(
             f"Input dtypes must be the same, got: input {c_name(input)}, batch1: "
@@ -289,7 +293,7 @@ def baddbmm(
     return _combine(xp, input, batched_product(xp, batch1, batch2), beta, alpha)
 
 
-def _check_addr(input: Array, vec1: Array, vec2: Array, *, beta: Any, alpha: Any) -> None:
+def _check_addr(input: Array, vec1: Array, vec2: Array, *, beta: complex, alpha: complex) -> None:
     for name, vector in (("vec1", vec1), ("vec2", vec2)):
         if vector.ndim != 1:
             raise RuntimeError(f"addr: Expected 1-D argument {name}, but got {vector.ndim}-D")

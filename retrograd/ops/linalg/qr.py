@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import NoReturn
 
 from retrograd import return_types
 from retrograd.backend import backend_of
@@ -160,7 +160,7 @@ def geqrf(xp: Namespace, input: Array) -> tuple[Array, Array]:
     return reflections.swapaxes(-1, -2), sizes
 
 
-def _no_geqrf_gradient() -> Any:
+def _no_geqrf_gradient() -> NoReturn:
     raise NotImplementedError("the derivative for 'geqrf' is not implemented.")
 
 

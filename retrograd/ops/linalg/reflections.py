@@ -28,7 +28,7 @@ def _samples() -> list[Sample]:
     ]
 
 
-def _check(input: Any, tau: Any, other: Any, left: bool) -> None:
+def _check(input: Tensor, tau: Tensor, other: Tensor, left: bool) -> None:
     a, sizes = require("ormqr", "input", 1, input), require("ormqr", "tau", 2, tau)
     b = require("ormqr", "other", 3, other)
     for name, array in (("input", a), ("other", b)):

@@ -5,7 +5,6 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Iterator, Sequence
 from math import prod
-from typing import Any
 
 from retrograd import dtypes
 from retrograd.backend import CPU, backend_of
@@ -52,7 +51,7 @@ def row(m: Table, x: Tensor) -> Tensor:
 # -------------------------------------------------------------------------------------- checks
 
 
-def require(function: str, name: str, position: int, value: Any) -> Array:
+def require(function: str, name: str, position: int, value: object) -> Array:
     """The array of an argument that must be a tensor."""
     if not isinstance(value, Tensor):
         raise errors.argument_type(function, name, position, "Tensor", value)
@@ -95,7 +94,11 @@ def check_square(name: str, array: Array) -> None:
 
 
 def matrices(
-    function: str, name: str, value: Any, square: bool = True, kernel: str | None = None
+    function: str,
+    name: str,
+    value: object,
+    square: bool = True,
+    kernel: str | None = None,
 ) -> Array:
     """All checks of a function of one (batch of) matrices."""
     array = require(function, "A", 1, value)

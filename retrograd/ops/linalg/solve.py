@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 from retrograd import dtypes, return_types
 from retrograd.ops import errors
@@ -362,7 +361,7 @@ def _check_fit(name: str, a: Array, b: Sequence[int], left: bool) -> None:
     batch_shape(b[:-2], a.shape[:-2])
 
 
-def _check_solve(name: str, A: Any, B: Any, left: bool) -> None:
+def _check_solve(name: str, A: Tensor, B: Tensor, left: bool) -> None:
     a, b = require("linalg_solve", "A", 1, A), require("linalg_solve", "B", 2, B)
     check_field(name, a, "lu_cpu")
     _check_same_dtype(name, a, b)
@@ -538,7 +537,7 @@ def solve_triangular(
     return finish("linalg_solve_triangular", result, out)
 
 
-def _check_triangular(name: str, A: Any, B: Any, left: bool) -> None:
+def _check_triangular(name: str, A: Tensor, B: Tensor, left: bool) -> None:
     a = require("linalg_solve_triangular", "A", 1, A)
     b = require("linalg_solve_triangular", "B", 2, B)
     _check_same_dtype(name, a, b)

@@ -34,7 +34,7 @@ def _gaps(m: Table, values: Tensor) -> Tensor:
     return found + m.diag_embed(m.ones_like(values), 0, -2, -1)
 
 
-def _is_complex(x: Any) -> bool:
+def _is_complex(x: Tensor) -> bool:
     found = x.dtype
     return found in dtypes.COMPLEX_TYPES or getattr(found, "is_complex", False)
 
@@ -175,7 +175,7 @@ def singular_values(A: Tensor) -> Tensor:
     return found
 
 
-def _check_driver(name: str, driver: Any) -> None:
+def _check_driver(name: str, driver: object) -> None:
     if driver is not None:
         raise RuntimeError(
             f"torch.{name}: keyword argument `driver=` is only supported on CUDA inputs with "
@@ -331,7 +331,7 @@ def _symmetric_eigenvalues(xp: Namespace, input: Array, UPLO: str) -> Array:
     return xp.linalg.eigvalsh(input, UPLO)
 
 
-def _check_eigh(A: Any, UPLO: str) -> str:
+def _check_eigh(A: Tensor, UPLO: str) -> str:
     array = require("linalg_eigh", "A", 1, A)
     check_square("linalg.eigh", array)
     if not isinstance(UPLO, str) or UPLO[:1].upper() not in ("L", "U"):
@@ -425,7 +425,7 @@ def linalg_eig(xp: Namespace, input: Array) -> tuple[Array, Array]:
     return values.astype(target, copy=False), vectors.astype(target, copy=False)
 
 
-def _check_eig(name: str, A: Any) -> None:
+def _check_eig(name: str, A: Tensor) -> None:
     array = require(name.replace(".", "_"), "input", 1, A)
     check_square(name, array)
     if array.dtype not in dtypes.DIFFERENTIABLE:

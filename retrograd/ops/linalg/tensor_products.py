@@ -22,7 +22,7 @@ _FIELDS = (*FLOATS, *COMPLEX)
 attach(matmul, namespace="linalg", public=("matmul",))
 
 
-def _check_tensors(function: str, **values: Any) -> None:
+def _check_tensors(function: str, **values: Tensor) -> None:
     for position, (name, value) in enumerate(values.items(), 1):
         if not isinstance(value, Tensor):
             raise errors.argument_type(function, name, position, "Tensor", value)

@@ -56,7 +56,7 @@ attach(is_distributed, methods=("is_distributed",), public=("is_distributed",))
 
 def _elsewhere(name: str, text: str, kind: type[Exception] = AssertionError) -> None:
     @refuses("this library computes on the CPU only")
-    def move(self: Tensor, *args: Any, **options: Any) -> NoReturn:
+    def move(self: Tensor, *args: object, **options: object) -> NoReturn:
         raise explained(kind(text))
 
     move.__name__ = move.__qualname__ = name

@@ -24,7 +24,7 @@ def refuse_pinned(pin_memory: bool) -> None:
         )
 
 
-def check_place(function: str, layout: layout | None, device: Any, pin_memory: bool) -> Backend:
+def check_place(function: str, layout: layout | None, device: object, pin_memory: bool) -> Backend:
     """The backend of ``device=``; refuses other layouts than strided, and pinned memory."""
     if layout is not None and layout is not strided:
         raise explained(
@@ -103,7 +103,7 @@ def _one_size(function: str, keyword: str, position: int, value: float) -> int:
     return int(value)
 
 
-def as_number(function: str, name: str, position: int, value: Any) -> Any:
+def as_number(function: str, name: str, position: int, value: object) -> Any:
     """A number argument: a Python or NumPy number, or a 0-d tensor."""
     if isinstance(value, (bool, int, float, complex)):
         return value
@@ -186,7 +186,7 @@ def _overflow(kind: dtypes.dtype) -> RuntimeError:
     return RuntimeError(f"value cannot be converted to type {name} without overflow")
 
 
-def _type_name(value: Any) -> str:
+def _type_name(value: object) -> str:
     name = type(value).__name__
     return f"torch.{name}" if name in _TORCH_TYPES else name
 
@@ -195,7 +195,7 @@ _TORCH_TYPES = frozenset(["device", "dtype", "layout", "memory_format", "Size"])
 
 
 def invalid_combination(
-    function: str, args: tuple[Any, ...], forms: str, **named: Any
+    function: str, args: tuple[object, ...], forms: str, **named: object
 ) -> TypeError:
     """Arguments that fit none of the forms of a function; `forms` has one form a line."""
     got = [_type_name(a) for a in args]
@@ -209,7 +209,7 @@ def invalid_combination(
     )
 
 
-def refuse_out(function: str, *tensors: Any) -> None:
+def refuse_out(function: str, *tensors: object) -> None:
     """``out=`` cannot be recorded: raise if a gradient is wanted."""
     if STATE.grad_enabled and any(isinstance(t, Tensor) and t.requires_grad for t in tensors):
         raise runtime_error(

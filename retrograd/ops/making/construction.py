@@ -82,7 +82,7 @@ def _shape_of(data: Any) -> tuple[int, ...]:
     return tuple(shape)
 
 
-def is_sequence(data: Any) -> bool:
+def is_sequence(data: object) -> bool:
     """Tensors in a list count as numbers; what has a length and items is a sequence."""
     if isinstance(data, (list, tuple)):
         return True
@@ -123,7 +123,7 @@ def _infer(data: Any) -> dtype:
     raise RuntimeError(f"Could not infer dtype of {type(data).__name__}")
 
 
-def _flatten(data: Any, shape: tuple[int, ...], depth: int, into: list[Any]) -> None:
+def _flatten(data: Any, shape: tuple[int, ...], depth: int, into: list[object]) -> None:
     """Append the numbers of nested sequences, checking that they are not ragged."""
     if depth and isinstance(data, np.ndarray) and data.ndim:
         warn_once(
@@ -149,7 +149,7 @@ def _flatten(data: Any, shape: tuple[int, ...], depth: int, into: list[Any]) -> 
         _flatten(item, shape, depth + 1, into)
 
 
-def _number(value: Any, target: dtype) -> Any:
+def _number(value: Any, target: dtype) -> complex:
     """One element as a Python number of the target's kind, or the error of PyTorch's conversion."""
     category = target.category
     if isinstance(value, Tensor):
@@ -197,7 +197,7 @@ def array_from(data: Any, wanted: dtype | None) -> Array:
     return _from_numbers(numbers, shape, target)
 
 
-def _from_numbers(numbers: Sequence[Any], shape: tuple[int, ...], target: dtype) -> Array:
+def _from_numbers(numbers: Sequence[object], shape: tuple[int, ...], target: dtype) -> Array:
     kinds = set(map(type, numbers))
     if not kinds <= _PLAIN:
         numbers = [_number(value, target) for value in numbers]
@@ -245,7 +245,7 @@ def _too_large(target: dtype) -> Exception:
 
 @composite(methods=())
 def tensor(
-    data: Any,
+    data: object,
     *,
     dtype: dtypes.dtype | None = None,
     device: Device = None,
@@ -366,7 +366,7 @@ def _warn_unwritable_buffer() -> None:
 
 
 @composite(methods=())
-def as_tensor(data: Any, dtype: dtypes.dtype | None = None, device: Device = None) -> Tensor:
+def as_tensor(data: object, dtype: dtypes.dtype | None = None, device: Device = None) -> Tensor:
     """`data` as a tensor, without a copy where that is possible.
 
     >>> import numpy, retrograd as torch
@@ -449,7 +449,7 @@ def asarray(
     return fresh(array_from(obj, wanted), bool(requires_grad))
 
 
-def _is_storage(value: Any) -> bool:
+def _is_storage(value: object) -> bool:
     from retrograd.ops.making.memory import UntypedStorage  # which needs this file
 
     return isinstance(value, UntypedStorage)
@@ -464,7 +464,7 @@ def _refuse_alias(copy: bool | None, source: dtype, target: dtype) -> None:
 
 @composite(methods=())
 def frombuffer(
-    buffer: Any,
+    buffer: object,
     *,
     dtype: dtypes.dtype | None,
     count: int = -1,
@@ -513,7 +513,7 @@ def _buffer_array(buffer: Any, kind: dtype, count: int, offset: int) -> Array:
 
 def _new_tensor(
     self: Tensor,
-    data: Any,
+    data: object,
     *,
     dtype: dtypes.dtype | None = None,
     device: Device = None,

@@ -38,7 +38,7 @@ _SWITCHES = ("non_blocking", "copy")
 _TO_FORMS = (("device", "dtype", *_SWITCHES), ("dtype", *_SWITCHES), ("tensor", *_SWITCHES))
 
 
-def _is_dtype(value: Any) -> bool:
+def _is_dtype(value: object) -> bool:
     return isinstance(value, dtypes.dtype) or (
         isinstance(value, type) and value in dtypes.PYTHON_TYPES
     )
@@ -56,7 +56,7 @@ _FITS: dict[str, Callable[[Any], bool]] = {
 }
 
 
-def to_options(args: tuple[Any, ...], named: dict[str, Any]) -> dict[str, Any]:
+def to_options(args: tuple[object, ...], named: dict[str, object]) -> dict[str, Any]:
     """The arguments of `Tensor.to` and `Module.to` by name; TypeError if they fit no form."""
     if len(args) > len(_TO_FORMS[0]):
         raise TypeError(
@@ -187,7 +187,7 @@ def type_name(tensor: Tensor) -> str:
     "(self: Tensor, dtype: dtype | str | type, non_blocking: bool = False) -> Tensor",
 )
 def _type(
-    self: Tensor, dtype: dtypes.dtype | None = None, non_blocking: bool = False, **options: Any
+    self: Tensor, dtype: dtypes.dtype | None = None, non_blocking: bool = False, **options: object
 ) -> str | Tensor:
     """The name of the tensor's type, or the tensor as another type.
 
@@ -222,7 +222,9 @@ def cpu(self: Tensor, memory_format: memory_format | None = None) -> Tensor:
 
 
 @tensor_method
-def cuda(self: Tensor, device: Device = None, non_blocking: bool = False, **options: Any) -> Tensor:
+def cuda(
+    self: Tensor, device: Device = None, non_blocking: bool = False, **options: object
+) -> Tensor:
     """Raise: there is no CUDA device to move to (a device that is the CPU is accepted)."""
     require_cpu("cuda" if device is None else device)
     return self
@@ -380,7 +382,7 @@ def __array__(self: Tensor, dtype: Any = None, copy: bool | None = None) -> Arra
 
 @tensor_method
 def __array_wrap__(
-    self: Tensor, array: Array, context: Any = None, return_scalar: bool = False
+    self: Tensor, array: Array, context: object = None, return_scalar: bool = False
 ) -> Tensor:
     """The result of a NumPy function of a tensor, as a tensor again."""
     from retrograd.ops.making.construction import from_numpy

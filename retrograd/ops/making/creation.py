@@ -90,7 +90,7 @@ def deliver(
 
 @above
 def without_entries(
-    name: str, shape: Any, dtype: dtypes.dtype | None, layout: Any, requires_grad: bool
+    name: str, shape: Ints, dtype: dtypes.dtype | None, layout: layout | None, requires_grad: bool
 ) -> Tensor:
     """A sparse tensor of zeros."""
     raise NotImplementedError
@@ -98,7 +98,7 @@ def without_entries(
 
 @above
 def empty_like_sparse(
-    name: str, input: Tensor, dtype: dtypes.dtype | None, layout: Any, requires_grad: bool
+    name: str, input: Tensor, dtype: dtypes.dtype | None, layout: layout | None, requires_grad: bool
 ) -> Tensor:
     """`empty_like` and `zeros_like` of a sparse tensor."""
     raise NotImplementedError
@@ -115,7 +115,7 @@ def _filled(name: str, value: int | None) -> Callable[..., Tensor]:
         *sized(f"out: Tensor | None = None, {CREATION}, memory_format: memory_format | None = None")
     )
     def create(
-        *size: Any,
+        *size: Ints,
         out: Tensor | None = None,
         dtype: dtypes.dtype | None = None,
         layout: layout | None = strided,
@@ -123,7 +123,7 @@ def _filled(name: str, value: int | None) -> Callable[..., Tensor]:
         pin_memory: bool = False,
         requires_grad: bool = False,
         memory_format: memory_format | None = None,
-        **named: Any,
+        **named: object,
     ) -> Tensor:
         shape = size_argument(name, size, named)
         if layout is sparse_coo or layout is sparse_csr:
@@ -272,7 +272,7 @@ def eye(
 
 
 def sparse_like(
-    name: str, input: Tensor, dtype: dtypes.dtype | None, layout: Any, requires_grad: bool
+    name: str, input: Tensor, dtype: dtypes.dtype | None, layout: layout | None, requires_grad: bool
 ) -> Tensor:
     """`zeros_like` and `empty_like` of a sparse tensor: one without entries; others raise."""
     return empty_like_sparse(name, input, dtypes.as_dtype(dtype, name), layout, requires_grad)
@@ -304,7 +304,7 @@ def _like_array(
     name: str,
     input: Tensor,
     dtype: dtypes.dtype | None,
-    layout: Any,
+    layout: layout | None,
     device: Device,
     pin_memory: bool,
     order: Any,
@@ -357,13 +357,13 @@ def _new(name: str, base: Callable[..., Tensor]) -> None:
     @forms(*sized(CREATION, before="self: Tensor"))
     def create(
         self: Tensor,
-        *size: Any,
+        *size: Ints,
         dtype: dtypes.dtype | None = None,
         layout: layout | None = None,
         device: Device = None,
         pin_memory: bool = False,
         requires_grad: bool = False,
-        **named: Any,
+        **named: object,
     ) -> Tensor:
         shape = size_argument(name, size, named)
         return base(
@@ -388,7 +388,7 @@ _new("new_empty", empty)
 @tensor_method
 def new_full(
     self: Tensor,
-    size: Any,
+    size: Ints | None,
     fill_value: complex,
     *,
     dtype: dtypes.dtype | None = None,
@@ -401,7 +401,7 @@ def new_full(
 @tensor_method
 def new_empty_strided(
     self: Tensor,
-    size: Any,
+    size: Ints | None,
     stride: Ints | None,
     *,
     dtype: dtypes.dtype | None = None,

@@ -26,7 +26,7 @@ def __dlpack_device__(self: Tensor) -> tuple[int, int]:
 def __dlpack__(
     self: Tensor,
     *,
-    stream: Any = None,
+    stream: object = None,
     max_version: tuple[int, int] | None = None,
     dl_device: tuple[int, int] | None = None,
     copy: bool | None = None,
@@ -52,10 +52,10 @@ attach(to_dlpack, public=("to_dlpack",))
 class _Capsule:
     """A bare capsule in the form that NumPy reads."""
 
-    def __init__(self, capsule: Any) -> None:
+    def __init__(self, capsule: object) -> None:
         self.capsule = capsule
 
-    def __dlpack__(self, **options: Any) -> Any:
+    def __dlpack__(self, **options: object) -> Any:
         return self.capsule
 
     def __dlpack_device__(self) -> tuple[int, int]:
@@ -63,7 +63,7 @@ class _Capsule:
 
 
 @composite(methods=())
-def from_dlpack(ext_tensor: Any, *, device: Device = None, copy: bool | None = None) -> Tensor:
+def from_dlpack(ext_tensor: object, *, device: Device = None, copy: bool | None = None) -> Tensor:
     """A tensor that shares the memory of another library's array (or a copy of it).
 
     >>> import numpy, retrograd as torch

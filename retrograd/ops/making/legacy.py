@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from retrograd.types import Device
 
 
-def _legacy_array(args: tuple[Any, ...], kind: dtypes.dtype) -> Array:
+def _legacy_array(args: tuple[object, ...], kind: dtypes.dtype) -> Array:
     """The elements that a legacy constructor's arguments ask for."""
     if not args:
         return np.empty(0, kind.numpy)
@@ -48,7 +48,7 @@ def _legacy_array(args: tuple[Any, ...], kind: dtypes.dtype) -> Array:
 
 
 @forms("(cls, *args: Any, device: Device = None) -> Self")
-def _new_tensor(cls: type[Tensor], *args: Any, device: Any = None) -> Tensor:
+def _new_tensor(cls: type[Tensor], *args: object, device: Device = None) -> Tensor:
     """``Tensor(...)`` and its subclasses: sizes or data, in the default dtype."""
     require_cpu(device)
     if len(args) == 1 and isinstance(args[0], Tensor):
@@ -69,7 +69,7 @@ def as_subclass(self: Tensor, cls: type[Tensor]) -> Tensor:
     return as_class(made, cls)
 
 
-def _require_subclass(cls: Any) -> None:
+def _require_subclass(cls: object) -> None:
     if not (isinstance(cls, type) and issubclass(cls, Tensor)):
         raise TypeError(
             "Creating a Tensor subclass from a class that does not inherit from Tensor is not "
@@ -95,7 +95,7 @@ tensor_member("_make_subclass", staticmethod(_make_subclass))
 
 
 @tensor_method
-def new(self: Tensor, *args: Any, device: Device = None) -> Tensor:
+def new(self: Tensor, *args: object, device: Device = None) -> Tensor:
     """A tensor of this dtype from sizes or data."""
     require_cpu(device)
     return fresh(_legacy_array(args, self.dtype))
@@ -132,7 +132,7 @@ TYPED_TENSORS = {
 }
 
 
-def set_default_tensor_type(t: Any) -> None:
+def set_default_tensor_type(t: object) -> None:
     """Deprecated: make the dtype of a legacy type the default floating dtype."""
     warn_once(
         "torch.set_default_tensor_type() is deprecated as of PyTorch 2.1, please use "
@@ -152,7 +152,7 @@ def _get_volatile(self: Tensor) -> bool:
     return False
 
 
-def _set_volatile(self: Tensor, value: Any) -> None:
+def _set_volatile(self: Tensor, value: object) -> None:
     _warn_volatile(stacklevel=3)
 
 
@@ -173,7 +173,10 @@ class VariableMeta(type):
         return isinstance(instance, Tensor)
 
     def __call__(
-        cls, data: Tensor | Array | None = None, requires_grad: bool = False, volatile: Any = None
+        cls,
+        data: Tensor | Array | None = None,
+        requires_grad: bool = False,
+        volatile: object = None,
     ) -> Tensor:
         if volatile:
             _warn_volatile(stacklevel=3)

@@ -28,7 +28,7 @@ from retrograd.engine.views import (
 )
 from retrograd.marks import refuses
 from retrograd.notices import explained, warn_once
-from retrograd.ops.kinds import DType
+from retrograd.ops.kinds import DType, Ints
 from retrograd.ops.making.arguments import size_argument
 from retrograd.signatures import forms, sized
 from retrograd.tensor import Array, Tensor, tensor_method
@@ -289,7 +289,7 @@ class UntypedStorage:
     def __len__(self) -> int:
         return self._owner.nbytes
 
-    def __getitem__(self, index: Any) -> Any:
+    def __getitem__(self, index: int | slice) -> UntypedStorage | int | bytes:
         if isinstance(index, slice):  # the same memory, as a storage of its own
             return UntypedStorage(self._owner.reshape(-1, order="A").view(np.uint8)[index])
         return self._owner.tobytes("A")[index]
@@ -356,7 +356,7 @@ class TypedStorage:
         """The same memory as bytes."""
         return UntypedStorage(self._owner)
 
-    def tolist(self) -> list[Any]:
+    def tolist(self) -> list[complex]:
         """All elements as numbers."""
         flat = self._owner.reshape(-1, order="A")
         return (flat.astype(float) if flat.dtype is dtypes.BF16 else flat).tolist()
@@ -364,7 +364,7 @@ class TypedStorage:
     def __len__(self) -> int:
         return self._owner.size
 
-    def __getitem__(self, index: int) -> Any:
+    def __getitem__(self, index: int) -> complex:
         return self.tolist()[index]
 
     def __repr__(self) -> str:
@@ -407,7 +407,7 @@ def storage(self: Tensor) -> TypedStorage:
 
 @tensor_method
 @forms(*sized("memory_format: memory_format | None = None", before="self: Tensor"))
-def resize_(self: Tensor, *size: Any, memory_format: memory_format | None = None) -> Tensor:
+def resize_(self: Tensor, *size: Ints, memory_format: memory_format | None = None) -> Tensor:
     """Give this tensor another size over the same memory, or new memory if that is too small."""
     if self.requires_grad and not STATE.inference:
         raise RuntimeError("cannot resize variables that require grad")

@@ -12,6 +12,7 @@ from typing import Any
 from retrograd.above import above
 from retrograd.dtypes import dtype
 from retrograd.notices import warn_once
+from retrograd.ops.kinds import Ints
 from retrograd.ops.making.arguments import size_argument
 from retrograd.ops.making.memory import TypedStorage
 from retrograd.ops.registry import RECORDED
@@ -84,7 +85,7 @@ def _resized(self: Tensor, shape: tuple[int, ...]) -> Tensor:
 
 
 @tensor_method
-def resize(self: Tensor, *sizes: Any) -> Tensor:
+def resize(self: Tensor, *sizes: Ints) -> Tensor:
     """Deprecated: `reshape` to sizes with as many elements."""
     warn_once("non-inplace resize is deprecated")
     return _resized(self, size_argument("resize", sizes, {}))

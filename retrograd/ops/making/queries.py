@@ -97,7 +97,7 @@ def result_type(tensor1: Tensor | float, tensor2: complex | Tensor) -> dtypes.dt
 
 
 @composite(methods=())
-def typename(obj: Any) -> str:
+def typename(obj: object) -> str:
     """The full name of a value's type; of a tensor, its legacy type.
 
     >>> import retrograd as torch
@@ -117,7 +117,7 @@ def __reversed__(self: Tensor) -> Tensor:
 
 
 @tensor_method
-def __contains__(self: Tensor, element: Any) -> bool:
+def __contains__(self: Tensor, element: object) -> bool:
     if not isinstance(element, (Tensor, bool, int, float, complex)):
         raise RuntimeError(
             "Tensor.__contains__ only supports Tensor or scalar, but you passed in a "
@@ -139,7 +139,7 @@ def map_(self: Tensor, tensor: Tensor, callable: Callable[[Any, Any], Any]) -> T
     return each(self, "map_", callable, tensor)
 
 
-def each(target: Tensor, name: str, function: Callable[..., Any], *others: Tensor) -> Tensor:
+def each(target: Tensor, name: str, function: Callable[..., Tensor], *others: Tensor) -> Tensor:
     """Replace every element by what a Python function makes of it and of those of `others`."""
     from retrograd.engine.views import bump, check_writable
 
@@ -163,7 +163,7 @@ def map2_(self: Tensor, x: Tensor, y: Tensor, callable: Callable[[Any, Any, Any]
 
 
 def hash_tensor(
-    input: Tensor, dim: Any = (), *, keepdim: bool = False, mode: int = 0, out: Any = None
+    input: Tensor, dim: Any = (), *, keepdim: bool = False, mode: int = 0, out: Tensor | None = None
 ) -> Tensor:
     """The bits of all elements, as 64 bit numbers, in one exclusive or.
 

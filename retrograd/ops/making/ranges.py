@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from retrograd.types import Device
 
 
-def _range_bounds(function: str, args: tuple[Any, ...], named: dict[str, Any]) -> list[Any]:
+def _range_bounds(function: str, args: tuple[object, ...], named: dict[str, object]) -> list[Any]:
     """start, end, step of the forms (end), (start, end) and (start, end, step)."""
     names = ("end",) if len(args) == 1 and "end" not in named else ("start", "end", "step")
     given = dict(zip(names, args, strict=False))
@@ -156,7 +156,7 @@ _COMPLEX_NAMES = {
 }
 
 
-def _spaced_type(dtype: dtypes.dtype | None, name: str, *bounds: Any) -> dtypes.dtype:
+def _spaced_type(dtype: dtypes.dtype | None, name: str, *bounds: object) -> dtypes.dtype:
     kind = dtypes.as_dtype(dtype, name)
     if kind is None:
         is_complex = any(isinstance(n, complex) for n in bounds)
@@ -171,7 +171,7 @@ def _spaced_type(dtype: dtypes.dtype | None, name: str, *bounds: Any) -> dtypes.
     return kind
 
 
-def _bound(function: str, name: str, position: int, value: Any) -> Any:
+def _bound(function: str, name: str, position: int, value: Tensor | complex) -> Any:
     if isinstance(value, Tensor) and value._array.ndim:
         raise RuntimeError(
             f"{function} only supports 0-dimensional start and end tensors, but got {name} with "

@@ -25,8 +25,8 @@ from retrograd.random.state import default_generator
 from retrograd.samples import Sample, T
 from retrograd.tensor import Tensor, wrap
 
-_add_ = OPS["add"].inplace_function
-_mul_ = OPS["mul"].inplace_function
+_add_ = OPS["add"].in_place
+_mul_ = OPS["mul"].in_place
 assert _add_ is not None and _mul_ is not None
 
 
@@ -112,7 +112,7 @@ def _drop_alpha(
     drawn *= scale
     shift = _wrapped_as(noise, shifts)
     if inplace:
-        changed: Tensor = _add_(_mul_(input, noise), shift)  # type: ignore[misc]
+        changed: Tensor = _add_(_mul_(input, noise), shift)
         return changed
     return RECORDED.add(RECORDED.mul(input, noise), shift)
 

@@ -64,8 +64,7 @@ def inplace_twin(
     name: str, *, method: bool = False, namespaces: tuple[str, ...] = ()
 ) -> Callable[..., Tensor]:
     """The in-place function of an op, published where PyTorch has it."""
-    function = OPS[name].inplace_function
-    assert function is not None
+    function = OPS[name].in_place
     if not method:
         delattr(Tensor, function.__name__)
     for namespace in namespaces:

@@ -88,8 +88,7 @@ def _write(
         recorded = True
     if recorded:
         values = fill(_same_geometry(tensor._array))
-        operation = OPS[name or f"_overwrite_{writer}"].inplace_function
-        assert operation is not None
+        operation = OPS[name or f"_overwrite_{writer}"].in_place
         operation(tensor, *more, values)
     else:
         fill(tensor._array)
@@ -106,7 +105,7 @@ def _same_geometry(array: Array) -> Array:
     return np.lib.stride_tricks.as_strided(memory, array.shape, array.strides)
 
 
-def _number(function: str, name: str, value: Any) -> float:
+def _number(function: str, name: str, value: object) -> float:
     if isinstance(value, Tensor) and value._array.size == 1:
         return float(value._array.reshape(()))
     if isinstance(value, (bool, int, float, np.number)):
@@ -115,7 +114,7 @@ def _number(function: str, name: str, value: Any) -> float:
 
 
 def _bounds(
-    function: str, args: tuple[Any, ...], named: dict[str, Any], defaults: tuple[Any, Any]
+    function: str, args: tuple[object, ...], named: dict[str, object], defaults: tuple[Any, Any]
 ) -> list[Any]:
     """The arguments `from` and `to`; the first is a Python keyword, so it arrives by name only."""
     if len(args) > 2:

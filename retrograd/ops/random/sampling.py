@@ -12,7 +12,7 @@ import numpy as np
 from retrograd import dtypes
 from retrograd.backend import kernels
 from retrograd.engine.state import HOT, TRANSFORMS
-from retrograd.ops.kinds import Array, Namespace
+from retrograd.ops.kinds import Array, Ints, Namespace
 from retrograd.ops.making.arguments import (
     as_integer,
     check_place,
@@ -62,7 +62,7 @@ def _by_size(name: str, sample: _Sampler, draw: _Draw) -> Callable[..., Tensor]:
         device: Device = None,
         pin_memory: bool = False,
         requires_grad: bool = False,
-        **named: Any,
+        **named: object,
     ) -> Tensor:
         plain = layout is strided and dtype is None and device is None
         plain = plain and generator is None and out is None
@@ -223,7 +223,7 @@ def randint(
 )
 def randint_like(
     input: Tensor,
-    *args: Any,
+    *args: object,
     generator: Generator | None = None,
     dtype: dtypes.dtype | None = None,
     layout: layout | None = None,
@@ -231,7 +231,7 @@ def randint_like(
     pin_memory: bool = False,
     requires_grad: bool = False,
     memory_format: memory_format | None = None,
-    **named: Any,
+    **named: object,
 ) -> Tensor:
     """Whole numbers in [low, high) in the shape and dtype of a tensor."""
     low, high, _ = _interval("randint_like", args, named, None)
@@ -424,7 +424,7 @@ def _normal_batch(mean: Any, std: Any, source: Generator, out: Tensor | None) ->
 def normal(
     mean: Tensor | float = 0.0,
     std: Tensor | float = 1.0,
-    size: Any = None,
+    size: Ints | None = None,
     *,
     generator: Generator | None = None,
     out: Tensor | None = None,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from typing import Any
+from typing import Any, NoReturn
 
 from retrograd import dtypes, return_types
 from retrograd.backend import backend_of
@@ -21,7 +21,7 @@ nan, inf = math.nan, math.inf
 # --------------------------------------------------------------------------------------- unique
 
 
-def _no_derivative(name: str) -> Any:
+def _no_derivative(name: str) -> NoReturn:
     raise NotImplementedError(f"the derivative for '{name}' is not implemented.")
 
 
@@ -105,7 +105,9 @@ def _unique_consecutive(xp: Namespace, input: Array, dim: int | None) -> tuple[A
     return _unique_rows(xp, input, dim, False)
 
 
-def _chosen(found: tuple[Tensor, Tensor, Tensor], inverse: bool, counts: bool) -> Any:
+def _chosen(
+    found: tuple[Tensor, Tensor, Tensor], inverse: bool, counts: bool
+) -> tuple[Tensor, ...] | Tensor:
     if not inverse and not counts:
         return found[0]
     return (found[0], *([found[1]] if inverse else []), *([found[2]] if counts else []))
@@ -147,7 +149,7 @@ def unique(
     return_inverse: bool = False,
     return_counts: bool = False,
     dim: int | None = None,
-) -> Any:
+) -> tuple[Tensor, ...] | Tensor:
     """The different values in order, or the different slices along a dimension.
 
     >>> import retrograd as torch
@@ -176,7 +178,7 @@ def unique_consecutive(
     return_inverse: bool = False,
     return_counts: bool = False,
     dim: int | None = None,
-) -> Any:
+) -> tuple[Tensor, ...] | Tensor:
     """The values (or slices along `dim`) without immediate repetitions.
 
     >>> import retrograd as torch

@@ -43,7 +43,7 @@ def refuse_complex(kernel: str, input: Array) -> None:
         raise errors.not_implemented_for(kernel, input.dtype)
 
 
-def is_nan(value: Any) -> bool:
+def is_nan(value: Tensor | Array) -> bool:
     """Whether a 0-d array or Tensor is nan."""
     array = value._array if isinstance(value, Tensor) else value
     return bool(array != array)
@@ -240,7 +240,7 @@ def _extreme_samples() -> list[Sample]:
     "return_types.max",
     "(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor",
 )
-def _max(input: Tensor, *args: Any, **keywords: Any) -> Any:
+def _max(input: Tensor, *args: object, **keywords: object) -> Any:
     """``max(input)``, ``max(input, dim, keepdim=False)`` or ``max(input, other)``.
 
     The largest element; the largest along a dimension and their indices; or elementwise.
@@ -264,7 +264,7 @@ def _max(input: Tensor, *args: Any, **keywords: Any) -> Any:
     "return_types.min",
     "(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor",
 )
-def _min(input: Tensor, *args: Any, **keywords: Any) -> Any:
+def _min(input: Tensor, *args: object, **keywords: object) -> Any:
     """``min(input)``, ``min(input, dim, keepdim=False)`` or ``min(input, other)``.
 
     The smallest element; the smallest along a dimension and their indices; or elementwise.

@@ -78,7 +78,7 @@ def _steps_of(spacing: Any, dims: Sequence[int], given: bool) -> list[Any]:
 
 @composite(methods=(), samples=_samples)
 def gradient(
-    input: Tensor, *, spacing: Any = None, dim: Ints | None = None, edge_order: int = 1
+    input: Tensor, *, spacing: object = None, dim: Ints | None = None, edge_order: int = 1
 ) -> tuple[Tensor, ...]:
     """The slopes of a function given by its values, along each dimension.
 
@@ -120,11 +120,11 @@ def _part(input: Tensor, dim: int, start: int, length: int) -> Tensor:
     return RECORDED.narrow(input, dim, start, length)
 
 
-def _even(input: Tensor, dim: int, step: Any, order: int) -> Tensor:
+def _even(input: Tensor, dim: int, step: float | Tensor, order: int) -> Tensor:
     """Along a dimension whose points are `step` apart."""
     size = input.shape[dim]
 
-    def at(index: int) -> Any:
+    def at(index: int) -> Tensor:
         return _part(input, dim, index, 1)
 
     middle = (_part(input, dim, 2, size - 2) - _part(input, dim, 0, size - 2)) / (2 * step)
@@ -151,10 +151,10 @@ def _uneven(input: Tensor, dim: int, coordinates: Tensor, order: int) -> Tensor:
         _part(coordinates, 0, 1, size - 1) - _part(coordinates, 0, 0, size - 1), tuple(shape)
     )
 
-    def at(index: int) -> Any:
+    def at(index: int) -> Tensor:
         return _part(input, dim, index, 1)
 
-    def width(index: int) -> Any:
+    def width(index: int) -> Tensor:
         return _part(widths, dim, index, 1)
 
     before, after = _part(widths, dim, 0, size - 2), _part(widths, dim, 1, size - 2)

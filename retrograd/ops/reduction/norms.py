@@ -80,7 +80,7 @@ def vector_norm_of(
     return xp.power(total, 1 / p).astype(magnitude.dtype)
 
 
-def _cast_for_norm(input: Array, dtype: Any) -> Array:
+def _cast_for_norm(input: Array, dtype: dtypes.dtype | None) -> Array:
     found = dtypes.from_numpy_dtype(input.dtype)
     if found.category < dtypes.FLOAT:
         raise RuntimeError(
@@ -108,7 +108,9 @@ def _cast_for_norm(input: Array, dtype: Any) -> Array:
     return input.astype(dtype.numpy)
 
 
-def _check_identity(p: float, shape: tuple[int, ...], dim: Any, axes: tuple[int, ...]) -> None:
+def _check_identity(
+    p: float, shape: tuple[int, ...], dim: Ints | None, axes: tuple[int, ...]
+) -> None:
     """Maxima and minima, and negative powers, of nothing are not defined."""
     if p >= 0 and p != inf:
         return
@@ -187,7 +189,7 @@ def _norm_samples() -> list[Sample]:
 
 
 @above
-def sparse_norm(input: Tensor, p: Any, dim: Any, **options: Any) -> Tensor:
+def sparse_norm(input: Tensor, p: object, dim: object, **options: object) -> Tensor:
     """The norm of a sparse tensor."""
     raise NotImplementedError
 

@@ -145,7 +145,9 @@ def _median_samples() -> list[Sample]:
     return found
 
 
-def _median_forms(name: str, input: Tensor, dim: int | None, keepdim: bool, out: Any) -> Any:
+def _median_forms(
+    name: str, input: Tensor, dim: int | None, keepdim: bool, out: Tensor | None
+) -> Any:
     if dim is None:
         return getattr(RECORDED, f"_{name}_all")(input)
     check_keepdim(name, dim, keepdim)
@@ -159,7 +161,7 @@ def _median_forms(name: str, input: Tensor, dim: int | None, keepdim: bool, out:
     "return_types.median",
 )
 def _median(
-    input: Tensor, dim: int | None = None, keepdim: bool = False, *, out: Any = None
+    input: Tensor, dim: int | None = None, keepdim: bool = False, *, out: Tensor | None = None
 ) -> Any:
     """The middle value (the lower one of two), of all elements or along a dimension.
 
@@ -177,7 +179,7 @@ def _median(
     "return_types.nanmedian",
 )
 def _nanmedian(
-    input: Tensor, dim: int | None = None, keepdim: bool = False, *, out: Any = None
+    input: Tensor, dim: int | None = None, keepdim: bool = False, *, out: Tensor | None = None
 ) -> Any:
     """The middle value of the elements that are not nan (see `median`)."""
     return _median_forms("nanmedian", input, dim, keepdim, out)
@@ -258,7 +260,7 @@ def kthvalue(
 _INTERPOLATIONS = ("linear", "lower", "higher", "midpoint", "nearest")
 
 
-def _check_quantile(input: Tensor, q: Any, interpolation: str) -> None:
+def _check_quantile(input: Tensor, q: Tensor | float, interpolation: str) -> None:
     if input.dtype not in (dtypes.float32, dtypes.float64):
         raise RuntimeError("quantile() input tensor must be either float or double dtype")
     if not input._array.size:
@@ -281,7 +283,7 @@ def _check_quantile(input: Tensor, q: Any, interpolation: str) -> None:
 
 
 def _quantile(
-    name: str, input: Tensor, q: Any, dim: int | None, keepdim: bool, interpolation: str
+    name: str, input: Tensor, q: Tensor | float, dim: int | None, keepdim: bool, interpolation: str
 ) -> Tensor:
     """Sort, find the ranks that belong to `q`, interpolate between the two values around each."""
     _check_quantile(input, q, interpolation)

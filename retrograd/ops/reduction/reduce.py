@@ -83,7 +83,7 @@ def _add_small(xp: Namespace, input: Array, axis: int, keepdims: bool) -> Array 
     return xp.sum_to(input, after)
 
 
-def check_keepdim(function: str, dim: Any, keepdim: Any) -> None:
+def check_keepdim(function: str, dim: object, keepdim: object) -> None:
     """``x.sum(0, 1)`` is a mistake for ``x.sum((0, 1))``: keepdim must be a bool."""
     if keepdim is not False and keepdim is not True and type(keepdim) is not dtypes.B8.type:
         if function == "sum":
@@ -170,9 +170,9 @@ def _sum(
     dim: Any = ...,
     keepdim: bool = False,
     *,
-    dtype: Any = None,
+    dtype: dtypes.dtype | None = None,
     out: Tensor | None = None,
-    axis: Any = None,
+    axis: Ints | None = None,
     keepdims: bool = False,
 ) -> Tensor:
     """The sum of all elements, or along one or several dimensions.
@@ -197,7 +197,7 @@ def _sum(
     return RECORDED.sum(input, dim, bool(keepdim or keepdims), dtype=dtype, out=out)
 
 
-def checked_dims(function: str, dim: Any, keepdim: Any = False) -> Any:
+def checked_dims(function: str, dim: Any, keepdim: bool = False) -> Any:
     """A ``dim=`` argument: None, an int or a tuple of ints; TypeError for anything else."""
     check_keepdim(function, dim, keepdim)
     if dim is None or type(dim) is int:
@@ -303,7 +303,7 @@ def spread_mean(
     return m.div(m.expand(restored, shape), count)
 
 
-def _check_mean(input: Array, dtype: Any) -> None:
+def _check_mean(input: Array, dtype: dtypes.dtype | None) -> None:
     if dtype is None and input.dtype.kind in "fc":
         return
     found = dtypes.from_numpy_dtype(input.dtype) if dtype is None else dtype
@@ -372,9 +372,9 @@ def _mean(
     dim: Any = ...,
     keepdim: bool = False,
     *,
-    dtype: Any = None,
+    dtype: dtypes.dtype | None = None,
     out: Tensor | None = None,
-    axis: Any = None,
+    axis: Ints | None = None,
     keepdims: bool = False,
 ) -> Tensor:
     """The arithmetic mean of all elements, or along one or several dimensions.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from collections.abc import Callable
 
 from retrograd import dtypes, return_types
 from retrograd.ops import errors
@@ -17,7 +17,7 @@ from retrograd.tensor import Tensor
 nan, inf = math.nan, math.inf
 
 
-def _along(*extra: Sample, distinct: bool = False) -> Any:
+def _along(*extra: Sample, distinct: bool = False) -> Callable[..., list[Sample]]:
     """Samples of a function of a tensor and a dimension."""
 
     def make() -> list[Sample]:
@@ -72,7 +72,9 @@ def cumprod(xp: Namespace, input: Array, dim: int, *, dtype: dtypes.dtype | None
     return _accumulate(xp.cumprod, input, dim, dtype)
 
 
-def _accumulate(running: Any, input: Array, dim: int, dtype: Any) -> Array:
+def _accumulate(
+    running: Callable[..., Array], input: Array, dim: int, dtype: dtypes.dtype | None
+) -> Array:
     axis = wrap_dim(dim, input.ndim)
     summands = cast_summands(input, dtype)
     if not summands.ndim:

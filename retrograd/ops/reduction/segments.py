@@ -73,7 +73,7 @@ def segment_reduce(
     offsets: Tensor | None = None,
     axis: int = 0,
     unsafe: bool = False,
-    initial: Any = None,
+    initial: float | None = None,
 ) -> Tensor:
     """The sum, mean, maximum, minimum or product of consecutive pieces along `axis`.
 
@@ -123,7 +123,7 @@ def segment_reduce(
     return _reduced(data, _NAMES[reduce], counts, axis, initial)
 
 
-def _reduced(data: Tensor, way: str, counts: Array, axis: int, initial: Any) -> Tensor:
+def _reduced(data: Tensor, way: str, counts: Array, axis: int, initial: float | None) -> Tensor:
     xp = backend_of(counts).xp
     pieces = counts.shape[-1]
     places = _places(xp, counts, data.shape[axis])

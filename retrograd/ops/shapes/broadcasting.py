@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from retrograd import core
 from retrograd.notices import warn_once
 from retrograd.ops import errors
-from retrograd.ops.kinds import Array, Namespace
+from retrograd.ops.kinds import Array, Ints, Namespace
 from retrograd.ops.registry import RECORDED, composite, op
 from retrograd.ops.sizes import Shape, as_integers, as_size, require_tensor
 from retrograd.samples import COMPLEX, FLOATS, HALVES, Sample, T
@@ -105,7 +106,7 @@ def _unexpandable(size: Shape, shape: Shape, place: int) -> Exception:
 )
 @forms(*sized(before="self: Tensor"))
 @core.shortcut("expand", expand)
-def _expand(self: Tensor, *size: Any, implicit: bool = False, **named: Any) -> Tensor:
+def _expand(self: Tensor, *size: Ints, implicit: bool = False, **named: object) -> Tensor:
     """A view with size-one dimensions repeated to `size`; -1 keeps a dimension.
 
     >>> import retrograd as torch
@@ -127,7 +128,7 @@ def expand_as(self: Tensor, other: Tensor) -> Tensor:
     methods=(),
     samples=lambda: [Sample(T(3, 1), (2, 3, 4)), Sample(T(), (2,)), Sample(T(3), (2, 4))],
 )
-def broadcast_to(input: Tensor, size: Any) -> Tensor:
+def broadcast_to(input: Tensor, size: Ints) -> Tensor:
     """A view expanded to `size`."""
     require_tensor("broadcast_to", input)
     return _expand(input, as_integers("broadcast_to", "size", 2, size))
@@ -139,7 +140,7 @@ def broadcast_to(input: Tensor, size: Any) -> Tensor:
     methods=("broadcast_to",),
     samples=lambda: [Sample(T(3, 1), 2, 3, 4), Sample(T(3, 1), (3, 2))],
 )
-def _broadcast_to_method(self: Tensor, *size: Any) -> Tensor:
+def _broadcast_to_method(self: Tensor, *size: Ints) -> Tensor:
     """A view expanded to `size`."""
     return _expand(self, *size)
 
@@ -158,7 +159,7 @@ def _broadcast_to_method(self: Tensor, *size: Any) -> Tensor:
         Sample((-1, 2)),
     ],
 )
-def broadcast_shapes(*shapes: Any) -> Size:
+def broadcast_shapes(*shapes: Ints) -> Size:
     """The shape that tensors of the given shapes broadcast to.
 
     >>> import retrograd as torch
@@ -226,11 +227,11 @@ def broadcast_tensors(*tensors: Tensor) -> tuple[Tensor, ...]:
     )
 
 
-def _is_list(value: Any) -> bool:
+def _is_list(value: object) -> bool:
     return isinstance(value, (tuple, list))
 
 
-def _at_least(name: str, lift: Any) -> None:
+def _at_least(name: str, lift: Callable[[Tensor], Tensor]) -> None:
     """`atleast_1d` and its relatives: a tensor, several tensors or a sequence of them."""
 
     @forms(
@@ -238,7 +239,7 @@ def _at_least(name: str, lift: Any) -> None:
         "(first: Tensor, second: Tensor, /, *tensors: Tensor) -> tuple[Tensor, ...]",
         "(tensors: Sequence[Tensor], /) -> tuple[Tensor, ...]",
     )
-    def atleast(*tensors: Any) -> Any:
+    def atleast(*tensors: Any) -> tuple[Tensor, ...] | Tensor:
         if len(tensors) == 1 and isinstance(tensors[0], Tensor):
             return lift(tensors[0])
         items = tuple(tensors[0]) if len(tensors) == 1 and _is_list(tensors[0]) else tensors

@@ -79,7 +79,7 @@ def _alias(xp: Namespace, input: Array) -> Array:
 # --------------------------------------------------------------------------------------- dtypes
 
 
-def cast_array(array: Array, dtype: Any) -> Array:
+def cast_array(array: Array, dtype: DType) -> Array:
     """A fresh array in another dtype, by PyTorch's rules where C leaves the result open.
 
     A real target takes the real part; uint8 the low bits of the whole number.
@@ -151,7 +151,7 @@ def _copy(xp: Namespace, input: Array, src: Array) -> Array:
     return xp.array(xp.broadcast_to(cast_array(src, input.dtype), input.shape))
 
 
-_copy_recorded = OPS["_copy"].inplace_function
+_copy_recorded = OPS["_copy"].in_place
 
 
 @composite(name="copy_", namespace=None, methods=("copy_",))
@@ -180,7 +180,6 @@ def _copy_(self: Tensor, other: Tensor | complex, non_blocking: bool = False) ->
     if source.dtype.kind == "c" and target.dtype.kind not in "cb":
         warn_complex_cast(3)
     if recorded:
-        assert _copy_recorded is not None
         return _copy_recorded(self, other)
     target[...] = source if source.dtype is target.dtype else cast_array(source, target.dtype)
     bump(self, "copy_")
@@ -216,7 +215,7 @@ def _zero(xp: Namespace, input: Array) -> Array:
     return xp.zeros_like(input)
 
 
-_zero_recorded = OPS["_zero"].inplace_function
+_zero_recorded = OPS["_zero"].in_place
 
 
 @composite(name="zero_", methods=("zero_",), samples=lambda: [Sample(T(2, 3), grad=False)])
@@ -224,7 +223,6 @@ _zero_recorded = OPS["_zero"].inplace_function
 def _zero_(input: Tensor) -> Tensor:
     """Write zeros into this tensor."""
     if _is_recorded(input):
-        assert _zero_recorded is not None
         return _zero_recorded(input)
     if type(input._array) is SPARSE_ARRAY:
         return sparse_array.zero(input)
@@ -232,7 +230,7 @@ def _zero_(input: Tensor) -> Tensor:
     return input
 
 
-def _fill_directly(target: Tensor, value: Any, writer: str) -> None:
+def _fill_directly(target: Tensor, value: object, writer: str) -> None:
     array = target._array
     if 0 in array.strides:
         # elements that share memory may all be set to one value
@@ -299,7 +297,7 @@ def _fill_tensor_in_place(xp: Namespace, input: Array, value: Array) -> Array:
     return _constant(xp, input, cast_array(value, input.dtype))
 
 
-def _fill_value(function: str, input: Tensor, value: Any) -> Any:
+def _fill_value(function: str, input: Tensor, value: Tensor | complex) -> Any:
     """A tensor, or a number that fits the dtype of `input`."""
     if isinstance(value, Tensor):
         if value._array.ndim:
@@ -326,8 +324,8 @@ def fill(input: Tensor, value: Tensor | complex) -> Tensor:
     return operation(input, number)
 
 
-_fill_recorded = OPS["_fill_number_in_place"].inplace_function
-_fill_recorded_tensor = OPS["_fill_tensor_in_place"].inplace_function
+_fill_recorded = OPS["_fill_number_in_place"].in_place
+_fill_recorded_tensor = OPS["_fill_tensor_in_place"].in_place
 
 
 @composite(
@@ -345,11 +343,9 @@ def fill_(input: Tensor, value: Tensor | complex) -> Tensor:
     number = _fill_value("fill_", input, value)
     if isinstance(number, Tensor):
         if _is_recorded(input, number):
-            assert _fill_recorded_tensor is not None
             return _fill_recorded_tensor(input, number)
         number = cast_array(number._array, input._array.dtype)
     elif _is_recorded(input):
-        assert _fill_recorded is not None
         return _fill_recorded(input, number)
     _fill_directly(input, number, "fill_")
     return input

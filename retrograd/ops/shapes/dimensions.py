@@ -7,7 +7,7 @@ from typing import Any
 from retrograd import core
 from retrograd.notices import warn_once
 from retrograd.ops import errors
-from retrograd.ops.kinds import Array, Namespace, wrap_dim
+from retrograd.ops.kinds import Array, Ints, Namespace, wrap_dim
 from retrograd.ops.registry import RECORDED, composite, op
 from retrograd.ops.sizes import Shape, as_integers, as_size, require_tensor
 from retrograd.samples import COMPLEX, FLOATS, HALVES, Sample, T
@@ -112,7 +112,7 @@ def _permute(input: Tensor, dims: Shape) -> Tensor:
         Sample(T(2, 3), (0, 5)),
     ],
 )
-def _permute_function(input: Tensor, dims: Any) -> Tensor:
+def _permute_function(input: Tensor, dims: Ints) -> Tensor:
     """A view with the dimensions in another order.
 
     >>> import retrograd as torch
@@ -131,7 +131,7 @@ def _permute_function(input: Tensor, dims: Any) -> Tensor:
 )
 @forms(*sized(before="self: Tensor", name="dims"))
 @core.shortcut("permute", permute)
-def _permute_method(self: Tensor, *dims: Any, **named: Any) -> Tensor:
+def _permute_method(self: Tensor, *dims: Ints, **named: object) -> Tensor:
     """A view with the dimensions in another order."""
     return _permute(self, as_size("permute", "dims", (named["dims"],) if named else dims))
 

@@ -11,7 +11,7 @@ from retrograd.backend import CPU, backend_of
 from retrograd.backend.neutral.arrangement import arranged, is_channels_last
 from retrograd.ops import errors
 from retrograd.ops.calling.examples import by_example
-from retrograd.ops.kinds import Array, Arrays, Index, Namespace, wrap_dim
+from retrograd.ops.kinds import Array, Arrays, Index, Ints, Namespace, wrap_dim
 from retrograd.ops.registry import PUBLIC, RECORDED, Table, composite, op
 from retrograd.ops.shapes.broadcasting import meshgrid
 from retrograd.ops.sizes import Shape, as_size, require_tensor
@@ -156,7 +156,7 @@ def stack(xp: Namespace, tensors: Arrays, dim: int = 0) -> Array:
     return result
 
 
-def _tensor_list(name: str, tensors: Any) -> list[Tensor]:
+def _tensor_list(name: str, tensors: Sequence[Tensor]) -> list[Tensor]:
     if isinstance(tensors, Tensor) or not isinstance(tensors, (tuple, list)):
         raise errors.argument_type(name, "tensors", 1, "tuple of Tensors", tensors)
     if not tensors:
@@ -288,7 +288,7 @@ def block_diag(*tensors: Tensor) -> Tensor:
     return RECORDED._block_diag(tensors)
 
 
-def _check_vector(tensor: Any) -> None:
+def _check_vector(tensor: Tensor) -> None:
     if tensor._array.ndim != 1:
         raise RuntimeError(f"Expect a 1D vector, but got shape {list(tensor._array.shape)}")
 
@@ -418,7 +418,7 @@ def _repeated(input: Tensor, repeats: Shape) -> Tensor:
     ],
 )
 @forms(*sized(before="self: Tensor", name="repeats"))
-def _repeat(self: Tensor, *repeats: Tensor | int | None, **named: Any) -> Tensor:
+def _repeat(self: Tensor, *repeats: Tensor | int | None, **named: object) -> Tensor:
     """Copies of the tensor along its dimensions.
 
     >>> import retrograd as torch
@@ -439,7 +439,7 @@ def _repeat(self: Tensor, *repeats: Tensor | int | None, **named: Any) -> Tensor
         Sample(T(2), (-1,)),
     ],
 )
-def _tile_function(input: Tensor, dims: Any) -> Tensor:
+def _tile_function(input: Tensor, dims: Ints) -> Tensor:
     """Copies of the tensor; `dims` is counted from the last dimension."""
     require_tensor("tile", input)
     return _tile(input, dims)
@@ -452,7 +452,7 @@ def _tile_function(input: Tensor, dims: Any) -> Tensor:
     samples=lambda: [Sample(T(2, 3), 2), Sample(T(2, 3), 2, 1, 2), Sample(T(3), (2, 2))],
 )
 @forms(*sized(before="self: Tensor", name="dims"))
-def _tile(self: Tensor, *dims: Any) -> Tensor:
+def _tile(self: Tensor, *dims: Ints) -> Tensor:
     """Copies of the tensor; `dims` is counted from the last dimension."""
     counts = as_size("tile", "dims", dims)
     return _repeated(self, (1,) * (self._array.ndim - len(counts)) + counts)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from retrograd import dtypes
 from retrograd.notices import explained
@@ -51,7 +51,7 @@ def flip(xp: Namespace, input: Array, dims: Shape) -> Array:
         Sample(T(2, 3), (5,)),
     ],
 )
-def _flip_function(input: Tensor, dims: Any) -> Tensor:
+def _flip_function(input: Tensor, dims: Ints) -> Tensor:
     """The order of elements reversed along dimensions, as a copy."""
     require_tensor("flip", input)
     return RECORDED.flip(input, as_integers("flip", "dims", 2, dims))
@@ -64,7 +64,7 @@ def _flip_function(input: Tensor, dims: Any) -> Tensor:
     samples=lambda: [Sample(T(2, 3), 0, 1), Sample(T(2, 3), (1,)), Sample(T(2, 3))],
 )
 @forms(*sized(before="self: Tensor", name="dims"))
-def _flip_method(self: Tensor, *dims: Any, **named: Any) -> Tensor:
+def _flip_method(self: Tensor, *dims: Ints, **named: object) -> Tensor:
     """The order of elements reversed along dimensions, as a copy."""
     return RECORDED.flip(self, as_size("flip", "dims", (named["dims"],) if named else dims))
 
@@ -144,7 +144,7 @@ def roll(xp: Namespace, input: Array, shifts: Shape, dims: Shape) -> Array:
         Sample(T(), 1, 0),
     ],
 )
-def _roll(input: Tensor, shifts: Ints, dims: Any = ()) -> Tensor:
+def _roll(input: Tensor, shifts: Ints, dims: Ints = ()) -> Tensor:
     """Elements moved around in a circle, along dimensions or as one long line.
 
     >>> import retrograd as torch
@@ -166,7 +166,7 @@ def _roll(input: Tensor, shifts: Ints, dims: Any = ()) -> Tensor:
     return RECORDED.roll(input, steps, tuple(wrap_dim(dim, ndim) for dim in places))
 
 
-def _int_or_tuple(name: str, position: int, value: Any) -> Shape:
+def _int_or_tuple(name: str, position: int, value: object) -> Shape:
     if isinstance(value, (tuple, list)):
         return as_integers("roll", name, position, value)
     return (as_integer(value, "roll", name, position),)

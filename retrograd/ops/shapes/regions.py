@@ -8,7 +8,6 @@ region into a copy.
 from __future__ import annotations
 
 import builtins
-from typing import Any
 
 from retrograd.notices import explained, runtime_error
 from retrograd.ops.kinds import Array, Index, Namespace, wrap_dim
@@ -79,7 +78,7 @@ def _select_gradient(xp: Namespace, gradient: Array, shape: Shape, dim: int, ind
         Sample(T(), 0, 0),
     ],
 )
-def _select(input: Tensor, dim: int, index: Any) -> Tensor:
+def _select(input: Tensor, dim: int, index: int | Tensor) -> Tensor:
     """A view of one index of a dimension, without that dimension."""
     return RECORDED.select(input, dim, as_integer(index, "select", "index", 3))
 
@@ -147,7 +146,7 @@ table_entry(
         Sample(T(), 0, 0, 1),
     ]
 )
-def narrow(input: Tensor, dim: int, start: Tensor | float, length: Any) -> Tensor:
+def narrow(input: Tensor, dim: int, start: Tensor | float, length: int) -> Tensor:
     """A view of `length` indices of a dimension from `start` on.
 
     >>> import retrograd as torch

@@ -142,7 +142,9 @@ table_entry("reshape", _raw_reshape, _reshape)
 )
 @forms(*sized(before="self: Tensor"), "(self: Tensor, dtype: dtype) -> Tensor")
 @core.shortcut("sized", view)
-def _view(self: Tensor, *shape: Any, size: Any = None, dtype: dtypes.dtype | None = None) -> Tensor:
+def _view(
+    self: Tensor, *shape: object, size: Ints | None = None, dtype: dtypes.dtype | None = None
+) -> Tensor:
     """The same elements in another shape, or the same bytes as another dtype.
 
     >>> import retrograd as torch
@@ -215,7 +217,7 @@ def _view_dtype(self: Tensor, dtype: dtypes.dtype) -> Tensor:
     ],
 )
 @forms("(input: Tensor, shape: Sequence[int]) -> Tensor")
-def _reshape_function(input: Tensor, shape: Any) -> Tensor:
+def _reshape_function(input: Tensor, shape: Ints) -> Tensor:
     """The same elements in another shape; a view where possible.
 
     >>> import retrograd as torch
@@ -235,7 +237,7 @@ def _reshape_function(input: Tensor, shape: Any) -> Tensor:
 )
 @forms(*sized(before="self: Tensor", name="shape"))
 @core.shortcut("sized", view)
-def _reshape_method(self: Tensor, *shape: Any, **named: Any) -> Tensor:
+def _reshape_method(self: Tensor, *shape: object, **named: Any) -> Tensor:
     """The same elements in another shape; a view where possible."""
     if named:
         shape = (named.pop("shape"), *named)
@@ -298,7 +300,7 @@ def flatten(input: Tensor, start_dim: int = 0, end_dim: int = -1) -> Tensor:
         Sample(T(3, 4), 5, (1,)),
     ]
 )
-def unflatten(input: Tensor, dim: int, sizes: Any) -> Tensor:
+def unflatten(input: Tensor, dim: int, sizes: object) -> Tensor:
     """Several dimensions in place of one."""
     shape = input._array.shape
     place = wrap_dim(dim, len(shape))

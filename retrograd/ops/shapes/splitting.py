@@ -165,7 +165,7 @@ def split_with_sizes(input: Tensor, split_sizes: Sequence[int], dim: int = 0) ->
     return RECORDED._split_with_sizes(input, sizes, place)
 
 
-def _sizes_and_place(name: str, input: Any, split_sizes: Any, dim: int) -> tuple[Shape, int]:
+def _sizes_and_place(name: str, input: Tensor, split_sizes: Ints, dim: int) -> tuple[Shape, int]:
     """The sizes of the pieces and the dimension to cut; raises where they do not fit."""
     require_tensor(name, input)
     sizes = as_integers(name, "split_sizes", 2, split_sizes)
@@ -257,7 +257,7 @@ def chunk(input: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
     return _split_evenly(input, size, dim)
 
 
-def _count_and_size(name: str, input: Any, chunks: Any, dim: int) -> tuple[int, int]:
+def _count_and_size(name: str, input: Tensor, chunks: int, dim: int) -> tuple[int, int]:
     """How many chunks are wanted, and the size of each: 0 where there is nothing to cut."""
     require_tensor(name, input)
     count = as_integer(chunks, name, "chunks", 2)
@@ -381,7 +381,7 @@ def _cut(input: Tensor, sections: Any, dim: int) -> tuple[Tensor, ...]:
     return tuple(RECORDED.slice(input, dim, start, stop, 1) for start, stop in bounds)
 
 
-def _sections(name: str, given: Any) -> Any:
+def _sections(name: str, given: object) -> Any:
     """A number of sections or a tuple of indices; both may be tensors."""
     if isinstance(given, Tensor):
         kind, ndim = given.dtype, given._array.ndim

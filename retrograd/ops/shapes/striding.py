@@ -11,7 +11,7 @@ from typing import Any
 
 from retrograd.backend import backend_of
 from retrograd.dtypes import I64
-from retrograd.ops.kinds import Array, Ints, Namespace
+from retrograd.ops.kinds import Array, DType, Ints, Namespace
 from retrograd.ops.making.memory import address_of
 from retrograd.ops.registry import RECORDED, composite, op
 from retrograd.ops.sizes import Shape, as_integers, require_tensor, storage_of
@@ -35,7 +35,7 @@ def _places(xp: Namespace, shape: Shape, strides: Shape, start: int) -> Array:
     return places
 
 
-def _in_elements(strides: Shape, dtype: Any) -> Shape:
+def _in_elements(strides: Shape, dtype: DType) -> Shape:
     return tuple(stride // dtype.itemsize for stride in strides)
 
 
@@ -183,7 +183,7 @@ def _as_strided_write(
 
 
 def region_arguments(
-    name: str, input: Tensor, size: Any, stride: Any, offset: Any
+    name: str, input: Tensor, size: Ints, stride: Ints | None, offset: Any
 ) -> tuple[Any, ...]:
     """Checked size, stride and shift of a region of the tensor's storage."""
     wanted = as_integers(name, "size", 2, size)
@@ -227,7 +227,7 @@ _SAMPLES = (
 
 @composite(name="as_strided", samples=lambda: list(_SAMPLES))
 def _as_strided(
-    input: Tensor, size: Any, stride: Ints | None, storage_offset: int | None = None
+    input: Tensor, size: Ints, stride: Ints | None, storage_offset: int | None = None
 ) -> Tensor:
     """A view of the tensor's storage with any sizes and strides (in elements).
 
@@ -250,7 +250,7 @@ def _as_strided(
     ]
 )
 def as_strided_scatter(
-    input: Tensor, src: Tensor, size: Any, stride: Ints | None, storage_offset: int | None = None
+    input: Tensor, src: Tensor, size: Ints, stride: Ints | None, storage_offset: int | None = None
 ) -> Tensor:
     """A copy with the region that `as_strided` shows replaced by `src`."""
     require_tensor("as_strided_scatter", input)

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from typing import Any
 
 from retrograd import dtypes
+from retrograd.ops.kinds import Ints
 from retrograd.ops.linalg.matmul import finish
 from retrograd.ops.registry import RECORDED, composite
 from retrograd.samples import Sample, T
@@ -45,7 +46,7 @@ _FILLING = {
 }
 
 
-def _write_pieces(name: str, pieces: tuple[Tensor, ...], out: Any) -> None:
+def _write_pieces(name: str, pieces: tuple[Tensor, ...], out: object) -> None:
     """Fill the tensors of `out`; as in PyTorch, such a call returns nothing."""
     if not isinstance(out, (tuple, list)):
         raise TypeError(
@@ -68,7 +69,7 @@ def _slice(
     return RECORDED.slice(input, dim, start, end, step)
 
 
-def _view(input: Tensor, size: Any) -> Tensor:
+def _view(input: Tensor, size: Ints) -> Tensor:
     if isinstance(size, dtypes.dtype):
         return input.view(size)
     # a copy may have any size that has as many elements

@@ -7,8 +7,6 @@ itself find their place again by address (`engine.views.refresh`).
 
 from __future__ import annotations
 
-from typing import Any
-
 from retrograd.above import above
 from retrograd.backend import backend_of
 from retrograd.engine.state import STATE, TRANSFORMS
@@ -99,12 +97,14 @@ def _as_strided_here(xp: Namespace, input: Array, size: Shape, stride: Shape, sh
 
 
 @above
-def change_geometry(tensor: Tensor, op: Op, options: tuple[Any, ...], writer: str) -> Tensor:
+def change_geometry(tensor: Tensor, op: Op, options: tuple[object, ...], writer: str) -> Tensor:
     """A view op in place on a batch."""
     raise NotImplementedError
 
 
-def _change_geometry(tensor: Tensor, view_op: str, options: tuple[Any, ...], writer: str) -> Tensor:
+def _change_geometry(
+    tensor: Tensor, view_op: str, options: tuple[object, ...], writer: str
+) -> Tensor:
     """Make `tensor` show its memory as the view op `view_op` does."""
     require_tensor(writer, tensor, "self")
     info = tensor._view
@@ -227,7 +227,7 @@ def unsqueeze_(self: Tensor, dim: int) -> Tensor:
     ],
 )
 def as_strided_(
-    input: Tensor, size: Any, stride: Ints | None, storage_offset: int | None = None
+    input: Tensor, size: Ints, stride: Ints | None, storage_offset: int | None = None
 ) -> Tensor:
     """Show the tensor's storage with any sizes and strides (in elements), in place."""
     require_tensor("as_strided_", input)

@@ -7,12 +7,11 @@ linear, so its gradient is its adjoint: the transform in the other direction, wi
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 from retrograd import dtypes
 from retrograd.backend import backend_of
 from retrograd.ops import errors
-from retrograd.ops.kinds import Array, DType, Namespace, operand, wrap_dim
+from retrograd.ops.kinds import Array, DType, Ints, Namespace, operand, wrap_dim
 from retrograd.ops.linalg.matmul import finish
 from retrograd.ops.registry import RECORDED, Table, composite, op
 from retrograd.samples import COMPLEX, FLOATS, HALVES, Sample, T
@@ -97,7 +96,7 @@ def _fft_c2r(xp: Namespace, input: Array, dim: Dims, scale: int, last_size: int)
 # ----------------------------------------------------------------------------------- arguments
 
 
-def scale_of(norm: Any, forward: bool) -> int:
+def scale_of(norm: str | None, forward: bool) -> int:
     if norm is None or norm == "backward":
         return _NOTHING if forward else _LENGTH
     if norm == "forward":
@@ -137,7 +136,7 @@ def as_real(input: Tensor, refusal: str) -> Tensor:
     return _as_float(input)
 
 
-def require_input(name: str, input: Any) -> None:
+def require_input(name: str, input: Tensor) -> None:
     if not isinstance(input, Tensor):
         raise errors.argument_type(f"fft_{name}", "input", 1, "Tensor", input)
 
@@ -172,7 +171,7 @@ def resized(input: Tensor, dims: Sequence[int], sizes: Sequence[int]) -> Tensor:
     return input
 
 
-def dims_and_sizes(input: Tensor, s: Any, dim: Any) -> tuple[Dims, list[int]]:
+def dims_and_sizes(input: Tensor, s: Ints | None, dim: Ints | None) -> tuple[Dims, list[int]]:
     """The dimensions to transform and their sizes after resizing."""
     shape = input._array.shape
     ndim = len(shape)
@@ -230,7 +229,9 @@ def _samples_1d(*, real: bool = False, half: bool = False) -> list[Sample]:
     ]
 
 
-def _full(name: str, input: Any, n: Any, dim: int, norm: Any, forward: bool) -> Tensor:
+def _full(
+    name: str, input: Tensor, n: int | None, dim: int, norm: str | None, forward: bool
+) -> Tensor:
     require_input(name, input)
     input = _as_float(input)
     axis = _one_dim(input, dim)
@@ -245,7 +246,9 @@ def _full(name: str, input: Any, n: Any, dim: int, norm: Any, forward: bool) -> 
     return result if forward else RECORDED.conj(result)
 
 
-def _to_half(name: str, input: Any, n: Any, dim: int, norm: Any, forward: bool) -> Tensor:
+def _to_half(
+    name: str, input: Tensor, n: int | None, dim: int, norm: str | None, forward: bool
+) -> Tensor:
     """Real input, one-sided output."""
     require_input(name, input)
     input = as_real(input, f"{name} expects a real input tensor, but got")
@@ -258,7 +261,9 @@ def _to_half(name: str, input: Any, n: Any, dim: int, norm: Any, forward: bool) 
     return result if forward else RECORDED.conj(result)
 
 
-def _from_half(name: str, input: Any, n: Any, dim: int, norm: Any, forward: bool) -> Tensor:
+def _from_half(
+    name: str, input: Tensor, n: int | None, dim: int, norm: str | None, forward: bool
+) -> Tensor:
     """One-sided input, real output."""
     require_input(name, input)
     input = as_complex(input)

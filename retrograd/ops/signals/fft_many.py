@@ -29,7 +29,9 @@ if TYPE_CHECKING:
     from retrograd.types import Device
 
 
-def _full(name: str, input: Any, s: Any, dim: Any, norm: Any, forward: bool) -> Tensor:
+def _full(
+    name: str, input: Tensor, s: Ints | None, dim: Ints | None, norm: str | None, forward: bool
+) -> Tensor:
     require_input(name, input)
     dims, sizes = dims_and_sizes(input, s, dim)
     input = resized(as_complex(input), dims, sizes)
@@ -41,7 +43,9 @@ def _check_some(name: str, dims: tuple[int, ...]) -> None:
         raise RuntimeError(f"{name} must transform at least one axis")
 
 
-def _to_half(name: str, input: Any, s: Any, dim: Any, norm: Any) -> Tensor:
+def _to_half(
+    name: str, input: Tensor, s: Ints | None, dim: Ints | None, norm: str | None
+) -> Tensor:
     require_input(name, input)
     input = as_real(input, "rfftn expects a real-valued input tensor, but got")
     dims, sizes = dims_and_sizes(input, s, dim)
@@ -51,7 +55,7 @@ def _to_half(name: str, input: Any, s: Any, dim: Any, norm: Any) -> Tensor:
 
 
 def _half_sizes(
-    name: str, input: Tensor, s: Any, dim: Any
+    name: str, input: Tensor, s: Ints | None, dim: Ints | None
 ) -> tuple[tuple[int, ...], list[int], int]:
     """Dimensions, sizes of a one-sided input, and the last size of the real output."""
     dims, sizes = dims_and_sizes(input, s, dim)
@@ -66,7 +70,9 @@ def _half_sizes(
     return dims, sizes, last
 
 
-def _from_half(name: str, input: Any, s: Any, dim: Any, norm: Any) -> Tensor:
+def _from_half(
+    name: str, input: Tensor, s: Ints | None, dim: Ints | None, norm: str | None
+) -> Tensor:
     require_input(name, input)
     input = as_complex(input)
     dims, sizes, last = _half_sizes(name, input, s, dim)
@@ -225,7 +231,9 @@ def irfft2(
 # ------------------------------------------------------------------------- Hermitian symmetry
 
 
-def _hermitian(name: str, input: Any, s: Any, dim: Any, norm: Any) -> Tensor:
+def _hermitian(
+    name: str, input: Tensor, s: Ints | None, dim: Ints | None, norm: str | None
+) -> Tensor:
     require_input(name, input)
     input = as_complex(input)
     dims, sizes, last = _half_sizes(name, input, s, dim)
@@ -236,7 +244,9 @@ def _hermitian(name: str, input: Any, s: Any, dim: Any, norm: Any) -> Tensor:
     return RECORDED._fft_c2r(RECORDED.conj(input), dims[-1:], scale, last)
 
 
-def _inverse_hermitian(name: str, input: Any, s: Any, dim: Any, norm: Any) -> Tensor:
+def _inverse_hermitian(
+    name: str, input: Tensor, s: Ints | None, dim: Ints | None, norm: str | None
+) -> Tensor:
     require_input(name, input)
     input = as_real(input, "Only supports floating-point dtypes, but found:")
     dims, sizes = dims_and_sizes(input, s, dim)
@@ -305,7 +315,14 @@ def ihfft2(
 
 
 def _frequencies(
-    name: str, steps: Any, n: int, d: float, dtype: Any, out: Any, device: Any, requires_grad: bool
+    name: str,
+    steps: Any,
+    n: int,
+    d: float,
+    dtype: dtypes.dtype | None,
+    out: Tensor | None,
+    device: Device,
+    requires_grad: bool,
 ) -> Tensor:
     from retrograd.ops.making.creation import deliver
 
@@ -362,7 +379,7 @@ def rfftfreq(
     return _frequencies("fft_rfftfreq", steps, n, d, dtype, out, device, requires_grad)
 
 
-def _shifted(name: str, input: Any, dim: Any, back: bool) -> Tensor:
+def _shifted(name: str, input: Tensor, dim: Ints | None, back: bool) -> Tensor:
     require_input(name, input)
     dims = wrap_dims(dim, input._array.ndim)
     sizes = [input._array.shape[d] for d in dims]

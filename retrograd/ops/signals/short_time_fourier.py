@@ -62,7 +62,7 @@ def _shown(tensor: Tensor, braces: bool = False) -> str:
     return f"{name}{{{sizes}}}" if braces else f"{name}{sizes}"
 
 
-def _option(value: Any) -> Any:
+def _option(value: object) -> Any:
     if isinstance(value, Tensor):
         return _shown(value, braces=True)
     return int(value) if isinstance(value, bool) else value

@@ -24,7 +24,7 @@ from retrograd.tensor.size import strided
 Shape = Callable[[Tensor, int], Tensor]
 
 
-def _samples(*more: tuple[Any, ...]) -> list[Sample]:
+def _samples(*more: tuple[object, ...]) -> list[Sample]:
     kinds = ("float32", "float64")
     calls = [*((n,) for n in (0, 1, 2, 5, 8)), (1, False), (5, False), (6, False), *more]
     return [
@@ -41,7 +41,7 @@ def _samples(*more: tuple[Any, ...]) -> list[Sample]:
 
 
 def _window(
-    name: str, length: Any, periodic: bool, shape: Shape, options: dict[str, Any]
+    name: str, length: int, periodic: bool, shape: Shape, options: dict[str, Any]
 ) -> Tensor:
     """A window of this length: `shape` makes it from the numbers 0, 1, 2 ... and their count."""
     length = as_integer(name, "window_length", 1, length)
@@ -83,7 +83,7 @@ def _raised_cosine(alpha: float, beta: float) -> Shape:
 
 
 @composite(methods=(), samples=_samples)
-def hann_window(window_length: int, periodic: bool = True, **options: Any) -> Tensor:
+def hann_window(window_length: int, periodic: bool = True, **options: object) -> Tensor:
     """A raised cosine that goes to zero at both ends.
 
     >>> import retrograd as torch
@@ -99,7 +99,7 @@ def hamming_window(
     periodic: bool = True,
     alpha: float = 0.54,
     beta: float = 0.46,
-    **options: Any,
+    **options: object,
 ) -> Tensor:
     """A raised cosine, ``alpha - beta * cos``, that stays above zero."""
     return _window("hamming_window", window_length, periodic, _raised_cosine(alpha, beta), options)
@@ -113,7 +113,7 @@ def _blackman(numbers: Any, count: int) -> Tensor:
 
 
 @composite(methods=(), samples=_samples)
-def blackman_window(window_length: int, periodic: bool = True, **options: Any) -> Tensor:
+def blackman_window(window_length: int, periodic: bool = True, **options: object) -> Tensor:
     """A sum of two cosines with little leakage."""
     return _window("blackman_window", window_length, periodic, _blackman, options)
 
@@ -126,7 +126,7 @@ def _bartlett(numbers: Any, count: int) -> Tensor:
 
 
 @composite(methods=(), samples=_samples, autocast="off")
-def bartlett_window(window_length: int, periodic: bool = True, **options: Any) -> Tensor:
+def bartlett_window(window_length: int, periodic: bool = True, **options: object) -> Tensor:
     """A triangle that goes to zero at both ends."""
     return _window("bartlett_window", window_length, periodic, _bartlett, options)
 
@@ -145,7 +145,7 @@ def _kaiser(beta: float) -> Shape:
 
 @composite(methods=(), samples=lambda: _samples((5, True, 8.0), (6, False, 3)))
 def kaiser_window(
-    window_length: int, periodic: bool = True, beta: float = 12.0, **options: Any
+    window_length: int, periodic: bool = True, beta: float = 12.0, **options: object
 ) -> Tensor:
     """Bessel functions with a chosen trade between width and leakage."""
     return _window("kaiser_window", window_length, periodic, _kaiser(beta), options)
