@@ -8,7 +8,7 @@ Written by ``python -m retrograd.compat.stubs``.
 from collections.abc import Sequence
 from retrograd import return_types
 from retrograd.dtypes import dtype
-from retrograd.ops.linalg.shared import _LinAlgError
+from retrograd.ops.linalg.matrices import _LinAlgError
 from retrograd.tensor import Tensor
 from typing import Any
 

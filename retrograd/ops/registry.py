@@ -399,6 +399,20 @@ def attach(
             table[name] = function
 
 
+def inplace_twin(
+    name: str, *, method: bool = False, namespaces: tuple[str, ...] = ()
+) -> Callable[..., Tensor]:
+    """The in-place function of an op, published where PyTorch has it."""
+    from retrograd.tensor import Tensor
+
+    function = OPS[name].in_place
+    if not method:
+        delattr(Tensor, function.__name__)
+    for namespace in namespaces:
+        attach(function, namespace=namespace, public=(function.__name__,))
+    return function
+
+
 def attach_second_names(function: Callable[..., Any], names: Sequence[str]) -> None:
     """Publish a function under more names, each with its place: "Tensor.multiply"."""
     for place, _, name in map(str.rpartition, names, repeat(".")):

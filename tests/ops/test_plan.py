@@ -12,6 +12,7 @@ import pytest
 import retrograd as torch
 from retrograd.ops.calling.plan import CallPlan, Save
 from retrograd.ops.registry import OPS, Op
+from retrograd.samples import T
 
 
 @pytest.mark.parametrize("name", OPS)
@@ -36,6 +37,29 @@ def test_saved_values_lie_one_after_the_other(name: str) -> None:
         assert save.start == place
         assert save.width == {"output": 3, "input": 2}.get(save.kind, 1)
         place += save.width
+
+
+def _has_tensors(value: object) -> bool:
+    return isinstance(value, (list, tuple)) and any(isinstance(part, T) for part in value)
+
+
+@pytest.mark.parametrize("name", [name for name, op in OPS.items() if op.samples is not None])
+def test_kinds_of_parameters_are_those_of_the_arguments(name: str) -> None:
+    """An annotation makes a parameter a tensor, a number as well, optional, or an option."""
+    op = OPS[name]
+    assert op.samples is not None
+    tensors, lists = set(), set()
+    for sample in op.samples():
+        try:
+            given = op.signature.bind(*sample.args, **sample.kwargs).arguments
+        except TypeError:  # a call that must be refused, or one with ``out=``
+            continue
+        tensors |= {parameter for parameter, value in given.items() if isinstance(value, T)}
+        lists |= {parameter for parameter, value in given.items() if _has_tensors(value)}
+    kinds = {p.name: p.kind for p in op.plan.parameters}
+    # one tensor in place of a list is among what is refused
+    assert {p for p, kind in kinds.items() if kind not in ("option", "list")} == tensors - lists
+    assert {p for p, kind in kinds.items() if kind == "list"} == lists
 
 
 def test_places_of_saved_values() -> None:

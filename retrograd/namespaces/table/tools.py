@@ -29,7 +29,7 @@ module(
 module(
     "_C",
     "The few names that programs take from PyTorch's compiled part.",
-    aliases("retrograd.ops.linalg.shared", "_LinAlgError=LinAlgError"),
+    aliases("retrograd.ops.linalg.matrices", "_LinAlgError=LinAlgError"),
     aliases("retrograd.random", "Generator"),
     aliases("retrograd.tensor.size", "Size device"),
     answers(

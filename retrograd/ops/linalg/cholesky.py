@@ -7,8 +7,9 @@ from collections.abc import Sequence
 from retrograd import return_types
 from retrograd.notices import explained
 from retrograd.ops.kinds import Array, Gradients, Namespace
+from retrograd.ops.linalg.elimination import substitute
 from retrograd.ops.linalg.matmul import finish, finish_all
-from retrograd.ops.linalg.shared import (
+from retrograd.ops.linalg.matrices import (
     I32,
     LinAlgError,
     check_kernel,
@@ -19,7 +20,6 @@ from retrograd.ops.linalg.shared import (
     one_by_one,
     places,
     require,
-    substitute,
 )
 from retrograd.ops.registry import OPS, RECORDED, Table, composite, op
 from retrograd.samples import COMPLEX, FLOATS, HALVES, Sample, T

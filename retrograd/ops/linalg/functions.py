@@ -10,8 +10,7 @@ from retrograd.backend import backend_of
 from retrograd.ops import errors
 from retrograd.ops.kinds import Array, Namespace
 from retrograd.ops.linalg.matmul import finish
-from retrograd.ops.linalg.products import type_name
-from retrograd.ops.linalg.shared import (
+from retrograd.ops.linalg.matrices import (
     LinAlgError,
     check_field,
     check_square,
@@ -20,6 +19,7 @@ from retrograd.ops.linalg.shared import (
     raise_singular,
     require,
 )
+from retrograd.ops.linalg.products import type_name
 from retrograd.ops.linalg.solve import inv
 from retrograd.ops.registry import RECORDED, Table, attach, composite, op
 from retrograd.samples import COMPLEX, FLOATS, HALVES, Sample, T

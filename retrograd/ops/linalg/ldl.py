@@ -15,7 +15,7 @@ from retrograd import dtypes, return_types
 from retrograd.ops import errors
 from retrograd.ops.kinds import Array, Namespace
 from retrograd.ops.linalg.matmul import finish
-from retrograd.ops.linalg.shared import I32, batch_shape, first_failure, matrices, require
+from retrograd.ops.linalg.matrices import I32, batch_shape, first_failure, matrices, require
 from retrograd.ops.registry import RECORDED, composite, op
 from retrograd.samples import COMPLEX, FLOATS, Sample, T
 from retrograd.tensor import Tensor

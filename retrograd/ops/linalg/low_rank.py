@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from retrograd import dtypes
 from retrograd.marks import differs
-from retrograd.ops.linalg.shared import mH, require
+from retrograd.ops.linalg.matrices import mH, require
 from retrograd.ops.registry import PUBLIC, RECORDED, composite
 from retrograd.samples import Sample, T
 from retrograd.tensor import Tensor

@@ -8,15 +8,14 @@ from collections.abc import Sequence
 from retrograd import dtypes, return_types
 from retrograd.backend import backend_of
 from retrograd.ops.kinds import Array, DType, Gradients, Namespace
+from retrograd.ops.linalg.elimination import lu_decompose, lu_info
 from retrograd.ops.linalg.matmul import finish, finish_all
-from retrograd.ops.linalg.shared import (
+from retrograd.ops.linalg.matrices import (
     I32,
     check_field,
     check_kernel,
     check_matrix,
     first_failure,
-    lu_decompose,
-    lu_info,
     mH,
     require,
 )

@@ -11,9 +11,9 @@ from retrograd.engine.state import STATE
 from retrograd.ops import errors
 from retrograd.ops.calling.dispatch_inplace import refuse_dual_out, write_out
 from retrograd.ops.kinds import Array, Namespace
+from retrograd.ops.linalg.matrices import batch_shape
 from retrograd.ops.linalg.product_sums import addmm as _addmm
 from retrograd.ops.linalg.products import mm as _mm
-from retrograd.ops.linalg.shared import batch_shape
 from retrograd.ops.registry import RECORDED, attach, composite, op, table_entry
 from retrograd.ops.shapes.dimensions import t as _t
 from retrograd.ops.shapes.shape import view as _view

@@ -9,8 +9,8 @@ from retrograd import dtypes
 from retrograd.backend import backend_of
 from retrograd.ops.kinds import Ints, wrap_dim
 from retrograd.ops.linalg.matmul import finish
+from retrograd.ops.linalg.matrices import check_field, check_matrix, check_square, require
 from retrograd.ops.linalg.products import type_name
-from retrograd.ops.linalg.shared import check_field, check_matrix, check_square, require
 from retrograd.ops.linalg.spectral import singular_values
 from retrograd.ops.registry import RECORDED, composite
 from retrograd.samples import COMPLEX, FLOATS, HALVES, Sample, T

@@ -10,8 +10,8 @@ from retrograd.backend import backend_of, is_array
 from retrograd.ops.calling.examples import by_example
 from retrograd.ops.kinds import Array, Gradients, Namespace
 from retrograd.ops.linalg.matmul import finish
+from retrograd.ops.linalg.matrices import check_matrix, mH, places, require
 from retrograd.ops.linalg.products import type_name
-from retrograd.ops.linalg.shared import check_matrix, mH, places, require
 from retrograd.ops.linalg.spectral import singular_values, symmetric_eigenvalues
 from retrograd.ops.registry import RECORDED, Table, composite, op
 from retrograd.samples import COMPLEX, FLOATS, HALVES, Sample, T

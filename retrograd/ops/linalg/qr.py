@@ -9,7 +9,7 @@ from retrograd import return_types
 from retrograd.backend import backend_of
 from retrograd.ops.kinds import Array, Gradients, Namespace
 from retrograd.ops.linalg.matmul import finish
-from retrograd.ops.linalg.shared import check_kernel, matrices, mH, require
+from retrograd.ops.linalg.matrices import check_kernel, matrices, mH, require
 from retrograd.ops.registry import RECORDED, Table, composite, op
 from retrograd.samples import COMPLEX, FLOATS, HALVES, Sample, T
 from retrograd.tensor import Tensor, wrap

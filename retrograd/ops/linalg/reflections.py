@@ -6,8 +6,8 @@ from typing import Any
 
 from retrograd.backend import backend_of
 from retrograd.ops.linalg.matmul import finish
+from retrograd.ops.linalg.matrices import check_kernel, mH, require
 from retrograd.ops.linalg.products import type_name
-from retrograd.ops.linalg.shared import check_kernel, mH, require
 from retrograd.ops.registry import RECORDED, composite
 from retrograd.samples import COMPLEX, FLOATS, Sample, T
 from retrograd.tensor import Tensor, wrap

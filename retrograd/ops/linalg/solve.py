@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from retrograd import dtypes, return_types
 from retrograd.ops import errors
 from retrograd.ops.kinds import Array, DType, Gradients, Namespace
+from retrograd.ops.linalg.elimination import lu_decompose, lu_info, substitute
 from retrograd.ops.linalg.matmul import finish, finish_all
-from retrograd.ops.linalg.products import type_name
-from retrograd.ops.linalg.shared import (
+from retrograd.ops.linalg.matrices import (
     I32,
     LinAlgError,
     batch_shape,
@@ -19,8 +19,6 @@ from retrograd.ops.linalg.shared import (
     check_square,
     column,
     first_failure,
-    lu_decompose,
-    lu_info,
     matrices,
     mH,
     mT,
@@ -28,8 +26,8 @@ from retrograd.ops.linalg.shared import (
     places,
     raise_singular,
     require,
-    substitute,
 )
+from retrograd.ops.linalg.products import type_name
 from retrograd.ops.registry import RECORDED, Table, composite, op
 from retrograd.samples import COMPLEX, FLOATS, HALVES, Sample, T
 from retrograd.tensor import Tensor

@@ -10,7 +10,7 @@ from retrograd.backend import backend_of
 from retrograd.engine.state import STATE, TRANSFORMS
 from retrograd.ops.kinds import Array, Gradients, Namespace
 from retrograd.ops.linalg.matmul import finish, finish_all
-from retrograd.ops.linalg.shared import (
+from retrograd.ops.linalg.matrices import (
     LinAlgError,
     check_kernel,
     check_square,

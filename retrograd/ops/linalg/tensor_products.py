@@ -11,8 +11,8 @@ from retrograd import dtypes
 from retrograd.ops import errors
 from retrograd.ops.kinds import Array, Namespace, wrap_dim
 from retrograd.ops.linalg.matmul import finish, matmul
+from retrograd.ops.linalg.matrices import batch_shape
 from retrograd.ops.linalg.products import c_name, type_name
-from retrograd.ops.linalg.shared import batch_shape
 from retrograd.ops.registry import RECORDED, attach, composite, op, table_entry
 from retrograd.samples import COMPLEX, FLOATS, HALVES, Sample, T
 from retrograd.tensor import Tensor

@@ -7,11 +7,8 @@ from typing import Any
 from retrograd import dtypes, samples
 from retrograd.ops.kinds import Array, DType, Namespace, Operand
 from retrograd.ops.making.arguments import as_element
-from retrograd.ops.neural.shared import (
-    floating_only,
-    inplace_twin,
-)
-from retrograd.ops.registry import RECORDED, Table, attach, composite, op
+from retrograd.ops.neural.operand_checks import floating_only
+from retrograd.ops.registry import RECORDED, Table, attach, composite, inplace_twin, op
 from retrograd.samples import FLOATS, HALVES, Sample, T
 from retrograd.tensor import Tensor
 

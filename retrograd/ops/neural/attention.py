@@ -12,7 +12,7 @@ from retrograd.engine.state import TRANSFORMS
 from retrograd.notices import runtime_error
 from retrograd.ops.kinds import Array, DType, Gradients, Namespace, wrap_dim
 from retrograd.ops.neural.dropout import dropout_of
-from retrograd.ops.neural.shared import common_shape
+from retrograd.ops.neural.operand_checks import common_shape
 from retrograd.ops.registry import PUBLIC, RECORDED, Table, composite, op
 from retrograd.samples import FLOATS, HALVES, Sample, T
 from retrograd.tensor import Tensor, wrap

@@ -26,7 +26,7 @@ from retrograd.ops.neural.normalization import (
     times_weight,
     to_weight,
 )
-from retrograd.ops.neural.shared import floating_only, no_backward
+from retrograd.ops.neural.operand_checks import floating_only, no_backward
 from retrograd.ops.registry import RECORDED, Table, composite, op
 from retrograd.samples import COMPLEX, FLOATS, HALVES, Sample, T
 from retrograd.tensor import Tensor, cell_of, wrap

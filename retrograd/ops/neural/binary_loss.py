@@ -9,17 +9,15 @@ from typing import Any
 from retrograd import dtypes
 from retrograd.ops import errors
 from retrograd.ops.kinds import Array, Namespace
-from retrograd.ops.neural.shared import (
+from retrograd.ops.neural.loss_reduction import (
     MEAN,
     NONE,
     apply_reduction,
-    common_shape,
-    floating_only,
     legacy_reduction,
-    no_gradient,
     reduced,
     reduction_code,
 )
+from retrograd.ops.neural.operand_checks import common_shape, floating_only, no_gradient
 from retrograd.ops.registry import RECORDED, Table, composite, op
 from retrograd.samples import FLOATS, HALVES, Sample, T
 from retrograd.tensor import Tensor

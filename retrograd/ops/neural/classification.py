@@ -9,14 +9,8 @@ from typing import Any
 from retrograd import dtypes
 from retrograd.ops import errors
 from retrograd.ops.kinds import Array, DType, Namespace
-from retrograd.ops.neural.shared import (
-    MEAN,
-    NONE,
-    SUM,
-    legacy_reduction,
-    no_gradient,
-    reduction_code,
-)
+from retrograd.ops.neural.loss_reduction import MEAN, NONE, SUM, legacy_reduction, reduction_code
+from retrograd.ops.neural.operand_checks import no_gradient
 from retrograd.ops.registry import RECORDED, Table, composite, op
 from retrograd.samples import FLOATS, HALVES, Sample, T
 from retrograd.tensor import Tensor

@@ -17,7 +17,7 @@ from retrograd import dtypes
 from retrograd.backend import xp_of
 from retrograd.ops import errors
 from retrograd.ops.kinds import Array, Namespace
-from retrograd.ops.neural.shared import MEAN, NONE, reduction_code
+from retrograd.ops.neural.loss_reduction import MEAN, NONE, reduction_code
 from retrograd.ops.registry import RECORDED, Table, composite, op
 from retrograd.samples import Sample, T
 from retrograd.tensor import Tensor, wrap

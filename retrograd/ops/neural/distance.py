@@ -7,7 +7,7 @@ from retrograd.backend import xp_of
 from retrograd.engine.grad_mode import no_grad
 from retrograd.ops import errors
 from retrograd.ops.kinds import Array, Ints, Namespace, operand
-from retrograd.ops.neural.shared import common_shape
+from retrograd.ops.neural.operand_checks import common_shape
 from retrograd.ops.reduction.norms import norm_gradient, vector_norm_of
 from retrograd.ops.registry import RECORDED, Table, attach, composite, op
 from retrograd.samples import COMPLEX, FLOATS, HALVES, Sample, T

@@ -10,8 +10,8 @@ from retrograd.engine.state import TRANSFORMS
 from retrograd.ops import errors
 from retrograd.ops.kinds import Array, Namespace
 from retrograd.ops.neural.activation import CORNERS, shapes
-from retrograd.ops.neural.shared import floating_only, inplace_twin, is_floating
-from retrograd.ops.registry import RECORDED, Table, attach, composite, op
+from retrograd.ops.neural.operand_checks import floating_only, is_floating
+from retrograd.ops.registry import RECORDED, Table, attach, composite, inplace_twin, op
 from retrograd.samples import FLOATS, HALVES, Sample, T
 from retrograd.tensor import Tensor, wrap
 

@@ -8,16 +8,15 @@ import warnings
 from retrograd.engine.grad_mode import no_grad
 from retrograd.ops import errors
 from retrograd.ops.kinds import Array, Namespace
-from retrograd.ops.neural.shared import (
+from retrograd.ops.neural.loss_reduction import (
     MEAN,
     NONE,
     apply_reduction,
-    common_shape,
-    floating_only,
     legacy_reduction,
     reduced,
     reduction_code,
 )
+from retrograd.ops.neural.operand_checks import common_shape, floating_only
 from retrograd.ops.registry import RECORDED, Table, composite, op
 from retrograd.samples import COMPLEX, FLOATS, HALVES, Sample, T
 from retrograd.tensor import Tensor

@@ -25,7 +25,7 @@ from retrograd.backend.cpu_rows import compiled_first, rows
 from retrograd.backend.neutral.arrangement import arranged
 from retrograd.ops import errors
 from retrograd.ops.kinds import Array, Gradients, Namespace
-from retrograd.ops.neural.shared import floating_only
+from retrograd.ops.neural.operand_checks import floating_only
 from retrograd.ops.registry import RECORDED, Table, composite, op, table_entry
 from retrograd.samples import FLOATS, HALVES, Sample, T
 from retrograd.tensor import Tensor

@@ -8,8 +8,8 @@ from typing import Any
 from retrograd import dtypes
 from retrograd.backend.cpu_rows import compiled_first, rows
 from retrograd.ops.kinds import Array, Namespace, wrap_dim
-from retrograd.ops.neural.shared import floating_only, inplace_twin
-from retrograd.ops.registry import RECORDED, Table, attach, composite, op, table_entry
+from retrograd.ops.neural.operand_checks import floating_only
+from retrograd.ops.registry import RECORDED, Table, attach, composite, inplace_twin, op, table_entry
 from retrograd.samples import COMPLEX, FLOATS, HALVES, Sample, T
 from retrograd.tensor import Tensor
 

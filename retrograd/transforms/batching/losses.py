@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from retrograd.backend.arrays import DType
-from retrograd.ops.neural.shared import MEAN, NONE, SUM
+from retrograd.ops.neural.loss_reduction import MEAN, NONE, SUM
 from retrograd.ops.registry import RECORDED
 from retrograd.tensor import Tensor
 from retrograd.transforms.batching.elementwise import line_up
