@@ -9,7 +9,6 @@ from collections.abc import Callable
 from collections.abc import Sequence
 from retrograd.dtypes import dtype
 from retrograd.tensor import Tensor
-from typing import Any
 from typing import Literal
 from typing import overload
 
@@ -467,7 +466,7 @@ def linear_cross_entropy(
     reduction: str = 'mean',
     ignore_index: int | None = None,
     label_smoothing: float = 0.0,
-    options: Any = None,
+    options: object = None,
 ) -> Tensor: ...
 def local_response_norm(
     input: Tensor,

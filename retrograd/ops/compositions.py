@@ -177,7 +177,9 @@ def _permuted_samples() -> list[Sample]:
 
 
 @composite(methods=(), samples=_permuted_samples)
-def empty_permuted(size: Sequence[int], physical_layout: Sequence[int], **options: Any) -> Tensor:
+def empty_permuted(
+    size: Sequence[int], physical_layout: Sequence[int], **options: object
+) -> Tensor:
     """Uninitialised memory whose dimensions lie in the order `physical_layout`, outermost first.
 
     >>> import retrograd as torch

@@ -3,22 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 from retrograd import dtypes
 from retrograd.engine.failures import broadcast as broadcast
 from retrograd.engine.failures import inference_saved as inference_saved
 from retrograd.notices import explained as explained
 from retrograd.notices import runtime_error as runtime_error
+from retrograd.ops.kinds import DType
 
 
-def type_name(value: Any) -> str:
+def type_name(value: object) -> str:
     """The name of a value's type as PyTorch's messages print it."""
     name = type(value).__name__
     return f"numpy.{name}" if type(value).__module__ == "numpy" else name
 
 
-def argument_type(function: str, name: str, position: int, expected: str, value: Any) -> Exception:
+def argument_type(
+    function: str, name: str, position: int, expected: str, value: object
+) -> Exception:
     """An argument of the wrong type."""
     return explained(
         TypeError(
@@ -28,7 +30,7 @@ def argument_type(function: str, name: str, position: int, expected: str, value:
     )
 
 
-def not_tensors(function: str, **arguments: Any) -> Exception:
+def not_tensors(function: str, **arguments: object) -> Exception:
     """The error for the first argument that is no Tensor; they are given in PyTorch's order.
 
     For an AttributeError that shows it: looking before would cost every call.
@@ -41,7 +43,7 @@ def not_tensors(function: str, **arguments: Any) -> Exception:
     return RuntimeError(f"{function}(): not all arguments are tensors")
 
 
-def without(attribute: str, *values: Any) -> Exception:
+def without(attribute: str, *values: object) -> Exception:
     """The same where PyTorch's Python code meets a value that has no attribute of a Tensor."""
     from retrograd.tensor import Tensor
 
@@ -79,7 +81,7 @@ def unsupported(what: str) -> Exception:
     return explained(NotImplementedError(f"retrograd does not support {what}"))
 
 
-def not_implemented_for(kernel: str, numpy_type: Any) -> Exception:
+def not_implemented_for(kernel: str, numpy_type: DType) -> Exception:
     """A dtype that PyTorch's kernel of this name does not take."""
     found = dtypes.from_numpy_dtype(numpy_type)
     return explained(NotImplementedError(f"\"{kernel}\" not implemented for '{found.type_name}'"))
@@ -103,7 +105,7 @@ def no_forward_mode(name: str) -> Exception:
     )
 
 
-def invalid_combination(function: str, values: Sequence[Any]) -> Exception:
+def invalid_combination(function: str, values: Sequence[object]) -> Exception:
     """Arguments that fit none of a function's overloads."""
     given = ", ".join(type_name(value) for value in values)
     return explained(
@@ -114,7 +116,7 @@ def invalid_combination(function: str, values: Sequence[Any]) -> Exception:
     )
 
 
-def target_size_warning(input: Any, target: Any) -> Warning:
+def target_size_warning(input: object, target: object) -> Warning:
     """A loss whose target will be broadcast, which is rarely meant."""
     from retrograd.lifecycle import why
 

@@ -56,7 +56,7 @@ def as_size(function: str, name: str, given: tuple[Any, ...]) -> Shape:
     return as_integers(function, name, 1, given)
 
 
-def as_integers(function: str, name: str, position: int, given: Any) -> Shape:
+def as_integers(function: str, name: str, position: int, given: object) -> Shape:
     """A sequence of integers as a tuple of ints."""
     if not isinstance(given, (tuple, list)):
         raise TypeError(
@@ -77,13 +77,13 @@ def as_integers(function: str, name: str, position: int, given: Any) -> Shape:
     return tuple(found)
 
 
-def _is_integer(value: Any) -> bool:
+def _is_integer(value: object) -> bool:
     if isinstance(value, Tensor):
         return value._array.size == 1 and value._array.dtype.kind in "iu"
     return isinstance(value, Integral) and not isinstance(value, bool)
 
 
-def require_tensor(function: str, value: Any, name: str = "input", position: int = 1) -> None:
+def require_tensor(function: str, value: object, name: str = "input", position: int = 1) -> None:
     """Refuse what is not a tensor in PyTorch's words."""
     if not isinstance(value, Tensor):
         raise TypeError(

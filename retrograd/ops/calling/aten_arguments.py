@@ -11,7 +11,9 @@ from functools import cache
 from math import prod
 from typing import TYPE_CHECKING, Any
 
+from retrograd import dtypes
 from retrograd.dtypes import from_numpy_dtype
+from retrograd.ops.kinds import Ints
 from retrograd.tensor import Tensor
 from retrograd.tensor.size import contiguous_format
 
@@ -21,7 +23,7 @@ if TYPE_CHECKING:
 Call = tuple[tuple[Any, ...], dict[str, Any]]
 
 
-def aten_arguments(op: Op, args: tuple[Any, ...]) -> Call:
+def aten_arguments(op: Op, args: tuple[object, ...]) -> Call:
     """The positional and the keyword arguments of a call."""
     form = _FORMS.get(op.name)
     if form is not None:
@@ -53,13 +55,13 @@ def _parameters(op: Op) -> tuple[list[str], list[str], list[Any]]:
     return names[:count], names[count:], [known.get(p.name, p.default) for p in op.plan.parameters]
 
 
-def _is_default(value: Any, default: Any) -> bool:
+def _is_default(value: object, default: object) -> bool:
     if value is None or isinstance(value, Tensor):
         return value is default
     return type(value) is type(default) and bool(value == default)
 
 
-def _plain(value: Any, listed: bool) -> Any:
+def _plain(value: object, listed: bool) -> Any:
     if listed and isinstance(value, int):
         return [value]
     return list(value) if isinstance(value, tuple) else value
@@ -82,31 +84,33 @@ _DEFAULTS: dict[str, dict[str, Any]] = {
 }
 
 
-def _layer_norm(input: Any, weight: Any, bias: Any, layout: Any, eps: float) -> Call:
+def _layer_norm(
+    input: Tensor, weight: Tensor | None, bias: Tensor | None, layout: Any, eps: float
+) -> Call:
     count = layout.grouped[2]
     shape = list(input.shape)
     start = next((d for d in range(len(shape) - 1, -1, -1) if prod(shape[d:]) == count), 0)
     return (input, shape[start:], weight, bias, eps), {}
 
 
-def _softmax(input: Any, dim: int) -> Call:
+def _softmax(input: Tensor, dim: int) -> Call:
     return (input, dim, False), {}
 
 
-def _of_all(input: Any, dtype: Any) -> Call:
+def _of_all(input: Tensor, dtype: dtypes.dtype | None) -> Call:
     return (input,), {} if dtype is None else {"dtype": dtype}
 
 
-def _deviation(input: Any, dim: Any, correction: Any, keepdim: bool) -> Call:
+def _deviation(input: Tensor, dim: Ints | None, correction: float, keepdim: bool) -> Call:
     args = (input,) if dim is None else (input, _plain(dim, True))
     options = {"correction": correction} if correction != 1 else {}
     return args, {**options, **({"keepdim": True} if keepdim else {})}
 
 
-def _pool(*defaults: Any) -> Callable[..., Call]:
+def _pool(*defaults: object) -> Callable[..., Call]:
     """A pooling op, whose stride is the kernel's size where none is given."""
 
-    def form(input: Any, kernel_size: Any, stride: Any, *more: Any) -> Call:
+    def form(input: Tensor, kernel_size: object, stride: Ints | None, *more: Any) -> Call:
         count = len(more)
         while count and _is_default(more[count - 1], defaults[count - 1]):
             count -= 1
@@ -118,23 +122,25 @@ def _pool(*defaults: Any) -> Callable[..., Call]:
     return form
 
 
-def _indices(dims: Sequence[int], tensors: Sequence[Any]) -> list[Any]:
+def _indices(dims: Sequence[int], tensors: Sequence[object]) -> list[Tensor]:
     found: list[Any] = [None] * (max(dims) + 1)
     for dim, tensor in zip(dims, tensors, strict=False):
         found[dim] = tensor
     return found
 
 
-def _index(input: Any, dims: Any, *tensors: Any) -> Call:
+def _index(input: Tensor, dims: Any, *tensors: Any) -> Call:
     return (input, _indices(dims, tensors)), {}
 
 
-def _index_put(input: Any, values: Any, dims: Any, accumulate: bool, *tensors: Any) -> Call:
+def _index_put(input: Tensor, values: Any, dims: Any, accumulate: bool, *tensors: Any) -> Call:
     more = (True,) if accumulate else ()
     return (input, _indices(dims, tensors), values, *more), {}
 
 
-def _attention(query: Any, key: Any, value: Any, mask: Any, scale: Any) -> Call:
+def _attention(
+    query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None, scale: float
+) -> Call:
     options = {"attn_mask": mask, "scale": scale}
     return (query, key, value), {k: v for k, v in options.items() if v is not None}
 

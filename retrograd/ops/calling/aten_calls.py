@@ -10,11 +10,11 @@ from retrograd.ops.registry import RECORDED
 from retrograd.tensor import Tensor
 
 
-def _softmax(input: Tensor, dim: int, half_to_float: bool) -> Any:
+def _softmax(input: Tensor, dim: int, half_to_float: bool) -> Tensor:
     return RECORDED.softmax(input, dim)
 
 
-def _log_softmax(input: Tensor, dim: int, half_to_float: bool) -> Any:
+def _log_softmax(input: Tensor, dim: int, half_to_float: bool) -> Tensor:
     return RECORDED.log_softmax(input, dim)
 
 
@@ -22,16 +22,18 @@ def _to_copy(input: Tensor, *, dtype: Any = None, **layout: Any) -> Any:
     return input.clone() if dtype is None else input.to(dtype, copy=True)
 
 
-def _unsafe_view(input: Tensor, size: Sequence[int]) -> Any:
+def _unsafe_view(input: Tensor, size: Sequence[int]) -> Tensor:
     return RECORDED._unsafe_view(input, tuple(input.view(*size).shape))
 
 
-def _slice(input: Tensor, dim: int = 0, start: Any = None, end: Any = None, step: int = 1) -> Any:
+def _slice(
+    input: Tensor, dim: int = 0, start: int | None = None, end: int | None = None, step: int = 1
+) -> Tensor:
     before = (slice(None),) * (dim % max(input.ndim, 1))
     return input[(*before, slice(start, end, step))]
 
 
-def _index(input: Tensor, indices: Sequence[Any]) -> Any:
+def _index(input: Tensor, indices: Sequence[Tensor]) -> Tensor:
     return input[tuple([slice(None) if index is None else index for index in indices])]
 
 

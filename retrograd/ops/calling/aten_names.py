@@ -53,7 +53,7 @@ def overload_table() -> dict[str, tuple[str, ...]]:
     return found
 
 
-def _is_number(value: Any) -> bool:
+def _is_number(value: object) -> bool:
     return isinstance(value, (bool, int, float, complex))
 
 
@@ -65,7 +65,7 @@ def by_operands(both: str, second: str, first: str) -> Choice:
 def by_dim(one: str, several: str) -> Choice:
     """The overload of a call with one dimension or several; `default` without any."""
 
-    def choose(args: tuple[Any, ...]) -> str:
+    def choose(args: tuple[object, ...]) -> str:
         if args[1] is None:
             return "default"
         return several if isinstance(args[1], Iterable) else one
@@ -73,7 +73,7 @@ def by_dim(one: str, several: str) -> Choice:
     return choose
 
 
-def overload_name(op: Op, args: tuple[Any, ...], form: str = "") -> str:
+def overload_name(op: Op, args: tuple[object, ...], form: str = "") -> str:
     """The overload that a call of an op is in PyTorch: ``aten.add.Tensor``.
 
     `form` is "_" for a call in place and "out" for one with ``out=``. Ops that PyTorch does not

@@ -80,7 +80,7 @@ def cast(tensor: Tensor, target: Any) -> Tensor:
     return RECORDED._to_dtype(tensor, target, None)
 
 
-def _cast_any(value: Any, target: Any) -> Any:
+def _cast_any(value: object, target: Any) -> Any:
     if isinstance(value, Tensor):
         return cast(value, target)
     if isinstance(value, (list, tuple)) and value and isinstance(value[0], (Tensor, list, tuple)):
@@ -106,7 +106,7 @@ def _widest(values: Iterable[Any]) -> Any:
 # ----------------------------------------------------------------------------------------- ops
 
 
-def cast_arguments(op: Op, args: tuple[Any, ...]) -> tuple[Any, ...]:
+def cast_arguments(op: Op, args: tuple[object, ...]) -> tuple[Any, ...]:
     """The arguments of an op as autocast wants them."""
     way = op.autocast
     if way is None:
@@ -127,7 +127,7 @@ AUTOCAST.cast_arguments = cast_arguments
 # ---------------------------------------------------------------------------------- composites
 
 
-def without_autocast(function: Callable[..., Any], args: Any, options: Any) -> Any:
+def without_autocast(function: Callable[..., object], args: Any, options: Any) -> Any:
     """Call a function with autocast off."""
     lower = STATE.autocast
     set_autocast(None)
@@ -137,7 +137,7 @@ def without_autocast(function: Callable[..., Any], args: Any, options: Any) -> A
         set_autocast(lower)
 
 
-def run_lowered(function: Callable[..., Any], *args: Any) -> Any:
+def run_lowered(function: Callable[..., object], *args: object) -> Any:
     """Call a function as autocast would one that is in the list of the lower precision."""
     target = STATE.autocast
     return without_autocast(function, [_cast_any(value, target) for value in args], {})
@@ -148,7 +148,7 @@ class _Entry:
 
     __slots__ = ("original", "unless", "way")
 
-    def __init__(self, original: Callable[..., Any], way: str, unless: str | None) -> None:
+    def __init__(self, original: Callable[..., Tensor], way: str, unless: str | None) -> None:
         self.original = original
         self.way = way
         self.unless: tuple[str, int] | None = None  # an argument and its place

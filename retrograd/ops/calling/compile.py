@@ -162,7 +162,7 @@ def _rebind(name: str, kernel: Kernel) -> None:
 CPU.rebind = _rebind
 
 
-def compile_operator(op: Op, name: str) -> Callable[..., Any]:
+def compile_operator(op: Op, name: str) -> Callable[..., Tensor]:
     """A Python operator: positional only, options at their defaults, NotImplemented if foreign."""
     operator = build(
         name,
@@ -173,7 +173,7 @@ def compile_operator(op: Op, name: str) -> Callable[..., Any]:
     return called
 
 
-def compile_inplace_operator(op: Op, name: str) -> Callable[..., Any]:
+def compile_inplace_operator(op: Op, name: str) -> Callable[..., Tensor]:
     """An operator that writes, such as `__iadd__`: NotImplemented if foreign."""
     operator = build(name, lambda: _inplace_function(op, name), f"operator {name} of {op.name}")
     assert op.inplace_name is not None

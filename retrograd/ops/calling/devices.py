@@ -36,7 +36,7 @@ def on_one_device(arrays: list[Any]) -> tuple[Backend, list[Any]]:
     )
 
 
-def _flat(arrays: list[Any]) -> Iterator[Any]:
+def _flat(arrays: list[object]) -> Iterator[Any]:
     """All arrays among the operands; the others are numbers, or None."""
     for value in arrays:
         if isinstance(value, list):
@@ -45,7 +45,7 @@ def _flat(arrays: list[Any]) -> Iterator[Any]:
             yield value
 
 
-def _moved(value: Any, backend: Backend) -> Any:
+def _moved(value: object, backend: Backend) -> Any:
     if isinstance(value, list):
         return [_moved(item, backend) for item in value]
     return backend.from_numpy(value) if type(value) is _cpu_array else value

@@ -46,7 +46,7 @@ if TYPE_CHECKING:
 ndarray = np.ndarray
 
 
-def dispatch(op: Op, args: tuple[Any, ...], operator: bool = False) -> Any:
+def dispatch(op: Op, args: tuple[object, ...], operator: bool = False) -> Any:
     """Run an op on its full list of arguments; operators answer NotImplemented to strangers."""
     plan = op.plan
     if TRANSFORMS.active and SPARSE.exist:
@@ -89,7 +89,7 @@ def dispatch(op: Op, args: tuple[Any, ...], operator: bool = False) -> Any:
     return package(op, outputs)
 
 
-def package(op: Op, outputs: list[Tensor]) -> Any:
+def package(op: Op, outputs: list[Tensor]) -> tuple[Tensor, ...] | Tensor:
     if op.outputs == 1:
         return outputs[0]
     return op.returns(*outputs) if op.returns is not None else tuple(outputs)
@@ -101,9 +101,9 @@ def package(op: Op, outputs: list[Tensor]) -> Any:
 def computed(
     op: Op,
     plan: CallPlan,
-    args: tuple[Any, ...],
+    args: tuple[object, ...],
     arrays: list[Any],
-    targets: Sequence[Any] = (),
+    targets: Sequence[object] = (),
     form: str = "",
 ) -> Computed:
     """The kernel's results as new tensors, or what modes give in its place; and the half type."""
@@ -116,7 +116,7 @@ def computed(
 
 
 def run_kernel(
-    op: Op, plan: CallPlan, args: tuple[Any, ...], arrays: list[Any]
+    op: Op, plan: CallPlan, args: tuple[object, ...], arrays: list[object]
 ) -> tuple[list[Array], dtypes.dtype | None]:
     """Run the kernel; the second result is the half type when float32 stood in for it."""
     half: dtypes.dtype | None = None
@@ -150,13 +150,13 @@ def run_kernel(
         leave_quiet(token)
 
 
-def _asks_for_float32(plan: CallPlan, args: tuple[Any, ...]) -> bool:
+def _asks_for_float32(plan: CallPlan, args: tuple[object, ...]) -> bool:
     """Whether the caller wants results of half-precision operands in float32, by `dtype=`."""
     place = plan.places.get("dtype")
     return place is not None and (args[place] is dtypes.float32 or args[place] is dtypes.F32)
 
 
-def failure(operands: Sequence[Any], error: Exception) -> Exception:
+def failure(operands: Sequence[object], error: Exception) -> Exception:
     """What to raise for an exception of a kernel: PyTorch's error where shapes do not broadcast."""
     if not isinstance(error, ValueError) or "broadcast" not in str(error):
         return errors.explained(error)
@@ -171,7 +171,7 @@ def failure(operands: Sequence[Any], error: Exception) -> Exception:
 
 
 def _arguments(
-    plan: CallPlan, args: tuple[Any, ...], arrays: list[Any]
+    plan: CallPlan, args: tuple[object, ...], arrays: list[object]
 ) -> tuple[list[Any], dict[str, Any]]:
     """The call's arguments with arrays in place of tensors, as the kernel takes them."""
     if plan.only_tensors:

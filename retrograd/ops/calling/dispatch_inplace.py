@@ -154,7 +154,7 @@ def dispatch_out(op: Op, args: tuple[Any, ...], out: Any) -> Any:
     return outs[0] if op.outputs == 1 else package(op, outs)
 
 
-def refuse_dual_out(name: str, tensors: list[Any]) -> None:
+def refuse_dual_out(name: str, tensors: list[Tensor]) -> None:
     """``out=`` passes no tangents on: raise where there are some."""
     if TRANSFORMS.dual_levels and TRANSFORMS.has_tangents(tensors):
         raise errors.explained(
@@ -165,7 +165,7 @@ def refuse_dual_out(name: str, tensors: list[Any]) -> None:
         )
 
 
-def write_out(name: str, target: Any, result: Array) -> None:
+def write_out(name: str, target: object, result: Array) -> None:
     """Write a result into an ``out=`` tensor, in PyTorch's way: resize with a warning."""
     if not isinstance(target, Tensor):
         raise TypeError(f"{name}(): argument 'out' must be Tensor, not {type(target).__name__}")

@@ -28,7 +28,10 @@ def level_in(values: Any) -> int:
 
 @above
 def run_by_example(
-    function: Callable[..., Any], level: int, args: tuple[Any, ...], options: dict[str, Any]
+    function: Callable[..., object],
+    level: int,
+    args: tuple[object, ...],
+    options: dict[str, object],
 ) -> Any:
     """Call a function once for each example of a batch and stack the results."""
     raise NotImplementedError
@@ -36,7 +39,10 @@ def run_by_example(
 
 @above
 def like_batch(
-    function: Callable[..., Any], input: Any, args: tuple[Any, ...], options: dict[str, Any]
+    function: Callable[..., Tensor],
+    input: Tensor,
+    args: tuple[object, ...],
+    options: dict[str, object],
 ) -> Any:
     """Call a function with the whole batch, as which its result counts."""
     raise NotImplementedError
@@ -46,7 +52,7 @@ def by_example(function: Callable[..., Any]) -> Callable[..., Any]:
     """Let a function of tensors run once for each example where an argument is batched."""
 
     @functools.wraps(function)
-    def guarded(*args: Any, **options: Any) -> Any:
+    def guarded(*args: object, **options: object) -> Any:
         if TRANSFORMS.active:
             level = level_in((*args, *options.values()))
             if level:
@@ -56,11 +62,11 @@ def by_example(function: Callable[..., Any]) -> Callable[..., Any]:
     return guarded
 
 
-def on_batch(function: Callable[..., Any]) -> Callable[..., Any]:
+def on_batch(function: Callable[..., Tensor]) -> Callable[..., Tensor]:
     """Let a function of one tensor, whose result is like it, run on the whole batch at once."""
 
     @functools.wraps(function)
-    def guarded(input: Any, *args: Any, **options: Any) -> Any:
+    def guarded(input: Tensor, *args: object, **options: object) -> Any:
         if isinstance(input, Tensor) and input._level:
             return like_batch(guarded, input, args, options)
         return function(input, *args, **options)

@@ -23,6 +23,7 @@ from retrograd import core
 from retrograd.above import above
 from retrograd.lifecycle import site
 from retrograd.ops.calling import lazy
+from retrograd.ops.kinds import Array
 from retrograd.ops.registry import PUBLIC
 from retrograd.tensor import Tensor
 
@@ -73,7 +74,7 @@ _NUMBERS = (Tensor, int, float, complex, np.number)
 # ------------------------------------------------------------------------------------ the stack
 
 
-def push(mode: Any) -> None:
+def push(mode: object) -> None:
     """Put a mode on this thread's stack."""
     if not STACK.modes:
         _count(1)
@@ -89,7 +90,7 @@ def pop() -> Any:
     return mode
 
 
-def ask(function: Any, args: tuple[Any, ...], options: dict[str, Any]) -> Any:
+def ask(function: Any, args: tuple[object, ...], options: dict[str, object]) -> Any:
     """Let the innermost mode do what a function is called for."""
     modes = STACK.modes
     mode = modes[-1]
@@ -118,12 +119,12 @@ class _Entry:
 
     __slots__ = ("operator", "original", "public")
 
-    def __init__(self, original: Callable[..., Any], public: Any, operator: bool) -> None:
+    def __init__(self, original: Callable[..., Tensor], public: object, operator: bool) -> None:
         self.original = original
         self.public = public  # what modes are given
         self.operator = operator  # which must be left to strangers
 
-    def __call__(self, args: tuple[Any, ...], options: dict[str, Any]) -> Any:
+    def __call__(self, args: tuple[object, ...], options: dict[str, object]) -> Any:
         if not STACK.modes:
             return self.original(*args, **options)
         if self.operator and not isinstance(args[-1], _NUMBERS):
@@ -136,7 +137,7 @@ class _Exchange:
 
     __slots__ = ("asking", "function", "original", "own")
 
-    def __init__(self, function: Any, public: Any, operator: bool) -> None:
+    def __init__(self, function: Callable[..., object], public: object, operator: bool) -> None:
         self.function = function
         self.own = (function.__code__, function.__kwdefaults__)
         original = types.FunctionType(
@@ -185,7 +186,7 @@ def _asking_code(free: int) -> types.CodeType:
 
 
 @above
-def resolve_name(f: Any) -> str | None:
+def resolve_name(f: object) -> str | None:
     """The name by which a function is found, ``torch.add``."""
     raise NotImplementedError
 
@@ -249,7 +250,7 @@ def _prepare() -> None:
     lazy.AFTER_COMPILING.append(_renew)
 
 
-def _renew(function: Any) -> None:
+def _renew(function: Callable[..., Array]) -> None:
     """A function that waited for its first call has got its code."""
     with _Installed.lock:
         before = _Installed.exchanges.get(function)

@@ -16,6 +16,7 @@ from typing import Any
 from retrograd import core
 from retrograd.engine.state import HOT
 from retrograd.lifecycle import site
+from retrograd.tensor import Tensor
 
 _SOURCES: dict[Any, tuple[Callable[[], list[str]], str]] = {}
 _compiling = threading.RLock()
@@ -35,14 +36,14 @@ def build(name: str, lines: Callable[[], list[str]], label: str) -> Any:
     return function
 
 
-def source_of(function: Any) -> str:
+def source_of(function: Callable[..., object]) -> str:
     """The source text of a built function."""
     function = core.python_function(function)
     force(function)
     return "".join(linecache.getlines(function.__code__.co_filename))
 
 
-def force(function: Any) -> None:
+def force(function: Callable[..., object]) -> None:
     """Compile a function that still waits for its first call."""
     with _compiling:
         waiting = _SOURCES.pop(function, None)
@@ -62,7 +63,7 @@ def force(function: Any) -> None:
             follow(function)
 
 
-def first_call(function: Any, args: Any, options: Any) -> Any:
+def first_call(function: Callable[..., Tensor], args: Any, options: Any) -> Any:
     """Compile a waiting function, then call it."""
     force(function)
     return function(*args, **options)

@@ -18,6 +18,7 @@ from retrograd.engine.node import Node
 from retrograd.engine.state import HOT
 from retrograd.ops.calling.lazy import build
 from retrograd.ops.registry import Op
+from retrograd.tensor import Tensor
 
 
 def prepare_nodes(op: Op) -> None:
@@ -93,11 +94,11 @@ def complex_form(op: Op) -> type[Node]:
         return op.node_class
     base: Any = op.node_class
 
-    def run_raw(self: Any, gradient: Any, need: Any, freeing: Any) -> Any:
+    def run_raw(self: object, gradient: Tensor, need: object, freeing: object) -> Any:
         parts = base.run_raw(self, saved.conjugate_all(gradient), need, freeing)
         return saved.conjugate_all(parts)
 
-    def run_recorded(self: Any, gradient: Any, need: Any, freeing: Any) -> Any:
+    def run_recorded(self: object, gradient: Tensor, need: object, freeing: object) -> Any:
         parts = base.run_recorded(self, saved.conjugate_all(gradient), need, freeing)
         return saved.conjugate_all(parts)
 

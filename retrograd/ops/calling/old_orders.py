@@ -25,7 +25,7 @@ def with_more(signature: str) -> str:
 
 
 def in_old_order(
-    op: Op, given: tuple[Any, ...], named: tuple[Any, ...], out: Any, in_place: bool
+    op: Op, given: tuple[object, ...], named: tuple[object, ...], out: Tensor | None, in_place: bool
 ) -> Any:
     """Call an op whose arguments were given with the numbers first.
 
@@ -75,5 +75,5 @@ def in_old_order(
     return function(found[0], *rest, **options)
 
 
-def _is_number(value: Any) -> bool:
+def _is_number(value: object) -> bool:
     return isinstance(value, Number) or (isinstance(value, Tensor) and value._array.ndim == 0)

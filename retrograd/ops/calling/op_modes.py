@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
 from retrograd.engine.state import STATE, set_op_modes
+from retrograd.tensor import Tensor
 
 if TYPE_CHECKING:
     from retrograd.ops.registry import Op
@@ -23,7 +24,7 @@ class OpMode(Protocol):
     """What can be put in place with `set_op_modes`."""
 
     def run(
-        self, op: Op, args: tuple[Any, ...], targets: Sequence[Any], form: str, compute: Any
+        self, op: Op, args: tuple[Any, ...], targets: Sequence[Tensor], form: str, compute: object
     ) -> Computed:
         """Run an op: ``compute()`` does it.
 

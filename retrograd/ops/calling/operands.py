@@ -30,7 +30,7 @@ NUMBERS: tuple[type[Any], ...] = (int, float, complex, np.generic)
 OPERANDS: tuple[type[Any], ...] = (Tensor, *NUMBERS, ndarray)
 
 
-def operands_of(op: Op, plan: CallPlan, args: tuple[Any, ...], operator: bool) -> Any:
+def operands_of(op: Op, plan: CallPlan, args: tuple[object, ...], operator: bool) -> Any:
     """The tensor arguments (Tensor, number or None each; lists flattened) and their arrays."""
     if STATE.op_watcher is not None:
         STATE.op_watcher(op, args)
@@ -79,7 +79,7 @@ def operands_of(op: Op, plan: CallPlan, args: tuple[Any, ...], operator: bool) -
     return tensors, arrays
 
 
-def _check_list(op: Op, name: str, position: int, value: Any) -> list[Tensor]:
+def _check_list(op: Op, name: str, position: int, value: object) -> list[Tensor]:
     if isinstance(value, Tensor) or not isinstance(value, Sequence):
         raise errors.argument_type(op.label, name, position, "tuple of Tensors", value)
     for index, item in enumerate(value):
@@ -156,7 +156,7 @@ def half_of(arrays: list[Any]) -> dtypes.dtype | None:
     return None
 
 
-def widen(value: Any) -> Any:
+def widen(value: object) -> Any:
     if isinstance(value, list):
         return [widen(item) for item in value]
     if is_array(value) and value.dtype in dtypes.HALF_TYPES:

@@ -18,7 +18,7 @@ checkpointing name them. Calling one of those raises an error that says so.
 from __future__ import annotations
 
 import importlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import cache
 from typing import Any
 
@@ -65,7 +65,7 @@ class OpOverload:
     def __str__(self) -> str:
         return f"{self._packet}.{self._overloadname}"
 
-    def __deepcopy__(self, memo: Any) -> OpOverload:
+    def __deepcopy__(self, memo: object) -> OpOverload:
         return self
 
     def __reduce__(self) -> Any:
@@ -111,7 +111,7 @@ class OpOverloadPacket:
     def __str__(self) -> str:
         return f"{self._namespace}.{self.__name__}"
 
-    def __deepcopy__(self, memo: Any) -> OpOverloadPacket:
+    def __deepcopy__(self, memo: object) -> OpOverloadPacket:
         return self
 
     def __reduce__(self) -> Any:
@@ -167,7 +167,9 @@ def namespace(name: str) -> _OpNamespace:
 _REGISTERED: dict[tuple[str, str, str], Any] = {}
 
 
-def declare(space: str, name: str, overload: str, function: Any) -> OpOverloadPacket:
+def declare(
+    space: str, name: str, overload: str, function: Callable[..., object]
+) -> OpOverloadPacket:
     """Add an operator of a program: from now on it is ``torch.ops.<space>.<name>``."""
     place = namespace(space)
     place.__dict__.pop(name, None)

@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 
 def record(
     op: Op,
-    args: tuple[Any, ...],
-    tensors: list[Any],
+    args: tuple[object, ...],
+    tensors: list[object],
     outputs: list[Tensor],
     half: dtypes.dtype | None,
     level: int = 0,
@@ -65,7 +65,7 @@ def is_wanted(op: Op, tensors: list[Any], level: int = 0) -> bool:
     return False
 
 
-def _meets_normal(op: Op, tensors: list[Any]) -> bool:
+def _meets_normal(op: Op, tensors: list[object]) -> bool:
     """Whether a call has an operand from outside inference mode.
 
     Among themselves, inference tensors that require grad are not recorded, as in PyTorch.
@@ -166,7 +166,7 @@ def fill_outputs(op: Op, node: Node, outputs: list[Tensor]) -> None:
 
 
 def _node_form(
-    op: Op, tensors: list[Any], outputs: list[Tensor], half: dtypes.dtype | None
+    op: Op, tensors: list[object], outputs: list[Tensor], half: dtypes.dtype | None
 ) -> type[Node]:
     if half is not None:
         return op.half_class
@@ -219,7 +219,7 @@ def pass_on_cut(op: Op, tensors: list[Any], outputs: list[Tensor], wanted: bool)
         output._cut = cut
 
 
-def link_outputs(op: Op, args: tuple[Any, ...], source: Tensor, outputs: list[Tensor]) -> None:
+def link_outputs(op: Op, args: tuple[object, ...], source: Tensor, outputs: list[Tensor]) -> None:
     """Make the outputs of a view op views of its operand, where they are."""
     options = tuple([args[place] for place in op.plan.options])
     for number, output in enumerate(outputs):

@@ -62,7 +62,7 @@ def usual_operands(plan: CallPlan, args: tuple[Any, ...]) -> list[Any] | None:
     return operands
 
 
-def call_generated(op: Op, plan: CallPlan, args: tuple[Any, ...], own: int) -> Any:
+def call_generated(op: Op, plan: CallPlan, args: tuple[object, ...], own: int) -> Any:
     """Call the generated function without `own` of the rare modes, which are this thread's."""
     if not GIL:
         count_unusual(-own)
@@ -77,7 +77,7 @@ def call_generated(op: Op, plan: CallPlan, args: tuple[Any, ...], own: int) -> A
         HOT["UNUSUAL"] += own
 
 
-def _generated(op: Op, plan: CallPlan, args: tuple[Any, ...]) -> Any:
+def _generated(op: Op, plan: CallPlan, args: tuple[object, ...]) -> Any:
     for p in plan.keywords:
         if args[p.place] is not p.default:
             break

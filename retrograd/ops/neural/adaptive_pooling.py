@@ -443,7 +443,7 @@ def _unpool_samples(dimensions: int) -> list[Sample]:
     """One channel of four values, in every number of dimensions."""
     shape = (1,) * (dimensions - 1)
 
-    def deep(values: Any) -> Any:
+    def deep(values: object) -> Any:
         for _ in shape:
             values = [values]
         return values

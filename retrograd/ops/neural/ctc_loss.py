@@ -305,7 +305,7 @@ def _compute(
     return losses
 
 
-def _samples(*ways: Any) -> list[Sample]:
+def _samples(*ways: object) -> list[Sample]:
     # the slopes are those of unnormalised scores, so finite differences do not give them
     frames = T(6, 3, 5, low=-3.0, high=-0.5)
     labels = [[1, 2, 2, 4], [3, 3, 0, 0], [4, 1, 2, 0]]

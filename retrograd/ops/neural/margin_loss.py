@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any
 
 from retrograd import dtypes
 from retrograd.ops import errors
@@ -44,7 +43,7 @@ def _publish(name: str, compute: Callable[..., Tensor], *shapes: tuple[int, ...]
         ways = [Sample(*tensors, reduction=code) for code in (0, 1, 2)]
         return [*ways, Sample(*tensors)]
 
-    def function(*args: Tensor, **named: Any) -> Tensor:
+    def function(*args: Tensor, **named: object) -> Tensor:
         result: Tensor = compute(*args, **named)
         return result
 
