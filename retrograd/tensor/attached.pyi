@@ -1137,15 +1137,15 @@ class Attached:
     ) -> Tensor: ...
     def new_empty_strided(
         self,
-        size: _int | Sequence[_int] | None,
-        stride: _int | Sequence[_int] | None,
+        size: Sequence[_int],
+        stride: Sequence[_int],
         *,
         dtype: dtype | None = None,
         **options: Any,
     ) -> Tensor: ...
     def new_full(
         self,
-        size: _int | Sequence[_int] | None,
+        size: Sequence[_int],
         fill_value: complex,
         *,
         dtype: dtype | None = None,

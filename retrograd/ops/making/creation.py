@@ -388,7 +388,7 @@ _new("new_empty", empty)
 @tensor_method
 def new_full(
     self: Tensor,
-    size: Ints | None,
+    size: Sequence[int],
     fill_value: complex,
     *,
     dtype: dtypes.dtype | None = None,
@@ -401,8 +401,8 @@ def new_full(
 @tensor_method
 def new_empty_strided(
     self: Tensor,
-    size: Ints | None,
-    stride: Ints | None,
+    size: Sequence[int],
+    stride: Sequence[int],
     *,
     dtype: dtypes.dtype | None = None,
     **options: Any,
