@@ -9,12 +9,11 @@ PyTorch has them because its compiler can see through them; here they raise, or 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 from retrograd import dtypes
 from retrograd.tensor import Tensor
 
-Message = Callable[[], Any] | None
+Message = Callable[[], object] | None
 
 
 def _assert(condition: object, message: str) -> None:
@@ -85,7 +84,7 @@ def _check_tensor_all(cond: Tensor, message: Message = None) -> None:
     _check(bool(cond._array.all()), message)
 
 
-CONDITIONS: dict[str, Any] = {
+CONDITIONS: dict[str, object] = {
     function.__name__: function
     for function in (
         *(_assert, _check, _check_index, _check_is_size, _check_not_implemented),

@@ -57,7 +57,7 @@ class dtype:
     def __reduce__(self) -> str:
         return "bool_" if self.name == "bool" else self.name
 
-    def __deepcopy__(self, memo: dict[int, Any]) -> dtype:
+    def __deepcopy__(self, memo: dict[int, object]) -> dtype:
         return self
 
     def __copy__(self) -> dtype:
@@ -98,7 +98,7 @@ ALL = (
 )
 # Newer types that take no part in promotion, as in PyTorch.
 UNSIGNED = (uint16, uint32, uint64)
-_BY_NUMPY: dict[Any, dtype] = {d.numpy: d for d in (*ALL, *UNSIGNED)}
+_BY_NUMPY: dict[object, dtype] = {d.numpy: d for d in (*ALL, *UNSIGNED)}
 _BY_NAME = {d.name: d for d in (*ALL, *UNSIGNED)} | {
     "half": float16, "float": float32, "double": float64, "cfloat": complex64,
     "cdouble": complex128, "short": int16, "int": int32, "long": int64,
@@ -139,7 +139,7 @@ def by_name(name: str) -> dtype | None:
 _BY_TYPE_NAME = {f"torch.{d.type_name}Tensor": d for d in (*ALL, *UNSIGNED)}
 
 # Python's own types may stand for a dtype
-PYTHON_TYPES: dict[Any, dtype] = {
+PYTHON_TYPES: dict[object, dtype] = {
     bool: bool_, int: int64, float: float64, complex: complex128
 }  # fmt: skip
 

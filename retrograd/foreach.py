@@ -26,7 +26,7 @@ _ONE_WAY = frozenset(["clone", "copy_", "max", "mm", "norm", "powsum", "zero_"])
 _NUMBERS = {"maximum": "clamp_min", "minimum": "clamp_max"}
 
 
-def _arguments(count: int, arguments: tuple[object, ...]) -> list[tuple[Any, ...]]:
+def _arguments(count: int, arguments: tuple[object, ...]) -> list[tuple[object, ...]]:
     """What each of the tensors is called with: an element of each list, and all else as it is."""
     columns = []
     for argument in arguments:
@@ -44,7 +44,7 @@ def _arguments(count: int, arguments: tuple[object, ...]) -> list[tuple[Any, ...
     return [tuple(column[place] for column in columns) for place in range(count)]
 
 
-def _values(method: str, arguments: tuple[object, ...]) -> tuple[Any, ...]:
+def _values(method: str, arguments: tuple[object, ...]) -> tuple[object, ...]:
     """The factors of `addcmul` and `addcdiv`, which may be given as one tensor, as a list."""
     last = arguments[-1] if len(arguments) == 3 else None
     if method in ("addcmul", "addcdiv") and isinstance(last, Tensor) and last.dim():
@@ -72,7 +72,7 @@ def _one(method: str, name: str, tensor: Any, arguments: tuple[Any, ...], named:
     return getattr(tensor, name)(*arguments, **named)
 
 
-def _made(name: str) -> Callable[..., Any]:
+def _made(name: str) -> Callable[..., object]:
     method = name if name in _METHODS else name.removesuffix("_")
     inplace = name.endswith("_")
 
@@ -93,7 +93,7 @@ def _made(name: str) -> Callable[..., Any]:
     return apply
 
 
-PUBLIC: dict[str, Callable[..., Any]] = {}
+PUBLIC: dict[str, Callable[..., object]] = {}
 for _name in _METHODS:
     PUBLIC[f"{PREFIX}{_name}"] = _made(_name)
     if _name not in _ONE_WAY:

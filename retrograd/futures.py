@@ -26,12 +26,12 @@ _S = TypeVar("_S")
 class Future(Generic[_T]):
     """A result that is set once, and that others may wait for or add callbacks to."""
 
-    def __init__(self, *, devices: Any = None) -> None:
+    def __init__(self, *, devices: object = None) -> None:
         self._changed = threading.Condition()
         self._done = False
         self._result: Any = None
         self._error: Exception | None = None
-        self._callbacks: list[Callable[[Future[_T]], Any]] = []
+        self._callbacks: list[Callable[[Future[_T]], object]] = []
 
     def done(self) -> bool:
         """Whether there is a result or an error."""
@@ -124,7 +124,7 @@ def collect_all(futures: list[Future[Any]]) -> Future[list[Future[Any]]]:
     return found
 
 
-def wait_all(futures: list[Future[Any]]) -> list[Any]:
+def wait_all(futures: list[Future[_T]]) -> list[_T]:
     """The results of all futures, when they are there; the first error is raised."""
     return [future.wait() for future in collect_all(futures).wait()]
 

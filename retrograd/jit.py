@@ -53,7 +53,7 @@ class TracerWarning(Warning):
 class Attribute(NamedTuple):
     """A value with its type, for an attribute of a script module."""
 
-    value: Any
+    value: object
     type: Any
 
 
@@ -72,34 +72,34 @@ def is_tracing() -> bool:
 
 
 @differs("returns the model or function itself")
-def script(obj: _T, *args: Any, **options: object) -> _T:
+def script(obj: _T, *args: object, **options: object) -> _T:
     """The model, function or class itself."""
     notice("torch.jit.script", _SAME)
     return obj
 
 
 @differs("returns the model or function itself, which is not called")
-def trace(func: _T, example_inputs: object = None, *args: Any, **options: object) -> _T:
+def trace(func: _T, example_inputs: object = None, *args: object, **options: object) -> _T:
     """The model or function itself; the example inputs are not used."""
     notice("torch.jit.trace", _SAME)
     return func
 
 
 @differs("returns the model itself, which is not called")
-def trace_module(mod: _T, inputs: object, *args: Any, **options: object) -> _T:
+def trace_module(mod: _T, inputs: object, *args: object, **options: object) -> _T:
     """The model itself; the example inputs are not used."""
     notice("torch.jit.trace_module", _SAME)
     return mod
 
 
 @differs("returns the model itself")
-def freeze(mod: _T, *args: Any, **options: object) -> _T:
+def freeze(mod: _T, *args: object, **options: object) -> _T:
     """The model itself."""
     return mod
 
 
 @differs("returns the model itself")
-def optimize_for_inference(mod: _T, *args: Any, **options: object) -> _T:
+def optimize_for_inference(mod: _T, *args: object, **options: object) -> _T:
     """The model itself."""
     return mod
 
@@ -134,7 +134,7 @@ def unused(fn: _T) -> _T:
     return fn
 
 
-def _itself(found: object) -> Any:
+def _itself(found: _T) -> _T:
     return found
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NoReturn, TypeVar
+from typing import NoReturn, TypeVar
 
 _T = TypeVar("_T")
 
@@ -40,7 +40,7 @@ def refuses(why: str) -> Callable[[_T], _T]:
     return mark
 
 
-def unsupported(name: str, why: str) -> Callable[..., Any]:
+def unsupported(name: str, why: str) -> Callable[..., NoReturn]:
     """A function under a name of PyTorch's that cannot work here: it says so when it is called.
 
     >>> compile = unsupported("torch.compile", "there is no compiler")
@@ -49,7 +49,7 @@ def unsupported(name: str, why: str) -> Callable[..., Any]:
     NotImplementedError: torch.compile is not supported by retrograd: there is no compiler
     """
 
-    def refuse(*args: Any, **options: object) -> NoReturn:
+    def refuse(*args: object, **options: object) -> NoReturn:
         raise NotImplementedError(f"{name} is not supported by retrograd: {why}")
 
     refuse.__name__ = refuse.__qualname__ = name.rpartition(".")[2]
@@ -58,7 +58,7 @@ def unsupported(name: str, why: str) -> Callable[..., Any]:
     return refuse
 
 
-def unsupported_class(name: str, why: str) -> type[Any]:
+def unsupported_class(name: str, why: str) -> type:
     """A class under a name of PyTorch's that cannot work here: no instance can be made.
 
     >>> Graph = unsupported_class("torch.Graph", "there is no compiler")

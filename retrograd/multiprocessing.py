@@ -59,7 +59,7 @@ class ProcessException(Exception):
         self.error_index = error_index
         self.error_pid = pid
 
-    def __reduce__(self) -> tuple[Any, ...]:
+    def __reduce__(self) -> tuple[object, ...]:
         return type(self), (self.msg, self.error_index, self.error_pid)
 
 
@@ -82,12 +82,12 @@ class ProcessExitedException(ProcessException):
         self.exit_code = exit_code
         self.signal_name = signal_name
 
-    def __reduce__(self) -> tuple[Any, ...]:
+    def __reduce__(self) -> tuple[object, ...]:
         told = (self.msg, self.error_index, self.error_pid, self.exit_code, self.signal_name)
         return type(self), told
 
 
-def _run(fn: Callable[..., object], rank: int, args: tuple[Any, ...], errors: Any) -> None:
+def _run(fn: Callable[..., object], rank: int, args: tuple[object, ...], errors: Any) -> None:
     try:
         fn(rank, *args)
     except KeyboardInterrupt:
@@ -151,7 +151,7 @@ SpawnContext = ProcessContext
 
 def start_processes(
     fn: Callable[..., object],
-    args: tuple[Any, ...] = (),
+    args: tuple[object, ...] = (),
     nprocs: int = 1,
     join: bool = True,
     daemon: bool = False,
@@ -179,7 +179,7 @@ def start_processes(
 
 def spawn(
     fn: Callable[..., object],
-    args: tuple[Any, ...] = (),
+    args: tuple[object, ...] = (),
     nprocs: int = 1,
     join: bool = True,
     daemon: bool = False,

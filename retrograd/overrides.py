@@ -10,8 +10,8 @@ from __future__ import annotations
 import contextlib
 import functools
 import warnings
-from collections.abc import Callable, Iterable, Iterator
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any, Self
 
 from retrograd import autograd
 from retrograd.marks import differs
@@ -46,7 +46,11 @@ class TorchFunctionMode:
     """
 
     def __torch_function__(
-        self, func: Any, types: Any, args: Any = (), kwargs: dict[str, Any] | None = None
+        self,
+        func: Callable[..., Any],
+        types: Sequence[type],
+        args: Any = (),
+        kwargs: dict[str, Any] | None = None,
     ) -> Any:
         raise NotImplementedError
 
@@ -58,7 +62,7 @@ class TorchFunctionMode:
         _pop_mode()
 
     @classmethod
-    def push(cls, *args: Any, **kwargs: Any) -> Any:
+    def push(cls, *args: object, **kwargs: object) -> Self:
         """Make one; an older form of ``with Mode():``."""
         warnings.warn(
             "`Mode.push()` is no longer necessary and can be replaced with just `with Mode()`",
@@ -71,21 +75,25 @@ class BaseTorchFunctionMode(TorchFunctionMode):
     """A mode that changes nothing: it calls what it is asked for."""
 
     def __torch_function__(
-        self, func: Any, types: Any, args: Any = (), kwargs: dict[str, Any] | None = None
+        self,
+        func: Callable[..., Any],
+        types: Sequence[type],
+        args: Any = (),
+        kwargs: dict[str, Any] | None = None,
     ) -> Any:
         return func(*args, **(kwargs or {}))
 
 
-def _get_current_function_mode() -> Any:
+def _get_current_function_mode() -> TorchFunctionMode | None:
     return STACK.modes[-1] if STACK.modes else None
 
 
-def _get_current_function_mode_stack() -> list[Any]:
+def _get_current_function_mode_stack() -> list[TorchFunctionMode]:
     return list(STACK.modes)
 
 
 @contextlib.contextmanager
-def _pop_mode_temporarily() -> Iterator[Any]:
+def _pop_mode_temporarily() -> Iterator[TorchFunctionMode]:
     mode = _pop_mode()
     try:
         yield mode
@@ -110,7 +118,10 @@ def has_torch_function(relevant_args: Iterable[object]) -> bool:
 
 @differs("plain operations do not come here by themselves")
 def handle_torch_function(
-    public_api: Callable[..., object], relevant_args: Iterable[object], *args: Any, **kwargs: object
+    public_api: Callable[..., object],
+    relevant_args: Iterable[object],
+    *args: object,
+    **kwargs: object,
 ) -> Any:
     """Ask the innermost mode, or the arguments, subclasses first, to do what `public_api` does."""
     if STACK.modes:
@@ -154,19 +165,19 @@ def wrap_torch_function(dispatcher: Callable[..., Any]) -> Callable[..., Any]:
     return wrap
 
 
-def is_tensor_like(inp: Any) -> bool:
+def is_tensor_like(inp: object) -> bool:
     """Whether something is a tensor or has a ``__torch_function__``."""
     return isinstance(inp, Tensor) or hasattr(inp, _PROTOCOL)
 
 
-def is_tensor_method_or_property(func: Callable[..., Any]) -> bool:
+def is_tensor_method_or_property(func: Callable[..., object]) -> bool:
     """Whether a function is a method of Tensor, or reads one of its properties."""
     if getattr(func, "__name__", "") == "__get__":
         return True
     return any(member is func for member in vars(Tensor).values())
 
 
-def resolve_name(f: Any) -> str | None:
+def resolve_name(f: object) -> str | None:
     """The public name of a function: ``torch.add``; None if it has none.
 
     >>> import retrograd as torch
@@ -186,7 +197,7 @@ def resolve_name(f: Any) -> str | None:
 __getattr__ = from_table(__name__)
 
 
-def not_ops() -> tuple[Callable[..., Any], ...]:
+def not_ops() -> tuple[Callable[..., object], ...]:
     """Functions that modes see although they are no ops."""
     return (
         *(autograd.grad, autograd.backward),

@@ -81,7 +81,7 @@ class Progress(Generic[Item]):
         self.steps = 0
         self._show = show
         self._file = file
-        self._values: dict[str, Any] = {}
+        self._values: dict[str, object] = {}
         self._started = self._stepped = self._stopped = _now()
         self._running = 0
 
@@ -123,7 +123,7 @@ class Progress(Generic[Item]):
         self.set(**values)
 
     @property
-    def values(self) -> dict[str, Any]:
+    def values(self) -> dict[str, object]:
         """The values that are shown, numbers as Python numbers.
 
         >>> import retrograd as torch

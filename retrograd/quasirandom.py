@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from functools import cache
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -116,8 +115,8 @@ class SobolEngine:
         wide = (points if first else points[1:]) / np.float64(2**self.MAXBIT)
         result = fresh(wide.astype(kind.numpy))
         if out is not None:
-            written: Any = out.resize_as_(result)
-            return written.copy_(result)  # type: ignore[no-any-return]
+            written = out.resize_as_(result)
+            return written.copy_(result)
         return result
 
     def draw_base2(

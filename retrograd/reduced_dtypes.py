@@ -43,7 +43,7 @@ class UnavailableDtype(dtype):
 
 
 def _make() -> dict[str, Any]:
-    found: dict[str, object] = {}
+    found: dict[str, Any] = {}
     floats = ("float8_e4m3fn", "float8_e4m3fnuz", "float8_e5m2", "float8_e5m2fnuz")
     for name in (*floats, "float8_e8m0fnu", "float4_e2m1fn_x2"):
         found[name] = UnavailableDtype(name, FLOAT, 1, _TINY)

@@ -11,9 +11,12 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+
+if TYPE_CHECKING:
+    from retrograd.tensor import Array
 
 FLOATS = ("float32", "float64")
 HALVES = ("float16", "bfloat16")
@@ -49,7 +52,9 @@ class T:
         self.grad = dtype is None if grad is None else grad
         self.distinct = distinct
 
-    def build(self, generator: np.random.Generator, dtype: str, noncontiguous: bool = False) -> Any:
+    def build(
+        self, generator: np.random.Generator, dtype: str, noncontiguous: bool = False
+    ) -> Array:
         """A NumPy array; `dtype` is used where the sample fixes none ("bfloat16": as float32)."""
         name = self.dtype or dtype
         numpy_name = "float32" if name == "bfloat16" else name

@@ -27,7 +27,7 @@ class _StorageClass(type):
 
     dtype: dtypes.dtype
 
-    def __call__(cls, *args: Any) -> TypedStorage:
+    def __call__(cls, *args: object) -> TypedStorage:
         first = args[0] if args else 0
         if len(args) > 1 or not isinstance(first, (int, Sequence)):
             raise TypeError(

@@ -16,7 +16,7 @@ class TorchVersion(str):
     '2.13.0'
     """
 
-    def _compared(self, other: object) -> tuple[tuple[Any, ...], tuple[Any, ...]] | None:
+    def _compared(self, other: object) -> tuple[tuple[int, ...], tuple[int, ...]] | None:
         if isinstance(other, (tuple, list)):
             other = ".".join(str(part) for part in other)
         if not isinstance(other, str) or not re.match(r"v?\d", other):

@@ -20,10 +20,7 @@ class cuda_autocast(autocast_mode.autocast):
     """Deprecated: ``torch.autocast("cuda", ...)``."""
 
     def __init__(
-        self,
-        enabled: bool = True,
-        dtype: dtypes.dtype = dtypes.float16,
-        cache_enabled: bool = True,
+        self, enabled: bool = True, dtype: dtypes.dtype = dtypes.float16, cache_enabled: bool = True
     ) -> None:
         deprecated_form("cuda.amp.autocast(args...)", "amp.autocast('cuda', args...)")
         super().__init__("cuda", dtype, enabled, cache_enabled)

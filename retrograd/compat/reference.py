@@ -122,7 +122,7 @@ def _page(page: str) -> str:
     return "\n".join(parts)
 
 
-def _own(name: str) -> Any:
+def _own(name: str) -> object:
     import importlib
 
     module, _, last = name.rpartition(".")
@@ -201,7 +201,7 @@ def _members(cls: type) -> list[str]:
     return [*lines, ""] if lines else []
 
 
-def _short_signature(function: Callable[..., Any]) -> str:
+def _short_signature(function: Callable[..., object]) -> str:
     names = list(inspect.signature(function).parameters.values())
     shown = [
         parameter.replace(annotation=inspect.Parameter.empty)
@@ -212,12 +212,12 @@ def _short_signature(function: Callable[..., Any]) -> str:
 
 
 @cache
-def _ops_by_function() -> dict[Any, Op]:
+def _ops_by_function() -> dict[object, Op]:
     return {op.function: op for op in OPS.values()}
 
 
 @cache
-def _ops_by_twin() -> dict[Any, Op]:
+def _ops_by_twin() -> dict[object, Op]:
     return {op.inplace_function: op for op in OPS.values() if op.inplace_function is not None}
 
 

@@ -143,7 +143,7 @@ def vars_of(value: object, name: str) -> Any:
         return None
 
 
-def resolve(path: str) -> Any:
+def resolve(path: str) -> object:
     """The thing of this library under PyTorch's full name; raises if there is none.
 
     >>> resolve("torch.float32")

@@ -77,13 +77,15 @@ def stub_path(module: str) -> str:
 
 
 @cache
-def _declarations() -> dict[Any, Op]:
+def _declarations() -> dict[object, Op]:
     """The op behind each function: its own, and the one that works in place."""
     found: dict[object, Op] = {op.function: op for op in OPS.values()}
     return found | {op.inplace_function: op for op in OPS.values() if op.inplace_function}
 
 
-def signatures(name: str, function: Any, method: bool) -> list[tuple[inspect.Signature, str]]:
+def signatures(
+    name: str, function: Callable[..., object], method: bool
+) -> list[tuple[inspect.Signature, str]]:
     """The forms of a function, and the module whose names their annotations use ("" for forms)."""
     op = _declarations().get(function)
     texts = getattr(function, "__forms__", None)
@@ -100,7 +102,7 @@ def signatures(name: str, function: Any, method: bool) -> list[tuple[inspect.Sig
     return [(inspect.signature(function), _module_of(function))]
 
 
-def _module_of(function: Any) -> str:
+def _module_of(function: Callable[..., object]) -> str:
     """The module in which a function is written, whatever it says of itself."""
     name: str = inspect.unwrap(function).__globals__["__name__"]
     return name
@@ -129,13 +131,15 @@ def form(text: str) -> inspect.Signature:
     return inspect.Signature(found, return_annotation=ast.unparse(node.returns))
 
 
-def _parameter(a: ast.arg, kind: Any, default: ast.expr | None) -> inspect.Parameter:
+def _parameter(
+    a: ast.arg, kind: inspect._ParameterKind, default: ast.expr | None
+) -> inspect.Parameter:
     annotation = ast.unparse(a.annotation) if a.annotation else _EMPTY
     value = _EMPTY if default is None else ast.literal_eval(default)
     return inspect.Parameter(a.arg, kind, default=value, annotation=annotation)
 
 
-def _of_op(op: Op, function: Any, method: bool) -> inspect.Signature:
+def _of_op(op: Op, function: Callable[..., object], method: bool) -> inspect.Signature:
     """The signature of an op for its caller: results as they come, and ``out=``."""
     found = op.signature.replace(return_annotation=_result(op))
     if function is op.inplace_function:
@@ -159,7 +163,9 @@ def _result(op: Op) -> str:
     return f"tuple[{', '.join(['Array'] * op.outputs)}]"
 
 
-def function_lines(name: str, function: Any, imports: Imports, method: bool = False) -> list[str]:
+def function_lines(
+    name: str, function: Callable[..., object], imports: Imports, method: bool = False
+) -> list[str]:
     """A function as a stub has it: one definition, or an overload for each form."""
     found = signatures(name, function, method)
     lines = []
@@ -366,7 +372,7 @@ def _exported(path: Path) -> dict[str, tuple[str, Origin]]:
     return found
 
 
-def _offered(place: types.ModuleType) -> dict[str, Any]:
+def _offered(place: types.ModuleType) -> dict[str, object]:
     """The names that a module has, those too that it imports or makes only when asked."""
     # a submodule that something has imported is no name of the module yet
     found = {n: v for n, v in vars(place).items() if not isinstance(v, types.ModuleType)}
@@ -395,7 +401,7 @@ def _torch_name(place: types.ModuleType) -> str:
     return "torch" + place.__name__.removeprefix("retrograd")
 
 
-def _stands_in_its_file(function: Any) -> bool:
+def _stands_in_its_file(function: Callable[..., object]) -> bool:
     """Whether a type checker can read a function where it is written."""
     if function.__module__ in {f"retrograd.{module}".rstrip(".") for module in MODULES}:
         return False

@@ -21,7 +21,6 @@ import os
 import shutil
 import sys
 from collections.abc import Iterable
-from typing import Any
 
 from .catalogue import CATALOGUE, find
 from .codes.entry import Entry, Form
@@ -80,7 +79,7 @@ class RetrogradError(Exception):
         """The first advice, with its edit where one is sure."""
         return None if self.report is None or not self.report.helps else self.report.helps[0]
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, object]:
         """The error as JSON-ready data."""
         return _to_dict(self, self.report)
 
@@ -88,7 +87,7 @@ class RetrogradError(Exception):
         """The page of the error's code: what happened, why, and what works instead."""
         return "" if self.code is None else read_page(self.code)
 
-    def __reduce__(self) -> tuple[Any, ...]:
+    def __reduce__(self) -> tuple[object, ...]:
         arguments = (self.public_name, raised_type(type(self)), self.args[0], self.report)
         return _rebuild, arguments, self.__dict__
 
@@ -160,7 +159,7 @@ class RetrogradWarning(UserWarning):
         """The code, such as "RG107"."""
         return None if self.report is None else self.report.code
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, object]:
         """The warning as JSON-ready data."""
         return _to_dict(self, self.report)
 
@@ -168,7 +167,7 @@ class RetrogradWarning(UserWarning):
         """The page of the warning's code."""
         return "" if self.code is None else read_page(self.code)
 
-    def __reduce__(self) -> tuple[Any, ...]:
+    def __reduce__(self) -> tuple[object, ...]:
         return _rebuild_warning, (str(self), self.report), self.__dict__
 
 
@@ -293,18 +292,14 @@ def _rebuild_warning(message: str, report: Report | None) -> RetrogradWarning:
     return RetrogradWarning(message, report)
 
 
-def _to_dict(error: Exception, report: Report | None) -> dict[str, Any]:
-    data: dict[str, object] = {
-        "type": type(error).__name__,
-        "message": str(error),
-        "code": None,
-    }
+def _to_dict(error: Exception, report: Report | None) -> dict[str, object]:
+    data: dict[str, object] = {"type": type(error).__name__, "message": str(error), "code": None}
     if report is not None:
         entry = CATALOGUE[report.code]
         data |= {"code": entry.code, "slug": entry.slug, "family": entry.family}
         data |= {"page": entry.page, **report.to_dict()}
     # Facts may hold anything that was at hand; what JSON cannot say is written as text.
-    result: dict[str, Any] = json.loads(json.dumps(data, default=str))
+    result: dict[str, object] = json.loads(json.dumps(data, default=str))
     return result
 
 

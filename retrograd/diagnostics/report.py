@@ -117,6 +117,6 @@ class Report:
                 return span
         return self.spans[-1] if self.spans else None
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, object]:
         """The report as JSON-ready data."""
         return {**asdict(self), "more": self.more}

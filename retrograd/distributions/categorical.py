@@ -12,12 +12,7 @@ from retrograd import dtypes
 from retrograd.backend import kernels
 from retrograd.distributions import constraints
 from retrograd.distributions.distribution import Distribution
-from retrograd.distributions.parameters import (
-    ONE_OF_TWO,
-    counted_support,
-    expanded,
-    smallest,
-)
+from retrograd.distributions.parameters import ONE_OF_TWO, counted_support, expanded, smallest
 from retrograd.distributions.utils import lazy_property, logits_to_probs, probs_to_logits
 from retrograd.engine.state import HOT
 from retrograd.ops.making.construction import fresh

@@ -7,7 +7,7 @@ computes without a graph, and its gradient is the one that was registered for it
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from retrograd.autograd.function import Function
@@ -66,7 +66,7 @@ class Operator:
             )
         self.backward, self.setup_context = backward, setup_context
 
-    def _run(self, values: list[Any]) -> Any:
+    def _run(self, values: list[object]) -> Any:
         for place in _EVERYWHERE:
             if place in self.kernels:
                 positional, named = self.parted(values)
@@ -76,7 +76,7 @@ class Operator:
             "No kernel was registered for it: torch.library.impl registers one"
         )
 
-    def parted(self, values: list[Any]) -> tuple[list[Any], dict[str, Any]]:
+    def parted(self, values: list[object]) -> tuple[list[object], dict[str, object]]:
         """The values by position, and those by keyword."""
         pairs = list(zip(self.schema.arguments, values, strict=True))
         positional = [value for argument, value in pairs if not argument.keyword_only]
@@ -90,7 +90,7 @@ class Operator:
                 increment_version(value)
         return result
 
-    def checked_run(self, values: list[Any]) -> Any:
+    def checked_run(self, values: list[object]) -> Any:
         """The kernel's result, which may not be one of its inputs nor share memory with one."""
         with no_grad():
             result = self._run(values)
@@ -134,7 +134,7 @@ class _Layout:
 
     __slots__ = ("arguments", "listed", "results")
 
-    def __init__(self, values: list[Any]) -> None:
+    def __init__(self, values: list[object]) -> None:
         self.arguments = _lengths(values)
         self.results: list[int | None] | None = None  # None: one result
         self.listed = False
@@ -154,19 +154,19 @@ class _Layout:
         return folded if self.listed else tuple(folded)
 
 
-def _lengths(values: Any) -> list[int | None]:
+def _lengths(values: Iterable[object]) -> list[int | None]:
     return [len(value) if isinstance(value, (list, tuple)) else None for value in values]
 
 
-def _flat(values: Any) -> list[Any]:
+def _flat(values: Iterable[object]) -> list[object]:
     """The values, with those of lists and tuples in their places."""
-    flat: list[Any] = []
+    flat: list[object] = []
     for value in values:
         flat.extend(value if isinstance(value, (list, tuple)) else [value])
     return flat
 
 
-def _folded(flat: Any, lengths: list[int | None]) -> list[Any]:
+def _folded(flat: Any, lengths: list[int | None]) -> list[object]:
     """The values of `_flat` again in lists of these lengths."""
     left = iter(flat)
     return [
@@ -177,7 +177,7 @@ def _folded(flat: Any, lengths: list[int | None]) -> list[Any]:
 def _function_of(operator: Operator) -> type[Function]:
     """The Function of an operator. Its first argument is the layout of the others."""
 
-    def forward(layout: _Layout, *flat: Any) -> Any:
+    def forward(layout: _Layout, *flat: object) -> Any:
         return layout.note(operator.checked_run(_folded(flat, layout.arguments)))
 
     def setup_context(ctx: Any, inputs: Any, output: Any) -> None:
@@ -206,7 +206,7 @@ def _function_of(operator: Operator) -> type[Function]:
         given = list(found) if isinstance(found, tuple) else [found]
         # Arguments by keyword are no inputs of the formula, and have no gradient.
         given += [None] * (len(layout.arguments) - len(given))
-        flat: list[Any] = [None]
+        flat: list[object] = [None]
         for gradient, length in zip(given, layout.arguments, strict=True):
             if length is None:
                 flat.append(gradient)
@@ -214,7 +214,7 @@ def _function_of(operator: Operator) -> type[Function]:
                 flat.extend([None] * length if gradient is None else gradient)
         return tuple(flat)
 
-    def vmap(info: Any, in_dims: Any, layout: _Layout, *flat: Any) -> Any:
+    def vmap(info: Any, in_dims: Any, layout: _Layout, *flat: object) -> Any:
         values = _folded(flat, layout.arguments)
         dims = _folded(in_dims[1:], layout.arguments)
         if operator.vmap is None:
@@ -235,7 +235,7 @@ def _share_memory(first: Any, second: Any) -> bool:
 
 
 def _one_by_one(
-    operator: Operator, size: int, layout: _Layout, dims: list[Any], values: list[Any]
+    operator: Operator, size: int, layout: _Layout, dims: list[object], values: list[object]
 ) -> Any:
     """The rule of an operator without one: call it for each element of the batch."""
 

@@ -23,7 +23,7 @@ from retrograd.tensor.size import device
 
 _MISSING: Any = inspect.Parameter.empty
 
-_KINDS: dict[Any, str] = {
+_KINDS: dict[object, str] = {
     Tensor: "Tensor",
     int: "SymInt",
     float: "float",
@@ -50,7 +50,7 @@ class Argument:
 
     name: str
     kind: str
-    default: Any
+    default: object
     keyword_only: bool
     written: bool
 
@@ -85,7 +85,9 @@ class Schema:
 
     __repr__ = __str__
 
-    def bind(self, args: tuple[Any, ...], kwargs: dict[str, Any], check: bool = True) -> list[Any]:
+    def bind(
+        self, args: tuple[object, ...], kwargs: dict[str, object], check: bool = True
+    ) -> list[object]:
         """The value of every argument of a call, in order, with defaults filled in."""
         positional = [argument for argument in self.arguments if not argument.keyword_only]
         if len(args) > len(positional):
@@ -114,7 +116,7 @@ class Schema:
             values.append(value)
         return values
 
-    def _check(self, argument: Argument, position: int, value: Any) -> None:
+    def _check(self, argument: Argument, position: int, value: object) -> None:
         kind = argument.kind.partition("(")[0]
         if isinstance(value, _ACCEPTED.get(kind, object)):
             return
@@ -125,7 +127,7 @@ class Schema:
             f"Declaration: {self}"
         )
 
-    def without_defaults(self, values: list[Any]) -> list[Any]:
+    def without_defaults(self, values: list[object]) -> list[object]:
         """The values up to the last that is not its argument's default."""
         kept = list(values)
         while kept:
@@ -156,14 +158,14 @@ def _split(text: str) -> list[str]:
     return [part.strip() for part in parts if part.strip()]
 
 
-def _default_value(text: str) -> Any:
+def _default_value(text: str) -> object:
     try:
         return ast.literal_eval(text)
     except (ValueError, SyntaxError):
         return text  # a name of PyTorch's, such as contiguous_format
 
 
-def _default_text(value: Any) -> str:
+def _default_text(value: object) -> str:
     if isinstance(value, float):
         digits = f"{value:.17g}"
         return f"{digits}." if digits.lstrip("-").isdigit() else digits
@@ -174,7 +176,7 @@ def _default_text(value: Any) -> str:
 
 
 def infer_schema(
-    prototype_function: Callable[..., Any],
+    prototype_function: Callable[..., object],
     /,
     *,
     mutates_args: str | Iterable[str],
@@ -230,7 +232,9 @@ def infer_schema(
 
 
 def _written(
-    signature: inspect.Signature, mutates_args: Any, fail: Callable[[str], typing.NoReturn]
+    signature: inspect.Signature,
+    mutates_args: str | Iterable[str],
+    fail: Callable[[str], typing.NoReturn],
 ) -> set[str]:
     if isinstance(mutates_args, str):
         if mutates_args != "unknown":
@@ -250,7 +254,7 @@ def _written(
     return written
 
 
-def _kind(hint: Any) -> str | None:
+def _kind(hint: object) -> str | None:
     if hint in _KINDS:
         return _KINDS[hint]
     origin, inner = typing.get_origin(hint), typing.get_args(hint)
@@ -264,7 +268,7 @@ def _kind(hint: Any) -> str | None:
     return None
 
 
-def _returned(hint: Any) -> str | None:
+def _returned(hint: object) -> str | None:
     if hint is None or hint is type(None):
         return "()"
     if typing.get_origin(hint) is tuple:

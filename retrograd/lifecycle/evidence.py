@@ -316,12 +316,7 @@ def _boundary(
 
 
 def _across_calls(
-    graph: _Graph,
-    since: int,
-    carried: NodeFacts,
-    user: NodeFacts,
-    call: CallFacts,
-    repeated: bool,
+    graph: _Graph, since: int, carried: NodeFacts, user: NodeFacts, call: CallFacts, repeated: bool
 ) -> FreedEvidence:
     ran_again = graph.ran_again((carried, graph.freed), since)
     same_door = reached_site(carried) == site_of(user)

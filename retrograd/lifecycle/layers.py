@@ -93,7 +93,7 @@ def _calls(frame: FrameType | None) -> Iterator[tuple[Any, FrameType | None]]:
         frame = frame.f_back
 
 
-def variables(frame: FrameType) -> dict[str, Any]:
+def variables(frame: FrameType) -> dict[str, object]:
     """The variables of a frame, without a copy of them that stays with it.
 
     Such a copy is what Python makes until 3.12: it would keep alive what the variables hold, the

@@ -100,7 +100,7 @@ def _library_frames() -> tuple[list[FrameType], FrameType | None]:
     return frames, frame
 
 
-def _parameters(frame: FrameType) -> dict[str, Any]:
+def _parameters(frame: FrameType) -> dict[str, object]:
     """The parameters of the frame's function with their values, if it is a function."""
     code = frame.f_code
     if not code.co_flags & inspect.CO_OPTIMIZED or code.co_name.startswith("<"):

@@ -195,9 +195,7 @@ def _modified(
             f"The forward pass used weights that {writer}() changed before {needed} came to them. "
             "Their gradient would mix old activations with new weights."
         )
-        helps.append(
-            Help(f"call this backward() before {writer}()", kind="reorder-step"),
-        )
+        helps.append(Help(f"call this backward() before {writer}()", kind="reorder-step"))
         helps.append(Help("or run the forward pass again after the step", kind="recompute-forward"))
     else:
         reason = "in-place-write"

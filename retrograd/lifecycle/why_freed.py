@@ -46,10 +46,7 @@ RETAIN_NOTE = (
 
 
 def freed_error(
-    node: NodeFacts,
-    consumer: NodeFacts | None,
-    call: CallFacts | None,
-    roots: Sequence[NodeFacts],
+    node: NodeFacts, consumer: NodeFacts | None, call: CallFacts | None, roots: Sequence[NodeFacts]
 ) -> RetrogradError:
     """The error for `node`, whose saved values were freed before `call` came to it.
 

@@ -50,10 +50,7 @@ def selected(select: Collection[str] = (), ignore: Collection[str] = ()) -> list
 
 
 def lint_text(
-    text: str,
-    path: str = "<text>",
-    rules: Collection[Rule] | None = None,
-    seconds: float = SECONDS,
+    text: str, path: str = "<text>", rules: Collection[Rule] | None = None, seconds: float = SECONDS
 ) -> Report:
     """Check a program.
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ..diagnostics.pages import example_of, parse_page, read_page
 
@@ -80,7 +80,7 @@ class Finding:
     helps: tuple[str, ...] = ()
     fix: Fix | None = field(default=None, compare=False)
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, object]:
         """JSON-ready data."""
         fix = None
         if self.fix is not None:
@@ -151,7 +151,7 @@ class Rule:
         """The example that is not."""
         return example_of(self.sections["Use instead"])
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, object]:
         """JSON-ready data for the list of codes."""
         return {
             "code": self.code,

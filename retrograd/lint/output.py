@@ -9,7 +9,7 @@ import urllib.parse
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Any, TextIO
+from typing import TextIO
 
 from retrograd.diagnostics.layout import counted
 
@@ -77,7 +77,7 @@ def summary(reports: Sequence[Report], fixed: int = 0) -> str:
     return ", ".join(parts) + "\n"
 
 
-def statistics(reports: Iterable[Report]) -> list[dict[str, Any]]:
+def statistics(reports: Iterable[Report]) -> list[dict[str, object]]:
     """How often each rule was found, the most frequent first."""
     counts = Counter(finding.code for report in reports for finding in report.findings)
     return [
@@ -177,7 +177,7 @@ def _version() -> str:
         return "0"
 
 
-def _location(path: str, region: dict[str, int] | None) -> dict[str, Any]:
+def _location(path: str, region: dict[str, int] | None) -> dict[str, object]:
     uri = urllib.parse.quote(Path(path).as_posix())
     if Path(path).is_absolute():
         uri = "file://" + uri

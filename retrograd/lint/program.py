@@ -76,7 +76,7 @@ class Program:
         self.text = text
         self.path = path
         self.tree = tree
-        self._kept: dict[str, dict[Any, Any]] = {}
+        self._kept: dict[str, dict[object, Any]] = {}
         self._trained: dict[Scope, set[str]] = {}
         self._own_trains: dict[str, bool] = {}
         self._instances: dict[tuple[str, Scope], Callee] = {}

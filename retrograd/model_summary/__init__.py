@@ -58,7 +58,7 @@ class Row:
     """The name of its class."""
     depth: int
     """How many layers it is inside of."""
-    output: Any = None
+    output: object = None
     """Shapes of what the first call returned, in the same tuples and dictionaries."""
     parameters: int = 0
     trainable: int = 0
@@ -188,7 +188,7 @@ def summary(
         model = copy.deepcopy(model)  # whose parameters the call will make
     paths = _paths(model, name)
     calls = _Calls(paths)
-    result: Any = None
+    result: object = None
     with ExitStack() as stack:
         if inputs or kwargs:
             stack.enter_context(_unchanged(model))
@@ -246,9 +246,7 @@ def _rows(paths: dict[int, tuple[Module, list[str], int]], calls: _Calls) -> dic
 
 
 def _count_parameters(
-    found: Summary,
-    rows: dict[int, Row],
-    paths: dict[int, tuple[Module, list[str], int]],
+    found: Summary, rows: dict[int, Row], paths: dict[int, tuple[Module, list[str], int]]
 ) -> None:
     """Parameters at the layer that has them; one that several have, at the first."""
     seen: set[int] = set()
@@ -282,7 +280,7 @@ class _Calls:
     """What happened in one call of a model: outputs, and when which layer ran."""
 
     def __init__(self, paths: dict[int, tuple[Module, list[str], int]]) -> None:
-        self.outputs: dict[int, Any] = {}
+        self.outputs: dict[int, object] = {}
         self.counts: dict[int, int] = {}
         # From each of these sequence numbers on, nodes belong to the layer beside it.
         self._starts: list[int] = [0]
@@ -304,12 +302,12 @@ class _Calls:
             for handle in handles:
                 handle.remove()
 
-    def _enter(self, module: object, args: Any) -> None:
+    def _enter(self, module: object, args: tuple[object, ...]) -> None:
         if id(module) in self._paths and threading.get_ident() == self._thread:
             self._running.append(id(module))
             self._switch()
 
-    def _leave(self, module: object, args: Any, output: object) -> None:
+    def _leave(self, module: object, args: tuple[object, ...], output: object) -> None:
         key = id(module)
         if key in self._paths and threading.get_ident() == self._thread:
             while self._running.pop() != key:
@@ -390,7 +388,7 @@ def _measure(
     rows: dict[int, Row],
     calls: _Calls,
     results: list[Tensor],
-    state: dict[int, Any],
+    state: dict[int, object],
     inputs: dict[int, int],
 ) -> None:
     """Add the bytes that the results keep for backward to the rows whose layers saved them.
@@ -423,7 +421,7 @@ def _measure(
         found.notes.append(f"{size_text(beside)} of it was saved outside of the layers")
 
 
-def _owners(tensors: list[Tensor]) -> dict[int, Any]:
+def _owners(tensors: list[Tensor]) -> dict[int, object]:
     owners = [owner_of(t._array) for t in tensors if not is_lazy(t)]
     return {id(owner): owner for owner in owners}
 
@@ -453,7 +451,7 @@ def _items(value: Any) -> list[Any]:
     return []
 
 
-def _shapes(value: object) -> Any:
+def _shapes(value: object) -> object:
     """Shapes in place of tensors, in the same tuples, lists and dictionaries."""
     if isinstance(value, Tensor):
         return list(value._array.shape)

@@ -100,7 +100,7 @@ class _Missing(AttributeError):
     def __str__(self) -> str:
         return _absence(*self.question)
 
-    def __reduce__(self) -> Any:
+    def __reduce__(self) -> tuple[type[AttributeError], tuple[str]]:
         return AttributeError, (str(self),)
 
 

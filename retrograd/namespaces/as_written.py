@@ -32,7 +32,7 @@ def optimize(*args: Any, **options: object) -> Callable[[Any], Any]:
     return itself
 
 
-def decorated(fn: object = None, *args: Any, **options: object) -> Any:
+def decorated(fn: object = None, *args: object, **options: object) -> Any:
     """The function itself; also a decorator."""
     return itself if fn is None else fn
 
@@ -43,7 +43,7 @@ def substitute_in_graph(original_fn: object, **options: object) -> Callable[[Any
 
 
 @contextmanager
-def set_stance(*args: Any, **options: object) -> Iterator[None]:
+def set_stance(*args: object, **options: object) -> Iterator[None]:
     """The context in which compiled functions are used in another way: there are none."""
     yield
 

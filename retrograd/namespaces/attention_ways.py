@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
 
 _attention = {"flash": True, "math": True, "mem_efficient": True, "cudnn": True}
 _told = {"reduction": False}
@@ -20,7 +19,7 @@ def allow_fp16_bf16_reduction_math_sdp(enabled: bool) -> None:
     _told["reduction"] = bool(enabled)
 
 
-def _note(way: str, enabled: Any) -> None:
+def _note(way: str, enabled: object) -> None:
     if not isinstance(enabled, bool):
         raise RuntimeError(f"set_sdp_use_math expects a bool, but got {type(enabled).__name__}")
     _attention[way] = enabled
@@ -72,7 +71,7 @@ def sdp_kernel(
     enable_math: bool = True,
     enable_mem_efficient: bool = True,
     enable_cudnn: bool = True,
-) -> Iterator[dict[str, Any]]:
+) -> Iterator[dict[str, object]]:
     """The context in which some ways to compute attention are allowed."""
     old = dict(_attention)
     ways = (enable_flash, enable_math, enable_mem_efficient, enable_cudnn)

@@ -227,7 +227,7 @@ class AbsentType:
     def __init__(self, name: str) -> None:
         self.name = name
 
-    def __call__(self, *args: Any) -> Any:
+    def __call__(self, *args: object) -> object:
         raise explained(
             TypeError(f"type {self.name} not available. Torch not compiled with CUDA enabled.")
         )
@@ -235,7 +235,7 @@ class AbsentType:
 
 @refuses(f"{NO_CUDA}, or use torch.profiler")
 @contextmanager
-def nvtx_range(msg: str, *args: Any, **kwargs: object) -> Iterator[None]:
+def nvtx_range(msg: str, *args: object, **kwargs: object) -> Iterator[None]:
     """The context that is marked: entering it raises, there is no CUDA device."""
     raise runtime_error(NO_NVTX)
     yield

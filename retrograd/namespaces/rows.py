@@ -27,7 +27,7 @@ class Row:
 
     kept = True  # whether the module keeps what was made
 
-    def make(self, module: ModuleType, name: str) -> Any:
+    def make(self, module: ModuleType, name: str) -> object:
         """The value of a name in a module."""
         raise NotImplementedError
 
@@ -40,7 +40,7 @@ class Alias(Row):
         self.name = name
         self.kept = kept
 
-    def make(self, module: ModuleType, name: str) -> Any:
+    def make(self, module: ModuleType, name: str) -> object:
         return getattr(import_module(self.place), self.name)
 
 
@@ -50,18 +50,18 @@ class Setting(Row):
     def __init__(self, value: object) -> None:
         self.value = value
 
-    def make(self, module: ModuleType, name: str) -> Any:
+    def make(self, module: ModuleType, name: str) -> object:
         return self.value
 
 
 class Made(Row):
     """Something that is made for a module, such as a function that changes its settings."""
 
-    def __init__(self, maker: Callable[[ModuleType], Any], kept: bool = True) -> None:
+    def __init__(self, maker: Callable[[ModuleType], object], kept: bool = True) -> None:
         self.maker = maker
         self.kept = kept
 
-    def make(self, module: ModuleType, name: str) -> Any:
+    def make(self, module: ModuleType, name: str) -> object:
         return self.maker(module)
 
 
@@ -73,10 +73,10 @@ class Answer(Row):
         self.doc = doc
         self.differs = differs
 
-    def make(self, module: ModuleType, name: str) -> Any:
+    def make(self, module: ModuleType, name: str) -> object:
         value = self.value
 
-        def answer(*args: Any, **options: object) -> Any:
+        def answer(*args: object, **options: object) -> object:
             return value() if callable(value) else value
 
         if self.differs is not None:
@@ -94,21 +94,21 @@ class Refusal(Row):
         self.is_class = is_class
         self.error = error
 
-    def make(self, module: ModuleType, name: str) -> Any:
+    def make(self, module: ModuleType, name: str) -> object:
         path = f"torch{module.__name__.removeprefix('retrograd')}.{name}"
         if self.error is None:
             made = (unsupported_class if self.is_class else unsupported)(path, self.why)
             return _placed(made, module, name, made.__doc__)
         kind, text = self.error[0], self.error[1].format(name=name)
 
-        def refuse(*args: Any, **options: object) -> NoReturn:
+        def refuse(*args: object, **options: object) -> NoReturn:
             raise explained(kind(text))
 
         made = type(name, (), {"__new__": refuse}) if self.is_class else refuse
         return refuses(self.why)(_placed(made, module, name, f"Not supported: {self.why}."))
 
 
-def _placed(made: Any, module: ModuleType, name: str, doc: str | None) -> Any:
+def _placed(made: Any, module: ModuleType, name: str, doc: str | None) -> object:
     """A function or class that knows its place: pickles find it there again."""
     made.__module__, made.__qualname__, made.__name__ = module.__name__, name, name
     made.__doc__ = doc
@@ -188,10 +188,10 @@ def switches(**inside: object) -> Rows:
     }
 
 
-def _switches(module: ModuleType, inside: dict[str, object]) -> tuple[Any, Any]:
+def _switches(module: ModuleType, inside: dict[str, object]) -> tuple[object, object]:
     names = tuple(inside)
 
-    def set_flags(*values: object, **named: object) -> tuple[Any, ...]:
+    def set_flags(*values: object, **named: object) -> tuple[object, ...]:
         """Change settings, None leaving one as it is; returns all as they were."""
         old = tuple(getattr(module, name) for name in names)
         given = {**dict(zip(names, values, strict=False)), **named}
@@ -219,7 +219,7 @@ def patch() -> Rows:
     return {"patch": Made(_patch)}
 
 
-def _patch(module: ModuleType) -> Any:
+def _patch(module: ModuleType) -> object:
     @contextmanager
     def patch(changes: Any = None, value: object = None, /, **named: object) -> Iterator[None]:
         """The context in which settings are changed: ``patch("name", 1)`` or ``patch(name=1)``."""
@@ -252,7 +252,7 @@ class Settings:
     def __init__(self, **settings: object) -> None:
         self.__dict__.update(settings)
 
-    def __getattr__(self, name: str) -> Any:
+    def __getattr__(self, name: str) -> object:
         raise AttributeError(f"Unknown attribute {name}")
 
     def __setattr__(self, name: str, value: object) -> None:
@@ -264,7 +264,7 @@ class Settings:
 class Group:
     """Settings under one name, as ``config.triton``: each is None until it is set."""
 
-    def __getattr__(self, name: str) -> Any:
+    def __getattr__(self, name: str) -> object:
         if name.startswith("__"):
             raise AttributeError(name)
         return None

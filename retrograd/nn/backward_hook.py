@@ -43,10 +43,7 @@ class BackwardHook:
     """
 
     def __init__(
-        self,
-        module: Module | str,
-        user_hooks: Sequence[Hook],
-        user_pre_hooks: Sequence[Hook],
+        self, module: Module | str, user_hooks: Sequence[Hook], user_pre_hooks: Sequence[Hook]
     ) -> None:
         self.module = module
         self.user_hooks = user_hooks

@@ -16,15 +16,11 @@ from retrograd.lifecycle.layers import note_layer
 from retrograd.nn import module_hooks
 from retrograd.nn.module_convert import ConversionMethods
 from retrograd.nn.module_hooks import BACKWARD, BACKWARD_PRE, FORWARD, FORWARD_PRE, HookMethods
-from retrograd.nn.module_hooks import (
-    register_module_backward_hook as register_module_backward_hook,
-)
+from retrograd.nn.module_hooks import register_module_backward_hook as register_module_backward_hook
 from retrograd.nn.module_hooks import (
     register_module_buffer_registration_hook as register_module_buffer_registration_hook,
 )
-from retrograd.nn.module_hooks import (
-    register_module_forward_hook as register_module_forward_hook,
-)
+from retrograd.nn.module_hooks import register_module_forward_hook as register_module_forward_hook
 from retrograd.nn.module_hooks import (
     register_module_forward_pre_hook as register_module_forward_pre_hook,
 )

@@ -48,11 +48,7 @@ class StateMethods:
     # ------------------------------------------------------------------ giving
 
     def state_dict(
-        self,
-        *args: Any,
-        destination: Any = None,
-        prefix: str = "",
-        keep_vars: bool = False,
+        self, *args: Any, destination: Any = None, prefix: str = "", keep_vars: bool = False
     ) -> dict[str, Any]:
         """Parameters and persistent buffers by dotted path, detached unless `keep_vars`.
 

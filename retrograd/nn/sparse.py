@@ -213,10 +213,7 @@ class EmbeddingBag(_LookupTable):
         self.include_last_offset = include_last_offset
 
     def forward(
-        self,
-        input: Tensor,
-        offsets: Tensor | None = None,
-        per_sample_weights: Tensor | None = None,
+        self, input: Tensor, offsets: Tensor | None = None, per_sample_weights: Tensor | None = None
     ) -> Tensor:
         return functional.embedding_bag(
             input,

@@ -17,12 +17,7 @@ from retrograd.optim.arithmetic import (
 )
 from retrograd.optim.forms import step_lists
 from retrograd.optim.optimizer import Group, Optimizer, ParamsT, State
-from retrograd.optim.options import (
-    check,
-    check_betas,
-    check_implementation,
-    check_rate,
-)
+from retrograd.optim.options import check, check_betas, check_implementation, check_rate
 from retrograd.optim.recorded import averaged, rate_of, shrink_weights, squared
 from retrograd.tensor import Array, Tensor
 

@@ -101,11 +101,7 @@ def storage_type(name: str) -> StorageType | None:
     return StorageType(name) if name in _STORAGE_DTYPES else None
 
 
-_MOVED = {
-    "__builtin__": "builtins",
-    "copy_reg": "copyreg",
-    "torch.tensor": "torch._tensor",
-}
+_MOVED = {"__builtin__": "builtins", "copy_reg": "copyreg", "torch.tensor": "torch._tensor"}
 
 
 def present_module(module: str) -> str:

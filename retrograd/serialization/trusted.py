@@ -6,12 +6,7 @@ import codecs
 from collections.abc import Callable
 from typing import Any
 
-from retrograd.serialization.names import (
-    counterpart,
-    known_names,
-    present_module,
-    storage_type,
-)
+from retrograd.serialization.names import counterpart, known_names, present_module, storage_type
 from retrograd.serialization.restricted import RestrictedUnpickler, Source
 
 Read = Callable[..., Any]

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 FAMILIES = {
     "RG1": "lifecycle",
@@ -66,7 +65,7 @@ class Entry:
         """The file of the code's page, below `explain/`."""
         return f"{self.code}.md"
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, object]:
         """JSON-ready data for the list of codes."""
         return {
             "code": self.code,

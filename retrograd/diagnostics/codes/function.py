@@ -170,10 +170,7 @@ FUNCTION: tuple[Entry, ...] = (
                 "a custom Function changed a view in place and returned more than one value",
                 "The write becomes part of the history of the view's base, which has room for "
                 "one gradient.",
-                (
-                    "give it x.clone() in place of the view",
-                    "or return the changed input alone",
-                ),
+                ("give it x.clone() in place of the view", "or return the changed input alone"),
                 "several-outputs",
             ),
         ),

@@ -93,8 +93,7 @@ LIFECYCLE: tuple[Entry, ...] = (
         "a view was written in place where its history does not allow it",
         (
             Form(
-                r"a view of a leaf Variable that requires grad is being used",
-                reason="view-of-leaf",
+                r"a view of a leaf Variable that requires grad is being used", reason="view-of-leaf"
             ),
             Form(
                 r"Output \d+ of \w+ is a view and (is being|its base).*multiple views",

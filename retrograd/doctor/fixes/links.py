@@ -237,9 +237,7 @@ def _leave_with(draft: Draft, statement: ast.With | ast.AsyncWith) -> None:
 
 
 def remove_decorator(
-    draft: Draft,
-    function: ast.FunctionDef | ast.AsyncFunctionDef,
-    wanted: Callable[[str], bool],
+    draft: Draft, function: ast.FunctionDef | ast.AsyncFunctionDef, wanted: Callable[[str], bool]
 ) -> None:
     """Take away the one decorator that a test recognises."""
     found = [node for node in function.decorator_list if wanted(draft.written(node))]

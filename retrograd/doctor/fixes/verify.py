@@ -154,11 +154,7 @@ def _rank(diagnosis: Diagnosis) -> None:
 
 
 def _try(
-    diagnosis: Diagnosis,
-    fix: Fix,
-    diagnoses: list[Diagnosis],
-    request: Request,
-    deadline: float,
+    diagnosis: Diagnosis, fix: Fix, diagnoses: list[Diagnosis], request: Request, deadline: float
 ) -> None:
     """Try the edit of a fix; if it fails, its other form. The first failure is what is told."""
     edit = edit_of(fix)

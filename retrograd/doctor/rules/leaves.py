@@ -137,10 +137,7 @@ def grad_of_result(watched: Watched) -> Diagnosis | None:
         fixes=[leaf, retain] if meant_as_leaf else [retain, leaf],
         error="" if at is None else at.message,
         tensor=next(iter(_names_read(place)), ""),
-        spans=[
-            *([Span("created", made[-1], made)] if made else []),
-            Span("read", place, reading),
-        ],
+        spans=[*([Span("created", made[-1], made)] if made else []), Span("read", place, reading)],
     )
 
 

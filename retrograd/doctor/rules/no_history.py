@@ -292,9 +292,7 @@ def unused_input(watched: Watched) -> Diagnosis | None:
             "which this is a copy or a part.",
             error_line=at.place,
             created_at=list(dict.fromkeys(reversed(stack))),
-            fixes=[
-                Fix("keep-graph", kept, "make it before the forward pass, and use it there"),
-            ],
+            fixes=[Fix("keep-graph", kept, "make it before the forward pass, and use it there")],
             spans=[Span("created", stack[-1], stack)],
         )
         return _completed(found, at)

@@ -298,9 +298,7 @@ def _made_outside(evidence: SecondBackward, watched: Watched) -> Diagnosis | Non
             )
         fixes = [
             Fix(
-                "combine-losses",
-                in_loop(evidence),
-                "add the losses up and send the sum back once",
+                "combine-losses", in_loop(evidence), "add the losses up and send the sum back once"
             ),
             Fix(
                 "retain-graph",

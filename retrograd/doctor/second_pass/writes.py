@@ -5,12 +5,7 @@ from __future__ import annotations
 import importlib
 from typing import Any
 
-from retrograd.doctor.evidence.overwritten import (
-    find_overwritten,
-    memory_of,
-    shape_in,
-    versions_in,
-)
+from retrograd.doctor.evidence.overwritten import find_overwritten, memory_of, shape_in, versions_in
 from retrograd.doctor.second_pass.public_calls import PublicCalls
 from retrograd.doctor.session import Watched
 from retrograd.doctor.torch_types import TensorLike

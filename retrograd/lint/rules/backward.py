@@ -176,12 +176,7 @@ def step_before_other_backward(program: Program) -> Iterator[Found]:
 
 
 def _module_before(
-    program: Program,
-    scope: Scope,
-    values: Values,
-    backward: Backward,
-    at: Step,
-    trained: list[str],
+    program: Program, scope: Scope, values: Values, backward: Backward, at: Step, trained: list[str]
 ) -> str | None:
     """The stepped module that computed the loss before the step, from an input with a graph."""
     for seen in values.trail(backward.value, backward.step):
@@ -223,9 +218,4 @@ def _each_result_uses(function: Scope, module: str) -> bool:
     return True
 
 
-RULES = (
-    backward_twice,
-    backward_not_called,
-    result_sent_back_twice,
-    step_before_other_backward,
-)
+RULES = (backward_twice, backward_not_called, result_sent_back_twice, step_before_other_backward)

@@ -114,7 +114,4 @@ def volatile_ignored(program: Program) -> Iterator[Found]:
                 )
 
 
-RULES = (
-    result_dropped,
-    volatile_ignored,
-)
+RULES = (result_dropped, volatile_ignored)

@@ -206,8 +206,4 @@ def _from_outside(
     return None
 
 
-RULES = (
-    forward_outside_loop,
-    state_carried,
-    closure_without_forward,
-)
+RULES = (forward_outside_loop, state_carried, closure_without_forward)

@@ -258,8 +258,4 @@ def _detached(scope: Scope, name: str, loop: Loop) -> bool:
     )
 
 
-RULES = (
-    loss_accumulated,
-    graph_kept_in_list,
-    total_sent_back,
-)
+RULES = (loss_accumulated, graph_kept_in_list, total_sent_back)

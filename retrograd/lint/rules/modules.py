@@ -222,12 +222,7 @@ def loss_misses_the_optimizer(program: Program) -> Iterator[Found]:
 
 
 def _cut_from(
-    program: Program,
-    scope: Scope,
-    values: Values,
-    loss: ast.expr,
-    step: Step,
-    trained: list[str],
+    program: Program, scope: Scope, values: Values, loss: ast.expr, step: Step, trained: list[str]
 ) -> ast.expr | None:
     """The place where a loss is cut off, if all other parts of it are other networks or numbers."""
     cut: ast.expr | None = None

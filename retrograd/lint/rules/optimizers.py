@@ -43,9 +43,7 @@ def _same_block(one: Step, other: Step) -> bool:
     return one.loops == other.loops and one.arms == other.arms
 
 
-def _cleared_then_stepped(
-    program: Program,
-) -> Iterator[tuple[Scope, OptimizerCall, OptimizerCall]]:
+def _cleared_then_stepped(program: Program) -> Iterator[tuple[Scope, OptimizerCall, OptimizerCall]]:
     """`zero_grad()` and then `step()` of one optimizer, with surely no backward between them."""
     for scope in program.scopes:
         calls = optimizer_calls(program, scope)

@@ -162,7 +162,4 @@ def _used_with_graph(scope: Scope, name: str) -> bool:
     return False
 
 
-RULES = (
-    needless_retain_graph,
-    needless_create_graph,
-)
+RULES = (needless_retain_graph, needless_create_graph)

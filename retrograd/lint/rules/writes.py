@@ -115,7 +115,4 @@ def _let_go(scope: Scope, name: str, made: Step, step: Step) -> bool:
     return bool(scope.bindings(name + ".requires_grad"))
 
 
-RULES = (
-    data_update,
-    leaf_written,
-)
+RULES = (data_update, leaf_written)

@@ -207,8 +207,4 @@ module(
     "Kernels for quantized tensors, of which there are none: the setting is remembered.",
     settings(engine="none", supported_engines=[]),
 )
-module(
-    "backends.xnnpack",
-    "XNNPACK: absent.",
-    settings(enabled=False),
-)
+module("backends.xnnpack", "XNNPACK: absent.", settings(enabled=False))

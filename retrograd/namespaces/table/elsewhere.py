@@ -92,8 +92,7 @@ module(
     ),
 )
 module(
-    "ao",
-    "Models made smaller: what there was to name is in `torch.ao.quantization`, and refuses.",
+    "ao", "Models made smaller: what there was to name is in `torch.ao.quantization`, and refuses."
 )
 module(
     "ao.quantization",

@@ -19,16 +19,12 @@ _FILES = {
         """,
         "attention": "MultiheadAttention",
     },
-    "adaptive": {
-        "adaptive": "AdaptiveLogSoftmaxWithLoss _ASMoutput",
-    },
+    "adaptive": {"adaptive": "AdaptiveLogSoftmaxWithLoss _ASMoutput"},
     "batchnorm": {
         "batchnorm": "BatchNorm1d BatchNorm2d BatchNorm3d SyncBatchNorm _BatchNorm _NormBase",
         "lazy": "LazyBatchNorm1d LazyBatchNorm2d LazyBatchNorm3d _LazyNormBase",
     },
-    "channelshuffle": {
-        "channelshuffle": "ChannelShuffle",
-    },
+    "channelshuffle": {"channelshuffle": "ChannelShuffle"},
     "container": {
         "container": "Container ModuleDict ModuleList Sequential",
         "parameter_container": "ParameterDict ParameterList",
@@ -43,38 +39,26 @@ _FILES = {
             LazyConvTranspose3d _LazyConvXdMixin
         """,
     },
-    "distance": {
-        "distance": "CosineSimilarity PairwiseDistance",
-    },
+    "distance": {"distance": "CosineSimilarity PairwiseDistance"},
     "dropout": {
         "dropout": """
             AlphaDropout Dropout Dropout1d Dropout2d Dropout3d FeatureAlphaDropout _DropoutNd
-        """,
+        """
     },
-    "flatten": {
-        "flatten": "Flatten Unflatten",
-    },
-    "fold": {
-        "fold": "Fold Unfold",
-    },
+    "flatten": {"flatten": "Flatten Unflatten"},
+    "fold": {"fold": "Fold Unfold"},
     "instancenorm": {
         "instancenorm": "InstanceNorm1d InstanceNorm2d InstanceNorm3d _InstanceNorm",
         "lazy": "LazyInstanceNorm1d LazyInstanceNorm2d LazyInstanceNorm3d",
     },
-    "lazy": {
-        "lazy": "LazyModuleMixin",
-    },
+    "lazy": {"lazy": "LazyModuleMixin"},
     "linear": {
         "attention": "NonDynamicallyQuantizableLinear",
         "lazy": "LazyLinear",
         "linear": "Bilinear Identity Linear",
     },
-    "linear_cross_entropy": {
-        "retrograd.ops.neural.linear_cross_entropy": "linear_cross_entropy",
-    },
-    "linear_cross_entropy_options": {
-        "linear_cross_entropy": "LinearCrossEntropyOptions",
-    },
+    "linear_cross_entropy": {"retrograd.ops.neural.linear_cross_entropy": "linear_cross_entropy"},
+    "linear_cross_entropy_options": {"linear_cross_entropy": "LinearCrossEntropyOptions"},
     "loss": {
         "linear_cross_entropy": "LinearCrossEntropyLoss",
         "loss": """
@@ -106,11 +90,9 @@ _FILES = {
             ReflectionPad1d ReflectionPad2d ReflectionPad3d ReplicationPad1d ReplicationPad2d
             ReplicationPad3d ZeroPad1d ZeroPad2d ZeroPad3d _CircularPadNd _ConstantPadNd
             _ReflectionPadNd _ReplicationPadNd
-        """,
+        """
     },
-    "pixelshuffle": {
-        "pixelshuffle": "PixelShuffle PixelUnshuffle",
-    },
+    "pixelshuffle": {"pixelshuffle": "PixelShuffle PixelUnshuffle"},
     "pooling": {
         "fractional_pooling": "FractionalMaxPool2d FractionalMaxPool3d",
         "pooling": """
@@ -120,27 +102,20 @@ _FILES = {
             _AdaptiveAvgPoolNd _AdaptiveMaxPoolNd _AvgPoolNd _LPPoolNd _MaxPoolNd _MaxUnpoolNd
         """,
     },
-    "rnn": {
-        "rnn": "GRU LSTM RNN RNNBase",
-        "rnn_cells": "GRUCell LSTMCell RNNCell RNNCellBase",
-    },
-    "sparse": {
-        "sparse": "Embedding EmbeddingBag",
-    },
+    "rnn": {"rnn": "GRU LSTM RNN RNNBase", "rnn_cells": "GRUCell LSTMCell RNNCell RNNCellBase"},
+    "sparse": {"sparse": "Embedding EmbeddingBag"},
     "transformer": {
         "transformer": """
             Transformer TransformerDecoder TransformerDecoderLayer TransformerEncoder
             TransformerEncoderLayer
-        """,
+        """
     },
-    "upsampling": {
-        "upsampling": "Upsample UpsamplingBilinear2d UpsamplingNearest2d",
-    },
+    "upsampling": {"upsampling": "Upsample UpsamplingBilinear2d UpsamplingNearest2d"},
     "utils": {
         "tuples": """
             _list_with_default _ntuple _pair _quadruple _reverse_repeat_tuple _single _triple
             consume_prefix_in_state_dict_if_present
-        """,
+        """
     },
 }
 

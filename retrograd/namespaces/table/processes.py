@@ -24,10 +24,7 @@ more(
         """,
     ),
 )
-module(
-    "distributed._composable",
-    "Parts of a model in several processes: refused, see `fsdp`.",
-)
+module("distributed._composable", "Parts of a model in several processes: refused, see `fsdp`.")
 module(
     "distributed._composable.fsdp",
     "The older place of `torch.distributed.fsdp.fully_shard`: refused.",

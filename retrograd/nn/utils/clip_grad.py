@@ -108,8 +108,7 @@ def _clip_norm(
         parameters = list(parameters)
         if is_generator and not parameters:
             warnings.warn(
-                "`parameters` is an empty generator, no gradient clipping will occur.",
-                stacklevel=3,
+                "`parameters` is an empty generator, no gradient clipping will occur.", stacklevel=3
             )
         if _compiled_norm is not None and norm_type == 2 and not strict:
             norm: Tensor | None = _compiled_norm(parameters, float(max_norm))

@@ -88,10 +88,7 @@ class _Orthogonal(Module):
             result = linalg.matrix_exp(skew)
         else:
             identity = eye(rows, dtype=skew.dtype)
-            result = linalg.solve(
-                identity.add(skew, alpha=-0.5),
-                identity.add(skew, alpha=0.5),
-            )
+            result = linalg.solve(identity.add(skew, alpha=-0.5), identity.add(skew, alpha=0.5))
         return result if rows == columns else result[..., :columns]
 
     def _reflected(self, X: Tensor) -> Tensor:
