@@ -54,7 +54,7 @@ class LazyModuleMixin(Module):
     tensor([[1., 1., 1.]])
     """
 
-    cls_to_become: type[Any] | None = None
+    cls_to_become: type[Module] | None = None
     _load_hook: RemovableHandle
     _initialize_hook: RemovableHandle
 
@@ -99,7 +99,7 @@ class LazyModuleMixin(Module):
 
     def _lazy_load_hook(
         self,
-        state_dict: Any,
+        state_dict: dict[str, Any],
         prefix: str,
         local_metadata: dict[str, object],
         strict: bool,

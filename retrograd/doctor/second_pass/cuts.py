@@ -117,7 +117,7 @@ class CutWatch:
             create: bool,
             inputs: Sequence[TensorLike],
             accumulates: bool,
-            run: Callable[[], Any],
+            run: Callable[[], object],
         ) -> Any:
             self.before_backward(outputs, accumulates)
             try:
@@ -134,7 +134,7 @@ class CutWatch:
         module: Any = importlib.import_module(f"{self.torch.__package__}.optim.optimizer")
 
         def before_step(
-            optimizer: OptimizerLike, args: Sequence[Any], keywords: Mapping[str, Any]
+            optimizer: OptimizerLike, args: Sequence[object], keywords: Mapping[str, object]
         ) -> None:
             self.at_step(optimizer)
 
@@ -235,7 +235,7 @@ class CutWatch:
         torch, watch = self.torch, self
         original = torch.from_numpy
 
-        def from_numpy(array: object) -> Any:
+        def from_numpy(array: object) -> object:
             made = original(array)
             watch.pass_on("from_numpy", (array,), {}, made)
             return made
@@ -264,7 +264,7 @@ class CutWatch:
         self._undo.append(lambda: setattr(kind, "apply", original))
 
     def follow_checkpoint(
-        self, apply: Any, args: Sequence[Any], keywords: Mapping[str, Any]
+        self, apply: Any, args: Sequence[object], keywords: Mapping[str, object]
     ) -> Any:
         """A reentrant checkpoint runs without gradients; parameters used in there hang on it.
 
@@ -376,7 +376,7 @@ class CutWatch:
     # ---------------------------------------------------------------------- operations
 
     def follow(
-        self, func: object, args: Sequence[Any], keywords: Mapping[str, Any], result: object
+        self, func: object, args: Sequence[object], keywords: Mapping[str, object], result: object
     ) -> None:
         """One operation through the mode: hand the marks on."""
         name: str = getattr(func, "__name__", str(func))
@@ -394,7 +394,7 @@ class CutWatch:
         self.pass_on(name, args, keywords, result)
 
     def pass_on(
-        self, name: str, args: Sequence[Any], keywords: Mapping[str, Any], result: object
+        self, name: str, args: Sequence[object], keywords: Mapping[str, object], result: object
     ) -> None:
         """The marks of the results from those of the arguments."""
         kind = self.torch.Tensor
@@ -432,7 +432,7 @@ class CutWatch:
             self.set_mark(tensor, Mark(live if tensor.requires_grad else 0, behind, escape))
 
     def _switched(
-        self, func: object, name: str, args: Sequence[Any], keywords: Mapping[str, Any]
+        self, func: object, name: str, args: Sequence[object], keywords: Mapping[str, object]
     ) -> None:
         """`parameter.requires_grad = False` by hand."""
         if name == "__set__":

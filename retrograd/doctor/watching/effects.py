@@ -12,7 +12,6 @@ import tempfile
 from collections.abc import Callable
 from pathlib import Path
 from types import FrameType
-from typing import Any
 
 _PROCESSES = ("subprocess.Popen", "os.system", "os.fork", "os.forkpty", "os.posix_spawn", "os.exec")
 _LOADER = os.path.join("utils", "data", "dataloader.py")
@@ -64,7 +63,7 @@ def watch_saving(torch: object) -> Callable[[], None]:
     if module is None or original is None:
         return lambda: None
 
-    def opened(name_or_buffer: object) -> Any:
+    def opened(name_or_buffer: object) -> object:
         if isinstance(name_or_buffer, (str, os.PathLike)):
             _hook("open", (name_or_buffer, "wb", os.O_WRONLY | os.O_CREAT))
         return original(name_or_buffer)
@@ -77,7 +76,7 @@ def watch_saving(torch: object) -> Callable[[], None]:
     return undo
 
 
-def _hook(event: str, args: tuple[Any, ...]) -> None:
+def _hook(event: str, args: tuple[object, ...]) -> None:
     if _listener is None:
         return
     if event == "open":

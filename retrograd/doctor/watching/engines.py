@@ -10,8 +10,8 @@ from typing import Any, Protocol
 
 from retrograd.doctor.torch_types import TensorLike
 
-Original = Callable[[], Any]
-Watcher = Callable[[Sequence[Any], bool, bool, Sequence[Any], bool, Original], Any]
+Original = Callable[[], object]
+Watcher = Callable[[Sequence[Any], bool, bool, Sequence[Any], bool, Original], object]
 """Called as (outputs, retain, create, inputs, accumulates, run) around each backward call."""
 
 

@@ -50,7 +50,7 @@ class BasePruningMethod(ABC):
         *args: Any,
         importance_scores: Tensor | None = None,
         **kwargs: object,
-    ) -> Any:
+    ) -> BasePruningMethod:
         """Prune a parameter, once more if it is pruned already.
 
         importance_scores  what to choose by, instead of the parameter itself
@@ -93,7 +93,7 @@ class BasePruningMethod(ABC):
 
     def prune(
         self, t: Tensor, default_mask: Tensor | None = None, importance_scores: Tensor | None = None
-    ) -> Any:
+    ) -> Tensor:
         """A tensor with this method's choice of elements set to zero.
 
         >>> import retrograd as torch
@@ -169,7 +169,7 @@ class PruningContainer(BasePruningMethod):
     def __iter__(self) -> Iterator[Any]:
         return iter(self._pruning_methods)
 
-    def __getitem__(self, idx: Any) -> Any:
+    def __getitem__(self, idx: int) -> Any:
         return self._pruning_methods[idx]
 
     def compute_mask(self, t: Tensor, default_mask: Tensor) -> Tensor:
@@ -215,7 +215,7 @@ class Identity(BasePruningMethod):
         return default_mask
 
     @classmethod
-    def apply(cls, module: Module, name: str) -> Any:  # type: ignore[override]
+    def apply(cls, module: Module, name: str) -> BasePruningMethod:  # type: ignore[override]
         return super().apply(module, name)
 
 
@@ -254,7 +254,7 @@ class RandomUnstructured(_ByAmount):
         return mask
 
     @classmethod
-    def apply(cls, module: Module, name: str, amount: int | float) -> Any:  # type: ignore[override]
+    def apply(cls, module: Module, name: str, amount: int | float) -> BasePruningMethod:  # type: ignore[override]
         return super().apply(module, name, amount=amount)
 
 
@@ -277,7 +277,7 @@ class L1Unstructured(_ByAmount):
     @classmethod
     def apply(  # type: ignore[override]
         cls, module: Module, name: str, amount: int | float, importance_scores: Tensor | None = None
-    ) -> Any:
+    ) -> BasePruningMethod:
         return super().apply(module, name, amount=amount, importance_scores=importance_scores)
 
 
@@ -301,7 +301,9 @@ class RandomStructured(_ByAmount):
         return _rows(t, self.dim, lots > lots.kthvalue(count).values, default_mask)
 
     @classmethod
-    def apply(cls, module: Module, name: str, amount: int | float, dim: int = -1) -> Any:  # type: ignore[override]
+    def apply(  # type: ignore[override]
+        cls, module: Module, name: str, amount: int | float, dim: int = -1
+    ) -> BasePruningMethod:
         return super().apply(module, name, amount=amount, dim=dim)
 
 
@@ -335,7 +337,7 @@ class LnStructured(_ByAmount):
         n: object,
         dim: int,
         importance_scores: Tensor | None = None,
-    ) -> Any:
+    ) -> BasePruningMethod:
         return super().apply(
             module, name, amount=amount, n=n, dim=dim, importance_scores=importance_scores
         )
@@ -358,7 +360,7 @@ class CustomFromMask(BasePruningMethod):
         return default_mask * self.mask.to(dtype=default_mask.dtype)
 
     @classmethod
-    def apply(cls, module: Module, name: str, mask: Tensor) -> Any:  # type: ignore[override]
+    def apply(cls, module: Module, name: str, mask: Tensor) -> BasePruningMethod:  # type: ignore[override]
         return super().apply(module, name, mask=mask)
 
 
