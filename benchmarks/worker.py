@@ -20,7 +20,7 @@ from typing import Any
 
 import numpy
 
-from benchmarks.workloads import WORKLOADS
+from benchmarks.workloads import EVERY
 
 CHECKED_STEPS = 3
 """How many steps run before values are compared: enough for an optimizer's state to matter."""
@@ -40,7 +40,7 @@ def numbers(tensor: Any) -> dict[str, Any] | None:
 
 
 def values_after_steps(torch: Any, name: str) -> list[dict[str, Any] | None]:
-    prepared = WORKLOADS[name].prepare(torch)
+    prepared = EVERY[name].prepare(torch)
     for _ in range(CHECKED_STEPS):
         result = prepared.step()
     tensors = [result, *prepared.leaves, *(leaf.grad for leaf in prepared.leaves)]
@@ -53,7 +53,7 @@ def seconds_for(torch: Any, name: str, iterations: int) -> float:
     Preparing anew makes every round do the same work; the first steps, which fill caches and
     create optimizer state, are not counted. The garbage collector stays on, as in a program.
     """
-    step = WORKLOADS[name].prepare(torch).step
+    step = EVERY[name].prepare(torch).step
     for _ in range(2 + iterations // 10):
         step()
     gc.collect()
@@ -84,12 +84,12 @@ def peak_bytes(torch: Any, name: str) -> int:
     The first run is not counted: it imports what the library loads only when it is needed. What
     it leaves in the allocator is given back, or the second run would use it unseen.
     """
-    WORKLOADS[name].prepare(torch).step()
+    EVERY[name].prepare(torch).step()
     gc.collect()
     ctypes.CDLL(None).malloc_trim(0)
     before = resident("VmRSS")
     PEAK.write_text("5")
-    step = WORKLOADS[name].prepare(torch).step
+    step = EVERY[name].prepare(torch).step
     for _ in range(MEMORY_STEPS):
         step()
     return resident("VmHWM") - before

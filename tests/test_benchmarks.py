@@ -12,6 +12,7 @@ from benchmarks.size import rooms, total
 from benchmarks.start import start, table
 from benchmarks.worker import answer, peak_bytes, values_after_steps
 from benchmarks.workloads import WORKLOADS
+from benchmarks.workloads.ops import FORMS, OPS, SINGLE_OPS, named
 
 
 def test_ratio_is_the_median_over_paired_rounds() -> None:
@@ -86,3 +87,11 @@ def test_workload_runs_on_retrograd(name: str) -> None:
 def test_peak_memory_sees_what_a_workload_holds() -> None:
     # 4 million float32 take 16 MB; forward and backward hold several such arrays at once
     assert peak_bytes(retrograd, "large") > 2 * 16_000_000
+
+
+@pytest.mark.parametrize("op", SINGLE_OPS)
+def test_every_single_op_runs_and_has_gradients(op: str) -> None:
+    for form in FORMS:
+        prepared = OPS[named(op, "64x512", form)].prepare(retrograd)
+        prepared.step()
+        assert all((leaf.grad is not None) == (form == "both") for leaf in prepared.leaves)

@@ -1,0 +1,125 @@
+"""Single ops at two sizes, forward and with backward: the rows of `python -m benchmarks.ops`."""
+
+from collections.abc import Callable
+from typing import Any
+
+from benchmarks.workloads.registry import Prepared, Workload, filled
+
+SIZES = {"64x512": (64, 512), "1024x1024": (1024, 1024)}
+FORMS = ("forward", "both")
+"""A call that is recorded, and the call with `backward` of its result."""
+
+Maker = Callable[[Any, tuple[int, int]], tuple[Callable[..., Any], list[Any]]]
+"""The function to call and its leaves, the first of the given shape."""
+
+SINGLE_OPS: dict[str, Maker] = {}
+OPS: dict[str, Workload] = {}
+
+
+def named(op: str, size: str, form: str) -> str:
+    return f"{op} {size} {form}"
+
+
+def _prepare(make: Maker, shape: tuple[int, int], form: str) -> Callable[[Any], Prepared]:
+    def prepare(torch: Any) -> Prepared:
+        function, leaves = make(torch, shape)
+        for leaf in leaves:
+            leaf.requires_grad_()
+        result = function(*leaves)
+        gradient = filled(torch, *result.shape)
+
+        def forward() -> Any:
+            return function(*leaves)
+
+        def both() -> Any:
+            for leaf in leaves:
+                leaf.grad = None
+            found = function(*leaves)
+            found.backward(gradient)
+            return found
+
+        return Prepared(forward if form == "forward" else both, leaves)
+
+    return prepare
+
+
+def single(op: str) -> Callable[[Maker], Maker]:
+    """Register an op at every size, in both forms."""
+
+    def register(make: Maker) -> Maker:
+        SINGLE_OPS[op] = make
+        for size, shape in SIZES.items():
+            for form in FORMS:
+                name = named(op, size, form)
+                OPS[name] = Workload(name, f"{op} of {size}", _prepare(make, shape, form))
+        return make
+
+    return register
+
+
+def _elementwise(op: str, find: Callable[[Any], Callable[..., Any]], tensors: int = 1) -> None:
+    def make(torch: Any, shape: tuple[int, int]) -> tuple[Callable[..., Any], list[Any]]:
+        return find(torch), [filled(torch, *shape, scale=s) for s in (0.5, 0.3)[:tensors]]
+
+    single(op)(make)
+
+
+_elementwise("mul", lambda torch: torch.mul, 2)
+_elementwise("add_number", lambda torch: lambda x: x + 1.5)
+_elementwise("exp", lambda torch: torch.exp)
+_elementwise("tanh", lambda torch: torch.tanh)
+_elementwise("sigmoid", lambda torch: torch.sigmoid)
+_elementwise("relu", lambda torch: torch.relu)
+_elementwise("silu", lambda torch: torch.nn.functional.silu)
+_elementwise("softplus", lambda torch: torch.nn.functional.softplus)
+_elementwise("gelu", lambda torch: torch.nn.functional.gelu)
+_elementwise("gelu_tanh", lambda torch: lambda x: torch.nn.functional.gelu(x, approximate="tanh"))
+_elementwise("softmax", lambda torch: lambda x: torch.softmax(x, -1))
+_elementwise("log_softmax", lambda torch: lambda x: torch.log_softmax(x, -1))
+_elementwise("softmax_first", lambda torch: lambda x: torch.softmax(x, 0))
+_elementwise("sum", lambda torch: torch.sum)
+_elementwise("sum_rows", lambda torch: lambda x: x.sum(0))
+_elementwise("sum_last", lambda torch: lambda x: x.sum(-1))
+_elementwise("mean_last", lambda torch: lambda x: x.mean(-1))
+
+
+@single("add_bias")
+def _add_bias(torch: Any, shape: tuple[int, int]) -> tuple[Callable[..., Any], list[Any]]:
+    return torch.add, [filled(torch, *shape), filled(torch, shape[1])]
+
+
+@single("layer_norm")
+def _layer_norm(torch: Any, shape: tuple[int, int]) -> tuple[Callable[..., Any], list[Any]]:
+    def function(x: Any, weight: Any, bias: Any) -> Any:
+        return torch.nn.functional.layer_norm(x, shape[1:], weight, bias)
+
+    return function, [filled(torch, *shape), filled(torch, shape[1]), filled(torch, shape[1])]
+
+
+@single("rms_norm")
+def _rms_norm(torch: Any, shape: tuple[int, int]) -> tuple[Callable[..., Any], list[Any]]:
+    def function(x: Any, weight: Any) -> Any:
+        return torch.nn.functional.rms_norm(x, shape[1:], weight)
+
+    return function, [filled(torch, *shape), filled(torch, shape[1])]
+
+
+@single("group_norm")
+def _group_norm(torch: Any, shape: tuple[int, int]) -> tuple[Callable[..., Any], list[Any]]:
+    def function(x: Any, weight: Any, bias: Any) -> Any:
+        return torch.nn.functional.group_norm(x, 8, weight, bias)
+
+    image = filled(torch, shape[0], 32, shape[1] // 32)
+    return function, [image, filled(torch, 32), filled(torch, 32)]
+
+
+@single("cross_entropy")
+def _cross_entropy(torch: Any, shape: tuple[int, int]) -> tuple[Callable[..., Any], list[Any]]:
+    target = torch.arange(shape[0]) % shape[1]
+    return lambda x: torch.nn.functional.cross_entropy(x, target), [filled(torch, *shape)]
+
+
+@single("mse_loss")
+def _mse_loss(torch: Any, shape: tuple[int, int]) -> tuple[Callable[..., Any], list[Any]]:
+    target = filled(torch, *shape, scale=0.3)
+    return lambda x: torch.nn.functional.mse_loss(x, target), [filled(torch, *shape)]
