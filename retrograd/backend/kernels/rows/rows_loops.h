@@ -234,13 +234,12 @@ MAP_PAIR(gelu_tanh_gradient)
 INLINE V
 NAMED(normal)(V x)
 {
-    V z = x * 0.70710678118654752440f;
-    const IV is_low = z < -5;
-    z = NAMED(choose)(is_low, (V){0}, NAMED(choose)(z > 5, NAMED(all)(5), z));
-    const V s = z * z;
+    const V z = x * 0.70710678118654752440f, s = z * z;
     const V over = ((5.7039692169380976f * s + 58.341768553835365f) * s + 378.2864318222993f) * s + 395.1055193103746f;
     const V under = ((s + 72.90911894811839f) * s + 482.8596364455736f) * s + 3077.645047027724f;
-    return NAMED(choose)(is_low, (V){0}, NAMED(logistic)((z + z * NAMED(quotient)(over, under)) * 2));
+    const V near = NAMED(logistic)((z + z * NAMED(quotient)(over, under)) * 2);
+    const V far = NAMED(choose)(x > 0, NAMED(all)(1), (V){0});
+    return NAMED(choose)(s > 25, far, near); /* nan is not above */
 }
 
 INLINE V
