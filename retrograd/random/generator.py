@@ -11,7 +11,7 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Iterator
-from functools import cached_property
+from functools import cache, cached_property
 from typing import Any, Self, TypeAlias
 
 import numpy as np
@@ -53,11 +53,15 @@ def chunks(count: int) -> Iterator[slice]:
     return (slice(i, min(i + _CHUNK, count)) for i in range(0, count, _CHUNK))
 
 
-class _NoSeed(np.random.bit_generator.ISeedSequence):
+@cache
+def _no_seed() -> Any:
     """For a generator that is seeded right afterwards: NumPy's own seeds take ten times as long."""
 
-    def generate_state(self, n_words: int, dtype: Any = np.uint32) -> Array:
-        return np.zeros(n_words, dtype)
+    class NoSeed(np.random.bit_generator.ISeedSequence):  # `numpy.random` is loaded only now
+        def generate_state(self, n_words: int, dtype: Any = np.uint32) -> Array:
+            return np.zeros(n_words, dtype)
+
+    return NoSeed()
 
 
 class Generator:
@@ -81,8 +85,7 @@ class Generator:
     @cached_property
     def _numpy(self) -> tuple[np.random.MT19937, np.random.RandomState]:
         """NumPy's generator, and another door to the same stream; made for the first number."""
-        no_seed: Any = _NoSeed()  # which NumPy takes, though its types do not say so
-        bits = np.random.MT19937(no_seed)
+        bits = np.random.MT19937(_no_seed())
         stream = np.random.RandomState(bits)
         stream.seed(self._seed & 0xFFFFFFFF)
         return bits, stream
