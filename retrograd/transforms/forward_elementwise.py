@@ -67,6 +67,7 @@ def set_elementwise(op: Op, args: tuple[Any, ...], tensors: list[Any], output: T
     token = enter_quiet(QUIET)
     try:
         assert plan.edges is not None
+        raw, saves = backend_of(array).raw, plan.saves
         for place, (rule, reads) in zip(plan.edges, plan.rules, strict=True):
             direction = moving[place]
             if direction is None:
@@ -76,7 +77,8 @@ def set_elementwise(op: Op, args: tuple[Any, ...], tensors: list[Any], output: T
                 direction = np.broadcast_to(direction, array.shape)
             values = []
             for position in reads:
-                kind, _, source, *_ = plan.saves[position]
+                save = saves[position]
+                kind, source = save.kind, save.source
                 if kind == "output":
                     values.append(array)
                 elif kind == "option":
@@ -86,7 +88,7 @@ def set_elementwise(op: Op, args: tuple[Any, ...], tensors: list[Any], output: T
                     values.append(value._array if isinstance(value, Tensor) else value)
                 else:
                     values.append(array_fact(plan, kind, source, tensors, [output]))
-            part = rule(backend_of(direction).raw, direction, *values)
+            part = rule(raw, direction, *values)
             if part is not None:
                 total = part if total is None else total + part
     finally:
