@@ -63,7 +63,7 @@ linear_of_rows(Shortcut *self, PyObject *const *arguments, PyObject *transposed,
         return call_three(GIVEN(LINEAR_ADDMM), arguments[2], arguments[0], transposed);
     }
     npy_intp shape[NPY_MAXDIMS];
-    memcpy(shape, PyArray_DIMS(input), last * sizeof *shape);
+    copy_numbers(shape, PyArray_DIMS(input), (size_t)last);
     shape[last] = PyArray_DIM(array_of(transposed), 1);
     const npy_intp rows[2] = {PyArray_MultiplyList(shape, last), PyArray_DIM(input, last)};
     PyObject *matrix = view_as(GIVEN(LINEAR_VIEW), arguments[0], 2, rows);

@@ -184,6 +184,15 @@ int user_site(PyObject **code, PyObject **instruction);
 
 /* ---- arrays ------------------------------------------------------------------------------------------------- */
 
+/* Copies sizes or strides; of no dimensions there may be no address. */
+static inline void
+copy_numbers(npy_intp *to, const npy_intp *from, size_t count)
+{
+    if (count > 0) {
+        memcpy(to, from, count * sizeof *to);
+    }
+}
+
 /* A tuple of ints; a new reference. Shapes come again and again: for each that was made before it is the same one, which
  * the collector of garbage does not know. */
 PyObject *int_tuple(int length, const npy_intp *numbers);

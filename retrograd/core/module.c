@@ -276,7 +276,7 @@ static struct {
 PyObject *
 int_tuple(int length, const npy_intp *numbers)
 {
-    if (length > KEPT_LENGTH) {
+    if (length == 0 || length > KEPT_LENGTH) { /* of no dimensions there may be no address */
         return PyArray_IntTupleFromIntp(length, numbers);
     }
     size_t place = (size_t)length;

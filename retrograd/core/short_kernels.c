@@ -156,9 +156,9 @@ short_unsqueeze(const Call *call)
         return NULL;
     }
     place += place < 0 ? ndim + 1 : 0;
-    memcpy(shape, PyArray_DIMS(array), place * sizeof *shape);
+    copy_numbers(shape, PyArray_DIMS(array), (size_t)place);
     shape[place] = 1;
-    memcpy(shape + place + 1, PyArray_DIMS(array) + place, (ndim - place) * sizeof *shape);
+    copy_numbers(shape + place + 1, PyArray_DIMS(array) + place, (size_t)(ndim - place));
     return reshaped(array, ndim + 1, shape);
 }
 
@@ -176,8 +176,8 @@ short_slice(const Call *call)
     }
     const int ndim = PyArray_NDIM(array);
     const npy_intp length = PySlice_AdjustIndices(PyArray_DIM(array, place), &start, &stop, step);
-    memcpy(shape, PyArray_DIMS(array), ndim * sizeof *shape);
-    memcpy(strides, PyArray_STRIDES(array), ndim * sizeof *strides);
+    copy_numbers(shape, PyArray_DIMS(array), (size_t)ndim);
+    copy_numbers(strides, PyArray_STRIDES(array), (size_t)ndim);
     shape[place] = length;
     if (length == 0) {
         start = 0; /* as NumPy has it */

@@ -49,8 +49,8 @@ short_transpose(const Call *call)
     if (!read_dim(call->values[1], ndim, &first) || !read_dim(call->values[2], ndim, &second)) {
         return NULL;
     }
-    memcpy(shape, PyArray_DIMS(array), ndim * sizeof *shape);
-    memcpy(strides, PyArray_STRIDES(array), ndim * sizeof *strides);
+    copy_numbers(shape, PyArray_DIMS(array), (size_t)ndim);
+    copy_numbers(strides, PyArray_STRIDES(array), (size_t)ndim);
     shape[first] = PyArray_DIM(array, second);
     shape[second] = PyArray_DIM(array, first);
     strides[first] = PyArray_STRIDE(array, second);
@@ -167,7 +167,7 @@ short_cat(const Call *call)
     if (ndim > 3 || !read_dim(call->values[1], ndim, &place) || !are_joinable(arrays, ndim, place)) {
         return NULL;
     }
-    memcpy(shape, PyArray_DIMS(first), ndim * sizeof *shape);
+    copy_numbers(shape, PyArray_DIMS(first), (size_t)ndim);
     for (Py_ssize_t index = 1; index < PyList_GET_SIZE(arrays); index++) {
         shape[place] += PyArray_DIM(ARRAY(PyList_GET_ITEM(arrays, index)), place);
     }
@@ -190,9 +190,9 @@ short_stack(const Call *call)
     if (ndim == NPY_MAXDIMS || !read_dim(call->values[1], ndim + 1, &place) || !are_joinable(arrays, ndim, -1)) {
         return NULL;
     }
-    memcpy(shape, PyArray_DIMS(first), place * sizeof *shape);
+    copy_numbers(shape, PyArray_DIMS(first), (size_t)place);
     shape[place] = PyList_GET_SIZE(arrays);
-    memcpy(shape + place + 1, PyArray_DIMS(first) + place, (ndim - place) * sizeof *shape);
+    copy_numbers(shape + place + 1, PyArray_DIMS(first) + place, (size_t)(ndim - place));
     PyObject *result = empty_array(call->dtype, ndim + 1, shape);
     if (result != NULL) {
         copy_parts(arrays, result, PyArray_MultiplyList(shape, place));
@@ -224,8 +224,8 @@ rows_of(PyArrayObject *table, PyObject *rows, int from_either_end)
             return NULL;
         }
     }
-    memcpy(shape, PyArray_DIMS(index), PyArray_NDIM(index) * sizeof *shape);
-    memcpy(shape + PyArray_NDIM(index), PyArray_DIMS(table) + 1, more * sizeof *shape);
+    copy_numbers(shape, PyArray_DIMS(index), (size_t)PyArray_NDIM(index));
+    copy_numbers(shape + PyArray_NDIM(index), PyArray_DIMS(table) + 1, (size_t)more);
     PyObject *found = empty_array(PyArray_DESCR(table), PyArray_NDIM(index) + more, shape);
     if (found != NULL) {
         char *to = PyArray_BYTES(ARRAY(found));

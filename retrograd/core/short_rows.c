@@ -174,7 +174,7 @@ short_logsumexp(const Call *call)
     }
     npy_intp shape[NPY_MAXDIMS];
     const int last = PyArray_NDIM(input) - 1;
-    memcpy(shape, PyArray_DIMS(input), last * sizeof *shape);
+    copy_numbers(shape, PyArray_DIMS(input), (size_t)last);
     shape[last] = 1;
     PyArray_Descr *dtype = PyArray_DESCR(input);
     Py_INCREF(dtype); /* the call below takes this reference */
