@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from retrograd import dtypes
+from retrograd import core, dtypes
 from retrograd.engine import failures
 from retrograd.engine.accumulate import gradient_dtype
 from retrograd.engine.inference import INFERENCE_CELL, mark_inference
@@ -22,6 +22,7 @@ from retrograd.tensor import (
 
 
 @tensor_method
+@core.shortcut("detach")
 def detach(self: Tensor) -> Tensor:
     """The same elements without history; memory and version counter are shared."""
     made = wrap(self._array)
@@ -143,6 +144,7 @@ def _set_grad_dtype(self: Tensor, chosen: object) -> None:
         node.dtype = gradient_dtype(self)
 
 
+@core.shortcut("data")
 def _get_data(self: Tensor) -> Tensor:
     """The same elements without history, with a version counter of its own."""
     made = wrap(self._array)

@@ -103,7 +103,12 @@ PyObject *view_from(PyArrayObject *array, char *start, int ndim, const npy_intp 
 int fits_dtype(PyObject *number, const PyArray_Descr *dtype, double *value);
 ShortKernel find_short_kernel(PyObject *op, PyObject *parameters);
 
-/* short_arithmetic.c, short_moves.c, short_sums.c, short_rows.c: some of them. */
+/* short_arithmetic.c, short_choices.c, short_moves.c, short_sums.c, short_rows.c: some of them. */
+PyObject *short_clamp(const Call *call);
+PyObject *short_pow(const Call *call);
+PyObject *short_choose(const Call *call);
+PyObject *short_sigmoid(const Call *call);
+PyObject *short_nll_loss(const Call *call);
 PyObject *short_transpose(const Call *call);
 PyObject *short_permute(const Call *call);
 PyObject *short_expand(const Call *call);
@@ -136,7 +141,6 @@ PyObject *cut_by(const CallPlan *plan, PyObject *code, PyObject *instruction); /
 PyObject *fact_of(PyObject *array, Saves kind); /* None for a number in its place */
 int save_output(PyObject *saved, int start, PyObject *result, PyObject *tensor);
 PyObject *options_of(const Call *call);
-PyObject *source_cell(PyObject *tensor); /* borrowed; made now if there was none */
 int make_view(const Call *call, PyObject *view, PyObject *number, PyObject *options);
 
 /* The call itself, after its arguments were read; NULL without an error set where it turns out to be Python's. */
@@ -153,7 +157,7 @@ int count_write_here(PyObject *target, PyObject *writer);
 /* caller.c: the general path, for a call whose kernel has run and gave something unusual. */
 PyObject *call_dispatch(const Call *call);
 
-extern const Part short_arithmetic_part, short_sums_part;
+extern const Part short_choices_part, short_arithmetic_part, short_sums_part;
 extern const Part caller_part, kernel_part, record_part, short_kernels_part, short_rows_part,
     composites_part;
 

@@ -7,7 +7,7 @@
 
 #define GIVEN(place) PyTuple_GET_ITEM(self->given, place)
 
-static PyObject *name_dim, *name_keepdim;
+static PyObject *name_dim, *name_keepdim, *name_min, *name_max;
 
 /* The array of a tensor of the library's own classes; NULL if it is anything else. */
 static PyArrayObject *
@@ -125,17 +125,86 @@ reduction_way(Shortcut *self, PyObject *const *arguments, Py_ssize_t count, PyOb
     return call_three(GIVEN(1), given[0], given[1], given[2] == NULL ? Py_False : given[2]);
 }
 
+/* ---- elementwise -------------------------------------------------------------------------------------------- */
+
+static int
+is_number(PyObject *object)
+{
+    return PyFloat_CheckExact(object) || PyLong_CheckExact(object);
+}
+
+/* pow(input, number), given the op for numbers */
+static PyObject *
+power_way(Shortcut *self, PyObject *const *arguments, Py_ssize_t count, PyObject *names)
+{
+    if (count != 2 || names != NULL || !is_number(arguments[1]) || array_of(arguments[0]) == NULL || is_unusual()) {
+        return NULL;
+    }
+    return PyObject_Vectorcall(GIVEN(0), arguments, 2, NULL);
+}
+
+/* clamp(input, min, max) of numbers, given the op */
+static PyObject *
+clamp_way(Shortcut *self, PyObject *const *arguments, Py_ssize_t count, PyObject *names)
+{
+    if (count < 1 || count > 3 || array_of(arguments[0]) == NULL || is_unusual()) {
+        return NULL;
+    }
+    PyObject *limits[2] = {count > 1 ? arguments[1] : NULL, count > 2 ? arguments[2] : NULL};
+    const Py_ssize_t named = names == NULL ? 0 : PyTuple_GET_SIZE(names);
+    for (Py_ssize_t index = 0; index < named; index++) {
+        PyObject *name = PyTuple_GET_ITEM(names, index);
+        const int place = name == name_min ? 0 : name == name_max ? 1 : -1;
+        if (place < 0 || limits[place] != NULL) {
+            return NULL;
+        }
+        limits[place] = arguments[count + index];
+    }
+    int given = 0;
+    for (int place = 0; place < 2; place++) {
+        if (limits[place] == NULL) {
+            limits[place] = Py_None;
+        }
+        else if (limits[place] != Py_None && !is_number(limits[place])) {
+            return NULL;
+        }
+        given |= limits[place] != Py_None;
+    }
+    return given ? call_three(GIVEN(0), arguments[0], limits[0], limits[1]) : NULL;
+}
+
+/* where(condition, input, other), given the op, which takes the condition last */
+static PyObject *
+where_way(Shortcut *self, PyObject *const *arguments, Py_ssize_t count, PyObject *names)
+{
+    if (count != 3 || names != NULL || is_unusual()) {
+        return NULL;
+    }
+    PyArrayObject *condition = array_of(arguments[0]);
+    if (condition == NULL || PyArray_DESCR(condition) != objects.B8 || array_of(arguments[1]) == NULL
+        || !(array_of(arguments[2]) != NULL || is_number(arguments[2]))) {
+        return NULL;
+    }
+    return call_three(GIVEN(0), arguments[1], arguments[2], arguments[0]);
+}
+
 /* ---- the part ----------------------------------------------------------------------------------------------- */
 
 SHORTCUT_METHOD(matmul, 1)
 SHORTCUT_METHOD(linear, 3)
 SHORTCUT_METHOD(reduction, 2)
+SHORTCUT_METHOD(power, 1)
+SHORTCUT_METHOD(clamp, 1)
+SHORTCUT_METHOD(where, 1)
 
 #define ENTRY(name, text) {#name, (PyCFunction)(void (*)(void))core_##name, METH_FASTCALL, text}
 
 static PyMethodDef methods[] = {
     ENTRY(matmul, "matmul(function, mm): the product of two matrices."),
     ENTRY(linear, "linear(function, t, addmm, view): of rows, a weight and a bias."),
+    ENTRY(power, "power(function, op): of a tensor and a number."),
+    ENTRY(clamp, "clamp(function, op): between numbers."),
+    ENTRY(where, "where(function, choose): elements of a tensor, or of another or a number."),
     ENTRY(reduction, "reduction(function, whole, along): of all elements, or along one dimension."),
     {NULL, NULL, 0, NULL},
 };
@@ -145,7 +214,9 @@ add(PyObject *Py_UNUSED(module))
 {
     name_dim = PyUnicode_InternFromString("dim");
     name_keepdim = PyUnicode_InternFromString("keepdim");
-    return name_dim == NULL || name_keepdim == NULL ? -1 : 0;
+    name_min = PyUnicode_InternFromString("min");
+    name_max = PyUnicode_InternFromString("max");
+    return name_dim == NULL || name_keepdim == NULL || name_min == NULL || name_max == NULL ? -1 : 0;
 }
 
 const Part composites_part = {.methods = methods, .add = add};

@@ -44,7 +44,7 @@ typedef struct {
     int (*start)(void);             /* when all objects are there; NULL: nothing to do; -1 with an error set */
 } Part;
 
-extern const Part modes_part, writes_part, brackets_part, shapes_part;
+extern const Part detach_part, modes_part, writes_part, brackets_part, shapes_part;
 extern const Part site_part, shortcut_part, arithmetic_part, steps_part, gradients_part, release_part, reuse_part, layers_part;
 
 /* ---- the library's objects ---------------------------------------------------------------------------------- */
@@ -136,6 +136,17 @@ static inline int
 is_tensor(PyObject *object)
 {
     return Py_TYPE(object) == objects.Tensor || Py_TYPE(object) == objects.Parameter;
+}
+
+/* Whether gradients flow to a tensor, whose slots are filled: the property `requires_grad`. */
+static inline int
+requires_grad(PyObject *tensor)
+{
+    PyObject *view = SLOT(tensor, in_tensor.view), *flag = SLOT(tensor, in_tensor.requires_grad);
+    if (view != Py_None && SLOT(tensor, in_tensor.grad_fn) == Py_None && SLOT(view, in_view.own) != Py_True) {
+        flag = SLOT(SLOT(view, in_view.base), in_tensor.requires_grad);
+    }
+    return flag != Py_False;
 }
 
 /* The `__dict__` of an object, borrowed: its owner must stay. NULL, without an error, if it has none. */
@@ -235,6 +246,9 @@ PyObject *new_cell(void);
 
 /* Where a path that could have carried a gradient was cut. */
 PyObject *new_cut(PyObject *kind, PyObject *operation, PyObject *code, PyObject *instruction);
+
+/* A tensor's version cell, borrowed; made now if there was none (record.c). */
+PyObject *source_cell(PyObject *tensor);
 
 /* Counts one write to a tensor's storage, by `writer` at a call site; -1 with an error set. */
 int count_write(PyObject *tensor, PyObject *writer, PyObject *code, PyObject *instruction);

@@ -284,7 +284,7 @@ static int
 fill_list_edges(PyObject *node, PyObject *tensors)
 {
     const Py_ssize_t count = PyTuple_GET_SIZE(tensors);
-    PyObject *edges = PyTuple_New(count), *numbers = PyTuple_New(count);
+    PyObject *edges = own_tuple(count), *numbers = PyTuple_New(count);
     int numbered = 0, failed = edges == NULL || numbers == NULL;
     for (Py_ssize_t index = 0; !failed && index < count; index++) {
         PyObject *tensor = PyTuple_GET_ITEM(tensors, index);
@@ -324,7 +324,7 @@ static int
 fill_list_saved(const Call *call, PyObject *node, PyObject *arrays, PyObject *result, PyObject *tensor)
 {
     const CallPlan *plan = call->plan;
-    PyObject *saved = PyTuple_New(plan->saved_length);
+    PyObject *saved = own_tuple(plan->saved_length);
     if (saved == NULL) {
         return -1;
     }

@@ -182,6 +182,44 @@ short_logsumexp(const Call *call)
                                              NULL, 0, NULL));
 }
 
+/* ---- sigmoid ------------------------------------------------------------------------------------------------ */
+
+#define SIGMOID(type, number)                                                             \
+    do {                                                                                  \
+        const npy_##type *x = PyArray_DATA(ARRAY(input));                                 \
+        npy_##type *out = PyArray_DATA(ARRAY(made));                                      \
+        for (npy_intp i = 0; i < size; i++) {                                             \
+            out[i] = -x[i];                                                               \
+        }                                                                                 \
+        apply_loop(&exponential, number, out, out, size);                                 \
+        for (npy_intp i = 0; i < size; i++) {                                             \
+            out[i] = 1 / (out[i] + 1);                                                    \
+        }                                                                                 \
+    } while (0)
+
+/* sigmoid(input) */
+PyObject *
+short_sigmoid(const Call *call)
+{
+    PyObject *input = call->arrays[0];
+    const npy_intp size = PyArray_SIZE(ARRAY(input));
+    if (!is_plain(input) || PyArray_NDIM(ARRAY(input)) == 0 || size > SMALL_WORK
+        || exponential.loops[call->dtype == objects.F64] == NULL) {
+        return NULL;
+    }
+    PyObject *made = new_array_like(input);
+    if (made == NULL) {
+        return NULL;
+    }
+    if (call->dtype == objects.F32) {
+        SIGMOID(float32, 0);
+    }
+    else {
+        SIGMOID(float64, 1);
+    }
+    return made;
+}
+
 /* ---- gather ------------------------------------------------------------------------------------------------- */
 
 /* Whether an index names elements along the last dimension in rows like those of the input. */

@@ -1,4 +1,5 @@
-/* Sums and means of small arrays along one dimension: `ops.reduction.reduce.add_along`, in NumPy's order. */
+/* Sums and means of small arrays along one dimension, `ops.reduction.reduce.add_along`, and of the losses of a few
+ * classes, `ops.neural.classification`: in NumPy's order. */
 #include "caller.h"
 #include "engine.h"
 
@@ -101,6 +102,78 @@ short_mean(const Call *call)
         }
     }
     return result;
+}
+
+/* ---- losses of classes -------------------------------------------------------------------------------------- */
+
+enum { NONE, MEAN, SUM }; /* ops.neural.shared */
+
+/* Whether there is one class for each row of scores, all inside, and the class to ignore outside. */
+static int
+are_classes(PyArrayObject *scores, PyObject *target, PyObject *ignored)
+{
+    int overflow;
+    if (!PyArray_CheckExact(target) || PyArray_DESCR(ARRAY(target)) != objects.I64 || PyArray_NDIM(ARRAY(target)) != 1
+        || !PyArray_IS_C_CONTIGUOUS(ARRAY(target)) || !PyArray_ISALIGNED(ARRAY(target))
+        || PyArray_DIM(ARRAY(target), 0) != PyArray_DIM(scores, 0) || !PyLong_CheckExact(ignored)) {
+        return 0;
+    }
+    const long long left_out = PyLong_AsLongLongAndOverflow(ignored, &overflow);
+    const npy_int64 *classes = PyArray_DATA(ARRAY(target));
+    const npy_intp count = PyArray_DIM(scores, 1);
+    for (npy_intp row = 0; row < PyArray_DIM(scores, 0); row++) {
+        if (classes[row] < 0 || classes[row] >= count) {
+            return 0;
+        }
+    }
+    return !overflow && (left_out < 0 || left_out >= count);
+}
+
+#define LOSSES(type)                                                                             \
+    do {                                                                                         \
+        const npy_##type *x = PyArray_DATA(scores);                                              \
+        npy_##type losses[SMALL_SUM], *out = reduction == NONE ? PyArray_DATA(made) : losses;    \
+        for (npy_intp row = 0; row < rows; row++, x += PyArray_DIM(scores, 1)) {                 \
+            out[row] = -x[classes[row]];                                                         \
+        }                                                                                        \
+        if (reduction != NONE) {                                                                 \
+            const npy_##type total = 0 + pairwise_sum_##type(losses, rows);                      \
+            *(npy_##type *)PyArray_DATA(made) = reduction == SUM ? total : total / (npy_##type)rows; \
+        }                                                                                        \
+    } while (0)
+
+/* _nll_loss(input, target, weight, reduction, ignore_index) */
+PyObject *
+short_nll_loss(const Call *call)
+{
+    PyArrayObject *scores = ARRAY(call->arrays[0]);
+    if (sum_all == Py_None || !is_plain(call->arrays[0]) || !PyArray_IS_C_CONTIGUOUS(scores)
+        || PyArray_NDIM(scores) != 2 || PyArray_DIM(scores, 0) == 0 || PyArray_DIM(scores, 0) > SMALL_SUM
+        || call->arrays[2] != Py_None || !PyLong_CheckExact(call->values[3])
+        || !are_classes(scores, call->arrays[1], call->values[4])) {
+        return NULL;
+    }
+    const long reduction = PyLong_AsLong(call->values[3]);
+    if (reduction < NONE || reduction > SUM) {
+        PyErr_Clear();
+        return NULL;
+    }
+    const npy_int64 *classes = PyArray_DATA(ARRAY(call->arrays[1]));
+    const npy_intp rows = PyArray_DIM(scores, 0);
+    PyArray_Descr *dtype = PyArray_DESCR(scores);
+    Py_INCREF(dtype); /* the call below takes this reference */
+    PyArrayObject *made = (PyArrayObject *)PyArray_NewFromDescr(&PyArray_Type, dtype, reduction == NONE, &rows, NULL,
+                                                                NULL, 0, NULL);
+    if (made == NULL) {
+        return NULL;
+    }
+    if (dtype == objects.F32) {
+        LOSSES(float32);
+    }
+    else {
+        LOSSES(float64);
+    }
+    return (PyObject *)made;
 }
 
 static const Wanted wanted[] = {

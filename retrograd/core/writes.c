@@ -6,17 +6,6 @@ static PyObject *name_zero, *name_fill, *name_copy;
 
 /* ---- targets ------------------------------------------------------------------------------------------------ */
 
-/* Whether gradients flow to a tensor: the property `requires_grad`. */
-static int
-requires_grad(PyObject *tensor)
-{
-    PyObject *view = SLOT(tensor, in_tensor.view), *flag = SLOT(tensor, in_tensor.requires_grad);
-    if (view != Py_None && SLOT(tensor, in_tensor.grad_fn) == Py_None && SLOT(view, in_view.own) != Py_True) {
-        flag = SLOT(SLOT(view, in_view.base), in_tensor.requires_grad);
-    }
-    return flag != Py_False;
-}
-
 /* A tensor of ordinary elements that nothing unusual is known of. */
 static int
 is_usual(PyObject *tensor)

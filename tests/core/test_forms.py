@@ -14,6 +14,8 @@ from retrograd import core
 from retrograd.tensor import Tensor
 from tests.core.facts import in_python, outcome
 
+F = torch.nn.functional
+
 pytestmark = pytest.mark.skipif(not core.AVAILABLE, reason="the compiled core is missing")
 
 
@@ -189,9 +191,49 @@ MANY: dict[str, Callable[[Tensor, Any], Any]] = {
     "index_select": lambda x, dim: x.index_select(dim, torch.tensor([1, 0, 1])),
     "index_select rows": lambda x, dim: torch.index_select(x, 0, torch.tensor([0, 0])),
     "index_select bad": lambda x, dim: x.index_select(0, torch.tensor([-1])),
-    "embedding": lambda x, dim: torch.nn.functional.embedding(torch.tensor([[0, 1], [1, 1]]), x),
-    "embedding bad": lambda x, dim: torch.nn.functional.embedding(torch.tensor([-1, 7]), x),
-    "layer_norm": lambda x, dim: torch.nn.functional.layer_norm(x, x.shape[-1:]),
+    "embedding": lambda x, dim: F.embedding(torch.tensor([[0, 1], [1, 1]]), x),
+    "embedding bad": lambda x, dim: F.embedding(torch.tensor([-1, 7]), x),
+    "clamp": lambda x, dim: x.clamp(-1, 1.5),
+    "clamp low": lambda x, dim: x.clamp(min=0),
+    "clamp high": lambda x, dim: torch.clamp(x, max=-0.0),
+    "clamp dim": lambda x, dim: x.clamp(dim),
+    "clamp turned": lambda x, dim: x.clamp(2, 1),
+    "clamp odd": lambda x, dim: x.clamp(float("nan"), 1e300),
+    "clamp tensor": lambda x, dim: x.clamp(x * 0, max=x),
+    "clamp nothing": lambda x, dim: x.clamp(),
+    "clamp wrong": lambda x, dim: x.clamp(1, min=2),
+    "clamp of nan": lambda x, dim: (x / 0.0).clamp(-1, 1),
+    "square": lambda x, dim: x**2,
+    "cube": lambda x, dim: x.pow(3),
+    "power": lambda x, dim: x**dim,
+    "power 2.0": lambda x, dim: torch.pow(x, 2.0),
+    "power named": lambda x, dim: torch.pow(x, exponent=2),
+    "where": lambda x, dim: torch.where(x > 0, x, -x),
+    "where number": lambda x, dim: torch.where(x > 0, x, 0.5),
+    "where first": lambda x, dim: torch.where(x > 0, 2, x),
+    "where broadcast": lambda x, dim: torch.where(x > 0, x, x.sum()),
+    "where mixed": lambda x, dim: torch.where(x > 0, x, x.double()),
+    "where alone": lambda x, dim: torch.where(x > 0),
+    "where ints": lambda x, dim: torch.where(x, x, 0.5),
+    "sigmoid": lambda x, dim: x.sigmoid(),
+    "sigmoid far": lambda x, dim: torch.sigmoid(x * 1000),
+    "detach": lambda x, dim: x.detach(),
+    "detach twice": lambda x, dim: (x * 1).detach().detach(),
+    "data": lambda x, dim: x.data,
+    "data of a view": lambda x, dim: x[0].data,
+    "nll_loss": lambda x, dim: F.nll_loss(x, torch.tensor([0, 2, 1])),
+    "nll_loss sum": lambda x, dim: F.nll_loss(x, torch.tensor([3, 3, 0]), reduction="sum"),
+    "nll_loss none": lambda x, dim: F.nll_loss(x, torch.tensor([0, 1, 1]), reduction="none"),
+    "nll_loss ignoring": lambda x, dim: F.nll_loss(x, torch.tensor([0, 1, 1]), ignore_index=1),
+    "nll_loss left out": lambda x, dim: F.nll_loss(x, torch.tensor([0, -100, 1])),
+    "nll_loss outside": lambda x, dim: F.nll_loss(x, torch.tensor([0, 1, 9])),
+    "nll_loss images": lambda x, dim: F.nll_loss(x, torch.ones(2, 4, dtype=torch.int64)),
+    "cross_entropy": lambda x, dim: F.cross_entropy(x, torch.tensor([0, 2, 1])),
+    "matmul": lambda x, dim: torch.matmul(x, x.mT),
+    "matmul method": lambda x, dim: x.matmul(torch.ones(4, 2)),
+    "matmul named": lambda x, dim: torch.matmul(x, other=x),
+    "matmul wrong": lambda x, dim: torch.matmul(x, 2),
+    "layer_norm": lambda x, dim: F.layer_norm(x, x.shape[-1:]),
 }
 
 

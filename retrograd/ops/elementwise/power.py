@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from retrograd import dtypes, samples
+from retrograd import core, dtypes, samples
 from retrograd.backend import CPU
 from retrograd.ops import errors
 from retrograd.ops.calling.operands import NUMBERS, OPERANDS
@@ -189,6 +189,7 @@ def _pow_samples() -> list[Sample]:
 
 
 @composite(name="pow", samples=_pow_samples)
+@core.shortcut("power", _NUMBER)
 def _pow(
     input: Tensor | complex, exponent: Tensor | complex, *, out: Tensor | None = None
 ) -> Tensor:
@@ -206,6 +207,7 @@ def _pow(
 
 
 @composite(namespace=None, operators=("__pow__",))
+@core.shortcut("power", _NUMBER)
 def _pow_operator(self: Tensor, exponent: Tensor | complex) -> Any:
     """``self ** exponent``."""
     if isinstance(exponent, Tensor):

@@ -6,7 +6,7 @@ import warnings
 from collections.abc import Callable
 from typing import Any
 
-from retrograd import dtypes, samples
+from retrograd import core, dtypes, samples
 from retrograd.ops import errors
 from retrograd.ops.calling.dispatch import failure
 from retrograd.ops.kinds import Array, Namespace, Operand
@@ -115,6 +115,7 @@ def _check_where_out(input: Any, other: Any, out: Any) -> None:
     "(condition: Tensor, input: Tensor | Number | complex, other: Tensor | Number | complex, *, "
     "out: Tensor | None = None) -> Tensor",
 )
+@core.shortcut("where", _choose)
 def _where(
     condition: Tensor,
     input: Tensor | complex | None = None,
@@ -358,6 +359,7 @@ def _clamp_samples() -> list[Sample]:
 
 
 @composite(name="clamp", public=("clamp", "clip"), samples=_clamp_samples)
+@core.shortcut("clamp", clamp)
 def _clamp_function(
     input: Tensor,
     min: Tensor | float | None = None,

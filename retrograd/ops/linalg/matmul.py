@@ -195,6 +195,7 @@ def _matmul(input: Tensor, other: Tensor, name: str = "matmul") -> Tensor:
 
 
 @composite(samples=_matmul_samples, autocast="lower")
+@core.shortcut("matmul", _mm)
 def matmul(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
     """Product of matrices, vectors, or batches of them with broadcasting.
 
