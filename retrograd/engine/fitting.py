@@ -29,7 +29,7 @@ def cast(gradient: Array, dtype: np.dtype | AnyDtype) -> Array:
     return gradient.astype(wanted)
 
 
-def rounded(node: Node, results: tuple[Any, ...]) -> tuple[Any, ...]:
+def rounded(node: Node, results: tuple[object, ...]) -> tuple[Any, ...]:
     """What a half-precision node computed in float32, rounded where nothing else will round it.
 
     That is for leaves whose `grad_dtype` is None: they keep the type that the op would give.

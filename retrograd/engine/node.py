@@ -382,7 +382,7 @@ class GraphRoot(Node):
     __slots__ = ("gradients",)
 
     def __init__(
-        self, edges: tuple[Node, ...], numbers: tuple[int, ...], gradients: Sequence[Any]
+        self, edges: tuple[Node, ...], numbers: tuple[int, ...], gradients: Sequence[object]
     ) -> None:
         fill_node(self, GraphRoot)
         self.edges = edges

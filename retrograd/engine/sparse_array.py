@@ -248,19 +248,19 @@ SPARSE = _Sparse()
 
 
 @above
-def run(op: Op, args: tuple[Any, ...]) -> Any:
+def run(op: Op, args: tuple[object, ...]) -> Any:
     """The result of an op with a sparse operand."""
     raise NotImplementedError
 
 
 @above
-def refuse_batches(op: Op, args: tuple[Any, ...]) -> None:
+def refuse_batches(op: Op, args: tuple[object, ...]) -> None:
     """Raise where a sparse operand meets a batched one."""
     raise NotImplementedError
 
 
 @above
-def run_in_place(op: Op, args: tuple[Any, ...], writer: str) -> Any:
+def run_in_place(op: Op, args: tuple[object, ...], writer: str) -> Any:
     """The same in place."""
     raise NotImplementedError
 

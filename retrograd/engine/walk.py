@@ -585,7 +585,7 @@ def _pass_on(
     node: Node,
     results: Sequence[Part] | None,
     counts: dict[Node, int],
-    waiting: dict[Node, Any],
+    waiting: dict[Node, object],
     ready: list[tuple[int, int, Node]],
     live: set[Node] | None,
     as_tensors: bool,

@@ -198,7 +198,7 @@ def linearize(func: Callable[..., object], *primals: object) -> tuple[Any, Calla
 _FACTS = ("shape", "device", "dtype")
 
 
-def _check_tangent(place: int, tangent: Tensor, wanted: dict[str, Any]) -> None:
+def _check_tangent(place: int, tangent: Tensor, wanted: dict[str, object]) -> None:
     for fact in _FACTS:
         got = getattr(tangent, fact)
         if got != wanted[fact]:

@@ -136,7 +136,7 @@ def serial_normals(
         if made is not None:
             return made if standard else cast(fma64(made, std, mean), kind)
 
-    def finish(values: Array, library: Any) -> Array:
+    def finish(values: Array, library: object) -> Array:
         return values if standard else fma64(values, std, mean)
 
     return map_serial_normals(generator, count, finish, kind, mean)

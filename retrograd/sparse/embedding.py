@@ -59,7 +59,7 @@ class _EmbeddingBag(Function):
         weight: Tensor,
         indices: Tensor,
         samples: Tensor | None,
-        bags: Any,
+        bags: object,
         count: int,
         mode: str,
         scaled: bool,

@@ -95,7 +95,7 @@ def rebuild_tensor(
     array: Array,
     axes: tuple[int, ...],
     requires_grad: bool,
-    attributes: dict[str, Any],
+    attributes: dict[str, object],
 ) -> Tensor:
     """A tensor from its pickle."""
     if not array.flags.writeable:

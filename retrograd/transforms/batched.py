@@ -299,7 +299,7 @@ class BatchedTensor(Tensor):
     def __deepcopy__(self, memo: object) -> NoReturn:
         raise explained(NotImplementedError("Cannot access storage of BatchedTensorImpl"))
 
-    def _new(self, name: str, size: tuple[object, ...], options: dict[str, Any]) -> Tensor:
+    def _new(self, name: str, size: tuple[object, ...], options: dict[str, object]) -> Tensor:
         shape = size_argument(name, size, options)
         made = getattr(self._physical, name)((level_of(self._level).size, *shape), **options)
         return rewrap(made, 0, self._level)
@@ -416,7 +416,9 @@ def _rules() -> Any:
     return _LATER
 
 
-def batched(level: int, op: Op, args: tuple[object, ...], tensors: list[Any]) -> list[Tensor]:
+def batched(
+    level: int, op: Op, args: tuple[object, ...], tensors: Sequence[object]
+) -> list[Tensor]:
     """The results of an op at least one of whose arguments has this level, as batched tensors."""
     size = level_of(level).size
     for value in tensors:

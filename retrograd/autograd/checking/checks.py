@@ -128,7 +128,7 @@ def _check_backward(
 
 def _check_forward(
     function: Callable[..., object],
-    result: tuple[Any, ...],
+    result: tuple[object, ...],
     values: tuple[object, ...],
     settings: Settings,
 ) -> None:

@@ -40,7 +40,7 @@ def line_up_one(call: BatchedCall, name: str, rank: int, target: DType | None = 
     return value
 
 
-def _promoted(values: list[Any]) -> Any:
+def _promoted(values: Sequence[object]) -> Any:
     """The NumPy type of operands of different types, as examples; None where they are alike."""
     tensors = [value for value in values if isinstance(value, Tensor)]
     if len({value._array.dtype for value in tensors}) < 2:

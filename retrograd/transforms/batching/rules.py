@@ -168,7 +168,9 @@ def call_op(op: Op, values: list[Any]) -> list[Tensor]:
 # ----------------------------------------------------------------------------------- the loop
 
 
-def loop(call: BatchedCall, run: Callable[[list[Any]], list[Tensor]] | None = None) -> list[Tensor]:
+def loop(
+    call: BatchedCall, run: Callable[[list[object]], list[Tensor]] | None = None
+) -> list[Tensor]:
     """Run the op (or `run`, on its arguments) once for each example and stack the results."""
     if call.op.view is not None:
         raise RuntimeError(f"{call.op.label}: no batching rule for an op that gives views")
@@ -226,7 +228,10 @@ def _stand_in(value: object, level: int) -> Any:
 
 
 def run_by_example(
-    function: Callable[..., object], level: int, args: tuple[object, ...], options: dict[str, Any]
+    function: Callable[..., object],
+    level: int,
+    args: tuple[object, ...],
+    options: dict[str, object],
 ) -> Any:
     """A function of tensors that has no batching rule: once for each example, results stacked."""
 
