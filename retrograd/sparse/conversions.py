@@ -331,7 +331,7 @@ def sparse_mask(tensor: Tensor, mask: Any) -> Tensor:
 @node("ToCopyBackward0")
 class _Cast(Function):
     @staticmethod
-    def forward(ctx: FunctionCtx, tensor: Tensor, target: object) -> Tensor:
+    def forward(ctx: FunctionCtx, tensor: Tensor, target: Any) -> Tensor:
         array = sparse_of(tensor)
         ctx.before = dtypes.from_numpy_dtype(array.dtype)
         values = cast_array(array.values, target)
