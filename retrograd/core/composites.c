@@ -173,7 +173,22 @@ clamp_way(Shortcut *self, PyObject *const *arguments, Py_ssize_t count, PyObject
     return given ? call_three(GIVEN(0), arguments[0], limits[0], limits[1]) : NULL;
 }
 
-/* where(condition, input, other), given the op, which takes the condition last */
+static int
+broadcast_together(PyArrayObject *first, PyArrayObject *second)
+{
+    const int least = PyArray_NDIM(first) < PyArray_NDIM(second) ? PyArray_NDIM(first) : PyArray_NDIM(second);
+    for (int back = 1; back <= least; back++) {
+        const npy_intp one = PyArray_DIM(first, PyArray_NDIM(first) - back);
+        const npy_intp other = PyArray_DIM(second, PyArray_NDIM(second) - back);
+        if (one != other && one != 1 && other != 1) {
+            return 0;
+        }
+    }
+    return 1;
+}
+
+/* where(condition, input, other), given the op, which takes the condition last; a mistake in the shapes is Python's
+   to report, in the order of the arguments */
 static PyObject *
 where_way(Shortcut *self, PyObject *const *arguments, Py_ssize_t count, PyObject *names)
 {
@@ -181,8 +196,16 @@ where_way(Shortcut *self, PyObject *const *arguments, Py_ssize_t count, PyObject
         return NULL;
     }
     PyArrayObject *condition = array_of(arguments[0]);
-    if (condition == NULL || PyArray_DESCR(condition) != objects.B8 || array_of(arguments[1]) == NULL
-        || !(array_of(arguments[2]) != NULL || is_number(arguments[2]))) {
+    if (condition == NULL || PyArray_DESCR(condition) != objects.B8) {
+        return NULL;
+    }
+    PyArrayObject *input = array_of(arguments[1]);
+    if (input == NULL || !broadcast_together(condition, input)) {
+        return NULL;
+    }
+    PyArrayObject *other = array_of(arguments[2]);
+    if (other == NULL ? !is_number(arguments[2])
+                      : !broadcast_together(condition, other) || !broadcast_together(input, other)) {
         return NULL;
     }
     return call_three(GIVEN(0), arguments[1], arguments[2], arguments[0]);
