@@ -3,8 +3,12 @@
 They are defined in `engine.grad_mode`; here is where PyTorch has them.
 """
 
+from retrograd.engine.grad_mode import _DecoratorContextManager as _DecoratorContextManager
 from retrograd.engine.grad_mode import (
     _force_original_view_tracking as _force_original_view_tracking,
+)
+from retrograd.engine.grad_mode import (
+    _NoParamDecoratorContextManager as _NoParamDecoratorContextManager,
 )
 from retrograd.engine.grad_mode import (
     _unsafe_preserve_version_counter as _unsafe_preserve_version_counter,
