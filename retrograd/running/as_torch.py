@@ -32,9 +32,10 @@ SHIM = Path(__file__).parent / "shim"
 # program may look for a module to learn what it can use.
 OWN = frozenset(
     """
-    __main__ assertions backend cli commands compat core diagnostics doctor dtypes
-    foreach interchange lifecycle lint model_summary namespaces notices progress_bar
-    reduced_dtypes removed running settings signatures symbolic tensor tensors
+    __main__ above assertions backend cli commands compat connections core diagnostics
+    doctor dtypes engine foreach interchange lifecycle lint marks model_summary
+    namespaces notices progress_bar reduced_dtypes removed running samples settings
+    signatures symbolic tensor tensors transforms
     """.split()
 )
 
