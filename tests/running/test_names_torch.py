@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 torch = pytest.importorskip("torch")
+pytest.importorskip("torch.utils.benchmark")  # which `import torch` alone does not load
 
 import retrograd
 from retrograd.running.as_torch import OWN
