@@ -32,7 +32,7 @@ def defined(name: str) -> Any:
 
 
 def above(declaration: Callable[_P, _R]) -> Callable[_P, _R]:
-    """Make a declaration, a function with a docstring and nothing else to do, call the definition.
+    """Make a declaration call its definition: the body, which only raises, never runs.
 
     >>> defined("engine.sparse_array.zero").__module__
     'retrograd.sparse.dispatch'
