@@ -10,7 +10,7 @@ import textwrap
 from difflib import get_close_matches
 from functools import partial
 
-from retrograd.diagnostics.catalogue import CATALOGUE, similar
+from retrograd.diagnostics.catalogue import catalogue, similar
 from retrograd.diagnostics.layout import WIDEST, HelpFormatter, text_width
 from retrograd.diagnostics.pages import parse_page, read_page
 from retrograd.lint import RULES
@@ -45,12 +45,12 @@ def explain(options: argparse.Namespace) -> int:
     if code in RULES or options.code.lower() in by_slug:
         _explain_rule(by_slug.get(options.code.lower(), code), options.json)
         return 0
-    if code not in CATALOGUE:
-        by_slug = {entry.slug: entry.code for entry in CATALOGUE.values()}
+    if code not in catalogue():
+        by_slug = {entry.slug: entry.code for entry in catalogue().values()}
         code = by_slug.get(options.code.lower(), "")
     if not code:
         print(f"retrograd: there is no code {options.code}", file=sys.stderr)
-        known = {entry.code: entry.summary for entry in CATALOGUE.values()}
+        known = {entry.code: entry.summary for entry in catalogue().values()}
         known |= {rule.code: rule.summary for rule in RULES.values()}
         near = similar(options.code)
         if options.code.upper().startswith("RGL"):
@@ -65,7 +65,7 @@ def explain(options: argparse.Namespace) -> int:
     if options.json:
         page = parse_page(code)
         examples = {"fails": page.fails, "works": page.works}
-        data = {**CATALOGUE[code].to_dict(), "sections": page.sections, "examples": examples}
+        data = {**catalogue()[code].to_dict(), "sections": page.sections, "examples": examples}
         print(json.dumps(data, indent=2))
     else:
         _print_page(read_page(code))
@@ -84,15 +84,15 @@ def _explain_rule(code: str, as_json: bool) -> None:
 
 def _list_codes(as_json: bool) -> None:
     if as_json:
-        data = [entry.to_dict() for entry in CATALOGUE.values()]
+        data = [entry.to_dict() for entry in catalogue().values()]
         print(json.dumps(data + [rule.to_dict() for rule in RULES.values()], indent=2))
         return
     width = text_width()
     family = ""
-    for entry in CATALOGUE.values():
+    for entry in catalogue().values():
         if entry.family != family:
             family = entry.family
-            print(("" if entry is next(iter(CATALOGUE.values())) else "\n") + family)
+            print(("" if entry is next(iter(catalogue().values())) else "\n") + family)
         indent = " " * 9
         print(textwrap.fill(f"  {entry.code}  {entry.summary}", width, subsequent_indent=indent))
     for rule in RULES.values():

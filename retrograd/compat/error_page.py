@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 
-from retrograd.diagnostics.catalogue import CATALOGUE
-from retrograd.diagnostics.codes.entry import FAMILIES, Entry
+from retrograd.diagnostics.catalogue import catalogue
+from retrograd.diagnostics.entry import FAMILIES, Entry
 from retrograd.diagnostics.pages import parse_page
 
 _INTRODUCTION = """\
@@ -47,7 +47,7 @@ def error_page() -> str:
     """The page as text."""
     parts = [_INTRODUCTION]
     for prefix, family in FAMILIES.items():
-        entries = [entry for entry in CATALOGUE.values() if entry.code.startswith(prefix)]
+        entries = [entry for entry in catalogue().values() if entry.code.startswith(prefix)]
         if not entries:
             continue
         parts += [f"## {family[0].upper()}{family[1:]}\n", "| code | name | |\n| --- | --- | --- |"]
@@ -85,7 +85,9 @@ def _linked(text: str) -> str:
     return "".join(
         re.sub("^```python$", "```py", piece, flags=re.MULTILINE)
         if piece.startswith("```")
-        else _CODE.sub(lambda found: _link(found[1]) if found[1] in CATALOGUE else found[1], piece)
+        else _CODE.sub(
+            lambda found: _link(found[1]) if found[1] in catalogue() else found[1], piece
+        )
         for piece in pieces
     )
 

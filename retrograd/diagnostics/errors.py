@@ -22,8 +22,8 @@ import shutil
 import sys
 from collections.abc import Iterable
 
-from .catalogue import CATALOGUE, find
-from .codes.entry import Entry, Form
+from .catalogue import catalogue, find
+from .entry import Entry, Form
 from .hints import hints
 from .pages import read_page
 from .render import WIDTH, render
@@ -242,7 +242,7 @@ def describe(
     if found is not None and code in (None, found[0].code):
         entry, form, stated = found
     elif code is not None:
-        entry, form, stated = CATALOGUE[code], None, {}
+        entry, form, stated = catalogue()[code], None, {}
     else:
         return None
     known: dict[str, object] = {**stated, **facts}
@@ -295,7 +295,7 @@ def _rebuild_warning(message: str, report: Report | None) -> RetrogradWarning:
 def _to_dict(error: Exception, report: Report | None) -> dict[str, object]:
     data: dict[str, object] = {"type": type(error).__name__, "message": str(error), "code": None}
     if report is not None:
-        entry = CATALOGUE[report.code]
+        entry = catalogue()[report.code]
         data |= {"code": entry.code, "slug": entry.slug, "family": entry.family}
         data |= {"page": entry.page, **report.to_dict()}
     # Facts may hold anything that was at hand; what JSON cannot say is written as text.

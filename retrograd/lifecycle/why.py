@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from ..diagnostics.catalogue import CATALOGUE, find
+from ..diagnostics.catalogue import catalogue, find
 from ..diagnostics.errors import RetrogradError, RetrogradWarning, make_error, make_warning
 from ..diagnostics.report import Help, Report, Span
 from .evidence import CallFacts, CutFacts, NodeFacts, VersionFacts, site_of, version_seen
@@ -554,7 +554,7 @@ def nonleaf_grad_warning(message: str, node: NodeFacts | None = None) -> Retrogr
                 Help("to keep this one, call retain_grad() on the tensor before backward()"),
                 Help("if a leaf was meant: .to(), .float() and arithmetic return new tensors"),
             ),
-            level=CATALOGUE["RG107"].level,
+            level=catalogue()["RG107"].level,
         )
     except Exception:
         report = None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..diagnostics.catalogue import CATALOGUE
+from ..diagnostics.catalogue import catalogue
 from ..diagnostics.errors import RetrogradError, make_error
 from ..diagnostics.report import Help, Report
 from .evidence import CallFacts, site_of
@@ -50,7 +50,7 @@ def _nan_report(node: Any, index: int, call: CallFacts | None) -> Report:
     parent = _parent(node)
     if parent is not None:
         story.add(site_of(parent), f"in the backward of {describe_node(parent)}, made here")
-    form = CATALOGUE["RG501"].forms[0]
+    form = catalogue()["RG501"].forms[0]
     advice = _ADVICE.get(made)
     helps = [Help(text) for text in ((advice,) if advice else ())]
     helps += [Help(text) for text in form.helps]

@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 
 from retrograd.diagnostics import errors
-from retrograd.diagnostics.catalogue import CATALOGUE, find, similar
-from retrograd.diagnostics.codes.entry import FAMILIES
+from retrograd.diagnostics.catalogue import catalogue, find, similar
+from retrograd.diagnostics.entry import FAMILIES
 from retrograd.diagnostics.errors import (
     GraphFreedError,
     InPlaceError,
@@ -32,10 +32,10 @@ LEAF = "a leaf Variable that requires grad is being used in an in-place operatio
 
 
 def test_catalogue_is_consistent() -> None:
-    slugs = [entry.slug for entry in CATALOGUE.values()]
+    slugs = [entry.slug for entry in catalogue().values()]
     assert len(set(slugs)) == len(slugs)
-    assert list(CATALOGUE) == sorted(CATALOGUE)
-    for code, entry in CATALOGUE.items():
+    assert list(catalogue()) == sorted(catalogue())
+    for code, entry in catalogue().items():
         assert code[:3] in FAMILIES and entry.code == code
         assert entry.forms and entry.summary
         assert not entry.summary.endswith(".")

@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 
 from retrograd.autograd.checking.hints import likely_mistake
-from retrograd.diagnostics.catalogue import CATALOGUE, find
+from retrograd.diagnostics.catalogue import catalogue, find
 from retrograd.diagnostics.errors import RetrogradError, RetrogradWarning, TransformError
 
 
@@ -290,7 +290,7 @@ def test_every_code_and_cause_is_met() -> None:
     met = {(program.code, program.reason) for program in PROGRAMS}
     known = {
         (code, reason)
-        for code, entry in CATALOGUE.items()
+        for code, entry in catalogue().items()
         if code.startswith("RG6")
         for reason in entry.reasons or (None,)
     }

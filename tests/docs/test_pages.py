@@ -13,7 +13,7 @@ from retrograd.compat.reference import PAGES as REFERENCE
 from retrograd.compat.reference import reference_pages
 from retrograd.compat.reference_text import as_markdown
 from retrograd.compat.status import api_names, status_of
-from retrograd.diagnostics.catalogue import CATALOGUE
+from retrograd.diagnostics.catalogue import catalogue
 from retrograd.ops.registry import OPS
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -54,7 +54,7 @@ def test_what_ops_keep_is_what_their_nodes_save() -> None:
 
 def test_every_code_has_a_section() -> None:
     page = (DOCS / "errors.md").read_text(encoding="utf-8")
-    assert re.findall(r"^### (RG\d+)$", page, re.MULTILINE) == list(CATALOGUE)
+    assert re.findall(r"^### (RG\d+)$", page, re.MULTILINE) == list(catalogue())
 
 
 def anchors(text: str) -> set[str]:
