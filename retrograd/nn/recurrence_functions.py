@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from retrograd.nn.recurrence import State, make_cell, run_layers
-from retrograd.ops.registry import composite
+from retrograd.ops.registry import function_only
 from retrograd.samples import Sample, T
 from retrograd.tensor import Tensor
 
@@ -76,7 +76,7 @@ def _samples(gates: int) -> list[Sample]:
     ]
 
 
-@composite(methods=(), samples=lambda: _samples(4))
+@function_only(samples=lambda: _samples(4))
 def lstm(*args: Any) -> tuple[Tensor, Tensor, Tensor]:
     """A stack of LSTM layers over time: the output, the last hidden and the last cell states.
 
@@ -101,19 +101,19 @@ def lstm(*args: Any) -> tuple[Tensor, Tensor, Tensor]:
     return output, hidden, cell
 
 
-@composite(methods=(), samples=lambda: _samples(3))
+@function_only(samples=lambda: _samples(3))
 def gru(*args: Any) -> tuple[Tensor, Tensor]:
     """A stack of GRU layers over time; the arguments are those of `lstm`, with one state."""
     return _with_one_state("GRU", args)
 
 
-@composite(methods=(), samples=lambda: _samples(1))
+@function_only(samples=lambda: _samples(1))
 def rnn_tanh(*args: Any) -> tuple[Tensor, Tensor]:
     """A stack of plain recurrent layers with tanh; the arguments are those of `gru`."""
     return _with_one_state("RNN_TANH", args)
 
 
-@composite(methods=(), samples=lambda: _samples(1))
+@function_only(samples=lambda: _samples(1))
 def rnn_relu(*args: Any) -> tuple[Tensor, Tensor]:
     """A stack of plain recurrent layers with relu; the arguments are those of `gru`."""
     return _with_one_state("RNN_RELU", args)
@@ -167,7 +167,7 @@ def _step_samples(gates: int) -> list[Sample]:
     ]
 
 
-@composite(methods=(), samples=lambda: _step_samples(4))
+@function_only(samples=lambda: _step_samples(4))
 def lstm_cell(
     input: Tensor,
     hx: Sequence[Tensor],
@@ -188,7 +188,7 @@ def lstm_cell(
     return hidden, cell
 
 
-@composite(methods=(), samples=lambda: _step_samples(3))
+@function_only(samples=lambda: _step_samples(3))
 def gru_cell(
     input: Tensor,
     hx: Tensor,
@@ -201,7 +201,7 @@ def gru_cell(
     return _step("GRU", input, (hx,), w_ih, w_hh, b_ih, b_hh)[0]
 
 
-@composite(methods=(), samples=lambda: _step_samples(1))
+@function_only(samples=lambda: _step_samples(1))
 def rnn_tanh_cell(
     input: Tensor,
     hx: Tensor,
@@ -214,7 +214,7 @@ def rnn_tanh_cell(
     return _step("RNN_TANH", input, (hx,), w_ih, w_hh, b_ih, b_hh)[0]
 
 
-@composite(methods=(), samples=lambda: _step_samples(1))
+@function_only(samples=lambda: _step_samples(1))
 def rnn_relu_cell(
     input: Tensor,
     hx: Tensor,

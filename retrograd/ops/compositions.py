@@ -9,20 +9,19 @@ from retrograd import dtypes
 from retrograd.backend import backend_of
 from retrograd.ops import errors
 from retrograd.ops.linalg.matmul import finish
-from retrograd.ops.registry import PUBLIC, RECORDED, attach, composite
+from retrograd.ops.registry import PUBLIC, RECORDED, attach, composite, function_only, method_only
 from retrograd.samples import COMPLEX, FLOATS, Sample, T
 from retrograd.tensor import Tensor, wrap
 
 
-@composite(
-    methods=(),
+@function_only(
     samples=lambda: [
         Sample(T(3, 4), [0, 1], dtypes=(*FLOATS, *COMPLEX)),
         Sample(T(3, 4), 1),
         Sample(T(2, 3, 4), (0, 2), True),
         Sample(T(2, 3), dim=[1], keepdim=True),
         Sample(T(2, 2, 2), [0, 1, 2], error=(RuntimeError, "Expected at most 2 dimensions")),
-    ],
+    ]
 )
 def frobenius_norm(
     input: Tensor, dim: Any, keepdim: bool = False, *, out: Tensor | None = None
@@ -36,14 +35,13 @@ def frobenius_norm(
     return finish("frobenius_norm", RECORDED.linalg_vector_norm(input, 2, dims, keepdim), out)
 
 
-@composite(
-    methods=(),
+@function_only(
     samples=lambda: [
         Sample(T(3, 4), second=False),
         Sample(T(3, 4), True, second=False),
         Sample(T(2, 3, 4), (1, 2), second=False),
         Sample(T(2, 3, 3), second=False),
-    ],
+    ]
 )
 def nuclear_norm(
     input: Tensor, dim: Any = (-2, -1), keepdim: bool = False, *, out: Tensor | None = None
@@ -83,15 +81,13 @@ def nonzero_static(
     return finish("nonzero_static", wrap(rows), out)
 
 
-@composite(
-    namespace=None,
-    methods=("fill_diagonal_",),
+@method_only(
     samples=lambda: [
         *(Sample(T(*shape), 5.0, grad=False) for shape in ((3, 3), (5, 2), (2, 5), (2, 2, 2))),
         *(Sample(T(*shape), 5, True, grad=False) for shape in ((7, 3), (3, 7), (4, 3), (3, 3))),
         Sample(T(3), 5.0, grad=False, error=(RuntimeError, "dimensions must larger than 1")),
         Sample(T(2, 3, 2), 5.0, grad=False, error=(RuntimeError, "all dimensions of input")),
-    ],
+    ]
 )
 def fill_diagonal_(self: Tensor, fill_value: complex, wrap: bool = False) -> Tensor:
     """Write a number along the main diagonal; with `wrap`, begin again below in tall matrices.
@@ -119,8 +115,7 @@ def fill_diagonal_(self: Tensor, fill_value: complex, wrap: bool = False) -> Ten
     return self
 
 
-@composite(
-    methods=(),
+@function_only(
     samples=lambda: [
         # PyTorch does not differentiate this one
         Sample(T(1, 4, 2), 2, grad=False),
@@ -134,8 +129,7 @@ def native_channel_shuffle(input: Tensor, groups: int) -> Tensor:
     return result
 
 
-@composite(
-    methods=(),
+@function_only(
     samples=lambda: [
         Sample(T(6, 2, 3), T(2, 3, 4), T(4)),
         Sample(T(6, 2, 3), T(3, 3, 4), T(4), 1),
@@ -176,7 +170,7 @@ def _permuted_samples() -> list[Sample]:
     ]
 
 
-@composite(methods=(), samples=_permuted_samples)
+@function_only(samples=_permuted_samples)
 def empty_permuted(
     size: Sequence[int], physical_layout: Sequence[int], **options: object
 ) -> Tensor:
@@ -207,7 +201,7 @@ def empty_permuted(
     return made  # type: ignore[no-any-return]
 
 
-@composite(methods=(), samples=lambda: [Sample(T(3), grad=False), Sample(3, error=(TypeError, ""))])
+@function_only(samples=lambda: [Sample(T(3), grad=False), Sample(3, error=(TypeError, ""))])
 def get_device(input: Tensor) -> int:
     """The number of the device that holds a tensor: -1 for the CPU."""
     if not isinstance(input, Tensor):
@@ -232,7 +226,7 @@ def _convolution_samples() -> list[Sample]:
     ]
 
 
-@composite(methods=(), samples=_convolution_samples, autocast="off")
+@function_only(samples=_convolution_samples, autocast="off")
 def convolution(
     input: Tensor,
     weight: Tensor,
@@ -263,8 +257,7 @@ _SAMPLING = ("bilinear", "nearest", "bicubic")
 _PADDING = ("zeros", "border", "reflection")
 
 
-@composite(
-    methods=(),
+@function_only(
     samples=lambda: [
         Sample(T(1, 2, 4, 4), T(1, 3, 2, 2, low=-1.1, high=1.1), mode, padding, corners)
         for mode, padding, corners in ((0, 0, False), (1, 1, True), (2, 2, False), (0, 1, True))
@@ -281,8 +274,7 @@ def grid_sampler_2d(
     return result
 
 
-@composite(
-    methods=(),
+@function_only(
     samples=lambda: [
         Sample(T(1, 2, 3, 3, 3), T(1, 2, 2, 2, 3, low=-1.1, high=1.1), mode, padding, corners)
         for mode, padding, corners in ((0, 0, False), (1, 1, True), (0, 2, True))

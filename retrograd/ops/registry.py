@@ -473,19 +473,21 @@ def composite(
 ) -> Callable[[_F], _F]:
     """Publish a plain function of Tensors: overloads, argument forms, compositions of ops.
 
-    `name` defaults to the function's own; `methods` to that name for namespace "torch" and to
-    nothing elsewhere. With ``namespace=None`` it is a method only. `second_names` and the rule of
-    an `out` of another dtype are as for `Op`. `autocast` casts the arguments too and then runs the
-    function without autocast: to "lower" or "float32"; "lower result" casts what it gives, "off"
-    nothing. A call with the argument `autocast_unless` is left alone.
+    `name` defaults to the function's own, see `_public_name`; `methods` to that name for namespace
+    "torch" and for None, and to nothing elsewhere. Other places have decorators of their own, such
+    as `functional`. `second_names` and the rule of an `out` of another dtype are as for `Op`.
+    `autocast` casts the arguments too and then runs the function without autocast: to "lower" or
+    "float32"; "lower result" casts what it gives, "off" nothing. A call with the argument
+    `autocast_unless` is left alone.
     """
 
     def publish(function: _F) -> _F:
-        own_name = name or function.__name__
+        own_name = name or _public_name(function.__name__)
         function.__name__ = function.__qualname__ = own_name
         names = tuple(public if public is not None else (own_name,))
-        own = names if namespace == "torch" else ()
-        found = tuple(own if methods is None else methods)
+        found = methods
+        if found is None:
+            found = names if namespace == "torch" or (namespace is None and not operators) else ()
         attach(function, methods=(*found, *operators), namespace=namespace, public=names)
         attach_second_names(function, second_names)
         key = names[0] if names else own_name
@@ -493,10 +495,28 @@ def composite(
             prefix = f"{namespace}_" if namespace in ("linalg", "special") else ""
             OUT_RULES[prefix + key] = out
         COMPOSITES[f"{namespace}.{key}"] = Composite(
-            function, key, namespace, found, samples, autocast, autocast_unless
+            function, key, namespace, tuple(found), samples, autocast, autocast_unless
         )
         if operators and namespace is None and not found:
             function.__name__ = function.__qualname__ = operators[-1]  # it is nothing else
         return function
 
     return publish
+
+
+def _public_name(own: str) -> str:
+    """What a function is called in public, without what tells it from others in its module.
+
+    >>> [_public_name(own) for own in ("_sum", "_linalg_lu", "_flip_method", "_div_in_place")]
+    ['sum', 'lu', 'flip', 'div_']
+    """
+    without = re.sub("^_(torch_|linalg_|special_|functional_)?|_(function|method)$", "", own)
+    return re.sub("_in_place$", "_", without)
+
+
+# Composites by their place: only a function of `torch`, only a method, functions of a namespace.
+function_only = functools.partial(composite, methods=())
+method_only = functools.partial(composite, namespace=None)
+functional = functools.partial(composite, namespace="nn.functional")
+linalg_function = functools.partial(composite, namespace="linalg")
+fft_function = functools.partial(composite, namespace="fft")

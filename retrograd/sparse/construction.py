@@ -13,7 +13,7 @@ from retrograd.engine.sparse_array import Array, coo
 from retrograd.notices import explained, runtime_error, warn_once
 from retrograd.ops.making.arguments import invalid_combination
 from retrograd.ops.making.construction import tensor as make_tensor
-from retrograd.ops.registry import composite
+from retrograd.ops.registry import function_only
 from retrograd.sparse.graph import as_tensor, missing, sparse_of
 from retrograd.sparse.later import Later
 from retrograd.tensor import Tensor, wrap
@@ -55,7 +55,7 @@ def _values(values: object, dtype: dtypes.dtype | None) -> Tensor:
     return values if dtype is None else values.to(dtype)
 
 
-@composite(methods=())
+@function_only()
 def sparse_coo_tensor(
     indices: Any = None,
     values: Any = None,
@@ -177,7 +177,7 @@ def _pointer_array(indices: object) -> Array:
     return array
 
 
-@composite(methods=())
+@function_only()
 def sparse_csr_tensor(
     crow_indices: object,
     col_indices: object,
@@ -211,7 +211,7 @@ def sparse_csr_tensor(
     return made
 
 
-@composite(methods=())
+@function_only()
 def sparse_compressed_tensor(
     compressed_indices: object,
     plain_indices: object,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from retrograd.ops.registry import RECORDED, composite
+from retrograd.ops.registry import RECORDED, composite, function_only
 from retrograd.sparse.later import Later
 from retrograd.tensor import Tensor
 
@@ -14,7 +14,7 @@ else:
     products = Later("products")
 
 
-@composite(methods=())
+@function_only()
 def spmm(input: Tensor, mat2: Tensor) -> Tensor:
     """`mm`, under the name that it has for sparse matrices.
 
@@ -26,13 +26,13 @@ def spmm(input: Tensor, mat2: Tensor) -> Tensor:
     return RECORDED.mm(input, mat2)
 
 
-@composite(methods=())
+@function_only()
 def dsmm(input: Tensor, mat2: Tensor) -> Tensor:
     """`mm`, under an old name."""
     return RECORDED.mm(input, mat2)
 
 
-@composite(methods=())
+@function_only()
 def saddmm(
     input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: complex = 1, alpha: complex = 1
 ) -> Tensor:
@@ -40,7 +40,7 @@ def saddmm(
     return RECORDED.addmm(input, mat1, mat2, beta=beta, alpha=alpha)
 
 
-@composite(methods=())
+@function_only()
 def hspmm(mat1: Tensor, mat2: Tensor) -> Tensor:
     """The product of a sparse and a dense matrix: sparse in its rows, which are dense.
 
@@ -51,7 +51,7 @@ def hspmm(mat1: Tensor, mat2: Tensor) -> Tensor:
     return products.hspmm(mat1, mat2)
 
 
-@composite(methods=())
+@function_only()
 def hsmm(mat1: Tensor, mat2: Tensor) -> Tensor:
     """`hspmm`, under an old name."""
     return products.hspmm(mat1, mat2)

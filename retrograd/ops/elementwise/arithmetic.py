@@ -9,7 +9,7 @@ from retrograd.notices import runtime_error
 from retrograd.ops.calling.operands import OPERANDS
 from retrograd.ops.kinds import Array, Namespace, Operand
 from retrograd.ops.making.arguments import as_element
-from retrograd.ops.registry import RECORDED, composite, op
+from retrograd.ops.registry import RECORDED, composite, function_only, method_only, op
 from retrograd.samples import COMPLEX, FLOATS, HALVES, Sample, T
 from retrograd.tensor import Tensor
 
@@ -157,14 +157,12 @@ def rsub(xp: Namespace, input: Array, other: Operand, *, alpha: complex = 1) -> 
     return xp.subtract(other, _scaled(xp, input, alpha))
 
 
-@composite(
-    name="rsub",
-    methods=(),
+@function_only(
     samples=lambda: [
         *samples.binary(dtypes=_ALL)(),
         Sample(T(3), T(3), alpha=-0.5),
         Sample(T(3), 2.0, alpha=3),
-    ],
+    ]
 )
 def _rsub(input: Tensor, other: Tensor | complex, *, alpha: complex = 1) -> Tensor:
     """``other - alpha * input``, elementwise with broadcasting.
@@ -265,7 +263,7 @@ def reciprocal(xp: Namespace, input: Array) -> Array:
     return xp.reciprocal(input)
 
 
-@composite(namespace=None, operators=("__rtruediv__", "__rdiv__"))
+@method_only(operators=("__rtruediv__", "__rdiv__"))
 def _rtruediv(self: Tensor, other: Tensor | complex) -> Any:
     """``other / self``, as PyTorch records it: the reciprocal times `other`."""
     if not isinstance(other, OPERANDS):

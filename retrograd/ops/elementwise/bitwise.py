@@ -10,7 +10,7 @@ from retrograd.ops import errors
 from retrograd.ops.calling.aten_names import by_operands
 from retrograd.ops.calling.operands import OPERANDS
 from retrograd.ops.kinds import Array, Namespace, Operand
-from retrograd.ops.registry import RECORDED, composite, op
+from retrograd.ops.registry import RECORDED, method_only, op
 from retrograd.samples import Sample, T
 from retrograd.tensor import Tensor
 
@@ -124,7 +124,7 @@ def bitwise_not(xp: Namespace, input: Array) -> Array:
     return xp.invert(input)
 
 
-@composite(namespace=None, operators=("__invert__",))
+@method_only(operators=("__invert__",))
 def _invert(self: Tensor) -> Tensor:
     """``~self``."""
     if self._array.dtype.kind not in "biu":
@@ -168,7 +168,7 @@ def bitwise_right_shift(xp: Namespace, input: Operand, other: Operand) -> Array:
     return xp.right_shift(input, other)
 
 
-@composite(namespace=None, operators=("__rlshift__",))
+@method_only(operators=("__rlshift__",))
 def _reflected_left_shift(self: Tensor, other: Tensor | complex) -> Any:
     """``other << self``."""
     if not isinstance(other, OPERANDS):
@@ -176,7 +176,7 @@ def _reflected_left_shift(self: Tensor, other: Tensor | complex) -> Any:
     return RECORDED.bitwise_left_shift(other, self)
 
 
-@composite(namespace=None, operators=("__rrshift__",))
+@method_only(operators=("__rrshift__",))
 def _reflected_right_shift(self: Tensor, other: Tensor | complex) -> Any:
     """``other >> self``."""
     if not isinstance(other, OPERANDS):

@@ -9,7 +9,7 @@ from retrograd.backend import backend_of
 from retrograd.ops import errors
 from retrograd.ops.calling.aten_names import by_operands
 from retrograd.ops.kinds import Array, Namespace, Operand
-from retrograd.ops.registry import RECORDED, composite, op
+from retrograd.ops.registry import RECORDED, composite, function_only, method_only, op
 from retrograd.samples import COMPLEX, FLOATS, HALVES, Sample, T
 from retrograd.tensor import Tensor
 
@@ -203,7 +203,7 @@ def _in_place_predicates() -> None:
 _in_place_predicates()
 
 
-@composite(name="logical_not_", namespace=None, methods=("logical_not_",))
+@method_only()
 def _logical_not_in_place(self: Tensor) -> Tensor:
     """In-place version of `logical_not`."""
     return self.copy_(RECORDED.logical_not(self))
@@ -325,7 +325,7 @@ def isclose(
     return xp.logical_or(close, xp.logical_and(xp.isfinite(distance), distance <= allowed))
 
 
-@composite(name="isclose", samples=_close_samples)
+@composite(samples=_close_samples)
 def _isclose(
     input: Tensor, other: Tensor, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False
 ) -> Tensor:
@@ -391,7 +391,7 @@ def _isin_samples() -> list[Sample]:
     ]
 
 
-@composite(methods=(), samples=_isin_samples)
+@function_only(samples=_isin_samples)
 def isin(
     elements: Tensor | complex,
     test_elements: Tensor | complex,

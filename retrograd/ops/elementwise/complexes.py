@@ -7,7 +7,7 @@ import math
 from retrograd import dtypes, samples
 from retrograd.ops import errors
 from retrograd.ops.kinds import Array, DType, Namespace, Operand
-from retrograd.ops.registry import RECORDED, Table, composite, op, table_entry
+from retrograd.ops.registry import RECORDED, Table, composite, function_only, op, table_entry
 from retrograd.samples import COMPLEX, FLOATS, HALVES, Sample, T
 from retrograd.tensor import Tensor
 
@@ -135,7 +135,7 @@ def view_as_complex(xp: Namespace, input: Array) -> Array:
 # ----------------------------------------------------------------------------------------- parts
 
 
-@composite(methods=(), samples=lambda: [Sample(T(2, 3), dtypes=_EVERY)])
+@function_only(samples=lambda: [Sample(T(2, 3), dtypes=_EVERY)])
 def real(input: Tensor) -> Tensor:
     """The real part, a view; a real tensor as it is."""
     if input._array.dtype.kind != "c":
@@ -143,7 +143,7 @@ def real(input: Tensor) -> Tensor:
     return RECORDED.select(RECORDED.view_as_real(input), -1, 0)
 
 
-@composite(methods=(), samples=lambda: [Sample(T(2, 3), dtypes=(*FLOATS, *COMPLEX))])
+@function_only(samples=lambda: [Sample(T(2, 3), dtypes=(*FLOATS, *COMPLEX))])
 def imag(input: Tensor) -> Tensor:
     """The imaginary part, a view; an error for real tensors."""
     if input._array.dtype.kind != "c":
@@ -220,7 +220,7 @@ _PART_SAMPLES = [
 ]
 
 
-@composite(name="complex", methods=(), samples=lambda: _PART_SAMPLES)
+@function_only(samples=lambda: _PART_SAMPLES)
 def _complex(real: Tensor, imag: Tensor, *, out: Tensor | None = None) -> Tensor:
     """Complex numbers from real and imaginary parts.
 

@@ -9,7 +9,7 @@ from retrograd import dtypes, samples
 from retrograd.ops import errors
 from retrograd.ops.calling.operands import OPERANDS
 from retrograd.ops.kinds import Array, Namespace, Operand
-from retrograd.ops.registry import OPS, RECORDED, Op, Table, composite, op
+from retrograd.ops.registry import OPS, RECORDED, Op, Table, composite, method_only, op
 from retrograd.samples import COMPLEX, FLOATS, HALVES, Sample, T
 from retrograd.tensor import Tensor
 
@@ -139,11 +139,7 @@ def _div_samples() -> list[Sample]:
     return found
 
 
-@composite(
-    name="div",
-    public=("div", "divide"),
-    samples=_div_samples,
-)
+@composite(public=("div", "divide"), samples=_div_samples)
 def _div(
     input: Tensor | complex,
     other: Tensor | complex,
@@ -162,7 +158,7 @@ def _div(
     return RECORDED._div_rounded(input, other, rounding_mode, **more)
 
 
-@composite(name="div_", namespace=None, methods=("div_", "divide_"))
+@method_only(methods=("div_", "divide_"))
 def _div_in_place(
     self: Tensor, other: Tensor | complex, *, rounding_mode: str | None = None
 ) -> Tensor:
@@ -182,7 +178,7 @@ def true_divide(
     return _div(dividend, divisor, out=out)
 
 
-@composite(name="true_divide_", namespace=None, methods=("true_divide_",))
+@method_only()
 def _true_divide_in_place(self: Tensor, other: Tensor | complex) -> Tensor:
     """In-place version of `true_divide`."""
     return _div_in_place(self, other)
@@ -235,7 +231,7 @@ def floor_divide(xp: Namespace, input: Operand, other: Operand) -> Array:
     return _floor_divide(xp, input, other)
 
 
-@composite(namespace=None, operators=("__rfloordiv__",))
+@method_only(operators=("__rfloordiv__",))
 def _reflected_floor_divide(self: Tensor, other: Tensor | complex) -> Any:
     """``other // self``."""
     if not isinstance(other, OPERANDS):
@@ -329,10 +325,7 @@ def _remainder_op(other: Tensor | complex) -> Op:
     return OPS["remainder" if isinstance(other, Tensor) else "_remainder_number"]
 
 
-@composite(
-    name="remainder",
-    samples=lambda: [*_remainder_samples(), Sample(5, T(3, low=1), grad=False)],
-)
+@composite(samples=lambda: [*_remainder_samples(), Sample(5, T(3, low=1), grad=False)])
 def _remainder_function(
     input: Tensor | complex, other: Tensor | complex, *, out: Tensor | None = None
 ) -> Tensor:
@@ -348,7 +341,7 @@ def _remainder_function(
     return result
 
 
-@composite(namespace=None, operators=("__mod__",))
+@method_only(operators=("__mod__",))
 def _remainder_operator(self: Tensor, other: Tensor | complex) -> Any:
     """``self % other``."""
     if not isinstance(other, OPERANDS):
@@ -356,19 +349,19 @@ def _remainder_operator(self: Tensor, other: Tensor | complex) -> Any:
     return _remainder_op(other).function(self, other)
 
 
-@composite(name="remainder_", namespace=None, methods=("remainder_",))
+@method_only()
 def _remainder_in_place(self: Tensor, other: Tensor | complex) -> Tensor:
     """In-place version of `remainder`."""
     return _remainder_op(other).in_place(self, other)
 
 
-@composite(namespace=None, operators=("__imod__",))
+@method_only(operators=("__imod__",))
 def _remainder_inplace_operator(self: Tensor, other: Tensor | complex) -> Tensor:
     """``self %= other``."""
     return _remainder_in_place(self, other) if isinstance(other, OPERANDS) else NotImplemented
 
 
-@composite(namespace=None, operators=("__rmod__",))
+@method_only(operators=("__rmod__",))
 def _reflected_remainder(self: Tensor, other: Tensor | complex) -> Any:
     """``other % self``."""
     if not isinstance(other, OPERANDS):
@@ -412,7 +405,7 @@ def _fmod_op(other: Tensor | complex) -> Op:
     return OPS["fmod" if isinstance(other, Tensor) else "_fmod_number"]
 
 
-@composite(name="fmod", samples=_remainder_samples)
+@composite(samples=_remainder_samples)
 def _fmod_function(input: Tensor, other: Tensor | complex, *, out: Tensor | None = None) -> Tensor:
     """The remainder of the division rounded towards zero: it has the sign of `input`."""
     chosen = _fmod_op(other).function
@@ -420,7 +413,7 @@ def _fmod_function(input: Tensor, other: Tensor | complex, *, out: Tensor | None
     return result
 
 
-@composite(name="fmod_", namespace=None, methods=("fmod_",))
+@method_only()
 def _fmod_in_place(self: Tensor, other: Tensor | complex) -> Tensor:
     """In-place version of `fmod`."""
     return _fmod_op(other).in_place(self, other)

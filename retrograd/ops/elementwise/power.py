@@ -10,7 +10,7 @@ from retrograd.ops import errors
 from retrograd.ops.calling.operands import NUMBERS, OPERANDS
 from retrograd.ops.kinds import Array, DType, Namespace, Operand
 from retrograd.ops.making.arguments import as_element
-from retrograd.ops.registry import OPS, RECORDED, Table, composite, op, table_entry
+from retrograd.ops.registry import OPS, RECORDED, Table, composite, method_only, op, table_entry
 from retrograd.samples import COMPLEX, FLOATS, HALVES, Sample, T
 from retrograd.tensor import Tensor
 
@@ -188,7 +188,7 @@ def _pow_samples() -> list[Sample]:
     return found
 
 
-@composite(name="pow", samples=_pow_samples)
+@composite(samples=_pow_samples)
 @core.shortcut("power", _NUMBER)
 def _pow(
     input: Tensor | complex, exponent: Tensor | complex, *, out: Tensor | None = None
@@ -206,7 +206,7 @@ def _pow(
     return result
 
 
-@composite(namespace=None, operators=("__pow__",))
+@method_only(operators=("__pow__",))
 @core.shortcut("power", _NUMBER)
 def _pow_operator(self: Tensor, exponent: Tensor | complex) -> Any:
     """``self ** exponent``."""
@@ -217,20 +217,20 @@ def _pow_operator(self: Tensor, exponent: Tensor | complex) -> Any:
     return NotImplemented
 
 
-@composite(name="pow_", namespace=None, methods=("pow_",))
+@method_only()
 def _pow_in_place(self: Tensor, exponent: Tensor | complex) -> Tensor:
     """In-place version of `pow`."""
     chosen = OPS["_pow_tensor" if isinstance(exponent, Tensor) else "_pow_number"]
     return chosen.in_place(self, exponent)
 
 
-@composite(namespace=None, operators=("__ipow__",))
+@method_only(operators=("__ipow__",))
 def _pow_inplace_operator(self: Tensor, exponent: Tensor | complex) -> Tensor:
     """``self **= exponent``."""
     return _pow_in_place(self, exponent) if isinstance(exponent, OPERANDS) else NotImplemented
 
 
-@composite(namespace=None, operators=("__rpow__",))
+@method_only(operators=("__rpow__",))
 def _reflected_pow(self: Tensor, other: Tensor | complex) -> Any:
     """``other ** self`` for a number."""
     if isinstance(other, NUMBERS):
@@ -256,7 +256,7 @@ def square(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     return _pow(input, 2, out=out)
 
 
-@composite(name="square_", namespace=None, methods=("square_",), second_names=("torch.square_",))
+@method_only(second_names=("torch.square_",))
 def _square_in_place(self: Tensor) -> Tensor:
     """In-place version of `square`."""
     return _pow_in_place(self, 2)
@@ -292,7 +292,7 @@ def float_power(
     return _pow(_as_double(input, wanted), _as_double(exponent, wanted), out=out)
 
 
-@composite(name="float_power_", namespace=None, methods=("float_power_",))
+@method_only()
 def _float_power_in_place(self: Tensor, exponent: Tensor | complex) -> Tensor:
     """In-place version of `float_power`: the tensor must already be of that dtype."""
     complex_exponent = (

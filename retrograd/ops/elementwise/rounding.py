@@ -8,7 +8,7 @@ from retrograd import dtypes, samples
 from retrograd.engine.state import STATE
 from retrograd.ops import errors
 from retrograd.ops.kinds import Array, Namespace
-from retrograd.ops.registry import OPS, RECORDED, composite, op
+from retrograd.ops.registry import OPS, RECORDED, composite, method_only, op
 from retrograd.samples import COMPLEX, FLOATS, HALVES, Sample, T
 from retrograd.tensor import Tensor
 
@@ -145,7 +145,7 @@ def _round_samples() -> list[Sample]:
     return found
 
 
-@composite(name="round", samples=_round_samples)
+@composite(samples=_round_samples)
 def _round(input: Tensor, *, decimals: int | None = None, out: Tensor | None = None) -> Tensor:
     """Every element rounded to integers, or to `decimals` places; halves go to even.
 
@@ -159,17 +159,16 @@ def _round(input: Tensor, *, decimals: int | None = None, out: Tensor | None = N
 
 
 @composite(
-    name="round",
     namespace="special",
     samples=lambda: [Sample(T(4)), Sample(T(4), decimals=1)],
     out="elementwise",
 )
-def _round_special(input: Tensor, *, decimals: int = 0, out: Tensor | None = None) -> Tensor:
+def _special_round(input: Tensor, *, decimals: int = 0, out: Tensor | None = None) -> Tensor:
     """Every element rounded to `decimals` places; halves go to even."""
     return _round(input, decimals=decimals, out=out)
 
 
-@composite(name="round_", namespace=None, methods=("round_",), second_names=("torch.round_",))
+@method_only(second_names=("torch.round_",))
 def _round_in_place(self: Tensor, *, decimals: int | None = None) -> Tensor:
     """In-place version of `round`."""
     if decimals is None:
@@ -235,7 +234,7 @@ def _nan_to_num_samples() -> list[Sample]:
     ]
 
 
-@composite(name="nan_to_num", samples=_nan_to_num_samples)
+@composite(samples=_nan_to_num_samples)
 def _nan_to_num(
     input: Tensor,
     nan: float | None = None,

@@ -11,7 +11,16 @@ from retrograd.ops import errors
 from retrograd.ops.calling.dispatch import failure
 from retrograd.ops.kinds import Array, Namespace, Operand
 from retrograd.ops.making.arguments import as_element
-from retrograd.ops.registry import OPS, Op, Table, composite, op, table_entry
+from retrograd.ops.registry import (
+    OPS,
+    Op,
+    Table,
+    composite,
+    function_only,
+    method_only,
+    op,
+    table_entry,
+)
 from retrograd.samples import COMPLEX, FLOATS, HALVES, Sample, T
 from retrograd.signatures import forms
 from retrograd.tensor import Tensor
@@ -109,7 +118,7 @@ def _check_where_out(input: Any, other: Any, out: Any) -> None:
         )
 
 
-@composite(name="where", methods=(), samples=_where_samples)
+@function_only(samples=_where_samples)
 @forms(
     "(condition: Tensor) -> tuple[Tensor, ...]",
     "(condition: Tensor, input: Tensor | Number | complex, other: Tensor | Number | complex, *, "
@@ -148,7 +157,7 @@ def _where(
     return OPS["_choose"].function(input, other, condition)
 
 
-@composite(name="where", namespace=None, methods=("where",))
+@method_only()
 def _where_method(self: Tensor, condition: Tensor, other: Tensor | complex) -> Tensor:
     """Elements of this tensor where `condition` is true, of `other` elsewhere."""
     result: Tensor = OPS["_choose"].function(self, other, condition)
@@ -358,7 +367,7 @@ def _clamp_samples() -> list[Sample]:
     return found
 
 
-@composite(name="clamp", public=("clamp", "clip"), samples=_clamp_samples)
+@composite(public=("clamp", "clip"), samples=_clamp_samples)
 @core.shortcut("clamp", clamp)
 def _clamp_function(
     input: Tensor,
@@ -377,12 +386,7 @@ def _clamp_function(
     return result
 
 
-@composite(
-    name="clamp_",
-    namespace=None,
-    methods=("clamp_", "clip_"),
-    second_names=("torch.clamp_", "torch.clip_"),
-)
+@method_only(methods=("clamp_", "clip_"), second_names=("torch.clamp_", "torch.clip_"))
 def _clamp_in_place(
     self: Tensor, min: Tensor | float | None = None, max: Tensor | float | None = None
 ) -> Tensor:
@@ -484,13 +488,13 @@ def clamp_max(input: Tensor, max: Tensor | float | None, *, out: Tensor | None =
     return result
 
 
-@composite(namespace=None, methods=("clamp_min_",), second_names=("torch.clamp_min_",))
+@method_only(second_names=("torch.clamp_min_",))
 def clamp_min_(self: Tensor, min: Tensor | float | None) -> Tensor:
     """In-place version of `clamp_min`."""
     return _one_sided("min", min).in_place(self, min)
 
 
-@composite(namespace=None, methods=("clamp_max_",), second_names=("torch.clamp_max_",))
+@method_only(second_names=("torch.clamp_max_",))
 def clamp_max_(self: Tensor, max: Tensor | float | None) -> Tensor:
     """In-place version of `clamp_max`."""
     return _one_sided("max", max).in_place(self, max)

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from retrograd import dtypes, samples
 from retrograd.ops import errors
 from retrograd.ops.kinds import Array, DType, Namespace, Operand
-from retrograd.ops.registry import OPS, Op, Table, composite, op
+from retrograd.ops.registry import OPS, Op, Table, composite, method_only, op
 from retrograd.samples import COMPLEX, FLOATS, HALVES, Sample, T
 from retrograd.tensor import Tensor
 
@@ -40,7 +40,7 @@ def abs(xp: Namespace, input: Array) -> Array:
     return xp.absolute(input)
 
 
-@composite(namespace=None, methods=("abs_", "absolute_"), second_names=("torch.abs_",))
+@method_only(methods=("abs_", "absolute_"), second_names=("torch.abs_",))
 def abs_(self: Tensor) -> Tensor:
     """In-place version of `abs`; complex numbers have no room for a real result."""
     if self._array.dtype.kind == "c":
@@ -186,7 +186,7 @@ def copysign(input: Tensor, other: Tensor | complex, *, out: Tensor | None = Non
     return result
 
 
-@composite(name="copysign_", namespace=None, methods=("copysign_",))
+@method_only()
 def _copysign_in_place(self: Tensor, other: Tensor | complex) -> Tensor:
     """In-place version of `copysign`."""
     return _copysign_op(other).in_place(self, other)

@@ -11,7 +11,7 @@ from retrograd.ops import errors
 from retrograd.ops.calling.dispatch_inplace import write_out
 from retrograd.ops.kinds import Array, Namespace, Operand
 from retrograd.ops.making.arguments import as_element
-from retrograd.ops.registry import OPS, RECORDED, Op, Table, composite, op
+from retrograd.ops.registry import OPS, RECORDED, Op, Table, composite, method_only, op
 from retrograd.samples import COMPLEX, FLOATS, HALVES, Sample, T
 from retrograd.tensor import Tensor
 
@@ -369,7 +369,7 @@ def _xlogy_samples() -> list[Sample]:
     )()
 
 
-@composite(name="xlogy", public=("xlogy",), samples=_xlogy_samples, second_names=("special.xlogy",))
+@composite(public=("xlogy",), samples=_xlogy_samples, second_names=("special.xlogy",))
 def _xlogy(
     input: Tensor | complex, other: Tensor | complex, *, out: Tensor | None = None
 ) -> Tensor:
@@ -379,7 +379,7 @@ def _xlogy(
     return result
 
 
-@composite(namespace=None, methods=("xlogy_",), second_names=("torch.xlogy_",))
+@method_only(second_names=("torch.xlogy_",))
 def xlogy_(self: Tensor, other: Tensor | complex) -> Tensor:
     """In-place version of `xlogy`."""
     return _overload("xlogy", self, other).in_place(self, other)
@@ -434,7 +434,7 @@ def _xlog1py_number_other(xp: Namespace, input: Array, other: Operand) -> Array:
     return xp.xlog1py(xp.asarray(input), xp.asarray(other))
 
 
-@composite(name="xlog1py", namespace="special", samples=_xlogy_samples)
+@composite(namespace="special", samples=_xlogy_samples)
 def _xlog1py(
     input: Tensor | complex, other: Tensor | complex, *, out: Tensor | None = None
 ) -> Tensor:

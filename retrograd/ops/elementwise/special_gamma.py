@@ -10,7 +10,7 @@ from retrograd import dtypes, samples
 from retrograd.ops import errors
 from retrograd.ops.elementwise.special import check_real, no_derivative
 from retrograd.ops.kinds import Array, DType, Namespace, Operand
-from retrograd.ops.registry import OPS, Table, composite, op
+from retrograd.ops.registry import OPS, Table, composite, function_only, method_only, op
 from retrograd.samples import COMPLEX, FLOATS, HALVES, Sample, T
 from retrograd.tensor import Tensor
 
@@ -82,7 +82,7 @@ def _polygamma_samples() -> list[Sample]:
     return found
 
 
-@composite(methods=(), samples=_polygamma_samples, second_names=("special.polygamma",))
+@function_only(samples=_polygamma_samples, second_names=("special.polygamma",))
 def polygamma(n: int, input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The `n`-th derivative of `digamma`."""
     if isinstance(n, Tensor):
@@ -92,7 +92,7 @@ def polygamma(n: int, input: Tensor, *, out: Tensor | None = None) -> Tensor:
     return result
 
 
-@composite(name="polygamma", namespace=None, methods=("polygamma",))
+@method_only()
 def _polygamma_method(self: Tensor, n: int) -> Tensor:
     """The `n`-th derivative of `digamma`."""
     result: Tensor = OPS["_polygamma"].function(self, n)
@@ -282,7 +282,7 @@ def _zeta_samples() -> list[Sample]:
     ]
 
 
-@composite(name="zeta", namespace="special", samples=_zeta_samples)
+@composite(namespace="special", samples=_zeta_samples)
 def _zeta(input: Tensor | complex, other: Tensor | complex, *, out: Tensor | None = None) -> Tensor:
     """The Hurwitz zeta function, the sum over k of ``(other + k) ** -input``."""
     if isinstance(input, Tensor):

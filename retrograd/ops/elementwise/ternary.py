@@ -9,7 +9,7 @@ from retrograd import dtypes, return_types
 from retrograd.backend import is_array
 from retrograd.ops import errors
 from retrograd.ops.kinds import Array, Namespace, Operand
-from retrograd.ops.registry import OPS, Op, composite, op
+from retrograd.ops.registry import OPS, Op, composite, method_only, op
 from retrograd.samples import COMPLEX, FLOATS, HALVES, Sample, T
 from retrograd.tensor import Tensor
 
@@ -202,7 +202,7 @@ def _lerp_samples() -> list[Sample]:
     ]
 
 
-@composite(name="lerp", samples=_lerp_samples)
+@composite(samples=_lerp_samples)
 def _lerp_function(
     input: Tensor, end: Tensor, weight: Tensor | complex, *, out: Tensor | None = None
 ) -> Tensor:
@@ -218,7 +218,7 @@ def _lerp_function(
     return result
 
 
-@composite(name="lerp_", namespace=None, methods=("lerp_",))
+@method_only()
 def _lerp_in_place(self: Tensor, end: Tensor, weight: Tensor | complex) -> Tensor:
     """In-place version of `lerp`."""
     return _lerp_op(weight).in_place(self, end, weight)

@@ -23,7 +23,7 @@ from retrograd.ops.indexing.tensors import index as _index
 from retrograd.ops.indexing.tensors import packed, put_
 from retrograd.ops.kinds import Array
 from retrograd.ops.making.arguments import as_element
-from retrograd.ops.registry import RECORDED, composite
+from retrograd.ops.registry import RECORDED, method_only
 from retrograd.ops.shapes.copying import cast_array
 from retrograd.ops.shapes.regions import select as _select
 from retrograd.ops.shapes.regions import slice as _slice
@@ -45,7 +45,7 @@ _VIEWS = {"select": _select, "slice": _slice, "unsqueeze": _unsqueeze}
 # ------------------------------------------------------------------------------------ reading
 
 
-@composite(name="__getitem__", namespace=None, methods=("__getitem__",))
+@method_only(name="__getitem__")
 @core.shortcut("getitem", _select, _slice, _unsqueeze, _index, _FIRST)
 def _getitem(self: Tensor, index: Any) -> Tensor:
     """`x[index]`: a view for numbers, slices, None and Ellipsis; a copy for tensors and lists.
@@ -264,7 +264,7 @@ def __delitem__(self: Tensor, index: object) -> None:
     raise TypeError("Tensor does not support deleting items")
 
 
-@composite(name="__setitem__", namespace=None, methods=("__setitem__",))
+@method_only(name="__setitem__")
 def _setitem(self: Tensor, index: object, value: Tensor | complex) -> None:
     """`x[index] = value`, with a number or a tensor that broadcasts to what the index names.
 

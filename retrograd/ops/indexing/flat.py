@@ -5,7 +5,7 @@ from __future__ import annotations
 from retrograd import dtypes
 from retrograd.backend.neutral import scatter
 from retrograd.ops.kinds import Array, Ints, Namespace, copy_to_write
-from retrograd.ops.registry import composite, op
+from retrograd.ops.registry import function_only, op
 from retrograd.samples import COMPLEX, FLOATS, HALVES, Sample, T
 from retrograd.tensor import Tensor
 
@@ -126,8 +126,7 @@ def put(
 # ------------------------------------------------------------------------------ unravel_index
 
 
-@composite(
-    methods=(),
+@function_only(
     samples=lambda: [
         Sample(T(values=[1, 5], dtype="int64"), (2, 3)),
         Sample(T(values=[[1, 5, 6, -1]], dtype="int32"), (2, 3)),
@@ -137,7 +136,7 @@ def put(
         Sample(T(values=[4.0], dtype="float32"), (2, 3)),
         Sample(T(values=[4], dtype="int64"), (2, -3)),
         Sample(T(values=[4], dtype="int64"), 2.0),
-    ],
+    ]
 )
 def unravel_index(indices: Tensor, shape: Ints) -> tuple[Tensor, ...]:
     """Positions in a flattened tensor of `shape` as one tensor of coordinates per dimension.

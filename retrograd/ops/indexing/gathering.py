@@ -16,7 +16,7 @@ from retrograd.engine.views import bump
 from retrograd.ops import errors
 from retrograd.ops.indexing.masking import can_write_directly, fill_value
 from retrograd.ops.kinds import Array, Namespace, Operand, copy_to_write, wrap_dim
-from retrograd.ops.registry import OPS, RECORDED, composite, op
+from retrograd.ops.registry import OPS, RECORDED, composite, method_only, op
 from retrograd.ops.sizes import broadcast_shapes
 from retrograd.samples import COMPLEX, FLOATS, HALVES, Sample, T
 from retrograd.tensor import Tensor, wrap
@@ -395,7 +395,7 @@ def _as_source(input: Tensor, index: Tensor, value: Any) -> Tensor:
     return wrap(xp.filled(index._array.shape, fill_value(xp, value, input._array.dtype)))
 
 
-@composite(name="scatter", samples=_all_scatter_samples)
+@composite(samples=_all_scatter_samples)
 def _scatter(
     input: Tensor,
     dim: int,
@@ -427,7 +427,7 @@ def _scatter(
     return result
 
 
-@composite(name="scatter_", namespace=None, methods=("scatter_",))
+@method_only()
 def _scatter_(
     self: Tensor,
     dim: int,

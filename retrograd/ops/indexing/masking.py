@@ -9,7 +9,7 @@ from retrograd.engine.views import bump, check_not_expanded
 from retrograd.ops import errors
 from retrograd.ops.kinds import Array, DType, Namespace
 from retrograd.ops.making.arguments import as_element
-from retrograd.ops.registry import OPS, RECORDED, Table, composite, op
+from retrograd.ops.registry import OPS, RECORDED, Table, composite, method_only, op
 from retrograd.ops.sizes import broadcast_shapes
 from retrograd.samples import COMPLEX, FLOATS, HALVES, Sample, T
 from retrograd.signatures import forms
@@ -188,7 +188,7 @@ def _fill_samples() -> list[Sample]:
     ]
 
 
-@composite(name="masked_fill", samples=_fill_samples)
+@composite(samples=_fill_samples)
 def _masked_fill(input: Tensor, mask: Tensor, value: Tensor | complex) -> Tensor:
     """A copy of `input` with `value` where `mask` is true.
 
@@ -203,7 +203,7 @@ def _masked_fill(input: Tensor, mask: Tensor, value: Tensor | complex) -> Tensor
     return result
 
 
-@composite(name="masked_fill_", namespace=None, methods=("masked_fill_",))
+@method_only()
 def _masked_fill_(self: Tensor, mask: Tensor, value: Tensor | complex) -> Tensor:
     """Write `value` where `mask` is true."""
     if isinstance(mask, Tensor):
@@ -354,7 +354,7 @@ def _nonzero_samples() -> list[Sample]:
     return [*found, Sample(T(values=[0.0, float("nan"), -0.0, float("inf")], grad=False))]
 
 
-@composite(name="nonzero", samples=_nonzero_samples)
+@composite(samples=_nonzero_samples)
 @forms(
     "(input: Tensor, *, out: Tensor | None = None, as_tuple: Literal[False] = False) -> Tensor",
     "(input: Tensor, *, as_tuple: Literal[True]) -> tuple[Tensor, ...]",

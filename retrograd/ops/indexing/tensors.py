@@ -447,7 +447,7 @@ def _put_samples() -> list[Sample]:
     ]
 
 
-@composite(name="index_put", samples=_put_samples)
+@composite(samples=_put_samples)
 def _index_put(
     input: Tensor, indices: Sequence[Tensor | None], values: Tensor, accumulate: bool = False
 ) -> Tensor:
@@ -464,7 +464,6 @@ def _index_put(
 
 
 @composite(
-    name="index_put_",
     methods=("index_put_",),
     samples=lambda: [
         Sample(T(3), (T(values=[0, 2], dtype="int64"),), T(2), grad=False),

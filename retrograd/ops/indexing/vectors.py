@@ -13,7 +13,7 @@ from retrograd.ops.indexing.gathering import first_outside, in_place
 from retrograd.ops.indexing.masking import can_write_directly, fill_value
 from retrograd.ops.kinds import Array, Namespace, Operand, copy_to_write, wrap_dim
 from retrograd.ops.making.arguments import as_element
-from retrograd.ops.registry import RECORDED, Table, composite, op
+from retrograd.ops.registry import RECORDED, Table, composite, method_only, op
 from retrograd.samples import COMPLEX, FLOATS, HALVES, Sample, T
 from retrograd.tensor import Tensor
 
@@ -257,7 +257,7 @@ def _source_gradient(
     return taken if alpha == 1 else m.mul(taken, alpha)
 
 
-@composite(name="index_add_", namespace=None, methods=("index_add_",))
+@method_only()
 def _index_add_(
     self: Tensor, dim: int, index: Tensor, source: Tensor, *, alpha: complex = 1
 ) -> Tensor:
@@ -344,7 +344,7 @@ def _check_slices(target: tuple[int, ...], dim: int, count: int, source: tuple[i
         )
 
 
-@composite(name="index_copy_", namespace=None, methods=("index_copy_",))
+@method_only()
 def _index_copy_(self: Tensor, dim: int, index: Tensor, source: Tensor) -> Tensor:
     """Write the slices of `source` over slices along `dim`."""
     if isinstance(index, Tensor) and isinstance(source, Tensor):
@@ -457,7 +457,7 @@ def _fill_samples() -> list[Sample]:
     ]
 
 
-@composite(name="index_fill", samples=_fill_samples)
+@composite(samples=_fill_samples)
 def _index_fill(input: Tensor, dim: int, index: Tensor, value: Tensor | complex) -> Tensor:
     """A copy of `input` with `value` in the slices along `dim` that `index` names.
 
@@ -470,7 +470,7 @@ def _index_fill(input: Tensor, dim: int, index: Tensor, value: Tensor | complex)
     return result
 
 
-@composite(name="index_fill_", namespace=None, methods=("index_fill_",))
+@method_only()
 def _index_fill_(self: Tensor, dim: int, index: Tensor, value: Tensor | complex) -> Tensor:
     """Write `value` into the slices along `dim` that `index` names."""
     is_tensor = isinstance(value, Tensor)

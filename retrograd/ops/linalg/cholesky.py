@@ -21,7 +21,7 @@ from retrograd.ops.linalg.matrices import (
     places,
     require,
 )
-from retrograd.ops.registry import OPS, RECORDED, Table, composite, op
+from retrograd.ops.registry import OPS, RECORDED, Table, composite, linalg_function, op
 from retrograd.samples import COMPLEX, FLOATS, HALVES, Sample, T
 from retrograd.tensor import Tensor
 
@@ -122,8 +122,7 @@ def _cholesky_samples() -> list[Sample]:
     ]
 
 
-@composite(
-    namespace="linalg",
+@linalg_function(
     samples=lambda: [*_cholesky_samples(), Sample(T(3, 3, dtype="int64"), grad=False)],
     autocast="float32",
     out="structured",
@@ -158,7 +157,7 @@ def _cholesky_factor(xp: Namespace, input: Array, upper: bool) -> Array:
     return factor
 
 
-@composite(name="cholesky", samples=_cholesky_samples, autocast="float32")
+@composite(samples=_cholesky_samples, autocast="float32")
 def _cholesky(input: Tensor, upper: bool = False, *, out: Tensor | None = None) -> Tensor:
     """The Cholesky factor of a positive-definite matrix; `linalg.cholesky`."""
     array = require("cholesky", "input", 1, input)
@@ -167,11 +166,7 @@ def _cholesky(input: Tensor, upper: bool = False, *, out: Tensor | None = None) 
     return finish("cholesky", RECORDED._cholesky_factor(input, bool(upper)), out)
 
 
-@composite(
-    namespace="linalg",
-    samples=lambda: [Sample(T(values=_POSITIVE)), Sample(T(0, 0))],
-    autocast="float32",
-)
+@linalg_function(samples=lambda: [Sample(T(values=_POSITIVE)), Sample(T(0, 0))], autocast="float32")
 def cholesky_ex(
     A: Tensor,
     *,
@@ -214,7 +209,6 @@ def cholesky_solve(xp: Namespace, input: Array, L: Array, upper: bool = False) -
 
 
 @composite(
-    name="cholesky_solve",
     samples=lambda: [
         Sample(T(3, 2), T(3, 3, low=0.5), dtypes=_FIELDS, numeric=False),
         Sample(T(3, 2), T(3, 3, low=0.5), upper=True, numeric=False),
@@ -266,7 +260,6 @@ def cholesky_inverse(xp: Namespace, L: Array, upper: bool = False) -> Array:
 
 
 @composite(
-    name="cholesky_inverse",
     samples=lambda: [
         Sample(T(values=_POSITIVE), dtypes=_FIELDS),
         Sample(T(3, 3, low=0.5), upper=True, numeric=False),

@@ -15,7 +15,7 @@ from retrograd.engine.state import STATE
 from retrograd.ops import errors
 from retrograd.ops.kinds import Array, Namespace
 from retrograd.ops.linalg.products import type_name
-from retrograd.ops.registry import RECORDED, composite, table_entry
+from retrograd.ops.registry import RECORDED, function_only, table_entry
 from retrograd.samples import COMPLEX, FLOATS, Sample, T
 from retrograd.signatures import forms
 from retrograd.tensor import Tensor
@@ -386,7 +386,7 @@ def _einsum_samples() -> list[Sample]:
     ]
 
 
-@composite(methods=(), samples=_einsum_samples)
+@function_only(samples=_einsum_samples)
 @forms(
     "(equation: str, *operands: Tensor) -> Tensor",
     "(equation: str, operands: Sequence[Tensor], /) -> Tensor",

@@ -21,7 +21,15 @@ from retrograd.ops.linalg.matrices import (
 )
 from retrograd.ops.linalg.products import type_name
 from retrograd.ops.linalg.solve import inv
-from retrograd.ops.registry import RECORDED, Table, attach, composite, op
+from retrograd.ops.registry import (
+    RECORDED,
+    Table,
+    attach,
+    composite,
+    function_only,
+    linalg_function,
+    op,
+)
 from retrograd.samples import COMPLEX, FLOATS, HALVES, Sample, T
 from retrograd.tensor import Tensor, wrap
 
@@ -79,7 +87,7 @@ def _check_power(function: str, A: Tensor, n: int | None) -> None:
     check_square("linalg.matrix_power", array)
 
 
-@composite(name="matrix_power", namespace="linalg", samples=_power_samples)
+@linalg_function(samples=_power_samples)
 def _linalg_matrix_power(A: Tensor, n: int, *, out: Tensor | None = None) -> Tensor:
     """The matrix multiplied with itself n times; a negative n takes the inverse."""
     _check_power("linalg_matrix_power", A, n)
@@ -145,8 +153,7 @@ def linalg_matrix_exp(xp: Namespace, input: Array) -> Array:
     return result.astype(input.dtype)
 
 
-@composite(
-    namespace="linalg",
+@linalg_function(
     samples=lambda: [
         Sample(T(3, 3), dtypes=_FIELDS),
         Sample(T(2, 3, 3)),
@@ -157,7 +164,7 @@ def linalg_matrix_exp(xp: Namespace, input: Array) -> Array:
         Sample(T(values=[[0.0, 0.0], [0.0, 0.0]])),
         Sample(T(3, 3, dtype="int64"), grad=False),
         Sample(T(2, 3), error=(RuntimeError, "linalg.matrix_exp: A must be batches of")),
-    ],
+    ]
 )
 def matrix_exp(A: Tensor) -> Tensor:
     """The sum of all ``A**k / k!``, for square matrices."""
@@ -174,8 +181,7 @@ attach(matrix_exp, methods=("matrix_exp",), namespace="torch", public=("matrix_e
 # ---------------------------------------------------------------------------- tensors as matrices
 
 
-@composite(
-    namespace="linalg",
+@linalg_function(
     samples=lambda: [
         Sample(T(6, 2, 3), ind=1),
         Sample(T(2, 3, 3, 2)),
@@ -202,8 +208,7 @@ def tensorinv(A: Tensor, ind: int = 2, *, out: Tensor | None = None) -> Tensor:
     return finish("linalg_tensorinv", RECORDED.reshape(inverse, columns + rows), out)
 
 
-@composite(
-    namespace="linalg",
+@linalg_function(
     samples=lambda: [
         Sample(T(2, 3, 6), T(2, 3)),
         Sample(T(6, 2, 3), T(6)),
@@ -254,9 +259,7 @@ def _powers(x: Tensor, count: int) -> Tensor:
     return RECORDED.cat([ones, RECORDED.cumprod(wide, -1)], -1)
 
 
-@composite(
-    name="vander",
-    namespace="linalg",
+@linalg_function(
     samples=lambda: [
         Sample(T(3), dtypes=_FIELDS),
         Sample(T(2, 3), N=2),
@@ -266,7 +269,7 @@ def _powers(x: Tensor, count: int) -> Tensor:
         Sample(T(3), dtypes=HALVES),
         Sample(T(), error=(RuntimeError, "N must be greater than 1.")),
         Sample(T(3), N=1, error=(RuntimeError, "N must be greater than 1.")),
-    ],
+    ]
 )
 def _linalg_vander(x: Tensor, *, N: int | None = None) -> Tensor:
     """The matrix of rising powers ``x**0 ... x**(N - 1)``."""
@@ -282,8 +285,7 @@ def _linalg_vander(x: Tensor, *, N: int | None = None) -> Tensor:
     return _powers(x if array.ndim else RECORDED.unsqueeze(x, 0), count)
 
 
-@composite(
-    methods=(),
+@function_only(
     samples=lambda: [
         # PyTorch overwrites what its own gradient would need
         Sample(T(3), grad=False, dtypes=(*_FIELDS, *HALVES)),
@@ -319,14 +321,12 @@ def vander(x: Tensor, N: int | None = None, increasing: bool = False) -> Tensor:
     return rising if increasing else RECORDED.flip(rising, (1,))
 
 
-@composite(
-    name="diagonal",
-    namespace="linalg",
+@linalg_function(
     samples=lambda: [
         Sample(T(3, 4), dtypes=_FIELDS),
         Sample(T(2, 3, 4), offset=1),
         Sample(T(2, 3, 4), offset=-1, dim1=0, dim2=1),
-    ],
+    ]
 )
 def _linalg_diagonal(A: Tensor, *, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Tensor:
     """A view of the diagonal of the last two dimensions."""

@@ -16,7 +16,7 @@ from retrograd.ops import errors
 from retrograd.ops.kinds import Array, Namespace
 from retrograd.ops.linalg.matmul import finish
 from retrograd.ops.linalg.matrices import I32, batch_shape, first_failure, matrices, require
-from retrograd.ops.registry import RECORDED, composite, op
+from retrograd.ops.registry import RECORDED, linalg_function, op
 from retrograd.samples import COMPLEX, FLOATS, Sample, T
 from retrograd.tensor import Tensor
 
@@ -163,7 +163,7 @@ def _factor(
     return result
 
 
-@composite(namespace="linalg", samples=_factor_samples)
+@linalg_function(samples=_factor_samples)
 def ldl_factor(
     A: Tensor, *, hermitian: bool = False, out: Sequence[Tensor] | None = None
 ) -> return_types.linalg_ldl_factor:
@@ -177,9 +177,8 @@ def ldl_factor(
     return return_types.linalg_ldl_factor(packed, pivots)
 
 
-@composite(
-    namespace="linalg",
-    samples=lambda: [*_factor_samples(), Sample(T(values=[[0.0, 0.0], [0.0, 0.0]]), grad=False)],
+@linalg_function(
+    samples=lambda: [*_factor_samples(), Sample(T(values=[[0.0, 0.0], [0.0, 0.0]]), grad=False)]
 )
 def ldl_factor_ex(
     A: Tensor,
@@ -264,7 +263,7 @@ def _solve_samples() -> list[Sample]:
     ]
 
 
-@composite(namespace="linalg", samples=_solve_samples)
+@linalg_function(samples=_solve_samples)
 def ldl_solve(
     LD: Tensor, pivots: Tensor, B: Tensor, *, hermitian: bool = False, out: Tensor | None = None
 ) -> Tensor:

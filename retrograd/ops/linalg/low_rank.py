@@ -5,7 +5,7 @@ from __future__ import annotations
 from retrograd import dtypes
 from retrograd.marks import differs
 from retrograd.ops.linalg.matrices import mH, require
-from retrograd.ops.registry import PUBLIC, RECORDED, composite
+from retrograd.ops.registry import PUBLIC, RECORDED, function_only
 from retrograd.samples import Sample, T
 from retrograd.tensor import Tensor
 
@@ -36,7 +36,7 @@ def _svd_lowrank(A: Tensor, q: int, niter: int) -> Three:
 
 
 # values depend on random numbers: compared with the same seed in the tests
-@composite(methods=(), samples=lambda: [Sample(T(0, 3), 0, grad=False)])
+@function_only(samples=lambda: [Sample(T(0, 3), 0, grad=False)])
 def svd_lowrank(
     A: Tensor, q: int | None = 6, niter: int | None = 2, M: Tensor | None = None
 ) -> Three:
@@ -53,13 +53,12 @@ def svd_lowrank(
     return _svd_lowrank(A, 6 if q is None else q, 2 if niter is None else niter)
 
 
-@composite(
-    methods=(),
+@function_only(
     samples=lambda: [
         Sample(T(4, 3), 5, error=(ValueError, "q(=5) must be non-negative integer and not")),
         Sample(T(4, 3), 2, niter=-1, error=(ValueError, "niter(=-1) must be non-negative")),
         Sample(T(4, 3), -1, error=(ValueError, "q(=-1) must be non-negative integer and")),
-    ],
+    ]
 )
 def pca_lowrank(A: Tensor, q: int | None = None, center: bool = True, niter: int = 2) -> Three:
     """Nearly the first `q` principal components of the rows of A: U, S, V."""
@@ -78,8 +77,7 @@ def pca_lowrank(A: Tensor, q: int | None = None, center: bool = True, niter: int
     return _svd_lowrank(A, q, niter)
 
 
-@composite(
-    methods=(),
+@function_only(
     samples=lambda: [
         # eigenvalues and eigenvectors up to their signs are compared in the tests
         Sample(T(2, 3), grad=False, error=(AssertionError, "A must be square, got shape")),

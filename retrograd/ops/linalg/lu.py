@@ -19,7 +19,7 @@ from retrograd.ops.linalg.matrices import (
     mH,
     require,
 )
-from retrograd.ops.registry import RECORDED, Table, composite, op
+from retrograd.ops.registry import RECORDED, Table, composite, function_only, linalg_function, op
 from retrograd.samples import COMPLEX, FLOATS, HALVES, Sample, T
 from retrograd.signatures import forms
 from retrograd.tensor import Tensor, wrap
@@ -205,14 +205,12 @@ def _check_lu(name: str, A: Tensor, pivot: bool) -> None:
     check_kernel("lu_cpu", array)
 
 
-@composite(
-    name="lu",
-    namespace="linalg",
+@linalg_function(
     samples=lambda: [
         *_lu_samples(),
         Sample(T(3), error=(RuntimeError, "linalg.lu: Expected tensor with 2 or more")),
         Sample(T(2, 3), pivot=False, error=(RuntimeError, "linalg.lu_factor: LU without")),
-    ],
+    ]
 )
 def _linalg_lu(
     A: Tensor, *, pivot: bool = True, out: Sequence[Tensor] | None = None
@@ -226,12 +224,11 @@ def _linalg_lu(
     return return_types.linalg_lu(*parts)
 
 
-@composite(
-    namespace="linalg",
+@linalg_function(
     samples=lambda: [
         *_lu_samples(),
         Sample(T(values=[[1.0, 1.0], [1.0, 1.0]]), error=(RuntimeError, "torch.linalg.lu_")),
-    ],
+    ]
 )
 def lu_factor(
     A: Tensor, *, pivot: bool = True, out: Sequence[Tensor] | None = None
@@ -250,7 +247,7 @@ def lu_factor(
     return finish_all("linalg_lu_factor", return_types.linalg_lu_factor(factors, pivots), out)
 
 
-@composite(namespace="linalg", samples=lambda: _lu_samples()[:4])
+@linalg_function(samples=lambda: _lu_samples()[:4])
 def lu_factor_ex(
     A: Tensor,
     *,
@@ -270,9 +267,7 @@ def lu_factor_ex(
     return finish_all("linalg_lu_factor_ex", result, out)
 
 
-@composite(
-    name="lu_unpack",
-    methods=(),
+@function_only(
     samples=lambda: [
         Sample(T(3, 3), T(values=[2, 2, 3], dtype="int32"), dtypes=_FIELDS),
         Sample(T(4, 3), T(values=[2, 4, 3], dtype="int32")),
@@ -281,7 +276,7 @@ def lu_factor_ex(
         Sample(T(3, 3), T(values=[1, 3, 3], dtype="int32"), unpack_data=False, grad=False),
         Sample(T(3, 3), T(values=[1, 3, 3], dtype="int32"), unpack_pivots=False),
         Sample(T(3, 3), T(values=[1, 3, 3], dtype="int64"), error=(RuntimeError, "torch.lu_")),
-    ],
+    ]
 )
 def _lu_unpack(
     LU_data: Tensor,
@@ -379,7 +374,7 @@ def _check_lu_solve(LU: Tensor, pivots: Tensor, B: Tensor) -> None:
         )
 
 
-@composite(namespace="linalg", samples=_lu_solve_samples, autocast="off")
+@linalg_function(samples=_lu_solve_samples, autocast="off")
 def lu_solve(
     LU: Tensor,
     pivots: Tensor,
@@ -395,7 +390,6 @@ def lu_solve(
 
 
 @composite(
-    name="lu_solve",
     samples=lambda: [
         Sample(T(3, 2), T(3, 3, low=0.5), T(values=[2, 3, 3], dtype="int32")),
     ],

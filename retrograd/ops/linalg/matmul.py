@@ -14,7 +14,7 @@ from retrograd.ops.kinds import Array, Namespace
 from retrograd.ops.linalg.matrices import batch_shape
 from retrograd.ops.linalg.product_sums import addmm as _addmm
 from retrograd.ops.linalg.products import mm as _mm
-from retrograd.ops.registry import RECORDED, attach, composite, op, table_entry
+from retrograd.ops.registry import RECORDED, attach, composite, functional, op, table_entry
 from retrograd.ops.shapes.dimensions import t as _t
 from retrograd.ops.shapes.shape import view as _view
 from retrograd.samples import COMPLEX, FLOATS, HALVES, Sample, T
@@ -253,7 +253,7 @@ def _linear_samples() -> list[Sample]:
     ]
 
 
-@composite(namespace="nn.functional", samples=_linear_samples, autocast="lower")
+@functional(samples=_linear_samples, autocast="lower")
 @core.shortcut("linear", _t, _addmm, _view)
 def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
     """``input @ weight.T + bias`` along the last dimension.

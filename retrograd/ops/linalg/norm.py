@@ -12,7 +12,7 @@ from retrograd.ops.linalg.matmul import finish
 from retrograd.ops.linalg.matrices import check_field, check_matrix, check_square, require
 from retrograd.ops.linalg.products import type_name
 from retrograd.ops.linalg.spectral import singular_values
-from retrograd.ops.registry import RECORDED, composite
+from retrograd.ops.registry import RECORDED, linalg_function
 from retrograd.samples import COMPLEX, FLOATS, HALVES, Sample, T
 from retrograd.tensor import Tensor, wrap
 
@@ -20,8 +20,7 @@ _FIELDS = (*FLOATS, *COMPLEX)
 _MATRIX_ORDERS: tuple[Any, ...] = ("fro", "nuc", inf, -inf, 1, -1, 2, -2)
 
 
-@composite(
-    namespace="linalg",
+@linalg_function(
     samples=lambda: [
         *(Sample(T(3, 4), p) for p in (0, 1, 2, 3, 0.5, inf, -inf, -1)),
         Sample(T(3, 4), dtypes=(*_FIELDS, *HALVES)),
@@ -29,7 +28,7 @@ _MATRIX_ORDERS: tuple[Any, ...] = ("fro", "nuc", inf, -inf, 1, -1, 2, -2)
         Sample(T(3, 4), 3, dim=-1),
         Sample(T(3, 4), dtype="dtype:float64"),
         Sample(T(3, 4, dtype="int64"), grad=False),
-    ],
+    ]
 )
 def vector_norm(
     x: Tensor,
@@ -132,8 +131,7 @@ def _listed(values: Any) -> str:
     return "(" + ", ".join(str(value) for value in values) + ")"
 
 
-@composite(
-    namespace="linalg",
+@linalg_function(
     samples=lambda: [
         *(Sample(T(3, 4), p, dtypes=_FIELDS) for p in _MATRIX_ORDERS),
         *(Sample(T(2, 3, 4), p, (0, 2)) for p in _MATRIX_ORDERS),
@@ -151,7 +149,7 @@ def _listed(values: Any) -> str:
         Sample(T(2, 2), "foo", error=(RuntimeError, "linalg.matrix_norm: Order foo not")),
         Sample(T(2, 2), dim=(0, 0), error=(RuntimeError, "linalg.matrix_norm: dims must be")),
         Sample(T(2, 2), dim=0, error=(TypeError, "linalg_matrix_norm() received an")),
-    ],
+    ]
 )
 def matrix_norm(
     A: Tensor,
@@ -171,8 +169,7 @@ def matrix_norm(
     return finish("linalg_matrix_norm", _matrix_norm(A, ord, dim, keepdim, dtype), out)
 
 
-@composite(
-    namespace="linalg",
+@linalg_function(
     samples=lambda: [
         Sample(T(3, 4), dtypes=(*_FIELDS, *HALVES)),
         Sample(T(5)),
@@ -192,7 +189,7 @@ def matrix_norm(
         Sample(T(2, 2), 2, (0, 1, 2), error=(RuntimeError, "linalg.norm: If dim is spec")),
         Sample(T(2, 2, dtype="int64"), grad=False),
         Sample(T(2, 2), dtype="dtype:int64", grad=False),
-    ],
+    ]
 )
 def norm(
     A: Tensor,
@@ -260,8 +257,7 @@ def _cond(A: Tensor, p: Any) -> Tensor:
     return RECORDED.nan_to_num(product, inf, inf, -inf)
 
 
-@composite(
-    namespace="linalg",
+@linalg_function(
     samples=lambda: [
         *(Sample(T(values=[[3.0, 1.0], [-0.5, 2.0]]), p) for p in (None, 2, -2)),
         # PyTorch overwrites what its own gradient would need

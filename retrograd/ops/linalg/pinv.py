@@ -13,7 +13,7 @@ from retrograd.ops.linalg.matmul import finish
 from retrograd.ops.linalg.matrices import check_matrix, mH, places, require
 from retrograd.ops.linalg.products import type_name
 from retrograd.ops.linalg.spectral import singular_values, symmetric_eigenvalues
-from retrograd.ops.registry import RECORDED, Table, composite, op
+from retrograd.ops.registry import RECORDED, Table, composite, linalg_function, op
 from retrograd.samples import COMPLEX, FLOATS, HALVES, Sample, T
 from retrograd.tensor import Tensor, wrap
 
@@ -87,8 +87,7 @@ def _tolerances(array: Array, atol: Any, rtol: Any) -> tuple[Any, Any]:
     return 0.0 if atol is None else _tolerance(atol), _tolerance(rtol)
 
 
-@composite(
-    namespace="linalg",
+@linalg_function(
     samples=lambda: [
         *(Sample(T(*shape), dtypes=_FIELDS) for shape in ((3, 3), (4, 3), (3, 4))),
         Sample(T(2, 4, 3)),
@@ -131,8 +130,7 @@ def pinverse(input: Tensor, rcond: float = 1e-15) -> Tensor:
     return pinv(input, rcond)
 
 
-@composite(
-    namespace="linalg",
+@linalg_function(
     samples=lambda: [
         Sample(T(values=[[1.0, 1.0], [1.0, 1.0]]), grad=False),
         Sample(T(3, 4), grad=False),
@@ -267,7 +265,7 @@ def _lstsq_samples() -> list[Sample]:
     ]
 
 
-@composite(namespace="linalg", samples=_lstsq_samples, autocast="float32")
+@linalg_function(samples=_lstsq_samples, autocast="float32")
 def lstsq(
     A: Tensor,
     B: Tensor,

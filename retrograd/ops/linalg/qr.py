@@ -10,7 +10,7 @@ from retrograd.backend import backend_of
 from retrograd.ops.kinds import Array, Gradients, Namespace
 from retrograd.ops.linalg.matmul import finish
 from retrograd.ops.linalg.matrices import check_kernel, matrices, mH, require
-from retrograd.ops.registry import RECORDED, Table, composite, op
+from retrograd.ops.registry import RECORDED, Table, composite, linalg_function, op
 from retrograd.samples import COMPLEX, FLOATS, HALVES, Sample, T
 from retrograd.tensor import Tensor, wrap
 
@@ -95,8 +95,7 @@ def _empty_qr(xp: Namespace, input: Array, mode: str) -> tuple[Array, Array]:
     return q, xp.zeros((*lead, inner, columns), input.dtype)
 
 
-@composite(
-    namespace="linalg",
+@linalg_function(
     samples=lambda: [
         *(Sample(T(*shape), dtypes=_FIELDS) for shape in ((3, 3), (4, 3), (3, 4))),
         Sample(T(2, 4, 3)),
@@ -133,9 +132,7 @@ def qr(
 
 
 @composite(
-    name="qr",
-    samples=lambda: [Sample(T(4, 3)), Sample(T(3, 4), False, grad=False)],
-    autocast="float32",
+    samples=lambda: [Sample(T(4, 3)), Sample(T(3, 4), False, grad=False)], autocast="float32"
 )
 def _qr(
     input: Tensor, some: bool = True, *, out: Sequence[Tensor] | None = None
@@ -165,7 +162,6 @@ def _no_geqrf_gradient() -> NoReturn:
 
 
 @composite(
-    name="geqrf",
     samples=lambda: [Sample(T(4, 3), grad=False), Sample(T(2, 3, 3), grad=False)],
     autocast="float32",
 )
@@ -217,7 +213,7 @@ def _householder_product(A: Tensor, tau: Tensor) -> Tensor:
     return product
 
 
-@composite(namespace="linalg", samples=_householder_samples, autocast="float32")
+@linalg_function(samples=_householder_samples, autocast="float32")
 def householder_product(A: Tensor, tau: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The first columns of the product of reflections ``I - tau[i] * v[i] @ v[i].mH``."""
     return finish("linalg_householder_product", _householder_product(A, tau), out)

@@ -28,7 +28,7 @@ from retrograd.ops.linalg.matrices import (
     require,
 )
 from retrograd.ops.linalg.products import type_name
-from retrograd.ops.registry import RECORDED, Table, composite, op
+from retrograd.ops.registry import RECORDED, Table, composite, linalg_function, op
 from retrograd.samples import COMPLEX, FLOATS, HALVES, Sample, T
 from retrograd.tensor import Tensor
 
@@ -82,8 +82,7 @@ def linalg_inv_ex(xp: Namespace, input: Array) -> tuple[Array, Array]:
         return found, info
 
 
-@composite(
-    namespace="linalg",
+@linalg_function(
     samples=lambda: _square_samples(
         Sample(T(values=_SINGULAR), error=(LinAlgError, "linalg.inv: The diagonal element")),
         Sample(T(values=[_REGULAR, _SINGULAR]), error=(LinAlgError, "linalg.inv: (Batch el")),
@@ -113,9 +112,7 @@ def inverse(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     return inv(input, out=out)
 
 
-@composite(
-    namespace="linalg", samples=lambda: [Sample(T(3, 3)), Sample(T(2, 3, 3))], autocast="float32"
-)
+@linalg_function(samples=lambda: [Sample(T(3, 3)), Sample(T(2, 3, 3))], autocast="float32")
 def inv_ex(
     A: Tensor, *, check_errors: bool = False, out: Sequence[Tensor] | None = None
 ) -> return_types.linalg_inv_ex:
@@ -182,14 +179,14 @@ def _det_samples() -> list[Sample]:
     )
 
 
-@composite(namespace="linalg", samples=_det_samples, out="structured")
+@linalg_function(samples=_det_samples, out="structured")
 def det(A: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The determinant of a square matrix, or of each in a batch."""
     matrices("linalg_det", "linalg.det", A, kernel="lu_cpu")
     return finish("linalg_det", RECORDED.linalg_det(A), out)
 
 
-@composite(name="det", samples=_det_samples)
+@composite(samples=_det_samples)
 def _det(input: Tensor) -> Tensor:
     """The determinant of a square matrix, or of each in a batch.
 
@@ -233,17 +230,14 @@ def linalg_slogdet(xp: Namespace, input: Array) -> tuple[Array, Array]:
     return xp.asarray(sign, input.dtype), xp.asarray(logarithm, real)
 
 
-@composite(
-    namespace="linalg",
-    samples=lambda: _square_samples(Sample(T(values=_SINGULAR), grad=False)),
-)
+@linalg_function(samples=lambda: _square_samples(Sample(T(values=_SINGULAR), grad=False)))
 def slogdet(A: Tensor, *, out: Sequence[Tensor] | None = None) -> return_types.linalg_slogdet:
     """The sign of a determinant and the logarithm of its absolute value."""
     matrices("linalg_slogdet", "linalg.slogdet", A)
     return finish_all("linalg_slogdet", RECORDED.linalg_slogdet(A), out)
 
 
-@composite(name="slogdet", samples=lambda: [Sample(T(3, 3)), Sample(T(2, 3, 3))])
+@composite(samples=lambda: [Sample(T(3, 3)), Sample(T(2, 3, 3))])
 def _slogdet(input: Tensor, *, out: Sequence[Tensor] | None = None) -> return_types.slogdet:
     """The sign of a determinant and the logarithm of its absolute value."""
     return return_types.slogdet(*slogdet(input, out=out))
@@ -395,8 +389,7 @@ def _solve_samples() -> list[Sample]:
     ]
 
 
-@composite(
-    namespace="linalg",
+@linalg_function(
     samples=lambda: [
         *_solve_samples(),
         Sample(T(values=_SINGULAR), T(3), error=(LinAlgError, "torch.linalg.solve: The solve")),
@@ -435,7 +428,7 @@ def solve(A: Tensor, B: Tensor, *, left: bool = True, out: Tensor | None = None)
     return finish("linalg_solve", result, out)
 
 
-@composite(namespace="linalg", samples=_solve_samples)
+@linalg_function(samples=_solve_samples)
 def solve_ex(
     A: Tensor,
     B: Tensor,
@@ -498,8 +491,7 @@ def linalg_solve_triangular(
     return flipped.swapaxes(-1, -2)
 
 
-@composite(
-    namespace="linalg",
+@linalg_function(
     samples=lambda: [
         Sample(T(values=_REGULAR), T(3, 2), upper=True, dtypes=_FIELDS),
         Sample(T(values=_REGULAR), T(3, 2), upper=False, dtypes=_FIELDS),
@@ -518,7 +510,7 @@ def linalg_solve_triangular(
         Sample(T(3, 3), T(3), upper=True, error=(RuntimeError, "linalg.solve_triangular: The")),
         Sample(T(2, 3), T(3, 3), upper=True, error=(RuntimeError, "linalg.solve_triangular")),
         Sample(T(3, 3), T(3, 3), error=(TypeError, "")),
-    ],
+    ]
 )
 def solve_triangular(
     A: Tensor,

@@ -20,7 +20,7 @@ from retrograd.ops.linalg.matrices import (
     require,
     row,
 )
-from retrograd.ops.registry import RECORDED, Table, composite, op
+from retrograd.ops.registry import RECORDED, Table, composite, linalg_function, op
 from retrograd.samples import COMPLEX, FLOATS, HALVES, Sample, T
 from retrograd.tensor import Tensor, wrap
 
@@ -183,8 +183,7 @@ def _check_driver(name: str, driver: object) -> None:
         )
 
 
-@composite(
-    namespace="linalg",
+@linalg_function(
     samples=lambda: [
         Sample(T(3, 3, dtype="int64"), grad=False),
         Sample(T(3, 3), dtypes=HALVES),
@@ -213,8 +212,7 @@ def svd(
     return finish_all("linalg_svd", RECORDED.linalg_svd(A, bool(full_matrices)), out)
 
 
-@composite(
-    namespace="linalg",
+@linalg_function(
     samples=lambda: [
         *(Sample(T(*shape), dtypes=_FIELDS) for shape in ((3, 3), (4, 3), (3, 4))),
         Sample(T(2, 4, 3)),
@@ -234,11 +232,7 @@ def svdvals(A: Tensor, *, driver: str | None = None, out: Tensor | None = None) 
     return finish("linalg_svdvals", singular_values(A), out)
 
 
-@composite(
-    name="svd",
-    samples=lambda: [Sample(T(3, 2), compute_uv=False, second=False)],
-    autocast="float32",
-)
+@composite(samples=lambda: [Sample(T(3, 2), compute_uv=False, second=False)], autocast="float32")
 def _svd(
     input: Tensor,
     some: bool = True,
@@ -349,8 +343,7 @@ def symmetric_eigenvalues(A: Tensor, UPLO: str) -> Tensor:
     return found
 
 
-@composite(
-    namespace="linalg",
+@linalg_function(
     samples=lambda: [
         Sample(T(3, 3, dtype="int64"), grad=False),
         Sample(T(3, 3), dtypes=HALVES),
@@ -369,8 +362,7 @@ def eigh(
     return finish_all("linalg_eigh", RECORDED.linalg_eigh(A, triangle), out)
 
 
-@composite(
-    namespace="linalg",
+@linalg_function(
     samples=lambda: [
         Sample(T(values=_SYMMETRIC), dtypes=_FIELDS),
         Sample(T(values=_SYMMETRIC), UPLO="U"),
@@ -436,8 +428,7 @@ def _check_eig(name: str, A: Tensor) -> None:
         raise RuntimeError("torch.linalg.eig: input tensor should not contain infs or NaNs.")
 
 
-@composite(
-    namespace="linalg",
+@linalg_function(
     samples=lambda: [
         Sample(T(3, 3, dtype="int64"), grad=False),
         Sample(T(3, 3), dtypes=HALVES),
@@ -452,8 +443,7 @@ def eig(A: Tensor, *, out: Sequence[Tensor] | None = None) -> return_types.linal
     return finish_all("linalg_eig", RECORDED.linalg_eig(A), out)
 
 
-@composite(
-    namespace="linalg",
+@linalg_function(
     samples=lambda: [
         Sample(T(2, 3), error=(RuntimeError, "linalg.eig: A must be batches of square")),
     ],

@@ -13,7 +13,16 @@ from retrograd.ops.kinds import Array, Namespace, wrap_dim
 from retrograd.ops.linalg.matmul import finish, matmul
 from retrograd.ops.linalg.matrices import batch_shape
 from retrograd.ops.linalg.products import c_name, type_name
-from retrograd.ops.registry import RECORDED, attach, composite, op, table_entry
+from retrograd.ops.registry import (
+    RECORDED,
+    attach,
+    composite,
+    function_only,
+    functional,
+    linalg_function,
+    op,
+    table_entry,
+)
 from retrograd.samples import COMPLEX, FLOATS, HALVES, Sample, T
 from retrograd.tensor import Tensor
 
@@ -95,8 +104,7 @@ def inner(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
     return finish("inner", _tensordot(input, other, (-1,), (-1,)), out)
 
 
-@composite(
-    namespace="linalg",
+@linalg_function(
     samples=lambda: [
         Sample(T(3), T(3), dtypes=_FIELDS),
         Sample(T(2, 3), T(2, 3), dtypes=(*_FIELDS, *HALVES)),
@@ -176,8 +184,7 @@ def _distinct(dims: Sequence[int], ndim: int) -> tuple[int, ...]:
     return found
 
 
-@composite(
-    methods=(),
+@function_only(
     samples=lambda: [
         Sample(T(2, 3, 4), T(3, 4, 5), dtypes=_FIELDS),
         Sample(T(2, 3, 4), T(3, 4, 5), dims=2),
@@ -195,7 +202,7 @@ def _distinct(dims: Sequence[int], ndim: int) -> tuple[int, ...]:
         Sample(T(2, 3), T(4, 3), 3, error=(RuntimeError, "tensordot expects dims < ndim_a")),
         Sample(T(2, 3), T(3, 3, dtype="int64"), 1, error=(RuntimeError, "both inputs should")),
         Sample(T(2, 2), T(2, 2), ([0, 0], [0, 0]), error=(RuntimeError, "dim 0 appears mult")),
-    ],
+    ]
 )
 def tensordot(a: Tensor, b: Tensor, dims: Any = 2, out: Tensor | None = None) -> Tensor:
     """Sums of products over pairs of dimensions: the last `dims` of `a` with the first of `b`,
@@ -300,7 +307,7 @@ def _cross_samples() -> list[Sample]:
     ]
 
 
-@composite(name="cross", namespace="linalg", samples=_cross_samples)
+@linalg_function(samples=_cross_samples)
 def _linalg_cross(
     input: Tensor, other: Tensor, *, dim: int = -1, out: Tensor | None = None
 ) -> Tensor:
@@ -414,8 +421,7 @@ def _check_chain(tensors: Sequence[Tensor]) -> None:
             )
 
 
-@composite(
-    namespace="linalg",
+@linalg_function(
     samples=lambda: [
         Sample([T(2, 3), T(3, 4)], dtypes=_FIELDS),
         Sample([T(3), T(3, 4), T(4)]),
@@ -427,20 +433,19 @@ def _check_chain(tensors: Sequence[Tensor]) -> None:
         Sample([T(2, 3), T(3), T(3, 3)], error=(RuntimeError, "multi_dot(): tensor 1 must")),
         Sample([T(2, 3), T(4, 3)], error=(RuntimeError, "multi_dot(): tensors 0 and 1 with")),
         Sample([T(2, 3), T(3, 3, dtype="int64")], error=(RuntimeError, "multi_dot(): all ten")),
-    ],
+    ]
 )
 def multi_dot(tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Tensor:
     """Product of two or more matrices, in the order that takes the least work."""
     return finish("linalg_multi_dot", _multi_dot(tensors), out)
 
 
-@composite(
-    methods=(),
+@function_only(
     samples=lambda: [
         Sample(T(2, 3), T(3, 4), T(4, 5)),
         Sample(T(2, 3)),
         Sample(T(2, 3), T(4, 3), error=(RuntimeError, "multi_dot(): tensors 0 and 1 with")),
-    ],
+    ]
 )
 def chain_matmul(*matrices: Tensor, out: Tensor | None = None) -> Tensor:
     """Product of matrices, in the order that takes the least work; use `linalg.multi_dot`."""
@@ -456,8 +461,7 @@ def chain_matmul(*matrices: Tensor, out: Tensor | None = None) -> Tensor:
     return finish("chain_matmul", _multi_dot(matrices), out)
 
 
-@composite(
-    namespace="nn.functional",
+@functional(
     samples=lambda: [
         Sample(T(2, 3), T(2, 4), T(5, 3, 4)),
         Sample(T(2, 3), T(2, 4), T(5, 3, 4), T(5)),

@@ -22,7 +22,7 @@ from retrograd.engine.inference import flag_leaf, mark_inference
 from retrograd.engine.state import HOT, STATE, Cut
 from retrograd.notices import explained, runtime_error, warn_once
 from retrograd.ops.making.arguments import refuse_pinned
-from retrograd.ops.registry import composite
+from retrograd.ops.registry import function_only
 from retrograd.ops.shapes.copying import cast_array
 from retrograd.tensor import Array, Tensor, tensor_method, wrap
 from retrograd.tensor.size import backend_at, require_cpu
@@ -243,7 +243,7 @@ def _too_large(target: dtype) -> Exception:
 # --------------------------------------------------------------------------- public functions
 
 
-@composite(methods=())
+@function_only()
 def tensor(
     data: object,
     *,
@@ -337,7 +337,7 @@ def _warn_if_read_only(array: Array) -> None:
         )
 
 
-@composite(methods=())
+@function_only()
 def from_numpy(ndarray: Array) -> Tensor:
     """A tensor that shares the memory of a NumPy array.
 
@@ -365,7 +365,7 @@ def _warn_unwritable_buffer() -> None:
     )
 
 
-@composite(methods=())
+@function_only()
 def as_tensor(data: object, dtype: dtypes.dtype | None = None, device: Device = None) -> Tensor:
     """`data` as a tensor, without a copy where that is possible.
 
@@ -389,7 +389,7 @@ def as_tensor(data: object, dtype: dtypes.dtype | None = None, device: Device = 
     return fresh(place.from_numpy(array_from(data, wanted)))
 
 
-@composite(methods=())
+@function_only()
 def asarray(
     obj: Any,
     *,
@@ -462,7 +462,7 @@ def _refuse_alias(copy: bool | None, source: dtype, target: dtype) -> None:
         )
 
 
-@composite(methods=())
+@function_only()
 def frombuffer(
     buffer: object,
     *,

@@ -9,7 +9,7 @@ import numpy as np
 from retrograd.dtypes import BF16
 from retrograd.ops import errors
 from retrograd.ops.making.construction import fresh, shared_array
-from retrograd.ops.registry import attach, composite
+from retrograd.ops.registry import attach, function_only
 from retrograd.tensor import Tensor, tensor_method
 
 if TYPE_CHECKING:
@@ -62,7 +62,7 @@ class _Capsule:
         return (1, 0)
 
 
-@composite(methods=())
+@function_only()
 def from_dlpack(ext_tensor: object, *, device: Device = None, copy: bool | None = None) -> Tensor:
     """A tensor that shares the memory of another library's array (or a copy of it).
 

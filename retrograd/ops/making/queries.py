@@ -11,23 +11,23 @@ from retrograd import dtypes
 from retrograd.ops import errors
 from retrograd.ops.linalg.matmul import finish
 from retrograd.ops.making.memory import TypedStorage, UntypedStorage
-from retrograd.ops.registry import RECORDED, attach, composite
+from retrograd.ops.registry import RECORDED, attach, composite, function_only
 from retrograd.tensor import Tensor, tensor_method, wrap
 
 
-@composite(methods=())
+@function_only()
 def is_tensor(obj: Tensor | float) -> bool:
     """Whether `obj` is a tensor."""
     return isinstance(obj, Tensor)
 
 
-@composite(methods=())
+@function_only()
 def is_storage(obj: UntypedStorage | float) -> bool:
     """Whether `obj` is the storage of a tensor."""
     return isinstance(obj, (TypedStorage, UntypedStorage))
 
 
-@composite(methods=())
+@function_only()
 def numel(input: Tensor) -> int:
     """The number of elements."""
     if not isinstance(input, Tensor):
@@ -83,7 +83,7 @@ def resolve_neg(input: Tensor) -> Tensor:
     return input
 
 
-@composite(methods=())
+@function_only()
 def result_type(tensor1: Tensor | float, tensor2: complex | Tensor) -> dtypes.dtype:
     """The dtype of an arithmetic result of two tensors or numbers.
 
@@ -96,7 +96,7 @@ def result_type(tensor1: Tensor | float, tensor2: complex | Tensor) -> dtypes.dt
     )
 
 
-@composite(methods=())
+@function_only()
 def typename(obj: object) -> str:
     """The full name of a value's type; of a tensor, its legacy type.
 

@@ -8,7 +8,7 @@ from retrograd import dtypes, samples
 from retrograd.ops.kinds import Array, DType, Namespace, Operand
 from retrograd.ops.making.arguments import as_element
 from retrograd.ops.neural.operand_checks import floating_only
-from retrograd.ops.registry import RECORDED, Table, attach, composite, inplace_twin, op
+from retrograd.ops.registry import RECORDED, Table, attach, functional, inplace_twin, op
 from retrograd.samples import FLOATS, HALVES, Sample, T
 from retrograd.tensor import Tensor
 
@@ -75,11 +75,7 @@ def relu(xp: Namespace, input: Array) -> Array:
 relu_ = inplace_twin("relu", method=True, namespaces=("torch", "nn.functional"))
 
 
-@composite(
-    name="relu",
-    namespace="nn.functional",
-    samples=lambda: [Sample(T(3, 4)), Sample(T(3, grad=False), inplace=True)],
-)
+@functional(samples=lambda: [Sample(T(3, 4)), Sample(T(3, grad=False), inplace=True)])
 def _relu(input: Tensor, inplace: bool = False) -> Tensor:
     """``max(input, 0)``, elementwise.
 
@@ -158,10 +154,8 @@ def _threshold_samples() -> list[Sample]:
     ]
 
 
-@composite(
-    name="threshold",
-    namespace="nn.functional",
-    samples=lambda: [*_threshold_samples(), Sample(T(3, grad=False), 0.1, 20, inplace=True)],
+@functional(
+    samples=lambda: [*_threshold_samples(), Sample(T(3, grad=False), 0.1, 20, inplace=True)]
 )
 def _threshold(input: Tensor, threshold: float, value: float, inplace: bool = False) -> Tensor:
     """`input` where it is above the threshold, else `value`."""
@@ -215,16 +209,14 @@ def hardtanh(xp: Namespace, input: Array, min_val: float = -1.0, max_val: float 
 hardtanh_ = inplace_twin("hardtanh", namespaces=("nn.functional",))
 
 
-@composite(
-    name="hardtanh",
-    namespace="nn.functional",
+@functional(
     samples=lambda: [
         *shapes(),
         *shapes(-0.5, 2.5),
         Sample(T(3, grad=False), inplace=True),
         Sample(T(values=[1, 2, 3], dtype="uint8"), 0, 2, grad=False),
         Sample(T(3), 2.0, 1.0),
-    ],
+    ]
 )
 def _hardtanh(
     input: Tensor, min_val: float = -1.0, max_val: float = 1.0, inplace: bool = False
@@ -239,10 +231,7 @@ def _hardtanh(
     return (hardtanh_ if inplace else RECORDED.hardtanh)(input, min_val, max_val)
 
 
-@composite(
-    namespace="nn.functional",
-    samples=lambda: [*shapes(), Sample(T(3, grad=False), inplace=True)],
-)
+@functional(samples=lambda: [*shapes(), Sample(T(3, grad=False), inplace=True)])
 def relu6(input: Tensor, inplace: bool = False) -> Tensor:
     """The input limited to [0, 6]."""
     return (hardtanh_ if inplace else RECORDED.hardtanh)(input, 0.0, 6.0)
@@ -356,11 +345,7 @@ def hardswish(xp: Namespace, input: Array) -> Array:
 _hardswish_write = inplace_twin("hardswish")
 
 
-@composite(
-    name="hardswish",
-    namespace="nn.functional",
-    samples=lambda: [*shapes(), Sample(T(3, grad=False), inplace=True)],
-)
+@functional(samples=lambda: [*shapes(), Sample(T(3, grad=False), inplace=True)])
 def _hardswish(input: Tensor, inplace: bool = False) -> Tensor:
     """``input * relu6(input + 3) / 6``."""
     return (_hardswish_write if inplace else RECORDED.hardswish)(input)
@@ -395,11 +380,7 @@ def hardsigmoid(xp: Namespace, input: Array) -> Array:
 _hardsigmoid_write = inplace_twin("hardsigmoid")
 
 
-@composite(
-    name="hardsigmoid",
-    namespace="nn.functional",
-    samples=lambda: [*shapes(second=False), Sample(T(3, grad=False), inplace=True)],
-)
+@functional(samples=lambda: [*shapes(second=False), Sample(T(3, grad=False), inplace=True)])
 def _hardsigmoid(input: Tensor, inplace: bool = False) -> Tensor:
     """``relu6(input + 3) / 6``."""
     return (_hardsigmoid_write if inplace else RECORDED.hardsigmoid)(input)

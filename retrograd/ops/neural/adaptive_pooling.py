@@ -18,7 +18,7 @@ from retrograd.ops.neural.windows import (
     sizes_text,
     spread,
 )
-from retrograd.ops.registry import RECORDED, attach, composite, op
+from retrograd.ops.registry import RECORDED, attach, functional, op
 from retrograd.ops.sizes import Shape, as_integers, require_tensor
 from retrograd.samples import FLOATS, HALVES, Sample, T
 from retrograd.signatures import forms
@@ -220,7 +220,7 @@ def _line_size(function: str, input: Tensor, output_size: Output) -> int:
     return one_number(function, "output_size", 2, output_size)
 
 
-@composite(namespace="nn.functional", samples=lambda: _adaptive_samples(7, indices=False))
+@functional(samples=lambda: _adaptive_samples(7, indices=False))
 def adaptive_avg_pool1d(input: Tensor, output_size: Output) -> Tensor:
     """Averages of `output_size` windows that cover a sequence evenly.
 
@@ -233,7 +233,7 @@ def adaptive_avg_pool1d(input: Tensor, output_size: Output) -> Tensor:
     return RECORDED.squeeze(_adaptive_avg("adaptive_avg_pool2d", 2, image, (1, size)), -2)
 
 
-@composite(namespace="nn.functional", samples=lambda: _adaptive_samples(5, 7, indices=False))
+@functional(samples=lambda: _adaptive_samples(5, 7, indices=False))
 def adaptive_avg_pool2d(input: Tensor, output_size: Output) -> Tensor:
     """Averages of windows that cover an image evenly; None keeps a dimension.
 
@@ -244,20 +244,13 @@ def adaptive_avg_pool2d(input: Tensor, output_size: Output) -> Tensor:
     return _adaptive_avg("adaptive_avg_pool2d", 2, input, output_size)
 
 
-@composite(
-    namespace="nn.functional",
-    samples=lambda: _adaptive_samples(3, 4, 5, indices=False),
-    autocast="float32",
-)
+@functional(samples=lambda: _adaptive_samples(3, 4, 5, indices=False), autocast="float32")
 def adaptive_avg_pool3d(input: Tensor, output_size: Output) -> Tensor:
     """Averages of windows that cover a volume evenly; None keeps a dimension."""
     return _adaptive_avg("adaptive_avg_pool3d", 3, input, output_size)
 
 
-@composite(
-    namespace="nn.functional",
-    samples=lambda: [Sample(T(2, 2, 7, distinct=True), 3)],
-)
+@functional(samples=lambda: [Sample(T(2, 2, 7, distinct=True), 3)])
 def adaptive_max_pool1d_with_indices(
     input: Tensor, output_size: Output, return_indices: bool = False
 ) -> tuple[Tensor, Tensor]:
@@ -269,7 +262,7 @@ def adaptive_max_pool1d_with_indices(
     return RECORDED.squeeze(values, -2), RECORDED.squeeze(indices, -2)
 
 
-@composite(namespace="nn.functional", samples=lambda: [Sample(T(2, 2, 5, 7, distinct=True), 3)])
+@functional(samples=lambda: [Sample(T(2, 2, 5, 7, distinct=True), 3)])
 def adaptive_max_pool2d_with_indices(
     input: Tensor, output_size: Output, return_indices: bool = False
 ) -> tuple[Tensor, Tensor]:
@@ -277,7 +270,7 @@ def adaptive_max_pool2d_with_indices(
     return _adaptive_max("adaptive_max_pool2d", 2, input, output_size)
 
 
-@composite(namespace="nn.functional", samples=lambda: [Sample(T(1, 2, 3, 4, 5, distinct=True), 2)])
+@functional(samples=lambda: [Sample(T(1, 2, 3, 4, 5, distinct=True), 2)])
 def adaptive_max_pool3d_with_indices(
     input: Tensor, output_size: Output, return_indices: bool = False
 ) -> tuple[Tensor, Tensor]:
@@ -285,7 +278,7 @@ def adaptive_max_pool3d_with_indices(
     return _adaptive_max("adaptive_max_pool3d", 3, input, output_size)
 
 
-@composite(namespace="nn.functional", samples=lambda: _adaptive_samples(7, indices=True))
+@functional(samples=lambda: _adaptive_samples(7, indices=True))
 @forms(
     "(input: Tensor, output_size: int | Sequence[int | None], return_indices: Literal[False] = "
     "False) -> Tensor",
@@ -300,7 +293,7 @@ def adaptive_max_pool1d(
     return found if return_indices else found[0]
 
 
-@composite(namespace="nn.functional", samples=lambda: _adaptive_samples(5, 7, indices=True))
+@functional(samples=lambda: _adaptive_samples(5, 7, indices=True))
 @forms(
     "(input: Tensor, output_size: int | Sequence[int | None], return_indices: Literal[False] = "
     "False) -> Tensor",
@@ -315,11 +308,7 @@ def adaptive_max_pool2d(
     return found if return_indices else found[0]
 
 
-@composite(
-    namespace="nn.functional",
-    samples=lambda: _adaptive_samples(3, 4, 5, indices=True),
-    autocast="float32",
-)
+@functional(samples=lambda: _adaptive_samples(3, 4, 5, indices=True), autocast="float32")
 @forms(
     "(input: Tensor, output_size: int | Sequence[int | None], return_indices: Literal[False] = "
     "False) -> Tensor",
@@ -472,7 +461,7 @@ def _unpool_samples(dimensions: int) -> list[Sample]:
     ]
 
 
-@composite(namespace="nn.functional", samples=lambda: _unpool_samples(1))
+@functional(samples=lambda: _unpool_samples(1))
 def max_unpool1d(
     input: Tensor,
     indices: Tensor,
@@ -491,7 +480,7 @@ def max_unpool1d(
     return _unpool(1, input, indices, kernel_size, stride, padding, output_size)
 
 
-@composite(namespace="nn.functional", samples=lambda: _unpool_samples(2), autocast="float32")
+@functional(samples=lambda: _unpool_samples(2), autocast="float32")
 def max_unpool2d(
     input: Tensor,
     indices: Tensor,
@@ -504,7 +493,7 @@ def max_unpool2d(
     return _unpool(2, input, indices, kernel_size, stride, padding, output_size)
 
 
-@composite(namespace="nn.functional", samples=lambda: _unpool_samples(3), autocast="float32")
+@functional(samples=lambda: _unpool_samples(3), autocast="float32")
 def max_unpool3d(
     input: Tensor,
     indices: Tensor,

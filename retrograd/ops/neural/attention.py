@@ -13,7 +13,7 @@ from retrograd.notices import runtime_error
 from retrograd.ops.kinds import Array, DType, Gradients, Namespace, wrap_dim
 from retrograd.ops.neural.dropout import dropout_of
 from retrograd.ops.neural.operand_checks import common_shape
-from retrograd.ops.registry import PUBLIC, RECORDED, Table, composite, op
+from retrograd.ops.registry import PUBLIC, RECORDED, Table, functional, op
 from retrograd.samples import FLOATS, HALVES, Sample, T
 from retrograd.tensor import Tensor, wrap
 
@@ -211,7 +211,7 @@ def _attention_samples() -> list[Sample]:
     ]
 
 
-@composite(namespace="nn.functional", samples=_attention_samples, autocast="lower")
+@functional(samples=_attention_samples, autocast="lower")
 def scaled_dot_product_attention(
     query: Tensor,
     key: Tensor,
@@ -445,7 +445,7 @@ def _head_samples() -> list[Sample]:
     ]
 
 
-@composite(namespace="nn.functional", samples=_head_samples)
+@functional(samples=_head_samples)
 def multi_head_attention_forward(
     query: Tensor,
     key: Tensor,

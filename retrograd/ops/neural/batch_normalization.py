@@ -27,7 +27,7 @@ from retrograd.ops.neural.normalization import (
     to_weight,
 )
 from retrograd.ops.neural.operand_checks import floating_only, no_backward
-from retrograd.ops.registry import RECORDED, Table, composite, op
+from retrograd.ops.registry import RECORDED, Table, function_only, functional, op
 from retrograd.samples import COMPLEX, FLOATS, HALVES, Sample, T
 from retrograd.tensor import Tensor, cell_of, wrap
 
@@ -249,7 +249,7 @@ def _batch_samples() -> list[Sample]:
     ]
 
 
-@composite(namespace="nn.functional", samples=_batch_samples)
+@functional(samples=_batch_samples)
 def batch_norm(
     input: Tensor,
     running_mean: Tensor | None,
@@ -280,11 +280,7 @@ def batch_norm(
     return batch_norm_of(input, running_mean, running_var, weight, bias, training, momentum, eps)
 
 
-@composite(
-    name="batch_norm",
-    methods=(),
-    samples=lambda: [Sample(T(3, 4), T(4), T(4), None, None, True, 0.1, 1e-5, False)],
-)
+@function_only(samples=lambda: [Sample(T(3, 4), T(4), T(4), None, None, True, 0.1, 1e-5, False)])
 def _torch_batch_norm(
     input: Tensor,
     weight: Tensor | None,
@@ -363,7 +359,7 @@ def instance_norm_of(
     return result.view(shape)
 
 
-@composite(namespace="nn.functional", samples=_instance_samples)
+@functional(samples=_instance_samples)
 def instance_norm(
     input: Tensor,
     running_mean: Tensor | None = None,
@@ -386,11 +382,7 @@ def instance_norm(
     )
 
 
-@composite(
-    name="instance_norm",
-    methods=(),
-    samples=lambda: [Sample(T(2, 3, 4), T(3), T(3), None, None, True, 0.1, 1e-5, False)],
-)
+@function_only(samples=lambda: [Sample(T(2, 3, 4), T(3), T(3), None, None, True, 0.1, 1e-5, False)])
 def _torch_instance_norm(
     input: Tensor,
     weight: Tensor | None,
@@ -424,7 +416,7 @@ def _rms_samples() -> list[Sample]:
     ]
 
 
-@composite(namespace="nn.functional", samples=_rms_samples)
+@functional(samples=_rms_samples)
 def rms_norm(
     input: Tensor,
     normalized_shape: Sequence[int],
@@ -455,7 +447,7 @@ def rms_norm(
     return result.to(input.dtype)
 
 
-@composite(name="rms_norm", methods=(), samples=lambda: [Sample(T(3, 4), (4,), T(4))])
+@function_only(samples=lambda: [Sample(T(3, 4), (4,), T(4))])
 def _torch_rms_norm(
     input: Tensor,
     normalized_shape: Sequence[int],
@@ -466,8 +458,7 @@ def _torch_rms_norm(
     return rms_norm(input, normalized_shape, weight, eps)
 
 
-@composite(
-    namespace="nn.functional",
+@functional(
     samples=lambda: [
         *(Sample(T(2, 5, 3), size) for size in (1, 2, 3, 4)),
         Sample(T(2, 5, 3, 2), 3, 0.1, 0.5, 2.0),
@@ -477,7 +468,7 @@ def _torch_rms_norm(
         Sample(T(2, 5, 3), 0),
         Sample(T(2, 5, 3, 2), 0),
         Sample(T(2, 3), 2),
-    ],
+    ]
 )
 def local_response_norm(
     input: Tensor, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1.0

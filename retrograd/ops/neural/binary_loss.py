@@ -18,7 +18,7 @@ from retrograd.ops.neural.loss_reduction import (
     reduction_code,
 )
 from retrograd.ops.neural.operand_checks import common_shape, floating_only, no_gradient
-from retrograd.ops.registry import RECORDED, Table, composite, op
+from retrograd.ops.registry import RECORDED, Table, function_only, functional, op
 from retrograd.samples import FLOATS, HALVES, Sample, T
 from retrograd.tensor import Tensor
 
@@ -141,12 +141,7 @@ def _probability_samples() -> list[Sample]:
     ]
 
 
-@composite(
-    name="binary_cross_entropy",
-    namespace="nn.functional",
-    samples=_probability_samples,
-    autocast="float32",
-)
+@functional(samples=_probability_samples, autocast="float32")
 def _binary_cross_entropy(
     input: Tensor,
     target: Tensor,
@@ -300,12 +295,7 @@ def _with_logits(
     return RECORDED.binary_cross_entropy_with_logits(input, target, weight, pos_weight, code)
 
 
-@composite(
-    name="binary_cross_entropy_with_logits",
-    namespace="nn.functional",
-    samples=_logit_samples,
-    autocast="float32",
-)
+@functional(samples=_logit_samples, autocast="float32")
 def _binary_cross_entropy_with_logits(
     input: Tensor,
     target: Tensor,
@@ -333,11 +323,8 @@ def _binary_cross_entropy_with_logits(
     return _with_logits(input, target, weight, pos_weight, code)
 
 
-@composite(
-    name="binary_cross_entropy_with_logits",
-    methods=(),
-    samples=lambda: [Sample(T(3), T(3), reduction=code) for code in (0, 1, 2)],
-    autocast="float32",
+@function_only(
+    samples=lambda: [Sample(T(3), T(3), reduction=code) for code in (0, 1, 2)], autocast="float32"
 )
 def _torch_binary_cross_entropy_with_logits(
     input: Tensor,
@@ -384,7 +371,7 @@ def _divergence_samples() -> list[Sample]:
     ]
 
 
-@composite(namespace="nn.functional", samples=_divergence_samples, autocast="float32")
+@functional(samples=_divergence_samples, autocast="float32")
 def kl_div(
     input: Tensor,
     target: Tensor,
@@ -418,11 +405,8 @@ def kl_div(
     return total / input._array.shape[0] if input._array.ndim else total
 
 
-@composite(
-    name="kl_div",
-    methods=(),
-    samples=lambda: [Sample(T(3), T(3, low=0.1), code) for code in (0, 1, 2)],
-    autocast="float32",
+@function_only(
+    samples=lambda: [Sample(T(3), T(3, low=0.1), code) for code in (0, 1, 2)], autocast="float32"
 )
 def _torch_kl_div(
     input: Tensor, target: Tensor, reduction: int = 0, *, log_target: bool = False
@@ -481,9 +465,7 @@ def soft_margin_loss(xp: Namespace, input: Array, target: Array, reduction: int)
     return reduced(xp, losses, reduction)
 
 
-@composite(
-    name="soft_margin_loss",
-    namespace="nn.functional",
+@functional(
     samples=lambda: [
         *(Sample(T(3, 4), T(3, 4, grad=False), reduction=w, dtypes=_EVERY) for w in _WAYS),
         Sample(T(3, 4), T(4, grad=False)),
@@ -512,15 +494,14 @@ def _soft_margin_loss(
     return RECORDED.soft_margin_loss(input, target, code)
 
 
-@composite(
-    namespace="nn.functional",
+@functional(
     samples=lambda: [
         *(Sample(T(3, 4), T(3, 4, low=0, high=1), reduction=w, dtypes=_EVERY) for w in _WAYS),
         Sample(T(3, 4), T(3, 4), T(4)),
         Sample(T(4), T(4), reduction="none"),
         Sample(T(2, 3, 4), T(2, 3, 4), size_average=False),
         Sample(T(3), T(3), reduction="median"),
-    ],
+    ]
 )
 def multilabel_soft_margin_loss(
     input: Tensor,

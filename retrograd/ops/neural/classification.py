@@ -11,7 +11,7 @@ from retrograd.ops import errors
 from retrograd.ops.kinds import Array, DType, Namespace
 from retrograd.ops.neural.loss_reduction import MEAN, NONE, SUM, legacy_reduction, reduction_code
 from retrograd.ops.neural.operand_checks import no_gradient
-from retrograd.ops.registry import RECORDED, Table, composite, op
+from retrograd.ops.registry import RECORDED, Table, functional, op
 from retrograd.samples import FLOATS, HALVES, Sample, T
 from retrograd.tensor import Tensor
 
@@ -312,7 +312,7 @@ def _class_samples() -> list[Sample]:
     return found
 
 
-@composite(name="nll_loss", namespace="nn.functional", samples=_class_samples, autocast="float32")
+@functional(samples=_class_samples, autocast="float32")
 def _nll_loss_function(
     input: Tensor,
     target: Tensor,
@@ -453,11 +453,7 @@ def _probabilities(
     return total if code == SUM else total / (input._array.size // classes)
 
 
-@composite(
-    namespace="nn.functional",
-    samples=lambda: [*_class_samples(), *_probability_samples()],
-    autocast="float32",
-)
+@functional(samples=lambda: [*_class_samples(), *_probability_samples()], autocast="float32")
 def cross_entropy(
     input: Tensor,
     target: Tensor,

@@ -23,7 +23,7 @@ from retrograd.ops.neural.convolution_checks import (
     expanded,
 )
 from retrograd.ops.neural.windows import Sizes, also_in_torch, spread, window_option
-from retrograd.ops.registry import RECORDED, Table, composite, op
+from retrograd.ops.registry import RECORDED, Table, functional, op
 from retrograd.ops.sizes import Shape, as_integer
 from retrograd.samples import COMPLEX, FLOATS, HALVES, Sample, T
 from retrograd.tensor import Tensor
@@ -405,7 +405,7 @@ def _samples_3d() -> list[Sample]:
     ]
 
 
-@composite(namespace="nn.functional", samples=_samples_1d, autocast="lower")
+@functional(samples=_samples_1d, autocast="lower")
 def conv1d(
     input: Tensor,
     weight: Tensor,
@@ -424,7 +424,7 @@ def conv1d(
     return _convolve("conv1d", 1, input, weight, bias, stride, padding, dilation, groups)
 
 
-@composite(namespace="nn.functional", samples=_samples_2d, autocast="lower")
+@functional(samples=_samples_2d, autocast="lower")
 def conv2d(
     input: Tensor,
     weight: Tensor,
@@ -444,7 +444,7 @@ def conv2d(
     return _convolve("conv2d", 2, input, weight, bias, stride, padding, dilation, groups)
 
 
-@composite(namespace="nn.functional", samples=_samples_3d, autocast="lower")
+@functional(samples=_samples_3d, autocast="lower")
 def conv3d(
     input: Tensor,
     weight: Tensor,
@@ -505,7 +505,7 @@ def _transposed_samples_3d() -> list[Sample]:
     ]
 
 
-@composite(namespace="nn.functional", samples=_transposed_samples_1d, autocast="lower")
+@functional(samples=_transposed_samples_1d, autocast="lower")
 def conv_transpose1d(
     input: Tensor,
     weight: Tensor,
@@ -536,7 +536,7 @@ def conv_transpose1d(
     )
 
 
-@composite(namespace="nn.functional", samples=_transposed_samples_2d, autocast="lower")
+@functional(samples=_transposed_samples_2d, autocast="lower")
 def conv_transpose2d(
     input: Tensor,
     weight: Tensor,
@@ -567,7 +567,7 @@ def conv_transpose2d(
     )
 
 
-@composite(namespace="nn.functional", samples=_transposed_samples_3d, autocast="lower")
+@functional(samples=_transposed_samples_3d, autocast="lower")
 def conv_transpose3d(
     input: Tensor,
     weight: Tensor,

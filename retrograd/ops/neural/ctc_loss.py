@@ -18,7 +18,7 @@ from retrograd.backend import xp_of
 from retrograd.ops import errors
 from retrograd.ops.kinds import Array, Namespace
 from retrograd.ops.neural.loss_reduction import MEAN, NONE, reduction_code
-from retrograd.ops.registry import RECORDED, Table, composite, op
+from retrograd.ops.registry import RECORDED, Table, function_only, functional, op
 from retrograd.samples import Sample, T
 from retrograd.tensor import Tensor, wrap
 
@@ -352,13 +352,8 @@ def _samples(*ways: object) -> list[Sample]:
     ]
 
 
-@composite(
-    name="ctc_loss",
-    namespace="nn.functional",
-    samples=lambda: _samples("mean", "sum", "none"),
-    autocast="float32",
-)
-def _ctc_loss_by_name(
+@functional(samples=lambda: _samples("mean", "sum", "none"), autocast="float32")
+def _functional_ctc_loss(
     log_probs: Tensor,
     targets: Tensor,
     input_lengths: Tensor | Sequence[int],
@@ -378,8 +373,8 @@ def _ctc_loss_by_name(
     return _compute(log_probs, targets, *lengths, blank, code, zero_infinity)
 
 
-@composite(name="ctc_loss", methods=(), samples=lambda: _samples(1, 2, 0), autocast="float32")
-def _ctc_loss_by_number(
+@function_only(samples=lambda: _samples(1, 2, 0), autocast="float32")
+def _torch_ctc_loss(
     log_probs: Tensor,
     targets: Tensor,
     input_lengths: Tensor | Sequence[int],

@@ -9,15 +9,14 @@ from retrograd.ops import errors
 from retrograd.ops.kinds import Array, Ints, Namespace, operand
 from retrograd.ops.neural.operand_checks import common_shape
 from retrograd.ops.reduction.norms import norm_gradient, vector_norm_of
-from retrograd.ops.registry import RECORDED, Table, attach, composite, op
+from retrograd.ops.registry import RECORDED, Table, attach, function_only, functional, op
 from retrograd.samples import COMPLEX, FLOATS, HALVES, Sample, T
 from retrograd.tensor import Tensor
 
 _EVERY = (*FLOATS, *HALVES)
 
 
-@composite(
-    namespace="nn.functional",
+@functional(
     samples=lambda: [
         Sample(T(3, 4), dtypes=_EVERY),
         *(Sample(T(2, 3, 4), p, dim) for p, dim in ((1, 0), (3.0, 2), (float("inf"), -1))),
@@ -27,7 +26,7 @@ _EVERY = (*FLOATS, *HALVES)
         Sample(T(), dim=0),
         Sample(T(3)),
         Sample(T(3, dtype="int64"), dim=0, grad=False),
-    ],
+    ]
 )
 def normalize(
     input: Tensor,
@@ -50,8 +49,7 @@ def normalize(
     return input / divisor
 
 
-@composite(
-    methods=(),
+@function_only(
     samples=lambda: [
         Sample(T(3, 4), T(3, 4), dtypes=_EVERY),
         Sample(T(3, 4), T(4)),
@@ -63,7 +61,7 @@ def normalize(
         Sample(T(3), T(3)),
         Sample(T(3, 4), T(3)),
         Sample(T(3, dtype="int64"), T(3, dtype="int64"), dim=0, grad=False),
-    ],
+    ]
 )
 def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8) -> Tensor:
     """The cosine of the angle between vectors along `dim`.
@@ -112,8 +110,7 @@ def _norm_of_last(xp: Namespace, input: Array, p: float, keepdim: bool) -> Array
     return vector_norm_of(xp, input, p, (input.ndim - 1,), keepdim)
 
 
-@composite(
-    methods=(),
+@function_only(
     samples=lambda: [
         Sample(T(3, 4), T(3, 4), dtypes=(*FLOATS, *COMPLEX)),
         Sample(T(3, 4), T(4)),
@@ -122,7 +119,7 @@ def _norm_of_last(xp: Namespace, input: Array, p: float, keepdim: bool) -> Array
         Sample(T(4), T(4)),
         Sample(T(4), T(4, dtype="float64", grad=True)),
         Sample(T(3, 4), T(3)),
-    ],
+    ]
 )
 def pairwise_distance(
     x1: Tensor, x2: Tensor, p: float = 2.0, eps: float = 1e-6, keepdim: bool = False
@@ -171,8 +168,7 @@ def _pdist(xp: Namespace, input: Array, p: float) -> Array:
     return vector_norm_of(xp, input[first] - input[second], p, (1,), False)
 
 
-@composite(
-    methods=(),
+@function_only(
     samples=lambda: [
         *(Sample(T(4, 3), p, second=False) for p in (2.0, 1.0, 0.0, 0.5, 1.5, 3.0, float("inf"))),
         *(

@@ -17,7 +17,7 @@ from retrograd.backend import backend_of, kernels, xp_of
 from retrograd.engine.state import TRANSFORMS
 from retrograd.ops import errors
 from retrograd.ops.kinds import Array
-from retrograd.ops.registry import OPS, RECORDED, attach, composite
+from retrograd.ops.registry import OPS, RECORDED, attach, functional
 from retrograd.random.discrete import bernoulli
 from retrograd.random.layout import fill_, new_like
 from retrograd.random.mapping import batches, is_mapped
@@ -166,8 +166,7 @@ _publish("feature_alpha_dropout", _drop_alpha, True)
 # -------------------------------------------------------------------------------- nn.functional
 
 
-@composite(
-    namespace="nn.functional",
+@functional(
     samples=lambda: [
         Sample(T(3, 4), 0.0),
         Sample(T(3, 4), 1.0),
@@ -176,7 +175,7 @@ _publish("feature_alpha_dropout", _drop_alpha, True)
         Sample(T(3), 1.5),
         Sample(T(3), -0.5),
         *(Sample(T(3, dtype=name), grad=False) for name in ("int64", "bool", "complex64")),
-    ],
+    ]
 )
 def dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
     """Elements set to zero with probability `p`, the others divided by ``1 - p``.
@@ -193,7 +192,7 @@ def dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool 
         raise errors.not_tensors("dropout", input=input) from None
 
 
-@composite(namespace="nn.functional", samples=lambda: [Sample(T(3, 4), 1.0, True), Sample(T(3))])
+@functional(samples=lambda: [Sample(T(3, 4), 1.0, True), Sample(T(3))])
 def alpha_dropout(
     input: Tensor, p: float = 0.5, training: bool = False, inplace: bool = False
 ) -> Tensor:
@@ -202,7 +201,7 @@ def alpha_dropout(
     return _drop_alpha(input, p, training, inplace)
 
 
-@composite(namespace="nn.functional", samples=lambda: [Sample(T(3, 4), 1.0, True), Sample(T(3))])
+@functional(samples=lambda: [Sample(T(3, 4), 1.0, True), Sample(T(3))])
 def feature_alpha_dropout(
     input: Tensor, p: float = 0.5, training: bool = False, inplace: bool = False
 ) -> Tensor:
@@ -218,7 +217,7 @@ def _drop_channels(input: Tensor, p: float, training: bool, inplace: bool, batch
     return _drop(single, p, training, inplace, True).squeeze(0)
 
 
-@composite(namespace="nn.functional", samples=lambda: [Sample(T(2, 3, 4), 0.0), Sample(T(2))])
+@functional(samples=lambda: [Sample(T(2, 3, 4), 0.0), Sample(T(2))])
 def dropout1d(
     input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False
 ) -> Tensor:
@@ -246,7 +245,7 @@ def _warn_rank(name: str, rank: int, spatial: int) -> None:
     )
 
 
-@composite(namespace="nn.functional", samples=lambda: [Sample(T(2, 3, 4, 5), 0.0), Sample(T(2))])
+@functional(samples=lambda: [Sample(T(2, 3, 4, 5), 0.0), Sample(T(2))])
 def dropout2d(
     input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False
 ) -> Tensor:
@@ -268,9 +267,7 @@ def dropout2d(
     return _drop(input, p, training, inplace, True)
 
 
-@composite(
-    namespace="nn.functional", samples=lambda: [Sample(T(2, 3, 4, 5, 1), 0.0), Sample(T(2), 1.0)]
-)
+@functional(samples=lambda: [Sample(T(2, 3, 4, 5, 1), 0.0), Sample(T(2), 1.0)])
 def dropout3d(
     input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False
 ) -> Tensor:

@@ -18,7 +18,7 @@ from retrograd.ops.calling.examples import by_example, level_in
 from retrograd.ops.indexing.gathering import first_outside
 from retrograd.ops.kinds import Array, Gradients, Namespace, operand
 from retrograd.ops.reduction.norms import vector_norm_of
-from retrograd.ops.registry import RECORDED, Table, composite, op
+from retrograd.ops.registry import RECORDED, Table, function_only, functional, op
 from retrograd.samples import FLOATS, HALVES, Sample, T
 from retrograd.tensor import Tensor, wrap
 
@@ -195,7 +195,7 @@ def _embedding_samples() -> list[Sample]:
     ]
 
 
-@composite(name="embedding", namespace="nn.functional", samples=_embedding_samples)
+@functional(samples=_embedding_samples)
 def _embedding(
     input: Tensor,
     weight: Tensor,
@@ -219,11 +219,7 @@ def _embedding(
     return _look_up(weight, input, padding, scale_grad_by_freq, sparse)
 
 
-@composite(
-    name="embedding",
-    methods=(),
-    samples=lambda: [Sample(T(4, 3), T(values=[1, 2], dtype="int64"))],
-)
+@function_only(samples=lambda: [Sample(T(4, 3), T(values=[1, 2], dtype="int64"))])
 def _torch_embedding(
     weight: Tensor,
     indices: Tensor,
@@ -457,7 +453,7 @@ def _bag_samples() -> list[Sample]:
     ]
 
 
-@composite(namespace="nn.functional", samples=_bag_samples)
+@functional(samples=_bag_samples)
 def embedding_bag(
     input: Tensor,
     weight: Tensor,
@@ -546,8 +542,7 @@ def _one_hot_batch(tensor: Tensor, num_classes: int) -> Tensor:
     return RECORDED.eq(RECORDED.unsqueeze(tensor, -1), numbers).to(dtypes.int64)
 
 
-@composite(
-    namespace="nn.functional",
+@functional(
     samples=lambda: [
         Sample(T(values=[0, 3], dtype="int64")),
         Sample(T(values=[[0], [3]], dtype="int64"), 5),
@@ -558,7 +553,7 @@ def _one_hot_batch(tensor: Tensor, num_classes: int) -> Tensor:
         Sample(T(values=[0, -3], dtype="int64")),
         Sample(T(values=[0, 3], dtype="int32")),
         Sample(T(3)),
-    ],
+    ]
 )
 def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:
     """A new last dimension with a one at the place that each number names, else zeros.

@@ -13,7 +13,7 @@ from retrograd.engine.saved_names import size_of
 from retrograd.ops import errors
 from retrograd.ops.kinds import Array, Ints, Namespace
 from retrograd.ops.neural.windows import Sizes, also_in_torch, refuse_types, sizes_text
-from retrograd.ops.registry import RECORDED, composite, op
+from retrograd.ops.registry import RECORDED, functional, op
 from retrograd.ops.sizes import as_integer, as_integers, require_tensor
 from retrograd.samples import COMPLEX, FLOATS, HALVES, Sample, T
 from retrograd.tensor import Tensor
@@ -115,8 +115,7 @@ def _count_windows(
     return tuple(kernels.window_count(*numbers) for numbers in sizes)
 
 
-@composite(
-    namespace="nn.functional",
+@functional(
     samples=lambda: [
         Sample(T(2, 3, 4, 5), 2, dtypes=_MOVED),
         Sample(T(2, 3, 4, 5), (2, 3), (2, 1), (1, 0), (1, 2)),
@@ -129,7 +128,7 @@ def _count_windows(
         *(Sample(T(2, 3, 4, 5), 2, 1, -1), Sample(T(2, 3, 4, 5), 2, 1, 0, 0)),
         *(Sample(T(2, 0, 4, 5), 2), Sample(T(2, 3, 4, 0), 2), Sample(T(2, 3, 4, 5), 2.5)),
         *(Sample(T(2, 3, 4, 5), (2,)), Sample(3, 2)),
-    ],
+    ]
 )
 def unfold(
     input: Tensor, kernel_size: Ints, dilation: Ints = 1, padding: Ints = 0, stride: Ints | None = 1
@@ -164,8 +163,7 @@ def unfold(
     return RECORDED.im2col(input, kernel, gaps, pads, steps)
 
 
-@composite(
-    namespace="nn.functional",
+@functional(
     samples=lambda: [
         Sample(T(2, 12, 12), (4, 5), 2, dtypes=_MOVED),
         Sample(T(2, 12, 12), (4, 5), (2, 3), (2, 1), (1, 0), (1, 1)),
@@ -178,7 +176,7 @@ def unfold(
         *(Sample(T(2, 4, 8), 4, 2), Sample(T(2, 4, 9), (4, 4, 4), 2), Sample(T(2, 4, 9), 4, 0)),
         *(Sample(T(2, 4, 9), 4, 2, 0), Sample(T(2, 4, 9), 4, 2, 1, -1)),
         *(Sample(T(2, 4, 9), 4, 2, 1, 0, 0), Sample(T(2, 4, 9), 1, 2), Sample(T(2, 0, 9), 4, 2)),
-    ],
+    ]
 )
 def fold(
     input: Tensor,

@@ -9,7 +9,7 @@ from retrograd.backend.neutral import fractional_pooling, pooling
 from retrograd.ops import errors
 from retrograd.ops.kinds import Array, Gradients, Ints, Namespace
 from retrograd.ops.neural.windows import Sizes
-from retrograd.ops.registry import RECORDED, Table, composite, op
+from retrograd.ops.registry import RECORDED, Table, functional, op
 from retrograd.ops.sizes import require_tensor
 from retrograd.samples import FLOATS, HALVES, Sample, T
 from retrograd.signatures import forms
@@ -201,7 +201,7 @@ def _samples(*spatial: int) -> list[Sample]:
     ]
 
 
-@composite(namespace="nn.functional", samples=lambda: _samples(6, 7), autocast="float32")
+@functional(samples=lambda: _samples(6, 7), autocast="float32")
 @forms(
     "(input: Tensor, kernel_size: int | Sequence[int], output_size: int | Sequence[int] | None = "
     "None, output_ratio: float | Sequence[float] | None = None, return_indices: Literal[False] = "
@@ -236,7 +236,7 @@ def fractional_max_pool2d(
     return found if return_indices else found[0]
 
 
-@composite(namespace="nn.functional", samples=lambda: _samples(5, 6, 5), autocast="float32")
+@functional(samples=lambda: _samples(5, 6, 5), autocast="float32")
 @forms(
     "(input: Tensor, kernel_size: int | Sequence[int], output_size: int | Sequence[int] | None = "
     "None, output_ratio: float | Sequence[float] | None = None, return_indices: Literal[False] = "
@@ -258,7 +258,7 @@ def fractional_max_pool3d(
     return found if return_indices else found[0]
 
 
-@composite(namespace="nn.functional", samples=lambda: _samples(6, 7))
+@functional(samples=lambda: _samples(6, 7))
 def fractional_max_pool2d_with_indices(
     input: Tensor,
     kernel_size: Ints,
@@ -271,7 +271,7 @@ def fractional_max_pool2d_with_indices(
     return _pooled(2, input, kernel_size, output_size, output_ratio, _random_samples)
 
 
-@composite(namespace="nn.functional", samples=lambda: _samples(5, 6, 5))
+@functional(samples=lambda: _samples(5, 6, 5))
 def fractional_max_pool3d_with_indices(
     input: Tensor,
     kernel_size: Ints,

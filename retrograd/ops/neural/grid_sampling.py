@@ -16,7 +16,7 @@ from retrograd.backend.neutral import grid_sampling as kernels
 from retrograd.ops import errors
 from retrograd.ops.kinds import Array, Gradients, Namespace
 from retrograd.ops.neural.windows import Sizes, refuse_types, require_tensors
-from retrograd.ops.registry import RECORDED, Table, composite, op
+from retrograd.ops.registry import RECORDED, Table, function_only, functional, op
 from retrograd.ops.sizes import Shape
 from retrograd.samples import FLOATS, HALVES, Sample, T
 from retrograd.tensor import Tensor
@@ -285,7 +285,7 @@ def _sample_samples() -> list[Sample]:
     return found
 
 
-@composite(namespace="nn.functional", samples=_sample_samples)
+@functional(samples=_sample_samples)
 def grid_sample(
     input: Tensor,
     grid: Tensor,
@@ -323,8 +323,7 @@ def _numbered(name: str, number: object, names: Sequence[str]) -> str:
     raise errors.unsupported(f"grid_sampler(..., {name}={number!r})")
 
 
-@composite(
-    methods=(),
+@function_only(
     samples=lambda: [
         Sample(T(1, 2, 3, 4), T(1, 2, 2, 2), 2, 1, True),
         Sample(T(1, 1, 2, 3, 2), T(1, 1, 2, 1, 3), 0, 2, False),
@@ -380,8 +379,7 @@ def _affine_grid_gradient(
     return flat.swapaxes(1, 2) @ points
 
 
-@composite(
-    namespace="nn.functional",
+@functional(
     samples=lambda: [
         *(Sample(T(2, 2, 3), (2, 3, 4, 5), align, dtypes=FLOATS) for align in (False, True)),
         *(Sample(T(1, 3, 4), (1, 1, 2, 3, 4), align) for align in (False, True)),
@@ -391,7 +389,7 @@ def _affine_grid_gradient(
         *(Sample(T(2, 2, 3), (2, 3, 0, 5)), Sample(T(2, 2, 3), (2, 3, -1, 5))),
         *(Sample(T(2, 3, 3), (2, 3, 4, 5)), Sample(T(2, 2, 3), [2, 3, 4, 5.5])),
         *(Sample(T(2, 2, 3, dtype="int64"), (2, 3, 4, 5), grad=False), Sample(3, (2, 3, 4, 5))),
-    ],
+    ]
 )
 def affine_grid(theta: Tensor, size: Sequence[int], align_corners: bool | None = None) -> Tensor:
     """The grid for `grid_sample` of affine maps `(N, 2, 3)`, or `(N, 3, 4)` for volumes.

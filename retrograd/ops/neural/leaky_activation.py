@@ -11,7 +11,16 @@ from retrograd.ops import errors
 from retrograd.ops.kinds import Array, Namespace
 from retrograd.ops.neural.activation import CORNERS, shapes
 from retrograd.ops.neural.operand_checks import floating_only, is_floating
-from retrograd.ops.registry import RECORDED, Table, attach, composite, inplace_twin, op
+from retrograd.ops.registry import (
+    RECORDED,
+    Table,
+    attach,
+    composite,
+    function_only,
+    functional,
+    inplace_twin,
+    op,
+)
 from retrograd.samples import FLOATS, HALVES, Sample, T
 from retrograd.tensor import Tensor, wrap
 
@@ -79,14 +88,12 @@ def _leaky_relu_in_place(xp: Namespace, input: Array, negative_slope: float = 0.
 leaky_relu_ = inplace_twin("_leaky_relu_in_place", namespaces=("nn.functional",))
 
 
-@composite(
-    name="leaky_relu",
-    namespace="nn.functional",
+@functional(
     samples=lambda: [
         *shapes(),
         *(sample for slope in (0.2, 0.0, -0.5, 2) for sample in shapes(slope, integers=False)),
         Sample(T(3, grad=False), 0.1, True),
-    ],
+    ]
 )
 def _leaky_relu(input: Tensor, negative_slope: float = 0.01, inplace: bool = False) -> Tensor:
     """The input where positive, else a fraction of it.
@@ -268,11 +275,7 @@ def _rrelu_of(input: Tensor, lower: float, upper: float, training: bool, inplace
     return chosen(input, noise, lower, upper)
 
 
-@composite(
-    name="rrelu",
-    namespace="nn.functional",
-    samples=lambda: [*shapes(), *shapes(0.1, 0.3), Sample(T(3), 0.5, 0.1)],
-)
+@functional(samples=lambda: [*shapes(), *shapes(0.1, 0.3), Sample(T(3), 0.5, 0.1)])
 def _rrelu(
     input: Tensor,
     lower: float = 1.0 / 8,
@@ -284,7 +287,7 @@ def _rrelu(
     return _rrelu_of(input, lower, upper, training, inplace)
 
 
-@composite(name="rrelu", methods=(), samples=lambda: [Sample(T(3, 4), 0.1, 0.3)])
+@function_only(samples=lambda: [Sample(T(3, 4), 0.1, 0.3)])
 def _torch_rrelu(
     input: Tensor,
     lower: float = 1.0 / 8,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from retrograd.ops.linalg.matmul import linear
 from retrograd.ops.neural.classification import cross_entropy
-from retrograd.ops.registry import composite
+from retrograd.ops.registry import functional
 from retrograd.samples import Sample, T
 from retrograd.tensor import Tensor
 
@@ -30,7 +30,7 @@ def _samples() -> list[Sample]:
     ]
 
 
-@composite(namespace="nn.functional", samples=_samples)
+@functional(samples=_samples)
 def linear_cross_entropy(
     input: Tensor,
     linear_weight: Tensor,

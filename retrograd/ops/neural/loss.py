@@ -17,7 +17,7 @@ from retrograd.ops.neural.loss_reduction import (
     reduction_code,
 )
 from retrograd.ops.neural.operand_checks import common_shape, floating_only
-from retrograd.ops.registry import RECORDED, Table, composite, op
+from retrograd.ops.registry import RECORDED, Table, function_only, functional, op
 from retrograd.samples import COMPLEX, FLOATS, HALVES, Sample, T
 from retrograd.tensor import Tensor
 
@@ -142,9 +142,7 @@ def mse_loss(xp: Namespace, input: Array, target: Array, reduction: int) -> Arra
     return reduced(xp, xp.multiply(difference, difference), reduction)
 
 
-@composite(
-    name="mse_loss",
-    namespace="nn.functional",
+@functional(
     samples=lambda: [
         *_pair_samples(),
         *(
@@ -184,8 +182,7 @@ def _mse_loss(
 # ------------------------------------------------------------------------------------- l1_loss
 
 
-@composite(
-    namespace="nn.functional",
+@functional(
     samples=lambda: [
         *_pair_samples(),
         *(
@@ -292,9 +289,7 @@ def smooth_l1_loss(
     return reduced(xp, losses, reduction)
 
 
-@composite(
-    name="smooth_l1_loss",
-    namespace="nn.functional",
+@functional(
     samples=lambda: [
         *_pair_samples(),
         *(Sample(T(3, 4), T(3, 4), beta=beta) for beta in (0.0, 0.3, 2, -1.0)),
@@ -364,9 +359,7 @@ def huber_loss(xp: Namespace, input: Array, target: Array, reduction: int, delta
     return reduced(xp, losses, reduction)
 
 
-@composite(
-    name="huber_loss",
-    namespace="nn.functional",
+@functional(
     samples=lambda: [
         *_pair_samples(mixed=False),  # PyTorch's gradient wants one dtype
         *(Sample(T(3, 4), T(3, 4), delta=delta) for delta in (0.3, 2, 0, -1.0)),
@@ -415,8 +408,7 @@ def _poisson(
     return losses if reduction == NONE else losses.mean() if reduction == MEAN else losses.sum()
 
 
-@composite(
-    namespace="nn.functional",
+@functional(
     samples=lambda: [
         *(Sample(T(3, 4), T(3, 4, low=0.1, high=5), reduction=w) for w in ("mean", "sum", "none")),
         Sample(T(3, 4, low=0.1), T(3, 4, low=0, high=5), False, dtypes=_EVERY),
@@ -444,9 +436,7 @@ def poisson_nll_loss(
     return _poisson(input, target, log_input, full, eps, code)
 
 
-@composite(
-    name="poisson_nll_loss",
-    methods=(),
+@function_only(
     samples=lambda: [Sample(T(3), T(3), True, False, 1e-8, code) for code in (0, 1, 2)],
     autocast="float32",
 )
@@ -477,8 +467,7 @@ def _variance(input: Tensor, var: Tensor | float) -> Tensor:
     raise ValueError("var is of incorrect size")
 
 
-@composite(
-    namespace="nn.functional",
+@functional(
     samples=lambda: [
         *(
             Sample(T(3, 4), T(3, 4), T(3, 4, low=0.2), reduction=way)
@@ -493,7 +482,7 @@ def _variance(input: Tensor, var: Tensor | float) -> Tensor:
         Sample(T(3, 4), T(3, 4), T(values=[[-1.0] * 4] * 3)),
         Sample(T(3, 4), T(3, 4), T(4, low=0.2)),
         Sample(T(3, 4), T(3, 4), T(3, 4, low=0.2), reduction="median"),
-    ],
+    ]
 )
 def gaussian_nll_loss(
     input: Tensor,

@@ -18,7 +18,7 @@ from retrograd.ops.neural.loss_reduction import (
     reduction_code,
 )
 from retrograd.ops.neural.operand_checks import no_gradient
-from retrograd.ops.registry import RECORDED, Table, composite, op
+from retrograd.ops.registry import RECORDED, Table, composite, function_only, functional, op
 from retrograd.samples import FLOATS, HALVES, Sample, T
 from retrograd.tensor import Tensor
 
@@ -64,8 +64,7 @@ def _ranking(
 _publish("margin_ranking_loss", _ranking, (3,), (3,))
 
 
-@composite(
-    namespace="nn.functional",
+@functional(
     samples=lambda: [
         *(Sample(T(3, 4), T(3, 4), _SIGNS, reduction=w, dtypes=_EVERY) for w in _WAYS),
         Sample(T(3, 4), T(3, 4), _SIGNS, 0.5),
@@ -113,8 +112,7 @@ def _hinge(input: Tensor, target: Tensor, margin: float = 1.0, reduction: int = 
 _publish("hinge_embedding_loss", _hinge, (3,))
 
 
-@composite(
-    namespace="nn.functional",
+@functional(
     samples=lambda: [
         *(Sample(T(3, 4), _SIGNS, reduction=w, dtypes=_EVERY) for w in _WAYS),
         Sample(T(3, 4), _SIGNS, 0.3),
@@ -168,8 +166,7 @@ def _cosine(
 _publish("cosine_embedding_loss", _cosine, (3, 4), (3, 4))
 
 
-@composite(
-    namespace="nn.functional",
+@functional(
     samples=lambda: [
         *(
             Sample(T(3, 4), T(3, 4), T(values=[1.0, -1.0, 1.0], grad=False), reduction=w)
@@ -240,8 +237,7 @@ def _triplet_samples() -> list[Sample]:
     ]
 
 
-@composite(
-    namespace="nn.functional",
+@functional(
     samples=lambda: [
         *_triplet_samples(),
         Sample(T(3, 4), T(3, 4), T(3, 4), 2.0, 1, 1e-3),
@@ -274,9 +270,7 @@ def triplet_margin_loss(
     return apply_reduction(losses, reduction)
 
 
-@composite(
-    name="triplet_margin_loss",
-    methods=(),
+@function_only(
     samples=lambda: [Sample(T(3, 4), T(3, 4), T(3, 4), reduction=code) for code in (0, 1, 2)],
     autocast="float32",
 )
@@ -299,7 +293,7 @@ def _torch_triplet_margin_loss(
     return _apply_code(losses, reduction)
 
 
-@composite(namespace="nn.functional", samples=_triplet_samples)
+@functional(samples=_triplet_samples)
 def triplet_margin_with_distance_loss(
     anchor: Tensor,
     positive: Tensor,
@@ -414,9 +408,7 @@ def _class_samples() -> list[Sample]:
     ]
 
 
-@composite(
-    name="multi_margin_loss", namespace="nn.functional", samples=_class_samples, autocast="float32"
-)
+@functional(samples=_class_samples, autocast="float32")
 def _multi_margin_loss(
     input: Tensor,
     target: Tensor,
@@ -535,12 +527,7 @@ def _label_samples() -> list[Sample]:
     ]
 
 
-@composite(
-    name="multilabel_margin_loss",
-    namespace="nn.functional",
-    samples=_label_samples,
-    autocast="float32",
-)
+@functional(samples=_label_samples, autocast="float32")
 def _multilabel_margin_loss(
     input: Tensor,
     target: Tensor,

@@ -21,20 +21,19 @@ from retrograd.ops.neural.normalization import (
     shape_argument,
 )
 from retrograd.ops.neural.windows import also_in_torch
-from retrograd.ops.registry import RECORDED, composite
+from retrograd.ops.registry import RECORDED, function_only
 from retrograd.samples import Sample, T
 from retrograd.tensor import Tensor, wrap
 
 also_in_torch(bilinear)
 
 
-@composite(
-    methods=(),
+@function_only(
     samples=lambda: [
         Sample(T(2, 3, 4), (4,), T(4), T(4), 1e-5),
         Sample(T(2, 3, 4), (3, 4), None, None, 1e-3),
         Sample(T(2, 3, 4), (3,), None, None, 1e-3, dtypes=("float32",)),
-    ],
+    ]
 )
 def native_layer_norm(
     input: Tensor,
@@ -61,13 +60,12 @@ def native_layer_norm(
     return result, mean.reshape(each), scale.reshape(each)
 
 
-@composite(
-    methods=(),
+@function_only(
     samples=lambda: [
         Sample(T(3, 4), T(4), T(4), None, None, True, 0.1, 1e-5),
         Sample(T(2, 4, 3), None, None, T(4, grad=False), T(4, low=0.5, grad=False), True, 0.3, 0.1),
         Sample(T(3, 4), T(4), None, T(4, grad=False), T(4, low=0.5, grad=False), False, 0.1, 1e-5),
-    ],
+    ]
 )
 def native_batch_norm(
     input: Tensor,
@@ -90,7 +88,7 @@ def native_batch_norm(
     return result, found[1].reshape((shape[1],)), found[2].reshape((shape[1],))
 
 
-@composite(methods=(), samples=lambda: [Sample(T(3, 4), 0.5, False), Sample(T(3), 0.0, True)])
+@function_only(samples=lambda: [Sample(T(3, 4), 0.5, False), Sample(T(3), 0.0, True)])
 def native_dropout(input: Tensor, p: float, train: bool | None) -> tuple[Tensor, Tensor]:
     """`dropout` and what it kept.
 
@@ -109,7 +107,7 @@ def native_dropout(input: Tensor, p: float, train: bool | None) -> tuple[Tensor,
     return input * kept * scale, kept
 
 
-@composite(methods=(), samples=lambda: _renormalized_samples())
+@function_only(samples=lambda: _renormalized_samples())
 def embedding_renorm_(input: Tensor, indices: Tensor, max_norm: float, norm_type: float) -> Tensor:
     """Shorten, in place, the rows named by `indices` that are longer than `max_norm`.
 
@@ -136,7 +134,7 @@ def _renormalized_samples() -> list[Sample]:
 _MODES = ("sum", "mean", "max")
 
 
-@composite(methods=())
+@function_only()
 def embedding_bag(
     weight: Tensor,
     indices: Tensor,
@@ -197,7 +195,7 @@ def embedding_bag(
     return result, wrap(bags), wrap(sizes), wrap(chosen)
 
 
-@composite(methods=())
+@function_only()
 def native_group_norm(
     input: Tensor,
     weight: Tensor | None,

@@ -26,7 +26,14 @@ from retrograd.backend.neutral.arrangement import arranged
 from retrograd.ops import errors
 from retrograd.ops.kinds import Array, Gradients, Namespace
 from retrograd.ops.neural.operand_checks import floating_only
-from retrograd.ops.registry import RECORDED, Table, composite, op, table_entry
+from retrograd.ops.registry import (
+    RECORDED,
+    Table,
+    function_only,
+    functional,
+    op,
+    table_entry,
+)
 from retrograd.samples import FLOATS, HALVES, Sample, T
 from retrograd.tensor import Tensor
 
@@ -418,7 +425,7 @@ def _layer_samples() -> list[Sample]:
     ]
 
 
-@composite(namespace="nn.functional", samples=_layer_samples)
+@functional(samples=_layer_samples)
 def layer_norm(
     input: Tensor,
     normalized_shape: Sequence[int],
@@ -444,7 +451,7 @@ def layer_norm(
     return RECORDED._layer_norm(input, weight, bias, layout, eps)[0]
 
 
-@composite(name="layer_norm", methods=(), samples=lambda: [Sample(T(3, 4), (4,), T(4), T(4))])
+@function_only(samples=lambda: [Sample(T(3, 4), (4,), T(4), T(4))])
 def _torch_layer_norm(
     input: Tensor,
     normalized_shape: Sequence[int],
@@ -532,7 +539,7 @@ def _check_channels(shape: Shape, weight: Tensor | None, bias: Tensor | None) ->
             )
 
 
-@composite(namespace="nn.functional", samples=_group_samples)
+@functional(samples=_group_samples)
 def group_norm(
     input: Tensor,
     num_groups: int,
@@ -574,7 +581,7 @@ def _group_norm_of(
     return RECORDED._group_norm(input, weight, bias, layout, eps)[0]
 
 
-@composite(name="group_norm", methods=(), samples=lambda: [Sample(T(2, 4, 5), 2, T(4), T(4))])
+@function_only(samples=lambda: [Sample(T(2, 4, 5), 2, T(4), T(4))])
 def _torch_group_norm(
     input: Tensor,
     num_groups: int,

@@ -14,7 +14,7 @@ from retrograd.backend.neutral.arrangement import arranged
 from retrograd.ops import errors
 from retrograd.ops.kinds import Array, DType, Index, Namespace
 from retrograd.ops.neural.windows import Sizes, is_real_number, refuse_types
-from retrograd.ops.registry import RECORDED, composite, op
+from retrograd.ops.registry import RECORDED, functional, op
 from retrograd.ops.sizes import Shape, as_integers, require_tensor
 from retrograd.samples import COMPLEX, FLOATS, HALVES, Sample, T
 from retrograd.tensor import Tensor
@@ -326,7 +326,7 @@ def _pad_samples() -> list[Sample]:
     return found
 
 
-@composite(namespace="nn.functional", samples=_pad_samples)
+@functional(samples=_pad_samples)
 def pad(
     input: Tensor, pad: Sequence[int], mode: str = "constant", value: float | None = None
 ) -> Tensor:

@@ -30,7 +30,7 @@ from retrograd.ops.neural.windows import (
     refuse_types,
     window_option,
 )
-from retrograd.ops.registry import RECORDED, Table, attach, composite, op
+from retrograd.ops.registry import RECORDED, Table, attach, functional, op
 from retrograd.ops.sizes import Shape, require_tensor
 from retrograd.samples import FLOATS, HALVES, Sample, T
 from retrograd.signatures import forms
@@ -278,7 +278,7 @@ def _nested(shape: tuple[int, ...], value: float) -> Any:
     return [_nested(shape[1:], value) for _ in range(shape[0])] if shape else value
 
 
-@composite(namespace="nn.functional", samples=lambda: _max_samples(7))
+@functional(samples=lambda: _max_samples(7))
 @forms(
     "(input: Tensor, kernel_size: int | Sequence[int], stride: int | Sequence[int] | None = "
     "None, padding: int | Sequence[int] = 0, dilation: int | Sequence[int] = 1, ceil_mode: bool "
@@ -311,7 +311,7 @@ def max_pool1d(
     return values
 
 
-@composite(namespace="nn.functional", samples=lambda: _max_samples(5, 6))
+@functional(samples=lambda: _max_samples(5, 6))
 @forms(
     "(input: Tensor, kernel_size: int | Sequence[int], stride: int | Sequence[int] | None = "
     "None, padding: int | Sequence[int] = 0, dilation: int | Sequence[int] = 1, ceil_mode: bool "
@@ -340,11 +340,8 @@ def max_pool2d(
     return found if return_indices else found[0]
 
 
-@composite(
-    namespace="nn.functional",
-    samples=lambda: _max_samples(4, 5, 3),
-    autocast="float32",
-    autocast_unless="return_indices",
+@functional(
+    samples=lambda: _max_samples(4, 5, 3), autocast="float32", autocast_unless="return_indices"
 )
 @forms(
     "(input: Tensor, kernel_size: int | Sequence[int], stride: int | Sequence[int] | None = "
@@ -368,10 +365,7 @@ def max_pool3d(
     return found if return_indices else found[0]
 
 
-@composite(
-    namespace="nn.functional",
-    samples=lambda: [Sample(T(1, 2, 5, distinct=True), 2, return_indices=True)],
-)
+@functional(samples=lambda: [Sample(T(1, 2, 5, distinct=True), 2, return_indices=True)])
 def max_pool1d_with_indices(
     input: Tensor,
     kernel_size: Ints,
@@ -387,7 +381,7 @@ def max_pool1d_with_indices(
     )
 
 
-@composite(namespace="nn.functional", samples=lambda: [Sample(T(1, 2, 5, 4, distinct=True), 2)])
+@functional(samples=lambda: [Sample(T(1, 2, 5, 4, distinct=True), 2)])
 def max_pool2d_with_indices(
     input: Tensor,
     kernel_size: Ints,
@@ -401,7 +395,7 @@ def max_pool2d_with_indices(
     return _max_pool("max_pool2d", 2, input, kernel_size, stride, padding, dilation, ceil_mode)
 
 
-@composite(namespace="nn.functional", samples=lambda: [Sample(T(1, 2, 3, 5, 4, distinct=True), 2)])
+@functional(samples=lambda: [Sample(T(1, 2, 3, 5, 4, distinct=True), 2)])
 def max_pool3d_with_indices(
     input: Tensor,
     kernel_size: Ints,
@@ -467,7 +461,7 @@ def _avg_samples(*spatial: int) -> list[Sample]:
     return found
 
 
-@composite(namespace="nn.functional", samples=lambda: _avg_samples(7))
+@functional(samples=lambda: _avg_samples(7))
 def avg_pool1d(
     input: Tensor,
     kernel_size: Ints,
@@ -495,7 +489,7 @@ def avg_pool1d(
     return RECORDED.squeeze(result, -2)
 
 
-@composite(namespace="nn.functional", samples=lambda: _avg_samples(5, 6))
+@functional(samples=lambda: _avg_samples(5, 6))
 def avg_pool2d(
     input: Tensor,
     kernel_size: Ints,
@@ -518,7 +512,7 @@ def avg_pool2d(
     )  # fmt: skip
 
 
-@composite(namespace="nn.functional", samples=lambda: _avg_samples(4, 5, 3), autocast="float32")
+@functional(samples=lambda: _avg_samples(4, 5, 3), autocast="float32")
 def avg_pool3d(
     input: Tensor,
     kernel_size: Ints,
@@ -580,7 +574,7 @@ def _lp_samples(*spatial: int) -> list[Sample]:
     ]
 
 
-@composite(namespace="nn.functional", samples=lambda: _lp_samples(5))
+@functional(samples=lambda: _lp_samples(5))
 def lp_pool1d(
     input: Tensor,
     norm_type: float,
@@ -592,7 +586,7 @@ def lp_pool1d(
     return _lp_pool(1, input, norm_type, kernel_size, stride, ceil_mode)
 
 
-@composite(namespace="nn.functional", samples=lambda: _lp_samples(5, 4))
+@functional(samples=lambda: _lp_samples(5, 4))
 def lp_pool2d(
     input: Tensor,
     norm_type: float,
@@ -604,7 +598,7 @@ def lp_pool2d(
     return _lp_pool(2, input, norm_type, kernel_size, stride, ceil_mode)
 
 
-@composite(namespace="nn.functional", samples=lambda: _lp_samples(3, 4, 3))
+@functional(samples=lambda: _lp_samples(3, 4, 3))
 def lp_pool3d(
     input: Tensor,
     norm_type: float,

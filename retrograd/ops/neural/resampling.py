@@ -20,7 +20,7 @@ from retrograd.ops.neural.adaptive_pooling import (
     adaptive_avg_pool3d,
 )
 from retrograd.ops.neural.windows import Sizes, refuse_types
-from retrograd.ops.registry import RECORDED, composite, op
+from retrograd.ops.registry import RECORDED, functional, op
 from retrograd.ops.sizes import Shape
 from retrograd.samples import FLOATS, HALVES, Sample, T
 from retrograd.tensor import Tensor
@@ -285,7 +285,7 @@ def _interpolate_samples() -> list[Sample]:
     return found + [Sample(*args, **options, dtypes=one) for args, options in wrong]
 
 
-@composite(namespace="nn.functional", samples=_interpolate_samples)
+@functional(samples=_interpolate_samples)
 def interpolate(
     input: Tensor,
     size: Ints | None = None,
@@ -363,12 +363,11 @@ def _deprecated(name: str) -> None:
     )
 
 
-@composite(
-    namespace="nn.functional",
+@functional(
     samples=lambda: [
         *(Sample(T(1, 2, 3, 4), 5), Sample(T(1, 2, 3, 4), scale_factor=2, mode="bilinear")),
         Sample(T(1, 2, 3), 5, None, "linear", True),
-    ],
+    ]
 )
 def upsample(
     input: Tensor,
@@ -382,10 +381,7 @@ def upsample(
     return interpolate(input, size, scale_factor, mode, align_corners)
 
 
-@composite(
-    namespace="nn.functional",
-    samples=lambda: [Sample(T(1, 2, 3, 4), 5), Sample(T(1, 2, 3), scale_factor=2)],
-)
+@functional(samples=lambda: [Sample(T(1, 2, 3, 4), 5), Sample(T(1, 2, 3), scale_factor=2)])
 def upsample_nearest(
     input: Tensor, size: Ints | None = None, scale_factor: float | Sequence[float] | None = None
 ) -> Tensor:
@@ -394,10 +390,7 @@ def upsample_nearest(
     return interpolate(input, size, scale_factor, mode="nearest")
 
 
-@composite(
-    namespace="nn.functional",
-    samples=lambda: [Sample(T(1, 2, 3, 4), 5), Sample(T(1, 2, 3), scale_factor=2)],
-)
+@functional(samples=lambda: [Sample(T(1, 2, 3, 4), 5), Sample(T(1, 2, 3), scale_factor=2)])
 def upsample_bilinear(
     input: Tensor, size: Ints | None = None, scale_factor: float | Sequence[float] | None = None
 ) -> Tensor:

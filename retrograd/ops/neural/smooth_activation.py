@@ -9,7 +9,16 @@ from retrograd import dtypes
 from retrograd.backend.cpu_rows import compiled_first, rows
 from retrograd.ops.kinds import Array, Namespace, wrap_dim
 from retrograd.ops.neural.operand_checks import floating_only
-from retrograd.ops.registry import RECORDED, Table, attach, composite, inplace_twin, op, table_entry
+from retrograd.ops.registry import (
+    RECORDED,
+    Table,
+    attach,
+    function_only,
+    functional,
+    inplace_twin,
+    op,
+    table_entry,
+)
 from retrograd.samples import COMPLEX, FLOATS, HALVES, Sample, T
 from retrograd.tensor import Tensor
 
@@ -161,14 +170,12 @@ compiled_first("silu", "silu")
 _silu_write = inplace_twin("silu")
 
 
-@composite(
-    name="silu",
-    namespace="nn.functional",
+@functional(
     samples=lambda: [
         *_shapes(),
         Sample(T(3, 4), dtypes=COMPLEX, grad=False),
         Sample(T(3, grad=False), inplace=True),
-    ],
+    ]
 )
 def _silu(input: Tensor, inplace: bool = False) -> Tensor:
     """``input * sigmoid(input)``.
@@ -201,11 +208,7 @@ def mish(xp: Namespace, input: Array) -> Array:
 _mish_write = inplace_twin("mish")
 
 
-@composite(
-    name="mish",
-    namespace="nn.functional",
-    samples=lambda: [*_shapes(), Sample(T(3, grad=False), inplace=True)],
-)
+@functional(samples=lambda: [*_shapes(), Sample(T(3, grad=False), inplace=True)])
 def _mish(input: Tensor, inplace: bool = False) -> Tensor:
     """``input * tanh(softplus(input))``."""
     return (_mish_write if inplace else RECORDED.mish)(input)
@@ -419,15 +422,13 @@ _SELU_ALPHA = 1.6732632423543772848170429916717
 _SELU_SCALE = 1.0507009873554804934193349852946
 
 
-@composite(
-    name="elu",
-    namespace="nn.functional",
+@functional(
     samples=lambda: [
         *_shapes(),
         *_shapes(0.3),
         *_shapes(-1.0),
         Sample(T(3, grad=False), 2.0, True),
-    ],
+    ]
 )
 def _elu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
     """The input where positive, else ``alpha * (exp(input) - 1)``.
@@ -438,16 +439,13 @@ def _elu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
     return (elu_ if inplace else RECORDED.elu)(input, alpha)
 
 
-@composite(
-    namespace="nn.functional",
-    samples=lambda: [*_shapes(), Sample(T(3, grad=False), inplace=True)],
-)
+@functional(samples=lambda: [*_shapes(), Sample(T(3, grad=False), inplace=True)])
 def selu(input: Tensor, inplace: bool = False) -> Tensor:
     """A scaled elu that keeps mean zero and variance one."""
     return (elu_ if inplace else RECORDED.elu)(input, _SELU_ALPHA, _SELU_SCALE, 1.0)
 
 
-@composite(name="selu", methods=(), samples=lambda: [Sample(T(3, 4))])
+@function_only(samples=lambda: [Sample(T(3, 4))])
 def _torch_selu(input: Tensor) -> Tensor:
     """A scaled elu that keeps mean zero and variance one."""
     return selu(input)
@@ -463,15 +461,13 @@ def _check_alpha(alpha: float) -> None:
         raise RuntimeError("ZeroDivisionError: alpha cannot be 0 for CELU")
 
 
-@composite(
-    name="celu",
-    namespace="nn.functional",
+@functional(
     samples=lambda: [
         *_shapes(),
         *_shapes(0.3),
         Sample(T(3), 0.0),
         Sample(T(3, grad=False), 2.0, True),
-    ],
+    ]
 )
 def _celu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
     """The input where positive, else ``alpha * (exp(input / alpha) - 1)``."""
@@ -479,7 +475,7 @@ def _celu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
     return (_celu_write if inplace else RECORDED.celu)(input, alpha)
 
 
-@composite(name="celu", methods=(), samples=lambda: [Sample(T(3, 4), 0.5)])
+@function_only(samples=lambda: [Sample(T(3, 4), 0.5)])
 def _torch_celu(input: Tensor, alpha: float = 1.0) -> Tensor:
     """The input where positive, else ``alpha * (exp(input / alpha) - 1)``."""
     return _celu(input, alpha)
@@ -511,9 +507,7 @@ def glu(xp: Namespace, input: Array, dim: int) -> Array:
     return xp.multiply(first, xp.expit(second))
 
 
-@composite(
-    name="glu",
-    namespace="nn.functional",
+@functional(
     samples=lambda: [
         Sample(T(3, 4), dtypes=_EVERY),
         *(Sample(T(4, 2, 6), dim) for dim in (0, 1, 2, -3)),
@@ -521,7 +515,7 @@ def glu(xp: Namespace, input: Array, dim: int) -> Array:
         Sample(T(3, 0)),
         *(Sample(T(3, 3)), Sample(T()), Sample(T(2, 2), 2)),
         Sample(T(4, dtype="int64"), grad=False),
-    ],
+    ]
 )
 def _glu(input: Tensor, dim: int = -1) -> Tensor:
     """The first half along `dim` times the sigmoid of the second.
@@ -540,28 +534,25 @@ def _glu(input: Tensor, dim: int = -1) -> Tensor:
     return RECORDED.glu(input, wrapped)
 
 
-@composite(
-    namespace="nn.functional",
-    samples=lambda: [*_shapes(), Sample(T(3), dtypes=COMPLEX)],
-)
+@functional(samples=lambda: [*_shapes(), Sample(T(3), dtypes=COMPLEX)])
 def tanhshrink(input: Tensor) -> Tensor:
     """``input - tanh(input)``."""
     return input - input.tanh()
 
 
-@composite(namespace="nn.functional", samples=lambda: [*_shapes(), Sample(T(3), dtypes=COMPLEX)])
+@functional(samples=lambda: [*_shapes(), Sample(T(3), dtypes=COMPLEX)])
 def softsign(input: Tensor) -> Tensor:
     """``input / (1 + abs(input))``."""
     return input / (input.abs() + 1)
 
 
-@composite(name="sigmoid", namespace="nn.functional", samples=lambda: [Sample(T(3, 4))])
+@functional(samples=lambda: [Sample(T(3, 4))])
 def _sigmoid(input: Tensor) -> Tensor:
     """``1 / (1 + exp(-input))``, elementwise."""
     return RECORDED.sigmoid(input)
 
 
-@composite(name="tanh", namespace="nn.functional", samples=lambda: [Sample(T(3, 4))])
+@functional(samples=lambda: [Sample(T(3, 4))])
 def _tanh(input: Tensor) -> Tensor:
     """Hyperbolic tangent, elementwise."""
     return RECORDED.tanh(input)

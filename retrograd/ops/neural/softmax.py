@@ -10,7 +10,7 @@ from retrograd.backend.cpu_rows import compiled_first
 from retrograd.lifecycle.site import user_level
 from retrograd.ops import errors
 from retrograd.ops.kinds import Array, Namespace, wrap_dim
-from retrograd.ops.registry import RECORDED, composite, op
+from retrograd.ops.registry import RECORDED, composite, functional, op
 from retrograd.samples import FLOATS, HALVES, Sample, T
 from retrograd.tensor import Tensor
 
@@ -185,7 +185,7 @@ def _cast_first(name: str, input: Tensor, dtype: dtypes.dtype | None) -> Tensor:
     return input if kind is None or kind is input.dtype else input.to(kind)
 
 
-@composite(name="softmax", samples=_samples, second_names=("special.softmax",))
+@composite(samples=_samples, second_names=("special.softmax",))
 def _softmax(input: Tensor, dim: int, dtype: dtypes.dtype | None = None) -> Tensor:
     """``exp(input) / sum(exp(input))`` along `dim`.
 
@@ -197,7 +197,7 @@ def _softmax(input: Tensor, dim: int, dtype: dtypes.dtype | None = None) -> Tens
     return RECORDED.softmax(input, _checked_dim("softmax", dim, input))
 
 
-@composite(name="log_softmax", samples=_samples, second_names=("special.log_softmax",))
+@composite(samples=_samples, second_names=("special.log_softmax",))
 def _log_softmax(input: Tensor, dim: int, dtype: dtypes.dtype | None = None) -> Tensor:
     """``log(softmax(input))`` along `dim`, in one step.
 
@@ -209,7 +209,7 @@ def _log_softmax(input: Tensor, dim: int, dtype: dtypes.dtype | None = None) -> 
     return RECORDED.log_softmax(input, _checked_dim("log_softmax", dim, input))
 
 
-@composite(name="softmax", namespace="nn.functional", samples=_functional_samples)
+@functional(samples=_functional_samples)
 def _functional_softmax(
     input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: dtypes.dtype | None = None
 ) -> Tensor:
@@ -225,7 +225,7 @@ def _functional_softmax(
     return RECORDED.softmax(input, _checked_dim("softmax", dim, input))
 
 
-@composite(name="log_softmax", namespace="nn.functional", samples=_functional_samples)
+@functional(samples=_functional_samples)
 def _functional_log_softmax(
     input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: dtypes.dtype | None = None
 ) -> Tensor:
@@ -237,7 +237,7 @@ def _functional_log_softmax(
     return RECORDED.log_softmax(input, _checked_dim("log_softmax", dim, input))
 
 
-@composite(namespace="nn.functional", samples=_functional_samples)
+@functional(samples=_functional_samples)
 def softmin(
     input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: dtypes.dtype | None = None
 ) -> Tensor:
@@ -247,10 +247,7 @@ def softmin(
     return _functional_softmax(-input, dim, dtype=dtype)
 
 
-@composite(
-    namespace="nn.functional",
-    samples=lambda: [Sample(T(3), dim=1), Sample(T(3, dtype="int64"), grad=False)],
-)
+@functional(samples=lambda: [Sample(T(3), dim=1), Sample(T(3, dtype="int64"), grad=False)])
 def gumbel_softmax(
     logits: Tensor, tau: float = 1, hard: bool = False, eps: float = 1e-10, dim: int = -1
 ) -> Tensor:

@@ -6,13 +6,12 @@ from retrograd.notices import runtime_error
 from retrograd.ops.errors import dimension_range
 from retrograd.ops.kinds import Array, Namespace
 from retrograd.ops.reduction.norms import vector_norm_of
-from retrograd.ops.registry import RECORDED, Table, composite, op
+from retrograd.ops.registry import RECORDED, Table, function_only, op
 from retrograd.samples import FLOATS, Sample, T
 from retrograd.tensor import Tensor
 
 
-@composite(
-    methods=(),
+@function_only(
     samples=lambda: [
         Sample(T(3, 4), dtypes=FLOATS),
         *(Sample(T(2, 3, 4), 2, dim) for dim in (0, 1, 2, -1, -2)),
@@ -20,7 +19,7 @@ from retrograd.tensor import Tensor
         Sample(T(3, 4), 1, 0),
         Sample(T(3)),
         Sample(T(3, 4), 2, 2),
-    ],
+    ]
 )
 def norm_except_dim(v: Tensor, pow: int = 2, dim: int = 0) -> Tensor:
     """The norm over all dimensions but one, which are kept as ones; -1 means over all of them.
@@ -73,8 +72,8 @@ def _weight_norm_interface(xp: Namespace, v: Array, g: Array, dim: int) -> Array
     return v * (g / vector_norm_of(xp, v, 2, _others(v.ndim, dim), True))
 
 
-@composite(
-    methods=(),
+@function_only(
+    name="_weight_norm",
     samples=lambda: [
         # PyTorch's second derivatives of this op take the norms for constants
         Sample(T(3, 4), T(3, 1), dtypes=FLOATS, second=False),

@@ -9,7 +9,7 @@ import numpy as np
 from retrograd.engine.state import TRANSFORMS
 from retrograd.ops.elementwise.special import no_derivative
 from retrograd.ops.kinds import Array, Namespace
-from retrograd.ops.registry import RECORDED, attach, composite, op
+from retrograd.ops.registry import RECORDED, attach, function_only, op
 from retrograd.random import continuous
 from retrograd.random.mapping import batches, is_mapped
 from retrograd.random.reparameterization import dirichlet_gradient, gamma_gradient
@@ -53,7 +53,7 @@ def _draw_dirichlet(xp: Namespace, input: Array, generator: Generator) -> Array:
     return continuous.dirichlet(generator, np.asarray(input))
 
 
-@composite(methods=())
+@function_only(name="_standard_gamma")
 def _standard_gamma(input: Tensor, generator: Generator | None = None) -> Tensor:
     """A gamma number of scale 1 for every shape parameter; differentiable by that parameter.
 
@@ -67,7 +67,7 @@ def _standard_gamma(input: Tensor, generator: Generator | None = None) -> Tensor
     return RECORDED._draw_gamma(input, source)
 
 
-@composite(methods=())
+@function_only(name="_sample_dirichlet")
 def _sample_dirichlet(input: Tensor, generator: Generator | None = None) -> Tensor:
     """A row of numbers that add up to 1 for every row of concentrations.
 

@@ -23,7 +23,7 @@ from retrograd.ops.making.arguments import (
 from retrograd.ops.making.construction import fresh
 from retrograd.ops.making.creation import deliver, publish
 from retrograd.ops.making.memory import array_like
-from retrograd.ops.registry import RECORDED, composite, op
+from retrograd.ops.registry import RECORDED, composite, function_only, op
 from retrograd.random import discrete, integers, permutation
 from retrograd.random.layout import fill_
 from retrograd.random.mapping import batches, is_mapped
@@ -332,7 +332,7 @@ def _poisson(xp: Namespace, input: Array, generator: Generator) -> Array:
     return discrete.poisson(generator, input)
 
 
-@composite(methods=())
+@function_only()
 def poisson(input: Tensor, generator: Generator | None = None) -> Tensor:
     """A Poisson number of rate `input[i]` for every element."""
     if TRANSFORMS.active and is_mapped():
@@ -340,7 +340,7 @@ def poisson(input: Tensor, generator: Generator | None = None) -> Tensor:
     return RECORDED._poisson(input, generator_or_default(generator, "poisson"))
 
 
-@composite(methods=())
+@function_only()
 def binomial(count: Tensor, prob: Tensor, generator: Generator | None = None) -> Tensor:
     """The number of successes in `count[i]` trials of probability `prob[i]`."""
     source = generator_or_default(generator, "binomial")
@@ -420,7 +420,7 @@ def _normal_batch(mean: Any, std: Any, source: Generator, out: Tensor | None) ->
     return batches().of_tensors(lambda s: normal(mean, s, generator=source), std)
 
 
-@composite(methods=())
+@function_only()
 def normal(
     mean: Tensor | float = 0.0,
     std: Tensor | float = 1.0,

@@ -11,7 +11,7 @@ from retrograd.backend import backend_of
 from retrograd.ops import errors
 from retrograd.ops.calling.examples import by_example
 from retrograd.ops.kinds import Array, DType, Namespace, wrap_dim
-from retrograd.ops.registry import RECORDED, composite, op
+from retrograd.ops.registry import RECORDED, composite, function_only, op
 from retrograd.samples import HALVES, Sample, T
 from retrograd.signatures import forms
 from retrograd.tensor import Tensor, wrap
@@ -245,7 +245,7 @@ def _search_samples() -> list[Sample]:
     return found
 
 
-@composite(methods=(), samples=_search_samples)
+@function_only(samples=_search_samples)
 def searchsorted(
     sorted_sequence: Tensor,
     input: Tensor | complex,
@@ -296,13 +296,12 @@ def searchsorted(
     return found if out is None else out.resize_(found.shape).copy_(found)
 
 
-@composite(
-    methods=(),
+@function_only(
     samples=lambda: [
         *(Sample(T(2, 3, high=8), T(values=[1.0, 3.0, 7.0]), right=r) for r in (False, True)),
         *(Sample(3.0, T(values=[1.0, 3.0]), out_int32=True), Sample(T(2), T(2, 2))),
         Sample(T(3, dtype="int64"), T(values=[0.0, 1.5])),
-    ],
+    ]
 )
 def bucketize(
     input: Tensor | complex,

@@ -233,7 +233,7 @@ def _extreme_samples() -> list[Sample]:
     return found
 
 
-@composite(name="max", samples=_extreme_samples)
+@composite(samples=_extreme_samples)
 @forms(
     "(input: Tensor, *, out: Tensor | None = None) -> Tensor",
     "(input: Tensor, dim: int, keepdim: bool = False, *, out: Sequence[Tensor] | None = None) -> "
@@ -257,7 +257,7 @@ def _max(input: Tensor, *args: object, **keywords: object) -> Any:
     return _overload("max", input, args, keywords)
 
 
-@composite(name="min", samples=_extreme_samples)
+@composite(samples=_extreme_samples)
 @forms(
     "(input: Tensor, *, out: Tensor | None = None) -> Tensor",
     "(input: Tensor, dim: int, keepdim: bool = False, *, out: Sequence[Tensor] | None = None) -> "

@@ -8,7 +8,7 @@ from typing import Any
 from retrograd import dtypes
 from retrograd.ops.errors import argument_type, runtime_error
 from retrograd.ops.kinds import Ints, wrap_dim
-from retrograd.ops.registry import RECORDED, composite
+from retrograd.ops.registry import RECORDED, function_only
 from retrograd.samples import COMPLEX, FLOATS, HALVES, Sample, T
 from retrograd.tensor import Tensor
 
@@ -76,7 +76,7 @@ def _steps_of(spacing: Any, dims: Sequence[int], given: bool) -> list[Any]:
     return steps
 
 
-@composite(methods=(), samples=_samples)
+@function_only(samples=_samples)
 def gradient(
     input: Tensor, *, spacing: object = None, dim: Ints | None = None, edge_order: int = 1
 ) -> tuple[Tensor, ...]:

@@ -12,7 +12,7 @@ from retrograd.engine.sparse_array import SPARSE_ARRAY
 from retrograd.notices import runtime_error
 from retrograd.ops.kinds import Array, Gradients, Ints, Namespace, restore_dims, wrap_dim, wrap_dims
 from retrograd.ops.reduction.reduce import checked_dims
-from retrograd.ops.registry import PUBLIC, RECORDED, Table, composite, op
+from retrograd.ops.registry import PUBLIC, RECORDED, Table, composite, function_only, op
 from retrograd.samples import COMPLEX, HALVES, Sample, T
 from retrograd.tensor import Tensor
 
@@ -366,7 +366,7 @@ def _cdist_samples() -> list[Sample]:
     return found
 
 
-@composite(methods=(), samples=_cdist_samples, autocast="float32")
+@function_only(samples=_cdist_samples, autocast="float32")
 def cdist(
     x1: Tensor,
     x2: Tensor,

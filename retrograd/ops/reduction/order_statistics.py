@@ -154,7 +154,7 @@ def _median_forms(
     return getattr(RECORDED, name)(input, dim, bool(keepdim), out=out)
 
 
-@composite(name="median", samples=_median_samples)
+@composite(samples=_median_samples)
 @forms(
     "(input: Tensor) -> Tensor",
     "(input: Tensor, dim: int, keepdim: bool = False, *, out: Sequence[Tensor] | None = None) -> "
@@ -172,7 +172,7 @@ def _median(
     return _median_forms("median", input, dim, keepdim, out)
 
 
-@composite(name="nanmedian", samples=_median_samples)
+@composite(samples=_median_samples)
 @forms(
     "(input: Tensor) -> Tensor",
     "(input: Tensor, dim: int, keepdim: bool = False, *, out: Sequence[Tensor] | None = None) -> "

@@ -11,7 +11,7 @@ from retrograd.backend import backend_of
 from retrograd.ops import errors
 from retrograd.ops.calling.aten_names import by_dim
 from retrograd.ops.kinds import Array, Ints, Namespace, restore_dims, wrap_dim, wrap_dims
-from retrograd.ops.registry import RECORDED, Table, composite, op
+from retrograd.ops.registry import RECORDED, Table, composite, method_only, op
 from retrograd.samples import COMPLEX, FLOATS, HALVES, Sample, T
 from retrograd.signatures import forms, sized
 from retrograd.tensor import Tensor
@@ -163,7 +163,7 @@ def _sum_samples() -> list[Sample]:
     return more
 
 
-@composite(name="sum", samples=lambda: samples.reduction()() + _sum_samples())
+@composite(samples=lambda: samples.reduction()() + _sum_samples())
 @core.shortcut("reduction", _sum_all, sum)
 def _sum(
     input: Tensor,
@@ -232,14 +232,11 @@ def sum_to_size(xp: Namespace, input: Array, size: tuple[int, ...]) -> Array:
     return total if lead else xp.array(input)
 
 
-@composite(
-    name="sum_to_size",
-    namespace=None,
-    methods=("sum_to_size",),
+@method_only(
     samples=lambda: [
         *(Sample(T(2, 3, 4), *size) for size in ((2, 1, 4), (1, 1), (4,), (2, 3, 4), ((),))),
         *(Sample(T(2, 3), (1, 3)), Sample(T(2, 3), 5), Sample(T(3), 2, 3)),
-    ],
+    ]
 )
 @forms(*sized(before="self: Tensor"))
 def _sum_to_size(self: Tensor, *size: Any) -> Tensor:
@@ -365,7 +362,7 @@ def _mean_samples() -> list[Sample]:
     return more
 
 
-@composite(name="mean", samples=lambda: samples.reduction()() + _mean_samples())
+@composite(samples=lambda: samples.reduction()() + _mean_samples())
 @core.shortcut("reduction", _mean_all, mean)
 def _mean(
     input: Tensor,
@@ -505,9 +502,7 @@ def _prod_samples() -> list[Sample]:
 
 
 @composite(
-    name="prod",
-    samples=lambda: samples.reduction(multiple=False)() + _prod_samples(),
-    autocast="float32",
+    samples=lambda: samples.reduction(multiple=False)() + _prod_samples(), autocast="float32"
 )
 def _prod(
     input: Tensor,

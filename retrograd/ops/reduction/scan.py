@@ -10,7 +10,7 @@ from retrograd.ops import errors
 from retrograd.ops.elementwise.special import complex_logaddexp
 from retrograd.ops.kinds import Array, DType, Namespace, wrap_dim
 from retrograd.ops.reduction.reduce import cast_summands, cast_total, has_zeros
-from retrograd.ops.registry import RECORDED, Table, composite, op
+from retrograd.ops.registry import RECORDED, Table, composite, function_only, op
 from retrograd.samples import COMPLEX, FLOATS, HALVES, Sample, T
 from retrograd.tensor import Tensor
 
@@ -323,7 +323,7 @@ def _trapezoid_samples() -> list[Sample]:
     return found
 
 
-@composite(methods=(), public=("trapezoid", "trapz"), samples=_trapezoid_samples)
+@function_only(public=("trapezoid", "trapz"), samples=_trapezoid_samples)
 def trapezoid(y: Tensor, x: Tensor | None = None, *, dx: float = 1, dim: int = -1) -> Tensor:
     """Integral along a dimension by the trapezoidal rule, at points `x` or `dx` apart."""
     dim = wrap_dim(dim, y.ndim)
@@ -339,7 +339,7 @@ def trapezoid(y: Tensor, x: Tensor | None = None, *, dx: float = 1, dim: int = -
     return RECORDED.mul(inner, dx)
 
 
-@composite(methods=(), samples=_trapezoid_samples)
+@function_only(samples=_trapezoid_samples)
 def cumulative_trapezoid(
     y: Tensor, x: Tensor | None = None, *, dx: float = 1, dim: int = -1
 ) -> Tensor:

@@ -11,7 +11,7 @@ from retrograd.backend import backend_of
 from retrograd.ops import errors
 from retrograd.ops.calling.examples import by_example
 from retrograd.ops.kinds import Array, Namespace, wrap_dim
-from retrograd.ops.registry import RECORDED, composite
+from retrograd.ops.registry import RECORDED, function_only
 from retrograd.samples import FLOATS, HALVES, Sample, T
 from retrograd.tensor import Tensor, wrap
 
@@ -63,7 +63,7 @@ def _segment_samples() -> list[Sample]:
     ]  # fmt: skip
 
 
-@composite(methods=(), samples=_segment_samples)
+@function_only(samples=_segment_samples)
 def segment_reduce(
     data: Tensor,
     reduce: str,
@@ -183,7 +183,7 @@ def _histogram_samples() -> list[Sample]:
     ]
 
 
-@composite(methods=(), samples=_histogram_samples)
+@function_only(samples=_histogram_samples)
 @by_example
 def histogramdd(
     input: Tensor,

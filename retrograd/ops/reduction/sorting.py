@@ -92,7 +92,7 @@ def _stable_sort(
     return _sorted(xp, input, dim, descending)
 
 
-@composite(name="sort", samples=_sort_samples)
+@composite(samples=_sort_samples)
 def _sort(
     input: Tensor,
     dim: int = -1,

@@ -11,7 +11,7 @@ from retrograd import dtypes, samples
 from retrograd.ops import errors
 from retrograd.ops.kinds import Array, Gradients, Ints, Namespace, restore_dims, wrap_dims
 from retrograd.ops.reduction.reduce import add_along, checked_dims, count_along, spread_mean
-from retrograd.ops.registry import RECORDED, Table, composite, op
+from retrograd.ops.registry import RECORDED, Table, composite, function_only, op
 from retrograd.samples import COMPLEX, Sample, T
 from retrograd.tensor import Tensor
 
@@ -222,7 +222,7 @@ def _spread_samples() -> list[Sample]:
     return found
 
 
-@composite(name="var", samples=_spread_samples)
+@composite(samples=_spread_samples)
 def _var(
     input: Tensor,
     dim: Ints | None = None,
@@ -249,7 +249,7 @@ def _var(
     return result
 
 
-@composite(name="std", samples=_spread_samples)
+@composite(samples=_spread_samples)
 def _std(
     input: Tensor,
     dim: Ints | None = None,
@@ -274,7 +274,7 @@ def _std(
     return result
 
 
-@composite(name="var_mean", methods=(), samples=_spread_samples)
+@function_only(samples=_spread_samples)
 def _var_mean(
     input: Tensor,
     dim: Ints | None = None,
@@ -293,7 +293,7 @@ def _var_mean(
     return result
 
 
-@composite(name="std_mean", methods=(), samples=_spread_samples)
+@function_only(samples=_spread_samples)
 def _std_mean(
     input: Tensor,
     dim: Ints | None = None,

@@ -9,7 +9,7 @@ from retrograd import core
 from retrograd.notices import warn_once
 from retrograd.ops import errors
 from retrograd.ops.kinds import Array, Ints, Namespace
-from retrograd.ops.registry import RECORDED, composite, op
+from retrograd.ops.registry import RECORDED, composite, function_only, method_only, op
 from retrograd.ops.sizes import Shape, as_integers, as_size, require_tensor
 from retrograd.samples import COMPLEX, FLOATS, HALVES, Sample, T
 from retrograd.signatures import forms, sized
@@ -85,10 +85,7 @@ def _unexpandable(size: Shape, shape: Shape, place: int) -> Exception:
     )
 
 
-@composite(
-    name="expand",
-    namespace=None,
-    methods=("expand",),
+@method_only(
     samples=lambda: [
         Sample(T(3, 1), 3, 4, dtypes=_MOVED),
         Sample(T(3, 1), -1, 4),
@@ -102,7 +99,7 @@ def _unexpandable(size: Shape, shape: Shape, place: int) -> Exception:
         Sample(T(3, 4), 5, 4),
         Sample(T(3, 4), -1, 3, 4),
         Sample(T(3, 4), 3, -2),
-    ],
+    ]
 )
 @forms(*sized(before="self: Tensor"))
 @core.shortcut("expand", expand)
@@ -117,16 +114,15 @@ def _expand(self: Tensor, *size: Ints, implicit: bool = False, **named: object) 
     return RECORDED.expand(self, expanded_size(self, wanted))
 
 
-@composite(namespace=None, methods=("expand_as",), samples=lambda: [Sample(T(3, 1), T(2, 3, 4))])
+@method_only(samples=lambda: [Sample(T(3, 1), T(2, 3, 4))])
 def expand_as(self: Tensor, other: Tensor) -> Tensor:
     """A view expanded to the shape of `other`."""
     require_tensor("expand_as", other, "other")
     return _expand(self, other._array.shape)
 
 
-@composite(
-    methods=(),
-    samples=lambda: [Sample(T(3, 1), (2, 3, 4)), Sample(T(), (2,)), Sample(T(3), (2, 4))],
+@function_only(
+    samples=lambda: [Sample(T(3, 1), (2, 3, 4)), Sample(T(), (2,)), Sample(T(3), (2, 4))]
 )
 def broadcast_to(input: Tensor, size: Ints) -> Tensor:
     """A view expanded to `size`."""
@@ -134,12 +130,7 @@ def broadcast_to(input: Tensor, size: Ints) -> Tensor:
     return _expand(input, as_integers("broadcast_to", "size", 2, size))
 
 
-@composite(
-    name="broadcast_to",
-    namespace=None,
-    methods=("broadcast_to",),
-    samples=lambda: [Sample(T(3, 1), 2, 3, 4), Sample(T(3, 1), (3, 2))],
-)
+@method_only(samples=lambda: [Sample(T(3, 1), 2, 3, 4), Sample(T(3, 1), (3, 2))])
 def _broadcast_to_method(self: Tensor, *size: Ints) -> Tensor:
     """A view expanded to `size`."""
     return _expand(self, *size)
@@ -148,8 +139,7 @@ def _broadcast_to_method(self: Tensor, *size: Ints) -> Tensor:
 # ----------------------------------------------------------------------- shapes come together
 
 
-@composite(
-    methods=(),
+@function_only(
     samples=lambda: [
         Sample((2, 1), (3,)),
         Sample((), (2, 3)),
@@ -157,7 +147,7 @@ def _broadcast_to_method(self: Tensor, *size: Ints) -> Tensor:
         Sample(),
         Sample((2, 1), (3, 3)),
         Sample((-1, 2)),
-    ],
+    ]
 )
 def broadcast_shapes(*shapes: Ints) -> Size:
     """The shape that tensors of the given shapes broadcast to.
@@ -200,15 +190,14 @@ def common_shape(shapes: list[Shape]) -> Shape:
     return result
 
 
-@composite(
-    methods=(),
+@function_only(
     samples=lambda: [
         Sample(T(3, 1), T(4)),
         Sample(T(), T(2, 3), T(1, 1, 3)),
         Sample([T(2, 1), T(3)]),
         Sample(T(3, 4), T(2)),
         Sample(),
-    ],
+    ]
 )
 @forms(
     "(*tensors: Tensor) -> tuple[Tensor, ...]",
@@ -283,8 +272,7 @@ _at_least("atleast_2d", _lift_2d)
 _at_least("atleast_3d", _lift_3d)
 
 
-@composite(
-    methods=(),
+@function_only(
     samples=lambda: [
         Sample(T(3), T(2), indexing="ij"),
         Sample(T(3), T(2), indexing="xy"),
@@ -296,7 +284,7 @@ _at_least("atleast_3d", _lift_3d)
         Sample(T(3), T(2, dtype="int64"), grad=False),
         Sample(T(3), T(2), indexing="other"),
         Sample(),
-    ],
+    ]
 )
 @forms(
     "(*tensors: Tensor, indexing: str | None = None) -> tuple[Tensor, ...]",

@@ -22,7 +22,7 @@ from retrograd.ops import errors
 from retrograd.ops.kinds import Array, DType, Namespace, Operand
 from retrograd.ops.making.arguments import as_element
 from retrograd.ops.making.memory import array_like, in_format
-from retrograd.ops.registry import OPS, RECORDED, attach, composite, op
+from retrograd.ops.registry import OPS, RECORDED, attach, composite, function_only, method_only, op
 from retrograd.ops.sizes import broadcast_shapes
 from retrograd.samples import Sample, T
 from retrograd.tensor import Tensor, wrap
@@ -54,7 +54,7 @@ def _clone_as(xp: Namespace, input: Array, order: memory_format) -> Array:
     return in_format(input, order)
 
 
-@composite(name="clone", samples=lambda: [Sample(T(3, 4)), Sample(T())])
+@composite(samples=lambda: [Sample(T(3, 4)), Sample(T())])
 def _clone(input: Tensor, *, memory_format: memory_format | None = None) -> Tensor:
     """A copy of the elements that stays in the graph.
 
@@ -154,7 +154,7 @@ def _copy(xp: Namespace, input: Array, src: Array) -> Array:
 _copy_recorded = OPS["_copy"].in_place
 
 
-@composite(name="copy_", namespace=None, methods=("copy_",))
+@method_only()
 @core.shortcut("copy")
 def _copy_(self: Tensor, other: Tensor | complex, non_blocking: bool = False) -> Tensor:
     """Write the elements of `other`, broadcast and converted, into this tensor.
@@ -218,7 +218,7 @@ def _zero(xp: Namespace, input: Array) -> Array:
 _zero_recorded = OPS["_zero"].in_place
 
 
-@composite(name="zero_", methods=("zero_",), samples=lambda: [Sample(T(2, 3), grad=False)])
+@composite(methods=("zero_",), samples=lambda: [Sample(T(2, 3), grad=False)])
 @core.shortcut("zero")
 def _zero_(input: Tensor) -> Tensor:
     """Write zeros into this tensor."""
@@ -316,7 +316,7 @@ def _fill_value(function: str, input: Tensor, value: Tensor | complex) -> Any:
     return as_element(value, input.dtype)
 
 
-@composite(methods=(), samples=lambda: [Sample(T(2, 3), 2.5), Sample(T(3), T())])
+@function_only(samples=lambda: [Sample(T(2, 3), 2.5), Sample(T(3), T())])
 def fill(input: Tensor, value: Tensor | complex) -> Tensor:
     """A tensor like `input` with one value everywhere."""
     number = _fill_value("fill", input, value)

@@ -8,7 +8,7 @@ from retrograd import core
 from retrograd.notices import warn_once
 from retrograd.ops import errors
 from retrograd.ops.kinds import Array, Ints, Namespace, wrap_dim
-from retrograd.ops.registry import RECORDED, composite, op
+from retrograd.ops.registry import RECORDED, composite, function_only, method_only, op
 from retrograd.ops.sizes import Shape, as_integers, as_size, require_tensor
 from retrograd.samples import COMPLEX, FLOATS, HALVES, Sample, T
 from retrograd.signatures import forms, sized
@@ -100,9 +100,7 @@ def _permute(input: Tensor, dims: Shape) -> Tensor:
     return RECORDED.permute(input, found)
 
 
-@composite(
-    name="permute",
-    methods=(),
+@function_only(
     samples=lambda: [
         Sample(T(2, 3, 4), (2, 0, 1), dtypes=_MOVED),
         Sample(T(2, 3, 4), (-1, 0, 1)),
@@ -110,7 +108,7 @@ def _permute(input: Tensor, dims: Shape) -> Tensor:
         Sample(T(2, 3), (0,)),
         Sample(T(2, 3), (0, 0)),
         Sample(T(2, 3), (0, 5)),
-    ],
+    ]
 )
 def _permute_function(input: Tensor, dims: Ints) -> Tensor:
     """A view with the dimensions in another order.
@@ -123,12 +121,7 @@ def _permute_function(input: Tensor, dims: Ints) -> Tensor:
     return _permute(input, as_integers("permute", "dims", 2, dims))
 
 
-@composite(
-    name="permute",
-    namespace=None,
-    methods=("permute",),
-    samples=lambda: [Sample(T(2, 3, 4), 2, 0, 1), Sample(T(2, 3, 4), (1, 0, 2))],
-)
+@method_only(samples=lambda: [Sample(T(2, 3, 4), 2, 0, 1), Sample(T(2, 3, 4), (1, 0, 2))])
 @forms(*sized(before="self: Tensor", name="dims"))
 @core.shortcut("permute", permute)
 def _permute_method(self: Tensor, *dims: Ints, **named: object) -> Tensor:

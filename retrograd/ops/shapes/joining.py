@@ -12,7 +12,15 @@ from retrograd.backend.neutral.arrangement import arranged, is_channels_last
 from retrograd.ops import errors
 from retrograd.ops.calling.examples import by_example
 from retrograd.ops.kinds import Array, Arrays, Index, Ints, Namespace, wrap_dim
-from retrograd.ops.registry import PUBLIC, RECORDED, Table, composite, op
+from retrograd.ops.registry import (
+    PUBLIC,
+    RECORDED,
+    Table,
+    composite,
+    function_only,
+    method_only,
+    op,
+)
 from retrograd.ops.shapes.broadcasting import meshgrid
 from retrograd.ops.sizes import Shape, as_size, require_tensor
 from retrograd.samples import COMPLEX, FLOATS, HALVES, Sample, T
@@ -177,15 +185,14 @@ def _joined(tensors: list[Tensor], dim: int, out: Tensor | None) -> Tensor:
     return RECORDED.cat(tensors, dim, out=out)
 
 
-@composite(
-    methods=(),
+@function_only(
     samples=lambda: [
         Sample([T(2), T(3)]),
         Sample([T(2, 3), T(2, 1)]),
         Sample([T(), T()]),
         Sample([]),
         Sample([T(2, 3), T(3)]),
-    ],
+    ]
 )
 def hstack(tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Tensor:
     """Side by side: along dimension 1, or 0 for vectors."""
@@ -193,8 +200,7 @@ def hstack(tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Tensor:
     return _joined(items, 0 if items[0]._array.ndim == 1 else 1, out)
 
 
-@composite(
-    methods=(),
+@function_only(
     public=("vstack", "row_stack"),
     samples=lambda: [Sample([T(3), T(3)]), Sample([T(2, 3), T(3)]), Sample([T(), T()])],
 )
@@ -203,18 +209,16 @@ def vstack(tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Tensor:
     return _joined(_lifted(_tensor_list("vstack", tensors), 2), 0, out)
 
 
-@composite(
-    methods=(),
-    samples=lambda: [Sample([T(3), T(3)]), Sample([T(2, 3), T(2, 3)]), Sample([T(), T()])],
+@function_only(
+    samples=lambda: [Sample([T(3), T(3)]), Sample([T(2, 3), T(2, 3)]), Sample([T(), T()])]
 )
 def dstack(tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Tensor:
     """One behind the other: along dimension 2."""
     return _joined(_lifted(_tensor_list("dstack", tensors), 3), 2, out)
 
 
-@composite(
-    methods=(),
-    samples=lambda: [Sample([T(3), T(3, 2)]), Sample([T(), T()]), Sample([T(2, 3), T(2, 1)])],
+@function_only(
+    samples=lambda: [Sample([T(3), T(3, 2)]), Sample([T(), T()]), Sample([T(2, 3), T(2, 1)])]
 )
 def column_stack(tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Tensor:
     """Side by side, vectors as columns."""
@@ -260,15 +264,14 @@ def _block_diag(xp: Namespace, tensors: Arrays) -> Array:
     return result
 
 
-@composite(
-    methods=(),
+@function_only(
     samples=lambda: [
         Sample(T(2, 3), T(1, 2), dtypes=_MOVED),
         Sample(T(3), T(), T(2, 2)),
         Sample(T(2), T(2, dtype="int64"), grad=False),
         Sample(),
         Sample(T(2, 2, 2)),
-    ],
+    ]
 )
 @forms(
     "(*tensors: Tensor) -> Tensor",
@@ -293,15 +296,14 @@ def _check_vector(tensor: Tensor) -> None:
         raise RuntimeError(f"Expect a 1D vector, but got shape {list(tensor._array.shape)}")
 
 
-@composite(
-    methods=(),
+@function_only(
     samples=lambda: [
         Sample(T(3), T(2)),
         Sample(T(3), T(2), T(2)),
         Sample(T(3)),
         Sample(T(3), T(2, 2)),
         Sample(),
-    ],
+    ]
 )
 @forms("(*tensors: Tensor) -> Tensor")
 def cartesian_prod(*tensors: Tensor) -> Tensor:
@@ -400,10 +402,7 @@ def _repeated(input: Tensor, repeats: Shape) -> Tensor:
     return RECORDED.repeat(input, repeats)
 
 
-@composite(
-    name="repeat",
-    namespace=None,
-    methods=("repeat",),
+@method_only(
     samples=lambda: [
         Sample(T(2, 3), 2, 3, dtypes=_MOVED),
         Sample(T(2, 3), 2, 1, 3),
@@ -415,7 +414,7 @@ def _repeated(input: Tensor, repeats: Shape) -> Tensor:
         Sample(T(2, 3), 2),
         Sample(T(2, 3), 2, -1),
         Sample(T(2, 3)),
-    ],
+    ]
 )
 @forms(*sized(before="self: Tensor", name="repeats"))
 def _repeat(self: Tensor, *repeats: Tensor | int | None, **named: object) -> Tensor:
@@ -429,15 +428,13 @@ def _repeat(self: Tensor, *repeats: Tensor | int | None, **named: object) -> Ten
     return _repeated(self, as_size("repeat", "repeats", (named["repeats"],) if named else repeats))
 
 
-@composite(
-    name="tile",
-    methods=(),
+@function_only(
     samples=lambda: [
         Sample(T(2, 3), (2,)),
         Sample(T(3), (2, 2)),
         Sample(T(2, 3), ()),
         Sample(T(2), (-1,)),
-    ],
+    ]
 )
 def _tile_function(input: Tensor, dims: Ints) -> Tensor:
     """Copies of the tensor; `dims` is counted from the last dimension."""
@@ -445,12 +442,7 @@ def _tile_function(input: Tensor, dims: Ints) -> Tensor:
     return _tile(input, dims)
 
 
-@composite(
-    name="tile",
-    namespace=None,
-    methods=("tile",),
-    samples=lambda: [Sample(T(2, 3), 2), Sample(T(2, 3), 2, 1, 2), Sample(T(3), (2, 2))],
-)
+@method_only(samples=lambda: [Sample(T(2, 3), 2), Sample(T(2, 3), 2, 1, 2), Sample(T(3), (2, 2))])
 @forms(*sized(before="self: Tensor", name="dims"))
 def _tile(self: Tensor, *dims: Ints) -> Tensor:
     """Copies of the tensor; `dims` is counted from the last dimension."""

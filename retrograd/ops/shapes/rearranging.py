@@ -9,7 +9,7 @@ from retrograd import dtypes
 from retrograd.notices import explained
 from retrograd.ops.kinds import Array, Ints, Namespace, wrap_dim, wrap_dims
 from retrograd.ops.linalg.matmul import finish
-from retrograd.ops.registry import RECORDED, composite, op
+from retrograd.ops.registry import RECORDED, composite, function_only, method_only, op
 from retrograd.ops.shapes.regions import diagonal_dims
 from retrograd.ops.sizes import Shape, as_integer, as_integers, as_size, require_tensor
 from retrograd.samples import COMPLEX, FLOATS, HALVES, Sample, T
@@ -37,9 +37,7 @@ def flip(xp: Namespace, input: Array, dims: Shape) -> Array:
     return xp.flip(input, axes).copy(order="K")
 
 
-@composite(
-    name="flip",
-    methods=(),
+@function_only(
     samples=lambda: [
         Sample(T(2, 3), (0,), dtypes=_MOVED),
         Sample(T(2, 3), [0, -1]),
@@ -49,7 +47,7 @@ def flip(xp: Namespace, input: Array, dims: Shape) -> Array:
         Sample(T(2, 3), 0),
         Sample(T(2, 3), (0, 0)),
         Sample(T(2, 3), (5,)),
-    ],
+    ]
 )
 def _flip_function(input: Tensor, dims: Ints) -> Tensor:
     """The order of elements reversed along dimensions, as a copy."""
@@ -57,12 +55,7 @@ def _flip_function(input: Tensor, dims: Ints) -> Tensor:
     return RECORDED.flip(input, as_integers("flip", "dims", 2, dims))
 
 
-@composite(
-    name="flip",
-    namespace=None,
-    methods=("flip",),
-    samples=lambda: [Sample(T(2, 3), 0, 1), Sample(T(2, 3), (1,)), Sample(T(2, 3))],
-)
+@method_only(samples=lambda: [Sample(T(2, 3), 0, 1), Sample(T(2, 3), (1,)), Sample(T(2, 3))])
 @forms(*sized(before="self: Tensor", name="dims"))
 def _flip_method(self: Tensor, *dims: Ints, **named: object) -> Tensor:
     """The order of elements reversed along dimensions, as a copy."""
@@ -128,7 +121,6 @@ def roll(xp: Namespace, input: Array, shifts: Shape, dims: Shape) -> Array:
 
 
 @composite(
-    name="roll",
     samples=lambda: [
         Sample(T(2, 3), 1, dtypes=_MOVED),
         Sample(T(2, 3), 1, 0),
@@ -142,7 +134,7 @@ def roll(xp: Namespace, input: Array, shifts: Shape, dims: Shape) -> Array:
         Sample(T(2, 3), ()),
         Sample(T(2, 3), 1, 5),
         Sample(T(), 1, 0),
-    ],
+    ]
 )
 def _roll(input: Tensor, shifts: Ints, dims: Ints = ()) -> Tensor:
     """Elements moved around in a circle, along dimensions or as one long line.

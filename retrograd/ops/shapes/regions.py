@@ -68,7 +68,6 @@ def _select_gradient(xp: Namespace, gradient: Array, shape: Shape, dim: int, ind
 
 
 @composite(
-    name="select",
     samples=lambda: [
         Sample(T(3, 4), 0, 1, dtypes=_MOVED),
         Sample(T(2, 3, 4), -1, -2),
@@ -76,7 +75,7 @@ def _select_gradient(xp: Namespace, gradient: Array, shape: Shape, dim: int, ind
         Sample(T(3, 4), 0, 3),
         Sample(T(3, 4), 2, 0),
         Sample(T(), 0, 0),
-    ],
+    ]
 )
 def _select(input: Tensor, dim: int, index: int | Tensor) -> Tensor:
     """A view of one index of a dimension, without that dimension."""

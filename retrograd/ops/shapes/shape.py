@@ -14,7 +14,15 @@ from retrograd import core, dtypes
 from retrograd.above import above
 from retrograd.ops import errors
 from retrograd.ops.kinds import Array, Index, Ints, Namespace, wrap_dim
-from retrograd.ops.registry import RECORDED, Table, composite, op, table_entry
+from retrograd.ops.registry import (
+    RECORDED,
+    Table,
+    composite,
+    function_only,
+    method_only,
+    op,
+    table_entry,
+)
 from retrograd.ops.sizes import (
     Shape,
     as_integer,
@@ -114,10 +122,7 @@ def _reshape(input: Tensor, shape: Shape) -> Tensor:
 table_entry("reshape", _raw_reshape, _reshape)
 
 
-@composite(
-    name="view",
-    namespace=None,
-    methods=("view",),
+@method_only(
     samples=lambda: [
         *(Sample(T(3, 4), *size, dtypes=_MOVED) for size in ((12,), (2, 6), (-1,), (2, -1))),
         Sample(T(3, 4), (2, 6)),
@@ -138,7 +143,7 @@ table_entry("reshape", _raw_reshape, _reshape)
         Sample(T(4, 2, dtype="int32"), "dtype:int64", grad=False),
         Sample(T(4, 3, dtype="int32"), "dtype:int64", grad=False),
         Sample(T(dtype="int32"), "dtype:int64", grad=False),
-    ],
+    ]
 )
 @forms(*sized(before="self: Tensor"), "(self: Tensor, dtype: dtype) -> Tensor")
 @core.shortcut("sized", view)
@@ -203,9 +208,7 @@ def _view_dtype(self: Tensor, dtype: dtypes.dtype) -> Tensor:
     return result
 
 
-@composite(
-    name="reshape",
-    methods=(),
+@function_only(
     samples=lambda: [
         *(Sample(T(3, 4), size, dtypes=_MOVED) for size in ((12,), (2, 6), (-1,), (2, -1))),
         Sample(T(), (1, 1)),
@@ -214,7 +217,7 @@ def _view_dtype(self: Tensor, dtype: dtypes.dtype) -> Tensor:
         Sample(T(3, 4), (2, 2)),
         Sample(T(3, 4), 12),
         Sample(T(2, 3, dtype="int64"), (3, 2), grad=False),
-    ],
+    ]
 )
 @forms("(input: Tensor, shape: Sequence[int]) -> Tensor")
 def _reshape_function(input: Tensor, shape: Ints) -> Tensor:
@@ -229,12 +232,7 @@ def _reshape_function(input: Tensor, shape: Ints) -> Tensor:
     return _reshape(input, complete_size(wanted, input._array.size))
 
 
-@composite(
-    name="reshape",
-    namespace=None,
-    methods=("reshape",),
-    samples=lambda: [Sample(T(3, 4), 2, 6), Sample(T(3, 4), (2, -1)), Sample(T(3, 4))],
-)
+@method_only(samples=lambda: [Sample(T(3, 4), 2, 6), Sample(T(3, 4), (2, -1)), Sample(T(3, 4))])
 @forms(*sized(before="self: Tensor", name="shape"))
 @core.shortcut("sized", view)
 def _reshape_method(self: Tensor, *shape: object, **named: Any) -> Tensor:
@@ -245,14 +243,14 @@ def _reshape_method(self: Tensor, *shape: object, **named: Any) -> Tensor:
     return _reshape(self, complete_size(wanted, self._array.size))
 
 
-@composite(namespace=None, methods=("view_as",), samples=lambda: [Sample(T(3, 4), T(2, 6))])
+@method_only(samples=lambda: [Sample(T(3, 4), T(2, 6))])
 def view_as(self: Tensor, other: Tensor) -> Tensor:
     """A view in the shape of `other`."""
     require_tensor("view_as", other, "other")
     return _view(self, *other._array.shape) if other._array.ndim else _view(self, ())
 
 
-@composite(namespace=None, methods=("reshape_as",), samples=lambda: [Sample(T(3, 4), T(2, 6))])
+@method_only(samples=lambda: [Sample(T(3, 4), T(2, 6))])
 def reshape_as(self: Tensor, other: Tensor) -> Tensor:
     """The elements in the shape of `other`."""
     require_tensor("reshape_as", other, "other")

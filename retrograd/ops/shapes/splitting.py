@@ -12,7 +12,7 @@ from typing import Any
 
 from retrograd.ops import errors
 from retrograd.ops.kinds import Array, Index, Ints, Namespace, wrap_dim
-from retrograd.ops.registry import RECORDED, Table, composite, op
+from retrograd.ops.registry import RECORDED, Table, composite, function_only, method_only, op
 from retrograd.ops.sizes import Shape, as_integer, as_integers, require_tensor
 from retrograd.samples import COMPLEX, FLOATS, HALVES, Sample, T
 from retrograd.signatures import forms
@@ -186,8 +186,7 @@ def _sizes_and_place(name: str, input: Tensor, split_sizes: Ints, dim: int) -> t
     return sizes, place
 
 
-@composite(
-    methods=(),
+@function_only(
     samples=lambda: [
         Sample(T(5, 3), 2, dtypes=_MOVED),
         Sample(T(5, 3), 7),
@@ -201,7 +200,7 @@ def _sizes_and_place(name: str, input: Tensor, split_sizes: Ints, dim: int) -> t
         Sample(T(5, 3), [2, 2]),
         Sample(T(), 1),
         Sample(T(5), 2.0),
-    ],
+    ]
 )
 def split(tensor: Tensor, split_size_or_sections: Ints, dim: int = 0) -> tuple[Tensor, ...]:
     """Views of pieces along a dimension: of one size, or of a list of sizes.
@@ -221,11 +220,8 @@ def split(tensor: Tensor, split_size_or_sections: Ints, dim: int = 0) -> tuple[T
     return _split_evenly(tensor, size, dim)
 
 
-@composite(
-    name="split",
-    namespace=None,
-    methods=("split",),
-    samples=lambda: [Sample(T(5, 3), 2), Sample(T(5, 3), [1, 2], 1), Sample(T(5), split_size=2)],
+@method_only(
+    samples=lambda: [Sample(T(5, 3), 2), Sample(T(5, 3), [1, 2], 1), Sample(T(5), split_size=2)]
 )
 def _split_method(self: Tensor, split_size: Ints, dim: int = 0) -> tuple[Tensor, ...]:
     """Views of pieces along a dimension: of one size, or of a list of sizes."""

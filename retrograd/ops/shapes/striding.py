@@ -225,7 +225,7 @@ _SAMPLES = (
 )
 
 
-@composite(name="as_strided", samples=lambda: list(_SAMPLES))
+@composite(samples=lambda: list(_SAMPLES))
 def _as_strided(
     input: Tensor, size: Ints, stride: Ints | None, storage_offset: int | None = None
 ) -> Tensor:

@@ -13,7 +13,7 @@ from retrograd.engine.state import STATE, TRANSFORMS
 from retrograd.engine.views import ViewStep, bump, check_history, refresh
 from retrograd.ops.calling.recording import make_node
 from retrograd.ops.kinds import Array, Ints, Namespace
-from retrograd.ops.registry import OPS, Op, composite, op
+from retrograd.ops.registry import OPS, Op, composite, method_only, op
 from retrograd.ops.shapes.striding import region_arguments
 from retrograd.ops.sizes import Shape, as_integer, as_integers, require_tensor
 from retrograd.samples import Sample, T
@@ -144,10 +144,8 @@ def _change_geometry(
     return tensor
 
 
-@composite(
-    namespace=None,
-    methods=("t_",),
-    samples=lambda: [Sample(T(2, 3), grad=False), Sample(T(2, 2, 2), grad=False), Sample(T(2, 3))],
+@method_only(
+    samples=lambda: [Sample(T(2, 3), grad=False), Sample(T(2, 2, 2), grad=False), Sample(T(2, 3))]
 )
 def t_(self: Tensor) -> Tensor:
     """Transpose a matrix in place.
@@ -159,8 +157,7 @@ def t_(self: Tensor) -> Tensor:
     return _change_geometry(self, "t", (), "t_")
 
 
-@composite(
-    namespace=None,
+@method_only(
     methods=("transpose_", "swapdims_"),
     samples=lambda: [
         Sample(T(2, 3, 4), 0, -1, grad=False),
@@ -173,25 +170,19 @@ def transpose_(self: Tensor, dim0: int, dim1: int) -> Tensor:
     return _change_geometry(self, "transpose", (dim0, dim1), "transpose_")
 
 
-@composite(
-    namespace=None,
-    methods=("swapaxes_",),
-    samples=lambda: [Sample(T(2, 3, 4), axis0=0, axis1=-1, grad=False)],
-)
+@method_only(samples=lambda: [Sample(T(2, 3, 4), axis0=0, axis1=-1, grad=False)])
 def swapaxes_(self: Tensor, axis0: int, axis1: int) -> Tensor:
     """Swap two dimensions in place."""
     return _change_geometry(self, "transpose", (axis0, axis1), "swapaxes_")
 
 
-@composite(
-    namespace=None,
-    methods=("squeeze_",),
+@method_only(
     samples=lambda: [
         Sample(T(1, 3, 1), grad=False),
         Sample(T(1, 3, 1), 0, grad=False),
         Sample(T(1, 3, 1), (0, -1), grad=False),
         Sample(T(1, 3), 2, grad=False),
-    ],
+    ]
 )
 def squeeze_(self: Tensor, dim: Ints | None = None) -> Tensor:
     """Take out dimensions of size one in place."""
@@ -204,14 +195,12 @@ def squeeze_(self: Tensor, dim: Ints | None = None) -> Tensor:
     return _change_geometry(self, "_squeeze_dim", (place,), "squeeze_")
 
 
-@composite(
-    namespace=None,
-    methods=("unsqueeze_",),
+@method_only(
     samples=lambda: [
         Sample(T(3), 0, grad=False),
         Sample(T(2, 3), dim=-1, grad=False),
         Sample(T(3), 5, grad=False),
-    ],
+    ]
 )
 def unsqueeze_(self: Tensor, dim: int) -> Tensor:
     """Put in a dimension of size one in place."""

@@ -13,7 +13,7 @@ from retrograd.backend import backend_of
 from retrograd.ops import errors
 from retrograd.ops.kinds import Array, DType, Ints, Namespace, operand, wrap_dim
 from retrograd.ops.linalg.matmul import finish
-from retrograd.ops.registry import RECORDED, Table, composite, op
+from retrograd.ops.registry import RECORDED, Table, fft_function, op
 from retrograd.samples import COMPLEX, FLOATS, HALVES, Sample, T
 from retrograd.tensor import Tensor
 
@@ -278,7 +278,7 @@ def _from_half(
     return RECORDED._fft_c2r(input, (axis,), scale, size)
 
 
-@composite(namespace="fft", samples=_samples_1d, autocast="float32")
+@fft_function(samples=_samples_1d, autocast="float32")
 def fft(
     input: Tensor,
     n: int | None = None,
@@ -296,7 +296,7 @@ def fft(
     return finish("fft_fft", _full("fft", input, n, dim, norm, True), out)
 
 
-@composite(namespace="fft", samples=_samples_1d, autocast="float32")
+@fft_function(samples=_samples_1d, autocast="float32")
 def ifft(
     input: Tensor,
     n: int | None = None,
@@ -309,7 +309,7 @@ def ifft(
     return finish("fft_ifft", _full("ifft", input, n, dim, norm, False), out)
 
 
-@composite(namespace="fft", samples=lambda: _samples_1d(real=True), autocast="float32")
+@fft_function(samples=lambda: _samples_1d(real=True), autocast="float32")
 def rfft(
     input: Tensor,
     n: int | None = None,
@@ -322,7 +322,7 @@ def rfft(
     return finish("fft_rfft", _to_half("rfft", input, n, dim, norm, True), out)
 
 
-@composite(namespace="fft", samples=lambda: _samples_1d(half=True), autocast="float32")
+@fft_function(samples=lambda: _samples_1d(half=True), autocast="float32")
 def irfft(
     input: Tensor,
     n: int | None = None,
@@ -335,7 +335,7 @@ def irfft(
     return finish("fft_irfft", _from_half("irfft", input, n, dim, norm, False), out)
 
 
-@composite(namespace="fft", samples=lambda: _samples_1d(half=True), autocast="float32")
+@fft_function(samples=lambda: _samples_1d(half=True), autocast="float32")
 def hfft(
     input: Tensor,
     n: int | None = None,
@@ -348,7 +348,7 @@ def hfft(
     return finish("fft_hfft", _from_half("hfft", input, n, dim, norm, True), out)
 
 
-@composite(namespace="fft", samples=lambda: _samples_1d(real=True), autocast="float32")
+@fft_function(samples=lambda: _samples_1d(real=True), autocast="float32")
 def ihfft(
     input: Tensor,
     n: int | None = None,

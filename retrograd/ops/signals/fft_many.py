@@ -10,7 +10,7 @@ from retrograd import dtypes
 from retrograd.backend import CPU
 from retrograd.ops.kinds import Ints, wrap_dims
 from retrograd.ops.linalg.matmul import finish
-from retrograd.ops.registry import RECORDED, composite
+from retrograd.ops.registry import RECORDED, fft_function
 from retrograd.ops.signals.fft import (
     NORMS,
     as_complex,
@@ -116,7 +116,7 @@ def _samples(*, real: bool = False, two: bool = False, half: bool = False) -> li
     return found
 
 
-@composite(namespace="fft", samples=_samples, autocast="float32")
+@fft_function(samples=_samples, autocast="float32")
 def fftn(
     input: Tensor,
     s: Sequence[int] | None = None,
@@ -129,7 +129,7 @@ def fftn(
     return finish("fft_fftn", _full("fftn", input, s, dim, norm, True), out)
 
 
-@composite(namespace="fft", samples=_samples, autocast="float32")
+@fft_function(samples=_samples, autocast="float32")
 def ifftn(
     input: Tensor,
     s: Sequence[int] | None = None,
@@ -142,7 +142,7 @@ def ifftn(
     return finish("fft_ifftn", _full("ifftn", input, s, dim, norm, False), out)
 
 
-@composite(namespace="fft", samples=lambda: _samples(real=True), autocast="float32")
+@fft_function(samples=lambda: _samples(real=True), autocast="float32")
 def rfftn(
     input: Tensor,
     s: Sequence[int] | None = None,
@@ -155,7 +155,7 @@ def rfftn(
     return finish("fft_rfftn", _to_half("rfftn", input, s, dim, norm), out)
 
 
-@composite(namespace="fft", samples=lambda: _samples(half=True), autocast="float32")
+@fft_function(samples=lambda: _samples(half=True), autocast="float32")
 def irfftn(
     input: Tensor,
     s: Sequence[int] | None = None,
@@ -168,7 +168,7 @@ def irfftn(
     return finish("fft_irfftn", _from_half("irfftn", input, s, dim, norm), out)
 
 
-@composite(namespace="fft", samples=lambda: _samples(two=True), autocast="float32")
+@fft_function(samples=lambda: _samples(two=True), autocast="float32")
 def fft2(
     input: Tensor,
     s: Sequence[int] | None = None,
@@ -187,7 +187,7 @@ def fft2(
     return finish("fft_fft2", _full("fft2", input, s, dim, norm, True), out)
 
 
-@composite(namespace="fft", samples=lambda: _samples(two=True), autocast="float32")
+@fft_function(samples=lambda: _samples(two=True), autocast="float32")
 def ifft2(
     input: Tensor,
     s: Sequence[int] | None = None,
@@ -200,7 +200,7 @@ def ifft2(
     return finish("fft_ifft2", _full("ifft2", input, s, dim, norm, False), out)
 
 
-@composite(namespace="fft", samples=lambda: _samples(real=True, two=True), autocast="float32")
+@fft_function(samples=lambda: _samples(real=True, two=True), autocast="float32")
 def rfft2(
     input: Tensor,
     s: Sequence[int] | None = None,
@@ -214,7 +214,7 @@ def rfft2(
     return finish("fft_rfft2", _to_half("rfftn", input, s, dim, norm), out)
 
 
-@composite(namespace="fft", samples=lambda: _samples(two=True, half=True), autocast="float32")
+@fft_function(samples=lambda: _samples(two=True, half=True), autocast="float32")
 def irfft2(
     input: Tensor,
     s: Sequence[int] | None = None,
@@ -257,7 +257,7 @@ def _inverse_hermitian(
     return RECORDED._fft_c2c(half, dims[:-1], scale, False) if len(dims) > 1 else half
 
 
-@composite(namespace="fft", samples=lambda: _samples(half=True))
+@fft_function(samples=lambda: _samples(half=True))
 def hfftn(
     input: Tensor,
     s: Sequence[int] | None = None,
@@ -270,7 +270,7 @@ def hfftn(
     return finish("fft_hfftn", _hermitian("hfftn", input, s, dim, norm), out)
 
 
-@composite(namespace="fft", samples=lambda: _samples(real=True))
+@fft_function(samples=lambda: _samples(real=True))
 def ihfftn(
     input: Tensor,
     s: Sequence[int] | None = None,
@@ -283,7 +283,7 @@ def ihfftn(
     return finish("fft_ihfftn", _inverse_hermitian("ihfftn", input, s, dim, norm), out)
 
 
-@composite(namespace="fft", samples=lambda: _samples(two=True, half=True))
+@fft_function(samples=lambda: _samples(two=True, half=True))
 def hfft2(
     input: Tensor,
     s: Sequence[int] | None = None,
@@ -297,7 +297,7 @@ def hfft2(
     return finish("fft_hfft2", _hermitian("hfftn", input, s, dim, norm), out)
 
 
-@composite(namespace="fft", samples=lambda: _samples(real=True, two=True))
+@fft_function(samples=lambda: _samples(real=True, two=True))
 def ihfft2(
     input: Tensor,
     s: Sequence[int] | None = None,
@@ -341,7 +341,7 @@ def _frequency_samples() -> list[Sample]:
     ]
 
 
-@composite(namespace="fft", samples=_frequency_samples)
+@fft_function(samples=_frequency_samples)
 def fftfreq(
     n: int,
     d: float = 1.0,
@@ -363,7 +363,7 @@ def fftfreq(
     return _frequencies("fft_fftfreq", steps, n, d, dtype, out, device, requires_grad)
 
 
-@composite(namespace="fft", samples=_frequency_samples)
+@fft_function(samples=_frequency_samples)
 def rfftfreq(
     n: int,
     d: float = 1.0,
@@ -399,13 +399,13 @@ def _shift_samples() -> list[Sample]:
     ]
 
 
-@composite(namespace="fft", samples=_shift_samples)
+@fft_function(samples=_shift_samples)
 def fftshift(input: Tensor, dim: Ints | None = None) -> Tensor:
     """The frequencies in rising order, zero in the middle."""
     return _shifted("fftshift", input, dim, False)
 
 
-@composite(namespace="fft", samples=_shift_samples)
+@fft_function(samples=_shift_samples)
 def ifftshift(input: Tensor, dim: Ints | None = None) -> Tensor:
     """The inverse of `fftshift`."""
     return _shifted("ifftshift", input, dim, True)

@@ -16,7 +16,7 @@ from retrograd.engine.grad_mode import no_grad
 from retrograd.ops.errors import explained
 from retrograd.ops.making.arguments import as_integer, check_place
 from retrograd.ops.making.construction import fresh
-from retrograd.ops.registry import RECORDED, composite
+from retrograd.ops.registry import RECORDED, function_only
 from retrograd.samples import Sample
 from retrograd.tensor import Tensor, wrap
 from retrograd.tensor.size import strided
@@ -82,7 +82,7 @@ def _raised_cosine(alpha: float, beta: float) -> Shape:
     return shape
 
 
-@composite(methods=(), samples=_samples)
+@function_only(samples=_samples)
 def hann_window(window_length: int, periodic: bool = True, **options: object) -> Tensor:
     """A raised cosine that goes to zero at both ends.
 
@@ -93,7 +93,7 @@ def hann_window(window_length: int, periodic: bool = True, **options: object) ->
     return _window("hann_window", window_length, periodic, _raised_cosine(0.5, 0.5), options)
 
 
-@composite(methods=(), samples=lambda: _samples((5, True, 0.6), (5, False, 0.6, 0.3)))
+@function_only(samples=lambda: _samples((5, True, 0.6), (5, False, 0.6, 0.3)))
 def hamming_window(
     window_length: int,
     periodic: bool = True,
@@ -112,7 +112,7 @@ def _blackman(numbers: Any, count: int) -> Tensor:
     return result
 
 
-@composite(methods=(), samples=_samples)
+@function_only(samples=_samples)
 def blackman_window(window_length: int, periodic: bool = True, **options: object) -> Tensor:
     """A sum of two cosines with little leakage."""
     return _window("blackman_window", window_length, periodic, _blackman, options)
@@ -125,7 +125,7 @@ def _bartlett(numbers: Any, count: int) -> Tensor:
     return RECORDED.cat([rising[:half], falling], 0)
 
 
-@composite(methods=(), samples=_samples, autocast="off")
+@function_only(samples=_samples, autocast="off")
 def bartlett_window(window_length: int, periodic: bool = True, **options: object) -> Tensor:
     """A triangle that goes to zero at both ends."""
     return _window("bartlett_window", window_length, periodic, _bartlett, options)
@@ -143,7 +143,7 @@ def _kaiser(beta: float) -> Shape:
     return shape
 
 
-@composite(methods=(), samples=lambda: _samples((5, True, 8.0), (6, False, 3)))
+@function_only(samples=lambda: _samples((5, True, 8.0), (6, False, 3)))
 def kaiser_window(
     window_length: int, periodic: bool = True, beta: float = 12.0, **options: object
 ) -> Tensor:
