@@ -34,7 +34,7 @@ OWN = frozenset(
     """
     __main__ above assertions backend cli commands compat connections core diagnostics
     doctor dtypes engine foreach interchange lifecycle lint marks model_summary
-    namespaces notices progress_bar reduced_dtypes removed running samples settings
+    namespaces notices progress_bar reduced_dtypes removed replay running samples settings
     signatures symbolic tensor tensors transforms
     """.split()
 )

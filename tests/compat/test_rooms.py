@@ -33,7 +33,7 @@ ROOMS = """
     futures testing profiler signal library amp
     distributed nn func overrides optim
     multiprocessing serialization interchange settings utils
-    distributions jit model_summary quasirandom progress_bar _utils connections
+    distributions jit model_summary quasirandom progress_bar _utils replay connections
     retrograd
     running lint doctor compat commands cli __main__
 """.split()

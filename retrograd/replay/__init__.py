@@ -1,0 +1,1 @@
+"""Steps that repeat, run from a plan: the design is in `program`."""
