@@ -34,7 +34,6 @@ def _unflatten_dense_tensors(flat: Tensor, tensors: Iterable[Tensor]) -> tuple[T
 def _element_size(dtype: dtypes.dtype) -> int:
     """Bytes of one element.
 
-    >>> import retrograd as torch
     >>> torch._utils._element_size(torch.float16)
     2
     """

@@ -149,7 +149,6 @@ def annotate(the_type: object, the_value: _T) -> _T:
 def isinstance(obj: object, target_type: Any) -> bool:
     """Whether a value has a type, which may be of ``typing``: the elements are looked at.
 
-    >>> import retrograd as torch
     >>> torch.jit.isinstance([1, 2], list[int]), torch.jit.isinstance([1, "a"], list[int])
     (True, False)
     """

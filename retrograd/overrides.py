@@ -34,7 +34,6 @@ __all__ = [
 class TorchFunctionMode:
     """A context whose ``__torch_function__`` is called in place of every function of the library.
 
-    >>> import retrograd as torch
     >>> class Names(torch.overrides.TorchFunctionMode):
     ...     def __torch_function__(self, func, types, args=(), kwargs=None):
     ...         print(func.__name__)
@@ -107,7 +106,6 @@ _PROTOCOL = "__torch_function__"
 def has_torch_function(relevant_args: Iterable[object]) -> bool:
     """Whether a mode is on, or some argument has a ``__torch_function__`` of its own.
 
-    >>> import retrograd as torch
     >>> torch.overrides.has_torch_function([torch.ones(1)])
     False
     """
@@ -180,7 +178,6 @@ def is_tensor_method_or_property(func: Callable[..., object]) -> bool:
 def resolve_name(f: object) -> str | None:
     """The public name of a function: ``torch.add``; None if it has none.
 
-    >>> import retrograd as torch
     >>> torch.overrides.resolve_name(torch.nn.functional.relu)
     'torch.nn.functional.relu'
     """

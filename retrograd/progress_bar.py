@@ -54,7 +54,6 @@ def progress(
 
     Loops may be nested: each has a line of its own until it ends. The items are not touched.
 
-    >>> import retrograd as torch
     >>> [x for x in torch.progress([1, 2], show=False)]
     [1, 2]
     """
@@ -126,7 +125,6 @@ class Progress(Generic[Item]):
     def values(self) -> dict[str, object]:
         """The values that are shown, numbers as Python numbers.
 
-        >>> import retrograd as torch
         >>> bar = torch.progress([])
         >>> bar.set(loss=torch.tensor(0.5), epoch=3)
         >>> bar.values

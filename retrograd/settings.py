@@ -148,7 +148,6 @@ def compile(model: object = None, **options: object) -> Any:
 
     Compilation changes speed only, and here it changes nothing.
 
-    >>> import retrograd as torch
     >>> @torch.compile
     ... def double(x):
     ...     return x * 2

@@ -30,7 +30,6 @@ _SUPPORTED = (dtypes.bfloat16, dtypes.float16)
 def is_autocast_available(device_type: str) -> bool:
     """Whether there is autocast for a kind of device, be the device there or not.
 
-    >>> import retrograd as torch
     >>> torch.amp.is_autocast_available("cpu")
     True
     """
@@ -56,7 +55,6 @@ class autocast:
     enabled        False: in this region autocast is off
     cache_enabled  whether weights are cast once in the outermost region
 
-    >>> import retrograd as torch
     >>> a, b = torch.ones(2, 2), torch.ones(2, 2)
     >>> with torch.autocast("cpu"):
     ...     (a @ b).dtype, (a * b).dtype
@@ -185,7 +183,6 @@ def custom_fwd(
     With `cast_inputs`, floating-point arguments are cast to that dtype and `forward` runs with
     autocast off. Without, `forward` runs as it is called; `custom_bwd` lets `backward` follow.
 
-    >>> import retrograd as torch
     >>> class Square(torch.autograd.Function):
     ...     @staticmethod
     ...     @torch.amp.custom_fwd(device_type="cpu", cast_inputs=torch.float32)
@@ -227,7 +224,6 @@ def custom_fwd(
 def custom_bwd(bwd: Callable[..., object] | None = None, *, device_type: str) -> Any:
     """Decorate the `backward` of a custom Function: it runs with the autocast of its `forward`.
 
-    >>> import retrograd as torch
     >>> torch.amp.custom_bwd(lambda ctx, grad: grad, device_type="cpu").__name__
     '<lambda>'
     """

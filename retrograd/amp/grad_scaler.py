@@ -62,7 +62,6 @@ class GradScaler:
     growth_interval  how many good steps there are between two growths
     enabled          False: `scale` returns its argument, `step` calls the optimizer
 
-    >>> import retrograd as torch
     >>> torch.amp.GradScaler("cpu", enabled=False).get_scale()
     1.0
     """
@@ -120,7 +119,6 @@ class GradScaler:
     def scale(self, outputs: Tensor) -> Tensor:
         """A tensor, or tensors in lists and other iterables, times the scale.
 
-        >>> import retrograd as torch
         >>> torch.amp.GradScaler("cpu", init_scale=4.0).scale([torch.ones(1), torch.ones(())])
         [tensor([4.]), tensor(4.)]
         """
@@ -170,7 +168,6 @@ class GradScaler:
     def unscale_(self, optimizer: Optimizer) -> None:
         """Divide the gradients of an optimizer's parameters by the scale, before `step` would.
 
-        >>> import retrograd as torch
         >>> weight = torch.tensor([3.0], requires_grad=True)
         >>> optimizer = torch.optim.SGD([weight], lr=0.1)
         >>> scaler = torch.amp.GradScaler("cpu")
@@ -362,7 +359,6 @@ class GradScaler:
     def state_dict(self) -> dict[str, object]:
         """What a checkpoint needs of the scaler, as numbers; empty where it is disabled.
 
-        >>> import retrograd as torch
         >>> torch.amp.GradScaler("cpu", init_scale=2.0).state_dict()["scale"]
         2.0
         """

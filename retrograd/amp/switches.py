@@ -66,7 +66,6 @@ def _with_switch(device_type: str, function: str) -> str:
 def is_autocast_enabled(device_type: str = "cuda") -> bool:
     """Whether autocast is on for a kind of device, in this thread.
 
-    >>> import retrograd as torch
     >>> with torch.autocast("cpu"):
     ...     print(torch.is_autocast_enabled("cpu"), torch.is_autocast_enabled())
     True False
@@ -78,7 +77,6 @@ def is_autocast_enabled(device_type: str = "cuda") -> bool:
 def set_autocast_enabled(*args: Any, **options: object) -> None:
     """Turn autocast on or off: ``set_autocast_enabled("cpu", True)``; `autocast` does it in pairs.
 
-    >>> import retrograd as torch
     >>> torch.set_autocast_enabled("cpu", False)
     """
     given = [*args]
@@ -109,7 +107,6 @@ def set_autocast_enabled(*args: Any, **options: object) -> None:
 def get_autocast_dtype(device_type: str) -> dtypes.dtype:
     """The lower precision of autocast for a kind of device.
 
-    >>> import retrograd as torch
     >>> torch.get_autocast_dtype("cpu")
     torch.bfloat16
     """
@@ -122,7 +119,6 @@ def get_autocast_dtype(device_type: str) -> dtypes.dtype:
 def set_autocast_dtype(device_type: str, dtype: dtypes.dtype) -> None:
     """Set the lower precision of autocast for a kind of device, in this thread.
 
-    >>> import retrograd as torch
     >>> torch.set_autocast_dtype("cpu", torch.bfloat16)
     """
     kind = device_kind(device_type, "set_autocast_dtype")

@@ -36,7 +36,6 @@ class Type(Function):
 class Resize(Function):
     """A tensor's elements in another shape of the same size.
 
-    >>> import retrograd as torch
     >>> from retrograd.autograd._functions import Resize
     >>> Resize.apply(torch.ones(4, requires_grad=True), (2, 2))
     tensor([[1., 1.],

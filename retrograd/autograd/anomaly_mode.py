@@ -17,7 +17,6 @@ __all__ = ["detect_anomaly", "set_detect_anomaly"]
 def is_anomaly_enabled() -> bool:
     """Whether anomaly detection is on.
 
-    >>> import retrograd as torch
     >>> torch.is_anomaly_enabled()
     False
     """
@@ -27,7 +26,6 @@ def is_anomaly_enabled() -> bool:
 def is_anomaly_check_nan_enabled() -> bool:
     """Whether anomaly detection, when it is on, looks for nans.
 
-    >>> import retrograd as torch
     >>> torch.is_anomaly_check_nan_enabled()
     True
     """
@@ -37,7 +35,6 @@ def is_anomaly_check_nan_enabled() -> bool:
 def set_anomaly_enabled(enabled: bool, check_nan: bool = True) -> None:
     """Turn anomaly detection on or off.
 
-    >>> import retrograd as torch
     >>> torch.set_anomaly_enabled(False)
     """
     for position, (name, value) in enumerate((("enabled", enabled), ("check_nan", check_nan))):
@@ -55,7 +52,6 @@ class detect_anomaly:
     """``with detect_anomaly():`` errors of backward name the forward call; a nan is an error.
 
     >>> import warnings
-    >>> import retrograd as torch
     >>> x = torch.zeros(1, requires_grad=True)
     >>> with warnings.catch_warnings():
     ...     warnings.simplefilter("ignore")
@@ -86,7 +82,6 @@ class detect_anomaly:
 class set_detect_anomaly:
     """Turn anomaly detection on or off: at once, and until the end of a ``with`` block if given.
 
-    >>> import retrograd as torch
     >>> with torch.autograd.set_detect_anomaly(True):
     ...     torch.is_anomaly_enabled()
     True

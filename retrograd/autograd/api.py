@@ -51,7 +51,6 @@ def backward(
     create_graph   record the gradient computation itself, for higher orders
     inputs         accumulate only into these: tensors, edges, or a dict of tensors
 
-    >>> import retrograd as torch
     >>> x = torch.tensor(3.0, requires_grad=True)
     >>> torch.autograd.backward(x * x)
     >>> x.grad
@@ -108,7 +107,6 @@ def grad(
     is_grads_batched    the first dimension of `grad_outputs` counts several starting gradients
     materialize_grads   zeros instead of None for unused inputs
 
-    >>> import retrograd as torch
     >>> x = torch.tensor(3.0, requires_grad=True)
     >>> torch.autograd.grad(x * x, x)
     (tensor(6.),)

@@ -111,7 +111,6 @@ def _delete_grad(self: Tensor) -> None:
 def _get_grad_dtype(self: Tensor) -> dtypes.dtype | None:
     """The dtype that gradients of a leaf are cast to as they arrive; None leaves them as they are.
 
-    >>> import retrograd as torch
     >>> x = torch.tensor([1.0, 2.0], requires_grad=True)
     >>> x.grad_dtype
     torch.float32

@@ -84,7 +84,6 @@ def make_dual(tensor: Tensor, tangent: Tensor, *, level: object = None) -> Tenso
 
     The tangent itself is kept, if it is laid out in memory as `tensor` is, and a copy otherwise.
 
-    >>> import retrograd as torch
     >>> import retrograd.autograd.forward_ad as fwAD
     >>> with fwAD.dual_level():
     ...     fwAD.make_dual(torch.ones(2), torch.tensor([1.0, 0.0])).sin()
@@ -124,7 +123,6 @@ class UnpackedDualTensor(NamedTuple):
 def unpack_dual(tensor: Tensor, *, level: object = None) -> UnpackedDualTensor:
     """The value of a dual tensor without its tangent, and the tangent.
 
-    >>> import retrograd as torch
     >>> import retrograd.autograd.forward_ad as fwAD
     >>> with fwAD.dual_level():
     ...     x = fwAD.make_dual(torch.tensor(2.0), torch.tensor(1.0))

@@ -144,7 +144,6 @@ class Function(FunctionCtx, metaclass=FunctionMeta):
     def apply(cls, *args: Any, **kwargs: Any) -> Any:
         """Call the Function on its arguments, and record it.
 
-        >>> import retrograd as torch
         >>> class Double(torch.autograd.Function):
         ...     @staticmethod
         ...     def forward(x):
@@ -357,7 +356,6 @@ _TWICE = "trying to differentiate twice a function that was marked with @once_di
 def once_differentiable(fn: _F) -> _F:
     """Mark a `backward` that has no derivative: differentiating its result is an error.
 
-    >>> import retrograd as torch
     >>> from retrograd.autograd.function import once_differentiable
     >>> class Double(torch.autograd.Function):
     ...     @staticmethod

@@ -45,7 +45,6 @@ def vjp(
     create_graph  the results can be differentiated again
     strict        raise where an output does not depend on an input, instead of giving zeros
 
-    >>> import retrograd as torch
     >>> torch.autograd.functional.vjp(lambda x: x * x, torch.tensor([1.0, 2.0]), torch.ones(2))
     (tensor([1., 4.]), tensor([2., 4.]))
     """
@@ -76,7 +75,6 @@ def jvp(
 ) -> tuple[Any, Any]:
     """The outputs of `func` and the product of its Jacobian with `v`.
 
-    >>> import retrograd as torch
     >>> torch.autograd.functional.jvp(lambda x: x * x, torch.tensor([1.0, 2.0]), torch.ones(2))
     (tensor([1., 4.]), tensor([2., 4.]))
     """
@@ -104,7 +102,6 @@ def vhp(
 ) -> tuple[Any, Any]:
     """The value of a scalar function and the product of `v` with its Hessian.
 
-    >>> import retrograd as torch
     >>> x = torch.tensor([1.0, 2.0])
     >>> torch.autograd.functional.vhp(lambda x: (x ** 3).sum(), x, torch.ones(2))
     (tensor(9.), tensor([ 6., 12.]))
@@ -134,7 +131,6 @@ def hvp(
 
     The Hessian is symmetric, so `vhp` gives the same numbers, for one backward pass less.
 
-    >>> import retrograd as torch
     >>> x = torch.tensor([1.0, 2.0])
     >>> torch.autograd.functional.hvp(lambda x: (x ** 3).sum(), x, torch.ones(2))
     (tensor(9.), tensor([ 6., 12.]))

@@ -43,7 +43,6 @@ def jacobian(
     vectorize     compute all rows in one batched call
     strategy      "reverse-mode", or "forward-mode" (needs ``vectorize=True``)
 
-    >>> import retrograd as torch
     >>> torch.autograd.functional.jacobian(lambda x: x * x, torch.tensor([1.0, 2.0]))
     tensor([[2., 0.],
             [0., 4.]])
@@ -193,7 +192,6 @@ def hessian(
 ) -> Any:
     """The Hessian of a function that returns one element; a tuple of tuples for a tuple of inputs.
 
-    >>> import retrograd as torch
     >>> torch.autograd.functional.hessian(lambda x: (x ** 3).sum(), torch.tensor([1.0, 2.0]))
     tensor([[ 6.,  0.],
             [ 0., 12.]])

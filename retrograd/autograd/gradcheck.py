@@ -61,7 +61,6 @@ def gradcheck(
     fast_mode               compare in random directions instead of whole Jacobians
     masked                  compare zero gradients within a tolerance (for sparse tensors)
 
-    >>> import retrograd as torch
     >>> x = torch.tensor([0.5, 2.0], dtype=torch.float64, requires_grad=True)
     >>> torch.autograd.gradcheck(torch.sin, (x,))
     True
@@ -132,7 +131,6 @@ def gradgradcheck(
     They are a function of the inputs and of ``grad_outputs``, the gradients that the outputs
     receive; random ones unless given. The other options are those of `gradcheck`.
 
-    >>> import retrograd as torch
     >>> x = torch.tensor([0.5, 2.0], dtype=torch.float64, requires_grad=True)
     >>> torch.autograd.gradgradcheck(torch.sin, (x,))
     True

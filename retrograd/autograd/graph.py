@@ -43,7 +43,6 @@ __all__ = [
 class Node(abc.ABC):
     """What every `grad_fn` is: one step of the recorded computation.
 
-    >>> import retrograd as torch
     >>> y = torch.ones(3, requires_grad=True).clone()
     >>> isinstance(y.grad_fn, torch.autograd.graph.Node)
     True
@@ -92,7 +91,6 @@ def increment_version(tensor: Tensor | Iterable[Tensor]) -> None:
 
     A backward pass that needs the values from before then raises, as after any in-place op.
 
-    >>> import retrograd as torch
     >>> x = torch.ones(2)
     >>> x.numpy()[0] = 5
     >>> torch.autograd.graph.increment_version(x)

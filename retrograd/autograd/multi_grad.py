@@ -50,7 +50,6 @@ def register_multi_grad_hook(
     pass does not reach have None there. With ``mode="any"`` it gets the first gradient that comes.
     The handle that comes back removes the hook.
 
-    >>> import retrograd as torch
     >>> a, b = torch.ones(2, requires_grad=True), torch.ones(2, requires_grad=True)
     >>> c, d = a * b, a * b
     >>> handle = torch.autograd.graph.register_multi_grad_hook(

@@ -104,7 +104,6 @@ def allow_mutation_on_saved_tensors() -> Generator[_AllowMutationOnSavedContext,
     A tensor that was saved is copied just before it is written. The backward pass has to run in the
     same context, at whose end the copies are let go of.
 
-    >>> import retrograd as torch
     >>> x = torch.tensor([1.0, 2.0], requires_grad=True)
     >>> with torch.autograd.graph.allow_mutation_on_saved_tensors():
     ...     y = x.clone()

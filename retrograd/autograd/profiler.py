@@ -413,7 +413,6 @@ def _events_of(result: _ProfilerResult, with_flops: bool) -> list[FunctionEvent]
 class record_function:
     """Names a block (or, as a decorator, a function) in the profiler's results.
 
-    >>> import retrograd as torch
     >>> @torch.autograd.profiler.record_function("step")
     ... def step():
     ...     return torch.ones(2) + 1

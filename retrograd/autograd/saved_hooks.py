@@ -18,7 +18,6 @@ class saved_tensors_hooks:
     ``unpack_hook(packed)`` has to give it back. Of nested contexts the innermost counts. The packed
     object should not be the tensor itself, which may hold the node that keeps the object.
 
-    >>> import retrograd as torch
     >>> x = torch.tensor([0.0, 1.0], requires_grad=True)
     >>> pack, unpack = lambda tensor: tensor.numpy(force=True), torch.from_numpy
     >>> with torch.autograd.graph.saved_tensors_hooks(pack, unpack):
@@ -58,7 +57,6 @@ def refuse_if_disabled() -> None:
 def disable_saved_tensors_hooks(error_message: str) -> Generator[None, None, None]:
     """A context in which `saved_tensors_hooks` raises `error_message`.
 
-    >>> import retrograd as torch
     >>> with torch.autograd.graph.disable_saved_tensors_hooks("not here"):
     ...     with torch.autograd.graph.save_on_cpu():
     ...         pass

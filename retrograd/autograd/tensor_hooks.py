@@ -18,7 +18,6 @@ from retrograd.tensor import Tensor, TensorHooks, meta_of, tensor_member, tensor
 def retain_grad(self: Tensor) -> None:
     """Ask for the gradient of a non-leaf: it appears in `.grad` after backward.
 
-    >>> import retrograd as torch
     >>> x = torch.tensor(3.0, requires_grad=True)
     >>> y = x * 2
     >>> y.retain_grad()
@@ -73,7 +72,6 @@ def register_hook(self: Tensor, hook: Callable[[Tensor], object]) -> RemovableHa
 
     The handle that comes back removes the hook.
 
-    >>> import retrograd as torch
     >>> x = torch.tensor(3.0, requires_grad=True)
     >>> handle = x.register_hook(lambda grad: grad * 10)
     >>> (x * x).backward()
@@ -104,7 +102,6 @@ def register_post_accumulate_grad_hook(
 ) -> RemovableHandle:
     """Call ``hook(tensor)`` after a leaf's `.grad` was updated.
 
-    >>> import retrograd as torch
     >>> x = torch.tensor([1.0, 2.0], requires_grad=True)
     >>> handle = x.register_post_accumulate_grad_hook(lambda p: p.sub_(0.1 * p.grad))
     >>> (x * x).sum().backward()

@@ -51,7 +51,6 @@ def _view_func_unsafe(
 def _rev_view_func_unsafe(self: Tensor, new_view: Tensor) -> Tensor | None:
     """A base with `new_view` as its view, which must lie in a storage as large; None for no view.
 
-    >>> import retrograd as torch
     >>> row = torch.arange(4).view(2, 2)[1]
     >>> with torch.autograd._force_original_view_tracking(True):
     ...     row._rev_view_func_unsafe(row.detach())

@@ -114,7 +114,7 @@ def _page(page: str) -> str:
         entries = [_entry(f"retrograd.{name}", _own(name)) for name in OWN]
         return "\n".join([_OWN_PAGE, *entries])
     modules = PAGES[page]
-    parts = [f"# {modules[0]}\n"]
+    parts = [f"# {modules[0]}\n", "The examples begin with `import retrograd as torch`.\n"]
     for module in modules:
         if module != modules[0]:
             parts.append(f"## {module}\n")

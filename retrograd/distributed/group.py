@@ -59,7 +59,6 @@ ReduceOp.RedOpType = ReduceOp  # type: ignore[attr-defined]
 class Backend(str):
     """The name of a way to reach other processes, in lower case.
 
-    >>> import retrograd as torch
     >>> torch.distributed.Backend("GLOO")
     'gloo'
     """
@@ -197,7 +196,6 @@ def init_process_group(
 ) -> None:
     """Make the group of all processes: of one. With more it refuses.
 
-    >>> import retrograd as torch
     >>> torch.distributed.init_process_group("gloo", "file:///nowhere", rank=0, world_size=1)
     >>> torch.distributed.get_world_size()
     1

@@ -22,7 +22,6 @@ __all__ = ["Bernoulli"]
 class Bernoulli(BinaryParameters, ExponentialFamily):
     """1 with probability `probs` (or log odds `logits`), else 0.
 
-    >>> import retrograd as torch
     >>> torch.distributions.Bernoulli(torch.tensor([0.25])).log_prob(torch.tensor([1.0])).exp()
     tensor([0.2500])
     """

@@ -21,7 +21,6 @@ __all__ = ["Beta"]
 class Beta(ExponentialFamily):
     """Numbers between 0 and 1: the first of a Dirichlet row of two.
 
-    >>> import retrograd as torch
     >>> torch.distributions.Beta(1.0, 3.0).mean
     tensor(0.2500)
     """

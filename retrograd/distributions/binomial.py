@@ -22,7 +22,6 @@ def _positive_part(x: Tensor) -> Tensor:
 class Binomial(BinaryParameters):
     """The number of successes in `total_count` trials of probability `probs`.
 
-    >>> import retrograd as torch
     >>> torch.distributions.Binomial(2, torch.tensor([0.5])).log_prob(torch.tensor([1.0])).exp()
     tensor([0.5000])
     """

@@ -31,7 +31,6 @@ __all__ = ["Categorical"]
 class Categorical(Distribution):
     """An index into the last dimension of `probs` (weights) or `logits` (log weights).
 
-    >>> import retrograd as torch
     >>> distribution = torch.distributions.Categorical(torch.tensor([1.0, 3.0]))
     >>> distribution.log_prob(torch.tensor(1)).exp()
     tensor(0.7500)

@@ -19,7 +19,6 @@ __all__ = ["Cauchy"]
 class Cauchy(Distribution):
     """The Cauchy distribution: median `loc`, half of its width at half its height `scale`.
 
-    >>> import retrograd as torch
     >>> torch.distributions.Cauchy(0.0, 1.0).cdf(torch.tensor(1.0))
     tensor(0.7500)
     """

@@ -30,7 +30,6 @@ class ContinuousBernoulli(BinaryParameters, ExponentialFamily):
     Loaiza-Ganem and Cunningham (2019). Between the two `lims` around one half, where the
     formulas divide by nearly zero, series take their place.
 
-    >>> import retrograd as torch
     >>> torch.distributions.ContinuousBernoulli(torch.tensor([0.5])).mean
     tensor([0.5000])
     """

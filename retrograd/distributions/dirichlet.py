@@ -42,7 +42,6 @@ class _Dirichlet(Function):
 class Dirichlet(ExponentialFamily):
     """Rows of positive numbers that add up to 1, around `concentration` / its sum.
 
-    >>> import retrograd as torch
     >>> torch.distributions.Dirichlet(torch.tensor([1.0, 3.0])).mean
     tensor([0.2500, 0.7500])
     """

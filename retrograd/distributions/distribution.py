@@ -23,7 +23,6 @@ class Distribution:
     `batch_shape` is the shape of the parameters, `event_shape` the shape of one draw; a sample of
     shape s has the shape s + batch_shape + event_shape.
 
-    >>> import retrograd as torch
     >>> class Coin(torch.distributions.Distribution):
     ...     arg_constraints = {}
     ...     def sample(self, sample_shape=()):

@@ -15,7 +15,6 @@ class ExponentialFamily(Distribution):
     A subclass that gives its natural parameters, their log normalizer and the mean of the carrier
     measure k gets its entropy from the gradient of the normalizer.
 
-    >>> import retrograd as torch
     >>> isinstance(torch.distributions.Normal(0.0, 1.0), torch.distributions.ExponentialFamily)
     True
     """

@@ -18,7 +18,6 @@ __all__ = ["Exponential"]
 class Exponential(ExponentialFamily):
     """The time to the next event, if `rate` events happen per unit of time.
 
-    >>> import retrograd as torch
     >>> torch.distributions.Exponential(torch.tensor([0.5])).mean
     tensor([2.])
     """

@@ -21,7 +21,6 @@ __all__ = ["FisherSnedecor"]
 class FisherSnedecor(Distribution):
     """The ratio of two chi-squared numbers, each divided by its degrees of freedom.
 
-    >>> import retrograd as torch
     >>> torch.distributions.FisherSnedecor(1.0, 4.0).mean
     tensor(2.)
     """

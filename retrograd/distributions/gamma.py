@@ -21,7 +21,6 @@ __all__ = ["Gamma"]
 class Gamma(ExponentialFamily):
     """The gamma distribution of shape `concentration` and inverse scale `rate`.
 
-    >>> import retrograd as torch
     >>> torch.distributions.Gamma(3.0, 2.0).mean
     tensor(1.5000)
     """

@@ -24,7 +24,6 @@ __all__ = ["GeneralizedPareto"]
 class GeneralizedPareto(Distribution):
     """Values above `loc`, with a tail of shape `concentration`; exponential where that is 0.
 
-    >>> import retrograd as torch
     >>> torch.distributions.GeneralizedPareto(0.0, 1.0, 0.5).mean
     tensor(2.)
     """

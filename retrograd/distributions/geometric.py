@@ -21,7 +21,6 @@ __all__ = ["Geometric"]
 class Geometric(BinaryParameters):
     """The number of failures before the first success, which has probability `probs`.
 
-    >>> import retrograd as torch
     >>> torch.distributions.Geometric(torch.tensor([0.25])).mean
     tensor([3.])
     """

@@ -21,7 +21,6 @@ __all__ = ["Gumbel"]
 class Gumbel(TransformedDistribution):
     """The largest of many draws, in the limit; `loc` is the mode.
 
-    >>> import retrograd as torch
     >>> torch.distributions.Gumbel(1.0, 2.0).mean
     tensor(2.1544)
     """

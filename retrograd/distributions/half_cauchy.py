@@ -21,7 +21,6 @@ __all__ = ["HalfCauchy"]
 class HalfCauchy(TransformedDistribution):
     """The absolute value of a Cauchy draw around 0.
 
-    >>> import retrograd as torch
     >>> torch.distributions.HalfCauchy(1.0).cdf(torch.tensor(1.0))
     tensor(0.5000)
     """

@@ -20,7 +20,6 @@ __all__ = ["HalfNormal"]
 class HalfNormal(TransformedDistribution):
     """The absolute value of a normal draw of mean 0.
 
-    >>> import retrograd as torch
     >>> torch.distributions.HalfNormal(1.0).mean
     tensor(0.7979)
     """

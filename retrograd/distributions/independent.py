@@ -21,7 +21,6 @@ class Independent(Distribution, Generic[Base]):
 
     Draws are the same; log densities and entropies are summed over these dimensions.
 
-    >>> import retrograd as torch
     >>> from retrograd.distributions import Independent, Normal
     >>> distribution = Independent(Normal(torch.zeros(3), torch.ones(3)), 1)
     >>> distribution.batch_shape, distribution.event_shape

@@ -19,7 +19,6 @@ __all__ = ["InverseGamma"]
 class InverseGamma(TransformedDistribution):
     """One over a gamma draw.
 
-    >>> import retrograd as torch
     >>> torch.distributions.InverseGamma(3.0, 4.0).mean
     tensor(2.)
     """

@@ -24,7 +24,6 @@ def register_kl(type_p: type, type_q: type) -> Callable[[_Formula], _Formula]:
     The most specific pair counts. Where two pairs are each more specific in one of the types, a
     third registration should decide; until then a `RuntimeWarning` tells.
 
-    >>> import retrograd as torch
     >>> class Point(torch.distributions.Distribution):
     ...     arg_constraints = {}
     >>> @torch.distributions.register_kl(Point, Point)
@@ -89,7 +88,6 @@ def _dispatch_kl(type_p: type, type_q: type) -> Callable[..., Tensor] | None:
 def kl_divergence(p: Distribution, q: Distribution) -> Tensor:
     """The divergence KL(p || q): the mean under `p` of log p - log q, for each of the batch.
 
-    >>> import retrograd as torch
     >>> normal = torch.distributions.Normal
     >>> torch.distributions.kl_divergence(normal(1.0, 1.0), normal(0.0, 1.0))
     tensor(0.5000)

@@ -20,7 +20,6 @@ __all__ = ["Kumaraswamy"]
 class Kumaraswamy(TransformedDistribution):
     """A distribution on the unit interval, like Beta but with a simple inverse.
 
-    >>> import retrograd as torch
     >>> torch.distributions.Kumaraswamy(1.0, 1.0).mean
     tensor(0.5000)
     """

@@ -18,7 +18,6 @@ __all__ = ["Laplace"]
 class Laplace(Distribution):
     """The Laplace distribution around `loc`, which falls by e over `scale` on both sides.
 
-    >>> import retrograd as torch
     >>> torch.distributions.Laplace(0.0, 0.5).log_prob(torch.tensor(0.0))
     tensor(-0.)
     """

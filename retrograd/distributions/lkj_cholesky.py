@@ -25,7 +25,6 @@ class LKJCholesky(Distribution):
 
     The density of the matrix is a power, `concentration` - 1, of its determinant.
 
-    >>> import retrograd as torch
     >>> factor = torch.distributions.LKJCholesky(3, 0.5).sample()
     >>> torch.allclose((factor @ factor.T).diagonal(), torch.ones(3))
     True

@@ -17,7 +17,6 @@ __all__ = ["LogNormal"]
 class LogNormal(TransformedDistribution):
     """The exponential of a normal draw of mean `loc` and standard deviation `scale`.
 
-    >>> import retrograd as torch
     >>> torch.distributions.LogNormal(0.0, 1.0).mean
     tensor(1.6487)
     """

@@ -18,7 +18,6 @@ __all__ = ["LogisticNormal"]
 class LogisticNormal(TransformedDistribution):
     """Points of a simplex, made by breaking a stick at normal draws.
 
-    >>> import retrograd as torch
     >>> torch.distributions.LogisticNormal(torch.zeros(3), torch.ones(3)).sample().shape
     torch.Size([4])
     """

@@ -46,7 +46,6 @@ class LowRankMultivariateNormal(Distribution):
 
     All that is computed grows with the size of the vector, not with its square.
 
-    >>> import retrograd as torch
     >>> from retrograd.distributions import LowRankMultivariateNormal
     >>> factor = torch.tensor([[1.0], [0.0]])
     >>> LowRankMultivariateNormal(torch.zeros(2), factor, torch.ones(2)).covariance_matrix

@@ -23,7 +23,6 @@ class MixtureSameFamily(Distribution):
 
     The components are the last batch dimension of `component_distribution`.
 
-    >>> import retrograd as torch
     >>> from retrograd.distributions import Categorical, MixtureSameFamily, Normal
     >>> weights = Categorical(torch.tensor([0.25, 0.75]))
     >>> mixture = MixtureSameFamily(weights, Normal(torch.tensor([0.0, 4.0]), torch.ones(2)))

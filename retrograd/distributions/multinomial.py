@@ -23,7 +23,6 @@ __all__ = ["Multinomial"]
 class Multinomial(Distribution):
     """How often each category comes up in `total_count` draws from `Categorical`.
 
-    >>> import retrograd as torch
     >>> torch.distributions.Multinomial(4, torch.tensor([1.0, 3.0])).mean
     tensor([1., 3.])
     """

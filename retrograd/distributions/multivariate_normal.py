@@ -64,7 +64,6 @@ class MultivariateNormal(Distribution):
     `covariance_matrix`, its inverse `precision_matrix`, or `scale_tril`, the lower triangular
     Cholesky factor of the covariance, which is the fastest; the others follow when they are read.
 
-    >>> import retrograd as torch
     >>> distribution = torch.distributions.MultivariateNormal(torch.zeros(2), torch.eye(2))
     >>> distribution.log_prob(torch.zeros(2))
     tensor(-1.8379)

@@ -20,7 +20,6 @@ __all__ = ["NegativeBinomial"]
 class NegativeBinomial(BinaryParameters):
     """The number of successes of probability `probs` before `total_count` failures.
 
-    >>> import retrograd as torch
     >>> torch.distributions.NegativeBinomial(3.0, torch.tensor([0.5])).mean
     tensor([3.])
     """

@@ -28,7 +28,6 @@ _LOG_ROOT_TWO_PI = math.log(math.sqrt(2 * math.pi))
 class Normal(ExponentialFamily):
     """The normal distribution of mean `loc` and standard deviation `scale`.
 
-    >>> import retrograd as torch
     >>> distribution = torch.distributions.Normal(0.0, 1.0)
     >>> distribution.log_prob(torch.tensor(0.0))
     tensor(-0.9189)

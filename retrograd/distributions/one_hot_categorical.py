@@ -20,7 +20,6 @@ __all__ = ["OneHotCategorical", "OneHotCategoricalStraightThrough"]
 class OneHotCategorical(Distribution):
     """Rows with one 1, at an index that `Categorical` would draw.
 
-    >>> import retrograd as torch
     >>> torch.distributions.OneHotCategorical(torch.tensor([0.0, 1.0])).sample()
     tensor([0., 1.])
     """
@@ -109,7 +108,6 @@ class OneHotCategoricalStraightThrough(OneHotCategorical):
 
     The straight-through estimator of Bengio et al. (2013).
 
-    >>> import retrograd as torch
     >>> probs = torch.tensor([0.0, 1.0], requires_grad=True)
     >>> torch.distributions.OneHotCategoricalStraightThrough(probs).rsample().requires_grad
     True

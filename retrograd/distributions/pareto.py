@@ -21,7 +21,6 @@ __all__ = ["Pareto"]
 class Pareto(TransformedDistribution):
     """From `scale` on, with a tail that falls as the power `alpha`.
 
-    >>> import retrograd as torch
     >>> torch.distributions.Pareto(1.0, 3.0).mean
     tensor(1.5000)
     """

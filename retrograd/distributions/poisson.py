@@ -19,7 +19,6 @@ __all__ = ["Poisson"]
 class Poisson(ExponentialFamily):
     """The number of events in a unit of time in which `rate` are expected.
 
-    >>> import retrograd as torch
     >>> torch.distributions.Poisson(torch.tensor([4.0])).variance
     tensor([4.])
     """

@@ -20,7 +20,6 @@ __all__ = ["LogitRelaxedBernoulli", "RelaxedBernoulli"]
 class LogitRelaxedBernoulli(BinaryParameters):
     """The logit of a relaxed Bernoulli draw (Maddison, Mnih and Teh, 2017).
 
-    >>> import retrograd as torch
     >>> from retrograd.distributions.relaxed_bernoulli import LogitRelaxedBernoulli
     >>> distribution = LogitRelaxedBernoulli(torch.tensor(2.0), probs=torch.tensor(0.5))
     >>> distribution.log_prob(torch.tensor(0.0))
@@ -68,7 +67,6 @@ class LogitRelaxedBernoulli(BinaryParameters):
 class RelaxedBernoulli(TransformedDistribution):
     """Draws between 0 and 1 that come nearer to these ends as `temperature` falls.
 
-    >>> import retrograd as torch
     >>> probs = torch.tensor([0.3, 0.7], requires_grad=True)
     >>> torch.distributions.RelaxedBernoulli(torch.tensor(0.5), probs).rsample().requires_grad
     True

@@ -24,7 +24,6 @@ __all__ = ["ExpRelaxedCategorical", "RelaxedOneHotCategorical"]
 class ExpRelaxedCategorical(Distribution):
     """The logarithm of a relaxed one-hot draw (Maddison, Mnih and Teh, 2017).
 
-    >>> import retrograd as torch
     >>> from retrograd.distributions.relaxed_categorical import ExpRelaxedCategorical
     >>> drawn = ExpRelaxedCategorical(torch.tensor(1.0), probs=torch.ones(3)).rsample()
     >>> torch.allclose(drawn.exp().sum(), torch.tensor(1.0))
@@ -100,7 +99,6 @@ class ExpRelaxedCategorical(Distribution):
 class RelaxedOneHotCategorical(TransformedDistribution):
     """Points of the simplex that come nearer to its corners as `temperature` falls.
 
-    >>> import retrograd as torch
     >>> torch.distributions.RelaxedOneHotCategorical(torch.tensor(1.0), torch.ones(3)).probs
     tensor([0.3333, 0.3333, 0.3333])
     """

@@ -20,7 +20,6 @@ __all__ = ["StudentT"]
 class StudentT(Distribution):
     """Student's t-distribution with `df` degrees of freedom, shifted by `loc`, scaled by `scale`.
 
-    >>> import retrograd as torch
     >>> torch.distributions.StudentT(torch.tensor([4.0])).variance
     tensor([2.])
     """

@@ -20,7 +20,6 @@ __all__ = ["TransformedDistribution"]
 class TransformedDistribution(Distribution):
     """The distribution of draws of a base distribution after transforms, in order.
 
-    >>> import retrograd as torch
     >>> from retrograd.distributions import ExpTransform, Normal, TransformedDistribution
     >>> log_normal = TransformedDistribution(Normal(0.0, 1.0), ExpTransform())
     >>> log_normal.log_prob(torch.tensor(1.0))

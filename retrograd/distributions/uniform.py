@@ -19,7 +19,6 @@ __all__ = ["Uniform"]
 class Uniform(Distribution):
     """All numbers from `low` (included) to `high` (excluded) with the same density.
 
-    >>> import retrograd as torch
     >>> torch.distributions.Uniform(0.0, 4.0).log_prob(torch.tensor(1.0)).exp()
     tensor(0.2500)
     """

@@ -35,7 +35,6 @@ euler_constant = 0.57721566490153286060
 def broadcast_all(*values: Tensor | float | None) -> tuple[Tensor, ...]:
     """Tensors of one shape from tensors and numbers; numbers take the first tensor's dtype.
 
-    >>> import retrograd as torch
     >>> from retrograd.distributions.utils import broadcast_all
     >>> broadcast_all(torch.tensor([1.0, 2.0]), 3)
     (tensor([1., 2.]), tensor([3., 3.]))
@@ -65,7 +64,6 @@ def _sum_rightmost(value: Tensor, dim: int) -> Tensor:
 def logits_to_probs(logits: Tensor, is_binary: bool = False) -> Tensor:
     """Probabilities: the sigmoid of log odds, or the softmax over the last dimension.
 
-    >>> import retrograd as torch
     >>> from retrograd.distributions.utils import logits_to_probs
     >>> logits_to_probs(torch.tensor([0.0, 0.0]))
     tensor([0.5000, 0.5000])
@@ -76,7 +74,6 @@ def logits_to_probs(logits: Tensor, is_binary: bool = False) -> Tensor:
 def clamp_probs(probs: Tensor) -> Tensor:
     """Probabilities kept away from 0 and 1 by the dtype's `eps`.
 
-    >>> import retrograd as torch
     >>> from retrograd.distributions.utils import clamp_probs
     >>> clamp_probs(torch.tensor([0.0, 0.5]))
     tensor([1.1921e-07, 5.0000e-01])
@@ -88,7 +85,6 @@ def clamp_probs(probs: Tensor) -> Tensor:
 def probs_to_logits(probs: Tensor, is_binary: bool = False) -> Tensor:
     """Logits: log odds of binary events, or log probabilities; probabilities are clamped.
 
-    >>> import retrograd as torch
     >>> from retrograd.distributions.utils import probs_to_logits
     >>> probs_to_logits(torch.tensor([0.5, 0.25]), is_binary=True)
     tensor([ 0.0000, -1.0986])
@@ -158,7 +154,6 @@ def _lower_triangle(count: int, diag: int) -> Tensor:
 def tril_matrix_to_vec(mat: Tensor, diag: int = 0) -> Tensor:
     """The elements of the lower triangle of square matrices, row by row.
 
-    >>> import retrograd as torch
     >>> from retrograd.distributions.utils import tril_matrix_to_vec
     >>> tril_matrix_to_vec(torch.tensor([[1, 9], [2, 3]]))
     tensor([1, 2, 3])
@@ -172,7 +167,6 @@ def tril_matrix_to_vec(mat: Tensor, diag: int = 0) -> Tensor:
 def vec_to_tril_matrix(vec: Tensor, diag: int = 0) -> Tensor:
     """Lower triangular matrices filled row by row.
 
-    >>> import retrograd as torch
     >>> from retrograd.distributions.utils import vec_to_tril_matrix
     >>> vec_to_tril_matrix(torch.tensor([1.0, 2.0, 3.0]))
     tensor([[1., 0.],

@@ -75,7 +75,6 @@ class VonMises(Distribution):
 
     `mean` and `variance` are the circular ones.
 
-    >>> import retrograd as torch
     >>> torch.distributions.VonMises(torch.tensor(1.0), torch.tensor(2.0)).mean
     tensor(1.)
     """

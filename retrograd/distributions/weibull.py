@@ -19,7 +19,6 @@ __all__ = ["Weibull"]
 class Weibull(TransformedDistribution):
     """`scale` times a power, 1 / `concentration`, of an exponential draw.
 
-    >>> import retrograd as torch
     >>> torch.distributions.Weibull(2.0, 1.0).mean
     tensor(2.)
     """

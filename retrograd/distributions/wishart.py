@@ -45,7 +45,6 @@ class Wishart(ExponentialFamily):
     Their covariance is given as `covariance_matrix`, as its inverse `precision_matrix` or as its
     lower triangular Cholesky factor `scale_tril`.
 
-    >>> import retrograd as torch
     >>> torch.distributions.Wishart(torch.tensor(3.0), torch.eye(2)).mean
     tensor([[3., 0.],
             [0., 3.]])

@@ -65,7 +65,6 @@ class watch:
     An exception goes on its way; the report is there nevertheless. One block can be watched at a
     time, and the threads that it starts are watched too.
 
-    >>> import retrograd as torch
     >>> import retrograd.doctor
     >>> x = torch.ones(3, requires_grad=True)
     >>> with retrograd.doctor.watch(engine="retrograd") as report:

@@ -42,7 +42,6 @@ def shown_node(place: object) -> Node:
 def get_gradient_edge(tensor: Tensor) -> GradientEdge:
     """The place where the gradient of `tensor` arrives.
 
-    >>> import retrograd as torch
     >>> x = torch.tensor(3.0, requires_grad=True)
     >>> edge = torch.autograd.graph.get_gradient_edge(x)
     >>> torch.autograd.grad(x * x, edge)

@@ -52,7 +52,6 @@ SWITCHES = _Switches()
 def is_grad_enabled() -> bool:
     """Whether ops on this thread record a graph.
 
-    >>> import retrograd as torch
     >>> with torch.no_grad():
     ...     torch.is_grad_enabled()
     False
@@ -177,7 +176,6 @@ def _decorated_generator(
 class no_grad(_NoParamDecoratorContextManager):
     """Ops inside record no graph.
 
-    >>> import retrograd as torch
     >>> x = torch.ones(1, requires_grad=True)
     >>> with torch.no_grad():
     ...     y = x * 2
@@ -198,7 +196,6 @@ class no_grad(_NoParamDecoratorContextManager):
 class enable_grad(_NoParamDecoratorContextManager):
     """Ops inside record a graph, even inside `no_grad` (but not inside `inference_mode`).
 
-    >>> import retrograd as torch
     >>> x = torch.ones(1, requires_grad=True)
     >>> with torch.no_grad(), torch.enable_grad():
     ...     y = x * 2
@@ -218,7 +215,6 @@ class enable_grad(_NoParamDecoratorContextManager):
 class set_grad_enabled(_DecoratorContextManager):
     """Turn recording on or off: at once, and until the end of a ``with`` block if used as one.
 
-    >>> import retrograd as torch
     >>> with torch.set_grad_enabled(False):
     ...     torch.is_grad_enabled()
     False
@@ -261,7 +257,6 @@ class inference_mode(_DecoratorContextManager):
 
     ``inference_mode(False)`` is the normal mode, with recording on.
 
-    >>> import retrograd as torch
     >>> with torch.inference_mode():
     ...     y = torch.ones(1)
     >>> y.is_inference()

@@ -37,7 +37,6 @@ class RemovableHandle:
     hooks_dict   the table the hook is in; only weakly held
     extra_dict   one more table, or a list of them, that has entries under the same number
 
-    >>> import retrograd as torch
     >>> x = torch.ones(2, requires_grad=True)
     >>> with x.register_hook(lambda grad: grad * 10):
     ...     x.sum().backward()

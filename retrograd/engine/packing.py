@@ -188,7 +188,6 @@ class SavedTensor:
     def register_hooks(self, pack_hook: object = None, unpack_hook: object = None) -> None:
         """Pack this one value now with `pack_hook`, and unpack it with `unpack_hook` later.
 
-        >>> import retrograd as torch
         >>> x = torch.tensor([0.0, 1.0], requires_grad=True)
         >>> y = x.exp()
         >>> y.grad_fn._raw_saved_result.register_hooks(lambda t: t.numpy(), torch.from_numpy)

@@ -174,7 +174,6 @@ class ExecutionEngine:
     def queue_callback(self, callback: Callable[[], object]) -> None:
         """Call a function at the end of the backward call that is running.
 
-        >>> import retrograd as torch
         >>> engine = torch.autograd.Variable._execution_engine
         >>> x = torch.ones(1, requires_grad=True)
         >>> y = x * 2

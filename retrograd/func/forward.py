@@ -48,7 +48,6 @@ def jvp(
     strict   raise where an output does not depend on the inputs, instead of giving zeros
     has_aux  `func` returns ``(output, aux)``, and aux is the third result
 
-    >>> import retrograd as torch
     >>> torch.func.jvp(torch.sin, (torch.zeros(2),), (torch.tensor([1.0, 2.0]),))
     (tensor([0., 0.]), tensor([1., 2.]))
     """
@@ -144,7 +143,6 @@ def linearize(func: Callable[..., object], *primals: object) -> tuple[Any, Calla
     `func` runs once. Its derivative is kept as a graph: that of the gradients as a function of the
     cotangents, which is linear, and which a backward call turns round.
 
-    >>> import retrograd as torch
     >>> value, push = torch.func.linearize(torch.sin, torch.zeros(2))
     >>> push(torch.tensor([1.0, 2.0]))
     tensor([1., 2.])

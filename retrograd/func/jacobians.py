@@ -29,7 +29,6 @@ def jacrev(
     has_aux     `func` returns ``(output, aux)``; the new function returns ``(jacobian, aux)``
     chunk_size  compute this many rows at a time, to save memory
 
-    >>> import retrograd as torch
     >>> torch.func.jacrev(lambda x: x * x)(torch.tensor([1.0, 2.0]))
     tensor([[2., 0.],
             [0., 4.]])
@@ -108,7 +107,6 @@ def jacfwd(
 
     randomness  how random numbers in `func` behave; see `vmap`
 
-    >>> import retrograd as torch
     >>> torch.func.jacfwd(lambda x: x * x)(torch.tensor([1.0, 2.0]))
     tensor([[2., 0.],
             [0., 4.]])
@@ -157,7 +155,6 @@ def _split(tensor: Tensor, sizes: list[int], dim: int) -> list[Tensor]:
 def hessian(func: Callable[..., object], argnums: Argnums = 0) -> Callable[..., Any]:
     """A function that computes the Hessian of `func`: forward mode over reverse mode.
 
-    >>> import retrograd as torch
     >>> torch.func.hessian(lambda x: (x ** 3).sum())(torch.tensor([1.0, 2.0]))
     tensor([[ 6.,  0.],
             [ 0., 12.]])

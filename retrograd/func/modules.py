@@ -27,7 +27,6 @@ def functional_call(
     tie_weights                 a tensor given for one of several tied names replaces all of them
     strict                      names must be complete, and known
 
-    >>> import retrograd as torch
     >>> layer = torch.nn.Linear(2, 1)
     >>> state = {"weight": torch.tensor([[1.0, 2.0]]), "bias": torch.zeros(1)}
     >>> torch.func.functional_call(layer, state, torch.tensor([3.0, 4.0]))
@@ -60,7 +59,6 @@ def _merged(dictionaries: object) -> dict[str, Tensor]:
 def stack_module_state(models: Any) -> tuple[dict[str, Tensor], dict[str, Tensor]]:
     """The parameters and the buffers of several modules of one class, stacked by name.
 
-    >>> import retrograd as torch
     >>> layers = [torch.nn.Linear(2, 1) for _ in range(3)]
     >>> parameters, buffers = torch.func.stack_module_state(layers)
     >>> parameters["weight"].shape

@@ -23,7 +23,6 @@ def rearrange(tensor: Tensor, pattern: str, **axes_lengths: int) -> Tensor:
 
     Names in brackets share a dimension; sizes that cannot be worked out are given by name.
 
-    >>> import retrograd as torch
     >>> torch.func.rearrange(torch.arange(6), "(a b) -> b a", a=2)
     tensor([[0, 3],
             [1, 4],

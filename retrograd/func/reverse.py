@@ -29,7 +29,6 @@ def grad(
     argnums  which arguments to differentiate: a number, or a tuple for a tuple of gradients
     has_aux  `func` returns ``(scalar, aux)``; the new function returns ``(gradient, aux)``
 
-    >>> import retrograd as torch
     >>> cube = lambda x: x ** 3
     >>> torch.func.grad(cube)(torch.tensor(2.0)), torch.func.grad(torch.func.grad(cube))(
     ...     torch.tensor(2.0))
@@ -49,7 +48,6 @@ def grad_and_value(
 ) -> Callable[..., Any]:
     """A function that computes the gradient of `func` and its value, in this order.
 
-    >>> import retrograd as torch
     >>> torch.func.grad_and_value(lambda x: x ** 3)(torch.tensor(2.0))
     (tensor(12.), tensor(8.))
     """
@@ -104,7 +102,6 @@ def vjp(func: Callable[..., object], *primals: object, has_aux: bool = False) ->
 
     With ``has_aux=True`` `func` returns ``(output, aux)``, and aux is the third result.
 
-    >>> import retrograd as torch
     >>> value, pull_back = torch.func.vjp(torch.sin, torch.zeros(2))
     >>> pull_back(torch.tensor([1.0, 2.0]))
     (tensor([1., 2.]),)

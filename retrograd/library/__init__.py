@@ -112,7 +112,6 @@ def _parsed(qualname: str) -> tuple[str, str]:
 class Library:
     """A namespace of operators: ``define`` declares one, ``impl`` says what computes it.
 
-    >>> import retrograd as torch
     >>> library = torch.library.Library("shop", "DEF")
     >>> name = library.define("twice(Tensor x) -> Tensor")
     >>> library.impl("twice", lambda x: x * 2, "CPU")

@@ -184,7 +184,6 @@ def infer_schema(
 ) -> str:
     """The schema of a function, from the types it is annotated with.
 
-    >>> import retrograd as torch
     >>> def crop(x: torch.Tensor, low: int, high: int = 3) -> torch.Tensor: ...
     >>> torch.library.infer_schema(crop, mutates_args=())
     '(Tensor x, SymInt low, SymInt high=3) -> Tensor'

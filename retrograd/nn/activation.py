@@ -35,7 +35,6 @@ def _and_inplace(module: Module) -> str:
 class ReLU(_InPlace):
     """``max(input, 0)``, elementwise.
 
-    >>> import retrograd as torch
     >>> torch.nn.ReLU()(torch.tensor([-1.0, 2.0]))
     tensor([0., 2.])
     """
@@ -47,7 +46,6 @@ class ReLU(_InPlace):
 class Threshold(Module):
     """The input where it exceeds `threshold`, `value` elsewhere.
 
-    >>> import retrograd as torch
     >>> torch.nn.Threshold(0.5, 9.0)(torch.tensor([-1.0, 2.0]))
     tensor([9., 2.])
     """
@@ -68,7 +66,6 @@ class Threshold(Module):
 class RReLU(Module):
     """A leaky rectifier whose slope is drawn per element in training, their mean otherwise.
 
-    >>> import retrograd as torch
     >>> torch.nn.RReLU(0.25, 0.75).eval()(torch.tensor([-1.0, 2.0]))
     tensor([-0.5000,  2.0000])
     """
@@ -91,7 +88,6 @@ class RReLU(Module):
 class Hardtanh(Module):
     """The input held between `min_val` and `max_val`.
 
-    >>> import retrograd as torch
     >>> torch.nn.Hardtanh()(torch.tensor([-3.0, 0.5]))
     tensor([-1.0000,  0.5000])
     """
@@ -135,7 +131,6 @@ def _warn_renamed(old: str, new: str) -> None:
 class ReLU6(Hardtanh):
     """The input held between 0 and 6.
 
-    >>> import retrograd as torch
     >>> torch.nn.ReLU6()(torch.tensor([-1.0, 8.0]))
     tensor([0., 6.])
     """
@@ -150,7 +145,6 @@ class ReLU6(Hardtanh):
 class Sigmoid(Module):
     """``1 / (1 + exp(-input))``, elementwise.
 
-    >>> import retrograd as torch
     >>> torch.nn.Sigmoid()(torch.tensor([-1.0, 2.0]))
     tensor([0.2689, 0.8808])
     """
@@ -162,7 +156,6 @@ class Sigmoid(Module):
 class Hardsigmoid(Module):
     """A sigmoid made of three straight lines.
 
-    >>> import retrograd as torch
     >>> torch.nn.Hardsigmoid()(torch.tensor([-1.0, 2.0]))
     tensor([0.3333, 0.8333])
     """
@@ -178,7 +171,6 @@ class Hardsigmoid(Module):
 class Tanh(Module):
     """The hyperbolic tangent, elementwise.
 
-    >>> import retrograd as torch
     >>> torch.nn.Tanh()(torch.tensor([-1.0, 2.0]))
     tensor([-0.7616,  0.9640])
     """
@@ -190,7 +182,6 @@ class Tanh(Module):
 class SiLU(_InPlace):
     """``input * sigmoid(input)``, also called swish.
 
-    >>> import retrograd as torch
     >>> torch.nn.SiLU()(torch.tensor([-1.0, 2.0]))
     tensor([-0.2689,  1.7616])
     """
@@ -202,7 +193,6 @@ class SiLU(_InPlace):
 class Mish(_InPlace):
     """``input * tanh(softplus(input))``.
 
-    >>> import retrograd as torch
     >>> torch.nn.Mish()(torch.tensor([-1.0, 2.0]))
     tensor([-0.3034,  1.9440])
     """
@@ -214,7 +204,6 @@ class Mish(_InPlace):
 class Hardswish(Module):
     """``input * hardsigmoid(input)``.
 
-    >>> import retrograd as torch
     >>> torch.nn.Hardswish()(torch.tensor([-1.0, 2.0]))
     tensor([-0.3333,  1.6667])
     """
@@ -230,7 +219,6 @@ class Hardswish(Module):
 class ELU(Module):
     """The input where positive, ``alpha * (exp(input) - 1)`` elsewhere.
 
-    >>> import retrograd as torch
     >>> torch.nn.ELU()(torch.tensor([-1.0, 2.0]))
     tensor([-0.6321,  2.0000])
     """
@@ -250,7 +238,6 @@ class ELU(Module):
 class CELU(Module):
     """ELU with ``exp(input / alpha)``, so that its slope is continuous for every `alpha`.
 
-    >>> import retrograd as torch
     >>> torch.nn.CELU(2.0)(torch.tensor([-1.0, 2.0]))
     tensor([-0.7869,  2.0000])
     """
@@ -270,7 +257,6 @@ class CELU(Module):
 class SELU(_InPlace):
     """ELU with the constants that keep mean 0 and variance 1 from layer to layer.
 
-    >>> import retrograd as torch
     >>> torch.nn.SELU()(torch.tensor([-1.0, 2.0]))
     tensor([-1.1113,  2.1014])
     """
@@ -282,7 +268,6 @@ class SELU(_InPlace):
 class GLU(Module):
     """The first half of `dim` times the sigmoid of the second half.
 
-    >>> import retrograd as torch
     >>> torch.nn.GLU()(torch.tensor([-1.0, 2.0]))
     tensor([-0.8808])
     """
@@ -301,7 +286,6 @@ class GLU(Module):
 class GELU(Module):
     """The input times the normal distribution's probability of a smaller value.
 
-    >>> import retrograd as torch
     >>> torch.nn.GELU()(torch.tensor([-1.0, 2.0]))
     tensor([-0.1587,  1.9545])
     """
@@ -320,7 +304,6 @@ class GELU(Module):
 class Hardshrink(Module):
     """The input, with values between ``-lambd`` and ``lambd`` set to zero.
 
-    >>> import retrograd as torch
     >>> torch.nn.Hardshrink()(torch.tensor([-1.0, 0.25]))
     tensor([-1.,  0.])
     """
@@ -339,7 +322,6 @@ class Hardshrink(Module):
 class LeakyReLU(Module):
     """The input, times `negative_slope` where it is negative.
 
-    >>> import retrograd as torch
     >>> torch.nn.LeakyReLU(0.1)(torch.tensor([-1.0, 2.0]))
     tensor([-0.1000,  2.0000])
     """
@@ -359,7 +341,6 @@ class LeakyReLU(Module):
 class LogSigmoid(Module):
     """The logarithm of the sigmoid.
 
-    >>> import retrograd as torch
     >>> torch.nn.LogSigmoid()(torch.tensor([-1.0, 2.0]))
     tensor([-1.3133, -0.1269])
     """
@@ -371,7 +352,6 @@ class LogSigmoid(Module):
 class Softplus(Module):
     """``log(1 + exp(beta * input)) / beta``; the input itself beyond `threshold`.
 
-    >>> import retrograd as torch
     >>> torch.nn.Softplus()(torch.tensor([-1.0, 2.0]))
     tensor([0.3133, 2.1269])
     """
@@ -391,7 +371,6 @@ class Softplus(Module):
 class Softshrink(Module):
     """The input moved towards zero by `lambd`, zero where it is smaller than that.
 
-    >>> import retrograd as torch
     >>> torch.nn.Softshrink()(torch.tensor([-1.0, 0.25]))
     tensor([-0.5000,  0.0000])
     """
@@ -410,7 +389,6 @@ class Softshrink(Module):
 class PReLU(Module):
     """A leaky rectifier whose slope is learned: one for all channels, or one for each.
 
-    >>> import retrograd as torch
     >>> torch.nn.PReLU()(torch.tensor([-1.0, 2.0])).tolist()
     [-0.25, 2.0]
     """
@@ -444,7 +422,6 @@ class PReLU(Module):
 class Softsign(Module):
     """``input / (1 + abs(input))``.
 
-    >>> import retrograd as torch
     >>> torch.nn.Softsign()(torch.tensor([-1.0, 2.0]))
     tensor([-0.5000,  0.6667])
     """
@@ -456,7 +433,6 @@ class Softsign(Module):
 class Tanhshrink(Module):
     """``input - tanh(input)``.
 
-    >>> import retrograd as torch
     >>> torch.nn.Tanhshrink()(torch.tensor([-1.0, 2.0]))
     tensor([-0.2384,  1.0360])
     """
@@ -468,7 +444,6 @@ class Tanhshrink(Module):
 class Softmin(Module):
     """Softmax of the negated input: small values get the large shares.
 
-    >>> import retrograd as torch
     >>> torch.nn.Softmin(0)(torch.tensor([-1.0, 2.0]))
     tensor([0.9526, 0.0474])
     """
@@ -487,7 +462,6 @@ class Softmin(Module):
 class Softmax(Module):
     """Exponentials along `dim`, scaled to sum to one.
 
-    >>> import retrograd as torch
     >>> torch.nn.Softmax(0)(torch.tensor([-1.0, 2.0]))
     tensor([0.0474, 0.9526])
     """
@@ -506,7 +480,6 @@ class Softmax(Module):
 class Softmax2d(Module):
     """Softmax over the channels of an image, at each place.
 
-    >>> import retrograd as torch
     >>> torch.nn.Softmax2d()(torch.zeros(2, 1, 1)).tolist()
     [[[0.5]], [[0.5]]]
     """
@@ -522,7 +495,6 @@ class Softmax2d(Module):
 class LogSoftmax(Module):
     """The logarithm of the softmax along `dim`.
 
-    >>> import retrograd as torch
     >>> torch.nn.LogSoftmax(0)(torch.tensor([-1.0, 2.0]))
     tensor([-3.0486, -0.0486])
     """

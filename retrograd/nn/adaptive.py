@@ -40,7 +40,6 @@ class AdaptiveLogSoftmaxWithLoss(Module):
     div_value  by how much the features of each further cluster shrink
     head_bias  whether the head has a bias
 
-    >>> import retrograd as torch
     >>> softmax = torch.nn.AdaptiveLogSoftmaxWithLoss(8, 20, cutoffs=[4, 10])
     >>> result = softmax(torch.zeros(3, 8), torch.tensor([0, 5, 19]))
     >>> result.output.shape, result.loss.shape

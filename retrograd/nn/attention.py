@@ -33,7 +33,6 @@ def additive_mask(
 ) -> Tensor | None:
     """A mask to add to scores: booleans, where true means "not here", become -inf and zero.
 
-    >>> import retrograd as torch
     >>> additive_mask(torch.tensor([False, True]), "mask", torch.float32)
     tensor([0., -inf])
     """
@@ -59,7 +58,6 @@ class MultiheadAttention(Module):
 
     The result is a pair: the new values, and the weights of attention if `need_weights`.
 
-    >>> import retrograd as torch
     >>> attention = torch.nn.MultiheadAttention(8, 2, batch_first=True)
     >>> x = torch.zeros(3, 5, 8)
     >>> values, weights = attention(x, x, x)

@@ -30,7 +30,6 @@ def sdpa_kernel(
 ) -> Iterator[dict[str, object]]:
     """The context in which attention is computed in one of some ways.
 
-    >>> import retrograd as torch
     >>> with torch.nn.attention.sdpa_kernel(torch.nn.attention.SDPBackend.MATH):
     ...     y = torch.nn.functional.scaled_dot_product_attention(*[torch.ones(1, 2, 3)] * 3)
     """

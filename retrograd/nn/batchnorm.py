@@ -137,7 +137,6 @@ class BatchNorm1d(_BatchNorm):
     affine                scale and shift the result by parameters
     track_running_stats   without them, evaluation too uses the batch's own statistics
 
-    >>> import retrograd as torch
     >>> layer = torch.nn.BatchNorm1d(1)
     >>> layer(torch.tensor([[1.0], [3.0]])).detach()
     tensor([[-1.0000],
@@ -154,7 +153,6 @@ class BatchNorm1d(_BatchNorm):
 class BatchNorm2d(_BatchNorm):
     """Give every channel of a batch of images mean zero and variance one.
 
-    >>> import retrograd as torch
     >>> sorted(torch.nn.BatchNorm2d(3).state_dict())
     ['bias', 'num_batches_tracked', 'running_mean', 'running_var', 'weight']
     """
@@ -167,7 +165,6 @@ class BatchNorm2d(_BatchNorm):
 class BatchNorm3d(_BatchNorm):
     """Give every channel of a batch of volumes mean zero and variance one.
 
-    >>> import retrograd as torch
     >>> torch.nn.BatchNorm3d(2)(torch.zeros(3, 2, 4, 4, 4)).shape
     torch.Size([3, 2, 4, 4, 4])
     """

@@ -10,7 +10,6 @@ from retrograd.tensor import Tensor
 class ChannelShuffle(Module):
     """Interleave `groups` groups of channels.
 
-    >>> import retrograd as torch
     >>> torch.nn.ChannelShuffle(2)(torch.arange(4.0).reshape(1, 4, 1)).flatten()
     tensor([0., 2., 1., 3.])
     """

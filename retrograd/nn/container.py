@@ -83,7 +83,6 @@ class _Numbered(Module):
 class Sequential(_Numbered):
     """Modules applied one after the other.
 
-    >>> import retrograd as torch
     >>> len(torch.nn.Sequential(torch.nn.Linear(2, 3), torch.nn.ReLU()))
     2
     """
@@ -159,7 +158,6 @@ def _check_sequential(other: object) -> None:
 class ModuleList(_Numbered):
     """Modules in a list, which are part of the module that has the list.
 
-    >>> import retrograd as torch
     >>> torch.nn.ModuleList([torch.nn.ReLU(), torch.nn.ReLU()])
     ModuleList(
       (0-1): 2 x ReLU()
@@ -221,7 +219,6 @@ class ModuleList(_Numbered):
 class ModuleDict(Module):
     """Modules in a dictionary, which are part of the module that has the dictionary.
 
-    >>> import retrograd as torch
     >>> choices = torch.nn.ModuleDict({"relu": torch.nn.ReLU()})
     >>> choices["relu"](torch.tensor(-1.0))
     tensor(0.)

@@ -203,7 +203,6 @@ class Conv1d(_Convolution):
                                              by itself
     padding_mode                             'zeros', 'reflect', 'replicate' or 'circular'
 
-    >>> import retrograd as torch
     >>> torch.nn.Conv1d(2, 4, 3, padding=1)(torch.zeros(1, 2, 5)).shape
     torch.Size([1, 4, 5])
     """
@@ -215,7 +214,6 @@ class Conv1d(_Convolution):
 class Conv2d(_Convolution):
     """Slide kernels over an image; the arguments are those of `Conv1d`, per dimension.
 
-    >>> import retrograd as torch
     >>> torch.nn.Conv2d(3, 8, kernel_size=3, stride=2)
     Conv2d(3, 8, kernel_size=(3, 3), stride=(2, 2))
     """
@@ -227,7 +225,6 @@ class Conv2d(_Convolution):
 class Conv3d(_Convolution):
     """Slide kernels through a volume; the arguments are those of `Conv1d`, per dimension.
 
-    >>> import retrograd as torch
     >>> torch.nn.Conv3d(1, 2, 3, padding="same")(torch.zeros(1, 1, 4, 4, 4)).shape
     torch.Size([1, 2, 4, 4, 4])
     """
@@ -321,7 +318,6 @@ class ConvTranspose1d(_ConvTransposeNd):
     output_padding   added at one side of the output, whose size a stride leaves open;
                      or name the size when calling: ``layer(input, output_size=...)``
 
-    >>> import retrograd as torch
     >>> torch.nn.ConvTranspose1d(2, 4, 3, stride=2)(torch.zeros(1, 2, 5)).shape
     torch.Size([1, 4, 11])
     """
@@ -333,7 +329,6 @@ class ConvTranspose1d(_ConvTransposeNd):
 class ConvTranspose2d(_ConvTransposeNd):
     """The gradient of `Conv2d` with respect to its input, as a layer of its own.
 
-    >>> import retrograd as torch
     >>> layer = torch.nn.ConvTranspose2d(2, 1, 3, stride=2, padding=1)
     >>> layer(torch.zeros(1, 2, 4, 4), output_size=(8, 8)).shape
     torch.Size([1, 1, 8, 8])
@@ -346,7 +341,6 @@ class ConvTranspose2d(_ConvTransposeNd):
 class ConvTranspose3d(_ConvTransposeNd):
     """The gradient of `Conv3d` with respect to its input, as a layer of its own.
 
-    >>> import retrograd as torch
     >>> torch.nn.ConvTranspose3d(1, 2, 2)(torch.zeros(1, 1, 3, 3, 3)).shape
     torch.Size([1, 2, 4, 4, 4])
     """

@@ -64,7 +64,6 @@ class _CrossMapLRN(Function):
 class CrossMapLRN2d(Module):
     """Divide each channel by a norm over its neighbours; `LocalResponseNorm` is the newer form.
 
-    >>> import retrograd as torch
     >>> torch.nn.CrossMapLRN2d(3)(torch.ones(1, 2, 1, 1)).flatten()
     tensor([0.9999, 0.9999])
     """

@@ -10,7 +10,6 @@ from retrograd.tensor import Tensor
 class PairwiseDistance(Module):
     """The `p`-norm of ``x1 - x2 + eps`` along the last dimension.
 
-    >>> import retrograd as torch
     >>> torch.nn.PairwiseDistance(eps=0.0)(torch.tensor([[3.0, 4.0]]), torch.zeros(1, 2))
     tensor([5.])
     """
@@ -28,7 +27,6 @@ class PairwiseDistance(Module):
 class CosineSimilarity(Module):
     """The cosine of the angle between two vectors, along `dim`.
 
-    >>> import retrograd as torch
     >>> torch.nn.CosineSimilarity(dim=0)(torch.tensor([1.0, 0.0]), torch.tensor([0.0, 2.0]))
     tensor(0.)
     """

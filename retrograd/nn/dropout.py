@@ -24,7 +24,6 @@ class _DropoutNd(Module):
 class Dropout(_DropoutNd):
     """Zero each element with probability `p`.
 
-    >>> import retrograd as torch
     >>> torch.nn.Dropout(0.5).eval()(torch.ones(2))
     tensor([1., 1.])
     """
@@ -36,7 +35,6 @@ class Dropout(_DropoutNd):
 class Dropout1d(_DropoutNd):
     """Zero whole channels of a sequence, (N, C, L) or (C, L).
 
-    >>> import retrograd as torch
     >>> torch.nn.Dropout1d(1.0)(torch.ones(1, 2, 3)).sum()
     tensor(0.)
     """
@@ -48,7 +46,6 @@ class Dropout1d(_DropoutNd):
 class Dropout2d(_DropoutNd):
     """Zero whole channels of an image, (N, C, H, W).
 
-    >>> import retrograd as torch
     >>> torch.nn.Dropout2d(1.0)(torch.ones(1, 2, 3, 3)).sum()
     tensor(0.)
     """
@@ -60,7 +57,6 @@ class Dropout2d(_DropoutNd):
 class Dropout3d(_DropoutNd):
     """Zero whole channels of a volume, (N, C, D, H, W).
 
-    >>> import retrograd as torch
     >>> torch.nn.Dropout3d(1.0)(torch.ones(1, 2, 3, 3, 3)).sum()
     tensor(0.)
     """
@@ -72,7 +68,6 @@ class Dropout3d(_DropoutNd):
 class AlphaDropout(_DropoutNd):
     """Dropout that keeps mean 0 and variance 1: the companion of SELU.
 
-    >>> import retrograd as torch
     >>> torch.nn.AlphaDropout(0.2).eval()(torch.ones(2))
     tensor([1., 1.])
     """
@@ -85,7 +80,6 @@ class AlphaDropout(_DropoutNd):
 class FeatureAlphaDropout(_DropoutNd):
     """AlphaDropout of whole channels.
 
-    >>> import retrograd as torch
     >>> torch.nn.FeatureAlphaDropout(0.2).eval()(torch.ones(1, 2, 1)).tolist()
     [[[1.0], [1.0]]]
     """

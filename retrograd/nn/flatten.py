@@ -9,7 +9,6 @@ from retrograd.tensor import Tensor
 class Flatten(Module):
     """Join the dimensions from `start_dim` to `end_dim`; by default all but the batch's.
 
-    >>> import retrograd as torch
     >>> torch.nn.Flatten()(torch.zeros(5, 2, 3)).shape
     torch.Size([5, 6])
     """
@@ -29,7 +28,6 @@ class Flatten(Module):
 class Unflatten(Module):
     """Split dimension `dim` into `unflattened_size`.
 
-    >>> import retrograd as torch
     >>> torch.nn.Unflatten(1, (2, 3))(torch.zeros(5, 6)).shape
     torch.Size([5, 2, 3])
     """

@@ -11,7 +11,6 @@ from retrograd.tensor import Tensor
 class Fold(Module):
     """Sum sliding blocks, (N, C * block size, count), into an image of `output_size`.
 
-    >>> import retrograd as torch
     >>> torch.nn.Fold((1, 3), (1, 2))(torch.ones(1, 2, 2))
     tensor([[[[1., 2., 1.]]]])
     """
@@ -46,7 +45,6 @@ class Fold(Module):
 class Unfold(Module):
     """Take the sliding blocks out of an image, one column for each.
 
-    >>> import retrograd as torch
     >>> torch.nn.Unfold((1, 2))(torch.arange(3.0).reshape(1, 1, 1, 3))
     tensor([[[0., 1.],
              [1., 2.]]])

@@ -64,7 +64,6 @@ class FractionalMaxPool2d(_FractionalMaxPoolNd):
     output_ratio    or what part of the image's size that is
     return_indices  give also where the values are, for `MaxUnpool2d`
 
-    >>> import retrograd as torch
     >>> torch.nn.FractionalMaxPool2d(3, output_ratio=0.5)(torch.zeros(1, 2, 12, 10)).shape
     torch.Size([1, 2, 6, 5])
     """
@@ -76,7 +75,6 @@ class FractionalMaxPool2d(_FractionalMaxPoolNd):
 class FractionalMaxPool3d(_FractionalMaxPoolNd):
     """The largest value of windows at random places of a volume.
 
-    >>> import retrograd as torch
     >>> torch.nn.FractionalMaxPool3d(2, output_size=4)(torch.zeros(1, 2, 8, 8, 8)).shape
     torch.Size([1, 2, 4, 4, 4])
     """

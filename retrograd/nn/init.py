@@ -162,7 +162,6 @@ def trunc_normal_(
 ) -> Tensor:
     """Fill with normal values within [a, b]; what falls outside is drawn again.
 
-    >>> import retrograd as torch
     >>> bool((torch.nn.init.trunc_normal_(torch.empty(100)).abs() <= 2).all())
     True
     """
@@ -227,7 +226,6 @@ def _redraw_uniform(
 def orthogonal_(tensor: Tensor, gain: float = 1, generator: Generator | None = None) -> Tensor:
     """Fill with a (semi-)orthogonal matrix; the dimensions after the first count as one.
 
-    >>> import retrograd as torch
     >>> weight = torch.nn.init.orthogonal_(torch.empty(2, 3))
     >>> torch.allclose(weight @ weight.T, torch.eye(2), atol=1e-6)
     True
@@ -254,7 +252,6 @@ def sparse_(
 ) -> Tensor:
     """Fill with normal values, a `sparsity` share of each column set to zero.
 
-    >>> import retrograd as torch
     >>> (torch.nn.init.sparse_(torch.empty(4, 3), 0.5) == 0).sum(0)
     tensor([2, 2, 2])
     """
@@ -273,7 +270,6 @@ def sparse_(
 def eye_(tensor: Tensor) -> Tensor:
     """Fill a matrix with the identity.
 
-    >>> import retrograd as torch
     >>> torch.nn.init.eye_(torch.empty(2, 3))
     tensor([[1., 0., 0.],
             [0., 1., 0.]])
@@ -288,7 +284,6 @@ def eye_(tensor: Tensor) -> Tensor:
 def dirac_(tensor: Tensor, groups: int = 1) -> Tensor:
     """Fill a convolution's weight so that it passes its input channels through.
 
-    >>> import retrograd as torch
     >>> torch.nn.init.dirac_(torch.empty(2, 2, 3)).tolist()
     [[[0.0, 1.0, 0.0], [0.0, 0.0, 0.0]], [[0.0, 0.0, 0.0], [0.0, 1.0, 0.0]]]
     """

@@ -109,7 +109,6 @@ class InstanceNorm1d(_InstanceNorm):
     affine                scale and shift the result by parameters
     track_running_stats   normalize by running statistics in evaluation
 
-    >>> import retrograd as torch
     >>> torch.nn.InstanceNorm1d(1)(torch.tensor([[[1.0, 3.0]]]))
     tensor([[[-1.0000,  1.0000]]])
     """
@@ -120,7 +119,6 @@ class InstanceNorm1d(_InstanceNorm):
 class InstanceNorm2d(_InstanceNorm):
     """Give every channel of every image mean zero and variance one.
 
-    >>> import retrograd as torch
     >>> torch.nn.InstanceNorm2d(3)(torch.zeros(2, 3, 4, 4)).shape
     torch.Size([2, 3, 4, 4])
     """
@@ -131,7 +129,6 @@ class InstanceNorm2d(_InstanceNorm):
 class InstanceNorm3d(_InstanceNorm):
     """Give every channel of every volume mean zero and variance one.
 
-    >>> import retrograd as torch
     >>> torch.nn.InstanceNorm3d(3)(torch.zeros(3, 4, 4, 4)).shape
     torch.Size([3, 4, 4, 4])
     """

@@ -40,7 +40,6 @@ class LazyModuleMixin(Module):
     Such a class makes `UninitializedParameter` attributes, and gives them shapes in
     ``initialize_parameters(*inputs)``. `cls_to_become` is the class after that.
 
-    >>> import retrograd as torch
     >>> class LazyScale(torch.nn.modules.lazy.LazyModuleMixin, torch.nn.Module):
     ...     def __init__(self):
     ...         super().__init__()
@@ -125,7 +124,6 @@ class LazyModuleMixin(Module):
 class LazyLinear(LazyModuleMixin, Linear):
     """A `Linear` that takes `in_features` from its first input.
 
-    >>> import retrograd as torch
     >>> layer = torch.nn.LazyLinear(2)
     >>> layer
     LazyLinear(in_features=0, out_features=2, bias=True)
@@ -248,7 +246,6 @@ class _LazyConvolution(_LazyConvXdMixin):
 class LazyConv1d(_LazyConvolution, Conv1d):
     """A `Conv1d` that takes `in_channels` from its first input.
 
-    >>> import retrograd as torch
     >>> torch.nn.LazyConv1d(4, 3)(torch.zeros(1, 2, 5)).shape
     torch.Size([1, 4, 3])
     """
@@ -259,7 +256,6 @@ class LazyConv1d(_LazyConvolution, Conv1d):
 class LazyConv2d(_LazyConvolution, Conv2d):
     """A `Conv2d` that takes `in_channels` from its first input.
 
-    >>> import retrograd as torch
     >>> torch.nn.LazyConv2d(4, kernel_size=3)
     LazyConv2d(0, 4, kernel_size=(3, 3), stride=(1, 1))
     """
@@ -270,7 +266,6 @@ class LazyConv2d(_LazyConvolution, Conv2d):
 class LazyConv3d(_LazyConvolution, Conv3d):
     """A `Conv3d` that takes `in_channels` from its first input.
 
-    >>> import retrograd as torch
     >>> torch.nn.LazyConv3d(1, 2)(torch.zeros(3, 4, 4, 4)).shape
     torch.Size([1, 3, 3, 3])
     """
@@ -303,7 +298,6 @@ class _LazyConvTranspose(_LazyConvXdMixin):
 class LazyConvTranspose1d(_LazyConvTranspose, ConvTranspose1d):
     """A `ConvTranspose1d` that takes `in_channels` from its first input.
 
-    >>> import retrograd as torch
     >>> torch.nn.LazyConvTranspose1d(4, 3)(torch.zeros(1, 2, 5)).shape
     torch.Size([1, 4, 7])
     """
@@ -314,7 +308,6 @@ class LazyConvTranspose1d(_LazyConvTranspose, ConvTranspose1d):
 class LazyConvTranspose2d(_LazyConvTranspose, ConvTranspose2d):
     """A `ConvTranspose2d` that takes `in_channels` from its first input.
 
-    >>> import retrograd as torch
     >>> torch.nn.LazyConvTranspose2d(1, 2)(torch.zeros(2, 3, 3)).shape
     torch.Size([1, 4, 4])
     """
@@ -325,7 +318,6 @@ class LazyConvTranspose2d(_LazyConvTranspose, ConvTranspose2d):
 class LazyConvTranspose3d(_LazyConvTranspose, ConvTranspose3d):
     """A `ConvTranspose3d` that takes `in_channels` from its first input.
 
-    >>> import retrograd as torch
     >>> torch.nn.LazyConvTranspose3d(1, 2)(torch.zeros(2, 3, 3, 3)).shape
     torch.Size([1, 4, 4, 4])
     """
@@ -381,7 +373,6 @@ class _LazyNormBase(LazyModuleMixin, _NormBase):
 class LazyBatchNorm1d(_LazyNormBase, BatchNorm1d):
     """A `BatchNorm1d` that takes `num_features` from its first input.
 
-    >>> import retrograd as torch
     >>> layer = torch.nn.LazyBatchNorm1d()
     >>> layer.state_dict()["running_mean"]
     <UninitializedBuffer>
@@ -396,7 +387,6 @@ class LazyBatchNorm1d(_LazyNormBase, BatchNorm1d):
 class LazyBatchNorm2d(_LazyNormBase, BatchNorm2d):
     """A `BatchNorm2d` that takes `num_features` from its first input.
 
-    >>> import retrograd as torch
     >>> torch.nn.LazyBatchNorm2d()(torch.zeros(1, 3, 2, 2)).shape
     torch.Size([1, 3, 2, 2])
     """
@@ -407,7 +397,6 @@ class LazyBatchNorm2d(_LazyNormBase, BatchNorm2d):
 class LazyBatchNorm3d(_LazyNormBase, BatchNorm3d):
     """A `BatchNorm3d` that takes `num_features` from its first input.
 
-    >>> import retrograd as torch
     >>> torch.nn.LazyBatchNorm3d()(torch.zeros(1, 3, 2, 2, 2)).shape
     torch.Size([1, 3, 2, 2, 2])
     """
@@ -418,7 +407,6 @@ class LazyBatchNorm3d(_LazyNormBase, BatchNorm3d):
 class LazyInstanceNorm1d(_LazyNormBase, InstanceNorm1d):
     """An `InstanceNorm1d` that takes `num_features` from its first input.
 
-    >>> import retrograd as torch
     >>> torch.nn.LazyInstanceNorm1d()(torch.zeros(1, 3, 2)).shape
     torch.Size([1, 3, 2])
     """
@@ -429,7 +417,6 @@ class LazyInstanceNorm1d(_LazyNormBase, InstanceNorm1d):
 class LazyInstanceNorm2d(_LazyNormBase, InstanceNorm2d):
     """An `InstanceNorm2d` that takes `num_features` from its first input.
 
-    >>> import retrograd as torch
     >>> torch.nn.LazyInstanceNorm2d()(torch.zeros(1, 3, 2, 2)).shape
     torch.Size([1, 3, 2, 2])
     """
@@ -440,7 +427,6 @@ class LazyInstanceNorm2d(_LazyNormBase, InstanceNorm2d):
 class LazyInstanceNorm3d(_LazyNormBase, InstanceNorm3d):
     """An `InstanceNorm3d` that takes `num_features` from its first input.
 
-    >>> import retrograd as torch
     >>> torch.nn.LazyInstanceNorm3d()(torch.zeros(1, 3, 2, 2, 2)).shape
     torch.Size([1, 3, 2, 2, 2])
     """

@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 class Identity(Module):
     """The input, unchanged; any arguments at construction are ignored.
 
-    >>> import retrograd as torch
     >>> torch.nn.Identity(54, unused=True)(torch.ones(2))
     tensor([1., 1.])
     """
@@ -34,7 +33,6 @@ class Identity(Module):
 class Linear(Module):
     """``input @ weight.T + bias``.
 
-    >>> import retrograd as torch
     >>> torch.nn.Linear(3, 2)(torch.zeros(4, 3)).shape
     torch.Size([4, 2])
     """
@@ -80,7 +78,6 @@ class Linear(Module):
 class Bilinear(Module):
     """``input1 @ weight[k] @ input2 + bias[k]`` for each output feature k.
 
-    >>> import retrograd as torch
     >>> torch.nn.Bilinear(3, 4, 2)(torch.zeros(5, 3), torch.zeros(5, 4)).shape
     torch.Size([5, 2])
     """

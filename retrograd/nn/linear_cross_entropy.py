@@ -23,7 +23,6 @@ _FLOATS = (dtypes.float16, dtypes.bfloat16, dtypes.float32, dtypes.float64)
 class LinearCrossEntropyOptions:
     """How PyTorch cuts a batch to save memory: checked here, and without effect on the loss.
 
-    >>> import retrograd as torch
     >>> torch.nn.LinearCrossEntropyOptions(batch_chunk_size=0)
     Traceback (most recent call last):
     ValueError: batch_chunk_size must be positive int or None, got 0
@@ -59,7 +58,6 @@ class LinearCrossEntropyLoss(_WeightedLoss):
     out_features  further dimensions of the outputs, after the classes
     bias          whether the linear layer has one
 
-    >>> import retrograd as torch
     >>> loss = torch.nn.LinearCrossEntropyLoss(5, 3)
     >>> list(loss.state_dict())
     ['linear.weight']

@@ -52,7 +52,6 @@ class _WeightedLoss(_Loss):
 class L1Loss(_Loss):
     """Mean absolute difference of input and target.
 
-    >>> import retrograd as torch
     >>> torch.nn.L1Loss()(torch.tensor([1.0, 3.0]), torch.tensor([1.0, 1.0]))
     tensor(1.)
     """
@@ -64,7 +63,6 @@ class L1Loss(_Loss):
 class MSELoss(_Loss):
     """Mean squared difference of input and target.
 
-    >>> import retrograd as torch
     >>> torch.nn.MSELoss()(torch.tensor([1.0, 3.0]), torch.tensor([1.0, 1.0]))
     tensor(2.)
     """
@@ -76,7 +74,6 @@ class MSELoss(_Loss):
 class SmoothL1Loss(_Loss):
     """Half the squared difference over `beta` where the difference is below it, else linear.
 
-    >>> import retrograd as torch
     >>> torch.nn.SmoothL1Loss()(torch.tensor([1.0, 3.0]), torch.tensor([1.0, 1.0]))
     tensor(0.7500)
     """
@@ -98,7 +95,6 @@ class SmoothL1Loss(_Loss):
 class HuberLoss(_Loss):
     """Half the squared difference where it is below `delta`, beyond that `delta` times as steep.
 
-    >>> import retrograd as torch
     >>> torch.nn.HuberLoss(delta=0.5)(torch.tensor([3.0]), torch.tensor([1.0]))
     tensor(0.8750)
     """
@@ -116,7 +112,6 @@ class HuberLoss(_Loss):
 class PoissonNLLLoss(_Loss):
     """Negative log likelihood of counts under a Poisson distribution.
 
-    >>> import retrograd as torch
     >>> torch.nn.PoissonNLLLoss()(torch.zeros(2), torch.tensor([1.0, 2.0]))
     tensor(1.)
     """
@@ -143,7 +138,6 @@ class PoissonNLLLoss(_Loss):
 class GaussianNLLLoss(_Loss):
     """Negative log likelihood under normal distributions of given means and variances.
 
-    >>> import retrograd as torch
     >>> torch.nn.GaussianNLLLoss()(torch.zeros(2), torch.ones(2), torch.ones(2))
     tensor(0.5000)
     """
@@ -164,7 +158,6 @@ class GaussianNLLLoss(_Loss):
 class NLLLoss(_WeightedLoss):
     """The negated log probability of the right class.
 
-    >>> import retrograd as torch
     >>> torch.nn.NLLLoss()(torch.tensor([[-1.0, -2.0]]), torch.tensor([1]))
     tensor(2.)
     """
@@ -202,7 +195,6 @@ class NLLLoss2d(NLLLoss):
 class CrossEntropyLoss(_WeightedLoss):
     """Cross entropy of scores (not probabilities) with classes or with probabilities of classes.
 
-    >>> import retrograd as torch
     >>> torch.nn.CrossEntropyLoss()(torch.zeros(1, 4), torch.tensor([2]))
     tensor(1.3863)
     """
@@ -234,7 +226,6 @@ class CrossEntropyLoss(_WeightedLoss):
 class KLDivLoss(_Loss):
     """How far a distribution, given by log probabilities, is from the target's.
 
-    >>> import retrograd as torch
     >>> half = torch.tensor([[0.5, 0.5]])
     >>> torch.nn.KLDivLoss(reduction="batchmean")(half.log(), half)
     tensor(0.)
@@ -257,7 +248,6 @@ class KLDivLoss(_Loss):
 class BCELoss(_WeightedLoss):
     """Binary cross entropy of probabilities.
 
-    >>> import retrograd as torch
     >>> torch.nn.BCELoss()(torch.tensor([0.5]), torch.tensor([1.0]))
     tensor(0.6931)
     """
@@ -269,7 +259,6 @@ class BCELoss(_WeightedLoss):
 class BCEWithLogitsLoss(_WeightedLoss):
     """Binary cross entropy of the sigmoid of the input, computed without losing digits.
 
-    >>> import retrograd as torch
     >>> torch.nn.BCEWithLogitsLoss()(torch.tensor([0.0]), torch.tensor([1.0]))
     tensor(0.6931)
     """
@@ -296,7 +285,6 @@ class BCEWithLogitsLoss(_WeightedLoss):
 class CTCLoss(_Loss):
     """Connectionist temporal classification: labels of a sequence whose alignment is not known.
 
-    >>> import retrograd as torch
     >>> frames = torch.zeros(2, 1, 3).log_softmax(2)
     >>> torch.nn.CTCLoss()(frames, torch.tensor([[1]]), torch.tensor([2]), torch.tensor([1]))
     tensor(1.0986)
@@ -323,7 +311,6 @@ class CTCLoss(_Loss):
 class SoftMarginLoss(_Loss):
     """``log(1 + exp(-target * input))`` for targets 1 and -1.
 
-    >>> import retrograd as torch
     >>> torch.nn.SoftMarginLoss()(torch.zeros(2), torch.tensor([1.0, -1.0]))
     tensor(0.6931)
     """
@@ -335,7 +322,6 @@ class SoftMarginLoss(_Loss):
 class HingeEmbeddingLoss(_Loss):
     """The input where the target is 1, ``max(0, margin - input)`` where it is -1.
 
-    >>> import retrograd as torch
     >>> torch.nn.HingeEmbeddingLoss()(torch.tensor([0.5, 0.75]), torch.tensor([1.0, -1.0]))
     tensor(0.3750)
     """
@@ -357,7 +343,6 @@ class HingeEmbeddingLoss(_Loss):
 class CosineEmbeddingLoss(_Loss):
     """``1 - cos`` of two vectors where the target is 1, ``max(0, cos - margin)`` where it is -1.
 
-    >>> import retrograd as torch
     >>> x = torch.tensor([[3.0, 4.0]])
     >>> torch.nn.CosineEmbeddingLoss()(x, x, torch.tensor([-1.0]))
     tensor(1.)
@@ -381,7 +366,6 @@ class CosineEmbeddingLoss(_Loss):
 class MarginRankingLoss(_Loss):
     """``max(0, margin - target * (input1 - input2))``: which of two should be larger.
 
-    >>> import retrograd as torch
     >>> torch.nn.MarginRankingLoss()(torch.zeros(1), torch.ones(1), torch.ones(1))
     tensor(1.)
     """
@@ -404,7 +388,6 @@ class MarginRankingLoss(_Loss):
 class MultiLabelMarginLoss(_Loss):
     """The margin loss of several right classes per sample: those listed before the first -1.
 
-    >>> import retrograd as torch
     >>> torch.nn.MultiLabelMarginLoss()(torch.zeros(1, 2), torch.tensor([[0, -1]]))
     tensor(0.5000)
     """
@@ -416,7 +399,6 @@ class MultiLabelMarginLoss(_Loss):
 class MultiLabelSoftMarginLoss(_WeightedLoss):
     """Binary cross entropy of all classes of a sample, averaged over the classes.
 
-    >>> import retrograd as torch
     >>> torch.nn.MultiLabelSoftMarginLoss()(torch.zeros(1, 2), torch.tensor([[0.0, 1.0]]))
     tensor(0.6931)
     """
@@ -429,7 +411,6 @@ class MultiLabelSoftMarginLoss(_WeightedLoss):
 class MultiMarginLoss(_WeightedLoss):
     """Sums over the wrong classes of how far their scores come near that of the right one.
 
-    >>> import retrograd as torch
     >>> torch.nn.MultiMarginLoss()(torch.zeros(1, 4), torch.tensor([0]))
     tensor(0.7500)
     """
@@ -469,7 +450,6 @@ def _check_margin(loss: Module, margin: float) -> None:
 class TripletMarginLoss(_Loss):
     """How much the positive is not nearer to the anchor than the negative, by a margin.
 
-    >>> import retrograd as torch
     >>> x = torch.ones(1, 2)
     >>> torch.nn.TripletMarginLoss()(x, x, x)
     tensor(1.)
@@ -501,7 +481,6 @@ class TripletMarginLoss(_Loss):
 class TripletMarginWithDistanceLoss(_Loss):
     """`TripletMarginLoss` with any distance; `PairwiseDistance` where none is given.
 
-    >>> import retrograd as torch
     >>> loss = torch.nn.TripletMarginWithDistanceLoss(distance_function=lambda a, b: (a - b).norm())
     >>> loss(torch.zeros(2), torch.zeros(2), torch.tensor([0.6, 0.0]))
     tensor(0.4000)

@@ -60,7 +60,6 @@ _HOOK_TABLES = (
 class Module(ConversionMethods, HookMethods, StateMethods):
     """The base of all models: subclass it, assign parts in `__init__`, compute in `forward`.
 
-    >>> import retrograd as torch
     >>> class Twice(torch.nn.Module):
     ...     def __init__(self):
     ...         super().__init__()

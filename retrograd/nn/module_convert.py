@@ -35,7 +35,6 @@ class ConversionMethods(WalkMethods):
     def apply(self, fn: Callable[[Any], object]) -> Self:
         """Call ``fn(module)`` on every submodule, then on this one.
 
-        >>> import retrograd as torch
         >>> _ = torch.nn.Sequential(torch.nn.ReLU()).apply(lambda m: print(type(m).__name__))
         ReLU
         Sequential
@@ -68,7 +67,6 @@ class ConversionMethods(WalkMethods):
 
         The arguments are those of `Tensor.to`, without `copy`.
 
-        >>> import retrograd as torch
         >>> torch.nn.Linear(2, 1).to(torch.float64).weight.dtype
         torch.float64
         """

@@ -122,7 +122,6 @@ def register_module_forward_hook(
 ) -> RemovableHandle:
     """Call ``hook(module, args, output)`` after the `forward` of every module.
 
-    >>> import retrograd as torch
     >>> from retrograd.nn.module import register_module_forward_hook
     >>> def show(module, args, output):
     ...     print(type(module).__name__, tuple(output.shape))
@@ -199,7 +198,6 @@ class HookMethods:
         always_call  also when the call raises an error
         prepend      before the hooks that are there
 
-        >>> import retrograd as torch
         >>> layer = torch.nn.ReLU()
         >>> handle = layer.register_forward_hook(lambda module, args, output: output + 1)
         >>> layer(torch.tensor([-1.0, 1.0]))
@@ -220,7 +218,6 @@ class HookMethods:
 
         It may return other gradients of the inputs.
 
-        >>> import retrograd as torch
         >>> layer = torch.nn.ReLU()
         >>> handle = layer.register_full_backward_hook(lambda module, into, out: (into[0] * 5,))
         >>> x = torch.ones(1, requires_grad=True)

@@ -55,7 +55,6 @@ class StateMethods:
         destination  a dictionary to fill
         prefix       what all names begin with
 
-        >>> import retrograd as torch
         >>> list(torch.nn.Sequential(torch.nn.Linear(2, 1)).state_dict(prefix="model."))
         ['model.0.weight', 'model.0.bias']
         """
@@ -132,7 +131,6 @@ class StateMethods:
         strict  the names must be those of this module, none missing and none more
         assign  put the given tensors in the places instead of copying their values
 
-        >>> import retrograd as torch
         >>> torch.nn.Linear(2, 1).load_state_dict(torch.nn.Linear(2, 1).state_dict())
         <All keys matched successfully>
         """

@@ -24,7 +24,6 @@ class WalkMethods:
     ) -> Iterator[tuple[str, Module]]:
         """This module and all below it, each with its dotted path.
 
-        >>> import retrograd as torch
         >>> [name for name, _ in torch.nn.Sequential(torch.nn.ReLU()).named_modules()]
         ['', '0']
         """

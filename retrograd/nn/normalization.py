@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 class LocalResponseNorm(Module):
     """Divide every value by a power of the squares in `size` neighbouring channels.
 
-    >>> import retrograd as torch
     >>> torch.nn.LocalResponseNorm(2)(torch.ones(1, 3, 2)).shape
     torch.Size([1, 3, 2])
     """
@@ -65,7 +64,6 @@ class LayerNorm(_Scaled):
 
     elementwise_affine   scale and shift the result by parameters of that shape
 
-    >>> import retrograd as torch
     >>> torch.nn.LayerNorm(2)(torch.tensor([1.0, 3.0])).detach()
     tensor([-1.0000,  1.0000])
     """
@@ -103,7 +101,6 @@ def _as_shape(shape: Any) -> tuple[int, ...]:
 class GroupNorm(_Scaled):
     """Give each of `num_groups` groups of channels mean zero and variance one.
 
-    >>> import retrograd as torch
     >>> torch.nn.GroupNorm(2, 6)(torch.zeros(1, 6, 5)).shape
     torch.Size([1, 6, 5])
     """
@@ -146,7 +143,6 @@ class RMSNorm(Module):
 
     eps   added to the mean square; the dtype's own epsilon when not given
 
-    >>> import retrograd as torch
     >>> torch.nn.RMSNorm(2, eps=0.0)(torch.tensor([1.0, 7.0])).detach()
     tensor([0.2000, 1.4000])
     """

@@ -16,7 +16,6 @@ class OptimizedModule(Module):
     Parameters have the same names as in PyTorch, so checkpoints can be exchanged. Other attributes
     are read from and written to the module itself.
 
-    >>> import retrograd as torch
     >>> model = torch.compile(torch.nn.Linear(2, 1))
     >>> list(model.state_dict())
     ['_orig_mod.weight', '_orig_mod.bias']

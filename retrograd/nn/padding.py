@@ -73,7 +73,6 @@ class _CircularPadNd(_PadNd):
 class ConstantPad1d(_ConstantPadNd):
     """Pad a sequence with one value.
 
-    >>> import retrograd as torch
     >>> layer = torch.nn.ConstantPad1d((2, 1), 9.0)
     >>> layer(torch.arange(1.0, 4.0).reshape(1, 3)).flatten()
     tensor([9., 9., 1., 2., 3., 9.])
@@ -85,7 +84,6 @@ class ConstantPad1d(_ConstantPadNd):
 class ConstantPad2d(_ConstantPadNd):
     """Pad an image with one value.
 
-    >>> import retrograd as torch
     >>> layer = torch.nn.ConstantPad2d((2, 1, 0, 0), 9.0)
     >>> layer(torch.arange(1.0, 4.0).reshape(1, 1, 3)).flatten()
     tensor([9., 9., 1., 2., 3., 9.])
@@ -97,7 +95,6 @@ class ConstantPad2d(_ConstantPadNd):
 class ConstantPad3d(_ConstantPadNd):
     """Pad a volume with one value.
 
-    >>> import retrograd as torch
     >>> layer = torch.nn.ConstantPad3d((2, 1, 0, 0, 0, 0), 9.0)
     >>> layer(torch.arange(1.0, 4.0).reshape(1, 1, 1, 3)).flatten()
     tensor([9., 9., 1., 2., 3., 9.])
@@ -109,7 +106,6 @@ class ConstantPad3d(_ConstantPadNd):
 class ReflectionPad1d(_ReflectionPadNd):
     """Pad a sequence with its mirror image, the edge not repeated.
 
-    >>> import retrograd as torch
     >>> layer = torch.nn.ReflectionPad1d((2, 1))
     >>> layer(torch.arange(1.0, 4.0).reshape(1, 3)).flatten()
     tensor([3., 2., 1., 2., 3., 2.])
@@ -121,7 +117,6 @@ class ReflectionPad1d(_ReflectionPadNd):
 class ReflectionPad2d(_ReflectionPadNd):
     """Pad an image with its mirror image, the edge not repeated.
 
-    >>> import retrograd as torch
     >>> layer = torch.nn.ReflectionPad2d((2, 1, 0, 0))
     >>> layer(torch.arange(1.0, 4.0).reshape(1, 1, 3)).flatten()
     tensor([3., 2., 1., 2., 3., 2.])
@@ -133,7 +128,6 @@ class ReflectionPad2d(_ReflectionPadNd):
 class ReflectionPad3d(_ReflectionPadNd):
     """Pad a volume with its mirror image, the edge not repeated.
 
-    >>> import retrograd as torch
     >>> layer = torch.nn.ReflectionPad3d((2, 1, 0, 0, 0, 0))
     >>> layer(torch.arange(1.0, 4.0).reshape(1, 1, 1, 3)).flatten()
     tensor([3., 2., 1., 2., 3., 2.])
@@ -145,7 +139,6 @@ class ReflectionPad3d(_ReflectionPadNd):
 class ReplicationPad1d(_ReplicationPadNd):
     """Pad a sequence by repeating its edge.
 
-    >>> import retrograd as torch
     >>> layer = torch.nn.ReplicationPad1d((2, 1))
     >>> layer(torch.arange(1.0, 4.0).reshape(1, 3)).flatten()
     tensor([1., 1., 1., 2., 3., 3.])
@@ -157,7 +150,6 @@ class ReplicationPad1d(_ReplicationPadNd):
 class ReplicationPad2d(_ReplicationPadNd):
     """Pad an image by repeating its edge.
 
-    >>> import retrograd as torch
     >>> layer = torch.nn.ReplicationPad2d((2, 1, 0, 0))
     >>> layer(torch.arange(1.0, 4.0).reshape(1, 1, 3)).flatten()
     tensor([1., 1., 1., 2., 3., 3.])
@@ -169,7 +161,6 @@ class ReplicationPad2d(_ReplicationPadNd):
 class ReplicationPad3d(_ReplicationPadNd):
     """Pad a volume by repeating its edge.
 
-    >>> import retrograd as torch
     >>> layer = torch.nn.ReplicationPad3d((2, 1, 0, 0, 0, 0))
     >>> layer(torch.arange(1.0, 4.0).reshape(1, 1, 1, 3)).flatten()
     tensor([1., 1., 1., 2., 3., 3.])
@@ -181,7 +172,6 @@ class ReplicationPad3d(_ReplicationPadNd):
 class ZeroPad1d(ConstantPad1d):
     """Pad a sequence with zeros.
 
-    >>> import retrograd as torch
     >>> layer = torch.nn.ZeroPad1d((2, 1))
     >>> layer(torch.arange(1.0, 4.0).reshape(1, 3)).flatten()
     tensor([0., 0., 1., 2., 3., 0.])
@@ -197,7 +187,6 @@ class ZeroPad1d(ConstantPad1d):
 class ZeroPad2d(ConstantPad2d):
     """Pad an image with zeros.
 
-    >>> import retrograd as torch
     >>> layer = torch.nn.ZeroPad2d((2, 1, 0, 0))
     >>> layer(torch.arange(1.0, 4.0).reshape(1, 1, 3)).flatten()
     tensor([0., 0., 1., 2., 3., 0.])
@@ -213,7 +202,6 @@ class ZeroPad2d(ConstantPad2d):
 class ZeroPad3d(ConstantPad3d):
     """Pad a volume with zeros.
 
-    >>> import retrograd as torch
     >>> layer = torch.nn.ZeroPad3d((2, 1, 0, 0, 0, 0))
     >>> layer(torch.arange(1.0, 4.0).reshape(1, 1, 1, 3)).flatten()
     tensor([0., 0., 1., 2., 3., 0.])
@@ -229,7 +217,6 @@ class ZeroPad3d(ConstantPad3d):
 class CircularPad1d(_CircularPadNd):
     """Pad a sequence with its own other end.
 
-    >>> import retrograd as torch
     >>> layer = torch.nn.CircularPad1d((2, 1))
     >>> layer(torch.arange(1.0, 4.0).reshape(1, 3)).flatten()
     tensor([2., 3., 1., 2., 3., 1.])
@@ -241,7 +228,6 @@ class CircularPad1d(_CircularPadNd):
 class CircularPad2d(_CircularPadNd):
     """Pad an image with its own other end.
 
-    >>> import retrograd as torch
     >>> layer = torch.nn.CircularPad2d((2, 1, 0, 0))
     >>> layer(torch.arange(1.0, 4.0).reshape(1, 1, 3)).flatten()
     tensor([2., 3., 1., 2., 3., 1.])
@@ -253,7 +239,6 @@ class CircularPad2d(_CircularPadNd):
 class CircularPad3d(_CircularPadNd):
     """Pad a volume with its own other end.
 
-    >>> import retrograd as torch
     >>> layer = torch.nn.CircularPad3d((2, 1, 0, 0, 0, 0))
     >>> layer(torch.arange(1.0, 4.0).reshape(1, 1, 1, 3)).flatten()
     tensor([2., 3., 1., 2., 3., 1.])

@@ -41,7 +41,6 @@ class _ParameterMeta(type):
 class Parameter(Tensor, metaclass=_ParameterMeta):
     """A leaf tensor that requires grad and belongs to a module.
 
-    >>> import retrograd as torch
     >>> torch.nn.Parameter(torch.zeros(2))
     Parameter containing:
     tensor([0., 0.], requires_grad=True)
@@ -108,7 +107,6 @@ class Buffer(Tensor, metaclass=_BufferMeta):
 
     persistent  whether `state_dict` contains it
 
-    >>> import retrograd as torch
     >>> module = torch.nn.Module()
     >>> module.mean = torch.nn.Buffer(torch.zeros(2))
     >>> list(module.state_dict())
@@ -264,7 +262,6 @@ for _name in (  # these read no array, or not at first
 def is_lazy(param: Tensor) -> bool:
     """Whether it is an `UninitializedParameter` or an `UninitializedBuffer`.
 
-    >>> import retrograd as torch
     >>> torch.nn.parameter.is_lazy(torch.nn.LazyLinear(3).weight)
     True
     """
@@ -274,7 +271,6 @@ def is_lazy(param: Tensor) -> bool:
 class UninitializedParameter(UninitializedTensorMixin, Parameter):
     """A parameter without a shape: `materialize` makes it a `Parameter`.
 
-    >>> import retrograd as torch
     >>> weight = torch.nn.UninitializedParameter()
     >>> weight
     <UninitializedParameter>
@@ -303,7 +299,6 @@ class UninitializedParameter(UninitializedTensorMixin, Parameter):
 class UninitializedBuffer(UninitializedTensorMixin, Tensor):
     """A buffer without a shape: `materialize` makes it an ordinary tensor.
 
-    >>> import retrograd as torch
     >>> torch.nn.UninitializedBuffer().double().dtype
     torch.float64
     """

@@ -16,7 +16,6 @@ from retrograd.tensor import Tensor
 class ParameterList(Module):
     """Parameters in a list; tensors become parameters, other values are kept as they are.
 
-    >>> import retrograd as torch
     >>> torch.nn.ParameterList([torch.ones(2, 3)])
     ParameterList(  (0): Parameter containing: [torch.float32 of size 2x3])
     """
@@ -85,7 +84,6 @@ class ParameterList(Module):
 class ParameterDict(Module):
     """Parameters in a dictionary; tensors become parameters, other values are kept as they are.
 
-    >>> import retrograd as torch
     >>> [name for name, _ in torch.nn.ParameterDict({"w": torch.ones(2)}).named_parameters()]
     ['w']
     """

@@ -10,7 +10,6 @@ from retrograd.tensor import Tensor
 class PixelShuffle(Module):
     """Turn (C * r * r, H, W) into (C, H * r, W * r).
 
-    >>> import retrograd as torch
     >>> torch.nn.PixelShuffle(2)(torch.zeros(1, 8, 3, 3)).shape
     torch.Size([1, 2, 6, 6])
     """
@@ -29,7 +28,6 @@ class PixelShuffle(Module):
 class PixelUnshuffle(Module):
     """Turn (C, H * r, W * r) into (C * r * r, H, W): the inverse of PixelShuffle.
 
-    >>> import retrograd as torch
     >>> torch.nn.PixelUnshuffle(2)(torch.zeros(1, 2, 6, 6)).shape
     torch.Size([1, 8, 3, 3])
     """

@@ -61,7 +61,6 @@ class MaxPool1d(_MaxPoolNd):
     return_indices   also give where the values were, as `MaxUnpool1d` needs it
     ceil_mode        keep a last window that is only partly inside
 
-    >>> import retrograd as torch
     >>> torch.nn.MaxPool1d(2)(torch.tensor([[1.0, 3.0, 2.0, 0.0]]))
     tensor([[3., 2.]])
     """
@@ -72,7 +71,6 @@ class MaxPool1d(_MaxPoolNd):
 class MaxPool2d(_MaxPoolNd):
     """The largest value in each window of an image.
 
-    >>> import retrograd as torch
     >>> torch.nn.MaxPool2d(2)(torch.arange(16.0).reshape(1, 4, 4))
     tensor([[[ 5.,  7.],
              [13., 15.]]])
@@ -84,7 +82,6 @@ class MaxPool2d(_MaxPoolNd):
 class MaxPool3d(_MaxPoolNd):
     """The largest value in each window of a volume.
 
-    >>> import retrograd as torch
     >>> torch.nn.MaxPool3d(3, stride=2)(torch.zeros(1, 7, 7, 7)).shape
     torch.Size([1, 3, 3, 3])
     """
@@ -115,7 +112,6 @@ class _MaxUnpoolNd(_Pool):
 class MaxUnpool1d(_MaxUnpoolNd):
     """Put the values `MaxPool1d` kept back where they were, among zeros.
 
-    >>> import retrograd as torch
     >>> values, places = torch.nn.MaxPool1d(2, return_indices=True)(torch.tensor([[1.0, 3.0]]))
     >>> torch.nn.MaxUnpool1d(2)(values, places)
     tensor([[0., 3.]])
@@ -128,7 +124,6 @@ class MaxUnpool1d(_MaxUnpoolNd):
 class MaxUnpool2d(_MaxUnpoolNd):
     """Put the values `MaxPool2d` kept back where they were, among zeros.
 
-    >>> import retrograd as torch
     >>> pool = torch.nn.MaxPool2d(2, return_indices=True)
     >>> torch.nn.MaxUnpool2d(2)(*pool(torch.arange(4.0).reshape(1, 2, 2)))
     tensor([[[0., 0.],
@@ -142,7 +137,6 @@ class MaxUnpool2d(_MaxUnpoolNd):
 class MaxUnpool3d(_MaxUnpoolNd):
     """Put the values `MaxPool3d` kept back where they were, among zeros.
 
-    >>> import retrograd as torch
     >>> pool = torch.nn.MaxPool3d(2, return_indices=True)
     >>> torch.nn.MaxUnpool3d(2)(*pool(torch.ones(1, 4, 4, 4))).sum()
     tensor(8.)
@@ -157,7 +151,6 @@ class AvgPool1d(_Pool):
 
     count_include_pad   whether the padding's zeros count as values
 
-    >>> import retrograd as torch
     >>> torch.nn.AvgPool1d(2)(torch.tensor([[1.0, 3.0, 2.0, 0.0]]))
     tensor([[2., 1.]])
     """
@@ -229,7 +222,6 @@ class AvgPool2d(_AvgPoolNd):
 
     divisor_override   divide the sums by this instead of by the number of values
 
-    >>> import retrograd as torch
     >>> torch.nn.AvgPool2d(2)(torch.arange(4.0).reshape(1, 2, 2))
     tensor([[[1.5000]]])
     """
@@ -240,7 +232,6 @@ class AvgPool2d(_AvgPoolNd):
 class AvgPool3d(_AvgPoolNd):
     """The mean of each window of a volume.
 
-    >>> import retrograd as torch
     >>> torch.nn.AvgPool3d(2)(torch.zeros(1, 4, 4, 4)).shape
     torch.Size([1, 2, 2, 2])
     """
@@ -274,7 +265,6 @@ class _LPPoolNd(_Pool):
 class LPPool1d(_LPPoolNd):
     """The `norm_type`-norm of each window along one dimension.
 
-    >>> import retrograd as torch
     >>> torch.nn.LPPool1d(2, 2)(torch.tensor([[3.0, 4.0]]))
     tensor([[5.]])
     """
@@ -285,7 +275,6 @@ class LPPool1d(_LPPoolNd):
 class LPPool2d(_LPPoolNd):
     """The `norm_type`-norm of each window of an image.
 
-    >>> import retrograd as torch
     >>> torch.nn.LPPool2d(1, 2)(torch.ones(1, 2, 2))
     tensor([[[4.]]])
     """
@@ -296,7 +285,6 @@ class LPPool2d(_LPPoolNd):
 class LPPool3d(_LPPoolNd):
     """The `norm_type`-norm of each window of a volume.
 
-    >>> import retrograd as torch
     >>> torch.nn.LPPool3d(1, 2)(torch.ones(1, 2, 2, 2))
     tensor([[[[8.]]]])
     """
@@ -321,7 +309,6 @@ class _AdaptiveMaxPoolNd(_Pool):
 class AdaptiveMaxPool1d(_AdaptiveMaxPoolNd):
     """The largest values of `output_size` windows that cover one dimension evenly.
 
-    >>> import retrograd as torch
     >>> torch.nn.AdaptiveMaxPool1d(2)(torch.tensor([[1.0, 3.0, 2.0]]))
     tensor([[3., 3.]])
     """
@@ -332,7 +319,6 @@ class AdaptiveMaxPool1d(_AdaptiveMaxPoolNd):
 class AdaptiveMaxPool2d(_AdaptiveMaxPoolNd):
     """The largest values of windows that cover an image evenly; None keeps a dimension's size.
 
-    >>> import retrograd as torch
     >>> torch.nn.AdaptiveMaxPool2d((None, 2))(torch.zeros(1, 5, 7)).shape
     torch.Size([1, 5, 2])
     """
@@ -343,7 +329,6 @@ class AdaptiveMaxPool2d(_AdaptiveMaxPoolNd):
 class AdaptiveMaxPool3d(_AdaptiveMaxPoolNd):
     """The largest values of windows that cover a volume evenly; None keeps a dimension's size.
 
-    >>> import retrograd as torch
     >>> torch.nn.AdaptiveMaxPool3d(2)(torch.zeros(1, 5, 6, 7)).shape
     torch.Size([1, 2, 2, 2])
     """
@@ -366,7 +351,6 @@ class _AdaptiveAvgPoolNd(_Pool):
 class AdaptiveAvgPool1d(_AdaptiveAvgPoolNd):
     """The means of `output_size` windows that cover one dimension evenly.
 
-    >>> import retrograd as torch
     >>> torch.nn.AdaptiveAvgPool1d(2)(torch.tensor([[1.0, 3.0, 2.0]]))
     tensor([[2.0000, 2.5000]])
     """
@@ -377,7 +361,6 @@ class AdaptiveAvgPool1d(_AdaptiveAvgPoolNd):
 class AdaptiveAvgPool2d(_AdaptiveAvgPoolNd):
     """The means of windows that cover an image evenly; None keeps a dimension's size.
 
-    >>> import retrograd as torch
     >>> torch.nn.AdaptiveAvgPool2d(1)(torch.arange(4.0).reshape(1, 2, 2))
     tensor([[[1.5000]]])
     """
@@ -388,7 +371,6 @@ class AdaptiveAvgPool2d(_AdaptiveAvgPoolNd):
 class AdaptiveAvgPool3d(_AdaptiveAvgPoolNd):
     """The means of windows that cover a volume evenly; None keeps a dimension's size.
 
-    >>> import retrograd as torch
     >>> torch.nn.AdaptiveAvgPool3d((1, None, 2))(torch.zeros(1, 5, 6, 7)).shape
     torch.Size([1, 1, 6, 2])
     """

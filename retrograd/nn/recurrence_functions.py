@@ -84,7 +84,6 @@ def lstm(*args: Any) -> tuple[Tensor, Tensor, Tensor]:
     batch_first``, or for packed sequences ``data, batch_sizes, hx, params, has_biases, num_layers,
     dropout, train, bidirectional``.
 
-    >>> import retrograd as torch
     >>> layer, state = torch.nn.LSTM(3, 2), torch.zeros(1, 4, 2)
     >>> weights = list(layer.parameters())
     >>> output, h, c = torch.lstm(

@@ -307,7 +307,6 @@ class RNN(RNNBase):
     Arguments: ``input_size, hidden_size, num_layers=1, nonlinearity="tanh", bias=True,
     batch_first=False, dropout=0.0, bidirectional=False, device=None, dtype=None``.
 
-    >>> import retrograd as torch
     >>> output, final = torch.nn.RNN(3, 2)(torch.zeros(5, 4, 3))
     >>> output.shape, final.shape
     (torch.Size([5, 4, 2]), torch.Size([1, 4, 2]))
@@ -339,7 +338,6 @@ class GRU(RNNBase):
     Arguments: ``input_size, hidden_size, num_layers=1, bias=True, batch_first=False, dropout=0.0,
     bidirectional=False, device=None, dtype=None``.
 
-    >>> import retrograd as torch
     >>> output, final = torch.nn.GRU(3, 2, bidirectional=True)(torch.zeros(5, 4, 3))
     >>> output.shape, final.shape
     (torch.Size([5, 4, 4]), torch.Size([2, 4, 2]))
@@ -377,7 +375,6 @@ class LSTM(RNNBase):
     Arguments: ``input_size, hidden_size, num_layers=1, bias=True, batch_first=False, dropout=0.0,
     bidirectional=False, proj_size=0, device=None, dtype=None``.
 
-    >>> import retrograd as torch
     >>> output, (hidden, cell) = torch.nn.LSTM(3, 2)(torch.zeros(5, 4, 3))
     >>> output.shape, hidden.shape, cell.shape
     (torch.Size([5, 4, 2]), torch.Size([1, 4, 2]), torch.Size([1, 4, 2]))

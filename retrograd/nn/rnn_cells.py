@@ -122,7 +122,6 @@ class RNNCellBase(Module):
 class RNNCell(RNNCellBase):
     """One step of a plain recurrent network, with tanh or relu.
 
-    >>> import retrograd as torch
     >>> torch.nn.RNNCell(3, 2)(torch.zeros(4, 3)).shape
     torch.Size([4, 2])
     """
@@ -157,7 +156,6 @@ class RNNCell(RNNCellBase):
 class LSTMCell(RNNCellBase):
     """One step of a long short-term memory: the new hidden and cell state.
 
-    >>> import retrograd as torch
     >>> hidden, cell = torch.nn.LSTMCell(3, 2)(torch.zeros(4, 3))
     >>> hidden.shape, cell.shape
     (torch.Size([4, 2]), torch.Size([4, 2]))
@@ -204,7 +202,6 @@ def _pair(hx: tuple[Tensor, ...], single: bool) -> tuple[Tensor, Tensor]:
 class GRUCell(RNNCellBase):
     """One step of a gated recurrent unit.
 
-    >>> import retrograd as torch
     >>> torch.nn.GRUCell(3, 2)(torch.zeros(4, 3)).shape
     torch.Size([4, 2])
     """

@@ -82,7 +82,6 @@ def _rows_and_columns(embeddings: Tensor) -> tuple[int, int]:
 class Embedding(_LookupTable):
     """A table of `num_embeddings` vectors of size `embedding_dim`, looked up by index.
 
-    >>> import retrograd as torch
     >>> torch.nn.Embedding(10, 3)(torch.tensor([[1, 2], [4, 3]])).shape
     torch.Size([2, 2, 3])
     """
@@ -154,7 +153,6 @@ class Embedding(_LookupTable):
     ) -> Embedding:
         """A layer around an existing table, which it shares; not trained unless told.
 
-        >>> import retrograd as torch
         >>> table = torch.tensor([[1.0, 2.0], [3.0, 4.0]])
         >>> torch.nn.Embedding.from_pretrained(table)(torch.tensor([1]))
         tensor([[3., 4.]])
@@ -174,7 +172,6 @@ class Embedding(_LookupTable):
 class EmbeddingBag(_LookupTable):
     """Sums, means or maxima of bags of vectors, without the vectors in between.
 
-    >>> import retrograd as torch
     >>> table = torch.tensor([[1.0, 2.0], [3.0, 4.0]])
     >>> torch.nn.EmbeddingBag.from_pretrained(table, mode="sum")(torch.tensor([[0, 1]]))
     tensor([[4., 6.]])

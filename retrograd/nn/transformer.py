@@ -91,7 +91,6 @@ class _Layer(Module):
 class TransformerEncoderLayer(_Layer):
     """Self-attention, then two linear layers; each step is added to its input and normalized.
 
-    >>> import retrograd as torch
     >>> layer = torch.nn.TransformerEncoderLayer(d_model=8, nhead=2, dim_feedforward=16)
     >>> layer(torch.zeros(5, 3, 8)).shape
     torch.Size([5, 3, 8])
@@ -163,7 +162,6 @@ def _kind_of_activation(function: Activation) -> int:
 class TransformerDecoderLayer(_Layer):
     """Self-attention, attention to the encoder's output, then two linear layers.
 
-    >>> import retrograd as torch
     >>> layer = torch.nn.TransformerDecoderLayer(d_model=8, nhead=2, dim_feedforward=16)
     >>> layer(torch.zeros(5, 3, 8), torch.zeros(7, 3, 8)).shape
     torch.Size([5, 3, 8])
@@ -243,7 +241,6 @@ class TransformerEncoder(Module):
     In evaluation without gradients PyTorch drops padded positions where it can; they come out as
     zeros then, here as there.
 
-    >>> import retrograd as torch
     >>> layer = torch.nn.TransformerEncoderLayer(8, 2, 16, batch_first=True)
     >>> torch.nn.TransformerEncoder(layer, num_layers=2)(torch.zeros(3, 5, 8)).shape
     torch.Size([3, 5, 8])
@@ -335,7 +332,6 @@ def _obstacle(layer: Module) -> str:
 class TransformerDecoder(Module):
     """Copies of a decoder layer, one after the other.
 
-    >>> import retrograd as torch
     >>> decoder = torch.nn.TransformerDecoder(torch.nn.TransformerDecoderLayer(8, 2, 16), 2)
     >>> decoder(torch.zeros(5, 3, 8), torch.zeros(7, 3, 8)).shape
     torch.Size([5, 3, 8])
@@ -379,7 +375,6 @@ class TransformerDecoder(Module):
 class Transformer(Module):
     """An encoder and a decoder that attends to its output.
 
-    >>> import retrograd as torch
     >>> model = torch.nn.Transformer(8, 2, 1, 1, dim_feedforward=16)
     >>> model(torch.zeros(7, 3, 8), torch.zeros(5, 3, 8)).shape
     torch.Size([5, 3, 8])
@@ -436,7 +431,6 @@ class Transformer(Module):
     ) -> Tensor:
         """A mask for sequences in which no position may see a later one.
 
-        >>> import retrograd as torch
         >>> torch.nn.Transformer.generate_square_subsequent_mask(2)
         tensor([[0., -inf],
                 [0., 0.]])

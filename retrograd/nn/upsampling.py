@@ -14,7 +14,6 @@ from retrograd.tensor import Tensor
 class Upsample(Module):
     """Interpolate to a `size` or by a `scale_factor`.
 
-    >>> import retrograd as torch
     >>> torch.nn.Upsample(scale_factor=2)(torch.tensor([[[1.0, 2.0]]]))
     tensor([[[1., 1., 2., 2.]]])
     """
@@ -59,7 +58,6 @@ class Upsample(Module):
 class UpsamplingNearest2d(Upsample):
     """Enlarge an image by repeating pixels.
 
-    >>> import retrograd as torch
     >>> torch.nn.UpsamplingNearest2d(scale_factor=2)(torch.zeros(1, 1, 2, 3)).shape
     torch.Size([1, 1, 4, 6])
     """
@@ -73,7 +71,6 @@ class UpsamplingNearest2d(Upsample):
 class UpsamplingBilinear2d(Upsample):
     """Enlarge an image bilinearly, with the corner pixels kept at the corners.
 
-    >>> import retrograd as torch
     >>> torch.nn.UpsamplingBilinear2d(size=(1, 3))(torch.tensor([[[[0.0, 2.0]]]]))
     tensor([[[[0., 1., 2.]]]])
     """

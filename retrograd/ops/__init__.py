@@ -120,7 +120,6 @@ from retrograd.ops.signals import (
 def load_library(path: _Any) -> None:
     """Load operators that are compiled for PyTorch: an OSError, as for any file that is unusable.
 
-    >>> import retrograd as torch
     >>> torch.ops.load_library("_C.so")
     Traceback (most recent call last):
     OSError: _C.so: operators that are compiled for PyTorch cannot be loaded by retrograd

@@ -67,7 +67,6 @@ def nonzero_static(
 ) -> Tensor:
     """`nonzero` with a fixed number of rows: cut off, or filled up with `fill_value`.
 
-    >>> import retrograd as torch
     >>> torch.nonzero_static(torch.tensor([0, 5, 6]), size=3)
     tensor([[ 1],
             [ 2],
@@ -92,7 +91,6 @@ def nonzero_static(
 def fill_diagonal_(self: Tensor, fill_value: complex, wrap: bool = False) -> Tensor:
     """Write a number along the main diagonal; with `wrap`, begin again below in tall matrices.
 
-    >>> import retrograd as torch
     >>> torch.zeros(2, 2).fill_diagonal_(1)
     tensor([[1., 0.],
             [0., 1.]])
@@ -176,7 +174,6 @@ def empty_permuted(
 ) -> Tensor:
     """Uninitialised memory whose dimensions lie in the order `physical_layout`, outermost first.
 
-    >>> import retrograd as torch
     >>> torch.empty_permuted((2, 3), (1, 0)).stride()
     (1, 2)
     """

@@ -16,7 +16,6 @@ from retrograd.tensor import Array, Tensor
 class Adadelta(Optimizer):
     """Steps in the units of the weights themselves (Zeiler, 2012).
 
-    >>> import retrograd as torch
     >>> w = torch.tensor([1.0], requires_grad=True)
     >>> optimizer = torch.optim.Adadelta([w], lr=0.1)
     >>> (w * 2).sum().backward()

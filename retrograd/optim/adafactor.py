@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 class Adafactor(Optimizer):
     """Adam's scale from the means of rows and columns, in little memory (Shazeer, Stern, 2018).
 
-    >>> import retrograd as torch
     >>> w = torch.ones(2, 2, requires_grad=True)
     >>> optimizer = torch.optim.Adafactor([w], lr=0.1)
     >>> (w * 2).sum().backward()

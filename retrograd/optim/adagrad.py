@@ -17,7 +17,6 @@ from retrograd.tensor import Array, Tensor
 class Adagrad(Optimizer):
     """Gradients divided by the root of the sum of their squares (Duchi and others, 2011).
 
-    >>> import retrograd as torch
     >>> w = torch.tensor([1.0], requires_grad=True)
     >>> optimizer = torch.optim.Adagrad([w], lr=0.1)
     >>> (w * 2).sum().backward()

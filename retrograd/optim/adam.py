@@ -34,7 +34,6 @@ if TYPE_CHECKING:
 class Adam(Optimizer):
     """Adam (Kingma and Ba, 2015), with AMSGrad and coupled or decoupled weight decay.
 
-    >>> import retrograd as torch
     >>> w = torch.tensor([1.0], requires_grad=True)
     >>> optimizer = torch.optim.Adam([w], lr=0.1)
     >>> (w * 2).sum().backward()
@@ -180,7 +179,6 @@ def adam(
 ) -> None:
     """One step of `Adam`, in place, on lists.
 
-    >>> import retrograd as torch
     >>> from retrograd.optim.adam import adam
     >>> weight, (average, square), step = torch.ones(1), torch.zeros(2, 1), torch.tensor(0.0)
     >>> adam([weight], [torch.ones(1)], [average], [square], [], [step], amsgrad=False, beta1=0.9,

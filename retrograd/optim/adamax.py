@@ -22,7 +22,6 @@ from retrograd.tensor import Array, Tensor
 class Adamax(Optimizer):
     """Adam with the largest recent gradient as its scale (Kingma and Ba, 2015).
 
-    >>> import retrograd as torch
     >>> w = torch.tensor([1.0], requires_grad=True)
     >>> optimizer = torch.optim.Adamax([w], lr=0.1)
     >>> (w * 2).sum().backward()

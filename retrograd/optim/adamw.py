@@ -14,7 +14,6 @@ from retrograd.tensor import Tensor
 class AdamW(Adam):
     """Adam whose weight decay shrinks the weights, not the gradient (Loshchilov, Hutter, 2019).
 
-    >>> import retrograd as torch
     >>> w = torch.tensor([1.0], requires_grad=True)
     >>> optimizer = torch.optim.AdamW([w], lr=0.1, weight_decay=1.0)
     >>> (w * 2).sum().backward()

@@ -16,7 +16,6 @@ from retrograd.tensor import Array, Tensor
 class ASGD(Optimizer):
     """Gradient descent that also keeps the average of the weights (Polyak and Juditsky, 1992).
 
-    >>> import retrograd as torch
     >>> w = torch.tensor([1.0], requires_grad=True)
     >>> optimizer = torch.optim.ASGD([w], lr=0.1)
     >>> (w * 2).sum().backward()

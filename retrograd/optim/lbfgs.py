@@ -22,7 +22,6 @@ class LBFGS(Optimizer):
 
     A step calls the closure several times; `line_search_fn` is None or ``"strong_wolfe"``.
 
-    >>> import retrograd as torch
     >>> w = torch.tensor([3.0, -2.0], requires_grad=True)
     >>> optimizer = torch.optim.LBFGS([w], line_search_fn="strong_wolfe")
     >>> def closure():

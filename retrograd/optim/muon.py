@@ -16,7 +16,6 @@ from retrograd.tensor import Array, Tensor, wrap
 class Muon(Optimizer):
     """Momentum made nearly orthogonal, for the matrices of hidden layers (Jordan, 2024).
 
-    >>> import retrograd as torch
     >>> w = torch.eye(2, requires_grad=True)
     >>> optimizer = torch.optim.Muon([w], lr=0.1)
     >>> (w * torch.eye(2)).sum().backward()

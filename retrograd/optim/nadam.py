@@ -25,7 +25,6 @@ from retrograd.tensor import Array, Tensor
 class NAdam(Optimizer):
     """Adam with Nesterov's momentum (Dozat, 2016).
 
-    >>> import retrograd as torch
     >>> w = torch.tensor([1.0], requires_grad=True)
     >>> optimizer = torch.optim.NAdam([w], lr=0.1)
     >>> (w * 2).sum().backward()

@@ -152,7 +152,6 @@ class Optimizer:
     recorded; it counts one write on each parameter: a backward pass that needs an older value can
     say that this step changed it. An optimizer of your own overrides `step`:
 
-    >>> import retrograd as torch
     >>> class Halve(torch.optim.Optimizer):
     ...     @torch.no_grad()
     ...     def step(self):

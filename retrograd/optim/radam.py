@@ -25,7 +25,6 @@ from retrograd.tensor import Array, Tensor
 class RAdam(Optimizer):
     """Adam that waits until its scale is reliable (Liu and others, 2020).
 
-    >>> import retrograd as torch
     >>> w = torch.tensor([1.0], requires_grad=True)
     >>> optimizer = torch.optim.RAdam([w], lr=0.1)
     >>> (w * 2).sum().backward()

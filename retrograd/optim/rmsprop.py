@@ -26,7 +26,6 @@ from retrograd.tensor import Array, Tensor
 class RMSprop(Optimizer):
     """Gradients divided by their recent root mean square (Hinton, 2012).
 
-    >>> import retrograd as torch
     >>> w = torch.tensor([1.0], requires_grad=True)
     >>> optimizer = torch.optim.RMSprop([w], lr=0.05)
     >>> (w * 2).sum().backward()

@@ -16,7 +16,6 @@ from retrograd.tensor import Array, Tensor
 class Rprop(Optimizer):
     """A step size for each weight, from the signs of gradients (Riedmiller and Braun, 1993).
 
-    >>> import retrograd as torch
     >>> w = torch.tensor([1.0], requires_grad=True)
     >>> optimizer = torch.optim.Rprop([w], lr=0.1)
     >>> (w * 2).sum().backward()

@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 class SGD(Optimizer):
     """``p -= lr * g``, with momentum, Nesterov's variant and weight decay.
 
-    >>> import retrograd as torch
     >>> w = torch.tensor([1.0], requires_grad=True)
     >>> optimizer = torch.optim.SGD([w], lr=0.1)
     >>> (w * 2).sum().backward()
@@ -159,7 +158,6 @@ def sgd(
 ) -> None:
     """One step of `SGD`, in place, on lists; a momentum buffer that is None gets made.
 
-    >>> import retrograd as torch
     >>> from retrograd.optim.sgd import sgd
     >>> weight = torch.ones(2)
     >>> sgd([weight], [torch.ones(2)], [None], weight_decay=0, momentum=0, lr=0.5, dampening=0,

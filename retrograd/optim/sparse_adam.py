@@ -11,7 +11,6 @@ from retrograd.tensor import Tensor
 class SparseAdam(Optimizer):
     """Adam for sparse gradients: moments and parameters change only where a gradient has entries.
 
-    >>> import retrograd as torch
     >>> table = torch.ones(3, 1, requires_grad=True)
     >>> optimizer = torch.optim.SparseAdam([table], lr=0.1)
     >>> rows = torch.nn.functional.embedding(torch.tensor([2, 0]), table, sparse=True)

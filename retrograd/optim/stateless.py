@@ -25,7 +25,6 @@ def swap_in_optimizer_params_and_state(
 
     Tensors of the given state are updated in place; entries that a step adds are not kept.
 
-    >>> import retrograd as torch
     >>> layer = torch.nn.Linear(1, 1)
     >>> optimizer = torch.optim.SGD(layer.parameters(), lr=0.1, momentum=0.9)
     >>> layer(torch.ones(1)).sum().backward()

@@ -66,7 +66,6 @@ def get_swa_multi_avg_fn() -> _AverageAll:
 def get_ema_avg_fn(decay: float = 0.999) -> _AverageOne:
     """The exponential moving average of one parameter.
 
-    >>> import retrograd as torch
     >>> update = torch.optim.swa_utils.get_ema_avg_fn(decay=0.75)
     >>> update(torch.tensor(0.0), torch.tensor(1.0), 5)
     tensor(0.2500)
@@ -106,7 +105,6 @@ def _interpolates(value: Tensor) -> bool:
 class AveragedModel(Module):
     """A copy of a model whose parameters are averages over the states the model went through.
 
-    >>> import retrograd as torch
     >>> model = torch.nn.Linear(1, 1, bias=False)
     >>> averaged = torch.optim.swa_utils.AveragedModel(model)
     >>> for value in [1.0, 2.0, 6.0]:
@@ -181,7 +179,6 @@ def update_bn(loader: Iterable[Any], model: Module, device: Device = None) -> No
 
     A batch that is a list or tuple is used by its first entry.
 
-    >>> import retrograd as torch
     >>> model = torch.nn.BatchNorm1d(1)
     >>> torch.optim.swa_utils.update_bn([torch.tensor([[1.0], [3.0]])], model)
     >>> model.running_mean
@@ -211,7 +208,6 @@ def update_bn(loader: Iterable[Any], model: Module, device: Device = None) -> No
 class SWALR(LRScheduler):
     """Move the learning rate to `swa_lr` within `anneal_epochs` epochs, then keep it.
 
-    >>> import retrograd as torch
     >>> optimizer = torch.optim.SGD([torch.ones(1, requires_grad=True)], lr=1.0)
     >>> scheduler = torch.optim.swa_utils.SWALR(
     ...     optimizer, swa_lr=0.5, anneal_epochs=2, anneal_strategy="linear"

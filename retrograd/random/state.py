@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 class Generator(streams.Generator):
     """A source of random numbers with its own seed and state.
 
-    >>> import retrograd as torch
     >>> torch.rand(2, generator=torch.Generator().manual_seed(0))
     tensor([0.4963, 0.7682])
     """
@@ -75,7 +74,6 @@ def generator_or_default(generator: Generator | None, function: str) -> Generato
 def manual_seed(seed: Any) -> Generator:
     """Seed the default generator, and return it.
 
-    >>> import retrograd as torch
     >>> _ = torch.manual_seed(0)
     >>> torch.rand(2)
     tensor([0.4963, 0.7682])
@@ -113,7 +111,6 @@ def fork_rng(
 ) -> Iterator[None]:
     """Leave the default generator as it was, whatever is drawn inside.
 
-    >>> import retrograd as torch
     >>> before = torch.get_rng_state()
     >>> with torch.random.fork_rng():
     ...     noise = torch.rand(3)

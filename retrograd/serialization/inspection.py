@@ -78,7 +78,6 @@ def normalize_storage_type(storage_type: Any) -> Any:
 def storage_to_tensor_type(storage: TypedStorage) -> type:
     """The class of tensors that goes with a storage.
 
-    >>> import retrograd as torch
     >>> torch.serialization.storage_to_tensor_type(torch.FloatStorage(2)) is torch.FloatTensor
     True
     """

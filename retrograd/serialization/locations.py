@@ -41,7 +41,6 @@ def register_package(
 def location_tag(storage: Any) -> str:
     """The name of the place where a storage is.
 
-    >>> import retrograd as torch
     >>> torch.serialization.location_tag(torch.ones(2).untyped_storage())
     'cpu'
     """

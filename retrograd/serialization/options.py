@@ -36,7 +36,6 @@ SHARED = _Shared()
 def get_default_load_endianness() -> LoadEndianness | None:
     """The byte order that `load` assumes where a file does not say: None means little.
 
-    >>> import retrograd as torch
     >>> torch.serialization.get_default_load_endianness() is None
     True
     """
@@ -53,7 +52,6 @@ def set_default_load_endianness(endianness: LoadEndianness | None) -> None:
 def get_crc32_options() -> bool:
     """Whether `save` writes a checksum of every storage.
 
-    >>> import retrograd as torch
     >>> torch.serialization.get_crc32_options()
     True
     """

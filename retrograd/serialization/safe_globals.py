@@ -20,7 +20,6 @@ def add_safe_globals(safe_globals: list[Allowed]) -> None:
 
     Each is a class or function, or a pair of it and the name under which files know it.
 
-    >>> import retrograd as torch
     >>> class Settings: ...
     >>> torch.serialization.add_safe_globals([Settings])
     >>> torch.serialization.get_safe_globals() == [Settings]
@@ -43,7 +42,6 @@ def clear_safe_globals() -> None:
 class safe_globals:
     """Allow classes and functions for the `load` calls of a ``with`` block.
 
-    >>> import retrograd as torch
     >>> class Settings: ...
     >>> with torch.serialization.safe_globals([Settings]):
     ...     len(torch.serialization.get_safe_globals())

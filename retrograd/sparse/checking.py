@@ -157,7 +157,6 @@ def ascending(rows: Array, columns: Array) -> bool:
 class check_sparse_tensor_invariants:
     """Check the indices of every sparse tensor that is made: a context, a decorator, a switch.
 
-    >>> import retrograd as torch
     >>> with torch.sparse.check_sparse_tensor_invariants():
     ...     torch.sparse_coo_tensor([[5]], [1.0], (2,))
     Traceback (most recent call last):

@@ -72,7 +72,6 @@ def sparse_coo_tensor(
 
     Entries that share a place add up. Without `size` the tensor is as large as the indices need.
 
-    >>> import retrograd as torch
     >>> x = torch.sparse_coo_tensor([[0, 1], [2, 0]], [3.0, 4.0], (2, 3))
     >>> x
     tensor(indices=tensor([[0, 1],
@@ -192,7 +191,6 @@ def sparse_csr_tensor(
 ) -> Tensor:
     """A matrix compressed by rows: where each row's entries begin, their columns, their values.
 
-    >>> import retrograd as torch
     >>> torch.sparse_csr_tensor([0, 1, 3], [2, 0, 2], [3.0, 4.0, 5.0]).to_dense()
     tensor([[0., 0., 3.],
             [4., 0., 5.]])
@@ -227,7 +225,6 @@ def sparse_compressed_tensor(
 ) -> Tensor:
     """A compressed matrix; by rows (``layout=torch.sparse_csr``) is the layout there is.
 
-    >>> import retrograd as torch
     >>> x = torch.sparse_compressed_tensor([0, 1], [2], [3.0], layout=torch.sparse_csr)
     >>> x.layout
     torch.sparse_csr

@@ -18,7 +18,6 @@ else:
 def spmm(input: Tensor, mat2: Tensor) -> Tensor:
     """`mm`, under the name that it has for sparse matrices.
 
-    >>> import retrograd as torch
     >>> torch.spmm(torch.eye(2).to_sparse(), torch.ones(2, 1))
     tensor([[1.],
             [1.]])
@@ -44,7 +43,6 @@ def saddmm(
 def hspmm(mat1: Tensor, mat2: Tensor) -> Tensor:
     """The product of a sparse and a dense matrix: sparse in its rows, which are dense.
 
-    >>> import retrograd as torch
     >>> torch.hspmm(torch.eye(2).to_sparse(), torch.ones(2, 2)).dense_dim()
     1
     """
@@ -61,7 +59,6 @@ def hsmm(mat1: Tensor, mat2: Tensor) -> Tensor:
 def smm(input: Tensor, mat: Tensor) -> Tensor:
     """The product of a sparse and a dense matrix, as a sparse one.
 
-    >>> import retrograd as torch
     >>> torch.smm(torch.eye(2).to_sparse(), torch.ones(2, 1)).to_dense()
     tensor([[1.],
             [1.]])

@@ -30,7 +30,6 @@ def to_dense(
 ) -> Tensor:
     """The tensor with all elements, in the strided layout.
 
-    >>> import retrograd as torch
     >>> torch.sparse_coo_tensor([[1]], [5.0], (2,)).to_dense()
     tensor([0., 5.])
     """
@@ -48,7 +47,6 @@ def to_sparse(
 ) -> Tensor:
     """The entries that are not zero, by coordinates (or in another sparse layout).
 
-    >>> import retrograd as torch
     >>> torch.tensor([0.0, 5.0]).to_sparse()
     tensor(indices=tensor([[1]]),
            values=tensor([5.]),
@@ -75,7 +73,6 @@ def to_sparse_coo(self: Tensor) -> Tensor:
 def to_sparse_csr(self: Tensor, dense_dim: int | None = None) -> Tensor:
     """The entries that are not zero, compressed by rows.
 
-    >>> import retrograd as torch
     >>> torch.eye(2).to_sparse_csr()
     tensor(crow_indices=tensor([0, 1, 2]),
            col_indices=tensor([0, 1]),
@@ -103,7 +100,6 @@ for _name in ("to_sparse_csc", "to_sparse_bsr", "to_sparse_bsc", "ccol_indices",
 def coalesce(self: Tensor) -> Tensor:
     """Entries in the order of their places, and those that share one summed.
 
-    >>> import retrograd as torch
     >>> torch.sparse_coo_tensor([[1, 1]], [2.0, 3.0], (2,)).coalesce().values()
     tensor([5.])
     """
@@ -202,7 +198,6 @@ def dense_dim(self: Tensor) -> int:
 def sparse_mask(self: Tensor, mask: Tensor) -> Tensor:
     """The elements at the places where a sparse tensor has entries.
 
-    >>> import retrograd as torch
     >>> mask = torch.sparse_coo_tensor([[1]], [1.0], (3,))
     >>> torch.tensor([1.0, 2.0, 3.0]).sparse_mask(mask).to_dense()
     tensor([0., 2., 0.])

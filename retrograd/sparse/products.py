@@ -279,7 +279,6 @@ def _kept(tensor: Tensor, pattern: Tensor) -> Tensor:
 def sparse_mm(mat1: Tensor, mat2: Tensor, reduce: str | None = None) -> Tensor:
     """The product of a sparse matrix and another matrix; gradients go to the entries only.
 
-    >>> import retrograd as torch
     >>> edges = torch.sparse_coo_tensor([[0, 1], [1, 0]], [2.0, 3.0], requires_grad=True)
     >>> torch.sparse.mm(edges, torch.ones(2, 1)).sum().backward()
     >>> edges.grad.coalesce().values()
@@ -314,7 +313,6 @@ def sparse_addmm(
 ) -> Tensor:
     """``beta * mat + alpha * (mat1 @ mat2)``, `mat1` sparse: gradients go to its entries only.
 
-    >>> import retrograd as torch
     >>> torch.sparse.addmm(torch.ones(1, 1), torch.eye(1).to_sparse(), torch.ones(1, 1))
     tensor([[2.]])
     """

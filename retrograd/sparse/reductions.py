@@ -152,7 +152,6 @@ def sum_all(tensor: Tensor, dtype: dtypes.dtype | None = None) -> Tensor:
 def sparse_sum(input: Tensor, dim: object = None, dtype: dtypes.dtype | None = None) -> Tensor:
     """The sum of a sparse tensor; gradients go to the entries it has.
 
-    >>> import retrograd as torch
     >>> x = torch.eye(2).to_sparse()
     >>> torch.sparse.sum(x), torch.sparse.sum(x, 0).to_dense()
     (tensor(2.), tensor([1., 1.]))
@@ -259,7 +258,6 @@ def _softmax(
 def softmax(input: Tensor, dim: int, *, dtype: dtypes.dtype | None = None) -> Tensor:
     """Softmax along a dimension over the entries there are: the others count as minus infinity.
 
-    >>> import retrograd as torch
     >>> x = torch.sparse_coo_tensor([[0, 0], [0, 2]], [1.0, 1.0], (1, 3))
     >>> torch.sparse.softmax(x, 1).to_dense()
     tensor([[0.5000, 0.0000, 0.5000]])
@@ -270,7 +268,6 @@ def softmax(input: Tensor, dim: int, *, dtype: dtypes.dtype | None = None) -> Te
 def log_softmax(input: Tensor, dim: int, *, dtype: dtypes.dtype | None = None) -> Tensor:
     """The logarithm of `softmax`, over the entries there are.
 
-    >>> import retrograd as torch
     >>> x = torch.sparse_coo_tensor([[0, 0], [0, 2]], [1.0, 1.0], (1, 3))
     >>> torch.sparse.log_softmax(x, 1).values()
     tensor([-0.6931, -0.6931])

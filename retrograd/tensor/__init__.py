@@ -87,7 +87,6 @@ class TensorMeta:
 class Tensor(Attached):
     """A multi-dimensional array that remembers how it was computed.
 
-    >>> import retrograd as torch
     >>> x = torch.tensor([1.0, 2.0], requires_grad=True)
     >>> (x * x).sum().backward()
     >>> x.grad

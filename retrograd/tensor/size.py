@@ -61,7 +61,6 @@ _DEVICE_TYPES = (
 class device:
     """Where a tensor lives. Only ``cpu`` holds data now; others can be named and compared.
 
-    >>> import retrograd as torch
     >>> torch.device("cuda:1").index
     1
     """

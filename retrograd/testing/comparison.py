@@ -98,7 +98,6 @@ def assert_close(
     Close means ``abs(actual - expected) <= atol + rtol * abs(expected)``; without both, the
     tolerances follow from the dtypes.
 
-    >>> import retrograd as torch
     >>> torch.testing.assert_close(torch.tensor([1.0, 2.0]), torch.tensor([1.0, 2.5]))
     Traceback (most recent call last):
     AssertionError: Tensor-likes are not close!

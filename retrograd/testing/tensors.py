@@ -60,7 +60,6 @@ def make_tensor(
 ) -> Tensor:
     """A tensor of random numbers between `low` and `high`, which have defaults for each dtype.
 
-    >>> import retrograd as torch
     >>> torch.testing.make_tensor(2, 3, dtype=torch.float32, device="cpu").shape
     torch.Size([2, 3])
     """

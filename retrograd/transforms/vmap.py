@@ -55,7 +55,6 @@ def vmap(
                 for all examples
     chunk_size  map this many examples at a time
 
-    >>> import retrograd as torch
     >>> dot = torch.func.vmap(torch.dot)
     >>> dot(torch.ones(2, 3), torch.tensor([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]))
     tensor([ 6., 15.])

@@ -80,7 +80,6 @@ class _Settings:
 def set_checkpoint_early_stop(enable: bool) -> Iterator[None]:
     """Whether recomputations stop as soon as they have all that was saved, for calls inside.
 
-    >>> import retrograd as torch
     >>> from retrograd.utils.checkpoint import checkpoint, set_checkpoint_early_stop
     >>> x = torch.ones(1, requires_grad=True)
     >>> with set_checkpoint_early_stop(False):
@@ -147,7 +146,6 @@ class DefaultDeviceType:
 def get_device_states(*args: object) -> tuple[list[int], list[Tensor]]:
     """The devices of the arguments, other than the CPU, and their random states: none here.
 
-    >>> import retrograd as torch
     >>> from retrograd.utils.checkpoint import get_device_states
     >>> get_device_states(torch.ones(1))
     ([], [])
@@ -170,7 +168,6 @@ def set_device_states(
 def detach_variable(inputs: tuple[object, ...]) -> tuple[object, ...]:
     """The tensors without their history, requiring grad as before; other things as they are.
 
-    >>> import retrograd as torch
     >>> from retrograd.utils.checkpoint import detach_variable
     >>> x = torch.ones(1, requires_grad=True) * 2
     >>> detach_variable((x, 3))
@@ -194,7 +191,6 @@ def detach_variable(inputs: tuple[object, ...]) -> tuple[object, ...]:
 def check_backward_validity(inputs: Iterable[object]) -> None:
     """Warn where no argument requires a gradient: a reentrant checkpoint then gives none.
 
-    >>> import retrograd as torch
     >>> from retrograd.utils.checkpoint import check_backward_validity
     >>> check_backward_validity([torch.ones(1, requires_grad=True)])
     """
@@ -220,7 +216,6 @@ def checkpoint(
 ) -> Any:
     """Call a function so that what it saves for backward is computed again when it is needed.
 
-    >>> import retrograd as torch
     >>> from retrograd.utils.checkpoint import checkpoint
     >>> x = torch.tensor(2.0, requires_grad=True)
     >>> y = checkpoint(lambda x: x.exp().log(), x, use_reentrant=False)
@@ -331,7 +326,6 @@ def checkpoint_sequential(
 ) -> Any:
     """Run modules one after the other, in `segments` parts; all but the last are checkpointed.
 
-    >>> import retrograd as torch
     >>> from retrograd.utils.checkpoint import checkpoint_sequential
     >>> x = torch.ones(1, requires_grad=True)
     >>> checkpoint_sequential([torch.exp, torch.log], 2, x, use_reentrant=False).backward()

@@ -56,7 +56,6 @@ class GraphExecGroup:
 
     The calls must not need the same saved value twice.
 
-    >>> import retrograd as torch
     >>> from retrograd.utils.checkpoint import GraphExecGroup, checkpoint
     >>> x = torch.ones(1, requires_grad=True)
     >>> y = checkpoint(lambda x: (print("runs"), x.exp())[1], x, use_reentrant=False)

@@ -88,7 +88,6 @@ def create_selective_checkpoint_contexts(
     A policy is called as ``policy(context, op, *args, **kwargs)`` after each op of the forward
     pass. A list of ops stands for the policy that saves these.
 
-    >>> import retrograd as torch
     >>> from functools import partial
     >>> from retrograd.utils.checkpoint import checkpoint, create_selective_checkpoint_contexts
     >>> keep = partial(create_selective_checkpoint_contexts, [torch.ops.aten.mm.default])

@@ -18,7 +18,6 @@ def swap_tensors(t1: Tensor, t2: Tensor) -> None:
     Views of them, and graphs that would give them gradients, know them by identity: while there
     are any, the exchange is refused.
 
-    >>> import retrograd as torch
     >>> a, b = torch.zeros(1), torch.ones(2)
     >>> torch.utils.swap_tensors(a, b)
     >>> a

@@ -38,7 +38,6 @@ class FunctionCtx:
         the backward pass is noticed, and they are let go of after it. Other values than tensors
         are kept as attributes of `ctx`.
 
-        >>> import retrograd as torch
         >>> class Square(torch.autograd.Function):
         ...     @staticmethod
         ...     def forward(ctx, x):
@@ -70,7 +69,6 @@ class FunctionCtx:
     def mark_dirty(self, *args: Tensor) -> None:
         """Say which inputs `forward` changed in place. It must return them.
 
-        >>> import retrograd as torch
         >>> class Twice(torch.autograd.Function):
         ...     @staticmethod
         ...     def forward(ctx, x):

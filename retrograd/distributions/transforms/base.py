@@ -23,7 +23,6 @@ class Transform:
     that input, exactly and with its graph. A subclass gives `_call`, `_inverse` or both, and
     `log_abs_det_jacobian` if it is `bijective`; `domain` and `codomain` are constraints.
 
-    >>> import retrograd as torch
     >>> transform = torch.distributions.ExpTransform()
     >>> transform.inv(transform(torch.tensor(2.0)))
     tensor(2.)
@@ -180,7 +179,6 @@ class _InverseTransform(Transform):
 class ComposeTransform(Transform):
     """Transforms one after the other; each part has its own cache.
 
-    >>> import retrograd as torch
     >>> from retrograd.distributions import AffineTransform, ComposeTransform, ExpTransform
     >>> ComposeTransform([AffineTransform(0.0, 2.0), ExpTransform()])(torch.tensor(0.5))
     tensor(2.7183)
@@ -291,7 +289,6 @@ class IndependentTransform(Transform):
 
     Values stay the same; the logarithm of the determinant is summed over these dimensions.
 
-    >>> import retrograd as torch
     >>> from retrograd.distributions import ExpTransform, IndependentTransform
     >>> x = torch.tensor([1.0, 2.0])
     >>> IndependentTransform(ExpTransform(), 1).log_abs_det_jacobian(x, x.exp())

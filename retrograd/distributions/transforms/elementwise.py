@@ -34,7 +34,6 @@ def _shape(parameter: Tensor | float) -> tuple[int, ...]:
 class ExpTransform(Transform):
     """y = exp(x).
 
-    >>> import retrograd as torch
     >>> torch.distributions.ExpTransform()(torch.tensor(0.0))
     tensor(1.)
     """
@@ -60,7 +59,6 @@ class ExpTransform(Transform):
 class PowerTransform(Transform):
     """y = x ** exponent, on positive numbers.
 
-    >>> import retrograd as torch
     >>> torch.distributions.PowerTransform(torch.tensor(2.0))(torch.tensor(3.0))
     tensor(9.)
     """
@@ -110,7 +108,6 @@ def _clipped_sigmoid(x: Tensor) -> Tensor:
 class SigmoidTransform(Transform):
     """y = 1 / (1 + exp(-x)).
 
-    >>> import retrograd as torch
     >>> torch.distributions.SigmoidTransform()(torch.tensor(0.0))
     tensor(0.5000)
     """
@@ -138,7 +135,6 @@ class SigmoidTransform(Transform):
 class SoftplusTransform(Transform):
     """y = log(1 + exp(x)).
 
-    >>> import retrograd as torch
     >>> torch.distributions.SoftplusTransform()(torch.tensor(0.0))
     tensor(0.6931)
     """
@@ -164,7 +160,6 @@ class SoftplusTransform(Transform):
 class TanhTransform(Transform):
     """y = tanh(x). Near 1 and -1 the inverse is exact only with ``cache_size=1``.
 
-    >>> import retrograd as torch
     >>> torch.distributions.TanhTransform()(torch.tensor(0.0))
     tensor(0.)
     """
@@ -191,7 +186,6 @@ class TanhTransform(Transform):
 class AbsTransform(Transform):
     """y = abs(x), which is not bijective; the inverse is the positive number.
 
-    >>> import retrograd as torch
     >>> torch.distributions.AbsTransform()(torch.tensor(-2.0))
     tensor(2.)
     """
@@ -212,7 +206,6 @@ class AbsTransform(Transform):
 class AffineTransform(Transform):
     """y = loc + scale * x.
 
-    >>> import retrograd as torch
     >>> torch.distributions.AffineTransform(1.0, 2.0)(torch.tensor(3.0))
     tensor(7.)
     """
@@ -287,7 +280,6 @@ class AffineTransform(Transform):
 class CumulativeDistributionTransform(Transform):
     """y = the cumulative distribution function of a distribution at x.
 
-    >>> import retrograd as torch
     >>> from retrograd.distributions import CumulativeDistributionTransform, Normal
     >>> CumulativeDistributionTransform(Normal(0.0, 1.0))(torch.tensor(0.0))
     tensor(0.5000)

@@ -26,7 +26,6 @@ def _checked(parts: Sequence[Transform], cache_size: int) -> list[Transform]:
 class CatTransform(Transform):
     """One transform for each of some consecutive pieces along a dimension.
 
-    >>> import retrograd as torch
     >>> from retrograd.distributions import CatTransform, ExpTransform, identity_transform
     >>> transform = CatTransform([ExpTransform(), identity_transform], lengths=[1, 2])
     >>> transform(torch.zeros(3))
@@ -119,7 +118,6 @@ class CatTransform(Transform):
 class StackTransform(Transform):
     """One transform for each index along a dimension.
 
-    >>> import retrograd as torch
     >>> from retrograd.distributions import ExpTransform, StackTransform, identity_transform
     >>> StackTransform([ExpTransform(), identity_transform], dim=1)(torch.zeros(1, 2))
     tensor([[1., 0.]])

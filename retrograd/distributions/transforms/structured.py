@@ -30,7 +30,6 @@ def _require_dimensions(shape: Sequence[int], count: int) -> None:
 class ReshapeTransform(Transform):
     """Events of one shape, read as events of another.
 
-    >>> import retrograd as torch
     >>> torch.distributions.ReshapeTransform((6,), (2, 3))(torch.zeros(5, 6)).shape
     torch.Size([5, 2, 3])
     """
@@ -86,7 +85,6 @@ class ReshapeTransform(Transform):
 class SoftmaxTransform(Transform):
     """y = exp(x), normalized; not bijective, as a number added to all x changes nothing.
 
-    >>> import retrograd as torch
     >>> torch.distributions.SoftmaxTransform()(torch.tensor([0.0, 0.0]))
     tensor([0.5000, 0.5000])
     """
@@ -116,7 +114,6 @@ class SoftmaxTransform(Transform):
 class StickBreakingTransform(Transform):
     """n numbers to a simplex of n + 1: each number says which part of the rest to break off.
 
-    >>> import retrograd as torch
     >>> torch.distributions.StickBreakingTransform()(torch.tensor([0.0, 0.0]))
     tensor([0.3333, 0.3333, 0.3333])
     """
@@ -163,7 +160,6 @@ class CorrCholeskyTransform(Transform):
     The hyperbolic tangents of the numbers, row by row, are partial correlations; breaking sticks
     of their squares gives rows of length 1.
 
-    >>> import retrograd as torch
     >>> torch.distributions.CorrCholeskyTransform()(torch.zeros(1))
     tensor([[1., 0.],
             [0., 1.]])
@@ -213,7 +209,6 @@ class CorrCholeskyTransform(Transform):
 class LowerCholeskyTransform(Transform):
     """Square matrices to lower triangular ones whose diagonal, an exponential, is positive.
 
-    >>> import retrograd as torch
     >>> torch.distributions.LowerCholeskyTransform()(torch.zeros(2, 2))
     tensor([[1., 0.],
             [0., 1.]])
@@ -235,7 +230,6 @@ class LowerCholeskyTransform(Transform):
 class PositiveDefiniteTransform(Transform):
     """Square matrices to positive definite ones, by way of their Cholesky factor.
 
-    >>> import retrograd as torch
     >>> torch.distributions.PositiveDefiniteTransform()(torch.zeros(2, 2))
     tensor([[1., 0.],
             [0., 1.]])

@@ -10,7 +10,6 @@ from retrograd.nn.module import Module
 class DataParallel(Module):
     """The module it wraps, under the name `module`; there are no devices to split a batch over.
 
-    >>> import retrograd as torch
     >>> model = torch.nn.DataParallel(torch.nn.Linear(2, 1))
     >>> list(model.state_dict())
     ['module.weight', 'module.bias']

@@ -12,7 +12,6 @@ from retrograd.nn.module import Module
 class DistributedDataParallel(Module):
     """Calls a module, whose gradients would be averaged over all processes: there is one.
 
-    >>> import retrograd as torch
     >>> torch.distributed.init_process_group("gloo", "file:///nowhere", rank=0, world_size=1)
     >>> model = torch.nn.parallel.DistributedDataParallel(torch.nn.Linear(2, 1))
     >>> list(model.state_dict())

@@ -32,7 +32,6 @@ def get_total_norm(
 
     `foreach` is accepted and changes nothing: there is one way to compute it here.
 
-    >>> import retrograd as torch
     >>> torch.nn.utils.get_total_norm([torch.tensor([3.0]), torch.tensor([4.0])])
     tensor(5.)
     """
@@ -60,7 +59,6 @@ def clip_grads_with_norm_(
 ) -> None:
     """Scale all gradients in place by ``max_norm / total_norm``, if that is less than one.
 
-    >>> import retrograd as torch
     >>> x = torch.nn.Parameter(torch.zeros(1))
     >>> x.grad = torch.tensor([10.0])
     >>> torch.nn.utils.clip_grads_with_norm_([x], 1.0, torch.tensor(10.0))
@@ -89,7 +87,6 @@ def clip_grad_norm_(
 
     Returns the norm they had.
 
-    >>> import retrograd as torch
     >>> x = torch.nn.Parameter(torch.zeros(2))
     >>> x.grad = torch.tensor([3.0, 4.0])
     >>> torch.nn.utils.clip_grad_norm_([x], max_norm=1.0)
@@ -141,7 +138,6 @@ def clip_grad_value_(
 ) -> None:
     """Clamp every element of the gradients in place to [-clip_value, clip_value].
 
-    >>> import retrograd as torch
     >>> x = torch.nn.Parameter(torch.zeros(2))
     >>> x.grad = torch.tensor([3.0, -0.5])
     >>> torch.nn.utils.clip_grad_value_([x], 1.0)

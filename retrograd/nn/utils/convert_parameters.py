@@ -12,7 +12,6 @@ from retrograd.tensor import Tensor
 def parameters_to_vector(parameters: Iterable[Tensor]) -> Tensor:
     """The elements of all parameters in one vector, with history.
 
-    >>> import retrograd as torch
     >>> layer = torch.nn.Linear(3, 2)
     >>> torch.nn.utils.parameters_to_vector(layer.parameters()).shape
     torch.Size([8])
@@ -23,7 +22,6 @@ def parameters_to_vector(parameters: Iterable[Tensor]) -> Tensor:
 def vector_to_parameters(vec: Tensor, parameters: Iterable[Tensor]) -> None:
     """Let the parameters hold the elements of a vector, in order; they share its memory.
 
-    >>> import retrograd as torch
     >>> layer = torch.nn.Linear(1, 1)
     >>> torch.nn.utils.vector_to_parameters(torch.tensor([2.0, 3.0]), layer.parameters())
     >>> layer(torch.tensor([10.0])).item()

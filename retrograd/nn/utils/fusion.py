@@ -38,7 +38,6 @@ def fuse_conv_bn_eval(conv: M, bn: Any, transpose: bool = False) -> M:
 
     transpose  whether `conv` is a transposed convolution
 
-    >>> import retrograd as torch
     >>> conv, bn = torch.nn.Conv1d(1, 2, 3).eval(), torch.nn.BatchNorm1d(2).eval()
     >>> fused, x = torch.nn.utils.fuse_conv_bn_eval(conv, bn), torch.randn(1, 1, 5)
     >>> torch.allclose(fused(x), bn(conv(x)), atol=1e-6)
@@ -72,7 +71,6 @@ def fuse_conv_bn_weights(
 ) -> tuple[Parameter, Parameter]:
     """Weight and bias of a convolution with a batch normalization folded in.
 
-    >>> import retrograd as torch
     >>> one = torch.ones(1)
     >>> torch.nn.utils.fuse_conv_bn_weights(torch.ones(1, 1, 1), None, one, one, 0.0, one * 3, one)
     (Parameter containing:
@@ -94,7 +92,6 @@ def fuse_conv_bn_weights(
 def fuse_linear_bn_eval(linear: M, bn: Any) -> M:
     """A linear layer that computes what `linear` and then `bn` compute.
 
-    >>> import retrograd as torch
     >>> linear, bn = torch.nn.Linear(3, 2).eval(), torch.nn.BatchNorm1d(2).eval()
     >>> fused, x = torch.nn.utils.fuse_linear_bn_eval(linear, bn), torch.randn(4, 3)
     >>> torch.allclose(fused(x), bn(linear(x)), atol=1e-6)
@@ -126,7 +123,6 @@ def fuse_linear_bn_weights(
 ) -> tuple[Parameter, Parameter]:
     """Weight and bias of a linear layer with a batch normalization folded in.
 
-    >>> import retrograd as torch
     >>> one = torch.ones(1)
     >>> torch.nn.utils.fuse_linear_bn_weights(torch.ones(1, 1), one, one, one, 0.0, one * 3, one)
     (Parameter containing:

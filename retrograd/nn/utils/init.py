@@ -13,7 +13,6 @@ __all__ = ["skip_init"]
 def skip_init(module_cls: type[Module], *args: object, **kwargs: object) -> Module:
     """``module_cls(*args, **kwargs)`` with any values: the random numbers that follow are the same.
 
-    >>> import retrograd as torch
     >>> _ = torch.manual_seed(0)
     >>> layer = torch.nn.utils.skip_init(torch.nn.Linear, 3, 2)
     >>> torch.rand(1)

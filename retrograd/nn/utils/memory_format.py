@@ -16,7 +16,6 @@ M = TypeVar("M", bound=Module)
 def convert_conv2d_weight_memory_format(module: M, memory_format: memory_format) -> M:
     """Put the weights of all `Conv2d` and `ConvTranspose2d` in a module in a memory order.
 
-    >>> import retrograd as torch
     >>> layer = torch.nn.utils.convert_conv2d_weight_memory_format(
     ...     torch.nn.Conv2d(2, 3, 4), torch.channels_last)
     >>> layer.weight.stride()
@@ -29,7 +28,6 @@ def convert_conv2d_weight_memory_format(module: M, memory_format: memory_format)
 def convert_conv3d_weight_memory_format(module: M, memory_format: memory_format) -> M:
     """Put the weights of all `Conv3d` and `ConvTranspose3d` in a module in a memory order.
 
-    >>> import retrograd as torch
     >>> layer = torch.nn.utils.convert_conv3d_weight_memory_format(
     ...     torch.nn.Conv3d(2, 3, 4), torch.channels_last_3d)
     >>> layer.weight.stride()

@@ -152,7 +152,6 @@ def orthogonal(
     orthogonal_map  "matrix_exp", "cayley" or "householder": how any matrix becomes one
     use_trivialization  multiply by a fixed orthogonal matrix, so that values can be assigned
 
-    >>> import retrograd as torch
     >>> layer = torch.nn.utils.parametrizations.orthogonal(torch.nn.Linear(3, 3))
     >>> torch.allclose(layer.weight @ layer.weight.T, torch.eye(3), atol=1e-5)
     True
@@ -197,7 +196,6 @@ def weight_norm(module: Module, name: str = "weight", dim: int | None = 0) -> Mo
 
     dim  what the rows are; None for one length of all
 
-    >>> import retrograd as torch
     >>> layer = torch.nn.utils.parametrizations.weight_norm(torch.nn.Linear(3, 2))
     >>> list(layer.state_dict())
     ['bias', 'parametrizations.weight.original0', 'parametrizations.weight.original1']
@@ -289,7 +287,6 @@ def spectral_norm(
     n_power_iterations  steps per access in training; in evaluation the estimate stays
     dim  what the rows of the matrix are: 0, or 1 for transposed convolutions
 
-    >>> import retrograd as torch
     >>> layer = torch.nn.utils.parametrizations.spectral_norm(torch.nn.Linear(20, 40))
     >>> 0.8 < torch.linalg.matrix_norm(layer.weight, 2) < 1.2
     tensor(True)

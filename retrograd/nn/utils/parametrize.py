@@ -38,7 +38,6 @@ _cache: dict[tuple[int, str], Tensor] = {}
 def cached() -> Iterator[None]:
     """Compute each parametrized tensor once within the block.
 
-    >>> import retrograd as torch
     >>> layer = torch.nn.utils.parametrizations.weight_norm(torch.nn.Linear(2, 2))
     >>> with torch.nn.utils.parametrize.cached():
     ...     layer.weight is layer.weight
@@ -62,7 +61,6 @@ class ParametrizationList(ModuleList):
     That is `original`, or `original0`, `original1`, ... where the first parametrization's
     `right_inverse` gives several tensors.
 
-    >>> import retrograd as torch
     >>> layer = torch.nn.utils.parametrizations.weight_norm(torch.nn.Linear(3, 2))
     >>> layer.parametrizations.weight.original0.shape
     torch.Size([2, 1])
@@ -269,7 +267,6 @@ def register_parametrization(
 
     unsafe  skip the checks that the shape and the dtype stay what they were
 
-    >>> import retrograd as torch
     >>> class Symmetric(torch.nn.Module):
     ...     def forward(self, x):
     ...         return x.triu() + x.triu(1).T
@@ -343,7 +340,6 @@ def _check_next(module: Module, name: str, parametrization: Module) -> None:
 def is_parametrized(module: Module, tensor_name: str | None = None) -> bool:
     """Whether a module has parametrizations, or has one of a certain tensor.
 
-    >>> import retrograd as torch
     >>> torch.nn.utils.parametrize.is_parametrized(torch.nn.Linear(2, 2))
     False
     """
@@ -360,7 +356,6 @@ def remove_parametrizations(
 
     leave_parametrized  with the value that was computed; else with the value of `original`
 
-    >>> import retrograd as torch
     >>> layer = torch.nn.utils.parametrizations.weight_norm(torch.nn.Linear(2, 2))
     >>> layer = torch.nn.utils.parametrize.remove_parametrizations(layer, "weight")
     >>> layer
@@ -394,7 +389,6 @@ def remove_parametrizations(
 def type_before_parametrizations(module: Module) -> type:
     """The class a module had before its parametrizations gave it another.
 
-    >>> import retrograd as torch
     >>> layer = torch.nn.utils.parametrizations.weight_norm(torch.nn.Linear(2, 2))
     >>> torch.nn.utils.parametrize.type_before_parametrizations(layer) is torch.nn.Linear
     True
@@ -410,7 +404,6 @@ def transfer_parametrizations_and_params(
 
     tensor_name  only those of this tensor
 
-    >>> import retrograd as torch
     >>> one = torch.nn.utils.parametrizations.weight_norm(torch.nn.Linear(2, 2))
     >>> two = torch.nn.Linear(2, 2)
     >>> two = torch.nn.utils.parametrize.transfer_parametrizations_and_params(one, two)

@@ -28,7 +28,6 @@ if TYPE_CHECKING:
 def identity(module: Module, name: str) -> Module:
     """Give a parameter a mask of ones.
 
-    >>> import retrograd as torch
     >>> from retrograd.nn.utils import prune
     >>> list(prune.identity(torch.nn.Linear(2, 2), "weight").state_dict())
     ['bias', 'weight_orig', 'weight_mask']
@@ -40,7 +39,6 @@ def identity(module: Module, name: str) -> Module:
 def random_unstructured(module: Module, name: str, amount: int | float) -> Module:
     """Prune elements at random: `amount` of them, or that share if it is a float.
 
-    >>> import retrograd as torch
     >>> from retrograd.nn.utils import prune
     >>> layer = prune.random_unstructured(torch.nn.Linear(2, 5), "weight", amount=0.3)
     >>> layer.weight_mask.sum()
@@ -55,7 +53,6 @@ def l1_unstructured(
 ) -> Module:
     """Prune the elements nearest to zero, or with the least scores.
 
-    >>> import retrograd as torch
     >>> from retrograd.nn.utils import prune
     >>> layer = torch.nn.Linear(3, 1)
     >>> layer.weight.data = torch.tensor([[1.0, -3.0, 2.0]])
@@ -69,7 +66,6 @@ def l1_unstructured(
 def random_structured(module: Module, name: str, amount: int | float, dim: int) -> Module:
     """Prune rows along `dim` at random.
 
-    >>> import retrograd as torch
     >>> from retrograd.nn.utils import prune
     >>> layer = prune.random_structured(torch.nn.Linear(3, 4), "weight", amount=2, dim=0)
     >>> layer.weight_mask.sum(0)
@@ -89,7 +85,6 @@ def ln_structured(
 ) -> Module:
     """Prune the rows along `dim` with the smallest `n`-norms.
 
-    >>> import retrograd as torch
     >>> from retrograd.nn.utils import prune
     >>> layer = torch.nn.Linear(2, 2)
     >>> layer.weight.data = torch.tensor([[1.0, 2.0], [3.0, 4.0]])
@@ -104,7 +99,6 @@ def ln_structured(
 def custom_from_mask(module: Module, name: str, mask: Tensor) -> Module:
     """Prune where `mask` is zero.
 
-    >>> import retrograd as torch
     >>> from retrograd.nn.utils import prune
     >>> layer = prune.custom_from_mask(torch.nn.Linear(1, 2), "bias", torch.tensor([0, 1]))
     >>> layer.bias_mask
@@ -119,7 +113,6 @@ def global_unstructured(
 ) -> None:
     """Prune several parameters, pairs (module, name), as if they were one.
 
-    >>> import retrograd as torch
     >>> from retrograd.nn.utils import prune
     >>> layer = torch.nn.Linear(2, 2)
     >>> both = [(layer, "weight"), (layer, "bias")]
@@ -163,7 +156,6 @@ def global_unstructured(
 def remove(module: Module, name: str) -> Module:
     """Keep a pruned parameter's values, without mask and hook.
 
-    >>> import retrograd as torch
     >>> from retrograd.nn.utils import prune
     >>> layer = prune.identity(torch.nn.Linear(2, 2), "weight")
     >>> list(prune.remove(layer, "weight").state_dict())
@@ -182,7 +174,6 @@ def remove(module: Module, name: str) -> Module:
 def is_pruned(module: Module) -> bool:
     """Whether anything in a module is pruned.
 
-    >>> import retrograd as torch
     >>> from retrograd.nn.utils import prune
     >>> prune.is_pruned(torch.nn.Linear(2, 2))
     False

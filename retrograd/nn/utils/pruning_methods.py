@@ -96,7 +96,6 @@ class BasePruningMethod(ABC):
     ) -> Tensor:
         """A tensor with this method's choice of elements set to zero.
 
-        >>> import retrograd as torch
         >>> from retrograd.nn.utils import prune
         >>> prune.L1Unstructured(amount=1).prune(torch.tensor([3.0, -1.0, 2.0]))
         tensor([3., -0., 2.])

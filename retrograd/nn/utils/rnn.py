@@ -43,7 +43,6 @@ class _PackedFields(NamedTuple):
 class PackedSequence(_PackedFields):
     """Sequences of different lengths in one tensor, as `pack_sequence` makes it.
 
-    >>> import retrograd as torch
     >>> torch.nn.utils.rnn.pack_sequence([torch.tensor([1, 2]), torch.tensor([3])])
     PackedSequence(data=tensor([1, 3, 2]), batch_sizes=tensor([2, 1]), sorted_indices=None, \
 unsorted_indices=None)
@@ -134,7 +133,6 @@ unsorted_indices=None)
 def invert_permutation(permutation: Tensor | None) -> Tensor | None:
     """The permutation that undoes another.
 
-    >>> import retrograd as torch
     >>> torch.nn.utils.rnn.invert_permutation(torch.tensor([2, 0, 1]))
     tensor([1, 2, 0])
     """
@@ -163,7 +161,6 @@ def pack_padded_sequence(
 
     Sequences must come longest first, unless ``enforce_sorted=False``.
 
-    >>> import retrograd as torch
     >>> padded = torch.tensor([[1, 2, 0], [3, 0, 0], [4, 5, 6]])
     >>> rnn = torch.nn.utils.rnn
     >>> packed = rnn.pack_padded_sequence(padded, [2, 1, 3], batch_first=True, enforce_sorted=False)
@@ -231,7 +228,6 @@ def pad_packed_sequence(
 ) -> tuple[Tensor, Tensor]:
     """The padded batch of a packed one, in its original order, and the lengths.
 
-    >>> import retrograd as torch
     >>> rnn = torch.nn.utils.rnn
     >>> packed = rnn.pack_sequence([torch.tensor([1, 2]), torch.tensor([3])])
     >>> rnn.pad_packed_sequence(packed, batch_first=True)
@@ -274,7 +270,6 @@ def pad_sequence(
 ) -> Tensor:
     """Tensors of different lengths in one, filled up with `padding_value`.
 
-    >>> import retrograd as torch
     >>> pad_sequence([torch.tensor([1, 2]), torch.tensor([3])], batch_first=True)
     tensor([[1, 2],
             [3, 0]])
@@ -317,7 +312,6 @@ def unpad_sequence(
 
     As in PyTorch, a time-first batch is left transposed, batch first, by this call.
 
-    >>> import retrograd as torch
     >>> unpad_sequence(torch.tensor([[1, 2], [3, 0]]), torch.tensor([2, 1]), batch_first=True)
     [tensor([1, 2]), tensor([3])]
     """
@@ -333,7 +327,6 @@ def unpad_sequence(
 def pack_sequence(sequences: list[Tensor], enforce_sorted: bool = True) -> PackedSequence:
     """Pack a list of tensors of different lengths.
 
-    >>> import retrograd as torch
     >>> pack_sequence([torch.tensor([1, 2]), torch.tensor([3])]).data
     tensor([1, 3, 2])
     """
@@ -344,7 +337,6 @@ def pack_sequence(sequences: list[Tensor], enforce_sorted: bool = True) -> Packe
 def unpack_sequence(packed_sequences: PackedSequence) -> list[Tensor]:
     """The list of tensors that were packed.
 
-    >>> import retrograd as torch
     >>> unpack_sequence(pack_sequence([torch.tensor([1, 2]), torch.tensor([3])]))
     [tensor([1, 2]), tensor([3])]
     """

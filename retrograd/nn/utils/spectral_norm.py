@@ -190,7 +190,6 @@ def spectral_norm(
     n_power_iterations  steps per call in training; in evaluation the estimate stays
     dim  what the rows of the matrix are: 0, or 1 for transposed convolutions
 
-    >>> import retrograd as torch
     >>> layer = torch.nn.utils.spectral_norm(torch.nn.Linear(20, 40))
     >>> list(layer.state_dict())
     ['bias', 'weight_orig', 'weight_u', 'weight_v']
@@ -205,7 +204,6 @@ def spectral_norm(
 def remove_spectral_norm(module: M, name: str = "weight") -> M:
     """Keep the weight as it is divided now, and stop dividing it.
 
-    >>> import retrograd as torch
     >>> layer = torch.nn.utils.spectral_norm(torch.nn.Linear(20, 40))
     >>> list(torch.nn.utils.remove_spectral_norm(layer).state_dict())
     ['bias', 'weight']

@@ -88,7 +88,6 @@ def weight_norm(module: M, name: str = "weight", dim: int | None = 0) -> M:
 def remove_weight_norm(module: M, name: str = "weight") -> M:
     """Make a weight that `weight_norm` divided one parameter again.
 
-    >>> import retrograd as torch
     >>> torch.nn.utils.remove_weight_norm(torch.nn.Identity())
     Traceback (most recent call last):
     ValueError: weight_norm of 'weight' not found in Identity()

@@ -32,7 +32,6 @@ from retrograd.tensor import Tensor
 class OpOverload:
     """One form of an op: ``torch.ops.aten.add.Tensor``. There is one object of each.
 
-    >>> import retrograd as torch
     >>> torch.ops.aten.add.Tensor is torch.ops.aten.add.Tensor
     True
     """
@@ -75,7 +74,6 @@ class OpOverload:
 class OpOverloadPacket:
     """An op with all its forms: ``torch.ops.aten.add``.
 
-    >>> import retrograd as torch
     >>> torch.ops.aten.relu.overloads()
     ['default', 'out']
     """

@@ -50,7 +50,6 @@ _VIEWS = {"select": _select, "slice": _slice, "unsqueeze": _unsqueeze}
 def _getitem(self: Tensor, index: Any) -> Tensor:
     """`x[index]`: a view for numbers, slices, None and Ellipsis; a copy for tensors and lists.
 
-    >>> import retrograd as torch
     >>> x = torch.tensor([[1, 2], [3, 4]])
     >>> x[0], x[:, 1], x[x > 2]
     (tensor([1, 2]), tensor([2, 4]), tensor([3, 4]))
@@ -268,7 +267,6 @@ def __delitem__(self: Tensor, index: object) -> None:
 def _setitem(self: Tensor, index: object, value: Tensor | complex) -> None:
     """`x[index] = value`, with a number or a tensor that broadcasts to what the index names.
 
-    >>> import retrograd as torch
     >>> x = torch.zeros(3)
     >>> x[1:] = 5
     >>> x

@@ -47,7 +47,6 @@ def _check_flat(index: Array, count: int) -> None:
 def take(xp: Namespace, input: Array, index: Array) -> Array:
     """The elements of the flattened tensor that `index` names, in the index's shape.
 
-    >>> import retrograd as torch
     >>> torch.take(torch.tensor([[1, 2], [3, 4]]), torch.tensor([0, -1]))
     tensor([1, 4])
     """
@@ -96,7 +95,6 @@ def put(
 ) -> Array:
     """A copy of `input` with the elements of `source` in places of the flattened tensor.
 
-    >>> import retrograd as torch
     >>> torch.zeros(2, 2).put(torch.tensor([1]), torch.tensor([5.0]))
     tensor([[0., 5.],
             [0., 0.]])
@@ -141,7 +139,6 @@ def put(
 def unravel_index(indices: Tensor, shape: Ints) -> tuple[Tensor, ...]:
     """Positions in a flattened tensor of `shape` as one tensor of coordinates per dimension.
 
-    >>> import retrograd as torch
     >>> torch.unravel_index(torch.tensor(4), (2, 3))
     (tensor(1), tensor(1))
     """

@@ -195,7 +195,6 @@ def gather(
 ) -> Array:
     """The elements that `index` names along `dim`.
 
-    >>> import retrograd as torch
     >>> torch.gather(torch.tensor([[1, 2], [3, 4]]), 1, torch.tensor([[1], [0]]))
     tensor([[2],
             [3]])
@@ -300,7 +299,6 @@ def _scatter_value_into(
 def scatter_add(xp: Namespace, input: Array, dim: int, index: Array, src: Array) -> Array:
     """A copy of `input` with `src` added in the places that `index` names along `dim`.
 
-    >>> import retrograd as torch
     >>> torch.zeros(3).scatter_add(0, torch.tensor([0, 2, 0]), torch.tensor([1.0, 2.0, 3.0]))
     tensor([4., 0., 2.])
     """
@@ -408,7 +406,6 @@ def _scatter(
 ) -> Tensor:
     """A copy of `input` with `src`, a tensor or number, where `index` names places along `dim`.
 
-    >>> import retrograd as torch
     >>> torch.zeros(3).scatter(0, torch.tensor([2, 0]), torch.tensor([5.0, 6.0]))
     tensor([6., 0., 5.])
     """
@@ -482,7 +479,6 @@ def take_along_dim(
 ) -> Tensor:
     """The elements that `indices` names along `dim`; the other dimensions broadcast.
 
-    >>> import retrograd as torch
     >>> torch.take_along_dim(torch.tensor([[1, 2], [3, 4]]), torch.tensor([[0]]), 1)
     tensor([[1],
             [3]])

@@ -192,7 +192,6 @@ def _fill_samples() -> list[Sample]:
 def _masked_fill(input: Tensor, mask: Tensor, value: Tensor | complex) -> Tensor:
     """A copy of `input` with `value` where `mask` is true.
 
-    >>> import retrograd as torch
     >>> torch.tensor([1.0, 2.0]).masked_fill(torch.tensor([True, False]), 0)
     tensor([0., 2.])
     """
@@ -364,7 +363,6 @@ def _nonzero(
 ) -> tuple[Tensor, ...] | Tensor:
     """Indices of the elements that are not zero: a row each, or with `as_tuple` a tensor per dim.
 
-    >>> import retrograd as torch
     >>> torch.tensor([0, 5, 6]).nonzero()
     tensor([[1],
             [2]])
@@ -381,7 +379,6 @@ def _nonzero(
 def argwhere(input: Tensor) -> Tensor:
     """The index of every element that is not zero, one row each.
 
-    >>> import retrograd as torch
     >>> torch.argwhere(torch.tensor([0, 5]))
     tensor([[1]])
     """

@@ -180,7 +180,6 @@ def scatter_reduce(
     `reduce` is "sum", "prod", "mean", "amax" or "amin"; without `include_self` the values that
     stood there before do not take part.
 
-    >>> import retrograd as torch
     >>> torch.ones(2).scatter_reduce(0, torch.tensor([0, 0]), torch.tensor([2.0, 5.0]), "prod")
     tensor([10.,  1.])
     """
@@ -280,7 +279,6 @@ def index_reduce(
 
     `reduce` is "prod", "mean", "amax" or "amin".
 
-    >>> import retrograd as torch
     >>> torch.ones(2, 1).index_reduce(0, torch.tensor([1]), torch.tensor([[3.0]]), "prod")
     tensor([[1.],
             [3.]])

@@ -453,7 +453,6 @@ def _index_put(
 ) -> Tensor:
     """A copy of `input` with `values` in the places that the index tensors name together.
 
-    >>> import retrograd as torch
     >>> torch.zeros(3).index_put((torch.tensor([0, 2]),), torch.tensor(1.0))
     tensor([1., 0., 1.])
     """

@@ -119,7 +119,6 @@ def _vector(*values: int, dtype: str = "int64") -> T:
 def index_select(xp: Namespace, input: Array, dim: int, index: Array) -> Array:
     """The slices along `dim` that a vector of indices names.
 
-    >>> import retrograd as torch
     >>> torch.index_select(torch.tensor([[1, 2], [3, 4]]), 0, torch.tensor([1]))
     tensor([[3, 4]])
     """
@@ -225,7 +224,6 @@ def index_add(
 ) -> Array:
     """A copy of `input` with `alpha` times slices of `source` added to slices along `dim`.
 
-    >>> import retrograd as torch
     >>> torch.zeros(2).index_add(0, torch.tensor([1, 1]), torch.tensor([2.0, 3.0]))
     tensor([0., 5.])
     """
@@ -285,7 +283,6 @@ def _index_add_(
 def index_copy(xp: Namespace, input: Array, dim: int, index: Array, source: Array) -> Array:
     """A copy of `input` with slices along `dim` replaced by those of `source`.
 
-    >>> import retrograd as torch
     >>> torch.zeros(3).index_copy(0, torch.tensor([1]), torch.tensor([2.0]))
     tensor([0., 2., 0.])
     """
@@ -461,7 +458,6 @@ def _fill_samples() -> list[Sample]:
 def _index_fill(input: Tensor, dim: int, index: Tensor, value: Tensor | complex) -> Tensor:
     """A copy of `input` with `value` in the slices along `dim` that `index` names.
 
-    >>> import retrograd as torch
     >>> torch.zeros(3).index_fill(0, torch.tensor([0, 2]), 1.0)
     tensor([1., 0., 1.])
     """

@@ -130,7 +130,6 @@ def _cholesky_samples() -> list[Sample]:
 def cholesky(A: Tensor, *, upper: bool = False, out: Tensor | None = None) -> Tensor:
     """The lower triangular L with ``L @ L.mH = A``, or the upper one with ``U.mH @ U = A``.
 
-    >>> import retrograd as torch
     >>> torch.linalg.cholesky(torch.tensor([[4.0, 2.0], [2.0, 2.0]]))
     tensor([[2., 0.],
             [1., 1.]])

@@ -395,7 +395,6 @@ def _einsum_samples() -> list[Sample]:
 def einsum(*args: object) -> Tensor:
     """Sums of products, as subscripts say: labels missing after ``->`` are summed over.
 
-    >>> import retrograd as torch
     >>> torch.einsum("ij,jk->ik", torch.ones(2, 3), torch.ones(3, 2))
     tensor([[3., 3.],
             [3., 3.]])

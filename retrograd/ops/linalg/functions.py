@@ -98,7 +98,6 @@ def _linalg_matrix_power(A: Tensor, n: int, *, out: Tensor | None = None) -> Ten
 def matrix_power(input: Tensor, n: int, *, out: Tensor | None = None) -> Tensor:
     """The matrix multiplied with itself n times; a negative n takes the inverse.
 
-    >>> import retrograd as torch
     >>> torch.matrix_power(torch.tensor([[1.0, 1.0], [0.0, 1.0]]), 3)
     tensor([[1., 3.],
             [0., 1.]])
@@ -302,7 +301,6 @@ def _linalg_vander(x: Tensor, *, N: int | None = None) -> Tensor:
 def vander(x: Tensor, N: int | None = None, increasing: bool = False) -> Tensor:
     """The matrix of powers of `x`, falling unless `increasing`.
 
-    >>> import retrograd as torch
     >>> torch.vander(torch.tensor([1, 2, 3]))
     tensor([[1, 1, 1],
             [4, 2, 1],

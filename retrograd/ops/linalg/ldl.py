@@ -269,7 +269,6 @@ def ldl_solve(
 ) -> Tensor:
     """The X with ``A @ X = B``, from what `ldl_factor` found for A.
 
-    >>> import retrograd as torch
     >>> A = torch.tensor([[0.0, 2.0], [2.0, 0.0]])
     >>> torch.linalg.ldl_solve(*torch.linalg.ldl_factor(A), torch.tensor([[2.0], [4.0]]))
     tensor([[2.],

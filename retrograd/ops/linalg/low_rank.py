@@ -42,7 +42,6 @@ def svd_lowrank(
 ) -> Three:
     """Nearly the first `q` singular vectors and values of A (or of ``A - M``): U, S, V.
 
-    >>> import retrograd as torch
     >>> U, S, V = torch.svd_lowrank(torch.diag(torch.tensor([3.0, 2.0, 1.0])), 3)
     >>> S.round()
     tensor([3., 2., 1.])
@@ -106,7 +105,6 @@ def lobpcg(
 
     With B, those of the problem ``A @ x = value * B @ x``; B is positive-definite.
 
-    >>> import retrograd as torch
     >>> torch.lobpcg(torch.diag(torch.tensor([4.0, 3.0, 2.0])), 1)[0]
     tensor([4.])
     """

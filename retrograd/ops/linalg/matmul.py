@@ -199,7 +199,6 @@ def _matmul(input: Tensor, other: Tensor, name: str = "matmul") -> Tensor:
 def matmul(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
     """Product of matrices, vectors, or batches of them with broadcasting.
 
-    >>> import retrograd as torch
     >>> torch.matmul(torch.ones(5, 2, 3), torch.ones(3)).shape
     torch.Size([5, 2])
     """
@@ -258,7 +257,6 @@ def _linear_samples() -> list[Sample]:
 def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
     """``input @ weight.T + bias`` along the last dimension.
 
-    >>> import retrograd as torch
     >>> torch.nn.functional.linear(torch.ones(1, 2), torch.ones(3, 2), torch.zeros(3))
     tensor([[2., 2., 2.]])
     """

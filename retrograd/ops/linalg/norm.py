@@ -162,7 +162,6 @@ def matrix_norm(
 ) -> Tensor:
     """A norm of matrices: "fro", "nuc", or 1, 2, infinity and their negatives.
 
-    >>> import retrograd as torch
     >>> torch.linalg.matrix_norm(torch.tensor([[3.0, 0.0], [0.0, 4.0]]))
     tensor(5.)
     """

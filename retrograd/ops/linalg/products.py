@@ -134,7 +134,6 @@ def _check_mm(input: Array, mat2: Array) -> None:
 def mm(xp: Namespace, input: Array, mat2: Array) -> Array:
     """Product of two matrices.
 
-    >>> import retrograd as torch
     >>> torch.mm(torch.eye(2), torch.tensor([[1.0], [2.0]]))
     tensor([[1.],
             [2.]])

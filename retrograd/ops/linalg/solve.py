@@ -93,7 +93,6 @@ def linalg_inv_ex(xp: Namespace, input: Array) -> tuple[Array, Array]:
 def inv(A: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The inverse of a square matrix, or of each in a batch.
 
-    >>> import retrograd as torch
     >>> torch.linalg.inv(torch.tensor([[2.0, 0.0], [0.0, 4.0]]))
     tensor([[0.5000, 0.0000],
             [0.0000, 0.2500]])
@@ -190,7 +189,6 @@ def det(A: Tensor, *, out: Tensor | None = None) -> Tensor:
 def _det(input: Tensor) -> Tensor:
     """The determinant of a square matrix, or of each in a batch.
 
-    >>> import retrograd as torch
     >>> torch.det(torch.tensor([[1.0, 2.0], [3.0, 4.0]]))
     tensor(-2.)
     """
@@ -411,7 +409,6 @@ def _solve_samples() -> list[Sample]:
 def solve(A: Tensor, B: Tensor, *, left: bool = True, out: Tensor | None = None) -> Tensor:
     """The solution X of ``A @ X = B``, or of ``X @ A = B`` if not `left`.
 
-    >>> import retrograd as torch
     >>> torch.linalg.solve(torch.tensor([[2.0, 0.0], [0.0, 4.0]]), torch.tensor([2.0, 2.0]))
     tensor([1.0000, 0.5000])
     """

@@ -203,7 +203,6 @@ def svd(
 ) -> return_types.linalg_svd:
     """The singular value decomposition ``A = U @ diag(S) @ Vh``.
 
-    >>> import retrograd as torch
     >>> torch.linalg.svd(torch.tensor([[0.0, 2.0], [1.0, 0.0]])).S
     tensor([2., 1.])
     """

@@ -67,7 +67,6 @@ table_entry("outer", lambda xp, a, b: xp.outer(a, b), _outer)
 def outer(input: Tensor, vec2: Tensor, *, out: Tensor | None = None) -> Tensor:
     """All products of an element of one vector and an element of another.
 
-    >>> import retrograd as torch
     >>> torch.outer(torch.tensor([1, 2]), torch.tensor([3, 4]))
     tensor([[3, 4],
             [6, 8]])
@@ -208,7 +207,6 @@ def tensordot(a: Tensor, b: Tensor, dims: Any = 2, out: Tensor | None = None) ->
     """Sums of products over pairs of dimensions: the last `dims` of `a` with the first of `b`,
     or those that two lists name.
 
-    >>> import retrograd as torch
     >>> torch.tensordot(torch.ones(2, 3), torch.ones(3, 4), dims=1).shape
     torch.Size([2, 4])
     """
@@ -329,7 +327,6 @@ def cross(
 ) -> Tensor:
     """Cross products along `dim`, by default the first dimension of size three.
 
-    >>> import retrograd as torch
     >>> torch.cross(torch.tensor([1, 0, 0]), torch.tensor([0, 1, 0]), dim=0)
     tensor([0, 0, 1])
     """

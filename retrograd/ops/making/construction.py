@@ -254,7 +254,6 @@ def tensor(
 ) -> Tensor:
     """A new tensor with a copy of `data`: numbers, nested lists, arrays or a tensor.
 
-    >>> import retrograd as torch
     >>> torch.tensor([1.0, 2.0], requires_grad=True)
     tensor([1., 2.], requires_grad=True)
     """
@@ -473,7 +472,6 @@ def frombuffer(
 ) -> Tensor:
     """A 1-d tensor over the memory of a buffer (bytearray, mmap, array.array ...).
 
-    >>> import retrograd as torch
     >>> torch.frombuffer(bytearray(b"abc"), dtype=torch.uint8)
     tensor([97, 98, 99], dtype=torch.uint8)
     """

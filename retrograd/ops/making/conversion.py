@@ -103,7 +103,6 @@ def to(self: Tensor, *args: Any, **options: Any) -> Tensor:
     The arguments are a device, a dtype or both, or a tensor to be like; then `non_blocking`,
     which changes nothing here, `copy`, and the keyword `memory_format`.
 
-    >>> import retrograd as torch
     >>> torch.ones(2).to(torch.float64).dtype
     torch.float64
     """
@@ -191,7 +190,6 @@ def _type(
 ) -> str | Tensor:
     """The name of the tensor's type, or the tensor as another type.
 
-    >>> import retrograd as torch
     >>> torch.ones(2).type(), torch.ones(2).type("torch.LongTensor")
     ('torch.FloatTensor', tensor([1, 1]))
     """
@@ -244,7 +242,6 @@ def get_device(self: Tensor) -> int:
 def item(self: Tensor) -> Number:
     """The only element, as a Python number.
 
-    >>> import retrograd as torch
     >>> torch.tensor([2.5]).item()
     2.5
     """
@@ -347,7 +344,6 @@ def numpy(self: Tensor, *, force: bool = False) -> Array:
 
     With ``force=True`` also for a tensor that requires grad.
 
-    >>> import retrograd as torch
     >>> torch.zeros(2).numpy()
     array([0., 0.], dtype=float32)
     """

@@ -172,7 +172,6 @@ def full(
 ) -> Tensor:
     """A tensor with one value everywhere; its dtype is that of the value.
 
-    >>> import retrograd as torch
     >>> torch.full((2,), 7)
     tensor([7, 7])
     """
@@ -251,7 +250,6 @@ def eye(
 ) -> Tensor:
     """Ones on the diagonal of an n by m matrix, zeros elsewhere.
 
-    >>> import retrograd as torch
     >>> torch.eye(2)
     tensor([[1., 0.],
             [0., 1.]])

@@ -195,7 +195,6 @@ class VariableMeta(type):
 class Variable(metaclass=VariableMeta):
     """The old name of a tensor with history: every Tensor is one.
 
-    >>> import retrograd as torch
     >>> torch.autograd.Variable(torch.ones(1), requires_grad=True)
     tensor([1.], requires_grad=True)
     """

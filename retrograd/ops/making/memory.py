@@ -54,7 +54,6 @@ if TYPE_CHECKING:
 def size(self: Tensor, dim: int | None = None) -> Size | int:
     """The shape, or the size of one dimension.
 
-    >>> import retrograd as torch
     >>> torch.zeros(2, 3).size(), torch.zeros(2, 3).size(-1)
     (torch.Size([2, 3]), 3)
     """

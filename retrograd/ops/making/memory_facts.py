@@ -41,7 +41,6 @@ def const_data_ptr(self: Tensor) -> int:
 def dim_order(self: Tensor, *, ambiguity_check: bool | Sequence[Any] = False) -> tuple[int, ...]:
     """The dimensions from outermost to innermost in memory.
 
-    >>> import retrograd as torch
     >>> torch.empty(2, 3).t().dim_order()
     (1, 0)
     """

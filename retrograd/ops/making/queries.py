@@ -87,7 +87,6 @@ def resolve_neg(input: Tensor) -> Tensor:
 def result_type(tensor1: Tensor | float, tensor2: complex | Tensor) -> dtypes.dtype:
     """The dtype of an arithmetic result of two tensors or numbers.
 
-    >>> import retrograd as torch
     >>> torch.result_type(torch.tensor([1, 2]), 1.0)
     torch.float32
     """
@@ -100,7 +99,6 @@ def result_type(tensor1: Tensor | float, tensor2: complex | Tensor) -> dtypes.dt
 def typename(obj: object) -> str:
     """The full name of a value's type; of a tensor, its legacy type.
 
-    >>> import retrograd as torch
     >>> torch.typename(torch.ones(1))
     'torch.FloatTensor'
     """
@@ -167,7 +165,6 @@ def hash_tensor(
 ) -> Tensor:
     """The bits of all elements, as 64 bit numbers, in one exclusive or.
 
-    >>> import retrograd as torch
     >>> torch.hash_tensor(torch.tensor([1, 2, 3]))
     tensor(0, dtype=torch.uint64)
     """

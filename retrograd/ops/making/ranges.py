@@ -67,7 +67,6 @@ def arange(
 ) -> Tensor:
     """Numbers from `start` (0) up to but not including `end`, in steps of `step` (1).
 
-    >>> import retrograd as torch
     >>> torch.arange(1, 6, 2)
     tensor([1, 3, 5])
     """
@@ -225,7 +224,6 @@ def linspace(
 ) -> Tensor:
     """`steps` numbers from `start` to `end`, both included, evenly spaced.
 
-    >>> import retrograd as torch
     >>> torch.linspace(0, 1, 3)
     tensor([0.0000, 0.5000, 1.0000])
     """

@@ -224,7 +224,6 @@ def _line_size(function: str, input: Tensor, output_size: Output) -> int:
 def adaptive_avg_pool1d(input: Tensor, output_size: Output) -> Tensor:
     """Averages of `output_size` windows that cover a sequence evenly.
 
-    >>> import retrograd as torch
     >>> torch.adaptive_avg_pool1d(torch.tensor([[1.0, 3.0, 5.0, 7.0]]), 2)
     tensor([[2., 6.]])
     """
@@ -237,7 +236,6 @@ def adaptive_avg_pool1d(input: Tensor, output_size: Output) -> Tensor:
 def adaptive_avg_pool2d(input: Tensor, output_size: Output) -> Tensor:
     """Averages of windows that cover an image evenly; None keeps a dimension.
 
-    >>> import retrograd as torch
     >>> torch.nn.functional.adaptive_avg_pool2d(torch.ones(1, 3, 5, 7), (2, None)).shape
     torch.Size([1, 3, 2, 7])
     """
@@ -472,7 +470,6 @@ def max_unpool1d(
 ) -> Tensor:
     """Put pooled values of a sequence back to where they came from, zeros elsewhere.
 
-    >>> import retrograd as torch
     >>> values, places = torch.tensor([[3.0, 5.0]]), torch.tensor([[1, 2]])
     >>> torch.nn.functional.max_unpool1d(values, places, 2)
     tensor([[0., 3., 5., 0.]])

@@ -417,7 +417,6 @@ def conv1d(
 ) -> Tensor:
     """Convolution of sequences `(N, C, L)` or `(C, L)` by a weight `(O, C / groups, K)`.
 
-    >>> import retrograd as torch
     >>> torch.conv1d(torch.arange(4.0).view(1, 4), torch.ones(1, 1, 2))
     tensor([[1., 3., 5.]])
     """
@@ -436,7 +435,6 @@ def conv2d(
 ) -> Tensor:
     """Convolution of images `(N, C, H, W)` or `(C, H, W)` by a weight `(O, C / groups, KH, KW)`.
 
-    >>> import retrograd as torch
     >>> torch.conv2d(torch.ones(1, 1, 3, 3), torch.ones(1, 1, 2, 2))
     tensor([[[[4., 4.],
               [4., 4.]]]])
@@ -456,7 +454,6 @@ def conv3d(
 ) -> Tensor:
     """Convolution of volumes `(N, C, D, H, W)` or `(C, D, H, W)`.
 
-    >>> import retrograd as torch
     >>> torch.conv3d(torch.ones(1, 1, 2, 2, 2), torch.ones(1, 1, 2, 2, 2)).item()
     8.0
     """
@@ -518,7 +515,6 @@ def conv_transpose1d(
 ) -> Tensor:
     """Transposed convolution of sequences by a weight `(C, O / groups, K)`.
 
-    >>> import retrograd as torch
     >>> torch.conv_transpose1d(torch.ones(1, 3), torch.ones(1, 1, 2))
     tensor([[1., 2., 2., 1.]])
     """
@@ -549,7 +545,6 @@ def conv_transpose2d(
 ) -> Tensor:
     """Transposed convolution of images by a weight `(C, O / groups, KH, KW)`.
 
-    >>> import retrograd as torch
     >>> torch.conv_transpose2d(torch.ones(1, 1, 2, 2), torch.ones(1, 1, 2, 2), stride=2).shape
     torch.Size([1, 1, 4, 4])
     """

@@ -135,7 +135,6 @@ def unfold(
 ) -> Tensor:
     """The windows of images `(N, C, H, W)` as columns `(N, C * KH * KW, windows)`.
 
-    >>> import retrograd as torch
     >>> torch.nn.functional.unfold(torch.arange(4.0).view(1, 2, 2), (1, 2))
     tensor([[0., 2.],
             [1., 3.]])
@@ -188,7 +187,6 @@ def fold(
 ) -> Tensor:
     """Images of `output_size` from columns `(N, C * KH * KW, windows)`, summed where they overlap.
 
-    >>> import retrograd as torch
     >>> torch.nn.functional.fold(torch.ones(1, 2, 2), (1, 3), (1, 2))
     tensor([[[[1., 2., 1.]]]])
     """
@@ -255,7 +253,6 @@ def _check_shuffle(function: str, name: str, input: Array, factor: object) -> in
 def pixel_shuffle(xp: Namespace, input: Array, upscale_factor: int) -> Array:
     """Images `(*, C * r * r, H, W)` to larger ones `(*, C, H * r, W * r)`.
 
-    >>> import retrograd as torch
     >>> torch.pixel_shuffle(torch.arange(4.0).view(4, 1, 1), 2)
     tensor([[[0., 1.],
              [2., 3.]]])
@@ -290,7 +287,6 @@ def pixel_shuffle(xp: Namespace, input: Array, upscale_factor: int) -> Array:
 def pixel_unshuffle(xp: Namespace, input: Array, downscale_factor: int) -> Array:
     """Images `(*, C, H * r, W * r)` to smaller ones `(*, C * r * r, H, W)`.
 
-    >>> import retrograd as torch
     >>> torch.pixel_unshuffle(torch.arange(4.0).view(1, 2, 2), 2).shape
     torch.Size([4, 1, 1])
     """
@@ -324,7 +320,6 @@ def pixel_unshuffle(xp: Namespace, input: Array, downscale_factor: int) -> Array
 def channel_shuffle(xp: Namespace, input: Array, groups: int) -> Array:
     """Interleave `groups` groups of channels of `(N, C, *)`.
 
-    >>> import retrograd as torch
     >>> torch.channel_shuffle(torch.arange(4.0).view(1, 4, 1), 2).flatten()
     tensor([0., 2., 1., 3.])
     """

@@ -224,7 +224,6 @@ def fractional_max_pool2d(
     output_ratio    or what part of the image's size that is
     return_indices  give also where the values are
 
-    >>> import retrograd as torch
     >>> image = torch.arange(25.0).view(1, 5, 5)
     >>> where = torch.zeros(1, 1, 2)
     >>> torch.nn.functional.fractional_max_pool2d(image, 2, 3, _random_samples=where)

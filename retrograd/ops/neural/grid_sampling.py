@@ -297,7 +297,6 @@ def grid_sample(
 
     A point is (x, y), or (x, y, z), in units where the image reaches from -1 to 1.
 
-    >>> import retrograd as torch
     >>> image = torch.arange(4.0).view(1, 1, 2, 2)
     >>> torch.nn.functional.grid_sample(image, torch.zeros(1, 1, 1, 2), align_corners=False)
     tensor([[[[1.5000]]]])
@@ -394,7 +393,6 @@ def _affine_grid_gradient(
 def affine_grid(theta: Tensor, size: Sequence[int], align_corners: bool | None = None) -> Tensor:
     """The grid for `grid_sample` of affine maps `(N, 2, 3)`, or `(N, 3, 4)` for volumes.
 
-    >>> import retrograd as torch
     >>> identity = torch.tensor([[[1.0, 0.0, 0.0], [0.0, 1.0, 0.0]]])
     >>> torch.nn.functional.affine_grid(identity, (1, 1, 1, 2), align_corners=False)
     tensor([[[[-0.5000,  0.0000],

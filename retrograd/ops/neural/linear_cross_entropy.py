@@ -48,7 +48,6 @@ def linear_cross_entropy(
     linear_weight  its dimensions are the classes, those of a loss of several dimensions, features
     options        how PyTorch cuts the batch to save memory; the loss is the same without
 
-    >>> import retrograd as torch
     >>> x, weight = torch.zeros(2, 3), torch.ones(4, 3)
     >>> torch.nn.functional.linear_cross_entropy(x, weight, torch.tensor([0, 3]))
     tensor(1.3863)

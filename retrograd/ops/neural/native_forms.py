@@ -44,7 +44,6 @@ def native_layer_norm(
 ) -> tuple[Tensor, Tensor, Tensor]:
     """`layer_norm` with the means and one over the deviations that it used.
 
-    >>> import retrograd as torch
     >>> torch.native_layer_norm(torch.tensor([[1.0, 3.0]]), (2,), None, None, 0.0)
     (tensor([[-1.,  1.]]), tensor([[2.]]), tensor([[1.]]))
     """
@@ -92,7 +91,6 @@ def native_batch_norm(
 def native_dropout(input: Tensor, p: float, train: bool | None) -> tuple[Tensor, Tensor]:
     """`dropout` and what it kept.
 
-    >>> import retrograd as torch
     >>> torch.native_dropout(torch.ones(2), 0.5, False)
     (tensor([1., 1.]), tensor([True, True]))
     """
@@ -111,7 +109,6 @@ def native_dropout(input: Tensor, p: float, train: bool | None) -> tuple[Tensor,
 def embedding_renorm_(input: Tensor, indices: Tensor, max_norm: float, norm_type: float) -> Tensor:
     """Shorten, in place, the rows named by `indices` that are longer than `max_norm`.
 
-    >>> import retrograd as torch
     >>> torch.embedding_renorm_(torch.tensor([[3.0, 4.0]]), torch.tensor([0]), 1.0, 2.0)
     tensor([[0.6000, 0.8000]])
     """
@@ -153,7 +150,6 @@ def embedding_bag(
 
     mode  0, 1, 2 for sum, mean and maximum
 
-    >>> import retrograd as torch
     >>> table, names = torch.arange(6.0).view(3, 2), torch.tensor([0, 1, 2])
     >>> torch.embedding_bag(table, names, torch.tensor([0, 2]), mode=1)[1:3]
     (tensor([0, 0, 1]), tensor([2, 1]))
@@ -210,7 +206,6 @@ def native_group_norm(
 
     N, C, HxW  the batch, the channels and the places of the input
 
-    >>> import retrograd as torch
     >>> x = torch.tensor([[1.0, 3.0]])
     >>> torch.native_group_norm(x, None, None, 1, 2, 1, 1, 0.0)
     (tensor([[-1.,  1.]]), tensor([[2.]]), tensor([[1.]]))

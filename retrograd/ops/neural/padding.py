@@ -54,7 +54,6 @@ def _sides(pad: Sizes) -> list[tuple[int, int]]:
 def constant_pad_nd(xp: Namespace, input: Array, pad: Sizes, value: complex = 0) -> Array:
     """Add `value` around the last dimensions; negative sizes cut off.
 
-    >>> import retrograd as torch
     >>> torch.constant_pad_nd(torch.ones(2), (1, 2), 5)
     tensor([5., 1., 1., 5., 5.])
     """
@@ -334,7 +333,6 @@ def pad(
 
     Modes are "constant", "reflect", "replicate" and "circular". Negative sizes cut off.
 
-    >>> import retrograd as torch
     >>> torch.nn.functional.pad(torch.tensor([[1.0, 2.0, 3.0]]), (1, 2), mode="reflect")
     tensor([[2., 1., 2., 3., 2., 1.]])
     """

@@ -298,7 +298,6 @@ def max_pool1d(
 ) -> tuple[Tensor, Tensor] | Tensor:
     """The largest value of each window of a sequence; with `return_indices` also where it is.
 
-    >>> import retrograd as torch
     >>> torch.nn.functional.max_pool1d(torch.tensor([[1.0, 3.0, 2.0, 5.0]]), 2)
     tensor([[3., 5.]])
     """
@@ -331,7 +330,6 @@ def max_pool2d(
 ) -> tuple[Tensor, Tensor] | Tensor:
     """The largest value of each window of an image; with `return_indices` also where it is.
 
-    >>> import retrograd as torch
     >>> torch.nn.functional.max_pool2d(torch.arange(16.0).view(1, 4, 4), 2)
     tensor([[[ 5.,  7.],
              [13., 15.]]])
@@ -472,7 +470,6 @@ def avg_pool1d(
 ) -> Tensor:
     """The average of each window of a sequence.
 
-    >>> import retrograd as torch
     >>> torch.avg_pool1d(torch.tensor([[1.0, 3.0, 5.0]]), 2, 1)
     tensor([[2., 4.]])
     """
@@ -501,7 +498,6 @@ def avg_pool2d(
 ) -> Tensor:
     """The average of each window of an image.
 
-    >>> import retrograd as torch
     >>> torch.nn.functional.avg_pool2d(torch.arange(16.0).view(1, 4, 4), 2)
     tensor([[[ 2.5000,  4.5000],
              [10.5000, 12.5000]]])

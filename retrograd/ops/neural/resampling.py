@@ -300,7 +300,6 @@ def interpolate(
     Modes are "nearest", "nearest-exact", "linear" (sequences), "bilinear", "bicubic" and "lanczos"
     (images), "trilinear" (volumes) and "area".
 
-    >>> import retrograd as torch
     >>> torch.nn.functional.interpolate(torch.tensor([[[0.0, 1.0]]]), 4, mode="linear")
     tensor([[[0.0000, 0.2500, 0.7500, 1.0000]]])
     """

@@ -57,7 +57,6 @@ def _draw_dirichlet(xp: Namespace, input: Array, generator: Generator) -> Array:
 def _standard_gamma(input: Tensor, generator: Generator | None = None) -> Tensor:
     """A gamma number of scale 1 for every shape parameter; differentiable by that parameter.
 
-    >>> import retrograd as torch
     >>> torch._standard_gamma(torch.tensor([2.0]), torch.Generator().manual_seed(0))
     tensor([4.5526])
     """
@@ -71,7 +70,6 @@ def _standard_gamma(input: Tensor, generator: Generator | None = None) -> Tensor
 def _sample_dirichlet(input: Tensor, generator: Generator | None = None) -> Tensor:
     """A row of numbers that add up to 1 for every row of concentrations.
 
-    >>> import retrograd as torch
     >>> torch._sample_dirichlet(torch.ones(3), torch.Generator().manual_seed(0)).sum()
     tensor(1.)
     """

@@ -141,7 +141,6 @@ def uniform_(
 ) -> Tensor:
     """Overwrite with uniform numbers in [from, to), by default [0, 1).
 
-    >>> import retrograd as torch
     >>> torch.zeros(2).uniform_(generator=torch.Generator().manual_seed(0))
     tensor([0.4963, 0.7682])
     """
@@ -175,7 +174,6 @@ def normal_(
 def random_(self: Tensor, *bounds: Any, generator: Generator | None = None, **named: Any) -> Tensor:
     """Overwrite with whole numbers: of the dtype's range, in [0, to), or in [from, to).
 
-    >>> import retrograd as torch
     >>> torch.zeros(3).random_(10, generator=torch.Generator().manual_seed(0))
     tensor([4., 9., 3.])
     """

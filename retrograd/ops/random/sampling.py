@@ -185,7 +185,6 @@ def randint(
 ) -> Tensor:
     """Whole numbers in [low, high): ``randint(high, size)`` or ``randint(low, high, size)``.
 
-    >>> import retrograd as torch
     >>> torch.randint(10, (3,), generator=torch.Generator().manual_seed(0))
     tensor([4, 9, 3])
     """
@@ -263,7 +262,6 @@ def randperm(
 ) -> Tensor:
     """The numbers 0 .. n - 1 in random order.
 
-    >>> import retrograd as torch
     >>> torch.randperm(5, generator=torch.Generator().manual_seed(0))
     tensor([4, 0, 1, 3, 2])
     """
@@ -436,7 +434,6 @@ def normal(
 ) -> Tensor:
     """Normal numbers; `mean` and `std` are tensors, or numbers with a `size`.
 
-    >>> import retrograd as torch
     >>> torch.normal(0.0, 1.0, (2,), generator=torch.Generator().manual_seed(0))
     tensor([ 1.5410, -0.2934])
     """

@@ -152,7 +152,6 @@ def unique(
 ) -> tuple[Tensor, ...] | Tensor:
     """The different values in order, or the different slices along a dimension.
 
-    >>> import retrograd as torch
     >>> torch.unique(torch.tensor([3, 1, 3]), return_counts=True)
     (tensor([1, 3]), tensor([1, 2]))
     """
@@ -181,7 +180,6 @@ def unique_consecutive(
 ) -> tuple[Tensor, ...] | Tensor:
     """The values (or slices along `dim`) without immediate repetitions.
 
-    >>> import retrograd as torch
     >>> torch.unique_consecutive(torch.tensor([1, 1, 2, 1]))
     tensor([1, 2, 1])
     """
@@ -258,7 +256,6 @@ def searchsorted(
 ) -> Tensor:
     """Where each value would be inserted to keep the last dimension of the sequence sorted.
 
-    >>> import retrograd as torch
     >>> torch.searchsorted(torch.tensor([1, 3, 5]), torch.tensor([0, 3, 9]))
     tensor([0, 1, 3])
     """
@@ -438,7 +435,6 @@ def histogram(
 ) -> return_types.histogram:
     """Counts (or weights) of the elements in bins, and the edges of the bins.
 
-    >>> import retrograd as torch
     >>> torch.histogram(torch.tensor([0.0, 0.5, 1.0]), bins=2).hist
     tensor([1., 2.])
     """

@@ -245,7 +245,6 @@ def _max(input: Tensor, *args: object, **keywords: object) -> Any:
 
     The largest element; the largest along a dimension and their indices; or elementwise.
 
-    >>> import retrograd as torch
     >>> torch.tensor([1.0, 3.0, 2.0]).max()
     tensor(3.)
     """
@@ -269,7 +268,6 @@ def _min(input: Tensor, *args: object, **keywords: object) -> Any:
 
     The smallest element; the smallest along a dimension and their indices; or elementwise.
 
-    >>> import retrograd as torch
     >>> torch.tensor([2.0, 1.0, 3.0]).min()
     tensor(1.)
     """

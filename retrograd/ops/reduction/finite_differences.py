@@ -85,7 +85,6 @@ def gradient(
     `spacing` is a step for all dimensions, one for each, or the coordinates along each. At the
     ends one-sided differences are taken, of order `edge_order` (1 or 2).
 
-    >>> import retrograd as torch
     >>> torch.gradient(torch.tensor([1.0, 2.0, 4.0, 8.0]))
     (tensor([1.0000, 1.5000, 3.0000, 4.0000]),)
     """

@@ -205,7 +205,6 @@ def norm(
 ) -> Tensor:
     """The p-norm of a tensor or along dimensions: "fro", "nuc", or a number, infinity too.
 
-    >>> import retrograd as torch
     >>> torch.tensor([3.0, 4.0]).norm()
     tensor(5.)
     """
@@ -375,7 +374,6 @@ def cdist(
 ) -> Tensor:
     """Distances between all rows of `x1` and all rows of `x2`, by the p-norm.
 
-    >>> import retrograd as torch
     >>> torch.cdist(torch.zeros(1, 2), torch.tensor([[3.0, 4.0]]))
     tensor([[5.]])
     """

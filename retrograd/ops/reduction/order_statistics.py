@@ -165,7 +165,6 @@ def _median(
 ) -> Any:
     """The middle value (the lower one of two), of all elements or along a dimension.
 
-    >>> import retrograd as torch
     >>> torch.tensor([4.0, 1.0, 3.0, 2.0]).median()
     tensor(2.)
     """
@@ -372,7 +371,6 @@ def quantile(
 ) -> Tensor:
     """The values below which a share `q` of the elements lies, of all or along a dimension.
 
-    >>> import retrograd as torch
     >>> torch.tensor([1.0, 2.0, 4.0]).quantile(0.75)
     tensor(3.)
     """

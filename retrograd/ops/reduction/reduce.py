@@ -177,7 +177,6 @@ def _sum(
 ) -> Tensor:
     """The sum of all elements, or along one or several dimensions.
 
-    >>> import retrograd as torch
     >>> torch.tensor([[1.0, 2.0], [3.0, 4.0]]).sum(1)
     tensor([3., 7.])
     """
@@ -376,7 +375,6 @@ def _mean(
 ) -> Tensor:
     """The arithmetic mean of all elements, or along one or several dimensions.
 
-    >>> import retrograd as torch
     >>> torch.tensor([[1.0, 2.0], [3.0, 4.0]]).mean(0)
     tensor([2., 3.])
     """
@@ -516,7 +514,6 @@ def _prod(
 ) -> Tensor:
     """The product of all elements, or along one dimension.
 
-    >>> import retrograd as torch
     >>> torch.tensor([1.0, 2.0, 3.0]).prod()
     tensor(6.)
     """

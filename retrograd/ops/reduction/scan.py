@@ -272,7 +272,6 @@ def diff(
 ) -> Tensor:
     """Differences of neighbours along a dimension, `n` times over.
 
-    >>> import retrograd as torch
     >>> torch.diff(torch.tensor([1, 3, 6]))
     tensor([2, 3])
     """

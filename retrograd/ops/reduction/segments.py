@@ -77,7 +77,6 @@ def segment_reduce(
 ) -> Tensor:
     """The sum, mean, maximum, minimum or product of consecutive pieces along `axis`.
 
-    >>> import retrograd as torch
     >>> torch.segment_reduce(torch.arange(5.0), "sum", lengths=torch.tensor([2, 3]))
     tensor([1., 9.])
     """
@@ -197,7 +196,6 @@ def histogramdd(
     The last dimension of `input` holds coordinates; `bins` is a number of bins, one for each
     dimension, or the edges along each.
 
-    >>> import retrograd as torch
     >>> points = torch.tensor([[0.0, 0.0], [1.0, 1.0], [1.0, 0.9]])
     >>> torch.histogramdd(points, [2, 2]).hist
     tensor([[1., 0.],

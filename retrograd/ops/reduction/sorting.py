@@ -106,7 +106,6 @@ def _sort(
 
     Equal elements keep their order; nan counts as larger than every number.
 
-    >>> import retrograd as torch
     >>> values, indices = torch.sort(torch.tensor([3.0, 1.0, 2.0]))
     >>> values
     tensor([1., 2., 3.])

@@ -236,7 +236,6 @@ def _var(
 ) -> Tensor:
     """Variance, of all elements or along dimensions; by default with n - 1 in the denominator.
 
-    >>> import retrograd as torch
     >>> torch.tensor([1.0, 2.0, 3.0]).var()
     tensor(1.)
     >>> torch.tensor([1.0, 2.0, 3.0]).var(correction=0)
@@ -263,7 +262,6 @@ def _std(
 ) -> Tensor:
     """Standard deviation, of all elements or along dimensions (see `var`).
 
-    >>> import retrograd as torch
     >>> torch.tensor([1.0, 2.0, 3.0]).std()
     tensor(1.)
     """
@@ -358,7 +356,6 @@ def cov(
 ) -> Tensor:
     """Covariance matrix of variables (rows) over observations (columns), optionally weighted.
 
-    >>> import retrograd as torch
     >>> torch.cov(torch.tensor([[0.0, 2.0], [2.0, 0.0]]))
     tensor([[ 2., -2.],
             [-2.,  2.]])

@@ -106,7 +106,6 @@ def _unexpandable(size: Shape, shape: Shape, place: int) -> Exception:
 def _expand(self: Tensor, *size: Ints, implicit: bool = False, **named: object) -> Tensor:
     """A view with size-one dimensions repeated to `size`; -1 keeps a dimension.
 
-    >>> import retrograd as torch
     >>> torch.zeros(3, 1).expand(-1, 4).shape
     torch.Size([3, 4])
     """
@@ -152,7 +151,6 @@ def _broadcast_to_method(self: Tensor, *size: Ints) -> Tensor:
 def broadcast_shapes(*shapes: Ints) -> Size:
     """The shape that tensors of the given shapes broadcast to.
 
-    >>> import retrograd as torch
     >>> torch.broadcast_shapes((2, 1), (3,))
     torch.Size([2, 3])
     """
@@ -293,7 +291,6 @@ _at_least("atleast_3d", _lift_3d)
 def meshgrid(*tensors: Tensor, indexing: str | None = None) -> tuple[Tensor, ...]:
     """Coordinates of a grid, one tensor per dimension, as expanded views.
 
-    >>> import retrograd as torch
     >>> x, y = torch.meshgrid(torch.arange(3), torch.arange(2), indexing="ij")
     >>> x.shape
     torch.Size([3, 2])

@@ -58,7 +58,6 @@ def _clone_as(xp: Namespace, input: Array, order: memory_format) -> Array:
 def _clone(input: Tensor, *, memory_format: memory_format | None = None) -> Tensor:
     """A copy of the elements that stays in the graph.
 
-    >>> import retrograd as torch
     >>> x = torch.ones(2, requires_grad=True)
     >>> x.clone()
     tensor([1., 1.], grad_fn=<CloneBackward0>)
@@ -159,7 +158,6 @@ _copy_recorded = OPS["_copy"].in_place
 def _copy_(self: Tensor, other: Tensor | complex, non_blocking: bool = False) -> Tensor:
     """Write the elements of `other`, broadcast and converted, into this tensor.
 
-    >>> import retrograd as torch
     >>> torch.zeros(2, dtype=torch.int64).copy_(torch.tensor([1.5, 2.5]))
     tensor([1, 2])
     """
@@ -336,7 +334,6 @@ _fill_recorded_tensor = OPS["_fill_tensor_in_place"].in_place
 def fill_(input: Tensor, value: Tensor | complex) -> Tensor:
     """Write one value into every element.
 
-    >>> import retrograd as torch
     >>> torch.zeros(2).fill_(3)
     tensor([3., 3.])
     """

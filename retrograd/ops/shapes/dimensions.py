@@ -113,7 +113,6 @@ def _permute(input: Tensor, dims: Shape) -> Tensor:
 def _permute_function(input: Tensor, dims: Ints) -> Tensor:
     """A view with the dimensions in another order.
 
-    >>> import retrograd as torch
     >>> torch.permute(torch.zeros(2, 3, 4), (2, 0, 1)).shape
     torch.Size([4, 2, 3])
     """

@@ -309,7 +309,6 @@ def _check_vector(tensor: Tensor) -> None:
 def cartesian_prod(*tensors: Tensor) -> Tensor:
     """All combinations of one element of each vector, one per row.
 
-    >>> import retrograd as torch
     >>> torch.cartesian_prod(torch.tensor([1, 2]), torch.tensor([3, 4])).shape
     torch.Size([4, 2])
     """
@@ -420,7 +419,6 @@ def _repeated(input: Tensor, repeats: Shape) -> Tensor:
 def _repeat(self: Tensor, *repeats: Tensor | int | None, **named: object) -> Tensor:
     """Copies of the tensor along its dimensions.
 
-    >>> import retrograd as torch
     >>> torch.tensor([1, 2]).repeat(2, 2)
     tensor([[1, 2, 1, 2],
             [1, 2, 1, 2]])
@@ -482,7 +480,6 @@ def repeat_interleave(
 ) -> Tensor:
     """Each element repeated in place: a number of times, or each its own number of times.
 
-    >>> import retrograd as torch
     >>> torch.repeat_interleave(torch.tensor([1, 2]), 2)
     tensor([1, 1, 2, 2])
     """

@@ -139,7 +139,6 @@ def roll(xp: Namespace, input: Array, shifts: Shape, dims: Shape) -> Array:
 def _roll(input: Tensor, shifts: Ints, dims: Ints = ()) -> Tensor:
     """Elements moved around in a circle, along dimensions or as one long line.
 
-    >>> import retrograd as torch
     >>> torch.roll(torch.arange(4), 1)
     tensor([3, 0, 1, 2])
     """
@@ -317,7 +316,6 @@ def _diagonal_copy(xp: Namespace, input: Array, offset: int) -> Array:
 def diag(input: Tensor, diagonal: int = 0, *, out: Tensor | None = None) -> Tensor:
     """A matrix with a vector on its diagonal, or the diagonal of a matrix as a copy.
 
-    >>> import retrograd as torch
     >>> torch.diag(torch.tensor([1, 2]))
     tensor([[1, 0],
             [0, 2]])

@@ -148,7 +148,6 @@ table_entry(
 def narrow(input: Tensor, dim: int, start: Tensor | float, length: int) -> Tensor:
     """A view of `length` indices of a dimension from `start` on.
 
-    >>> import retrograd as torch
     >>> torch.arange(5).narrow(0, 1, 3)
     tensor([1, 2, 3])
     """

@@ -152,7 +152,6 @@ def _view(
 ) -> Tensor:
     """The same elements in another shape, or the same bytes as another dtype.
 
-    >>> import retrograd as torch
     >>> torch.arange(6).view(2, -1).shape
     torch.Size([2, 3])
     """
@@ -223,7 +222,6 @@ def _view_dtype(self: Tensor, dtype: dtypes.dtype) -> Tensor:
 def _reshape_function(input: Tensor, shape: Ints) -> Tensor:
     """The same elements in another shape; a view where possible.
 
-    >>> import retrograd as torch
     >>> torch.reshape(torch.arange(6), (2, 3)).shape
     torch.Size([2, 3])
     """
@@ -272,7 +270,6 @@ def reshape_as(self: Tensor, other: Tensor) -> Tensor:
 def flatten(input: Tensor, start_dim: int = 0, end_dim: int = -1) -> Tensor:
     """One dimension in place of several; the tensor itself if there is nothing to flatten.
 
-    >>> import retrograd as torch
     >>> torch.zeros(2, 3, 4).flatten(1).shape
     torch.Size([2, 12])
     """
@@ -419,7 +416,6 @@ def _raw_squeeze(xp: Namespace, input: Array, dim: Ints | None = None) -> Array:
 def squeeze(input: Tensor, dim: Ints | None = None, **named: Any) -> Tensor:
     """A view without dimensions of size one: all of them, or those in `dim`.
 
-    >>> import retrograd as torch
     >>> torch.zeros(1, 3, 1).squeeze().shape
     torch.Size([3])
     """

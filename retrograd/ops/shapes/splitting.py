@@ -205,7 +205,6 @@ def _sizes_and_place(name: str, input: Tensor, split_sizes: Ints, dim: int) -> t
 def split(tensor: Tensor, split_size_or_sections: Ints, dim: int = 0) -> tuple[Tensor, ...]:
     """Views of pieces along a dimension: of one size, or of a list of sizes.
 
-    >>> import retrograd as torch
     >>> torch.arange(5).split(2)
     (tensor([0, 1]), tensor([2, 3]), tensor([4]))
     """
@@ -243,7 +242,6 @@ def _split_method(self: Tensor, split_size: Ints, dim: int = 0) -> tuple[Tensor,
 def chunk(input: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
     """Views of at most `chunks` pieces of equal size; the last may be smaller.
 
-    >>> import retrograd as torch
     >>> torch.arange(5).chunk(2)
     (tensor([0, 1, 2]), tensor([3, 4]))
     """
@@ -431,7 +429,6 @@ def tensor_split(
 ) -> tuple[Tensor, ...]:
     """Views of pieces: a number of them of about one size, or cut at the given indices.
 
-    >>> import retrograd as torch
     >>> torch.arange(5).tensor_split(3)
     (tensor([0, 1]), tensor([2, 3]), tensor([4]))
     """

@@ -231,7 +231,6 @@ def _as_strided(
 ) -> Tensor:
     """A view of the tensor's storage with any sizes and strides (in elements).
 
-    >>> import retrograd as torch
     >>> torch.arange(6).as_strided((2, 2), (3, 1))
     tensor([[0, 1],
             [3, 4]])

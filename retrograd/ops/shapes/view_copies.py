@@ -227,7 +227,6 @@ def narrow_copy(
 ) -> Tensor:
     """A copy of `length` entries along a dimension, from `start`.
 
-    >>> import retrograd as torch
     >>> torch.arange(5).narrow_copy(0, 1, 2)
     tensor([1, 2])
     """

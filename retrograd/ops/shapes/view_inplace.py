@@ -150,7 +150,6 @@ def _change_geometry(
 def t_(self: Tensor) -> Tensor:
     """Transpose a matrix in place.
 
-    >>> import retrograd as torch
     >>> torch.zeros(2, 3).t_().shape
     torch.Size([3, 2])
     """

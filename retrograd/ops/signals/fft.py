@@ -289,7 +289,6 @@ def fft(
 ) -> Tensor:
     """The Fourier transform along one dimension, cut or filled with zeros to length `n`.
 
-    >>> import retrograd as torch
     >>> torch.fft.fft(torch.tensor([1.0, 0.0, 0.0, 0.0]))
     tensor([1.+0.j, 1.+0.j, 1.+0.j, 1.+0.j])
     """

@@ -179,7 +179,6 @@ def fft2(
 ) -> Tensor:
     """The Fourier transform along two dimensions.
 
-    >>> import retrograd as torch
     >>> torch.fft.fft2(torch.ones(2, 2))
     tensor([[4.+0.j, 0.+0.j],
             [0.+0.j, 0.+0.j]])
@@ -354,7 +353,6 @@ def fftfreq(
 ) -> Tensor:
     """The frequencies that `fft` of `n` samples, `d` apart, computes.
 
-    >>> import retrograd as torch
     >>> torch.fft.fftfreq(4)
     tensor([ 0.0000,  0.2500, -0.5000, -0.2500])
     """

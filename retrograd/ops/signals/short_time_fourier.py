@@ -109,7 +109,6 @@ def stft(
 ) -> Tensor:
     """Fourier transforms of overlapping pieces of a signal: (..., frequency, piece).
 
-    >>> import retrograd as torch
     >>> torch.stft(torch.ones(8), 4, window=torch.hann_window(4), return_complex=True).shape
     torch.Size([3, 9])
     """
@@ -276,7 +275,6 @@ def istft(
 ) -> Tensor:
     """The signal that `stft` came from: pieces added up, divided by the windows' squares.
 
-    >>> import retrograd as torch
     >>> window = torch.hann_window(4)
     >>> spectrum = torch.stft(torch.arange(8.0), 4, window=window, return_complex=True)
     >>> torch.istft(spectrum, 4, window=window).round()

@@ -86,7 +86,6 @@ def _raised_cosine(alpha: float, beta: float) -> Shape:
 def hann_window(window_length: int, periodic: bool = True, **options: object) -> Tensor:
     """A raised cosine that goes to zero at both ends.
 
-    >>> import retrograd as torch
     >>> torch.hann_window(4)
     tensor([0.0000, 0.5000, 1.0000, 0.5000])
     """

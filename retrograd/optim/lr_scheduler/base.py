@@ -31,7 +31,6 @@ class LRScheduler:
 
     Call `step` once per epoch (or batch), after the optimizer's `step`.
 
-    >>> import retrograd as torch
     >>> class Halving(torch.optim.lr_scheduler.LRScheduler):
     ...     def get_lr(self):
     ...         return [base / 2**self.last_epoch for base in self.base_lrs]

@@ -54,7 +54,6 @@ class _Combined(LRScheduler):
 class SequentialLR(_Combined):
     """Several schedules one after the other; each of `milestones` starts the next one.
 
-    >>> import retrograd as torch
     >>> schedules = torch.optim.lr_scheduler
     >>> optimizer = torch.optim.SGD([torch.ones(1, requires_grad=True)], lr=1.0)
     >>> warm_up = schedules.LinearLR(optimizer, start_factor=0.5, total_iters=2)

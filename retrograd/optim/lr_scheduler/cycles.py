@@ -49,7 +49,6 @@ class _CyclesMomentum(LRScheduler):
 class CyclicLR(_CyclesMomentum):
     """Move the learning rate between `base_lr` and `max_lr`, and momentum the other way.
 
-    >>> import retrograd as torch
     >>> optimizer = torch.optim.SGD([torch.ones(1, requires_grad=True)], lr=1.0, momentum=0.9)
     >>> scheduler = torch.optim.lr_scheduler.CyclicLR(optimizer, 0.0, 1.0, step_size_up=4)
     >>> for _ in range(3):
@@ -218,7 +217,6 @@ class CosineAnnealingWarmRestarts(LRScheduler):
 class OneCycleLR(_CyclesMomentum):
     """One rise of the learning rate to `max_lr` and one long fall, over the whole training.
 
-    >>> import retrograd as torch
     >>> optimizer = torch.optim.SGD([torch.ones(1, requires_grad=True)], lr=1.0, momentum=0.9)
     >>> scheduler = torch.optim.lr_scheduler.OneCycleLR(optimizer, max_lr=1.0, total_steps=11)
     >>> for _ in range(10):

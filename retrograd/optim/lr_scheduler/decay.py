@@ -31,7 +31,6 @@ class _Scaling(LRScheduler):
 class StepLR(_Scaling):
     """Multiply the learning rate by `gamma` every `step_size` epochs.
 
-    >>> import retrograd as torch
     >>> optimizer = torch.optim.SGD([torch.ones(1, requires_grad=True)], lr=1.0)
     >>> scheduler = torch.optim.lr_scheduler.StepLR(optimizer, step_size=2, gamma=0.5)
     >>> for _ in range(2):

@@ -51,7 +51,6 @@ class _FromFunctions(LRScheduler):
 class LambdaLR(_FromFunctions):
     """The initial learning rate times ``lr_lambda(epoch)``.
 
-    >>> import retrograd as torch
     >>> optimizer = torch.optim.SGD([torch.ones(1, requires_grad=True)], lr=1.0)
     >>> warm_up = torch.optim.lr_scheduler.LambdaLR(optimizer, lambda epoch: (epoch + 1) / 4)
     >>> warm_up.get_last_lr()

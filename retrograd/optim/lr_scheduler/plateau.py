@@ -19,7 +19,6 @@ from retrograd.optim.optimizer import Optimizer
 class ReduceLROnPlateau(LRScheduler):
     """Multiply the learning rate by `factor` once a value stopped improving for `patience` epochs.
 
-    >>> import retrograd as torch
     >>> optimizer = torch.optim.SGD([torch.ones(1, requires_grad=True)], lr=1.0)
     >>> scheduler = torch.optim.lr_scheduler.ReduceLROnPlateau(optimizer, patience=1)
     >>> for loss in [3.0, 2.0, 2.0, 2.0]:

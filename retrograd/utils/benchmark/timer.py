@@ -15,7 +15,6 @@ timer = perf_counter
 class Timer:
     """Measures a statement, as Python's `timeit` does, and tells how much the times differ.
 
-    >>> import retrograd as torch
     >>> from retrograd.utils.benchmark import Timer
     >>> measured = Timer("x * 2", globals={"x": torch.ones(3)}, label="double").timeit(10)
     >>> measured.title, measured.number_per_run

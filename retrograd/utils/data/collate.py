@@ -26,7 +26,6 @@ UNKNOWN = (
 def default_convert(data: object) -> Any:
     """NumPy arrays and numbers in `data` as tensors; everything else stays as it is.
 
-    >>> import retrograd as torch
     >>> import numpy as np
     >>> torch.utils.data.default_convert({"x": np.array([0, 1]), "name": "a"})
     {'x': tensor([0, 1]), 'name': 'a'}
@@ -86,7 +85,6 @@ def collate(batch: Any, *, collate_fn_map: CollateMap | None = None) -> Any:
 def default_collate(batch: object) -> Any:
     """Join samples into a batch; the loader's choice unless it is given a `collate_fn`.
 
-    >>> import retrograd as torch
     >>> torch.utils.data.default_collate([{"x": 1.5, "name": "a"}, {"x": 2.5, "name": "b"}])
     {'x': tensor([1.5000, 2.5000], dtype=torch.float64), 'name': ['a', 'b']}
     """

@@ -34,7 +34,6 @@ class _InfiniteConstantSampler(Sampler[Any]):
 class DataLoader(Generic[Sample]):
     """Batches of a dataset, in order or shuffled, made in this process or in worker processes.
 
-    >>> import retrograd as torch
     >>> _ = torch.manual_seed(0)
     >>> list(torch.utils.data.DataLoader(range(5), batch_size=2, shuffle=True))
     [tensor([1, 4]), tensor([2, 3]), tensor([0])]

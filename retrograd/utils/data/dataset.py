@@ -22,7 +22,6 @@ class Dataset(Generic[Sample]):
     A subclass may also define `__getitems__`, which turns a list of keys into a list of samples
     at once; loaders use it when it is there.
 
-    >>> import retrograd as torch
     >>> class Squares(torch.utils.data.Dataset):
     ...     def __len__(self):
     ...         return 4
@@ -45,7 +44,6 @@ class IterableDataset(Dataset[Sample], Iterable[Sample]):
     With worker processes each worker has a copy of the dataset and goes through all of it, unless
     `__iter__` asks `get_worker_info` for its share.
 
-    >>> import retrograd as torch
     >>> class Count(torch.utils.data.IterableDataset):
     ...     def __iter__(self):
     ...         return iter(range(3))
@@ -60,7 +58,6 @@ class IterableDataset(Dataset[Sample], Iterable[Sample]):
 class TensorDataset(Dataset[tuple[Tensor, ...]]):
     """Tensors side by side: sample `i` is the tuple of their entries `i`.
 
-    >>> import retrograd as torch
     >>> data = torch.utils.data.TensorDataset(torch.arange(3), torch.ones(3, 2))
     >>> len(data), data[2]
     (3, (tensor(2), tensor([1., 1.])))
@@ -83,7 +80,6 @@ class TensorDataset(Dataset[tuple[Tensor, ...]]):
 class StackDataset(Dataset[Any]):
     """Datasets side by side: a sample is the tuple (or, by keyword, the dict) of their samples.
 
-    >>> import retrograd as torch
     >>> torch.utils.data.StackDataset(letter="ab", number=[1, 2])[1]
     {'letter': 'b', 'number': 2}
     """
@@ -135,7 +131,6 @@ class StackDataset(Dataset[Any]):
 class ConcatDataset(Dataset[Sample]):
     """Datasets one after the other.
 
-    >>> import retrograd as torch
     >>> both = torch.utils.data.ConcatDataset([[1, 2], [3]])
     >>> len(both), both[2], both[-2]
     (3, 3, 2)
@@ -184,7 +179,6 @@ class ConcatDataset(Dataset[Sample]):
 class ChainDataset(IterableDataset[Any]):
     """Streams one after the other.
 
-    >>> import retrograd as torch
     >>> class Count(torch.utils.data.IterableDataset):
     ...     def __iter__(self):
     ...         return iter(range(2))
@@ -213,7 +207,6 @@ class ChainDataset(IterableDataset[Any]):
 class Subset(Dataset[Sample]):
     """The samples of a dataset at the given indices.
 
-    >>> import retrograd as torch
     >>> list(torch.utils.data.Subset("abcd", [3, 0]))
     ['d', 'a']
     """
@@ -262,7 +255,6 @@ def random_split(
 ) -> list[Subset[Any]]:
     """Split a dataset by chance into parts of the given lengths, or fractions that sum up to 1.
 
-    >>> import retrograd as torch
     >>> chance = torch.Generator().manual_seed(0)
     >>> parts = torch.utils.data.random_split(range(10), [0.5, 0.3, 0.2], generator=chance)
     >>> [len(part) for part in parts]

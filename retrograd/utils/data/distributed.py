@@ -13,7 +13,6 @@ from retrograd.utils.data.sampler import Sampler
 class DistributedSampler(Sampler[int]):
     """Every `num_replicas`-th index, from `rank` on, of an order that all copies agree on.
 
-    >>> import retrograd as torch
     >>> list(torch.utils.data.DistributedSampler("abcde", 2, 1, shuffle=False))
     [1, 3, 0]
     """

@@ -29,7 +29,6 @@ def set_worker_info(info: WorkerInfo) -> None:
 def get_worker_info() -> WorkerInfo | None:
     """In a worker of a loader: its `id`, `num_workers`, `seed` and `dataset`; otherwise None.
 
-    >>> import retrograd as torch
     >>> print(torch.utils.data.get_worker_info())
     None
     """

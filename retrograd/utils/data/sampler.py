@@ -31,7 +31,6 @@ def drawn_seed(generator: Generator | None) -> int:
 class Sampler(Generic[Index]):
     """The base of samplers: a subclass defines `__iter__`, and `__len__` where it is known.
 
-    >>> import retrograd as torch
     >>> class Backwards(torch.utils.data.Sampler):
     ...     def __iter__(self):
     ...         return iter([2, 1, 0])
@@ -46,7 +45,6 @@ class Sampler(Generic[Index]):
 class SequentialSampler(Sampler[int]):
     """The indices of a dataset in order.
 
-    >>> import retrograd as torch
     >>> list(torch.utils.data.SequentialSampler("abc"))
     [0, 1, 2]
     """
@@ -66,7 +64,6 @@ class SequentialSampler(Sampler[int]):
 class RandomSampler(Sampler[int]):
     """The indices of a dataset in random order, or drawn again and again with `replacement`.
 
-    >>> import retrograd as torch
     >>> chance = torch.Generator().manual_seed(0)
     >>> list(torch.utils.data.RandomSampler("abcd", generator=chance))
     [0, 1, 3, 2]
@@ -125,7 +122,6 @@ class RandomSampler(Sampler[int]):
 class SubsetRandomSampler(Sampler[int]):
     """The given indices in random order.
 
-    >>> import retrograd as torch
     >>> sorted(torch.utils.data.SubsetRandomSampler([7, 5, 9]))
     [5, 7, 9]
     """
@@ -147,7 +143,6 @@ class SubsetRandomSampler(Sampler[int]):
 class WeightedRandomSampler(Sampler[int]):
     """Indices drawn with the given weights, which need not sum up to one.
 
-    >>> import retrograd as torch
     >>> list(torch.utils.data.WeightedRandomSampler([0.0, 1.0], 3))
     [1, 1, 1]
     """
@@ -194,7 +189,6 @@ class WeightedRandomSampler(Sampler[int]):
 class BatchSampler(Sampler[list[int]]):
     """The indices of another sampler, in lists of `batch_size`.
 
-    >>> import retrograd as torch
     >>> list(torch.utils.data.BatchSampler(range(5), 2, drop_last=False))
     [[0, 1], [2, 3], [4]]
     """

@@ -14,7 +14,6 @@ from retrograd.utils.tensorboard.package import part
 def to_array(value: object) -> Array:
     """A tensor, number or array as an array of a dtype that NumPy knows itself.
 
-    >>> import retrograd as torch
     >>> to_array(torch.ones(2, requires_grad=True))
     array([1., 1.], dtype=float32)
     """
