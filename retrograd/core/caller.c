@@ -88,6 +88,9 @@ run(const Caller *caller, Call *call)
                  : form == FORM_SEVERAL ? call_several(call)
                                         : call_pieces(call);
     }
+    if (call->is_dual && result != NULL) {
+        result = with_tangent(call, result);
+    }
     release_operands(call);
     return result;
 }
@@ -97,8 +100,8 @@ call(PyObject *self, PyObject *const *arguments, size_t flags, PyObject *keyword
 {
     Caller *caller = (Caller *)self;
     if (core_ready && !core_calls_python && (caller->plan != NULL || prepare(caller) == 0)) {
-        Call this = {.plan = caller->plan};
-        if (this.plan->form != FORM_GENERAL && !is_unusual()
+        Call this = {.plan = caller->plan, .is_dual = is_unusual()};
+        if (this.plan->form != FORM_GENERAL && (!this.is_dual || (caller->writer == NULL && is_dual_call(this.plan)))
             && bind_arguments(&this, arguments, PyVectorcall_NARGS(flags), keywords)) {
             PyObject *result = run(caller, &this);
             if (result != NULL || (PyErr_Occurred() && !this.kernel_failed)

@@ -49,7 +49,7 @@ typedef struct {
     int is_operator; /* takes the operands by place; options have their defaults */
     int parameter_count, positional_count, tensor_count, edge_count, save_count, saved_length, option_count;
     int output_count, keyword_count;
-    int is_view, loud, any_dtype, saves_input, has_rules;
+    int is_view, loud, any_dtype, saves_input, has_rules, is_elementwise;
     int nondifferentiable; /* a bit for each output */
     Parameter parameters[MOST_PARAMETERS];
     int alias_count;
@@ -71,6 +71,7 @@ typedef struct Call {
     PyObject *arrays[MOST_TENSORS];    /* of the tensors; a number or None stands for itself */
     int needs[MOST_TENSORS];           /* whether they require grad */
     PyArray_Descr *dtype;
+    int is_dual;       /* the result may need a tangent */
     int wanted;        /* an operand with a rule requires grad; of an op without rules: any operand */
     int enabled;       /* gradients are on */
     int has_options;   /* of a ufunc: an option is not its default, so that only a short kernel may run */
@@ -97,6 +98,8 @@ PyObject *run_kernel(Call *call);
 PyObject *run_ufunc_into(Call *call, PyObject *target);
 int run_check(Call *call);
 PyObject *as_plain_array(PyObject *result); /* takes the reference, gives one */
+PyObject *quiet_begin(void); /* NumPy's warnings are off until `quiet_end`, which takes this; NULL with an error set */
+int quiet_end(PyObject *token); /* an error that is set stays */
 
 /* short_kernels.c: a number that is finite in a dtype, and its value; then the kernel of an op whose parameters have these names, joined by commas; NULL: there is none. */
 PyObject *view_from(PyArrayObject *array, char *start, int ndim, const npy_intp *shape, const npy_intp *strides);
@@ -150,6 +153,10 @@ PyObject *call_pieces(Call *call);
 PyObject *call_list(Call *call);                         /* reads its operands itself */
 PyObject *call_in_place(Call *call, PyObject *writer);   /* inplace.c */
 
+/* dual.c: whether a call may be one under the only dual level; gives its result the tangent, takes the reference. */
+int is_dual_call(const CallPlan *plan);
+PyObject *with_tangent(const Call *call, PyObject *tensor);
+
 /* inplace.c: writes an array of the same shape into a target; counts a write to a tensor, at the user's line. */
 int write_array(PyObject *target, PyObject *source);
 int count_write_here(PyObject *target, PyObject *writer);
@@ -158,7 +165,7 @@ int count_write_here(PyObject *target, PyObject *writer);
 PyObject *call_dispatch(const Call *call);
 
 extern const Part short_choices_part, short_arithmetic_part, short_sums_part;
-extern const Part caller_part, kernel_part, record_part, short_kernels_part, short_rows_part,
+extern const Part dual_part, caller_part, kernel_part, record_part, short_kernels_part, short_rows_part,
     composites_part;
 
 #endif

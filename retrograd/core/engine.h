@@ -66,6 +66,9 @@ extern PyTypeObject RunType;
 int run_node(PyObject *run, PyObject *node, PyObject *gradient, Edges wanted, PyObject *freeing, int recorded,
              Results *results);
 
+/* Applies one of an op's rules to an array, and `values` as the op saves them. The part is NULL where the rule gives None. */
+int run_rule(PyObject *run, int edge, PyObject *gradient, PyObject **values, PyObject **part);
+
 /* ---- accumulate.c ------------------------------------------------------------------------------------------- */
 
 /* Adds an array to the `.grad` of an accumulator's leaf; takes the array over if it is the only owner, and then

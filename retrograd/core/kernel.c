@@ -6,8 +6,7 @@ static PyObject *error_mode_variable; /* where NumPy keeps its floating point er
 
 /* ---- without warnings --------------------------------------------------------------------------------------- */
 
-/* Turns NumPy's warnings off; gives what `quiet_end` takes, NULL with an error set. */
-static PyObject *
+PyObject *
 quiet_begin(void)
 {
     if (error_mode_variable == NULL) {
@@ -24,8 +23,7 @@ quiet_begin(void)
     return PyContextVar_Set(error_mode_variable, objects.QUIET);
 }
 
-/* Turns them on again, whether or not an error is set; that error stays. */
-static int
+int
 quiet_end(PyObject *token)
 {
     if (token == Py_None) {

@@ -356,6 +356,21 @@ apply(Run *run, PyObject *gradient, PyObject **values, Edges wanted, int recorde
     return 1;
 }
 
+int
+run_rule(PyObject *object, int edge, PyObject *gradient, PyObject **values, PyObject **part)
+{
+    Run *run = (Run *)object;
+    const int fit = is_fit(run);
+    if (fit != 1 || run->is_joint || run->is_list || run->rule_count > FEW_PARTS || edge >= run->rule_count) {
+        return fit < 0 ? -1 : 0;
+    }
+    Results results = {.count = run->rule_count};
+    const int done = apply(run, gradient, values, (Edges)1 << edge, 0, &results);
+    *part = results_take(&results, edge);
+    results_clear(&results);
+    return done;
+}
+
 /* What stands in the list of a node with several outputs: -1 for anything but gradients and None, else how many. */
 static int
 count_gradients(PyObject *list, int recorded)

@@ -40,6 +40,7 @@ call_single(Call *call)
     }
     if (!PyArray_CheckExact(result) || (plan->ufunc == NULL && plan->has_rules && PyArray_DESCR(ARRAY(result)) != call->dtype)) {
         Py_DECREF(result);
+        call->is_dual = 0;
         return call_dispatch(call); /* a kernel that changes the dtype may need another kind of node */
     }
     PyObject *tensor = new_tensor(result);

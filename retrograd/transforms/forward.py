@@ -24,6 +24,7 @@ from typing import Any
 
 import numpy as np
 
+from retrograd import core
 from retrograd.dtypes import DIFFERENTIABLE
 from retrograd.engine.accumulate import with_grad_mode
 from retrograd.engine.slices import copy_with_strides
@@ -96,6 +97,7 @@ def push_level() -> DualLevel:
     level = DualLevel(next(_numbers), len(LEVELS.stack))
     THREAD.levels.append(level)
     count_transform(1, dual=True)
+    _tell_core()
     return level
 
 
@@ -105,11 +107,19 @@ def pop_level(level: DualLevel) -> None:
         THREAD.levels.remove(level)
     level.alive = False
     count_transform(-1, dual=True)
+    _tell_core()
     for reference in level.holders.values():
         holder = reference()
         if holder is not None:
             holder.pop(level, None)
     level.holders = {}
+
+
+def _tell_core() -> None:
+    """Let the core pass tangents on, if there is only one level, and it is this thread's."""
+    if core.AVAILABLE:
+        only = THREAD.levels[0] if len(THREAD.levels) == TRANSFORMS.dual_levels == 1 else None
+        core.compiled("only_level")(only, None if only is None else only.holders)
 
 
 def active_levels() -> tuple[DualLevel, ...]:
@@ -487,10 +497,16 @@ def set_tangents(
     op: Op, args: tuple[object, ...], tensors: list[Any], outputs: list[Tensor], write: bool = False
 ) -> None:
     """Give the outputs of an op their tangents; `write`: the first operand will be overwritten."""
+    if op.forward != "elementwise" or not TRANSFORMS.set_elementwise(op, args, tensors, outputs[0]):
+        set_by_rules(op, args, tensors, outputs, write)
+
+
+def set_by_rules(
+    op: Op, args: tuple[object, ...], tensors: list[Any], outputs: list[Tensor], write: bool = False
+) -> None:
+    """The same, level by level."""
     from retrograd.transforms.forward_rules import OpCall
 
-    if op.forward == "elementwise" and TRANSFORMS.set_elementwise(op, args, tensors, outputs[0]):
-        return
     if op.barrier:  # the place for tangents among the options is the output's alone
         from retrograd.ops.registry import OPS
 

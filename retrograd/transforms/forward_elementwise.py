@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from retrograd import dtypes
+from retrograd import core, dtypes
 from retrograd.backend import backend_of
 from retrograd.backend.quiet import QUIET, enter_quiet, leave_quiet
 from retrograd.engine.packing import is_packed, pack_new
@@ -19,11 +19,12 @@ from retrograd.ops.registry import Op
 from retrograd.tensor import Tensor, TensorMeta, wrap
 from retrograd.transforms.forward import (
     THREAD,
+    Origin,
     Tangents,
     has_tangents,
     holder_of,
     laid_out_like,
-    set_tangents,
+    set_by_rules,
     tangents_of,
 )
 
@@ -136,15 +137,22 @@ def dual_shortcut(op: Op, plan: CallPlan, args: tuple[object, ...]) -> Any:
                 break
     result = call_generated(op, plan, args, own)
     if moving:
-        if op.forward != "elementwise" or not set_elementwise(op, args, operands, result):
-            if not has_tangents(operands):
-                return result
-            set_tangents(op, args, operands, [result])
-        node = result._grad_fn
-        if plan.keeps_output and node is not None and not is_packed(node):
-            pack_new(op, node, result)  # with its tangents
+        finish(op, args, operands, result)
     return result
+
+
+def finish(op: Op, args: tuple[object, ...], operands: list[Any], result: Tensor) -> None:
+    """Give the result of an op its tangents, and its node the result with them."""
+    if op.forward != "elementwise" or not set_elementwise(op, args, operands, result):
+        if not has_tangents(operands):
+            return
+        set_by_rules(op, args, operands, [result])
+    node = result._grad_fn
+    if op.plan.keeps_output and node is not None and not is_packed(node):
+        pack_new(op, node, result)
 
 
 TRANSFORMS.set_elementwise = set_elementwise
 TRANSFORMS.dual_shortcut = dual_shortcut
+if core.AVAILABLE:
+    core.compiled("use_forward")(Tangents, Origin, THREAD, tangents_of, finish)

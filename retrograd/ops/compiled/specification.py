@@ -53,6 +53,7 @@ def describe(op: Op, is_operator: bool, in_place: bool) -> dict[str, Any] | None
         "nondifferentiable": sum([1 << number for number in op.nondifferentiable]),
         "returns": op.returns,
         "loud": plan.loud,
+        "is_elementwise": op.forward == "elementwise",
         "any_dtype": plan.takes_any_dtype,
         "xp": HOT["xp"],
         "kernel": HOT[f"forward_{op.name}"],
