@@ -41,4 +41,4 @@ def _element_size(dtype: dtypes.dtype) -> int:
     return size
 
 
-__getattr__ = from_table(__name__)
+from_table(__name__)

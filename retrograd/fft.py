@@ -6,4 +6,4 @@ from retrograd.ops.registry import PUBLIC
 
 globals().update(published(PUBLIC.get("fft", {}), __name__))
 
-__getattr__ = from_table(__name__)
+from_table(__name__)

@@ -129,4 +129,4 @@ def wait_all(futures: list[Future[_T]]) -> list[_T]:
     return [future.wait() for future in collect_all(futures).wait()]
 
 
-__getattr__ = from_table(__name__)
+from_table(__name__)

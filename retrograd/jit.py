@@ -15,7 +15,7 @@ import types
 import typing
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any, NamedTuple, TypeVar, Union
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, Union
 from typing import Final as Final
 
 from retrograd.futures import Future as Future
@@ -23,6 +23,9 @@ from retrograd.marks import differs
 from retrograd.namespaces import from_table
 from retrograd.nn.module import Module
 from retrograd.notices import notice
+
+if TYPE_CHECKING:
+    from retrograd.namespaces.more.jit import *  # noqa: F403
 
 __all__ = [
     *("Attribute", "CompilationUnit", "Error", "Final", "Future", "ScriptFunction"),
@@ -221,4 +224,4 @@ def set_fusion_strategy(strategy: list[tuple[str, int]]) -> list[tuple[str, int]
     return old
 
 
-__getattr__ = from_table(__name__)
+from_table(__name__)

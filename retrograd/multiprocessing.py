@@ -19,6 +19,8 @@ from typing import Any, cast
 from retrograd.marks import differs
 from retrograd.namespaces import from_table
 
+reducer = _python.reduction
+
 __all__ = [
     *(name for name in dir(_python) if not name.startswith("_")),
     *("ProcessContext", "ProcessExitedException", "ProcessRaisedException", "SpawnContext"),
@@ -189,4 +191,4 @@ def spawn(
     return start_processes(fn, args, nprocs, join, daemon, start_method)
 
 
-__getattr__ = from_table(__name__)
+from_table(__name__)

@@ -11,7 +11,7 @@ import contextlib
 import functools
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from retrograd import autograd
 from retrograd.marks import differs
@@ -22,6 +22,9 @@ from retrograd.ops.calling.function_modes import pop as _pop_mode
 from retrograd.ops.calling.function_modes import push as _push_mode
 from retrograd.ops.registry import PUBLIC
 from retrograd.tensor import Tensor
+
+if TYPE_CHECKING:
+    from retrograd.namespaces.more.overrides import *  # noqa: F403
 
 __all__ = [
     *("enable_reentrant_dispatch", "get_ignored_functions", "get_overridable_functions"),
@@ -191,7 +194,7 @@ def resolve_name(f: object) -> str | None:
     return None
 
 
-__getattr__ = from_table(__name__)
+from_table(__name__)
 
 
 def not_ops() -> tuple[Callable[..., object], ...]:

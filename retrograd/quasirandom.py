@@ -155,4 +155,4 @@ class SobolEngine:
         return f"{type(self).__name__}({', '.join(parts)})"
 
 
-__getattr__ = from_table(__name__)
+from_table(__name__)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from retrograd.notices import notice
 from retrograd.ops.registry import attach
+from retrograd.signatures import forms
 from retrograd.tensor.size import CPU, device, require_cpu
 
 if TYPE_CHECKING:
@@ -143,6 +144,10 @@ def get_default_device() -> device:
 
 
 @_publish
+@forms(
+    "(model: None = None, **options: object) -> Callable[[F], F]",
+    "(model: F, **options: object) -> F",
+)
 def compile(model: object = None, **options: object) -> Any:
     """The function itself, or a module around the model, as PyTorch's: they run as written.
 

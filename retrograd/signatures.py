@@ -9,7 +9,7 @@ same. Such functions take ``*args`` and sort them out. Their forms stand beside 
 '(input: Tensor) -> Tensor'
 
 The type stubs (`retrograd.compat.stubs`) are made of them. The names in a form are PyTorch's public
-ones, and those of `typing` and `collections.abc`.
+ones, those of `typing` and `collections.abc`, and `F`, the type of a function.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-_F = TypeVar("_F", bound=Callable[..., Any])
+F = TypeVar("F", bound=Callable[..., Any])
 
 
-def forms(*texts: str) -> Callable[[_F], _F]:
+def forms(*texts: str) -> Callable[[F], F]:
     """Say in which forms a function may be called, the most particular first."""
 
-    def mark(function: _F) -> _F:
+    def mark(function: F) -> F:
         vars(function)["__forms__"] = texts
         return function
 

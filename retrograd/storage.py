@@ -62,4 +62,4 @@ def storage_class(kind: dtypes.dtype) -> Any:
     return TYPED_STORAGES[f"{kind.type_name}Storage"]
 
 
-__getattr__ = from_table(__name__)
+from_table(__name__)

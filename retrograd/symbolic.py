@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from retrograd.ops.registry import attach
+from retrograd.types import Number
 
 
 def _publish(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -34,18 +35,18 @@ def sym_float(a: Any) -> float:
 
 
 @_publish
-def sym_max(a: object, b: Any) -> Any:
+def sym_max(a: Number, b: Number) -> Number:
     """The larger of two numbers; a float if one is."""
     return _alike(max(a, b), a, b)
 
 
 @_publish
-def sym_min(a: object, b: Any) -> Any:
+def sym_min(a: Number, b: Number) -> Number:
     """The smaller of two numbers; a float if one is."""
     return _alike(min(a, b), a, b)
 
 
-def _alike(found: Any, a: object, b: object) -> Any:
+def _alike(found: Number, a: object, b: object) -> Number:
     return float(found) if isinstance(a, float) or isinstance(b, float) else found
 
 
@@ -56,7 +57,7 @@ def sym_sqrt(a: Any) -> float:
 
 
 @_publish
-def sym_sum(args: Iterable[Any]) -> Any:
+def sym_sum(args: Iterable[Number]) -> Number:
     """The sum of numbers."""
     return builtins.sum(args)
 

@@ -13,4 +13,4 @@ Device = _device | str | int | None
 Number = int | float | bool
 FileLike = str | os.PathLike[str] | IO[bytes]
 
-__getattr__ = from_table(__name__)
+from_table(__name__)

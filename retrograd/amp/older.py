@@ -39,36 +39,39 @@ class cpu_autocast(autocast_mode.autocast):
         super().__init__("cpu", dtype, enabled, cache_enabled)
 
 
-def _scaler(device: str) -> type[grad_scaler.GradScaler]:
-    class GradScaler(grad_scaler.GradScaler):
-        """Deprecated: ``torch.amp.GradScaler`` with the name of the device."""
+class _Scaler(grad_scaler.GradScaler):
+    """Deprecated: ``torch.amp.GradScaler`` with the name of the device."""
 
-        def __init__(
-            self,
-            init_scale: float = 2.0**16,
-            growth_factor: float = 2.0,
-            backoff_factor: float = 0.5,
-            growth_interval: int = 2000,
-            enabled: bool = True,
-        ) -> None:
-            deprecated_form(
-                f"{device}.amp.GradScaler(args...)", f"amp.GradScaler('{device}', args...)"
-            )
-            numbers = (init_scale, growth_factor, backoff_factor, growth_interval)
-            super().__init__(device, *numbers, enabled)
+    _place: str
 
-    return GradScaler
+    def __init__(
+        self,
+        init_scale: float = 2.0**16,
+        growth_factor: float = 2.0,
+        backoff_factor: float = 0.5,
+        growth_interval: int = 2000,
+        enabled: bool = True,
+    ) -> None:
+        place = self._place
+        deprecated_form(f"{place}.amp.GradScaler(args...)", f"amp.GradScaler('{place}', args...)")
+        numbers = (init_scale, growth_factor, backoff_factor, growth_interval)
+        super().__init__(place, *numbers, enabled)
 
 
-CPU_SCALER, CUDA_SCALER = _scaler("cpu"), _scaler("cuda")
+class cpu_scaler(_Scaler):
+    __doc__, _place = _Scaler.__doc__, "cpu"
+
+
+class cuda_scaler(_Scaler):
+    __doc__, _place = _Scaler.__doc__, "cuda"
+
 
 # where programs and pickles find them
-_kind: type
 for _kind, _name, _device in (
     (cpu_autocast, "autocast", "cpu"),
     (cuda_autocast, "autocast", "cuda"),
-    (CPU_SCALER, "GradScaler", "cpu"),
-    (CUDA_SCALER, "GradScaler", "cuda"),
+    (cpu_scaler, "GradScaler", "cpu"),
+    (cuda_scaler, "GradScaler", "cuda"),
 ):
     _kind.__name__ = _kind.__qualname__ = _name
     _kind.__module__ = f"retrograd.{_device}.amp"

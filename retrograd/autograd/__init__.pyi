@@ -5,7 +5,10 @@ Written by ``python -m retrograd.compat.stubs``.
 # fmt: off
 # ruff: noqa
 
-from typing import Any
+from collections.abc import Sequence
+from retrograd.engine.edges import GradientEdge
+from retrograd.tensor import Tensor
+from typing import overload
 from retrograd.autograd import anomaly_mode as anomaly_mode
 from retrograd.autograd import forward_ad as forward_ad
 from retrograd.autograd import function as function
@@ -15,7 +18,6 @@ from retrograd.autograd.anomaly_mode import detect_anomaly as detect_anomaly
 from retrograd.autograd.anomaly_mode import set_detect_anomaly as set_detect_anomaly
 from retrograd.autograd.api import _calculate_shape as _calculate_shape
 from retrograd.autograd.api import backward as backward
-from retrograd.autograd.api import grad as grad
 from retrograd.autograd.function import Function as Function
 from retrograd.autograd.function import NestedIOFunction as NestedIOFunction
 from retrograd.autograd.gradcheck import gradcheck as gradcheck
@@ -37,7 +39,31 @@ from retrograd.autograd.profiler import ProfilerActivity as ProfilerActivity
 from retrograd.autograd.profiler import ProfilerState as ProfilerState
 from retrograd.ops.making.legacy import Variable as Variable
 from retrograd.autograd import functional as functional
+@overload
+def grad(
+    outputs: Tensor | GradientEdge | Sequence[Tensor] | Sequence[GradientEdge] | Sequence[Tensor | GradientEdge],
+    inputs: dict[str, Tensor],
+    grad_outputs: Tensor | Sequence[Tensor | None] | None = None,
+    retain_graph: bool | None = None,
+    create_graph: bool = False,
+    only_inputs: bool = True,
+    allow_unused: bool | None = None,
+    is_grads_batched: bool = False,
+    materialize_grads: bool = False,
+) -> dict[str, Tensor]: ...
+@overload
+def grad(
+    outputs: Tensor | GradientEdge | Sequence[Tensor] | Sequence[GradientEdge] | Sequence[Tensor | GradientEdge],
+    inputs: Tensor | GradientEdge | Sequence[Tensor] | Sequence[GradientEdge] | Sequence[Tensor | GradientEdge],
+    grad_outputs: Tensor | Sequence[Tensor | None] | None = None,
+    retain_graph: bool | None = None,
+    create_graph: bool = False,
+    only_inputs: bool = True,
+    allow_unused: bool | None = None,
+    is_grads_batched: bool = False,
+    materialize_grads: bool = False,
+) -> tuple[Tensor, ...]: ...
 from retrograd.autograd.profiler import kineto_available as kineto_available
 from retrograd.autograd import profiler as profiler
 from retrograd.autograd import profiler_util as profiler_util
-variable: Any
+from retrograd.autograd import variable as variable

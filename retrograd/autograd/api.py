@@ -18,6 +18,7 @@ from retrograd.engine.views import edge_of, refresh
 from retrograd.engine.walk import COMPILED, Edge, run_backward
 from retrograd.lifecycle.site import user_site
 from retrograd.notices import explained, runtime_error, warn_once
+from retrograd.signatures import forms
 from retrograd.tensor import Tensor, tensor_method, wrap
 from retrograd.tensor.size import Size
 
@@ -86,6 +87,22 @@ def backward(
         run_backward(edges, started, call, wanted)
 
 
+_PLACES = (
+    "Tensor | GradientEdge | Sequence[Tensor] | Sequence[GradientEdge] "
+    "| Sequence[Tensor | GradientEdge]"
+)
+_OPTIONS = (
+    "grad_outputs: Tensor | Sequence[Tensor | None] | None = None, "
+    "retain_graph: bool | None = None, create_graph: bool = False, only_inputs: bool = True, "
+    "allow_unused: bool | None = None, is_grads_batched: bool = False, "
+    "materialize_grads: bool = False"
+)
+
+
+@forms(
+    f"(outputs: {_PLACES}, inputs: dict[str, Tensor], {_OPTIONS}) -> dict[str, Tensor]",
+    f"(outputs: {_PLACES}, inputs: {_PLACES}, {_OPTIONS}) -> tuple[Tensor, ...]",
+)
 def grad(
     outputs: Places,
     inputs: Inputs,

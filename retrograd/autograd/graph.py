@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import abc
 from collections.abc import Callable, Iterable
-from typing import Any
+from typing import Any, NoReturn
 
 from retrograd.autograd.custom.context import BackwardCFunction
 from retrograd.autograd.multi_grad import register_multi_grad_hook as register_multi_grad_hook
@@ -110,7 +110,7 @@ def increment_version(tensor: Tensor | Iterable[Tensor]) -> None:
             bump(item, "increment_version")
 
 
-def region_activation_memory_budget(budget: float) -> Any:
+def region_activation_memory_budget(budget: float) -> NoReturn:
     """A setting for compiled code, which there is none of: raises, as in PyTorch's eager mode."""
     name = "torch.autograd.graph.region_activation_memory_budget"
     if isinstance(budget, bool) or not isinstance(budget, (int, float)):

@@ -22,7 +22,7 @@ import os
 import warnings
 from collections import defaultdict
 from collections.abc import Callable, Iterable
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from retrograd.autograd.profiler_util import DeviceType as DeviceType
 from retrograd.autograd.profiler_util import EventList as EventList
@@ -35,6 +35,9 @@ from retrograd.autograd.profiling.flops import flops_of
 from retrograd.autograd.profiling.recorder import CURRENT, USER, Record, Recorder, stack_entry
 from retrograd.marks import differs, unsupported
 from retrograd.namespaces import from_table
+
+if TYPE_CHECKING:
+    from retrograd.namespaces.more.autograd_profiler import *  # noqa: F403
 
 
 class ProfilerActivity(enum.Enum):
@@ -499,4 +502,4 @@ class KinetoStepTracker:
         return cls._current_step
 
 
-__getattr__ = from_table(__name__)
+from_table(__name__)

@@ -32,6 +32,8 @@ _VOCABULARY = {
     "Generator": ("retrograd.random", "Generator"),
     "Device": ("retrograd.types", "Device"),
     "Number": ("retrograd.types", "Number"),
+    "F": ("retrograd.signatures", "F"),
+    "GradientEdge": ("retrograd.engine.edges", "GradientEdge"),
     "return_types": ("retrograd", "return_types"),
     "Any": ("typing", "Any"),
     "Literal": ("typing", "Literal"),

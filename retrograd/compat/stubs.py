@@ -25,15 +25,21 @@ from retrograd import return_types
 from retrograd.compat.names import public_names
 from retrograd.compat.status import api_names
 from retrograd.compat.stub_annotations import Imports, Origin, written
+from retrograd.compat.stub_rows import row_lines, taken
+from retrograd.namespaces.finder import PACKAGES, TABLED, described
+from retrograd.namespaces.rows import Made, Rows
 from retrograd.ops import kinds
 from retrograd.ops.registry import OPS, PUBLIC, RECORDED, Op
 from retrograd.tensor import Tensor
 
 PACKAGE = Path(__file__).parent.parent
 MODULES = (
-    *("", "autograd", "fft", "linalg", "nn", "nn.functional", "optim"),
-    *("serialization", "sparse", "special", "testing", "utils", "utils.data"),
+    *("", "autograd", "compat", "distributed", "doctor", "fft", "linalg", "nn", "nn.functional"),
+    *("optim", "profiler", "serialization", "sparse", "special", "testing", "utils"),
+    *("utils.benchmark", "utils.data"),
 )
+# modules with a file for type checkers, which imports what the table of names has for them
+MORE = ("autograd.profiler", "jit", "library", "overrides")
 ATTACHED = "tensor/attached.pyi"
 
 _HEAD = '''"""{}
@@ -60,15 +66,17 @@ def stubs() -> dict[str, str]:
     """The text of every stub, by its path in the package."""
     found = {ATTACHED: _attached(), "return_types.pyi": _return_types()}
     found["ops/recorded.pyi"] = _recorded()
-    for module in MODULES:
+    for module in (*MODULES, *TABLED):
         found[stub_path(module)] = _module(module)
+    for module in MORE:
+        found[f"namespaces/more/{module.replace('.', '_')}.pyi"] = _more(module)
     return found
 
 
 def stub_path(module: str) -> str:
     """Where in the package the stub of a public module is."""
     parts = module.split(".") if module else []
-    if PACKAGE.joinpath(*parts).is_dir():
+    if module in PACKAGES or PACKAGE.joinpath(*parts, "__init__.py").exists():
         return "/".join([*parts, "__init__.pyi"])
     return "/".join(parts) + ".pyi"
 
@@ -169,6 +177,8 @@ def function_lines(
     """A function as a stub has it: one definition, or an overload for each form."""
     found = signatures(name, function, method)
     lines = []
+    if hasattr(function, "__wrapped__") and inspect.isgeneratorfunction(inspect.unwrap(function)):
+        lines.append(f"@{imports.name_of(Origin('contextlib', 'contextmanager'))}")
     for signature, module in found:
         if len(found) > 1:
             lines.append(f"@{imports.name_of(Origin('typing', 'overload'))}")
@@ -346,18 +356,36 @@ def _return_types() -> str:
 def _module(name: str) -> str:
     """A public module: what it imports, its functions, and its values with their types."""
     place = importlib.import_module(f"retrograd.{name}".rstrip("."))
-    path = Path(str(place.__file__))
-    exported = _exported(path)
+    exported = {} if name in TABLED else _exported(Path(str(place.__file__)))
+    exported = {n: e for n, e in exported.items() if not hasattr(vars(place)[n], "__forms__")}
+    rows = _rows(name)
     values = {n: v for n, v in _offered(place).items() if n not in exported}
-    taken: dict[str, Origin | None] = {n: None for n in values}
-    taken |= {alias: origin for alias, (_, origin) in exported.items()}
-    imports = Imports(taken)
+    values |= {n: getattr(place, n) for n in rows}
+    names: dict[str, Origin | None] = dict.fromkeys(values)
+    names |= taken(rows) | {alias: origin for alias, (_, origin) in exported.items()}
+    imports = Imports(names)
     lines = []
     for own, value in sorted(values.items()):
-        lines += _value(own, value, imports)
+        lines += row_lines(rows, own, imports) if own in rows else _value(own, value, imports)
     head = _HEAD.format((place.__doc__ or "").splitlines()[0])
     statements = sorted(line for line, _ in exported.values())
     return "\n".join([head, *imports.lines(), *statements, "", *lines, ""])
+
+
+def _more(name: str) -> str:
+    """What the table has for a module that stands in its file."""
+    rows = _rows(name)
+    imports = Imports(taken(rows))
+    lines = [line for own in sorted(rows) for line in row_lines(rows, own, imports)]
+    head = _HEAD.format(f"What the table of names has for `torch.{name}`.")
+    return "\n".join([head, *imports.lines(), "", f"__all__ = {sorted(rows)}", *lines, ""])
+
+
+def _rows(name: str) -> Rows:
+    """What the table has for a module, without what is made for it."""
+    here = described(name)
+    rows = here.rows if here else {}
+    return {n: r for n, r in rows.items() if not isinstance(r, Made) or r.inside}
 
 
 def _exported(path: Path) -> dict[str, tuple[str, Origin]]:
@@ -376,23 +404,27 @@ def _offered(place: types.ModuleType) -> dict[str, object]:
     """The names that a module has, those too that it imports or makes only when asked."""
     # a submodule that something has imported is no name of the module yet
     found = {n: v for n, v in vars(place).items() if not isinstance(v, types.ModuleType)}
-    told = place.__dir__() if "__dir__" in vars(place) else []
+    inside = f"{place.__name__}.".partition(".")[2]
+    below = [n.removeprefix(inside) for n in TABLED if n.startswith(inside)]
+    listed = ["__version__", *(n for n in below if "." not in n)]
     if "__getattr__" in vars(place):
-        told = [*told, *api_names().get(_torch_name(place), ())]
-        told += public_names().get(_torch_name(place), ())
-    for name in told:
+        listed += api_names().get(_torch_name(place), ())
+        listed += public_names().get(_torch_name(place), ())
+    for name in [*place.__dir__(), *getattr(place, "__all__", ()), *listed]:
         value = getattr(place, name, _EMPTY)
         if value is not _EMPTY and _belongs(place, name, value):
             found[name] = value
     hidden = ("published", "from_table", "on_first_use", "PUBLIC", "Any")
     public = {n: v for n, v in found.items() if n.isidentifier() and not n.startswith("_")}
-    version = {"__version__": found["__version__"]} if "__version__" in found else {}
-    return version | {n: v for n, v in public.items() if n not in hidden}
+    public |= {n: found[n] for n in listed if n in found}
+    return {n: v for n, v in public.items() if n not in hidden}
 
 
 def _belongs(place: types.ModuleType, name: str, value: object) -> bool:
     """Whether a module is one of those that another offers by itself, imported or not."""
     if not isinstance(value, types.ModuleType):
+        return True
+    if f"{place.__name__}.{name}".partition(".")[2] in TABLED:
         return True
     return any(name in getattr(place, told, ()) for told in ("_MODULES", "_OFFERED", "__all__"))
 
@@ -405,7 +437,7 @@ def _stands_in_its_file(function: Callable[..., object]) -> bool:
     """Whether a type checker can read a function where it is written."""
     if function.__module__ in {f"retrograd.{module}".rstrip(".") for module in MODULES}:
         return False
-    if any(function in table.values() for table in PUBLIC.values()):
+    if hasattr(function, "__forms__") or any(function in t.values() for t in PUBLIC.values()):
         return False
     return vars(importlib.import_module(function.__module__)).get(function.__name__) is function
 
@@ -424,8 +456,6 @@ def _value(name: str, value: object, imports: Imports) -> list[str]:
         return function_lines(name, value, imports)
     if isinstance(value, types.ModuleType):
         outer, _, last = value.__name__.rpartition(".")
-        if getattr(value, "__file__", None) is None:  # made from the table of names
-            return [f"{name}: {imports.name_of(Origin('typing', 'Any'))}"]
         return [f"from {outer} import {last} as {name}"]
     if isinstance(value, type) and value.__module__.startswith("retrograd"):
         return _imported(name, value, imports)
@@ -481,6 +511,7 @@ def main(arguments: Iterable[str] | None = None) -> None:
         return
     for path, text in stubs().items():
         new = (PACKAGE / path).with_suffix(".new")
+        new.parent.mkdir(parents=True, exist_ok=True)
         new.write_text(text, encoding="utf-8")
         new.replace(PACKAGE / path)
 

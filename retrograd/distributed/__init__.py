@@ -6,6 +6,7 @@
 """
 
 from retrograd.distributed import collectives as _collectives
+from retrograd.distributed import distributed_c10d as distributed_c10d
 from retrograd.distributed import group as _group
 from retrograd.namespaces import from_table
 
@@ -13,4 +14,4 @@ for _module in (_group, _collectives):
     globals().update({name: getattr(_module, name) for name in _module.__all__})
 reduce_op = _group.ReduceOp
 
-__getattr__ = from_table(__name__)
+from_table(__name__)

@@ -18,12 +18,15 @@ Rules for compilers (of shapes without values) can be registered, and are never 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from retrograd.library.operators import Operator, find
 from retrograd.library.schema import Schema
 from retrograd.library.schema import infer_schema as infer_schema
 from retrograd.namespaces import from_table
+
+if TYPE_CHECKING:
+    from retrograd.namespaces.more.library import *  # noqa: F403
 
 _Function = Callable[..., Any]
 
@@ -228,4 +231,4 @@ def register_vmap(op: object, func: _Function | None = None, /, *, lib: object =
     return register if func is None else register(func)
 
 
-__getattr__ = from_table(__name__)
+from_table(__name__)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterable
+from functools import partial
 from importlib import import_module
 from types import FunctionType
 from typing import Any
@@ -55,11 +56,10 @@ def on_first_use(
         for entry in names.split():
             public, _, own = entry.partition("=")
             inside[public] = place, own or public
-    others = from_table(package)
 
     def find(name: str) -> Any:
         if name not in inside:
-            return others(name)
+            return in_table(package, name)
         place, own = inside[name]
         if not place.startswith("retrograd."):
             place = f"{package}.{place or name}"
@@ -75,19 +75,21 @@ def on_first_use(
     return sorted(inside), find, known
 
 
-def from_table(module: str) -> Finder:
-    """The ``__getattr__`` of a public module: what the table of names has for it, or an error.
+def from_table(module: str) -> None:
+    """Give a public module its ``__getattr__``: what the table of names has for it, or an error.
 
     The table (`namespaces/table/`) holds what is there for its name only: refusals with their
-    reason, settings that change nothing, aliases.
+    reason, settings that change nothing, aliases. (Of a module whose file defines ``__getattr__``,
+    type checkers would believe every name.)
     """
+    vars(sys.modules[module])["__getattr__"] = partial(in_table, module)
 
-    def find(name: str) -> Any:
-        from retrograd.namespaces.finder import find_in_table
 
-        return find_in_table(sys.modules[module], name)
+def in_table(module: str, name: str) -> Any:
+    """What the table has for one name of a public module, or an error."""
+    from retrograd.namespaces.finder import find_in_table
 
-    return find
+    return find_in_table(sys.modules[module], name)
 
 
 class _Missing(AttributeError):

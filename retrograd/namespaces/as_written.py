@@ -4,16 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, overload
 
 from retrograd.notices import notice
+from retrograd.signatures import F
 
 
-def itself(found: object) -> Any:
+def itself(found: F) -> F:
     """The function itself."""
     return found
 
 
+@overload
+def disable(
+    fn: None = None, recursive: bool = True, *, reason: object = None, wrapping: bool = True
+) -> Callable[[F], F]: ...
+@overload
+def disable(
+    fn: F, recursive: bool = True, *, reason: object = None, wrapping: bool = True
+) -> F: ...
 def disable(
     fn: object = None, recursive: bool = True, *, reason: object = None, wrapping: bool = True
 ) -> Any:
@@ -25,18 +34,22 @@ def disable(
     return itself if fn is None else fn
 
 
-def optimize(*args: Any, **options: object) -> Callable[[Any], Any]:
+def optimize(*args: Any, **options: object) -> Callable[[F], F]:
     """A decorator that leaves the function as it is."""
     notice("torch._dynamo.optimize", "there is no compiler; the function runs as it is written")
     return itself
 
 
+@overload
+def decorated(fn: None = None, **options: object) -> Callable[[F], F]: ...
+@overload
+def decorated(fn: F, *args: object, **options: object) -> F: ...
 def decorated(fn: object = None, *args: object, **options: object) -> Any:
     """The function itself; also a decorator."""
     return itself if fn is None else fn
 
 
-def substitute_in_graph(original_fn: object, **options: object) -> Callable[[Any], Any]:
+def substitute_in_graph(original_fn: object, **options: object) -> Callable[[F], F]:
     """A decorator: the function it decorates would stand for another in a graph; there is none."""
     return itself
 

@@ -76,16 +76,15 @@ MORE = {
     "compilers": "jit",
     "processes": "distributed",
     "tools": """
-        autograd.profiler library multiprocessing overrides profiler utils.benchmark
-        utils.data.dataloader
+        autograd.profiler library overrides profiler utils.benchmark utils.data.dataloader
     """,
 }
 """Modules with a file of their own, of which the table has more names."""
 
-_MADE = {name: topic for topic, names in INDEX.items() for name in names.split()}
-_TOPICS = _MADE | {name: topic for topic, names in MORE.items() for name in names.split()}
-TOP = frozenset(name for name in _MADE if "." not in name)
-_PACKAGES = {name.rpartition(".")[0] for name in _MADE}
+TABLED = {name: topic for topic, names in INDEX.items() for name in names.split()}
+_TOPICS = TABLED | {name: topic for topic, names in MORE.items() for name in names.split()}
+TOP = frozenset(name for name in TABLED if "." not in name)
+PACKAGES = {name.rpartition(".")[0] for name in TABLED}
 
 
 def described(name: str) -> Described | None:
@@ -112,7 +111,7 @@ def listed(below: str = "") -> dict[str, Described]:
 def find_in_table(module: ModuleType, name: str) -> Any:
     """A name that a module does not have itself: from the table, or an error that explains."""
     path = module.__name__.removeprefix("retrograd.")
-    if f"{path}.{name}" in _MADE:
+    if f"{path}.{name}" in TABLED:
         return import_module(f"{module.__name__}.{name}")
     here = described(path)
     if here is None or name not in here.rows:
@@ -133,10 +132,10 @@ class NamesFinder:
         self, fullname: str, path: Sequence[str] | None = None, target: object = None
     ) -> ModuleSpec | None:
         """The spec of a module of the table; None for all others."""
-        if not fullname.startswith("retrograd.") or fullname[10:] not in _MADE:
+        if not fullname.startswith("retrograd.") or fullname[10:] not in TABLED:
             return None
         # a finder without the abstract base class, whose module takes long to import
-        return ModuleSpec(fullname, self, is_package=fullname[10:] in _PACKAGES)  # type: ignore[arg-type]
+        return ModuleSpec(fullname, self, is_package=fullname[10:] in PACKAGES)  # type: ignore[arg-type]
 
     def create_module(self, spec: ModuleSpec) -> None:
         """Leave it to the import system to make an empty module."""
@@ -148,7 +147,7 @@ class NamesFinder:
         facts = vars(module)
         facts["__doc__"] = here.doc
         facts["__all__"] = [name for name in here.rows if not name.startswith("_")]
-        facts["__getattr__"] = from_table(module.__name__)
+        from_table(module.__name__)
         facts["__dir__"] = lambda: sorted({*vars(module), *here.rows})
 
 

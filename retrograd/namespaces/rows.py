@@ -15,8 +15,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from importlib import import_module
-from types import ModuleType
-from typing import Any, NamedTuple, NoReturn
+from types import GenericAlias, ModuleType, UnionType
+from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, get_origin
 
 from retrograd.marks import refuses, unsupported, unsupported_class
 from retrograd.notices import explained
@@ -44,6 +44,16 @@ class Alias(Row):
         return getattr(import_module(self.place), self.name)
 
 
+def _empty(value: object) -> object:
+    """What a type such as ``int | None`` or ``list[str]`` stands for in a row: None, or a new one.
+
+    So stubs know more of it than None or an empty list tells.
+    """
+    if isinstance(value, UnionType):
+        return None
+    return get_origin(value)() if isinstance(value, GenericAlias) else value
+
+
 class Setting(Row):
     """A value that programs read, and may set: nothing else looks at it."""
 
@@ -51,22 +61,25 @@ class Setting(Row):
         self.value = value
 
     def make(self, module: ModuleType, name: str) -> object:
-        return self.value
+        return _empty(self.value)
 
 
 class Made(Row):
     """Something that is made for a module, such as a function that changes its settings."""
 
-    def __init__(self, maker: Callable[[ModuleType], object], kept: bool = True) -> None:
+    def __init__(
+        self, maker: Callable[[ModuleType], object], kept: bool = True, inside: object = None
+    ) -> None:
         self.maker = maker
         self.kept = kept
+        self.inside = inside  # of `switches`
 
     def make(self, module: ModuleType, name: str) -> object:
         return self.maker(module)
 
 
 class Answer(Row):
-    """A function that always gives the same answer; a class or function as answer is called."""
+    """A function that always gives the same answer."""
 
     def __init__(self, value: object, doc: str, differs: str | None = None) -> None:
         self.value = value
@@ -77,7 +90,7 @@ class Answer(Row):
         value = self.value
 
         def answer(*args: object, **options: object) -> object:
-            return value() if callable(value) else value
+            return _empty(value)
 
         if self.differs is not None:
             vars(answer)["__differs__"] = self.differs
@@ -183,8 +196,8 @@ def switches(**inside: object) -> Rows:
     inside  the names of the settings, with what they are in ``flags()``
     """
     return {
-        "set_flags": Made(lambda module: _switches(module, inside)[0]),
-        "flags": Made(lambda module: _switches(module, inside)[1]),
+        "set_flags": Made(lambda module: _switches(module, inside)[0], inside=inside),
+        "flags": Made(lambda module: _switches(module, inside)[1], inside=inside),
     }
 
 
@@ -221,7 +234,9 @@ def patch() -> Rows:
 
 def _patch(module: ModuleType) -> object:
     @contextmanager
-    def patch(changes: Any = None, value: object = None, /, **named: object) -> Iterator[None]:
+    def patch(
+        changes: str | dict[str, object] | None = None, value: object = None, /, **named: object
+    ) -> Iterator[None]:
         """The context in which settings are changed: ``patch("name", 1)`` or ``patch(name=1)``."""
         if isinstance(changes, str):
             named = {changes: value, **named}
@@ -268,3 +283,7 @@ class Group:
         if name.startswith("__"):
             raise AttributeError(name)
         return None
+
+    if TYPE_CHECKING:  # any name can be set
+
+        def __setattr__(self, name: str, value: object) -> None: ...

@@ -5,7 +5,6 @@ Written by ``python -m retrograd.compat.stubs``.
 # fmt: off
 # ruff: noqa
 
-from typing import Any
 
 from retrograd.nn.pooling import AdaptiveAvgPool1d as AdaptiveAvgPool1d
 from retrograd.nn.pooling import AdaptiveAvgPool2d as AdaptiveAvgPool2d
@@ -180,6 +179,6 @@ from retrograd.nn.parameter import factory_kwargs as factory_kwargs
 from retrograd.nn import functional as functional
 from retrograd.nn import grad as grad
 from retrograd.nn import init as init
-modules: Any
+from retrograd.nn import modules as modules
 from retrograd.nn import parallel as parallel
 from retrograd.nn import utils as utils

@@ -22,6 +22,10 @@ from retrograd.optim.rmsprop import RMSprop as RMSprop
 from retrograd.optim.rprop import Rprop as Rprop
 from retrograd.optim.sgd import SGD as SGD
 from retrograd.optim.sparse_adam import SparseAdam as SparseAdam
+from retrograd.optim import _adafactor as _adafactor
+from retrograd.optim import _functional as _functional
+from retrograd.optim import _muon as _muon
+from retrograd.optim import _stateless as _stateless
 from retrograd.optim import lr_scheduler as lr_scheduler
 from retrograd.optim import swa_utils as swa_utils
 from retrograd.optim.stateless import swap_in_optimizer_params_and_state as swap_in_optimizer_params_and_state

@@ -25,4 +25,4 @@ from retrograd.profiler.profiler import schedule as schedule
 from retrograd.profiler.profiler import supported_activities as supported_activities
 from retrograd.profiler.profiler import tensorboard_trace_handler as tensorboard_trace_handler
 
-__getattr__ = from_table(__name__)
+from_table(__name__)

@@ -56,4 +56,4 @@ from retrograd.serialization.saving import save as save
 
 DEFAULT_PROTOCOL = 2
 
-__getattr__ = from_table(__name__)
+from_table(__name__)

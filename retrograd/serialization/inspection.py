@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import warnings
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from retrograd.ops.making.legacy import TYPED_TENSORS
 from retrograd.ops.making.memory import TypedStorage
@@ -70,9 +70,10 @@ def mkdtemp() -> Iterator[str]:
         shutil.rmtree(path)
 
 
-def normalize_storage_type(storage_type: Any) -> Any:
+def normalize_storage_type(storage_type: type) -> type[TypedStorage]:
     """The class of this library with the name of a class of storages."""
-    return TYPED_STORAGES[storage_type.__name__]
+    found: type[TypedStorage] = TYPED_STORAGES[storage_type.__name__]
+    return found
 
 
 def storage_to_tensor_type(storage: TypedStorage) -> type:

@@ -265,4 +265,4 @@ def nuttall(
     return _cosines("general_cosine", M, weights, sym, *options)
 
 
-__getattr__ = from_table(__name__)
+from_table(__name__)

@@ -56,4 +56,4 @@ def _has_foreach_support(tensors: list[Tensor], device: Device) -> bool:
     )
 
 
-__getattr__ = from_table(__name__)
+from_table(__name__)

@@ -210,4 +210,4 @@ def tree_any_only(kind: Any, pred: _Test, tree: Any, is_leaf: _Test | None = Non
     return any(pred(leaf) for leaf in tree_iter(tree, is_leaf) if isinstance(leaf, kind))
 
 
-__getattr__ = from_table(__name__)
+from_table(__name__)

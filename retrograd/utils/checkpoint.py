@@ -29,7 +29,7 @@ from retrograd.engine.grad_mode import enable_grad, no_grad
 from retrograd.engine.state import STATE
 from retrograd.engine.walk import ENGINE
 from retrograd.lifecycle.site import user_site
-from retrograd.namespaces import from_table
+from retrograd.namespaces import in_table
 from retrograd.notices import explained, explained_warning, runtime_error
 from retrograd.random import fork_rng, get_rng_state, set_rng_state
 from retrograd.tensor import Tensor
@@ -464,9 +464,11 @@ class _Watching:
         self.log.append((f"{op.label}({', '.join(shown)})", user_site(2)))
 
 
-def __getattr__(name: str) -> Any:
-    if name in __all__:  # selective checkpointing brings the names of all ops with it
-        from retrograd.utils import checkpoint_selective
+if not TYPE_CHECKING:
 
-        return getattr(checkpoint_selective, name)
-    return from_table(__name__)(name)
+    def __getattr__(name: str) -> Any:
+        if name in __all__:  # selective checkpointing brings the names of all ops with it
+            from retrograd.utils import checkpoint_selective
+
+            return getattr(checkpoint_selective, name)
+        return in_table(__name__, name)

@@ -1,15 +1,12 @@
 """DLPack by its old path: tensors shared with other libraries without a copy."""
 
 from enum import IntEnum
-from typing import Any
 
 from retrograd.namespaces import from_table
-from retrograd.ops.registry import PUBLIC
-from retrograd.tensor import Tensor
+from retrograd.ops.making.dlpack import from_dlpack as from_dlpack
+from retrograd.ops.making.dlpack import to_dlpack as to_dlpack
 
 __all__ = ["DLDeviceType", "from_dlpack", "to_dlpack"]
-
-from_dlpack = PUBLIC["torch"]["from_dlpack"]
 
 
 class DLDeviceType(IntEnum):
@@ -32,9 +29,4 @@ class DLDeviceType(IntEnum):
     kDLMAIA = 17
 
 
-def to_dlpack(tensor: Tensor) -> Any:
-    """A capsule through which another library sees the tensor's memory."""
-    return tensor.__dlpack__()
-
-
-__getattr__ = from_table(__name__)
+from_table(__name__)

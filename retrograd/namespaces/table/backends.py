@@ -85,7 +85,7 @@ module(
     settings(
         enabled=True,
         benchmark=False,
-        benchmark_limit=None,
+        benchmark_limit=int | None,
         deterministic=False,
         allow_tf32=True,
         fp32_precision="none",
@@ -108,14 +108,14 @@ module(
         is_available="Whether cuDNN is used: no.",
         is_acceptable="Whether cuDNN computes with a tensor: no.",
     ),
-    answers(None, version="The version of cuDNN: None."),
+    answers(int | None, version="The version of cuDNN: None."),
 )
 module(
     "backends.cusparselt",
     "cuSPARSELt: absent.",
     answers(False, is_available="Whether cuSPARSELt is used: no."),
     answers(
-        None,
+        int | None,
         version="The version of cuSPARSELt: None.",
         get_max_alg_id="The number of its algorithms: None.",
     ),
@@ -152,7 +152,7 @@ module(
         VERBOSE_ON_CREATION=2,
         enabled=True,
         deterministic=False,
-        allow_tf32=None,
+        allow_tf32=bool | None,
         fp32_precision="none",
         conv=Settings(fp32_precision="none"),
         matmul=Settings(fp32_precision="none"),
@@ -197,14 +197,14 @@ module(
 module(
     "backends.opt_einsum",
     "The order of products in `einsum`: not chosen by a package here, from left to right.",
-    settings(enabled=False, strategy=None),
+    settings(enabled=False, strategy=str | None),
     switches(enabled=None, strategy=None),
     answers(False, is_available="Whether the package opt_einsum is used: no."),
-    answers(None, get_opt_einsum="The package opt_einsum, which is not used: None."),
+    answers(object | None, get_opt_einsum="The package opt_einsum, which is not used: None."),
 )
 module(
     "backends.quantized",
     "Kernels for quantized tensors, of which there are none: the setting is remembered.",
-    settings(engine="none", supported_engines=[]),
+    settings(engine="none", supported_engines=list[str]),
 )
 module("backends.xnnpack", "XNNPACK: absent.", settings(enabled=False))

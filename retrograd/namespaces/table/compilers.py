@@ -40,7 +40,7 @@ module(
             "Say how a tensor's sizes are to be compiled: nothing is compiled.",
         ),
     ),
-    answers(list, list_backends="The compilers that can be chosen: none."),
+    answers(list[str], list_backends="The compilers that can be chosen: none."),
     aliases(
         _AS_WRITTEN,
         """
@@ -73,7 +73,7 @@ module(
         inline_inbuilt_nn_modules=True,
         optimize_ddp=True,
         recompile_limit=8,
-        repro_after=None,
+        repro_after=str | None,
         specialize_float=False,
         specialize_int=False,
         suppress_errors=False,
@@ -123,9 +123,12 @@ module(
         None,
         cudagraph_mark_step_begin="Say that a step begins: without a compiler nobody asks.",
         reset="Forget what was compiled: nothing was.",
+    ),
+    answers(
+        tuple[bytes, object] | None,
         save_cache_artifacts="What was compiled, for another process: nothing was, so None.",
     ),
-    answers(list, list_backends="The compilers that can be chosen: none."),
+    answers(list[str], list_backends="The compilers that can be chosen: none."),
     aliases(
         _AS_WRITTEN,
         """
@@ -151,7 +154,7 @@ module(
         dynamic_shapes=True,
         dynamic_sources="",
         force_disable_caches=False,
-        job_id=None,
+        job_id=str | None,
         unbacked_sources="",
     ),
     patch(),

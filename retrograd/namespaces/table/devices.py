@@ -13,14 +13,18 @@ a device raises the error that PyTorch raises when it was built without it.
 from __future__ import annotations
 
 from collections import OrderedDict
+from typing import Any
 
 from retrograd.namespaces.idle import NO_CUDA, NO_NVTX, AbsentType
 from retrograd.namespaces.rows import aliases, answers, module, refusals, same, settings
+from retrograd.tensor import Tensor
+from retrograd.tensor.size import device
 
 _IDLE = "retrograd.namespaces.idle"
 _NOTHING = "Without a device there is nothing to do."
 _BYTES = "Bytes of device memory: 0."
 _COUNTERS = "Counters of the allocator: none."
+_NO_DEVICE = "Of each device: there is none."
 
 
 def _each(doc: str, names: str) -> dict[str, str]:
@@ -49,7 +53,7 @@ module(
     "Accelerators, as seen from a program that runs on the CPU: there are none.",
     answers(False, is_available="Whether there is an accelerator: no."),
     answers(0, device_count="The number of accelerators: 0."),
-    answers(None, current_accelerator="The kind of accelerator: None."),
+    answers(device | None, current_accelerator="The kind of accelerator: None."),
     refusals(
         "there is no accelerator; ask torch.accelerator.is_available() first",
         functions="""
@@ -69,7 +73,7 @@ _TYPES = "BFloat16 Bool Byte Char Double Float Half Int Long Short"
 module(
     "cuda",
     "CUDA, as seen from a program that runs on the CPU: absent, and saying so.",
-    settings(default_generators=(), has_half=True, has_magma=False),
+    settings(default_generators=tuple[object, ...], has_half=True, has_magma=False),
     settings(
         **{f"{kind}Tensor": AbsentType(f"torch.cuda.{kind}Tensor") for kind in _TYPES.split()}
     ),
@@ -96,15 +100,13 @@ module(
         caching_allocator_enable="Switch the cache of memory; there is none.",
         **_each(_NOTHING, "empty_cache manual_seed manual_seed_all seed seed_all"),
     ),
-    answers(OrderedDict, **_each(_COUNTERS, "host_memory_stats memory_stats")),
+    answers(OrderedDict[str, int], **_each(_COUNTERS, "host_memory_stats memory_stats")),
     answers(
-        dict, **_each(_COUNTERS, "host_memory_stats_as_nested_dict memory_stats_as_nested_dict")
+        dict[str, Any],
+        **_each(_COUNTERS, "host_memory_stats_as_nested_dict memory_stats_as_nested_dict"),
     ),
-    answers(
-        list,
-        get_arch_list="The architectures compiled for: none.",
-        get_rng_state_all="The states of the generators: none.",
-    ),
+    answers(list[str], get_arch_list="The architectures compiled for: none."),
+    answers(list[Tensor], get_rng_state_all="The states of the generators: none."),
     answers("", get_gencode_flags="Flags of the compiler: none."),
     answers("no CUDA device", list_gpu_processes="The processes on a device: none."),
     aliases(
@@ -187,8 +189,8 @@ module(
         **_each(_BYTES, "max_memory_allocated memory_allocated"),
     ),
     answers(None, **_each(_NOTHING, "manual_seed manual_seed_all")),
-    answers(list, get_rng_state_all="The states of the generators: none."),
-    answers(dict, memory_stats=_COUNTERS),
+    answers(list[Tensor], get_rng_state_all="The states of the generators: none."),
+    answers(dict[str, Any], memory_stats=_COUNTERS),
     refusals(
         _NO_MTIA,
         functions="""
@@ -203,7 +205,7 @@ module(
 module(
     "xpu",
     "Intel's accelerators, as seen from a program that runs on the CPU: absent.",
-    settings(default_generators=()),
+    settings(default_generators=tuple[object, ...]),
     answers(
         False,
         is_available="Whether an XPU device can be used: no.",
@@ -219,14 +221,11 @@ module(
         ),
     ),
     answers(None, **_each(_NOTHING, "empty_cache manual_seed manual_seed_all seed seed_all")),
-    answers(
-        list,
-        **_each(
-            "Of each device: there is none.", "get_arch_list get_rng_state_all memory_snapshot"
-        ),
-    ),
-    answers(OrderedDict, memory_stats=_COUNTERS),
-    answers(dict, memory_stats_as_nested_dict=_COUNTERS),
+    answers(list[str], get_arch_list=_NO_DEVICE),
+    answers(list[Tensor], get_rng_state_all=_NO_DEVICE),
+    answers(list[dict[str, Any]], memory_snapshot=_NO_DEVICE),
+    answers(OrderedDict[str, int], memory_stats=_COUNTERS),
+    answers(dict[str, Any], memory_stats_as_nested_dict=_COUNTERS),
     answers("", get_gencode_flags="Flags of the compiler: none."),
     refusals(
         _NO_XPU,
@@ -279,7 +278,7 @@ module(
 module(
     "cpu.amp",
     "The older forms of `torch.amp` for the CPU.",
-    aliases("retrograd.amp.older", "GradScaler=CPU_SCALER autocast=cpu_autocast"),
+    aliases("retrograd.amp.older", "GradScaler=cpu_scaler autocast=cpu_autocast"),
 )
 module(
     "cpu.amp.autocast_mode",
@@ -289,12 +288,12 @@ module(
 module(
     "cpu.amp.grad_scaler",
     'The older form of `torch.amp.GradScaler("cpu")`.',
-    aliases("retrograd.amp.older", "GradScaler=CPU_SCALER"),
+    aliases("retrograd.amp.older", "GradScaler=cpu_scaler"),
 )
 module(
     "cuda.amp",
     "The older forms of `torch.amp` for CUDA: without a device they warn, and change nothing.",
-    aliases("retrograd.amp.older", "GradScaler=CUDA_SCALER autocast=cuda_autocast"),
+    aliases("retrograd.amp.older", "GradScaler=cuda_scaler autocast=cuda_autocast"),
     aliases("retrograd.amp.older", "custom_bwd custom_fwd"),
     answers(True, amp_definitely_not_available="Whether there is no device for it: so it is."),
 )
@@ -311,6 +310,6 @@ module(
 module(
     "cuda.amp.grad_scaler",
     'The older form of `torch.amp.GradScaler("cuda")`.',
-    aliases("retrograd.amp.older", "GradScaler=CUDA_SCALER"),
+    aliases("retrograd.amp.older", "GradScaler=cuda_scaler"),
     aliases("retrograd.amp.grad_scaler", "OptState"),
 )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
+
 from retrograd.namespaces.rows import aliases, answers, module, more, refusals, same, settings
 
 _MODEL = "there is one process; use the model itself"
@@ -75,7 +77,7 @@ module(
     "distributed.constants",
     "How long a process waits for the others, by default.",
     aliases("retrograd.distributed.group", "default_pg_timeout"),
-    settings(default_pg_nccl_timeout=None),
+    settings(default_pg_nccl_timeout=timedelta | None),
 )
 module(
     "distributed.device_mesh",

@@ -24,7 +24,8 @@ module(
     "version",
     "Versions: that of the PyTorch whose interface this is, and none of accelerators.",
     aliases("retrograd.torch_version", "__version__=TORCH_VERSION"),
-    settings(debug=False, cuda=None, git_version="unknown", hip=None, rocm=None, xpu=None),
+    settings(debug=False, git_version="unknown"),
+    settings(**dict.fromkeys(("cuda", "hip", "rocm", "xpu"), str | None)),
 )
 module(
     "_C",
@@ -33,8 +34,10 @@ module(
     aliases("retrograd.random", "Generator"),
     aliases("retrograd.tensor.size", "Size device"),
     answers(
-        None,
-        _log_api_usage_once="Count that a part of the library is used: nothing is counted.",
+        None, _log_api_usage_once="Count that a part of the library is used: nothing is counted."
+    ),
+    answers(
+        object | None,
         _get_tracing_state="What a trace has recorded: nothing is traced, so None.",
     ),
 )
@@ -58,7 +61,7 @@ module(
 module(
     "utils.cpp_extension",
     "Extensions in C++: refused, everything is Python.",
-    settings(CUDA_HOME=None, ROCM_HOME=None),
+    settings(CUDA_HOME=str | None, ROCM_HOME=str | None),
     answers(False, is_ninja_available="Whether extensions can be built: no."),
     refusals(
         "there is no C++ library to link with; write the operation in Python, with "
@@ -146,7 +149,6 @@ more(
         """,
     ),
 )
-more("multiprocessing", aliases("multiprocessing", "reducer=reduction"))
 more(
     "overrides",
     refusals(

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NoReturn
+from types import ModuleType
+from typing import TYPE_CHECKING, NoReturn
 
 from retrograd import dtypes
 from retrograd.marks import refuses, unsupported
@@ -62,17 +63,22 @@ def _elsewhere(name: str, text: str, kind: type[Exception] = AssertionError) -> 
     move.__name__ = move.__qualname__ = name
     move.__doc__ = "Raise: there is no such device."
     setattr(Tensor, name, move)
-    setattr(Tensor, f"is_{name}", property(lambda self: False, doc="Whether it is there: never."))
+    setattr(Tensor, f"is_{name}", property(_never))
+
+
+def _never(self: Tensor) -> bool:
+    """Whether it is there: never."""
+    return False
 
 
 _elsewhere("xpu", "Torch not compiled with XPU enabled")
 _elsewhere("mtia", "Torch not compiled with MTIA enabled.")
 _elsewhere("ipu", "PyTorch is not linked with support for ipu devices", RuntimeError)
 for _name in ("is_maia", "is_vulkan", "is_xla"):
-    setattr(Tensor, _name, property(lambda self: False, doc="Whether it is there: never."))
+    setattr(Tensor, _name, property(_never))
 
 
-def get_device_module(device: Device = None) -> Any:
+def get_device_module(device: Device = None) -> ModuleType:
     """The module about a kind of device: `torch.cpu`, unless another is named."""
     from importlib import import_module
 

@@ -41,7 +41,7 @@ def __dlpack__(
     return self._array.__dlpack__(max_version=max_version, dl_device=dl_device, copy=copy)
 
 
-def to_dlpack(tensor: Tensor) -> Any:
+def to_dlpack(tensor: Tensor) -> object:
     """A DLPack capsule of a tensor; most libraries take the tensor itself instead."""
     return tensor.__dlpack__()
 

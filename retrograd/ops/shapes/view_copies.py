@@ -13,6 +13,7 @@ from retrograd.ops.kinds import Ints
 from retrograd.ops.linalg.matmul import finish
 from retrograd.ops.registry import RECORDED, composite
 from retrograd.samples import Sample, T
+from retrograd.signatures import forms
 from retrograd.tensor import Tensor
 from retrograd.tensor.size import contiguous_format
 
@@ -35,8 +36,13 @@ def _declare(
         return finish(public, result, out)
 
     copy.__doc__ = doc
+    given, made = _SEVERAL if public in _FILLING else ("Tensor", "Tensor")
+    form = f"(input: Tensor, *args: Any, out: {given} | None = None, **options: Any) -> {made}"
+    forms(form)(copy)
     composite(name=public, methods=(), samples=samples, out=out)(copy)
 
+
+_SEVERAL = "Sequence[Tensor]", "tuple[Tensor, ...]"
 
 # What PyTorch calls the functions that fill several tensors, in their messages.
 _FILLING = {

@@ -8,4 +8,4 @@ from retrograd.utils.benchmark.measurement import unit_to_english as unit_to_eng
 from retrograd.utils.benchmark.timer import Timer as Timer
 from retrograd.utils.benchmark.timer import timer as timer
 
-__getattr__ = from_table(__name__)
+from_table(__name__)

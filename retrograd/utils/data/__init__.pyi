@@ -21,6 +21,8 @@ from retrograd.utils.data.dataset import Subset as Subset
 from retrograd.utils.data.sampler import SubsetRandomSampler as SubsetRandomSampler
 from retrograd.utils.data.dataset import TensorDataset as TensorDataset
 from retrograd.utils.data.sampler import WeightedRandomSampler as WeightedRandomSampler
+from retrograd.utils.data.fetch import _DatasetKind as _DatasetKind
+from retrograd.utils.data import _utils as _utils
 from retrograd.utils.data.collate import default_collate as default_collate
 from retrograd.utils.data.collate import default_convert as default_convert
 from retrograd.utils.data.information import get_worker_info as get_worker_info

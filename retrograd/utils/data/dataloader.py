@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from retrograd.namespaces import from_table
 from retrograd.random import Generator
@@ -16,6 +16,11 @@ from retrograd.utils.data.fetch import _DatasetKind
 from retrograd.utils.data.information import get_worker_info as get_worker_info
 from retrograd.utils.data.iteration import _BaseDataLoaderIter, _SingleProcessDataLoaderIter
 from retrograd.utils.data.sampler import BatchSampler, RandomSampler, Sampler, SequentialSampler
+
+if TYPE_CHECKING:
+    from retrograd.utils.data.parallel import (
+        _MultiProcessingDataLoaderIter as _MultiProcessingDataLoaderIter,
+    )
 
 Sample = TypeVar("Sample", covariant=True)
 
@@ -259,4 +264,4 @@ def _start_context(context: object, num_workers: int) -> Any:
     return context
 
 
-__getattr__ = from_table(__name__)
+from_table(__name__)

@@ -18,12 +18,14 @@ if TYPE_CHECKING:
 __all__ = ["FileWriter", "RecordWriter", "SummaryWriter"]
 
 
-def __getattr__(name: str) -> Any:
-    if name not in __all__:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    part("tensorboard")
-    if name == "RecordWriter":
-        return part("tensorboard.summary.writer.record_writer").RecordWriter
-    from retrograd.utils.tensorboard import writer
+if not TYPE_CHECKING:
 
-    return getattr(writer, name)
+    def __getattr__(name: str) -> Any:
+        if name not in __all__:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        part("tensorboard")
+        if name == "RecordWriter":
+            return part("tensorboard.summary.writer.record_writer").RecordWriter
+        from retrograd.utils.tensorboard import writer
+
+        return getattr(writer, name)

@@ -126,6 +126,59 @@ class Double(torch.autograd.Function):
         return g * 2
 
 
+def places(x: Tensor) -> torch.device:
+    torch.backends.cudnn.benchmark = True
+    torch.backends.cudnn.benchmark_limit = 3
+    torch.backends.cuda.matmul.allow_tf32 = torch.backends.cudnn.version() is not None
+    torch._inductor.config.triton.cudagraphs = True
+    with torch.backends.cudnn.flags(enabled=False, deterministic=True), torch.cuda.device(-1):
+        count: int = torch.cuda.device_count() + torch.xpu.memory_allocated(0)
+    with torch._dynamo.config.patch(verbose=True), torch.cuda.amp.autocast(enabled=False):
+        old: bool = torch.backends.mkldnn.set_flags(False)[0] and torch._dynamo.config.verbose
+    scaler: torch.cuda.amp.GradScaler = torch.cuda.amp.GradScaler(enabled=False)
+    loss: Tensor = scaler.scale(x.sum())
+    version: str | None = torch.version.cuda
+    layer: torch.nn.modules.linear.Linear = nn.Linear(count, 3)
+    kind = "mps" if torch.backends.mps.is_available() or old else torch.cpu.current_device()
+    counters: int = torch.cuda.memory_stats().get("allocated", 0)
+    names: list[str] = torch.compiler.list_backends()
+    print(loss, version, layer, counters, names, torch.accelerator.current_accelerator())
+    return torch.device("cuda" if torch.cuda.is_available() else kind)
+
+
+def streams(stream: torch.cuda.Stream | None, graph: torch.fx.GraphModule) -> None:
+    if isinstance(stream, torch.cuda.Stream):
+        stream.synchronize()
+    print(graph.graph.nodes)
+    if torch.cuda.is_available():
+        torch.cuda.synchronize()
+
+
+def processes(net: Net, x: Tensor) -> int:
+    torch.distributed.init_process_group("gloo", rank=0, world_size=1)
+    torch.distributed.all_reduce(x, op=torch.distributed.ReduceOp.SUM)
+    rank: int = torch.distributed.get_rank()
+    group: torch.distributed.ProcessGroup = torch.distributed.distributed_c10d._get_default_group()
+    torch.distributed.destroy_process_group(group)
+    try:
+        torch.distributed.fsdp.FullyShardedDataParallel(net)
+    except NotImplementedError:
+        return rank
+    return 1
+
+
+def times(net: Net, x: Tensor) -> str:
+    activities = [torch.profiler.ProfilerActivity.CPU]
+    with torch.profiler.profile(activities=activities, record_shapes=True) as profiler:
+        with torch.profiler.record_function("forward"):
+            net(x)
+        profiler.step()
+    timer = torch.utils.benchmark.Timer("net(x)", globals={"net": net, "x": x})
+    print(timer.timeit(3).median)
+    table: str = profiler.key_averages().table(sort_by="cpu_time_total")
+    return table
+
+
 def chance(logits: Tensor) -> Iterator[Tensor]:
     policy = torch.distributions.Categorical(logits=logits)
     action = policy.sample()

@@ -25,6 +25,31 @@ torch.autograd.gradd(t, t)  # wrong
 torch.utils.chekpoint  # wrong
 torch.utils.data.Loader(t)  # wrong
 torch.sparse.mmm(t, t)  # wrong
+torch.cuda.is_avaliable()  # wrong
+torch.cuda.amp.autocst()  # wrong
+torch.cuda.memory.allocated()  # wrong
+torch.cpu.amp.GradScalar()  # wrong
+torch.mps.is_avaliable()  # wrong
+torch.backends.cuddn  # wrong
+torch.backends.cudnn.benchmrk = True  # wrong
+torch.backends.cuda.matmul.allow_tf33 = True  # wrong
+torch._dynamo.rest()  # wrong
+torch._dynamo.config.supress_errors = True  # wrong
+torch.compiler.disabled(t)  # wrong
+torch.distributed.init_proces_group("gloo")  # wrong
+torch.distributed.fsdp.FullySharded(net)  # wrong
+torch.distributed.distributed_c10d.get_default_group()  # wrong
+torch.profiler.profil()  # wrong
+torch.autograd.profiler.profle()  # wrong
+torch.onnx.exprt(net)  # wrong
+torch.ao.quantization.quantise(net)  # wrong
+torch.nn.modules.linear.Liner(3, 4)  # wrong
+torch.jit.scirpt(net)  # wrong
+torch.library.custom_opp("a::b")  # wrong
+torch.utils.benchmark.Tmer("x")  # wrong
+torch.utils.checkpoint.checkpont(net)  # wrong
+torch.version.cudaa  # wrong
+torch.hub.laod("a", "b")  # wrong
 
 # results
 x: int = t.sum()  # wrong
@@ -38,6 +63,10 @@ t.topk(2).value  # wrong
 t.backward().item()  # wrong
 t.tolist().mean()  # wrong
 i: torch.Tensor = t.grad  # wrong
+j: str = torch.cuda.is_available()  # wrong
+k: int = torch.backends.cudnn.version()  # wrong
+torch.cuda.device_count().real_count  # wrong
+torch.distributed.get_rank().upper()  # wrong
 
 # arguments
 nn.Linear("3", 4)  # wrong
@@ -70,3 +99,11 @@ F.conv2d(t, t, stride="a")  # wrong
 torch.manual_seed()  # wrong
 torch.distributions.Normal(scale=1.0)  # wrong
 torch.autograd.grad(t)  # wrong
+torch.backends.cudnn.benchmark = "yes"  # wrong
+torch.backends.cuda.matmul.allow_tf32 = "yes"  # wrong
+torch.backends.cudnn.flags(speed=True)  # wrong
+torch.backends.cuda.enable_flash_sdp("yes")  # wrong
+torch.cuda.amp.autocast(enabled="yes")  # wrong
+torch.distributed.init_process_group(world="1")  # wrong
+torch.profiler.profile(shapes=True)  # wrong
+torch.profiler.schedule(wait=1, active="a")  # wrong

@@ -1,0 +1,17 @@
+"""Processes in rows and columns: refused.
+
+Written by ``python -m retrograd.compat.stubs``.
+"""
+# fmt: off
+# ruff: noqa
+
+from typing import Any
+from typing import NoReturn
+from typing_extensions import deprecated
+
+class DeviceMesh:
+    @deprecated('Not supported: there is one process; leave the mesh out.')
+    def __init__(self, *args: object, **options: object) -> None: ...
+    def __getattr__(self, name: str) -> Any: ...  # there is no instance
+@deprecated('Not supported: there is one process; leave the mesh out.')
+def init_device_mesh(*args: object, **options: object) -> NoReturn: ...

@@ -1,0 +1,33 @@
+"""Exchange between processes with gradients: refused.
+
+Written by ``python -m retrograd.compat.stubs``.
+"""
+# fmt: off
+# ruff: noqa
+
+from typing import Any
+from typing import NoReturn
+from typing_extensions import deprecated
+
+class RemoteModule:
+    @deprecated('Not supported: there is one process; leave the exchange out.')
+    def __init__(self, *args: object, **options: object) -> None: ...
+    def __getattr__(self, name: str) -> Any: ...  # there is no instance
+@deprecated('Not supported: there is one process; leave the exchange out.')
+def all_gather(*args: object, **options: object) -> NoReturn: ...
+@deprecated('Not supported: there is one process; leave the exchange out.')
+def all_reduce(*args: object, **options: object) -> NoReturn: ...
+@deprecated('Not supported: there is one process; leave the exchange out.')
+def all_to_all(*args: object, **options: object) -> NoReturn: ...
+@deprecated('Not supported: there is one process; leave the exchange out.')
+def all_to_all_single(*args: object, **options: object) -> NoReturn: ...
+@deprecated('Not supported: there is one process; leave the exchange out.')
+def broadcast(*args: object, **options: object) -> NoReturn: ...
+@deprecated('Not supported: there is one process; leave the exchange out.')
+def gather(*args: object, **options: object) -> NoReturn: ...
+@deprecated('Not supported: there is one process; leave the exchange out.')
+def reduce(*args: object, **options: object) -> NoReturn: ...
+@deprecated('Not supported: there is one process; leave the exchange out.')
+def reduce_scatter(*args: object, **options: object) -> NoReturn: ...
+@deprecated('Not supported: there is one process; leave the exchange out.')
+def scatter(*args: object, **options: object) -> NoReturn: ...

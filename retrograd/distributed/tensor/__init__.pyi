@@ -1,0 +1,37 @@
+"""Tensors split over processes: refused.
+
+Written by ``python -m retrograd.compat.stubs``.
+"""
+# fmt: off
+# ruff: noqa
+
+from typing import Any
+from typing import NoReturn
+from typing_extensions import deprecated
+
+class DTensor:
+    @deprecated('Not supported: there is one process; use an ordinary tensor.')
+    def __init__(self, *args: object, **options: object) -> None: ...
+    def __getattr__(self, name: str) -> Any: ...  # there is no instance
+from retrograd.distributed.placements import Partial as Partial
+from retrograd.distributed.placements import Placement as Placement
+from retrograd.distributed.placements import Replicate as Replicate
+from retrograd.distributed.placements import Shard as Shard
+from retrograd.distributed.tensor import _utils as _utils
+@deprecated('Not supported: there is one process; use an ordinary tensor.')
+def distribute_module(*args: object, **options: object) -> NoReturn: ...
+@deprecated('Not supported: there is one process; use an ordinary tensor.')
+def distribute_tensor(*args: object, **options: object) -> NoReturn: ...
+@deprecated('Not supported: there is one process; use an ordinary tensor.')
+def empty(*args: object, **options: object) -> NoReturn: ...
+@deprecated('Not supported: there is one process; use an ordinary tensor.')
+def full(*args: object, **options: object) -> NoReturn: ...
+@deprecated('Not supported: there is one process; use an ordinary tensor.')
+def ones(*args: object, **options: object) -> NoReturn: ...
+from retrograd.distributed.tensor import placement_types as placement_types
+@deprecated('Not supported: there is one process; use an ordinary tensor.')
+def rand(*args: object, **options: object) -> NoReturn: ...
+@deprecated('Not supported: there is one process; use an ordinary tensor.')
+def randn(*args: object, **options: object) -> NoReturn: ...
+@deprecated('Not supported: there is one process; use an ordinary tensor.')
+def zeros(*args: object, **options: object) -> NoReturn: ...

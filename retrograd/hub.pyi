@@ -1,0 +1,22 @@
+"""Models from the network: nothing is downloaded here.
+
+Written by ``python -m retrograd.compat.stubs``.
+"""
+# fmt: off
+# ruff: noqa
+
+from typing import NoReturn
+from typing_extensions import deprecated
+
+@deprecated('Not supported: nothing is downloaded; fetch the file yourself and read it with torch.load.')
+def download_url_to_file(*args: object, **options: object) -> NoReturn: ...
+from retrograd.namespaces.told import get_dir as get_dir
+@deprecated('Not supported: nothing is downloaded; fetch the file yourself and read it with torch.load.')
+def help(*args: object, **options: object) -> NoReturn: ...
+@deprecated('Not supported: nothing is downloaded; fetch the file yourself and read it with torch.load.')
+def list(*args: object, **options: object) -> NoReturn: ...
+@deprecated('Not supported: nothing is downloaded; fetch the file yourself and read it with torch.load.')
+def load(*args: object, **options: object) -> NoReturn: ...
+@deprecated('Not supported: nothing is downloaded; fetch the file yourself and read it with torch.load.')
+def load_state_dict_from_url(*args: object, **options: object) -> NoReturn: ...
+from retrograd.namespaces.told import set_dir as set_dir
