@@ -1,16 +1,20 @@
 /* The user's call site: the innermost frame whose code is not the library's, as `(code, lasti)`.
  *
- * Where the interpreter's own list of frames is known (3.11 to 3.13) it is walked directly: nothing is made and
+ * Where the interpreter's own list of frames is known (3.11 to 3.14) it is walked directly: nothing is made and
  * nothing is kept alive. Other versions go through the public functions, which make a frame object for each step.
  */
 #include <Python.h> /* the version, before it is known what else is needed */
 
-#if PY_VERSION_HEX >= 0x030B0000 && PY_VERSION_HEX < 0x030E0000 && !defined(PYPY_VERSION) && !defined(Py_GIL_DISABLED)
+#if PY_VERSION_HEX >= 0x030B0000 && PY_VERSION_HEX < 0x030F0000 && !defined(PYPY_VERSION) && !defined(Py_GIL_DISABLED)
 #define WALKS_FRAMES 1
 #ifndef Py_BUILD_CORE
 #define Py_BUILD_CORE 1
 #endif
+#if PY_VERSION_HEX >= 0x030E0000
+#include <internal/pycore_interpframe.h>
+#else
 #include <internal/pycore_frame.h>
+#endif
 #else
 #define WALKS_FRAMES 0
 #endif

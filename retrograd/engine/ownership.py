@@ -26,7 +26,7 @@ class _Holder:
 
 
 def _in_run(node: object, gradient: object, need: None, freeing: None) -> int:
-    """As `AccumulateGrad.run_raw` counts: its own argument, the walk's local, getrefcount's."""
+    """As `AccumulateGrad.run_raw` counts: the walk's local, its own argument, getrefcount's."""
     return getrefcount(gradient)
 
 
@@ -53,11 +53,16 @@ def counts(shared: bool) -> tuple[int, int]:
     return running, delivering
 
 
+# Since 3.14 an argument borrows the reference of the caller's local and is not counted. It is where
+# C calls, or a hook gave the array: there these limits are too low, and such an array is copied.
+_KNOWN = ((3, 4), (1, 3))
+
+
 def _thresholds() -> tuple[int, int]:
-    known = (3, 4)
-    if not GIL or counts(False) != known or counts(True) != (known[0] + 1, known[1] + 1):
+    alone = counts(False)
+    if not GIL or alone not in _KNOWN or counts(True) != (alone[0] + 1, alone[1] + 1):
         return 0, 0
-    return known
+    return alone
 
 
 # The highest counts of an array without other owners; 0, which no count is, where they do not tell.

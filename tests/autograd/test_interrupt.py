@@ -31,7 +31,6 @@ from retrograd.engine.state import HOT, STATE, TRANSFORMS
 from retrograd.lifecycle.site import is_library
 from retrograd.utils.checkpoint import checkpoint
 
-_CHECKED = ("CALL", "JUMP_BACKWARD")
 _PACKAGE = os.path.dirname(torch.__file__)
 _TRACED = (
     *(os.path.join(_PACKAGE, room) for room in ("autograd", "engine")),
@@ -105,14 +104,15 @@ class Interruption:
         return name.startswith(_TRACED) and is_library(name)
 
     def _points(self, code: CodeType) -> set[int]:
-        """The instructions after one at which the interpreter looks for signals."""
+        """The instructions that run after one at which the interpreter looks for signals."""
         found = self._plans.get(code)
         if found is None:
             found = set()
-            instructions = list(dis.get_instructions(code))
-            for before, after in pairwise(instructions):
-                if before.opname.startswith(_CHECKED):
+            for before, after in pairwise(dis.get_instructions(code)):
+                if before.opname.startswith("CALL"):
                     found.add(after.offset)
+                elif before.opname == "JUMP_BACKWARD":
+                    found.add(before.argval)  # what follows it in memory may be a handler
             self._plans[code] = found
         return found
 

@@ -294,9 +294,10 @@ def test_deep_calls_keep_modes_and_pass_on_errors() -> None:
 @pytest.mark.skipif(not GIL, reason="no array counts as unshared without the global lock")
 def test_reference_counts_tell_whether_an_array_is_shared() -> None:
     """On the interpreters that the library is tested with; elsewhere both limits are 0."""
-    assert (ownership.ALONE, ownership.ALONE_IN_BUFFER) == (3, 4)
-    assert ownership.counts(False) == (3, 4)
-    assert ownership.counts(True) == (4, 5)
+    known = (3, 4) if sys.version_info < (3, 14) else (1, 3)
+    assert (ownership.ALONE, ownership.ALONE_IN_BUFFER) == known
+    assert ownership.counts(False) == known
+    assert ownership.counts(True) == (known[0] + 1, known[1] + 1)
 
 
 def test_limits_are_zero_where_counts_differ(monkeypatch: pytest.MonkeyPatch) -> None:
