@@ -8,7 +8,8 @@ PYTHON ?= $(shell for name in python3.11 python3 python; do \
 VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
-PACKAGE := pyproject.toml setup.py $(wildcard retrograd/backend/kernels/*.[ch] retrograd/core/*.[ch])
+PACKAGE := pyproject.toml setup.py $(wildcard \
+	retrograd/backend/kernels/*.[ch] retrograd/backend/kernels/rows/*.[ch] retrograd/core/*.[ch])
 
 # One thread for each process: two test processes on two cores, and figures that can be compared.
 export OMP_NUM_THREADS := 1
@@ -17,7 +18,7 @@ export MKL_NUM_THREADS := 1
 
 PYTEST := $(BIN)/python -m pytest -q -n 2 --dist worksteal
 
-.PHONY: help demo test quick check format oracle bench docs clean asan ubsan pythons
+.PHONY: help demo test quick check format oracle bench docs clean asan ubsan builds pythons
 
 help:
 	@echo "make demo     install, run examples/second_backward.py: a mistake, its report, a loop that works"
@@ -27,6 +28,7 @@ help:
 	@echo "make format   let ruff format the tree and fix what it can"
 	@echo "make asan     the compiled parts with the address sanitizer, and the tests that use them most"
 	@echo "make ubsan    the same with the sanitizer of undefined behaviour"
+	@echo "make builds   the tests of the compiled parts with each build of their loops that can run here"
 	@echo "make pythons  the quick tests on every Python from 3.11 on that is found"
 	@echo "make oracle   install PyTorch 2.13 and run the tests that compare with it"
 	@echo "make bench    speed beside PyTorch 2.13 (ARGS='--quick --only mlp_adam')"
@@ -68,6 +70,12 @@ asan: $(VENV)/installed-test
 
 ubsan: $(VENV)/installed-test
 	$(call sanitized,-fsanitize=undefined -fno-sanitize-recover=undefined,UBSAN_OPTIONS=print_stacktrace=1)
+
+# `--build` is for the loops that have several builds; the tests that compare builds choose their own.
+builds: $(VENV)/installed-test
+	for build in $$($(BIN)/python -c "from retrograd.core import _core; print(*_core.builds())"); do \
+		echo "$$build:"; $(PYTEST) -m "not torch and not slow" --build $$build $(or $(TESTS),tests/core tests/kernels) || exit 1; \
+	done
 
 pythons:
 	tests/on_every_python.sh $(TESTS)

@@ -4,6 +4,7 @@ import os
 import sys
 import sysconfig
 from glob import glob
+from runpy import run_path
 
 from setuptools import Extension, setup
 from setuptools.command.build_ext import build_ext
@@ -11,6 +12,7 @@ from setuptools.command.build_ext import build_ext
 KERNELS = os.path.join("retrograd", "backend", "kernels")
 ROWS = os.path.join(KERNELS, "rows")
 CORE = os.path.join("retrograd", "core")
+BUILT = run_path(os.path.join(KERNELS, "built.py"))
 
 # What the results promise: they are NumPy's, bit for bit. So no fused multiply-add, and never
 # -ffast-math, which changes the handling of nan for the whole process. The last two change no
@@ -59,11 +61,17 @@ class BuildParts(build_ext):
                 say_missing(extension.name, error)
 
     def build_extension(self, extension: Extension) -> None:
+        # A source that is gone, or came back with its old date, is newer than nothing.
+        forced, built = self.force, self.get_ext_fullpath(extension.name)
+        if os.path.exists(built):
+            with open(built, "rb") as file:
+                self.force = forced or extension.sources_now.encode() not in file.read()
         # Extension(optional=True) alone would go on without saying what that means.
         try:
             super().build_extension(extension)
         except Exception:
             say_missing(extension.name, "the C compiler failed, see its messages above")
+        self.force = forced
 
 
 def declared(name: str, folder: str, include: str) -> Extension | None:
@@ -72,14 +80,17 @@ def declared(name: str, folder: str, include: str) -> Extension | None:
     if not sources:
         say_missing(name, f"{folder} has no C source in this tree")
         return None
-    return Extension(
+    extension = Extension(
         name,
         sources=sources,
-        depends=sorted(glob(os.path.join(folder, "*.h"))),
+        depends=sorted({*glob(os.path.join(folder, "*.h")), *glob(os.path.join(KERNELS, "*.h"))}),
         include_dirs=[include],
         extra_compile_args=FUSED if folder == ROWS else FLAGS,
         optional=True,
     )
+    extension.sources_now = BUILT["sources_of"](folder, KERNELS)
+    extension.define_macros.append(("SOURCES", f'"{extension.sources_now}"'))
+    return extension
 
 
 def extensions() -> list[Extension]:

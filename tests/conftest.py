@@ -39,10 +39,20 @@ class NoTorch(importlib.abc.MetaPathFinder):
         return None
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--build", help="the build of the compiled loops: avx512, avx2 or portable")
+
+
 def pytest_configure(config: pytest.Config) -> None:
     """With `-m "not torch"` the suite runs without PyTorch even where it is installed."""
     if re.search(r"\bnot\s+torch\b", config.option.markexpr or ""):
         sys.meta_path.insert(0, NoTorch())
+    if config.option.build:
+        from retrograd.backend.cpu_rows import rows
+        from retrograd.core import _core
+
+        for part in (_core, rows):
+            part.use_build(config.option.build)
 
 
 _message = logging.LogRecord.getMessage

@@ -17,6 +17,7 @@ from typing import Any
 from retrograd.backend.arrays import Array
 from retrograd.backend.cpu import CPU
 from retrograd.backend.device import KERNELS, Kernel
+from retrograd.backend.kernels.built import check_sources
 from retrograd.backend.neutral import special_logistic
 
 _status: str
@@ -27,6 +28,8 @@ try:
     if os.environ.get("RETROGRAD_KERNELS") == "0":
         raise ImportError("switched off by RETROGRAD_KERNELS=0")
     from retrograd.backend.kernels import _rows as rows
+
+    check_sources(rows, "rows")
 except (ImportError, RuntimeError) as error:  # RuntimeError: built for a newer NumPy than this one
     rows = None
     _status = f"not in use ({error}); NumPy does the same to rounding, more slowly"

@@ -17,6 +17,8 @@ import os
 from collections.abc import Callable
 from typing import Any, TypeVar
 
+from retrograd.backend.kernels.built import check_sources
+
 AVAILABLE: bool
 """Whether the compiled core is in use."""
 
@@ -27,6 +29,8 @@ try:
     if os.environ.get("RETROGRAD_CORE") == "0":
         raise ImportError("switched off by RETROGRAD_CORE=0")
     from retrograd.core import _core
+
+    check_sources(_core)
 except (ImportError, RuntimeError) as error:  # RuntimeError: built for a newer NumPy than this one
     _core = None
     AVAILABLE = False

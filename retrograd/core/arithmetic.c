@@ -1,6 +1,8 @@
 /* The portable build of the loops, and the choice among the builds. */
 #include "core.h"
 
+#include "../backend/kernels/builds.h"
+
 #include <float.h>
 
 #define BUILD arithmetic_portable
@@ -11,7 +13,7 @@ const Arithmetic *arithmetic = NULL;
 
 /* The builds that this processor can run, the fastest first. */
 static int
-usable_builds(const Arithmetic **found)
+usable_builds(const void **found)
 {
     int count = 0;
 #ifdef HAS_BUILDS_FOR_X86
@@ -29,50 +31,29 @@ usable_builds(const Arithmetic **found)
     return count;
 }
 
-#define MOST_BUILDS 3
-
 static PyObject *
 core_builds(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(nothing))
 {
-    const Arithmetic *builds[MOST_BUILDS];
-    const int count = usable_builds(builds);
-    PyObject *names = PyTuple_New(count);
-    for (int index = 0; names != NULL && index < count; index++) {
-        PyObject *name = PyUnicode_FromString(builds[index]->name);
-        if (name == NULL) {
-            Py_CLEAR(names);
-        }
-        else {
-            PyTuple_SET_ITEM(names, index, name);
-        }
-    }
-    return names;
+    const void *builds[MOST_BUILDS];
+    return names_of_builds(builds, usable_builds(builds));
 }
 
 static PyObject *
 core_use_build(PyObject *Py_UNUSED(module), PyObject *wanted)
 {
-    const Arithmetic *builds[MOST_BUILDS];
-    const int count = usable_builds(builds);
-    if (!PyUnicode_Check(wanted)) {
-        PyErr_SetString(PyExc_TypeError, "use_build() takes the name of a build");
+    const void *builds[MOST_BUILDS], *before = arithmetic;
+    const Arithmetic *found = build_named(wanted, builds, usable_builds(builds));
+    if (found == NULL) {
         return NULL;
     }
-    for (int index = 0; index < count; index++) {
-        if (PyUnicode_CompareWithASCIIString(wanted, builds[index]->name) == 0) {
-            PyObject *before = PyUnicode_FromString(arithmetic->name);
-            arithmetic = builds[index];
-            return before;
-        }
-    }
-    PyErr_Format(PyExc_ValueError, "this processor has no build %R of the loops", wanted);
-    return NULL;
+    arithmetic = found;
+    return PyUnicode_FromString(name_of_build(before));
 }
 
 static int
 add(PyObject *Py_UNUSED(module))
 {
-    const Arithmetic *builds[MOST_BUILDS];
+    const void *builds[MOST_BUILDS];
     arithmetic = usable_builds(builds) > 0 ? builds[0] : NULL;
     return 0;
 }

@@ -3,6 +3,8 @@
 #include "caller.h"
 #include "engine.h"
 
+#include "../backend/kernels/sources.h"
+
 #include <structmember.h>
 
 static const Part *const parts[] = {
@@ -404,7 +406,7 @@ PyInit__core(void)
     if (PyArray_ImportNumPyAPI() < 0 || PyUFunc_ImportUFuncAPI() < 0) {
         return NULL;
     }
-    PyObject *module = PyModule_Create(&module_definition);
+    PyObject *module = with_sources(PyModule_Create(&module_definition));
     if (module == NULL) {
         return NULL;
     }

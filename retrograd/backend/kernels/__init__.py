@@ -42,6 +42,8 @@ from __future__ import annotations
 
 import os
 
+from .built import check_sources
+
 AVAILABLE: bool
 """Whether the compiled kernels are in use."""
 
@@ -50,6 +52,9 @@ _status: str
 try:
     if os.environ.get("RETROGRAD_KERNELS") == "0":
         raise ImportError("switched off by RETROGRAD_KERNELS=0")
+    from . import _tiny
+
+    check_sources(_tiny)
     from ._tiny import (
         add,
         add_matching,

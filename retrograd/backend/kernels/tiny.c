@@ -18,6 +18,7 @@
 #include "tiny.h"
 
 #include "tiny_loops.h"
+#include "sources.h"
 
 /* From here on a sum lets other threads run. */
 #define LONG_SUM 65536
@@ -851,5 +852,5 @@ PyInit__tiny(void)
         return NULL;
     }
     find_quiet_mode();
-    return PyModule_Create(&module_definition);
+    return with_sources(PyModule_Create(&module_definition));
 }

@@ -10,6 +10,8 @@
 #define NPY_NO_DEPRECATED_API NPY_2_0_API_VERSION
 #include <numpy/arrayobject.h>
 
+#include "../builds.h"
+#include "../sources.h"
 #include "rows.h"
 
 #define ARRAY(object) ((PyArrayObject *)(object))
@@ -356,11 +358,9 @@ rows_layer_norm_gradients(PyObject *Py_UNUSED(module), PyObject *const *argument
 
 /* ---- the builds --------------------------------------------------------------------------------------------- */
 
-#define MOST_BUILDS 3
-
 /* The builds that this processor can run, the fastest first. */
 static int
-usable_builds(const RowLoops **found)
+usable_builds(const void **found)
 {
     int count = 0;
 #ifdef HAS_BUILDS_FOR_X86
@@ -380,39 +380,20 @@ usable_builds(const RowLoops **found)
 static PyObject *
 rows_builds(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(nothing))
 {
-    const RowLoops *builds[MOST_BUILDS];
-    const int count = usable_builds(builds);
-    PyObject *names = PyTuple_New(count);
-    for (int index = 0; names != NULL && index < count; index++) {
-        PyObject *name = PyUnicode_FromString(builds[index]->name);
-        if (name == NULL) {
-            Py_CLEAR(names);
-        }
-        else {
-            PyTuple_SET_ITEM(names, index, name);
-        }
-    }
-    return names;
+    const void *builds[MOST_BUILDS];
+    return names_of_builds(builds, usable_builds(builds));
 }
 
 static PyObject *
 rows_use_build(PyObject *Py_UNUSED(module), PyObject *wanted)
 {
-    const RowLoops *builds[MOST_BUILDS];
-    const int count = usable_builds(builds);
-    if (!PyUnicode_Check(wanted)) {
-        PyErr_SetString(PyExc_TypeError, "use_build() takes the name of a build");
+    const void *builds[MOST_BUILDS], *before = loops;
+    const RowLoops *found = build_named(wanted, builds, usable_builds(builds));
+    if (found == NULL) {
         return NULL;
     }
-    for (int index = 0; index < count; index++) {
-        if (PyUnicode_CompareWithASCIIString(wanted, builds[index]->name) == 0) {
-            PyObject *before = PyUnicode_FromString(loops->name);
-            loops = builds[index];
-            return before;
-        }
-    }
-    PyErr_Format(PyExc_ValueError, "this processor has no build %R of the loops", wanted);
-    return NULL;
+    loops = found;
+    return PyUnicode_FromString(name_of_build(before));
 }
 
 /* ---- the module --------------------------------------------------------------------------------------------- */
@@ -464,9 +445,9 @@ static struct PyModuleDef definition = {
 PyMODINIT_FUNC
 PyInit__rows(void)
 {
-    const RowLoops *builds[MOST_BUILDS];
+    const void *builds[MOST_BUILDS];
     import_array();
     usable_builds(builds);
     loops = builds[0];
-    return PyModule_Create(&definition);
+    return with_sources(PyModule_Create(&definition));
 }
